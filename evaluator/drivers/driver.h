@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * driver.h - the contract between the measuring engine and a protocol.
+ *
+ * A driver moves messages of a known size between two ends over one protocol, and does nothing
+ * else: it never reads a clock to time anything, never chooses sizes or counts, never prints. The
+ * engine owns the measuring loop, so every protocol is measured on the same work.
+ *
+ * A driver file is one protocol. It is built as a shared object `beowire-driver-NAME.so` that
+ * exports `beowire_driver_table()`, is loaded when it is needed, and so hides only itself when a
+ * library that it wants is missing.
+ *
+ *      initiator                                   responder
+ *        open()  -> address "a"                      open()  -> address "b"
+ *                      (the engine's caller swaps the two texts)
+ *        connect("b")                                connect("a")
+ *        prepare(size)                               prepare(size)
+ *        send, receive, send, receive ...            receive, send, receive, send ...
+ *        close()                                     close()
+ *
+ * Threads: all calls on a session come from one thread. Ownership: texts handed in are valid only
+ * during the call; a session is the driver's from open() until close(), and close() is called
+ * exactly once for each successful open(), also after an error.
+ *
+ * Errors: 0 is success, a negative errno value is a failure. -ECANCELED: the host asked to stop.
+ * -ETIMEDOUT from receive() of an unreliable driver: no message arrived within the loss timeout
+ * (the session stays usable). -EMSGSIZE from prepare(): this size cannot be carried. Anything else
+ * ends the session.
+ */
+#ifndef BEOWIRE_DRIVER_H
+#define BEOWIRE_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Changes whenever this file changes incompatibly; the engine refuses other values. */
+#define DRIVER_ABI 1
+
+/** Longest text of an address, with its end. */
+#define DRIVER_ADDRESS_BYTES 256
+
+/** Longest text of a reason or an error, with its end. */
+#define DRIVER_REASON_BYTES 256
+
+enum driver_role {
+    DRIVER_INITIATOR, /**< the end that measures */
+    DRIVER_RESPONDER, /**< the end that answers */
+};
+
+/** Where the two ends of a session can be. */
+enum driver_placement {
+    DRIVER_PAIR,    /**< on two nodes, or on one (tcp, packet, beowire) */
+    DRIVER_HOST,    /**< two processes of one host (shm) */
+    DRIVER_PROCESS, /**< no other end at all: send() does the whole work (memcpy) */
+};
+
+/** What the engine gives to a driver, valid from open() until close() has returned. */
+struct driver_host {
+    /** True once the session should end: the caller went away, asked to stop, or time ran out.
+     *  Costs a system call: a driver that spins calls it about every millisecond, a driver that
+     *  blocks at least every 100 ms (SO_RCVTIMEO). After true, return -ECANCELED. */
+    bool (*stopped)(void *context);
+    void *context;
+};
+
+struct driver_options {
+    enum driver_role role;
+    const char *interface;     /**< network interface to use, such as "eth0"; "" lets the driver choose */
+    const char *local_address; /**< this end's IPv4 or IPv6 address, as text; "" for any */
+    uint64_t max_size;         /**< no message will be longer, in bytes */
+    uint64_t loss_timeout_ns;  /**< how long receive() of an unreliable driver waits */
+    const struct driver_host *host;
+};
+
+struct driver {
+    uint32_t abi;        /**< DRIVER_ABI */
+    const char *name;    /**< lower case, digits and '-': what `--drivers` takes */
+    const char *summary; /**< one line: what it is, and how it waits */
+    enum driver_placement placement;
+    bool reliable;       /**< every message arrives once and in order, or the session fails */
+    bool spins;          /**< takes a whole core while it waits */
+    uint64_t min_size;   /**< bytes of the smallest message that it can carry */
+    uint64_t max_size;   /**< bytes of the largest; prepare() may know a tighter limit */
+
+    /** Can this run here? Returns 0, or a negative errno with a reason of one line that says what
+     *  to do. Must leave nothing open. `options->role`, `host` are not meaningful here. */
+    int (*probe)(const struct driver_options *options, char *reason, size_t reason_bytes);
+
+    /** Opens this end. On failure fills `error` with one line that a person can act on. */
+    int (*open)(const struct driver_options *options, void **session, char *error,
+                size_t error_bytes);
+
+    /** Writes the text that the other end's connect() needs, opaque to the engine: printable
+     *  ASCII without spaces. NULL for DRIVER_PROCESS. */
+    int (*address)(void *session, char *text, size_t text_bytes);
+
+    /** Connects to the other end; both ends are called, at the same time, in either order.
+     *  NULL for DRIVER_PROCESS. */
+    int (*connect)(void *session, const char *peer_address, char *error, size_t error_bytes);
+
+    /** Before each run: messages from now on have exactly `size` bytes in the run's direction
+     *  (and up to 8 bytes in acknowledgements of a stream). Not timed. May be NULL. */
+    int (*prepare)(void *session, uint64_t size);
+
+    /** Sends one message; returns when `data` may be reused. */
+    int (*send)(void *session, const void *data, uint64_t size);
+
+    /** Receives one whole message of exactly `size` bytes into `data`. NULL for DRIVER_PROCESS. */
+    int (*receive)(void *session, void *data, uint64_t size);
+
+    /** Returns when everything sent has left this process for good, as far as the protocol can
+     *  tell. Not timed. May be NULL. */
+    int (*flush)(void *session);
+
+    /** Ends the session and frees it. Bounded in time (at most 1 s), whatever the other end does. */
+    void (*close)(void *session);
+};
+
+/** Exported by each driver's shared object: a table of drivers ended by NULL, static storage. */
+__attribute__((visibility("default"))) const struct driver *const *beowire_driver_table(void);
+
+#endif /* BEOWIRE_DRIVER_H */
