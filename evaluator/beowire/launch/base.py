@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What it takes to start an engine on a node, whatever the node is."""
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Node:
+    """One end of a measurement.
+
+    `name` is what people read (node0, or the host's name). `reach` is the name or address by
+    which the *other* end reaches it. `cpu` is the `--cpu` value for its engine ("0", "auto") or
+    None for not pinned. `interface` is the one that the user asked for, or "" to follow the route.
+    """
+
+    name: str
+    reach: str
+    cpu: str | None = None
+    interface: str = ""
+
+
+class Launcher(Protocol):
+    """Starts engines on two (later N) nodes. Used as a context manager: entering makes the nodes
+    ready (a lab is made, the engine is copied to a host), leaving undoes all of that."""
+
+    kind: str
+    """`lab`, `hosts` or `local`: the `link.kind` of the record."""
+
+    nodes: Sequence[Node]
+
+    def __enter__(self) -> "Launcher": ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+    def start(self, node: Node, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
+        """Starts `beowire-engine` on the node with pipes for its three standard streams.
+
+        `cpu` overrides the node's own (a second engine on the same node takes another core).
+        The process ends when its standard input is closed. Raises BeowireError with one line.
+        """
+        ...
+
+    def describe_link(self) -> dict[str, object]:
+        """The `link` member of the record's meta line."""
+        ...

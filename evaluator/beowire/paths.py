@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the compiled parts are: in the build tree of a checkout, or in the installed package."""
+
+import os
+from pathlib import Path
+
+from beowire.errors import BeowireError
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def engine_directory() -> Path:
+    """The directory that holds `beowire-engine` and `drivers/*.so`, complete enough to be copied.
+
+    `BEOWIRE_ENGINE_DIR` wins; then the installed package; then the build tree of the checkout.
+    """
+    candidates = [_PACKAGE / "_engine", _PACKAGE.parent.parent / "build" / "engine"]
+    chosen = os.environ.get("BEOWIRE_ENGINE_DIR")
+    if chosen:
+        candidates = [Path(chosen)]
+    for candidate in candidates:
+        if (candidate / "beowire-engine").is_file():
+            return candidate
+    raise BeowireError(
+        f"no beowire-engine in {candidates[-1]}: build it first (`make` at the root of the checkout)"
+    )
