@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a virtual cluster looks like: its options, how they are written, what is refused.
+
+`LabOptions` is the checked form. `read_lab_options` makes one from what people type. The
+`...Option` annotations are for typer: `beowire lab up` and `beowire compare --lab` share them, so
+that both take the same options with the same words.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from beowire.errors import BeowireError
+
+MAX_NODES = 250
+"""All nodes are in one /24."""
+
+MIN_MTU = 68
+"""The smallest that IPv4 allows (RFC 791)."""
+
+MAX_MTU = 65521
+"""The largest for which the whole frame, with its 14-byte header, is below 64 KiB."""
+
+MIN_RATE_BITS_PER_S = 64_000
+MAX_RATE_BITS_PER_S = 1_000_000_000_000
+MAX_DELAY_NS = 10_000_000_000
+MIN_LOSS = 1e-8
+
+DEFAULT_MTU = 1500
+
+NodesOption = Annotated[int, typer.Option("--nodes", help="Number of nodes of the lab.")]
+LinkOption = Annotated[
+    str,
+    typer.Option(
+        "--link", help="direct: two nodes, one cable. switch: every node at a port of a switch."
+    ),
+]
+MtuOption = Annotated[int, typer.Option("--mtu", help="MTU in bytes, 68 to 65521.")]
+RateOption = Annotated[
+    str | None,
+    typer.Option(
+        "--rate",
+        help="Bits per second of every link, each way: 100M, 1g, 2.5Gbit. Default: no limit.",
+    ),
+]
+DelayOption = Annotated[
+    str | None,
+    typer.Option("--delay", help="One-way delay between two nodes: 50us, 1ms. Default: none."),
+]
+LossOption = Annotated[
+    str | None,
+    typer.Option(
+        "--loss",
+        help="Share of the frames that get lost between two nodes: 1%, 0.01. Default: none.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class LabOptions:
+    """A virtual cluster, checked: making one with bad values raises BeowireError.
+
+    With a rate, a delay or a loss the lab's interfaces have segmentation offloads switched off,
+    so that what is shaped, delayed or lost is a frame of at most the MTU, as on a real wire.
+    """
+
+    nodes: int = 2
+    """Number of nodes, 2 to 250: node0, node1, ..."""
+
+    link: str = "direct"
+    """`direct`: exactly two nodes and one cable. `switch`: every node at a port of one switch."""
+
+    mtu: int = DEFAULT_MTU
+    """MTU of every interface in bytes, without the Ethernet header."""
+
+    rate_bits_per_s: int | None = None
+    """Speed of every link, each way, counting what a frame takes on a real wire (preamble, frame
+    check sequence and gap: 24 bytes a frame). None: as fast as the machine can."""
+
+    delay_ns: int = 0
+    """Added to the way of a frame from one node to another; a round trip takes twice as much."""
+
+    loss: float = 0.0
+    """Probability with which a frame gets lost between two nodes: 0.01 is 1 %."""
+
+    def __post_init__(self) -> None:
+        if self.link not in ("direct", "switch"):
+            raise BeowireError(f"no link {self.link!r}: use --link direct or --link switch")
+        if not 2 <= self.nodes <= MAX_NODES:
+            raise BeowireError(f"a lab has 2 to {MAX_NODES} nodes, not {self.nodes}")
+        if self.link == "direct" and self.nodes != 2:
+            raise BeowireError(
+                f"a direct link joins 2 nodes, not {self.nodes}: use --link switch for more"
+            )
+        if not MIN_MTU <= self.mtu <= MAX_MTU:
+            raise BeowireError(f"the MTU is {MIN_MTU} to {MAX_MTU} bytes, not {self.mtu}")
+        rate = self.rate_bits_per_s
+        if rate is not None and not MIN_RATE_BITS_PER_S <= rate <= MAX_RATE_BITS_PER_S:
+            raise BeowireError(f"the rate is 64k to 1000g (bits per second), not {rate}")
+        if not 0 <= self.delay_ns <= MAX_DELAY_NS:
+            raise BeowireError(f"the delay is 0 to 10s, not {self.delay_ns}ns")
+        if self.loss != 0 and not MIN_LOSS <= self.loss <= 1:
+            raise BeowireError(f"the loss is 0, or 0.000001% to 100%, not {self.loss * 100:g}%")
+
+    @property
+    def impaired(self) -> bool:
+        """Whether frames are shaped, delayed or lost on their way."""
+        return self.rate_bits_per_s is not None or self.delay_ns > 0 or self.loss > 0
+
+    def describe(self) -> dict[str, object]:
+        """These options as the `link` member of a record's meta line."""
+        return {
+            "kind": "lab",
+            "topology": self.link,
+            "nodes": self.nodes,
+            "mtu": self.mtu,
+            "rate_bits_per_s": self.rate_bits_per_s,
+            "delay_ns": self.delay_ns,
+            "loss": self.loss,
+        }
+
+
+def read_lab_options(
+    *,
+    nodes: int = 2,
+    link: str = "direct",
+    mtu: int = DEFAULT_MTU,
+    rate: str | None = None,
+    delay: str | None = None,
+    loss: str | None = None,
+) -> LabOptions:
+    """Makes checked options from what the user typed; raises BeowireError with one line."""
+    return LabOptions(
+        nodes=nodes,
+        link=link,
+        mtu=mtu,
+        rate_bits_per_s=None if rate is None else parse_rate(rate),
+        delay_ns=0 if delay is None else parse_delay(delay),
+        loss=0.0 if loss is None else parse_loss(loss),
+    )
+
+
+_NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
+_RATE = re.compile(_NUMBER + r"\s*([kmgt]?)(?:bit|bits|bps|bit/s)?", re.IGNORECASE | re.ASCII)
+_RATE_FACTOR = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_DELAY = re.compile(_NUMBER + r"\s*(ns|us|µs|ms|s)?", re.IGNORECASE | re.ASCII)
+_DELAY_FACTOR = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
+_LOSS = re.compile(_NUMBER + r"\s*(%?)", re.ASCII)
+
+
+def parse_rate(text: str) -> int:
+    """Bits per second from `1g`, `10G`, `100mbit`, `2.5Gbit/s` or a plain number."""
+    found = _RATE.fullmatch(text.strip())
+    if not found:
+        raise BeowireError(f"cannot read the rate {text!r}: write bits per second, as 100M or 1g")
+    return round(float(found[1]) * _RATE_FACTOR[found[2].lower()])
+
+
+def parse_delay(text: str) -> int:
+    """Nanoseconds from `50us`, `1.5ms`, `200ns` or `1s`; a unit is needed unless it is 0."""
+    found = _DELAY.fullmatch(text.strip())
+    if not found or (found[2] is None and float(found[1]) != 0):
+        raise BeowireError(
+            f"cannot read the delay {text!r}: write it with its unit, as 50us or 1ms"
+        )
+    return round(float(found[1]) * _DELAY_FACTOR[(found[2] or "ns").lower()])
+
+
+def parse_loss(text: str) -> float:
+    """A fraction from `1%`, `0.001 %` or `0.01`."""
+    found = _LOSS.fullmatch(text.strip())
+    fraction = float(found[1]) / (100 if found[2] else 1) if found else 2.0
+    if fraction > 1:
+        raise BeowireError(
+            f"cannot read the loss {text!r}: write a share of the frames, as 1% or 0.01"
+        )
+    return fraction
