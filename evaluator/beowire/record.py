@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The record of a run: its lines, the writer and the reader. The format is docs/RECORD.md.
+
+Times are in nanoseconds, rates in bytes per second, sizes in bytes. Values are checked strictly
+(no text where a number belongs, no NaN, no infinity). A field that this version does not know is
+kept, so a record that passes through an older reader of the same schema loses nothing.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Literal
+
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    Strict,
+    ValidationError,
+    model_validator,
+)
+
+from beowire.errors import BeowireError
+
+#: The schema that is written, and the newest that is read. A new optional field does not change
+#: it; a new type of line, a changed meaning or a removed field does.
+SCHEMA = 1
+
+#: What one cell of an environment can hold: what a person would compare between two nodes.
+EnvironmentValue = str | int | float | bool | None
+
+_Lenient = Strict(False)  # a list may stand for a tuple: JSON knows only lists
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="allow", allow_inf_nan=False, populate_by_name=True
+    )
+
+
+class Link(_Part):
+    """What joined the two ends. All but `kind` are known only for a lab."""
+
+    kind: str
+    """`lab`, `hosts` or `local`."""
+    topology: str | None = None
+    """`direct` (one cable) or `switch`."""
+    mtu: int | None = None
+    """Bytes, as the interface has it."""
+    rate_bits_per_s: float | None = None
+    delay_ns: float | None = None
+    """One way."""
+    loss: float | None = None
+    """Share of the frames that are dropped, 0 to 1."""
+
+
+class Wire(_Part):
+    """The limit that no protocol on this wire can pass."""
+
+    payload_bytes_per_s: float = Field(gt=0)
+    """Bytes of payload per second of full-sized frames, back to back."""
+
+
+class Clock(_Part):
+    """The clock that timed, as the engine measured it."""
+
+    source: str
+    overhead_ns: float = Field(ge=0)
+    overhead_p99_ns: float | None = None
+    resolution_ns: float | None = None
+
+
+class NodeEnd(_Part):
+    """One end of the run."""
+
+    node: str
+    address: str | None = None
+    interface: str | None = None
+    cpu: int | None = None
+    """The CPU that the engines were pinned to; None when they were not."""
+    clock: Clock | None = None
+    environment: dict[str, EnvironmentValue] = Field(default_factory=dict)
+
+
+class DriverInfo(_Part):
+    """A driver as the engine reported it."""
+
+    name: str
+    summary: str
+    placement: str
+    """`pair`, `host` or `process`."""
+    reliable: bool
+    spins: bool
+    min_size: int
+    max_size: int
+    ready: bool
+    reason: str = ""
+
+
+class Meta(_Part):
+    """The first line: what was asked for, where, and on what."""
+
+    type: Literal["meta"] = "meta"
+    schema_version: int = Field(default=SCHEMA, alias="schema", ge=1)
+    beowire: str
+    """The version that measured."""
+    started: AwareDatetime
+    command: list[str]
+    """The command line, one word an item."""
+    options: dict[str, JsonValue]
+    link: Link
+    wire: Wire | None
+    ends: list[NodeEnd] = Field(min_length=2, max_length=2)
+    """The initiator, then the responder."""
+    drivers: list[DriverInfo]
+
+
+class Summary(_Part):
+    """A measured quantity. Its unit is in the name of the field that holds it."""
+
+    median: float = Field(ge=0)
+    ci95: Annotated[tuple[float, float], _Lenient] | None
+    """95 % interval of the median; None when there were too few rounds for one."""
+    p90: float | None
+    """None when n is too small for an upper limit of this percentile."""
+    p99: float | None
+    min: float
+    max: float
+
+
+class Histogram(_Part):
+    """Round-trip times in ns, in the log-linear buckets of docs/ENGINE.md."""
+
+    kind: Literal["log-linear-7"] = "log-linear-7"
+    buckets: list[Annotated[tuple[int, int], _Lenient]]
+    """(index, count) of each bucket that holds something, index rising."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "Histogram":
+        previous = -1
+        for index, count in self.buckets:
+            if index <= previous or index >= _BUCKETS or count < 1:
+                raise ValueError(f"bucket [{index}, {count}] is out of order or out of range")
+            previous = index
+        return self
+
+
+#: One more than the bucket of the largest 64-bit value.
+_BUCKETS = (63 - 7) * 128 + 256
+
+
+class CpuCost(_Part):
+    """What one message cost one end; means over the measured messages."""
+
+    user_ns: float
+    system_ns: float
+    voluntary_switches: float
+    involuntary_switches: float
+
+
+class Result(_Part):
+    """A measured cell: driver x pattern x size x launch."""
+
+    type: Literal["result"] = "result"
+    driver: str
+    pattern: str
+    """`pingpong` or `stream`."""
+    size: int = Field(ge=0)
+    launch: int = Field(ge=1)
+    n: int = Field(ge=0)
+    """Measured messages."""
+    rounds: int = Field(ge=0)
+    batch: int = Field(ge=1)
+    """Round trips that one sample covers; percentiles are of samples."""
+    lost: int = Field(ge=0)
+    status: str
+    """`ok`, or in a line why the cell is not whole."""
+    stopped_by: Literal["precise", "time", "rounds", "error"]
+    half_rtt_ns: Summary | None = None
+    """Ping-pong only."""
+    rate_bytes_per_s: Summary | None = None
+    """For ping-pong: size / half round trip, so p90 is the rate of the slow tail."""
+    round_medians: list[float] = Field(default_factory=list)
+    """In measuring order, in the unit of the pattern's own quantity."""
+    histogram: Histogram | None = None
+    """All rounds merged; round-trip (not half) times. None for stream."""
+    cpu: list[CpuCost]
+    """Initiator, responder; one item if there is one process, none if nothing was measured."""
+    elapsed_ns: float = Field(ge=0)
+    settled: bool | None = None
+    """A steady part was found (MSER-5); None when there were too few rounds to tell."""
+
+
+class Skipped(_Part):
+    """What was not measured, and why."""
+
+    type: Literal["skipped"] = "skipped"
+    driver: str
+    pattern: str | None = None
+    """None: no pattern of this driver."""
+    size: int | None = None
+    """None: no size."""
+    reason: str
+
+
+class End(_Part):
+    """The last line of a run that ended by itself, however it ended."""
+
+    type: Literal["end"] = "end"
+    finished: AwareDatetime
+    status: str
+    """`ok`, `interrupted`, or the error in one line."""
+    elapsed_s: float = Field(ge=0)
+
+
+Line = Meta | Result | Skipped | End
+
+_LINES: dict[str, type[Meta] | type[Result] | type[Skipped] | type[End]] = {
+    "meta": Meta,
+    "result": Result,
+    "skipped": Skipped,
+    "end": End,
+}
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record that was read, whole or as far as it goes."""
+
+    path: Path
+    meta: Meta
+    results: list[Result]
+    skipped: list[Skipped]
+    end: End | None
+    """None when the run was cut short."""
+    warnings: list[str] = field(default_factory=list)
+    """One line each: what a person should know before trusting this record."""
+
+
+class RecordWriter:
+    """Writes a new record, a whole line at a time; never an existing file.
+
+    Each line reaches the kernel before `write` returns, so killing the process loses nothing that
+    was written. A line that does not fit on the disk is taken back whole. Not thread-safe.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Creates the file. BeowireError if it exists, or cannot be created."""
+        self.path = path
+        self._last = ""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        try:
+            self._fd = os.open(path, flags, 0o644)
+        except FileExistsError:
+            raise BeowireError(
+                f"{path} exists already and is not overwritten: name another directory"
+            ) from None
+        except OSError as error:
+            raise BeowireError(f"cannot create {path}: {error.strerror}") from None
+
+    def write(self, line: Line) -> None:
+        """Appends one line: `Meta` first and once, nothing after `End`.
+
+        BeowireError (exit code 1) if it cannot be written; the file then ends with the line before.
+        """
+        if self._fd < 0:
+            raise BeowireError(f"cannot write {self.path}: it is closed", exit_code=1)
+        if (self._last == "") != (line.type == "meta") or self._last == "end":
+            raise ValueError(f"a {line.type} line cannot follow {self._last or 'nothing'}")
+        data = line.model_dump_json(by_alias=True).encode() + b"\n"
+        before = os.fstat(self._fd).st_size
+        try:
+            written = os.write(self._fd, data)
+            # A short write means that the disk filled up in the middle of the line; writing the
+            # rest asks the kernel for the cause.
+            while written < len(data):
+                written += os.write(self._fd, data[written:])
+        except OSError as error:
+            self._take_back(before)
+            raise BeowireError(
+                f"cannot write {self.path}: {error.strerror}; what was measured before is kept",
+                exit_code=1,
+            ) from None
+        self._last = line.type
+
+    def _take_back(self, length_bytes: int) -> None:
+        try:
+            os.ftruncate(self._fd, length_bytes)
+        except OSError:
+            # Half a line may be there now. Nothing may follow it: a reader forgives only the last.
+            self.close()
+
+    def close(self) -> None:
+        """Closes the file; may be called again."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> "RecordWriter":
+        """Nothing to do: the file is open already."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Closes the file."""
+        self.close()
+
+
+def read_record(path: Path) -> Record:
+    """Reads a record, as far as it goes if it was cut short (then `warnings` says so).
+
+    BeowireError, one line with file and line number, for anything else that is wrong: no such
+    file, an empty one, one that is no record, a newer schema, a line broken in the middle.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BeowireError(f"cannot read {path}: {error.strerror}") from None
+    lines = _parse(path, content)
+    _, meta = next(lines)
+    assert isinstance(meta, Meta)  # _parse gives nothing else first
+    record = _Builder(path, meta)
+    for number, line in lines:
+        record.add(number, line)
+    return record.build()
+
+
+class _Builder:
+    """Collects the lines after the first and keeps their order honest."""
+
+    def __init__(self, path: Path, meta: Meta) -> None:
+        self.path = path
+        self.meta = meta
+        self.results: list[Result] = []
+        self.skipped: list[Skipped] = []
+        self.end: End | None = None
+        self.warnings: list[str] = []
+
+    def add(self, number: int, line: Line | None) -> None:
+        if line is None:
+            self.warnings.append(f"{self.path} was cut short in line {number}, which is left out")
+            return
+        if self.end is not None:
+            raise BeowireError(f"{self.path} line {number}: nothing may follow the `end` line")
+        match line:
+            case Result():
+                self.results.append(line)
+            case Skipped():
+                self.skipped.append(line)
+            case End():
+                self.end = line
+            case _:
+                raise BeowireError(f"{self.path} line {number}: a second `meta` line")
+
+    def build(self) -> Record:
+        if self.end is None:
+            self.warnings.append(
+                f"{self.path} has no `end` line: the run was cut short, and results may be missing"
+            )
+        elif self.end.status != "ok":
+            self.warnings.append(f"{self.path}: the run did not end well: {self.end.status}")
+        return Record(
+            self.path,
+            self.meta,
+            self.results,
+            self.skipped,
+            self.end,
+            self.warnings,
+        )
+
+
+def _parse(path: Path, content: bytes) -> Iterator[tuple[int, Line | None]]:
+    """Yields (line number, line): `Meta` first; None for a last line that was cut short."""
+    # After a power cut some file systems leave zero bytes where the last lines should be.
+    content = content.rstrip(b"\0")
+    if not content.strip():
+        raise BeowireError(f"{path} is empty: it is no Beowire record")
+    texts = content.split(b"\n")
+    for number, text in enumerate(texts, start=1):
+        if not text.strip() and number > 1:
+            continue
+        last = number == len(texts)  # it has no newline: cut short, unless it is whole by luck
+        try:
+            line = _parse_line(path, number, text)
+        except _NotJson as error:
+            if number == 1:
+                raise BeowireError(
+                    f"{path} is no Beowire record: line 1 is not JSON ({error})"
+                ) from None
+            if not last:
+                raise BeowireError(f"{path} line {number} is broken: {error}") from None
+            yield number, None
+        else:
+            yield number, line
+
+
+class _NotJson(Exception):
+    """The text is not one JSON value."""
+
+
+def _parse_line(path: Path, number: int, text: bytes) -> Line:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:  # also covers bytes that are not UTF-8
+        raise _NotJson(str(error).split("\n")[0]) from None
+    kind = value.get("type") if isinstance(value, dict) else None
+    if number == 1:
+        _check_header(path, kind, value)
+    model = _LINES.get(kind) if isinstance(kind, str) else None
+    if model is None:
+        raise BeowireError(f"{path} line {number}: no known type of line: {str(kind)[:40]!r}")
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        raise BeowireError(f"{path} line {number}: {_first(error)}") from None
+
+
+def _check_header(path: Path, kind: object, value: object) -> None:
+    if kind != "meta" or not isinstance(value, dict):
+        raise BeowireError(f"{path} is no Beowire record: line 1 is not a `meta` line")
+    schema = value.get("schema")
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise BeowireError(
+            f"{path} has schema {schema}, and this beowire reads up to {SCHEMA}: update beowire"
+        )
+    # A record without a schema must not pass for the current one.
+    if not isinstance(schema, int):
+        raise BeowireError(f"{path} line 1: `schema` must be a whole number")
+
+
+def _first(error: ValidationError) -> str:
+    """The first complaint, in one line."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    message = " ".join(first["msg"].split())
+    return f"{where}: {message}" if where else message
