@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The client of the engine's control protocol (docs/ENGINE.md): lines down, JSON lines up.
+
+One `EngineProcess` is one engine on one node. All of it runs in one thread; nothing here blocks
+without a deadline. What goes wrong with an engine is an `EngineError`, which names the node: the
+caller decides whether the run can go on without it.
+"""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+#: An event is rejected as garbage beyond this: a histogram of all buckets has about 150 KB.
+_MAXIMUM_LINE_BYTES = 4 << 20
+
+#: What of standard error is kept for messages.
+_STDERR_TAIL_BYTES = 4096
+
+#: How long an engine may take to answer what needs no other end.
+ANSWER_TIMEOUT_S = 20.0
+
+#: How long an engine may take to exit once its input is closed (a driver's close() has 1 s).
+_EXIT_TIMEOUT_S = 3.0
+_TERMINATE_TIMEOUT_S = 0.5
+
+Event = dict[str, Any]
+
+
+class EngineError(Exception):
+    """An engine failed or refused. `node` says where; `fatal` that its session is gone."""
+
+    def __init__(self, node: str, message: str, *, fatal: bool = True, code: str = "") -> None:
+        """`code` is the engine's (`EMSGSIZE`), `DIED`, `GARBAGE` or `TIMEOUT`."""
+        super().__init__(message)
+        self.node = node
+        self.fatal = fatal
+        self.code = code
+
+
+class EngineProcess:
+    """A running engine. Owns the process: `end()` must be called, whatever happened."""
+
+    def __init__(self, process: subprocess.Popen[bytes], node: str) -> None:
+        """Takes over `process`, whose three standard streams are pipes."""
+        if process.stdin is None or process.stdout is None or process.stderr is None:
+            raise ValueError("the engine needs pipes for its three standard streams")
+        self.node = node
+        self.process = process
+        self._input = process.stdin
+        self._output = process.stdout
+        self._errors = process.stderr
+        self._buffer = bytearray()
+        self._stderr_tail = bytearray()
+        self._events: deque[Event] = deque()
+        self._open_streams = {self._output.fileno(), self._errors.fileno()}
+        for stream in (self._input, self._output, self._errors):
+            os.set_blocking(stream.fileno(), False)
+
+    def send(self, verb: str, **values: object) -> None:
+        """Sends one command; values are encoded here. Raises EngineError if the engine is gone."""
+        words = [verb, *(f"{key}={_encode(str(value))}" for key, value in values.items())]
+        line = (" ".join(words) + "\n").encode("ascii")
+        try:
+            # A line is shorter than PIPE_BUF, so it is written whole or not at all.
+            if os.write(self._input.fileno(), line) != len(line):
+                raise EngineError(self.node, "the engine does not read its commands")
+        except BlockingIOError:
+            raise EngineError(
+                self.node, "the engine does not read its commands", code="TIMEOUT"
+            ) from None
+        except (OSError, ValueError):
+            raise self.died() from None
+
+    def request(
+        self, verb: str, expected: str, timeout_s: float = ANSWER_TIMEOUT_S, **values: object
+    ) -> Event:
+        """Sends a command and returns its answer, the event `expected`."""
+        self.send(verb, **values)
+        return self.receive(expected, timeout_s)
+
+    def receive(self, expected: str, timeout_s: float = ANSWER_TIMEOUT_S) -> Event:
+        """The next event, which must be `expected`; an `error` event raises EngineError."""
+        deadline = time.monotonic() + timeout_s
+        while (event := self.take()) is None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise EngineError(
+                    self.node, f"the engine gave no answer within {timeout_s:g} s", code="TIMEOUT"
+                )
+            wait_for_events([self], left)
+        return self.check(event, expected)
+
+    def check(self, event: Event, expected: str) -> Event:
+        """`event` if it is the `expected` one, else raises what it means."""
+        if event["event"] == "error":
+            message = " ".join(str(event.get("message", "no reason given")).split())
+            raise EngineError(
+                self.node,
+                message[:300],
+                fatal=bool(event.get("fatal", True)),
+                code=str(event.get("code", "")),
+            )
+        if event["event"] != expected:
+            name = str(event["event"])[:40]
+            raise self._garbage(f"it answered {name!r} where {expected!r} was due")
+        return event
+
+    def take(self) -> Event | None:
+        """An event that has arrived, or None. Raises EngineError if none can come any more."""
+        if self._events:
+            return self._events.popleft()
+        if self._output.fileno() not in self._open_streams:
+            raise self.died()
+        return None
+
+    def has_news(self) -> bool:
+        """Whether `take()` would return or raise at once."""
+        return bool(self._events) or self._output.fileno() not in self._open_streams
+
+    def read_available(self, descriptor: int) -> None:
+        """Reads what is there on one of the engine's streams; never blocks."""
+        try:
+            data = os.read(descriptor, 1 << 16)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._open_streams.discard(descriptor)
+        elif descriptor == self._errors.fileno():
+            self._stderr_tail = (self._stderr_tail + data)[-_STDERR_TAIL_BYTES:]
+        else:
+            self._buffer += data
+            self._split()
+
+    def descriptors(self) -> set[int]:
+        """What to poll for input."""
+        return set(self._open_streams)
+
+    def died(self) -> EngineError:
+        """What to say about an engine that ended by itself."""
+        try:
+            status = self.process.wait(timeout=_TERMINATE_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            return EngineError(self.node, "the engine closed its output", code="DIED")
+        if self._errors.fileno() in self._open_streams:
+            self.read_available(self._errors.fileno())
+        said = self.last_words()
+        return EngineError(
+            self.node, f"the engine {_ending(status)}" + (f": {said}" if said else ""), code="DIED"
+        )
+
+    def has_died(self, wait_s: float = 0.0) -> bool:
+        """Whether the process has ended by itself."""
+        try:
+            self.process.wait(timeout=wait_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def last_words(self) -> str:
+        """The last line of its standard error, for messages."""
+        lines = self._stderr_tail.decode("utf-8", "replace").split("\n")
+        printable = ("".join(c for c in line if c.isprintable()).strip() for line in lines)
+        return ([line for line in printable if line] or [""])[-1][:300]
+
+    def request_end(self) -> None:
+        """Asks the engine to exit; does not wait. So many can end at the same time."""
+        # An engine that is gone, or does not listen, is the matter of end().
+        with contextlib.suppress(EngineError):
+            self.send("quit")
+        with contextlib.suppress(OSError):
+            self._input.close()
+
+    def end(self, timeout_s: float = _EXIT_TIMEOUT_S) -> None:
+        """Ends the process: asks, waits a bounded time, then terminates and kills it by its id."""
+        if not self._input.closed:
+            self.request_end()
+        deadline = time.monotonic() + timeout_s
+        while not self.has_died() and (left := deadline - time.monotonic()) > 0:
+            if not wait_for_events([self], min(left, 0.05)):
+                self.has_died(0.01)
+        for number, wait_s in ((signal.SIGTERM, _TERMINATE_TIMEOUT_S), (signal.SIGKILL, 5.0)):
+            if self.has_died():
+                break
+            self.process.send_signal(number)
+            self.has_died(wait_s)
+        self._output.close()
+        self._errors.close()
+        self._open_streams.clear()
+
+    def _split(self) -> None:
+        *lines, rest = self._buffer.split(b"\n")
+        self._buffer = rest
+        if len(rest) > _MAXIMUM_LINE_BYTES:
+            raise self._garbage("its answer has no end")
+        for line in lines:
+            try:
+                event = json.loads(line)
+            except (ValueError, RecursionError):
+                raise self._garbage(repr(line[:60].decode("utf-8", "replace"))) from None
+            if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+                raise self._garbage(repr(line[:60].decode("utf-8", "replace")))
+            self._events.append(event)
+
+    def _garbage(self, what: str) -> EngineError:
+        return EngineError(
+            self.node, f"the engine does not speak our protocol: {what}", code="GARBAGE"
+        )
+
+
+def wait_for_events(engines: Sequence[EngineProcess], timeout_s: float) -> bool:
+    """Waits until one of `engines` says something or dies, at most `timeout_s`.
+
+    Also empties their standard error, so that none blocks there. True if there was anything.
+    """
+    if any(engine.has_news() for engine in engines):
+        return True
+    owners = {descriptor: engine for engine in engines for descriptor in engine.descriptors()}
+    if not owners:
+        return False
+    poll = select.poll()
+    for descriptor in owners:
+        poll.register(descriptor, select.POLLIN)
+    ready = poll.poll(max(0.0, timeout_s) * 1000)
+    for descriptor, _ in ready:
+        owners[descriptor].read_available(descriptor)
+    return bool(ready)
+
+
+def _encode(text: str) -> str:
+    """Percent-encodes what may not stand in a value."""
+    return "".join(
+        chr(byte) if 0x21 <= byte <= 0x7E and byte != 0x25 else f"%{byte:02X}"
+        for byte in text.encode("utf-8", "surrogateescape")
+    )
+
+
+def _ending(status: int) -> str:
+    if status >= 0:
+        return f"ended with status {status}"
+    try:
+        return f"was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was killed by signal {-status}"

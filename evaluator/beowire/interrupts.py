@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ctrl-C and SIGTERM as one exception, which never lands in the middle of what must be whole.
+
+Python raises KeyboardInterrupt between any two instructions: between starting an engine and
+remembering it, or in the middle of a line of the record. Inside `held()` a signal waits.
+"""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupts:
+    """SIGINT and SIGTERM raise KeyboardInterrupt while this context is entered.
+
+    Only in the main thread. The former handlers come back on leaving.
+    """
+
+    def __init__(self) -> None:
+        """Changes nothing yet."""
+        self._depth = 0
+        self._pending = False
+        self._former: dict[int, object] = {}
+
+    def __enter__(self) -> "Interrupts":
+        """Takes over the handlers."""
+        for number in _SIGNALS:
+            self._former[number] = signal.signal(number, self._arrived)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Gives the handlers back."""
+        for number, handler in self._former.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    @contextmanager
+    def held(self, *, forget: bool = False) -> Iterator[None]:
+        """A signal that comes inside is raised at the end; with `forget`, never.
+
+        `forget` is for cleaning up: the run ends anyway.
+        """
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            if self._depth == 0 and self._pending:
+                self._pending = False
+                if not forget:
+                    raise KeyboardInterrupt
+
+    def _arrived(self, _number: int, _frame: FrameType | None) -> None:
+        if self._depth:
+            self._pending = True
+        else:
+            raise KeyboardInterrupt

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the samples support: quantiles with 95 % intervals that hold, settling, the stop rule.
+
+No distribution is assumed. Sources:
+
+- order-statistic intervals: Le Boudec, Performance Evaluation of Computer and Communication
+  Systems (2010), table A.1 and section 2.2; Hoefler and Belli, SC'15, rule 5;
+- intervals of a quantile from clusters of correlated samples: Woodruff, JASA 47 (1952), 635-646;
+- doubling of batches until they are uncorrelated: Fishman, Management Science 24 (1978), 510-521;
+- MSER-5: White, Cobb and Spratt, Winter Simulation Conference 2000.
+
+Samples of one round are correlated (an interrupt, a frequency change or a neighbour touches many at
+once). The plain interval then claims too much: at a correlation of 0.9 its "95 %" covers 34 %.
+So the unit that carries the uncertainty here is the round, and the plain interval is only a floor.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from beowire.histogram import Histogram
+
+CONFIDENCE = 0.95
+
+#: Rounds below which no cell is called precise.
+MINIMUM_ROUNDS = 20
+
+#: Half width of the interval, relative to the value, at which a cell is precise.
+PRECISE_MEDIAN = 0.01
+PRECISE_P99 = 0.05
+
+#: Two neighbouring batches are taken as independent below this correlation.
+_UNCORRELATED = 0.1
+
+#: The normal approximation is used from this n on, if enough samples lie on both sides.
+_NORMAL_FROM = 70
+_NORMAL_SIDE = 20.0
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value and its 95 % interval; an end without a limit at this number of samples is None."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+    def half_width(self) -> float:
+        """Half the interval's width relative to the value; infinite where a limit is missing."""
+        if self.low is None or self.high is None or self.value <= 0:
+            return math.inf
+        return (self.high - self.low) / 2 / self.value
+
+
+def minimum_samples(probability: float, confidence: float = CONFIDENCE) -> int:
+    """The least n at which quantile `probability` has an upper limit: 36 (p90), 368 (p99)..."""
+    return math.ceil(math.log((1 - confidence) / 2) / math.log(probability))
+
+
+def quantile_ranks(
+    n: int, probability: float, confidence: float = CONFIDENCE
+) -> tuple[int | None, int | None]:
+    """Ranks (1 to n) of the order statistics that enclose the quantile with `confidence`.
+
+    Exact binomial for n < 70 or where few samples lie beyond the quantile, else the normal
+    approximation. None where n samples give no limit on that side.
+    """
+    if n < 1:
+        return None, None
+    tail = (1 - confidence) / 2
+    if n < _NORMAL_FROM or n * min(probability, 1 - probability) < _NORMAL_SIDE:
+        binomial = stats.binom(n, probability)
+        low = int(binomial.ppf(tail))
+        high = int(binomial.ppf(1 - tail)) + 1
+    else:
+        spread = float(stats.norm.ppf(1 - tail)) * math.sqrt(n * probability * (1 - probability))
+        low = math.floor(n * probability - spread)
+        high = math.ceil(n * probability + spread) + 1
+    return (low if low >= 1 else None), (high if high <= n else None)
+
+
+def order_interval(
+    values: Sequence[float] | Floats, probability: float = 0.5, confidence: float = CONFIDENCE
+) -> Estimate:
+    """The sample quantile of independent `values` (at least one), with its interval."""
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    low, high = quantile_ranks(len(ordered), probability, confidence)
+    return Estimate(
+        float(np.quantile(ordered, probability)),
+        None if low is None else float(ordered[low - 1]),
+        None if high is None else float(ordered[high - 1]),
+    )
+
+
+def lag1_correlation(values: Sequence[float] | Floats) -> float:
+    """Correlation of neighbours in a series; 0 for a constant or a very short one."""
+    series = np.asarray(values, dtype=np.float64)
+    if len(series) < 3:
+        return 0.0
+    centred = series - series.mean()
+    power = float(np.dot(centred, centred))
+    return 0.0 if power == 0 else float(np.dot(centred[:-1], centred[1:])) / power
+
+
+def uncorrelated_batches(values: Sequence[float] | Floats) -> Floats:
+    """Means of neighbours, two by two, until they are uncorrelated or would be fewer than 20."""
+    series = np.asarray(values, dtype=np.float64)
+    while len(series) >= 2 * MINIMUM_ROUNDS and lag1_correlation(series) >= _UNCORRELATED:
+        even = len(series) // 2 * 2
+        series = series[:even].reshape(-1, 2).mean(axis=1)
+    return series
+
+
+def median_estimate(pooled: Histogram, round_medians: Sequence[float]) -> Estimate:
+    """The median of all samples with an interval that survives correlation inside rounds.
+
+    The interval encloses both the order-statistic interval of the pooled samples and that of the
+    medians of (merged) rounds. With too few rounds for a limit (under 6), their whole range.
+    """
+    low_rank, high_rank = quantile_ranks(pooled.total, 0.5)
+    lows = [] if low_rank is None else [pooled.value_at(low_rank)]
+    highs = [] if high_rank is None else [pooled.value_at(high_rank)]
+    if len(round_medians) >= 2:
+        between = order_interval(uncorrelated_batches(round_medians))
+        lows.append(min(round_medians) if between.low is None else between.low)
+        highs.append(max(round_medians) if between.high is None else between.high)
+    return Estimate(
+        pooled.quantile(0.5), min(lows) if lows else None, max(highs) if highs else None
+    )
+
+
+def quantile_estimate(
+    pooled: Histogram, rounds: Sequence[Histogram], probability: float
+) -> Estimate | None:
+    """A high (or low) percentile of all samples; None while it has no limit beyond it.
+
+    Woodruff's interval: in each round the share of samples up to the pooled quantile is counted;
+    how these shares differ between rounds says how uncertain the share is, correlation included;
+    the interval of the share is carried back through the pooled distribution. Never narrower than
+    the order-statistic interval of independent samples. A limit beyond the largest sample is None.
+    """
+    n = pooled.total
+    if n < minimum_samples(max(probability, 1 - probability)):
+        return None
+    value = pooled.quantile(probability)
+    low_rank, high_rank = quantile_ranks(n, probability)
+    lows = [float(low_rank)] if low_rank is not None else [0.0]
+    highs = [float(high_rank)] if high_rank is not None else [n + 1.0]
+    if len(rounds) >= 2:
+        shares = uncorrelated_batches([one.share_up_to(value) for one in rounds])
+        error = float(shares.std(ddof=1)) / math.sqrt(len(shares))
+        spread = float(stats.t.ppf(1 - (1 - CONFIDENCE) / 2, len(shares) - 1)) * error
+        lows.append(n * (probability - spread))
+        highs.append(n * (probability + spread) + 1)
+    low, high = min(lows), max(highs)
+    return Estimate(
+        value,
+        pooled.value_at(low) if low >= 1 else None,
+        pooled.value_at(high) if high <= n else None,
+    )
+
+
+@dataclass(frozen=True)
+class Steady:
+    """Where MSER ends the start-up: after the first `dropped` values."""
+
+    dropped: int
+    settled: bool | None
+    """At most half of the values were dropped; None when there are too few to tell."""
+
+
+def mser(values: Sequence[float] | Floats, batch: int = 5) -> Steady:
+    """MSER-`batch`: where the start-up of a series ends.
+
+    Drops the d batches that minimise sum over i > d of (Y_i - mean)^2 / (n - d)^2. The last five
+    batches are always kept, for a mean of fewer is steady by accident. A series of under ten
+    values is too short to tell.
+    """
+    series = np.asarray(values, dtype=np.float64)
+    if len(series) < 10:
+        return Steady(0, None)
+    batch = max(1, min(batch, len(series) // 10))
+    count = len(series) // batch
+    means = series[len(series) - count * batch :].reshape(count, batch).mean(axis=1)
+    errors = [
+        float(np.sum((means[d:] - means[d:].mean()) ** 2)) / (count - d) ** 2
+        for d in range(count - 4)
+    ]
+    dropped = int(np.argmin(errors))
+    return Steady(dropped * batch, dropped <= count // 2)
+
+
+def mean_rate(amounts_bytes: Sequence[int], elapsed_ns: Sequence[int]) -> float:
+    """Total bytes over total time, in bytes per second: rates are never averaged."""
+    return sum(amounts_bytes) * 1e9 / sum(elapsed_ns)
+
+
+def rate_estimate(round_rates: Sequence[float]) -> Estimate:
+    """The median rate of the rounds of a stream, with its interval from (merged) rounds."""
+    value = float(np.median(np.asarray(round_rates, dtype=np.float64)))
+    between = order_interval(uncorrelated_batches(round_rates))
+    if len(round_rates) < 2:
+        return Estimate(value, None, None)
+    return Estimate(
+        value,
+        min(round_rates) if between.low is None else min(between.low, value),
+        max(round_rates) if between.high is None else max(between.high, value),
+    )
