@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The house's own rules, which no off-the-shelf linter knows. Prints each finding on one line.
+
+- Each source file says `SPDX-License-Identifier: BSD-3-Clause` in its first three lines.
+- No source file has more than 700 lines.
+- Each C file and each module of the evaluator has its unit-test file, in the same place and under
+  the same name; no unit-test file is without its source.
+- Links between documents lead somewhere, headings included.
+
+Usage: check_house.py [ROOT]
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+MAX_LINES = 700
+LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
+SOURCE_SUFFIXES = {".c", ".h", ".py", ".build", ".sh", ".js", ".css", ".toml"}
+SKIPPED_DIRECTORIES = {"build", ".git", "__pycache__", ".hypothesis", ".venv", "venv"}
+
+#: Where sources are, and where their unit tests must be.
+C_TESTS = {
+    "transport": "tests/unit/transport",
+    "evaluator/engine": "tests/unit/engine",
+    "evaluator/drivers": "tests/unit/drivers",
+    "evaluator/lab": "tests/unit/lab",
+}
+
+#: Sources whose behaviour is a program's as a whole: tested from outside, in the file named.
+TESTED_FROM_OUTSIDE: dict[str, str] = {}
+
+_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]]*\]\(([^)\s]+)\)")
+_FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+
+
+def files(root: Path) -> Iterator[Path]:
+    """All files of the project, generated ones left out, in a stable order."""
+    for path in sorted(root.iterdir()):
+        if path.is_symlink() or path.name in SKIPPED_DIRECTORIES or path.name.endswith("_cache"):
+            continue
+        if path.is_dir():
+            yield from files(path)
+        elif path.is_file():
+            yield path
+
+
+def is_source(path: Path) -> bool:
+    """Whether a person wrote this as a program: by its suffix, or because it starts with #!."""
+    if path.suffix in SOURCE_SUFFIXES or path.name == "Makefile":
+        return path.stat().st_size > 0
+    if path.suffix:
+        return False
+    with path.open("rb") as stream:
+        return stream.read(2) == b"#!"
+
+
+def check_sources(root: Path) -> Iterator[str]:
+    """Licence line and length."""
+    for path in files(root):
+        if not is_source(path):
+            continue
+        name = path.relative_to(root)
+        lines = path.read_text(encoding="utf-8").splitlines()
+        if not any(LICENCE in line for line in lines[:3]):
+            yield f"{name}: no '{LICENCE}' in its first three lines"
+        if len(lines) > MAX_LINES:
+            yield f"{name}: {len(lines)} lines: split it (at most {MAX_LINES})"
+
+
+def check_c_tests(root: Path) -> Iterator[str]:
+    """One unit-test file a C file, and the other way round."""
+    for source_directory, test_directory in C_TESTS.items():
+        sources = {path.stem: path for path in (root / source_directory).rglob("*.c")}
+        tests = {
+            path.stem.removesuffix("_test"): path
+            for path in (root / test_directory).rglob("*_test.c")
+        }
+        for stem in sorted(sources.keys() - tests.keys()):
+            source = str(sources[stem].relative_to(root))
+            outside = TESTED_FROM_OUTSIDE.get(source)
+            if outside is None:
+                yield f"{source}: has no unit test {test_directory}/{stem}_test.c"
+            elif not (root / outside).is_file():
+                yield f"{source}: is said to be tested by {outside}, which is not there"
+        for stem in sorted(tests.keys() - sources.keys()):
+            test = tests[stem].relative_to(root)
+            if str(test) not in TESTED_FROM_OUTSIDE.values():
+                yield f"{test}: tests no source file: there is no {stem}.c in {source_directory}"
+
+
+def check_python_tests(root: Path) -> Iterator[str]:
+    """Each module of the evaluator has tests: tests/unit/evaluator/test_[PACKAGE_]MODULE.py."""
+    package = root / "evaluator" / "beowire"
+    unit = root / "tests" / "unit" / "evaluator"
+    system = root / "tests" / "system"
+    for path in files(package) if package.is_dir() else ():
+        if path.suffix != ".py" or path.name in ("__init__.py", "__main__.py"):
+            continue
+        name = "_".join(path.relative_to(package).with_suffix("").parts)
+        wanted = unit / f"test_{name}.py"
+        outside = TESTED_FROM_OUTSIDE.get(str(path.relative_to(root)))
+        candidates = [wanted, unit / f"test_{path.stem}.py", system / f"test_{path.stem}.py"]
+        if outside is not None:
+            candidates.append(root / outside)
+        if not any(candidate.is_file() for candidate in candidates):
+            yield f"{path.relative_to(root)}: has no unit test {wanted.relative_to(root)}"
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a document's headings, as the usual viewers make them."""
+    found = set()
+    for line in _FENCE.sub("", text).splitlines():
+        if match := re.match(r"#{1,6}\s+(.*?)\s*#*$", line):
+            heading = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", match[1]).lower()
+            found.add(re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", heading)))
+    return found
+
+
+def check_links(root: Path) -> Iterator[str]:
+    """Every relative link and picture of every document."""
+    for path in files(root):
+        if path.suffix != ".md":
+            continue
+        text = path.read_text(encoding="utf-8")
+        for match in _LINK.finditer(re.sub(r"`[^`\n]*`", "", _FENCE.sub("", text))):
+            link = match[1] or match[2]
+            if re.match(r"[a-z][a-z0-9+.-]*:", link):
+                continue
+            target, _, anchor = link.partition("#")
+            document = path.parent / target if target else path
+            name = path.relative_to(root)
+            if not document.exists():
+                yield f"{name}: the link to {link} leads nowhere"
+                continue
+            if not anchor or document.suffix != ".md":
+                continue
+            if anchor not in anchors(document.read_text(encoding="utf-8")):
+                yield f"{name}: {link}: no such heading"
+
+
+def check(root: Path) -> list[str]:
+    """All findings, in a stable order."""
+    return [
+        *check_sources(root),
+        *check_c_tests(root),
+        *check_python_tests(root),
+        *check_links(root),
+    ]
+
+
+def main() -> int:
+    """Prints the findings; 1 if there are any."""
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    findings = check(root)
+    for finding in findings:
+        print(finding)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""For all Python tests: tests that are ended from outside still undo what they did."""
+
+import signal
+from pathlib import Path
+
+import pytest
+from hypothesis.configuration import set_hypothesis_home_dir
+
+ROOT = Path(__file__).resolve().parent.parent
+
+set_hypothesis_home_dir(ROOT / "build" / "cache" / "hypothesis")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes SIGTERM (make was killed) end the run as Ctrl-C does: fixtures are torn down."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(f"signal {number}")
+
+    signal.signal(signal.SIGTERM, interrupt)
