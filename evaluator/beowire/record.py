@@ -26,6 +26,7 @@ from pydantic import (
 )
 
 from beowire.errors import BeowireError
+from beowire.histogram import bucket_index, bucket_lower
 
 #: The schema that is written, and the newest that is read. A new optional field does not change
 #: it; a new type of line, a changed meaning or a removed field does.
@@ -138,20 +139,23 @@ class Histogram(_Part):
 
     kind: Literal["log-linear-7"] = "log-linear-7"
     buckets: list[Annotated[tuple[int, int], _Lenient]]
-    """(index, count) of each bucket that holds something, index rising."""
+    """(smallest value in ns, count) of each bucket that holds something, rising."""
 
     @model_validator(mode="after")
     def _in_order(self) -> "Histogram":
         previous = -1
-        for index, count in self.buckets:
-            if index <= previous or index >= _BUCKETS or count < 1:
-                raise ValueError(f"bucket [{index}, {count}] is out of order or out of range")
-            previous = index
+        for lower, count in self.buckets:
+            if lower <= previous or not _is_bucket(lower) or count < 1:
+                raise ValueError(f"[{lower}, {count}] is not the next bucket and its count")
+            previous = lower
         return self
 
 
-#: One more than the bucket of the largest 64-bit value.
-_BUCKETS = (63 - 7) * 128 + 256
+def _is_bucket(lower_ns: int) -> bool:
+    try:
+        return bucket_lower(bucket_index(lower_ns)) == lower_ns
+    except ValueError:
+        return False
 
 
 class CpuCost(_Part):
@@ -239,7 +243,7 @@ class Record:
     end: End | None
     """None when the run was cut short."""
     warnings: list[str] = field(default_factory=list)
-    """One line each: what a person should know before trusting this record."""
+    """What a person should know before trusting this record, one line each, without the path."""
 
 
 class RecordWriter:
@@ -347,7 +351,7 @@ class _Builder:
 
     def add(self, number: int, line: Line | None) -> None:
         if line is None:
-            self.warnings.append(f"{self.path} was cut short in line {number}, which is left out")
+            self.warnings.append(f"cut short in line {number}, which is left out")
             return
         if self.end is not None:
             raise BeowireError(f"{self.path} line {number}: nothing may follow the `end` line")
@@ -363,11 +367,9 @@ class _Builder:
 
     def build(self) -> Record:
         if self.end is None:
-            self.warnings.append(
-                f"{self.path} has no `end` line: the run was cut short, and results may be missing"
-            )
+            self.warnings.append("no `end` line: the run was cut short, and results may be missing")
         elif self.end.status != "ok":
-            self.warnings.append(f"{self.path}: the run did not end well: {self.end.status}")
+            self.warnings.append(f"the run did not end well: {self.end.status}")
         return Record(
             self.path,
             self.meta,
