@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 #: An event is rejected as garbage beyond this: a histogram of all buckets has about 150 KB.
@@ -63,9 +63,9 @@ class EngineProcess:
         for stream in (self._input, self._output, self._errors):
             os.set_blocking(stream.fileno(), False)
 
-    def send(self, verb: str, **values: object) -> None:
+    def send(self, verb: str, values: Mapping[str, object] | None = None) -> None:
         """Sends one command; values are encoded here. Raises EngineError if the engine is gone."""
-        words = [verb, *(f"{key}={_encode(str(value))}" for key, value in values.items())]
+        words = [verb, *(f"{key}={_encode(str(value))}" for key, value in (values or {}).items())]
         line = (" ".join(words) + "\n").encode("ascii")
         try:
             # A line is shorter than PIPE_BUF, so it is written whole or not at all.
@@ -79,10 +79,14 @@ class EngineProcess:
             raise self.died() from None
 
     def request(
-        self, verb: str, expected: str, timeout_s: float = ANSWER_TIMEOUT_S, **values: object
+        self,
+        verb: str,
+        expected: str,
+        values: Mapping[str, object] | None = None,
+        timeout_s: float = ANSWER_TIMEOUT_S,
     ) -> Event:
         """Sends a command and returns its answer, the event `expected`."""
-        self.send(verb, **values)
+        self.send(verb, values)
         return self.receive(expected, timeout_s)
 
     def receive(self, expected: str, timeout_s: float = ANSWER_TIMEOUT_S) -> Event:

@@ -212,3 +212,10 @@ def rate_estimate(round_rates: Sequence[float]) -> Estimate:
         min(round_rates) if between.low is None else min(between.low, value),
         max(round_rates) if between.high is None else max(between.high, value),
     )
+
+
+def slow_tail(round_rates: Sequence[float], probability: float) -> float | None:
+    """The rate that a share of `probability` of the rounds reached; None for too few rounds."""
+    if len(round_rates) < minimum_samples(probability):
+        return None
+    return float(np.quantile(np.asarray(round_rates, dtype=np.float64), 1 - probability))

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A cell of the table: one driver, pattern, size and launch, and what was measured of it so far."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from beowire import statistics
+from beowire.histogram import Histogram
+from beowire.record import Result
+from beowire.session import CpuUse, Round, RoundShape
+from beowire.statistics import Estimate
+
+StoppedBy = Literal["precise", "time", "rounds", "error"]
+
+#: More rounds of a cell are not worth their time.
+MAXIMUM_ROUNDS = 400
+
+
+@dataclass
+class Cell:
+    """Collects rounds; says when they are enough; becomes a `Result`."""
+
+    driver: str
+    pattern: str
+    size: int
+    launch: int
+    shape: RoundShape | None = None
+    """How its rounds are made; None before the warm-up."""
+    rounds: list[Round] = field(default_factory=list)
+    empty_rounds: int = 0
+    """Rounds in which every message was lost."""
+    written: bool = False
+    """It is in the record; nothing is added any more."""
+    _pooled: Histogram = field(default_factory=Histogram)
+    _next_check: int = statistics.MINIMUM_ROUNDS
+
+    def add(self, one: Round) -> None:
+        """Adds a measured round."""
+        self.rounds.append(one)
+        self._pooled.merge(one.histogram)
+
+    def median(self) -> Estimate:
+        """Round-trip time in ns (ping-pong), or rate in bytes per second (stream)."""
+        if self.pattern == "stream":
+            return statistics.rate_estimate(self._rates())
+        return statistics.median_estimate(
+            self._pooled, [one.histogram.quantile(0.5) for one in self.rounds]
+        )
+
+    def finished(self) -> StoppedBy | None:
+        """`precise` or `rounds` once nothing more has to be measured. Cheap between checks."""
+        count = len(self.rounds)
+        if count < self._next_check:
+            return None
+        self._next_check = count + max(2, count // 10)
+        if self.median().half_width() <= statistics.PRECISE_MEDIAN and self._p99_is_precise():
+            return "precise"
+        return "rounds" if count >= MAXIMUM_ROUNDS else None
+
+    def result(self, stopped_by: StoppedBy, status: str = "ok") -> Result:
+        """The line of the record. At least one round must have been measured."""
+        quantities = self._stream() if self.pattern == "stream" else self._pingpong()
+        return Result.model_validate(
+            {
+                "driver": self.driver,
+                "pattern": self.pattern,
+                "size": self.size,
+                "launch": self.launch,
+                "n": sum(one.messages for one in self.rounds),
+                "rounds": len(self.rounds),
+                "batch": self.shape.batch if self.shape else 1,
+                "lost": sum(one.lost for one in self.rounds),
+                "status": status,
+                "stopped_by": stopped_by,
+                "cpu": self._cpu(),
+                "elapsed_ns": float(sum(one.elapsed_ns for one in self.rounds)),
+                **quantities,
+            }
+        )
+
+    def _rates(self) -> list[float]:
+        return [one.moved_bytes * 1e9 / one.elapsed_ns for one in self.rounds]
+
+    def _p99_is_precise(self) -> bool:
+        if self.pattern == "stream":
+            return True
+        p99 = self._percentile(0.99)
+        return p99 is not None and p99.half_width() <= statistics.PRECISE_P99
+
+    def _percentile(self, probability: float) -> Estimate | None:
+        return statistics.quantile_estimate(
+            self._pooled, [one.histogram for one in self.rounds], probability
+        )
+
+    def _pingpong(self) -> dict[str, Any]:
+        median, p90, p99 = self.median(), self._percentile(0.90), self._percentile(0.99)
+        half = {
+            "median": median.value / 2,
+            "ci95": _interval(median, 0.5),
+            "p90": None if p90 is None else p90.value / 2,
+            "p99": None if p99 is None else p99.value / 2,
+            "min": self._pooled.minimum_ns / 2,
+            "max": self._pooled.maximum_ns / 2,
+            "p90_ci95": None if p90 is None else _interval(p90, 0.5),
+            "p99_ci95": None if p99 is None else _interval(p99, 0.5),
+        }
+        medians = [one.histogram.quantile(0.5) / 2 for one in self.rounds]
+        return {
+            "half_rtt_ns": half,
+            "rate_bytes_per_s": self._rate_of(half),
+            "round_medians": medians,
+            "histogram": {"buckets": self._pooled.buckets()},
+            "settled": statistics.mser(medians).settled,
+        }
+
+    def _rate_of(self, half: dict[str, Any]) -> dict[str, Any] | None:
+        """Size over half round trip; None where the clock cannot tell the time from nothing."""
+        if half["min"] <= 0:
+            return None
+        nanobytes = self.size * 1e9
+        interval = half["ci95"]
+        return {
+            "median": nanobytes / half["median"],
+            "ci95": interval and [nanobytes / interval[1], nanobytes / interval[0]],
+            "p90": None if half["p90"] is None else nanobytes / half["p90"],
+            "p99": None if half["p99"] is None else nanobytes / half["p99"],
+            "min": nanobytes / half["max"],
+            "max": nanobytes / half["min"],
+        }
+
+    def _stream(self) -> dict[str, Any]:
+        rates = self._rates()
+        median = statistics.rate_estimate(rates)
+        return {
+            "rate_bytes_per_s": {
+                "median": median.value,
+                "ci95": _interval(median, 1.0),
+                "p90": statistics.slow_tail(rates, 0.90),
+                "p99": statistics.slow_tail(rates, 0.99),
+                "min": min(rates),
+                "max": max(rates),
+                "mean": statistics.mean_rate(
+                    [one.moved_bytes for one in self.rounds],
+                    [one.elapsed_ns for one in self.rounds],
+                ),
+            },
+            "round_medians": rates,
+            "settled": statistics.mser(rates).settled,
+        }
+
+    def _cpu(self) -> list[dict[str, float]]:
+        messages = sum(one.messages for one in self.rounds)
+        ends = max(len(one.cpu) for one in self.rounds)
+        return [
+            {
+                name: sum(getattr(one.cpu[end], name) for one in self.rounds) / messages
+                for name in CpuUse.__dataclass_fields__
+            }
+            for end in range(ends)
+        ]
+
+
+def _interval(estimate: Estimate, factor: float) -> list[float] | None:
+    if estimate.low is None or estimate.high is None:
+        return None
+    return [estimate.low * factor, estimate.high * factor]

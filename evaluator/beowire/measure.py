@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Carries out a plan: opens a session for every driver, lets them take turns, hands out results.
+
+A driver that fails is left out from then on, with its reason; the others go on. Time is shared:
+each group of cells has its part, and what precise cells leave over goes to those that are not.
+"""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from beowire import plan as planning
+from beowire.cell import Cell, StoppedBy
+from beowire.engine import EngineError
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.launch.base import Launcher
+from beowire.plan import Plan
+from beowire.record import DriverInfo, Result, Skipped
+from beowire.session import Round, RoundShape, Session
+from beowire.survey import Survey
+
+#: Warm-up ends when a round takes this long, or all of it has taken the second.
+_WARM_ROUND_NS = 5e6
+_WARM_TOTAL_S = 0.020
+
+#: Messages before those that are measured, in every round.
+_SKIP = 8
+
+#: A round may take this long before its driver is given up; short runs cannot wait so long.
+_DEADLINE_S = 10.0
+_SHORTEST_DEADLINE_S = 3.0
+_DEADLINE_SHARE = 0.1
+
+#: A round that is still going on when the time is over by this share is cut short.
+_OVERRUN_SHARE = 0.05
+
+#: Rounds of a cell in which nothing arrived, before it is given up.
+_MAXIMUM_EMPTY_ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a launch is: for the display."""
+
+    cell: Cell
+    done: int
+    """Cells that need no more time."""
+    cells: int
+    elapsed_s: float
+    remaining_s: float
+    """Estimate; never more than the budget leaves."""
+
+
+@dataclass(frozen=True)
+class How:
+    """What holds for every session of a run."""
+
+    seed: int
+    """Of the order in which drivers take turns."""
+    pins: tuple[str | None, str | None] = (None, None)
+    """CPUs of the initiators and responders; None: as the launcher says."""
+    loss_timeout_ms: int = 20
+    """An unreliable driver counts an answer as lost after this time."""
+
+
+class Measurement:
+    """One launch. `run()` once; `flush()` and `end()` afterwards, whatever happened."""
+
+    def __init__(
+        self,
+        launcher: Launcher,
+        survey: Survey,
+        interrupts: Interrupts,
+        report: Callable[[Result | Skipped], None],
+        progress: Callable[[Progress], None],
+    ) -> None:
+        """`report` gets every result as soon as it is known; it may raise BeowireError."""
+        self.failures: list[str] = []
+        """One line for each driver that failed: its name, the node, and what happened."""
+        self._launcher = launcher
+        self._survey = survey
+        self._interrupts = interrupts
+        self._report = report
+        self._progress = progress
+        self._sessions: dict[str, Session] = {}
+        self._reasons: dict[str, str] = {}
+        self._groups: list[list[Cell]] = []
+        self._begun = self._deadline = 0.0
+        self._seconds = 0.0
+        self._cell_seconds = 0.0
+        self._random = random.Random()
+
+    def run(self, plan: Plan, drivers: Sequence[DriverInfo], launch: int, how: How) -> None:
+        """Measures the whole plan within its time; reports cells as they are finished."""
+        self._random.seed(how.seed + launch)
+        self._groups = [
+            [Cell(driver, group.pattern, group.size, launch) for driver in group.drivers]
+            for group in plan.groups
+        ]
+        largest = max((group.size for group in plan.groups), default=1)
+        for info in drivers:
+            self._start(info, how, largest)
+        self._begun = time.monotonic()
+        self._seconds = plan.seconds
+        self._deadline = self._begun + plan.seconds
+        self._cell_seconds = plan.seconds / max(1, plan.cells)
+        for number, group in enumerate(self._groups):
+            left = (self._deadline - time.monotonic()) / (len(self._groups) - number)
+            self._visit(group, time.monotonic() + min(left, plan.visit_seconds))
+        while (pending := [g for g in self._groups if self._active(g)]) and self._time_left() > 0:
+            share = self._time_left() / len(pending)
+            for group in pending:
+                self._visit(group, time.monotonic() + share)
+
+    def flush(self, status: str = "ok") -> None:
+        """Reports all cells that are not yet: what was measured, or why nothing was.
+
+        `status` other than `ok` says why the run was cut short.
+        """
+        for group in self._groups:
+            for cell in group:
+                if not cell.written:
+                    self._write(cell, "time" if status == "ok" else "error", status)
+
+    def end(self) -> None:
+        """Ends all engines, bounded in time."""
+        sessions = list(self._sessions.values())
+        self._sessions.clear()
+        for session in sessions:
+            session.request_end()
+        for session in sessions:
+            session.end()
+
+    def _start(self, info: DriverInfo, how: How, largest: int) -> None:
+        session = Session(info, self._launcher, self._interrupts)
+        self._sessions[info.name] = session
+        try:
+            session.start(self._survey, how.pins, largest, how.loss_timeout_ms)
+        except EngineError as error:
+            self._fail(info.name, f"{error.node}: {error}")
+        except BeowireError as error:
+            self._fail(info.name, str(error))
+
+    def _fail(self, driver: str, reason: str) -> None:
+        """Leaves the driver out from now on; its engines end here."""
+        self._reasons[driver] = reason
+        self.failures.append(f"{driver} failed on {reason}")
+        with self._interrupts.held():
+            self._sessions.pop(driver).end()
+            for group in self._groups:
+                for cell in group:
+                    if cell.driver == driver and not cell.written:
+                        self._write(cell, "error", reason)
+
+    def _visit(self, group: list[Cell], until: float) -> None:
+        """Rounds of the group's cells, in turns of random order, until the time is over."""
+        while (active := self._active(group)) and time.monotonic() < min(until, self._deadline):
+            self._random.shuffle(active)
+            for cell in active:
+                if self._time_left() <= 0:
+                    return
+                if not cell.written and cell.driver in self._sessions:
+                    self._turn(cell)
+
+    def _active(self, group: list[Cell]) -> list[Cell]:
+        return [cell for cell in group if not cell.written]
+
+    def _turn(self, cell: Cell) -> None:
+        """One round of one cell, after its warm-up."""
+        try:
+            if cell.shape is None:
+                cell.shape = self._warm_up(cell)
+            if cell.shape is not None:
+                one = self._round(cell, cell.shape)
+                if one is not None:
+                    cell.add(one)
+                elif self._time_left() > 0:
+                    cell.empty_rounds += 1
+        except EngineError as error:
+            if error.fatal:
+                self._fail(cell.driver, f"{error.node}: {error}")
+            else:
+                self._write(cell, "error", f"{error.node}: {error}")
+            return
+        stopped_by = cell.finished()
+        if stopped_by is not None:
+            self._write(cell, stopped_by, "ok")
+        elif cell.empty_rounds >= _MAXIMUM_EMPTY_ROUNDS and not cell.rounds:
+            self._write(cell, "error", "every message was lost")
+        self._show(cell)
+
+    def _warm_up(self, cell: Cell) -> RoundShape | None:
+        """Doubles the messages of a round until it is long enough to tell how long one takes.
+
+        None if the time is over before anything arrived.
+        """
+        begun = time.monotonic()
+        count, message_ns = 1, 0.0
+        target_ns = planning.round_target_ns(self._cell_seconds)
+        while True:
+            one = self._round(cell, RoundShape(count, 1))
+            spent = time.monotonic() - begun
+            if one is not None:
+                message_ns = one.elapsed_ns / count
+            else:
+                cell.empty_rounds += 1
+                if cell.empty_rounds >= _MAXIMUM_EMPTY_ROUNDS or self._time_left() <= 0:
+                    return None
+            if one is not None and (
+                one.elapsed_ns >= min(_WARM_ROUND_NS, target_ns)
+                or spent >= min(_WARM_TOTAL_S, self._cell_seconds / 4)
+                or count >= planning.MAXIMUM_COUNT
+                or self._time_left() <= 0
+            ):
+                break
+            count *= 2
+        batch = 1
+        if cell.pattern == "pingpong":
+            batch = planning.batch_for(message_ns, self._survey.clock_overhead_ns)
+        count = planning.count_for(message_ns, target_ns, batch)
+        return RoundShape(count, min(_SKIP, max(1, count // 4)), batch)
+
+    def _round(self, cell: Cell, shape: RoundShape) -> Round | None:
+        deadline_s = min(_DEADLINE_S, max(_SHORTEST_DEADLINE_S, self._seconds * _DEADLINE_SHARE))
+        return self._sessions[cell.driver].run(
+            cell.pattern,
+            cell.size,
+            shape,
+            deadline_s,
+            self._deadline + self._seconds * _OVERRUN_SHARE,
+        )
+
+    def _write(self, cell: Cell, stopped_by: StoppedBy, status: str) -> None:
+        line: Result | Skipped
+        if cell.rounds:
+            line = cell.result(stopped_by, status)
+        else:
+            if status == "ok":
+                status = "no time was left for it: raise --time, or choose fewer sizes or drivers"
+                if cell.empty_rounds:
+                    status = "every message was lost"
+            line = Skipped(driver=cell.driver, pattern=cell.pattern, size=cell.size, reason=status)
+        with self._interrupts.held():
+            cell.written = True
+            self._report(line)
+
+    def _time_left(self) -> float:
+        return self._deadline - time.monotonic()
+
+    def _show(self, cell: Cell) -> None:
+        cells = [one for group in self._groups for one in group]
+        done = sum(one.written for one in cells)
+        elapsed = time.monotonic() - self._begun
+        # Cells that are done early shorten the rest; the budget is the limit.
+        left = max(0.0, self._time_left())
+        if done:
+            left = min(left, elapsed / done * (len(cells) - done))
+        self._progress(Progress(cell, done, len(cells), elapsed, left))

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What will be measured, in which order, and how long each part may take. Pure.
+
+The sizes are visited in random order (of a seed): with rising sizes a machine that slows down
+during the run would bend the curve, and nobody could tell. Within a visit the drivers take turns,
+round by round, so that what happens to the machine happens to all of them.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from beowire.errors import BeowireError
+from beowire.record import DriverInfo, Skipped
+from beowire.statistics import MINIMUM_ROUNDS
+
+PATTERNS = ("pingpong", "stream")
+
+#: A round is long enough to hide the cost of starting it, and short enough to take many turns.
+LONGEST_ROUND_NS = 25e6
+SHORTEST_ROUND_NS = 1e6
+
+#: Messages of one round, at most: bounds the round of a driver that is faster than it looked.
+MAXIMUM_COUNT = 1_000_000
+
+#: A sample shorter than this many clock readings is measured in batches (5 % rule).
+_CLOCK_READINGS = 20
+
+#: Share of a cell's time that is planned for its rounds; the rest is warm-up and asking.
+_ROUNDS_SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class Group:
+    """The cells that are measured side by side: one pattern and size, all drivers that can."""
+
+    pattern: str
+    size: int
+    drivers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One launch: the groups in the order of their visits, and what is left out and why."""
+
+    groups: tuple[Group, ...]
+    skipped: tuple[Skipped, ...]
+    seconds: float
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return sum(len(group.drivers) for group in self.groups)
+
+    @property
+    def visit_seconds(self) -> float:
+        """The first visit of a group may take this long."""
+        return self.seconds / max(1, len(self.groups))
+
+
+def parse_patterns(text: str) -> list[str]:
+    """The patterns of `--pattern`, each once. Raises BeowireError."""
+    patterns = list(dict.fromkeys(word.strip() for word in text.split(",")))
+    for pattern in patterns:
+        if pattern not in PATTERNS:
+            raise BeowireError(f"no pattern {pattern!r}: there are {', '.join(PATTERNS)}")
+    return patterns
+
+
+def make_plan(
+    drivers: Sequence[DriverInfo],
+    patterns: Sequence[str],
+    sizes: Sequence[int],
+    seconds: float,
+    seed: int,
+) -> Plan:
+    """The plan of one launch. `seconds` is what measuring may take."""
+    groups: list[Group] = []
+    skipped: list[Skipped] = []
+    for pattern in patterns:
+        for size in sizes:
+            able: list[str] = []
+            for driver in drivers:
+                reason = _cannot(driver, pattern, size)
+                if reason:
+                    skipped.append(
+                        Skipped(driver=driver.name, pattern=pattern, size=size, reason=reason)
+                    )
+                else:
+                    able.append(driver.name)
+            if able:
+                groups.append(Group(pattern, size, tuple(able)))
+    random.Random(seed).shuffle(groups)
+    return Plan(tuple(groups), tuple(skipped), seconds)
+
+
+def choose_drivers(
+    known: Sequence[DriverInfo], names: str | None
+) -> tuple[list[DriverInfo], list[Skipped]]:
+    """The drivers to measure, and those left out with their reason.
+
+    All that are ready; or those named (comma list), each of which must exist and be ready.
+    Raises BeowireError.
+    """
+    if names is None:
+        ready = [driver for driver in known if driver.ready]
+        absent = [driver for driver in known if not driver.ready]
+        if not ready:
+            reasons = "; ".join(f"{driver.name}: {driver.reason}" for driver in absent)
+            raise BeowireError(f"no driver can run here: {reasons or 'none is installed'}")
+        return ready, [Skipped(driver=one.name, reason=one.reason) for one in absent]
+    by_name = {driver.name: driver for driver in known}
+    chosen = []
+    for name in dict.fromkeys(word.strip() for word in names.split(",")):
+        if name not in by_name:
+            raise BeowireError(f"no driver {name!r}: there are {', '.join(by_name) or 'none'}")
+        if not by_name[name].ready:
+            raise BeowireError(f"driver {name} is not ready: {by_name[name].reason}")
+        chosen.append(by_name[name])
+    return chosen, []
+
+
+def round_target_ns(cell_seconds: float) -> float:
+    """How long a round should take for a cell of `cell_seconds` to have enough of them."""
+    wanted = cell_seconds * 1e9 * _ROUNDS_SHARE / MINIMUM_ROUNDS
+    return min(LONGEST_ROUND_NS, max(SHORTEST_ROUND_NS, wanted))
+
+
+def batch_for(message_ns: float, clock_overhead_ns: float) -> int:
+    """Round trips to a sample, so that reading the clock is at most 5 % of it."""
+    least_ns = _CLOCK_READINGS * clock_overhead_ns
+    if message_ns >= least_ns:
+        return 1
+    return min(1000, int(least_ns / max(message_ns, 1.0)) + 1)
+
+
+def count_for(message_ns: float, target_ns: float, batch: int) -> int:
+    """Messages of a round of about `target_ns`: whole batches, at least one."""
+    batches = int(target_ns / max(message_ns, 1.0) / batch)
+    return max(1, min(batches, MAXIMUM_COUNT // batch)) * batch
+
+
+def _cannot(driver: DriverInfo, pattern: str, size: int) -> str:
+    if size < driver.min_size:
+        return f"its smallest message has {driver.min_size} bytes"
+    if size > driver.max_size:
+        return f"its largest message has {driver.max_size} bytes"
+    if pattern == "stream" and driver.placement == "process":
+        return "it has no other end to stream to"
+    return ""

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One driver's session: the engines at its ends, opened once, idle between its rounds."""
+
+import time
+from dataclasses import dataclass, field
+
+from beowire.engine import EngineError, EngineProcess, Event, wait_for_events
+from beowire.histogram import Histogram
+from beowire.interrupts import Interrupts
+from beowire.launch.base import Launcher, Node
+from beowire.record import DriverInfo
+from beowire.survey import Survey, end_engines, end_options, greet, start_engine
+
+#: How long both ends may take to find each other.
+CONNECT_TIMEOUT_S = 20.0
+
+#: After `stop` or its own deadline, an engine that still says nothing for this long hangs.
+_GRACE_S = 2.0
+
+#: How long to look whether the other end's process has ended, before blaming this one.
+_BLAME_S = 0.5
+
+#: Late messages of an unreliable stream may still arrive for this long.
+_STREAM_GRACE_S = 0.05
+
+
+@dataclass(frozen=True)
+class RoundShape:
+    """What one round does: `skip` messages that are not measured, then `count`."""
+
+    count: int
+    skip: int
+    batch: int = 1
+
+
+@dataclass(frozen=True)
+class CpuUse:
+    """What one process used during a round."""
+
+    user_ns: int
+    system_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round measured. `histogram` is empty for a stream."""
+
+    messages: int
+    """Measured messages that made it: answered (ping-pong), or arrived (stream)."""
+    lost: int
+    elapsed_ns: int
+    moved_bytes: int
+    """Payload that crossed one way in `elapsed_ns` (stream only)."""
+    histogram: Histogram
+    cpu: list[CpuUse] = field(default_factory=list)
+
+
+class Session:
+    """A driver with its engines. `end()` must be called after `start()`, whatever happened."""
+
+    def __init__(self, info: DriverInfo, launcher: Launcher, interrupts: Interrupts) -> None:
+        """Starts nothing yet."""
+        self.info = info
+        self._launcher = launcher
+        self._interrupts = interrupts
+        self._engines: list[EngineProcess] = []
+        self._cpu: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The driver's."""
+        return self.info.name
+
+    def start(
+        self,
+        survey: Survey,
+        pins: tuple[str | None, str | None],
+        max_size: int,
+        loss_timeout_ms: int,
+    ) -> None:
+        """Starts the engines, opens and connects both ends. EngineError or BeowireError if not."""
+        nodes = list(self._launcher.nodes)[:2]
+        ends = survey.ends
+        self._add_engine(nodes[0], pins[0])
+        if self.info.placement == "host":
+            ends = [ends[0], ends[0]]
+            self._add_engine(nodes[0], self._other_cpu(pins))
+        elif self.info.placement == "pair":
+            self._add_engine(nodes[1], pins[1])
+        addresses = []
+        for engine, end, role in zip(self._engines, ends, ("initiator", "responder"), strict=False):
+            words = {
+                "driver": self.name,
+                "role": role,
+                "max_size": min(max_size, self.info.max_size),
+                "loss_timeout_ms": loss_timeout_ms,
+                **end_options(end),
+            }
+            opened = engine.request("open", "open", words)
+            addresses.append(str(opened.get("address", "")))
+        if len(self._engines) == 2:
+            for engine, peer in zip(self._engines, reversed(addresses), strict=True):
+                engine.send("connect", {"peer": peer})
+            self._collect("connected", time.monotonic() + CONNECT_TIMEOUT_S)
+
+    def run(
+        self, pattern: str, size: int, shape: RoundShape, deadline_s: float, stop_at: float
+    ) -> Round | None:
+        """One round. None if it was cut short at `stop_at` (monotonic), or nothing arrived in it.
+
+        EngineError: fatal (the session is gone: an end died, hung past `deadline_s` or talked
+        nonsense) or not (this size cannot be carried).
+        """
+        words: dict[str, object] = {
+            "pattern": pattern,
+            "size": size,
+            "count": shape.count,
+            "skip": shape.skip,
+            "batch": shape.batch,
+            "deadline_ms": round(deadline_s * 1000),
+        }
+        try:
+            for engine in self._engines[1:]:
+                engine.request("run", "ready", words)
+            self._engines[0].send("run", words)
+        except EngineError as error:
+            raise self._explain(error) from None
+        results = self._finish(pattern, time.monotonic() + deadline_s + _GRACE_S, stop_at)
+        try:
+            return self._round(pattern, size, results)
+        except (KeyError, TypeError, ValueError) as error:
+            raise EngineError(
+                self._engines[0].node,
+                f"the engine's result makes no sense: {error}",
+                code="GARBAGE",
+            ) from None
+
+    def request_end(self) -> None:
+        """Asks the engines to exit, without waiting."""
+        for engine in self._engines:
+            engine.request_end()
+
+    def end(self) -> None:
+        """Ends the engines, bounded in time."""
+        engines, self._engines = self._engines, []
+        end_engines(engines)
+
+    def _add_engine(self, node: Node, cpu: str | None) -> None:
+        engine = start_engine(self._launcher, node, self._interrupts, cpu)
+        self._engines.append(engine)
+        self._cpu = greet(engine).get("cpu")
+
+    def _other_cpu(self, pins: tuple[str | None, str | None]) -> str | None:
+        """A CPU for the second engine on the first node: the other node's if that is the same
+        machine, else a neighbour of the first engine's; None where there is no telling.
+        """
+        first = self._cpu
+        if self._launcher.kind != "hosts":
+            wanted = pins[1] or list(self._launcher.nodes)[1].cpu
+            if wanted not in (None, "auto", str(first)):
+                return wanted
+        return str(first - 1) if isinstance(first, int) and first > 0 else None
+
+    def _collect(self, expected: str, deadline: float) -> list[Event]:
+        """The event `expected` from every engine, whatever their order."""
+        answers: dict[EngineProcess, Event] = {}
+        while len(answers) < len(self._engines):
+            waiting = [engine for engine in self._engines if engine not in answers]
+            self._take(waiting, expected, answers)
+            left = deadline - time.monotonic()
+            if left <= 0 and len(answers) < len(self._engines):
+                raise self._explain(self._hung(waiting[0]))
+            waiting = [engine for engine in self._engines if engine not in answers]
+            if waiting:
+                self._wait(waiting, left)
+        return [answers[engine] for engine in self._engines]
+
+    def _take(
+        self, waiting: list[EngineProcess], expected: str, answers: dict[EngineProcess, Event]
+    ) -> None:
+        for engine in waiting:
+            try:
+                event = engine.take()
+                if event is not None:
+                    answers[engine] = engine.check(event, expected)
+            except EngineError as error:
+                raise self._explain(error) from None
+
+    def _wait(self, engines: list[EngineProcess], timeout_s: float) -> None:
+        try:
+            wait_for_events(engines, timeout_s)
+        except EngineError as error:
+            raise self._explain(error) from None
+
+    def _finish(self, pattern: str, hung_at: float, stop_at: float) -> list[Event]:
+        """Waits for the results of both ends; stops who has to be stopped."""
+        answers: dict[EngineProcess, Event] = {}
+        stopped = False
+        # An unreliable responder cannot know that nothing more will come.
+        release_at: float | None = None
+        while len(answers) < len(self._engines):
+            waiting = [engine for engine in self._engines if engine not in answers]
+            try:
+                self._take(waiting, "result", answers)
+            except EngineError as error:
+                if not error.fatal:
+                    self._abandon_round()
+                raise
+            waiting = [engine for engine in self._engines if engine not in answers]
+            now = time.monotonic()
+            if not waiting:
+                break
+            if not self.info.reliable and self._engines[0] in answers and release_at is None:
+                release_at = now + (_STREAM_GRACE_S if pattern == "stream" else 0.0)
+            if release_at is not None and now >= release_at:
+                waiting[-1].send("stop")
+                release_at = float("inf")
+            if not stopped and now >= stop_at:
+                for engine in waiting:
+                    engine.send("stop")
+                stopped = True
+                hung_at = min(hung_at, now + _GRACE_S)
+            if now >= hung_at:
+                raise self._explain(self._hung(waiting[0]))
+            times = [hung_at, *([] if stopped else [stop_at])]
+            if release_at is not None:
+                times.append(release_at)
+            self._wait(waiting, min(times) - now)
+        return [answers[engine] for engine in self._engines]
+
+    def _abandon_round(self) -> None:
+        """One end refused; the other must not wait for it. Its answer is thrown away."""
+        for engine in self._engines:
+            engine.send("stop")
+        end = time.monotonic() + _BLAME_S
+        while (left := end - time.monotonic()) > 0:
+            if wait_for_events(self._engines, left):
+                for engine in self._engines:
+                    if engine.take() is not None:
+                        return
+
+    def _hung(self, engine: EngineProcess) -> EngineError:
+        return EngineError(engine.node, "the engine hangs: no answer in time", code="TIMEOUT")
+
+    def _explain(self, error: EngineError) -> EngineError:
+        """The cause behind `error`: a reset connection is the shadow of an end that died."""
+        if error.code == "DIED" or not error.fatal:
+            return error
+        for engine in self._engines:
+            if engine.node != error.node and engine.has_died(_BLAME_S):
+                return engine.died()
+        return error
+
+    def _round(self, pattern: str, size: int, results: list[Event]) -> Round | None:
+        near, far = results[0], results[-1]
+        if near.get("stopped"):
+            return None
+        histogram = Histogram()
+        if pattern == "pingpong":
+            buckets = near["histogram"]["buckets"]
+            if buckets:
+                histogram = Histogram.of_buckets(buckets, near["min_ns"], near["max_ns"])
+            messages = near["received"] if len(results) == 2 else near["count"]
+            elapsed_ns = near["elapsed_ns"]
+        else:
+            # What was sent and lost has moved nothing: an unreliable stream counts what arrived.
+            source = near if self.info.reliable else far
+            messages = near["count"] if self.info.reliable else far["received"]
+            elapsed_ns = source["elapsed_ns"]
+        if messages < 1 or elapsed_ns <= 0 or (pattern == "pingpong" and not histogram.total):
+            return None
+        lost = near["lost"] if pattern == "pingpong" else near["count"] - messages
+        uses = [
+            CpuUse(**{name: result["cpu"][name] for name in CpuUse.__dataclass_fields__})
+            for result in results
+        ]
+        return Round(messages, lost, elapsed_ns, messages * size, histogram, uses)

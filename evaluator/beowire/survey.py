@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is there before anything is measured: the two ends, the way between them, the drivers."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from beowire.engine import EngineError, EngineProcess
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.launch.base import Launcher, Node
+from beowire.record import Clock, DriverInfo, NodeEnd
+
+#: The control protocol that this evaluator speaks (docs/ENGINE.md).
+PROTOCOL = 1
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The ends (initiator, responder), their clocks, and the drivers as both ends see them."""
+
+    ends: list[NodeEnd]
+    drivers: list[DriverInfo]
+    broken: list[str] = field(default_factory=list)
+    """Driver files that could not be loaded, each with its reason."""
+
+    @property
+    def clock_overhead_ns(self) -> float:
+        """What reading the initiator's clock takes."""
+        clock = self.ends[0].clock
+        return clock.overhead_ns if clock else 0.0
+
+
+def start_engine(
+    launcher: Launcher, node: Node, interrupts: Interrupts, cpu: str | None = None
+) -> EngineProcess:
+    """Starts an engine; the caller ends it. BeowireError if it cannot be started."""
+    with interrupts.held():
+        return EngineProcess(launcher.start(node, cpu=cpu), node.name)
+
+
+def greet(engine: EngineProcess) -> dict[str, Any]:
+    """The engine's `hello`; refuses one of another protocol."""
+    hello = engine.request("hello", "hello")
+    if hello.get("protocol") != PROTOCOL:
+        raise EngineError(
+            engine.node,
+            f"the engine speaks protocol {hello.get('protocol')}, this beowire {PROTOCOL}: "
+            "install the same version on every node",
+        )
+    return hello
+
+
+def survey(
+    launcher: Launcher, interrupts: Interrupts, pins: tuple[str | None, str | None]
+) -> Survey:
+    """Asks one engine on each of the first two nodes. BeowireError (exit code 1) with the node."""
+    nodes = list(launcher.nodes)[:2]
+    scouts: list[EngineProcess] = []
+    try:
+        for node, cpu in zip(nodes, pins, strict=True):
+            scouts.append(start_engine(launcher, node, interrupts, cpu))
+        hellos = [greet(scout) for scout in scouts]
+        routes = [scouts[0].request("route", "route", {"to": nodes[1].reach})]
+        # The way back starts from the address that the other end will see.
+        routes.append(scouts[1].request("route", "route", {"to": routes[0]["source"]}))
+        ends = [
+            _end(scout, node, hello, route)
+            for scout, node, hello, route in zip(scouts, nodes, hellos, routes, strict=True)
+        ]
+        answers = [
+            scout.request("drivers", "drivers", end_options(end))
+            for scout, end in zip(scouts, ends, strict=True)
+        ]
+        drivers = _merge([answer["drivers"] for answer in answers], nodes)
+        broken = [
+            f"{item['file']} on {node.name}: {item['reason']}"
+            for node, answer in zip(nodes, answers, strict=True)
+            for item in answer.get("broken", [])
+        ]
+        return Survey(ends, drivers, broken)
+    except EngineError as error:
+        raise BeowireError(f"{error.node}: {error}", exit_code=1) from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise BeowireError(
+            f"an engine gave an answer that makes no sense ({error!r}): "
+            "install the same version on every node",
+            exit_code=1,
+        ) from None
+    finally:
+        with interrupts.held():
+            end_engines(scouts)
+
+
+def end_engines(engines: list[EngineProcess]) -> None:
+    """Ends all of them, at the same time."""
+    for engine in engines:
+        engine.request_end()
+    for engine in engines:
+        engine.end()
+
+
+def end_options(end: NodeEnd) -> dict[str, str]:
+    """`interface=` and `address=` for the engine at this end, where they are known."""
+    options = {"interface": end.interface, "address": end.address}
+    return {key: value for key, value in options.items() if value}
+
+
+def _end(scout: EngineProcess, node: Node, hello: dict[str, Any], route: dict[str, Any]) -> NodeEnd:
+    interface = node.interface or route["interface"]
+    environment = scout.request("environment", "environment", {"interface": interface})
+    return NodeEnd(
+        node=node.name,
+        # An interface that the user chose against the route has an address of its own.
+        address=route["source"] if interface == route["interface"] else None,
+        interface=interface,
+        cpu=hello.get("cpu"),
+        clock=Clock.model_validate(hello["clock"]),
+        environment=environment["fields"],
+    )
+
+
+def _merge(reports: list[list[dict[str, Any]]], nodes: list[Node]) -> list[DriverInfo]:
+    """Drivers as the first end reports them; ready only if the ends that they need say so."""
+    others = {report["name"]: report for report in reports[1]}
+    merged = []
+    for report in reports[0]:
+        info = DriverInfo.model_validate(report)
+        other = others.get(info.name)
+        reason = f"{nodes[0].name}: {info.reason}" if not info.ready else ""
+        if info.placement == "pair":
+            if other is None:
+                reason = reason or f"{nodes[1].name}: this node does not have the driver"
+            elif not other["ready"] and other["reason"] != info.reason:
+                reason = "; ".join(filter(None, [reason, f"{nodes[1].name}: {other['reason']}"]))
+        merged.append(info.model_copy(update={"ready": not reason, "reason": reason}))
+    return merged
