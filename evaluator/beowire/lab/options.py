@@ -86,6 +86,7 @@ class LabOptions:
     """Probability with which a frame gets lost between two nodes: 0.01 is 1 %."""
 
     def __post_init__(self) -> None:
+        """Refuses what no lab can be."""
         if self.link not in ("direct", "switch"):
             raise BeowireError(f"no link {self.link!r}: use --link direct or --link switch")
         if not 2 <= self.nodes <= MAX_NODES:

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire lab`: the virtual cluster."""
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from beowire.errors import BeowireError
+from beowire.lab import cluster
+from beowire.lab.options import (
+    DEFAULT_MTU,
+    DelayOption,
+    LabOptions,
+    LinkOption,
+    LossOption,
+    MtuOption,
+    NodesOption,
+    RateOption,
+    read_lab_options,
+)
+from beowire.lab.state import LabState
+
+NameOption = Annotated[str, typer.Option("--name", help="Name of the lab.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+_group = typer.Typer(
+    help="A cluster in this machine: nodes are network namespaces, joined by a virtual wire.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the group to the command line."""
+    app.add_typer(_group, name="lab")
+
+
+@_group.command("up")
+def up(
+    *,
+    nodes: NodesOption = 2,
+    link: LinkOption = "direct",
+    mtu: MtuOption = DEFAULT_MTU,
+    rate: RateOption = None,
+    delay: DelayOption = None,
+    loss: LossOption = None,
+    name: NameOption = cluster.DEFAULT_NAME,
+) -> None:
+    """Make a lab. It stays until `beowire lab down`, or until the machine is switched off."""
+    options = read_lab_options(nodes=nodes, link=link, mtu=mtu, rate=rate, delay=delay, loss=loss)
+    lab = cluster.up(options, name)
+    chosen = "" if name == cluster.DEFAULT_NAME else f"--name {name} "
+    print(f"lab {name} is up: {options.nodes} nodes, {_link_text(options)}")
+    print(
+        f"run something in it: beowire lab exec {chosen}node0 -- ping -c 3 {lab.nodes[1].address}"
+    )
+
+
+@_group.command("down")
+def down(
+    *,
+    name: NameOption = cluster.DEFAULT_NAME,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Remove all labs of this user.")
+    ] = False,
+) -> None:
+    """Remove a lab, and end the programs that run in its nodes."""
+    if not everything:
+        cluster.down(name)
+        print(f"lab {name} is removed")
+        return
+    living, cleaned = cluster.every()
+    for lab in living:
+        cluster.down(lab.name)
+    for removed in sorted([lab.name for lab in living] + cleaned):
+        print(f"lab {removed} is removed")
+
+
+@_group.command("status")
+def status(*, as_json: JsonOption = False) -> None:
+    """List the labs of this user, and clean up after those that died."""
+    living, cleaned = cluster.every()
+    if as_json:
+        print(json.dumps({"labs": [_as_data(lab) for lab in living], "cleaned": cleaned}))
+        return
+    for name in cleaned:
+        print(f"lab {name} had died: its remains are removed", file=sys.stderr)
+    if not living:
+        print("no labs: make one with `beowire lab up`")
+        return
+    table = Table("lab", "node", "address", "core", "link", box=None, pad_edge=False)
+    for lab in living:
+        for node in lab.nodes:
+            first = node is lab.nodes[0]
+            table.add_row(
+                lab.name if first else "",
+                node.name,
+                node.address,
+                "any" if node.cpu is None else str(node.cpu),
+                _link_text(lab.options) if first else "",
+            )
+    Console(highlight=False).print(table)
+
+
+@_group.command("exec", context_settings={"ignore_unknown_options": True})
+def execute(
+    node: Annotated[str, typer.Argument(help="node0, node1, ... or switch.")],
+    command: Annotated[list[str], typer.Argument(help="Program and arguments, after --.")],
+    *,
+    name: NameOption = cluster.DEFAULT_NAME,
+) -> None:
+    """Run a program in a node, on the node's core. Its exit status becomes this command's."""
+    inside = cluster.command_in(cluster.node_of(cluster.find(name), node), command, pin=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execv(inside[0], inside)
+    except OSError as error:
+        raise BeowireError(f"cannot start {command[0]}: {error.strerror}", exit_code=126) from None
+
+
+def _link_text(options: LabOptions) -> str:
+    parts = [options.link, f"mtu {options.mtu}"]
+    if options.rate_bits_per_s is not None:
+        parts.append(f"{options.rate_bits_per_s / 1e6:g} Mbit/s")
+    if options.delay_ns:
+        parts.append(f"delay {options.delay_ns / 1e3:g} us")
+    if options.loss:
+        parts.append(f"loss {options.loss * 100:g} %")
+    return ", ".join(parts)
+
+
+def _as_data(lab: LabState) -> dict[str, object]:
+    counters = cluster.relay_counters(lab)
+    return {**asdict(lab), "relay": None if counters is None else asdict(counters)}

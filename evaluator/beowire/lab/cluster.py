@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Labs as the rest of the evaluator sees them: make, find, run something inside, remove."""
+
+import os
+import select
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from beowire import paths
+from beowire.errors import BeowireError
+from beowire.lab import network, processes, state
+from beowire.lab.keeper import KeeperRequest
+from beowire.lab.options import LabOptions
+from beowire.lab.state import LabFiles, LabNode, LabState
+
+DEFAULT_NAME = "lab"
+
+_END_S = 15.0
+_ENTER = Path(__file__).with_name("enter.py")
+_PACKAGE_ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass(frozen=True)
+class RelayCounters:
+    """What the relay has seen since the lab was made, in frames."""
+
+    forwarded: int
+    dropped: int
+    """Frames that found its memory full."""
+
+    refused: int
+    """Frames that the kernel did not take, for example because a shaper's buffer was full."""
+
+
+@dataclass
+class EphemeralLab:
+    """A lab that ends when `close` is called or this process ends, however that happens."""
+
+    state: LabState
+    lifeline: IO[bytes]
+    keeper: "subprocess.Popen[bytes]"
+
+    def close(self) -> None:
+        """Ends the lab; returns when nothing of it is left. May be called twice."""
+        self.lifeline.close()
+        try:
+            self.keeper.wait(timeout=_END_S)
+        except subprocess.TimeoutExpired:
+            self.keeper.kill()
+            self.keeper.wait()
+        with state.lock():
+            _clean_if_dead(self.state.name)
+
+
+def up(options: LabOptions, name: str = DEFAULT_NAME) -> LabState:
+    """Makes a lab that stays until `down`; raises BeowireError when one of this name is there."""
+    made = _make(options, name, ephemeral=False)
+    made.lifeline.write(b"s")
+    made.lifeline.close()
+    made.keeper.returncode = 0  # it is nobody's child from now on: no warning that it still runs
+    return made.state
+
+
+def up_ephemeral(options: LabOptions, name: str) -> EphemeralLab:
+    """Makes a lab that ends with this process."""
+    return _make(options, name, ephemeral=True)
+
+
+def find(name: str = DEFAULT_NAME) -> LabState:
+    """The lab of this name; raises BeowireError when it is not there."""
+    found = LabFiles.of(name).read()
+    if found is None or not found.alive():
+        raise BeowireError(f"there is no lab named {name}: make it with `{_up_command(name)}`")
+    return found
+
+
+def down(name: str) -> None:
+    """Removes a lab, living or dead, and ends the programs in its nodes."""
+    with state.lock():
+        files = LabFiles.of(name)
+        found = files.read()
+        if found is None and not files.state.exists():
+            raise BeowireError(f"there is no lab named {name}: `beowire lab status` lists them")
+        if found is not None and found.alive():
+            _end_keeper(found)
+        _clean_if_dead(name)
+
+
+def every() -> tuple[list[LabState], list[str]]:
+    """All labs of this user, and the names of dead ones, whose remains this has cleaned away."""
+    living, cleaned = [], []
+    with state.lock():
+        for name in state.names():
+            found = LabFiles.of(name).read()
+            if found is not None and found.alive():
+                living.append(found)
+            elif _clean_if_dead(name):
+                cleaned.append(name)
+    return living, cleaned
+
+
+def node_of(lab: LabState, name: str) -> LabNode:
+    """A node by its name (`switch` is the middle of the link); raises BeowireError."""
+    for node in (*lab.nodes, lab.switch):
+        if node.name == name:
+            return node
+    known = f"{lab.nodes[0].name} to {lab.nodes[-1].name}"
+    raise BeowireError(f"lab {lab.name} has no node {name!r}: it has {known}, and {network.SWITCH}")
+
+
+def command_in(node: LabNode, command: Sequence[str], *, pin: bool, die_with: int = 0) -> list[str]:
+    """The command line that runs a command inside a node.
+
+    `pin`: on the node's core. `die_with`: the process that starts it, to end (SIGKILL) when that
+    thread of it ends; 0 for none.
+    """
+    cpu = "-" if node.cpu is None or not pin else str(node.cpu)
+    holder = [str(node.holder.pid), str(node.holder.start_time)]
+    enter = [sys.executable, "-I", "-S", str(_ENTER), *holder, cpu, str(die_with), str(Path.cwd())]
+    return [*enter, *command]
+
+
+def relay_counters(lab: LabState) -> RelayCounters | None:
+    """What the lab's relay has counted; None when it has no relay."""
+    try:
+        data = LabFiles.of(lab.name).counters.read_bytes()
+        return RelayCounters(*struct.unpack_from("=QQQ", data))
+    except (OSError, struct.error):
+        return None
+
+
+def _make(options: LabOptions, name: str, *, ephemeral: bool) -> EphemeralLab:
+    with state.lock():
+        files = LabFiles.of(name)
+        found = files.read()
+        if found is not None and found.alive():
+            raise BeowireError(
+                f"a lab named {name} is there: use it, choose another --name, or remove it with"
+                f" `{_down_command(name)}`"
+            )
+        _clean_if_dead(name)
+        request = KeeperRequest(name, options, ephemeral, _cores(options.nodes), _relay_path())
+        keeper = _start_keeper(request)
+        assert keeper.stdin is not None and keeper.stdout is not None
+        try:
+            answer = keeper.stdout.readline().decode(errors="replace").rstrip("\n")
+            if answer != "ready":
+                _raise_refusal(answer)
+            made = files.read()
+            if made is None:
+                raise BeowireError(
+                    f"the state of lab {name} cannot be read back from {files.state}"
+                )
+        except BaseException:  # an interrupt as well: nothing may stay
+            keeper.kill()
+            keeper.wait()
+            keeper.stdin.close()
+            keeper.stdout.close()
+            files.remove()
+            raise
+        keeper.stdout.close()
+        return EphemeralLab(made, keeper.stdin, keeper)
+
+
+def _start_keeper(request: KeeperRequest) -> "subprocess.Popen[bytes]":
+    path = os.environ.get("PYTHONPATH")
+    return subprocess.Popen(
+        [sys.executable, "-m", "beowire.lab.keeper", request.to_json()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        # A session of its own: Ctrl-C at the terminal is for the command, which ends the lab.
+        start_new_session=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(_PACKAGE_ROOT), *([path] if path else [])]),
+        },
+        cwd="/",
+    )
+
+
+def _raise_refusal(answer: str) -> None:
+    kind, _, rest = answer.partition(" ")
+    code, _, message = rest.partition(" ")
+    if kind != "error":
+        raise BeowireError("the lab's keeper died while it made the lab", exit_code=1)
+    raise BeowireError(message, exit_code=int(code))
+
+
+def _cores(nodes: int) -> tuple[int | None, ...]:
+    allowed = sorted(os.sched_getaffinity(0))
+    return tuple(allowed[:nodes]) if len(allowed) >= nodes else (None,) * nodes
+
+
+def _relay_path() -> str:
+    try:
+        relay = paths.engine_directory() / "beowire-relay"
+    except BeowireError:  # a lab can be made without the engine
+        return ""
+    return str(relay.resolve()) if relay.is_file() else ""
+
+
+def _end_keeper(lab: LabState) -> None:
+    try:
+        handle = os.pidfd_open(lab.keeper.pid)
+    except ProcessLookupError:
+        return
+    try:
+        if lab.keeper.alive():
+            signal.pidfd_send_signal(handle, signal.SIGTERM)
+            poller = select.poll()
+            poller.register(handle, select.POLLIN)
+            if not poller.poll(_END_S * 1000):
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+                poller.poll(_END_S * 1000)
+    except ProcessLookupError:
+        pass
+    finally:
+        os.close(handle)
+
+
+def _clean_if_dead(name: str) -> bool:
+    """Removes what a dead lab has left; returns whether there was something. Needs the lock."""
+    files = LabFiles.of(name)
+    if not files.state.exists():
+        return False
+    found = files.read()
+    if found is not None:
+        if found.alive():
+            return False
+        if found.boot_id == processes.boot_id():
+            processes.end(processes.members(found.namespaces()), grace_s=2.0)
+    files.remove()
+    return True
+
+
+def _up_command(name: str) -> str:
+    return "beowire lab up" + ("" if name == DEFAULT_NAME else f" --name {name}")
+
+
+def _down_command(name: str) -> str:
+    return "beowire lab down" + ("" if name == DEFAULT_NAME else f" --name {name}")

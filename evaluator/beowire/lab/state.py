@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is known about the labs of this user: one file a lab in a directory of the user's own.
+
+A lab's keeper writes its file when the lab is ready, and removes it when it ends in order. A file
+whose keeper is gone belongs to a lab that died: the kernel has taken its interfaces along.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from beowire.errors import BeowireError
+from beowire.lab import processes
+from beowire.lab.options import LabOptions
+from beowire.lab.processes import Namespaces, Process
+
+_SCHEMA = 1
+_SUFFIX = ".lab.json"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class LabNode:
+    """A node (or the switch) of a lab that exists."""
+
+    name: str
+    """node0, node1, ... or `switch`."""
+
+    holder: Process
+    """The process that holds its namespaces open."""
+
+    namespaces: Namespaces
+    address: str
+    """IPv4 address of its eth0; "" for the switch."""
+
+    address6: str
+    """IPv6 address of its eth0; "" for the switch, and when the MTU is too small for IPv6."""
+
+    mac: str
+    cpu: int | None
+    """The core that its programs are pinned to, or None."""
+
+
+@dataclass(frozen=True)
+class LabState:
+    """A lab that exists, or that existed when its file was written."""
+
+    name: str
+    keeper: Process
+    boot_id: str
+    ephemeral: bool
+    """Whether it ends with the process that made it."""
+
+    options: LabOptions
+    nodes: tuple[LabNode, ...]
+    switch: LabNode
+    """The namespace in which the switch, or what stands in the middle of the link, is."""
+
+    delay_by: str
+    """What delays the frames: `netem`, `relay`, or "" when there is no delay."""
+
+    def alive(self) -> bool:
+        """Whether the lab is there."""
+        return self.boot_id == processes.boot_id() and self.keeper.alive()
+
+    def namespaces(self) -> tuple[Namespaces, ...]:
+        """Those of the nodes and of the switch."""
+        return tuple(node.namespaces for node in (*self.nodes, self.switch))
+
+    def to_json(self) -> str:
+        """The text of the state file."""
+        return json.dumps({"schema": _SCHEMA, **asdict(self)}, indent=1) + "\n"
+
+    @staticmethod
+    def from_json(text: str) -> "LabState":
+        """Reads the text of a state file; raises ValueError when it is not one."""
+        try:
+            data = json.loads(text)
+            if data.pop("schema") != _SCHEMA:
+                raise ValueError("another version of beowire wrote it")
+            return LabState(
+                **{
+                    **data,
+                    "keeper": Process(**data["keeper"]),
+                    "options": LabOptions(**data["options"]),
+                    "nodes": tuple(_node(node) for node in data["nodes"]),
+                    "switch": _node(data["switch"]),
+                }
+            )
+        except (KeyError, TypeError, AttributeError, BeowireError) as error:
+            raise ValueError(f"not a lab's state: {error}") from None
+
+
+def _node(data: dict[str, Any]) -> LabNode:
+    return LabNode(
+        **{
+            **data,
+            "holder": Process(**data["holder"]),
+            "namespaces": Namespaces(**data["namespaces"]),
+        }
+    )
+
+
+def runtime_directory() -> Path:
+    """The directory of this user's state files: made when it is missing, and nobody else's."""
+    user = os.geteuid()
+    if user == 0 and os.access("/run", os.W_OK):
+        directory = Path("/run/beowire")
+    elif os.environ.get("XDG_RUNTIME_DIR"):
+        directory = Path(os.environ["XDG_RUNTIME_DIR"]) / "beowire"
+    else:
+        directory = Path(f"/tmp/beowire-{user}")
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+        found = directory.lstat()
+    except OSError as error:
+        raise BeowireError(f"cannot keep a lab's state in {directory}: {error.strerror}") from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != user or found.st_mode & 0o077:
+        raise BeowireError(
+            f"{directory} is not a directory that only this user can enter: remove it"
+        )
+    return directory
+
+
+@contextlib.contextmanager
+def lock() -> Iterator[None]:
+    """Lets one process at a time make or remove labs of this user."""
+    handle = os.open(runtime_directory() / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+@dataclass(frozen=True)
+class LabFiles:
+    """The files of one lab. Their paths are fixed when this is made: the keeper makes it before it
+    enters a user namespace, in which it would find itself to be another user."""
+
+    state: Path
+    counters: Path
+    """What the relay counts: three 64-bit numbers, see evaluator/lab/relay.h."""
+
+    @staticmethod
+    def of(name: str) -> "LabFiles":
+        """The files of the lab of this name, whether it exists or not."""
+        if not _NAME.fullmatch(name):
+            raise BeowireError(
+                f"no lab can be named {name!r}: use up to 32 letters, digits, '.', '-' and '_'"
+            )
+        directory = runtime_directory()
+        return LabFiles(directory / (name + _SUFFIX), directory / f"{name}.counters")
+
+    def read(self) -> LabState | None:
+        """The state of a living or a dead lab; None when there is none that can be read."""
+        try:
+            return LabState.from_json(self.state.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def write(self, state: LabState) -> None:
+        """Writes the state file, all of it or nothing."""
+        part = self.state.with_suffix(".part")
+        part.write_text(state.to_json(), encoding="utf-8")
+        part.replace(self.state)
+
+    def remove(self) -> None:
+        """Removes the files; it is no error when there are none."""
+        for path in (self.state, self.state.with_suffix(".part"), self.counters):
+            path.unlink(missing_ok=True)
+
+
+def names() -> list[str]:
+    """Names of all labs that have a state file, sorted."""
+    found = [path.name.removesuffix(_SUFFIX) for path in runtime_directory().glob(f"*{_SUFFIX}")]
+    return sorted(name for name in found if _NAME.fullmatch(name))

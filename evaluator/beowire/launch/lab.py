@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starts engines in the nodes of a virtual cluster."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from typing import Self
+
+from beowire import paths
+from beowire.errors import BeowireError
+from beowire.lab import cluster
+from beowire.lab.cluster import EphemeralLab
+from beowire.lab.options import LabOptions
+from beowire.lab.state import LabState
+from beowire.launch.base import Node
+
+
+class LabLauncher:
+    """Engines in node0 and node1 of a lab: of its own, made on entering and removed on leaving
+    (it also goes when this process is killed), or, with `attach`, of one that is there."""
+
+    kind = "lab"
+
+    def __init__(self, options: LabOptions, name: str | None = None) -> None:
+        """`name` is what `beowire lab status` shows while the lab is there."""
+        self._options = options
+        self._name = name or f"run-{os.getpid()}"
+        self._lab: LabState | None = None
+        self._own: EphemeralLab | None = None
+        self._attached = False
+
+    @classmethod
+    def attach(cls, name: str) -> Self:
+        """A launcher for the lab that `beowire lab up --name NAME` made; leaving lets it be."""
+        launcher = cls(cluster.find(name).options, name)
+        launcher._attached = True
+        return launcher
+
+    def __enter__(self) -> Self:
+        """Makes the lab, or finds it."""
+        if self._attached:
+            self._lab = cluster.find(self._name)
+        else:
+            self._own = cluster.up_ephemeral(self._options, self._name)
+            self._lab = self._own.state
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Removes the lab if it was made on entering."""
+        self._lab = None
+        if self._own is not None:
+            self._own.close()
+            self._own = None
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """node0 and node1, each with its core; known while the lab is there."""
+        return [
+            Node(node.name, node.address, None if node.cpu is None else str(node.cpu), "eth0")
+            for node in self._current().nodes[:2]
+        ]
+
+    def start(self, node: Node, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
+        """Starts an engine in the node. It ends with the calling thread, and with its input."""
+        engine = paths.engine_directory() / "beowire-engine"
+        command = [str(engine.resolve())]
+        if chosen := cpu or node.cpu:
+            command += ["--cpu", chosen]
+        # The engine pins itself; pinned by us it could not take the core that `cpu` names.
+        inside = cluster.command_in(
+            cluster.node_of(self._current(), node.name), command, pin=False, die_with=os.getpid()
+        )
+        return subprocess.Popen(
+            inside, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    def describe_link(self) -> dict[str, object]:
+        """The lab's options, as the record holds them."""
+        described = self._options.describe()
+        if self._lab is not None and self._lab.delay_by:
+            described["delay_by"] = self._lab.delay_by
+        return described
+
+    def _current(self) -> LabState:
+        if self._lab is None:
+            raise BeowireError("the lab is not there: enter the launcher first", exit_code=1)
+        return self._lab

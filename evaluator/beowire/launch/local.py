@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starts both engines on this host; they reach one another over loopback."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from typing import Self
+
+from beowire import paths
+from beowire.launch.base import Node
+
+_LOOPBACK = "127.0.0.1"
+
+
+class LocalLauncher:
+    """Two ends on this host, each on a core of its own where this process may use two."""
+
+    kind = "local"
+
+    def __init__(self) -> None:
+        """Takes the first two cores that this process may use."""
+        cores = sorted(os.sched_getaffinity(0))
+        first, second = (str(core) for core in cores[:2]) if len(cores) > 1 else (None, None)
+        self.nodes: Sequence[Node] = (
+            Node("local0", _LOOPBACK, first),
+            Node("local1", _LOOPBACK, second),
+        )
+
+    def __enter__(self) -> Self:
+        """There is nothing to make."""
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """There is nothing to undo."""
+
+    def start(self, node: Node, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
+        """Starts an engine, which ends with its input and with this process."""
+        command = [str(paths.engine_directory() / "beowire-engine")]
+        if chosen := cpu or node.cpu:
+            command += ["--cpu", chosen]
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    def describe_link(self) -> dict[str, object]:
+        """There is nothing to say about loopback but that it is."""
+        return {"kind": self.kind}
