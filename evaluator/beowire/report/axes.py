@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the charts share: axes, strokes and marks. Plain plotly, without the page's colours."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from beowire.record import Summary
+from beowire.report import palette
+from beowire.report.curves import Curve
+from beowire.units import size_text
+
+Trace = dict[str, object]
+
+NS_PER_US = 1e3
+BYTES_PER_MB = 1e6
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart. `data` and `layout` are plotly's; `choices` are other data that a box can select."""
+
+    data: list[Trace]
+    layout: dict[str, object]
+    choices: dict[str, list[Trace]] | None = None
+
+
+def positive(summary: Summary | None) -> bool:
+    """There is something to draw on a logarithmic axis."""
+    return summary is not None and summary.median > 0
+
+
+def rounded(value: float) -> float:
+    """Six digits: beyond what was measured, and short in the file."""
+    return float(f"{value:.6g}")
+
+
+def stroke(curve: Curve) -> dict[str, object]:
+    """The line of a driver's curve: bounds are dotted, further records are dashed."""
+    look = palette.look(curve.driver)
+    dash = palette.RECORD_DASHES[curve.record % len(palette.RECORD_DASHES)]
+    return {
+        "color": look.colour,
+        "width": 1.5 if look.bound else 2,
+        "dash": "dot" if look.bound and curve.record == 0 else dash,
+    }
+
+
+def marker(curve: Curve, size: int) -> dict[str, object]:
+    """The marks of a driver's points: open ones for further records."""
+    look = palette.look(curve.driver)
+    symbol = look.symbol if curve.record == 0 else f"{look.symbol}-open"
+    return {"color": look.colour, "symbol": symbol, "size": size}
+
+
+def size_layout(sizes: Sequence[int], y_title: str) -> dict[str, object]:
+    """The layout of a chart over message size."""
+    return {
+        "xaxis": size_axis(sizes),
+        "yaxis": log_axis(y_title),
+        "hovermode": "closest",
+        "legend": {"itemsizing": "constant"},
+    }
+
+
+def size_axis(sizes: Sequence[int]) -> dict[str, object]:
+    """Ticks at powers of 4, or of 2 where the sizes span little."""
+    positive = [size for size in sizes if size > 0] or [1]
+    low, high = min(positive).bit_length() - 1, (max(positive) - 1).bit_length()
+    step = 2 if high - low > 8 else 1
+    powers = [1 << power for power in range(low - low % step, high + 1, step)]
+    return {
+        "type": "log",
+        "title": {"text": "Message size"},
+        "tickvals": powers,
+        "ticktext": [size_text(power) for power in powers],
+    }
+
+
+def log_axis(title: str) -> dict[str, object]:
+    """A logarithmic axis with plain numbers on it."""
+    return {
+        "type": "log",
+        "title": {"text": title},
+        "exponentformat": "none",
+        "separatethousands": True,
+        "minor": {"showgrid": True},
+    }

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a report shows of the records: for each driver and pattern a curve of cells over size.
+
+Nothing is estimated anew. A cell that was measured in one launch shows the figures of the record.
+One of several launches shows the median of the launches' medians, with the hull of their
+intervals: wider than each, so never a claim that no launch made.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from beowire.histogram import bucket_index, bucket_width
+from beowire.record import CpuCost, Record, Result, Summary
+from beowire.report import palette
+
+PINGPONG = "pingpong"
+STREAM = "stream"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One driver, pattern and size: the launches that gave a figure."""
+
+    size: int
+    launches: tuple[Result, ...]
+    half_rtt_ns: Summary | None
+    rate_bytes_per_s: Summary
+
+    @property
+    def messages(self) -> int:
+        """Measured messages of all launches."""
+        return sum(result.n for result in self.launches)
+
+    @property
+    def lost(self) -> int:
+        """Lost messages of all launches."""
+        return sum(result.lost for result in self.launches)
+
+    @property
+    def stopped_by(self) -> str:
+        """Which rule ended the cell; of several launches, all that did."""
+        return ", ".join(sorted({result.stopped_by for result in self.launches}))
+
+    def cpu(self, end: int) -> CpuCost | None:
+        """CPU per message at the initiator (0) or responder (1); of launches, the median one."""
+        costs = [result.cpu[end] for result in self.launches if end < len(result.cpu)]
+        costs.sort(key=lambda cost: cost.user_ns + cost.system_ns)
+        return costs[len(costs) // 2] if costs else None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One driver's cells of one pattern in one record, by rising size."""
+
+    record: int
+    """Index of the record in the report."""
+    label: str
+    """What legends call it: the driver, and the record where there are several."""
+    driver: str
+    pattern: str
+    one_way: bool
+    """There is no other end: a sample is one message, not a round trip."""
+    cells: tuple[Cell, ...]
+
+    def at(self, size: int) -> Cell | None:
+        """The cell of that size, if it was measured."""
+        return next((cell for cell in self.cells if cell.size == size), None)
+
+
+def record_labels(records: Sequence[Record]) -> list[str]:
+    """A short name for each record, each different: its directory's, or its file's.
+
+    A single record has none: where it lies must not change the report.
+    """
+    if len(records) == 1:
+        return [""]
+    labels: list[str] = []
+    for record in records:
+        path = record.path.resolve()
+        name = path.parent.name if path.name == "record.jsonl" else path.stem
+        label, number = name, 1
+        while label in labels:
+            number += 1
+            label = f"{name} ({number})"
+        labels.append(label)
+    return labels
+
+
+def curves(records: Sequence[Record], pattern: str) -> list[Curve]:
+    """All curves of a pattern: drivers in the palette's order, records in the order given."""
+    labels = record_labels(records)
+    found: list[Curve] = []
+    for index, record in enumerate(records):
+        cells: dict[str, dict[int, list[Result]]] = {}
+        for result in record.results:
+            if result.pattern == pattern and _rate(result) is not None:
+                cells.setdefault(result.driver, {}).setdefault(result.size, []).append(result)
+        one_way = {info.name for info in record.meta.drivers if info.placement == "process"}
+        for driver, by_size in cells.items():
+            found.append(
+                Curve(
+                    record=index,
+                    label=f"{driver} · {labels[index]}" if labels[index] else driver,
+                    driver=driver,
+                    pattern=pattern,
+                    one_way=driver in one_way,
+                    cells=tuple(_cell(size, by_size[size]) for size in sorted(by_size)),
+                )
+            )
+    return sorted(found, key=lambda curve: (palette.rank(curve.driver), curve.record))
+
+
+def all_sizes(found: Sequence[Curve]) -> list[int]:
+    """Every size that some curve has, rising."""
+    return sorted({cell.size for curve in found for cell in curve.cells})
+
+
+def telling_sizes(sizes: Sequence[int], count: int = 4) -> list[int]:
+    """At most `count` of the sizes: the ends, and between them evenly by rank."""
+    if len(sizes) <= count:
+        return list(sizes)
+    last = len(sizes) - 1
+    return [sizes[round(step * last / (count - 1))] for step in range(count)]
+
+
+def distribution(curve: Curve, cell: Cell) -> list[tuple[float, float]]:
+    """(half round trip in ns, share of messages up to it) at the buckets' upper edges.
+
+    Thinned to what an eye can see: a step of 0.2 % of the messages, or of 5 % of those that are
+    slower, so that the tail keeps its shape. Empty where there is no histogram.
+    """
+    counts: dict[int, int] = {}
+    for result in cell.launches:
+        for lower, count in result.histogram.buckets if result.histogram else ():
+            counts[lower] = counts.get(lower, 0) + count
+    if not counts:
+        return []
+    per_message = 1.0 if curve.one_way else 2.0
+    total = sum(counts.values())
+    points = [(min(counts) / per_message, 0.0)]
+    below, shown = 0, 0.0
+    for number, lower in enumerate(sorted(counts), start=1):
+        below += counts[lower]
+        share = below / total
+        if share - shown >= 0.002 or 1 - share <= 0.95 * (1 - shown) or number == len(counts):
+            upper = lower + bucket_width(bucket_index(lower))
+            points.append((upper / per_message, share))
+            shown = share
+    return points
+
+
+def _rate(result: Result) -> Summary | None:
+    """The throughput of a result; of a ping-pong that has none written, size / half round trip."""
+    if result.rate_bytes_per_s is not None:
+        return result.rate_bytes_per_s if result.rate_bytes_per_s.median > 0 else None
+    half = result.half_rtt_ns
+    if half is None or min(half.median, half.min) <= 0 or result.size < 1:
+        return None
+
+    def rate(half_rtt_ns: float) -> float:
+        return result.size / half_rtt_ns * 1e9
+
+    return Summary(
+        median=rate(half.median),
+        ci95=None if half.ci95 is None else (rate(half.ci95[1]), rate(max(half.ci95[0], half.min))),
+        p90=None if half.p90 is None else rate(half.p90),
+        p99=None if half.p99 is None else rate(half.p99),
+        min=rate(half.max),
+        max=rate(half.min),
+    )
+
+
+def _cell(size: int, results: Sequence[Result]) -> Cell:
+    halves = [result.half_rtt_ns for result in results if result.half_rtt_ns is not None]
+    rates = [rate for result in results if (rate := _rate(result)) is not None]
+    return Cell(size, tuple(results), _combine(halves) if halves else None, _combine(rates))
+
+
+def _combine(launches: Sequence[Summary]) -> Summary:
+    if len(launches) == 1:
+        return launches[0]
+    intervals = [launch.ci95 for launch in launches if launch.ci95 is not None]
+    whole = len(intervals) == len(launches)
+    return Summary(
+        median=median(launch.median for launch in launches),
+        ci95=(min(low for low, _ in intervals), max(high for _, high in intervals))
+        if whole
+        else None,
+        p90=_median_or_none([launch.p90 for launch in launches]),
+        p99=_median_or_none([launch.p99 for launch in launches]),
+        min=min(launch.min for launch in launches),
+        max=max(launch.max for launch in launches),
+    )
+
+
+def _median_or_none(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if len(known) == len(values) else None

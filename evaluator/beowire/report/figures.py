@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The charts over message size, as plain plotly figures: latency, throughput, CPU.
+
+Times are drawn in µs, rates in MB/s (10**6 bytes per second). All axes are logarithmic, so what is
+not above zero is left out.
+"""
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+from beowire.record import Record, Summary
+from beowire.report import palette
+from beowire.report.axes import (
+    BYTES_PER_MB,
+    NS_PER_US,
+    Figure,
+    Trace,
+    log_axis,
+    marker,
+    positive,
+    rounded,
+    size_axis,
+    size_layout,
+    stroke,
+)
+from beowire.report.curves import Cell, Curve, all_sizes
+from beowire.report.hover import cell_text, cpu_text
+from beowire.units import bit_rate_text, rate_text
+
+
+def latency(curves: Sequence[Curve], records: Sequence[Record]) -> Figure:
+    """Half round trip against size, with what the wire alone would take."""
+    sizes = all_sizes(curves)
+    traces = [
+        _line(curve, [cell for cell in curve.cells if positive(cell.half_rtt_ns)], _half_us)
+        for curve in curves
+    ]
+    traces += _wire(
+        records,
+        sizes,
+        lambda size, limit: size / limit * 1e9 / NS_PER_US,
+        "the wire alone",
+    )
+    return Figure(traces, size_layout(sizes, "Half round trip (µs)"))
+
+
+def throughput(curves: Sequence[Curve], records: Sequence[Record]) -> Figure:
+    """Throughput against size, below the wire's limit."""
+    sizes = all_sizes(curves)
+    traces = [_line(curve, list(curve.cells), _rate_mb) for curve in curves]
+    traces += _wire(records, sizes, lambda _, limit: limit / BYTES_PER_MB, "the wire’s limit")
+    return Figure(traces, size_layout(sizes, "Throughput (MB/s)"))
+
+
+def cpu(curves: Sequence[Curve]) -> Figure:
+    """CPU time per message at either end, user and system together."""
+    sizes = all_sizes(curves)
+    traces = [
+        trace for curve in curves for end in (0, 1) if (trace := _cpu_line(curve, end)) is not None
+    ]
+    layout = size_layout(sizes, "CPU time per message (µs)")
+    layout["grid"] = {"rows": 1, "columns": 2, "pattern": "independent", "xgap": 0.12}
+    layout["xaxis2"] = size_axis(sizes)
+    layout["yaxis2"] = log_axis("") | {"matches": "y"}
+    layout["annotations"] = [
+        {
+            "text": f"<b>{end}</b>",
+            "xref": f"x{axis} domain",
+            "yref": f"y{axis} domain",
+            "x": 0.02,
+            "y": 0.98,
+            "xanchor": "left",
+            "yanchor": "top",
+            "showarrow": False,
+        }
+        for axis, end in (("", "initiator"), ("2", "responder"))
+    ]
+    return Figure(traces, layout)
+
+
+def wire_text(record: Record) -> str:
+    """What the wire's limit is, in words: `117 MB/s of payload: 1 Gbit/s, MTU 1500`."""
+    if record.meta.wire is None:
+        return ""
+    link = record.meta.link
+    facts = [bit_rate_text(link.rate_bits_per_s)] if link.rate_bits_per_s else []
+    facts += [f"MTU {link.mtu}"] if link.mtu else []
+    limit = rate_text(record.meta.wire.payload_bytes_per_s)
+    return f"{limit} of payload" + (f": {', '.join(facts)}" if facts else "")
+
+
+def _line(curve: Curve, cells: list[Cell], value: Callable[[Cell], Summary]) -> Trace:
+    """Points, the line through them, and the 95 % interval of each as a bar."""
+    figures = [value(cell) for cell in cells]
+    look = palette.look(curve.driver)
+    high = [(figure.ci95[1] if figure.ci95 else figure.median) for figure in figures]
+    low = [(figure.ci95[0] if figure.ci95 else figure.median) for figure in figures]
+    medians = [figure.median for figure in figures]
+    meaning = palette.BOUND_MEANING.get(curve.driver)
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": escape(curve.label) + (f" <i>({meaning})</i>" if meaning else ""),
+        "meta": curve.driver,
+        "x": [cell.size for cell in cells],
+        "y": [rounded(median) for median in medians],
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [rounded(max(0.0, a - b)) for a, b in zip(high, medians, strict=True)],
+            "arrayminus": [rounded(max(0.0, a - b)) for a, b in zip(medians, low, strict=True)],
+            "color": look.colour,
+            "thickness": 1.2,
+            "width": 3,
+        },
+        "text": [cell_text(curve, cell) for cell in cells],
+        "hovertemplate": "%{text}<extra></extra>",
+        "line": stroke(curve),
+        "marker": marker(curve, 7),
+    }
+
+
+def _wire(
+    records: Sequence[Record],
+    sizes: Sequence[int],
+    height: Callable[[int, float], float],
+    name: str,
+) -> list[Trace]:
+    """The wire's limit as a labelled line; once for all records whose wire is the same."""
+    limits: dict[float, Record] = {}
+    for record in records:
+        if record.meta.wire is not None:
+            limits.setdefault(record.meta.wire.payload_bytes_per_s, record)
+    positive = [size for size in sizes if size > 0]
+    if not positive:
+        return []
+    ends = [positive[0], positive[-1]]
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines+text",
+            "name": f"{name} <i>({escape(wire_text(record))})</i>",
+            "meta": "wire",
+            "x": ends,
+            "y": [rounded(height(size, limit)) for size in ends],
+            "text": [f"{name} ", ""],
+            "textposition": "top right",
+            "hovertemplate": f"{name}: {escape(wire_text(record))}<extra></extra>",
+            "line": {"dash": "dash", "width": 1.5},
+        }
+        for limit, record in limits.items()
+    ]
+
+
+def _cpu_line(curve: Curve, end: int) -> Trace | None:
+    costs = [(cell, cost) for cell in curve.cells if (cost := cell.cpu(end)) is not None]
+    costs = [(cell, cost) for cell, cost in costs if cost.user_ns + cost.system_ns > 0]
+    if not costs:
+        return None
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": escape(curve.label),
+        "legendgroup": curve.label,
+        "showlegend": end == 0,
+        "x": [cell.size for cell, _ in costs],
+        "y": [rounded((cost.user_ns + cost.system_ns) / NS_PER_US) for _, cost in costs],
+        "text": [cpu_text(curve, cell, cost) for cell, cost in costs],
+        "hovertemplate": "%{text}<extra></extra>",
+        "line": stroke(curve),
+        "marker": marker(curve, 6),
+        "xaxis": "x2" if end else "x",
+        "yaxis": "y2" if end else "y",
+    }
+
+
+def _half_us(cell: Cell) -> Summary:
+    assert cell.half_rtt_ns is not None  # the caller leaves others out
+    return _scale(cell.half_rtt_ns, 1 / NS_PER_US)
+
+
+def _rate_mb(cell: Cell) -> Summary:
+    return _scale(cell.rate_bytes_per_s, 1 / BYTES_PER_MB)
+
+
+def _scale(summary: Summary, factor: float) -> Summary:
+    return Summary(
+        median=summary.median * factor,
+        ci95=None if summary.ci95 is None else (summary.ci95[0] * factor, summary.ci95[1] * factor),
+        p90=None,
+        p99=None,
+        min=summary.min * factor,
+        max=summary.max * factor,
+    )

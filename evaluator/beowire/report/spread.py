@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The charts of how much the messages differ: tails at a few sizes, distributions at one."""
+
+from collections.abc import Sequence
+from html import escape
+
+from beowire.record import Summary
+from beowire.report import palette
+from beowire.report.axes import (
+    NS_PER_US,
+    Figure,
+    Trace,
+    log_axis,
+    marker,
+    rounded,
+    size_layout,
+    stroke,
+)
+from beowire.report.curves import Cell, Curve, all_sizes, distribution, telling_sizes
+from beowire.report.hover import cell_text
+from beowire.units import size_text
+
+
+def tails(curves: Sequence[Curve]) -> Figure:
+    """At a few sizes: median, p90 and p99 of each driver, side by side."""
+    sizes = telling_sizes(all_sizes(curves))
+    traces: list[Trace] = []
+    for curve in curves:
+        points = [
+            (cell, half)
+            for size in sizes
+            if (cell := curve.at(size)) and (half := cell.half_rtt_ns) and half.median > 0
+        ]
+        traces.append(_medians_to_p99(curve, points))
+        traces.append(_p90(curve, points))
+    layout = size_layout(sizes, "Half round trip (µs)")
+    layout["scattermode"] = "group"
+    layout["scattergap"] = 0.3
+    layout["xaxis"] = {
+        "type": "category",
+        "categoryorder": "array",
+        "categoryarray": [size_text(size) for size in sizes],
+        "title": {"text": "Message size"},
+        "showgrid": False,
+    }
+    return Figure(traces, layout)
+
+
+def distributions(curves: Sequence[Curve]) -> Figure:
+    """The cumulative distribution of the half round trip, one size at a time."""
+    choices: dict[str, list[Trace]] = {}
+    for size in all_sizes(curves):
+        cells = [(curve, cell) for curve in curves if (cell := curve.at(size))]
+        traces = [trace for curve, cell in cells if (trace := _distribution(curve, cell))]
+        if traces:
+            choices[str(size)] = traces
+    layout: dict[str, object] = {
+        "xaxis": log_axis("Half round trip (µs)"),
+        "yaxis": {"title": {"text": "Share of messages (%)"}, "range": [0, 101]},
+        "hovermode": "closest",
+    }
+    return Figure(next(iter(choices.values()), []), layout, choices)
+
+
+def _medians_to_p99(curve: Curve, points: Sequence[tuple[Cell, Summary]]) -> Trace:
+    reach = [(half.p99 or half.p90 or half.median) - half.median for _, half in points]
+    return _grouped(curve, points) | {
+        "y": [rounded(half.median / NS_PER_US) for _, half in points],
+        "marker": marker(curve, 9),
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [rounded(max(0.0, value) / NS_PER_US) for value in reach],
+            "arrayminus": [0.0 for _ in reach],
+            "color": palette.look(curve.driver).colour,
+            "thickness": 2,
+            "width": 5,
+        },
+    }
+
+
+def _p90(curve: Curve, points: Sequence[tuple[Cell, Summary]]) -> Trace:
+    known = [(cell, half) for cell, half in points if half.p90]
+    return _grouped(curve, known) | {
+        "showlegend": False,
+        "y": [rounded((half.p90 or 0) / NS_PER_US) for _, half in known],
+        "marker": {
+            "symbol": "line-ew",
+            "size": 11,
+            "line": {"width": 2, "color": palette.look(curve.driver).colour},
+        },
+    }
+
+
+def _grouped(curve: Curve, points: Sequence[tuple[Cell, Summary]]) -> Trace:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": escape(curve.label),
+        "offsetgroup": curve.label,
+        "legendgroup": curve.label,
+        "x": [size_text(cell.size) for cell, _ in points],
+        "text": [cell_text(curve, cell) for cell, _ in points],
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+
+
+def _distribution(curve: Curve, cell: Cell) -> Trace | None:
+    points = [(value, share) for value, share in distribution(curve, cell) if value > 0]
+    if not points:
+        return None
+    name = escape(curve.label)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": [rounded(value / NS_PER_US) for value, _ in points],
+        "y": [round(share * 100, 4) for _, share in points],
+        "line": stroke(curve),
+        "text": [name],
+        "hovertemplate": "%{y:.4~g} % of the messages took<br>at most %{x:.4~g} µs"
+        "<extra>%{fullData.name}</extra>",
+    }

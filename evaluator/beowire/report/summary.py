@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The result in words and a small table. Every figure is computed from the cells, here and now."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from beowire.record import Record, Summary
+from beowire.report import palette
+from beowire.report.curves import Cell, Curve
+from beowire.units import interval_text, rate_text, significant, size_text, time_text
+
+#: What latencies and rates are compared with: what applications have today, and the floor.
+BASELINE = "tcp-spin"
+FLOOR = "packet"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A quotient of two medians, and how far their intervals let it reach."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+def ratio(cell: Summary, base: Summary) -> Ratio:
+    """`cell` / `base`. The reach takes both intervals at their worst, so it is at least 95 %."""
+    low = high = None
+    if cell.ci95 and base.ci95 and min(*cell.ci95, *base.ci95) > 0:
+        low, high = cell.ci95[0] / base.ci95[1], cell.ci95[1] / base.ci95[0]
+    return Ratio(cell.median / base.median, low, high)
+
+
+def best_rate(curve: Curve) -> Cell:
+    """The cell with the highest throughput."""
+    return max(curve.cells, key=lambda cell: cell.rate_bytes_per_s.median)
+
+
+def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]:
+    """The findings as sentences of HTML: one pair for each record, and what was not measured."""
+    found: list[str] = []
+    for index, record in enumerate(records):
+        contenders = [
+            curve for curve in pingpong if curve.record == index and _is_contender(curve, record)
+        ]
+        found += _latency_sentences(contenders, pingpong)
+        found += _throughput_sentences(contenders, record)
+    results = [result for record in records for result in record.results]
+    precise = sum(result.stopped_by == "precise" for result in results)
+    whole = sum(result.status == "ok" for result in results)
+    found.append(
+        f"{len(results)} cells (driver × pattern × size × launch) were measured; {precise} of them"
+        " until they were precise, the others until their rounds or their time ran out."
+        + ("" if whole == len(results) else f" {len(results) - whole} are not whole.")
+    )
+    return found
+
+
+def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
+    """The drivers side by side at their smallest message, and at their best throughput."""
+    if not pingpong:
+        return ""
+    with_wire = any(record.meta.wire for record in records)
+    heads = [
+        "Driver",
+        "Smallest message",
+        "Half round trip (95 % interval)",
+        f"÷ {BASELINE}",
+        f"÷ {FLOOR}",
+        "Best throughput",
+        *(["Of the wire"] if with_wire else []),
+        "CPU per message, both ends",
+    ]
+    rows = []
+    for curve in pingpong:
+        cell, best = curve.cells[0], best_rate(curve)
+        wire = records[curve.record].meta.wire
+        share = f"{best.rate_bytes_per_s.median / wire.payload_bytes_per_s:.0%}" if wire else ""
+        rows.append(
+            f'<tr><th scope="row">{swatch(curve)}</th>'
+            f"<td>{size_text(cell.size)}</td>"
+            f"<td>{_with_interval(cell.half_rtt_ns, time_text)}</td>"
+            f"<td>{_ratio_text(curve, cell, pingpong, BASELINE)}</td>"
+            f"<td>{_ratio_text(curve, cell, pingpong, FLOOR)}</td>"
+            f"<td>{rate_text(best.rate_bytes_per_s.median)} <small>at {size_text(best.size)}"
+            "</small></td>"
+            + (f"<td>{share if _is_pair(curve, records[curve.record]) else '–'}</td>" * with_wire)
+            + f"<td>{_cpu_text(cell)}</td></tr>"
+        )
+    head = "".join(f'<th scope="col">{text}</th>' for text in heads)
+    return (
+        '<div class="scroll"><table class="figures"><caption>Ratios are of half round trips at the'
+        " same size in the same record: below 1 is faster. Small print: 95 % intervals.</caption>"
+        f"<thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def swatch(curve: Curve) -> str:
+    """The driver's name behind a spot of its colour."""
+    colour = palette.look(curve.driver).colour
+    meaning = palette.BOUND_MEANING.get(curve.driver)
+    note = f" <small>({meaning})</small>" if meaning else ""
+    return f'<span class="swatch" style="background:{colour}"></span>{escape(curve.label)}{note}'
+
+
+def _latency_sentences(contenders: list[Curve], pingpong: Sequence[Curve]) -> list[str]:
+    if not contenders:
+        return []
+    size = min(curve.cells[0].size for curve in contenders)
+    cells = [(curve, half) for curve in contenders if (half := _half(curve, size)) is not None]
+    if not cells:
+        return []
+    fastest, half = min(cells, key=lambda item: item[1].median)
+    close = [curve for curve, other in cells if curve is not fastest and _overlap(half, other)]
+    text = (
+        f"The smallest message ({size_text(size)}) is fastest over {_name(fastest)}: half a round"
+        f" trip takes {_with_interval(half, time_text)}"
+    )
+    comparisons = [
+        f"{significant(half.median / base.median)} times {_name(other)} ({time_text(base.median)})"
+        for other in pingpong
+        if other.record == fastest.record
+        and other.driver in (BASELINE, FLOOR)
+        and other is not fastest
+        and (base := _half(other, size)) is not None
+    ]
+    text += f", {' and '.join(comparisons)}." if comparisons else "."
+    if close:
+        names = ", ".join(_name(curve) for curve in close)
+        text += f" Its interval overlaps that of {names}: this run cannot tell them apart."
+    return [text]
+
+
+def _throughput_sentences(contenders: list[Curve], record: Record) -> list[str]:
+    if not contenders:
+        return []
+    best = max(contenders, key=lambda curve: best_rate(curve).rate_bytes_per_s.median)
+    cell = best_rate(best)
+    rate = cell.rate_bytes_per_s
+    text = (
+        f"The highest throughput is {_with_interval(rate, rate_text)}, over {_name(best)}"
+        f" with messages of {size_text(cell.size)}"
+    )
+    if record.meta.wire is not None:
+        limit = record.meta.wire.payload_bytes_per_s
+        text += f": {rate.median / limit:.0%} of what the wire can carry ({rate_text(limit)})"
+    return [text + "."]
+
+
+def _is_pair(curve: Curve, record: Record) -> bool:
+    """The driver works between two nodes: the others never meet the wire."""
+    placements = {info.name: info.placement for info in record.meta.drivers}
+    return placements.get(curve.driver, "pair") == "pair"
+
+
+def _is_contender(curve: Curve, record: Record) -> bool:
+    return _is_pair(curve, record) and not palette.look(curve.driver).bound
+
+
+def _half(curve: Curve, size: int) -> Summary | None:
+    cell = curve.at(size)
+    half = cell.half_rtt_ns if cell else None
+    return half if half is not None and half.median > 0 else None
+
+
+def _overlap(one: Summary, other: Summary) -> bool:
+    if one.ci95 is None or other.ci95 is None:
+        return True
+    return one.ci95[0] <= other.ci95[1] and other.ci95[0] <= one.ci95[1]
+
+
+def _name(curve: Curve) -> str:
+    return f"<b>{escape(curve.label)}</b>"
+
+
+def _with_interval(summary: Summary | None, text: Callable[[float], str]) -> str:
+    if summary is None:
+        return "–"
+    if summary.ci95 is None:
+        return f"{text(summary.median)} <small>(no interval: too few rounds)</small>"
+    low, high = text(summary.ci95[0]), text(summary.ci95[1])
+    return f"{text(summary.median)} <small>({interval_text(low, high)})</small>"
+
+
+def _ratio_text(curve: Curve, cell: Cell, pingpong: Sequence[Curve], driver: str) -> str:
+    base = next((c for c in pingpong if c.driver == driver and c.record == curve.record), None)
+    base_half = _half(base, cell.size) if base else None
+    if base_half is None or cell.half_rtt_ns is None:
+        return "–"
+    if base is curve:
+        return "1"
+    quotient = ratio(cell.half_rtt_ns, base_half)
+    text = significant(quotient.value)
+    if quotient.low is None or quotient.high is None:
+        return text
+    reach = interval_text(significant(quotient.low), significant(quotient.high))
+    return f"{text} <small>({reach})</small>"
+
+
+def _cpu_text(cell: Cell) -> str:
+    costs = [cost for end in (0, 1) if (cost := cell.cpu(end)) is not None]
+    if not costs:
+        return "–"
+    return " + ".join(time_text(cost.user_ns + cost.system_ns) for cost in costs)

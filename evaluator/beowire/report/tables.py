@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of the report: every result, what was skipped, and the two ends side by side."""
+
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+
+from beowire.record import EnvironmentValue, NodeEnd, Record, Result, Summary
+from beowire.report import palette
+from beowire.report.curves import record_labels
+from beowire.report.hover import STOPPED
+from beowire.units import significant, size_text
+
+_Value = str | float | None
+
+#: Heading, unit, and what a row holds: a number sorts as a number.
+_COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
+    ("Driver", "", lambda r: r.driver),
+    ("Pattern", "", lambda r: r.pattern),
+    ("Size", "B", lambda r: r.size),
+    ("Half round trip", "µs", lambda r: _scaled(r.half_rtt_ns, "median", 1e3)),
+    ("95 % low", "µs", lambda r: _bound(r.half_rtt_ns, 0, 1e3)),
+    ("95 % high", "µs", lambda r: _bound(r.half_rtt_ns, 1, 1e3)),
+    ("p90", "µs", lambda r: _scaled(r.half_rtt_ns, "p90", 1e3)),
+    ("p99", "µs", lambda r: _scaled(r.half_rtt_ns, "p99", 1e3)),
+    ("min", "µs", lambda r: _scaled(r.half_rtt_ns, "min", 1e3)),
+    ("max", "µs", lambda r: _scaled(r.half_rtt_ns, "max", 1e3)),
+    ("Throughput", "MB/s", lambda r: _scaled(r.rate_bytes_per_s, "median", 1e6)),
+    ("95 % low", "MB/s", lambda r: _bound(r.rate_bytes_per_s, 0, 1e6)),
+    ("95 % high", "MB/s", lambda r: _bound(r.rate_bytes_per_s, 1, 1e6)),
+    ("CPU initiator", "µs", lambda r: _cpu(r, 0)),
+    ("CPU responder", "µs", lambda r: _cpu(r, 1)),
+    ("Messages", "", lambda r: r.n),
+    ("Rounds", "", lambda r: r.rounds),
+    ("Batch", "", lambda r: r.batch),
+    ("Lost", "", lambda r: r.lost),
+    ("Launch", "", lambda r: r.launch),
+    ("Settled", "", lambda r: {True: "yes", False: "no", None: None}[r.settled]),
+    ("Stopped by", "", lambda r: STOPPED[r.stopped_by]),
+    ("Status", "", lambda r: r.status),
+)
+
+
+def results(records: Sequence[Record]) -> str:
+    """Every result line of every record. The page's script makes the headings sort."""
+    labels = record_labels(records)
+    several = len(records) > 1
+    heads = [("Record", "")] * several + [(name, unit) for name, unit, _ in _COLUMNS]
+    rows = []
+    for record, label in zip(records, labels, strict=True):
+        ordered = sorted(
+            record.results,
+            key=lambda r: (r.pattern, palette.rank(r.driver), r.size, r.launch),
+        )
+        for result in ordered:
+            cells = [_cell(label)] * several + [_cell(get(result)) for _, _, get in _COLUMNS]
+            rows.append(f"<tr>{''.join(cells)}</tr>")
+    head = "".join(
+        f'<th scope="col"><button type="button">{name}{_unit(unit)}</button></th>'
+        for name, unit in heads
+    )
+    return (
+        '<div class="scroll tall" tabindex="0" role="region" aria-label="All results">'
+        '<table id="all-results" class="figures sortable">'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def skipped(records: Sequence[Record]) -> str:
+    """What was not measured, or not to its end, and why."""
+    rows = []
+    for record, label in zip(records, record_labels(records), strict=True):
+        lines = [(line.driver, line.pattern, line.size, line.reason) for line in record.skipped]
+        lines += [
+            (result.driver, result.pattern, result.size, result.status)
+            for result in record.results
+            if result.status != "ok"
+        ]
+        for driver, pattern, size, reason in lines:
+            what = [escape(pattern)] if pattern else []
+            what += [size_text(size)] if size is not None else []
+            rows.append(
+                f'<tr><th scope="row">{escape(driver)}{f" · {escape(label)}" if label else ""}</th>'
+                f"<td>{', '.join(what) or 'everything'}</td><td>{escape(reason)}</td></tr>"
+            )
+    if not rows:
+        return "<p>Nothing: all that was asked for was measured.</p>"
+    return (
+        '<div class="scroll"><table><thead><tr><th scope="col">Driver</th><th scope="col">What</th>'
+        f'<th scope="col">Why</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    )
+
+
+def environments(record: Record) -> str:
+    """Both ends of a record side by side; rows that differ are marked."""
+    facts = [_facts(end) for end in record.meta.ends]
+    names = list(dict.fromkeys(name for end in facts for name in end))
+    rows = []
+    different = 0
+    for name in names:
+        values = [_text(end.get(name)) for end in facts]
+        differs = len(set(values)) > 1
+        different += differs
+        mark = '<span class="mark" title="the ends differ">≠</span>' if differs else ""
+        rows.append(
+            f"<tr{' class=differs' if differs else ''}>"
+            f'<th scope="row">{escape(_words(name))} {mark}</th>'
+            + "".join(f"<td>{escape(value)}</td>" for value in values)
+            + "</tr>"
+        )
+    heads = "".join(
+        f'<th scope="col">{role}: {escape(end.node)}</th>'
+        for role, end in zip(("initiator", "responder"), record.meta.ends, strict=True)
+    )
+    return (
+        f"<p>{different} of {len(names)} rows differ (marked ≠).</p>"
+        '<div class="scroll"><table class="environment"><thead><tr><th scope="col">Fact</th>'
+        f"{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def drivers(records: Iterable[Record]) -> str:
+    """What each measured driver is, in its own words."""
+    summaries: dict[str, str] = {}
+    for record in records:
+        measured = {result.driver for result in record.results}
+        for info in record.meta.drivers:
+            if info.name in measured:
+                summaries.setdefault(info.name, info.summary)
+    items = [
+        f"<dt>{escape(name)}</dt><dd>{escape(summaries[name])}</dd>"
+        for name in sorted(summaries, key=palette.rank)
+    ]
+    return f'<dl class="drivers">{"".join(items)}</dl>' if items else ""
+
+
+def _facts(end: NodeEnd) -> dict[str, EnvironmentValue]:
+    facts: dict[str, EnvironmentValue] = {
+        "node": end.node,
+        "address": end.address,
+        "interface": end.interface,
+        "pinned to CPU": end.cpu,
+    }
+    if end.clock is not None:
+        facts["clock"] = end.clock.source
+        facts["clock overhead (ns)"] = end.clock.overhead_ns
+        facts["clock resolution (ns)"] = end.clock.resolution_ns
+    return facts | end.environment
+
+
+def _text(value: EnvironmentValue) -> str:
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:g}"
+        case _:
+            return str(value)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _unit(unit: str) -> str:
+    return f" <small>{unit}</small>" if unit else ""
+
+
+def _cell(value: _Value) -> str:
+    match value:
+        case None:
+            return '<td data-value="">–</td>'
+        case str():
+            return f"<td>{escape(value)}</td>"
+        case int():
+            return f'<td class="number" data-value="{value}">{value:,}</td>'
+        case _:
+            return f'<td class="number" data-value="{value:.6g}">{significant(value, 4)}</td>'
+
+
+def _scaled(summary: Summary | None, name: str, unit: float) -> float | None:
+    value = getattr(summary, name) if summary else None
+    return None if value is None else value / unit
+
+
+def _bound(summary: Summary | None, which: int, unit: float) -> float | None:
+    if summary is None or summary.ci95 is None:
+        return None
+    return summary.ci95[which] / unit
+
+
+def _cpu(result: Result, end: int) -> float | None:
+    if end >= len(result.cpu):
+        return None
+    return (result.cpu[end].user_ns + result.cpu[end].system_ns) / 1e3
