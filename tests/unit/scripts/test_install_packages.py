@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Installing: no package manager when nothing is missing, one line when nothing can be done."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+BASICS = ("bash", "sh", "dirname", "tr", "sed", "grep", "tail", "mkdir", "env", "cat")
+TOOLS = ("gcc", "meson", "ninja", "pkg-config", "ip", "nft")
+
+
+def write_program(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture(name="machine")
+def make_machine(tmp_path: Path) -> Path:
+    """A machine of our own making: every tool for the demo, an ordinary user, no sudo."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in BASICS:
+        found = shutil.which(name)
+        assert found is not None
+        (programs / name).symlink_to(found)
+    for name in TOOLS:
+        write_program(programs / name, "cat >/dev/null")
+    write_program(programs / "python3", "exit 0")
+    write_program(programs / "id", "echo 1000")
+    write_program(programs / "apt-get", f'echo "$@" >>{tmp_path}/apt-calls; exit 100')
+    scripts = tmp_path / "scripts"
+    scripts.mkdir()
+    for name in ("install-packages", "find-python"):
+        text = (ROOT / "scripts" / name).read_text()
+        # Only what this machine has: not the tools of the host's own system directories.
+        text = text.replace(":/usr/local/sbin:/usr/sbin:/sbin", "").replace("/usr/bin/python3", "")
+        (scripts / name).write_text(text)
+        (scripts / name).chmod(0o755)
+    return tmp_path
+
+
+def install(machine: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": str(machine / "programs"), "HOME": "/nonexistent"}
+    return subprocess.run(
+        [str(machine / "scripts" / "install-packages"), *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+
+
+def test_nothing_missing__no_package_manager_is_asked(machine: Path) -> None:
+    done = install(machine, "demo")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not (machine / "apt-calls").exists()
+
+
+def test_missing_and_no_privilege__one_line_names_the_packages(machine: Path) -> None:
+    (machine / "programs" / "gcc").unlink()
+    (machine / "programs" / "nft").unlink()
+    done = install(machine, "demo")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.rstrip().endswith("apt-get install gcc libc6-dev nftables")
+    assert not (machine / "apt-calls").exists()
+
+
+def test_missing_and_no_apt__one_line_names_the_packages(machine: Path) -> None:
+    (machine / "programs" / "meson").unlink()
+    (machine / "programs" / "apt-get").unlink()
+    done = install(machine, "demo")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "install-packages: missing: meson (names as in Debian); install them, then try again"
+    ]
+
+
+def test_offline__one_line_says_what_to_do(machine: Path) -> None:
+    (machine / "programs" / "meson").unlink()
+    # A sudo that lets the package manager fail as it does without a network, and does nothing else.
+    write_program(
+        machine / "programs" / "sudo",
+        'case "$*" in *apt-get*) echo "E: Failed to fetch"; exit 100;; *) exit 0;; esac',
+    )
+    done = install(machine, "demo")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "apt-get update failed (E: Failed to fetch)" in done.stderr
+    assert done.stderr.rstrip().endswith("apt-get install meson")
+
+
+def test_unknown_set__usage(machine: Path) -> None:
+    done = install(machine, "everything")
+    assert done.returncode == 2
+    assert done.stderr == "install-packages: usage: install-packages demo|test\n"
