@@ -91,21 +91,22 @@ def check_c_tests(root: Path) -> Iterator[str]:
 
 
 def check_python_tests(root: Path) -> Iterator[str]:
-    """Each module of the evaluator has tests: tests/unit/evaluator/test_[PACKAGE_]MODULE.py."""
+    """Each module of the evaluator has tests that bear its name or its package's."""
     package = root / "evaluator" / "beowire"
     unit = root / "tests" / "unit" / "evaluator"
     system = root / "tests" / "system"
     for path in files(package) if package.is_dir() else ():
         if path.suffix != ".py" or path.name in ("__init__.py", "__main__.py"):
             continue
-        name = "_".join(path.relative_to(package).with_suffix("").parts)
-        wanted = unit / f"test_{name}.py"
+        parts = path.relative_to(package).with_suffix("").parts
+        names = {"_".join(parts), parts[0], parts[-1]}
+        candidates = [folder / f"test_{name}.py" for folder in (unit, system) for name in names]
         outside = TESTED_FROM_OUTSIDE.get(str(path.relative_to(root)))
-        candidates = [wanted, unit / f"test_{path.stem}.py", system / f"test_{path.stem}.py"]
         if outside is not None:
             candidates.append(root / outside)
         if not any(candidate.is_file() for candidate in candidates):
-            yield f"{path.relative_to(root)}: has no unit test {wanted.relative_to(root)}"
+            wanted = (unit / f"test_{'_'.join(parts)}.py").relative_to(root)
+            yield f"{path.relative_to(root)}: has no unit test {wanted}"
 
 
 def anchors(text: str) -> set[str]:
