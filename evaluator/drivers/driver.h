@@ -66,7 +66,7 @@ struct driver_host {
 
 struct driver_options {
     enum driver_role role;
-    const char *interface;     /**< network interface to use, such as "eth0"; "" lets the driver choose */
+    const char *interface;     /**< network interface, such as "eth0"; "" lets the driver choose */
     const char *local_address; /**< this end's IPv4 or IPv6 address, as text; "" for any */
     uint64_t max_size;         /**< no message will be longer, in bytes */
     uint64_t loss_timeout_ns;  /**< how long receive() of an unreliable driver waits */
@@ -78,10 +78,10 @@ struct driver {
     const char *name;    /**< lower case, digits and '-': what `--drivers` takes */
     const char *summary; /**< one line: what it is, and how it waits */
     enum driver_placement placement;
-    bool reliable;       /**< every message arrives once and in order, or the session fails */
-    bool spins;          /**< takes a whole core while it waits */
-    uint64_t min_size;   /**< bytes of the smallest message that it can carry */
-    uint64_t max_size;   /**< bytes of the largest; prepare() may know a tighter limit */
+    bool reliable;     /**< every message arrives once and in order, or the session fails */
+    bool spins;        /**< takes a whole core while it waits */
+    uint64_t min_size; /**< bytes of the smallest message that it can carry */
+    uint64_t max_size; /**< bytes of the largest; prepare() may know a tighter limit */
 
     /** Can this run here? Returns 0, or a negative errno with a reason of one line that says what
      *  to do. Must leave nothing open. `options->role`, `host` are not meaningful here. */
@@ -113,7 +113,8 @@ struct driver {
      *  tell. Not timed. May be NULL. */
     int (*flush)(void *session);
 
-    /** Ends the session and frees it. Bounded in time (at most 1 s), whatever the other end does. */
+    /** Ends the session and frees it. Bounded in time (at most 1 s), whatever the other end
+     *  does. */
     void (*close)(void *session);
 };
 

@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * packet.c - raw Ethernet frames, with nothing on top: the floor that any protocol over the same
+ * interface stands on. A message is cut into frames; a lost frame loses its message.
+ *
+ *   sending    one send() for a message of one frame, sendmmsg() for more; past the queueing
+ *              discipline (PACKET_QDISC_BYPASS)
+ *   receiving  a TPACKET_V2 ring shared with the kernel, spun on: no system call at all
+ *
+ *      0        6        12     14      16        18       20       22
+ *      +--------+--------+------+-------+---------+--------+--------+---------
+ *      | to MAC | own MAC| type | port  | message | frame  | bytes  | payload
+ *      +--------+--------+------+-------+---------+--------+--------+---------
+ *
+ * type is 0x88B6 (IEEE 802 local experimental 2), big-endian; the other fields are little-endian.
+ * `port` names the receiving session on that interface, `message` counts messages, `frame` counts
+ * frames within one (or is GREETING), `bytes` is the payload without padding.
+ *
+ * The ring: the kernel fills a slot, then sets TP_STATUS_USER in its header; we read the status
+ * with acquire order, so what the kernel wrote before is visible, copy the payload out, and give
+ * the slot back with a release store, so that our reads are over before the kernel writes again.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if_arp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "driver.h"
+#include "local.h"
+#include "spin.h"
+
+#define PACKET_ETHERTYPE 0x88B6
+#define PACKET_MESSAGE_BYTES_MAX (UINT64_C(256) << 10)
+
+/* A frame number that no message has: sent to find out whether the other end is reached. */
+#define GREETING 0xFFFF
+#define GREETING_INTERVAL_NS UINT64_C(5000000)
+/* Sent once the other end was heard, so that it hears us although some frames get lost. */
+#define GREETING_REPEATS 8
+
+/* Frames of loopback interfaces could have 64 KiB; no Ethernet has. */
+#define FRAME_MTU_MAX 16384
+#define FRAMES_A_CALL 64
+#define RING_SLOTS_MIN 256
+#define RING_BLOCK_BYTES 65536
+
+struct frame_header {
+    uint8_t to[ETH_ALEN];
+    uint8_t from[ETH_ALEN];
+    uint16_t ethertype_be;
+    uint16_t port_le;
+    uint16_t message_le;
+    uint16_t frame_le;
+    uint16_t bytes_le;
+};
+_Static_assert(sizeof(struct frame_header) == 22, "the header has no padding");
+
+#define BEOWIRE_HEADER_BYTES (sizeof(struct frame_header) - ETH_HLEN)
+
+struct packet {
+    const struct driver_host *host;
+    uint64_t loss_timeout_ns;
+    int fd;
+    int interface_index;
+    uint16_t port;    /* of this session, in frames that come in */
+    uint16_t message; /* number of the last message sent */
+    size_t payload_bytes_max;
+    uint8_t *ring;
+    size_t ring_bytes;
+    size_t slot_bytes;
+    uint32_t slot_count;
+    uint32_t slot;              /* that the next frame will be in */
+    struct frame_header header; /* filled in but for message, frame and bytes */
+    struct frame_header headers[FRAMES_A_CALL];
+    struct iovec vectors[FRAMES_A_CALL][2];
+    struct mmsghdr calls[FRAMES_A_CALL];
+    uint8_t *single; /* a whole frame, contiguous */
+};
+
+static int fail(char *error, size_t error_bytes, const char *what)
+{
+    int code = errno;
+    (void)snprintf(error, error_bytes, "%s: %s", what, strerror(code));
+    return -code;
+}
+
+static int refuse_privilege(char *reason, size_t reason_bytes)
+{
+    char engine[128] = "";
+    ssize_t length = readlink("/proc/self/exe", engine, sizeof engine - 1);
+    if (length <= 0 || (size_t)length >= sizeof engine - 1) {
+        (void)snprintf(engine, sizeof engine, "beowire-engine");
+    }
+    (void)snprintf(reason, reason_bytes,
+                   "needs CAP_NET_RAW: run as root, use --lab, or `sudo setcap cap_net_raw+ep %s`",
+                   engine);
+    return -EPERM;
+}
+
+static int packet_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
+{
+    char name[IF_NAMESIZE];
+    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return errno == EPERM ? refuse_privilege(reason, reason_bytes)
+                              : fail(reason, reason_bytes, "packet sockets do not work here");
+    }
+    close(fd);
+    return local_interface(options, name, reason, reason_bytes);
+}
+
+static void packet_close(void *session)
+{
+    struct packet *packet = session;
+    if (packet->ring != NULL) {
+        munmap(packet->ring, packet->ring_bytes);
+    }
+    if (packet->fd >= 0) {
+        close(packet->fd);
+    }
+    free(packet->single);
+    free(packet);
+}
+
+/* Reads what has to be known of the interface: index, MAC, MTU. */
+static int read_interface(struct packet *packet, const char *name, char *error, size_t error_bytes)
+{
+    struct ifreq request = {0};
+    (void)snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
+    if (ioctl(packet->fd, SIOCGIFINDEX, &request) != 0) {
+        return fail(error, error_bytes, name);
+    }
+    packet->interface_index = request.ifr_ifindex;
+    if (ioctl(packet->fd, SIOCGIFHWADDR, &request) != 0) {
+        return fail(error, error_bytes, name);
+    }
+    if (request.ifr_hwaddr.sa_family != ARPHRD_ETHER &&
+        request.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK) {
+        (void)snprintf(error, error_bytes, "%s is not an Ethernet interface", name);
+        return -EPROTONOSUPPORT;
+    }
+    memcpy(packet->header.from, request.ifr_hwaddr.sa_data, ETH_ALEN);
+    if (ioctl(packet->fd, SIOCGIFMTU, &request) != 0) {
+        return fail(error, error_bytes, name);
+    }
+    size_t mtu = request.ifr_mtu > FRAME_MTU_MAX ? FRAME_MTU_MAX : (size_t)request.ifr_mtu;
+    packet->payload_bytes_max = mtu - BEOWIRE_HEADER_BYTES;
+    packet->header.ethertype_be = htons(PACKET_ETHERTYPE);
+    return 0;
+}
+
+/* Lets in frames for this host and this port only; nobody can take the filter off again. */
+static int set_filter(const struct packet *packet)
+{
+    /* The port's bytes are little-endian in the frame, BPF reads big-endian. */
+    const uint16_t port = __builtin_bswap16(packet->port);
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_HOST, 0, 3),
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, offsetof(struct frame_header, port_le)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, port, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0x40000),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    const struct sock_fprog program = {.len = sizeof code / sizeof code[0], .filter = code};
+    const int on = 1;
+    if (setsockopt(packet->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0 ||
+        setsockopt(packet->fd, SOL_SOCKET, SO_LOCK_FILTER, &on, sizeof on) != 0) {
+        return -1;
+    }
+    return 0;
+}
+
+/* Makes a ring that holds the largest message twice. */
+static int make_ring(struct packet *packet)
+{
+    /* The kernel puts its header, room for an Ethernet header and alignment before the frame. */
+    const size_t overhead = sizeof(struct tpacket2_hdr) + sizeof(struct sockaddr_ll) + 64;
+    const size_t needed = overhead + packet->payload_bytes_max + BEOWIRE_HEADER_BYTES;
+    const size_t page = 4096;
+    packet->slot_bytes = needed <= 2048 ? 2048 : (needed + page - 1) / page * page;
+    size_t frames =
+        (PACKET_MESSAGE_BYTES_MAX + packet->payload_bytes_max - 1) / packet->payload_bytes_max;
+    packet->slot_count = RING_SLOTS_MIN;
+    while (packet->slot_count < 2 * frames) {
+        packet->slot_count *= 2;
+    }
+    /* Slots are contiguous in the mapping because a block is a whole number of them. */
+    const size_t block = packet->slot_bytes <= 2048 ? RING_BLOCK_BYTES : packet->slot_bytes;
+    const struct tpacket_req request = {
+        .tp_block_size = (unsigned)block,
+        .tp_block_nr = (unsigned)(packet->slot_count * packet->slot_bytes / block),
+        .tp_frame_size = (unsigned)packet->slot_bytes,
+        .tp_frame_nr = packet->slot_count,
+    };
+    if (setsockopt(packet->fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
+        return -1;
+    }
+    packet->ring_bytes = packet->slot_count * packet->slot_bytes;
+    void *ring = mmap(NULL, packet->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                      packet->fd, 0);
+    if (ring == MAP_FAILED) {
+        return -1;
+    }
+    packet->ring = ring;
+    return 0;
+}
+
+static int set_up(struct packet *packet, const char *name, char *error, size_t error_bytes)
+{
+    /* No protocol yet: no frame enters before the filter is in place and the ring exists. */
+    packet->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (packet->fd < 0) {
+        return errno == EPERM ? refuse_privilege(error, error_bytes)
+                              : fail(error, error_bytes, "packet sockets do not work here");
+    }
+    int result = read_interface(packet, name, error, error_bytes);
+    if (result != 0) {
+        return result;
+    }
+    struct stat status;
+    if (fstat(packet->fd, &status) != 0) {
+        return fail(error, error_bytes, "cannot name this session");
+    }
+    packet->port = (uint16_t)status.st_ino; /* differs between the sockets of a host */
+
+    const int version = TPACKET_V2;
+    const int on = 1;
+    if (set_filter(packet) != 0) {
+        return fail(error, error_bytes, "cannot set the frame filter");
+    }
+    if (setsockopt(packet->fd, SOL_PACKET, PACKET_VERSION, &version, sizeof version) != 0 ||
+        setsockopt(packet->fd, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof on) != 0 ||
+        setsockopt(packet->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof on) != 0) {
+        return fail(error, error_bytes, "this kernel's packet sockets lack what is needed");
+    }
+    if (make_ring(packet) != 0) {
+        return fail(error, error_bytes, "cannot make the receive ring");
+    }
+    const struct sockaddr_ll here = {
+        .sll_family = AF_PACKET,
+        .sll_protocol = htons(PACKET_ETHERTYPE),
+        .sll_ifindex = packet->interface_index,
+    };
+    if (bind(packet->fd, (const struct sockaddr *)&here, sizeof here) != 0) {
+        return fail(error, error_bytes, "cannot use the interface");
+    }
+    return 0;
+}
+
+static int packet_open(const struct driver_options *options, void **session, char *error,
+                       size_t error_bytes)
+{
+    char name[IF_NAMESIZE];
+    int result = local_interface(options, name, error, error_bytes);
+    if (result != 0) {
+        return result;
+    }
+    struct packet *packet = calloc(1, sizeof *packet);
+    if (packet == NULL) {
+        return -ENOMEM;
+    }
+    packet->host = options->host;
+    packet->loss_timeout_ns = options->loss_timeout_ns;
+    packet->fd = -1;
+    packet->single = malloc(ETH_HLEN + FRAME_MTU_MAX);
+    result = packet->single == NULL ? -ENOMEM : set_up(packet, name, error, error_bytes);
+    if (result != 0) {
+        packet_close(packet);
+        return result;
+    }
+    *session = packet;
+    return 0;
+}
+
+/* "aa:bb:cc:dd:ee:ff/PORT/MTU" */
+static int packet_address(void *session, char *text, size_t text_bytes)
+{
+    const struct packet *packet = session;
+    const uint8_t *mac = packet->header.from;
+    int length = snprintf(text, text_bytes, "%02x:%02x:%02x:%02x:%02x:%02x/%u/%zu", mac[0], mac[1],
+                          mac[2], mac[3], mac[4], mac[5], (unsigned)packet->port,
+                          packet->payload_bytes_max + BEOWIRE_HEADER_BYTES);
+    return length > 0 && (size_t)length < text_bytes ? 0 : -ENOSPC;
+}
+
+static struct tpacket2_hdr *current_slot(const struct packet *packet)
+{
+    return (struct tpacket2_hdr *)(packet->ring + (size_t)packet->slot * packet->slot_bytes);
+}
+
+static bool slot_is_full(const struct packet *packet)
+{
+    return (__atomic_load_n(&current_slot(packet)->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER) !=
+           0;
+}
+
+static void free_slot(struct packet *packet)
+{
+    __atomic_store_n(&current_slot(packet)->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+    packet->slot = packet->slot + 1 == packet->slot_count ? 0 : packet->slot + 1;
+}
+
+/* A frame in a slot, its fields checked against what really arrived. */
+struct arrival {
+    uint16_t message;
+    uint16_t frame;
+    uint16_t bytes;
+    const uint8_t *payload;
+};
+
+static bool read_slot(const struct packet *packet, struct arrival *arrival)
+{
+    const struct tpacket2_hdr *slot = current_slot(packet);
+    const uint8_t *start = (const uint8_t *)slot + slot->tp_mac;
+    struct frame_header header;
+    if (slot->tp_snaplen < sizeof header) {
+        return false;
+    }
+    memcpy(&header, start, sizeof header);
+    arrival->message = le16toh(header.message_le);
+    arrival->frame = le16toh(header.frame_le);
+    arrival->bytes = le16toh(header.bytes_le);
+    arrival->payload = start + sizeof header;
+    return sizeof header + arrival->bytes <= slot->tp_snaplen;
+}
+
+static bool worth_another_try(int error)
+{
+    return error == EAGAIN || error == ENOBUFS || error == EINTR;
+}
+
+/* A message of one frame. */
+static int send_single(struct packet *packet, uint16_t frame, const void *data, size_t bytes)
+{
+    struct frame_header *header = (struct frame_header *)packet->single;
+    *header = packet->header;
+    header->message_le = htole16(packet->message);
+    header->frame_le = htole16(frame);
+    header->bytes_le = htole16((uint16_t)bytes);
+    memcpy(packet->single + sizeof *header, data, bytes);
+    struct spin spin = spin_start(packet->host, SPIN_FOREVER);
+    while (send(packet->fd, packet->single, sizeof *header + bytes, MSG_DONTWAIT) < 0) {
+        int error = worth_another_try(errno) ? spin_turn(&spin) : -errno;
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+/* Prepares up to FRAMES_A_CALL frames of a message from frame number `first` on. */
+static unsigned fill_calls(struct packet *packet, const uint8_t *data, uint64_t size,
+                           uint64_t first)
+{
+    unsigned count = 0;
+    uint64_t offset = first * packet->payload_bytes_max;
+    while (count < FRAMES_A_CALL && offset < size) {
+        size_t bytes = size - offset < packet->payload_bytes_max ? (size_t)(size - offset)
+                                                                 : packet->payload_bytes_max;
+        struct frame_header *header = &packet->headers[count];
+        *header = packet->header;
+        header->message_le = htole16(packet->message);
+        header->frame_le = htole16((uint16_t)(first + count));
+        header->bytes_le = htole16((uint16_t)bytes);
+        packet->vectors[count][0] = (struct iovec){header, sizeof *header};
+        packet->vectors[count][1] = (struct iovec){(void *)(uintptr_t)(data + offset), bytes};
+        packet->calls[count].msg_hdr =
+            (struct msghdr){.msg_iov = packet->vectors[count], .msg_iovlen = 2};
+        offset += bytes;
+        count++;
+    }
+    return count;
+}
+
+static int packet_send(void *session, const void *data, uint64_t size)
+{
+    struct packet *packet = session;
+    packet->message++;
+    if (size <= packet->payload_bytes_max) {
+        return send_single(packet, 0, data, (size_t)size);
+    }
+    struct spin spin = spin_start(packet->host, SPIN_FOREVER);
+    uint64_t frame = 0;
+    for (;;) {
+        unsigned count = fill_calls(packet, data, size, frame);
+        if (count == 0) {
+            return 0;
+        }
+        unsigned done = 0;
+        while (done < count) {
+            int sent = sendmmsg(packet->fd, packet->calls + done, count - done, MSG_DONTWAIT);
+            if (sent > 0) {
+                done += (unsigned)sent;
+                continue;
+            }
+            int error = worth_another_try(errno) ? spin_turn(&spin) : -errno;
+            if (error != 0) {
+                return error;
+            }
+        }
+        frame += count;
+    }
+}
+
+static int packet_receive(void *session, void *data, uint64_t size)
+{
+    struct packet *packet = session;
+    struct spin spin = spin_start(packet->host, packet->loss_timeout_ns);
+    uint64_t offset = 0;  /* bytes of the message that have arrived */
+    uint32_t next = 0;    /* frame that has to come */
+    uint16_t message = 0; /* that the frames before it belong to */
+    for (;;) {
+        if (!slot_is_full(packet)) {
+            int error = spin_turn(&spin);
+            if (error != 0) {
+                return error;
+            }
+            continue;
+        }
+        struct arrival arrival;
+        bool valid = read_slot(packet, &arrival);
+        if (valid && arrival.frame == 0) {
+            message = arrival.message;
+            next = 0;
+            offset = 0;
+        }
+        uint64_t wanted = size - offset;
+        if (wanted > packet->payload_bytes_max) {
+            wanted = packet->payload_bytes_max;
+        }
+        if (valid && arrival.frame == next && arrival.message == message &&
+            arrival.bytes == wanted) {
+            memcpy((uint8_t *)data + offset, arrival.payload, arrival.bytes);
+            free_slot(packet);
+            offset += wanted;
+            next++;
+            if (offset == size) {
+                return 0;
+            }
+            spin_progress(&spin);
+            continue;
+        }
+        /* A frame is missing before this one, or it belongs to nothing: wait for a new message. */
+        free_slot(packet);
+        next = GREETING;
+        int error = spin_turn(&spin);
+        if (error != 0) {
+            return error;
+        }
+    }
+}
+
+/* Throws away all that has come. True when a greeting was among it. */
+static bool drain(struct packet *packet)
+{
+    bool greeted = false;
+    for (uint32_t slots = 0; slots < packet->slot_count && slot_is_full(packet); slots++) {
+        struct arrival arrival;
+        greeted = (read_slot(packet, &arrival) && arrival.frame == GREETING) || greeted;
+        free_slot(packet);
+    }
+    return greeted;
+}
+
+static int read_peer(struct packet *packet, const char *text)
+{
+    unsigned mac[ETH_ALEN];
+    unsigned port;
+    unsigned mtu;
+    int used = 0;
+    if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x/%5u/%5u%n", &mac[0], &mac[1], &mac[2], &mac[3],
+               &mac[4], &mac[5], &port, &mtu, &used) != 8 ||
+        text[used] != '\0' || port > UINT16_MAX || mtu <= BEOWIRE_HEADER_BYTES) {
+        return -EINVAL;
+    }
+    for (size_t i = 0; i < ETH_ALEN; i++) {
+        packet->header.to[i] = (uint8_t)mac[i];
+    }
+    packet->header.port_le = htole16((uint16_t)port);
+    /* Both ends cut messages alike: as the smaller of the two MTUs asks. */
+    if (mtu - BEOWIRE_HEADER_BYTES < packet->payload_bytes_max) {
+        packet->payload_bytes_max = mtu - BEOWIRE_HEADER_BYTES;
+    }
+    return 0;
+}
+
+/* Greets until the other end is heard. Its session is open already, so no answer is needed. */
+static int packet_connect(void *session, const char *peer, char *error, size_t error_bytes)
+{
+    struct packet *packet = session;
+    if (read_peer(packet, peer) != 0) {
+        (void)snprintf(error, error_bytes, "'%.64s' is not the address of another end", peer);
+        return -EINVAL;
+    }
+    while (!drain(packet)) {
+        int result = send_single(packet, GREETING, NULL, 0);
+        struct spin spin = spin_start(packet->host, GREETING_INTERVAL_NS);
+        while (result == 0 && !slot_is_full(packet)) {
+            result = spin_turn(&spin);
+        }
+        if (result == -ECANCELED) {
+            (void)snprintf(error, error_bytes,
+                           "no frame of the other end arrives: both have to be on one Ethernet "
+                           "segment, and EtherType 0x88B6 must pass");
+        }
+        if (result != 0 && result != -ETIMEDOUT) {
+            return result;
+        }
+    }
+    for (int repeat = 0; repeat < GREETING_REPEATS; repeat++) {
+        int result = send_single(packet, GREETING, NULL, 0);
+        if (result != 0) {
+            return result;
+        }
+    }
+    return 0;
+}
+
+static int packet_prepare(void *session, uint64_t size)
+{
+    struct packet *packet = session;
+    if (size > PACKET_MESSAGE_BYTES_MAX) {
+        return -EMSGSIZE;
+    }
+    (void)drain(packet);
+    return 0;
+}
+
+static const struct driver PACKET = {
+    .abi = DRIVER_ABI,
+    .name = "packet",
+    .summary = "raw Ethernet frames through a ring, spinning: the floor of this link",
+    .placement = DRIVER_PAIR,
+    .reliable = false,
+    .spins = true,
+    .min_size = 1,
+    .max_size = PACKET_MESSAGE_BYTES_MAX,
+    .probe = packet_probe,
+    .open = packet_open,
+    .address = packet_address,
+    .connect = packet_connect,
+    .prepare = packet_prepare,
+    .send = packet_send,
+    .receive = packet_receive,
+    .close = packet_close,
+};
+
+const struct driver *const *beowire_driver_table(void)
+{
+    static const struct driver *const TABLE[] = {&PACKET, NULL};
+    return TABLE;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * command.h - one line of the control protocol, taken apart and checked (docs/ENGINE.md).
+ *
+ * The text comes from another process, so nothing in it is trusted: every byte, key and number is
+ * checked, and what is refused comes with one line that names it.
+ */
+#ifndef BEOWIRE_ENGINE_COMMAND_H
+#define BEOWIRE_ENGINE_COMMAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** Longest line, without its newline. */
+#define COMMAND_LINE_BYTES 4096
+#define COMMAND_REASON_BYTES 256
+
+enum command_verb {
+    COMMAND_HELLO,
+    COMMAND_DRIVERS,
+    COMMAND_ENVIRONMENT,
+    COMMAND_ROUTE,
+    COMMAND_OPEN,
+    COMMAND_CONNECT,
+    COMMAND_RUN,
+    COMMAND_STOP,
+    COMMAND_CLOSE,
+    COMMAND_QUIT,
+};
+
+/** Most `key=value` words that any verb has. */
+#define COMMAND_WORDS 8
+
+struct command {
+    enum command_verb verb;
+    size_t word_count;
+    struct {
+        const char *key;   /**< static storage */
+        const char *value; /**< in `storage`, decoded, ended by a zero byte */
+    } words[COMMAND_WORDS];
+    char storage[COMMAND_LINE_BYTES + 1];
+    char reason[COMMAND_REASON_BYTES]; /**< after a failure: one line that says why */
+};
+
+/** Takes a line apart. 0, or -EINVAL with `reason` set. The line need not end with a zero byte. */
+int command_parse(struct command *command, const char *line, size_t length);
+
+/** The value of a key, or `missing` when the line does not have it (NULL is allowed). */
+const char *command_text(const struct command *command, const char *key, const char *missing);
+
+/** A decimal number from `low` to `high`. 0, or -EINVAL with `reason` set. A key that is absent
+ *  leaves `*value` alone, so the caller puts the default there first. */
+int command_number(struct command *command, const char *key, uint64_t low, uint64_t high,
+                   uint64_t *value);
+
+/** -EINVAL with `reason` set when the line does not have the key, else 0. */
+int command_require(struct command *command, const char *key);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * beowire-engine - one end of one driver's session, spoken to over standard input and output.
+ * The protocol is in docs/ENGINE.md.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "catalogue.h"
+#include "clock.h"
+#include "command.h"
+#include "environment.h"
+#include "exit.h"
+#include "input.h"
+#include "modules.h"
+#include "output.h"
+#include "route.h"
+#include "session.h"
+
+#define PROTOCOL_VERSION 1
+
+struct engine {
+    int cpu; /* that the process is pinned to, or -1 */
+    struct modules modules;
+    struct input input;
+    struct session session;
+    struct command command;
+};
+
+/* Large (buffers of lines and a histogram), so not on the stack. */
+static struct engine engine = {.cpu = -1};
+
+static pid_t parent;
+
+/* The kernel sends this signal when the thread that started us ends. Threads of a live process end
+ * too: only when somebody else has become our parent is the caller really gone. */
+static void parent_thread_ended(int signal_number)
+{
+    (void)signal_number;
+    if (getppid() != parent) {
+        _exit(EXIT_INPUT_ENDED);
+    }
+}
+
+static void die_with_parent(void)
+{
+    parent = getppid();
+    struct sigaction action = {.sa_handler = parent_thread_ended, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGUSR2, &action, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGUSR2);
+    (void)signal(SIGPIPE, SIG_IGN); /* a reader that has gone is seen at write() */
+}
+
+static int pin(const char *text)
+{
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+        (void)fprintf(stderr, "beowire-engine: cannot read the CPU affinity: %s\n",
+                      strerror(errno));
+        return EXIT_USAGE;
+    }
+    int cpu = -1;
+    if (strcmp(text, "auto") == 0) {
+        cpu = CPU_SETSIZE - 1;
+        while (cpu > 0 && !CPU_ISSET((size_t)cpu, &allowed)) {
+            cpu--;
+        }
+    } else {
+        char *end = NULL;
+        errno = 0;
+        long number = strtol(text, &end, 10);
+        if (errno != 0 || end == text || *end != '\0' || number < 0 || number >= CPU_SETSIZE) {
+            (void)fprintf(stderr, "beowire-engine: --cpu takes a number or 'auto', not '%s'\n",
+                          text);
+            return EXIT_USAGE;
+        }
+        cpu = (int)number;
+    }
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    if (!CPU_ISSET((size_t)cpu, &allowed) || sched_setaffinity(0, sizeof one, &one) != 0) {
+        (void)fprintf(stderr, "beowire-engine: CPU %d is not one that this process may use\n", cpu);
+        return EXIT_USAGE;
+    }
+    engine.cpu = cpu;
+    return 0;
+}
+
+static void answer_hello(void)
+{
+    char hostname[HOST_NAME_MAX + 1] = "";
+    (void)gethostname(hostname, sizeof hostname - 1);
+    struct clock_cost cost = clock_measure();
+    struct json json;
+    output_begin(&json, "hello");
+    json_text(&json, "version", BEOWIRE_VERSION);
+    json_unsigned(&json, "protocol", PROTOCOL_VERSION);
+    json_unsigned(&json, "abi", DRIVER_ABI);
+    json_unsigned(&json, "pid", (uint64_t)getpid());
+    if (engine.cpu >= 0) {
+        json_unsigned(&json, "cpu", (uint64_t)engine.cpu);
+    } else {
+        json_null(&json, "cpu");
+    }
+    json_text(&json, "hostname", hostname);
+    json_begin(&json, "clock", '{');
+    json_text(&json, "source", "CLOCK_MONOTONIC");
+    json_real(&json, "overhead_ns", cost.overhead_ns);
+    json_real(&json, "overhead_p99_ns", cost.overhead_p99_ns);
+    json_real(&json, "resolution_ns", cost.resolution_ns);
+    json_end(&json, '}');
+    output_send(&json);
+}
+
+/* Returns false after `quit`. */
+static bool obey(struct command *command)
+{
+    switch (command->verb) {
+    case COMMAND_HELLO:
+        answer_hello();
+        break;
+    case COMMAND_DRIVERS:
+        catalogue_answer(&engine.modules, command);
+        break;
+    case COMMAND_ENVIRONMENT:
+        environment_answer(command);
+        break;
+    case COMMAND_ROUTE:
+        route_answer(command);
+        break;
+    case COMMAND_OPEN:
+        session_open(&engine.session, command);
+        break;
+    case COMMAND_CONNECT:
+        session_connect(&engine.session, command);
+        break;
+    case COMMAND_RUN:
+        session_run(&engine.session, command);
+        break;
+    case COMMAND_STOP:
+        break; /* nothing runs; the run that it was meant for has ended by itself */
+    case COMMAND_CLOSE:
+        session_close(&engine.session);
+        break;
+    case COMMAND_QUIT:
+        return false;
+    }
+    return true;
+}
+
+static int serve(void)
+{
+    char line[COMMAND_LINE_BYTES];
+    size_t length = 0;
+    for (;;) {
+        switch (input_next(&engine.input, line, &length)) {
+        case INPUT_END:
+            return EXIT_INPUT_ENDED;
+        case INPUT_TOO_LONG:
+            output_error(EMSGSIZE, false, "a command has at most %d bytes", COMMAND_LINE_BYTES);
+            break;
+        case INPUT_LINE:
+            if (command_parse(&engine.command, line, length) != 0) {
+                output_error(EINVAL, false, "%s", engine.command.reason);
+            } else if (!obey(&engine.command)) {
+                return EXIT_QUIT;
+            }
+            break;
+        }
+    }
+}
+
+/* `drivers/` beside this executable. */
+static int default_directory(char *path, size_t bytes)
+{
+    ssize_t length = readlink("/proc/self/exe", path, bytes - sizeof "/drivers");
+    if (length <= 0) {
+        return -ENOENT;
+    }
+    path[length] = '\0';
+    char *slash = strrchr(path, '/');
+    (void)strcpy(slash == NULL ? path : slash, "/drivers");
+    return 0;
+}
+
+static int usage(FILE *to, int status)
+{
+    (void)fprintf(to, "usage: beowire-engine [--drivers DIR[:DIR]] [--cpu N|auto]\n"
+                      "One end of a measurement; `beowire` starts it and speaks with it.\n");
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option OPTIONS[] = {
+        {"drivers", required_argument, NULL, 'd'},
+        {"cpu", required_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},
+        {0},
+    };
+    static char directories[PATH_MAX];
+    int status = 0;
+    int option;
+    while ((option = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1) {
+        switch (option) {
+        case 'd':
+            if (strlen(optarg) >= sizeof directories) {
+                return usage(stderr, EXIT_USAGE);
+            }
+            (void)strcpy(directories, optarg);
+            break;
+        case 'c':
+            status = pin(optarg);
+            if (status != 0) {
+                return status;
+            }
+            break;
+        case 'h':
+            return usage(stdout, 0);
+        case 'v':
+            (void)puts("beowire-engine " BEOWIRE_VERSION);
+            return 0;
+        default:
+            return usage(stderr, EXIT_USAGE);
+        }
+    }
+    if (optind < argc) {
+        return usage(stderr, EXIT_USAGE);
+    }
+    if ((directories[0] == '\0' && default_directory(directories, sizeof directories) != 0) ||
+        modules_open(&engine.modules, directories) != 0) {
+        (void)fprintf(stderr, "beowire-engine: cannot tell where its drivers are: use --drivers\n");
+        return EXIT_USAGE;
+    }
+    die_with_parent();
+    input_open(&engine.input, STDIN_FILENO);
+    session_init(&engine.session, &engine.modules, &engine.input);
+    status = serve();
+    session_drop(&engine.session);
+    modules_close(&engine.modules);
+    return status;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * output.h - the engine's answers: one JSON object a line on standard output.
+ *
+ * An answer is built in memory and written whole, so a reader never sees half of one unless the
+ * engine dies. Keys are ours and need no escaping; values are escaped, and bytes that are not
+ * valid UTF-8 become '?'.
+ *
+ *      struct json json;
+ *      output_begin(&json, "hello");
+ *      json_text(&json, "version", BEOWIRE_VERSION);
+ *      output_send(&json);
+ */
+#ifndef BEOWIRE_ENGINE_OUTPUT_H
+#define BEOWIRE_ENGINE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json {
+    char *text; /**< owned; freed by output_send() */
+    size_t length;
+    size_t capacity;
+    bool comma;  /**< the next member or element needs one before it */
+    bool failed; /**< memory ran out: output_send() says so instead */
+};
+
+/** `key` is NULL for an element of an array, here and below. */
+void json_text(struct json *json, const char *key, const char *value);
+void json_unsigned(struct json *json, const char *key, uint64_t value);
+void json_signed(struct json *json, const char *key, int64_t value);
+/** One digit after the point; what is not finite becomes null. */
+void json_real(struct json *json, const char *key, double value);
+void json_bool(struct json *json, const char *key, bool value);
+void json_null(struct json *json, const char *key);
+/** `opening` is '{' or '['; json_end() takes the bracket that closes it. */
+void json_begin(struct json *json, const char *key, char opening);
+void json_end(struct json *json, char closing);
+
+/** Starts an answer: {"event":"EVENT" */
+void output_begin(struct json *json, const char *event);
+
+/** Ends the answer, writes it, and frees its memory. Ends the process when nobody reads. */
+void output_send(struct json *json);
+
+/** An error answer; `error` is an errno value of either sign, `fatal` says the session is gone. */
+__attribute__((format(printf, 3, 4))) void output_error(int error, bool fatal, const char *format,
+                                                        ...);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "session.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "clock.h"
+#include "measure.h"
+#include "output.h"
+
+/* How long open and connect may take before they count as failed. */
+#define SETUP_LIMIT_NS (10 * NS_PER_SECOND)
+
+/* After its deadline a run may finish the message that is under way, so that the session stays
+ * usable. The responder waits longer: it must not cut off an initiator that started after it. */
+#define INITIATOR_GRACE_NS (500 * NS_PER_MS)
+#define RESPONDER_GRACE_NS (1000 * NS_PER_MS)
+
+#define DEFAULT_DEADLINE_MS 10000
+#define DEADLINE_MS_MAX UINT64_C(86400000)
+#define DEFAULT_LOSS_TIMEOUT_MS 20
+#define LOSS_TIMEOUT_MS_MAX UINT64_C(60000)
+#define COUNT_MAX (UINT64_C(1) << 40)
+
+#define PAGE_BYTES UINT64_C(4096)
+
+static bool session_interrupted(void *context)
+{
+    struct session *session = context;
+    if (!session->interrupted) {
+        session->interrupted = input_interrupts(session->input);
+    }
+    return session->interrupted;
+}
+
+/* driver_host.stopped */
+static bool driver_stopped(void *context)
+{
+    const struct session *session = context;
+    return session_interrupted(context) || clock_now_ns() >= session->give_up_at_ns;
+}
+
+static void give_up_at(struct session *session, uint64_t when_ns)
+{
+    session->interrupted = false;
+    session->give_up_at_ns = when_ns;
+}
+
+void session_init(struct session *session, struct modules *modules, struct input *input)
+{
+    *session = (struct session){
+        .modules = modules,
+        .input = input,
+        .host = {.stopped = driver_stopped, .context = session},
+    };
+}
+
+static void free_buffers(struct session *session)
+{
+    if (session->outgoing != NULL) {
+        munmap(session->outgoing, session->buffer_bytes);
+    }
+    if (session->incoming != NULL) {
+        munmap(session->incoming, session->buffer_bytes);
+    }
+    session->outgoing = NULL;
+    session->incoming = NULL;
+}
+
+void session_drop(struct session *session)
+{
+    if (session->driver_session != NULL) {
+        give_up_at(session, clock_now_ns());
+        session->driver->close(session->driver_session);
+    }
+    session->driver_session = NULL;
+    free_buffers(session);
+    session->state = SESSION_CLOSED;
+}
+
+void session_close(struct session *session)
+{
+    session_drop(session);
+    struct json json;
+    output_begin(&json, "closed");
+    output_send(&json);
+}
+
+static uint8_t *new_buffer(uint64_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* Pages of their own, every one touched, and filled with content that differs from byte to byte
+ * and from block to block, so that no layer can compress or share it. */
+static int make_buffers(struct session *session)
+{
+    session->buffer_bytes = (session->max_size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    session->outgoing = new_buffer(session->buffer_bytes);
+    session->incoming = new_buffer(session->buffer_bytes);
+    if (session->outgoing == NULL || session->incoming == NULL) {
+        return -ENOMEM;
+    }
+    uint64_t state = UINT64_C(0x9E3779B97F4A7C15);
+    for (uint64_t at = 0; at < session->buffer_bytes; at += sizeof state) {
+        state ^= state << 13; /* xorshift64 (Marsaglia 2003) */
+        state ^= state >> 7;
+        state ^= state << 17;
+        memcpy(session->outgoing + at, &state, sizeof state);
+    }
+    memset(session->incoming, 0, session->buffer_bytes);
+    return 0;
+}
+
+static int parse_open(struct session *session, struct command *command,
+                      struct driver_options *options)
+{
+    const char *role = command_text(command, "role", "");
+    uint64_t loss_timeout_ms = DEFAULT_LOSS_TIMEOUT_MS;
+    session->max_size = 0;
+    if (command_require(command, "driver") != 0 || command_require(command, "role") != 0 ||
+        command_require(command, "max_size") != 0 ||
+        command_number(command, "max_size", 1, SESSION_SIZE_MAX, &session->max_size) != 0 ||
+        command_number(command, "loss_timeout_ms", 1, LOSS_TIMEOUT_MS_MAX, &loss_timeout_ms) != 0) {
+        output_error(EINVAL, true, "%s", command->reason);
+        return -EINVAL;
+    }
+    if (strcmp(role, "initiator") == 0) {
+        session->role = DRIVER_INITIATOR;
+    } else if (strcmp(role, "responder") == 0) {
+        session->role = DRIVER_RESPONDER;
+    } else {
+        output_error(EINVAL, true, "role must be initiator or responder");
+        return -EINVAL;
+    }
+    const char *name = command_text(command, "driver", "");
+    session->driver = modules_find(session->modules, name);
+    if (session->driver == NULL) {
+        output_error(ENOENT, true, "there is no driver '%.64s': see the list of drivers", name);
+        return -ENOENT;
+    }
+    if (session->max_size > session->driver->max_size) {
+        session->max_size = session->driver->max_size;
+    }
+    *options = (struct driver_options){
+        .role = session->role,
+        .interface = command_text(command, "interface", ""),
+        .local_address = command_text(command, "address", ""),
+        .max_size = session->max_size,
+        .loss_timeout_ns = loss_timeout_ms * NS_PER_MS,
+        .host = &session->host,
+    };
+    return 0;
+}
+
+void session_open(struct session *session, struct command *command)
+{
+    if (session->state == SESSION_BROKEN) {
+        session_drop(session);
+    }
+    if (session->state != SESSION_CLOSED) {
+        output_error(EBUSY, false, "a session is open: close it first");
+        return;
+    }
+    struct driver_options options;
+    if (parse_open(session, command, &options) != 0) {
+        return;
+    }
+    if (make_buffers(session) != 0) {
+        free_buffers(session);
+        output_error(ENOMEM, true,
+                     "no memory for two messages of %llu bytes: ask for a smaller size",
+                     (unsigned long long)session->max_size);
+        return;
+    }
+    give_up_at(session, clock_now_ns() + SETUP_LIMIT_NS);
+    char text[DRIVER_ADDRESS_BYTES] = "";
+    char reason[DRIVER_REASON_BYTES] = "";
+    int error = session->driver->open(&options, &session->driver_session, reason, sizeof reason);
+    if (error != 0) {
+        session->driver_session = NULL;
+    } else if (session->driver->placement != DRIVER_PROCESS) {
+        error = session->driver->address(session->driver_session, text, sizeof text);
+    }
+    if (error != 0) {
+        session_drop(session);
+        output_error(error, true, "%s: %s", session->driver->name,
+                     reason[0] != '\0' ? reason : strerror(-error));
+        return;
+    }
+    session->state = session->driver->placement == DRIVER_PROCESS ? SESSION_READY : SESSION_OPENED;
+    session->in_step = true;
+    struct json json;
+    output_begin(&json, "open");
+    json_text(&json, "address", text);
+    output_send(&json);
+}
+
+void session_connect(struct session *session, struct command *command)
+{
+    if (session->state != SESSION_OPENED) {
+        output_error(EINVAL, session->state != SESSION_READY,
+                     session->state == SESSION_READY ? "the session is connected already"
+                                                     : "open a session first");
+        return;
+    }
+    if (command_require(command, "peer") != 0) {
+        output_error(EINVAL, false, "%s", command->reason);
+        return;
+    }
+    give_up_at(session, clock_now_ns() + SETUP_LIMIT_NS);
+    char reason[DRIVER_REASON_BYTES] = "";
+    int error = session->driver->connect(session->driver_session, command_text(command, "peer", ""),
+                                         reason, sizeof reason);
+    if (error != 0) {
+        session->state = SESSION_BROKEN;
+        if (error == -ECANCELED && !session->interrupted) {
+            error = -ETIMEDOUT;
+            (void)strcpy(reason, "the other end did not answer within 10 s: check that the two "
+                                 "nodes reach each other");
+        }
+        output_error(error, true, "%s: %s", session->driver->name,
+                     reason[0] != '\0' ? reason : strerror(-error));
+        return;
+    }
+    session->state = SESSION_READY;
+    struct json json;
+    output_begin(&json, "connected");
+    output_send(&json);
+}
+
+static int parse_run(struct session *session, struct command *command,
+                     struct measure_request *request)
+{
+    const char *pattern = command_text(command, "pattern", "");
+    uint64_t deadline_ms = DEFAULT_DEADLINE_MS;
+    request->batch = 1;
+    if (command_require(command, "pattern") != 0 || command_require(command, "size") != 0 ||
+        command_require(command, "count") != 0 ||
+        command_number(command, "size", 1, SESSION_SIZE_MAX, &request->size) != 0 ||
+        command_number(command, "count", 1, COUNT_MAX, &request->count) != 0 ||
+        command_number(command, "skip", 0, COUNT_MAX, &request->skip) != 0 ||
+        command_number(command, "batch", 1, COUNT_MAX, &request->batch) != 0 ||
+        command_number(command, "deadline_ms", 1, DEADLINE_MS_MAX, &deadline_ms) != 0) {
+        output_error(EINVAL, false, "%s", command->reason);
+        return -EINVAL;
+    }
+    if (strcmp(pattern, "pingpong") == 0) {
+        request->pattern = MEASURE_PINGPONG;
+    } else if (strcmp(pattern, "stream") == 0) {
+        request->pattern = MEASURE_STREAM;
+    } else {
+        output_error(EINVAL, false, "pattern must be pingpong or stream");
+        return -EINVAL;
+    }
+    const struct driver *driver = session->driver;
+    if (request->size < driver->min_size || request->size > session->max_size) {
+        output_error(EMSGSIZE, false,
+                     "%s: %llu bytes: this session carries messages of %llu to %llu bytes",
+                     driver->name, (unsigned long long)request->size,
+                     (unsigned long long)driver->min_size, (unsigned long long)session->max_size);
+        return -EMSGSIZE;
+    }
+    request->deadline_ns = clock_now_ns() + deadline_ms * NS_PER_MS;
+    return 0;
+}
+
+static void send_result(const struct session *session, const struct measure_request *request,
+                        const struct measure_result *result)
+{
+    struct json json;
+    output_begin(&json, "result");
+    json_text(&json, "pattern", request->pattern == MEASURE_PINGPONG ? "pingpong" : "stream");
+    json_unsigned(&json, "size", request->size);
+    json_unsigned(&json, "count", request->count);
+    json_unsigned(&json, "skip", request->skip);
+    json_unsigned(&json, "batch", request->batch);
+    json_unsigned(&json, "sent", result->sent);
+    json_unsigned(&json, "received", result->received);
+    json_unsigned(&json, "lost", result->lost);
+    json_bool(&json, "stopped", result->stopped);
+    json_unsigned(&json, "elapsed_ns", result->elapsed_ns);
+    json_begin(&json, "histogram", '{');
+    json_text(&json, "kind", "log-linear-7");
+    json_begin(&json, "buckets", '[');
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        if (session->samples.counts[i] > 0) {
+            json_begin(&json, NULL, '[');
+            json_unsigned(&json, NULL, i);
+            json_unsigned(&json, NULL, session->samples.counts[i]);
+            json_end(&json, ']');
+        }
+    }
+    json_end(&json, ']');
+    json_end(&json, '}');
+    if (session->samples.samples > 0) {
+        json_unsigned(&json, "min_ns", session->samples.min_ns);
+        json_unsigned(&json, "max_ns", session->samples.max_ns);
+    } else {
+        json_null(&json, "min_ns");
+        json_null(&json, "max_ns");
+    }
+    json_begin(&json, "cpu", '{');
+    json_unsigned(&json, "user_ns", result->cpu.user_ns);
+    json_unsigned(&json, "system_ns", result->cpu.system_ns);
+    json_unsigned(&json, "voluntary_switches", result->cpu.voluntary_switches);
+    json_unsigned(&json, "involuntary_switches", result->cpu.involuntary_switches);
+    json_end(&json, '}');
+    output_send(&json);
+}
+
+static const char *describe(int error)
+{
+    switch (error) {
+    case -EBADMSG:
+        return "an answer came back with other content than was sent";
+    case -ECONNRESET:
+    case -EPIPE:
+        return "the other end is gone";
+    default:
+        return strerror(-error);
+    }
+}
+
+static bool can_run(const struct session *session)
+{
+    if (session->state != SESSION_READY) {
+        output_error(EINVAL, session->state != SESSION_OPENED,
+                     session->state == SESSION_OPENED ? "connect the session first"
+                                                      : "open and connect a session first");
+        return false;
+    }
+    if (!session->in_step) {
+        output_error(ESTALE, true,
+                     "the last run was cut short inside a message: close and open the session");
+        return false;
+    }
+    return true;
+}
+
+void session_run(struct session *session, struct command *command)
+{
+    const struct driver *driver = session->driver;
+    struct measure_request request = {0};
+    if (!can_run(session) || parse_run(session, command, &request) != 0) {
+        return;
+    }
+    const bool responds = session->role == DRIVER_RESPONDER && driver->placement != DRIVER_PROCESS;
+    request.driver = driver;
+    request.session = session->driver_session;
+    request.role = responds ? DRIVER_RESPONDER : DRIVER_INITIATOR;
+    request.outgoing = session->outgoing;
+    request.incoming = session->incoming;
+    request.interrupted = session_interrupted;
+    request.context = session;
+    give_up_at(session, request.deadline_ns + (responds ? RESPONDER_GRACE_NS : INITIATOR_GRACE_NS));
+    if (responds) {
+        request.deadline_ns = session->give_up_at_ns;
+    }
+
+    int error =
+        driver->prepare == NULL ? 0 : driver->prepare(session->driver_session, request.size);
+    if (error == -EMSGSIZE) {
+        output_error(error, false, "%s: messages of %llu bytes do not fit this link", driver->name,
+                     (unsigned long long)request.size);
+        return;
+    }
+    if (error == 0 && responds) {
+        struct json json;
+        output_begin(&json, "ready");
+        output_send(&json);
+    }
+    struct measure_result result = {0};
+    histogram_clear(&session->samples);
+    if (error == 0) {
+        error = measure_run(&request, &result, &session->samples);
+    }
+    if (error != 0) {
+        session->state = SESSION_BROKEN;
+        output_error(error, true, "%s: %s", driver->name, describe(error));
+        return;
+    }
+    session->in_step = result.in_step;
+    send_result(session, &request, &result);
+}
