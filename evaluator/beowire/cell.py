@@ -24,6 +24,8 @@ class Cell:
     pattern: str
     size: int
     launch: int
+    one_way: bool = False
+    """There is no other end: a sample is one message, not a round trip."""
     shape: RoundShape | None = None
     """How its rounds are made; None before the warm-up."""
     rounds: list[Round] = field(default_factory=list)
@@ -94,17 +96,18 @@ class Cell:
 
     def _pingpong(self) -> dict[str, Any]:
         median, p90, p99 = self.median(), self._percentile(0.90), self._percentile(0.99)
+        factor = 1.0 if self.one_way else 0.5
         half = {
-            "median": median.value / 2,
-            "ci95": _interval(median, 0.5),
-            "p90": None if p90 is None else p90.value / 2,
-            "p99": None if p99 is None else p99.value / 2,
-            "min": self._pooled.minimum_ns / 2,
-            "max": self._pooled.maximum_ns / 2,
-            "p90_ci95": None if p90 is None else _interval(p90, 0.5),
-            "p99_ci95": None if p99 is None else _interval(p99, 0.5),
+            "median": median.value * factor,
+            "ci95": _interval(median, factor),
+            "p90": None if p90 is None else p90.value * factor,
+            "p99": None if p99 is None else p99.value * factor,
+            "min": self._pooled.minimum_ns * factor,
+            "max": self._pooled.maximum_ns * factor,
+            "p90_ci95": None if p90 is None else _interval(p90, factor),
+            "p99_ci95": None if p99 is None else _interval(p99, factor),
         }
-        medians = [one.histogram.quantile(0.5) / 2 for one in self.rounds]
+        medians = [one.histogram.quantile(0.5) * factor for one in self.rounds]
         return {
             "half_rtt_ns": half,
             "rate_bytes_per_s": self._rate_of(half),

@@ -14,7 +14,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """SIGINT and SIGTERM raise KeyboardInterrupt while this context is entered.
+    """SIGINT and SIGTERM raise KeyboardInterrupt while this context is entered, but only once:
+    what follows the first is cleaning up, which is bounded and must not be torn.
 
     Only in the main thread. The former handlers come back on leaving.
     """
@@ -23,6 +24,7 @@ class Interrupts:
         """Changes nothing yet."""
         self._depth = 0
         self._pending = False
+        self._raised = False
         self._former: dict[int, object] = {}
 
     def __enter__(self) -> "Interrupts":
@@ -36,24 +38,29 @@ class Interrupts:
         for number, handler in self._former.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 
-    @contextmanager
-    def held(self, *, forget: bool = False) -> Iterator[None]:
-        """A signal that comes inside is raised at the end; with `forget`, never.
+    def hold(self) -> None:
+        """From now on no signal is raised: the end has begun."""
+        self._depth += 1
 
-        `forget` is for cleaning up: the run ends anyway.
-        """
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """A signal that comes inside is raised at the end."""
         self._depth += 1
         try:
             yield
         finally:
             self._depth -= 1
             if self._depth == 0 and self._pending:
-                self._pending = False
-                if not forget:
-                    raise KeyboardInterrupt
+                self._raise()
 
     def _arrived(self, _number: int, _frame: FrameType | None) -> None:
         if self._depth:
             self._pending = True
         else:
+            self._raise()
+
+    def _raise(self) -> None:
+        self._pending = False
+        if not self._raised:
+            self._raised = True
             raise KeyboardInterrupt

@@ -28,11 +28,6 @@ _WARM_TOTAL_S = 0.020
 #: Messages before those that are measured, in every round.
 _SKIP = 8
 
-#: A round may take this long before its driver is given up; short runs cannot wait so long.
-_DEADLINE_S = 10.0
-_SHORTEST_DEADLINE_S = 3.0
-_DEADLINE_SHARE = 0.1
-
 #: A round that is still going on when the time is over by this share is cut short.
 _OVERRUN_SHARE = 0.05
 
@@ -57,12 +52,14 @@ class Progress:
 class How:
     """What holds for every session of a run."""
 
-    seed: int
+    seed: int = 0
     """Of the order in which drivers take turns."""
     pins: tuple[str | None, str | None] = (None, None)
     """CPUs of the initiators and responders; None: as the launcher says."""
     loss_timeout_ms: int = 20
     """An unreliable driver counts an answer as lost after this time."""
+    deadline_s: float = 10.0
+    """A round that takes longer ends its driver."""
 
 
 class Measurement:
@@ -91,17 +88,23 @@ class Measurement:
         self._seconds = 0.0
         self._cell_seconds = 0.0
         self._random = random.Random()
+        self._how = How()
 
     def run(self, plan: Plan, drivers: Sequence[DriverInfo], launch: int, how: How) -> None:
         """Measures the whole plan within its time; reports cells as they are finished."""
+        self._how = how
         self._random.seed(how.seed + launch)
+        one_way = {info.name for info in drivers if info.placement == "process"}
         self._groups = [
-            [Cell(driver, group.pattern, group.size, launch) for driver in group.drivers]
+            [
+                Cell(driver, group.pattern, group.size, launch, driver in one_way)
+                for driver in group.drivers
+            ]
             for group in plan.groups
         ]
         largest = max((group.size for group in plan.groups), default=1)
         for info in drivers:
-            self._start(info, how, largest)
+            self._start(info, largest)
         self._begun = time.monotonic()
         self._seconds = plan.seconds
         self._deadline = self._begun + plan.seconds
@@ -133,11 +136,11 @@ class Measurement:
         for session in sessions:
             session.end()
 
-    def _start(self, info: DriverInfo, how: How, largest: int) -> None:
+    def _start(self, info: DriverInfo, largest: int) -> None:
         session = Session(info, self._launcher, self._interrupts)
         self._sessions[info.name] = session
         try:
-            session.start(self._survey, how.pins, largest, how.loss_timeout_ms)
+            session.start(self._survey, self._how.pins, largest, self._how.loss_timeout_ms)
         except EngineError as error:
             self._fail(info.name, f"{error.node}: {error}")
         except BeowireError as error:
@@ -223,12 +226,11 @@ class Measurement:
         return RoundShape(count, min(_SKIP, max(1, count // 4)), batch)
 
     def _round(self, cell: Cell, shape: RoundShape) -> Round | None:
-        deadline_s = min(_DEADLINE_S, max(_SHORTEST_DEADLINE_S, self._seconds * _DEADLINE_SHARE))
         return self._sessions[cell.driver].run(
             cell.pattern,
             cell.size,
             shape,
-            deadline_s,
+            self._how.deadline_s,
             self._deadline + self._seconds * _OVERRUN_SHARE,
         )
 

@@ -108,7 +108,7 @@ class Session:
     def run(
         self, pattern: str, size: int, shape: RoundShape, deadline_s: float, stop_at: float
     ) -> Round | None:
-        """One round. None if it was cut short at `stop_at` (monotonic), or nothing arrived in it.
+        """One round. None if it ran into `stop_at` (monotonic), or nothing arrived in it.
 
         EngineError: fatal (the session is gone: an end died, hung past `deadline_s` or talked
         nonsense) or not (this size cannot be carried).
@@ -128,6 +128,8 @@ class Session:
         except EngineError as error:
             raise self._explain(error) from None
         results = self._finish(pattern, time.monotonic() + deadline_s + _GRACE_S, stop_at)
+        if results[0].get("stopped") and time.monotonic() < stop_at:
+            raise self._explain(self._silent(deadline_s))
         try:
             return self._round(pattern, size, results)
         except (KeyError, TypeError, ValueError) as error:
@@ -240,6 +242,11 @@ class Session:
                 for engine in self._engines:
                     if engine.take() is not None:
                         return
+
+    def _silent(self, deadline_s: float) -> EngineError:
+        """The initiator's own deadline passed in the middle of a round."""
+        near, far = self._engines[0].node, self._engines[-1].node
+        return EngineError(near, f"no answer from {far} within {deadline_s:g} s", code="TIMEOUT")
 
     def _hung(self, engine: EngineProcess) -> EngineError:
         return EngineError(engine.node, "the engine hangs: no answer in time", code="TIMEOUT")

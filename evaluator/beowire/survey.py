@@ -51,9 +51,15 @@ def greet(engine: EngineProcess) -> dict[str, Any]:
 
 
 def survey(
-    launcher: Launcher, interrupts: Interrupts, pins: tuple[str | None, str | None]
+    launcher: Launcher,
+    interrupts: Interrupts,
+    pins: tuple[str | None, str | None] = (None, None),
+    interface: str = "",
 ) -> Survey:
-    """Asks one engine on each of the first two nodes. BeowireError (exit code 1) with the node."""
+    """Asks one engine on each of the first two nodes. BeowireError (exit code 1) with the node.
+
+    `interface` is the one that the user asked for, "" to follow the node or the route.
+    """
     nodes = list(launcher.nodes)[:2]
     scouts: list[EngineProcess] = []
     try:
@@ -64,7 +70,7 @@ def survey(
         # The way back starts from the address that the other end will see.
         routes.append(scouts[1].request("route", "route", {"to": routes[0]["source"]}))
         ends = [
-            _end(scout, node, hello, route)
+            _end(scout, hello, route, interface or node.interface)
             for scout, node, hello, route in zip(scouts, nodes, hellos, routes, strict=True)
         ]
         answers = [
@@ -105,11 +111,13 @@ def end_options(end: NodeEnd) -> dict[str, str]:
     return {key: value for key, value in options.items() if value}
 
 
-def _end(scout: EngineProcess, node: Node, hello: dict[str, Any], route: dict[str, Any]) -> NodeEnd:
-    interface = node.interface or route["interface"]
+def _end(
+    scout: EngineProcess, hello: dict[str, Any], route: dict[str, Any], wanted: str
+) -> NodeEnd:
+    interface = wanted or route["interface"]
     environment = scout.request("environment", "environment", {"interface": interface})
     return NodeEnd(
-        node=node.name,
+        node=scout.node,
         # An interface that the user chose against the route has an address of its own.
         address=route["source"] if interface == route["interface"] else None,
         interface=interface,

@@ -29,7 +29,10 @@ class Launcher(Protocol):
     kind: str
     """`lab`, `hosts` or `local`: the `link.kind` of the record."""
 
-    nodes: Sequence[Node]
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """The nodes, the initiator first; known once the context is entered."""
+        ...
 
     def __enter__(self) -> "Launcher": ...
 

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire compare`: measures protocols side by side. Options and calls; the work is elsewhere."""
+
+import random
+import shutil
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from beowire import terminal
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.lab.options import (
+    DelayOption,
+    LinkOption,
+    LossOption,
+    MtuOption,
+    NodesOption,
+    RateOption,
+    read_lab_options,
+)
+from beowire.launch.base import Launcher
+from beowire.launch.lab import LabLauncher
+from beowire.launch.local import LocalLauncher
+from beowire.plan import parse_patterns
+from beowire.record import read_record
+from beowire.report import write_report
+from beowire.run import Outcome, Request, run
+from beowire.sizes import LARGEST_BYTES, parse_size, parse_sizes
+
+_LONGEST_RUN_S = 7 * 24 * 3600.0
+_MOST_LAUNCHES = 1000
+_PIPE_WIDTH = 100
+
+#: Options that say something only about a lab, as typer names their parameters.
+_LAB_OPTIONS = ("nodes", "link", "mtu", "rate", "delay", "loss")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("compare")(compare)
+
+
+def compare(
+    context: typer.Context,
+    *,
+    lab: Annotated[
+        bool, typer.Option("--lab", help="Between two nodes of a virtual cluster made for it.")
+    ] = False,
+    hosts: Annotated[
+        str | None, typer.Option("--hosts", help="Between two hosts, reached by ssh: A,B.")
+    ] = None,
+    drivers: Annotated[
+        str | None,
+        typer.Option("--drivers", help="Such as tcp,beowire. Default: all that are ready."),
+    ] = None,
+    pattern: Annotated[
+        str, typer.Option("--pattern", help="pingpong, stream, or both: pingpong,stream.")
+    ] = "pingpong",
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            "--sizes",
+            help="Such as 8,1024,64KiB, or LOW-HIGH of the schedule. "
+            "Default: NetPIPE's schedule up to --max-size.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Directory for record.jsonl and report.html. Default: new."),
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option("--time", help="Seconds that measuring may take in all.")
+    ] = 120.0,
+    launches: Annotated[
+        int, typer.Option("--launches", help="How often all is measured with new processes.")
+    ] = 1,
+    max_size: Annotated[
+        str | None, typer.Option("--max-size", help="The largest message. Default: 4MiB.")
+    ] = None,
+    interface: Annotated[
+        str, typer.Option("--interface", help="Network interface. Default: by the route.")
+    ] = "",
+    ssh_option: Annotated[
+        list[str] | None,
+        typer.Option("--ssh-option", help="Passed to ssh as -o; may be given several times."),
+    ] = None,
+    pin: Annotated[
+        str | None, typer.Option("--pin", help="CPUs of the two ends: A,B. Default: chosen.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Of the order of sizes and turns.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print result lines as they come, and nothing else.")
+    ] = False,
+    nodes: NodesOption = 2,
+    link: LinkOption = "direct",
+    mtu: MtuOption = 1500,
+    rate: RateOption = None,
+    delay: DelayOption = None,
+    loss: LossOption = None,
+) -> None:
+    """Measures every protocol between two nodes on the same work, and says what to use.
+
+    Without --lab or --hosts both ends are on this host, over loopback.
+    """
+    if not 0 < seconds <= _LONGEST_RUN_S:
+        raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
+    if not 1 <= launches <= _MOST_LAUNCHES:
+        raise BeowireError(f"--launches is 1 to {_MOST_LAUNCHES}")
+    request = Request(
+        patterns=parse_patterns(pattern),
+        sizes=_sizes(sizes, max_size),
+        directory=out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S")),
+        drivers=drivers,
+        seconds=seconds,
+        launches=launches,
+        seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
+        pins=_pins(pin),
+        interface=interface,
+        json=as_json,
+    )
+    given = [name for name in _LAB_OPTIONS if _was_given(context, name)]
+    if given and not lab:
+        raise BeowireError(f"--{given[0]} describes a lab: add --lab")
+    if ssh_option and hosts is None:
+        raise BeowireError("--ssh-option needs --hosts A,B")
+    with Interrupts() as interrupts:
+        launcher: Launcher
+        if lab:
+            if hosts is not None:
+                raise BeowireError("--lab and --hosts exclude each other")
+            launcher = LabLauncher(
+                read_lab_options(nodes=nodes, link=link, mtu=mtu, rate=rate, delay=delay, loss=loss)
+            )
+        elif hosts is not None:
+            from beowire.launch.ssh import SshLauncher  # noqa: PLC0415
+
+            launcher = SshLauncher(hosts, interface=interface, options=ssh_option or [])
+        else:
+            launcher = LocalLauncher()
+        try:
+            outcome = run(launcher, request, interrupts)
+        except KeyboardInterrupt:
+            raise BeowireError("interrupted before anything was measured", 130) from None
+        _show(request, outcome)
+
+
+def _show(request: Request, outcome: Outcome) -> None:
+    """Table, plot and report of what is there; then the error, if there was one."""
+    record = read_record(request.record)
+    report = request.directory / "report.html"
+    write_report([record], report)
+    if not request.json:
+        terminal_output = sys.stdout.isatty()
+        width = shutil.get_terminal_size((_PIPE_WIDTH, 24)).columns
+        print(terminal.render(record, width=width, colour=terminal_output))
+        print(f"\nrecord: {request.record}\nreport: {report}")
+        sys.stdout.flush()
+    if outcome.interrupted:
+        raise BeowireError(f"interrupted; what was measured is in {request.record}", 130)
+    if outcome.failures:
+        raise BeowireError("; ".join(outcome.failures), 1)
+    if not record.results:
+        raise BeowireError("nothing could be measured in this time: raise --time", 1)
+
+
+def _sizes(sizes: str | None, max_size: str | None) -> list[int]:
+    if max_size is not None:
+        return parse_sizes(sizes, parse_size(max_size))
+    return parse_sizes(sizes) if sizes is None else parse_sizes(sizes, LARGEST_BYTES)
+
+
+def _pins(text: str | None) -> tuple[str | None, str | None]:
+    if text is None:
+        return None, None
+    words = [word.strip() for word in text.split(",")]
+    if len(words) != 2 or not all(word == "auto" or word.isdecimal() for word in words):
+        raise BeowireError(f"cannot read --pin {text!r}: write two CPU numbers, as 0,1")
+    return words[0], words[1]
+
+
+def _was_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

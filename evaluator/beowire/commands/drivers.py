@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire drivers`: what can be measured on this host, and why the rest cannot."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from beowire.engine import EngineError
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.launch.local import LocalLauncher
+from beowire.record import DriverInfo
+from beowire.survey import greet, start_engine
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("drivers")(drivers)
+
+
+def drivers(
+    interface: Annotated[
+        str, typer.Option("--interface", help="Ask for this interface; default: any.")
+    ] = "",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object: drivers, and broken files.")
+    ] = False,
+) -> None:
+    """Lists every driver: ready, or absent and why."""
+    found, broken = _ask(interface)
+    if as_json:
+        print(json.dumps({"drivers": [one.model_dump() for one in found], "broken": broken}))
+        return
+    width = max((len(one.name) for one in found), default=0)
+    for one in found:
+        state = "ready " if one.ready else "absent"
+        print(f"{one.name:<{width}}  {state}  {one.summary}")
+        if not one.ready:
+            print(f"{'':<{width}}          {one.reason}")
+    for item in broken:
+        print(f"cannot load {item['file']}: {item['reason']}")
+
+
+def _ask(interface: str) -> tuple[list[DriverInfo], list[dict[str, str]]]:
+    with Interrupts() as interrupts, LocalLauncher() as launcher:
+        engine = start_engine(launcher, launcher.nodes[0], interrupts)
+        try:
+            greet(engine)
+            options = {"interface": interface} if interface else {}
+            answer = engine.request("drivers", "drivers", options)
+            found = [DriverInfo.model_validate(one) for one in answer["drivers"]]
+            return found, list(answer.get("broken", []))
+        except EngineError as error:
+            raise BeowireError(str(error), exit_code=1) from None
+        finally:
+            with interrupts.held():
+                engine.end()

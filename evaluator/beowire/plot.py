@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The plot in the terminal: curves over message size, both axes logarithmic."""
+
+import math
+from collections.abc import Sequence
+
+import plotext  # type: ignore[import-untyped]
+
+from beowire.report.curves import Curve
+
+#: One mark a driver, so that nothing hangs on colour.
+_MARKS = "ox+*#@%&=$"
+
+_HEIGHT = 20
+
+
+def plot(curves: Sequence[Curve], *, rates: bool, width: int, colour: bool) -> str:
+    """Half round trips in us, or throughputs in MB/s, of `curves`. Empty if there is no curve
+    of two sizes at least.
+    """
+    series = [
+        (curve.driver, points) for curve in curves if len(points := _points(curve, rates)) > 1
+    ]
+    if not series:
+        return ""
+    figure = plotext.figure
+    figure.clear()
+    figure.plot_size(width, _HEIGHT)
+    figure.title(
+        "Throughput in MB/s against message size in bytes"
+        if rates
+        else "Half round trip in us against message size in bytes"
+    )
+    for number, (driver, points) in enumerate(series):
+        signal = figure.signal(
+            [math.log10(size) for size, _ in points],
+            [math.log10(value) for _, value in points],
+            marker=_MARKS[number % len(_MARKS)],
+        )
+        figure.draw(signal.label(driver).lines())
+    everything = [point for _, points in series for point in points]
+    sizes = [size for size, _ in everything]
+    _ticks("x", min(sizes), max(sizes), [float(1 << power) for power in range(0, 31, 3)])
+    values = [value for _, value in everything]
+    _ticks("y", min(values), max(values), [10.0**power for power in range(-4, 10)])
+    text = str(figure.build().string(colorless=not colour))
+    figure.clear()
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def _points(curve: Curve, rates: bool) -> list[tuple[int, float]]:
+    if rates:
+        return [(cell.size, cell.rate_bytes_per_s.median / 1e6) for cell in curve.cells]
+    return [
+        (cell.size, cell.half_rtt_ns.median / 1e3)
+        for cell in curve.cells
+        if cell.half_rtt_ns is not None and cell.half_rtt_ns.median > 0
+    ]
+
+
+def _ticks(axis: str, low: float, high: float, marks: Sequence[float]) -> None:
+    """Ticks at round values; the ends too where fewer than two of those are in the range."""
+    inside = [mark for mark in marks if low <= mark <= high]
+    if len(inside) < 2:
+        inside = [low, high]
+    ruler = plotext.figure.ruler(axis)
+    ruler.ticks(
+        [math.log10(mark) for mark in inside],
+        [f"{mark:.3g}" if mark < 1000 else _short(mark) for mark in inside],
+    )
+
+
+def _short(value: float) -> str:
+    for unit, name in ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")):
+        if value >= unit and value % unit == 0:
+            return f"{value / unit:g}{name}"
+    return f"{value:.3g}" if value >= 1e6 else f"{value:.0f}"

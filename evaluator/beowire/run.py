@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A whole comparison: from a launcher to a finished record, whatever happens on the way."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from beowire import __version__
+from beowire import plan as planning
+from beowire.display import Display
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.launch.base import Launcher
+from beowire.measure import How, Measurement
+from beowire.record import (
+    DriverInfo,
+    End,
+    Line,
+    Link,
+    Meta,
+    RecordWriter,
+    Result,
+    Skipped,
+    Wire,
+)
+from beowire.survey import Survey, survey
+
+#: A round that takes longer ends its driver; where frames are lost, or the run is long, the most.
+_LONGEST_DEADLINE_S = 10.0
+_SHORTEST_DEADLINE_S = 2.0
+_DEADLINE_SHARE = 0.05
+
+#: An unreliable driver's answer is lost after this, plus several times what the wire takes.
+_LOSS_TIMEOUT_MS = 20
+_LOSS_MARGIN = 4
+_LARGEST_DATAGRAM_BITS = 8 * 65536
+
+#: What surrounds the payload of an Ethernet frame: header, check sequence, preamble and gap.
+_FRAME_OVERHEAD_BYTES = 14 + 24
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for, checked."""
+
+    patterns: list[str]
+    sizes: list[int]
+    directory: Path
+    """Gets `record.jsonl`; made if it is not there."""
+    drivers: str | None = None
+    """Names, or None for all that are ready."""
+    seconds: float = 120.0
+    """What measuring may take, all launches together."""
+    launches: int = 1
+    seed: int = 1
+    pins: tuple[str | None, str | None] = (None, None)
+    interface: str = ""
+    json: bool = False
+    """Result lines go to standard output as they come."""
+
+    @property
+    def record(self) -> Path:
+        """Where the record will be."""
+        return self.directory / "record.jsonl"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended; the record is there in any case."""
+
+    failures: list[str]
+    interrupted: bool
+
+
+def run(launcher: Launcher, request: Request, interrupts: Interrupts) -> Outcome:
+    """Measures and writes the record.
+
+    BeowireError before anything is measured, or when the record cannot be written any more; what
+    was written is kept, and every engine has ended.
+    """
+    if request.record.exists():
+        raise BeowireError(
+            f"{request.record} exists already and is not overwritten: name another directory"
+        )
+    with Display() as display, _entered(launcher, interrupts):
+        display.note("Looking at both ends ...")
+        found = survey(launcher, interrupts, request.pins, request.interface)
+        drivers, skipped = planning.choose_drivers(found.drivers, request.drivers)
+        writer = _create(request)
+        try:
+            comparison = _Comparison(
+                launcher, request, interrupts, display=display, found=found, writer=writer
+            )
+            return comparison.run(drivers, skipped)
+        finally:
+            writer.close()
+
+
+@contextmanager
+def _entered(launcher: Launcher, interrupts: Interrupts) -> Iterator[None]:
+    """The launcher's context; what it undoes is undone whole."""
+    with launcher:
+        try:
+            yield
+        finally:
+            interrupts.hold()
+
+
+class _Comparison:
+    """One run with an open record."""
+
+    def __init__(
+        self,
+        launcher: Launcher,
+        request: Request,
+        interrupts: Interrupts,
+        *,
+        display: Display,
+        found: Survey,
+        writer: RecordWriter,
+    ) -> None:
+        self._launcher = launcher
+        self._request = request
+        self._interrupts = interrupts
+        self._display = display
+        self._survey = found
+        self._writer = writer
+        self._link = Link.model_validate(launcher.describe_link())
+
+    def run(self, drivers: list[DriverInfo], skipped: list[Skipped]) -> Outcome:
+        begun = time.monotonic()
+        failures: list[str] = []
+        status = "ok"
+        try:
+            self._write(self._meta())
+            for line in skipped:
+                self._write(line)
+            for launch in range(1, self._request.launches + 1):
+                self._launch(launch, drivers, failures)
+            if failures:
+                status = "; ".join(dict.fromkeys(failures))
+        except KeyboardInterrupt:
+            status = "interrupted"
+        with self._interrupts.held():
+            self._write(
+                End(finished=datetime.now(UTC), status=status, elapsed_s=time.monotonic() - begun)
+            )
+        return Outcome(list(dict.fromkeys(failures)), status == "interrupted")
+
+    def _launch(self, launch: int, drivers: list[DriverInfo], failures: list[str]) -> None:
+        request = self._request
+        seconds = request.seconds / request.launches
+        plan = planning.make_plan(
+            drivers, request.patterns, request.sizes, seconds, request.seed + launch
+        )
+        if launch == 1:
+            for line in plan.skipped:
+                self._write(line)
+        measurement = Measurement(
+            self._launcher,
+            self._survey,
+            self._interrupts,
+            self._write,
+            lambda progress: self._display.show(progress, launch, request.launches),
+        )
+        self._display.note("Starting the engines ...")
+        try:
+            measurement.run(plan, drivers, launch, self._how(seconds))
+            measurement.flush()
+        except KeyboardInterrupt:
+            measurement.flush("interrupted")
+            raise
+        finally:
+            with self._interrupts.held():
+                measurement.end()
+                failures.extend(measurement.failures)
+
+    def _how(self, seconds: float) -> How:
+        link = self._link
+        wire_ns = 2 * (link.delay_ns or 0.0)
+        if link.rate_bits_per_s:
+            wire_ns += 2e9 * _LARGEST_DATAGRAM_BITS / link.rate_bits_per_s
+        deadline_s = _LONGEST_DEADLINE_S
+        if not link.loss:
+            deadline_s = min(deadline_s, max(_SHORTEST_DEADLINE_S, seconds * _DEADLINE_SHARE))
+            deadline_s += wire_ns / 1e9
+        return How(
+            seed=self._request.seed,
+            pins=self._request.pins,
+            loss_timeout_ms=_LOSS_TIMEOUT_MS + round(_LOSS_MARGIN * wire_ns / 1e6),
+            deadline_s=deadline_s,
+        )
+
+    def _meta(self) -> Meta:
+        request = self._request
+        return Meta.model_validate(
+            {
+                "schema": 1,
+                "beowire": __version__,
+                "started": datetime.now(UTC),
+                "command": ["beowire", *sys.argv[1:]],
+                "options": {
+                    "drivers": request.drivers,
+                    "patterns": request.patterns,
+                    "sizes": request.sizes,
+                    "budget_s": request.seconds,
+                    "launches": request.launches,
+                    "seed": request.seed,
+                    "pin": list(request.pins),
+                    "interface": request.interface,
+                    "out": str(request.directory),
+                },
+                "link": self._link,
+                "wire": self._wire(),
+                "ends": self._survey.ends,
+                "drivers": self._survey.drivers,
+            }
+        )
+
+    def _wire(self) -> Wire | None:
+        """Full-sized frames back to back, where the rate of the link is known."""
+        link = self._link
+        if not link.rate_bits_per_s or not link.mtu:
+            return None
+        share = link.mtu / (link.mtu + _FRAME_OVERHEAD_BYTES)
+        return Wire(payload_bytes_per_s=link.rate_bits_per_s / 8 * share)
+
+    def _write(self, line: Line) -> None:
+        self._writer.write(line)
+        if self._request.json and isinstance(line, Result):
+            try:
+                print(line.model_dump_json(by_alias=True), flush=True)
+            except OSError as error:
+                raise BeowireError(
+                    f"cannot write results to standard output: {error.strerror}", exit_code=1
+                ) from None
+
+
+def _create(request: Request) -> RecordWriter:
+    try:
+        request.directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BeowireError(f"cannot make {request.directory}: {error.strerror}") from None
+    return RecordWriter(request.record)

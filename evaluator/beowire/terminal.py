@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A record as text: the table, the plot, and what to use. Works without colour and in a pipe."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from beowire.plot import plot
+from beowire.record import DriverInfo, Record, Summary
+from beowire.report.curves import PINGPONG, STREAM, Cell, Curve, all_sizes, curves
+from beowire.report.summary import BASELINE, FLOOR
+from beowire.units import rate_text, significant, size_text, time_text
+
+_NARROWEST = 60
+_SIZE_COLUMN = 10
+_CELL_COLUMN = 18
+
+#: Rows of a table, at most; a longer schedule is shown at selected sizes.
+_MAXIMUM_ROWS = 14
+
+
+def render(record: Record, *, width: int, colour: bool) -> str:
+    """All of it, ending without a newline. `width` in columns."""
+    width = max(_NARROWEST, width)
+    parts: list[str] = []
+    for pattern in (PINGPONG, STREAM):
+        found = curves([record], pattern)
+        if not found:
+            continue
+        parts += _tables(found, pattern, record, width)
+        parts.append(plot(found, rates=pattern == STREAM, width=width, colour=colour))
+        parts.append(_advice(found, pattern, record.meta.drivers))
+    parts.append(_left_out(record))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _tables(found: list[Curve], pattern: str, record: Record, width: int) -> list[str]:
+    sizes = _shown_sizes(all_sizes(found))
+    baseline = next((curve for curve in found if curve.driver == BASELINE), None)
+    comparison = f", and times that of {BASELINE}" if baseline else ""
+    parts = []
+    if pattern == PINGPONG:
+        title = "Half round trip in us: median, and the 95 % interval around it"
+        parts.append(_table(title, found, sizes, width, _latency_cell))
+        title = f"Throughput of a ping-pong (size / half round trip){comparison}"
+    else:
+        title = f"Throughput of a stream: median and 95 % interval{comparison}"
+    parts.append(
+        _table(title, found, sizes, width, lambda cell: _rate_cell(cell, pattern, baseline))
+    )
+    notes = []
+    imprecise = [cell for curve in found for cell in curve.cells if cell.stopped_by != "precise"]
+    if imprecise:
+        notes.append(
+            f"~ {len(imprecise)} of {sum(len(curve.cells) for curve in found)} cells are not "
+            "precise (1 % for the median, 5 % for p99): more --time helps"
+        )
+    if len(sizes) < len(all_sizes(found)):
+        notes.append(
+            f"{len(sizes)} of {len(all_sizes(found))} sizes are shown; all are in {record.path}"
+        )
+    return [*parts, "\n".join(notes)]
+
+
+def _table(
+    title: str,
+    found: Sequence[Curve],
+    sizes: Sequence[int],
+    width: int,
+    text: Callable[[Cell], str],
+) -> str:
+    """One table, or several below each other where the drivers do not fit side by side."""
+    columns = max(1, (width - _SIZE_COLUMN) // _CELL_COLUMN)
+    lines = [title]
+    for first in range(0, len(found), columns):
+        shown = found[first : first + columns]
+        lines.append(
+            f"{'size':>{_SIZE_COLUMN}}" + "".join(f"{c.driver:>{_CELL_COLUMN}}" for c in shown)
+        )
+        for size in sizes:
+            cells = [curve.at(size) for curve in shown]
+            row = "".join(f"{text(cell) if cell else '-':>{_CELL_COLUMN}}" for cell in cells)
+            lines.append(f"{size_text(size):>{_SIZE_COLUMN}}{row}")
+    return "\n".join(lines)
+
+
+def _latency_cell(cell: Cell) -> str:
+    half = cell.half_rtt_ns
+    if half is None:
+        return "-"
+    value = half.median / 1e3
+    decimals = max(0, 3 - math.floor(math.log10(value))) if value > 0 else 3
+    decimals = min(decimals, 4)
+    return f"{value:.{decimals}f} {_around(half, 1e3, decimals)}{_mark(cell)}"
+
+
+def _rate_cell(cell: Cell, pattern: str, baseline: Curve | None) -> str:
+    text = rate_text(cell.rate_bytes_per_s.median)
+    base = baseline.at(cell.size) if baseline else None
+    if base is not None and base.rate_bytes_per_s.median > 0:
+        ratio = cell.rate_bytes_per_s.median / base.rate_bytes_per_s.median
+        return f"{text} x{significant(ratio, 2)}{_mark(cell)}"
+    if pattern == STREAM:
+        interval = cell.rate_bytes_per_s.ci95
+        if interval is not None:
+            share = (interval[1] - interval[0]) / 2 / cell.rate_bytes_per_s.median
+            return f"{text} ±{significant(100 * share, 2)}%{_mark(cell)}"
+    return f"{text}{_mark(cell)}"
+
+
+def _around(summary: Summary, unit: float, decimals: int) -> str:
+    """The farther end of the interval, as a distance; `±?` where there are too few rounds."""
+    if summary.ci95 is None:
+        return "±?"
+    distance = max(summary.median - summary.ci95[0], summary.ci95[1] - summary.median) / unit
+    return f"±{distance:.{decimals}f}"
+
+
+def _mark(cell: Cell) -> str:
+    return " " if cell.stopped_by == "precise" else "~"
+
+
+def _shown_sizes(sizes: list[int]) -> list[int]:
+    """All sizes if they are few; else some, about evenly on the logarithmic axis, ends included.
+
+    Of the sizes near such a point the roundest is shown (1024, not 1021).
+    """
+    if len(sizes) <= _MAXIMUM_ROWS:
+        return sizes
+    low, high = math.log2(sizes[0]), math.log2(sizes[-1])
+    shown = {sizes[0], sizes[-1]}
+    for step in range(1, _MAXIMUM_ROWS - 1):
+        point = low + (high - low) * step / (_MAXIMUM_ROWS - 1)
+        near = [size for size in sizes if abs(math.log2(size) - point) <= 0.6]
+        if near:
+            shown.add(max(near, key=lambda size: (size & -size, -size)))
+    return sorted(shown)
+
+
+@dataclass
+class _Range:
+    """Neighbouring sizes at which the same drivers are fastest."""
+
+    winners: list[str]
+    cells: list[dict[str, Cell]]
+
+
+def _advice(found: Sequence[Curve], pattern: str, drivers: Sequence[DriverInfo]) -> str:
+    """For each range of sizes the reliable driver between two nodes that is fastest."""
+    able = {one.name for one in drivers if one.reliable and one.placement == "pair"} - {FLOOR}
+    contenders = [curve for curve in found if curve.driver in able]
+    if len(contenders) < 2:
+        return ""
+    floor = next((curve for curve in found if curve.driver == FLOOR), None)
+    what = "by half round trip" if pattern == PINGPONG else "by throughput of a stream"
+    lines = [f"What to use between two nodes, {what}"]
+    for one in _ranges(contenders, pattern):
+        sizes = [next(iter(cells.values())).size for cells in one.cells]
+        span = size_text(sizes[0])
+        if len(sizes) > 1:
+            span += f" to {size_text(sizes[-1])}"
+        lines.append(f"  {span:<22} {_names(one.winners)}: {_cost(one, pattern, floor)}")
+    return "\n".join(lines)
+
+
+def _ranges(contenders: Sequence[Curve], pattern: str) -> list[_Range]:
+    ranges: list[_Range] = []
+    for size in all_sizes(contenders):
+        cells = {c.driver: cell for c in contenders if (cell := c.at(size)) is not None}
+        best = _fastest(cells, pattern)
+        common = [name for name in ranges[-1].winners if name in best] if ranges else []
+        if common:
+            ranges[-1].winners = common
+            ranges[-1].cells.append(cells)
+        else:
+            ranges.append(_Range(best, [cells]))
+    return ranges
+
+
+def _fastest(cells: dict[str, Cell], pattern: str) -> list[str]:
+    """The fastest driver, then those that this run cannot tell from it."""
+    order = sorted(cells, key=lambda name: _cost_of(cells[name], pattern))
+    first = _quantity(cells[order[0]], pattern)
+    return [
+        name
+        for name in order
+        if name == order[0] or _overlap(first, _quantity(cells[name], pattern))
+    ]
+
+
+def _quantity(cell: Cell, pattern: str) -> Summary:
+    half = cell.half_rtt_ns if pattern == PINGPONG else None
+    return half if half is not None else cell.rate_bytes_per_s
+
+
+def _cost_of(cell: Cell, pattern: str) -> float:
+    median = _quantity(cell, pattern).median
+    return median if pattern == PINGPONG else -median
+
+
+def _overlap(one: Summary, other: Summary) -> bool:
+    if one.ci95 is None or other.ci95 is None:
+        return True
+    return one.ci95[0] <= other.ci95[1] and other.ci95[0] <= one.ci95[1]
+
+
+def _names(winners: Sequence[str]) -> str:
+    if len(winners) == 1:
+        return winners[0]
+    return f"{' or '.join(winners)} (not told apart)"
+
+
+def _cost(one: _Range, pattern: str, floor: Curve | None) -> str:
+    """What the first winner takes over the range, its CPU, and its distance from the floor."""
+    cells = [cells[one.winners[0]] for cells in one.cells if one.winners[0] in cells]
+    values = sorted(_quantity(cell, pattern).median for cell in cells)
+    text = time_text if pattern == PINGPONG else rate_text
+    parts = [_span(text(values[0]), text(values[-1]))]
+    spent = sorted(
+        sum(cost.user_ns + cost.system_ns for end in (0, 1) if (cost := cell.cpu(end)))
+        for cell in cells
+    )
+    parts.append(f"CPU {_span(time_text(spent[0]), time_text(spent[-1]))} a message, both ends")
+    if floor is not None and floor.driver != one.winners[0]:
+        distances = sorted(
+            _distance(cell, at_floor, pattern)
+            for cell in cells
+            if (at_floor := floor.at(cell.size)) is not None
+        )
+        if distances:
+            shown = _span(*(significant(end, 2) for end in (distances[0], distances[-1])))
+            parts.append(f"{shown} times the floor ({FLOOR})")
+    return ", ".join(parts)
+
+
+def _distance(cell: Cell, floor: Cell, pattern: str) -> float:
+    return _quantity(cell, pattern).median / max(_quantity(floor, pattern).median, 1e-9)
+
+
+def _span(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
+
+
+def _left_out(record: Record) -> str:
+    """What was not measured, one line a driver and reason; never endless."""
+    reasons: dict[tuple[str, str], list[int]] = {}
+    for one in record.skipped:
+        reasons.setdefault((one.driver, one.reason), []).extend(
+            [] if one.size is None else [one.size]
+        )
+    for result in record.results:
+        if result.status != "ok":
+            reasons.setdefault((result.driver, result.status), []).append(result.size)
+    if not reasons:
+        return ""
+    lines = ["Not measured, or not to the end"]
+    for (driver, reason), sizes in reasons.items():
+        which = ""
+        if sizes:
+            span = _span(size_text(min(sizes)), size_text(max(sizes)))
+            which = f" ({span})"
+        lines.append(f"  {driver}{which}: {reason}")
+    return "\n".join(lines)

@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""An engine that only pretends: it speaks docs/ENGINE.md, and draws its times from known laws.
+
+Run as a program it is an engine. Imported, it gives `FakeLauncher` and `write_engine`. It is written
+apart from the evaluator's own code on purpose, so that both must agree on the protocol. What a
+driver does is in DRIVERS; `BEOWIRE_FAKE` (JSON) changes members of drivers, for instance
+`{"steady": {"ready": false, "reason": "no such cable"}}`.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+#: name -> what makes it special. `median_ns` is of the round trip; `law` how it spreads.
+DRIVERS: dict[str, dict[str, Any]] = {
+    "steady": {"median_ns": 4000.0},
+    "slow": {"median_ns": 20000.0},
+    "bimodal": {"median_ns": 5000.0, "law": "bimodal"},
+    "tiny": {"median_ns": 6.0, "law": "constant", "placement": "process"},
+    "shared": {"median_ns": 900.0, "placement": "host"},
+    "lossy": {"median_ns": 4000.0, "reliable": False, "loss": 0.05, "max_size": 65507},
+    "void": {"median_ns": 4000.0, "reliable": False, "loss": 1.0},
+    "absent": {"ready": False, "reason": "install libabsent"},
+    # Faults, from the fault_run-th run on:
+    "dies": {"fault": "die"},
+    "garbage": {"fault": "garbage"},
+    "hangs": {"fault": "hang"},
+    "breaks": {"fault": "error"},
+    "refuses": {"refuses_above": 100},
+    "unopened": {"fault": "open"},
+}
+
+DEFAULTS: dict[str, Any] = {
+    "median_ns": 4000.0,
+    "law": "lognormal",
+    "placement": "pair",
+    "reliable": True,
+    "loss": 0.0,
+    "max_size": 1 << 30,
+    "ready": True,
+    "reason": "",
+    "fault": None,
+    "fault_run": 30,
+    "fault_role": "responder",
+    "refuses_above": 1 << 40,
+    "real_time": 0.0,
+}
+"""`real_time`: share of the pretended time that really passes."""
+
+
+def index_of(value: int) -> int:
+    if value < 256:
+        return value
+    k = value.bit_length() - 1
+    return (k - 7) * 128 + (value >> (k - 7))
+
+
+def lower_of(index: int) -> int:
+    return index if index < 256 else (128 + index % 128) << (index // 128 - 1)
+
+
+class FakeEngine:
+    def __init__(self, node: str, cpu: int | None) -> None:
+        self.node = node
+        self.cpu = cpu
+        self.random = random.Random(node)
+        self.overrides = json.loads(os.environ.get("BEOWIRE_FAKE", "{}"))
+        self.driver: dict[str, Any] = {}
+        self.role = ""
+        self.runs = 0
+        self.pending: dict[str, Any] | None = None
+
+    def serve(self) -> int:
+        time.sleep(float(os.environ.get("BEOWIRE_FAKE_START_S", "0")))
+        for line in sys.stdin:
+            verb, *words = line.split()
+            values = {
+                key: urllib.parse.unquote(value)
+                for key, _, value in (word.partition("=") for word in words)
+            }
+            if verb == "quit":
+                return 0
+            getattr(self, f"on_{verb}")(values)
+        return 3
+
+    def say(self, event: str, **members: object) -> None:
+        print(json.dumps({"event": event, **members}), flush=True)
+
+    def error(self, code: str, message: str, *, fatal: bool) -> None:
+        self.say("error", code=code, message=message, fatal=fatal)
+
+    def of(self, name: str) -> dict[str, Any]:
+        return {"name": name, **DEFAULTS, **DRIVERS[name], **self.overrides.get(name, {})}
+
+    def on_hello(self, values: Mapping[str, str]) -> None:
+        clock = {"source": "CLOCK_MONOTONIC", "overhead_ns": 20.0, "overhead_p99_ns": 25.0}
+        self.say(
+            "hello",
+            version="0.1.0",
+            protocol=int(os.environ.get("BEOWIRE_FAKE_PROTOCOL", "1")),
+            abi=1,
+            pid=os.getpid(),
+            cpu=self.cpu,
+            hostname=self.node,
+            clock={**clock, "resolution_ns": 1.0},
+        )
+
+    def on_drivers(self, values: Mapping[str, str]) -> None:
+        drivers = []
+        for name in DRIVERS:
+            driver = self.of(name)
+            drivers.append(
+                {
+                    "name": name,
+                    "summary": f"pretends to be {name}",
+                    "placement": driver["placement"],
+                    "reliable": driver["reliable"],
+                    "spins": False,
+                    "min_size": 1,
+                    "max_size": driver["max_size"],
+                    "ready": driver["ready"],
+                    "reason": driver["reason"],
+                }
+            )
+        self.say("drivers", drivers=drivers, broken=[])
+
+    def on_environment(self, values: Mapping[str, str]) -> None:
+        self.say("environment", fields={"hostname": self.node, "kernel": "0.0-fake", "cpus": 2})
+
+    def on_route(self, values: Mapping[str, str]) -> None:
+        self.say(
+            "route",
+            source="127.0.0.1",
+            destination=values["to"],
+            interface="lo",
+            mac="00:00:00:00:00:00",
+            mtu=65536,
+        )
+
+    def on_open(self, values: Mapping[str, str]) -> None:
+        self.driver = self.of(values["driver"])
+        self.role = values["role"]
+        if self.driver["fault"] == "open":
+            self.error("EPERM", "may not open: needs CAP_PRETEND", fatal=True)
+            return
+        pair = self.driver["placement"] != "process"
+        self.say("open", address=f"fake:{os.getpid()}" if pair else "")
+
+    def on_connect(self, values: Mapping[str, str]) -> None:
+        assert values["peer"].startswith("fake:")
+        self.say("connected")
+
+    def on_stop(self, values: Mapping[str, str]) -> None:
+        if self.pending is not None:
+            self.respond(self.pending)
+
+    def on_run(self, values: Mapping[str, str]) -> None:
+        self.runs += 1
+        run: dict[str, Any] = {
+            "pattern": values["pattern"],
+            "size": int(values["size"]),
+            "count": int(values["count"]),
+            "skip": int(values["skip"]),
+            "batch": int(values["batch"]),
+        }
+        if run["size"] > self.driver["refuses_above"]:
+            self.error("EMSGSIZE", "this size cannot be carried", fatal=False)
+        elif self.driver["fault"] and self.misbehave():
+            return
+        elif self.role == "initiator":
+            self.initiate(run)
+        else:
+            self.say("ready")
+            if self.driver["reliable"]:
+                self.respond(run)
+            else:
+                self.pending = run
+
+    def misbehave(self) -> bool:
+        if self.role != self.driver["fault_role"] or self.runs < self.driver["fault_run"]:
+            return False
+        fault = self.driver["fault"]
+        if self.role == "responder":
+            self.say("ready")
+        if fault == "die":
+            print("fake engine: out of luck", file=sys.stderr, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        if fault == "garbage":
+            print("Segmentation fault (not really)", flush=True)
+        if fault == "error":
+            self.error("ECONNRESET", "connection reset by peer", fatal=True)
+        return True
+
+    def sample(self, size: int) -> int:
+        median = self.driver["median_ns"] + size / 5
+        law = self.driver["law"]
+        if law == "constant":
+            return round(median)
+        spread = self.random.lognormvariate(0, 0.05)
+        if law == "bimodal" and self.random.random() < 0.3:
+            spread *= 3
+        return max(1, round(median * spread))
+
+    def initiate(self, run: dict[str, Any]) -> None:
+        counts: dict[int, int] = {}
+        samples = [self.sample(run["size"]) for _ in range(run["count"] // run["batch"])]
+        loss = self.driver["loss"]
+        kept = [value for value in samples if not loss or self.random.random() >= loss]
+        elapsed = sum(samples) * run["batch"]
+        if run["pattern"] == "pingpong":
+            for value in kept:
+                lower = lower_of(index_of(value))
+                counts[lower] = counts.get(lower, 0) + 1
+        else:
+            elapsed //= 2
+        time.sleep(elapsed * self.driver["real_time"] / 1e9)
+        received = len(kept) * run["batch"]
+        self.result(
+            run,
+            received,
+            elapsed,
+            lost=run["count"] - received,
+            buckets=sorted(counts.items()),
+            extremes=(min(kept, default=0), max(kept, default=0)),
+        )
+
+    def respond(self, run: dict[str, Any]) -> None:
+        self.pending = None
+        arrived = round(run["count"] * (1 - self.driver["loss"]))
+        elapsed = round(arrived * (self.driver["median_ns"] + run["size"] / 5) / 2)
+        self.result(run, arrived, elapsed)
+
+    def result(
+        self,
+        run: dict[str, Any],
+        received: int,
+        elapsed: int,
+        lost: int = 0,
+        buckets: Sequence[tuple[int, int]] = (),
+        extremes: tuple[int, int] = (0, 0),
+    ) -> None:
+        self.say(
+            "result",
+            **run,
+            received=received,
+            lost=lost,
+            stopped=False,
+            elapsed_ns=elapsed,
+            histogram={"kind": "log-linear-7", "buckets": buckets},
+            min_ns=extremes[0],
+            max_ns=extremes[1],
+            cpu={
+                "user_ns": 100 * run["count"],
+                "system_ns": 300 * run["count"],
+                "voluntary_switches": run["count"],
+                "involuntary_switches": 0,
+            },
+        )
+
+
+@dataclass
+class FakeNode:
+    name: str
+    reach: str = "127.0.0.1"
+    cpu: str | None = None
+    interface: str = ""
+
+
+@dataclass
+class FakeLauncher:
+    """Starts fake engines on two pretended nodes; remembers the processes it started."""
+
+    drivers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    kind: str = "local"
+    nodes: Any = field(
+        default_factory=lambda: (FakeNode("node0", cpu="0"), FakeNode("node1", cpu="1"))
+    )
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    started: list[tuple[str, str | None]] = field(default_factory=list)
+
+    def __enter__(self) -> "FakeLauncher":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def start(self, node: Any, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
+        chosen = cpu if cpu is not None else node.cpu
+        self.started.append((node.name, chosen))
+        words = [sys.executable, "-S", __file__, "--node", node.name]
+        if chosen is not None:
+            words += ["--cpu", chosen]
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **self.environment, "BEOWIRE_FAKE": json.dumps(self.drivers)},
+        )
+        self.processes.append(process)
+        return process
+
+    def describe_link(self) -> dict[str, object]:
+        return {"kind": self.kind}
+
+
+def write_engine(directory: Path) -> Path:
+    """Makes `directory` one for BEOWIRE_ENGINE_DIR, with a `beowire-engine` that pretends."""
+    (directory / "drivers").mkdir(parents=True)
+    program = directory / "beowire-engine"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "{Path(__file__).resolve()}" "$@"\n')
+    program.chmod(0o755)
+    return directory
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--node", default="fakehost")
+    parser.add_argument("--cpu")
+    parser.add_argument("--drivers")
+    options = parser.parse_args()
+    cpu = None if options.cpu is None else 1 if options.cpu == "auto" else int(options.cpu)
+    return FakeEngine(options.node, cpu).serve()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
