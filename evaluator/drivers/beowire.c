@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * beowire.c - Beowire's own transport, through its public interface, as an application uses it.
+ *
+ * One tag for everything: messages of a session come in order. What fits one frame is injected
+ * (copied, no completion); longer messages are sent from the caller's buffer and waited for.
+ */
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "beowire.h"
+#include "driver.h"
+#include "local.h"
+#include "spin.h"
+
+#define SESSION_TAG 0x62656F77
+
+/* The other end may be stopped in a debugger, but not for ever. */
+#define PEER_TIMEOUT_NS UINT64_C(30000000000)
+
+/* close() is bounded to 1 s in all. */
+#define LINGER_NS UINT64_C(500000000)
+
+struct session {
+    const struct driver_host *host;
+    beowire_endpoint *endpoint;
+    beowire_peer peer;
+    uint64_t inject_bytes;
+    char received; /* its address is the context of receives */
+    char sent;     /* and of sends */
+};
+
+static int explain(int status, const char *interface, char *error, size_t error_bytes)
+{
+    (void)snprintf(error, error_bytes, "%s: %s", interface, beowire_error(status));
+    return status;
+}
+
+static int beowire_driver_open_endpoint(const char *interface, beowire_endpoint **endpoint)
+{
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+
+    options.interface = interface;
+    options.peer_timeout_ns = PEER_TIMEOUT_NS;
+    return beowire_open(&options, endpoint);
+}
+
+static int driver_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
+{
+    char interface[IF_NAMESIZE];
+    beowire_endpoint *endpoint = NULL;
+    int status = local_interface(options, interface, reason, reason_bytes);
+
+    if (status != 0) {
+        return status;
+    }
+    status = beowire_driver_open_endpoint(interface, &endpoint);
+    if (status != 0) {
+        return explain(status, interface, reason, reason_bytes);
+    }
+    (void)beowire_close(endpoint, 0);
+    return 0;
+}
+
+static int driver_open(const struct driver_options *options, void **session, char *error,
+                       size_t error_bytes)
+{
+    char interface[IF_NAMESIZE];
+    int status = local_interface(options, interface, error, error_bytes);
+
+    if (status != 0) {
+        return status;
+    }
+    struct session *opened = calloc(1, sizeof *opened);
+    if (opened == NULL) {
+        return explain(-ENOMEM, interface, error, error_bytes);
+    }
+    opened->host = options->host;
+    status = beowire_driver_open_endpoint(interface, &opened->endpoint);
+    if (status != 0) {
+        free(opened);
+        return explain(status, interface, error, error_bytes);
+    }
+    opened->inject_bytes = beowire_inject_bytes(opened->endpoint);
+    *session = opened;
+    return 0;
+}
+
+static int driver_address(void *opened, char *text, size_t text_bytes)
+{
+    const struct session *session = opened;
+    struct beowire_address address;
+
+    beowire_address(session->endpoint, &address);
+    return beowire_address_format(&address, text, text_bytes);
+}
+
+/** Polls until the operation with this context has ended. @return its status. */
+static int finish(struct session *session, const void *context)
+{
+    struct spin spin = spin_start(session->host, SPIN_FOREVER);
+    struct beowire_completion completion;
+
+    for (;;) {
+        int count = beowire_poll(session->endpoint, &completion, 1);
+        if (count < 0) {
+            return count;
+        }
+        if (count == 1 && completion.context == context) {
+            return completion.status;
+        }
+        int status = spin_turn(&spin);
+        if (status != 0) {
+            return status;
+        }
+    }
+}
+
+static int driver_send(void *opened, const void *data, uint64_t size)
+{
+    struct session *session = opened;
+    struct spin spin = spin_start(session->host, SPIN_FOREVER);
+    bool inject = size <= session->inject_bytes;
+
+    for (;;) {
+        int status =
+            inject ? beowire_inject(session->endpoint, session->peer, SESSION_TAG, 0, data, size)
+                   : beowire_send(session->endpoint, session->peer, SESSION_TAG, 0, data, size,
+                                  &session->sent);
+        if (status == 0) {
+            return inject ? 0 : finish(session, &session->sent);
+        }
+        if (status == -EMSGSIZE && inject) {
+            inject = false; /* the other end takes shorter frames than ours */
+            continue;
+        }
+        if (status != -EAGAIN) {
+            return status;
+        }
+        status = beowire_poll(session->endpoint, NULL, 0);
+        if (status == 0) {
+            status = spin_turn(&spin);
+        }
+        if (status != 0) {
+            return status;
+        }
+    }
+}
+
+static int driver_receive(void *opened, void *data, uint64_t size)
+{
+    struct session *session = opened;
+    int status = beowire_receive(session->endpoint, session->peer, SESSION_TAG, 0, data, size,
+                                 &session->received);
+
+    return status == 0 ? finish(session, &session->received) : status;
+}
+
+/** Both ends send a greeting, so that the connection stands before anything is measured. */
+static int driver_connect(void *opened, const char *peer_address, char *error, size_t error_bytes)
+{
+    struct session *session = opened;
+    struct beowire_address address;
+    char greeting = 0;
+    int status = beowire_address_parse(peer_address, &address);
+
+    if (status == 0) {
+        status = beowire_peer_add(session->endpoint, &address, &session->peer);
+    }
+    if (status == 0) {
+        status = driver_send(session, &greeting, sizeof greeting);
+    }
+    if (status == 0) {
+        status = driver_receive(session, &greeting, sizeof greeting);
+    }
+    return status == 0 ? 0 : explain(status, "connecting", error, error_bytes);
+}
+
+static void driver_close(void *opened)
+{
+    struct session *session = opened;
+
+    (void)beowire_close(session->endpoint, LINGER_NS);
+    free(session);
+}
+
+static const struct driver driver_beowire = {
+    .abi = DRIVER_ABI,
+    .name = "beowire",
+    .summary = "Beowire's transport over Ethernet frames: reliable, in order; spins",
+    .placement = DRIVER_PAIR,
+    .reliable = true,
+    .spins = true,
+    .min_size = 1,
+    .max_size = BEOWIRE_MESSAGE_BYTES_MAX,
+    .probe = driver_probe,
+    .open = driver_open,
+    .address = driver_address,
+    .connect = driver_connect,
+    .send = driver_send,
+    .receive = driver_receive,
+    .close = driver_close,
+};
+
+const struct driver *const *beowire_driver_table(void)
+{
+    static const struct driver *const table[] = {&driver_beowire, NULL};
+
+    return table;
+}

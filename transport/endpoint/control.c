@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control.h"
+
+/** A frame on the stack, with the headroom that the lane wants. */
+struct control_frame {
+    _Alignas(8) uint8_t room[LANE_HEADROOM + FRAME_HEAD_BYTES_MAX];
+};
+
+static uint8_t *head_of(struct control_frame *frame)
+{
+    return frame->room + LANE_HEADROOM;
+}
+
+static void *body_of(struct control_frame *frame)
+{
+    return head_of(frame) + sizeof(struct frame_header);
+}
+
+static void send_frame(struct core *core, const struct lane_address *to,
+                       struct control_frame *frame, enum frame_type type)
+{
+    struct lane *lane = core->options.lane;
+    struct lane_outgoing outgoing = {
+        .head = head_of(frame),
+        .head_bytes = (uint32_t)(sizeof(struct frame_header) + frame_operation_bytes(type)),
+    };
+
+    (void)lane->operations->send(lane, to, &outgoing, 1);
+}
+
+static void encode(struct control_frame *frame, const struct core_peer *peer, enum frame_type type,
+                   uint32_t key, uint32_t sequence)
+{
+    *frame = (struct control_frame){0};
+    frame_encode(head_of(frame), &(struct frame_fields){
+                                     .type = type,
+                                     .destination = peer->message.destination,
+                                     .source = peer->message.source,
+                                     .key = key,
+                                     .sequence = sequence,
+                                 });
+}
+
+void control_send_connect(struct core *core, struct core_peer *peer, enum frame_type type,
+                          uint32_t echoed_key)
+{
+    struct control_frame frame;
+    struct frame_connect *body = body_of(&frame);
+
+    encode(&frame, peer, type, echoed_key, 0);
+    *body = (struct frame_connect){
+        .incarnation = to_le64(core->incarnation),
+        .expected_incarnation = to_le64(peer->incarnation),
+        .key = to_le32(peer->connection.own_key),
+        .echoed_key = to_le32(echoed_key),
+        .frame_bytes = to_le16((uint16_t)core->options.lane->frame_bytes),
+    };
+    memcpy(body->address, core->options.address.bytes, sizeof body->address);
+    frame_stamp(head_of(&frame), 0, 0, (uint16_t)peer->first_credit);
+    core->counters.connects_sent += type == FRAME_CONNECT;
+    core->counters.accepts_sent += type == FRAME_ACCEPT;
+    send_frame(core, &peer->where, &frame, type);
+}
+
+/** A frame of an open connection that is all header. */
+static void send_bare(struct core *core, struct core_peer *peer, enum frame_type type,
+                      uint16_t flags)
+{
+    struct control_frame frame;
+
+    encode(&frame, peer, type, peer->message.key, peer->message.flow.highest);
+    flow_stamp(&peer->message.flow, head_of(&frame), flags);
+    send_frame(core, &peer->where, &frame, type);
+}
+
+void control_send_ack(struct core *core, struct core_peer *peer, uint16_t flags)
+{
+    core->counters.acks_sent++;
+    send_bare(core, peer, FRAME_ACK, flags);
+}
+
+void control_send_probe(struct core *core, struct core_peer *peer)
+{
+    core->counters.probes_sent++;
+    send_bare(core, peer, FRAME_PROBE, 0);
+}
+
+void control_send_close(struct core *core, struct core_peer *peer)
+{
+    send_bare(core, peer, FRAME_CLOSE, 0);
+}
+
+void control_send_reset(struct core *core, const struct frame *refused,
+                        const struct lane_address *from, enum frame_reset_reason reason,
+                        uint64_t now_ns)
+{
+    uint64_t second = now_ns / 1000000000u;
+
+    if (second != core->reset_second) {
+        core->reset_second = second;
+        core->resets_this_second = 0;
+    }
+    if (core->resets_this_second >= ENDPOINT_RESETS_PER_SECOND) {
+        core->counters.resets_suppressed++;
+        return;
+    }
+    core->resets_this_second++;
+    core->counters.resets_sent++;
+
+    struct control_frame frame = {0};
+    struct frame_reset *body = body_of(&frame);
+    uint32_t seen =
+        refused->type == FRAME_CONNECT ? from_le32(refused->connect->key) : refused->key;
+    frame_encode(head_of(&frame), &(struct frame_fields){
+                                      .type = FRAME_RESET,
+                                      .destination = refused->source,
+                                      .source = core->endpoint,
+                                  });
+    *body = (struct frame_reset){
+        .echoed_key = to_le32(seen),
+        .reason = to_le32(reason),
+    };
+    send_frame(core, from, &frame, FRAME_RESET);
+}

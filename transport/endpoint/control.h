@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * control.h - frames that carry no message: built on the stack, sent at once, never repeated by
+ * themselves. If the lane does not take one, its timer or its cause will bring it again.
+ */
+#ifndef BEOWIRE_ENDPOINT_CONTROL_H
+#define BEOWIRE_ENDPOINT_CONTROL_H
+
+#include "endpoint/core.h"
+
+/** CONNECT (echoed_key 0) or ACCEPT (echoed_key: the key of the CONNECT that it answers). */
+void control_send_connect(struct core *core, struct core_peer *peer, enum frame_type type,
+                          uint32_t echoed_key);
+
+void control_send_ack(struct core *core, struct core_peer *peer, uint16_t flags);
+void control_send_probe(struct core *core, struct core_peer *peer);
+void control_send_close(struct core *core, struct core_peer *peer);
+
+/** Refuses a frame from whoever sent it, unless too many were refused in this second. */
+void control_send_reset(struct core *core, const struct frame *refused,
+                        const struct lane_address *from, enum frame_reset_reason reason,
+                        uint64_t now_ns);
+
+#endif /* BEOWIRE_ENDPOINT_CONTROL_H */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core.h - an endpoint without its clock: peers, connections, flows and messages over one lane.
+ *
+ * Everything here is driven from outside: time comes in as an argument, frames through the lane,
+ * randomness through a function. So the same code runs on the wire and on a simulated one, and a
+ * failing test is a seed. One thread.
+ *
+ *      lane -> core_progress -> frame_decode -> connection | flow -> message -> completions
+ *      core_service(peer):  message_pump -> flow_transmit -> lane
+ */
+#ifndef BEOWIRE_ENDPOINT_CORE_H
+#define BEOWIRE_ENDPOINT_CORE_H
+
+#include "endpoint/map.h"
+#include "flow/connection.h"
+#include "lane/lane.h"
+#include "message/message.h"
+
+struct core_peer {
+    struct message_peer message; /**< its index is the public beowire_peer */
+    struct connection connection;
+    struct lane_address where;
+    struct beowire_address address;
+    uint64_t incarnation;
+    uint32_t first_credit; /**< reserved for it and told in CONNECT or ACCEPT */
+    bool credit_reserved;
+    bool touched; /**< waits for core_service() at the end of this progress */
+};
+
+/** Counters of the endpoint as a whole; those of flows and lanes are added when read. */
+struct core_counters {
+    uint64_t dropped[FRAME_VERDICTS]; /**< frames that frame_decode() refused, by verdict */
+    uint64_t dropped_key;             /**< frames with a key that no peer has */
+    uint64_t dropped_source;          /**< the key is right, the sender is not */
+    uint64_t dropped_state;           /**< for a connection that is not open */
+    uint64_t dropped_acknowledgement; /**< acknowledges what was never sent */
+    uint64_t dropped_duplicate;
+    uint64_t dropped_gap;
+    uint64_t dropped_overrun; /**< sent without credit */
+    uint64_t connects_sent;
+    uint64_t accepts_sent;
+    uint64_t acks_sent;
+    uint64_t probes_sent;
+    uint64_t resets_sent;
+    uint64_t resets_suppressed; /**< not sent: too many in this second */
+    uint64_t peers_failed;
+};
+
+struct core_options {
+    struct lane *lane;              /**< stays the caller's */
+    struct beowire_address address; /**< our own */
+    uint32_t operations;
+    uint32_t peers;
+    uint64_t peer_timeout_ns;
+    uint64_t (*random)(void *context); /**< unpredictable to others */
+    void *random_context;
+};
+
+struct core {
+    struct core_options options;
+    struct message_layer messages;
+    struct core_peer **peers; /**< by index; made when first met, never removed */
+    uint32_t peer_count;
+    uint32_t *touched; /**< indices */
+    uint32_t touched_count;
+    struct map by_key;
+    struct map by_incarnation;
+    uint64_t incarnation;
+    uint16_t endpoint;
+    uint64_t deadline_ns;  /**< core_progress() has timers to look at from here on */
+    uint64_t reset_second; /**< the second in which resets_this_second were sent */
+    uint32_t resets_this_second;
+    struct core_counters counters;
+};
+
+/** @return 0, -EINVAL or -ENOMEM. */
+int core_open(struct core *core, const struct core_options *options);
+void core_close(struct core *core);
+
+/** Finds or makes the peer with this address.
+ *  @return 0; -EINVAL: not an address we can use; -ENOSPC; -ENOMEM. */
+int core_peer_add(struct core *core, const struct beowire_address *address,
+                  struct core_peer **peer);
+
+/** A peer by its index, or NULL. */
+static inline struct core_peer *core_peer_at(const struct core *core, uint32_t index)
+{
+    return index < core->peer_count ? core->peers[index] : NULL;
+}
+
+/** Takes frames that have arrived and answers them.
+ *  @return the number of frames taken; with 0 nothing was done and `now_ns` not looked at. */
+unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clock);
+
+/** Runs timers if `now_ns` has reached `deadline_ns`. */
+void core_timers(struct core *core, uint64_t now_ns);
+
+/** Sends what can be sent to a peer: after posting operations. Asks for a connection first. */
+void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
+/** Is everything that was posted for sending acknowledged, or failed? */
+bool core_is_flushed(const struct core *core);
+
+/** Tells connected peers that this endpoint ends. */
+void core_say_goodbye(struct core *core);
+
+#endif /* BEOWIRE_ENDPOINT_CORE_H */

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every counter of an endpoint has its name here, and nowhere else. */
+#include "endpoint/endpoint.h"
+
+#include <errno.h>
+
+enum place {
+    OF_CORE,  /* in struct core_counters */
+    OF_LAYER, /* in struct message_counters */
+    OF_LANE,  /* in struct lane */
+    OF_FLOWS, /* in struct flow: the sum over all peers */
+};
+
+struct counter {
+    const char *name;
+    enum place place;
+    size_t offset;
+};
+
+#define CORE(name, member)                                                                         \
+    {                                                                                              \
+        (name), OF_CORE, offsetof(struct core_counters, member)                                    \
+    }
+#define LAYER(name, member)                                                                        \
+    {                                                                                              \
+        (name), OF_LAYER, offsetof(struct message_counters, member)                                \
+    }
+#define LANE(name, member)                                                                         \
+    {                                                                                              \
+        (name), OF_LANE, offsetof(struct lane, member)                                             \
+    }
+#define FLOWS(name, member)                                                                        \
+    {                                                                                              \
+        (name), OF_FLOWS, offsetof(struct flow, member)                                            \
+    }
+
+static const struct counter counters[] = {
+    LANE("lane_sent_frames", sent_frames),
+    LANE("lane_sent_calls", sent_calls),
+    LANE("lane_refused_frames", refused_frames),
+    LANE("lane_received_frames", received_frames),
+    LANE("lane_foreign_frames", foreign_frames),
+    LANE("lane_dropped_frames", dropped_frames),
+    FLOWS("flow_sent_frames", sent_frames),
+    FLOWS("flow_retransmitted_frames", retransmitted_frames),
+    FLOWS("flow_gaps_reported", gaps),
+    FLOWS("flow_timeouts", probes),
+    LAYER("message_eager", eager_messages),
+    LAYER("message_announced", announced_messages),
+    LAYER("message_received", received_messages),
+    LAYER("message_unexpected", unexpected_messages),
+    LAYER("message_truncated", truncated_messages),
+    LAYER("message_protocol_errors", protocol_errors),
+    CORE("sent_connect", connects_sent),
+    CORE("sent_accept", accepts_sent),
+    CORE("sent_ack", acks_sent),
+    CORE("sent_probe", probes_sent),
+    CORE("sent_reset", resets_sent),
+    CORE("suppressed_reset", resets_suppressed),
+    CORE("dropped_version", dropped[FRAME_BAD_VERSION]),
+    CORE("dropped_type", dropped[FRAME_BAD_TYPE]),
+    CORE("dropped_flags", dropped[FRAME_BAD_FLAGS]),
+    CORE("dropped_length", dropped[FRAME_BAD_LENGTH]),
+    CORE("dropped_field", dropped[FRAME_BAD_FIELD]),
+    CORE("dropped_key", dropped_key),
+    CORE("dropped_source", dropped_source),
+    CORE("dropped_state", dropped_state),
+    CORE("dropped_acknowledgement", dropped_acknowledgement),
+    CORE("dropped_duplicate", dropped_duplicate),
+    CORE("dropped_gap", dropped_gap),
+    CORE("dropped_overrun", dropped_overrun),
+    CORE("peers_failed", peers_failed),
+};
+
+static uint64_t read_at(const void *base, size_t offset)
+{
+    uint64_t value;
+
+    memcpy(&value, (const uint8_t *)base + offset, sizeof value);
+    return value;
+}
+
+static uint64_t sum_over_flows(const struct core *core, size_t offset)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        sum += read_at(&core->peers[i]->message.flow, offset);
+    }
+    return sum;
+}
+
+int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char **name,
+                    uint64_t *value)
+{
+    if (index >= sizeof counters / sizeof *counters) {
+        return -ENOENT;
+    }
+    const struct counter *counter = &counters[index];
+    const struct core *core = &endpoint->core;
+    *name = counter->name;
+    switch (counter->place) {
+    case OF_CORE:
+        *value = read_at(&core->counters, counter->offset);
+        break;
+    case OF_LAYER:
+        *value = read_at(&core->messages.counters, counter->offset);
+        break;
+    case OF_LANE:
+        *value = read_at(endpoint->lane, counter->offset);
+        break;
+    case OF_FLOWS:
+        *value = sum_over_flows(core, counter->offset);
+        break;
+    }
+    return 0;
+}
+
+const char *beowire_error(int status)
+{
+    switch (status) {
+    case 0:
+        return "no error";
+    case -EAGAIN:
+        return "no room now: poll, and try again";
+    case -EINVAL:
+        return "an argument is missing or out of range";
+    case -EMSGSIZE:
+        return "the message is longer than the buffer, or than the limit";
+    case -ECANCELED:
+        return "the operation was cancelled";
+    case -ETIMEDOUT:
+        return "the peer does not answer";
+    case -ECONNRESET:
+        return "the peer has closed, was restarted, or does not know this connection";
+    case -EPROTO:
+        return "the peer broke the protocol";
+    case -EPERM:
+        return "raw frames need CAP_NET_RAW: run as root, or in a network namespace of your own";
+    case -ENODEV:
+        return "there is no such network interface";
+    case -ENETDOWN:
+        return "the network interface is down";
+    case -EADDRINUSE:
+        return "that endpoint number is taken on this interface";
+    case -ENOSPC:
+        return "no room: as many peers as allowed are known, or the text buffer is too short";
+    case -ENOENT:
+        return "there is no such thing";
+    case -ENOMEM:
+        return "out of memory";
+    case -EINTR:
+        return "interrupted by a signal";
+    default:
+        return "the system refused (see errno(3))";
+    }
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The public interface: a core, its lane, and the clock. */
+#include "beowire.h"
+
+#include "endpoint/address.h"
+#include "endpoint/endpoint.h"
+#include "lane/packet.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+/** While nothing arrives, the clock is read only at every so many polls. */
+#define POLLS_PER_CLOCK 16
+
+/** And the lane is asked whether it still works at every so many. */
+#define POLLS_PER_STATUS (1u << 20)
+
+static uint64_t clock_ns(void *unused)
+{
+    struct timespec now;
+
+    (void)unused;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t random_number(void *unused)
+{
+    uint64_t number = 0;
+
+    (void)unused;
+    while (getrandom(&number, sizeof number, 0) != sizeof number) {
+        /* interrupted before the pool was ready: only early at boot */
+    }
+    return number;
+}
+
+static int check_options(const struct beowire_options *options)
+{
+    if (options == NULL || options->size != sizeof *options || options->interface == NULL ||
+        options->interface[0] == '\0' || options->ethertype < 0x0600 || options->operations < 1 ||
+        options->operations > 32768 || options->peers < 1 || options->peers > 65536 ||
+        options->peer_timeout_ns == 0) {
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static void own_address(const struct lane *lane, uint16_t ethertype, uint16_t endpoint,
+                        struct beowire_address *address)
+{
+    uint64_t incarnation = 0;
+
+    while (incarnation == 0) {
+        incarnation = random_number(NULL);
+    }
+    struct address_layout layout = {
+        .version = ADDRESS_VERSION,
+        .lane = ADDRESS_PACKET,
+        .endpoint = to_le16(endpoint),
+        .ethertype = to_le16(ethertype),
+        .incarnation = to_le64(incarnation),
+    };
+    memcpy(layout.mac, lane->local.bytes, sizeof layout.mac);
+    memcpy(address->bytes, &layout, sizeof layout);
+}
+
+int beowire_open(const struct beowire_options *options, beowire_endpoint **endpoint)
+{
+    int status = check_options(options);
+
+    if (status != 0 || endpoint == NULL) {
+        return -EINVAL;
+    }
+    struct beowire_endpoint *opened = calloc(1, sizeof *opened);
+    if (opened == NULL) {
+        return -ENOMEM;
+    }
+    struct packet_lane_options lane_options = {
+        .interface = options->interface,
+        .ethertype = options->ethertype,
+        .endpoint = options->endpoint,
+    };
+    uint16_t number = 0;
+    status = packet_lane_open(&lane_options, &opened->lane, &number);
+    if (status != 0) {
+        free(opened);
+        return status;
+    }
+    struct core_options core_options = {
+        .lane = opened->lane,
+        .operations = options->operations,
+        .peers = options->peers,
+        .peer_timeout_ns = options->peer_timeout_ns,
+        .random = random_number,
+    };
+    own_address(opened->lane, options->ethertype, number, &core_options.address);
+    status = core_open(&opened->core, &core_options);
+    if (status != 0) {
+        opened->lane->operations->close(opened->lane);
+        free(opened);
+        return status;
+    }
+    *endpoint = opened;
+    return 0;
+}
+
+/** Takes what has arrived and runs timers that are due. */
+static void progress(struct beowire_endpoint *endpoint)
+{
+    struct core *core = &endpoint->core;
+
+    if (core_receive(core, clock_ns, NULL) > 0) {
+        endpoint->idle_polls = 0;
+        return;
+    }
+    unsigned polls = ++endpoint->idle_polls;
+    if (core->deadline_ns != UINT64_MAX && polls % POLLS_PER_CLOCK == 0) {
+        core_timers(core, clock_ns(NULL));
+    }
+    if (polls % POLLS_PER_STATUS == 0) {
+        endpoint->status = endpoint->lane->operations->status(endpoint->lane);
+    }
+}
+
+int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
+{
+    uint64_t start_ns = clock_ns(NULL);
+    int status = 0;
+
+    while (!core_is_flushed(&endpoint->core)) {
+        progress(endpoint);
+        core_timers(&endpoint->core, clock_ns(NULL));
+        if (clock_ns(NULL) - start_ns >= linger_ns) {
+            status = -ETIMEDOUT;
+            break;
+        }
+    }
+    core_say_goodbye(&endpoint->core);
+    core_close(&endpoint->core);
+    endpoint->lane->operations->close(endpoint->lane);
+    free(endpoint);
+    return status;
+}
+
+void beowire_address(const beowire_endpoint *endpoint, struct beowire_address *address)
+{
+    *address = endpoint->core.options.address;
+}
+
+int beowire_peer_add(beowire_endpoint *endpoint, const struct beowire_address *address,
+                     beowire_peer *peer)
+{
+    struct core_peer *added = NULL;
+
+    if (address == NULL || peer == NULL) {
+        return -EINVAL;
+    }
+    int status = core_peer_add(&endpoint->core, address, &added);
+    if (status == 0) {
+        *peer = added->message.index;
+    }
+    return status;
+}
+
+int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
+                         struct beowire_address *address)
+{
+    const struct core_peer *found = core_peer_at(&endpoint->core, peer);
+
+    if (found == NULL || address == NULL) {
+        return -EINVAL;
+    }
+    *address = found->address;
+    return 0;
+}
+
+int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
+                 const void *data, uint64_t bytes, void *context)
+{
+    struct core *core = &endpoint->core;
+    struct core_peer *to = core_peer_at(core, peer);
+
+    if (to == NULL) {
+        return -EINVAL;
+    }
+    int status = message_send(&core->messages, &to->message, tag, immediate, data, bytes, context);
+    if (status == 0) {
+        core_service(core, to, clock_ns(NULL));
+    }
+    return status;
+}
+
+int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
+                   const void *data, uint64_t bytes)
+{
+    struct core *core = &endpoint->core;
+    struct core_peer *to = core_peer_at(core, peer);
+
+    if (to == NULL) {
+        return -EINVAL;
+    }
+    if (bytes > beowire_inject_bytes(endpoint)) {
+        return -EMSGSIZE;
+    }
+    int status = message_inject(&core->messages, &to->message, tag, immediate, data, bytes);
+    uint64_t now_ns = clock_ns(NULL);
+    if (status == -EAGAIN) {
+        connection_ask(&to->connection, now_ns);
+    }
+    if (status == 0 || status == -EAGAIN) {
+        core_service(core, to, now_ns);
+    }
+    return status;
+}
+
+uint64_t beowire_inject_bytes(const beowire_endpoint *endpoint)
+{
+    return endpoint->lane->frame_bytes - sizeof(struct frame_header) - sizeof(struct frame_eager);
+}
+
+int beowire_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
+                    void *data, uint64_t bytes, void *context)
+{
+    struct core *core = &endpoint->core;
+    struct core_peer *from = core_peer_at(core, peer);
+
+    if (from == NULL && peer != BEOWIRE_ANY_PEER) {
+        return -EINVAL;
+    }
+    struct message_peer *touched = NULL;
+    int status = message_receive(&core->messages, from != NULL ? &from->message : NULL, tag, ignore,
+                                 data, bytes, context, &touched);
+    if (touched != NULL) {
+        core_service(core, core->peers[touched->index], clock_ns(NULL));
+    }
+    return status;
+}
+
+int beowire_cancel(beowire_endpoint *endpoint, const void *context)
+{
+    return message_cancel(&endpoint->core.messages, context);
+}
+
+int beowire_poll(beowire_endpoint *endpoint, struct beowire_completion *completions, size_t count)
+{
+    int taken = 0;
+
+    progress(endpoint);
+    while ((size_t)taken < count && taken < INT_MAX &&
+           message_complete(&endpoint->core.messages, &completions[taken])) {
+        taken++;
+    }
+    return taken == 0 ? endpoint->status : taken;
+}
+
+/** Sleeps until a frame comes, a timer is due, or the time is over. */
+static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint64_t end_ns)
+{
+    uint64_t wake_ns = endpoint->core.deadline_ns < end_ns ? endpoint->core.deadline_ns : end_ns;
+
+    if (wake_ns <= now_ns) {
+        return 0;
+    }
+    endpoint->status = endpoint->lane->operations->status(endpoint->lane);
+    if (endpoint->status != 0) {
+        return endpoint->status;
+    }
+    int ready = endpoint->lane->operations->wait(endpoint->lane, wake_ns - now_ns);
+    return ready < 0 ? ready : 0;
+}
+
+int beowire_wait(beowire_endpoint *endpoint, uint64_t timeout_ns)
+{
+    uint64_t start_ns = clock_ns(NULL);
+    uint64_t end_ns = start_ns + timeout_ns < start_ns ? UINT64_MAX : start_ns + timeout_ns;
+
+    for (;;) {
+        progress(endpoint);
+        if (!list_is_empty(&endpoint->core.messages.completed)) {
+            return 1;
+        }
+        if (endpoint->status != 0) {
+            return endpoint->status;
+        }
+        uint64_t now_ns = clock_ns(NULL);
+        core_timers(&endpoint->core, now_ns);
+        if (now_ns >= end_ns) {
+            return !list_is_empty(&endpoint->core.messages.completed);
+        }
+        if (now_ns - start_ns >= ENDPOINT_SPIN_NS) {
+            int status = sleep_until(endpoint, now_ns, end_ns);
+            if (status != 0) {
+                return status;
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * map.h - finds a peer by a random number of it (its key, its incarnation).
+ *
+ * Open addressing with linear probing. The numbers are random, so they are their own hash. Nothing
+ * is ever removed. 0 is no valid number. Not thread-safe.
+ */
+#ifndef BEOWIRE_ENDPOINT_MAP_H
+#define BEOWIRE_ENDPOINT_MAP_H
+
+#include <stdint.h>
+
+#define MAP_NONE UINT32_MAX
+
+struct map_slot {
+    uint64_t number; /**< 0: free */
+    uint32_t value;
+};
+
+struct map {
+    struct map_slot *slots;
+    uint32_t mask; /**< slots - 1 */
+};
+
+/** Makes a map for at most `entries` entries. @return 0, or -ENOMEM. */
+int map_open(struct map *map, uint32_t entries);
+
+void map_close(struct map *map);
+
+/** Adds an entry; the number must not be there yet. */
+void map_add(struct map *map, uint64_t number, uint32_t value);
+
+/** @return the value, or MAP_NONE. */
+static inline uint32_t map_find(const struct map *map, uint64_t number)
+{
+    for (uint32_t i = (uint32_t)number & map->mask; map->slots[i].number != 0;
+         i = (i + 1) & map->mask) {
+        if (map->slots[i].number == number) {
+            return map->slots[i].value;
+        }
+    }
+    return MAP_NONE;
+}
+
+#endif /* BEOWIRE_ENDPOINT_MAP_H */

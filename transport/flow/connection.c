@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "connection.h"
+
+#include "tuning.h"
+
+#include <errno.h>
+
+void connection_init(struct connection *connection, uint32_t own_key)
+{
+    *connection = (struct connection){.state = CONNECTION_NONE, .own_key = own_key};
+}
+
+void connection_ask(struct connection *connection, uint64_t now_ns)
+{
+    if (connection->state == CONNECTION_NONE) {
+        connection->state = CONNECTION_ASKING;
+        connection->asking_since_ns = now_ns;
+        connection->ask_at_ns = now_ns;
+        connection->attempts = 0;
+    }
+}
+
+bool connection_ask_due(struct connection *connection, uint64_t now_ns)
+{
+    if (connection->state != CONNECTION_ASKING || now_ns < connection->ask_at_ns) {
+        return false;
+    }
+    uint64_t pause_ns = CONNECTION_RETRY_NS;
+    for (unsigned i = 0; i < connection->attempts && pause_ns < FLOW_BACKOFF_MAX_NS; i++) {
+        pause_ns *= 2;
+    }
+    connection->attempts++;
+    connection->ask_at_ns =
+        now_ns + (pause_ns < FLOW_BACKOFF_MAX_NS ? pause_ns : FLOW_BACKOFF_MAX_NS);
+    return true;
+}
+
+uint64_t connection_deadline(const struct connection *connection)
+{
+    if (connection->accept_owed) {
+        return 0;
+    }
+    return connection->state == CONNECTION_ASKING ? connection->ask_at_ns : UINT64_MAX;
+}
+
+enum connection_event connection_fail(struct connection *connection, int error)
+{
+    if (connection->state == CONNECTION_FAILED) {
+        return CONNECTION_NOTHING;
+    }
+    connection->state = CONNECTION_FAILED;
+    connection->error = error;
+    connection->accept_owed = false;
+    return CONNECTION_BROKEN;
+}
+
+static enum connection_event receive_connect(struct connection *connection,
+                                             const struct frame_connect *body)
+{
+    uint32_t key = from_le32(body->key);
+
+    switch (connection->state) {
+    case CONNECTION_NONE:
+    case CONNECTION_ASKING:
+        connection->state = CONNECTION_OPEN;
+        connection->peer_key = key;
+        connection->accept_owed = true;
+        return CONNECTION_OPENED;
+    case CONNECTION_OPEN:
+        /* Our ACCEPT was lost. Another key for the same incarnation is not the peer's doing. */
+        if (key == connection->peer_key) {
+            connection->accept_owed = true;
+        }
+        return CONNECTION_NOTHING;
+    case CONNECTION_FAILED:
+        break;
+    }
+    return CONNECTION_NOTHING;
+}
+
+static enum connection_event receive_accept(struct connection *connection,
+                                            const struct frame_connect *body)
+{
+    if (connection->state != CONNECTION_ASKING ||
+        from_le32(body->echoed_key) != connection->own_key) {
+        return CONNECTION_NOTHING;
+    }
+    connection->state = CONNECTION_OPEN;
+    connection->peer_key = from_le32(body->key);
+    return CONNECTION_OPENED;
+}
+
+static enum connection_event receive_reset(struct connection *connection,
+                                           const struct frame_reset *body)
+{
+    uint32_t echoed = from_le32(body->echoed_key);
+    bool ours = (connection->state == CONNECTION_ASKING && echoed == connection->own_key) ||
+                (connection->state == CONNECTION_OPEN && echoed == connection->peer_key);
+
+    if (!ours) {
+        return CONNECTION_NOTHING; /* it proves nothing: whoever sent it saw no frame of ours */
+    }
+    bool broke_rule = from_le32(body->reason) == FRAME_RESET_PROTOCOL;
+    return connection_fail(connection, broke_rule ? -EPROTO : -ECONNRESET);
+}
+
+enum connection_event connection_receive(struct connection *connection, const struct frame *frame)
+{
+    switch (frame->type) {
+    case FRAME_CONNECT:
+        return receive_connect(connection, frame->connect);
+    case FRAME_ACCEPT:
+        return receive_accept(connection, frame->connect);
+    case FRAME_RESET:
+        return receive_reset(connection, frame->reset);
+    case FRAME_CLOSE:
+        return connection->state == CONNECTION_OPEN ? connection_fail(connection, -ECONNRESET)
+                                                    : CONNECTION_NOTHING;
+    case FRAME_ACK:
+    case FRAME_PROBE:
+    case FRAME_EAGER:
+    case FRAME_FRAGMENT:
+    case FRAME_ANNOUNCE:
+    case FRAME_CLEAR:
+        break;
+    }
+    return CONNECTION_NOTHING;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "frame.h"
+
+/** Bits of the high byte that this version understands: none. */
+#define FRAME_FLAGS_UNKNOWN 0xFF00u
+
+/** What a type must look like. */
+struct shape {
+    uint8_t known;
+    uint8_t operation_bytes;
+    uint8_t may_have_payload;
+};
+
+static const struct shape shapes[] = {
+    [FRAME_CONNECT] = {1, sizeof(struct frame_connect), 0},
+    [FRAME_ACCEPT] = {1, sizeof(struct frame_connect), 0},
+    [FRAME_RESET] = {1, sizeof(struct frame_reset), 0},
+    [FRAME_CLOSE] = {1, 0, 0},
+    [FRAME_ACK] = {1, 0, 0},
+    [FRAME_PROBE] = {1, 0, 0},
+    [FRAME_EAGER] = {1, sizeof(struct frame_eager), 1},
+    [FRAME_FRAGMENT] = {1, sizeof(struct frame_fragment), 1},
+    [FRAME_ANNOUNCE] = {1, sizeof(struct frame_announce), 0},
+    [FRAME_CLEAR] = {1, sizeof(struct frame_clear), 0},
+};
+
+#define HEADER_WORDS (sizeof(struct frame_header) / 4)
+
+size_t frame_operation_bytes(enum frame_type type)
+{
+    return shapes[type].operation_bytes;
+}
+
+/** The rules of a type that concern its own fields only. */
+static bool fields_valid(const struct frame *frame)
+{
+    switch (frame->type) {
+    case FRAME_CONNECT:
+        return frame->key == 0 && from_le32(frame->connect->key) != 0 &&
+               from_le64(frame->connect->incarnation) != 0;
+    case FRAME_ACCEPT:
+        return frame->key != 0 && from_le32(frame->connect->key) != 0 &&
+               from_le64(frame->connect->incarnation) != 0;
+    case FRAME_EAGER:
+        return frame->payload_bytes <= from_le32(frame->eager->message_bytes);
+    case FRAME_FRAGMENT:
+        return frame->payload_bytes > 0;
+    case FRAME_RESET:
+    case FRAME_CLOSE:
+    case FRAME_ACK:
+    case FRAME_PROBE:
+    case FRAME_ANNOUNCE:
+    case FRAME_CLEAR:
+        return true;
+    }
+    return false;
+}
+
+enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame *frame)
+{
+    const struct frame_header *header = (const struct frame_header *)(const void *)data;
+
+    if (bytes < sizeof *header) {
+        return FRAME_BAD_LENGTH;
+    }
+    if (header->version_words != (FRAME_VERSION << 4 | HEADER_WORDS)) {
+        return FRAME_BAD_VERSION;
+    }
+    if (header->type >= sizeof shapes / sizeof *shapes || !shapes[header->type].known) {
+        return FRAME_BAD_TYPE;
+    }
+    const struct shape *shape = &shapes[header->type];
+
+    frame->type = (enum frame_type)header->type;
+    frame->flags = from_le16(header->flags);
+    frame->destination = from_le16(header->destination);
+    frame->source = from_le16(header->source);
+    frame->key = from_le32(header->key);
+    frame->sequence = from_le32(header->sequence);
+    frame->acknowledgement = from_le32(header->acknowledgement);
+    frame->credit = from_le16(header->credit);
+    frame->payload_bytes = from_le16(header->payload_bytes);
+
+    if ((frame->flags & FRAME_FLAGS_UNKNOWN) != 0) {
+        return FRAME_BAD_FLAGS;
+    }
+    size_t length = sizeof *header + shape->operation_bytes + frame->payload_bytes;
+    if (length > bytes || (bytes > length && bytes > FRAME_PADDED_BYTES)) {
+        return FRAME_BAD_LENGTH;
+    }
+    if (!shape->may_have_payload && frame->payload_bytes != 0) {
+        return FRAME_BAD_LENGTH;
+    }
+    /* One pointer serves every member of the union. */
+    frame->connect = (const struct frame_connect *)(const void *)(data + sizeof *header);
+    frame->payload = data + sizeof *header + shape->operation_bytes;
+    return fields_valid(frame) ? FRAME_OK : FRAME_BAD_FIELD;
+}
+
+void frame_encode(uint8_t *data, const struct frame_fields *fields)
+{
+    struct frame_header *header = (struct frame_header *)(void *)data;
+
+    *header = (struct frame_header){
+        .version_words = FRAME_VERSION << 4 | HEADER_WORDS,
+        .type = (uint8_t)fields->type,
+        .destination = to_le16(fields->destination),
+        .source = to_le16(fields->source),
+        .key = to_le32(fields->key),
+        .sequence = to_le32(fields->sequence),
+        .payload_bytes = to_le16(fields->payload_bytes),
+    };
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * frame.h - what is on the wire: layout, encoding, and the one place where bytes are trusted.
+ *
+ * A frame is a fixed header, an operation header that depends on the type, and the payload. The
+ * lane puts its own envelope (Ethernet's 14 bytes) in front. docs/PROTOCOL.md is the reference;
+ * the layouts here are asserted against it.
+ *
+ *      | frame_header 28 | operation header 0..64 | payload |
+ *
+ * frame_decode() is the only way in: after FRAME_OK every field it returns has been checked
+ * against the length of the frame and the rules for its type, and nothing else needs to look at
+ * raw bytes. Pure: no state, no clock, no allocation. Thread-safe.
+ */
+#ifndef BEOWIRE_FRAME_FRAME_H
+#define BEOWIRE_FRAME_FRAME_H
+
+#include "wire_types.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FRAME_VERSION 1
+
+/** Ethernet pads shorter payloads to this; only up to here may bytes follow a frame's end. */
+#define FRAME_PADDED_BYTES 46
+
+/** Types from here on are sequenced: delivered once and in order by `flow/`. */
+#define FRAME_SEQUENCED 16
+
+/** If you add a type: give it a row in `shapes` (frame.c) and in docs/PROTOCOL.md. */
+enum frame_type {
+    FRAME_CONNECT = 1,   /**< asks for a connection: body struct frame_connect */
+    FRAME_ACCEPT = 2,    /**< grants it: body struct frame_connect */
+    FRAME_RESET = 3,     /**< "I do not know that connection": body struct frame_reset */
+    FRAME_CLOSE = 4,     /**< the sender's endpoint is closing */
+    FRAME_ACK = 5,       /**< acknowledgement and credit with nothing to piggy-back on */
+    FRAME_PROBE = 6,     /**< asks for an acknowledgement now */
+    FRAME_EAGER = 16,    /**< first (often only) frame of a message: struct frame_eager + data */
+    FRAME_FRAGMENT = 17, /**< more of a message: struct frame_fragment + data */
+    FRAME_ANNOUNCE = 18, /**< a long message waits at the sender: struct frame_announce */
+    FRAME_CLEAR = 19,    /**< the receiver is ready for it: struct frame_clear */
+};
+
+/** Flags. A receiver ignores bits of the low byte that it does not know, and drops a frame that
+ *  has an unknown bit of the high byte. */
+enum frame_flag {
+    FRAME_ACK_REQUEST = 1 << 0,   /**< acknowledge this frame without delay */
+    FRAME_GAP = 1 << 1,           /**< on ACK: frames from `acknowledgement` on are missing */
+    FRAME_RETRANSMITTED = 1 << 2, /**< for observers; no effect */
+};
+
+struct frame_header {
+    uint8_t version_words; /**< version << 4 | length of this header in 4-byte words */
+    uint8_t type;          /**< enum frame_type */
+    le16 flags;            /**< enum frame_flag */
+    le16 destination;      /**< endpoint number on the receiving node */
+    le16 source;           /**< endpoint number on the sending node */
+    le32 key;              /**< chosen by the receiver of this frame; 0 on CONNECT */
+    le32 sequence;         /**< of a sequenced frame; on PROBE: the next one to be sent first */
+    le32 acknowledgement;  /**< the sequence that the sender of this frame expects next */
+    le16 credit;           /**< low 16 bits of the first sequence that may not be sent yet */
+    le16 payload_bytes;    /**< after the operation header */
+    le32 reserved;         /**< 0; ignored on receipt (later: time stamp, checksum) */
+};
+static_assert(sizeof(struct frame_header) == 28, "docs/PROTOCOL.md");
+
+struct frame_connect {
+    le64 incarnation;          /**< of the sender's endpoint: random, new at each open */
+    le64 expected_incarnation; /**< of the endpoint that is meant, 0 if not known */
+    le32 key;                  /**< what the receiver has to put into `key` from now on */
+    le32 echoed_key;           /**< ACCEPT: `key` of the CONNECT that it answers; CONNECT: 0 */
+    le32 features;             /**< bits offered (CONNECT), chosen (ACCEPT); none defined: 0 */
+    le16 frame_bytes;          /**< longest frame that the sender can receive, header included */
+    le16 reserved;             /**< 0; ignored on receipt */
+    uint8_t address[32];       /**< of the sender's endpoint */
+};
+static_assert(sizeof(struct frame_connect) == 64, "docs/PROTOCOL.md");
+
+struct frame_reset {
+    le32 echoed_key; /**< `key` of the frame that is refused (of a CONNECT: the key in its body) */
+    le32 reason;     /**< enum frame_reset_reason; unknown values mean "refused" */
+};
+static_assert(sizeof(struct frame_reset) == 8, "docs/PROTOCOL.md");
+
+enum frame_reset_reason {
+    FRAME_RESET_UNKNOWN = 1,     /**< no such connection: the endpoint was restarted or gave up */
+    FRAME_RESET_INCARNATION = 2, /**< another endpoint was meant: an earlier one of this number */
+    FRAME_RESET_FULL = 3,        /**< the endpoint knows as many peers as it can */
+    FRAME_RESET_PROTOCOL = 4,    /**< the connection broke a rule */
+};
+
+struct frame_eager {
+    le64 tag;
+    le32 immediate;
+    le32 message_bytes; /**< whole length; what is not in this frame follows in FRAGMENTs */
+    le16 message;       /**< names the message in its FRAGMENTs, unique while they last */
+};
+static_assert(sizeof(struct frame_header) + sizeof(struct frame_eager) == FRAME_PADDED_BYTES,
+              "a 0-byte message is one minimum Ethernet frame");
+
+struct frame_fragment {
+    le16 message;
+    le16 reserved; /**< 0; ignored on receipt */
+    le64 offset;   /**< of the payload in the message */
+};
+static_assert(sizeof(struct frame_fragment) == 12, "docs/PROTOCOL.md");
+
+struct frame_announce {
+    le64 tag;
+    le32 immediate;
+    le64 message_bytes;
+    le16 message;
+};
+static_assert(sizeof(struct frame_announce) == 22, "docs/PROTOCOL.md");
+
+struct frame_clear {
+    le16 message;        /**< as announced */
+    le16 reserved;       /**< 0; ignored on receipt */
+    le64 accepted_bytes; /**< the first so many are wanted (a short buffer wants fewer) */
+};
+static_assert(sizeof(struct frame_clear) == 12, "docs/PROTOCOL.md");
+
+/** Longest of header and operation header together. */
+#define FRAME_HEAD_BYTES_MAX (sizeof(struct frame_header) + sizeof(struct frame_connect))
+
+/** A frame that has been checked, in host order. Pointers are into the frame. */
+struct frame {
+    enum frame_type type;
+    uint16_t flags;
+    uint16_t destination;
+    uint16_t source;
+    uint32_t key;
+    uint32_t sequence;
+    uint32_t acknowledgement;
+    uint16_t credit;
+    uint32_t payload_bytes;
+    const uint8_t *payload;
+    union {
+        const struct frame_connect *connect;   /**< CONNECT, ACCEPT */
+        const struct frame_reset *reset;       /**< RESET */
+        const struct frame_eager *eager;       /**< EAGER */
+        const struct frame_fragment *fragment; /**< FRAGMENT */
+        const struct frame_announce *announce; /**< ANNOUNCE */
+        const struct frame_clear *clear;       /**< CLEAR */
+    };
+};
+
+/** Why a frame was not accepted; each has a counter. */
+enum frame_verdict {
+    FRAME_OK,
+    FRAME_BAD_VERSION, /**< another version of the protocol, or a header of unknown length */
+    FRAME_BAD_TYPE,    /**< a type that we do not know */
+    FRAME_BAD_FLAGS,   /**< a flag that must be understood, and is not */
+    FRAME_BAD_LENGTH, /**< shorter than it says, or longer than it says and than padding explains */
+    FRAME_BAD_FIELD,  /**< a field breaks the rules of its type */
+    FRAME_VERDICTS,
+};
+
+/** Checks `bytes` bytes at `data` (without the lane's envelope) and fills `frame`.
+ *  `data` needs no alignment and has to outlive the use of `frame`'s pointers. */
+enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame *frame);
+
+/** Bytes of the operation header of a type that this version sends. */
+size_t frame_operation_bytes(enum frame_type type);
+
+/** What goes into a header when it is built; the rest is stamped when the frame leaves. */
+struct frame_fields {
+    enum frame_type type;
+    uint16_t destination;
+    uint16_t source;
+    uint32_t key;
+    uint32_t sequence;
+    uint16_t payload_bytes;
+};
+
+/** Writes a header at `data` (28 bytes); flags, acknowledgement and credit are 0. */
+void frame_encode(uint8_t *data, const struct frame_fields *fields);
+
+/** Writes what is known only when the frame leaves: flags are added to those set before. */
+static inline void frame_stamp(uint8_t *data, uint16_t flags, uint32_t acknowledgement,
+                               uint16_t credit)
+{
+    struct frame_header *header = (struct frame_header *)(void *)data;
+
+    header->flags = to_le16((uint16_t)(from_le16(header->flags) | flags));
+    header->acknowledgement = to_le32(acknowledgement);
+    header->credit = to_le16(credit);
+}
+
+/** Is `a` before `b` in 32-bit sequence arithmetic (RFC 1982)? */
+static inline bool sequence_before(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) < 0;
+}
+
+#endif /* BEOWIRE_FRAME_FRAME_H */

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * beowire.h - reliable tagged messages between processes of an Ethernet cluster.
+ *
+ * An *endpoint* is one process's door to the network. A *peer* is another endpoint, known by its
+ * *address*: 32 opaque bytes that the application carries from one process to the other by any
+ * means (a file, PMIx, a socket). The first send to a peer connects to it; nothing else is needed.
+ *
+ *      beowire_open()               beowire_open()
+ *      beowire_address()  --------> beowire_peer_add()
+ *      beowire_receive(tag)         beowire_send(tag)
+ *      beowire_poll() ...           beowire_poll() ...
+ *      beowire_close()              beowire_close()
+ *
+ * Order and delivery: a message arrives exactly once and intact, or its operation completes with
+ * an error that names the peer. Messages between two endpoints match receives in the order in
+ * which they were sent.
+ *
+ * Progress is made only inside the calls below: an endpoint with work outstanding has to be
+ * polled (or waited on) at least every `peer_timeout_ns`, or its peers will think it dead.
+ *
+ * Threads: an endpoint is used by one thread at a time; different endpoints are independent.
+ * Fork: an endpoint does not survive fork() in the child.
+ * Ownership: a buffer handed to beowire_send() or beowire_receive() belongs to the endpoint until
+ * its completion has been returned by beowire_poll(), or beowire_close() has returned.
+ * Errors: 0 (or a count) is success, a negative errno value is a failure. Nothing is printed.
+ */
+#ifndef BEOWIRE_H
+#define BEOWIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BEOWIRE_API __attribute__((visibility("default")))
+
+/** Length of an endpoint's address, in bytes. */
+#define BEOWIRE_ADDRESS_BYTES 32
+
+/** Room for an address as text, with its end. */
+#define BEOWIRE_ADDRESS_TEXT_BYTES 72
+
+/** Longest message, in bytes. */
+#define BEOWIRE_MESSAGE_BYTES_MAX (UINT64_C(1) << 30)
+
+/** A receive with this peer takes a message from anyone. */
+#define BEOWIRE_ANY_PEER UINT32_MAX
+
+typedef struct beowire_endpoint beowire_endpoint;
+
+/** A peer of one endpoint: an index given by beowire_peer_add(), or met in a completion. */
+typedef uint32_t beowire_peer;
+
+/** Where an endpoint is; plain data that may be copied and sent about. */
+struct beowire_address {
+    uint8_t bytes[BEOWIRE_ADDRESS_BYTES];
+};
+
+/** How to open an endpoint. Start from BEOWIRE_OPTIONS_DEFAULT. */
+struct beowire_options {
+    size_t size;              /**< sizeof(struct beowire_options) of the caller */
+    const char *interface;    /**< network interface, such as "eth0"; required */
+    uint16_t ethertype;       /**< EtherType of our frames; all peers have the same */
+    uint16_t endpoint;        /**< wanted endpoint number on the interface, 0: any that is free */
+    uint32_t operations;      /**< most sends, and most receives, outstanding at once (1..32768) */
+    uint32_t peers;           /**< most peers (1..65536) */
+    uint64_t peer_timeout_ns; /**< a peer that owes an answer and is silent this long is dead */
+};
+
+#define BEOWIRE_OPTIONS_DEFAULT                                                                    \
+    {                                                                                              \
+        .size = sizeof(struct beowire_options), .interface = NULL, .ethertype = 0x88B5,            \
+        .endpoint = 0, .operations = 1024, .peers = 1024, .peer_timeout_ns = UINT64_C(30000000000) \
+    }
+
+enum beowire_operation {
+    BEOWIRE_SEND = 1,
+    BEOWIRE_RECEIVE = 2,
+};
+
+/** The end of one operation. */
+struct beowire_completion {
+    void *context;                    /**< as given when the operation was posted */
+    enum beowire_operation operation; /**< what has ended */
+    int status;                       /**< 0, or a negative errno: see beowire_poll() */
+    beowire_peer peer;                /**< whom it went to or came from */
+    uint64_t tag;                     /**< the message's tag */
+    uint64_t bytes;     /**< the message's length; may exceed the buffer's if -EMSGSIZE */
+    uint32_t immediate; /**< receive: the 32 bits sent beside the data */
+};
+
+/** Opens an endpoint.
+ *
+ * @return 0; -EINVAL: an option is out of range or the interface is missing; -ENODEV: no such
+ * interface; -ENETDOWN: the interface is down; -EPERM: needs CAP_NET_RAW; -EADDRINUSE: that
+ * endpoint number is taken; -ENOMEM. */
+BEOWIRE_API int beowire_open(const struct beowire_options *options, beowire_endpoint **endpoint);
+
+/** Closes an endpoint and frees it, whatever is outstanding.
+ *
+ * First waits until peers have acknowledged what was sent, at most `linger_ns`; then tells the
+ * peers. Outstanding receives end without a completion.
+ * @return 0; -ETIMEDOUT: something sent may not have arrived. The endpoint is gone in any case. */
+BEOWIRE_API int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns);
+
+/** Writes the endpoint's own address. */
+BEOWIRE_API void beowire_address(const beowire_endpoint *endpoint, struct beowire_address *address);
+
+/** Writes an address as text without spaces: "beowire:1:02aabbccddee:88b5:0007:0123456789abcdef".
+ *  @return 0; -EINVAL: no valid address; -ENOSPC: `bytes` is below BEOWIRE_ADDRESS_TEXT_BYTES. */
+BEOWIRE_API int beowire_address_format(const struct beowire_address *address, char *text,
+                                       size_t bytes);
+
+/** Reads what beowire_address_format() wrote. @return 0, or -EINVAL. */
+BEOWIRE_API int beowire_address_parse(const char *text, struct beowire_address *address);
+
+/** Makes a peer known; the same address gives the same peer again. Sends nothing yet.
+ *  @return 0; -EINVAL: no valid address, or one that this endpoint's lane cannot reach; -ENOSPC:
+ *  `options.peers` are known already. */
+BEOWIRE_API int beowire_peer_add(beowire_endpoint *endpoint, const struct beowire_address *address,
+                                 beowire_peer *peer);
+
+/** Writes the address of a peer. @return 0, or -EINVAL: no such peer. */
+BEOWIRE_API int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
+                                     struct beowire_address *address);
+
+/** Posts a send. The completion comes when `data` may be reused: at once when the message was
+ *  copied (it fits one frame), else when the peer has all of it.
+ *
+ * @param immediate 32 bits that the receiver gets beside the data
+ * @return 0: posted; -EAGAIN: no room now, poll and try again; -EINVAL: no such peer, or NULL
+ * data; -EMSGSIZE: longer than BEOWIRE_MESSAGE_BYTES_MAX; a peer's error once it has failed. */
+BEOWIRE_API int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
+                             uint32_t immediate, const void *data, uint64_t bytes, void *context);
+
+/** Sends a short message at once, without a completion; `data` may be reused on return.
+ *
+ * @return 0; -EMSGSIZE: longer than beowire_inject_bytes(); -EAGAIN, -EINVAL and a peer's error
+ * as for beowire_send(). */
+BEOWIRE_API int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
+                               uint32_t immediate, const void *data, uint64_t bytes);
+
+/** The longest message that beowire_inject() takes, in bytes. */
+BEOWIRE_API uint64_t beowire_inject_bytes(const beowire_endpoint *endpoint);
+
+/** Posts a receive. It takes the oldest message, waiting or to come, from `peer` (or from
+ *  BEOWIRE_ANY_PEER) whose tag equals `tag` in all bits that are 0 in `ignore`.
+ *
+ * @return 0: posted; -EAGAIN: no room now; -EINVAL: no such peer, or NULL data with bytes > 0; a
+ * peer's error once it has failed and nothing from it is waiting. */
+BEOWIRE_API int beowire_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
+                                uint64_t ignore, void *data, uint64_t bytes, void *context);
+
+/** Takes back a receive that no message has matched. Its completion (-ECANCELED) follows.
+ *  @return 0; -ENOENT: no unmatched receive has this context. */
+BEOWIRE_API int beowire_cancel(beowire_endpoint *endpoint, const void *context);
+
+/** Makes progress, and returns ended operations, oldest first. Never blocks.
+ *
+ * A completion's status is 0, or: -EMSGSIZE: the message was longer than the receive's buffer,
+ * which holds its beginning; -ECANCELED: beowire_cancel(); -ETIMEDOUT: the peer is silent;
+ * -ECONNRESET: the peer closed, restarted, or does not know us; -EPROTO: the peer broke the
+ * protocol.
+ * @return the number of completions written (0 .. count); -ENETDOWN: the interface is gone. */
+BEOWIRE_API int beowire_poll(beowire_endpoint *endpoint, struct beowire_completion *completions,
+                             size_t count);
+
+/** Waits until beowire_poll() has something to do or `timeout_ns` has passed (0: no wait), making
+ *  progress meanwhile: spins a little, then sleeps in the kernel.
+ *  @return 1: completions are ready; 0: time ran out; -EINTR: a signal came; -ENETDOWN. */
+BEOWIRE_API int beowire_wait(beowire_endpoint *endpoint, uint64_t timeout_ns);
+
+/** One of the endpoint's counters, by index from 0: its name, and its value since open.
+ *  @return 0; -ENOENT: `index` is past the last. */
+BEOWIRE_API int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char **name,
+                                uint64_t *value);
+
+/** One line about an error of this library, static storage: what it means here. */
+BEOWIRE_API const char *beowire_error(int status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BEOWIRE_H */

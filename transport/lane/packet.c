@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "packet.h"
+
+#include "frame/frame.h"
+#include "tuning.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ENVELOPE_BYTES ETH_HLEN
+
+/** Room for this many full frames in the receive ring: several windows; ... */
+#define RING_FRAMES 2048
+
+/** ... but no more memory than this, which matters only for MTUs beyond 9000. */
+#define RING_BYTES_MAX (32u << 20)
+
+/** The ring is made of blocks of this size; a slot never crosses one. */
+#define BLOCK_BYTES (1u << 18)
+
+/** The kernel puts its own header and the sender's address before a frame. */
+#define SLOT_OVERHEAD_BYTES 128
+
+/** Kernel memory for frames on their way out. */
+#define SEND_BUFFER_BYTES (8 << 20)
+
+struct packet_lane {
+    struct lane lane; /* first: the layers above know only this */
+    int socket;
+    int reservation; /* the abstract socket that holds our endpoint number */
+    uint8_t mac[ETH_ALEN];
+    uint8_t ethertype[2]; /* as on the wire */
+    uint8_t *ring;
+    size_t ring_bytes;
+    uint32_t slot_bytes;
+    uint32_t slots_per_block;
+    uint32_t slots;
+    uint32_t next_slot; /* the kernel fills this one next */
+    uint32_t held;      /* handed out and not yet released, ending at next_slot */
+    bool down;
+};
+
+static struct packet_lane *packet_of(struct lane *lane)
+{
+    return (struct packet_lane *)(void *)lane;
+}
+
+static struct tpacket2_hdr *slot_at(const struct packet_lane *packet, uint32_t slot)
+{
+    size_t block = slot / packet->slots_per_block;
+    size_t within = slot % packet->slots_per_block;
+
+    return (struct tpacket2_hdr *)(void *)(packet->ring + block * BLOCK_BYTES +
+                                           within * packet->slot_bytes);
+}
+
+static uint32_t slot_after(const struct packet_lane *packet, uint32_t slot, uint32_t by)
+{
+    slot += by;
+    return slot < packet->slots ? slot : slot - packet->slots;
+}
+
+static unsigned packet_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    struct packet_lane *packet = packet_of(lane);
+    unsigned taken = 0;
+
+    while (taken < count && packet->held < packet->slots) {
+        struct tpacket2_hdr *slot = slot_at(packet, packet->next_slot);
+        /* Acquire: pairs with the kernel's release of a filled slot. */
+        uint32_t status = __atomic_load_n(&slot->tp_status, __ATOMIC_ACQUIRE);
+
+        if ((status & TP_STATUS_USER) == 0) {
+            break;
+        }
+        const uint8_t *envelope = (const uint8_t *)slot + slot->tp_mac;
+        if (slot->tp_snaplen != slot->tp_len || slot->tp_len < ENVELOPE_BYTES) {
+            /* Longer than a slot: not one of ours. Empty, so that the layers above skip it. */
+            lane->foreign_frames++;
+            frames[taken] = (struct lane_incoming){.data = envelope, .bytes = 0};
+        } else {
+            frames[taken].data = envelope + ENVELOPE_BYTES;
+            frames[taken].bytes = slot->tp_len - ENVELOPE_BYTES;
+            frames[taken].from = (struct lane_address){0};
+            memcpy(frames[taken].from.bytes, envelope + ETH_ALEN, ETH_ALEN);
+        }
+        packet->next_slot = slot_after(packet, packet->next_slot, 1);
+        packet->held++;
+        taken++;
+    }
+    lane->received_frames += taken;
+    return taken;
+}
+
+static void packet_release(struct lane *lane)
+{
+    struct packet_lane *packet = packet_of(lane);
+    uint32_t slot = slot_after(packet, packet->next_slot, packet->slots - packet->held);
+
+    while (packet->held > 0) {
+        /* Release: our reads of the slot come before the kernel may write it again. */
+        __atomic_store_n(&slot_at(packet, slot)->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+        slot = slot_after(packet, slot, 1);
+        packet->held--;
+    }
+}
+
+static void write_envelope(const struct packet_lane *packet, const struct lane_address *to,
+                           uint8_t *head)
+{
+    uint8_t *envelope = head - ENVELOPE_BYTES;
+
+    memcpy(envelope, to->bytes, ETH_ALEN);
+    memcpy(envelope + ETH_ALEN, packet->mac, ETH_ALEN);
+    memcpy(envelope + 2 * ETH_ALEN, packet->ethertype, sizeof packet->ethertype);
+}
+
+/** A failed send: is it "not now", or is the interface gone? */
+static void note_send_error(struct packet_lane *packet)
+{
+    if (errno == ENETDOWN || errno == ENXIO || errno == ENODEV) {
+        packet->down = true;
+    }
+}
+
+static unsigned send_one(struct packet_lane *packet, const struct lane_outgoing *frame)
+{
+    ssize_t sent;
+
+    if (frame->payload_bytes == 0) {
+        sent = send(packet->socket, frame->head - ENVELOPE_BYTES,
+                    frame->head_bytes + ENVELOPE_BYTES, MSG_DONTWAIT);
+    } else {
+        struct iovec parts[2] = {
+            {frame->head - ENVELOPE_BYTES, frame->head_bytes + ENVELOPE_BYTES},
+            {(void *)(uintptr_t)frame->payload, frame->payload_bytes},
+        };
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+        sent = sendmsg(packet->socket, &message, MSG_DONTWAIT);
+    }
+    if (sent < 0) {
+        note_send_error(packet);
+        return 0;
+    }
+    return 1;
+}
+
+static unsigned send_many(struct packet_lane *packet, const struct lane_outgoing *frames,
+                          unsigned count)
+{
+    struct mmsghdr messages[FLOW_BATCH_FRAMES];
+    struct iovec parts[FLOW_BATCH_FRAMES][2];
+
+    count = count < FLOW_BATCH_FRAMES ? count : FLOW_BATCH_FRAMES;
+    for (unsigned i = 0; i < count; i++) {
+        parts[i][0] =
+            (struct iovec){frames[i].head - ENVELOPE_BYTES, frames[i].head_bytes + ENVELOPE_BYTES};
+        parts[i][1] = (struct iovec){(void *)(uintptr_t)frames[i].payload, frames[i].payload_bytes};
+        messages[i] = (struct mmsghdr){
+            .msg_hdr = {.msg_iov = parts[i], .msg_iovlen = frames[i].payload_bytes > 0 ? 2 : 1}};
+    }
+    int sent = sendmmsg(packet->socket, messages, count, MSG_DONTWAIT);
+    if (sent < 0) {
+        note_send_error(packet);
+        return 0;
+    }
+    return (unsigned)sent;
+}
+
+static unsigned packet_send(struct lane *lane, const struct lane_address *to,
+                            const struct lane_outgoing *frames, unsigned count)
+{
+    struct packet_lane *packet = packet_of(lane);
+
+    for (unsigned i = 0; i < count; i++) {
+        write_envelope(packet, to, frames[i].head);
+    }
+    unsigned taken = count == 1 ? send_one(packet, frames) : send_many(packet, frames, count);
+    lane->sent_calls++;
+    lane->sent_frames += taken;
+    lane->refused_frames += count - taken;
+    return taken;
+}
+
+static int packet_status(struct lane *lane)
+{
+    struct packet_lane *packet = packet_of(lane);
+    struct tpacket_stats statistics;
+    socklen_t length = sizeof statistics;
+
+    /* Reading resets the kernel's counters. */
+    if (getsockopt(packet->socket, SOL_PACKET, PACKET_STATISTICS, &statistics, &length) == 0) {
+        lane->dropped_frames += statistics.tp_drops;
+    }
+    int error = 0;
+    length = sizeof error;
+    if (getsockopt(packet->socket, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error != 0) {
+        errno = error;
+        note_send_error(packet);
+    }
+    return packet->down ? -ENETDOWN : 0;
+}
+
+static int packet_wait(struct lane *lane, uint64_t timeout_ns)
+{
+    struct packet_lane *packet = packet_of(lane);
+    struct pollfd readable = {.fd = packet->socket, .events = POLLIN};
+    struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
+                               .tv_nsec = (long)(timeout_ns % 1000000000u)};
+    int ready = ppoll(&readable, 1, &timeout, NULL);
+
+    if (ready < 0) {
+        return -errno;
+    }
+    return ready > 0;
+}
+
+static void packet_close(struct lane *lane)
+{
+    struct packet_lane *packet = packet_of(lane);
+
+    if (packet->ring != NULL) {
+        munmap(packet->ring, packet->ring_bytes);
+    }
+    if (packet->socket >= 0) {
+        close(packet->socket);
+    }
+    if (packet->reservation >= 0) {
+        close(packet->reservation);
+    }
+    free(packet);
+}
+
+static const struct lane_operations packet_operations = {
+    .send = packet_send,
+    .receive = packet_receive,
+    .release = packet_release,
+    .status = packet_status,
+    .wait = packet_wait,
+    .close = packet_close,
+};
+
+/** Reads MAC, MTU and state of the interface. */
+static int read_interface(struct packet_lane *packet, const char *name, int *index)
+{
+    struct ifreq request = {0};
+
+    if (strlen(name) >= sizeof request.ifr_name) {
+        return -ENODEV;
+    }
+    strcpy(request.ifr_name, name); /* NOLINT: the length was checked */
+    if (ioctl(packet->socket, SIOCGIFINDEX, &request) != 0) {
+        return -ENODEV;
+    }
+    *index = request.ifr_ifindex;
+    if (ioctl(packet->socket, SIOCGIFFLAGS, &request) != 0) {
+        return -errno;
+    }
+    if ((request.ifr_flags & IFF_UP) == 0) {
+        return -ENETDOWN;
+    }
+    if (ioctl(packet->socket, SIOCGIFHWADDR, &request) != 0) {
+        return -errno;
+    }
+    memcpy(packet->mac, request.ifr_hwaddr.sa_data, ETH_ALEN);
+    if (ioctl(packet->socket, SIOCGIFMTU, &request) != 0) {
+        return -errno;
+    }
+    if (request.ifr_mtu < FRAME_PADDED_BYTES + 2 * (int)sizeof(struct frame_connect)) {
+        return -EINVAL;
+    }
+    /* A frame's length has 16 bits, and loopback's MTU more. */
+    packet->lane.frame_bytes =
+        request.ifr_mtu < UINT16_MAX ? (uint32_t)request.ifr_mtu : UINT16_MAX;
+    return 0;
+}
+
+/** Takes an endpoint number that no process of this network namespace has on this interface. */
+static int reserve_endpoint(struct packet_lane *packet, uint16_t ethertype, int index,
+                            uint16_t *endpoint)
+{
+    bool any = *endpoint == 0;
+    uint16_t candidate = *endpoint;
+
+    packet->reservation = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (packet->reservation < 0) {
+        return -errno;
+    }
+    for (int attempt = 0; attempt < 4096; attempt++) {
+        while (any && candidate == 0) {
+            if (getrandom(&candidate, sizeof candidate, 0) != sizeof candidate) {
+                return -EIO;
+            }
+        }
+        struct sockaddr_un name = {.sun_family = AF_UNIX};
+        int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "beowire/%04x/%d/%u",
+                              ethertype, index, candidate);
+        socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+        if (bind(packet->reservation, (const struct sockaddr *)&name, bytes) == 0) {
+            *endpoint = candidate;
+            return 0;
+        }
+        if (errno != EADDRINUSE || !any) {
+            return -errno;
+        }
+        candidate = 0;
+    }
+    return -EADDRINUSE;
+}
+
+/** Lets in only what was sent to this endpoint: our EtherType, for this host, our number. */
+static int attach_filter(const struct packet_lane *packet, uint16_t ethertype, uint16_t endpoint)
+{
+    /* On the wire the number is little-endian; BPF loads big-endian. */
+    uint16_t number = (uint16_t)(endpoint >> 8 | endpoint << 8);
+    uint32_t number_at = ENVELOPE_BYTES + offsetof(struct frame_header, destination);
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_HOST, 0, 5),
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2 * ETH_ALEN),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ethertype, 0, 3),
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, number_at),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
+    int one = 1;
+
+    if (setsockopt(packet->socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0 ||
+        setsockopt(packet->socket, SOL_SOCKET, SO_LOCK_FILTER, &one, sizeof one) != 0) {
+        return -errno;
+    }
+    return 0;
+}
+
+static int map_ring(struct packet_lane *packet)
+{
+    uint32_t slot = packet->lane.frame_bytes + ENVELOPE_BYTES + SLOT_OVERHEAD_BYTES;
+
+    slot = (slot + TPACKET_ALIGNMENT - 1) / TPACKET_ALIGNMENT * TPACKET_ALIGNMENT;
+    packet->slot_bytes = slot;
+    packet->slots_per_block = BLOCK_BYTES / slot;
+    uint32_t blocks = (RING_FRAMES + packet->slots_per_block - 1) / packet->slots_per_block;
+    if (blocks > RING_BYTES_MAX / BLOCK_BYTES) {
+        blocks = RING_BYTES_MAX / BLOCK_BYTES;
+    }
+    packet->slots = blocks * packet->slots_per_block;
+    packet->ring_bytes = (size_t)blocks * BLOCK_BYTES;
+
+    int version = TPACKET_V2;
+    struct tpacket_req request = {
+        .tp_block_size = BLOCK_BYTES,
+        .tp_block_nr = blocks,
+        .tp_frame_size = slot,
+        .tp_frame_nr = packet->slots,
+    };
+    if (setsockopt(packet->socket, SOL_PACKET, PACKET_VERSION, &version, sizeof version) != 0 ||
+        setsockopt(packet->socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
+        return -errno;
+    }
+    void *ring = mmap(NULL, packet->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                      packet->socket, 0);
+    if (ring == MAP_FAILED) {
+        return -errno;
+    }
+    packet->ring = ring;
+    return 0;
+}
+
+static int tune_socket(const struct packet_lane *packet)
+{
+    int one = 1;
+    int bytes = SEND_BUFFER_BYTES;
+
+    /* No queueing discipline between us and the driver: TCP's queues are not ours to stand in. */
+    if (setsockopt(packet->socket, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof one) != 0) {
+        return -errno;
+    }
+    if (setsockopt(packet->socket, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes) != 0 &&
+        setsockopt(packet->socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) != 0) {
+        return -errno;
+    }
+    return 0;
+}
+
+static int set_up(struct packet_lane *packet, const struct packet_lane_options *options,
+                  uint16_t *endpoint)
+{
+    int index = 0;
+
+    /* Protocol 0: nothing is received before the filter is there and bind() names the EtherType. */
+    packet->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (packet->socket < 0) {
+        return -errno;
+    }
+    int status = read_interface(packet, options->interface, &index);
+    if (status == 0) {
+        status = reserve_endpoint(packet, options->ethertype, index, endpoint);
+    }
+    if (status == 0) {
+        status = attach_filter(packet, options->ethertype, *endpoint);
+    }
+    if (status == 0) {
+        status = map_ring(packet);
+    }
+    if (status == 0) {
+        status = tune_socket(packet);
+    }
+    if (status != 0) {
+        return status;
+    }
+    struct sockaddr_ll name = {
+        .sll_family = AF_PACKET, .sll_protocol = htons(options->ethertype), .sll_ifindex = index};
+    if (bind(packet->socket, (const struct sockaddr *)&name, sizeof name) != 0) {
+        return -errno;
+    }
+    return 0;
+}
+
+int packet_lane_open(const struct packet_lane_options *options, struct lane **lane,
+                     uint16_t *endpoint)
+{
+    struct packet_lane *packet = calloc(1, sizeof *packet);
+
+    if (packet == NULL) {
+        return -ENOMEM;
+    }
+    packet->lane.operations = &packet_operations;
+    packet->socket = -1;
+    packet->reservation = -1;
+    packet->ethertype[0] = (uint8_t)(options->ethertype >> 8);
+    packet->ethertype[1] = (uint8_t)(options->ethertype & 0xFF);
+    *endpoint = options->endpoint;
+
+    int status = set_up(packet, options, endpoint);
+    if (status != 0) {
+        packet_close(&packet->lane);
+        return status;
+    }
+    memcpy(packet->lane.local.bytes, packet->mac, ETH_ALEN);
+    *lane = &packet->lane;
+    return 0;
+}

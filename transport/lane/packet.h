@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * packet.h - the lane over AF_PACKET: Ethernet frames of our own EtherType, on any NIC, beside
+ * TCP/IP, with no driver change. Needs CAP_NET_RAW in the network namespace.
+ *
+ * Receiving: a TPACKET_V2 ring (packet(7), kernel Documentation/networking/packet_mmap.rst),
+ * mapped into this process. The kernel is the producer of a slot, we are its consumer:
+ *
+ *      kernel: fills the slot, then   tp_status = TP_STATUS_USER      (release)
+ *      we:     see TP_STATUS_USER     (acquire), read the frame in place,
+ *              then                   tp_status = TP_STATUS_KERNEL    (release)
+ *
+ * so an arriving frame is seen with no system call, and is copied once, by the kernel.
+ * Sending: send() or sendmmsg() with PACKET_QDISC_BYPASS; the kernel has copied the frame when it
+ * returns. A classic BPF filter, locked, lets in only frames for this endpoint's number; it is
+ * set before the socket is bound, so nothing foreign ever enters.
+ *
+ * An endpoint number is reserved by binding an abstract unix socket of that name: names are local
+ * to the network namespace, and vanish with the process.
+ */
+#ifndef BEOWIRE_LANE_PACKET_H
+#define BEOWIRE_LANE_PACKET_H
+
+#include "lane.h"
+
+struct packet_lane_options {
+    const char *interface;
+    uint16_t ethertype;
+    uint16_t endpoint; /**< 0: any that is free */
+};
+
+/** Opens the lane. `endpoint` gets the endpoint number.
+ *  @return 0; -ENODEV, -ENETDOWN, -EPERM, -EADDRINUSE, -ENOMEM or another negative errno. */
+int packet_lane_open(const struct packet_lane_options *options, struct lane **lane,
+                     uint16_t *endpoint);
+
+#endif /* BEOWIRE_LANE_PACKET_H */

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages on their way in: their chunks, and the receive that takes them. */
+#include "message/internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct inbound *inbound_take(struct message_layer *layer)
+{
+    /* There is one for every chunk and for every receive, so it cannot run out. */
+    assert(!list_is_empty(&layer->free_inbounds));
+    struct inbound *inbound = LIST_ENTRY(layer->free_inbounds.next, struct inbound, arrival);
+
+    list_remove(&inbound->arrival);
+    *inbound = (struct inbound){0};
+    list_init(&inbound->arrival);
+    list_init(&inbound->of_peer);
+    list_init(&inbound->clear);
+    return inbound;
+}
+
+void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound)
+{
+    while (inbound->chunks != NULL) {
+        struct chunk *chunk = inbound->chunks;
+        inbound->chunks = chunk->next;
+        chunk->next = layer->free_chunks;
+        layer->free_chunks = chunk;
+        layer->chunks_free++;
+    }
+    inbound->last_chunk = NULL;
+}
+
+void inbound_free(struct message_layer *layer, struct inbound *inbound)
+{
+    inbound_free_chunks(layer, inbound);
+    list_remove(&inbound->arrival);
+    list_remove(&inbound->of_peer);
+    list_remove(&inbound->clear);
+    list_append(&layer->free_inbounds, &inbound->arrival);
+}
+
+void inbound_keep(struct message_layer *layer, struct inbound *inbound, const uint8_t *data,
+                  uint32_t bytes)
+{
+    struct chunk *chunk = layer->free_chunks;
+
+    assert(chunk != NULL && layer->chunks_free > 0); /* the frame had credit */
+    layer->free_chunks = chunk->next;
+    layer->chunks_free--;
+    chunk->next = NULL;
+    chunk->bytes = bytes;
+    if (bytes > 0) {
+        memcpy(chunk->data, data, bytes);
+    }
+    if (inbound->last_chunk == NULL) {
+        inbound->chunks = chunk;
+    } else {
+        inbound->last_chunk->next = chunk;
+    }
+    inbound->last_chunk = chunk;
+}
+
+/** Copies what was kept into the receive's buffer. */
+static void hand_over_chunks(struct message_layer *layer, struct inbound *inbound,
+                             const struct operation *operation)
+{
+    uint64_t offset = 0;
+
+    for (const struct chunk *chunk = inbound->chunks; chunk != NULL; chunk = chunk->next) {
+        operation_copy_in(operation, offset, chunk->data, chunk->bytes);
+        offset += chunk->bytes;
+    }
+    inbound_free_chunks(layer, inbound);
+}
+
+void inbound_attach(struct message_layer *layer, struct inbound *inbound,
+                    struct operation *operation)
+{
+    list_remove(&inbound->arrival);
+    list_remove(&operation->link);
+    operation->state = OPERATION_RECEIVING;
+    operation->peer = inbound->peer;
+    operation->tag = inbound->tag;
+    operation->bytes = inbound->bytes;
+    operation->immediate = inbound->immediate;
+
+    hand_over_chunks(layer, inbound, operation);
+    if (inbound->announced) {
+        inbound->expected_bytes =
+            inbound->bytes < operation->capacity ? inbound->bytes : operation->capacity;
+        inbound->operation = operation;
+        list_append(&inbound->peer->clears, &inbound->clear);
+        return;
+    }
+    if (inbound->received == inbound->expected_bytes) {
+        operation_received(layer, operation);
+        inbound_free(layer, inbound);
+    } else {
+        inbound->operation = operation;
+    }
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * internal.h - what the files of message/ share among themselves.
+ */
+#ifndef BEOWIRE_MESSAGE_INTERNAL_H
+#define BEOWIRE_MESSAGE_INTERNAL_H
+
+#include "message/message.h"
+
+/** Takes an operation from its list of free ones; NULL if there is none. */
+struct operation *operation_take(struct list *free);
+
+/** Ends an operation: its completion is ready to be taken. */
+void operation_done(struct message_layer *layer, struct operation *operation, int status);
+
+/** Ends a receive whose message is all there; too long a message gets -EMSGSIZE. */
+void operation_received(struct message_layer *layer, struct operation *operation);
+
+struct inbound *inbound_take(struct message_layer *layer);
+
+/** Frees an inbound message and its chunks, and takes it out of every list. */
+void inbound_free(struct message_layer *layer, struct inbound *inbound);
+
+/** Adds a copy of `bytes` bytes (0 is allowed) as a chunk; there always is one (credit). */
+void inbound_keep(struct message_layer *layer, struct inbound *inbound, const uint8_t *data,
+                  uint32_t bytes);
+
+void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound);
+
+/** Gives a message to a receive: what is there is copied, for a long one a CLEAR is queued. */
+void inbound_attach(struct message_layer *layer, struct inbound *inbound,
+                    struct operation *operation);
+
+/** Takes the oldest posted receive that wants this message out of the list; NULL: none. */
+struct operation *match_posted(struct message_layer *layer, const struct message_peer *peer,
+                               uint64_t tag);
+
+/** Copies data at `offset` of the message into the receive's buffer, as far as that reaches. */
+void operation_copy_in(const struct operation *operation, uint64_t offset, const uint8_t *data,
+                       uint32_t bytes);
+
+#endif /* BEOWIRE_MESSAGE_INTERNAL_H */

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory, peers, credit and completions; see send.c, match.c and arrive.c for the rest. */
+#include "message/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/** Slim frames: a few windows' worth of references to users' buffers. */
+#define SLIM_FRAMES (16 * FLOW_WINDOW_FRAMES)
+
+/** The most payload that a frame can carry. */
+static uint32_t payload_bytes_max(uint32_t frame_bytes)
+{
+    return frame_bytes - (uint32_t)(sizeof(struct frame_header) + sizeof(struct frame_fragment));
+}
+
+static int make_chunks(struct message_layer *layer, uint32_t chunk_bytes)
+{
+    layer->chunks = calloc(MESSAGE_CHUNKS, sizeof *layer->chunks);
+    if (layer->chunks == NULL) {
+        return -ENOMEM;
+    }
+    size_t bytes = (size_t)MESSAGE_CHUNKS * chunk_bytes;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        return -ENOMEM;
+    }
+    layer->chunk_memory = memory;
+    layer->chunk_memory_bytes = bytes;
+    for (uint32_t i = MESSAGE_CHUNKS; i-- > 0;) {
+        layer->chunks[i].data = layer->chunk_memory + (size_t)i * chunk_bytes;
+        layer->chunks[i].next = layer->free_chunks;
+        layer->free_chunks = &layer->chunks[i];
+    }
+    layer->chunks_free = MESSAGE_CHUNKS;
+    return 0;
+}
+
+static int make_operations(struct message_layer *layer, uint32_t operations)
+{
+    /* An unmatched message holds a chunk, a matched one a receive. */
+    uint32_t inbounds = MESSAGE_CHUNKS + operations;
+
+    layer->operations_each = operations;
+    layer->operations = calloc(2 * (size_t)operations, sizeof *layer->operations);
+    layer->inbounds = calloc(inbounds, sizeof *layer->inbounds);
+    if (layer->operations == NULL || layer->inbounds == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < operations; i++) {
+        list_append(&layer->free_sends, &layer->operations[i].link);
+        list_append(&layer->free_receives, &layer->operations[operations + i].link);
+    }
+    for (uint32_t i = 0; i < inbounds; i++) {
+        list_append(&layer->free_inbounds, &layer->inbounds[i].arrival);
+    }
+    return 0;
+}
+
+int message_open(struct message_layer *layer, uint32_t operations, uint32_t frame_bytes)
+{
+    *layer = (struct message_layer){0};
+    list_init(&layer->free_sends);
+    list_init(&layer->free_receives);
+    list_init(&layer->free_inbounds);
+    list_init(&layer->posted);
+    list_init(&layer->unexpected);
+    list_init(&layer->completed);
+
+    int status = frame_pool_open(&layer->frames, SLIM_FRAMES, ENDPOINT_COPY_FRAMES, frame_bytes);
+    if (status == 0) {
+        status = make_operations(layer, operations);
+    }
+    if (status == 0) {
+        status = make_chunks(layer, payload_bytes_max(frame_bytes));
+    }
+    if (status != 0) {
+        message_close(layer);
+    }
+    return status;
+}
+
+void message_close(struct message_layer *layer)
+{
+    frame_pool_close(&layer->frames);
+    free(layer->operations);
+    free(layer->inbounds);
+    free(layer->chunks);
+    if (layer->chunk_memory != NULL) {
+        munmap(layer->chunk_memory, layer->chunk_memory_bytes);
+    }
+    *layer = (struct message_layer){0};
+}
+
+void message_peer_init(struct message_peer *peer, uint32_t index)
+{
+    *peer = (struct message_peer){.index = index, .window_frames = FLOW_INITIAL_CREDIT_FRAMES};
+    list_init(&peer->queue);
+    list_init(&peer->bulk);
+    list_init(&peer->inbound);
+    list_init(&peer->clears);
+}
+
+uint32_t message_initial_credit(struct message_layer *layer)
+{
+    uint32_t unpromised = layer->chunks_free - layer->chunks_reserved;
+    uint32_t credit =
+        unpromised < FLOW_INITIAL_CREDIT_FRAMES ? unpromised : FLOW_INITIAL_CREDIT_FRAMES;
+
+    layer->chunks_reserved += credit;
+    return credit;
+}
+
+void message_return_credit(struct message_layer *layer, uint32_t frames)
+{
+    layer->chunks_reserved -= frames;
+}
+
+void message_peer_ready(struct message_layer *layer, struct message_peer *peer, uint32_t granted,
+                        uint32_t limit)
+{
+    (void)layer;
+    flow_start(&peer->flow, granted, limit);
+    peer->ready = true;
+}
+
+void message_renew_credit(struct message_layer *layer, struct message_peer *peer)
+{
+    uint32_t unpromised = layer->chunks_free - layer->chunks_reserved;
+    uint32_t wanted = peer->flow.expected + peer->window_frames;
+
+    if (!sequence_before(peer->flow.granted, wanted)) {
+        return;
+    }
+    uint32_t more = wanted - peer->flow.granted;
+    more = more < unpromised ? more : unpromised;
+    layer->chunks_reserved += more;
+    flow_grant(&peer->flow, peer->flow.granted + more);
+}
+
+void message_frame_accepted(struct message_layer *layer, struct message_peer *peer)
+{
+    layer->chunks_reserved--;
+    /* One more for each frame: the window doubles with each window that is used. */
+    if (peer->window_frames < FLOW_WINDOW_FRAMES) {
+        peer->window_frames++;
+    }
+    message_renew_credit(layer, peer);
+}
+
+void message_frame_released(struct message_layer *layer, struct flow_frame *frame)
+{
+    struct operation *operation = frame->owner;
+
+    frame_pool_give(&layer->frames, frame);
+    if (operation != NULL && --operation->frames_outstanding == 0 &&
+        operation->state == OPERATION_DRAINING) {
+        operation_done(layer, operation, 0);
+    }
+}
+
+static void fail_operations(struct message_layer *layer, const struct message_peer *peer, int error)
+{
+    for (uint32_t i = 0; i < 2 * layer->operations_each; i++) {
+        struct operation *operation = &layer->operations[i];
+        if (operation->peer == peer && operation->state != OPERATION_FREE &&
+            operation->state != OPERATION_DONE) {
+            operation_done(layer, operation, error);
+        }
+    }
+}
+
+void message_peer_failed(struct message_layer *layer, struct message_peer *peer, int error,
+                         const struct flow_wire *wire)
+{
+    bool was_ready = peer->ready;
+
+    peer->ready = false;
+    peer->error = error;
+    fail_operations(layer, peer, error);
+    /* What came whole stays and can be received; the rest never will be. */
+    while (!list_is_empty(&peer->inbound)) {
+        inbound_free(layer, LIST_ENTRY(peer->inbound.next, struct inbound, of_peer));
+    }
+    if (was_ready) {
+        flow_abandon(&peer->flow, wire);
+        layer->chunks_reserved -= peer->flow.granted - peer->flow.expected;
+        peer->flow.granted = peer->flow.expected;
+    }
+}
+
+struct operation *operation_take(struct list *free)
+{
+    if (list_is_empty(free)) {
+        return NULL;
+    }
+    struct operation *operation = LIST_ENTRY(free->next, struct operation, link);
+    list_remove(&operation->link);
+    return operation;
+}
+
+void operation_done(struct message_layer *layer, struct operation *operation, int status)
+{
+    list_remove(&operation->link);
+    operation->state = OPERATION_DONE;
+    operation->status = status;
+    list_append(&layer->completed, &operation->link);
+}
+
+void operation_received(struct message_layer *layer, struct operation *operation)
+{
+    bool truncated = operation->bytes > operation->capacity;
+
+    layer->counters.received_messages++;
+    layer->counters.truncated_messages += truncated;
+    operation_done(layer, operation, truncated ? -EMSGSIZE : 0);
+}
+
+bool message_complete(struct message_layer *layer, struct beowire_completion *completion)
+{
+    if (list_is_empty(&layer->completed)) {
+        return false;
+    }
+    struct operation *operation = LIST_ENTRY(layer->completed.next, struct operation, link);
+
+    list_remove(&operation->link);
+    *completion = (struct beowire_completion){
+        .context = operation->context,
+        .operation = operation->kind,
+        .status = operation->status,
+        .peer = operation->peer != NULL ? operation->peer->index : BEOWIRE_ANY_PEER,
+        .tag = operation->tag,
+        .bytes = operation->bytes,
+        .immediate = operation->immediate,
+    };
+    operation->state = OPERATION_FREE;
+    operation->peer = NULL;
+    list_append(operation->kind == BEOWIRE_SEND ? &layer->free_sends : &layer->free_receives,
+                &operation->link);
+    return true;
+}
+
+void operation_copy_in(const struct operation *operation, uint64_t offset, const uint8_t *data,
+                       uint32_t bytes)
+{
+    if (offset >= operation->capacity || bytes == 0) {
+        return;
+    }
+    uint64_t room = operation->capacity - offset;
+    memcpy(operation->target + offset, data, bytes < room ? bytes : (size_t)room);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * message.h - messages: tag matching, and their way through frames.
+ *
+ *   up to one frame       EAGER                              copied on sending: done at once
+ *   up to eager limit     EAGER FRAGMENT FRAGMENT ...        straight from the user's buffer
+ *   longer                ANNOUNCE ----->                    sent when the receiver has a buffer,
+ *                         <------- CLEAR                     so it never needs memory for it
+ *                         FRAGMENT FRAGMENT ... ----->
+ *
+ * First frames leave in the order of the sends, and frames arrive in order, so messages match
+ * receives in order. The data of a cleared message goes behind later first frames: a short
+ * message does not wait for a long one.
+ *
+ * Memory of the receiver. A frame of a message that nobody waits for is kept in a *chunk*; there
+ * are MESSAGE_CHUNKS, and each frame that some peer may send (its credit) has one reserved:
+ *
+ *      free chunks >= sum over peers of (granted - expected)          invariant
+ *
+ * so a frame that was let in can always be kept, and unexpected messages are bounded whatever
+ * peers do. A receiver that leaves that many unmatched stops its peers until it matches some.
+ *
+ * Pure: frames come in, frames go out through the flows, operations end up in a list. All memory
+ * is made by message_open(). One thread.
+ */
+#ifndef BEOWIRE_MESSAGE_MESSAGE_H
+#define BEOWIRE_MESSAGE_MESSAGE_H
+
+#include "beowire.h"
+#include "flow/flow.h"
+#include "flow/frame_pool.h"
+#include "message/list.h"
+
+enum operation_state {
+    OPERATION_FREE,
+    OPERATION_QUEUED,    /**< send: in the peer's queue; not all of its first part is pushed */
+    OPERATION_ANNOUNCED, /**< send: waits for CLEAR */
+    OPERATION_BULK,      /**< send: cleared, in the peer's bulk list */
+    OPERATION_DRAINING,  /**< send: all pushed, waits for acknowledgements */
+    OPERATION_POSTED,    /**< receive: waits for a message */
+    OPERATION_RECEIVING, /**< receive: matched, waits for the rest of the message */
+    OPERATION_DONE,      /**< in the list of completed ones */
+};
+
+/** A send or a receive, from its posting until its completion is taken. */
+struct operation {
+    struct list link; /**< in whichever list its state names */
+    enum operation_state state;
+    enum beowire_operation kind;
+    int status;
+    uint32_t frames_outstanding; /**< send: pushed, not acknowledged, and referring to `data` */
+    struct message_peer *peer;   /**< receive: NULL until matched if from anyone */
+    void *context;
+    uint64_t tag;
+    uint64_t ignore;   /**< receive: bits of the tag that do not matter */
+    uint64_t bytes;    /**< length of the message */
+    uint64_t capacity; /**< receive: of the buffer; send: how much is wanted */
+    uint64_t pushed;   /**< send: bytes handed to the flow */
+    union {
+        const uint8_t *source; /**< send */
+        uint8_t *target;       /**< receive */
+    };
+    uint32_t immediate;
+};
+
+/** Part of an unexpected message, as it came. */
+struct chunk {
+    struct chunk *next;
+    uint32_t bytes;
+    uint8_t *data;
+};
+
+/** A message on its way in that needs remembering: unmatched, or not yet complete. */
+struct inbound {
+    struct list arrival; /**< in the layer's `unexpected`, oldest first, if unmatched */
+    struct list of_peer; /**< in the peer's `inbound`, until complete */
+    struct list clear;   /**< in the peer's `clears` while a CLEAR is to be sent */
+    struct message_peer *peer;
+    struct operation *operation; /**< the receive that matched it, or NULL */
+    struct chunk *chunks;        /**< unmatched: its data so far */
+    struct chunk *last_chunk;
+    uint64_t tag;
+    uint64_t bytes;          /**< length of the message */
+    uint64_t expected_bytes; /**< how much of it will come */
+    uint64_t received;
+    uint32_t immediate;
+    uint16_t message; /**< its name in FRAGMENTs */
+    bool announced;   /**< came as ANNOUNCE */
+};
+
+/** What the layer knows of a peer. Embedded in the endpoint's. */
+struct message_peer {
+    struct flow flow;
+    uint32_t index;
+    bool ready;           /**< connected: frames may be pushed */
+    int error;            /**< failed: why; 0 if not */
+    uint16_t destination; /**< for headers, like the next two */
+    uint16_t source;
+    uint32_t key;
+    uint32_t frame_bytes;   /**< longest frame towards it */
+    uint32_t window_frames; /**< credit that we like it to have */
+    struct list queue;      /**< operations: sends, in order */
+    struct list bulk;       /**< operations: cleared sends */
+    struct list inbound;
+    struct list clears;
+};
+
+struct message_counters {
+    uint64_t eager_messages;
+    uint64_t announced_messages;
+    uint64_t received_messages;
+    uint64_t unexpected_messages;
+    uint64_t truncated_messages;
+    uint64_t protocol_errors;
+};
+
+struct message_layer {
+    struct frame_pool frames;
+    struct operation *operations; /**< sends first, then receives */
+    uint32_t operations_each;
+    struct list free_sends;
+    struct list free_receives;
+    struct list posted;     /**< receives, oldest first */
+    struct list unexpected; /**< inbound messages without a receive, oldest first */
+    struct list completed;  /**< operations, oldest first */
+    struct inbound *inbounds;
+    struct list free_inbounds;
+    struct chunk *chunks;
+    struct chunk *free_chunks;
+    uint32_t chunks_free;
+    uint32_t chunks_reserved; /**< promised to peers as credit */
+    uint8_t *chunk_memory;
+    size_t chunk_memory_bytes;
+    struct message_counters counters;
+};
+
+/** Makes all memory. `operations`: of each kind; `frame_bytes`: the lane's longest frame.
+ *  @return 0, or -ENOMEM (everything is freed again). */
+int message_open(struct message_layer *layer, uint32_t operations, uint32_t frame_bytes);
+
+void message_close(struct message_layer *layer);
+
+void message_peer_init(struct message_peer *peer, uint32_t index);
+
+/** The connection is there: `limit` frames may be sent to the peer. Its own first credit is
+ *  `flow.granted`, given by message_initial_credit(). */
+void message_peer_ready(struct message_layer *layer, struct message_peer *peer, uint32_t granted,
+                        uint32_t limit);
+
+/** Reserves and returns the credit for a new peer, in frames. */
+uint32_t message_initial_credit(struct message_layer *layer);
+
+/** Gives back what message_initial_credit() reserved for a peer that never got ready. */
+void message_return_credit(struct message_layer *layer, uint32_t frames);
+
+/** The peer has failed: everything of it ends with `error`. The layer's memory is free again. */
+void message_peer_failed(struct message_layer *layer, struct message_peer *peer, int error,
+                         const struct flow_wire *wire);
+
+/** As beowire_send(), _inject(), _receive(), _cancel(); what they push is sent by
+ *  message_pump() and flow_transmit(). `touched` becomes the peer that now has to be serviced,
+ *  if there is one. */
+int message_send(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
+                 uint32_t immediate, const void *data, uint64_t bytes, void *context);
+int message_inject(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
+                   uint32_t immediate, const void *data, uint64_t bytes);
+int message_receive(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
+                    uint64_t ignore, void *data, uint64_t bytes, void *context,
+                    struct message_peer **touched);
+int message_cancel(struct message_layer *layer, const void *context);
+
+/** Turns queued work into frames while the flow has room. */
+void message_pump(struct message_layer *layer, struct message_peer *peer);
+
+/** Is there work that message_pump() could go on with? */
+bool message_has_work(const struct message_peer *peer);
+
+/** Handles a sequenced frame that is the next in order.
+ *  @return 0; -EPROTO: it breaks a rule, the peer has to be failed. */
+int message_frame(struct message_layer *layer, struct message_peer *peer,
+                  const struct frame *frame);
+
+/** The frame just handled was accepted by the flow (`expected` has moved): its reservation ends,
+ *  and the peer's credit is renewed. */
+void message_frame_accepted(struct message_layer *layer, struct message_peer *peer);
+
+/** Raises the peer's credit as far as memory allows. */
+void message_renew_credit(struct message_layer *layer, struct message_peer *peer);
+
+/** A frame's owner gets it back (struct flow_wire `released`). */
+void message_frame_released(struct message_layer *layer, struct flow_frame *frame);
+
+/** Takes the oldest completion. @return false: there is none. */
+bool message_complete(struct message_layer *layer, struct beowire_completion *completion);
+
+#endif /* BEOWIRE_MESSAGE_MESSAGE_H */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tuning.h - every constant of the transport that is a choice and not a fact, with its reason.
+ */
+#ifndef BEOWIRE_TUNING_H
+#define BEOWIRE_TUNING_H
+
+/** Frames in flight to one peer at most; a power of two. 256 full frames of 1500 bytes cover
+ *  10 Gbit/s over a round trip of 300 us. */
+#define FLOW_WINDOW_FRAMES 256
+
+/** A peer that has proved nothing yet may have so many frames in flight towards us. */
+#define FLOW_INITIAL_CREDIT_FRAMES 32
+
+/** An acknowledgement is sent on its own after so many frames, ... */
+#define FLOW_ACK_EVERY_FRAMES 16
+
+/** ... or when a frame has waited so long for something to piggy-back on. */
+#define FLOW_ACK_DELAY_NS 50000u
+
+/** Bounds of the retransmission timeout before back-off. The lower one is above the time for
+ *  which a scheduler may take the core from a peer that is otherwise prompt. */
+#define FLOW_RTO_MIN_NS 1000000u
+#define FLOW_RTO_MAX_NS 200000000u
+
+/** Back-off doubles the timeout up to this. */
+#define FLOW_BACKOFF_MAX_NS 1000000000u
+
+/** The same gap is reported, or answered by going back, again only after this or twice the round
+ *  trip: one loss must not cause a storm. */
+#define FLOW_GAP_REPEAT_NS 200000u
+
+/** Frames that go to the lane in one call. */
+#define FLOW_BATCH_FRAMES 32
+
+/** Longest message that is sent without asking, in bytes. Above it, the wait for the receiver's
+ *  consent costs less than a second copy. */
+#define MESSAGE_EAGER_BYTES_MAX 16384
+
+/** Frames of unexpected messages that an endpoint can hold; their sum bounds all credit given. */
+#define MESSAGE_CHUNKS 2048
+
+/** Buffers for frames that are copied on sending, beyond those with room for a header only. */
+#define ENDPOINT_COPY_FRAMES 512
+
+/** Frames taken from a lane in one call. */
+#define ENDPOINT_RECEIVE_FRAMES 64
+
+/** A CONNECT is repeated after this, doubling up to FLOW_BACKOFF_MAX_NS. */
+#define CONNECTION_RETRY_NS 2000000u
+
+/** beowire_wait() spins so long before it sleeps: about the price of a wake-up. */
+#define ENDPOINT_SPIN_NS 50000u
+
+/** RESET frames an endpoint sends at most in a second: it answers strangers, and must not be
+ *  made to flood anyone. */
+#define ENDPOINT_RESETS_PER_SECOND 1000
+
+#endif /* BEOWIRE_TUNING_H */
