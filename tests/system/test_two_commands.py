@@ -109,8 +109,8 @@ def test_demo__prints_a_table_and_says_where_the_report_is(checkout: Path) -> No
     before = interfaces()
     done = make(checkout, "demo", "TIME=10")
     assert done.returncode == 0, done.stderr
-    line = next(line for line in done.stdout.splitlines() if line.startswith("The report: file://"))
-    report = Path(line.removeprefix("The report: file://"))
+    line = next(line for line in done.stdout.splitlines() if line.startswith("report: "))
+    report = checkout / line.removeprefix("report: ")
     assert report.is_relative_to(checkout / "build")
     assert report.stat().st_size > 0
     assert (report.parent / "record.jsonl").stat().st_size > 0
