@@ -58,21 +58,21 @@ def size_layout(sizes: Sequence[int], y_title: str) -> dict[str, object]:
         "xaxis": size_axis(sizes),
         "yaxis": log_axis(y_title),
         "hovermode": "closest",
-        "legend": {"itemsizing": "constant"},
     }
 
 
-def size_axis(sizes: Sequence[int]) -> dict[str, object]:
-    """Ticks at powers of 4, or of 2 where the sizes span little."""
-    positive = [size for size in sizes if size > 0] or [1]
-    low, high = min(positive).bit_length() - 1, (max(positive) - 1).bit_length()
-    step = 2 if high - low > 8 else 1
-    powers = [1 << power for power in range(low - low % step, high + 1, step)]
+def size_axis(sizes: Sequence[int], ticks: int = 12) -> dict[str, object]:
+    """A logarithmic axis with about that many ticks, at whole powers of 2."""
+    measured = [size for size in sizes if size > 0] or [1]
+    low, high = min(measured).bit_length() - 1, (max(measured) - 1).bit_length()
+    step = max(1, -(-(high - low) // ticks))
+    powers = [1 << power for power in range(low, high + 1, step)]
     return {
         "type": "log",
         "title": {"text": "Message size"},
         "tickvals": powers,
         "ticktext": [size_text(power) for power in powers],
+        "tickangle": 0,
     }
 
 

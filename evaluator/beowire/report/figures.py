@@ -6,7 +6,6 @@ not above zero is left out.
 """
 
 from collections.abc import Callable, Sequence
-from html import escape
 
 from beowire.record import Record, Summary
 from beowire.report import palette
@@ -24,7 +23,7 @@ from beowire.report.axes import (
     stroke,
 )
 from beowire.report.curves import Cell, Curve, all_sizes
-from beowire.report.hover import cell_text, cpu_text
+from beowire.report.hover import cell_text, chart_text, cpu_text
 from beowire.units import bit_rate_text, rate_text
 
 
@@ -35,12 +34,7 @@ def latency(curves: Sequence[Curve], records: Sequence[Record]) -> Figure:
         _line(curve, [cell for cell in curve.cells if positive(cell.half_rtt_ns)], _half_us)
         for curve in curves
     ]
-    traces += _wire(
-        records,
-        sizes,
-        lambda size, limit: size / limit * 1e9 / NS_PER_US,
-        "the wire alone",
-    )
+    traces += _wire_time(records, curves)
     return Figure(traces, size_layout(sizes, "Half round trip (µs)"))
 
 
@@ -48,7 +42,7 @@ def throughput(curves: Sequence[Curve], records: Sequence[Record]) -> Figure:
     """Throughput against size, below the wire's limit."""
     sizes = all_sizes(curves)
     traces = [_line(curve, list(curve.cells), _rate_mb) for curve in curves]
-    traces += _wire(records, sizes, lambda _, limit: limit / BYTES_PER_MB, "the wire’s limit")
+    traces += _wire_rate(records, sizes)
     return Figure(traces, size_layout(sizes, "Throughput (MB/s)"))
 
 
@@ -59,8 +53,9 @@ def cpu(curves: Sequence[Curve]) -> Figure:
         trace for curve in curves for end in (0, 1) if (trace := _cpu_line(curve, end)) is not None
     ]
     layout = size_layout(sizes, "CPU time per message (µs)")
+    layout["xaxis"] = size_axis(sizes, ticks=6)
     layout["grid"] = {"rows": 1, "columns": 2, "pattern": "independent", "xgap": 0.12}
-    layout["xaxis2"] = size_axis(sizes)
+    layout["xaxis2"] = size_axis(sizes, ticks=6)
     layout["yaxis2"] = log_axis("") | {"matches": "y"}
     layout["annotations"] = [
         {
@@ -100,7 +95,7 @@ def _line(curve: Curve, cells: list[Cell], value: Callable[[Cell], Summary]) -> 
     return {
         "type": "scatter",
         "mode": "lines+markers",
-        "name": escape(curve.label) + (f" <i>({meaning})</i>" if meaning else ""),
+        "name": chart_text(curve.label) + (f" <i>({meaning})</i>" if meaning else ""),
         "meta": curve.driver,
         "x": [cell.size for cell in cells],
         "y": [rounded(median) for median in medians],
@@ -120,36 +115,55 @@ def _line(curve: Curve, cells: list[Cell], value: Callable[[Cell], Summary]) -> 
     }
 
 
-def _wire(
-    records: Sequence[Record],
-    sizes: Sequence[int],
-    height: Callable[[int, float], float],
-    name: str,
-) -> list[Trace]:
-    """The wire's limit as a labelled line; once for all records whose wire is the same."""
+def _wire_time(records: Sequence[Record], curves: Sequence[Curve]) -> list[Trace]:
+    """How long the wire alone takes: from where that begins to matter up to the largest size."""
+    halves = [half.median for curve in curves for cell in curve.cells if (half := cell.half_rtt_ns)]
+    largest = max((cell.size for curve in curves for cell in curve.cells), default=0)
+    floor_ns = min((half for half in halves if half > 0), default=1.0)
+    traces = []
+    for limit, record in _limits(records).items():
+        smallest = max(1.0, floor_ns / 1e9 * limit)
+        if smallest < largest:
+            ends = [smallest, float(largest)]
+            times = [size / limit * 1e9 / NS_PER_US for size in ends]
+            traces.append(_wire_line("the wire alone", record, ends, times, "bottom right"))
+    return traces
+
+
+def _wire_rate(records: Sequence[Record], sizes: Sequence[int]) -> list[Trace]:
+    ends = [float(size) for size in sizes if size > 0]
+    return [
+        _wire_line(
+            "the wire’s limit", record, [ends[0], ends[-1]], [limit / BYTES_PER_MB] * 2, "top right"
+        )
+        for limit, record in _limits(records).items()
+        if ends
+    ]
+
+
+def _limits(records: Sequence[Record]) -> dict[float, Record]:
+    """Each different limit once, with a record that has it."""
     limits: dict[float, Record] = {}
     for record in records:
         if record.meta.wire is not None:
             limits.setdefault(record.meta.wire.payload_bytes_per_s, record)
-    positive = [size for size in sizes if size > 0]
-    if not positive:
-        return []
-    ends = [positive[0], positive[-1]]
-    return [
-        {
-            "type": "scatter",
-            "mode": "lines+text",
-            "name": f"{name} <i>({escape(wire_text(record))})</i>",
-            "meta": "wire",
-            "x": ends,
-            "y": [rounded(height(size, limit)) for size in ends],
-            "text": [f"{name} ", ""],
-            "textposition": "top right",
-            "hovertemplate": f"{name}: {escape(wire_text(record))}<extra></extra>",
-            "line": {"dash": "dash", "width": 1.5},
-        }
-        for limit, record in limits.items()
-    ]
+    return limits
+
+
+def _wire_line(name: str, record: Record, x: list[float], y: list[float], where: str) -> Trace:
+    return {
+        "type": "scatter",
+        "mode": "lines+text",
+        "name": name,
+        "meta": "wire",
+        "x": [rounded(value) for value in x],
+        "y": [rounded(value) for value in y],
+        "text": [name, ""],
+        "textposition": where,
+        "cliponaxis": False,
+        "hovertemplate": f"{name}: {chart_text(wire_text(record))}<extra></extra>",
+        "line": {"dash": "dash", "width": 1.5},
+    }
 
 
 def _cpu_line(curve: Curve, end: int) -> Trace | None:
@@ -160,7 +174,7 @@ def _cpu_line(curve: Curve, end: int) -> Trace | None:
     return {
         "type": "scatter",
         "mode": "lines+markers",
-        "name": escape(curve.label),
+        "name": chart_text(curve.label),
         "legendgroup": curve.label,
         "showlegend": end == 0,
         "x": [cell.size for cell, _ in costs],

@@ -17,9 +17,14 @@ STOPPED = {
 }
 
 
+def chart_text(text: str) -> str:
+    """Any text as a chart shows it literally. Plotly knows no `&quot;`, so quotes stay."""
+    return escape(text, quote=False)
+
+
 def cell_text(curve: Curve, cell: Cell) -> str:
     """Median, interval, percentiles, how many messages, and why it stopped."""
-    lines = [f"<b>{escape(curve.label)}</b>, {size_text(cell.size)}"]
+    lines = [f"<b>{chart_text(curve.label)}</b>, {size_text(cell.size)}"]
     half, rate = cell.half_rtt_ns, cell.rate_bytes_per_s
     if half is not None:
         lines.append(f"half round trip {time_text(half.median)}{_interval(half, time_text)}")
@@ -32,7 +37,7 @@ def cell_text(curve: Curve, cell: Cell) -> str:
     lines.append(f"{cell.messages:,} messages{launches}{lost}; stopped by: {_stopped(cell)}")
     if any(result.status != "ok" for result in cell.launches):
         states = sorted({result.status for result in cell.launches if result.status != "ok"})
-        lines.append(escape("; ".join(states)))
+        lines.append(chart_text("; ".join(states)))
     return "<br>".join(lines)
 
 
@@ -54,7 +59,7 @@ def cpu_text(curve: Curve, cell: Cell, cost: CpuCost) -> str:
     """CPU time per message by kind, and what it cost in context switches."""
     return "<br>".join(
         (
-            f"<b>{escape(curve.label)}</b>, {size_text(cell.size)}",
+            f"<b>{chart_text(curve.label)}</b>, {size_text(cell.size)}",
             f"user {time_text(cost.user_ns)}, system {time_text(cost.system_ns)} per message",
             f"context switches per message: {cost.voluntary_switches:.3g} voluntary, "
             f"{cost.involuntary_switches:.3g} involuntary",

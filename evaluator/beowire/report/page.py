@@ -65,7 +65,7 @@ def render(records: Sequence[Record]) -> str:
         findings="".join(f"<li>{text}</li>" for text in summary.sentences(records, pingpong)),
         summary=summary.table(records, pingpong),
         drivers=tables.drivers(records),
-        charts="".join(_section(name, chart) for name, chart in charts.items()),
+        charts="".join(_section(name, chart, records) for name, chart in charts.items()),
         results=tables.results(records),
         skipped=tables.skipped(records),
         environments=_each(records, tables.environments),
@@ -122,8 +122,11 @@ _SIZE_BOX = """<p class="choose"><label for="choice-{name}">Message size</label>
 <select id="choice-{name}" data-chart="{name}">{options}</select></p>"""
 
 
-def _section(name: str, chart: Figure) -> str:
+def _section(name: str, chart: Figure, records: Sequence[Record]) -> str:
     heading, caption = _CHARTS[name]
+    if name in ("latency", "throughput", "stream"):
+        limits = dict.fromkeys(text for record in records if (text := figures.wire_text(record)))
+        caption += "".join(f" The wire carries at most {escape(limit)}." for limit in limits)
     box = ""
     if chart.choices:
         options = "".join(

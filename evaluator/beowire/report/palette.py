@@ -23,8 +23,8 @@ class Look:
 
 _KNOWN = {
     "beowire": Look("#d9540b", "circle"),
-    "tcp-spin": Look("#2a7fc1", "square"),
-    "tcp": Look("#4a97b8", "diamond"),
+    "tcp-spin": Look("#1f6fc4", "square"),
+    "tcp": Look("#2f9bcd", "diamond"),
     "udp": Look("#0b9269", "triangle-up"),
     "shm": Look("#bb6296", "triangle-down"),
     "packet": Look("#7d8590", "x", bound=True),

@@ -11,7 +11,13 @@
   const config = {
     displaylogo: false,
     responsive: true,
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+    // Named one by one: what plotly adds by itself may open a page of its makers'.
+    modeBarButtons: [
+      ["toImage"],
+      ["zoom2d", "pan2d"],
+      ["zoomIn2d", "zoomOut2d", "resetScale2d"],
+    ],
+    plotlyServerURL: "",
     toImageButtonOptions: { format: "svg", filename: "beowire" },
   };
 
@@ -41,6 +47,12 @@
         font: { color: ink },
         align: "left",
       },
+      modebar: {
+        bgcolor: "rgba(0,0,0,0)",
+        color: colour("soft"),
+        activecolor: colour("accent"),
+        orientation: "h",
+      },
       margin: { l: 60, r: 16, t: 12, b: 50 },
       legend: Object.assign(
         { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom" },
@@ -60,7 +72,10 @@
   function inked(data) {
     return data.map((trace) =>
       trace.meta === "wire"
-        ? Object.assign({}, trace, { line: Object.assign({ color: colour("soft") }, trace.line) })
+        ? Object.assign({}, trace, {
+            line: Object.assign({ color: colour("soft") }, trace.line),
+            textfont: { color: colour("soft") },
+          })
         : trace
     );
   }

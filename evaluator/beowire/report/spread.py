@@ -2,7 +2,6 @@
 """The charts of how much the messages differ: tails at a few sizes, distributions at one."""
 
 from collections.abc import Sequence
-from html import escape
 
 from beowire.record import Summary
 from beowire.report import palette
@@ -17,7 +16,7 @@ from beowire.report.axes import (
     stroke,
 )
 from beowire.report.curves import Cell, Curve, all_sizes, distribution, telling_sizes
-from beowire.report.hover import cell_text
+from beowire.report.hover import cell_text, chart_text
 from beowire.units import size_text
 
 
@@ -96,7 +95,7 @@ def _grouped(curve: Curve, points: Sequence[tuple[Cell, Summary]]) -> Trace:
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": escape(curve.label),
+        "name": chart_text(curve.label),
         "offsetgroup": curve.label,
         "legendgroup": curve.label,
         "x": [size_text(cell.size) for cell, _ in points],
@@ -109,7 +108,7 @@ def _distribution(curve: Curve, cell: Cell) -> Trace | None:
     points = [(value, share) for value, share in distribution(curve, cell) if value > 0]
     if not points:
         return None
-    name = escape(curve.label)
+    name = chart_text(curve.label)
     return {
         "type": "scatter",
         "mode": "lines",

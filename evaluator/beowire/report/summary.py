@@ -62,15 +62,17 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
     if not pingpong:
         return ""
     with_wire = any(record.meta.wire for record in records)
+    smallest = {curve.cells[0].size for curve in pingpong}
+    of_size = f" of {size_text(min(smallest))}" if len(smallest) == 1 else ""
     heads = [
         "Driver",
-        "Smallest message",
-        "Half round trip (95 % interval)",
+        *([] if of_size else ["Smallest message"]),
+        f"Half round trip{of_size}",
         f"÷ {BASELINE}",
         f"÷ {FLOOR}",
         "Best throughput",
         *(["Of the wire"] if with_wire else []),
-        "CPU per message, both ends",
+        "CPU per message",
     ]
     rows = []
     for curve in pingpong:
@@ -79,8 +81,8 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
         share = f"{best.rate_bytes_per_s.median / wire.payload_bytes_per_s:.0%}" if wire else ""
         rows.append(
             f'<tr><th scope="row">{swatch(curve)}</th>'
-            f"<td>{size_text(cell.size)}</td>"
-            f"<td>{_with_interval(cell.half_rtt_ns, time_text)}</td>"
+            + ("" if of_size else f"<td>{size_text(cell.size)}</td>")
+            + f"<td>{_with_interval(cell.half_rtt_ns, time_text)}</td>"
             f"<td>{_ratio_text(curve, cell, pingpong, BASELINE)}</td>"
             f"<td>{_ratio_text(curve, cell, pingpong, FLOOR)}</td>"
             f"<td>{rate_text(best.rate_bytes_per_s.median)} <small>at {size_text(best.size)}"
@@ -91,7 +93,8 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
     return (
         '<div class="scroll"><table class="figures"><caption>Ratios are of half round trips at the'
-        " same size in the same record: below 1 is faster. Small print: 95 % intervals.</caption>"
+        " same size in the same record: below 1 is faster. Small print: 95 % intervals. CPU:"
+        " user and system time of the initiator + the responder.</caption>"
         f"<thead><tr>{head}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report as a browser shows it: everything is really drawn, and answers to a person."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beowire.record import Result, read_record
+from beowire.report import write_report
+from beowire.units import size_text, time_text
+from system.browser import Browser
+from unit.evaluator import synthetic_record
+
+HOSTILE = (
+    '<img id="pwned" src=x onerror=window.pwned=1></script><script>window.pwned=1</script>&amp;'
+)
+DRIVERS = ("beowire", "tcp-spin", "tcp", "packet", "memcpy", HOSTILE)
+
+#: For each trace of a chart: its name, its marks, and the corners of its line.
+TRACES = """(() => {
+  const chart = document.querySelector('.chart[data-figure="%s"]');
+  return Array.from(chart.querySelectorAll('.scatterlayer .trace')).map((trace) => {
+    const line = trace.querySelector('path.js-line');
+    const box = trace.getBoundingClientRect();
+    return {
+      name: trace.__data__[0].trace.name,
+      marks: trace.querySelectorAll('.points path.point').length,
+      bars: trace.querySelectorAll('.errorbars .errorbar path').length,
+      corners: line ? (line.getAttribute('d').match(/[ML]/g) || []).length : 0,
+      seen: box.width > 50 && box.height > 2,
+    };
+  });
+})()"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("report")
+    lines = synthetic_record.lines(DRIVERS, node=f"node0 {HOSTILE}")
+    record = synthetic_record.write(directory / "record.jsonl", lines)
+    write_report([read_record(record)], directory / "report.html")
+    return directory / "report.html"
+
+
+@pytest.fixture
+def page(browser: Browser, report: Path) -> Browser:
+    browser.resize(1280, 900)
+    browser.emulate()
+    browser.open(report)
+    return browser
+
+
+def traces(page: Browser, chart: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = page.evaluate(TRACES % chart)
+    return found
+
+
+def chart(name: str) -> str:
+    return f"document.querySelector('.chart[data-figure=\"{name}\"]')"
+
+
+def trace_names(page: Browser, name: str) -> list[str]:
+    return [trace["name"].split(" <i>")[0] for trace in traces(page, name)]
+
+
+def legend_entry(name: str, driver: str) -> str:
+    return (
+        f"Array.from({chart(name)}.querySelectorAll('.legend .traces')).find((entry) =>"
+        f" entry.querySelector('.legendtext').textContent.split(' (')[0] === '{driver}')"
+        ".querySelector('.legendtoggle')"
+    )
+
+
+def test_console__page_opened_and_used__no_error_and_no_warning(page: Browser) -> None:
+    page.hover(f"{chart('latency')}.querySelector('.points path.point')")
+    page.wait(f"{chart('latency')}.querySelector('.hoverlayer .hovertext')")
+    assert page.errors == []
+
+
+def test_requests__page_opened__only_the_file_itself(page: Browser, report: Path) -> None:
+    outside = [url for url in page.requests if not url.startswith(("data:", "blob:"))]
+    assert outside == [report.resolve().as_uri()]
+
+
+def test_fetch__from_the_page__is_refused(page: Browser, report: Path) -> None:
+    result = page.evaluate("fetch('file:///etc/hostname').then(() => 'got', () => 'refused')")
+    assert result == "refused"
+    assert any("Content Security Policy" in error for error in page.errors)
+
+
+@pytest.mark.parametrize("name", ["latency", "throughput", "stream"])
+def test_curves__every_driver__has_a_line_through_every_size(page: Browser, name: str) -> None:
+    drawn = {trace["name"].split(" <i>")[0]: trace for trace in traces(page, name)}
+    expected = [driver for driver in DRIVERS if name != "stream" or driver != "memcpy"]
+    assert len(drawn) == len(expected) + 1  # and the wire's line
+    for driver in expected:
+        trace = drawn[driver if driver != HOSTILE else escaped(HOSTILE)]
+        assert trace["marks"] == len(synthetic_record.SIZES), driver
+        assert trace["bars"] == len(synthetic_record.SIZES), driver
+        assert trace["corners"] > 2, driver
+        assert trace["seen"], driver
+
+
+def escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def test_curves__emptied_chart__are_not_found(page: Browser) -> None:
+    page.evaluate(f"Plotly.react({chart('latency')}, [], {{}}).then(() => 0)")
+    assert traces(page, "latency") == []
+
+
+@pytest.mark.parametrize("name", ["tails", "distribution", "cpu", "stream-cpu"])
+def test_other_charts__opened__show_every_driver(page: Browser, name: str) -> None:
+    names = set(trace_names(page, name))
+    expected = [driver for driver in DRIVERS if name != "stream-cpu" or driver != "memcpy"]
+    assert {escaped(driver) for driver in expected} <= names
+    assert all(trace["marks"] or trace["corners"] > 2 for trace in traces(page, name))
+
+
+def test_cpu__both_ends__are_drawn(page: Browser) -> None:
+    names = trace_names(page, "cpu")
+    assert names.count("beowire") == 2
+    assert names.count("memcpy") == 1
+
+
+def test_legend__clicked__hides_and_shows_the_series(page: Browser) -> None:
+    assert "tcp" in trace_names(page, "latency")
+    page.click(legend_entry("latency", "tcp"))
+    page.wait(f"{chart('latency')}.querySelectorAll('.scatterlayer .trace').length == 6")
+    assert "tcp" not in trace_names(page, "latency")
+    assert "tcp-spin" in trace_names(page, "latency")
+    page.click(legend_entry("latency", "tcp"))
+    page.wait(f"{chart('latency')}.querySelectorAll('.scatterlayer .trace').length == 7")
+    assert "tcp" in trace_names(page, "latency")
+
+
+def test_hover__on_a_point__shows_the_exact_figures(page: Browser, report: Path) -> None:
+    result = cell(report, "tcp", 1024)
+    half = result.half_rtt_ns
+    assert half is not None and half.p99 is not None and half.ci95 is not None
+    number = synthetic_record.SIZES.index(1024)
+    point = f"{chart('latency')}.querySelectorAll('.scatterlayer .trace')[2]"
+    page.hover(f"{point}.querySelectorAll('.points path.point')[{number}]")
+    layer = f"{chart('latency')}.querySelector('.hoverlayer').textContent"
+    page.wait(f"{layer}.includes('tcp, 1 KiB')")
+    text = page.evaluate(layer)
+    assert time_text(half.median) in text
+    assert time_text(half.ci95[1]) in text
+    assert time_text(half.p99) in text
+    assert f"{result.n:,} messages" in text
+    assert "stopped by" in text
+
+
+def cell(report: Path, driver: str, size: int) -> Result:
+    record = read_record(report.with_name("record.jsonl"))
+    return next(
+        result
+        for result in record.results
+        if (result.driver, result.pattern, result.size) == (driver, "pingpong", size)
+    )
+
+
+def test_size_box__another_size_chosen__draws_its_distributions(page: Browser) -> None:
+    box = "document.querySelector('select[data-chart=distribution]')"
+    sizes = page.evaluate(f"Array.from({box}.options).map((option) => option.textContent)")
+    assert sizes == [size_text(size) for size in synthetic_record.SIZES]
+    first_line = f"{chart('distribution')}.querySelector('.scatterlayer path.js-line')"
+    small = page.evaluate(f"{chart('distribution')}.data[0].x.slice(-1)[0]")
+    before = page.evaluate(f"{first_line}.getAttribute('d')")
+    page.evaluate(f"{box}.value = '1048576'; {box}.dispatchEvent(new Event('change'))")
+    page.wait(f"{chart('distribution')}.data[0].x.slice(-1)[0] > {small} * 10")
+    assert page.evaluate(f"{first_line}.getAttribute('d')") != before
+    assert len(traces(page, "distribution")) == len(DRIVERS)
+
+
+def test_table__heading_clicked_twice__sorts_up_then_down(page: Browser) -> None:
+    sizes = "Array.from(document.querySelectorAll('#all-results tbody tr')).map((row) =>" \
+        " Number(row.cells[2].dataset.value))"  # fmt: skip
+    heading = "document.querySelectorAll('#all-results thead button')[2]"
+    page.click(heading)
+    page.wait("document.querySelector('#all-results th[aria-sort=ascending]')")
+    up = page.evaluate(sizes)
+    assert up == sorted(up)
+    page.click(heading)
+    page.wait("document.querySelector('#all-results th[aria-sort=descending]')")
+    assert page.evaluate(sizes) == sorted(up, reverse=True)
+
+
+def test_hostile_text__everywhere__stays_text(page: Browser) -> None:
+    assert page.evaluate("document.querySelectorAll('#pwned').length") == 0
+    assert page.evaluate("typeof window.pwned") == "undefined"
+    legend = page.evaluate(f"{chart('latency')}.querySelector('.legend').textContent")
+    assert HOSTILE in legend
+    assert HOSTILE in page.evaluate("document.querySelector('h1').textContent")
+    assert HOSTILE in page.evaluate("document.querySelector('#environment').textContent")
+
+
+def test_buttons__of_a_chart__lead_nowhere_else(page: Browser) -> None:
+    titles = page.evaluate(
+        f"Array.from({chart('latency')}.querySelectorAll('.modebar-btn')).map((button) =>"
+        " button.dataset.title)"
+    )
+    assert [title.split()[0] for title in titles] == [
+        "Download", "Zoom", "Pan", "Zoom", "Zoom", "Reset",
+    ]  # fmt: skip
+    assert page.evaluate("document.querySelectorAll('a[href^=http]').length") == 0
+
+
+def test_dark_scheme__switched_on__page_and_charts_follow(page: Browser) -> None:
+    ink = f"getComputedStyle({chart('latency')}.querySelector('.legendtext')).fill"
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ink), page.evaluate(paper)
+    page.emulate(scheme="dark")
+    page.wait(f"{ink} !== '{light[0]}'")
+    assert brightness(light[0]) < 60
+    assert brightness(light[1]) > 200
+    assert brightness(page.evaluate(ink)) > 200
+    assert brightness(page.evaluate(paper)) < 60
+
+
+def brightness(colour: str) -> float:
+    parts = [float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    return sum(parts) / 3
+
+
+@pytest.mark.parametrize("width", [800, 1280])
+def test_width__narrow_and_wide__nothing_sticks_out(page: Browser, width: int) -> None:
+    page.resize(width, 900)
+    page.wait(f"{chart('latency')}.querySelector('.main-svg').clientWidth < {width}")
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+
+
+def test_print__from_the_dark_scheme__is_dark_ink_on_light(page: Browser) -> None:
+    page.emulate(scheme="dark")
+    ink = f"getComputedStyle({chart('latency')}.querySelector('.legendtext')).fill"
+    page.wait(f"/2[0-9][0-9]/.test({ink})")
+    page.emulate(medium="print", scheme="dark")
+    page.wait(f"!/2[0-9][0-9]/.test({ink})")
+    assert brightness(page.evaluate(ink)) < 60
+
+
+def test_several_records__in_one_report__overlay_by_driver_and_record(
+    browser: Browser, tmp_path: Path
+) -> None:
+    records = []
+    for name, seed in (("before", 1), ("after", 2)):
+        (tmp_path / name).mkdir()
+        lines = synthetic_record.lines(("beowire", "tcp-spin"), seed=seed, launches=2)
+        path = synthetic_record.write(tmp_path / name / "record.jsonl", lines)
+        records.append(read_record(path))
+    write_report(records, tmp_path / "both.html")
+    browser.open(tmp_path / "both.html")
+    assert trace_names(browser, "latency")[:4] == [
+        "beowire · before", "beowire · after", "tcp-spin · before", "tcp-spin · after",
+    ]  # fmt: skip
+    assert browser.errors == []
