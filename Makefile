@@ -60,7 +60,8 @@ demo: all
 test: tools lint unit asan
 	@exec scripts/fuzz 10
 	@exec scripts/run-pytest system tests/system
-	@exec build/venv/bin/python scripts/summarize_results.py build/results
+	@exec build/venv/bin/python scripts/summarize_results.py build/results \
+		unit-c-release unit-c-asan unit-python system-python
 
 .PHONY: tools
 tools:

@@ -11,7 +11,10 @@ PASSED = "<testsuites><testsuite><testcase name='a' time='1.5'/></testsuite></te
 
 def summarize(directory: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(SCRIPT), str(directory)], capture_output=True, text=True, check=False
+        [sys.executable, str(SCRIPT), str(directory), "unit"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -35,5 +38,7 @@ def test_a_failure_in_one_run_is_a_failure(tmp_path: Path) -> None:
 
 def test_nothing_ran_is_a_failure(tmp_path: Path) -> None:
     assert summarize(tmp_path).returncode == 1
-    (tmp_path / "empty.xml").write_text("<testsuites/>")
+    (tmp_path / "other.xml").write_text(PASSED)
+    assert "no test ran in unit" in summarize(tmp_path).stdout
+    (tmp_path / "unit.xml").write_text("<testsuites/>")
     assert summarize(tmp_path).returncode == 1
