@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * receive_ring.h - every frame that arrives at an interface, whole, with its time of arrival.
+ *
+ * An AF_PACKET socket with a TPACKET_V2 ring (packet(7), Documentation/networking/packet_mmap.rst):
+ * the kernel writes frames into slots that it shares with us, so a burst is held in memory of known
+ * size, which a socket's receive buffer would not do for a user without privilege.
+ *
+ *      kernel: fills a slot, then sets TP_STATUS_USER        (release)
+ *      we:     see TP_STATUS_USER (acquire), read the frame, set TP_STATUS_KERNEL (release)
+ *
+ * The kernel takes a VLAN tag out of the frame and keeps it beside; received_frame_copy() puts it
+ * back, so that what is copied is what was on the wire (without the frame check sequence).
+ */
+#ifndef BEOWIRE_LAB_RECEIVE_RING_H
+#define BEOWIRE_LAB_RECEIVE_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct receive_ring {
+    int socket; /**< readable (POLLIN) when a frame is there */
+    uint8_t *slots;
+    size_t ring_bytes;
+    size_t block_bytes;
+    size_t slot_bytes;
+    uint32_t slots_per_block;
+    uint32_t slot_count;
+    uint32_t next; /**< the slot that the kernel fills next */
+};
+
+struct received_frame {
+    const uint8_t *bytes; /**< valid until receive_ring_release() */
+    size_t length_bytes;  /**< of `bytes`: without a VLAN tag that was taken out */
+    uint64_t realtime_ns; /**< CLOCK_REALTIME when it arrived */
+    bool whole;           /**< false: larger than a slot, and cut off */
+    bool tagged;
+    uint16_t tag_protocol; /**< with `tagged`: 0x8100 or 0x88a8 */
+    uint16_t tag_control;  /**< with `tagged`: priority and VLAN number */
+};
+
+/** Opens a ring for frames of up to `max_frame_bytes`, header and tag included.
+ *  Returns 0 or a negative errno. */
+int receive_ring_open(struct receive_ring *ring, const char *interface, size_t max_frame_bytes);
+
+/** Gives everything back. */
+void receive_ring_close(struct receive_ring *ring);
+
+/** The oldest frame that was not released. False: there is none now. */
+bool receive_ring_peek(const struct receive_ring *ring, struct received_frame *frame);
+
+/** Gives the slot of the oldest frame back to the kernel. */
+void receive_ring_release(struct receive_ring *ring);
+
+/** Bytes that the frame has on the wire, tag included. */
+size_t received_frame_wire_bytes(const struct received_frame *frame);
+
+/** Writes the frame as it was on the wire: received_frame_wire_bytes() bytes. */
+void received_frame_copy(const struct received_frame *frame, uint8_t *wire);
+
+/** Frames that were lost since the last call because all slots were full. */
+uint64_t receive_ring_take_lost(struct receive_ring *ring);
+
+#endif /* BEOWIRE_LAB_RECEIVE_RING_H */
