@@ -38,6 +38,7 @@
 #include <unistd.h>
 
 #include "driver.h"
+#include "fail.h"
 #include "local.h"
 #include "spin.h"
 
@@ -88,13 +89,6 @@ struct packet {
     struct mmsghdr calls[FRAMES_A_CALL];
     uint8_t *single; /* a whole frame, contiguous */
 };
-
-static int fail(char *error, size_t error_bytes, const char *what)
-{
-    int code = errno;
-    (void)snprintf(error, error_bytes, "%s: %s", what, strerror(code));
-    return -code;
-}
 
 static int refuse_privilege(char *reason, size_t reason_bytes)
 {

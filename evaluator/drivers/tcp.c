@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "driver.h"
+#include "fail.h"
 #include "local.h"
 #include "spin.h"
 
@@ -43,13 +44,6 @@ struct tcp {
 static bool stopped(const struct tcp *tcp)
 {
     return tcp->host->stopped(tcp->host->context);
-}
-
-static int fail(char *error, size_t error_bytes, const char *what)
-{
-    int code = errno;
-    (void)snprintf(error, error_bytes, "%s: %s", what, strerror(code));
-    return -code;
 }
 
 static int tcp_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
