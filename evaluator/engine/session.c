@@ -288,7 +288,7 @@ static void send_result(const struct session *session, const struct measure_requ
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
         if (session->samples.counts[i] > 0) {
             json_begin(&json, NULL, '[');
-            json_unsigned(&json, NULL, i);
+            json_unsigned(&json, NULL, histogram_lower(i));
             json_unsigned(&json, NULL, session->samples.counts[i]);
             json_end(&json, ']');
         }
