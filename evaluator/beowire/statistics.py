@@ -17,10 +17,11 @@ So the unit that carries the uncertainty here is the round, and the plain interv
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from beowire.histogram import Histogram
 
@@ -63,6 +64,7 @@ def minimum_samples(probability: float, confidence: float = CONFIDENCE) -> int:
     return math.ceil(math.log((1 - confidence) / 2) / math.log(probability))
 
 
+@lru_cache(maxsize=4096)
 def quantile_ranks(
     n: int, probability: float, confidence: float = CONFIDENCE
 ) -> tuple[int | None, int | None]:
@@ -75,11 +77,11 @@ def quantile_ranks(
         return None, None
     tail = (1 - confidence) / 2
     if n < _NORMAL_FROM or n * min(probability, 1 - probability) < _NORMAL_SIDE:
-        binomial = stats.binom(n, probability)
-        low = int(binomial.ppf(tail))
-        high = int(binomial.ppf(1 - tail)) + 1
+        at_most = special.bdtr(np.arange(n + 1, dtype=np.float64), n, probability)
+        low = int(np.searchsorted(at_most, tail))
+        high = int(np.searchsorted(at_most, 1 - tail)) + 1
     else:
-        spread = float(stats.norm.ppf(1 - tail)) * math.sqrt(n * probability * (1 - probability))
+        spread = float(special.ndtri(1 - tail)) * math.sqrt(n * probability * (1 - probability))
         low = math.floor(n * probability - spread)
         high = math.ceil(n * probability + spread) + 1
     return (low if low >= 1 else None), (high if high <= n else None)
@@ -155,7 +157,7 @@ def quantile_estimate(
     if len(rounds) >= 2:
         shares = uncorrelated_batches([one.share_up_to(value) for one in rounds])
         error = float(shares.std(ddof=1)) / math.sqrt(len(shares))
-        spread = float(stats.t.ppf(1 - (1 - CONFIDENCE) / 2, len(shares) - 1)) * error
+        spread = float(special.stdtrit(len(shares) - 1, 1 - (1 - CONFIDENCE) / 2)) * error
         lows.append(n * (probability - spread))
         highs.append(n * (probability + spread) + 1)
     low, high = min(lows), max(highs)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An engine that only pretends: it speaks docs/ENGINE.md, and draws its times from known laws.
 
-Run as a program it is an engine. Imported, it gives `FakeLauncher` and `write_engine`. It is written
-apart from the evaluator's own code on purpose, so that both must agree on the protocol. What a
-driver does is in DRIVERS; `BEOWIRE_FAKE` (JSON) changes members of drivers, for instance
+Run as a program it is an engine. Imported, it gives `FakeLauncher` and `write_engine`. It is
+written apart from the evaluator's own code on purpose, so that both must agree on the protocol.
+What a driver does is in DRIVERS; `BEOWIRE_FAKE` (JSON) changes members of drivers, for instance
 `{"steady": {"ready": false, "reason": "no such cable"}}`.
 """
 
@@ -203,7 +203,7 @@ class FakeEngine:
         return True
 
     def sample(self, size: int) -> int:
-        median = self.driver["median_ns"] + size / 5
+        median = float(self.driver["median_ns"]) + size / 5
         law = self.driver["law"]
         if law == "constant":
             return round(median)
@@ -246,6 +246,7 @@ class FakeEngine:
         run: dict[str, Any],
         received: int,
         elapsed: int,
+        *,
         lost: int = 0,
         buckets: Sequence[tuple[int, int]] = (),
         extremes: tuple[int, int] = (0, 0),
