@@ -11,7 +11,8 @@
  * The time of arrival is the kernel's, so that it does not matter when the relay wakes up to fetch
  * a frame, only when it wakes up to send it. Frames that wait are held in at most QUEUE_BYTES for
  * each direction; beyond that they are dropped and counted. A frame that the kernel does not take
- * (a shaper's buffer behind OUT is full) is not tried again: it is lost, as in a switch.
+ * (the loss that the lab was asked for, or a shaper behind OUT whose buffer is full) is not tried
+ * again: it is lost, as in a switch.
  *
  * COUNTERS_FILE is a shared page with `struct relay_counters`, for anyone to look at.
  */
@@ -191,11 +192,16 @@ static unsigned int send_batch(struct relay *relay, struct way *way)
     }
     for (unsigned int done = 0; done < count;) {
         int sent = sendmmsg(way->output, messages + done, count - done, MSG_DONTWAIT);
-        if (sent > 0) {
-            relay->counters->forwarded += (unsigned int)sent;
-            done += (unsigned int)sent;
-        } else if (errno != EINTR) {
-            relay->counters->refused++; /* the first of the rest; go on behind it */
+        if (sent < 0 && errno == EINTR) {
+            continue;
+        }
+        const unsigned int taken = sent < 0 ? 0 : (unsigned int)sent;
+        relay->counters->forwarded += taken;
+        done += taken;
+        if (done < count) {
+            /* It stopped at a frame that was not taken, and would take it if it were sent again:
+             * a frame that was to get lost must stay lost. */
+            relay->counters->refused++;
             done++;
         }
     }

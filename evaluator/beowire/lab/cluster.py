@@ -35,7 +35,7 @@ class RelayCounters:
     """Frames that found its memory full."""
 
     refused: int
-    """Frames that the kernel did not take, for example because a shaper's buffer was full."""
+    """Frames that the kernel did not take: the loss that was asked for, or a shaper's full buffer."""
 
 
 @dataclass
