@@ -27,13 +27,13 @@ def make_checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     Not this checkout: the make that runs these tests has its lock.
     """
+
+    def generated(directory: str, names: list[str]) -> set[str]:
+        at_top = {"build", ".git"} if Path(directory) == ROOT else set()
+        return {"__pycache__"} | at_top
+
     checkout = tmp_path_factory.mktemp("two-commands") / "beowire"
-    shutil.copytree(
-        ROOT,
-        checkout,
-        ignore=shutil.ignore_patterns("build", ".git", "__pycache__", ".*_cache"),
-        symlinks=True,
-    )
+    shutil.copytree(ROOT, checkout, ignore=generated, symlinks=True)
     (checkout / "build").mkdir()
     (checkout / "build" / "venv").symlink_to(ROOT / "build" / "venv")
     done = make(checkout)
