@@ -15,12 +15,9 @@
  * type is 0x88B6 (IEEE 802 local experimental 2), big-endian; the other fields are little-endian.
  * `port` names the receiving session on that interface, `message` counts messages, `frame` counts
  * frames within one (or is GREETING), `bytes` is the payload without padding.
- *
- * The ring: the kernel fills a slot, then sets TP_STATUS_USER in its header; we read the status
- * with acquire order, so what the kernel wrote before is visible, copy the payload out, and give
- * the slot back with a release store, so that our reads are over before the kernel writes again.
  */
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
@@ -31,7 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -40,7 +36,9 @@
 #include "driver.h"
 #include "fail.h"
 #include "local.h"
+#include "packet_ring.h"
 #include "spin.h"
+#include "text.h"
 
 #define PACKET_ETHERTYPE 0x88B6
 #define PACKET_MESSAGE_BYTES_MAX (UINT64_C(256) << 10)
@@ -54,8 +52,6 @@
 /* Frames of loopback interfaces could have 64 KiB; no Ethernet has. */
 #define FRAME_MTU_MAX 16384
 #define FRAMES_A_CALL 64
-#define RING_SLOTS_MIN 256
-#define RING_BLOCK_BYTES 65536
 
 struct frame_header {
     uint8_t to[ETH_ALEN];
@@ -68,7 +64,7 @@ struct frame_header {
 };
 _Static_assert(sizeof(struct frame_header) == 22, "the header has no padding");
 
-#define BEOWIRE_HEADER_BYTES (sizeof(struct frame_header) - ETH_HLEN)
+#define OWN_HEADER_BYTES (sizeof(struct frame_header) - ETH_HLEN)
 
 struct packet {
     const struct driver_host *host;
@@ -78,11 +74,7 @@ struct packet {
     uint16_t port;    /* of this session, in frames that come in */
     uint16_t message; /* number of the last message sent */
     size_t payload_bytes_max;
-    uint8_t *ring;
-    size_t ring_bytes;
-    size_t slot_bytes;
-    uint32_t slot_count;
-    uint32_t slot;              /* that the next frame will be in */
+    struct packet_ring ring;
     struct frame_header header; /* filled in but for message, frame and bytes */
     struct frame_header headers[FRAMES_A_CALL];
     struct iovec vectors[FRAMES_A_CALL][2];
@@ -118,9 +110,7 @@ static int packet_probe(const struct driver_options *options, char *reason, size
 static void packet_close(void *session)
 {
     struct packet *packet = session;
-    if (packet->ring != NULL) {
-        munmap(packet->ring, packet->ring_bytes);
-    }
+    packet_ring_close(&packet->ring);
     if (packet->fd >= 0) {
         close(packet->fd);
     }
@@ -150,7 +140,11 @@ static int read_interface(struct packet *packet, const char *name, char *error, 
         return fail(error, error_bytes, name);
     }
     size_t mtu = request.ifr_mtu > FRAME_MTU_MAX ? FRAME_MTU_MAX : (size_t)request.ifr_mtu;
-    packet->payload_bytes_max = mtu - BEOWIRE_HEADER_BYTES;
+    if (mtu <= OWN_HEADER_BYTES) {
+        (void)snprintf(error, error_bytes, "%s: an MTU of %zu bytes is too small", name, mtu);
+        return -EMSGSIZE;
+    }
+    packet->payload_bytes_max = mtu - OWN_HEADER_BYTES;
     packet->header.ethertype_be = htons(PACKET_ETHERTYPE);
     return 0;
 }
@@ -177,39 +171,10 @@ static int set_filter(const struct packet *packet)
     return 0;
 }
 
-/* Makes a ring that holds the largest message twice. */
-static int make_ring(struct packet *packet)
+static size_t frames_of(const struct packet *packet, size_t size)
 {
-    /* The kernel puts its header, room for an Ethernet header and alignment before the frame. */
-    const size_t overhead = sizeof(struct tpacket2_hdr) + sizeof(struct sockaddr_ll) + 64;
-    const size_t needed = overhead + packet->payload_bytes_max + BEOWIRE_HEADER_BYTES;
-    const size_t page = 4096;
-    packet->slot_bytes = needed <= 2048 ? 2048 : (needed + page - 1) / page * page;
-    size_t frames =
-        (PACKET_MESSAGE_BYTES_MAX + packet->payload_bytes_max - 1) / packet->payload_bytes_max;
-    packet->slot_count = RING_SLOTS_MIN;
-    while (packet->slot_count < 2 * frames) {
-        packet->slot_count *= 2;
-    }
-    /* Slots are contiguous in the mapping because a block is a whole number of them. */
-    const size_t block = packet->slot_bytes <= 2048 ? RING_BLOCK_BYTES : packet->slot_bytes;
-    const struct tpacket_req request = {
-        .tp_block_size = (unsigned)block,
-        .tp_block_nr = (unsigned)(packet->slot_count * packet->slot_bytes / block),
-        .tp_frame_size = (unsigned)packet->slot_bytes,
-        .tp_frame_nr = packet->slot_count,
-    };
-    if (setsockopt(packet->fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
-        return -1;
-    }
-    packet->ring_bytes = packet->slot_count * packet->slot_bytes;
-    void *ring = mmap(NULL, packet->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                      packet->fd, 0);
-    if (ring == MAP_FAILED) {
-        return -1;
-    }
-    packet->ring = ring;
-    return 0;
+    assert(packet->payload_bytes_max > 0);
+    return (size + packet->payload_bytes_max - 1) / packet->payload_bytes_max;
 }
 
 static int set_up(struct packet *packet, const char *name, char *error, size_t error_bytes)
@@ -240,7 +205,10 @@ static int set_up(struct packet *packet, const char *name, char *error, size_t e
         setsockopt(packet->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof on) != 0) {
         return fail(error, error_bytes, "this kernel's packet sockets lack what is needed");
     }
-    if (make_ring(packet) != 0) {
+    /* Twice the largest message: one may arrive while another is read. */
+    const size_t frames = 2 * frames_of(packet, PACKET_MESSAGE_BYTES_MAX);
+    if (packet_ring_open(&packet->ring, packet->fd,
+                         ETH_HLEN + OWN_HEADER_BYTES + packet->payload_bytes_max, frames) != 0) {
         return fail(error, error_bytes, "cannot make the receive ring");
     }
     const struct sockaddr_ll here = {
@@ -286,25 +254,8 @@ static int packet_address(void *session, char *text, size_t text_bytes)
     const uint8_t *mac = packet->header.from;
     int length = snprintf(text, text_bytes, "%02x:%02x:%02x:%02x:%02x:%02x/%u/%zu", mac[0], mac[1],
                           mac[2], mac[3], mac[4], mac[5], (unsigned)packet->port,
-                          packet->payload_bytes_max + BEOWIRE_HEADER_BYTES);
+                          packet->payload_bytes_max + OWN_HEADER_BYTES);
     return length > 0 && (size_t)length < text_bytes ? 0 : -ENOSPC;
-}
-
-static struct tpacket2_hdr *current_slot(const struct packet *packet)
-{
-    return (struct tpacket2_hdr *)(packet->ring + (size_t)packet->slot * packet->slot_bytes);
-}
-
-static bool slot_is_full(const struct packet *packet)
-{
-    return (__atomic_load_n(&current_slot(packet)->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER) !=
-           0;
-}
-
-static void free_slot(struct packet *packet)
-{
-    __atomic_store_n(&current_slot(packet)->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
-    packet->slot = packet->slot + 1 == packet->slot_count ? 0 : packet->slot + 1;
 }
 
 /* A frame in a slot, its fields checked against what really arrived. */
@@ -317,10 +268,10 @@ struct arrival {
 
 static bool read_slot(const struct packet *packet, struct arrival *arrival)
 {
-    const struct tpacket2_hdr *slot = current_slot(packet);
-    const uint8_t *start = (const uint8_t *)slot + slot->tp_mac;
+    size_t bytes;
+    const uint8_t *start = packet_ring_frame(&packet->ring, &bytes);
     struct frame_header header;
-    if (slot->tp_snaplen < sizeof header) {
+    if (bytes < sizeof header) {
         return false;
     }
     memcpy(&header, start, sizeof header);
@@ -328,7 +279,7 @@ static bool read_slot(const struct packet *packet, struct arrival *arrival)
     arrival->frame = le16toh(header.frame_le);
     arrival->bytes = le16toh(header.bytes_le);
     arrival->payload = start + sizeof header;
-    return sizeof header + arrival->bytes <= slot->tp_snaplen;
+    return sizeof header + arrival->bytes <= bytes;
 }
 
 static bool worth_another_try(int error)
@@ -344,7 +295,9 @@ static int send_single(struct packet *packet, uint16_t frame, const void *data, 
     header->message_le = htole16(packet->message);
     header->frame_le = htole16(frame);
     header->bytes_le = htole16((uint16_t)bytes);
-    memcpy(packet->single + sizeof *header, data, bytes);
+    if (bytes > 0) {
+        memcpy(packet->single + sizeof *header, data, bytes);
+    }
     struct spin spin = spin_start(packet->host, SPIN_FOREVER);
     while (send(packet->fd, packet->single, sizeof *header + bytes, MSG_DONTWAIT) < 0) {
         int error = worth_another_try(errno) ? spin_turn(&spin) : -errno;
@@ -417,7 +370,7 @@ static int packet_receive(void *session, void *data, uint64_t size)
     uint32_t next = 0;    /* frame that has to come */
     uint16_t message = 0; /* that the frames before it belong to */
     for (;;) {
-        if (!slot_is_full(packet)) {
+        if (!packet_ring_full(&packet->ring)) {
             int error = spin_turn(&spin);
             if (error != 0) {
                 return error;
@@ -438,7 +391,7 @@ static int packet_receive(void *session, void *data, uint64_t size)
         if (valid && arrival.frame == next && arrival.message == message &&
             arrival.bytes == wanted) {
             memcpy((uint8_t *)data + offset, arrival.payload, arrival.bytes);
-            free_slot(packet);
+            packet_ring_free(&packet->ring);
             offset += wanted;
             next++;
             if (offset == size) {
@@ -448,7 +401,7 @@ static int packet_receive(void *session, void *data, uint64_t size)
             continue;
         }
         /* A frame is missing before this one, or it belongs to nothing: wait for a new message. */
-        free_slot(packet);
+        packet_ring_free(&packet->ring);
         next = GREETING;
         int error = spin_turn(&spin);
         if (error != 0) {
@@ -461,32 +414,34 @@ static int packet_receive(void *session, void *data, uint64_t size)
 static bool drain(struct packet *packet)
 {
     bool greeted = false;
-    for (uint32_t slots = 0; slots < packet->slot_count && slot_is_full(packet); slots++) {
+    for (uint32_t slots = 0; slots < packet->ring.slot_count && packet_ring_full(&packet->ring);
+         slots++) {
         struct arrival arrival;
         greeted = (read_slot(packet, &arrival) && arrival.frame == GREETING) || greeted;
-        free_slot(packet);
+        packet_ring_free(&packet->ring);
     }
     return greeted;
 }
 
 static int read_peer(struct packet *packet, const char *text)
 {
-    unsigned mac[ETH_ALEN];
-    unsigned port;
-    unsigned mtu;
-    int used = 0;
-    if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x/%5u/%5u%n", &mac[0], &mac[1], &mac[2], &mac[3],
-               &mac[4], &mac[5], &port, &mtu, &used) != 8 ||
-        text[used] != '\0' || port > UINT16_MAX || mtu <= BEOWIRE_HEADER_BYTES) {
-        return -EINVAL;
-    }
+    uint64_t port;
+    uint64_t mtu;
     for (size_t i = 0; i < ETH_ALEN; i++) {
-        packet->header.to[i] = (uint8_t)mac[i];
+        uint64_t byte;
+        if (!text_number(&text, 16, i + 1 < ETH_ALEN ? ':' : '/', UINT8_MAX, &byte)) {
+            return -EINVAL;
+        }
+        packet->header.to[i] = (uint8_t)byte;
+    }
+    if (!text_number(&text, 10, '/', UINT16_MAX, &port) ||
+        !text_number(&text, 10, '\0', FRAME_MTU_MAX, &mtu) || mtu <= OWN_HEADER_BYTES) {
+        return -EINVAL;
     }
     packet->header.port_le = htole16((uint16_t)port);
     /* Both ends cut messages alike: as the smaller of the two MTUs asks. */
-    if (mtu - BEOWIRE_HEADER_BYTES < packet->payload_bytes_max) {
-        packet->payload_bytes_max = mtu - BEOWIRE_HEADER_BYTES;
+    if (mtu - OWN_HEADER_BYTES < packet->payload_bytes_max) {
+        packet->payload_bytes_max = mtu - OWN_HEADER_BYTES;
     }
     return 0;
 }
@@ -502,7 +457,7 @@ static int packet_connect(void *session, const char *peer, char *error, size_t e
     while (!drain(packet)) {
         int result = send_single(packet, GREETING, NULL, 0);
         struct spin spin = spin_start(packet->host, GREETING_INTERVAL_NS);
-        while (result == 0 && !slot_is_full(packet)) {
+        while (result == 0 && !packet_ring_full(&packet->ring)) {
             result = spin_turn(&spin);
         }
         if (result == -ECANCELED) {

@@ -23,6 +23,7 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -36,6 +37,7 @@
 #include "driver.h"
 #include "fail.h"
 #include "spin.h"
+#include "text.h"
 
 #define CACHE_LINE_BYTES 64
 #define RING_BYTES (UINT64_C(256) << 10)
@@ -152,12 +154,13 @@ static int shm_open_session(const struct driver_options *options, void **session
     return 0;
 }
 
-/* "PID/FD/KEY"; the responder has no memory to offer, and says -1 for FD. */
+/* "PID/FD/KEY"; the responder has no memory to offer, and says 0 for FD and KEY. */
 static int shm_address(void *session, char *text, size_t text_bytes)
 {
     const struct shm *shm = session;
-    int length = snprintf(text, text_bytes, "%d/%d/%016" PRIx64, (int)getpid(), shm->memory_fd,
-                          shm->role == DRIVER_INITIATOR ? shm->key : 0);
+    int length =
+        snprintf(text, text_bytes, "%d/%d/%016" PRIx64, (int)getpid(),
+                 shm->memory_fd < 0 ? 0 : shm->memory_fd, shm->memory_fd < 0 ? 0 : shm->key);
     return length > 0 && (size_t)length < text_bytes ? 0 : -ENOSPC;
 }
 
@@ -210,22 +213,23 @@ static int attach(struct shm *shm, int peer, int memory, uint64_t key, char *err
 static int shm_connect(void *session, const char *peer, char *error, size_t error_bytes)
 {
     struct shm *shm = session;
-    int pid;
-    int memory;
-    int used = 0;
+    const char *text = peer;
+    uint64_t pid;
+    uint64_t memory;
     uint64_t key;
-    if (sscanf(peer, "%9d/%9d/%16" SCNx64 "%n", &pid, &memory, &key, &used) != 3 ||
-        peer[used] != '\0' || pid <= 0) {
+    if (!text_number(&text, 10, '/', INT_MAX, &pid) ||
+        !text_number(&text, 10, '/', INT_MAX, &memory) ||
+        !text_number(&text, 16, '\0', UINT64_MAX, &key)) {
         (void)snprintf(error, error_bytes, "'%.64s' is not the address of another end", peer);
         return -EINVAL;
     }
-    shm->peer_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    shm->peer_fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
     if (shm->peer_fd < 0) {
         return fail(error, error_bytes,
                     "the other end is not a process of this host (or of this PID namespace)");
     }
     if (shm->role == DRIVER_RESPONDER) {
-        return attach(shm, pid, memory, key, error, error_bytes);
+        return attach(shm, (int)pid, (int)memory, key, error, error_bytes);
     }
     struct spin spin = spin_start(shm->host, LOOK_NS);
     int result = 0;

@@ -25,6 +25,7 @@
 #include "fail.h"
 #include "local.h"
 #include "spin.h"
+#include "text.h"
 
 /* How long a blocking call may wait before the host is asked whether to stop. */
 #define WAIT_MS 100
@@ -136,14 +137,14 @@ static int wait_for(const struct tcp *tcp, int fd, short events, int limit_ms)
 
 static int connect_out(struct tcp *tcp, const char *peer, char *error, size_t error_bytes)
 {
-    char *end = NULL;
+    const char *where = peer;
     struct sockaddr_storage there;
-    uint64_t key = strtoull(peer, &end, 16);
-    if (end == peer || *end != '@') {
+    uint64_t key;
+    if (!text_number(&where, 16, '@', UINT64_MAX, &key)) {
         (void)snprintf(error, error_bytes, "'%.64s' is not the address of another end", peer);
         return -EINVAL;
     }
-    int result = local_read(end + 1, &tcp->here, &there, error, error_bytes);
+    int result = local_read(where, &tcp->here, &there, error, error_bytes);
     if (result != 0) {
         return result;
     }
@@ -217,7 +218,7 @@ static int tcp_connect_in_mode(struct tcp *tcp, const char *peer, bool blocking,
     }
     const int on = 1;
     const int off = 0;
-    const struct timeval wait = {.tv_sec = 0, .tv_usec = WAIT_MS * 1000};
+    const struct timeval wait = {.tv_sec = 0, .tv_usec = WAIT_MS * 1000L};
     if (setsockopt(tcp->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
         setsockopt(tcp->fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait) != 0 ||
         setsockopt(tcp->fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait) != 0 ||

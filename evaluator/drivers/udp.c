@@ -89,7 +89,7 @@ static int udp_open(const struct driver_options *options, void **session, char *
     }
     *udp = (struct udp){.host = options->host, .fd = -1};
     const struct timeval receive_wait = set_waits(udp, options->loss_timeout_ns);
-    const struct timeval send_wait = {.tv_sec = 0, .tv_usec = WAIT_MS * 1000};
+    const struct timeval send_wait = {.tv_sec = 0, .tv_usec = WAIT_MS * 1000L};
     int result = local_address(options, &udp->here, error, error_bytes);
     socklen_t length = local_address_bytes(&udp->here);
     if (result == 0) {

@@ -37,9 +37,11 @@ struct clock_cost clock_measure(void)
 
     struct timespec resolution = {0};
     clock_getres(CLOCK_MONOTONIC, &resolution);
+    const size_t middle = CLOCK_GROUPS / 2;
+    const size_t high = (size_t)CLOCK_GROUPS * 99 / 100;
     return (struct clock_cost){
-        .overhead_ns = (double)groups[CLOCK_GROUPS / 2] / CLOCK_READS,
-        .overhead_p99_ns = (double)singles[CLOCK_GROUPS * 99 / 100],
+        .overhead_ns = (double)groups[middle] / CLOCK_READS,
+        .overhead_p99_ns = (double)singles[high],
         .resolution_ns = (double)resolution.tv_sec * 1e9 + (double)resolution.tv_nsec,
     };
 }

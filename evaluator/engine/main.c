@@ -190,7 +190,8 @@ static int default_directory(char *path, size_t bytes)
     }
     path[length] = '\0';
     char *slash = strrchr(path, '/');
-    (void)strcpy(slash == NULL ? path : slash, "/drivers");
+    size_t start = slash == NULL ? 0 : (size_t)(slash - path);
+    (void)snprintf(path + start, bytes - start, "/drivers");
     return 0;
 }
 
@@ -219,7 +220,7 @@ int main(int argc, char **argv)
             if (strlen(optarg) >= sizeof directories) {
                 return usage(stderr, EXIT_USAGE);
             }
-            (void)strcpy(directories, optarg);
+            (void)snprintf(directories, sizeof directories, "%s", optarg);
             break;
         case 'c':
             status = pin(optarg);

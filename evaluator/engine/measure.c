@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "measure.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -140,6 +141,7 @@ static int initiate_pingpong(struct run *run, uint64_t count, bool measured)
 {
     struct measure_result *result = run->result;
     const uint64_t batch = run->request->batch;
+    assert(batch > 0);
     uint64_t start_ns = measured ? run->started_ns : clock_now_ns();
     uint64_t end_ns = start_ns;
     uint64_t look_at_ns = start_ns;
@@ -313,6 +315,7 @@ static int stream_responder(struct run *run)
 int measure_run(const struct measure_request *request, struct measure_result *result,
                 struct histogram *samples)
 {
+    assert(request->size > 0);
     *result = (struct measure_result){.in_step = true};
     struct run run = {
         .request = request,

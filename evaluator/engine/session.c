@@ -217,9 +217,10 @@ void session_connect(struct session *session, struct command *command)
     if (error != 0) {
         session->state = SESSION_BROKEN;
         if (error == -ECANCELED && !session->interrupted) {
-            error = -ETIMEDOUT;
-            (void)strcpy(reason, "the other end did not answer within 10 s: check that the two "
-                                 "nodes reach each other");
+            output_error(ETIMEDOUT, true, "%s: the other end did not answer within %d s%s%s",
+                         session->driver->name, (int)(SETUP_LIMIT_NS / NS_PER_SECOND),
+                         reason[0] != '\0' ? ": " : "", reason);
+            return;
         }
         output_error(error, true, "%s: %s", session->driver->name,
                      reason[0] != '\0' ? reason : strerror(-error));
