@@ -122,19 +122,27 @@ def uncorrelated_batches(values: Sequence[float] | Floats) -> Floats:
 def median_estimate(pooled: Histogram, round_medians: Sequence[float]) -> Estimate:
     """The median of all samples with an interval that survives correlation inside rounds.
 
-    The interval encloses both the order-statistic interval of the pooled samples and that of the
-    medians of (merged) rounds. With too few rounds for a limit (under 6), their whole range.
+    The interval is the wider one of two: the order-statistic interval of the pooled samples, and
+    that of the medians of (merged) rounds. With too few rounds for a limit (under 6), their whole
+    range is taken.
     """
+    value = pooled.quantile(0.5)
     low_rank, high_rank = quantile_ranks(pooled.total, 0.5)
-    lows = [] if low_rank is None else [pooled.value_at(low_rank)]
-    highs = [] if high_rank is None else [pooled.value_at(high_rank)]
-    if len(round_medians) >= 2:
-        between = order_interval(uncorrelated_batches(round_medians))
-        lows.append(min(round_medians) if between.low is None else between.low)
-        highs.append(max(round_medians) if between.high is None else between.high)
-    return Estimate(
-        pooled.quantile(0.5), min(lows) if lows else None, max(highs) if highs else None
+    within = Estimate(
+        value,
+        None if low_rank is None else pooled.value_at(low_rank),
+        None if high_rank is None else pooled.value_at(high_rank),
     )
+    if len(round_medians) < 2:
+        return within
+    ends = order_interval(uncorrelated_batches(round_medians))
+    between = Estimate(
+        value,
+        min(value, min(round_medians) if ends.low is None else ends.low),
+        max(value, max(round_medians) if ends.high is None else ends.high),
+    )
+    known = within.low is not None and within.high is not None
+    return within if known and within.half_width() > between.half_width() else between
 
 
 def quantile_estimate(
@@ -157,6 +165,8 @@ def quantile_estimate(
     if len(rounds) >= 2:
         shares = uncorrelated_batches([one.share_up_to(value) for one in rounds])
         error = float(shares.std(ddof=1)) / math.sqrt(len(shares))
+        # What correlation is left where there were too few rounds to merge.
+        error *= math.sqrt(1 + 2 * max(0.0, lag1_correlation(shares)))
         spread = float(special.stdtrit(len(shares) - 1, 1 - (1 - CONFIDENCE) / 2)) * error
         lows.append(n * (probability - spread))
         highs.append(n * (probability + spread) + 1)
