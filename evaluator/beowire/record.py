@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 from pydantic import (
     AwareDatetime,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -36,6 +37,23 @@ SCHEMA = 1
 EnvironmentValue = str | int | float | bool | None
 
 _Lenient = Strict(False)  # a list may stand for a tuple: JSON knows only lists
+
+
+def _encodable(value: object) -> object:
+    """Replaces what UTF-8 cannot hold: a command line may have any bytes, a record may not."""
+    match value:
+        case str():
+            return value.encode(errors="replace").decode()
+        case list():
+            return [_encodable(item) for item in value]
+        case dict():
+            return {_encodable(key): _encodable(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+_Encodable = BeforeValidator(_encodable)
+_Text = Annotated[str, _Encodable]
 
 
 class _Part(BaseModel):
@@ -111,9 +129,9 @@ class Meta(_Part):
     beowire: str
     """The version that measured."""
     started: AwareDatetime
-    command: list[str]
+    command: Annotated[list[str], _Encodable]
     """The command line, one word an item."""
-    options: dict[str, JsonValue]
+    options: Annotated[dict[str, JsonValue], _Encodable]
     link: Link
     wire: Wire | None
     ends: list[NodeEnd] = Field(min_length=2, max_length=2)
@@ -182,7 +200,7 @@ class Result(_Part):
     batch: int = Field(ge=1)
     """Round trips that one sample covers; percentiles are of samples."""
     lost: int = Field(ge=0)
-    status: str
+    status: _Text
     """`ok`, or in a line why the cell is not whole."""
     stopped_by: Literal["precise", "time", "rounds", "error"]
     half_rtt_ns: Summary | None = None
@@ -209,7 +227,7 @@ class Skipped(_Part):
     """None: no pattern of this driver."""
     size: int | None = None
     """None: no size."""
-    reason: str
+    reason: _Text
 
 
 class End(_Part):
@@ -217,7 +235,7 @@ class End(_Part):
 
     type: Literal["end"] = "end"
     finished: AwareDatetime
-    status: str
+    status: _Text
     """`ok`, `interrupted`, or the error in one line."""
     elapsed_s: float = Field(ge=0)
 
