@@ -144,7 +144,7 @@ static int initiate_pingpong(struct run *run, uint64_t count, bool measured)
     assert(batch > 0);
     uint64_t start_ns = measured ? run->started_ns : clock_now_ns();
     uint64_t end_ns = start_ns;
-    uint64_t look_at_ns = start_ns;
+    uint64_t look_at_ns = start_ns + LOOK_INTERVAL_NS;
     uint64_t done = 0;
     int error = 0;
     while (done < count && !run->stop) {
@@ -256,7 +256,7 @@ static int respond(struct run *run, bool echo)
     }
     run->result->received = arrived > request->skip ? arrived - request->skip : 0;
     run->result->sent = echo ? run->result->received : 0;
-    run->result->stopped = endless ? arrived < wanted : arrived < wanted || error != 0;
+    run->result->stopped = endless || arrived < wanted;
     run->result->in_step = echo || arrived == wanted;
     return error;
 }
