@@ -35,7 +35,7 @@ class RelayCounters:
     """Frames that found its memory full."""
 
     refused: int
-    """Frames that the kernel did not take: the loss that was asked for, or a shaper's full buffer."""
+    """Frames that the kernel did not take: the loss asked for, or a shaper's full buffer."""
 
 
 @dataclass

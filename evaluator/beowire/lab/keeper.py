@@ -33,7 +33,6 @@ from typing import NoReturn
 from beowire.errors import BeowireError
 from beowire.lab import kernel, network, processes
 from beowire.lab.options import LabOptions
-from beowire.lab.processes import Process
 from beowire.lab.state import LabFiles, LabNode, LabState
 from beowire.lab.tools import attempt, find_tool, run_batch
 
@@ -322,13 +321,12 @@ class _Lab:
             own.add(self.relay.pid)
         programs = [p for p in processes.members(state.namespaces()) if p.pid not in own]
         processes.end(programs, _PROGRAM_GRACE_S)
-        processes.end([Process(h.pid, n.holder.start_time) for h, n in self._held(state)], 0.0)
+        for holder, node in zip(self.holders, state.nodes, strict=True):
+            processes.end([node.holder], 0.0)
+            os.waitpid(holder.pid, 0)
         if self.relay is not None:
             self.relay.kill()
             self.relay.wait()
-
-    def _held(self, state: LabState) -> list[tuple[_Holder, LabNode]]:
-        return list(zip(self.holders, state.nodes, strict=True))
 
 
 def _kernel_has_netem() -> bool:

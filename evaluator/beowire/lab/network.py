@@ -219,9 +219,7 @@ def node_queues(options: LabOptions) -> list[str]:
     return [_shaper(options, NODE_INTERFACE, "root", burst, buffer_bytes)]
 
 
-def _shaper(
-    options: LabOptions, device: str, parent: str, burst: int, buffer_bytes: int
-) -> str:
+def _shaper(options: LabOptions, device: str, parent: str, burst: int, buffer_bytes: int) -> str:
     frame_bytes = _wire_frame_bytes(options)
     # The size table has one entry for each `frame / entries` bytes: 4 bytes at the usual MTU.
     size_table = (

@@ -8,7 +8,7 @@ from typing import Self
 
 from beowire import paths
 from beowire.errors import BeowireError
-from beowire.lab import cluster
+from beowire.lab import cluster, network
 from beowire.lab.cluster import EphemeralLab
 from beowire.lab.options import LabOptions
 from beowire.lab.state import LabState
@@ -75,8 +75,10 @@ class LabLauncher:
         )
 
     def describe_link(self) -> dict[str, object]:
-        """The lab's options, as the record holds them."""
+        """The lab's options, as the record holds them, and how they came about."""
         described = self._options.describe()
+        if self._options.rate_bits_per_s is not None:
+            described["burst_bytes"] = network.burst_bytes(self._options)
         if self._lab is not None and self._lab.delay_by:
             described["delay_by"] = self._lab.delay_by
         return described

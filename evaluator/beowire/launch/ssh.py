@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starts engines on real hosts over OpenSSH. Nothing has to be installed on them.
+
+On entering, the engine and its drivers are copied to `~/.cache/beowire/HASH` on each host, where
+HASH is that of their content: once, all of it or nothing, and it is used again the next time. An
+engine's control channel is its ssh connection; when that ends, so does the engine (end of input).
+Passwords are never asked for: a host that wants one is an error.
+"""
+
+import hashlib
+import io
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Self
+
+from beowire import paths
+from beowire.errors import BeowireError
+from beowire.launch.base import Node
+
+_CONNECT_S = 10
+_COMMAND_S = 120.0
+
+#: What ssh says (its exit status is then 255), and what that means for the user.
+_SSH_ERRORS = (
+    (r"Could not resolve hostname|Name or service not known", "no host has this name"),
+    (r"IDENTIFICATION HAS CHANGED", "its host key has changed: check with `ssh {host}`"),
+    (
+        r"Host key verification failed",
+        "its host key is not known: connect once with `ssh {host}` and accept it",
+    ),
+    (
+        r"Permission denied",
+        "it refuses the key: `ssh {host}` has to work without a password (ssh-copy-id, ssh-agent)",
+    ),
+    (r"Connection refused", "no ssh server answers there"),
+    (r"timed out|Operation timed out", "it does not answer"),
+    (r"No route to host|Network is unreachable", "there is no route to it"),
+)
+
+
+class SshLauncher:
+    """Engines on two hosts, each `HOST` or `USER@HOST`, as ssh understands them."""
+
+    kind = "hosts"
+
+    def __init__(
+        self, hosts: str | Sequence[str], options: Sequence[str] = (), interface: str = ""
+    ) -> None:
+        """`hosts` may be a text, `A,B`. `options` are ssh_config(5) options for both of them, such
+        as `Port=2222`. `interface` is the one to measure on; "" follows the route."""
+        if isinstance(hosts, str):
+            hosts = [host.strip() for host in hosts.split(",")]
+        if len(hosts) != 2 or hosts[0] == hosts[1]:
+            raise BeowireError("two different hosts are needed: --hosts A,B")
+        for host in hosts:
+            if not re.fullmatch(r"[^\s\-,][^\s,]*", host):
+                raise BeowireError(f"no host can be named {host!r}: write HOST or USER@HOST")
+        if shutil.which("ssh") is None:
+            raise BeowireError("ssh is missing: install the package openssh-client")
+        self._ssh_options = [word for option in options for word in ("-o", option)]
+        self._hash = ""
+        self._host_of: dict[str, str] = {}
+        self._interface = interface
+        self._hosts = tuple(hosts)
+        self.nodes: Sequence[Node] = ()
+
+    def __enter__(self) -> Self:
+        """Reaches both hosts, and brings the engine to where it is missing."""
+        package = _pack(paths.engine_directory())
+        self._hash = hashlib.sha256(package).hexdigest()[:16]
+        nodes = []
+        for host in self._hosts:
+            name = host.rpartition("@")[2]
+            self._host_of[name] = host
+            nodes.append(Node(name, self._address_of(host), "auto", self._interface))
+        with ThreadPoolExecutor(len(self._hosts)) as pool:
+            for done in [pool.submit(self._bring, host, package) for host in self._hosts]:
+                done.result()
+        self.nodes = nodes
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Nothing to undo: the copies stay on the hosts for the next time."""
+
+    def start(self, node: Node, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
+        """Starts an engine on the host. It ends with the connection."""
+        engine = f"exec {self._directory()}/beowire-engine"
+        if chosen := cpu or node.cpu:
+            engine += f" --cpu {shlex.quote(chosen)}"
+        return subprocess.Popen(
+            self._ssh(self._host_of[node.name], engine),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def describe_link(self) -> dict[str, object]:
+        """Which hosts it was; what joins them is not known."""
+        return {"kind": self.kind}
+
+    def _directory(self) -> str:
+        """The copy's directory, as the far side's shell reads it."""
+        return f'"$HOME/.cache/beowire/{self._hash}"'
+
+    def _ssh(self, host: str, script: str) -> list[str]:
+        """A command line that runs one line of POSIX sh on the host, whatever the login shell is.
+
+        ssh takes the first value that it meets for an option: so BatchMode is ours, and the
+        time limits are the user's to change.
+        """
+        assert "'" not in script and "\n" not in script and "!" not in script
+        return [
+            *("ssh", "-T", "-o", "BatchMode=yes", *self._ssh_options),
+            *("-o", f"ConnectTimeout={_CONNECT_S}"),
+            *("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"),
+            *("-o", "ClearAllForwardings=yes", "-o", "LogLevel=ERROR", "--", host),
+            f"exec sh -c '{script}'",
+        ]
+
+    def _address_of(self, host: str) -> str:
+        """The address behind the name, which may be an alias in the user's ssh configuration."""
+        told = subprocess.run(
+            ["ssh", "-G", *self._ssh_options, "--", host],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if told.returncode != 0:
+            said = told.stderr.strip().splitlines()
+            raise BeowireError(f"ssh refuses its options: {said[-1] if said else host}")
+        found = re.search(r"^hostname (.+)$", told.stdout, re.MULTILINE)
+        return found[1] if found else host.rpartition("@")[2]
+
+    def _bring(self, host: str, package: bytes) -> None:
+        """Copies the engine if it is not there yet, and sees that it can run."""
+        asked = self._run(host, f"uname -sm; test -x {self._directory()}/beowire-engine; echo $?")
+        lines = asked.splitlines()  # a login script may have said something before
+        machine, missing = (lines[-2], lines[-1]) if len(lines) > 1 else ("", "")
+        ours = f"{platform.system()} {platform.machine()}"
+        if machine != ours:
+            raise BeowireError(
+                f"{host} is {machine or 'no known system'}, this engine is for {ours}: build Beowire"
+                " on a machine of that kind"
+            )
+        if missing != "0":
+            self._run(
+                host,
+                # A rename of a whole directory: whoever sees it sees all of it. When somebody else
+                # was faster, theirs is the same.
+                'umask 077 && base="$HOME/.cache/beowire" && mkdir -p "$base"'
+                ' && new=$(mktemp -d "$base/new.XXXXXX") && trap "rm -rf \\"$new\\"" EXIT'
+                ' && tar -xf - -C "$new"'
+                f' && {{ mv -T "$new" {self._directory()} 2>/dev/null'
+                f" || test -x {self._directory()}/beowire-engine; }}",
+                package,
+            )
+        # An engine without input ends at once, with a status of its own: 3 (docs/ENGINE.md).
+        self._run(host, f"{self._directory()}/beowire-engine </dev/null", wanted_status=3)
+
+    def _run(self, host: str, script: str, data: bytes = b"", wanted_status: int = 0) -> str:
+        """Runs a script on the host, returns what it printed, or says what went wrong."""
+        try:
+            done = subprocess.run(
+                self._ssh(host, script),
+                input=data,
+                capture_output=True,
+                check=False,
+                timeout=_COMMAND_S,
+            )
+        except subprocess.TimeoutExpired:
+            raise BeowireError(f"{host}: it does not answer in {_COMMAND_S:.0f} s") from None
+        if done.returncode == wanted_status:
+            return done.stdout.decode(errors="replace")
+        said = done.stderr.decode(errors="replace").strip()
+        if done.returncode == 255:
+            raise BeowireError(f"{host}: {_explain_ssh(host, said)}")
+        raise BeowireError(f"{host}: {_explain_engine(said, done.returncode)}")
+
+
+def _pack(directory: Path) -> bytes:
+    """The engine and its drivers as a tar archive that is the same for the same content."""
+    files = [directory / "beowire-engine", *sorted((directory / "drivers").glob("*.so"))]
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        drivers = tarfile.TarInfo("drivers")
+        drivers.type, drivers.mode = tarfile.DIRTYPE, 0o700
+        tar.addfile(drivers)
+        for file in files:
+            data = file.read_bytes()
+            entry = tarfile.TarInfo(str(file.relative_to(directory)).replace(os.sep, "/"))
+            entry.size, entry.mode = len(data), 0o700
+            tar.addfile(entry, io.BytesIO(data))
+    return archive.getvalue()
+
+
+def _explain_ssh(host: str, said: str) -> str:
+    for pattern, meaning in _SSH_ERRORS:
+        if re.search(pattern, said):
+            return meaning.format(host=host)
+    lines = said.splitlines()
+    return lines[-1] if lines else "ssh cannot connect"
+
+
+def _explain_engine(said: str, status: int) -> str:
+    if found := re.search(r"version `(GLIBC_[0-9.]+)' not found", said):
+        return f"its C library is too old for this engine ({found[1]} is missing): build there"
+    if "xec format error" in said:
+        return "it cannot run this engine, which was built for another kind of processor"
+    if "ermission denied" in said:
+        return f"no permission: {said.splitlines()[-1]}"
+    lines = said.splitlines()
+    return lines[-1] if lines else f"the engine ends with status {status} there"
