@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire report` from outside: where it writes, what it says, how it ends."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from unit.evaluator import synthetic_record
+
+ROOT = Path(__file__).resolve().parents[3]
+
+#: The command alone, so that this test needs no other command to work.
+PROGRAM = """
+import sys, typer
+from beowire.commands import report
+from beowire.errors import BeowireError
+app = typer.Typer(rich_markup_mode=None)
+app.callback()(lambda: None)
+report.register(app)
+try:
+    app()
+except BeowireError as error:
+    print(f"beowire: {error}", file=sys.stderr)
+    sys.exit(error.exit_code)
+"""
+
+
+def beowire(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, *map(str, arguments)],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": f"{ROOT}/evaluator"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    (tmp_path / "run").mkdir()
+    lines = synthetic_record.lines(("tcp",), sizes=(8,))
+    return synthetic_record.write(tmp_path / "run" / "record.jsonl", lines)
+
+
+def test_report__no_output_named__is_beside_the_record(record: Path, tmp_path: Path) -> None:
+    answer = beowire("report", "run/record.jsonl", cwd=tmp_path)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout == "run/report.html\n"
+    assert (tmp_path / "run" / "report.html").stat().st_size > 1_000_000
+
+
+def test_report__output_named__gives_the_same_bytes_again(record: Path, tmp_path: Path) -> None:
+    for name in ("one.html", "two.html"):
+        assert beowire("report", record, "-o", name, cwd=tmp_path).returncode == 0
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+
+
+def test_report__record_cut_short__warns_and_goes_on(record: Path, tmp_path: Path) -> None:
+    record.write_bytes(record.read_bytes()[:-9])
+    answer = beowire("report", record, cwd=tmp_path)
+    assert answer.returncode == 0
+    assert f"beowire: {record}: cut short in line" in answer.stderr
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no record\n", b'{"type":"meta","schema":9}\n'])
+def test_report__no_good_record__is_one_line_and_exit_2(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    path = tmp_path / "record.jsonl"
+    if content is not None:
+        path.write_bytes(content)
+    answer = beowire("report", path, cwd=tmp_path)
+    assert answer.returncode == 2
+    assert answer.stdout == ""
+    assert len(answer.stderr.splitlines()) == 1
+    assert str(path) in answer.stderr
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_report__several_records__are_one_report(record: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    lines = synthetic_record.lines(("tcp",), sizes=(8,), seed=2)
+    other = synthetic_record.write(tmp_path / "other" / "record.jsonl", lines)
+    answer = beowire("report", record, other, "-o", "both.html", cwd=tmp_path)
+    assert answer.returncode == 0
+    assert "tcp · other" in (tmp_path / "both.html").read_text()
+
+
+def test_report__no_record_named__is_refused(tmp_path: Path) -> None:
+    assert beowire("report", cwd=tmp_path).returncode == 2

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Axes of the charts."""
+
+import pytest
+
+from beowire.report.axes import log_axis, rounded, size_axis
+
+
+@pytest.mark.parametrize(
+    ("sizes", "ticks"),
+    [
+        ([8], [8]),
+        ([8, 1024, 65536], [1 << power for power in range(3, 17, 2)]),
+        ([5, 12], [4, 8, 16]),
+        ([0, 4], [4]),
+        ([], [1]),
+    ],
+)
+def test_size_axis__any_sizes__has_ticks_at_powers_of_two(
+    sizes: list[int], ticks: list[int]
+) -> None:
+    axis = size_axis(sizes)
+    assert axis["type"] == "log"
+    assert axis["tickvals"] == ticks
+
+
+def test_size_axis__full_sweep__has_few_enough_ticks_with_units() -> None:
+    axis = size_axis([1, 4 << 20], ticks=6)
+    assert axis["ticktext"] == ["1 B", "16 B", "256 B", "4 KiB", "64 KiB", "1 MiB"]
+
+
+def test_log_axis__numbers__are_written_out() -> None:
+    assert log_axis("Time")["type"] == "log"
+    assert log_axis("Time")["exponentformat"] == "none"
+
+
+def test_rounded__long_fraction__keeps_six_digits() -> None:
+    assert rounded(1.23456789) == 1.23457
+    assert rounded(123456789.0) == 123457000

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page: one file, the same bytes for the same records, nothing from outside."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from beowire.errors import BeowireError
+from beowire.record import Record, read_record
+from beowire.report import write_report
+from beowire.report.page import render
+from unit.evaluator import synthetic_record
+
+SIZES = (8, 1024, 65536)
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    lines = synthetic_record.lines(("beowire", "tcp-spin", "packet"), sizes=SIZES, samples=400)
+    return read_record(synthetic_record.write(tmp_path / "record.jsonl", lines))
+
+
+class Links(HTMLParser):
+    """Collects whatever an element would load, and the words between the elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.words: list[str] = []
+        self._skip = False
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self._skip = tag in ("script", "style")
+        for name, value in attributes:
+            if name in ("src", "href", "data", "action", "srcset", "poster"):
+                self.loads.append(value or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._skip = False
+
+    def handle_data(self, data: str) -> None:
+        if not self._skip:
+            self.words.append(data)
+
+
+def parse(html: str) -> Links:
+    links = Links()
+    links.feed(html)
+    return links
+
+
+def figures(html: str) -> dict[str, dict[str, object]]:
+    match = re.search(r'<script type="application/json" id="figures">(.*?)</script>', html)
+    assert match
+    found: dict[str, dict[str, object]] = json.loads(match[1])
+    return found
+
+
+def test_render__elements__load_nothing(record: Record) -> None:
+    html = render([record])
+    assert all(link.startswith(("#", "data:")) for link in parse(html).loads)
+    assert "default-src 'none'" in html
+    assert html.count("plotly.js v") >= 1
+
+
+def test_write_report__twice_and_from_elsewhere__gives_the_same_bytes(
+    record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_report([record], tmp_path / "one.html")
+    (tmp_path / "deep").mkdir()
+    monkeypatch.chdir(tmp_path)
+    again = read_record(Path("record.jsonl"))
+    write_report([again], tmp_path / "deep" / "two.html")
+    one = (tmp_path / "one.html").read_bytes()
+    assert one == (tmp_path / "deep" / "two.html").read_bytes()
+
+
+def test_write_report__whole__leaves_no_other_file(record: Record, tmp_path: Path) -> None:
+    write_report([record], tmp_path / "report.html")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["record.jsonl", "report.html"]
+
+
+def test_write_report__onto_its_record__is_refused(record: Record) -> None:
+    before = record.path.read_bytes()
+    with pytest.raises(BeowireError, match="is the record itself"):
+        write_report([record], record.path)
+    assert record.path.read_bytes() == before
+
+
+def test_write_report__no_such_directory__is_one_line(record: Record, tmp_path: Path) -> None:
+    with pytest.raises(BeowireError, match=r"cannot write .*: No such file") as caught:
+        write_report([record], tmp_path / "nowhere" / "report.html")
+    assert caught.value.exit_code == 1
+
+
+def test_write_report__name_of_a_directory__leaves_nothing_behind(
+    record: Record, tmp_path: Path
+) -> None:
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(BeowireError, match="cannot write"):
+        write_report([record], tmp_path / "report.html")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["record.jsonl", "report.html"]
+
+
+def test_render__record__shows_what_where_when_and_how(record: Record) -> None:
+    text = " ".join(parse(render([record])).words)
+    for words in (
+        "node0 ⇄ node1 · virtual cluster (switch link), MTU 1500, 10 Gbit/s",
+        "2026-11-20 15:04 UTC · 112 s · Beowire 0.1.0",
+        "beowire compare --lab --drivers beowire,tcp-spin,packet --out 'my run'",
+        "no RDMA device",
+        "AMD EPYC",
+    ):
+        assert words in text
+
+
+def test_render__record__has_every_chart(record: Record) -> None:
+    html = render([record])
+    found = figures(html)
+    assert list(found) == [
+        "latency", "throughput", "tails", "distribution", "cpu", "stream", "stream-cpu",
+    ]  # fmt: skip
+    for name in found:
+        assert f'data-figure="{name}"' in html
+        assert found[name]["data"]
+
+
+def test_render__stream_only__has_only_its_charts(tmp_path: Path) -> None:
+    lines = synthetic_record.lines(("tcp",), sizes=SIZES, patterns=("stream",))
+    path = synthetic_record.write(tmp_path / "record.jsonl", lines)
+    assert list(figures(render([read_record(path)]))) == ["stream", "stream-cpu"]
+
+
+def test_render__nothing_measured__is_still_a_page(tmp_path: Path) -> None:
+    lines = synthetic_record.lines(())
+    path = synthetic_record.write(tmp_path / "record.jsonl", lines)
+    html = render([read_record(path)])
+    assert figures(html) == {}
+    assert "Nothing measured" in html
+
+
+def test_render__record_cut_short__warns(record: Record) -> None:
+    content = record.path.read_bytes()
+    record.path.write_bytes(content[:-30])
+    html = render([read_record(record.path)])
+    assert "cut short in line" in html
+    assert str(record.path.parent) not in html
+
+
+def test_render__hostile_text__cannot_leave_its_place(tmp_path: Path) -> None:
+    evil = "</script><script>alert(1)</script><!--"
+    lines = synthetic_record.lines((evil,), sizes=(8,), node=evil)
+    path = synthetic_record.write(tmp_path / "record.jsonl", lines)
+    html = render([read_record(path)])
+    assert "<script>alert" not in html
+    assert html.count("<script") == render_count(tmp_path)
+    assert evil in "".join(parse(html).words)
+
+
+def render_count(tmp_path: Path) -> int:
+    """How many script elements (and mentions in plotly) a harmless page has."""
+    lines = synthetic_record.lines(("tcp",), sizes=(8,))
+    path = synthetic_record.write(tmp_path / "harmless.jsonl", lines)
+    return render([read_record(path)]).count("<script")
+
+
+def test_render__several_records__each_has_its_name_and_environment(
+    record: Record, tmp_path: Path
+) -> None:
+    (tmp_path / "second").mkdir()
+    lines = synthetic_record.lines(("beowire",), sizes=SIZES, seed=2, node="node7")
+    other = read_record(synthetic_record.write(tmp_path / "second" / "record.jsonl", lines))
+    html = render([record, other])
+    assert "<h3>second</h3>" in html
+    assert "initiator: node7" in html
+    assert "beowire · second" in html
+
+
+def test_render__no_record__is_a_mistake() -> None:
+    with pytest.raises(ValueError, match="needs a record"):
+        render([])

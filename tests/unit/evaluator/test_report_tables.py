@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables: every row, every reason, every difference."""
+
+import re
+
+from beowire.record import NodeEnd, Record, Skipped
+from beowire.report import tables
+from unit.evaluator.test_report_curves import record, result, summary
+
+
+def with_ends(*ends: NodeEnd) -> Record:
+    found = record()
+    meta = found.meta.model_copy(update={"ends": list(ends)})
+    return Record(found.path, meta, [], [], None)
+
+
+def test_results__every_line__is_a_row_with_sortable_values() -> None:
+    lines = [result(1 << 20, summary(1234567, 1200000, 1300000)), result(8, driver="packet")]
+    html = tables.results([record(*lines)])
+    body = html[html.index("<tbody>") :]
+    assert body.count("<tr>") == 2
+    assert '<td class="number" data-value="1048576">1,048,576</td>' in body
+    assert '<td class="number" data-value="1234.57">1235</td>' in body
+    assert '<td data-value="">–</td>' in body
+    assert html.count("<th ") == body.split("</tr>")[0].count("<td")
+
+
+def test_results__two_records__name_the_record_in_each_row() -> None:
+    records = [record(result(), path=f"/{name}/record.jsonl") for name in ("one", "two")]
+    html = tables.results(records)
+    assert "<td>one</td>" in html
+    assert "<td>two</td>" in html
+
+
+def test_skipped__reasons__are_given_with_what_they_concern() -> None:
+    found = record(result(8, status="peer died"))
+    found.skipped.append(Skipped(driver="verbs", reason="no device"))
+    found.skipped.append(Skipped(driver="udp", pattern="stream", size=1 << 20, reason="too long"))
+    html = tables.skipped([found])
+    assert "verbs</th><td>everything</td><td>no device" in html
+    assert "udp</th><td>stream, 1 MiB</td><td>too long" in html
+    assert "tcp</th><td>pingpong, 8 B</td><td>peer died" in html
+
+
+def test_skipped__nothing__says_so() -> None:
+    assert "all that was asked for was measured" in tables.skipped([record(result())])
+
+
+def test_environments__rows_that_differ__are_marked_and_counted() -> None:
+    html = tables.environments(
+        with_ends(
+            NodeEnd(node="a", environment={"kernel": "6.1", "cpus": 2, "offload": True}),
+            NodeEnd(node="b", environment={"kernel": "6.18", "cpus": 2, "offload": None}),
+        )
+    )
+    marked = re.findall(r'class=differs><th scope="row">(\w+) ', html)
+    assert marked == ["node", "kernel", "offload"]
+    assert "3 of 7 rows differ" in html
+    assert "<td>yes</td><td>–</td>" in html
+
+
+def test_environments__fact_of_one_end_only__is_shown() -> None:
+    html = tables.environments(
+        with_ends(NodeEnd(node="a", environment={"only_here": 1.5}), NodeEnd(node="a"))
+    )
+    assert "only here" in html
+    assert "<td>1.5</td><td>–</td>" in html
+
+
+def test_every_table__html_in_the_record__is_escaped() -> None:
+    evil = "<script>alert(1)</script>"
+    found = record(result(driver=evil, status=evil))
+    found.skipped.append(Skipped(driver=evil, reason=evil))
+    end = NodeEnd(node=evil, environment={evil: evil})
+    parts = [
+        tables.results([found]),
+        tables.skipped([found]),
+        tables.environments(with_ends(end, end)),
+    ]
+    for html in parts:
+        assert "<script" not in html
+        assert "&lt;script&gt;" in html
+
+
+def test_drivers__measured_ones__are_described_in_their_own_words() -> None:
+    html = tables.drivers([record(result())])
+    assert html.startswith('<dl class="drivers"><dt>tcp</dt><dd>TCP without delay')
+    assert tables.drivers([record()]) == ""
