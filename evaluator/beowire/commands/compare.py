@@ -2,6 +2,7 @@
 """`beowire compare`: measures protocols side by side. Options and calls; the work is elsewhere."""
 
 import random
+import shlex
 import shutil
 import sys
 from datetime import datetime
@@ -25,6 +26,7 @@ from beowire.lab.options import (
 from beowire.launch.base import Launcher
 from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
+from beowire.launch.ssh import SshLauncher
 from beowire.plan import parse_patterns
 from beowire.record import read_record
 from beowire.report import write_report
@@ -86,7 +88,7 @@ def compare(
     ] = "",
     ssh_option: Annotated[
         list[str] | None,
-        typer.Option("--ssh-option", help="Passed to ssh as -o; may be given several times."),
+        typer.Option("--ssh-option", help='Words for ssh, such as "-p 2222"; may be repeated.'),
     ] = None,
     pin: Annotated[
         str | None, typer.Option("--pin", help="CPUs of the two ends: A,B. Default: chosen.")
@@ -138,9 +140,8 @@ def compare(
                 read_lab_options(nodes=nodes, link=link, mtu=mtu, rate=rate, delay=delay, loss=loss)
             )
         elif hosts is not None:
-            from beowire.launch.ssh import SshLauncher  # noqa: PLC0415
-
-            launcher = SshLauncher(hosts, interface=interface, options=ssh_option or [])
+            words = [word for option in ssh_option or [] for word in shlex.split(option)]
+            launcher = SshLauncher(hosts.split(","), words, interface)
         else:
             launcher = LocalLauncher()
         try:

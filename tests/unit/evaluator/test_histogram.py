@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-import fake_engine
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from beowire.histogram import BUCKETS, Histogram, bucket_index, bucket_lower, bucket_width
+from unit.evaluator import fake_engine
 
 times = st.integers(0, (1 << 63) - 1)
 short_times = st.lists(st.integers(0, 10**7), min_size=1, max_size=200)
