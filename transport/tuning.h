@@ -37,8 +37,10 @@
  *  consent costs less than a second copy. */
 #define MESSAGE_EAGER_BYTES_MAX 16384
 
-/** Frames of unexpected messages that an endpoint can hold; their sum bounds all credit given. */
-#define MESSAGE_CHUNKS 2048
+/** Frames of unexpected messages that an endpoint can hold; they bound the sum of all credit. More
+ *  would serve more peers at full window, but the receive ring is as long and is walked round and
+ *  round: at 1,024 slots it just fits a second-level cache. */
+#define MESSAGE_CHUNKS 1024
 
 /** Buffers for frames that are copied on sending, beyond those with room for a header only. */
 #define ENDPOINT_COPY_FRAMES 512

@@ -25,8 +25,9 @@
 
 #define ENVELOPE_BYTES ETH_HLEN
 
-/** Room for this many full frames in the receive ring: several windows; ... */
-#define RING_FRAMES 2048
+/** Full frames that the receive ring holds: as many as all peers together have credit for, so that
+ *  what was let in is not lost while the process computes; ... */
+#define RING_FRAMES MESSAGE_CHUNKS
 
 /** ... but no more memory than this, which matters only for MTUs beyond 9000. */
 #define RING_BYTES_MAX (32u << 20)

@@ -37,7 +37,7 @@ void inbound_free(struct message_layer *layer, struct inbound *inbound)
     list_remove(&inbound->arrival);
     list_remove(&inbound->of_peer);
     list_remove(&inbound->clear);
-    list_append(&layer->free_inbounds, &inbound->arrival);
+    list_prepend(&layer->free_inbounds, &inbound->arrival);
 }
 
 void inbound_keep(struct message_layer *layer, struct inbound *inbound, const uint8_t *data,

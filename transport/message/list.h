@@ -37,6 +37,15 @@ static inline void list_append(struct list *head, struct list *link)
     head->previous = link;
 }
 
+/** Adds at the front: what was freed last is taken next, and is still in the cache. */
+static inline void list_prepend(struct list *head, struct list *link)
+{
+    link->previous = head;
+    link->next = head->next;
+    head->next->previous = link;
+    head->next = link;
+}
+
 /** Removes an element; it is then a list of its own, so that removing it again is harmless. */
 static inline void list_remove(struct list *link)
 {

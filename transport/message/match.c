@@ -68,7 +68,7 @@ int message_receive(struct message_layer *layer, struct message_peer *peer, uint
     if (peer != NULL && peer->error != 0) {
         operation->state = OPERATION_FREE;
         operation->peer = NULL;
-        list_append(&layer->free_receives, &operation->link);
+        list_prepend(&layer->free_receives, &operation->link);
         return peer->error;
     }
     list_append(&layer->posted, &operation->link);

@@ -238,8 +238,8 @@ bool message_complete(struct message_layer *layer, struct beowire_completion *co
     };
     operation->state = OPERATION_FREE;
     operation->peer = NULL;
-    list_append(operation->kind == BEOWIRE_SEND ? &layer->free_sends : &layer->free_receives,
-                &operation->link);
+    list_prepend(operation->kind == BEOWIRE_SEND ? &layer->free_sends : &layer->free_receives,
+                 &operation->link);
     return true;
 }
 
