@@ -12,6 +12,9 @@ from beowire.statistics import Estimate
 
 StoppedBy = Literal["precise", "time", "rounds", "error"]
 
+#: Rounds that say how long the next will take.
+_RECENT_ROUNDS = 5
+
 #: More rounds of a cell are not worth their time.
 MAXIMUM_ROUNDS = 400
 
@@ -40,6 +43,11 @@ class Cell:
         """Adds a measured round."""
         self.rounds.append(one)
         self._pooled.merge(one.histogram)
+
+    def message_ns(self) -> float:
+        """What a message takes on average in a usual round: the median of the last few."""
+        recent = [one.elapsed_ns / one.count for one in self.rounds[-_RECENT_ROUNDS:]]
+        return sorted(recent)[len(recent) // 2]
 
     def median(self) -> Estimate:
         """Round-trip time in ns (ping-pong), or rate in bytes per second (stream)."""

@@ -179,6 +179,7 @@ class Measurement:
                 one = self._round(cell, cell.shape)
                 if one is not None:
                     cell.add(one)
+                    self._reshape(cell, cell.shape)
                 elif self._time_left() > 0:
                     cell.empty_rounds += 1
         except EngineError as error:
@@ -194,6 +195,15 @@ class Measurement:
             self._write(cell, "error", "every message was lost")
         self._show(cell)
 
+    def _reshape(self, cell: Cell, shape: RoundShape) -> None:
+        """Lets the number of messages follow what rounds take."""
+        target_ns = planning.round_target_ns(self._cell_seconds)
+        count = planning.next_count(shape.count, cell.message_ns(), target_ns, shape.batch)
+        cell.shape = self._shape(count, shape.batch)
+
+    def _shape(self, count: int, batch: int) -> RoundShape:
+        return RoundShape(count, min(_SKIP, max(1, count // 4)), batch)
+
     def _warm_up(self, cell: Cell) -> RoundShape | None:
         """Doubles the messages of a round until it is long enough to tell how long one takes.
 
@@ -206,13 +216,13 @@ class Measurement:
             one = self._round(cell, RoundShape(count, 1))
             spent = time.monotonic() - begun
             if one is not None:
-                message_ns = one.elapsed_ns / count
+                message_ns = _usual_ns(one)
             else:
                 cell.empty_rounds += 1
                 if cell.empty_rounds >= _MAXIMUM_EMPTY_ROUNDS or self._time_left() <= 0:
                     return None
             if one is not None and (
-                one.elapsed_ns >= min(_WARM_ROUND_NS, target_ns)
+                message_ns * count >= min(_WARM_ROUND_NS, target_ns)
                 or spent >= min(_WARM_TOTAL_S, self._cell_seconds / 4)
                 or count >= planning.MAXIMUM_COUNT
                 or self._time_left() <= 0
@@ -223,7 +233,7 @@ class Measurement:
         if cell.pattern == "pingpong":
             batch = planning.batch_for(message_ns, self._survey.clock_overhead_ns)
         count = planning.count_for(message_ns, target_ns, batch)
-        return RoundShape(count, min(_SKIP, max(1, count // 4)), batch)
+        return self._shape(count, batch)
 
     def _round(self, cell: Cell, shape: RoundShape) -> Round | None:
         return self._sessions[cell.driver].run(
@@ -260,3 +270,10 @@ class Measurement:
         if done:
             left = min(left, elapsed / done * (len(cells) - done))
         self._progress(Progress(cell, done, len(cells), elapsed, left))
+
+
+def _usual_ns(one: Round) -> float:
+    """What a message takes, stalls aside where that is known."""
+    if one.histogram.total:
+        return one.histogram.quantile(0.5)
+    return one.elapsed_ns / one.count

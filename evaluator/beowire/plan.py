@@ -17,7 +17,7 @@ from beowire.statistics import MINIMUM_ROUNDS
 PATTERNS = ("pingpong", "stream")
 
 #: A round is long enough to hide the cost of starting it, and short enough to take many turns.
-LONGEST_ROUND_NS = 25e6
+LONGEST_ROUND_NS = 20e6
 SHORTEST_ROUND_NS = 1e6
 
 #: Messages of one round, at most: bounds the round of a driver that is faster than it looked.
@@ -28,6 +28,12 @@ _CLOCK_READINGS = 20
 
 #: Share of a cell's time that is planned for its rounds; the rest is warm-up and asking.
 _ROUNDS_SHARE = 0.8
+
+#: Rounds that are planned for a cell: more than the least, for some are held up.
+_PLANNED_ROUNDS = 2 * MINIMUM_ROUNDS
+
+#: The number of messages of a round changes at most by this factor from round to round.
+_LARGEST_STEP = 4
 
 
 @dataclass(frozen=True)
@@ -122,7 +128,7 @@ def choose_drivers(
 
 def round_target_ns(cell_seconds: float) -> float:
     """How long a round should take for a cell of `cell_seconds` to have enough of them."""
-    wanted = cell_seconds * 1e9 * _ROUNDS_SHARE / MINIMUM_ROUNDS
+    wanted = cell_seconds * 1e9 * _ROUNDS_SHARE / _PLANNED_ROUNDS
     return min(LONGEST_ROUND_NS, max(SHORTEST_ROUND_NS, wanted))
 
 
@@ -138,6 +144,19 @@ def count_for(message_ns: float, target_ns: float, batch: int) -> int:
     """Messages of a round of about `target_ns`: whole batches, at least one."""
     batches = int(target_ns / max(message_ns, 1.0) / batch)
     return max(1, min(batches, MAXIMUM_COUNT // batch)) * batch
+
+
+def next_count(count: int, message_ns: float, target_ns: float, batch: int) -> int:
+    """Messages of the next round, after one of `count`.
+
+    A warm-up that met a stall has taken the driver for slow, or it really has become slower: so
+    the count follows what rounds take, in steps. Small deviations change nothing.
+    """
+    wanted = count_for(message_ns, target_ns, batch)
+    if count / 2 <= wanted <= count * 2:
+        return count
+    bounded = max(count // _LARGEST_STEP, min(wanted, count * _LARGEST_STEP))
+    return max(1, bounded // batch) * batch
 
 
 def _cannot(driver: DriverInfo, pattern: str, size: int) -> str:

@@ -25,19 +25,16 @@ def plot(curves: Sequence[Curve], *, rates: bool, width: int, colour: bool) -> s
         return ""
     figure = plotext.figure
     figure.clear()
+    plotext.terminal.limit(False, False)
     figure.plot_size(width, _HEIGHT)
-    figure.title(
-        "Throughput in MB/s against message size in bytes"
-        if rates
-        else "Half round trip in us against message size in bytes"
-    )
-    for number, (driver, points) in enumerate(series):
+    figure.legend(False)
+    for number, (_, points) in enumerate(series):
         signal = figure.signal(
             [math.log10(size) for size, _ in points],
             [math.log10(value) for _, value in points],
             marker=_MARKS[number % len(_MARKS)],
         )
-        figure.draw(signal.label(driver).lines())
+        figure.draw(signal.lines())
     everything = [point for _, points in series for point in points]
     sizes = [size for size, _ in everything]
     _ticks("x", min(sizes), max(sizes), [float(1 << power) for power in range(0, 31, 3)])
@@ -45,7 +42,12 @@ def plot(curves: Sequence[Curve], *, rates: bool, width: int, colour: bool) -> s
     _ticks("y", min(values), max(values), [10.0**power for power in range(-4, 10)])
     text = str(figure.build().string(colorless=not colour))
     figure.clear()
-    return "\n".join(line.rstrip() for line in text.splitlines())
+    title = "Throughput in MB/s" if rates else "Half round trip in us"
+    legend = "  ".join(
+        f"{_MARKS[number % len(_MARKS)]} {driver}" for number, (driver, _) in enumerate(series)
+    )
+    lines = [f"{title} against message size in bytes:  {legend}", *text.splitlines()]
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _points(curve: Curve, rates: bool) -> list[tuple[int, float]]:

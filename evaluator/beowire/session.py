@@ -47,6 +47,8 @@ class CpuUse:
 class Round:
     """What one round measured. `histogram` is empty for a stream."""
 
+    count: int
+    """Measured messages that were sent."""
     messages: int
     """Measured messages that made it: answered (ping-pong), or arrived (stream)."""
     lost: int
@@ -283,4 +285,4 @@ class Session:
             CpuUse(**{name: result["cpu"][name] for name in CpuUse.__dataclass_fields__})
             for result in results
         ]
-        return Round(messages, lost, elapsed_ns, messages * size, histogram, uses)
+        return Round(near["count"], messages, lost, elapsed_ns, messages * size, histogram, uses)

@@ -159,7 +159,9 @@ def _advice(found: Sequence[Curve], pattern: str, drivers: Sequence[DriverInfo])
         span = size_text(sizes[0])
         if len(sizes) > 1:
             span += f" to {size_text(sizes[-1])}"
-        lines.append(f"  {span:<22} {_names(one.winners)}: {_cost(one, pattern, floor)}")
+        cost, cpu = _cost(one, pattern, floor)
+        lines.append(f"  {span:<20} {_names(one.winners)}: {cost}")
+        lines.append(f"  {'':<20} {cpu}")
     return "\n".join(lines)
 
 
@@ -210,8 +212,8 @@ def _names(winners: Sequence[str]) -> str:
     return f"{' or '.join(winners)} (not told apart)"
 
 
-def _cost(one: _Range, pattern: str, floor: Curve | None) -> str:
-    """What the first winner takes over the range, its CPU, and its distance from the floor."""
+def _cost(one: _Range, pattern: str, floor: Curve | None) -> tuple[str, str]:
+    """What the first winner takes over the range and its distance from the floor; its CPU."""
     cells = [cells[one.winners[0]] for cells in one.cells if one.winners[0] in cells]
     values = sorted(_quantity(cell, pattern).median for cell in cells)
     text = time_text if pattern == PINGPONG else rate_text
@@ -220,7 +222,6 @@ def _cost(one: _Range, pattern: str, floor: Curve | None) -> str:
         sum(cost.user_ns + cost.system_ns for end in (0, 1) if (cost := cell.cpu(end)))
         for cell in cells
     )
-    parts.append(f"CPU {_span(time_text(spent[0]), time_text(spent[-1]))} a message, both ends")
     if floor is not None and floor.driver != one.winners[0]:
         distances = sorted(
             _distance(cell, at_floor, pattern)
@@ -230,7 +231,8 @@ def _cost(one: _Range, pattern: str, floor: Curve | None) -> str:
         if distances:
             shown = _span(*(significant(end, 2) for end in (distances[0], distances[-1])))
             parts.append(f"{shown} times the floor ({FLOOR})")
-    return ", ".join(parts)
+    cpu = f"CPU {_span(time_text(spent[0]), time_text(spent[-1]))} a message, both ends"
+    return ", ".join(parts), cpu
 
 
 def _distance(cell: Cell, floor: Cell, pattern: str) -> float:
