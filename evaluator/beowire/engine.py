@@ -59,6 +59,7 @@ class EngineProcess:
         self._buffer = bytearray()
         self._stderr_tail = bytearray()
         self._events: deque[Event] = deque()
+        self._ending = False
         self._open_streams = {self._output.fileno(), self._errors.fileno()}
         for stream in (self._input, self._output, self._errors):
             os.set_blocking(stream.fileno(), False)
@@ -140,7 +141,7 @@ class EngineProcess:
             self._open_streams.discard(descriptor)
         elif descriptor == self._errors.fileno():
             self._stderr_tail = (self._stderr_tail + data)[-_STDERR_TAIL_BYTES:]
-        else:
+        elif not self._ending:
             self._buffer += data
             self._split()
 
@@ -187,6 +188,7 @@ class EngineProcess:
         """Ends the process: asks, waits a bounded time, then terminates and kills it by its id."""
         if not self._input.closed:
             self.request_end()
+        self._ending = True  # what it still says is of no interest, and may be garbage
         deadline = time.monotonic() + timeout_s
         while not self.has_died() and (left := deadline - time.monotonic()) > 0:
             if not wait_for_events([self], min(left, 0.05)):

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beowire import plan
+from beowire.errors import BeowireError
+from beowire.record import DriverInfo
+
+
+def _driver(name: str, **changes: object) -> DriverInfo:
+    members: dict[str, object] = {
+        "name": name,
+        "summary": "",
+        "placement": "pair",
+        "reliable": True,
+        "spins": False,
+        "min_size": 1,
+        "max_size": 1 << 20,
+        "ready": True,
+        "reason": "",
+    }
+    return DriverInfo.model_validate({**members, **changes})
+
+
+TCP = _driver("tcp")
+UDP = _driver("udp", reliable=False, max_size=65507)
+MEMCPY = _driver("memcpy", placement="process")
+ABSENT = _driver("packet", ready=False, reason="node0: needs CAP_NET_RAW")
+
+
+def test_make_plan__has_every_cell_once() -> None:
+    made = plan.make_plan([TCP, UDP], ["pingpong", "stream"], [8, 1024], 10, seed=1)
+    cells = [(g.pattern, g.size, d) for g in made.groups for d in g.drivers]
+    assert len(cells) == len(set(cells)) == made.cells == 8
+
+
+def test_make_plan__order_is_the_seeds() -> None:
+    sizes = list(range(1, 50))
+    plans = [plan.make_plan([TCP], ["pingpong"], sizes, 10, seed) for seed in (1, 1, 2)]
+    assert plans[0] == plans[1]
+    assert plans[0] != plans[2]
+    assert [group.size for group in plans[0].groups] != sizes
+
+
+def test_make_plan__says_which_sizes_a_driver_cannot_carry() -> None:
+    made = plan.make_plan([TCP, UDP], ["pingpong"], [8, 100_000], 10, seed=1)
+    assert [(one.driver, one.size) for one in made.skipped] == [("udp", 100_000)]
+    assert "65507" in made.skipped[0].reason
+    assert made.cells == 3
+
+
+def test_make_plan__has_no_stream_without_another_end() -> None:
+    made = plan.make_plan([MEMCPY], ["stream"], [8], 10, seed=1)
+    assert made.groups == ()
+    assert "no other end" in made.skipped[0].reason
+
+
+def test_choose_drivers__takes_all_that_are_ready() -> None:
+    chosen, skipped = plan.choose_drivers([TCP, ABSENT], None)
+    assert chosen == [TCP]
+    assert [(one.driver, one.reason) for one in skipped] == [("packet", ABSENT.reason)]
+
+
+def test_choose_drivers__unknown_lists_what_exists() -> None:
+    with pytest.raises(BeowireError, match="no driver 'tpc': there are tcp, packet") as caught:
+        plan.choose_drivers([TCP, ABSENT], "tpc")
+    assert caught.value.exit_code == 2
+
+
+def test_choose_drivers__named_but_not_ready_says_why() -> None:
+    with pytest.raises(BeowireError, match="packet is not ready: node0: needs CAP_NET_RAW"):
+        plan.choose_drivers([TCP, ABSENT], "tcp,packet")
+
+
+def test_choose_drivers__none_ready_says_why() -> None:
+    with pytest.raises(BeowireError, match="no driver can run here: packet: node0"):
+        plan.choose_drivers([ABSENT], None)
+
+
+def test_choose_drivers__names_count_once() -> None:
+    chosen, _ = plan.choose_drivers([TCP, UDP], "udp, tcp,udp")
+    assert [one.name for one in chosen] == ["udp", "tcp"]
+
+
+def test_parse_patterns__takes_a_list() -> None:
+    assert plan.parse_patterns("stream, pingpong,stream") == ["stream", "pingpong"]
+
+
+@pytest.mark.parametrize("text", ["", "ping", "pingpong,"])
+def test_parse_patterns__refuses_in_one_line(text: str) -> None:
+    with pytest.raises(BeowireError, match="there are pingpong, stream"):
+        plan.parse_patterns(text)
+
+
+@given(st.floats(0.1, 1e9), st.floats(1, 1e8), st.integers(1, 1000))
+def test_count_for__is_whole_batches(message_ns: float, target_ns: float, batch: int) -> None:
+    count = plan.count_for(message_ns, target_ns, batch)
+    assert count >= batch
+    assert count % batch == 0
+    assert count <= plan.MAXIMUM_COUNT
+
+
+def test_count_for__fills_the_target() -> None:
+    assert plan.count_for(2000, 10e6, 1) == 5000
+    assert plan.count_for(50e6, 10e6, 1) == 1
+
+
+@given(st.floats(0, 1e6), st.floats(0.1, 100))
+def test_batch_for__makes_a_sample_long_enough(message_ns: float, overhead_ns: float) -> None:
+    batch = plan.batch_for(message_ns, overhead_ns)
+    assert batch == 1000 or max(1.0, message_ns) * batch >= 20 * overhead_ns or batch == 1
+    assert message_ns < 20 * overhead_ns or batch == 1
+
+
+def test_next_count__follows_in_steps() -> None:
+    assert plan.next_count(2, 1000, 10e6, 1) == 8  # a warm-up that met a stall
+    assert plan.next_count(8000, 1e6, 10e6, 1) == 2000  # it has become slower
+    assert plan.next_count(9000, 1000, 10e6, 1) == 9000  # near enough
+    assert plan.next_count(1, 1e9, 10e6, 1) == 1
+
+
+@given(st.integers(1, 10**6), st.floats(1, 1e9), st.integers(1, 100))
+def test_next_count__is_whole_batches(count: int, message_ns: float, batch: int) -> None:
+    count *= batch
+    following = plan.next_count(count, message_ns, 10e6, batch)
+    assert following >= batch
+    assert following % batch == 0
+
+
+def test_round_target_ns__is_bounded() -> None:
+    assert plan.round_target_ns(1e-3) == plan.SHORTEST_ROUND_NS
+    assert plan.round_target_ns(1e3) == plan.LONGEST_ROUND_NS
+    # A cell of 0.2 s has time for at least the rounds that it needs.
+    assert plan.round_target_ns(0.2) * 20 < 0.2e9
