@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "modules.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "testing.h"
+
+/* A directory of links: "beowire-driver-good.so" (a file that also has defective drivers), and
+ * files that are broken as a whole. */
+static char directory[] = "/tmp/beowire-modules-XXXXXX";
+
+static const char *const LINKS[][2] = {
+    {"good_and_bad.so", "beowire-driver-good.so"},
+    {"another_abi.so", "beowire-driver-future.so"},
+    {"no_table.so", "no_table.so"},
+};
+
+static struct modules modules;
+
+static const char *in_directory(const char *name)
+{
+    static char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    return path;
+}
+
+static int make_directory(void **state)
+{
+    (void)state;
+    const char *built = getenv("BEOWIRE_TEST_MODULES");
+    if (built == NULL || mkdtemp(directory) == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof LINKS / sizeof LINKS[0]; i++) {
+        char target[PATH_MAX];
+        (void)snprintf(target, sizeof target, "%s/%s", built, LINKS[i][0]);
+        if (symlink(target, in_directory(LINKS[i][1])) != 0) {
+            return -1;
+        }
+    }
+    FILE *text = fopen(in_directory("text.so"), "we");
+    FILE *other = fopen(in_directory("README"), "we");
+    return text == NULL || other == NULL ? -1 : fclose(text) + fclose(other);
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof LINKS / sizeof LINKS[0]; i++) {
+        (void)unlink(in_directory(LINKS[i][1]));
+    }
+    (void)unlink(in_directory("text.so"));
+    (void)unlink(in_directory("README"));
+    return rmdir(directory);
+}
+
+static int open_modules(void **state)
+{
+    (void)state;
+    return modules_open(&modules, directory);
+}
+
+static int close_modules(void **state)
+{
+    (void)state;
+    modules_close(&modules);
+    return 0;
+}
+
+static void expect_broken(const char *file, const char *part_of_reason)
+{
+    for (size_t i = 0; i < modules.broken_count; i++) {
+        if (strcmp(modules.broken[i].file, file) == 0 &&
+            strstr(modules.broken[i].reason, part_of_reason) != NULL) {
+            return;
+        }
+    }
+    fail_msg("%s is not broken because of '%s'", file, part_of_reason);
+}
+
+static void load_all__keeps_the_good_and_explains_the_rest(void **state)
+{
+    (void)state;
+    modules_load_all(&modules);
+    assert_int_equal(modules.driver_count, 1);
+    assert_string_equal(modules.drivers[0]->name, "good");
+    expect_broken("text.so", "text.so");
+    expect_broken("no_table.so", "beowire_driver_table");
+    expect_broken("beowire-driver-future.so", "another version");
+    expect_broken("beowire-driver-good.so", "same name");
+    expect_broken("beowire-driver-good.so", "malformed");
+    expect_broken("beowire-driver-good.so", "every driver needs");
+    expect_broken("beowire-driver-good.so", "two ends");
+    expect_broken("beowire-driver-good.so", "sizes");
+    assert_int_equal(modules.broken_count, 8);
+}
+
+static void load_all__twice_is_once(void **state)
+{
+    (void)state;
+    modules_load_all(&modules);
+    modules_load_all(&modules);
+    assert_int_equal(modules.driver_count, 1);
+    assert_int_equal(modules.broken_count, 8);
+}
+
+static void find__loads_no_other_file(void **state)
+{
+    (void)state;
+    const struct driver *driver = modules_find(&modules, "good");
+    assert_non_null(driver);
+    assert_string_equal(driver->name, "good");
+    assert_int_equal(modules.file_count, 1);
+}
+
+static void find__unknown_or_malformed_name(void **state)
+{
+    (void)state;
+    assert_null(modules_find(&modules, "../good"));
+    assert_null(modules_find(&modules, ""));
+    assert_int_equal(modules.file_count, 0);
+    assert_null(modules_find(&modules, "good-friend"));
+}
+
+static void open__directory_that_is_missing(void **state)
+{
+    (void)state;
+    modules_close(&modules);
+    assert_int_equal(modules_open(&modules, "/nonexistent/drivers"), 0);
+    modules_load_all(&modules);
+    assert_int_equal(modules.driver_count, 0);
+    expect_broken("drivers", "cannot be read");
+}
+
+static void open__several_directories(void **state)
+{
+    (void)state;
+    char both[2 * PATH_MAX];
+    (void)snprintf(both, sizeof both, "/nonexistent:%s", directory);
+    modules_close(&modules);
+    assert_int_equal(modules_open(&modules, both), 0);
+    assert_non_null(modules_find(&modules, "good"));
+}
+
+#define WITH_MODULES(test) cmocka_unit_test_setup_teardown(test, open_modules, close_modules)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_MODULES(load_all__keeps_the_good_and_explains_the_rest),
+        WITH_MODULES(load_all__twice_is_once),
+        WITH_MODULES(find__loads_no_other_file),
+        WITH_MODULES(find__unknown_or_malformed_name),
+        WITH_MODULES(open__directory_that_is_missing),
+        WITH_MODULES(open__several_directories),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* testing.h - cmocka, after the headers that it wants before it. */
+#ifndef BEOWIRE_TEST_TESTING_H
+#define BEOWIRE_TEST_TESTING_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#endif
