@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Carries out a plan: opens a session for every driver, lets them take turns, hands out results.
 
-A driver that fails is left out from then on, with its reason; the others go on. Time is shared:
-each group of cells has its part, and what precise cells leave over goes to those that are not.
+A driver that fails is left out from then on, with its reason; the others go on. Every group of
+cells is visited more than once, at different times of the run, so that a disturbance of some
+seconds does not become the figure of one size. Time is shared: each group has its part, and what
+precise cells leave over goes to those that are not.
 """
 
 import random
@@ -109,13 +111,16 @@ class Measurement:
         self._seconds = plan.seconds
         self._deadline = self._begun + plan.seconds
         self._cell_seconds = plan.seconds / max(1, plan.cells)
-        for number, group in enumerate(self._groups):
-            left = (self._deadline - time.monotonic()) / (len(self._groups) - number)
-            self._visit(group, time.monotonic() + min(left, plan.visit_seconds))
+        visit = 1
         while (pending := [g for g in self._groups if self._active(g)]) and self._time_left() > 0:
-            share = self._time_left() / len(pending)
-            for group in pending:
-                self._visit(group, time.monotonic() + share)
+            # The last planned visit takes all that is left; what it leaves over is shared again.
+            part = self._time_left() / max(1, planning.VISITS + 1 - visit)
+            ends = time.monotonic() + part
+            for number, group in enumerate(pending):
+                left = (ends - time.monotonic()) / (len(pending) - number)
+                self._visit(group, time.monotonic() + min(left, part / len(pending)))
+            self._random.shuffle(self._groups)
+            visit += 1
 
     def flush(self, status: str = "ok") -> None:
         """Reports all cells that are not yet: what was measured, or why nothing was.

@@ -20,6 +20,9 @@ PATTERNS = ("pingpong", "stream")
 LONGEST_ROUND_NS = 20e6
 SHORTEST_ROUND_NS = 1e6
 
+#: How often every size is visited, unless it is precise before or time is short.
+VISITS = 2
+
 #: Messages of one round, at most: bounds the round of a driver that is faster than it looked.
 MAXIMUM_COUNT = 1_000_000
 
@@ -57,11 +60,6 @@ class Plan:
     def cells(self) -> int:
         """Number of cells."""
         return sum(len(group.drivers) for group in self.groups)
-
-    @property
-    def visit_seconds(self) -> float:
-        """The first visit of a group may take this long."""
-        return self.seconds / max(1, len(self.groups))
 
 
 def parse_patterns(text: str) -> list[str]:

@@ -4,6 +4,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from beowire.plot import plot
 from beowire.record import DriverInfo, Record, Summary
@@ -213,25 +214,25 @@ def _names(winners: Sequence[str]) -> str:
 
 
 def _cost(one: _Range, pattern: str, floor: Curve | None) -> tuple[str, str]:
-    """What the first winner takes over the range and its distance from the floor; its CPU."""
+    """What the first winner takes at the ends of the range, and its usual distance from the
+    floor; its usual CPU time."""
     cells = [cells[one.winners[0]] for cells in one.cells if one.winners[0] in cells]
-    values = sorted(_quantity(cell, pattern).median for cell in cells)
+    values = [_quantity(cell, pattern).median for cell in cells]
     text = time_text if pattern == PINGPONG else rate_text
     parts = [_span(text(values[0]), text(values[-1]))]
-    spent = sorted(
+    spent = median(
         sum(cost.user_ns + cost.system_ns for end in (0, 1) if (cost := cell.cpu(end)))
         for cell in cells
     )
     if floor is not None and floor.driver != one.winners[0]:
-        distances = sorted(
+        distances = [
             _distance(cell, at_floor, pattern)
             for cell in cells
             if (at_floor := floor.at(cell.size)) is not None
-        )
+        ]
         if distances:
-            shown = _span(*(significant(end, 2) for end in (distances[0], distances[-1])))
-            parts.append(f"{shown} times the floor ({FLOOR})")
-    cpu = f"CPU {_span(time_text(spent[0]), time_text(spent[-1]))} a message, both ends"
+            parts.append(f"{significant(median(distances), 2)} times the floor ({FLOOR})")
+    cpu = f"CPU {time_text(spent)} a message, both ends together"
     return ", ".join(parts), cpu
 
 
