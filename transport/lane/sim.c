@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sim.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** A frame on the way, or arrived and not released. */
+struct sim_frame {
+    struct sim_frame *next; /* in the list of free ones, or of a lane */
+    uint64_t due_ns;
+    uint64_t serial; /* frames due at the same time arrive in the order of sending */
+    uint32_t from;
+    uint32_t to;
+    uint32_t bytes;
+    uint8_t *data;
+};
+
+struct sim_lane {
+    struct lane lane; /* first: the layers above know only this */
+    struct sim_wire *wire;
+    uint32_t node;
+    struct sim_frame *arrived; /* oldest first */
+    struct sim_frame **arrived_end;
+    struct sim_frame *held; /* handed out, not yet released */
+};
+
+struct sim_node {
+    struct sim_lane *lane; /* NULL: none */
+    bool vanished;
+};
+
+struct sim_wire {
+    struct sim_options options;
+    struct random random;
+    uint64_t now_ns;
+    uint64_t next_serial;
+    uint64_t trace_hash;
+    struct sim_counters counters;
+    struct sim_node *nodes;
+    uint8_t *cut; /* [from * nodes + to]; made when the first link is cut */
+    struct sim_frame *frames;
+    uint8_t *memory;
+    struct sim_frame *free;
+    struct sim_frame **heap; /* by time; parent of i is (i - 1) / 2 */
+    uint32_t heap_count;
+};
+
+/* ---- frames on the way: a binary heap ------------------------------------------------------ */
+
+static bool earlier(const struct sim_frame *a, const struct sim_frame *b)
+{
+    return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->serial < b->serial;
+}
+
+static void heap_push(struct sim_wire *wire, struct sim_frame *frame)
+{
+    uint32_t at = wire->heap_count++;
+
+    while (at > 0 && earlier(frame, wire->heap[(at - 1) / 2])) {
+        wire->heap[at] = wire->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    wire->heap[at] = frame;
+}
+
+static struct sim_frame *heap_pop(struct sim_wire *wire)
+{
+    struct sim_frame *first = wire->heap[0];
+    struct sim_frame *last = wire->heap[--wire->heap_count];
+    uint32_t at = 0;
+
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child >= wire->heap_count) {
+            break;
+        }
+        if (child + 1 < wire->heap_count && earlier(wire->heap[child + 1], wire->heap[child])) {
+            child++;
+        }
+        if (!earlier(wire->heap[child], last)) {
+            break;
+        }
+        wire->heap[at] = wire->heap[child];
+        at = child;
+    }
+    wire->heap[at] = last;
+    return first;
+}
+
+static void give_back(struct sim_wire *wire, struct sim_frame *frame)
+{
+    frame->next = wire->free;
+    wire->free = frame;
+}
+
+static void give_back_list(struct sim_wire *wire, struct sim_frame *frame)
+{
+    while (frame != NULL) {
+        struct sim_frame *next = frame->next;
+        give_back(wire, frame);
+        frame = next;
+    }
+}
+
+/* ---- the wire ------------------------------------------------------------------------------ */
+
+int sim_wire_open(const struct sim_options *options, struct sim_wire **wire)
+{
+    if (options->nodes < 1 || options->nodes > 65536 || options->frame_bytes < 64 ||
+        options->frame_bytes > UINT16_MAX || options->frames < 1) {
+        return -EINVAL;
+    }
+    struct sim_wire *opened = calloc(1, sizeof *opened);
+    if (opened == NULL) {
+        return -ENOMEM;
+    }
+    opened->options = *options;
+    opened->now_ns = options->start_ns;
+    opened->trace_hash = UINT64_C(0xCBF29CE484222325);
+    random_seed(&opened->random, options->seed);
+    opened->nodes = calloc(options->nodes, sizeof *opened->nodes);
+    opened->frames = calloc(options->frames, sizeof *opened->frames);
+    opened->heap = calloc(options->frames, sizeof(struct sim_frame *));
+    opened->memory = malloc((size_t)options->frames * options->frame_bytes);
+    if (opened->nodes == NULL || opened->frames == NULL || opened->heap == NULL ||
+        opened->memory == NULL) {
+        sim_wire_close(opened);
+        return -ENOMEM;
+    }
+    for (uint32_t i = options->frames; i-- > 0;) {
+        opened->frames[i].data = opened->memory + (size_t)i * options->frame_bytes;
+        give_back(opened, &opened->frames[i]);
+    }
+    *wire = opened;
+    return 0;
+}
+
+void sim_wire_close(struct sim_wire *wire)
+{
+    free(wire->nodes);
+    free(wire->frames);
+    free(wire->heap);
+    free(wire->memory);
+    free(wire->cut);
+    free(wire);
+}
+
+void sim_wire_set(struct sim_wire *wire, const struct sim_options *options)
+{
+    struct sim_options changed = *options;
+
+    changed.seed = wire->options.seed;
+    changed.nodes = wire->options.nodes;
+    changed.frame_bytes = wire->options.frame_bytes;
+    changed.frames = wire->options.frames;
+    changed.start_ns = wire->options.start_ns;
+    wire->options = changed;
+}
+
+uint64_t sim_wire_now(const struct sim_wire *wire)
+{
+    return wire->now_ns;
+}
+
+uint64_t sim_wire_next(const struct sim_wire *wire)
+{
+    return wire->heap_count > 0 ? wire->heap[0]->due_ns : UINT64_MAX;
+}
+
+uint64_t sim_wire_trace_hash(const struct sim_wire *wire)
+{
+    return wire->trace_hash;
+}
+
+const struct sim_counters *sim_wire_counters(const struct sim_wire *wire)
+{
+    return &wire->counters;
+}
+
+void sim_wire_cut(struct sim_wire *wire, uint32_t from, uint32_t to, bool cut)
+{
+    size_t nodes = wire->options.nodes;
+
+    assert(from < nodes && to < nodes);
+    if (wire->cut == NULL) {
+        wire->cut = calloc(nodes, nodes);
+        if (wire->cut == NULL) {
+            abort(); /* a simulation that cannot do what it is told must not go on */
+        }
+    }
+    wire->cut[from * nodes + to] = cut;
+}
+
+void sim_wire_vanish(struct sim_wire *wire, uint32_t node)
+{
+    assert(node < wire->options.nodes);
+    wire->nodes[node].vanished = true;
+}
+
+static bool is_cut(const struct sim_wire *wire, uint32_t from, uint32_t to)
+{
+    return wire->nodes[from].vanished || wire->nodes[to].vanished ||
+           (wire->cut != NULL && wire->cut[(size_t)from * wire->options.nodes + to] != 0);
+}
+
+/** FNV-1a, 64 bits (Fowler, Noll, Vo). */
+static void hash_bytes(struct sim_wire *wire, const void *data, size_t bytes)
+{
+    const uint8_t *byte = data;
+
+    for (size_t i = 0; i < bytes; i++) {
+        wire->trace_hash = (wire->trace_hash ^ byte[i]) * UINT64_C(0x100000001B3);
+    }
+}
+
+static void deliver(struct sim_wire *wire, struct sim_frame *frame)
+{
+    struct sim_lane *lane = wire->nodes[frame->to].lane;
+
+    if (wire->nodes[frame->to].vanished) {
+        wire->counters.cut++;
+        give_back(wire, frame);
+        return;
+    }
+    if (lane == NULL) {
+        wire->counters.unreachable++;
+        give_back(wire, frame);
+        return;
+    }
+    wire->counters.delivered++;
+    hash_bytes(wire, &frame->due_ns, sizeof frame->due_ns);
+    hash_bytes(wire, &frame->from, sizeof frame->from);
+    hash_bytes(wire, &frame->to, sizeof frame->to);
+    hash_bytes(wire, frame->data, frame->bytes);
+    frame->next = NULL;
+    *lane->arrived_end = frame;
+    lane->arrived_end = &frame->next;
+}
+
+void sim_wire_advance(struct sim_wire *wire, uint64_t until_ns)
+{
+    while (sim_wire_next(wire) <= until_ns) {
+        deliver(wire, heap_pop(wire));
+    }
+    if (until_ns > wire->now_ns) {
+        wire->now_ns = until_ns;
+    }
+}
+
+/** Sends one copy on its way, with whatever happens to it there. */
+static void launch(struct sim_wire *wire, uint32_t from, uint32_t to,
+                   const struct lane_outgoing *outgoing)
+{
+    const struct sim_options *options = &wire->options;
+    struct sim_frame *frame = wire->free;
+    bool corrupted = random_chance(&wire->random, options->corrupted_ppm);
+
+    wire->counters.corrupted += corrupted;
+    if (corrupted && !options->deliver_corrupted) {
+        return;
+    }
+    if (frame == NULL) {
+        wire->counters.overflowed++;
+        return;
+    }
+    wire->free = frame->next;
+    frame->from = from;
+    frame->to = to;
+    frame->bytes = outgoing->head_bytes + outgoing->payload_bytes;
+    frame->serial = wire->next_serial++;
+    frame->due_ns = wire->now_ns + options->delay_ns;
+    memcpy(frame->data, outgoing->head, outgoing->head_bytes);
+    if (outgoing->payload_bytes > 0) {
+        memcpy(frame->data + outgoing->head_bytes, outgoing->payload, outgoing->payload_bytes);
+    }
+    if (corrupted) {
+        uint64_t at = random_below(&wire->random, frame->bytes);
+        frame->data[at] ^= (uint8_t)(1 + random_below(&wire->random, 255));
+    }
+    if (random_chance(&wire->random, options->delayed_ppm)) {
+        wire->counters.delayed++;
+        frame->due_ns += random_below(&wire->random, options->jitter_ns + 1);
+    }
+    heap_push(wire, frame);
+}
+
+/* ---- the lane ------------------------------------------------------------------------------ */
+
+static struct sim_lane *sim_of(struct lane *lane)
+{
+    return (struct sim_lane *)(void *)lane;
+}
+
+/** Locally administered: 02:00:00:00 and the node's number. */
+static void node_address(uint32_t node, struct lane_address *address)
+{
+    *address = (struct lane_address){{2, 0, 0, 0, (uint8_t)(node >> 8), (uint8_t)node}};
+}
+
+uint32_t sim_node_of(const struct sim_wire *wire, const struct lane_address *address)
+{
+    struct lane_address of_node;
+    uint32_t node = (uint32_t)address->bytes[4] << 8 | address->bytes[5];
+
+    node_address(node, &of_node);
+    if (node >= wire->options.nodes || memcmp(&of_node, address, sizeof of_node) != 0) {
+        return UINT32_MAX;
+    }
+    return node;
+}
+
+static unsigned sim_send(struct lane *lane, const struct lane_address *to,
+                         const struct lane_outgoing *frames, unsigned count)
+{
+    const struct sim_lane *sim = sim_of(lane);
+    struct sim_wire *wire = sim->wire;
+    uint32_t node = sim_node_of(wire, to);
+    unsigned taken = 0;
+
+    lane->sent_calls++;
+    while (taken < count && !random_chance(&wire->random, wire->options.refused_ppm)) {
+        const struct lane_outgoing *outgoing = &frames[taken++];
+        assert(outgoing->head_bytes + outgoing->payload_bytes <= lane->frame_bytes);
+        /* The headroom is ours to write: whoever still needs what is there learns it here. */
+        memset(outgoing->head - LANE_HEADROOM, 0xA5, LANE_HEADROOM);
+        wire->counters.sent++;
+        if (node == UINT32_MAX) {
+            wire->counters.unreachable++;
+        } else if (is_cut(wire, sim->node, node)) {
+            wire->counters.cut++;
+        } else if (random_chance(&wire->random, wire->options.lost_ppm)) {
+            wire->counters.lost++;
+        } else {
+            bool twice = random_chance(&wire->random, wire->options.doubled_ppm);
+            wire->counters.doubled += twice;
+            launch(wire, sim->node, node, outgoing);
+            if (twice) {
+                launch(wire, sim->node, node, outgoing);
+            }
+        }
+    }
+    lane->sent_frames += taken;
+    lane->refused_frames += count - taken;
+    return taken;
+}
+
+static unsigned sim_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    struct sim_lane *sim = sim_of(lane);
+    unsigned taken = 0;
+
+    while (taken < count && sim->arrived != NULL) {
+        struct sim_frame *frame = sim->arrived;
+        sim->arrived = frame->next;
+        if (sim->arrived == NULL) {
+            sim->arrived_end = &sim->arrived;
+        }
+        frame->next = sim->held;
+        sim->held = frame;
+        frames[taken].data = frame->data;
+        frames[taken].bytes = frame->bytes;
+        node_address(frame->from, &frames[taken].from);
+        taken++;
+    }
+    lane->received_frames += taken;
+    return taken;
+}
+
+static void sim_release(struct lane *lane)
+{
+    struct sim_lane *sim = sim_of(lane);
+
+    give_back_list(sim->wire, sim->held);
+    sim->held = NULL;
+}
+
+static int sim_status(struct lane *lane)
+{
+    (void)lane;
+    return 0;
+}
+
+static int sim_wait(struct lane *lane, uint64_t timeout_ns)
+{
+    (void)timeout_ns;
+    return sim_of(lane)->arrived != NULL;
+}
+
+static void sim_close(struct lane *lane)
+{
+    struct sim_lane *sim = sim_of(lane);
+
+    give_back_list(sim->wire, sim->arrived);
+    give_back_list(sim->wire, sim->held);
+    sim->wire->nodes[sim->node].lane = NULL;
+    free(sim);
+}
+
+static const struct lane_operations sim_operations = {
+    .send = sim_send,
+    .receive = sim_receive,
+    .release = sim_release,
+    .status = sim_status,
+    .wait = sim_wait,
+    .close = sim_close,
+};
+
+int sim_lane_open(struct sim_wire *wire, uint32_t node, struct lane **lane)
+{
+    if (node >= wire->options.nodes) {
+        return -EINVAL;
+    }
+    if (wire->nodes[node].lane != NULL) {
+        return -EADDRINUSE;
+    }
+    struct sim_lane *sim = calloc(1, sizeof *sim);
+    if (sim == NULL) {
+        return -ENOMEM;
+    }
+    sim->lane.operations = &sim_operations;
+    sim->lane.frame_bytes = wire->options.frame_bytes;
+    node_address(node, &sim->lane.local);
+    sim->wire = wire;
+    sim->node = node;
+    sim->arrived_end = &sim->arrived;
+    wire->nodes[node].lane = sim;
+    *lane = &sim->lane;
+    return 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sim.h - a simulated wire, and the lane that uses it: what a network may do to frames, in virtual
+ * time, decided by a seed. The same seed, options and calls give the same deliveries, so a failing
+ * run can be had again.
+ *
+ *      sim_wire_open()                       one wire, with nodes 0 .. nodes - 1
+ *      sim_lane_open(node) ...               at most one lane a node at a time
+ *      loop: sim_wire_advance(until_ns)      frames that are due go to their lanes
+ *            lane->operations->receive()     ... and are taken there
+ *
+ * Each frame sent may be lost, doubled, delayed (and so overtaken), or corrupted. A corrupted frame
+ * is dropped, as the check sum of Ethernet has it dropped; with `deliver_corrupted` it arrives with
+ * one byte changed, which only says something about robustness: the protocol trusts the check sum.
+ * Links can be cut, one way; nodes can vanish.
+ *
+ * Pure: no system call, no clock; memory is made by sim_wire_open() and sim_lane_open() only.
+ * Threads: a wire and all its lanes are used by one.
+ */
+#ifndef BEOWIRE_LANE_SIM_H
+#define BEOWIRE_LANE_SIM_H
+
+#include "lane/lane.h"
+#include "lane/random.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sim_options {
+    uint64_t seed;
+    uint32_t nodes;       /**< 1 .. 65536 */
+    uint32_t frame_bytes; /**< longest frame, as for a lane; at most 65535 */
+    uint32_t frames;      /**< frames on the wire and in lanes at once; more are lost */
+    uint64_t start_ns;    /**< virtual time of the beginning */
+    uint64_t delay_ns;    /**< every frame takes this long */
+    uint64_t jitter_ns;   /**< a delayed frame takes up to this much longer */
+    uint32_t delayed_ppm; /**< frames of a million that are delayed, ... */
+    uint32_t lost_ppm;    /**< ... lost, ... */
+    uint32_t doubled_ppm; /**< ... doubled, ... */
+    uint32_t corrupted_ppm;
+    uint32_t refused_ppm; /**< ... and not taken by the lane ("not now") */
+    bool deliver_corrupted;
+};
+
+#define SIM_OPTIONS_DEFAULT                                                                        \
+    {                                                                                              \
+        .seed = 1, .nodes = 2, .frame_bytes = 1500, .frames = 8192, .start_ns = 1000000000u,       \
+        .delay_ns = 20000                                                                          \
+    }
+
+/** What became of the frames, since the beginning. */
+struct sim_counters {
+    uint64_t sent;      /**< taken by lanes */
+    uint64_t delivered; /**< arrived at a lane, copies included */
+    uint64_t lost;
+    uint64_t doubled;
+    uint64_t delayed;
+    uint64_t corrupted;
+    uint64_t cut;         /**< lost because the link was cut or a node had vanished */
+    uint64_t unreachable; /**< no lane at the node, or no such node */
+    uint64_t overflowed;  /**< lost because `frames` were on the way already */
+};
+
+struct sim_wire;
+
+/** @return 0; -EINVAL: an option is out of range; -ENOMEM. */
+int sim_wire_open(const struct sim_options *options, struct sim_wire **wire);
+
+/** Frees the wire. Its lanes have to be closed before. */
+void sim_wire_close(struct sim_wire *wire);
+
+/** Changes what the wire does from now on; `nodes`, `frame_bytes`, `frames`, `seed` and `start_ns`
+ *  stay as they were. */
+void sim_wire_set(struct sim_wire *wire, const struct sim_options *options);
+
+/** Virtual time. */
+uint64_t sim_wire_now(const struct sim_wire *wire);
+
+/** When the next frame arrives somewhere; UINT64_MAX: none is on the way. */
+uint64_t sim_wire_next(const struct sim_wire *wire);
+
+/** Moves virtual time on to `until_ns` (never back) and delivers what is due, in order of time. */
+void sim_wire_advance(struct sim_wire *wire, uint64_t until_ns);
+
+/** Cuts or mends the link from one node to another, in this direction only. Frames that are on the
+ *  way still arrive. */
+void sim_wire_cut(struct sim_wire *wire, uint32_t from, uint32_t to, bool cut);
+
+/** Nothing goes to or from the node any more; what was on the way to it is lost. */
+void sim_wire_vanish(struct sim_wire *wire, uint32_t node);
+
+/** A number that depends on every delivery so far: when, from whom, to whom, which bytes. */
+uint64_t sim_wire_trace_hash(const struct sim_wire *wire);
+
+const struct sim_counters *sim_wire_counters(const struct sim_wire *wire);
+
+/** Opens the lane of a node: its `local` is a MAC address that depends on the node's number.
+ *  wait() never sleeps: it says whether frames are there.
+ *  @return 0; -EINVAL: no such node; -EADDRINUSE: it has a lane; -ENOMEM. */
+int sim_lane_open(struct sim_wire *wire, uint32_t node, struct lane **lane);
+
+/** The node whose lane has this address, or UINT32_MAX. */
+uint32_t sim_node_of(const struct sim_wire *wire, const struct lane_address *address);
+
+#endif /* BEOWIRE_LANE_SIM_H */
