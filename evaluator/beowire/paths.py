@@ -22,5 +22,6 @@ def engine_directory() -> Path:
         if (candidate / "beowire-engine").is_file():
             return candidate
     raise BeowireError(
-        f"no beowire-engine in {candidates[-1]}: build it first (`make` at the root of the checkout)"
+        f"no beowire-engine in {candidates[-1]}: build it first"
+        " (`make` at the root of the checkout)"
     )
