@@ -21,8 +21,16 @@ app = typer.Typer(
 COMMANDS = ("compare", "drivers", "report", "lab")
 
 
+@app.callback()
+def _group() -> None:
+    # Without a callback typer would make a single command the whole application.
+    pass
+
+
 def _register() -> None:
-    for name in COMMANDS:
+    # Only the command that is asked for: others import scipy and plotly, which takes a second.
+    asked = [name for name in COMMANDS if sys.argv[1:2] == [name]]
+    for name in asked or COMMANDS:
         importlib.import_module(f"beowire.commands.{name}").register(app)
 
 

@@ -174,6 +174,7 @@ def _start_keeper(request: KeeperRequest) -> "subprocess.Popen[bytes]":
         [sys.executable, "-m", "beowire.lab.keeper", request.to_json()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         # A session of its own: Ctrl-C at the terminal is for the command, which ends the lab.
         start_new_session=True,
         env={

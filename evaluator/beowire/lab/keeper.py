@@ -14,7 +14,6 @@ made it. A byte on it means: from now on, stay without it.
 """
 
 import contextlib
-import errno
 import json
 import os
 import select
@@ -24,7 +23,6 @@ import struct
 import subprocess
 import sys
 import time
-import traceback
 from dataclasses import asdict, dataclass
 from fcntl import ioctl
 from pathlib import Path
@@ -96,6 +94,7 @@ class _Holder:
 def _hold(index: int, options: LabOptions, channel: socket.socket, keeper: int) -> NoReturn:
     """The life of a holder: make the namespaces, configure the interface, stay."""
     try:
+        _let_go_of_output()
         kernel.set_parent_death_signal(signal.SIGKILL)
         if os.getppid() != keeper:
             os._exit(1)
@@ -106,14 +105,13 @@ def _hold(index: int, options: LabOptions, channel: socket.socket, keeper: int) 
                 step(index, options)
             except BeowireError as failure:
                 error = str(failure)
-            except OSError as failure:
-                error = f"{network.node_name(index)}: {failure}"
+            except Exception as failure:
+                error = f"{network.node_name(index)}: {failure!r}"
             channel.send(json.dumps({"error": error}).encode())
             if not channel.recv(16):  # waits for the keeper's `go`; the second time for its end
                 break
-    except BaseException:
-        traceback.print_exc()
-    os._exit(0)
+    finally:
+        os._exit(0)
 
 
 def _make_namespaces(index: int, _options: LabOptions) -> None:
@@ -142,11 +140,9 @@ def _separate(hostname: str) -> None:
 
 def _become_able() -> None:
     """Enters the switch's namespaces, through a user namespace where privilege is missing."""
-    try:
+    with contextlib.suppress(OSError):
         _separate(network.SWITCH)
         return
-    except PermissionError:
-        pass
     try:
         kernel.become_root_of_user_namespace()
         _separate(network.SWITCH)
@@ -307,7 +303,7 @@ class _Lab:
             poller.register(os.pidfd_open(self.relay.pid), select.POLLIN)
         poller.register(0, select.POLLIN)
         print("ready", flush=True)
-        _leave_terminal()
+        _let_go_of_output()
         while True:
             woken = [descriptor for descriptor, _ in poller.poll()]
             if woken != [0] or not os.read(0, 1):
@@ -333,11 +329,10 @@ def _kernel_has_netem() -> bool:
     return attempt([find_tool("tc"), "qdisc", "add", "dev", "lo", "root", "netem"]).returncode == 0
 
 
-def _leave_terminal() -> None:
-    """Lets go of the maker's output: a shell that waits for its end would wait for the lab's."""
+def _let_go_of_output() -> None:
+    """Whoever reads what the maker says waits until nobody holds that pipe any more."""
     with Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), 1)
-        os.dup2(nowhere.fileno(), 2)
 
 
 def main() -> None:
@@ -349,9 +344,8 @@ def main() -> None:
     except BeowireError as error:
         print(f"error {error.exit_code} {error}", flush=True)
         sys.exit(error.exit_code)
-    except OSError as error:
-        name = errno.errorcode.get(error.errno or 0, "")
-        print(f"error 1 the lab cannot be made: {error} {name}".rstrip(), flush=True)
+    except Exception as error:  # standard error goes nowhere
+        print(f"error 1 the lab cannot be made: {error!r}", flush=True)
         sys.exit(1)
     try:
         lab.keep()

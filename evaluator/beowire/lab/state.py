@@ -109,9 +109,14 @@ def _node(data: dict[str, Any]) -> LabNode:
 
 
 def runtime_directory() -> Path:
-    """The directory of this user's state files: made when it is missing, and nobody else's."""
+    """The directory of this user's state files: made when it is missing, and nobody else's.
+
+    `BEOWIRE_RUNTIME_DIR` names another one, in which no other labs are known.
+    """
     user = os.geteuid()
-    if user == 0 and os.access("/run", os.W_OK):
+    if os.environ.get("BEOWIRE_RUNTIME_DIR"):
+        directory = Path(os.environ["BEOWIRE_RUNTIME_DIR"])
+    elif user == 0 and os.access("/run", os.W_OK):
         directory = Path("/run/beowire")
     elif os.environ.get("XDG_RUNTIME_DIR"):
         directory = Path(os.environ["XDG_RUNTIME_DIR"]) / "beowire"

@@ -148,8 +148,8 @@ class SshLauncher:
         ours = f"{platform.system()} {platform.machine()}"
         if machine != ours:
             raise BeowireError(
-                f"{host} is {machine or 'no known system'}, this engine is for {ours}: build Beowire"
-                " on a machine of that kind"
+                f"{host} is {machine or 'no known system'}, this engine is for {ours}:"
+                " build Beowire on a machine of that kind"
             )
         if missing != "0":
             self._run(
