@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from beowire.record import Summary
 from beowire.report import palette
@@ -62,16 +63,22 @@ def size_layout(sizes: Sequence[int], y_title: str) -> dict[str, object]:
 
 
 def size_axis(sizes: Sequence[int], ticks: int = 12) -> dict[str, object]:
-    """A logarithmic axis with about that many ticks, at whole powers of 2."""
+    """A logarithmic axis with a tick at each size where they are few and far apart.
+
+    Otherwise with about `ticks` ticks at powers of 2, among them 1 KiB.
+    """
     measured = [size for size in sizes if size > 0] or [1]
-    low, high = min(measured).bit_length() - 1, (max(measured) - 1).bit_length()
-    step = max(1, -(-(high - low) // ticks))
-    powers = [1 << power for power in range(low, high + 1, step)]
+    marks = measured
+    if len(measured) > ticks or any(b < 1.9 * a for a, b in pairwise(measured)):
+        low, high = min(measured).bit_length() - 1, (max(measured) - 1).bit_length()
+        step = max(1, -(-(high - low) // ticks))
+        first = low + (10 - low) % step
+        marks = [1 << power for power in range(first, high + 1, step)]
     return {
         "type": "log",
         "title": {"text": "Message size"},
-        "tickvals": powers,
-        "ticktext": [size_text(power) for power in powers],
+        "tickvals": marks,
+        "ticktext": [size_text(mark) for mark in marks],
         "tickangle": 0,
     }
 

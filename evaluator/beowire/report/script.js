@@ -10,7 +10,6 @@
 
   const config = {
     displaylogo: false,
-    responsive: true,
     // Named one by one: what plotly adds by itself may open a page of its makers'.
     modeBarButtons: [
       ["toImage"],
@@ -26,7 +25,7 @@
   }
 
   // The figure's own layout, with what depends on the page: colours, fonts, room.
-  function themed(layout) {
+  function themed(layout, width, height) {
     const ink = colour("ink");
     const axis = {
       gridcolor: colour("grid"),
@@ -38,6 +37,10 @@
       automargin: true,
     };
     const result = Object.assign({}, layout, {
+      width: width,
+      height: height,
+      // What a person hid or zoomed into survives drawing again.
+      uirevision: "keep",
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: ink },
@@ -51,9 +54,9 @@
         bgcolor: "rgba(0,0,0,0)",
         color: colour("soft"),
         activecolor: colour("accent"),
-        orientation: "h",
+        orientation: "v",
       },
-      margin: { l: 60, r: 16, t: 12, b: 50 },
+      margin: { l: 60, r: 44, t: 12, b: 50 },
       legend: Object.assign(
         { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom" },
         layout.legend
@@ -61,11 +64,21 @@
     });
     for (const name of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
       result[name] = Object.assign({}, axis, layout[name]);
+      thin(result[name], (width - 110) / (layout.grid ? layout.grid.columns : 1));
       if (layout[name].minor) {
         result[name].minor = Object.assign({ gridcolor: colour("grid-minor") }, layout[name].minor);
       }
     }
     return result;
+  }
+
+  // Leaves out every second, third, ... label where all of them do not fit.
+  function thin(axis, room) {
+    const step = axis.ticktext ? Math.ceil((axis.ticktext.length * 60) / Math.max(room, 60)) : 1;
+    if (step > 1) {
+      axis.tickvals = axis.tickvals.filter((_, at) => at % step === 0);
+      axis.ticktext = axis.ticktext.filter((_, at) => at % step === 0);
+    }
   }
 
   // The wire's line has no driver's colour: it is drawn in the page's ink.
@@ -80,15 +93,26 @@
     );
   }
 
+  function boxOf(chart) {
+    return document.querySelector('select[data-chart="' + chart.dataset.figure + '"]');
+  }
+
   function chosen(chart) {
     const figure = figures[chart.dataset.figure];
-    const box = document.querySelector('select[data-chart="' + chart.dataset.figure + '"]');
+    const box = boxOf(chart);
     return box && figure.choices ? figure.choices[box.value] : figure.data;
   }
 
   function draw(chart) {
     const figure = figures[chart.dataset.figure];
-    return Plotly.react(chart, inked(chosen(chart)), themed(figure.layout), config);
+    // Copies: plotly writes into what it is given, and would mistake its own marks for ours.
+    const data = structuredClone(chosen(chart));
+    const layout = themed(structuredClone(figure.layout), chart.clientWidth, chart.clientHeight);
+    const box = boxOf(chart);
+    if (box) {
+      layout.xaxis.uirevision = box.value; // another size is another range of times
+    }
+    return Plotly.react(chart, inked(data), layout, config);
   }
 
   function sortBy(table, column, heading) {
@@ -118,6 +142,11 @@
   const redraw = () => charts.forEach(draw);
   dark.addEventListener("change", redraw);
   print.addEventListener("change", redraw);
+  let resizing = 0;
+  window.addEventListener("resize", () => {
+    cancelAnimationFrame(resizing);
+    resizing = requestAnimationFrame(redraw);
+  });
 
   for (const box of document.querySelectorAll("select[data-chart]")) {
     box.addEventListener("change", () =>

@@ -115,8 +115,8 @@ def _distribution(curve: Curve, cell: Cell) -> Trace | None:
         "name": name,
         "x": [rounded(value / NS_PER_US) for value, _ in points],
         "y": [round(share * 100, 4) for _, share in points],
+        "uid": curve.label,  # not every size has every driver: the page goes by this, not by place
         "line": stroke(curve),
-        "text": [name],
         "hovertemplate": "%{y:.4~g} % of the messages took<br>at most %{x:.4~g} µs"
         "<extra>%{fullData.name}</extra>",
     }

@@ -92,9 +92,9 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
         )
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
     return (
-        '<div class="scroll"><table class="figures"><caption>Ratios are of half round trips at the'
-        " same size in the same record: below 1 is faster. Small print: 95 % intervals. CPU:"
-        " user and system time of the initiator + the responder.</caption>"
+        '<div class="scroll"><table class="figures summary"><caption>Ratios are of half round trips'
+        " at the same size in the same record: below 1 is faster. Small print: 95 % intervals."
+        " CPU: user and system time of the initiator + the responder.</caption>"
         f"<thead><tr>{head}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )

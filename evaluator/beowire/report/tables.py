@@ -12,7 +12,8 @@ from beowire.units import significant, size_text
 
 _Value = str | float | None
 
-#: Heading, unit, and what a row holds: a number sorts as a number.
+#: Heading, unit, and what a row holds: a number sorts as a number. On paper there is no room for
+#: those in _SCREEN_ONLY.
 _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("Driver", "", lambda r: r.driver),
     ("Pattern", "", lambda r: r.pattern),
@@ -39,12 +40,24 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("Status", "", lambda r: r.status),
 )
 
+_SCREEN_ONLY = {
+    "min",
+    "max",
+    "Rounds",
+    "Batch",
+    "Launch",
+    "Settled",
+    "CPU initiator",
+    "CPU responder",
+}
+
 
 def results(records: Sequence[Record]) -> str:
     """Every result line of every record. The page's script makes the headings sort."""
     labels = record_labels(records)
     several = len(records) > 1
     heads = [("Record", "")] * several + [(name, unit) for name, unit, _ in _COLUMNS]
+    extra = [_extra(name) for name, _ in heads]
     rows = []
     for record, label in zip(records, labels, strict=True):
         ordered = sorted(
@@ -52,10 +65,12 @@ def results(records: Sequence[Record]) -> str:
             key=lambda r: (r.pattern, palette.rank(r.driver), r.size, r.launch),
         )
         for result in ordered:
-            cells = [_cell(label)] * several + [_cell(get(result)) for _, _, get in _COLUMNS]
+            values = [label] * several + [get(result) for _, _, get in _COLUMNS]
+            cells = [_cell(value, more) for value, more in zip(values, extra, strict=True)]
             rows.append(f"<tr>{''.join(cells)}</tr>")
     head = "".join(
-        f'<th scope="col"><button type="button">{name}{_unit(unit)}</button></th>'
+        f'<th scope="col"{_class(_extra(name))}>'
+        f'<button type="button">{name}{_unit(unit)}</button></th>'
         for name, unit in heads
     )
     return (
@@ -94,27 +109,29 @@ def environments(record: Record) -> str:
     """Both ends of a record side by side; rows that differ are marked."""
     facts = [_facts(end) for end in record.meta.ends]
     names = list(dict.fromkeys(name for end in facts for name in end))
+    known = [name for name in names if any(end.get(name) is not None for end in facts)]
+    unknown = [_words(name) for name in names if name not in known]
+    different = [name for name in known if len({_text(end.get(name)) for end in facts}) > 1]
     rows = []
-    different = 0
-    for name in names:
-        values = [_text(end.get(name)) for end in facts]
-        differs = len(set(values)) > 1
-        different += differs
-        mark = '<span class="mark" title="the ends differ">≠</span>' if differs else ""
+    for name in known:
+        differs = name in different
+        mark = ' <span class="mark" title="the ends differ">≠</span>' if differs else ""
         rows.append(
             f"<tr{' class=differs' if differs else ''}>"
-            f'<th scope="row">{escape(_words(name))} {mark}</th>'
-            + "".join(f"<td>{escape(value)}</td>" for value in values)
+            f'<th scope="row">{escape(_words(name))}{mark}</th>'
+            + "".join(f"<td>{escape(_text(end.get(name)))}</td>" for end in facts)
             + "</tr>"
         )
     heads = "".join(
         f'<th scope="col">{role}: {escape(end.node)}</th>'
         for role, end in zip(("initiator", "responder"), record.meta.ends, strict=True)
     )
+    rest = f"<p>Not known at either end: {escape(', '.join(unknown))}.</p>" if unknown else ""
     return (
-        f"<p>{different} of {len(names)} rows differ (marked ≠).</p>"
-        '<div class="scroll"><table class="environment"><thead><tr><th scope="col">Fact</th>'
-        f"{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        f"<p>{len(different)} of {len(known)} rows differ (marked ≠).</p>"
+        '<div class="scroll tall" tabindex="0" role="region" aria-label="Environment">'
+        '<table class="environment"><thead><tr><th scope="col">Fact</th>'
+        f"{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{rest}"
     )
 
 
@@ -167,16 +184,30 @@ def _unit(unit: str) -> str:
     return f" <small>{unit}</small>" if unit else ""
 
 
-def _cell(value: _Value) -> str:
+def _extra(name: str) -> str:
+    return "extra" if name in _SCREEN_ONLY else ""
+
+
+def _class(*names: str) -> str:
+    words = " ".join(name for name in names if name)
+    return f' class="{words}"' if words else ""
+
+
+def _number(more: str) -> str:
+    return _class("number", more)
+
+
+def _cell(value: _Value, more: str) -> str:
     match value:
         case None:
-            return '<td data-value="">–</td>'
+            return f'<td{_number(more)} data-value="">–</td>'
         case str():
-            return f"<td>{escape(value)}</td>"
+            return f"<td{_class(more)}>{escape(value)}</td>"
         case int():
-            return f'<td class="number" data-value="{value}">{value:,}</td>'
+            return f'<td{_number(more)} data-value="{value}">{value:,}</td>'
         case _:
-            return f'<td class="number" data-value="{value:.6g}">{significant(value, 4)}</td>'
+            text = significant(value, 4)
+            return f'<td{_number(more)} data-value="{value:.6g}">{text}</td>'
 
 
 def _scaled(summary: Summary | None, name: str, unit: float) -> float | None:

@@ -10,13 +10,14 @@ from beowire.report.axes import log_axis, rounded, size_axis
     ("sizes", "ticks"),
     [
         ([8], [8]),
-        ([8, 1024, 65536], [1 << power for power in range(3, 17, 2)]),
-        ([5, 12], [4, 8, 16]),
+        ([8, 1024, 65536], [8, 1024, 65536]),
+        ([5, 8, 12], [4, 8, 16]),
         ([0, 4], [4]),
         ([], [1]),
+        ([8, 9, 1 << 20], [1 << power for power in range(4, 21, 2)]),
     ],
 )
-def test_size_axis__any_sizes__has_ticks_at_powers_of_two(
+def test_size_axis__any_sizes__has_ticks_at_them_or_at_powers_of_two(
     sizes: list[int], ticks: list[int]
 ) -> None:
     axis = size_axis(sizes)
@@ -25,8 +26,8 @@ def test_size_axis__any_sizes__has_ticks_at_powers_of_two(
 
 
 def test_size_axis__full_sweep__has_few_enough_ticks_with_units() -> None:
-    axis = size_axis([1, 4 << 20], ticks=6)
-    assert axis["ticktext"] == ["1 B", "16 B", "256 B", "4 KiB", "64 KiB", "1 MiB"]
+    axis = size_axis([1, 2, 3, 4 << 20], ticks=6)
+    assert axis["ticktext"] == ["4 B", "64 B", "1 KiB", "16 KiB", "256 KiB", "4 MiB"]
 
 
 def test_log_axis__numbers__are_written_out() -> None:

@@ -21,7 +21,7 @@ def test_results__every_line__is_a_row_with_sortable_values() -> None:
     assert body.count("<tr>") == 2
     assert '<td class="number" data-value="1048576">1,048,576</td>' in body
     assert '<td class="number" data-value="1234.57">1235</td>' in body
-    assert '<td data-value="">–</td>' in body
+    assert '<td class="number" data-value="">–</td>' in body
     assert html.count("<th ") == body.split("</tr>")[0].count("<td")
 
 
@@ -55,7 +55,8 @@ def test_environments__rows_that_differ__are_marked_and_counted() -> None:
     )
     marked = re.findall(r'class=differs><th scope="row">(\w+) ', html)
     assert marked == ["node", "kernel", "offload"]
-    assert "3 of 7 rows differ" in html
+    assert "3 of 4 rows differ" in html
+    assert "Not known at either end: address, interface, pinned to CPU." in html
     assert "<td>yes</td><td>–</td>" in html
 
 
