@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import numpy as np
+import pytest
+
+from beowire.cell import MAXIMUM_ROUNDS, Cell
+from beowire.histogram import Histogram
+from beowire.session import CpuUse, Round, RoundShape
+
+
+def _round(median_ns: float, *, spread: float = 0.001, seed: int = 1, lost: int = 0) -> Round:
+    random = np.random.default_rng(seed)
+    values = np.rint(median_ns * np.exp(spread * random.normal(size=200))).astype(int)
+    histogram = Histogram.of_values(int(value) for value in values)
+    uses = [CpuUse(2000, 4000, 200, 0), CpuUse(1000, 1000, 100, 20)]
+    return Round(200 + lost, 200, lost, int(values.sum()), 0, histogram, uses)
+
+
+def _stream_round(rate_bytes_per_s: float, elapsed_ns: int = 1_000_000) -> Round:
+    moved = round(rate_bytes_per_s * elapsed_ns / 1e9)
+    return Round(100, 100, 0, elapsed_ns, moved, Histogram(), [CpuUse(1, 2, 3, 4)] * 2)
+
+
+def _cell(pattern: str = "pingpong", *, one_way: bool = False) -> Cell:
+    return Cell("tcp", pattern, 1000, 1, one_way, RoundShape(200, 8))
+
+
+def test_finished__not_before_twenty_rounds() -> None:
+    cell = _cell()
+    for seed in range(19):
+        cell.add(_round(2000, seed=seed))
+        assert cell.finished() is None
+    cell.add(_round(2000, seed=19))
+    assert cell.finished() == "precise"
+
+
+def test_finished__a_wide_median_is_not_precise() -> None:
+    cell = _cell()
+    for seed in range(40):
+        cell.add(_round(2000 if seed % 2 else 2600, seed=seed))
+        assert cell.finished() is None
+
+
+def test_finished__a_wide_tail_is_not_precise() -> None:
+    """The median is known to 1 %, but the slowest per cent is another in each round."""
+    cell = _cell()
+    for seed in range(30):
+        one = _round(2000, seed=seed)
+        one.histogram.add(20_000 * (1 + seed % 7), 4)
+        cell.add(one)
+        assert cell.finished() is None
+
+
+def test_finished__gives_up_after_many_rounds() -> None:
+    cell = _cell()
+    answers = set()
+    for seed in range(MAXIMUM_ROUNDS + MAXIMUM_ROUNDS // 8):
+        cell.add(_round(2000 if seed % 2 else 2600, seed=seed))
+        answers.add(cell.finished())
+    assert answers == {None, "rounds"}
+
+
+def test_result__halves_round_trips() -> None:
+    cell = _cell()
+    for seed in range(20):
+        cell.add(_round(2000, seed=seed, lost=1))
+    result = cell.result("precise")
+    assert result.half_rtt_ns is not None and result.rate_bytes_per_s is not None
+    assert result.half_rtt_ns.median == pytest.approx(1000, rel=0.01)
+    assert result.rate_bytes_per_s.median == pytest.approx(1e9, rel=0.01)
+    assert result.round_medians[0] == pytest.approx(1000, rel=0.01)
+    assert (result.n, result.rounds, result.lost, result.batch) == (4000, 20, 20, 1)
+    assert result.histogram is not None
+    assert sum(count for _, count in result.histogram.buckets) == 4000
+
+
+def test_result__of_one_way_is_not_halved() -> None:
+    cell = _cell(one_way=True)
+    cell.add(_round(2000))
+    result = cell.result("time")
+    assert result.half_rtt_ns is not None
+    assert result.half_rtt_ns.median == pytest.approx(2000, rel=0.01)
+
+
+def test_result__cpu_is_per_message_of_both_ends() -> None:
+    cell = _cell()
+    cell.add(_round(2000))
+    cell.add(_round(2000))
+    near, far = cell.result("time").cpu
+    assert (near.user_ns, near.system_ns, near.voluntary_switches) == (10, 20, 1)
+    assert (far.user_ns, far.involuntary_switches) == (5, 0.1)
+
+
+def test_result__percentiles_without_an_upper_limit_are_null() -> None:
+    cell = _cell()
+    cell.add(_round(2000))
+    half = cell.result("time").half_rtt_ns
+    assert half is not None
+    assert half.p90 is not None
+    assert half.p99 is None
+    cell.add(_round(2000, seed=2))
+    half = cell.result("time").half_rtt_ns
+    assert half is not None and half.p99 is not None
+
+
+def test_result__the_rate_of_a_percentile_is_that_of_the_slow_tail() -> None:
+    cell = _cell()
+    for seed in range(20):
+        cell.add(_round(2000, spread=0.2, seed=seed))
+    result = cell.result("time")
+    rate, half = result.rate_bytes_per_s, result.half_rtt_ns
+    assert rate is not None and half is not None
+    assert rate.ci95 is not None and rate.p99 is not None and half.p99 is not None
+    assert rate.p99 == pytest.approx(1000 * 1e9 / half.p99)
+    assert rate.min <= rate.p99 < rate.ci95[0] <= rate.median <= rate.ci95[1] < rate.max
+
+
+def test_result__of_a_stream_is_a_rate() -> None:
+    cell = _cell("stream")
+    for number in range(40):
+        cell.add(_stream_round(1e9 + 1e6 * number))
+    result = cell.result("time")
+    rate = result.rate_bytes_per_s
+    assert rate is not None and rate.ci95 is not None
+    assert result.half_rtt_ns is None and result.histogram is None
+    assert rate.median == pytest.approx(1.0195e9)
+    assert rate.ci95[0] < rate.median < rate.ci95[1]
+    assert rate.p90 == pytest.approx(1.0039e9)
+    assert rate.min == pytest.approx(1e9)
+    assert rate.max == pytest.approx(1.039e9)
+
+
+def test_result__the_mean_rate_of_a_stream_is_total_over_total() -> None:
+    cell = _cell("stream")
+    cell.add(_stream_round(1e9, 1_000_000))
+    cell.add(_stream_round(2e9, 9_000_000))
+    dumped = cell.result("time").model_dump()
+    assert dumped["rate_bytes_per_s"]["mean"] == pytest.approx(1.9e9)
+
+
+def test_result__keeps_why_it_is_not_whole() -> None:
+    cell = _cell()
+    cell.add(_round(2000))
+    result = cell.result("error", "node1: the engine died")
+    assert (result.stopped_by, result.status) == ("error", "node1: the engine died")
+
+
+def test_message_ns__is_of_the_last_usual_rounds() -> None:
+    cell = _cell()
+    for median_ns in (9000, 9000, 2000, 2000, 500_000, 2000, 2000):
+        cell.add(_round(median_ns))
+    assert cell.message_ns() == pytest.approx(2000, rel=0.05)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import io
+
+from rich.console import Console
+
+from beowire.cell import Cell
+from beowire.display import Display
+from beowire.histogram import Histogram
+from beowire.measure import Progress
+from beowire.session import Round
+
+
+def _progress(pattern: str = "pingpong") -> Progress:
+    cell = Cell("tcp-spin", pattern, 1024, 1)
+    histogram = Histogram.of_values([8000, 8000, 8000])
+    cell.add(Round(3, 3, 0, 24_000, 3072, histogram))
+    return Progress(cell, done=3, cells=12, elapsed_s=61.0, remaining_s=20.0)
+
+
+def test_display__says_nothing_to_a_pipe() -> None:
+    output = io.StringIO()
+    with Display(Console(file=output, force_terminal=False)) as display:
+        display.note("Starting")
+        display.show(_progress(), 1, 1)
+    assert output.getvalue() == ""
+
+
+def test_display__shows_where_the_run_is() -> None:
+    output = io.StringIO()
+    with Display(Console(file=output, force_terminal=True, width=100)) as display:
+        display.note("Starting the engines ...")
+        display.show(_progress(), 2, 3)
+    text = output.getvalue()
+    for words in (
+        "Starting the engines",
+        "1:01 gone",
+        "0:20 left",
+        "3 of 12 cells",
+        "launch 2 of 3",
+        "pingpong, 1 KiB, round 1",
+        "tcp-spin",
+        "4.00 µs",
+    ):
+        assert words in text
+
+
+def test_display__shows_the_rate_of_a_stream() -> None:
+    output = io.StringIO()
+    with Display(Console(file=output, force_terminal=True, width=100)) as display:
+        display.show(_progress("stream"), 1, 1)
+    assert "128 MB/s" in output.getvalue()
+
+
+def test_display__draws_no_more_than_a_few_times_a_second() -> None:
+    output = io.StringIO()
+    with Display(Console(file=output, force_terminal=True, width=100)) as display:
+        display.show(_progress(), 1, 1)
+        before = len(output.getvalue())
+        display.show(_progress(), 1, 1)
+        assert len(output.getvalue()) == before

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.survey import survey
+from unit.evaluator.fake_engine import FakeLauncher, FakeNode
+
+Make = Callable[..., FakeLauncher]
+
+
+@pytest.fixture
+def make() -> Iterator[Make]:
+    launchers: list[FakeLauncher] = []
+
+    def run(**members: Any) -> FakeLauncher:
+        launchers.append(FakeLauncher(**members))
+        return launchers[-1]
+
+    yield run
+    for launcher in launchers:
+        assert all(process.poll() is not None for process in launcher.processes)
+
+
+def test_survey__knows_both_ends(make: Make) -> None:
+    found = survey(make(), Interrupts())
+    assert [end.node for end in found.ends] == ["node0", "node1"]
+    assert [end.cpu for end in found.ends] == [0, 1]
+    assert [end.address for end in found.ends] == ["127.0.0.1"] * 2
+    assert [end.interface for end in found.ends] == ["lo"] * 2
+    assert found.ends[1].environment["kernel"] == "0.0-fake"
+    assert found.clock_overhead_ns == 20.0
+
+
+def test_survey__an_interface_of_the_users_choice_has_its_own_address(make: Make) -> None:
+    found = survey(make(), Interrupts(), interface="eth7")
+    assert [(end.interface, end.address) for end in found.ends] == [("eth7", None)] * 2
+
+
+def test_survey__the_nodes_interface_counts_where_the_user_names_none(make: Make) -> None:
+    nodes = (FakeNode("a", interface="eth1"), FakeNode("b"))
+    found = survey(make(nodes=nodes), Interrupts())
+    assert [end.interface for end in found.ends] == ["eth1", "lo"]
+
+
+def test_survey__absent_drivers_have_the_node_and_the_reason(make: Make) -> None:
+    found = survey(make(), Interrupts())
+    by_name = {one.name: one for one in found.drivers}
+    assert by_name["steady"].ready and by_name["steady"].reason == ""
+    assert not by_name["absent"].ready
+    assert by_name["absent"].reason == "node0: install libabsent"
+
+
+def test_survey__another_protocol_is_refused_with_advice(make: Make) -> None:
+    launcher = make(environment={"BEOWIRE_FAKE_PROTOCOL": "9"})
+    with pytest.raises(BeowireError, match=r"node0: .* protocol 9, .* same version") as caught:
+        survey(launcher, Interrupts())
+    assert caught.value.exit_code == 1
+
+
+def test_survey__a_slow_start_is_waited_for(make: Make) -> None:
+    launcher = make(environment={"BEOWIRE_FAKE_START_S": "1.0"})
+    assert len(survey(launcher, Interrupts()).ends) == 2
