@@ -64,7 +64,6 @@ struct flow {
     uint32_t highest;
     uint32_t next;
     uint32_t limit;
-    struct flow_frame *ring[FLOW_WINDOW_FRAMES]; /**< sequence s is at s % FLOW_WINDOW_FRAMES */
 
     /* receiving */
     uint32_t expected;
@@ -95,6 +94,9 @@ struct flow {
     uint64_t probes;
     uint64_t gaps;
     uint64_t duplicates;
+
+    /* Last, so that what every frame touches lies together. */
+    struct flow_frame *ring[FLOW_WINDOW_FRAMES]; /**< sequence s is at s % FLOW_WINDOW_FRAMES */
 };
 
 /** What flow_check() says of a sequenced frame. */
