@@ -29,6 +29,9 @@
 #define GREETING_INTERVAL_MS 5
 #define GREETING_REPEATS 8
 
+/* Datagrams that are no messages, between two questions to the host. */
+#define STRAYS_A_QUESTION 64
+
 /* Unlikely content of an unlikely length, so that a late greeting is no message. */
 static const char GREETING[] = "beowire udp driver: greeting";
 
@@ -192,6 +195,7 @@ static int udp_receive(void *session, void *data, uint64_t size)
 {
     const struct udp *udp = session;
     uint64_t waits = 0;
+    uint64_t strays = 0;
     for (;;) {
         /* MSG_TRUNC: the length that the datagram has, not what fits. */
         ssize_t length = recv(udp->fd, data, size, MSG_TRUNC);
@@ -201,10 +205,15 @@ static int udp_receive(void *session, void *data, uint64_t size)
         if (length < 0 && errno != EAGAIN && errno != EINTR) {
             return -errno;
         }
+        /* Behind a late greeting there may be messages: they come first. */
+        if (length >= 0 && ++strays % STRAYS_A_QUESTION != 0) {
+            continue;
+        }
+        bool waited = length < 0 && errno == EAGAIN;
         if (stopped(udp)) {
             return -ECANCELED;
         }
-        if (length < 0 && errno == EAGAIN && ++waits >= udp->waits) {
+        if (waited && ++waits >= udp->waits) {
             return -ETIMEDOUT;
         }
     }

@@ -98,11 +98,15 @@ static void parse__bytes_that_are_not_printable(void **state)
 static void parse__longest_line(void **state)
 {
     (void)state;
+    static const char START[] = "connect peer=";
+    const size_t start_bytes = sizeof START - 1;
     char line[COMMAND_LINE_BYTES + 1];
-    memset(line, 'x', sizeof line);
-    memcpy(line, "connect peer=", 13);
+    for (size_t i = 0; i < sizeof line; i++) {
+        line[i] = i < start_bytes ? START[i] : 'x';
+    }
     assert_int_equal(command_parse(&command, line, COMMAND_LINE_BYTES), 0);
-    assert_int_equal(strlen(command_text(&command, "peer", NULL)), COMMAND_LINE_BYTES - 13);
+    assert_int_equal(strlen(command_text(&command, "peer", NULL)),
+                     COMMAND_LINE_BYTES - start_bytes);
     assert_int_equal(command_parse(&command, line, COMMAND_LINE_BYTES + 1), -EINVAL);
 }
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "namespace.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define INSIDE "BEOWIRE_TEST_INSIDE"
+
+static void require(int condition, const char *what)
+{
+    if (!condition) {
+        perror(what);
+        exit(1);
+    }
+}
+
+static void write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    require(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text), path);
+    close(fd);
+}
+
+static void run(char *const *command)
+{
+    pid_t child = fork();
+    require(child >= 0, "fork");
+    if (child == 0) {
+        execvp(command[0], command);
+        perror(command[0]);
+        _exit(127);
+    }
+    int status = 0;
+    require(waitpid(child, &status, 0) == child, "waitpid");
+    if (status != 0) {
+        (void)fprintf(stderr, "'%s' failed: a network for the test cannot be made\n", command[0]);
+        exit(1);
+    }
+}
+
+#define IP(...) run((char *[]){"ip", __VA_ARGS__, NULL})
+
+void namespace_enter(char **argv)
+{
+    if (getenv(INSIDE) != NULL) {
+        return;
+    }
+    char map[64];
+    unsigned user = getuid();
+    unsigned group = getgid();
+    if (user == 0) {
+        require(unshare(CLONE_NEWNET) == 0, "a network namespace");
+    } else {
+        require(unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0, "a user and a network namespace");
+        write_file("/proc/self/setgroups", "deny");
+        (void)snprintf(map, sizeof map, "0 %u 1", user);
+        write_file("/proc/self/uid_map", map);
+        (void)snprintf(map, sizeof map, "0 %u 1", group);
+        write_file("/proc/self/gid_map", map);
+    }
+    IP("link", "set", "lo", "up");
+    IP("link", "add", "end0", "type", "veth", "peer", "name", "end1");
+    IP("address", "add", "10.77.0.1/24", "dev", "end0");
+    IP("address", "add", "10.77.0.2/24", "dev", "end1");
+    IP("link", "set", "end0", "up");
+    IP("link", "set", "end1", "up");
+    require(setenv(INSIDE, "1", 1) == 0, "setenv");
+    execv("/proc/self/exe", argv);
+    require(0, "running the test again");
+}

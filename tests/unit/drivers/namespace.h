@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * namespace.h - a network of the test's own: loopback, and a veth pair "end0" - "end1" with the
+ * addresses 10.77.0.1 and 10.77.0.2. It vanishes with the last process in it, so nothing is left
+ * behind however the test ends. Needs no privilege where user namespaces are allowed.
+ */
+#ifndef BEOWIRE_TEST_NAMESPACE_H
+#define BEOWIRE_TEST_NAMESPACE_H
+
+/** Puts this process into the namespaces by running its program again there; to be called first
+ *  thing in main(). Returns only in the namespaces; exits with a message where that fails. */
+void namespace_enter(char **argv);
+
+#endif
