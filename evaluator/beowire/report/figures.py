@@ -26,6 +26,9 @@ from beowire.report.curves import Cell, Curve, all_sizes
 from beowire.report.hover import cell_text, chart_text, cpu_text
 from beowire.units import bit_rate_text, rate_text
 
+#: More points than this on a curve get smaller marks.
+_MANY = 40
+
 
 def latency(curves: Sequence[Curve], records: Sequence[Record]) -> Figure:
     """Half round trip against size, with what the wire alone would take."""
@@ -111,7 +114,7 @@ def _line(curve: Curve, cells: list[Cell], value: Callable[[Cell], Summary]) -> 
         "text": [cell_text(curve, cell) for cell in cells],
         "hovertemplate": "%{text}<extra></extra>",
         "line": stroke(curve),
-        "marker": marker(curve, 7),
+        "marker": marker(curve, 7 if len(cells) <= _MANY else 5),
     }
 
 

@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
+from beowire import statistics
 from beowire.errors import BeowireError
 from beowire.record import Link, Record
 from beowire.report import figures, spread, summary, tables
@@ -70,6 +71,8 @@ def render(records: Sequence[Record]) -> str:
         skipped=tables.skipped(records),
         environments=_each(records, tables.environments),
         commands=_each(records, _command),
+        precise_median=f"{statistics.PRECISE_MEDIAN:.0%}",
+        precise_p99=f"{statistics.PRECISE_P99:.0%}",
         style=_file("style.css"),
         script=_file("script.js"),
         plotly=(resources.files("plotly") / "package_data" / "plotly.min.js").read_text("utf-8"),

@@ -138,7 +138,15 @@
     Array.from(body.rows).sort(compare).forEach((row) => body.appendChild(row));
   }
 
-  const drawn = Promise.all(charts.map(draw));
+  // One after the other, and a frame between them, so that the first are there at once.
+  async function drawAll() {
+    for (const chart of charts) {
+      await draw(chart);
+      await new Promise((done) => setTimeout(done));
+    }
+    document.documentElement.setAttribute("data-drawn", "yes");
+  }
+
   const redraw = () => charts.forEach(draw);
   dark.addEventListener("change", redraw);
   print.addEventListener("change", redraw);
@@ -160,5 +168,5 @@
     );
   }
 
-  drawn.then(() => document.documentElement.setAttribute("data-drawn", "yes"));
+  drawAll();
 })();

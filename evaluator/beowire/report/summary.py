@@ -53,6 +53,7 @@ def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]
         f"{len(results)} cells (driver × pattern × size × launch) were measured; {precise} of them"
         " until they were precise, the others until their rounds or their time ran out."
         + ("" if whole == len(results) else f" {len(results) - whole} are not whole.")
+        + (" A longer run would be more precise." if 2 * precise < len(results) else "")
     )
     return found
 
