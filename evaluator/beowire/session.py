@@ -152,8 +152,7 @@ class Session:
         end_engines(engines)
 
     def _add_engine(self, node: Node, cpu: str | None) -> None:
-        engine = start_engine(self._launcher, node, self._interrupts, cpu)
-        self._engines.append(engine)
+        engine = start_engine(self._launcher, node, self._interrupts, self._engines, cpu)
         self._cpu = greet(engine).get("cpu")
 
     def _other_cpu(self, pins: tuple[str | None, str | None]) -> str | None:

@@ -31,11 +31,19 @@ class Survey:
 
 
 def start_engine(
-    launcher: Launcher, node: Node, interrupts: Interrupts, cpu: str | None = None
+    launcher: Launcher,
+    node: Node,
+    interrupts: Interrupts,
+    engines: list[EngineProcess],
+    cpu: str | None = None,
 ) -> EngineProcess:
-    """Starts an engine; the caller ends it. BeowireError if it cannot be started."""
+    """Starts an engine and adds it to `engines`, whose owner ends it. BeowireError if it cannot.
+
+    A signal comes before both or after both: no engine is ever started and forgotten.
+    """
     with interrupts.held():
-        return EngineProcess(launcher.start(node, cpu=cpu), node.name)
+        engines.append(EngineProcess(launcher.start(node, cpu=cpu), node.name))
+        return engines[-1]
 
 
 def greet(engine: EngineProcess) -> dict[str, Any]:
@@ -64,7 +72,7 @@ def survey(
     scouts: list[EngineProcess] = []
     try:
         for node, cpu in zip(nodes, pins, strict=True):
-            scouts.append(start_engine(launcher, node, interrupts, cpu))
+            start_engine(launcher, node, interrupts, scouts, cpu)
         hellos = [greet(scout) for scout in scouts]
         routes = [scouts[0].request("route", "route", {"to": nodes[1].reach})]
         # The way back starts from the address that the other end will see.

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from beowire.engine import EngineError
+from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.local import LocalLauncher
 from beowire.record import DriverInfo
-from beowire.survey import greet, start_engine
+from beowire.survey import end_engines, greet, start_engine
 
 
 def register(app: typer.Typer) -> None:
@@ -44,8 +44,9 @@ def drivers(
 
 def _ask(interface: str) -> tuple[list[DriverInfo], list[dict[str, str]]]:
     with Interrupts() as interrupts, LocalLauncher() as launcher:
-        engine = start_engine(launcher, launcher.nodes[0], interrupts)
+        engines: list[EngineProcess] = []
         try:
+            engine = start_engine(launcher, launcher.nodes[0], interrupts, engines)
             greet(engine)
             options = {"interface": interface} if interface else {}
             answer = engine.request("drivers", "drivers", options)
@@ -55,4 +56,4 @@ def _ask(interface: str) -> tuple[list[DriverInfo], list[dict[str, str]]]:
             raise BeowireError(str(error), exit_code=1) from None
         finally:
             with interrupts.held():
-                engine.end()
+                end_engines(engines)

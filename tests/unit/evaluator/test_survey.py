@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import os
+import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from beowire.engine import EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.survey import survey
+from beowire.survey import end_engines, start_engine, survey
 from unit.evaluator.fake_engine import FakeLauncher, FakeNode
 
 Make = Callable[..., FakeLauncher]
@@ -64,3 +68,18 @@ def test_survey__another_protocol_is_refused_with_advice(make: Make) -> None:
 def test_survey__a_slow_start_is_waited_for(make: Make) -> None:
     launcher = make(environment={"BEOWIRE_FAKE_START_S": "1.0"})
     assert len(survey(launcher, Interrupts()).ends) == 2
+
+
+def test_start_engine__a_signal_in_the_middle_loses_no_engine(make: Make) -> None:
+    class Interrupted(FakeLauncher):
+        def start(self, node: Any, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
+            os.kill(os.getpid(), signal.SIGTERM)
+            return super().start(node, cpu=cpu)
+
+    launcher = Interrupted()
+    engines: list[EngineProcess] = []
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
+        start_engine(launcher, launcher.nodes[0], interrupts, engines)
+    assert [engine.process for engine in engines] == launcher.processes
+    end_engines(engines)
+    assert launcher.processes[0].poll() is not None

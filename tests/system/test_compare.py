@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire compare` as people run it: the whole program, with real engines and with pretended."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from beowire.record import Record, read_record
+from unit.evaluator import fake_engine
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = [sys.executable, "-m", "beowire", "compare"]
+
+#: Long enough for a starved machine; the runs themselves take a few seconds.
+PATIENCE_S = 100
+
+
+def _environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "evaluator"), **more}
+
+
+def _compare(directory: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *words],
+        cwd=directory,
+        env=_environment(**environment),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+@pytest.fixture
+def pretended(tmp_path: Path) -> str:
+    """A BEOWIRE_ENGINE_DIR whose engine only pretends."""
+    return str(fake_engine.write_engine(tmp_path / "engine"))
+
+
+@pytest.fixture
+def running(tmp_path: Path, pretended: str) -> Iterator[subprocess.Popen[str]]:
+    """A run that would take a minute, with its engines at work."""
+    slow = {"steady": {"law": "bimodal", "real_time": 1.0, "median_ns": 20e6}}
+    process = subprocess.Popen(
+        [*COMMAND, "--drivers", "steady", "--sizes", "8,1024,4096", "--time", "60", "--out", "o"],
+        cwd=tmp_path,
+        env=_environment(BEOWIRE_ENGINE_DIR=pretended, BEOWIRE_FAKE=json.dumps(slow)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        _until(lambda: len(_engines(process.pid)) == 2 and (tmp_path / "o/record.jsonl").exists())
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def _until(condition: object) -> None:
+    assert callable(condition)
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.02)
+
+
+def _engines(pid: int) -> list[psutil.Process]:
+    """The engines of a run that is up: children with an open session."""
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _one_line(text: str) -> str:
+    lines = text.splitlines()
+    assert len(lines) == 1, text
+    assert lines[0].startswith("beowire: ")
+    return lines[0]
+
+
+def _whole(directory: Path) -> Record:
+    record = read_record(directory / "record.jsonl")
+    assert record.warnings == []
+    return record
+
+
+# Real engines
+
+
+def test_compare__real_drivers_over_loopback(tmp_path: Path) -> None:
+    done = _compare(
+        tmp_path, "--drivers", "memcpy,tcp,tcp-spin", "--sizes", "8,4096", "--time", "5"
+    )
+    assert done.returncode == 0, done.stderr
+    (directory,) = tmp_path.glob("beowire-*")
+    record = _whole(directory)
+    assert {(one.driver, one.size) for one in record.results} == {
+        (driver, size) for driver in ("memcpy", "tcp", "tcp-spin") for size in (8, 4096)
+    }
+    assert all(one.status == "ok" for one in record.results)
+    assert all(end.environment for end in record.meta.ends)
+    assert (directory / "report.html").stat().st_size > 10_000
+    assert "tcp-spin" in done.stdout and str(directory.name) in done.stdout
+
+
+def test_compare__streams_over_loopback(tmp_path: Path) -> None:
+    words = ("--drivers", "tcp,tcp-spin,udp", "--sizes", "1024,16384", "--time", "5")
+    done = _compare(tmp_path, *words, "--pattern", "stream", "--out", "o")
+    assert done.returncode == 0, done.stderr
+    results = _whole(tmp_path / "o").results
+    assert {one.driver for one in results} >= {"tcp", "tcp-spin"}
+    assert all(one.rate_bytes_per_s is not None for one in results)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the `packet` driver needs CAP_NET_RAW in a lab")
+def test_compare__in_a_lab(tmp_path: Path) -> None:
+    drivers = "tcp,tcp-spin,packet,beowire"
+    done = _compare(
+        tmp_path, "--lab", "--drivers", drivers, "--sizes", "8,1024", "--time", "8", "--out", "o"
+    )
+    assert done.returncode == 0, done.stderr
+    record = _whole(tmp_path / "o")
+    assert {one.driver for one in record.results} == set(drivers.split(","))
+    assert record.meta.link.kind == "lab"
+    assert record.meta.ends[0].address != record.meta.ends[1].address
+
+
+# Output
+
+
+def test_compare__json_prints_result_lines_and_nothing_else(tmp_path: Path, pretended: str) -> None:
+    words = ("--drivers", "steady,slow", "--sizes", "8,64", "--time", "10", "--json", "--out", "o")
+    done = _compare(tmp_path, *words, BEOWIRE_ENGINE_DIR=pretended)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one["type"] for one in results] == ["result"] * 4
+    assert all(one["half_rtt_ns"]["ci95"] for one in results)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--drivers", "nope"], "no driver 'nope': there are steady, slow"),
+        (["--drivers", "absent"], "install libabsent"),
+        (["--sizes", "8,elephant"], "'elephant' is not a size"),
+        (["--sizes", "8M", "--max-size", "4M"], "raise --max-size"),
+        (["--pattern", "bang"], "no pattern 'bang': there are pingpong, stream"),
+        (["--time", "0"], "--time"),
+        (["--time", "nan"], "--time"),
+        (["--launches", "0"], "--launches"),
+        (["--pin", "a,b"], "--pin"),
+        (["--mtu", "9000"], "add --lab"),
+        (["--lab", "--hosts", "a,b"], "exclude"),
+        (["--lab", "--loss", "many"], "loss"),
+        (["--hosts", "onlyone"], "two different hosts"),
+        (["--ssh-option", "-v"], "--hosts"),
+        (["--out", "/proc/nowhere"], "cannot make /proc/nowhere"),
+    ],
+)
+def test_compare__bad_input_is_one_line(
+    tmp_path: Path, pretended: str, words: list[str], says: str
+) -> None:
+    done = _compare(tmp_path, "--drivers", "steady", *words, BEOWIRE_ENGINE_DIR=pretended)
+    assert done.returncode == 2
+    assert says in _one_line(done.stderr)
+    assert done.stdout == ""
+    assert list(tmp_path.glob("beowire-*")) == []
+
+
+def test_compare__an_existing_record_is_not_overwritten(tmp_path: Path, pretended: str) -> None:
+    (tmp_path / "record.jsonl").write_text("precious\n")
+    done = _compare(tmp_path, "--out", ".", BEOWIRE_ENGINE_DIR=pretended)
+    assert done.returncode == 2
+    assert "exists already and is not overwritten" in _one_line(done.stderr)
+    assert (tmp_path / "record.jsonl").read_text() == "precious\n"
+
+
+# Failures
+
+
+@pytest.mark.parametrize("driver", ["dies", "garbage", "breaks"])
+def test_compare__a_driver_that_fails_is_named_and_the_rest_measured(
+    tmp_path: Path, pretended: str, driver: str
+) -> None:
+    words = ("--drivers", f"steady,{driver}", "--sizes", "8,64,512", "--time", "20", "--out", "o")
+    done = _compare(tmp_path, *words, BEOWIRE_ENGINE_DIR=pretended)
+    assert done.returncode == 1
+    assert f"{driver} failed on local1" in _one_line(done.stderr)
+    assert "Half round trip" in done.stdout
+    record = read_record(tmp_path / "o/record.jsonl")
+    assert sum(one.driver == "steady" and one.status == "ok" for one in record.results) == 3
+    assert (tmp_path / "o/report.html").exists()
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_compare__a_killed_engine_is_named(
+    tmp_path: Path, running: subprocess.Popen[str], end: int
+) -> None:
+    engines = sorted(_engines(running.pid), key=lambda engine: engine.pid)
+    engines[end].kill()
+    _, error = running.communicate(timeout=PATIENCE_S)
+    assert running.returncode == 1
+    assert f"steady failed on local{end}: the engine was killed by SIGKILL" in _one_line(error)
+    assert read_record(tmp_path / "o/record.jsonl").end is not None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_compare__a_signal_leaves_a_record_and_no_process(
+    tmp_path: Path, running: subprocess.Popen[str], number: signal.Signals
+) -> None:
+    engines = _engines(running.pid)
+    os.killpg(running.pid, number)  # as a terminal does: the engines get it too
+    _, error = running.communicate(timeout=PATIENCE_S)
+    assert running.returncode == 130
+    assert "interrupted" in _one_line(error)
+    record = read_record(tmp_path / "o/record.jsonl")
+    assert record.end is not None and record.end.status == "interrupted"
+    assert not any(engine.is_running() for engine in engines)
+
+
+def test_compare__killed_itself_leaves_no_engine(
+    tmp_path: Path, running: subprocess.Popen[str]
+) -> None:
+    engines = _engines(running.pid)
+    running.kill()
+    running.communicate(timeout=PATIENCE_S)
+    _, alive = psutil.wait_procs(engines, timeout=PATIENCE_S)
+    assert alive == []
+    assert "cut short" in read_record(tmp_path / "o/record.jsonl").warnings[0]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+def test_compare__a_full_disk_is_one_line_and_keeps_what_fits(
+    tmp_path: Path, pretended: str
+) -> None:
+    (tmp_path / "small").mkdir()
+    script = (
+        f"mount -t tmpfs -o size=24k none {tmp_path}/small && "
+        'shift && "$@"; status=$?; '
+        f"cp {tmp_path}/small/o/record.jsonl {tmp_path}/kept.jsonl; exit $status"
+    )
+    words = ["--drivers", "steady,slow", "--sizes", "1-4096", "--time", "30", "--out", "small/o"]
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script, "sh", "", *COMMAND, *words],
+        cwd=tmp_path,
+        env=_environment(BEOWIRE_ENGINE_DIR=pretended),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "No space left on device" in _one_line(done.stderr)
+    assert len(read_record(tmp_path / "kept.jsonl").results) > 0
