@@ -54,6 +54,7 @@ DEFAULTS: dict[str, Any] = {
     "fault_run": 30,
     "fault_role": "responder",
     "refuses_above": 1 << 40,
+    "refuses_role": "responder",
     "real_time": 0.0,
 }
 """`real_time`: share of the pretended time that really passes."""
@@ -174,7 +175,8 @@ class FakeEngine:
             "skip": int(values["skip"]),
             "batch": int(values["batch"]),
         }
-        if run["size"] > self.driver["refuses_above"]:
+        refuses = self.role == self.driver["refuses_role"]
+        if refuses and run["size"] > self.driver["refuses_above"]:
             self.error("EMSGSIZE", "this size cannot be carried", fatal=False)
         elif self.driver["fault"] and self.misbehave():
             return

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from beowire.commands import drivers
+from unit.evaluator import fake_engine
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
+    monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(fake_engine.write_engine(tmp_path / "engine")))
+    made = typer.Typer()
+    made.callback()(lambda: None)
+    drivers.register(made)
+    return made
+
+
+def test_drivers__says_what_is_ready_and_why_the_rest_is_not(app: typer.Typer) -> None:
+    done = CliRunner().invoke(app, ["drivers"])
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert any(line.split()[:2] == ["steady", "ready"] for line in lines)
+    (absent,) = (number for number, line in enumerate(lines) if line.startswith("absent "))
+    assert lines[absent].split()[1] == "absent"
+    assert lines[absent + 1].strip() == "install libabsent"
+
+
+def test_drivers__json_is_for_programs(app: typer.Typer) -> None:
+    done = CliRunner().invoke(app, ["drivers", "--json"])
+    found = {one["name"]: one for one in json.loads(done.stdout)["drivers"]}
+    assert set(found) == set(fake_engine.DRIVERS)
+    assert found["absent"]["ready"] is False
+    assert found["absent"]["reason"] == "install libabsent"
+    assert found["tiny"]["placement"] == "process"

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+from pathlib import Path
+
+from beowire.plot import plot
+from beowire.record import read_record
+from beowire.report.curves import Curve, curves
+from unit.evaluator import synthetic_record
+
+
+def _curves(tmp_path: Path, *sizes: int) -> list[Curve]:
+    lines = synthetic_record.lines(("tcp", "packet"), sizes=sizes)
+    record = read_record(synthetic_record.write(tmp_path / "record.jsonl", lines))
+    return curves([record], "pingpong")
+
+
+def test_plot__names_quantity_drivers_and_sizes(tmp_path: Path) -> None:
+    text = plot(_curves(tmp_path, 1, 64, 4096, 65536), rates=False, width=80, colour=False)
+    first, *rest = text.splitlines()
+    assert first.startswith("Half round trip in us")
+    assert "o tcp" in first and "x packet" in first
+    assert all(tick in rest[-1] for tick in ("1", "64", "4Ki", "32Ki"))
+    assert any("o" in line for line in rest) and any("x" in line for line in rest)
+
+
+def test_plot__slower_is_higher(tmp_path: Path) -> None:
+    lines = plot(_curves(tmp_path, 1, 8), rates=False, width=80, colour=False).splitlines()[1:]
+    of_tcp = next(number for number, line in enumerate(lines) if "o" in line)
+    of_packet = next(number for number, line in enumerate(lines) if "x" in line)
+    assert of_tcp < of_packet
+
+
+def test_plot__rates_are_named(tmp_path: Path) -> None:
+    text = plot(_curves(tmp_path, 1, 64), rates=True, width=60, colour=False)
+    assert text.startswith("Throughput in MB/s")
+    assert max(len(line) for line in text.splitlines()[1:]) <= 60
+
+
+def test_plot__of_one_size_is_nothing(tmp_path: Path) -> None:
+    assert plot(_curves(tmp_path, 8), rates=False, width=80, colour=False) == ""
+
+
+def test_plot__may_be_drawn_again(tmp_path: Path) -> None:
+    found = _curves(tmp_path, 1, 64, 4096)
+    first = plot(found, rates=False, width=80, colour=False)
+    assert plot(found, rates=False, width=80, colour=False) == first

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from beowire.engine import EngineError
+from beowire.interrupts import Interrupts
+from beowire.session import RoundShape, Session
+from beowire.survey import survey
+from unit.evaluator.fake_engine import FakeLauncher
+
+Open = Callable[..., Session]
+
+SHAPE = RoundShape(count=100, skip=5)
+
+
+@pytest.fixture
+def opened() -> Iterator[Open]:
+    sessions: list[Session] = []
+    launchers: list[FakeLauncher] = []
+
+    def run(driver: str, **changes: Any) -> Session:
+        launcher = FakeLauncher(drivers={driver: changes})
+        launchers.append(launcher)
+        found = survey(launcher, Interrupts())
+        info = next(one for one in found.drivers if one.name == driver)
+        session = Session(info, launcher, Interrupts())
+        sessions.append(session)
+        session.start(found, (None, None), max_size=4096, loss_timeout_ms=20)
+        return session
+
+    yield run
+    for session in sessions:
+        session.end()
+    for launcher in launchers:
+        assert all(process.poll() is not None for process in launcher.processes)
+
+
+def _soon() -> float:
+    return time.monotonic() + 60
+
+
+def test_run__pingpong_has_the_round_trips(opened: Open) -> None:
+    one = opened("steady").run("pingpong", 8, SHAPE, 5, _soon())
+    assert one is not None
+    assert (one.count, one.messages, one.lost, one.histogram.total) == (100, 100, 0, 100)
+    assert one.histogram.quantile(0.5) == pytest.approx(4000, rel=0.05)
+    assert [use.user_ns for use in one.cpu] == [10_000, 10_000]
+
+
+def test_run__a_reliable_stream_is_timed_by_the_initiator(opened: Open) -> None:
+    one = opened("steady").run("stream", 1000, SHAPE, 5, _soon())
+    assert one is not None
+    assert (one.messages, one.moved_bytes, one.histogram.total) == (100, 100_000, 0)
+
+
+def test_run__an_unreliable_stream_counts_what_arrived(opened: Open) -> None:
+    one = opened("lossy", loss=0.25).run("stream", 1000, SHAPE, 5, _soon())
+    assert one is not None
+    assert (one.messages, one.lost, one.moved_bytes) == (75, 25, 75_000)
+
+
+def test_run__an_unreliable_pingpong_releases_the_responder(opened: Open) -> None:
+    session = opened("lossy", loss=0.25)
+    for _ in range(3):
+        one = session.run("pingpong", 8, SHAPE, 5, _soon())
+        assert one is not None
+        assert one.messages + one.lost == 100
+        assert one.lost > 0
+
+
+def test_run__a_round_in_which_all_is_lost_is_nothing(opened: Open) -> None:
+    session = opened("void")
+    assert session.run("pingpong", 8, SHAPE, 5, _soon()) is None
+    assert session.run("stream", 8, SHAPE, 5, _soon()) is None
+
+
+def test_run__a_refused_size_leaves_the_session_usable(opened: Open) -> None:
+    for role in ("responder", "initiator"):
+        session = opened("refuses", refuses_role=role)
+        with pytest.raises(EngineError, match="cannot be carried") as caught:
+            session.run("pingpong", 1024, SHAPE, 5, _soon())
+        assert not caught.value.fatal
+        assert session.run("pingpong", 8, SHAPE, 5, _soon()) is not None
+
+
+def test_run__a_silent_end_has_a_deadline_and_a_name(opened: Open) -> None:
+    session = opened("hangs", fault_run=1)
+    with pytest.raises(EngineError, match="hangs") as caught:
+        session.run("pingpong", 8, SHAPE, 0.1, _soon())
+    assert (caught.value.node, caught.value.fatal) == ("node1", True)
+
+
+def test_run__the_dead_end_is_named_and_not_its_victim(opened: Open) -> None:
+    """The initiator says `connection reset`, because the responder was killed."""
+    session = opened("breaks", fault_run=1, fault_role="initiator")
+    session._engines[1].process.kill()
+    with pytest.raises(EngineError, match="was killed by SIGKILL") as caught:
+        session.run("pingpong", 8, SHAPE, 5, _soon())
+    assert caught.value.node == "node1"
+
+
+def test_start__an_end_that_cannot_open_says_why(opened: Open) -> None:
+    with pytest.raises(EngineError, match="may not open: needs CAP_PRETEND"):
+        opened("unopened")
