@@ -10,7 +10,7 @@ import pytest
 from beowire.record import Result, read_record
 from beowire.report import write_report
 from beowire.units import size_text, time_text
-from system.browser import Browser
+from system.browser import VARIABLE, Browser, BrowserError, find_browser
 from unit.evaluator import synthetic_record
 
 HOSTILE = (
@@ -18,18 +18,23 @@ HOSTILE = (
 )
 DRIVERS = ("beowire", "tcp-spin", "tcp", "packet", "memcpy", HOSTILE)
 
-#: For each trace of a chart: its name, its marks, and the corners of its line.
+#: For each trace of a chart: its name, how many of its marks and bars can be seen, the corners of
+#: its line, and whether that can be seen.
 TRACES = """(() => {
   const chart = document.querySelector('.chart[data-figure="%s"]');
+  const seen = (element) => {
+    const box = element.getBoundingClientRect();
+    return box.width > 1 || box.height > 1;
+  };
   return Array.from(chart.querySelectorAll('.scatterlayer .trace')).map((trace) => {
     const line = trace.querySelector('path.js-line');
-    const box = trace.getBoundingClientRect();
+    const count = (parts) => Array.from(trace.querySelectorAll(parts)).filter(seen).length;
     return {
       name: trace.__data__[0].trace.name,
-      marks: trace.querySelectorAll('.points path.point').length,
-      bars: trace.querySelectorAll('.errorbars .errorbar path').length,
+      marks: count('.points path.point'),
+      bars: count('.errorbars .errorbar path'),
       corners: line ? (line.getAttribute('d').match(/[ML]/g) || []).length : 0,
-      seen: box.width > 50 && box.height > 2,
+      seen: line !== null && line.getBoundingClientRect().width > 50,
     };
   });
 })()"""
@@ -278,3 +283,9 @@ def test_several_records__in_one_report__overlay_by_driver_and_record(
         "beowire · before", "beowire · after", "tcp-spin · before", "tcp-spin · after",
     ]  # fmt: skip
     assert browser.errors == []
+
+
+def test_find_browser__not_there__says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "/nowhere/chromium")
+    with pytest.raises(BrowserError, match=r"no browser \(/nowhere/chromium\): apt-get install"):
+        find_browser()
