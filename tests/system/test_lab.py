@@ -132,12 +132,10 @@ def test_keeper__ends_when_a_node_dies(run_beowire: RunBeowire, lab: str) -> Non
     assert wait_until(lambda: status(run_beowire) == [])
 
 
-@pytest.mark.parametrize("options", [[], ["--link", "switch", "--rate", "1g", "--delay", "1ms"]])
 @pytest.mark.parametrize("stage", ["lab.keeper", "beowire-relay"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_up__ended_in_the_middle(
-    leftovers: str, options: list[str], stage: str, number: signal.Signals
-) -> None:
+def test_up__ended_in_the_middle(leftovers: str, stage: str, number: signal.Signals) -> None:
+    options = ["--link", "switch", "--rate", "1g", "--delay", "1ms"]
     process = subprocess.Popen(
         [ROOT / "beowire", "lab", "up", *options],
         stdout=subprocess.DEVNULL,
