@@ -26,6 +26,10 @@
 /** Back-off doubles the timeout up to this. */
 #define FLOW_BACKOFF_MAX_NS 1000000000u
 
+/** A peer that owes nothing, but on which an operation depends, is asked this often whether it is
+ *  alive. */
+#define FLOW_WATCH_NS 1000000000u
+
 /** The same gap is reported, or answered by going back, again only after this or twice the round
  *  trip: one loss must not cause a storm. */
 #define FLOW_GAP_REPEAT_NS 200000u
@@ -37,10 +41,14 @@
  *  consent costs less than a second copy. */
 #define MESSAGE_EAGER_BYTES_MAX 16384
 
-/** Frames of unexpected messages that an endpoint can hold; they bound the sum of all credit. More
+/** Frames of unexpected messages that an endpoint can hold for whichever peers send them. More
  *  would serve more peers at full window, but the receive ring is as long and is walked round and
  *  round: at 1,024 slots it just fits a second-level cache. */
 #define MESSAGE_CHUNKS 1024
+
+/** So many more for each peer alone, which no other can use up: without them, a peer that comes
+ *  late could wait for credit for ever. */
+#define MESSAGE_PEER_CHUNKS 4
 
 /** Buffers for frames that are copied on sending, beyond those with room for a header only. */
 #define ENDPOINT_COPY_FRAMES 512

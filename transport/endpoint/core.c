@@ -14,7 +14,8 @@ int core_open(struct core *core, const struct core_options *options)
     core->incarnation = from_le64(layout->incarnation);
     core->endpoint = from_le16(layout->endpoint);
 
-    int status = message_open(&core->messages, options->operations, options->lane->frame_bytes);
+    int status = message_open(&core->messages, options->operations, options->peers,
+                              options->lane->frame_bytes);
     if (status != 0) {
         return status;
     }
@@ -131,7 +132,7 @@ static void wire_released(void *context, struct flow_frame *frame)
 static void reserve_first_credit(struct core *core, struct core_peer *peer)
 {
     if (!peer->credit_reserved) {
-        peer->first_credit = message_initial_credit(&core->messages);
+        peer->first_credit = message_initial_credit(&core->messages, &peer->message);
         peer->credit_reserved = true;
     }
 }
@@ -142,8 +143,9 @@ static void fail_peer(struct core *core, struct core_peer *peer, int error)
 
     (void)connection_fail(&peer->connection, error);
     core->counters.peers_failed++;
+    core->undelivered = core->undelivered || !message_is_flushed(&peer->message);
     if (peer->credit_reserved && !peer->message.ready) {
-        message_return_credit(&core->messages, peer->first_credit);
+        message_return_credit(&core->messages, &peer->message, peer->first_credit);
     }
     message_peer_failed(&core->messages, &peer->message, peer->connection.error, &wire);
 }
@@ -191,6 +193,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     message_renew_credit(&core->messages, &peer->message);
     message_pump(&core->messages, &peer->message);
     flow_transmit(flow, now_ns, &wire);
+    flow_watch(flow, message_depends_on(&peer->message), now_ns);
     unsigned due = flow_due(flow, now_ns);
     if ((due & FLOW_DUE_ACK) != 0) {
         control_send_ack(core, peer, flow_ack_flags(flow, now_ns));
@@ -201,6 +204,9 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     }
     if (flow->cursor != flow->next && sequence_before(flow->cursor, flow->limit)) {
         note_deadline(core, now_ns); /* the lane was busy: again at the next progress */
+    }
+    if (message_has_work(&peer->message) && flow_has_room(flow)) {
+        note_deadline(core, now_ns + FLOW_RTO_MIN_NS); /* other peers have all the frames */
     }
     note_deadline(core, flow_deadline(flow));
 }
@@ -245,7 +251,7 @@ static bool body_is_honest(const struct frame *frame, const struct lane_address 
     return memcmp(layout->mac, from->bytes, sizeof layout->mac) == 0 &&
            from_le16(layout->endpoint) == frame->source &&
            from_le64(layout->incarnation) == from_le64(frame->connect->incarnation) &&
-           from_le16(frame->connect->frame_bytes) > 2 * FRAME_HEAD_BYTES_MAX;
+           from_le16(frame->connect->frame_bytes) > FRAME_BYTES_MIN;
 }
 
 static void receive_connect(struct core *core, const struct frame *frame,
@@ -275,6 +281,9 @@ static void receive_connect(struct core *core, const struct frame *frame,
     }
     if (connection_receive(&peer->connection, frame) == CONNECTION_OPENED) {
         open_peer(core, peer, frame);
+    }
+    if (peer->connection.state == CONNECTION_FAILED) {
+        control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
     }
     touch(core, peer);
 }
@@ -374,6 +383,9 @@ static void receive_frame(struct core *core, const struct lane_incoming *incomin
     struct frame frame;
     enum frame_verdict verdict = frame_decode(incoming->data, incoming->bytes, &frame);
 
+    if (incoming->bytes > core->options.lane->frame_bytes) {
+        verdict = FRAME_BAD_LENGTH; /* longer than we said, and than a chunk has room for */
+    }
     if (verdict != FRAME_OK) {
         core->counters.dropped[verdict]++;
         return;
@@ -417,6 +429,7 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
         core_service(core, peer, now_ns);
     }
     core->touched_count = 0;
+    core_timers(core, now_ns); /* those of other peers, under traffic that never pauses */
     return count;
 }
 
@@ -445,7 +458,7 @@ bool core_is_flushed(const struct core *core)
         if (peer->connection.state == CONNECTION_FAILED) {
             continue;
         }
-        if (message_has_work(&peer->message) || !flow_is_idle(&peer->message.flow)) {
+        if (!message_is_flushed(&peer->message)) {
             return false;
         }
     }

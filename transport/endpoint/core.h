@@ -71,6 +71,7 @@ struct core {
     uint64_t deadline_ns;  /**< core_progress() has timers to look at from here on */
     uint64_t reset_second; /**< the second in which resets_this_second were sent */
     uint32_t resets_this_second;
+    bool undelivered; /**< a peer failed before it had all that was sent to it */
     struct core_counters counters;
 };
 
@@ -89,7 +90,7 @@ static inline struct core_peer *core_peer_at(const struct core *core, uint32_t i
     return index < core->peer_count ? core->peers[index] : NULL;
 }
 
-/** Takes frames that have arrived and answers them.
+/** Takes frames that have arrived, answers them, and then runs timers that are due.
  *  @return the number of frames taken; with 0 nothing was done and `now_ns` not looked at. */
 unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clock);
 

@@ -131,6 +131,7 @@ int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
     uint64_t start_ns = clock_ns(NULL);
     int status = 0;
 
+    endpoint->core.undelivered = false; /* of earlier failures the application knows */
     while (!core_is_flushed(&endpoint->core)) {
         progress(endpoint);
         core_timers(&endpoint->core, clock_ns(NULL));
@@ -138,6 +139,9 @@ int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
             status = -ETIMEDOUT;
             break;
         }
+    }
+    if (endpoint->core.undelivered) {
+        status = -ETIMEDOUT;
     }
     core_say_goodbye(&endpoint->core);
     core_close(&endpoint->core);

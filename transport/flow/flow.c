@@ -39,6 +39,7 @@ static bool awaits_answer(const struct flow *flow)
 
 static void restart_timer(struct flow *flow, uint64_t now_ns)
 {
+    flow->watching = false;
     flow->timeout_at_ns = awaits_answer(flow) ? now_ns + timeout_ns(flow) : 0;
 }
 
@@ -85,7 +86,7 @@ void flow_transmit(struct flow *flow, uint64_t now_ns, const struct flow_wire *w
         if (flow->waiting_since_ns == 0) {
             flow->waiting_since_ns = now_ns;
         }
-        if (flow->timeout_at_ns == 0) {
+        if (flow->timeout_at_ns == 0 || flow->watching) {
             restart_timer(flow, now_ns);
         }
     }
@@ -250,9 +251,30 @@ uint16_t flow_ack_flags(struct flow *flow, uint64_t now_ns)
 void flow_timeout(struct flow *flow, uint64_t now_ns)
 {
     flow->probes++;
-    flow->backoff++;
     flow->timed_ns = 0;
+    if (flow->watching) {
+        flow->timeout_at_ns = now_ns + FLOW_WATCH_NS;
+        if (flow->waiting_since_ns == 0) {
+            flow->waiting_since_ns = now_ns;
+        }
+        return;
+    }
+    flow->backoff++;
     restart_timer(flow, now_ns);
+}
+
+void flow_watch(struct flow *flow, bool wanted, uint64_t now_ns)
+{
+    if (awaits_answer(flow)) {
+        return; /* it is probed anyway */
+    }
+    if (!wanted) {
+        flow->timeout_at_ns = 0;
+        flow->waiting_since_ns = 0;
+    } else if (flow->timeout_at_ns == 0) {
+        flow->timeout_at_ns = now_ns + FLOW_WATCH_NS;
+    }
+    flow->watching = wanted;
 }
 
 uint64_t flow_deadline(const struct flow *flow)

@@ -83,6 +83,7 @@ struct flow {
     uint32_t timed_sequence;   /**< the frame whose round trip is being measured */
     uint64_t timed_ns;         /**< when it left; 0: none is */
     uint64_t timeout_at_ns;    /**< retransmission timeout; 0: not running */
+    bool watching;             /**< the timeout is flow_watch()'s: nothing is outstanding */
     unsigned backoff;          /**< times it has run out in a row */
     uint64_t waiting_since_ns; /**< since when the peer owes us an answer; 0: it does not */
     uint64_t went_back_ns;     /**< when we last went back, to ... */
@@ -182,6 +183,10 @@ uint16_t flow_ack_flags(struct flow *flow, uint64_t now_ns);
 
 /** A probe has been sent: doubles the timeout and starts it again. */
 void flow_timeout(struct flow *flow, uint64_t now_ns);
+
+/** An operation depends on the peer although nothing is outstanding (a message was announced, or is
+ *  half there): if `wanted`, it is probed every FLOW_WATCH_NS, so that its death is noticed. */
+void flow_watch(struct flow *flow, bool wanted, uint64_t now_ns);
 
 /** When flow_due() may next say something; UINT64_MAX: not before a frame comes. */
 uint64_t flow_deadline(const struct flow *flow);

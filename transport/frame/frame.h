@@ -125,6 +125,9 @@ static_assert(sizeof(struct frame_clear) == 12, "docs/PROTOCOL.md");
 /** Longest of header and operation header together. */
 #define FRAME_HEAD_BYTES_MAX (sizeof(struct frame_header) + sizeof(struct frame_connect))
 
+/** A lane has to carry frames longer than this: every head, and some data. */
+#define FRAME_BYTES_MIN (2 * FRAME_HEAD_BYTES_MAX)
+
 /** A frame that has been checked, in host order. Pointers are into the frame. */
 struct frame {
     enum frame_type type;

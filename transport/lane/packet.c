@@ -283,7 +283,7 @@ static int read_interface(struct packet_lane *packet, const char *name, int *ind
     if (ioctl(packet->socket, SIOCGIFMTU, &request) != 0) {
         return -errno;
     }
-    if (request.ifr_mtu < FRAME_PADDED_BYTES + 2 * (int)sizeof(struct frame_connect)) {
+    if (request.ifr_mtu <= (int)FRAME_BYTES_MIN) {
         return -EINVAL;
     }
     /* A frame's length has 16 bits, and loopback's MTU more. */

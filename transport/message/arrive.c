@@ -147,6 +147,7 @@ static int arrive_clear(struct message_layer *layer, struct message_peer *peer,
         operation_done(layer, operation, 0);
         return 0;
     }
+    list_remove(&operation->link);
     operation->state = OPERATION_BULK;
     list_append(&peer->bulk, &operation->link);
     return 0;
@@ -156,6 +157,7 @@ int message_frame(struct message_layer *layer, struct message_peer *peer, const 
 {
     int status = -EPROTO;
 
+    layer->frame_kept = false;
     switch (frame->type) {
     case FRAME_EAGER:
         status = arrive_eager(layer, peer, frame);

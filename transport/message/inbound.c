@@ -26,7 +26,7 @@ void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound)
         inbound->chunks = chunk->next;
         chunk->next = layer->free_chunks;
         layer->free_chunks = chunk;
-        layer->chunks_free++;
+        message_return_credit(layer, inbound->peer, 1);
     }
     inbound->last_chunk = NULL;
 }
@@ -45,9 +45,9 @@ void inbound_keep(struct message_layer *layer, struct inbound *inbound, const ui
 {
     struct chunk *chunk = layer->free_chunks;
 
-    assert(chunk != NULL && layer->chunks_free > 0); /* the frame had credit */
+    assert(chunk != NULL); /* the frame had credit */
     layer->free_chunks = chunk->next;
-    layer->chunks_free--;
+    layer->frame_kept = true;
     chunk->next = NULL;
     chunk->bytes = bytes;
     if (bytes > 0) {

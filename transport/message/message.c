@@ -18,11 +18,11 @@ static uint32_t payload_bytes_max(uint32_t frame_bytes)
 
 static int make_chunks(struct message_layer *layer, uint32_t chunk_bytes)
 {
-    layer->chunks = calloc(MESSAGE_CHUNKS, sizeof *layer->chunks);
+    layer->chunks = calloc(layer->chunk_count, sizeof *layer->chunks);
     if (layer->chunks == NULL) {
         return -ENOMEM;
     }
-    size_t bytes = (size_t)MESSAGE_CHUNKS * chunk_bytes;
+    size_t bytes = (size_t)layer->chunk_count * chunk_bytes;
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
@@ -30,19 +30,19 @@ static int make_chunks(struct message_layer *layer, uint32_t chunk_bytes)
     }
     layer->chunk_memory = memory;
     layer->chunk_memory_bytes = bytes;
-    for (uint32_t i = MESSAGE_CHUNKS; i-- > 0;) {
+    for (uint32_t i = layer->chunk_count; i-- > 0;) {
         layer->chunks[i].data = layer->chunk_memory + (size_t)i * chunk_bytes;
         layer->chunks[i].next = layer->free_chunks;
         layer->free_chunks = &layer->chunks[i];
     }
-    layer->chunks_free = MESSAGE_CHUNKS;
+    layer->chunks_shared = MESSAGE_CHUNKS;
     return 0;
 }
 
 static int make_operations(struct message_layer *layer, uint32_t operations)
 {
     /* An unmatched message holds a chunk, a matched one a receive. */
-    uint32_t inbounds = MESSAGE_CHUNKS + operations;
+    uint32_t inbounds = layer->chunk_count + operations;
 
     layer->operations_each = operations;
     layer->operations = calloc(2 * (size_t)operations, sizeof *layer->operations);
@@ -60,9 +60,10 @@ static int make_operations(struct message_layer *layer, uint32_t operations)
     return 0;
 }
 
-int message_open(struct message_layer *layer, uint32_t operations, uint32_t frame_bytes)
+int message_open(struct message_layer *layer, uint32_t operations, uint32_t peers,
+                 uint32_t frame_bytes)
 {
-    *layer = (struct message_layer){0};
+    *layer = (struct message_layer){.chunk_count = MESSAGE_CHUNKS + peers * MESSAGE_PEER_CHUNKS};
     list_init(&layer->free_sends);
     list_init(&layer->free_receives);
     list_init(&layer->free_inbounds);
@@ -99,51 +100,73 @@ void message_peer_init(struct message_peer *peer, uint32_t index)
 {
     *peer = (struct message_peer){.index = index, .window_frames = FLOW_INITIAL_CREDIT_FRAMES};
     list_init(&peer->queue);
+    list_init(&peer->announced);
     list_init(&peer->bulk);
     list_init(&peer->inbound);
     list_init(&peer->clears);
 }
 
-uint32_t message_initial_credit(struct message_layer *layer)
+/** Reserves up to `wanted` chunks for a peer: its own first. @return how many. */
+static uint32_t reserve_chunks(struct message_layer *layer, struct message_peer *peer,
+                               uint32_t wanted)
 {
-    uint32_t unpromised = layer->chunks_free - layer->chunks_reserved;
-    uint32_t credit =
-        unpromised < FLOW_INITIAL_CREDIT_FRAMES ? unpromised : FLOW_INITIAL_CREDIT_FRAMES;
+    uint32_t own = peer->chunks < MESSAGE_PEER_CHUNKS ? MESSAGE_PEER_CHUNKS - peer->chunks : 0;
+    uint32_t shared = wanted > own ? wanted - own : 0;
 
-    layer->chunks_reserved += credit;
-    return credit;
+    if (shared > layer->chunks_shared) {
+        shared = layer->chunks_shared;
+        wanted = own + shared;
+    }
+    layer->chunks_shared -= shared;
+    peer->chunks += wanted;
+    return wanted;
 }
 
-void message_return_credit(struct message_layer *layer, uint32_t frames)
+void message_return_credit(struct message_layer *layer, struct message_peer *peer, uint32_t frames)
 {
-    layer->chunks_reserved -= frames;
+    uint32_t own = peer->chunks < MESSAGE_PEER_CHUNKS ? peer->chunks : MESSAGE_PEER_CHUNKS;
+    uint32_t shared = peer->chunks - own;
+
+    layer->chunks_shared += frames < shared ? frames : shared;
+    peer->chunks -= frames;
+}
+
+uint32_t message_initial_credit(struct message_layer *layer, struct message_peer *peer)
+{
+    return reserve_chunks(layer, peer, FLOW_INITIAL_CREDIT_FRAMES);
 }
 
 void message_peer_ready(struct message_layer *layer, struct message_peer *peer, uint32_t granted,
                         uint32_t limit)
 {
-    (void)layer;
+    layer->ready_peers++;
     flow_start(&peer->flow, granted, limit);
     peer->ready = true;
 }
 
+/** How much credit a peer should have: what it can use, but no more than its share. */
+static uint32_t window_of(const struct message_layer *layer, const struct message_peer *peer)
+{
+    uint32_t share = MESSAGE_CHUNKS / layer->ready_peers;
+
+    share = share > MESSAGE_PEER_CHUNKS ? share : MESSAGE_PEER_CHUNKS;
+    return peer->window_frames < share ? peer->window_frames : share;
+}
+
 void message_renew_credit(struct message_layer *layer, struct message_peer *peer)
 {
-    uint32_t unpromised = layer->chunks_free - layer->chunks_reserved;
-    uint32_t wanted = peer->flow.expected + peer->window_frames;
+    uint32_t wanted = peer->flow.expected + window_of(layer, peer);
 
-    if (!sequence_before(peer->flow.granted, wanted)) {
-        return;
+    if (sequence_before(peer->flow.granted, wanted)) {
+        uint32_t more = reserve_chunks(layer, peer, wanted - peer->flow.granted);
+        flow_grant(&peer->flow, peer->flow.granted + more);
     }
-    uint32_t more = wanted - peer->flow.granted;
-    more = more < unpromised ? more : unpromised;
-    layer->chunks_reserved += more;
-    flow_grant(&peer->flow, peer->flow.granted + more);
 }
 
 void message_frame_accepted(struct message_layer *layer, struct message_peer *peer)
 {
-    layer->chunks_reserved--;
+    /* The chunk that was reserved for the frame holds it now, or is free again. */
+    message_return_credit(layer, peer, layer->frame_kept ? 0 : 1);
     /* One more for each frame: the window doubles with each window that is used. */
     if (peer->window_frames < FLOW_WINDOW_FRAMES) {
         peer->window_frames++;
@@ -187,7 +210,8 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
     }
     if (was_ready) {
         flow_abandon(&peer->flow, wire);
-        layer->chunks_reserved -= peer->flow.granted - peer->flow.expected;
+        layer->ready_peers--;
+        message_return_credit(layer, peer, peer->flow.granted - peer->flow.expected);
         peer->flow.granted = peer->flow.expected;
     }
 }

@@ -12,13 +12,15 @@
  * receives in order. The data of a cleared message goes behind later first frames: a short
  * message does not wait for a long one.
  *
- * Memory of the receiver. A frame of a message that nobody waits for is kept in a *chunk*; there
- * are MESSAGE_CHUNKS, and each frame that some peer may send (its credit) has one reserved:
+ * Memory of the receiver. A frame of a message that nobody waits for is kept in a *chunk*, and
+ * each frame that some peer may send (its credit) has one reserved. Of the chunks of a peer,
  *
- *      free chunks >= sum over peers of (granted - expected)          invariant
+ *      peer.chunks = held by its messages + granted - expected        invariant
  *
- * so a frame that was let in can always be kept, and unexpected messages are bounded whatever
- * peers do. A receiver that leaves that many unmatched stops its peers until it matches some.
+ * the first MESSAGE_PEER_CHUNKS are its own, the others come from MESSAGE_CHUNKS that all share.
+ * So a frame that was let in can always be kept, unexpected messages are bounded whatever peers
+ * do, and no peer can take the last credit from another. A receiver that leaves a peer's messages
+ * unmatched stops that peer until it matches some.
  *
  * Pure: frames come in, frames go out through the flows, operations end up in a list. All memory
  * is made by message_open(). One thread.
@@ -99,7 +101,9 @@ struct message_peer {
     uint32_t key;
     uint32_t frame_bytes;   /**< longest frame towards it */
     uint32_t window_frames; /**< credit that we like it to have */
+    uint32_t chunks;        /**< in use by it: held or reserved */
     struct list queue;      /**< operations: sends, in order */
+    struct list announced;  /**< operations: sends that wait for CLEAR */
     struct list bulk;       /**< operations: cleared sends */
     struct list inbound;
     struct list clears;
@@ -127,16 +131,20 @@ struct message_layer {
     struct list free_inbounds;
     struct chunk *chunks;
     struct chunk *free_chunks;
-    uint32_t chunks_free;
-    uint32_t chunks_reserved; /**< promised to peers as credit */
+    uint32_t chunk_count;   /**< in all */
+    uint32_t chunks_shared; /**< of MESSAGE_CHUNKS: those that no peer uses */
+    bool frame_kept;        /**< the frame just handled is in a chunk */
+    uint32_t ready_peers;
     uint8_t *chunk_memory;
     size_t chunk_memory_bytes;
     struct message_counters counters;
 };
 
-/** Makes all memory. `operations`: of each kind; `frame_bytes`: the lane's longest frame.
+/** Makes all memory. `operations`: of each kind; `peers`: as many will be there at most;
+ *  `frame_bytes`: the lane's longest frame.
  *  @return 0, or -ENOMEM (everything is freed again). */
-int message_open(struct message_layer *layer, uint32_t operations, uint32_t frame_bytes);
+int message_open(struct message_layer *layer, uint32_t operations, uint32_t peers,
+                 uint32_t frame_bytes);
 
 void message_close(struct message_layer *layer);
 
@@ -148,10 +156,10 @@ void message_peer_ready(struct message_layer *layer, struct message_peer *peer, 
                         uint32_t limit);
 
 /** Reserves and returns the credit for a new peer, in frames. */
-uint32_t message_initial_credit(struct message_layer *layer);
+uint32_t message_initial_credit(struct message_layer *layer, struct message_peer *peer);
 
 /** Gives back what message_initial_credit() reserved for a peer that never got ready. */
-void message_return_credit(struct message_layer *layer, uint32_t frames);
+void message_return_credit(struct message_layer *layer, struct message_peer *peer, uint32_t frames);
 
 /** The peer has failed: everything of it ends with `error`. The layer's memory is free again. */
 void message_peer_failed(struct message_layer *layer, struct message_peer *peer, int error,
@@ -174,6 +182,12 @@ void message_pump(struct message_layer *layer, struct message_peer *peer);
 
 /** Is there work that message_pump() could go on with? */
 bool message_has_work(const struct message_peer *peer);
+
+/** Is everything that was to be sent to the peer there? */
+bool message_is_flushed(const struct message_peer *peer);
+
+/** Is there a message, announced or half there, that only the peer can bring to an end? */
+bool message_depends_on(const struct message_peer *peer);
 
 /** Handles a sequenced frame that is the next in order.
  *  @return 0; -EPROTO: it breaks a rule, the peer has to be failed. */

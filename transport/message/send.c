@@ -143,6 +143,7 @@ static bool push_announce(struct message_layer *layer, struct message_peer *peer
         .message = to_le16(message_name(layer, operation)),
     };
     list_remove(&operation->link);
+    list_append(&peer->announced, &operation->link);
     operation->state = OPERATION_ANNOUNCED;
     flow_push(&peer->flow, frame);
     layer->counters.announced_messages++;
@@ -227,6 +228,16 @@ bool message_has_work(const struct message_peer *peer)
 {
     return !list_is_empty(&peer->queue) || !list_is_empty(&peer->clears) ||
            !list_is_empty(&peer->bulk);
+}
+
+bool message_is_flushed(const struct message_peer *peer)
+{
+    return !message_has_work(peer) && list_is_empty(&peer->announced) && flow_is_idle(&peer->flow);
+}
+
+bool message_depends_on(const struct message_peer *peer)
+{
+    return !list_is_empty(&peer->announced) || !list_is_empty(&peer->inbound);
 }
 
 void message_pump(struct message_layer *layer, struct message_peer *peer)

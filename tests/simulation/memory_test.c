@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory and credit: receivers that do not receive, and more peers than there is memory for, slow
+ * each other down, but nobody is shut out and nothing grows.
+ */
+#include "workload.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define MILLISECOND UINT64_C(1000000)
+#define SECOND (1000 * MILLISECOND)
+
+/** Takes all completions of a node. @return how many were receives that ended well. */
+static uint32_t count_received(struct cluster *cluster, uint32_t node)
+{
+    struct beowire_completion done;
+    uint32_t count = 0;
+
+    while (message_complete(&cluster->nodes[node].core.messages, &done)) {
+        assert_int_equal(done.status, 0);
+        count += done.operation == BEOWIRE_RECEIVE;
+    }
+    return count;
+}
+
+/** Sends `messages` of `bytes` bytes from node `from` to node 0, which waits for them. */
+static void send_and_receive(struct cluster *cluster, uint32_t from, uint32_t messages,
+                             uint32_t bytes)
+{
+    static uint8_t data[20000];
+    static uint8_t buffer[20000];
+    uint64_t end_ns = cluster_now(cluster) + 20 * SECOND;
+    uint32_t sent = 0;
+    uint32_t posted = 0;
+    uint32_t received = 0;
+
+    while (received < messages) {
+        if (cluster_now(cluster) >= end_ns) {
+            cluster_fail(cluster, "node %u: %u of %u messages arrived", from, received, messages);
+        }
+        if (sent < messages && cluster_send(cluster, from, cluster_peer(cluster, from, 0), 1, 0,
+                                            data, bytes, NULL) == 0) {
+            sent++;
+        }
+        if (posted < messages &&
+            cluster_receive(cluster, 0, NULL, 1, 0, buffer, sizeof buffer, NULL) == 0) {
+            posted++;
+        }
+        (void)cluster_step(cluster, cluster_now(cluster) + 2000);
+        received += count_received(cluster, 0);
+        (void)count_received(cluster, from);
+    }
+}
+
+static void credit__idle_peers_do_not_starve_a_late_one(void **state)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct cluster cluster;
+    const uint32_t peers = MESSAGE_CHUNKS / FLOW_WINDOW_FRAMES + 8;
+
+    (void)state;
+    wire.nodes = peers + 1;
+    cluster_open(&cluster, &wire);
+    for (uint32_t i = 0; i < wire.nodes; i++) {
+        cluster_start(&cluster, i);
+    }
+    /* Each peer proves that it can use a full window, and then keeps it for nothing. */
+    for (uint32_t from = 1; from <= peers; from++) {
+        send_and_receive(&cluster, from, 2 * FLOW_WINDOW_FRAMES, 8);
+    }
+    cluster_run(&cluster, cluster_now(&cluster) + SECOND);
+    cluster_check_empty(&cluster);
+    cluster_close(&cluster);
+}
+
+static void credit__hundred_peers_into_one(void **state)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct workload_options options = WORKLOAD_OPTIONS_DEFAULT;
+    struct cluster cluster;
+    struct workload workload;
+
+    (void)state;
+    wire.nodes = 101;
+    wire.lost_ppm = 5000;
+    cluster_open(&cluster, &wire);
+    cluster.options.operations = 4096;
+    for (uint32_t i = 0; i < wire.nodes; i++) {
+        cluster_start(&cluster, i);
+    }
+    options.messages = 1000;
+    options.bytes_max = 20000;
+    options.duration_ns = 20 * MILLISECOND;
+    options.into_first = true;
+    workload_open(&workload, &cluster, &options, 1);
+    (void)workload_run(&workload, cluster_now(&cluster) + 60 * SECOND);
+    workload_check_all(&workload);
+    cluster_run(&cluster, cluster_now(&cluster) + 5 * SECOND);
+    cluster_check_empty(&cluster);
+    workload_close(&workload);
+    cluster_close(&cluster);
+}
+
+static void receiver__that_posts_nothing_stops_the_sender(void **state)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct cluster cluster;
+    uint8_t data[1000];
+    uint8_t buffer[1000];
+    uint32_t sent = 0;
+    uint32_t received = 0;
+    uint32_t posted = 0;
+
+    (void)state;
+    cluster_open(&cluster, &wire);
+    cluster_start(&cluster, 0);
+    cluster_start(&cluster, 1);
+    struct core_peer *to = cluster_peer(&cluster, 1, 0);
+    while (cluster_now(&cluster) < wire.start_ns + SECOND) {
+        memset(data, (int)(sent & 0xFF), sizeof data);
+        sent += cluster_inject(&cluster, 1, to, 1, sent, data, sizeof data) == 0;
+        (void)cluster_step(&cluster, cluster_now(&cluster) + 100000);
+    }
+    /* All that the receiver has memory for, and what waits at the sender. */
+    assert_in_range(sent, MESSAGE_CHUNKS, MESSAGE_CHUNKS + FLOW_WINDOW_FRAMES + 4);
+    assert_in_range(cluster.nodes[0].core.messages.counters.unexpected_messages, MESSAGE_CHUNKS,
+                    MESSAGE_CHUNKS + MESSAGE_PEER_CHUNKS);
+    while (received < sent) {
+        struct beowire_completion done;
+        assert_true(cluster_now(&cluster) < wire.start_ns + 10 * SECOND);
+        if (posted == received) {
+            assert_int_equal(cluster_receive(&cluster, 0, NULL, 1, 0, buffer, sizeof buffer, NULL),
+                             0);
+            posted++;
+        }
+        if (message_complete(&cluster.nodes[0].core.messages, &done)) {
+            assert_int_equal(done.immediate, received);
+            assert_int_equal(buffer[999], received & 0xFF);
+            received++;
+        } else {
+            (void)cluster_step(&cluster, cluster_now(&cluster) + 100000);
+        }
+    }
+    cluster_run(&cluster, cluster_now(&cluster) + SECOND);
+    cluster_check_empty(&cluster);
+    cluster_close(&cluster);
+}
+
+/** Frames run out while other peers hold them all: whoever waits gets its turn without a frame of
+ *  its own being under way. */
+static void frames__used_up_by_others_come_back(void **state)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct cluster cluster;
+    uint8_t data[8] = {0};
+    uint8_t buffer[8];
+    struct beowire_completion done;
+    const uint32_t waiting = 1;
+    const uint32_t last = 40;
+
+    (void)state;
+    wire.nodes = last + 1;
+    wire.frames = 65536;
+    cluster_open(&cluster, &wire);
+    cluster.options.operations = 32768;
+    cluster.options.peer_timeout_ns = 2 * SECOND;
+    for (uint32_t i = 0; i < wire.nodes; i++) {
+        cluster_start(&cluster, i);
+    }
+    for (uint32_t to = 1; to <= last; to++) {
+        assert_int_equal(
+            cluster_send(&cluster, 0, cluster_peer(&cluster, 0, to), 2, 0, data, sizeof data, NULL),
+            0);
+    }
+    cluster_run(&cluster, cluster_now(&cluster) + 100 * MILLISECOND);
+    for (uint32_t to = waiting + 1; to <= last; to++) {
+        sim_wire_cut(cluster.wire, 0, to, true);
+        for (uint32_t i = 0; i < 2 * FLOW_WINDOW_FRAMES; i++) {
+            assert_int_equal(cluster_send(&cluster, 0, cluster_peer(&cluster, 0, to), 1, 0, data,
+                                          sizeof data, NULL),
+                             0);
+        }
+    }
+    assert_null(cluster.nodes[0].core.messages.frames.slim);
+    assert_int_equal(cluster_receive(&cluster, waiting, NULL, 1, 0, buffer, sizeof buffer, NULL),
+                     0);
+    assert_int_equal(cluster_send(&cluster, 0, cluster_peer(&cluster, 0, waiting), 1, 0, data,
+                                  sizeof data, NULL),
+                     0);
+    cluster_run(&cluster, cluster_now(&cluster) + 5 * SECOND);
+    assert_true(message_complete(&cluster.nodes[waiting].core.messages, &done));
+    assert_int_equal(done.status, 0);
+    cluster_close(&cluster);
+}
+
+static void close__is_not_flushed_while_an_announced_message_waits(void **state)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct cluster cluster;
+    uint8_t *data = calloc(1, 100000);
+
+    (void)state;
+    cluster_open(&cluster, &wire);
+    cluster_start(&cluster, 0);
+    cluster_start(&cluster, 1);
+    assert_true(core_is_flushed(&cluster.nodes[0].core));
+    assert_int_equal(
+        cluster_send(&cluster, 0, cluster_peer(&cluster, 0, 1), 1, 0, data, 100000, data), 0);
+    cluster_run(&cluster, cluster_now(&cluster) + SECOND);
+    assert_false(core_is_flushed(&cluster.nodes[0].core));
+    assert_int_equal(cluster_receive(&cluster, 1, NULL, 1, 0, data, 100000, NULL), 0);
+    cluster_run(&cluster, cluster_now(&cluster) + SECOND);
+    assert_true(core_is_flushed(&cluster.nodes[0].core));
+    cluster_close(&cluster);
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(credit__idle_peers_do_not_starve_a_late_one),
+        cmocka_unit_test(credit__hundred_peers_into_one),
+        cmocka_unit_test(receiver__that_posts_nothing_stops_the_sender),
+        cmocka_unit_test(frames__used_up_by_others_come_back),
+        cmocka_unit_test(close__is_not_flushed_while_an_announced_message_waits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
