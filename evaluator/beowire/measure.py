@@ -30,6 +30,8 @@ _WARM_TOTAL_S = 0.020
 #: Messages before those that are measured, in every round.
 _SKIP = 8
 
+_STREAM_DEADLINE_S = 10.0
+
 #: A round that is still going on when the time is over by this share is cut short.
 _OVERRUN_SHARE = 0.05
 
@@ -61,7 +63,7 @@ class How:
     loss_timeout_ms: int = 20
     """An unreliable driver counts an answer as lost after this time."""
     deadline_s: float = 10.0
-    """A round that takes longer ends its driver."""
+    """A round is cut short after this time, and ends its driver if nothing has moved."""
 
 
 class Measurement:
@@ -221,13 +223,13 @@ class Measurement:
             one = self._round(cell, RoundShape(count, 1))
             spent = time.monotonic() - begun
             if one is not None:
-                message_ns = _usual_ns(one)
+                message_ns = one.elapsed_ns / one.count
             else:
                 cell.empty_rounds += 1
                 if cell.empty_rounds >= _MAXIMUM_EMPTY_ROUNDS or self._time_left() <= 0:
                     return None
             if one is not None and (
-                message_ns * count >= min(_WARM_ROUND_NS, target_ns)
+                _usual_ns(one) * count >= min(_WARM_ROUND_NS, target_ns)
                 or spent >= min(_WARM_TOTAL_S, self._cell_seconds / 4)
                 or count >= planning.MAXIMUM_COUNT
                 or self._time_left() <= 0
@@ -241,11 +243,15 @@ class Measurement:
         return self._shape(count, batch)
 
     def _round(self, cell: Cell, shape: RoundShape) -> Round | None:
+        deadline_s = self._how.deadline_s
+        if cell.pattern == "stream":
+            # One that is cut short has no figure, so a starved machine gets more time for it.
+            deadline_s = max(deadline_s, min(_STREAM_DEADLINE_S, 5 * deadline_s))
         return self._sessions[cell.driver].run(
             cell.pattern,
             cell.size,
             shape,
-            self._how.deadline_s,
+            deadline_s,
             self._deadline + self._seconds * _OVERRUN_SHARE,
         )
 

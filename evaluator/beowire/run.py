@@ -29,7 +29,7 @@ from beowire.record import (
 )
 from beowire.survey import Survey, survey
 
-#: A round that takes longer ends its driver; where frames are lost, or the run is long, the most.
+#: When a round is cut short: the longest where frames are lost, for then senders wait long.
 _LONGEST_DEADLINE_S = 10.0
 _SHORTEST_DEADLINE_S = 2.0
 _DEADLINE_SHARE = 0.05

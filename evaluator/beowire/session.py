@@ -110,10 +110,11 @@ class Session:
     def run(
         self, pattern: str, size: int, shape: RoundShape, deadline_s: float, stop_at: float
     ) -> Round | None:
-        """One round. None if it ran into `stop_at` (monotonic), or nothing arrived in it.
+        """One round, or what there is of it when `deadline_s` has passed or `stop_at` (monotonic)
+        has come. None if nothing arrived in it.
 
-        EngineError: fatal (the session is gone: an end died, hung past `deadline_s` or talked
-        nonsense) or not (this size cannot be carried).
+        EngineError: fatal (the session is gone: an end died, hangs or talks nonsense, or nothing
+        at all moved until the deadline) or not (this size cannot be carried).
         """
         words: dict[str, object] = {
             "pattern": pattern,
@@ -130,10 +131,12 @@ class Session:
         except EngineError as error:
             raise self._explain(error) from None
         results = self._finish(pattern, time.monotonic() + deadline_s + _GRACE_S, stop_at)
-        if results[0].get("stopped") and time.monotonic() < stop_at:
-            raise self._explain(self._silent(deadline_s))
         try:
-            return self._round(pattern, size, results)
+            one = self._round(pattern, size, results)
+            cut_short = results[0]["stopped"] and time.monotonic() < stop_at
+            if one is None and cut_short and self.info.reliable:
+                raise self._explain(self._silent(deadline_s))
+            return one
         except (KeyError, TypeError, ValueError) as error:
             raise EngineError(
                 self._engines[0].node,
@@ -201,7 +204,8 @@ class Session:
         """Waits for the results of both ends; stops who has to be stopped."""
         answers: dict[EngineProcess, Event] = {}
         stopped = False
-        # An unreliable responder cannot know that nothing more will come.
+        # A responder cannot know that nothing more will come: the initiator has stopped, or the
+        # rest got lost.
         release_at: float | None = None
         while len(answers) < len(self._engines):
             waiting = [engine for engine in self._engines if engine not in answers]
@@ -215,7 +219,9 @@ class Session:
             now = time.monotonic()
             if not waiting:
                 break
-            if not self.info.reliable and self._engines[0] in answers and release_at is None:
+            near = answers.get(self._engines[0])
+            over = near is not None and (near.get("stopped") or not self.info.reliable)
+            if over and release_at is None:
                 release_at = now + (_STREAM_GRACE_S if pattern == "stream" else 0.0)
             if release_at is not None and now >= release_at:
                 waiting[-1].send("stop")
@@ -245,9 +251,9 @@ class Session:
                         return
 
     def _silent(self, deadline_s: float) -> EngineError:
-        """The initiator's own deadline passed in the middle of a round."""
+        """The initiator's own deadline passed, and it got no answer at all."""
         near, far = self._engines[0].node, self._engines[-1].node
-        return EngineError(near, f"no answer from {far} within {deadline_s:g} s", code="TIMEOUT")
+        return EngineError(near, f"no answer from {far} within {deadline_s:.3g} s", code="TIMEOUT")
 
     def _hung(self, engine: EngineProcess) -> EngineError:
         return EngineError(engine.node, "the engine hangs: no answer in time", code="TIMEOUT")
@@ -263,25 +269,25 @@ class Session:
 
     def _round(self, pattern: str, size: int, results: list[Event]) -> Round | None:
         near, far = results[0], results[-1]
-        if near.get("stopped"):
-            return None
+        if pattern == "stream" and self.info.reliable and near["stopped"]:
+            return None  # without the answer at its end nobody knows what has arrived
         histogram = Histogram()
         if pattern == "pingpong":
             buckets = near["histogram"]["buckets"]
             if buckets:
                 histogram = Histogram.of_buckets(buckets, near["min_ns"], near["max_ns"])
-            messages = near["received"] if len(results) == 2 else near["count"]
+            messages, lost = near["received"], near["lost"]
             elapsed_ns = near["elapsed_ns"]
         else:
             # What was sent and lost has moved nothing: an unreliable stream counts what arrived.
             source = near if self.info.reliable else far
-            messages = near["count"] if self.info.reliable else far["received"]
+            messages = near["sent"] if self.info.reliable else far["received"]
+            lost = max(0, near["sent"] - messages)
             elapsed_ns = source["elapsed_ns"]
         if messages < 1 or elapsed_ns <= 0 or (pattern == "pingpong" and not histogram.total):
             return None
-        lost = near["lost"] if pattern == "pingpong" else near["count"] - messages
         uses = [
             CpuUse(**{name: result["cpu"][name] for name in CpuUse.__dataclass_fields__})
             for result in results
         ]
-        return Round(near["count"], messages, lost, elapsed_ns, messages * size, histogram, uses)
+        return Round(messages + lost, messages, lost, elapsed_ns, messages * size, histogram, uses)

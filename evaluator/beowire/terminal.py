@@ -100,7 +100,8 @@ def _rate_cell(cell: Cell, pattern: str, baseline: Curve | None) -> str:
     base = baseline.at(cell.size) if baseline else None
     if base is not None and base.rate_bytes_per_s.median > 0:
         ratio = cell.rate_bytes_per_s.median / base.rate_bytes_per_s.median
-        return f"{text} x{significant(ratio, 2)}{_mark(cell)}"
+        shown = significant(ratio, 2) if ratio < 999 else ">999"
+        return f"{text} x{shown}{_mark(cell)}"
     if pattern == STREAM:
         interval = cell.rate_bytes_per_s.ci95
         if interval is not None:
@@ -114,6 +115,8 @@ def _around(summary: Summary, unit: float, decimals: int) -> str:
     if summary.ci95 is None:
         return "±?"
     distance = max(summary.median - summary.ci95[0], summary.ci95[1] - summary.median) / unit
+    if distance >= summary.median / unit:
+        return "±>100%"
     return f"±{distance:.{decimals}f}"
 
 
@@ -245,22 +248,18 @@ def _span(low: str, high: str) -> str:
 
 
 def _left_out(record: Record) -> str:
-    """What was not measured, one line a driver and reason; never endless."""
-    reasons: dict[tuple[str, str], list[int]] = {}
+    """What was not measured, one line a reason; never endless."""
+    sizes: dict[tuple[str, str], set[int]] = {}
     for one in record.skipped:
-        reasons.setdefault((one.driver, one.reason), []).extend(
-            [] if one.size is None else [one.size]
-        )
+        sizes.setdefault((one.reason, one.driver), set()).update([one.size] if one.size else [])
     for result in record.results:
         if result.status != "ok":
-            reasons.setdefault((result.driver, result.status), []).append(result.size)
-    if not reasons:
+            sizes.setdefault((result.status, result.driver), set()).add(result.size)
+    drivers: dict[tuple[str, str], list[str]] = {}
+    for (reason, driver), at in sizes.items():
+        span = f" ({_span(size_text(min(at)), size_text(max(at)))})" if at else ""
+        drivers.setdefault((reason, span), []).append(driver)
+    if not drivers:
         return ""
-    lines = ["Not measured, or not to the end"]
-    for (driver, reason), sizes in reasons.items():
-        which = ""
-        if sizes:
-            span = _span(size_text(min(sizes)), size_text(max(sizes)))
-            which = f" ({span})"
-        lines.append(f"  {driver}{which}: {reason}")
-    return "\n".join(lines)
+    lines = [f"  {', '.join(names)}{span}: {reason}" for (reason, span), names in drivers.items()]
+    return "\n".join(["Not measured, or not to the end", *lines])

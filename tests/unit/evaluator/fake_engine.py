@@ -56,8 +56,10 @@ DEFAULTS: dict[str, Any] = {
     "refuses_above": 1 << 40,
     "refuses_role": "responder",
     "real_time": 0.0,
+    "answered": 1.0,
 }
-"""`real_time`: share of the pretended time that really passes."""
+"""`real_time`: share of the pretended time that really passes. `answered`: share of the messages of
+a round after which its deadline has passed."""
 
 
 def index_of(value: int) -> int:
@@ -216,7 +218,8 @@ class FakeEngine:
 
     def initiate(self, run: dict[str, Any]) -> None:
         counts: dict[int, int] = {}
-        samples = [self.sample(run["size"]) for _ in range(run["count"] // run["batch"])]
+        done = round(run["count"] * self.driver["answered"]) // run["batch"]
+        samples = [self.sample(run["size"]) for _ in range(done)]
         loss = self.driver["loss"]
         kept = [value for value in samples if not loss or self.random.random() >= loss]
         elapsed = sum(samples) * run["batch"]
@@ -232,7 +235,8 @@ class FakeEngine:
             run,
             received,
             elapsed,
-            lost=run["count"] - received,
+            sent=done * run["batch"],
+            lost=done * run["batch"] - received,
             buckets=sorted(counts.items()),
             extremes=(min(kept, default=0), max(kept, default=0)),
         )
@@ -249,6 +253,7 @@ class FakeEngine:
         received: int,
         elapsed: int,
         *,
+        sent: int = 0,
         lost: int = 0,
         buckets: Sequence[tuple[int, int]] = (),
         extremes: tuple[int, int] = (0, 0),
@@ -256,9 +261,10 @@ class FakeEngine:
         self.say(
             "result",
             **run,
+            sent=sent,
             received=received,
             lost=lost,
-            stopped=False,
+            stopped=self.role == "initiator" and sent < run["count"],
             elapsed_ns=elapsed,
             histogram={"kind": "log-linear-7", "buckets": buckets},
             min_ns=extremes[0],

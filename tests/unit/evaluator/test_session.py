@@ -93,6 +93,25 @@ def test_run__a_silent_end_has_a_deadline_and_a_name(opened: Open) -> None:
     assert (caught.value.node, caught.value.fatal) == ("node1", True)
 
 
+def test_run__a_crawling_round_is_kept_as_far_as_it_came(opened: Open) -> None:
+    one = opened("steady", answered=0.25).run("pingpong", 8, SHAPE, 5, _soon())
+    assert one is not None
+    assert (one.count, one.messages, one.histogram.total) == (25, 25, 25)
+
+
+def test_run__a_round_without_any_answer_fails_and_names_the_silent_end(opened: Open) -> None:
+    with pytest.raises(EngineError, match="no answer from node1 within 5 s") as caught:
+        opened("steady", answered=0.0).run("pingpong", 8, SHAPE, 5, _soon())
+    assert caught.value.fatal
+
+
+def test_run__a_reliable_stream_that_was_cut_short_has_no_figure(opened: Open) -> None:
+    session = opened("steady", answered=0.5)
+    assert session.run("stream", 8, SHAPE, 5, time.monotonic()) is None
+    with pytest.raises(EngineError, match="no answer from node1"):
+        session.run("stream", 8, SHAPE, 5, _soon())
+
+
 def test_run__the_dead_end_is_named_and_not_its_victim(opened: Open) -> None:
     """The initiator says `connection reset`, because the responder was killed."""
     session = opened("breaks", fault_run=1, fault_role="initiator")
