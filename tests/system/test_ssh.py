@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Engines over a real sshd in each of two lab nodes, with keys made for the test."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beowire import paths
+from beowire.lab import cluster
+from beowire.lab.options import LabOptions
+from beowire.lab.state import LabState
+from system.conftest import ROOT, assert_refused, processes_of, wait_until
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="sshd lets only root log in others, and wants to be root"
+)
+
+HOSTS = ("root@10.77.0.1", "root@10.77.0.2")
+PORT = 2222
+
+HELLO = """
+import json, sys
+from beowire.errors import BeowireError
+from beowire.launch.ssh import SshLauncher
+try:
+    with SshLauncher(sys.argv[1], options=sys.argv[2:]) as launcher:
+        answers = []
+        for node in launcher.nodes:
+            process = launcher.start(node)
+            process.stdin.write(b"hello\\n")
+            process.stdin.flush()
+            hello = json.loads(process.stdout.readline())
+            process.stdin.close()
+            answers.append([node.name, node.reach, hello["hostname"], process.wait()])
+        print(json.dumps(answers))
+except BeowireError as error:
+    print(f"beowire: {error}", file=sys.stderr)
+    sys.exit(error.exit_code)
+"""
+
+STAY = """
+import sys, time
+from beowire.launch.ssh import SshLauncher
+with SshLauncher(sys.argv[1], options=sys.argv[2:]) as launcher:
+    process = launcher.start(launcher.nodes[1])
+    process.stdin.write(b"hello\\n")
+    process.stdin.flush()
+    process.stdout.readline()
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+
+
+@dataclass
+class Hosts:
+    """Two hosts that run sshd, and what is needed to reach them."""
+
+    lab: LabState
+    directory: Path
+
+    def home(self, index: int) -> Path:
+        return self.directory / f"home{index}"
+
+    def options(self, **changes: str) -> list[str]:
+        chosen = {
+            "Port": str(PORT),
+            "IdentityFile": str(self.directory / "key"),
+            "IdentitiesOnly": "yes",
+            "IdentityAgent": "none",
+            "UserKnownHostsFile": str(self.directory / "known_hosts"),
+            "GlobalKnownHostsFile": "none",
+            "StrictHostKeyChecking": "yes",
+        }
+        return [f"{name}={value}" for name, value in (chosen | changes).items()]
+
+    def command(self, *words: str) -> list[str]:
+        """A command line that runs in node0, where the user of these hosts sits."""
+        return cluster.command_in(self.lab.nodes[0], words, pin=False)
+
+    def run(
+        self, script: str, hosts: str, options: list[str], **environment: str
+    ) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            self.command(sys.executable, "-c", script, hosts, *options),
+            env={**os.environ, "PYTHONPATH": str(ROOT / "evaluator"), **environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+
+@pytest.fixture(name="hosts")
+def make_hosts(tmp_path: Path) -> Iterator[Hosts]:
+    lab = cluster.up_ephemeral(LabOptions(), "hosts")
+    servers = []
+    try:
+        hosts = Hosts(lab.state, tmp_path)
+        keygen = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "beowire test", "-f"]
+        for name in ("key", "host_key", "stranger"):
+            subprocess.run([*keygen, str(tmp_path / name)], check=True)
+        shutil.copy(tmp_path / "key.pub", tmp_path / "authorized_keys")
+        host_key = (tmp_path / "host_key.pub").read_text(encoding="ascii")
+        known = [f"[{host.partition('@')[2]}]:{PORT} {host_key}" for host in HOSTS]
+        (tmp_path / "known_hosts").write_text("".join(known), encoding="ascii")
+        servers = [start_server(hosts, index) for index in range(2)]
+        yield hosts
+    finally:
+        for server in servers:
+            server.terminate()
+            server.wait()
+        lab.close()
+
+
+def start_server(hosts: Hosts, index: int) -> "subprocess.Popen[bytes]":
+    """sshd in a node, in the foreground; its users' home is a directory of the test."""
+    hosts.home(index).mkdir()
+    config = hosts.directory / f"sshd_config{index}"
+    config.write_text(
+        f"Port {PORT}\n"
+        f"HostKey {hosts.directory}/host_key\n"
+        f"AuthorizedKeysFile {hosts.directory}/authorized_keys\n"
+        f"SetEnv HOME={hosts.home(index)} BEOWIRE_TEST_MARK={os.environ['BEOWIRE_TEST_MARK']}\n"
+        "PermitRootLogin prohibit-password\n"
+        "PasswordAuthentication no\n"
+        "StrictModes no\n"
+        "UsePAM no\n"
+        "PidFile none\n",
+        encoding="ascii",
+    )
+    Path("/run/sshd").mkdir(exist_ok=True)  # sshd refuses to start without it
+    program = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
+    assert program is not None, "install the package openssh-server"
+    node = hosts.lab.nodes[index]
+    server = subprocess.Popen(
+        cluster.command_in(node, [program, "-D", "-e", "-f", str(config)], pin=False),
+        stderr=(hosts.directory / f"sshd{index}.log").open("wb"),
+    )
+    log = hosts.directory / f"sshd{index}.log"
+    assert wait_until(lambda: "Server listening" in log.read_text() or server.poll() is not None)
+    assert server.poll() is None, log.read_text()
+    return server
+
+
+def copies(hosts: Hosts, index: int) -> dict[str, int]:
+    """Inode numbers of what is in a host's cache."""
+    cache = hosts.home(index) / ".cache" / "beowire"
+    return {str(path.relative_to(cache)): path.stat().st_ino for path in cache.rglob("*")}
+
+
+def test_start__brings_the_engine_once(hosts: Hosts) -> None:
+    done = hosts.run(HELLO, ",".join(HOSTS), hosts.options())
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [
+        ["10.77.0.1", "10.77.0.1", "node0", 3],
+        ["10.77.0.2", "10.77.0.2", "node1", 3],
+    ]
+    first = copies(hosts, 1)
+    engines = [name for name in first if name.endswith("/beowire-engine")]
+    assert len(engines) == 1
+    assert hosts.run(HELLO, ",".join(HOSTS), hosts.options()).returncode == 0
+    assert copies(hosts, 1) == first
+
+
+def test_engine__ends_when_its_user_is_killed(hosts: Hosts, leftovers: str) -> None:
+    with subprocess.Popen(
+        hosts.command(sys.executable, "-c", STAY, ",".join(HOSTS), *hosts.options()),
+        env={**os.environ, "PYTHONPATH": str(ROOT / "evaluator")},
+        stdout=subprocess.PIPE,
+    ) as user:
+        assert user.stdout is not None
+        assert user.stdout.readline() == b"ready\n"
+        assert remote_engines(leftovers)
+        user.kill()
+    assert wait_until(lambda: not remote_engines(leftovers))
+
+
+def remote_engines(mark: str) -> list[str]:
+    return [line for line in processes_of(mark) if "/.cache/beowire/" in line and "ssh" not in line]
+
+
+@pytest.mark.parametrize(
+    ("target", "changes", "words"),
+    [
+        (HOSTS[1], {"UserKnownHostsFile": "none"}, ["host key is not known"]),
+        (HOSTS[1], {"IdentityFile": "{directory}/stranger"}, ["refuses the key"]),
+        (HOSTS[1], {"Port": "2223"}, ["no ssh server answers"]),
+        ("no-such-host.invalid", {}, ["no host has this name"]),
+        (HOSTS[1], {"Frobnicate": "yes"}, ["ssh refuses its options", "frobnicate"]),
+    ],
+)
+def test_enter__a_host_that_cannot_be_had(
+    hosts: Hosts, target: str, changes: dict[str, str], words: list[str]
+) -> None:
+    filled = {name: value.format(directory=hosts.directory) for name, value in changes.items()}
+    done = hosts.run(HELLO, f"{HOSTS[0]},{target}", hosts.options(**filled))
+    assert_refused(done, *words)
+
+
+def engine_directory_with(path: Path, engine: bytes) -> str:
+    (path / "drivers").mkdir(parents=True)
+    (path / "beowire-engine").write_bytes(engine)
+    return str(path)
+
+
+def test_enter__an_engine_that_cannot_run_there(hosts: Hosts, tmp_path: Path) -> None:
+    real = bytearray((paths.engine_directory() / "beowire-engine").read_bytes())
+    real[18:20] = (0xF3 if real[18] != 0xF3 else 0x3E, 0)  # e_machine: RISC-V
+    old_libc = b"#!/bin/sh\necho 'libc.so.6: version `GLIBC_9.99'\\'' not found' >&2; exit 1\n"
+    for name, engine, words in (
+        ("foreign", bytes(real), ["another kind of processor"]),
+        ("newer", old_libc, ["C library is too old", "GLIBC_9.99"]),
+    ):
+        directory = engine_directory_with(tmp_path / name, engine)
+        done = hosts.run(HELLO, ",".join(HOSTS), hosts.options(), BEOWIRE_ENGINE_DIR=directory)
+        assert_refused(done, *words)
+
+
+def test_enter__a_home_that_cannot_be_written(hosts: Hosts) -> None:
+    (hosts.home(1) / ".cache").write_text("in the way", encoding="ascii")
+    done = hosts.run(HELLO, ",".join(HOSTS), hosts.options())
+    assert_refused(done, HOSTS[1], "/.cache")
+
+
+def test_compare__over_ssh(hosts: Hosts, tmp_path: Path) -> None:
+    options = [word for option in hosts.options() for word in ("--ssh-option", option)]
+    done = subprocess.run(
+        hosts.command(
+            *(str(ROOT / "beowire"), "compare", "--hosts", ",".join(HOSTS), *options),
+            *("--drivers", "tcp", "--sizes", "8", "--time", "2", "--out", str(tmp_path / "out")),
+        ),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "out" / "record.jsonl").read_text(encoding="utf-8").splitlines()
+    meta: dict[str, Any] = json.loads(lines[0])
+    assert meta["link"]["kind"] == "hosts"
+    assert [end["environment"]["hostname"] for end in meta["ends"]] == ["node0", "node1"]
