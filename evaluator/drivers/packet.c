@@ -7,40 +7,23 @@
  *              discipline (PACKET_QDISC_BYPASS)
  *   receiving  a TPACKET_V2 ring shared with the kernel, spun on: no system call at all
  *
- *      0        6        12     14      16        18       20       22
- *      +--------+--------+------+-------+---------+--------+--------+---------
- *      | to MAC | own MAC| type | port  | message | frame  | bytes  | payload
- *      +--------+--------+------+-------+---------+--------+--------+---------
- *
- * type is 0x88B6 (IEEE 802 local experimental 2), big-endian; the other fields are little-endian.
- * `port` names the receiving session on that interface, `message` counts messages, `frame` counts
- * frames within one (or is GREETING), `bytes` is the payload without padding.
+ * What a frame looks like is in packet_socket.h.
  */
 #include <arpa/inet.h>
-#include <assert.h>
-#include <errno.h>
-#include <linux/filter.h>
 #include <linux/if_ether.h>
-#include <linux/if_packet.h>
-#include <net/if_arp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "driver.h"
-#include "fail.h"
 #include "local.h"
-#include "packet_ring.h"
+#include "packet_socket.h"
 #include "spin.h"
 #include "text.h"
 
-#define PACKET_ETHERTYPE 0x88B6
 #define PACKET_MESSAGE_BYTES_MAX (UINT64_C(256) << 10)
 
 /* A frame number that no message has: sent to find out whether the other end is reached. */
@@ -49,32 +32,14 @@
 /* Sent once the other end was heard, so that it hears us although some frames get lost. */
 #define GREETING_REPEATS 8
 
-/* Frames of loopback interfaces could have 64 KiB; no Ethernet has. */
-#define FRAME_MTU_MAX 16384
 #define FRAMES_A_CALL 64
-
-struct frame_header {
-    uint8_t to[ETH_ALEN];
-    uint8_t from[ETH_ALEN];
-    uint16_t ethertype_be;
-    uint16_t port_le;
-    uint16_t message_le;
-    uint16_t frame_le;
-    uint16_t bytes_le;
-};
-_Static_assert(sizeof(struct frame_header) == 22, "the header has no padding");
-
-#define OWN_HEADER_BYTES (sizeof(struct frame_header) - ETH_HLEN)
 
 struct packet {
     const struct driver_host *host;
     uint64_t loss_timeout_ns;
-    int fd;
-    int interface_index;
-    uint16_t port;    /* of this session, in frames that come in */
-    uint16_t message; /* number of the last message sent */
-    size_t payload_bytes_max;
-    struct packet_ring ring;
+    struct packet_socket socket;
+    uint16_t message;           /* number of the last message sent */
+    size_t payload_bytes_max;   /* of one frame */
     struct frame_header header; /* filled in but for message, frame and bytes */
     struct frame_header headers[FRAMES_A_CALL];
     struct iovec vectors[FRAMES_A_CALL][2];
@@ -82,144 +47,19 @@ struct packet {
     uint8_t *single; /* a whole frame, contiguous */
 };
 
-static int refuse_privilege(char *reason, size_t reason_bytes)
-{
-    char engine[128] = "";
-    ssize_t length = readlink("/proc/self/exe", engine, sizeof engine - 1);
-    if (length <= 0 || (size_t)length >= sizeof engine - 1) {
-        (void)snprintf(engine, sizeof engine, "beowire-engine");
-    }
-    (void)snprintf(reason, reason_bytes,
-                   "needs CAP_NET_RAW: run as root, use --lab, or `sudo setcap cap_net_raw+ep %s`",
-                   engine);
-    return -EPERM;
-}
-
 static int packet_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
     char name[IF_NAMESIZE];
-    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        return errno == EPERM ? refuse_privilege(reason, reason_bytes)
-                              : fail(reason, reason_bytes, "packet sockets do not work here");
-    }
-    close(fd);
-    return local_interface(options, name, reason, reason_bytes);
+    int result = packet_socket_permitted(reason, reason_bytes);
+    return result != 0 ? result : local_interface(options, name, reason, reason_bytes);
 }
 
 static void packet_close(void *session)
 {
     struct packet *packet = session;
-    packet_ring_close(&packet->ring);
-    if (packet->fd >= 0) {
-        close(packet->fd);
-    }
+    packet_socket_close(&packet->socket);
     free(packet->single);
     free(packet);
-}
-
-/* Reads what has to be known of the interface: index, MAC, MTU. */
-static int read_interface(struct packet *packet, const char *name, char *error, size_t error_bytes)
-{
-    struct ifreq request = {0};
-    (void)snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
-    if (ioctl(packet->fd, SIOCGIFINDEX, &request) != 0) {
-        return fail(error, error_bytes, name);
-    }
-    packet->interface_index = request.ifr_ifindex;
-    if (ioctl(packet->fd, SIOCGIFHWADDR, &request) != 0) {
-        return fail(error, error_bytes, name);
-    }
-    if (request.ifr_hwaddr.sa_family != ARPHRD_ETHER &&
-        request.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK) {
-        (void)snprintf(error, error_bytes, "%s is not an Ethernet interface", name);
-        return -EPROTONOSUPPORT;
-    }
-    memcpy(packet->header.from, request.ifr_hwaddr.sa_data, ETH_ALEN);
-    if (ioctl(packet->fd, SIOCGIFMTU, &request) != 0) {
-        return fail(error, error_bytes, name);
-    }
-    size_t mtu = request.ifr_mtu > FRAME_MTU_MAX ? FRAME_MTU_MAX : (size_t)request.ifr_mtu;
-    if (mtu <= OWN_HEADER_BYTES) {
-        (void)snprintf(error, error_bytes, "%s: an MTU of %zu bytes is too small", name, mtu);
-        return -EMSGSIZE;
-    }
-    packet->payload_bytes_max = mtu - OWN_HEADER_BYTES;
-    packet->header.ethertype_be = htons(PACKET_ETHERTYPE);
-    return 0;
-}
-
-/* Lets in frames for this host and this port only; nobody can take the filter off again. */
-static int set_filter(const struct packet *packet)
-{
-    /* The port's bytes are little-endian in the frame, BPF reads big-endian. */
-    const uint16_t port = __builtin_bswap16(packet->port);
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_HOST, 0, 3),
-        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, offsetof(struct frame_header, port_le)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, port, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, 0x40000),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-    };
-    const struct sock_fprog program = {.len = sizeof code / sizeof code[0], .filter = code};
-    const int on = 1;
-    if (setsockopt(packet->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0 ||
-        setsockopt(packet->fd, SOL_SOCKET, SO_LOCK_FILTER, &on, sizeof on) != 0) {
-        return -1;
-    }
-    return 0;
-}
-
-static size_t frames_of(const struct packet *packet, size_t size)
-{
-    assert(packet->payload_bytes_max > 0);
-    return (size + packet->payload_bytes_max - 1) / packet->payload_bytes_max;
-}
-
-static int set_up(struct packet *packet, const char *name, char *error, size_t error_bytes)
-{
-    /* No protocol yet: no frame enters before the filter is in place and the ring exists. */
-    packet->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-    if (packet->fd < 0) {
-        return errno == EPERM ? refuse_privilege(error, error_bytes)
-                              : fail(error, error_bytes, "packet sockets do not work here");
-    }
-    int result = read_interface(packet, name, error, error_bytes);
-    if (result != 0) {
-        return result;
-    }
-    struct stat status;
-    if (fstat(packet->fd, &status) != 0) {
-        return fail(error, error_bytes, "cannot name this session");
-    }
-    packet->port = (uint16_t)status.st_ino; /* differs between the sockets of a host */
-
-    const int version = TPACKET_V2;
-    const int on = 1;
-    if (set_filter(packet) != 0) {
-        return fail(error, error_bytes, "cannot set the frame filter");
-    }
-    if (setsockopt(packet->fd, SOL_PACKET, PACKET_VERSION, &version, sizeof version) != 0 ||
-        setsockopt(packet->fd, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof on) != 0 ||
-        setsockopt(packet->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof on) != 0) {
-        return fail(error, error_bytes, "this kernel's packet sockets lack what is needed");
-    }
-    /* Twice the largest message: one may arrive while another is read. */
-    const size_t frames = 2 * frames_of(packet, PACKET_MESSAGE_BYTES_MAX);
-    if (packet_ring_open(&packet->ring, packet->fd,
-                         ETH_HLEN + OWN_HEADER_BYTES + packet->payload_bytes_max, frames) != 0) {
-        return fail(error, error_bytes, "cannot make the receive ring");
-    }
-    const struct sockaddr_ll here = {
-        .sll_family = AF_PACKET,
-        .sll_protocol = htons(PACKET_ETHERTYPE),
-        .sll_ifindex = packet->interface_index,
-    };
-    if (bind(packet->fd, (const struct sockaddr *)&here, sizeof here) != 0) {
-        return fail(error, error_bytes, "cannot use the interface");
-    }
-    return 0;
 }
 
 static int packet_open(const struct driver_options *options, void **session, char *error,
@@ -236,13 +76,19 @@ static int packet_open(const struct driver_options *options, void **session, cha
     }
     packet->host = options->host;
     packet->loss_timeout_ns = options->loss_timeout_ns;
-    packet->fd = -1;
-    packet->single = malloc(ETH_HLEN + FRAME_MTU_MAX);
-    result = packet->single == NULL ? -ENOMEM : set_up(packet, name, error, error_bytes);
+    packet->socket.fd = -1;
+    packet->single = malloc(ETH_HLEN + PACKET_MTU_MAX);
+    result = packet->single == NULL
+                 ? -ENOMEM
+                 : packet_socket_open(&packet->socket, name, PACKET_MESSAGE_BYTES_MAX, error,
+                                      error_bytes);
     if (result != 0) {
         packet_close(packet);
         return result;
     }
+    packet->payload_bytes_max = packet->socket.mtu - PACKET_HEADER_BYTES;
+    packet->header.ethertype_be = htons(PACKET_ETHERTYPE);
+    memcpy(packet->header.from, packet->socket.mac, ETH_ALEN);
     *session = packet;
     return 0;
 }
@@ -252,9 +98,9 @@ static int packet_address(void *session, char *text, size_t text_bytes)
 {
     const struct packet *packet = session;
     const uint8_t *mac = packet->header.from;
-    int length = snprintf(text, text_bytes, "%02x:%02x:%02x:%02x:%02x:%02x/%u/%zu", mac[0], mac[1],
-                          mac[2], mac[3], mac[4], mac[5], (unsigned)packet->port,
-                          packet->payload_bytes_max + OWN_HEADER_BYTES);
+    int length =
+        snprintf(text, text_bytes, "%02x:%02x:%02x:%02x:%02x:%02x/%u/%zu", mac[0], mac[1], mac[2],
+                 mac[3], mac[4], mac[5], (unsigned)packet->socket.port, packet->socket.mtu);
     return length > 0 && (size_t)length < text_bytes ? 0 : -ENOSPC;
 }
 
@@ -269,7 +115,7 @@ struct arrival {
 static bool read_slot(const struct packet *packet, struct arrival *arrival)
 {
     size_t bytes;
-    const uint8_t *start = packet_ring_frame(&packet->ring, &bytes);
+    const uint8_t *start = packet_ring_frame(&packet->socket.ring, &bytes);
     struct frame_header header;
     if (bytes < sizeof header) {
         return false;
@@ -299,7 +145,7 @@ static int send_single(struct packet *packet, uint16_t frame, const void *data, 
         memcpy(packet->single + sizeof *header, data, bytes);
     }
     struct spin spin = spin_start(packet->host, SPIN_FOREVER);
-    while (send(packet->fd, packet->single, sizeof *header + bytes, MSG_DONTWAIT) < 0) {
+    while (send(packet->socket.fd, packet->single, sizeof *header + bytes, MSG_DONTWAIT) < 0) {
         int error = worth_another_try(errno) ? spin_turn(&spin) : -errno;
         if (error != 0) {
             return error;
@@ -348,7 +194,8 @@ static int packet_send(void *session, const void *data, uint64_t size)
         }
         unsigned done = 0;
         while (done < count) {
-            int sent = sendmmsg(packet->fd, packet->calls + done, count - done, MSG_DONTWAIT);
+            int sent =
+                sendmmsg(packet->socket.fd, packet->calls + done, count - done, MSG_DONTWAIT);
             if (sent > 0) {
                 done += (unsigned)sent;
                 continue;
@@ -370,7 +217,7 @@ static int packet_receive(void *session, void *data, uint64_t size)
     uint32_t next = 0;    /* frame that has to come */
     uint16_t message = 0; /* that the frames before it belong to */
     for (;;) {
-        if (!packet_ring_full(&packet->ring)) {
+        if (!packet_ring_full(&packet->socket.ring)) {
             int error = spin_turn(&spin);
             if (error != 0) {
                 return error;
@@ -391,7 +238,7 @@ static int packet_receive(void *session, void *data, uint64_t size)
         if (valid && arrival.frame == next && arrival.message == message &&
             arrival.bytes == wanted) {
             memcpy((uint8_t *)data + offset, arrival.payload, arrival.bytes);
-            packet_ring_free(&packet->ring);
+            packet_ring_free(&packet->socket.ring);
             offset += wanted;
             next++;
             if (offset == size) {
@@ -401,7 +248,7 @@ static int packet_receive(void *session, void *data, uint64_t size)
             continue;
         }
         /* A frame is missing before this one, or it belongs to nothing: wait for a new message. */
-        packet_ring_free(&packet->ring);
+        packet_ring_free(&packet->socket.ring);
         next = GREETING;
         int error = spin_turn(&spin);
         if (error != 0) {
@@ -414,11 +261,12 @@ static int packet_receive(void *session, void *data, uint64_t size)
 static bool drain(struct packet *packet)
 {
     bool greeted = false;
-    for (uint32_t slots = 0; slots < packet->ring.slot_count && packet_ring_full(&packet->ring);
+    for (uint32_t slots = 0;
+         slots < packet->socket.ring.slot_count && packet_ring_full(&packet->socket.ring);
          slots++) {
         struct arrival arrival;
         greeted = (read_slot(packet, &arrival) && arrival.frame == GREETING) || greeted;
-        packet_ring_free(&packet->ring);
+        packet_ring_free(&packet->socket.ring);
     }
     return greeted;
 }
@@ -435,13 +283,13 @@ static int read_peer(struct packet *packet, const char *text)
         packet->header.to[i] = (uint8_t)byte;
     }
     if (!text_number(&text, 10, '/', UINT16_MAX, &port) ||
-        !text_number(&text, 10, '\0', FRAME_MTU_MAX, &mtu) || mtu <= OWN_HEADER_BYTES) {
+        !text_number(&text, 10, '\0', PACKET_MTU_MAX, &mtu) || mtu <= PACKET_HEADER_BYTES) {
         return -EINVAL;
     }
     packet->header.port_le = htole16((uint16_t)port);
     /* Both ends cut messages alike: as the smaller of the two MTUs asks. */
-    if (mtu - OWN_HEADER_BYTES < packet->payload_bytes_max) {
-        packet->payload_bytes_max = mtu - OWN_HEADER_BYTES;
+    if (mtu - PACKET_HEADER_BYTES < packet->payload_bytes_max) {
+        packet->payload_bytes_max = mtu - PACKET_HEADER_BYTES;
     }
     return 0;
 }
@@ -457,7 +305,7 @@ static int packet_connect(void *session, const char *peer, char *error, size_t e
     while (!drain(packet)) {
         int result = send_single(packet, GREETING, NULL, 0);
         struct spin spin = spin_start(packet->host, GREETING_INTERVAL_NS);
-        while (result == 0 && !packet_ring_full(&packet->ring)) {
+        while (result == 0 && !packet_ring_full(&packet->socket.ring)) {
             result = spin_turn(&spin);
         }
         if (result == -ECANCELED) {

@@ -10,28 +10,21 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "../engine/testing.h"
+#include "conformance.h"
 #include "namespace.h"
 #include "pair.h"
 
-#define MESSAGES_A_SIZE 5
-#define TRIES_A_MESSAGE 20
-#define STREAM_MESSAGES 300
-
-static const struct driver *driver;
-static bool with_interfaces;
-static uint8_t *message;
+const struct driver *driver;
+bool with_interfaces;
+uint8_t *message;
 static uint8_t *expected;
 
-/* Content that is different for every message and at every place. */
-static void fill(uint8_t *data, uint64_t size, uint64_t number)
+void fill(uint8_t *data, uint64_t size, uint64_t number)
 {
     uint64_t state = number * UINT64_C(0x9E3779B97F4A7C15) + size + 1;
     for (uint64_t i = 0; i < size; i++) {
@@ -42,62 +35,10 @@ static void fill(uint8_t *data, uint64_t size, uint64_t number)
     }
 }
 
-static void check_content(const uint8_t *data, uint64_t size, uint64_t number)
+void check_content(const uint8_t *data, uint64_t start, uint64_t size, uint64_t number)
 {
     fill(expected, size, number);
-    pair_check(memcmp(data, expected, size) == 0, size);
-}
-
-static void prepare(const struct pair *pair, size_t session, uint64_t size)
-{
-    if (driver->prepare != NULL) {
-        int result = driver->prepare(pair->sessions[session], size);
-        pair_check(result == 0, result);
-    }
-}
-
-static void flush(const struct pair *pair, size_t session)
-{
-    if (driver->flush != NULL) {
-        int result = driver->flush(pair->sessions[session]);
-        pair_check(result == 0, result);
-    }
-}
-
-/* Sends a message until its answer comes back; a reliable driver has one try. */
-static void exchange(const struct pair *pair, size_t session, uint64_t size, uint64_t number)
-{
-    int result = -ETIMEDOUT;
-    for (int tries = driver->reliable ? 1 : TRIES_A_MESSAGE; tries > 0 && result != 0; tries--) {
-        fill(message, size, number);
-        result = driver->send(pair->sessions[session], message, size);
-        pair_check(result == 0, result);
-        memset(message, 0, size);
-        result = driver->receive(pair->sessions[session], message, size);
-        pair_check(result == 0 || result == -ETIMEDOUT, result);
-    }
-    pair_check(result == 0, result);
-    check_content(message, size, number);
-}
-
-/* Sends back what comes: `count` messages, or for an unreliable driver until told to stop. */
-static void echo(struct pair *pair, size_t session, uint64_t size, uint64_t count)
-{
-    pair->heed_control = !driver->reliable;
-    for (uint64_t i = 0; i < count || !driver->reliable; i++) {
-        int result = driver->receive(pair->sessions[session], message, size);
-        if (!driver->reliable && result == -ETIMEDOUT) {
-            continue;
-        }
-        if (!driver->reliable && result == -ECANCELED) {
-            break;
-        }
-        pair_check(result == 0, result);
-        result = driver->send(pair->sessions[session], message, size);
-        pair_check(result == 0, result);
-    }
-    pair->heed_control = false;
-    flush(pair, session);
+    pair_check(memcmp(data + start, expected + start, size - start) == 0, number);
 }
 
 static const uint64_t SIZES[] = {1,     2,     3,     7,     8,      9,      27,     28,     63,
@@ -105,8 +46,8 @@ static const uint64_t SIZES[] = {1,     2,     3,     7,     8,      9,      27,
                                  1473,  1491,  1492,  1493,  1500,   4095,   4096,   4097,   16383,
                                  65507, 65536, 65537, 99991, 262143, 262144, 262145, 1048579};
 
-/* The sizes that the driver carries, then its smallest and largest; 0 after the last. */
-static uint64_t size_number(size_t index)
+/* Those that the driver carries, then its largest. */
+uint64_t size_number(size_t index)
 {
     const size_t listed = sizeof SIZES / sizeof SIZES[0];
     if (index < listed) {
@@ -116,245 +57,6 @@ static uint64_t size_number(size_t index)
     return index == listed       ? pair_largest(driver) - 1
            : index == listed + 1 ? pair_largest(driver)
                                  : 0;
-}
-
-static void sizes_initiator(struct pair *pair)
-{
-    for (size_t index = 0; size_number(index) != 0; index++) {
-        uint64_t size = size_number(index);
-        (void)pair_hear(pair);
-        prepare(pair, 0, size);
-        for (uint64_t number = 0; number < MESSAGES_A_SIZE; number++) {
-            exchange(pair, 0, size, number);
-        }
-        pair_say(pair, 0);
-        flush(pair, 0);
-    }
-}
-
-static void sizes_responder(struct pair *pair)
-{
-    for (size_t index = 0; size_number(index) != 0; index++) {
-        uint64_t size = size_number(index);
-        prepare(pair, 0, size);
-        pair_say(pair, 0);
-        echo(pair, 0, size, MESSAGES_A_SIZE);
-        (void)pair_hear(pair);
-    }
-}
-
-static void pingpong__every_size_arrives_intact(void **state)
-{
-    (void)state;
-    assert_int_equal(pair_play(driver, with_interfaces, 1, sizes_initiator, sizes_responder), 0);
-}
-
-static const uint64_t STREAM_SIZES[] = {8, 1000, 65507};
-
-static uint64_t stream_size(size_t index)
-{
-    uint64_t size = STREAM_SIZES[index];
-    return size < pair_largest(driver) ? size : pair_largest(driver);
-}
-
-static void stream_initiator(struct pair *pair)
-{
-    for (size_t index = 0; index < sizeof STREAM_SIZES / sizeof STREAM_SIZES[0]; index++) {
-        uint64_t size = stream_size(index);
-        (void)pair_hear(pair);
-        prepare(pair, 0, size);
-        for (uint64_t number = 0; number < STREAM_MESSAGES; number++) {
-            fill(message, size, number);
-            memcpy(message, &number, sizeof number);
-            int result = driver->send(pair->sessions[0], message, size);
-            pair_check(result == 0, result);
-        }
-        if (driver->reliable) {
-            uint64_t answer = 0;
-            int result = driver->receive(pair->sessions[0], &answer, sizeof answer);
-            pair_check(result == 0 && answer == STREAM_MESSAGES, answer);
-        }
-        flush(pair, 0);
-        pair_say(pair, 0);
-    }
-}
-
-/* Any number of messages of an unreliable driver may be missing, but what comes is whole, and
- * nothing comes twice or late. */
-static uint64_t take_stream(struct pair *pair, uint64_t size)
-{
-    uint64_t next = 0;
-    uint64_t arrived = 0;
-    while (next < STREAM_MESSAGES) {
-        int result = driver->receive(pair->sessions[0], message, size);
-        if (!driver->reliable && result == -ETIMEDOUT) {
-            continue;
-        }
-        if (!driver->reliable && result == -ECANCELED) {
-            break;
-        }
-        pair_check(result == 0, result);
-        uint64_t number;
-        memcpy(&number, message, sizeof number);
-        pair_check(number >= next && number < STREAM_MESSAGES, number);
-        pair_check(!driver->reliable || number == next, number);
-        fill(expected, size, number);
-        pair_check(
-            memcmp(message + sizeof number, expected + sizeof number, size - sizeof number) == 0,
-            number);
-        next = number + 1;
-        arrived++;
-    }
-    return arrived;
-}
-
-static void stream_responder(struct pair *pair)
-{
-    for (size_t index = 0; index < sizeof STREAM_SIZES / sizeof STREAM_SIZES[0]; index++) {
-        uint64_t size = stream_size(index);
-        prepare(pair, 0, size);
-        pair_say(pair, 0);
-        pair->heed_control = !driver->reliable;
-        uint64_t arrived = take_stream(pair, size);
-        pair->heed_control = false;
-        pair_check(arrived > 0, arrived);
-        if (driver->reliable) {
-            int result = driver->send(pair->sessions[0], &arrived, sizeof arrived);
-            pair_check(result == 0, result);
-        }
-        flush(pair, 0);
-        (void)pair_hear(pair);
-    }
-}
-
-static void stream__whole_and_in_order(void **state)
-{
-    (void)state;
-    assert_int_equal(pair_play(driver, with_interfaces, 1, stream_initiator, stream_responder), 0);
-}
-
-static void both_initiator(struct pair *pair)
-{
-    (void)pair_hear(pair);
-    prepare(pair, 0, 100);
-    prepare(pair, 1, 100);
-    for (uint64_t number = 0; number < 50; number++) {
-        exchange(pair, number % 2, 100, number);
-        if (!driver->reliable) {
-            pair_say(pair, 0);
-        }
-    }
-    flush(pair, 0);
-    flush(pair, 1);
-    (void)pair_hear(pair);
-}
-
-static void both_responder(struct pair *pair)
-{
-    prepare(pair, 0, 100);
-    prepare(pair, 1, 100);
-    pair_say(pair, 0);
-    for (uint64_t number = 0; number < 50; number++) {
-        echo(pair, number % 2, 100, 1);
-        if (!driver->reliable) {
-            (void)pair_hear(pair);
-        }
-    }
-    pair_say(pair, 0);
-}
-
-static void sessions__two_at_once_do_not_mix(void **state)
-{
-    (void)state;
-    assert_int_equal(pair_play(driver, with_interfaces, 2, both_initiator, both_responder), 0);
-}
-
-/* Talks until the driver says that something is wrong. */
-static void killed_initiator(struct pair *pair)
-{
-    (void)pair_hear(pair);
-    prepare(pair, 0, 1000);
-    exchange(pair, 0, 1000, 1);
-    pair_check(kill(pair->responder, SIGKILL) == 0, errno);
-    pair_stop_after_ms(pair, 3000);
-    int result = 0;
-    while (result == 0) {
-        fill(message, 1000, 2);
-        result = driver->send(pair->sessions[0], message, 1000);
-        if (result == 0) {
-            result = driver->receive(pair->sessions[0], message, 1000);
-        }
-    }
-    pair_check(result < 0, result);
-}
-
-static void killed_responder(struct pair *pair)
-{
-    prepare(pair, 0, 1000);
-    pair_say(pair, 0);
-    echo(pair, 0, 1000, UINT64_MAX);
-}
-
-static void peer__killed(void **state)
-{
-    (void)state;
-    int status = pair_play(driver, with_interfaces, 1, killed_initiator, killed_responder);
-    assert_true(WIFSIGNALED(status));
-    assert_int_equal(WTERMSIG(status), SIGKILL);
-}
-
-static void waiting_initiator(struct pair *pair)
-{
-    (void)pair_hear(pair);
-    prepare(pair, 0, 1000);
-    pair_stop_after_ms(pair, 300);
-    int result = -ETIMEDOUT;
-    while (!driver->reliable && result == -ETIMEDOUT) {
-        result = driver->receive(pair->sessions[0], message, 1000);
-    }
-    if (driver->reliable) {
-        result = driver->receive(pair->sessions[0], message, 1000);
-    }
-    pair_check(result == -ECANCELED, result);
-    pair_check(pair->questions > 0, pair->questions);
-    pair_say(pair, 0);
-}
-
-static void silent_responder(struct pair *pair)
-{
-    prepare(pair, 0, 1000);
-    pair_say(pair, 0);
-    (void)pair_hear(pair);
-}
-
-static void stop__while_receiving(void **state)
-{
-    (void)state;
-    assert_int_equal(pair_play(driver, with_interfaces, 1, waiting_initiator, silent_responder), 0);
-}
-
-/* Nobody receives: sooner or later a reliable driver has to wait. */
-static void pushing_initiator(struct pair *pair)
-{
-    uint64_t size = pair_largest(driver);
-    (void)pair_hear(pair);
-    prepare(pair, 0, size);
-    pair_stop_after_ms(pair, 300);
-    int result = 0;
-    while (result == 0) {
-        result = driver->send(pair->sessions[0], message, size);
-    }
-    pair_check(result == -ECANCELED, result);
-    pair_say(pair, 0);
-}
-
-static void stop__while_sending(void **state)
-{
-    (void)state;
-    if (driver->reliable) {
-        assert_int_equal(pair_play(driver, with_interfaces, 1, pushing_initiator, silent_responder),
-                         0);
-    }
 }
 
 static int open_descriptors(void)
@@ -492,7 +194,7 @@ static void send__every_size_without_another_end(void **state)
         uint64_t size = size_number(index);
         fill(message, size, index);
         assert_int_equal(driver->send(session, message, size), 0);
-        check_content(message, size, index);
+        check_content(message, 0, size, index);
     }
     driver->close(session);
 }

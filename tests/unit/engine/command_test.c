@@ -101,8 +101,9 @@ static void parse__longest_line(void **state)
     static const char START[] = "connect peer=";
     const size_t start_bytes = sizeof START - 1;
     char line[COMMAND_LINE_BYTES + 1];
-    for (size_t i = 0; i < sizeof line; i++) {
-        line[i] = i < start_bytes ? START[i] : 'x';
+    memset(line, 'x', sizeof line);
+    for (size_t i = 0; i < start_bytes; i++) {
+        line[i] = START[i];
     }
     assert_int_equal(command_parse(&command, line, COMMAND_LINE_BYTES), 0);
     assert_int_equal(strlen(command_text(&command, "peer", NULL)),
