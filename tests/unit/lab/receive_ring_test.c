@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parts that need no socket: a ring whose slots the test fills as the kernel does.
+ * (tests/system/test_lab_link.py sends real frames through a relay.)
+ */
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <setjmp.h>
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "receive_ring.h"
+
+/* Blocks that are larger than their two slots: a slot never spans blocks. */
+enum { SLOT = 256, BLOCK = 640, SLOTS_PER_BLOCK = 2, SLOTS = 4, FRAME_AT = 96 };
+
+static alignas(16) uint8_t memory[2 * BLOCK];
+static struct receive_ring ring;
+
+static int make_ring(void **state)
+{
+    (void)state;
+    memset(memory, 0, sizeof memory);
+    ring = (struct receive_ring){
+        .socket = -1,
+        .slots = memory,
+        .ring_bytes = sizeof memory,
+        .block_bytes = BLOCK,
+        .slot_bytes = SLOT,
+        .slots_per_block = SLOTS_PER_BLOCK,
+        .slot_count = SLOTS,
+    };
+    return 0;
+}
+
+static struct tpacket2_hdr *arrive(size_t slot, const void *frame, uint32_t length)
+{
+    uint8_t *place = memory + slot / SLOTS_PER_BLOCK * BLOCK + slot % SLOTS_PER_BLOCK * SLOT;
+    struct tpacket2_hdr *header = (struct tpacket2_hdr *)(void *)place;
+    *header = (struct tpacket2_hdr){
+        .tp_status = TP_STATUS_USER,
+        .tp_len = length,
+        .tp_snaplen = length,
+        .tp_mac = FRAME_AT,
+        .tp_sec = 7,
+        .tp_nsec = 5,
+    };
+    memcpy(place + FRAME_AT, frame, length);
+    return header;
+}
+
+static const uint8_t untagged[16] = {1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 0x88, 0xb5, 9, 9};
+
+static void receive_ring_peek__nothing_there(void **state)
+{
+    (void)state;
+    struct received_frame frame;
+    assert_false(receive_ring_peek(&ring, &frame));
+}
+
+static void receive_ring_peek__the_frame_and_its_time(void **state)
+{
+    (void)state;
+    struct received_frame frame;
+    (void)arrive(0, untagged, sizeof untagged);
+    assert_true(receive_ring_peek(&ring, &frame));
+    assert_int_equal(frame.length_bytes, sizeof untagged);
+    assert_memory_equal(frame.bytes, untagged, sizeof untagged);
+    assert_int_equal(frame.realtime_ns, 7000000005);
+    assert_true(frame.whole);
+    assert_false(frame.tagged);
+}
+
+static void receive_ring_peek__a_frame_that_was_cut_off(void **state)
+{
+    (void)state;
+    struct received_frame frame;
+    arrive(0, untagged, sizeof untagged)->tp_len = 9000;
+    assert_true(receive_ring_peek(&ring, &frame));
+    assert_false(frame.whole);
+}
+
+static void receive_ring_release__goes_round_all_blocks(void **state)
+{
+    (void)state;
+    struct received_frame frame;
+    for (unsigned int round = 0; round < 3 * SLOTS; round++) {
+        const uint8_t bytes[14] = {(uint8_t)round};
+        const struct tpacket2_hdr *header = arrive(round % SLOTS, bytes, sizeof bytes);
+        assert_true(receive_ring_peek(&ring, &frame));
+        assert_int_equal(frame.bytes[0], round);
+        receive_ring_release(&ring);
+        assert_int_equal(header->tp_status, TP_STATUS_KERNEL);
+        assert_false(receive_ring_peek(&ring, &frame));
+    }
+}
+
+static void received_frame_copy__without_a_tag(void **state)
+{
+    (void)state;
+    uint8_t wire[32];
+    const struct received_frame frame = {.bytes = untagged, .length_bytes = sizeof untagged};
+    assert_int_equal(received_frame_wire_bytes(&frame), sizeof untagged);
+    received_frame_copy(&frame, wire);
+    assert_memory_equal(wire, untagged, sizeof untagged);
+}
+
+static void received_frame_copy__puts_the_tag_back(void **state)
+{
+    (void)state;
+    uint8_t wire[32];
+    struct received_frame frame;
+    struct tpacket2_hdr *header = arrive(0, untagged, sizeof untagged);
+    header->tp_status |= TP_STATUS_VLAN_VALID | TP_STATUS_VLAN_TPID_VALID;
+    header->tp_vlan_tpid = ETH_P_8021AD;
+    header->tp_vlan_tci = 0x6123;
+    assert_true(receive_ring_peek(&ring, &frame));
+    const uint8_t expected[20] = {1, 1, 1,    1,    1,    1,    2,    2,    2, 2,
+                                  2, 2, 0x88, 0xa8, 0x61, 0x23, 0x88, 0xb5, 9, 9};
+    assert_int_equal(received_frame_wire_bytes(&frame), sizeof expected);
+    received_frame_copy(&frame, wire);
+    assert_memory_equal(wire, expected, sizeof expected);
+}
+
+static void receive_ring_open__refuses_what_no_slot_holds(void **state)
+{
+    (void)state;
+    struct receive_ring other;
+    const int error = receive_ring_open(&other, "lo", (size_t)1 << 20);
+    /* Without the privilege to open such a socket that comes first. */
+    assert_true(error == -EMSGSIZE || error == -EPERM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(receive_ring_peek__nothing_there, make_ring),
+        cmocka_unit_test_setup(receive_ring_peek__the_frame_and_its_time, make_ring),
+        cmocka_unit_test_setup(receive_ring_peek__a_frame_that_was_cut_off, make_ring),
+        cmocka_unit_test_setup(receive_ring_release__goes_round_all_blocks, make_ring),
+        cmocka_unit_test_setup(received_frame_copy__without_a_tag, make_ring),
+        cmocka_unit_test_setup(received_frame_copy__puts_the_tag_back, make_ring),
+        cmocka_unit_test(receive_ring_open__refuses_what_no_slot_holds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
