@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Spinning in a time that passes only when the test says so: each look at the clock takes it on. */
+#include "spin.h"
+
+#include <stdbool.h>
+
+#include "../engine/testing.h"
+
+static uint64_t now_ns;
+static uint64_t step_ns;
+static unsigned questions;
+static unsigned stop_at_question;
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *time);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *time)
+{
+    (void)id;
+    now_ns += step_ns;
+    time->tv_sec = (time_t)(now_ns / 1000000000);
+    time->tv_nsec = (long)(now_ns % 1000000000);
+    return 0;
+}
+
+static bool stopped(void *context)
+{
+    (void)context;
+    return ++questions == stop_at_question;
+}
+
+static const struct driver_host HOST = {.stopped = stopped};
+
+static int reset(void **state)
+{
+    (void)state;
+    now_ns = 1000000000;
+    step_ns = 100000; /* 0.1 ms a look */
+    questions = 0;
+    stop_at_question = 0;
+    return 0;
+}
+
+/* Turns until it ends, and how it ends. */
+static int spin_out(struct spin *spin, uint64_t *turns)
+{
+    int error = 0;
+    *turns = 0;
+    while (error == 0) {
+        error = spin_turn(spin);
+        (*turns)++;
+    }
+    return error;
+}
+
+static void turn__short_wait_reads_no_clock(void **state)
+{
+    (void)state;
+    struct spin spin = spin_start(&HOST, 1);
+    uint64_t before = now_ns;
+    for (int i = 1; i < SPIN_TURNS; i++) {
+        assert_int_equal(spin_turn(&spin), 0);
+    }
+    assert_int_equal(now_ns, before);
+    assert_int_equal(questions, 0);
+}
+
+static void turn__asks_every_millisecond(void **state)
+{
+    (void)state;
+    uint64_t turns;
+    struct spin spin = spin_start(&HOST, SPIN_FOREVER);
+    stop_at_question = 3;
+    assert_int_equal(spin_out(&spin, &turns), -ECANCELED);
+    /* The first look only starts the clock; then ten looks a question. */
+    assert_int_equal(turns, SPIN_TURNS * (1 + 3 * 10));
+}
+
+static void turn__gives_up_after_the_limit(void **state)
+{
+    (void)state;
+    uint64_t turns;
+    struct spin spin = spin_start(&HOST, 5000000);
+    assert_int_equal(spin_out(&spin, &turns), -ETIMEDOUT);
+    assert_int_equal(turns, SPIN_TURNS * (1 + 5 * 10));
+}
+
+static void progress__starts_the_limit_again(void **state)
+{
+    (void)state;
+    uint64_t turns;
+    struct spin spin = spin_start(&HOST, 5000000);
+    for (int i = 0; i < SPIN_TURNS * 41; i++) {
+        assert_int_equal(spin_turn(&spin), 0);
+    }
+    spin_progress(&spin);
+    assert_int_equal(spin_out(&spin, &turns), -ETIMEDOUT);
+    assert_true(turns >= UINT64_C(50) * SPIN_TURNS);
+}
+
+static void turn__stop_comes_before_the_limit(void **state)
+{
+    (void)state;
+    uint64_t turns;
+    struct spin spin = spin_start(&HOST, 1000000);
+    stop_at_question = 1;
+    assert_int_equal(spin_out(&spin, &turns), -ECANCELED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(turn__short_wait_reads_no_clock, reset),
+        cmocka_unit_test_setup(turn__asks_every_millisecond, reset),
+        cmocka_unit_test_setup(turn__gives_up_after_the_limit, reset),
+        cmocka_unit_test_setup(progress__starts_the_limit_again, reset),
+        cmocka_unit_test_setup(turn__stop_comes_before_the_limit, reset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
