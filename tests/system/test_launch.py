@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Launchers start engines where they say, and leave nothing. (Over ssh: test_ssh.py.)"""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from beowire.errors import BeowireError
+from beowire.lab import cluster
+from beowire.lab.options import LabOptions
+from beowire.launch.base import Launcher
+from beowire.launch.lab import LabLauncher
+from beowire.launch.local import LocalLauncher
+from system.conftest import ROOT, processes_of, wait_until
+
+
+def hello(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
+    """The engine's answer; it then ends, as it does when its input ends: with status 3."""
+    out, errors = process.communicate(b"hello\n", timeout=20)
+    assert process.returncode == 3, errors
+    answer: dict[str, Any] = json.loads(out.splitlines()[0])
+    return answer
+
+
+@pytest.mark.parametrize("make", [LocalLauncher, lambda: LabLauncher(LabOptions())])
+def test_start__on_the_nodes_core_or_another(make: Any) -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    launcher: Launcher
+    with make() as launcher:
+        assert len(launcher.nodes) == 2
+        for node, core in zip(launcher.nodes, cores, strict=False):
+            expected = core if len(cores) >= 2 else None
+            assert hello(launcher.start(node))["cpu"] == expected
+            assert hello(launcher.start(node, cpu=str(cores[-1])))["cpu"] == cores[-1]
+
+
+def test_lab__is_there_between_enter_and_exit() -> None:
+    launcher = LabLauncher(LabOptions(mtu=9000, rate_bits_per_s=10**9))
+    with pytest.raises(BeowireError, match="enter the launcher first"):
+        _ = launcher.nodes
+    with launcher:
+        assert [node.reach for node in launcher.nodes] == ["10.77.0.1", "10.77.0.2"]
+        assert hello(launcher.start(launcher.nodes[1]))["hostname"] == "node1"
+        (living,), cleaned = cluster.every()
+        assert (living.options.mtu, living.ephemeral, cleaned) == (9000, True, [])
+        assert launcher.describe_link()["burst_bytes"] == 50_000
+    assert cluster.every() == ([], [])
+
+
+def test_lab__goes_when_the_work_in_it_fails() -> None:
+    with pytest.raises(ZeroDivisionError), LabLauncher(LabOptions()):
+        _ = 1 / 0
+    assert cluster.every() == ([], [])
+
+
+def test_attach__uses_a_lab_and_leaves_it() -> None:
+    with pytest.raises(BeowireError, match="make it with `beowire lab up --name mine`"):
+        LabLauncher.attach("mine")
+    cluster.up(LabOptions(nodes=3, link="switch"), "mine")
+    with LabLauncher.attach("mine") as launcher:
+        assert launcher.describe_link()["topology"] == "switch"
+        assert hello(launcher.start(launcher.nodes[0]))["hostname"] == "node0"
+    assert cluster.find("mine").alive()
+    cluster.down("mine")
+
+
+@pytest.mark.parametrize("kind", ["lab.LabLauncher(LabOptions())", "local.LocalLauncher()"])
+def test_engine__dies_with_its_killed_starter(kind: str, leftovers: str) -> None:
+    script = (
+        "import time\n"
+        "from beowire.lab.options import LabOptions\n"
+        "from beowire.launch import lab, local\n"
+        f"with {kind} as launcher:\n"
+        "    engines = [launcher.start(node) for node in launcher.nodes]\n"
+        "    for engine in engines:\n"
+        "        engine.stdin.write(b'hello\\n')\n"
+        "        engine.stdin.flush()\n"
+        "        engine.stdout.readline()\n"
+        "    print('ready', flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "evaluator")},
+        stdout=subprocess.PIPE,
+    ) as starter:
+        assert starter.stdout is not None
+        assert starter.stdout.readline() == b"ready\n"
+        assert sum("beowire-engine" in line for line in processes_of(leftovers)) == 2
+        starter.kill()
+    assert wait_until(lambda: processes_of(leftovers) == [])

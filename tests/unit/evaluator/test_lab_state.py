@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""State files: what is written is read, what is not one is no lab, and nobody else's is trusted."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from beowire.errors import BeowireError
+from beowire.lab import processes, state
+from beowire.lab.options import LabOptions
+from beowire.lab.processes import Namespaces, Process
+from beowire.lab.state import LabFiles, LabNode, LabState
+
+
+@pytest.fixture(autouse=True)
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    directory = tmp_path / "runtime"
+    monkeypatch.setenv("BEOWIRE_RUNTIME_DIR", str(directory))
+    return directory
+
+
+def lab(name: str = "lab") -> LabState:
+    here = processes.this_process()
+    node = LabNode("node0", here, Namespaces(1, 2), "10.77.0.1", "", "02:be:0e:00:00:01", None)
+    return LabState(
+        name=name,
+        keeper=here,
+        boot_id=processes.boot_id(),
+        ephemeral=True,
+        options=LabOptions(loss=0.01),
+        nodes=(node, replace(node, name="node1", cpu=1)),
+        switch=replace(node, name="switch"),
+        delay_by="",
+    )
+
+
+def test_files__what_is_written_is_read() -> None:
+    files = LabFiles.of("lab")
+    assert files.read() is None
+    files.write(lab())
+    assert files.read() == lab()
+    assert state.names() == ["lab"]
+    files.remove()
+    assert state.names() == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"schema": 1}', '{"schema": 2, "name": "lab"}']
+)
+def test_files__nonsense_is_no_lab(text: str) -> None:
+    files = LabFiles.of("lab")
+    files.state.write_text(text, encoding="utf-8")
+    assert files.read() is None
+
+
+def test_from_json__another_version(runtime: Path) -> None:
+    data = json.loads(lab().to_json())
+    data["schema"] += 1
+    with pytest.raises(ValueError, match="another version"):
+        LabState.from_json(json.dumps(data))
+
+
+def test_alive__needs_this_boot_and_this_very_process() -> None:
+    living = lab()
+    assert living.alive()
+    assert not replace(living, boot_id="another").alive()
+    keeper = Process(living.keeper.pid, living.keeper.start_time + 1)
+    assert not replace(living, keeper=keeper).alive()
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", ".x", "a b", "x" * 33, "é", "a\n"])
+def test_files__names_that_cannot_be(name: str) -> None:
+    with pytest.raises(BeowireError, match="no lab can be named"):
+        LabFiles.of(name)
+
+
+def test_runtime_directory__is_made_for_this_user_only(runtime: Path) -> None:
+    assert state.runtime_directory() == runtime
+    assert runtime.stat().st_mode & 0o777 == 0o700
+
+
+def test_runtime_directory__one_that_others_can_enter_is_refused(runtime: Path) -> None:
+    runtime.mkdir(mode=0o755)
+    runtime.chmod(0o755)
+    with pytest.raises(BeowireError, match="remove it"):
+        state.runtime_directory()
+
+
+def test_runtime_directory__a_link_is_refused(runtime: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    runtime.symlink_to(elsewhere)
+    with pytest.raises(BeowireError, match="remove it"):
+        state.runtime_directory()

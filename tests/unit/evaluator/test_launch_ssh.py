@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hosts and options as typed, and the package that goes to a host.
+
+(tests/system/test_ssh.py talks to a real sshd.)
+"""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from beowire.errors import BeowireError
+from beowire.launch import ssh
+from beowire.launch.ssh import SshLauncher
+
+
+@pytest.mark.parametrize("hosts", ["", "a", "a,a", "a,b,c", ["a"]])
+def test_init__needs_two_hosts(hosts: str | list[str]) -> None:
+    with pytest.raises(BeowireError, match="two different hosts"):
+        SshLauncher(hosts)
+
+
+@pytest.mark.parametrize("host", ["-oProxyCommand=x", "", "a b"])
+def test_init__a_host_that_ssh_would_take_for_something_else(host: str) -> None:
+    with pytest.raises(BeowireError, match="no host can be named"):
+        SshLauncher([host, "b"])
+
+
+@pytest.fixture(name="engine")
+def make_engine(tmp_path: Path) -> Path:
+    (tmp_path / "drivers").mkdir()
+    (tmp_path / "beowire-engine").write_bytes(b"engine")
+    (tmp_path / "drivers" / "beowire-driver-tcp.so").write_bytes(b"tcp")
+    (tmp_path / "beowire-relay").write_bytes(b"not for hosts")
+    return tmp_path
+
+
+def test_pack__engine_and_drivers_and_nothing_else(engine: Path) -> None:
+    with tarfile.open(fileobj=io.BytesIO(ssh._pack(engine))) as tar:
+        assert {entry.name: entry.mode for entry in tar} == {
+            "drivers": 0o700,
+            "beowire-engine": 0o700,
+            "drivers/beowire-driver-tcp.so": 0o700,
+        }
+
+
+def test_pack__same_content_same_bytes(engine: Path) -> None:
+    before = ssh._pack(engine)
+    (engine / "beowire-engine").touch()
+    assert ssh._pack(engine) == before
+    (engine / "beowire-engine").write_bytes(b"enginf")
+    assert ssh._pack(engine) != before
+
+
+def test_ssh_command__never_asks_for_a_password() -> None:
+    launcher = SshLauncher("a,u@b", options=["Port=2222", "BatchMode=no"])
+    command = launcher._ssh("u@b", "true")
+    assert command[:4] == ["ssh", "-T", "-o", "BatchMode=yes"]  # the first value counts
+    assert command[-2:] == ["u@b", "exec sh -c 'true'"]
+    assert command.index("Port=2222") < command.index("ConnectTimeout=10")
+
+
+@pytest.mark.parametrize(
+    ("said", "meaning"),
+    [
+        ("Host key verification failed.", "its host key is not known"),
+        ("u@b: Permission denied (publickey).", "refuses the key"),
+        ("ssh: connect to host b port 22: Connection refused", "no ssh server"),
+        ("ssh: connect to host b port 22: Connection timed out", "does not answer"),
+        ("banner\nsomething new", "something new"),
+        ("", "cannot connect"),
+    ],
+)
+def test_explain_ssh(said: str, meaning: str) -> None:
+    assert meaning in ssh._explain_ssh("u@b", said)
+
+
+@pytest.mark.parametrize(
+    ("said", "meaning"),
+    [
+        ("x: version `GLIBC_2.38' not found (required by x)", "GLIBC_2.38 is missing"),
+        ("sh: 1: /x: Exec format error", "another kind of processor"),
+        ("sh: /x: Permission denied", "no permission"),
+        ("", "status 9"),
+    ],
+)
+def test_explain_engine(said: str, meaning: str) -> None:
+    assert meaning in ssh._explain_engine(said, 9)
