@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "frame/frame.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/** Room for a head and some payload. */
+struct buffer {
+    uint8_t bytes[1500];
+    size_t length;
+};
+
+static struct frame_header *header_of(struct buffer *buffer)
+{
+    return (struct frame_header *)(void *)buffer->bytes;
+}
+
+static void *body_of(struct buffer *buffer)
+{
+    return buffer->bytes + sizeof(struct frame_header);
+}
+
+/** A frame of this type that is right in all points. */
+static struct buffer valid(enum frame_type type, uint16_t payload_bytes)
+{
+    struct buffer buffer = {.length = sizeof(struct frame_header) + frame_operation_bytes(type) +
+                                      payload_bytes};
+
+    frame_encode(buffer.bytes, &(struct frame_fields){.type = type,
+                                                      .destination = 0x0102,
+                                                      .source = 0x0304,
+                                                      .key = type == FRAME_CONNECT ? 0 : 0x05060708,
+                                                      .sequence = 0x090A0B0C,
+                                                      .payload_bytes = payload_bytes});
+    if (type == FRAME_CONNECT || type == FRAME_ACCEPT) {
+        struct frame_connect *connect = body_of(&buffer);
+        connect->incarnation = to_le64(1);
+        connect->key = to_le32(2);
+    } else if (type == FRAME_EAGER) {
+        struct frame_eager *eager = body_of(&buffer);
+        eager->message_bytes = to_le32(payload_bytes);
+    }
+    return buffer;
+}
+
+static enum frame_verdict decode(const struct buffer *buffer, struct frame *frame)
+{
+    /* Of the exact length, so that a sanitizer sees whoever reads beyond. */
+    uint8_t *copy = malloc(buffer->length > 0 ? buffer->length : 1);
+
+    assert_non_null(copy);
+    memcpy(copy, buffer->bytes, buffer->length);
+    enum frame_verdict verdict = frame_decode(copy, buffer->length, frame);
+    free(copy);
+    return verdict;
+}
+
+static const enum frame_type all_types[] = {
+    FRAME_CONNECT, FRAME_ACCEPT, FRAME_RESET,    FRAME_CLOSE,    FRAME_ACK,
+    FRAME_PROBE,   FRAME_EAGER,  FRAME_FRAGMENT, FRAME_ANNOUNCE, FRAME_CLEAR,
+};
+
+#define TYPES (sizeof all_types / sizeof *all_types)
+
+static uint16_t some_payload(enum frame_type type)
+{
+    return type == FRAME_EAGER || type == FRAME_FRAGMENT ? 100 : 0;
+}
+
+static void frame_encode__header_is_as_documented(void **state)
+{
+    (void)state;
+    struct buffer buffer = valid(FRAME_FRAGMENT, 0x0102);
+    frame_stamp(buffer.bytes, FRAME_ACK_REQUEST, 0x11121314, 0x1516);
+    const uint8_t expected[28] = {0x17, 17,   1,    0,    2,    1,    4,    3,    8,    7,
+                                  6,    5,    0x0C, 0x0B, 0x0A, 0x09, 0x14, 0x13, 0x12, 0x11,
+                                  0x16, 0x15, 0x02, 0x01, 0,    0,    0,    0};
+    assert_memory_equal(buffer.bytes, expected, sizeof expected);
+}
+
+static void frame_decode__all_types(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TYPES; i++) {
+        struct frame frame;
+        struct buffer buffer = valid(all_types[i], some_payload(all_types[i]));
+        assert_int_equal(decode(&buffer, &frame), FRAME_OK);
+        assert_int_equal(frame.type, all_types[i]);
+        assert_int_equal(frame.destination, 0x0102);
+        assert_int_equal(frame.source, 0x0304);
+        assert_int_equal(frame.sequence, 0x090A0B0C);
+        assert_int_equal(frame.payload_bytes, some_payload(all_types[i]));
+    }
+}
+
+static void frame_decode__pointers_are_into_the_frame(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_EAGER, 10);
+
+    (void)state;
+    assert_int_equal(frame_decode(buffer.bytes, buffer.length, &frame), FRAME_OK);
+    assert_ptr_equal(frame.eager, buffer.bytes + 28);
+    assert_ptr_equal(frame.payload, buffer.bytes + 46);
+}
+
+static void frame_decode__at_any_alignment(void **state)
+{
+    struct buffer buffer = valid(FRAME_ANNOUNCE, 0);
+    uint8_t room[200];
+
+    (void)state;
+    for (size_t shift = 0; shift < 16; shift++) {
+        struct frame frame;
+        memcpy(room + shift, buffer.bytes, buffer.length);
+        assert_int_equal(frame_decode(room + shift, buffer.length, &frame), FRAME_OK);
+        assert_int_equal(from_le64(frame.announce->tag), 0);
+    }
+}
+
+static void frame_decode__every_shorter_length_is_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TYPES; i++) {
+        struct frame frame;
+        struct buffer buffer = valid(all_types[i], some_payload(all_types[i]));
+        size_t length = buffer.length;
+        for (buffer.length = 0; buffer.length < length; buffer.length++) {
+            assert_int_equal(decode(&buffer, &frame), FRAME_BAD_LENGTH);
+        }
+    }
+}
+
+static void frame_decode__padding_to_the_minimum_is_ignored(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_ACK, 0);
+
+    (void)state;
+    buffer.length = FRAME_PADDED_BYTES;
+    memset(buffer.bytes + 28, 0xFF, FRAME_PADDED_BYTES - 28);
+    assert_int_equal(decode(&buffer, &frame), FRAME_OK);
+    assert_int_equal(frame.payload_bytes, 0);
+}
+
+static void frame_decode__bytes_beyond_padding_are_refused(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_ACK, 0);
+
+    (void)state;
+    buffer.length = FRAME_PADDED_BYTES + 1;
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_LENGTH);
+    buffer = valid(FRAME_EAGER, 1);
+    buffer.length++;
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_LENGTH);
+}
+
+static void frame_decode__other_version_or_header_length(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_ACK, 0);
+
+    (void)state;
+    for (unsigned value = 0; value < 256; value++) {
+        header_of(&buffer)->version_words = (uint8_t)value;
+        assert_int_equal(decode(&buffer, &frame), value == 0x17 ? FRAME_OK : FRAME_BAD_VERSION);
+    }
+}
+
+static void frame_decode__unknown_types(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_ACK, 0);
+    unsigned known = 0;
+
+    (void)state;
+    for (unsigned type = 0; type < 256; type++) {
+        header_of(&buffer)->type = (uint8_t)type;
+        known += decode(&buffer, &frame) != FRAME_BAD_TYPE;
+    }
+    assert_int_equal(known, TYPES);
+}
+
+static void frame_decode__unknown_flags_low_byte_is_ignored(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_ACK, 0);
+
+    (void)state;
+    header_of(&buffer)->flags = to_le16(0x00FF);
+    assert_int_equal(decode(&buffer, &frame), FRAME_OK);
+    assert_int_equal(frame.flags, 0x00FF);
+}
+
+static void frame_decode__unknown_flags_high_byte_is_refused(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_ACK, 0);
+
+    (void)state;
+    for (unsigned bit = 8; bit < 16; bit++) {
+        header_of(&buffer)->flags = to_le16((uint16_t)(1u << bit));
+        assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FLAGS);
+    }
+}
+
+static void frame_decode__payload_where_none_belongs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TYPES; i++) {
+        struct frame frame;
+        struct buffer buffer = valid(all_types[i], 1);
+        enum frame_verdict expected = some_payload(all_types[i]) > 0 ? FRAME_OK : FRAME_BAD_LENGTH;
+        assert_int_equal(decode(&buffer, &frame), expected);
+    }
+}
+
+static void frame_decode__connect_has_keys_and_incarnation(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_CONNECT, 0);
+    struct frame_connect *connect = body_of(&buffer);
+
+    (void)state;
+    header_of(&buffer)->key = to_le32(1);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+    header_of(&buffer)->key = to_le32(0);
+    connect->key = to_le32(0);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+    connect->key = to_le32(1);
+    connect->incarnation = to_le64(0);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+}
+
+static void frame_decode__accept_has_keys_and_incarnation(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_ACCEPT, 0);
+    struct frame_connect *accept = body_of(&buffer);
+
+    (void)state;
+    header_of(&buffer)->key = to_le32(0);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+    header_of(&buffer)->key = to_le32(1);
+    accept->key = to_le32(0);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+    accept->key = to_le32(1);
+    accept->incarnation = to_le64(0);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+}
+
+static void frame_decode__eager_carries_no_more_than_its_message(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_EAGER, 10);
+    struct frame_eager *eager = body_of(&buffer);
+
+    (void)state;
+    eager->message_bytes = to_le32(9);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+    eager->message_bytes = to_le32(11);
+    assert_int_equal(decode(&buffer, &frame), FRAME_OK);
+}
+
+static void frame_decode__fragment_is_not_empty(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_FRAGMENT, 0);
+
+    (void)state;
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+}
+
+static void frame_stamp__keeps_flags_set_before(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_ACK, 0);
+
+    (void)state;
+    frame_stamp(buffer.bytes, FRAME_ACK_REQUEST, 0, 0);
+    frame_stamp(buffer.bytes, FRAME_RETRANSMITTED, 7, 8);
+    assert_int_equal(decode(&buffer, &frame), FRAME_OK);
+    assert_int_equal(frame.flags, FRAME_ACK_REQUEST | FRAME_RETRANSMITTED);
+    assert_int_equal(frame.acknowledgement, 7);
+    assert_int_equal(frame.credit, 8);
+}
+
+static void sequence_before__around_the_wrap(void **state)
+{
+    (void)state;
+    assert_true(sequence_before(0xFFFFFFFF, 0));
+    assert_false(sequence_before(0, 0xFFFFFFFF));
+    assert_false(sequence_before(5, 5));
+    assert_true(sequence_before(0x80000000, 0xFFFFFFFF));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frame_encode__header_is_as_documented),
+        cmocka_unit_test(frame_decode__all_types),
+        cmocka_unit_test(frame_decode__pointers_are_into_the_frame),
+        cmocka_unit_test(frame_decode__at_any_alignment),
+        cmocka_unit_test(frame_decode__every_shorter_length_is_refused),
+        cmocka_unit_test(frame_decode__padding_to_the_minimum_is_ignored),
+        cmocka_unit_test(frame_decode__bytes_beyond_padding_are_refused),
+        cmocka_unit_test(frame_decode__other_version_or_header_length),
+        cmocka_unit_test(frame_decode__unknown_types),
+        cmocka_unit_test(frame_decode__unknown_flags_low_byte_is_ignored),
+        cmocka_unit_test(frame_decode__unknown_flags_high_byte_is_refused),
+        cmocka_unit_test(frame_decode__payload_where_none_belongs),
+        cmocka_unit_test(frame_decode__connect_has_keys_and_incarnation),
+        cmocka_unit_test(frame_decode__accept_has_keys_and_incarnation),
+        cmocka_unit_test(frame_decode__eager_carries_no_more_than_its_message),
+        cmocka_unit_test(frame_decode__fragment_is_not_empty),
+        cmocka_unit_test(frame_stamp__keeps_flags_set_before),
+        cmocka_unit_test(sequence_before__around_the_wrap),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
