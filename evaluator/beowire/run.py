@@ -29,9 +29,10 @@ from beowire.record import (
 )
 from beowire.survey import Survey, survey
 
-#: When a round is cut short: the longest where frames are lost, for then senders wait long.
+#: When a round is cut short: later where frames are lost, for then senders wait long.
 _LONGEST_DEADLINE_S = 10.0
 _SHORTEST_DEADLINE_S = 2.0
+_LOSSY_DEADLINE_S = 4.0
 _DEADLINE_SHARE = 0.05
 
 #: An unreliable driver's answer is lost after this, plus several times what the wire takes.
@@ -184,10 +185,9 @@ class _Comparison:
         wire_ns = 2 * (link.delay_ns or 0.0)
         if link.rate_bits_per_s:
             wire_ns += 2e9 * _LARGEST_DATAGRAM_BITS / link.rate_bits_per_s
-        deadline_s = _LONGEST_DEADLINE_S
-        if not link.loss:
-            deadline_s = min(deadline_s, max(_SHORTEST_DEADLINE_S, seconds * _DEADLINE_SHARE))
-            deadline_s += wire_ns / 1e9
+        shortest_s = _LOSSY_DEADLINE_S if link.loss else _SHORTEST_DEADLINE_S
+        deadline_s = min(_LONGEST_DEADLINE_S, max(shortest_s, seconds * _DEADLINE_SHARE))
+        deadline_s += wire_ns / 1e9
         return How(
             seed=self._request.seed,
             pins=self._request.pins,

@@ -129,6 +129,8 @@ class Session:
                 engine.request("run", "ready", words)
             self._engines[0].send("run", words)
         except EngineError as error:
+            if error.code == "ESTALE":  # the round before was cut short in the middle of a message
+                error = self._silent(deadline_s)
             raise self._explain(error) from None
         results = self._finish(pattern, time.monotonic() + deadline_s + _GRACE_S, stop_at)
         try:

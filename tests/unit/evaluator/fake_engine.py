@@ -195,13 +195,15 @@ class FakeEngine:
         if self.role != self.driver["fault_role"] or self.runs < self.driver["fault_run"]:
             return False
         fault = self.driver["fault"]
-        if self.role == "responder":
+        if self.role == "responder" and fault != "stale":
             self.say("ready")
         if fault == "die":
             print("fake engine: out of luck", file=sys.stderr, flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
         if fault == "garbage":
             print("Segmentation fault (not really)", flush=True)
+        if fault == "stale":
+            self.error("ESTALE", "the last run was cut short inside a message", fatal=True)
         if fault == "error":
             self.error("ECONNRESET", "connection reset by peer", fatal=True)
         return True

@@ -105,6 +105,12 @@ def test_run__a_round_without_any_answer_fails_and_names_the_silent_end(opened: 
     assert caught.value.fatal
 
 
+def test_run__a_round_that_stuck_inside_a_message_is_told_by_the_next(opened: Open) -> None:
+    session = opened("steady", fault="stale", fault_run=1)
+    with pytest.raises(EngineError, match="no answer from node1 within 5 s"):
+        session.run("pingpong", 8, SHAPE, 5, _soon())
+
+
 def test_run__a_reliable_stream_that_was_cut_short_has_no_figure(opened: Open) -> None:
     session = opened("steady", answered=0.5)
     assert session.run("stream", 8, SHAPE, 5, time.monotonic()) is None
