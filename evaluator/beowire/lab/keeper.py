@@ -229,7 +229,7 @@ class _Lab:
         options = self.options
         delay_by = ""
         if options.delay_ns > 0:
-            delay_by = "netem" if _kernel_has_netem() else "relay"
+            delay_by = "netem" if _netem_can_delay(options) else "relay"
         shaping = "this kernel cannot shape: leave out --rate"
         run_batch("tc", network.queues(options, by_netem=delay_by == "netem"), shaping)
         if delay_by == "relay":
@@ -325,8 +325,12 @@ class _Lab:
             self.relay.wait()
 
 
-def _kernel_has_netem() -> bool:
-    return attempt([find_tool("tc"), "qdisc", "add", "dev", "lo", "root", "netem"]).returncode == 0
+def _netem_can_delay(options: LabOptions) -> bool:
+    if options.delay_ns % 1000 != 0:
+        return False
+    words = network.netem(options).split()
+    trial = [find_tool("tc"), "qdisc", "add", "dev", "lo", "root", *words]
+    return attempt(trial).returncode == 0
 
 
 def _let_go_of_output() -> None:

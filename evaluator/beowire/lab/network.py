@@ -204,8 +204,11 @@ def queues(options: LabOptions, *, by_netem: bool) -> list[str]:
 
 
 def netem(options: LabOptions) -> str:
-    """The netem queue that delays frames; it holds up to 1,000,000 of them."""
-    return f"netem delay {options.delay_ns}ns limit 1000000"
+    """The netem queue that delays frames; it holds up to 1,000,000 of them.
+
+    tc takes whole microseconds here: for anything else there is the relay.
+    """
+    return f"netem delay {options.delay_ns // 1000}us limit 1000000"
 
 
 def node_queues(options: LabOptions) -> list[str]:

@@ -44,7 +44,7 @@ def test_queues__every_link_is_shaped_both_ways(options: LabOptions) -> None:
 def test_queues__netem_delays_before_the_shaper() -> None:
     options = replace(DIRECT, rate_bits_per_s=10**9, delay_ns=5000)
     first, second = network.queues(options, by_netem=True)[:2]
-    assert first == "qdisc add dev to-node1 root handle 1: netem delay 5000ns limit 1000000"
+    assert first == "qdisc add dev to-node1 root handle 1: netem delay 5us limit 1000000"
     assert second.startswith("qdisc add dev to-node1 parent 1:1 ")
     assert not any("netem" in line for line in network.queues(options, by_netem=False))
 
