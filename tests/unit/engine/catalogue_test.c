@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "catalogue.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "capture.h"
+#include "testing.h"
+
+static char seen_interface[32];
+
+static int ready(const struct driver_options *options, char *reason, size_t reason_bytes)
+{
+    (void)reason;
+    (void)reason_bytes;
+    (void)snprintf(seen_interface, sizeof seen_interface, "%s", options->interface);
+    return 0;
+}
+
+static int refuses(const struct driver_options *options, char *reason, size_t reason_bytes)
+{
+    (void)options;
+    (void)snprintf(reason, reason_bytes, "install it first");
+    return -ENOENT;
+}
+
+static int fails_silently(const struct driver_options *options, char *reason, size_t reason_bytes)
+{
+    (void)options;
+    (void)reason;
+    (void)reason_bytes;
+    return -EPERM;
+}
+
+/* An empty list of directories: the drivers are those that the test puts in. */
+static const char *answer(const struct driver *driver, const char *line)
+{
+    struct modules modules;
+    assert_int_equal(modules_open(&modules, ""), 0);
+    if (driver != NULL) {
+        modules.drivers[modules.driver_count++] = driver;
+    }
+    capture_start();
+    catalogue_answer(&modules, command_of(line));
+    const char *text = capture_end();
+    modules_close(&modules);
+    return text;
+}
+
+static void answer__no_drivers(void **state)
+{
+    (void)state;
+    assert_string_equal(answer(NULL, "drivers"),
+                        "{\"event\":\"drivers\",\"drivers\":[],\"broken\":[]}\n");
+}
+
+static void answer__driver_that_is_ready(void **state)
+{
+    (void)state;
+    static const struct driver DRIVER = {.name = "good",
+                                         .summary = "a \"good\" one",
+                                         .placement = DRIVER_HOST,
+                                         .reliable = true,
+                                         .spins = true,
+                                         .min_size = 2,
+                                         .max_size = 9,
+                                         .probe = ready};
+    expect_part(answer(&DRIVER, "drivers interface=eth7"),
+                "[{\"name\":\"good\",\"summary\":\"a \\\"good\\\" one\",\"placement\":\"host\","
+                "\"reliable\":true,\"spins\":true,\"min_size\":2,\"max_size\":9,"
+                "\"ready\":true,\"reason\":\"\"}]");
+    assert_string_equal(seen_interface, "eth7");
+}
+
+static void answer__driver_that_is_not_ready(void **state)
+{
+    (void)state;
+    static const struct driver REFUSES = {
+        .name = "a", .summary = "", .placement = DRIVER_PAIR, .probe = refuses};
+    static const struct driver SILENT = {
+        .name = "b", .summary = "", .placement = DRIVER_PROCESS, .probe = fails_silently};
+    expect_part(answer(&REFUSES, "drivers"), "\"ready\":false,\"reason\":\"install it first\"");
+    expect_part(answer(&REFUSES, "drivers"), "\"placement\":\"pair\"");
+    expect_part(answer(&SILENT, "drivers"),
+                "\"ready\":false,\"reason\":\"Operation not permitted\"");
+    expect_part(answer(&SILENT, "drivers"), "\"placement\":\"process\"");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answer__no_drivers),
+        cmocka_unit_test(answer__driver_that_is_ready),
+        cmocka_unit_test(answer__driver_that_is_not_ready),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

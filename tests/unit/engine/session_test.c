@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of a session, with a driver that does what the test says. */
+#include "session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "testing.h"
+
+static struct fake {
+    int open_error;
+    int address_error;
+    int connect_error;
+    int prepare_error;
+    int receive_error;
+    unsigned opened;
+    unsigned closed;
+    uint64_t max_size;
+    uint64_t loss_timeout_ns;
+    uint8_t wire[64];
+} fake;
+
+static int fake_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
+{
+    (void)options;
+    (void)reason;
+    (void)reason_bytes;
+    return 0;
+}
+
+static int fake_open(const struct driver_options *options, void **session, char *error,
+                     size_t error_bytes)
+{
+    if (fake.open_error != 0) {
+        (void)snprintf(error, error_bytes, "the cable is not in");
+        return fake.open_error;
+    }
+    fake.opened++;
+    fake.max_size = options->max_size;
+    fake.loss_timeout_ns = options->loss_timeout_ns;
+    *session = &fake;
+    return 0;
+}
+
+static int fake_address(void *session, char *text, size_t text_bytes)
+{
+    (void)session;
+    (void)snprintf(text, text_bytes, "here/1");
+    return fake.address_error;
+}
+
+static int fake_connect(void *session, const char *peer, char *error, size_t error_bytes)
+{
+    (void)session;
+    (void)error;
+    (void)error_bytes;
+    assert_string_equal(peer, "there/2");
+    return fake.connect_error;
+}
+
+static int fake_prepare(void *session, uint64_t size)
+{
+    (void)session;
+    (void)size;
+    return fake.prepare_error;
+}
+
+static int fake_send(void *session, const void *data, uint64_t size)
+{
+    (void)session;
+    memcpy(fake.wire, data, size);
+    return 0;
+}
+
+static int fake_receive(void *session, void *data, uint64_t size)
+{
+    (void)session;
+    memcpy(data, fake.wire, size);
+    return fake.receive_error;
+}
+
+static void fake_close(void *session)
+{
+    (void)session;
+    fake.closed++;
+}
+
+static const struct driver DRIVER = {
+    .abi = DRIVER_ABI,
+    .name = "fake",
+    .summary = "for a test",
+    .placement = DRIVER_PAIR,
+    .reliable = true,
+    .min_size = 2,
+    .max_size = 64,
+    .probe = fake_probe,
+    .open = fake_open,
+    .address = fake_address,
+    .connect = fake_connect,
+    .prepare = fake_prepare,
+    .send = fake_send,
+    .receive = fake_receive,
+    .close = fake_close,
+};
+
+static struct modules modules;
+static struct input input;
+static struct session session;
+static int writer;
+
+static int start(void **state)
+{
+    (void)state;
+    int ends[2];
+    fake = (struct fake){0};
+    if (pipe(ends) != 0 || modules_open(&modules, "") != 0) {
+        return -1;
+    }
+    writer = ends[1];
+    modules.drivers[modules.driver_count++] = &DRIVER;
+    input_open(&input, ends[0]);
+    session_init(&session, &modules, &input);
+    return 0;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    session_drop(&session);
+    modules_close(&modules);
+    close(input.fd);
+    close(writer);
+    return fake.opened == fake.closed ? 0 : -1;
+}
+
+static const char *ask(const char *line)
+{
+    struct command *command = command_of(line);
+    capture_start();
+    switch (command->verb) {
+    case COMMAND_OPEN:
+        session_open(&session, command);
+        break;
+    case COMMAND_CONNECT:
+        session_connect(&session, command);
+        break;
+    case COMMAND_RUN:
+        session_run(&session, command);
+        break;
+    default:
+        session_close(&session);
+        break;
+    }
+    return capture_end();
+}
+
+#define OPEN "open driver=fake role=initiator max_size=1000"
+#define RUN "run pattern=pingpong size=8 count=5"
+
+static void make_ready(void)
+{
+    expect_part(ask(OPEN), "{\"event\":\"open\",\"address\":\"here/1\"}\n");
+    expect_part(ask("connect peer=there/2"), "{\"event\":\"connected\"}\n");
+}
+
+static void open__limits_and_defaults_for_the_driver(void **state)
+{
+    (void)state;
+    make_ready();
+    assert_int_equal(fake.max_size, 64);
+    assert_int_equal(fake.loss_timeout_ns, 20000000);
+    expect_part(ask("close"), "closed");
+    expect_part(ask("open driver=fake role=responder max_size=10 loss_timeout_ms=7"), "here/1");
+    assert_int_equal(fake.max_size, 10);
+    assert_int_equal(fake.loss_timeout_ns, 7000000);
+}
+
+static void open__failure_is_told_in_the_drivers_words(void **state)
+{
+    (void)state;
+    fake.open_error = -ENODEV;
+    expect_part(ask(OPEN), "\"code\":\"ENODEV\",\"message\":\"fake: the cable is not in\","
+                           "\"fatal\":true");
+    fake.open_error = 0;
+    make_ready();
+}
+
+static void open__address_that_fails_closes_the_driver(void **state)
+{
+    (void)state;
+    fake.address_error = -ENOSPC;
+    expect_part(ask(OPEN), "ENOSPC");
+    assert_int_equal(fake.closed, 1);
+}
+
+static void open__twice(void **state)
+{
+    (void)state;
+    make_ready();
+    expect_part(ask(OPEN), "\"code\":\"EBUSY\"");
+    expect_part(ask(RUN), "\"received\":5");
+}
+
+static void connect__failure_breaks_the_session(void **state)
+{
+    (void)state;
+    expect_part(ask(OPEN), "here/1");
+    fake.connect_error = -ECONNREFUSED;
+    expect_part(ask("connect peer=there/2"), "\"code\":\"ECONNREFUSED\"");
+    expect_part(ask(RUN), "\"fatal\":true");
+    assert_int_equal(fake.closed, 0);
+    fake.connect_error = 0;
+    make_ready(); /* open closes what is broken */
+    assert_int_equal(fake.closed, 1);
+}
+
+static void connect__nobody_answers(void **state)
+{
+    (void)state;
+    expect_part(ask(OPEN), "here/1");
+    fake.connect_error = -ECANCELED; /* without anybody having asked for it */
+    expect_part(ask("connect peer=there/2"), "\"code\":\"ETIMEDOUT\"");
+}
+
+static void connect__out_of_turn(void **state)
+{
+    (void)state;
+    expect_part(ask("connect peer=there/2"), "open a session first");
+    make_ready();
+    expect_part(ask("connect peer=there/2"), "connected already");
+    expect_part(ask(RUN), "\"received\":5");
+}
+
+static void run__sizes(void **state)
+{
+    (void)state;
+    make_ready();
+    expect_part(ask("run pattern=pingpong size=1 count=1"), "\"code\":\"EMSGSIZE\"");
+    expect_part(ask("run pattern=pingpong size=65 count=1"), "messages of 2 to 64 bytes");
+    fake.prepare_error = -EMSGSIZE;
+    expect_part(ask("run pattern=pingpong size=64 count=1"), "do not fit this link");
+    fake.prepare_error = 0;
+    expect_part(ask("run pattern=pingpong size=64 count=1"), "\"received\":1");
+}
+
+static void run__malformed(void **state)
+{
+    (void)state;
+    make_ready();
+    expect_part(ask("run size=8 count=1"), "run needs pattern=");
+    expect_part(ask("run pattern=dance size=8 count=1"), "pattern must be");
+    expect_part(ask("run pattern=stream size=8 count=0"), "count must be");
+    expect_part(ask("run pattern=stream size=8 count=1 batch=0"), "batch must be");
+    expect_part(ask("run pattern=stream size=8 count=1 deadline_ms=0"), "deadline_ms must be");
+    expect_part(ask(RUN), "\"received\":5");
+}
+
+static void run__result(void **state)
+{
+    (void)state;
+    make_ready();
+    const char *text = ask("run pattern=pingpong size=8 count=6 skip=2 batch=3");
+    expect_part(text, "{\"event\":\"result\",\"pattern\":\"pingpong\",\"size\":8,\"count\":6,"
+                      "\"skip\":2,\"batch\":3,\"sent\":6,\"received\":6,\"lost\":0,"
+                      "\"stopped\":false,\"elapsed_ns\":");
+    expect_part(text, "\"histogram\":{\"kind\":\"log-linear-7\",\"buckets\":[[");
+    expect_part(text, "\"cpu\":{\"user_ns\":");
+}
+
+static void run__responder_is_ready_first(void **state)
+{
+    (void)state;
+    expect_part(ask("open driver=fake role=responder max_size=64"), "here/1");
+    expect_part(ask("connect peer=there/2"), "connected");
+    const char *text = ask(RUN);
+    assert_ptr_equal(strstr(text, "{\"event\":\"ready\"}\n{\"event\":\"result\""), text);
+    expect_part(text, "\"buckets\":[]},\"min_ns\":null,\"max_ns\":null");
+}
+
+static void run__driver_fails(void **state)
+{
+    (void)state;
+    make_ready();
+    fake.receive_error = -ECONNRESET;
+    expect_part(ask(RUN), "\"code\":\"ECONNRESET\",\"message\":\"fake: the other end is gone\","
+                          "\"fatal\":true");
+    expect_part(ask(RUN), "open and connect a session first");
+    expect_part(ask("close"), "closed");
+}
+
+static void run__cut_short_inside_a_message(void **state)
+{
+    (void)state;
+    make_ready();
+    fake.receive_error = -ECANCELED;
+    expect_part(ask(RUN), "\"stopped\":true");
+    fake.receive_error = 0;
+    expect_part(ask(RUN), "\"code\":\"ESTALE\"");
+    expect_part(ask("close"), "closed");
+    make_ready();
+    expect_part(ask(RUN), "\"received\":5");
+}
+
+static void close__without_a_session(void **state)
+{
+    (void)state;
+    expect_part(ask("close"), "{\"event\":\"closed\"}\n");
+    expect_part(ask(RUN), "\"fatal\":true");
+}
+
+#define STARTED(test) cmocka_unit_test_setup_teardown(test, start, finish)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STARTED(open__limits_and_defaults_for_the_driver),
+        STARTED(open__failure_is_told_in_the_drivers_words),
+        STARTED(open__address_that_fails_closes_the_driver),
+        STARTED(open__twice),
+        STARTED(connect__failure_breaks_the_session),
+        STARTED(connect__nobody_answers),
+        STARTED(connect__out_of_turn),
+        STARTED(run__sizes),
+        STARTED(run__malformed),
+        STARTED(run__result),
+        STARTED(run__responder_is_ready_first),
+        STARTED(run__driver_fails),
+        STARTED(run__cut_short_inside_a_message),
+        STARTED(close__without_a_session),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
