@@ -24,6 +24,9 @@
 /* close() is bounded to 1 s in all. */
 #define LINGER_NS UINT64_C(500000000)
 
+/* While flushing, the host is asked this often whether to stop. */
+#define FLUSH_SLICE_NS UINT64_C(1000000)
+
 struct session {
     const struct driver_host *host;
     beowire_endpoint *endpoint;
@@ -159,6 +162,23 @@ static int driver_receive(void *opened, void *data, uint64_t size)
     return status == 0 ? finish(session, &session->received) : status;
 }
 
+/** What was injected may have been lost: nobody but us repeats it, and nobody calls us between
+ * runs. */
+static int driver_flush(void *opened)
+{
+    struct session *session = opened;
+
+    for (;;) {
+        int status = beowire_flush(session->endpoint, FLUSH_SLICE_NS);
+        if (status != -ETIMEDOUT) {
+            return status;
+        }
+        if (session->host->stopped(session->host->context)) {
+            return -ECANCELED;
+        }
+    }
+}
+
 /** Both ends send a greeting, so that the connection stands before anything is measured. */
 static int driver_connect(void *opened, const char *peer_address, char *error, size_t error_bytes)
 {
@@ -175,6 +195,9 @@ static int driver_connect(void *opened, const char *peer_address, char *error, s
     }
     if (status == 0) {
         status = driver_receive(session, &greeting, sizeof greeting);
+    }
+    if (status == 0) {
+        status = driver_flush(session);
     }
     return status == 0 ? 0 : explain(status, "connecting", error, error_bytes);
 }
@@ -202,6 +225,7 @@ static const struct driver driver_beowire = {
     .connect = driver_connect,
     .send = driver_send,
     .receive = driver_receive,
+    .flush = driver_flush,
     .close = driver_close,
 };
 

@@ -126,21 +126,31 @@ static void progress(struct beowire_endpoint *endpoint)
     }
 }
 
+int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns)
+{
+    struct core *core = &endpoint->core;
+    uint64_t start_ns = clock_ns(NULL);
+    uint64_t now_ns = start_ns;
+
+    while (!core_is_flushed(core)) {
+        if (endpoint->status != 0) {
+            return endpoint->status;
+        }
+        if (now_ns - start_ns >= timeout_ns) {
+            return -ETIMEDOUT;
+        }
+        progress(endpoint);
+        now_ns = clock_ns(NULL);
+        core_timers(core, now_ns);
+    }
+    return 0;
+}
+
 int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
 {
-    uint64_t start_ns = clock_ns(NULL);
-    int status = 0;
-
     endpoint->core.undelivered = false; /* of earlier failures the application knows */
-    while (!core_is_flushed(&endpoint->core)) {
-        progress(endpoint);
-        core_timers(&endpoint->core, clock_ns(NULL));
-        if (clock_ns(NULL) - start_ns >= linger_ns) {
-            status = -ETIMEDOUT;
-            break;
-        }
-    }
-    if (endpoint->core.undelivered) {
+    int status = beowire_flush(endpoint, linger_ns);
+    if (status != 0 || endpoint->core.undelivered) {
         status = -ETIMEDOUT;
     }
     core_say_goodbye(&endpoint->core);

@@ -155,6 +155,12 @@ BEOWIRE_API uint64_t beowire_inject_bytes(const beowire_endpoint *endpoint);
 BEOWIRE_API int beowire_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
                                 uint64_t ignore, void *data, uint64_t bytes, void *context);
 
+/** Makes progress until everything sent to peers that have not failed is acknowledged: their
+ *  endpoints have it. An injected message is otherwise only on its way, and is repeated if it got
+ *  lost only while this endpoint makes progress: flush before a long pause.
+ *  @return 0; -ETIMEDOUT: not within `timeout_ns` (it may be called again); -ENETDOWN. */
+BEOWIRE_API int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns);
+
 /** Takes back a receive that no message has matched. Its completion (-ECANCELED) follows.
  *  @return 0; -ENOENT: no unmatched receive has this context. */
 BEOWIRE_API int beowire_cancel(beowire_endpoint *endpoint, const void *context);
