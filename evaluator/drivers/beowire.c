@@ -26,6 +26,7 @@
 
 /* While flushing, the host is asked this often whether to stop. */
 #define FLUSH_SLICE_NS UINT64_C(1000000)
+#define FLUSH_SLICES 100
 
 struct session {
     const struct driver_host *host;
@@ -163,12 +164,14 @@ static int driver_receive(void *opened, void *data, uint64_t size)
 }
 
 /** What was injected may have been lost: nobody but us repeats it, and nobody calls us between
- * runs. */
+ * runs. But if the other end has all of it, and only its last acknowledgement got lost, it may not
+ * be there to say so again: so this does not wait for ever, and what is missing is made good in the
+ * next run. */
 static int driver_flush(void *opened)
 {
     struct session *session = opened;
 
-    for (;;) {
+    for (int slices = 0; slices < FLUSH_SLICES; slices++) {
         int status = beowire_flush(session->endpoint, FLUSH_SLICE_NS);
         if (status != -ETIMEDOUT) {
             return status;
@@ -177,6 +180,7 @@ static int driver_flush(void *opened)
             return -ECANCELED;
         }
     }
+    return 0;
 }
 
 /** Both ends send a greeting, so that the connection stands before anything is measured. */

@@ -465,6 +465,17 @@ bool core_is_flushed(const struct core *core)
     return true;
 }
 
+void core_acknowledge(struct core *core, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        struct core_peer *peer = core->peers[i];
+        struct flow *flow = &peer->message.flow;
+        if (peer->message.ready && (flow->unacknowledged > 0 || flow->acknowledge_now)) {
+            control_send_ack(core, peer, flow_ack_flags(flow, now_ns));
+        }
+    }
+}
+
 void core_say_goodbye(struct core *core)
 {
     for (uint32_t i = 0; i < core->peer_count; i++) {

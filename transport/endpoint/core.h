@@ -103,6 +103,9 @@ void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns);
 /** Is everything that was posted for sending acknowledged, or failed? */
 bool core_is_flushed(const struct core *core);
 
+/** Sends every acknowledgement that is owed, without delay: nobody may be there to do it later. */
+void core_acknowledge(struct core *core, uint64_t now_ns);
+
 /** Tells connected peers that this endpoint ends. */
 void core_say_goodbye(struct core *core);
 

@@ -143,6 +143,7 @@ int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns)
         now_ns = clock_ns(NULL);
         core_timers(core, now_ns);
     }
+    core_acknowledge(core, now_ns);
     return 0;
 }
 

@@ -156,8 +156,9 @@ BEOWIRE_API int beowire_receive(beowire_endpoint *endpoint, beowire_peer peer, u
                                 uint64_t ignore, void *data, uint64_t bytes, void *context);
 
 /** Makes progress until everything sent to peers that have not failed is acknowledged: their
- *  endpoints have it. An injected message is otherwise only on its way, and is repeated if it got
- *  lost only while this endpoint makes progress: flush before a long pause.
+ *  endpoints have it. What was received is acknowledged, so that they can flush too. An injected
+ * message is otherwise only on its way, and is repeated if it got lost only while this endpoint
+ * makes progress: flush before a long pause.
  *  @return 0; -ETIMEDOUT: not within `timeout_ns` (it may be called again); -ENETDOWN. */
 BEOWIRE_API int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns);
 
