@@ -26,7 +26,7 @@
 
 /* While flushing, the host is asked this often whether to stop. */
 #define FLUSH_SLICE_NS UINT64_C(1000000)
-#define FLUSH_SLICES 100
+#define FLUSH_SLICES 20
 
 struct session {
     const struct driver_host *host;
