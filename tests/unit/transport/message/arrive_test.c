@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fixture.h"
+
+#define LONG_BYTES (MESSAGE_EAGER_BYTES_MAX + 1)
+
+static void message_frame__eager_for_a_receive_that_waits(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t buffer[8] = {0};
+
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, sizeof buffer, buffer), 0);
+    assert_int_equal(arrive_eager(fixture, 0, 5, 3, 0, "abc", 3), 0);
+    struct beowire_completion done = completed(fixture);
+    assert_int_equal(done.operation, BEOWIRE_RECEIVE);
+    assert_int_equal(done.status, 0);
+    assert_ptr_equal(done.context, buffer);
+    assert_int_equal(done.peer, 0);
+    assert_int_equal(done.tag, 5);
+    assert_int_equal(done.bytes, 3);
+    assert_int_equal(done.immediate, 77);
+    assert_memory_equal(buffer, "abc\0", 4);
+}
+
+static void message_frame__eager_nobody_waits_for_is_kept(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t buffer[8] = {0};
+
+    assert_int_equal(arrive_eager(fixture, 0, 5, 3, 0, "abc", 3), 0);
+    assert_int_equal(fixture->layer.counters.unexpected_messages, 1);
+    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count - 1);
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, sizeof buffer, NULL), 0);
+    assert_int_equal(completed(fixture).bytes, 3);
+    assert_memory_equal(buffer, "abc", 3);
+    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
+}
+
+static void message_frame__empty_message(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(arrive_eager(fixture, 0, 5, 0, 0, NULL, 0), 0);
+    assert_int_equal(post(fixture, 0, 5, 0, NULL, 0, NULL), 0);
+    assert_int_equal(completed(fixture).bytes, 0);
+    assert_int_equal(post(fixture, 0, 5, 0, NULL, 0, NULL), 0);
+    assert_int_equal(arrive_eager(fixture, 0, 5, 0, 0, NULL, 0), 0);
+    assert_int_equal(completed(fixture).bytes, 0);
+}
+
+static void message_frame__longer_than_the_buffer(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t buffer[4] = "....";
+
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, 2, NULL), 0);
+    assert_int_equal(arrive_eager(fixture, 0, 5, 3, 0, "abc", 3), 0);
+    struct beowire_completion done = completed(fixture);
+    assert_int_equal(done.status, -EMSGSIZE);
+    assert_int_equal(done.bytes, 3);
+    assert_memory_equal(buffer, "ab..", 4);
+    assert_int_equal(fixture->layer.counters.truncated_messages, 1);
+}
+
+static void message_frame__fragments_for_a_receive_that_waits(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(1000);
+    uint8_t *buffer = calloc(1, 1000);
+
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, 1000, NULL), 0);
+    assert_int_equal(arrive_eager(fixture, 0, 5, 1000, 9, data, 400), 0);
+    assert_true(message_depends_on(&fixture->peers[0]));
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 400, data + 400, 400), 0);
+    assert_true(nothing_completed(fixture));
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 800, data + 800, 200), 0);
+    assert_int_equal(completed(fixture).status, 0);
+    assert_memory_equal(buffer, data, 1000);
+    assert_false(message_depends_on(&fixture->peers[0]));
+    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
+    free(data);
+    free(buffer);
+}
+
+static void message_frame__receive_is_posted_between_fragments(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(1000);
+    uint8_t *buffer = calloc(1, 1000);
+
+    assert_int_equal(arrive_eager(fixture, 0, 5, 1000, 9, data, 400), 0);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 400, data + 400, 400), 0);
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, 1000, NULL), 0);
+    assert_true(nothing_completed(fixture));
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 800, data + 800, 200), 0);
+    assert_int_equal(completed(fixture).status, 0);
+    assert_memory_equal(buffer, data, 1000);
+    free(data);
+    free(buffer);
+}
+
+static void message_frame__all_fragments_before_the_receive(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(1000);
+    uint8_t *buffer = calloc(1, 1000);
+
+    assert_int_equal(arrive_eager(fixture, 0, 5, 1000, 9, data, 400), 0);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 400, data + 400, 400), 0);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 800, data + 800, 200), 0);
+    assert_false(message_depends_on(&fixture->peers[0]));
+    /* The name is free for another message now. */
+    assert_int_equal(arrive_eager(fixture, 0, 6, 1000, 9, data, 400), 0);
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, 1000, NULL), 0);
+    assert_int_equal(completed(fixture).status, 0);
+    assert_memory_equal(buffer, data, 1000);
+    free(data);
+    free(buffer);
+}
+
+static void message_frame__fragments_beyond_the_buffer_are_dropped(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(1000);
+    uint8_t buffer[500] = {0};
+
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, 450, NULL), 0);
+    assert_int_equal(arrive_eager(fixture, 0, 5, 1000, 9, data, 400), 0);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 400, data + 400, 400), 0);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 800, data + 800, 200), 0);
+    assert_int_equal(completed(fixture).status, -EMSGSIZE);
+    assert_memory_equal(buffer, data, 450);
+    assert_int_equal(buffer[450], 0);
+    free(data);
+}
+
+static void message_frame__messages_of_two_peers_may_have_one_name(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(1000);
+    uint8_t first[500];
+    uint8_t second[500];
+
+    assert_int_equal(post(fixture, 0, 5, 0, first, 500, NULL), 0);
+    assert_int_equal(post(fixture, 1, 5, 0, second, 500, NULL), 0);
+    assert_int_equal(arrive_eager(fixture, 0, 5, 500, 9, data, 400), 0);
+    assert_int_equal(arrive_eager(fixture, 1, 5, 500, 9, data + 500, 400), 0);
+    assert_int_equal(arrive_fragment(fixture, 1, 9, 400, data + 900, 100), 0);
+    assert_int_equal(completed(fixture).peer, 1);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 400, data + 400, 100), 0);
+    assert_int_equal(completed(fixture).peer, 0);
+    assert_memory_equal(first, data, 500);
+    assert_memory_equal(second, data + 500, 500);
+    free(data);
+}
+
+static void message_frame__announced_for_a_receive_that_waits(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(1000);
+    uint8_t *buffer = calloc(1, 1000);
+
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, 1000, NULL), 0);
+    assert_int_equal(arrive_announce(fixture, 0, 5, 500, 9), 0);
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    struct frame clear = pushed_frame(fixture, 0, 0);
+    assert_int_equal(clear.type, FRAME_CLEAR);
+    assert_int_equal(from_le16(clear.clear->message), 9);
+    assert_int_equal(from_le64(clear.clear->accepted_bytes), 500);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 0, data, 460), 0);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 460, data + 460, 40), 0);
+    struct beowire_completion done = completed(fixture);
+    assert_int_equal(done.bytes, 500);
+    assert_int_equal(done.immediate, 77);
+    assert_memory_equal(buffer, data, 500);
+    free(data);
+    free(buffer);
+}
+
+static void message_frame__announced_and_received_later(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t buffer[100];
+
+    assert_int_equal(arrive_announce(fixture, 0, 5, 50, 9), 0);
+    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count - 1);
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(pushed(fixture, 0), 0);
+    assert_int_equal(post(fixture, ANYONE, 5, 0, buffer, 100, NULL), 0);
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(pushed(fixture, 0), 1);
+    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
+}
+
+static void message_frame__announced_for_a_short_buffer(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t buffer[100];
+    uint8_t *data = pattern(100);
+
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, 100, NULL), 0);
+    assert_int_equal(arrive_announce(fixture, 0, 5, 5000, 9), 0);
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(from_le64(pushed_frame(fixture, 0, 0).clear->accepted_bytes), 100);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 0, data, 101), -EPROTO);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 0, data, 100), 0);
+    struct beowire_completion done = completed(fixture);
+    assert_int_equal(done.status, -EMSGSIZE);
+    assert_int_equal(done.bytes, 5000);
+    free(data);
+}
+
+static void message_frame__announced_for_no_buffer_at_all(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(post(fixture, 0, 5, 0, NULL, 0, NULL), 0);
+    assert_int_equal(arrive_announce(fixture, 0, 5, 5000, 9), 0);
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(from_le64(pushed_frame(fixture, 0, 0).clear->accepted_bytes), 0);
+    assert_int_equal(completed(fixture).status, -EMSGSIZE);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 0, "x", 1), -EPROTO);
+}
+
+static void message_frame__clear_sends_what_is_wanted(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(LONG_BYTES);
+
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, LONG_BYTES, NULL), 0);
+    uint16_t name = from_le16(pushed_frame(fixture, 0, 0).announce->message);
+    acknowledge(fixture, 0, 1);
+    assert_int_equal(arrive_clear(fixture, 0, name, FRAGMENT_ROOM + 1), 0);
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(pushed(fixture, 0), 2);
+    assert_int_equal(pushed_frame(fixture, 0, 0).payload_bytes, FRAGMENT_ROOM);
+    assert_memory_equal(pushed_frame(fixture, 0, 0).payload, data, FRAGMENT_ROOM);
+    assert_int_equal(pushed_frame(fixture, 0, 1).payload_bytes, 1);
+    assert_int_equal(from_le64(pushed_frame(fixture, 0, 1).fragment->offset), FRAGMENT_ROOM);
+    acknowledge(fixture, 0, 2);
+    struct beowire_completion done = completed(fixture);
+    assert_int_equal(done.status, 0);
+    assert_int_equal(done.bytes, LONG_BYTES);
+    assert_true(message_is_flushed(&fixture->peers[0]));
+    free(data);
+}
+
+static void message_frame__clear_of_nothing_ends_the_send(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(LONG_BYTES);
+
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, LONG_BYTES, NULL), 0);
+    uint16_t name = from_le16(pushed_frame(fixture, 0, 0).announce->message);
+    assert_int_equal(arrive_clear(fixture, 0, name, 0), 0);
+    assert_int_equal(completed(fixture).status, 0);
+    free(data);
+}
+
+static void message_frame__clears_that_break_rules(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(LONG_BYTES);
+
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, LONG_BYTES, NULL), 0);
+    uint16_t name = from_le16(pushed_frame(fixture, 0, 0).announce->message);
+    assert_int_equal(arrive_clear(fixture, 0, name, LONG_BYTES + 1), -EPROTO);
+    assert_int_equal(arrive_clear(fixture, 0, (uint16_t)(name + 1), 1), -EPROTO);
+    assert_int_equal(arrive_clear(fixture, 0, OPERATIONS, 1), -EPROTO); /* a receive */
+    assert_int_equal(arrive_clear(fixture, 0, 0xFFFF, 1), -EPROTO);
+    assert_int_equal(arrive_clear(fixture, 1, name, 1), -EPROTO); /* another's */
+    assert_int_equal(arrive_clear(fixture, 0, name, 1), 0);
+    assert_int_equal(arrive_clear(fixture, 0, name, 1), -EPROTO); /* twice */
+    assert_int_equal(fixture->layer.counters.protocol_errors, 6);
+    free(data);
+}
+
+static void message_frame__fragments_that_break_rules(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(1000);
+
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 0, data, 10), -EPROTO); /* of no message */
+    assert_int_equal(arrive_eager(fixture, 0, 5, 500, 9, data, 400), 0);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 0, data, 10), -EPROTO);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 401, data, 10), -EPROTO);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 400, data, 101), -EPROTO);
+    assert_int_equal(arrive_fragment(fixture, 1, 9, 400, data, 100), -EPROTO); /* another's */
+    assert_int_equal(arrive_announce(fixture, 0, 5, 5000, 10), 0);
+    assert_int_equal(arrive_fragment(fixture, 0, 10, 0, data, 10), -EPROTO); /* nobody asked */
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 400, data, 100), 0);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 500, data, 1), -EPROTO); /* it has ended */
+    free(data);
+}
+
+static void message_frame__fragment_before_our_clear_has_left(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t buffer[100];
+
+    assert_int_equal(arrive_announce(fixture, 0, 5, 50, 9), 0);
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, 100, NULL), 0);
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 0, "x", 1), -EPROTO);
+}
+
+static void message_frame__names_in_use(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(1000);
+
+    assert_int_equal(arrive_eager(fixture, 0, 5, 500, 9, data, 400), 0);
+    assert_int_equal(arrive_eager(fixture, 0, 5, 500, 9, data, 400), -EPROTO);
+    assert_int_equal(arrive_announce(fixture, 0, 5, 500, 9), -EPROTO);
+    assert_int_equal(arrive_eager(fixture, 0, 5, 3, 9, "abc", 3), 0); /* whole: needs no name */
+    free(data);
+}
+
+static void message_frame__lengths_beyond_the_limit(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(
+        arrive_eager(fixture, 0, 5, (uint32_t)BEOWIRE_MESSAGE_BYTES_MAX + 1, 9, "x", 1), -EPROTO);
+    assert_int_equal(arrive_announce(fixture, 0, 5, BEOWIRE_MESSAGE_BYTES_MAX + 1, 9), -EPROTO);
+    assert_int_equal(arrive_announce(fixture, 0, 5, BEOWIRE_MESSAGE_BYTES_MAX, 9), 0);
+    assert_int_equal(arrive_eager(fixture, 0, 5, 10, 8, NULL, 0),
+                     -EPROTO); /* begins with nothing */
+}
+
+static void message_frame__frames_without_sequence(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(arrive(fixture, 0, &(struct frame){.type = FRAME_ACK}), -EPROTO);
+    assert_int_equal(arrive(fixture, 0, &(struct frame){.type = FRAME_CONNECT}), -EPROTO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(message_frame__eager_for_a_receive_that_waits),
+        FIXTURE_TEST(message_frame__eager_nobody_waits_for_is_kept),
+        FIXTURE_TEST(message_frame__empty_message),
+        FIXTURE_TEST(message_frame__longer_than_the_buffer),
+        FIXTURE_TEST(message_frame__fragments_for_a_receive_that_waits),
+        FIXTURE_TEST(message_frame__receive_is_posted_between_fragments),
+        FIXTURE_TEST(message_frame__all_fragments_before_the_receive),
+        FIXTURE_TEST(message_frame__fragments_beyond_the_buffer_are_dropped),
+        FIXTURE_TEST(message_frame__messages_of_two_peers_may_have_one_name),
+        FIXTURE_TEST(message_frame__announced_for_a_receive_that_waits),
+        FIXTURE_TEST(message_frame__announced_and_received_later),
+        FIXTURE_TEST(message_frame__announced_for_a_short_buffer),
+        FIXTURE_TEST(message_frame__announced_for_no_buffer_at_all),
+        FIXTURE_TEST(message_frame__clear_sends_what_is_wanted),
+        FIXTURE_TEST(message_frame__clear_of_nothing_ends_the_send),
+        FIXTURE_TEST(message_frame__clears_that_break_rules),
+        FIXTURE_TEST(message_frame__fragments_that_break_rules),
+        FIXTURE_TEST(message_frame__fragment_before_our_clear_has_left),
+        FIXTURE_TEST(message_frame__names_in_use),
+        FIXTURE_TEST(message_frame__lengths_beyond_the_limit),
+        FIXTURE_TEST(message_frame__frames_without_sequence),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fixture.h - a message layer with two connected peers, and frames that are handed to it as if
+ * they had come, and taken from it as if they left. No connection, no wire.
+ */
+#ifndef BEOWIRE_TESTS_MESSAGE_FIXTURE_H
+#define BEOWIRE_TESTS_MESSAGE_FIXTURE_H
+
+#include "message/internal.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define FRAME_BYTES 500
+#define EAGER_ROOM (FRAME_BYTES - 46)
+#define FRAGMENT_ROOM (FRAME_BYTES - 40)
+#define OPERATIONS 16
+#define PEERS 4
+#define LIMIT 100 /**< credit that the peers gave */
+
+struct fixture {
+    struct message_layer layer;
+    struct message_peer peers[PEERS]; /**< 0 and 1 are ready */
+};
+
+static inline void make_ready(struct fixture *fixture, unsigned index)
+{
+    struct message_peer *peer = &fixture->peers[index];
+
+    peer->frame_bytes = FRAME_BYTES;
+    message_peer_ready(&fixture->layer, peer, message_initial_credit(&fixture->layer, peer), LIMIT);
+}
+
+static inline int fixture_setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+
+    if (fixture == NULL || message_open(&fixture->layer, OPERATIONS, PEERS, FRAME_BYTES) != 0) {
+        return -1;
+    }
+    for (unsigned i = 0; i < PEERS; i++) {
+        message_peer_init(&fixture->peers[i], i);
+    }
+    make_ready(fixture, 0);
+    make_ready(fixture, 1);
+    *state = fixture;
+    return 0;
+}
+
+static inline int fixture_teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    message_close(&fixture->layer);
+    free(fixture);
+    return 0;
+}
+
+#define FIXTURE_TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+/** Hands a frame up as the flow and the core do. */
+static inline int arrive(struct fixture *fixture, unsigned from, const struct frame *frame)
+{
+    struct message_peer *peer = &fixture->peers[from];
+    int status = message_frame(&fixture->layer, peer, frame);
+
+    if (status == 0) {
+        peer->flow.expected++;
+        message_frame_accepted(&fixture->layer, peer);
+    }
+    return status;
+}
+
+static inline int arrive_eager(struct fixture *fixture, unsigned from, uint64_t tag,
+                               uint32_t message_bytes, uint16_t message, const void *data,
+                               uint32_t bytes)
+{
+    const struct frame_eager eager = {.tag = to_le64(tag),
+                                      .immediate = to_le32(77),
+                                      .message_bytes = to_le32(message_bytes),
+                                      .message = to_le16(message)};
+
+    return arrive(
+        fixture, from,
+        &(struct frame){
+            .type = FRAME_EAGER, .eager = &eager, .payload = data, .payload_bytes = bytes});
+}
+
+static inline int arrive_fragment(struct fixture *fixture, unsigned from, uint16_t message,
+                                  uint64_t offset, const void *data, uint32_t bytes)
+{
+    const struct frame_fragment fragment = {.message = to_le16(message), .offset = to_le64(offset)};
+
+    return arrive(fixture, from,
+                  &(struct frame){.type = FRAME_FRAGMENT,
+                                  .fragment = &fragment,
+                                  .payload = data,
+                                  .payload_bytes = bytes});
+}
+
+static inline int arrive_announce(struct fixture *fixture, unsigned from, uint64_t tag,
+                                  uint64_t message_bytes, uint16_t message)
+{
+    const struct frame_announce announce = {.tag = to_le64(tag),
+                                            .immediate = to_le32(77),
+                                            .message_bytes = to_le64(message_bytes),
+                                            .message = to_le16(message)};
+
+    return arrive(fixture, from, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce});
+}
+
+static inline int arrive_clear(struct fixture *fixture, unsigned from, uint16_t message,
+                               uint64_t accepted_bytes)
+{
+    const struct frame_clear clear = {.message = to_le16(message),
+                                      .accepted_bytes = to_le64(accepted_bytes)};
+
+    return arrive(fixture, from, &(struct frame){.type = FRAME_CLEAR, .clear = &clear});
+}
+
+/** The frames pushed towards a peer and not yet acknowledged. */
+static inline uint32_t pushed(const struct fixture *fixture, unsigned to)
+{
+    return fixture->peers[to].flow.next - fixture->peers[to].flow.first;
+}
+
+/** One of them, the oldest is 0, decoded. Its payload may be the user's. */
+static inline struct frame pushed_frame(const struct fixture *fixture, unsigned to, uint32_t index)
+{
+    static uint8_t wire[FRAME_BYTES];
+    const struct flow *flow = &fixture->peers[to].flow;
+    struct frame frame;
+
+    assert_true(index < pushed(fixture, to));
+    const struct flow_frame *queued = flow->ring[(flow->first + index) % FLOW_WINDOW_FRAMES];
+    assert_true(queued->head_bytes + queued->payload_bytes <= FRAME_BYTES);
+    memcpy(wire, queued->head, queued->head_bytes);
+    if (queued->payload_bytes > 0) {
+        memcpy(wire + queued->head_bytes, queued->payload, queued->payload_bytes);
+    }
+    assert_int_equal(frame_decode(wire, queued->head_bytes + queued->payload_bytes, &frame),
+                     FRAME_OK);
+    assert_int_equal(frame.sequence, flow->first + index);
+    return frame;
+}
+
+/** The peer acknowledges the oldest `count` frames. */
+static inline void acknowledge(struct fixture *fixture, unsigned from, uint32_t count)
+{
+    struct flow *flow = &fixture->peers[from].flow;
+
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_not_equal(flow->first, flow->next);
+        struct flow_frame *frame = flow->ring[flow->first % FLOW_WINDOW_FRAMES];
+        flow->first++;
+        flow->cursor = flow->highest = flow->first;
+        message_frame_released(&fixture->layer, frame);
+    }
+}
+
+static inline void release_for(void *context, struct flow_frame *frame)
+{
+    struct fixture *fixture = context;
+
+    message_frame_released(&fixture->layer, frame);
+}
+
+static inline void fail_peer(struct fixture *fixture, unsigned index, int error)
+{
+    const struct flow_wire wire = {.released = release_for, .context = fixture};
+
+    message_peer_failed(&fixture->layer, &fixture->peers[index], error, &wire);
+}
+
+static inline int post(struct fixture *fixture, unsigned from, uint64_t tag, uint64_t ignore,
+                       void *data, uint64_t bytes, void *context)
+{
+    struct message_peer *touched = NULL;
+
+    return message_receive(&fixture->layer, from < PEERS ? &fixture->peers[from] : NULL, tag,
+                           ignore, data, bytes, context, &touched);
+}
+
+#define ANYONE PEERS
+
+/** The next completion; the test ends if there is none. */
+static inline struct beowire_completion completed(struct fixture *fixture)
+{
+    struct beowire_completion done = {0};
+
+    assert_true(message_complete(&fixture->layer, &done));
+    return done;
+}
+
+static inline bool nothing_completed(struct fixture *fixture)
+{
+    return list_is_empty(&fixture->layer.completed);
+}
+
+/** Bytes that differ from place to place. */
+static inline uint8_t *pattern(size_t bytes)
+{
+    uint8_t *data = malloc(bytes > 0 ? bytes : 1);
+
+    assert_non_null(data);
+    for (size_t i = 0; i < bytes; i++) {
+        data[i] = (uint8_t)(i * 7 + i / 251);
+    }
+    return data;
+}
+
+static inline uint32_t free_chunks(const struct fixture *fixture)
+{
+    uint32_t count = 0;
+
+    for (const struct chunk *chunk = fixture->layer.free_chunks; chunk != NULL;
+         chunk = chunk->next) {
+        count++;
+    }
+    return count;
+}
+
+#endif /* BEOWIRE_TESTS_MESSAGE_FIXTURE_H */

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fixture.h"
+
+static struct inbound *take(struct fixture *fixture)
+{
+    struct inbound *inbound = inbound_take(&fixture->layer);
+
+    inbound->peer = &fixture->peers[0];
+    /* As if each frame kept had been accepted with credit. */
+    fixture->peers[0].chunks += 10;
+    fixture->layer.chunks_shared -= 10;
+    return inbound;
+}
+
+static void inbound_take__is_empty_and_in_no_list(void **state)
+{
+    struct fixture *fixture = *state;
+    struct inbound *inbound = take(fixture);
+
+    inbound->bytes = 9;
+    inbound->announced = true;
+    inbound_free(&fixture->layer, inbound);
+    assert_ptr_equal(inbound_take(&fixture->layer), inbound);
+    assert_int_equal(inbound->bytes, 0);
+    assert_false(inbound->announced);
+    assert_null(inbound->chunks);
+    assert_true(list_is_empty(&inbound->arrival));
+    assert_true(list_is_empty(&inbound->of_peer));
+    assert_true(list_is_empty(&inbound->clear));
+}
+
+static void inbound_keep__chunks_stay_in_order(void **state)
+{
+    struct fixture *fixture = *state;
+    struct inbound *inbound = take(fixture);
+    uint8_t *data = pattern(3 * FRAGMENT_ROOM);
+    uint64_t offset = 0;
+
+    for (unsigned i = 0; i < 3; i++) {
+        inbound_keep(&fixture->layer, inbound, data + (size_t)i * FRAGMENT_ROOM, FRAGMENT_ROOM);
+        assert_true(fixture->layer.frame_kept);
+    }
+    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count - 3);
+    for (const struct chunk *chunk = inbound->chunks; chunk != NULL; chunk = chunk->next) {
+        assert_memory_equal(chunk->data, data + offset, chunk->bytes);
+        offset += chunk->bytes;
+    }
+    assert_int_equal(offset, 3 * FRAGMENT_ROOM);
+    free(data);
+}
+
+static void inbound_keep__nothing_takes_a_chunk_too(void **state)
+{
+    struct fixture *fixture = *state;
+    struct inbound *inbound = take(fixture);
+
+    inbound_keep(&fixture->layer, inbound, NULL, 0);
+    assert_int_equal(inbound->chunks->bytes, 0);
+    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count - 1);
+}
+
+static void inbound_free__gives_everything_back(void **state)
+{
+    struct fixture *fixture = *state;
+    struct inbound *inbound = take(fixture);
+    uint32_t used = fixture->peers[0].chunks;
+
+    inbound_keep(&fixture->layer, inbound, (const uint8_t *)"ab", 2);
+    inbound_keep(&fixture->layer, inbound, (const uint8_t *)"cd", 2);
+    list_append(&fixture->layer.unexpected, &inbound->arrival);
+    list_append(&fixture->peers[0].inbound, &inbound->of_peer);
+    list_append(&fixture->peers[0].clears, &inbound->clear);
+    inbound_free(&fixture->layer, inbound);
+    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
+    assert_int_equal(fixture->peers[0].chunks, used - 2);
+    assert_true(list_is_empty(&fixture->layer.unexpected));
+    assert_true(list_is_empty(&fixture->peers[0].inbound));
+    assert_true(list_is_empty(&fixture->peers[0].clears));
+}
+
+static void inbound_attach__hands_over_what_is_there(void **state)
+{
+    struct fixture *fixture = *state;
+    struct inbound *inbound = take(fixture);
+    uint8_t buffer[8] = "........";
+    struct operation operation = {.capacity = 3, .target = buffer, .kind = BEOWIRE_RECEIVE};
+
+    list_init(&operation.link);
+    inbound->tag = 4;
+    inbound->immediate = 5;
+    inbound->bytes = 6;
+    inbound->expected_bytes = 6;
+    inbound->received = 4;
+    inbound_keep(&fixture->layer, inbound, (const uint8_t *)"ab", 2);
+    inbound_keep(&fixture->layer, inbound, (const uint8_t *)"cd", 2);
+    inbound_attach(&fixture->layer, inbound, &operation);
+    assert_memory_equal(buffer, "abc.....", 8);
+    assert_int_equal(operation.state, OPERATION_RECEIVING);
+    assert_ptr_equal(operation.peer, &fixture->peers[0]);
+    assert_int_equal(operation.tag, 4);
+    assert_int_equal(operation.immediate, 5);
+    assert_int_equal(operation.bytes, 6);
+    assert_ptr_equal(inbound->operation, &operation);
+    assert_null(inbound->chunks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(inbound_take__is_empty_and_in_no_list),
+        FIXTURE_TEST(inbound_keep__chunks_stay_in_order),
+        FIXTURE_TEST(inbound_keep__nothing_takes_a_chunk_too),
+        FIXTURE_TEST(inbound_free__gives_everything_back),
+        FIXTURE_TEST(inbound_attach__hands_over_what_is_there),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

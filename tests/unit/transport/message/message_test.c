@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fixture.h"
+
+static void message_open__makes_all_memory(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(fixture->layer.chunk_count, MESSAGE_CHUNKS + PEERS * MESSAGE_PEER_CHUNKS);
+    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
+}
+
+static void message_initial_credit__is_bounded(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(fixture->peers[0].flow.granted, FLOW_INITIAL_CREDIT_FRAMES);
+    assert_int_equal(fixture->peers[0].chunks, FLOW_INITIAL_CREDIT_FRAMES);
+    assert_int_equal(fixture->layer.chunks_shared,
+                     MESSAGE_CHUNKS - 2 * (FLOW_INITIAL_CREDIT_FRAMES - MESSAGE_PEER_CHUNKS));
+}
+
+static void message_initial_credit__when_others_have_all(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->layer.chunks_shared = 0;
+    assert_int_equal(message_initial_credit(&fixture->layer, &fixture->peers[2]),
+                     MESSAGE_PEER_CHUNKS);
+    assert_int_equal(message_initial_credit(&fixture->layer, &fixture->peers[2]), 0);
+}
+
+static void message_return_credit__undoes_the_reservation(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t shared = fixture->layer.chunks_shared;
+
+    for (uint32_t some = 0; some <= FLOW_INITIAL_CREDIT_FRAMES; some++) {
+        uint32_t credit = message_initial_credit(&fixture->layer, &fixture->peers[2]);
+        message_return_credit(&fixture->layer, &fixture->peers[2], some);
+        message_return_credit(&fixture->layer, &fixture->peers[2], credit - some);
+        assert_int_equal(fixture->layer.chunks_shared, shared);
+        assert_int_equal(fixture->peers[2].chunks, 0);
+    }
+}
+
+static void message_frame_accepted__window_grows_to_its_bound(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct flow *flow = &fixture->peers[0].flow;
+    uint8_t buffer[1];
+
+    for (unsigned i = 0; i < 3 * FLOW_WINDOW_FRAMES; i++) {
+        uint32_t before = flow->granted - flow->expected;
+        assert_int_equal(post(fixture, 0, 1, 0, buffer, 1, NULL), 0);
+        assert_int_equal(arrive_eager(fixture, 0, 1, 1, 0, "x", 1), 0);
+        (void)completed(fixture);
+        uint32_t after = flow->granted - flow->expected;
+        assert_true(after == before + 1 || (after == before && after == FLOW_WINDOW_FRAMES));
+    }
+    assert_int_equal(flow->granted - flow->expected, FLOW_WINDOW_FRAMES);
+}
+
+static void message_frame_accepted__unmatched_messages_use_up_credit(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct message_peer *peer = &fixture->peers[0];
+    uint32_t others = fixture->peers[1].chunks - MESSAGE_PEER_CHUNKS;
+
+    while (peer->flow.expected != peer->flow.granted) {
+        assert_int_equal(arrive_eager(fixture, 0, 1, 1, 0, "x", 1), 0);
+        assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count - peer->flow.expected);
+    }
+    assert_int_equal(peer->chunks, MESSAGE_CHUNKS + MESSAGE_PEER_CHUNKS - others);
+    assert_int_equal(fixture->layer.chunks_shared, 0);
+    /* Matching one makes room for one. */
+    uint8_t buffer[1];
+    assert_int_equal(post(fixture, 0, 1, 0, buffer, 1, NULL), 0);
+    message_renew_credit(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(peer->flow.granted - peer->flow.expected, 1);
+}
+
+static void message_renew_credit__a_peers_share_shrinks_with_their_number(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->peers[0].window_frames = FLOW_WINDOW_FRAMES;
+    fixture->layer.ready_peers = 2 * MESSAGE_CHUNKS / FLOW_WINDOW_FRAMES;
+    message_renew_credit(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(fixture->peers[0].flow.granted, FLOW_WINDOW_FRAMES / 2);
+    fixture->layer.ready_peers = 1000000;
+    message_renew_credit(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(fixture->peers[0].flow.granted, FLOW_WINDOW_FRAMES / 2);
+}
+
+static void message_peer_failed__ends_all_its_operations(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(MESSAGE_EAGER_BYTES_MAX + 1);
+    uint8_t buffer[8];
+    unsigned ended = 0;
+    struct beowire_completion done;
+
+    /* DRAINING, ANNOUNCED, QUEUED; POSTED, RECEIVING */
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 1000, NULL), 0);
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data,
+                                  MESSAGE_EAGER_BYTES_MAX + 1, NULL),
+                     0);
+    fixture->peers[0].ready = false;
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 10, NULL), 0);
+    fixture->peers[0].ready = true;
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, sizeof buffer, NULL), 0);
+    assert_int_equal(post(fixture, ANYONE, 6, 0, buffer, sizeof buffer, NULL), 0);
+    assert_int_equal(arrive_eager(fixture, 0, 6, 600, 9, data, 100), 0);
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    while (message_complete(&fixture->layer, &done)) {
+        assert_int_equal(done.status, -ETIMEDOUT);
+        assert_int_equal(done.peer, 0);
+        ended++;
+    }
+    assert_int_equal(ended, 5);
+    assert_int_equal(pushed(fixture, 0), 0);
+    free(data);
+}
+
+static void message_peer_failed__returns_all_memory(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t shared = fixture->layer.chunks_shared + fixture->peers[0].chunks - MESSAGE_PEER_CHUNKS;
+
+    assert_int_equal(arrive_eager(fixture, 0, 6, 600, 9, "abc", 3), 0);
+    assert_int_equal(arrive_announce(fixture, 0, 6, 600000, 10), 0);
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    assert_int_equal(fixture->peers[0].chunks, 0);
+    assert_int_equal(fixture->layer.chunks_shared, shared);
+    assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
+    assert_true(list_is_empty(&fixture->layer.unexpected));
+}
+
+static void message_peer_failed__whole_messages_can_still_be_received(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t buffer[8] = {0};
+
+    assert_int_equal(arrive_eager(fixture, 0, 6, 3, 0, "abc", 3), 0);
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    assert_int_equal(fixture->peers[0].chunks, 1);
+    assert_int_equal(post(fixture, 0, 6, 0, buffer, sizeof buffer, NULL), 0);
+    struct beowire_completion done = completed(fixture);
+    assert_int_equal(done.status, 0);
+    assert_int_equal(done.bytes, 3);
+    assert_memory_equal(buffer, "abc", 3);
+    assert_int_equal(fixture->peers[0].chunks, 0);
+    assert_int_equal(post(fixture, 0, 6, 0, buffer, sizeof buffer, NULL), -ETIMEDOUT);
+}
+
+static void message_peer_failed__others_go_on(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t buffer[8];
+
+    assert_int_equal(post(fixture, 1, 6, 0, buffer, sizeof buffer, NULL), 0);
+    assert_int_equal(post(fixture, ANYONE, 7, 0, buffer, sizeof buffer, NULL), 0);
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    assert_true(nothing_completed(fixture));
+    assert_int_equal(arrive_eager(fixture, 1, 6, 3, 0, "abc", 3), 0);
+    assert_int_equal(completed(fixture).status, 0);
+}
+
+static void message_peer_failed__frees_operations_for_others_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(1000);
+
+    for (unsigned i = 0; i < OPERATIONS; i++) {
+        assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 1000, NULL),
+                         0);
+    }
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[1], 1, 0, data, 1000, NULL),
+                     -EAGAIN);
+    fail_peer(fixture, 0, -ECONNRESET);
+    for (unsigned i = 0; i < OPERATIONS; i++) {
+        assert_int_equal(completed(fixture).status, -ECONNRESET);
+    }
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[1], 1, 0, data, 1000, NULL), 0);
+    /* A frame of the old use must not end the new one. */
+    assert_true(nothing_completed(fixture));
+    acknowledge(fixture, 1, pushed(fixture, 1));
+    assert_int_equal(completed(fixture).status, 0);
+    free(data);
+}
+
+static void message_complete__oldest_first(void **state)
+{
+    struct fixture *fixture = *state;
+    struct beowire_completion done;
+    int contexts[3];
+
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(
+            message_send(&fixture->layer, &fixture->peers[0], i, 0, "x", 1, &contexts[i]), 0);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        done = completed(fixture);
+        assert_ptr_equal(done.context, &contexts[i]);
+        assert_int_equal(done.operation, BEOWIRE_SEND);
+        assert_int_equal(done.tag, i);
+    }
+    assert_false(message_complete(&fixture->layer, &done));
+}
+
+static void message_frame_released__last_frame_ends_the_send(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(3 * FRAGMENT_ROOM);
+
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 3 * FRAGMENT_ROOM, data), 0);
+    uint32_t frames = pushed(fixture, 0);
+    acknowledge(fixture, 0, frames - 1);
+    assert_true(nothing_completed(fixture));
+    acknowledge(fixture, 0, 1);
+    assert_ptr_equal(completed(fixture).context, data);
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(message_open__makes_all_memory),
+        FIXTURE_TEST(message_initial_credit__is_bounded),
+        FIXTURE_TEST(message_initial_credit__when_others_have_all),
+        FIXTURE_TEST(message_return_credit__undoes_the_reservation),
+        FIXTURE_TEST(message_frame_accepted__window_grows_to_its_bound),
+        FIXTURE_TEST(message_frame_accepted__unmatched_messages_use_up_credit),
+        FIXTURE_TEST(message_renew_credit__a_peers_share_shrinks_with_their_number),
+        FIXTURE_TEST(message_peer_failed__ends_all_its_operations),
+        FIXTURE_TEST(message_peer_failed__returns_all_memory),
+        FIXTURE_TEST(message_peer_failed__whole_messages_can_still_be_received),
+        FIXTURE_TEST(message_peer_failed__others_go_on),
+        FIXTURE_TEST(message_peer_failed__frees_operations_for_others_at_once),
+        FIXTURE_TEST(message_complete__oldest_first),
+        FIXTURE_TEST(message_frame_released__last_frame_ends_the_send),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fixture.h"
+
+static void message_send__one_frame_is_copied_and_done_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t sizes[] = {0, 1, FRAME_POOL_SLIM_BYTES - 46, FRAME_POOL_SLIM_BYTES - 45,
+                              EAGER_ROOM};
+
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint8_t *data = pattern(sizes[i]);
+        uint8_t *sent = pattern(sizes[i]);
+        assert_int_equal(
+            message_send(&fixture->layer, &fixture->peers[0], 42, 43, sent, sizes[i], data), 0);
+        assert_ptr_equal(completed(fixture).context, data);
+        memset(sent, 0, sizes[i]); /* it is ours again */
+        struct frame frame = pushed_frame(fixture, 0, i);
+        assert_int_equal(frame.type, FRAME_EAGER);
+        assert_int_equal(from_le64(frame.eager->tag), 42);
+        assert_int_equal(from_le32(frame.eager->immediate), 43);
+        assert_int_equal(from_le32(frame.eager->message_bytes), sizes[i]);
+        assert_int_equal(frame.payload_bytes, sizes[i]);
+        assert_memory_equal(frame.payload, data, sizes[i]);
+        free(data);
+        free(sent);
+    }
+    acknowledge(fixture, 0, pushed(fixture, 0));
+    assert_true(nothing_completed(fixture));
+}
+
+static void message_send__one_byte_more_takes_two_frames(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(EAGER_ROOM + 1);
+
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, EAGER_ROOM + 1, data), 0);
+    assert_int_equal(pushed(fixture, 0), 2);
+    struct frame first = pushed_frame(fixture, 0, 0);
+    assert_int_equal(first.type, FRAME_EAGER);
+    assert_int_equal(first.payload_bytes, EAGER_ROOM);
+    uint16_t name = from_le16(first.eager->message);
+    struct frame second = pushed_frame(fixture, 0, 1);
+    assert_int_equal(second.type, FRAME_FRAGMENT);
+    assert_int_equal(from_le16(second.fragment->message), name);
+    assert_int_equal(from_le64(second.fragment->offset), EAGER_ROOM);
+    assert_int_equal(second.payload_bytes, 1);
+    assert_true((second.flags & FRAME_ACK_REQUEST) != 0);
+    free(data);
+}
+
+static void message_send__up_to_the_eager_limit_goes_unasked(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(MESSAGE_EAGER_BYTES_MAX);
+    uint64_t bytes = 0;
+
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data,
+                                  MESSAGE_EAGER_BYTES_MAX, data),
+                     0);
+    for (uint32_t i = 0; i < pushed(fixture, 0); i++) {
+        struct frame frame = pushed_frame(fixture, 0, i);
+        assert_memory_equal(frame.payload, data + bytes, frame.payload_bytes);
+        bytes += frame.payload_bytes;
+    }
+    assert_int_equal(bytes, MESSAGE_EAGER_BYTES_MAX);
+    free(data);
+}
+
+static void message_send__above_it_is_announced(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(MESSAGE_EAGER_BYTES_MAX + 1);
+
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 5, 6, data,
+                                  MESSAGE_EAGER_BYTES_MAX + 1, data),
+                     0);
+    assert_int_equal(pushed(fixture, 0), 1);
+    struct frame frame = pushed_frame(fixture, 0, 0);
+    assert_int_equal(frame.type, FRAME_ANNOUNCE);
+    assert_int_equal(from_le64(frame.announce->tag), 5);
+    assert_int_equal(from_le32(frame.announce->immediate), 6);
+    assert_int_equal(from_le64(frame.announce->message_bytes), MESSAGE_EAGER_BYTES_MAX + 1);
+    acknowledge(fixture, 0, 1);
+    assert_true(nothing_completed(fixture));
+    assert_false(message_is_flushed(&fixture->peers[0]));
+    assert_true(message_depends_on(&fixture->peers[0]));
+    assert_false(message_has_work(&fixture->peers[0]));
+    free(data);
+}
+
+static void message_send__first_frames_in_order_of_sends(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(MESSAGE_EAGER_BYTES_MAX + 1);
+    const uint64_t sizes[] = {1000, MESSAGE_EAGER_BYTES_MAX + 1, 1, 2000};
+    uint64_t tag = 0;
+
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(
+            message_send(&fixture->layer, &fixture->peers[0], i, 0, data, sizes[i], NULL), 0);
+    }
+    for (uint32_t i = 0; i < pushed(fixture, 0); i++) {
+        struct frame frame = pushed_frame(fixture, 0, i);
+        if (frame.type == FRAME_EAGER) {
+            assert_int_equal(from_le64(frame.eager->tag), tag++);
+        } else if (frame.type == FRAME_ANNOUNCE) {
+            assert_int_equal(from_le64(frame.announce->tag), tag++);
+        }
+    }
+    assert_int_equal(tag, 4);
+    free(data);
+}
+
+static void message_send__waits_for_room_in_the_window(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t injected = 0;
+
+    while (message_inject(&fixture->layer, &fixture->peers[0], 1, 0, "x", 1) == 0) {
+        injected++;
+    }
+    assert_int_equal(injected, FLOW_WINDOW_FRAMES);
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 2, 0, "y", 1, NULL), 0);
+    assert_true(nothing_completed(fixture));
+    assert_true(message_has_work(&fixture->peers[0]));
+    acknowledge(fixture, 0, 1);
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(completed(fixture).tag, 2);
+    assert_false(message_has_work(&fixture->peers[0]));
+}
+
+static void message_send__before_the_connection_is_open(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[2], 2, 0, "y", 1, NULL), 0);
+    assert_true(nothing_completed(fixture));
+    assert_true(message_has_work(&fixture->peers[2]));
+    make_ready(fixture, 2);
+    message_pump(&fixture->layer, &fixture->peers[2]);
+    assert_int_equal(completed(fixture).tag, 2);
+    assert_int_equal(pushed(fixture, 2), 1);
+}
+
+static void message_send__bad_arguments(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
+
+    assert_int_equal(message_send(&fixture->layer, peer, 1, 0, NULL, 1, NULL), -EINVAL);
+    assert_int_equal(
+        message_send(&fixture->layer, peer, 1, 0, "x", BEOWIRE_MESSAGE_BYTES_MAX + 1, NULL),
+        -EMSGSIZE);
+    assert_int_equal(message_send(&fixture->layer, peer, 1, 0, NULL, 0, NULL), 0);
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    assert_int_equal(message_send(&fixture->layer, peer, 1, 0, "x", 1, NULL), -ETIMEDOUT);
+    assert_int_equal(message_inject(&fixture->layer, peer, 1, 0, "x", 1), -ETIMEDOUT);
+}
+
+static void message_send__without_a_free_copy_refers_to_the_data(void **state)
+{
+    struct fixture *fixture = *state;
+    struct frame_pool *pool = &fixture->layer.frames;
+    uint8_t *data = pattern(EAGER_ROOM);
+
+    while (frame_pool_take(pool, FRAME_BYTES) != NULL) {
+        /* all of them */
+    }
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, EAGER_ROOM, data), 0);
+    assert_int_equal(pushed(fixture, 0), 1);
+    assert_true(nothing_completed(fixture)); /* it still needs the data */
+    assert_memory_equal(pushed_frame(fixture, 0, 0).payload, data, EAGER_ROOM);
+    acknowledge(fixture, 0, 1);
+    assert_int_equal(completed(fixture).status, 0);
+    free(data);
+}
+
+static void message_send__without_any_free_frame_waits(void **state)
+{
+    struct fixture *fixture = *state;
+    struct frame_pool *pool = &fixture->layer.frames;
+    struct flow_frame *last = NULL;
+    struct flow_frame *frame;
+
+    while ((frame = frame_pool_take(pool, 1)) != NULL) {
+        last = frame;
+    }
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, NULL, 0, NULL), 0);
+    assert_int_equal(pushed(fixture, 0), 0);
+    assert_int_equal(message_inject(&fixture->layer, &fixture->peers[1], 1, 0, "x", 1), -EAGAIN);
+    frame_pool_give(pool, last);
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(pushed(fixture, 0), 1);
+}
+
+static void message_inject__has_no_completion(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 8, 9, "abc", 3), 0);
+    assert_true(nothing_completed(fixture));
+    struct frame frame = pushed_frame(fixture, 0, 0);
+    assert_int_equal(from_le64(frame.eager->tag), 8);
+    assert_memory_equal(frame.payload, "abc", 3);
+}
+
+static void message_inject__longest(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(EAGER_ROOM + 1);
+
+    assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 1, 0, data, EAGER_ROOM),
+                     0);
+    assert_int_equal(
+        message_inject(&fixture->layer, &fixture->peers[0], 1, 0, data, EAGER_ROOM + 1), -EMSGSIZE);
+    fixture->peers[1].frame_bytes = FRAME_BYTES - 100; /* takes shorter frames than we do */
+    assert_int_equal(message_inject(&fixture->layer, &fixture->peers[1], 1, 0, data, EAGER_ROOM),
+                     -EMSGSIZE);
+    free(data);
+}
+
+static void message_inject__before_the_connection_is_open(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(message_inject(&fixture->layer, &fixture->peers[2], 1, 0, "x", 1), -EAGAIN);
+    assert_false(message_has_work(&fixture->peers[2]));
+}
+
+static void message_inject__does_not_overtake_a_queued_send(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(3 * FRAGMENT_ROOM);
+
+    while (pushed(fixture, 0) < FLOW_WINDOW_FRAMES - 1) {
+        assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 1, 0, "x", 1), 0);
+    }
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 2, 0, data, 3 * FRAGMENT_ROOM, NULL), 0);
+    acknowledge(fixture, 0, 100);
+    assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 3, 0, "x", 1), -EAGAIN);
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 3, 0, "x", 1), 0);
+    free(data);
+}
+
+static void message_pump__short_messages_pass_cleared_ones(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t bytes = 2 * FLOW_WINDOW_FRAMES * (uint64_t)FRAGMENT_ROOM;
+    uint8_t *data = pattern(bytes);
+
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, bytes, NULL), 0);
+    uint16_t name = from_le16(pushed_frame(fixture, 0, 0).announce->message);
+    acknowledge(fixture, 0, 1);
+    assert_int_equal(arrive_clear(fixture, 0, name, bytes), 0);
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(pushed(fixture, 0), FLOW_WINDOW_FRAMES);
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 2, 0, "x", 1, NULL), 0);
+    acknowledge(fixture, 0, FLOW_WINDOW_FRAMES);
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(pushed_frame(fixture, 0, 0).type, FRAME_EAGER);
+    assert_int_equal(pushed_frame(fixture, 0, 1).type, FRAME_FRAGMENT);
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(message_send__one_frame_is_copied_and_done_at_once),
+        FIXTURE_TEST(message_send__one_byte_more_takes_two_frames),
+        FIXTURE_TEST(message_send__up_to_the_eager_limit_goes_unasked),
+        FIXTURE_TEST(message_send__above_it_is_announced),
+        FIXTURE_TEST(message_send__first_frames_in_order_of_sends),
+        FIXTURE_TEST(message_send__waits_for_room_in_the_window),
+        FIXTURE_TEST(message_send__before_the_connection_is_open),
+        FIXTURE_TEST(message_send__bad_arguments),
+        FIXTURE_TEST(message_send__without_a_free_copy_refers_to_the_data),
+        FIXTURE_TEST(message_send__without_any_free_frame_waits),
+        FIXTURE_TEST(message_inject__has_no_completion),
+        FIXTURE_TEST(message_inject__longest),
+        FIXTURE_TEST(message_inject__before_the_connection_is_open),
+        FIXTURE_TEST(message_inject__does_not_overtake_a_queued_send),
+        FIXTURE_TEST(message_pump__short_messages_pass_cleared_ones),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
