@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* On the veth pair of a network namespace of the test's own. */
+#include "lane/packet.h"
+
+#include "frame/frame.h"
+#include "namespace.h"
+#include "tuning.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define ETHERTYPE 0x88B5
+#define PATIENCE_NS UINT64_C(10000000000)
+#define HEAD_BYTES 60
+
+static struct lane *open_lane(const char *interface, uint16_t endpoint)
+{
+    struct packet_lane_options options = {
+        .interface = interface, .ethertype = ETHERTYPE, .endpoint = endpoint};
+    struct lane *lane = NULL;
+    uint16_t number = 0;
+
+    assert_int_equal(packet_lane_open(&options, &lane, &number), 0);
+    assert_int_equal(number, endpoint);
+    return lane;
+}
+
+static void close_lane(struct lane *lane)
+{
+    lane->operations->close(lane);
+}
+
+/** Sends `count` frames to an endpoint; byte 28 is `first`, `first` + 1, ... and the last byte too.
+ *  @return how many the lane took. */
+static unsigned send_frames(struct lane *from, const struct lane *to, uint16_t endpoint,
+                            unsigned count, uint8_t first, uint32_t payload_bytes)
+{
+    static uint8_t rooms[FLOW_BATCH_FRAMES][LANE_HEADROOM + HEAD_BYTES];
+    static uint8_t payload[65536];
+    struct lane_outgoing outgoing[FLOW_BATCH_FRAMES];
+
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t *head = rooms[i] + LANE_HEADROOM;
+        memset(head, 0, HEAD_BYTES);
+        frame_encode(head, &(struct frame_fields){.type = FRAME_CLOSE, .destination = endpoint});
+        head[28] = head[HEAD_BYTES - 1] = (uint8_t)(first + i);
+        outgoing[i] = (struct lane_outgoing){.head = head,
+                                             .head_bytes = HEAD_BYTES,
+                                             .payload = payload,
+                                             .payload_bytes = payload_bytes};
+    }
+    return from->operations->send(from, &to->local, outgoing, count);
+}
+
+/** Waits for a frame. @return its number, -1: none came in `patience_ns`. */
+static int receive_frame(struct lane *lane, uint64_t patience_ns, uint32_t *bytes)
+{
+    struct lane_incoming incoming;
+
+    while (lane->operations->receive(lane, &incoming, 1) == 0) {
+        if (lane->operations->wait(lane, patience_ns) == 0) {
+            return -1;
+        }
+    }
+    int number = incoming.bytes > 28 ? incoming.data[28] : -2;
+    if (bytes != NULL) {
+        *bytes = incoming.bytes;
+    }
+    lane->operations->release(lane);
+    return number;
+}
+
+static void set_interface(const char *name, unsigned long request, int value)
+{
+    struct ifreq interface = {0};
+    int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    (void)snprintf(interface.ifr_name, sizeof interface.ifr_name, "%s", name);
+    if (request == SIOCSIFMTU) {
+        interface.ifr_mtu = value;
+    } else {
+        interface.ifr_flags = (short)value;
+    }
+    assert_true(control >= 0);
+    assert_int_equal(ioctl(control, request, &interface), 0);
+    close(control);
+}
+
+static void packet_lane__frames_arrive_whole_and_in_order(void **state)
+{
+    struct lane *a = open_lane("end0", 1);
+    struct lane *b = open_lane("end1", 2);
+    uint32_t bytes = 0;
+
+    (void)state;
+    assert_int_equal(a->frame_bytes, 1500);
+    assert_int_equal(send_frames(a, b, 2, 20, 1, 0), 20);
+    assert_int_equal(send_frames(a, b, 2, 1, 21, 1500 - HEAD_BYTES), 1);
+    for (int i = 1; i <= 21; i++) {
+        assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), i);
+        assert_int_equal(bytes, i <= 20 ? HEAD_BYTES : 1500);
+    }
+    assert_int_equal(a->sent_frames, 21);
+    assert_int_equal(b->received_frames, 21);
+    close_lane(a);
+    close_lane(b);
+}
+
+static void packet_lane__says_who_sent(void **state)
+{
+    struct lane *a = open_lane("end0", 1);
+    struct lane *b = open_lane("end1", 2);
+    struct lane_incoming incoming[2];
+
+    (void)state;
+    assert_int_equal(send_frames(a, b, 2, 1, 1, 0), 1);
+    assert_int_equal(b->operations->wait(b, PATIENCE_NS), 1);
+    assert_int_equal(b->operations->receive(b, incoming, 2), 1);
+    assert_memory_equal(&incoming[0].from, &a->local, sizeof a->local);
+    b->operations->release(b);
+    close_lane(a);
+    close_lane(b);
+}
+
+static void packet_lane__goes_round_its_ring(void **state)
+{
+    struct lane *a = open_lane("end0", 1);
+    struct lane *b = open_lane("end1", 2);
+
+    (void)state;
+    for (unsigned i = 0; i < 3 * MESSAGE_CHUNKS; i += 8) {
+        assert_int_equal(send_frames(a, b, 2, 8, (uint8_t)i, 100), 8);
+        for (unsigned j = 0; j < 8; j++) {
+            assert_int_equal(receive_frame(b, PATIENCE_NS, NULL), (uint8_t)(i + j));
+        }
+    }
+    assert_int_equal(b->operations->status(b), 0);
+    assert_int_equal(b->dropped_frames, 0);
+    close_lane(a);
+    close_lane(b);
+}
+
+static void packet_lane__counts_what_did_not_fit_its_ring(void **state)
+{
+    struct lane *a = open_lane("end0", 1);
+    struct lane *b = open_lane("end1", 2);
+    const unsigned sent = 4 * MESSAGE_CHUNKS;
+    unsigned taken = 0;
+    unsigned arrived = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < sent; i += 16) {
+        taken += send_frames(a, b, 2, 16, (uint8_t)i, 100);
+    }
+    while (receive_frame(b, 100000000, NULL) >= 0) {
+        arrived++;
+    }
+    assert_int_equal(b->operations->status(b), 0);
+    assert_true(b->dropped_frames > 0);
+    assert_int_equal(arrived + b->dropped_frames, taken);
+    close_lane(a);
+    close_lane(b);
+}
+
+static void packet_lane__gets_only_frames_for_its_endpoint(void **state)
+{
+    struct lane *a = open_lane("end0", 1);
+    struct lane *b = open_lane("end1", 0x0102);
+    struct lane *other = open_lane("end1", 0x0201);
+
+    (void)state;
+    assert_int_equal(send_frames(a, b, 0x0103, 1, 1, 0), 1);
+    assert_int_equal(send_frames(a, b, 0x0201, 1, 2, 0), 1);
+    assert_int_equal(send_frames(a, b, 0x0102, 1, 3, 0), 1);
+    assert_int_equal(receive_frame(b, PATIENCE_NS, NULL), 3);
+    assert_int_equal(receive_frame(other, PATIENCE_NS, NULL), 2);
+    assert_int_equal(b->received_frames, 1);
+    close_lane(a);
+    close_lane(b);
+    close_lane(other);
+}
+
+static void packet_lane__gets_only_frames_for_its_host(void **state)
+{
+    struct lane *a = open_lane("end0", 1);
+    struct lane *b = open_lane("end1", 2);
+    struct lane elsewhere = *b;
+
+    (void)state;
+    elsewhere.local = (struct lane_address){{0x02, 0xFE, 1, 2, 3, 4}};
+    assert_int_equal(send_frames(a, &elsewhere, 2, 1, 1, 0), 1);
+    elsewhere.local = (struct lane_address){{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}};
+    assert_int_equal(send_frames(a, &elsewhere, 2, 1, 2, 0), 1);
+    assert_int_equal(send_frames(a, b, 2, 1, 3, 0), 1);
+    assert_int_equal(receive_frame(b, PATIENCE_NS, NULL), 3);
+    close_lane(a);
+    close_lane(b);
+}
+
+static void packet_lane__wait_ends_when_the_time_is_over(void **state)
+{
+    struct lane *a = open_lane("end0", 1);
+
+    (void)state;
+    assert_int_equal(a->operations->wait(a, 0), 0);
+    assert_int_equal(a->operations->wait(a, 1000000), 0);
+    close_lane(a);
+}
+
+static void packet_lane_open__any_number_that_is_free(void **state)
+{
+    struct packet_lane_options options = {.interface = "end0", .ethertype = ETHERTYPE};
+    struct lane *a = NULL;
+    struct lane *b = NULL;
+    uint16_t first = 0;
+    uint16_t second = 0;
+
+    (void)state;
+    assert_int_equal(packet_lane_open(&options, &a, &first), 0);
+    assert_int_equal(packet_lane_open(&options, &b, &second), 0);
+    assert_int_not_equal(first, 0);
+    assert_int_not_equal(second, 0);
+    assert_int_not_equal(first, second);
+    close_lane(a);
+    close_lane(b);
+}
+
+static void packet_lane_open__number_is_taken(void **state)
+{
+    struct packet_lane_options options = {
+        .interface = "end0", .ethertype = ETHERTYPE, .endpoint = 7};
+    struct lane *first = open_lane("end0", 7);
+    struct lane *second = NULL;
+    uint16_t number = 0;
+
+    (void)state;
+    assert_int_equal(packet_lane_open(&options, &second, &number), -EADDRINUSE);
+    options.interface = "end1"; /* elsewhere it is free */
+    assert_int_equal(packet_lane_open(&options, &second, &number), 0);
+    close_lane(second);
+    close_lane(first);
+    first = open_lane("end0", 7); /* and here again */
+    close_lane(first);
+}
+
+static void packet_lane_open__no_such_interface(void **state)
+{
+    struct packet_lane_options options = {.interface = "nowhere0", .ethertype = ETHERTYPE};
+    struct lane *lane = NULL;
+    uint16_t number = 0;
+
+    (void)state;
+    assert_int_equal(packet_lane_open(&options, &lane, &number), -ENODEV);
+    options.interface = "a-name-that-is-longer-than-any";
+    assert_int_equal(packet_lane_open(&options, &lane, &number), -ENODEV);
+}
+
+static void packet_lane_open__interface_is_down(void **state)
+{
+    struct packet_lane_options options = {.interface = "end0", .ethertype = ETHERTYPE};
+    struct lane *lane = NULL;
+    uint16_t number = 0;
+
+    (void)state;
+    set_interface("end0", SIOCSIFFLAGS, 0);
+    assert_int_equal(packet_lane_open(&options, &lane, &number), -ENETDOWN);
+    set_interface("end0", SIOCSIFFLAGS, IFF_UP);
+}
+
+static void packet_lane_open__mtu_decides_the_longest_frame(void **state)
+{
+    struct packet_lane_options options = {.interface = "end0", .ethertype = ETHERTYPE};
+    struct lane *lane = NULL;
+    uint16_t number = 0;
+
+    (void)state;
+    set_interface("end0", SIOCSIFMTU, 9000);
+    assert_int_equal(packet_lane_open(&options, &lane, &number), 0);
+    assert_int_equal(lane->frame_bytes, 9000);
+    close_lane(lane);
+    /* No peer would speak to whoever has so little room. */
+    set_interface("end0", SIOCSIFMTU, (int)FRAME_BYTES_MIN);
+    assert_int_equal(packet_lane_open(&options, &lane, &number), -EINVAL);
+    set_interface("end0", SIOCSIFMTU, (int)FRAME_BYTES_MIN + 1);
+    assert_int_equal(packet_lane_open(&options, &lane, &number), 0);
+    close_lane(lane);
+    set_interface("end0", SIOCSIFMTU, 1500);
+}
+
+static void packet_lane__over_loopback_frames_are_as_long_as_their_length_field(void **state)
+{
+    struct lane *a = open_lane("lo", 1);
+    struct lane *b = open_lane("lo", 2);
+    uint32_t bytes = 0;
+
+    (void)state;
+    assert_int_equal(a->frame_bytes, UINT16_MAX);
+    assert_int_equal(send_frames(a, b, 2, 1, 5, UINT16_MAX - HEAD_BYTES), 1);
+    assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), 5);
+    assert_int_equal(bytes, UINT16_MAX);
+    close_lane(a);
+    close_lane(b);
+}
+
+static void packet_lane__interface_goes_down(void **state)
+{
+    struct lane *a = open_lane("end0", 1);
+    struct lane *b = open_lane("end1", 2);
+
+    (void)state;
+    assert_int_equal(a->operations->status(a), 0);
+    set_interface("end0", SIOCSIFFLAGS, 0);
+    assert_int_equal(send_frames(a, b, 2, 1, 1, 0), 0);
+    assert_int_equal(a->operations->status(a), -ENETDOWN);
+    set_interface("end0", SIOCSIFFLAGS, IFF_UP);
+    close_lane(a);
+    close_lane(b);
+}
+
+/** Whoever shares the wire may send what we never would. */
+static void packet_lane__a_frame_longer_than_ours(void **state)
+{
+    struct lane *b = open_lane("end1", 2);
+    uint8_t raw[ETH_HLEN + 3000] = {0};
+    struct sockaddr_ll to = {
+        .sll_family = AF_PACKET, .sll_ifindex = (int)if_nametoindex("end0"), .sll_halen = ETH_ALEN};
+    uint32_t bytes = 0;
+
+    (void)state;
+    set_interface("end0", SIOCSIFMTU, 4000);
+    int sender = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    assert_true(sender >= 0);
+    memcpy(raw, b->local.bytes, ETH_ALEN);
+    raw[12] = ETHERTYPE >> 8;
+    raw[13] = ETHERTYPE & 0xFF;
+    raw[ETH_HLEN + 4] = 2;
+    raw[ETH_HLEN + 28] = 99;
+    for (unsigned length = 1400; length < 3000; length += 4) {
+        (void)!sendto(sender, raw, ETH_HLEN + length, 0, (struct sockaddr *)&to, sizeof to);
+        struct lane_incoming incoming;
+        while (b->operations->receive(b, &incoming, 1) > 0) {
+            /* Cut short is as good as not there. */
+            assert_true(incoming.bytes == 0 || incoming.bytes == length);
+            b->operations->release(b);
+        }
+    }
+    close(sender);
+    set_interface("end0", SIOCSIFMTU, 1500);
+    struct lane *a = open_lane("end0", 1);
+    assert_int_equal(send_frames(a, b, 2, 1, 7, 0), 1);
+    assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), 7);
+    close_lane(a);
+    close_lane(b);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packet_lane__frames_arrive_whole_and_in_order),
+        cmocka_unit_test(packet_lane__says_who_sent),
+        cmocka_unit_test(packet_lane__goes_round_its_ring),
+        cmocka_unit_test(packet_lane__counts_what_did_not_fit_its_ring),
+        cmocka_unit_test(packet_lane__gets_only_frames_for_its_endpoint),
+        cmocka_unit_test(packet_lane__gets_only_frames_for_its_host),
+        cmocka_unit_test(packet_lane__wait_ends_when_the_time_is_over),
+        cmocka_unit_test(packet_lane_open__any_number_that_is_free),
+        cmocka_unit_test(packet_lane_open__number_is_taken),
+        cmocka_unit_test(packet_lane_open__no_such_interface),
+        cmocka_unit_test(packet_lane_open__interface_is_down),
+        cmocka_unit_test(packet_lane_open__mtu_decides_the_longest_frame),
+        cmocka_unit_test(packet_lane__over_loopback_frames_are_as_long_as_their_length_field),
+        cmocka_unit_test(packet_lane__a_frame_longer_than_ours),
+        cmocka_unit_test(packet_lane__interface_goes_down),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lane/sim.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HEAD_BYTES 32
+
+static struct sim_wire *open_wire(const struct sim_options *options, struct lane **lanes)
+{
+    struct sim_wire *wire = NULL;
+
+    assert_int_equal(sim_wire_open(options, &wire), 0);
+    for (uint32_t i = 0; i < options->nodes; i++) {
+        assert_int_equal(sim_lane_open(wire, i, &lanes[i]), 0);
+    }
+    return wire;
+}
+
+static void close_wire(struct sim_wire *wire, struct lane **lanes, uint32_t nodes)
+{
+    for (uint32_t i = 0; i < nodes; i++) {
+        if (lanes[i] != NULL) {
+            lanes[i]->operations->close(lanes[i]);
+        }
+    }
+    sim_wire_close(wire);
+}
+
+/** Sends one frame: a head and three bytes of payload, all `value`. @return what the lane took. */
+static unsigned send_frame(struct lane *from, const struct lane *to, uint8_t value)
+{
+    uint8_t room[LANE_HEADROOM + HEAD_BYTES];
+    const uint8_t payload[3] = {value, value, value};
+    struct lane_outgoing outgoing = {.head = room + LANE_HEADROOM,
+                                     .head_bytes = HEAD_BYTES,
+                                     .payload = payload,
+                                     .payload_bytes = sizeof payload};
+
+    memset(room, value, sizeof room);
+    return from->operations->send(from, &to->local, &outgoing, 1);
+}
+
+/** Takes one frame. @return its value, or -1. */
+static int receive_frame(struct lane *lane)
+{
+    struct lane_incoming incoming;
+
+    if (lane->operations->receive(lane, &incoming, 1) == 0) {
+        return -1;
+    }
+    int value = incoming.data[0];
+    assert_int_equal(incoming.bytes, HEAD_BYTES + 3);
+    lane->operations->release(lane);
+    return value;
+}
+
+static void sim_wire_open__bad_options(void **state)
+{
+    struct sim_wire *wire = NULL;
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+
+    (void)state;
+    options.nodes = 0;
+    assert_int_equal(sim_wire_open(&options, &wire), -EINVAL);
+    options = (struct sim_options)SIM_OPTIONS_DEFAULT;
+    options.frame_bytes = 65536;
+    assert_int_equal(sim_wire_open(&options, &wire), -EINVAL);
+    options = (struct sim_options)SIM_OPTIONS_DEFAULT;
+    options.frames = 0;
+    assert_int_equal(sim_wire_open(&options, &wire), -EINVAL);
+}
+
+static void sim_lane_open__one_lane_a_node(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct lane *third = NULL;
+    struct sim_wire *wire = open_wire(&options, lanes);
+
+    (void)state;
+    assert_int_equal(sim_lane_open(wire, 2, &third), -EINVAL);
+    assert_int_equal(sim_lane_open(wire, 1, &third), -EADDRINUSE);
+    assert_int_equal(sim_node_of(wire, &lanes[1]->local), 1);
+    assert_int_equal(sim_node_of(wire, &(struct lane_address){{9}}), UINT32_MAX);
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_wire__delivers_in_order_when_due(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct sim_wire *wire = open_wire(&options, lanes);
+    uint64_t due_ns = options.start_ns + options.delay_ns;
+
+    (void)state;
+    assert_int_equal(sim_wire_next(wire), UINT64_MAX);
+    for (uint8_t i = 0; i < 100; i++) {
+        assert_int_equal(send_frame(lanes[0], lanes[1], i), 1);
+    }
+    assert_int_equal(sim_wire_next(wire), due_ns);
+    sim_wire_advance(wire, due_ns - 1);
+    assert_int_equal(receive_frame(lanes[1]), -1);
+    assert_int_equal(lanes[1]->operations->wait(lanes[1], 0), 0);
+    sim_wire_advance(wire, due_ns);
+    assert_int_equal(lanes[1]->operations->wait(lanes[1], 0), 1);
+    for (uint8_t i = 0; i < 100; i++) {
+        assert_int_equal(receive_frame(lanes[1]), i);
+    }
+    assert_int_equal(receive_frame(lanes[1]), -1);
+    assert_int_equal(receive_frame(lanes[0]), -1);
+    assert_int_equal(sim_wire_now(wire), due_ns);
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_wire__says_who_sent(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[3];
+    struct lane_incoming incoming[4];
+
+    (void)state;
+    options.nodes = 3;
+    struct sim_wire *wire = open_wire(&options, lanes);
+    assert_int_equal(send_frame(lanes[2], lanes[1], 0), 1);
+    sim_wire_advance(wire, UINT64_MAX / 2);
+    assert_int_equal(lanes[1]->operations->receive(lanes[1], incoming, 4), 1);
+    assert_memory_equal(&incoming[0].from, &lanes[2]->local, sizeof incoming[0].from);
+    lanes[1]->operations->release(lanes[1]);
+    close_wire(wire, lanes, 3);
+}
+
+/** Sends 2000 frames. @return how many arrived. */
+static unsigned deliver_many(const struct sim_options *options, struct sim_counters *counters,
+                             uint64_t *hash)
+{
+    struct lane *lanes[2];
+    struct sim_wire *wire = open_wire(options, lanes);
+    unsigned arrived = 0;
+
+    for (unsigned i = 0; i < 2000; i++) {
+        (void)send_frame(lanes[0], lanes[1], (uint8_t)i);
+    }
+    sim_wire_advance(wire, options->start_ns + UINT64_C(60000000000));
+    while (receive_frame(lanes[1]) >= 0) {
+        arrived++;
+    }
+    *counters = *sim_wire_counters(wire);
+    *hash = sim_wire_trace_hash(wire);
+    assert_int_equal(arrived, counters->delivered);
+    close_wire(wire, lanes, 2);
+    return arrived;
+}
+
+static void sim_wire__loses_about_as_many_as_asked(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct sim_counters counters;
+    uint64_t hash;
+
+    (void)state;
+    options.lost_ppm = 200000;
+    assert_int_equal(deliver_many(&options, &counters, &hash), 2000 - counters.lost);
+    assert_in_range(counters.lost, 300, 500);
+    options.lost_ppm = 1000000;
+    assert_int_equal(deliver_many(&options, &counters, &hash), 0);
+}
+
+static void sim_wire__doubles_about_as_many_as_asked(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct sim_counters counters;
+    uint64_t hash;
+
+    (void)state;
+    options.doubled_ppm = 100000;
+    assert_int_equal(deliver_many(&options, &counters, &hash), 2000 + counters.doubled);
+    assert_in_range(counters.doubled, 120, 280);
+}
+
+static void sim_wire__delayed_frames_are_overtaken(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+
+    (void)state;
+    options.delayed_ppm = 500000;
+    options.jitter_ns = 1000000;
+    struct sim_wire *wire = open_wire(&options, lanes);
+    for (uint8_t i = 0; i < 100; i++) {
+        (void)send_frame(lanes[0], lanes[1], i);
+    }
+    sim_wire_advance(wire, options.start_ns + options.delay_ns + options.jitter_ns);
+    unsigned overtaken = 0;
+    int latest = -1;
+    for (unsigned i = 0; i < 100; i++) {
+        int value = receive_frame(lanes[1]);
+        assert_true(value >= 0);
+        overtaken += value < latest;
+        latest = value > latest ? value : latest;
+    }
+    assert_true(overtaken > 10);
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_wire__corrupted_frames_are_dropped(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct sim_counters counters;
+    uint64_t hash;
+
+    (void)state;
+    options.corrupted_ppm = 100000;
+    assert_int_equal(deliver_many(&options, &counters, &hash), 2000 - counters.corrupted);
+    assert_in_range(counters.corrupted, 120, 280);
+}
+
+static void sim_wire__corrupted_frames_differ_in_one_byte(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct lane_incoming incoming;
+
+    (void)state;
+    options.corrupted_ppm = 1000000;
+    options.deliver_corrupted = true;
+    struct sim_wire *wire = open_wire(&options, lanes);
+    for (unsigned i = 0; i < 100; i++) {
+        (void)send_frame(lanes[0], lanes[1], 7);
+        sim_wire_advance(wire, sim_wire_next(wire));
+        assert_int_equal(lanes[1]->operations->receive(lanes[1], &incoming, 1), 1);
+        unsigned different = 0;
+        for (uint32_t at = 0; at < incoming.bytes; at++) {
+            different += incoming.data[at] != 7;
+        }
+        assert_int_equal(different, 1);
+        lanes[1]->operations->release(lanes[1]);
+    }
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_wire__refused_frames_are_not_taken(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    unsigned taken = 0;
+
+    (void)state;
+    options.refused_ppm = 500000;
+    struct sim_wire *wire = open_wire(&options, lanes);
+    for (unsigned i = 0; i < 1000; i++) {
+        taken += send_frame(lanes[0], lanes[1], 7);
+    }
+    assert_in_range(taken, 400, 600);
+    assert_int_equal(lanes[0]->sent_frames, taken);
+    assert_int_equal(lanes[0]->refused_frames, 1000 - taken);
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_wire__same_seed_same_deliveries(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct sim_counters counters;
+    uint64_t first;
+    uint64_t again;
+    uint64_t other;
+
+    (void)state;
+    options.lost_ppm = options.doubled_ppm = options.delayed_ppm = 100000;
+    options.jitter_ns = 1000000;
+    (void)deliver_many(&options, &counters, &first);
+    (void)deliver_many(&options, &counters, &again);
+    assert_int_equal(first, again);
+    options.seed++;
+    (void)deliver_many(&options, &counters, &other);
+    assert_int_not_equal(first, other);
+}
+
+static void sim_wire__more_frames_than_it_holds(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct sim_counters counters;
+    uint64_t hash;
+
+    (void)state;
+    options.frames = 100;
+    assert_int_equal(deliver_many(&options, &counters, &hash), 100);
+    assert_int_equal(counters.overflowed, 1900);
+}
+
+static void sim_wire_cut__in_one_direction(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct sim_wire *wire = open_wire(&options, lanes);
+
+    (void)state;
+    sim_wire_cut(wire, 0, 1, true);
+    assert_int_equal(send_frame(lanes[0], lanes[1], 1), 1);
+    assert_int_equal(send_frame(lanes[1], lanes[0], 2), 1);
+    sim_wire_advance(wire, options.start_ns + options.delay_ns);
+    assert_int_equal(receive_frame(lanes[1]), -1);
+    assert_int_equal(receive_frame(lanes[0]), 2);
+    sim_wire_cut(wire, 0, 1, false);
+    assert_int_equal(send_frame(lanes[0], lanes[1], 3), 1);
+    sim_wire_advance(wire, options.start_ns + 2 * options.delay_ns);
+    assert_int_equal(receive_frame(lanes[1]), 3);
+    assert_int_equal(sim_wire_counters(wire)->cut, 1);
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_wire_vanish__with_what_was_on_the_way(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct sim_wire *wire = open_wire(&options, lanes);
+
+    (void)state;
+    assert_int_equal(send_frame(lanes[0], lanes[1], 1), 1);
+    sim_wire_vanish(wire, 1);
+    assert_int_equal(send_frame(lanes[1], lanes[0], 2), 1);
+    sim_wire_advance(wire, options.start_ns + options.delay_ns);
+    assert_int_equal(receive_frame(lanes[1]), -1);
+    assert_int_equal(receive_frame(lanes[0]), -1);
+    assert_int_equal(sim_wire_counters(wire)->cut, 2);
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_lane__closed_and_opened_again(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct sim_wire *wire = open_wire(&options, lanes);
+
+    (void)state;
+    assert_int_equal(send_frame(lanes[0], lanes[1], 1), 1);
+    sim_wire_advance(wire, options.start_ns + options.delay_ns);
+    assert_int_equal(send_frame(lanes[0], lanes[1], 2), 1);
+    lanes[1]->operations->close(lanes[1]); /* with a frame in it */
+    sim_wire_advance(wire, options.start_ns + 2 * options.delay_ns);
+    assert_int_equal(sim_wire_counters(wire)->unreachable, 1);
+    assert_int_equal(sim_lane_open(wire, 1, &lanes[1]), 0);
+    assert_int_equal(receive_frame(lanes[1]), -1);
+    close_wire(wire, lanes, 2);
+}
+
+static void random_below__stays_below(void **state)
+{
+    struct random random;
+
+    (void)state;
+    random_seed(&random, 1);
+    for (unsigned i = 0; i < 1000; i++) {
+        assert_true(random_below(&random, 3) < 3);
+        assert_true(random_below(&random, UINT64_C(1) << 40) < UINT64_C(1) << 40);
+        assert_int_equal(random_below(&random, 0), 0);
+    }
+}
+
+static void random_next__is_the_published_generator(void **state)
+{
+    /* From the authors' C code with the state {1, 2, 3, 4}. */
+    struct random random = {{1, 2, 3, 4}};
+    const uint64_t expected[] = {11520, 0, 1509978240, 1215971899390074240};
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(random_next(&random), expected[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sim_wire_open__bad_options),
+        cmocka_unit_test(sim_lane_open__one_lane_a_node),
+        cmocka_unit_test(sim_wire__delivers_in_order_when_due),
+        cmocka_unit_test(sim_wire__says_who_sent),
+        cmocka_unit_test(sim_wire__loses_about_as_many_as_asked),
+        cmocka_unit_test(sim_wire__doubles_about_as_many_as_asked),
+        cmocka_unit_test(sim_wire__delayed_frames_are_overtaken),
+        cmocka_unit_test(sim_wire__corrupted_frames_are_dropped),
+        cmocka_unit_test(sim_wire__corrupted_frames_differ_in_one_byte),
+        cmocka_unit_test(sim_wire__refused_frames_are_not_taken),
+        cmocka_unit_test(sim_wire__same_seed_same_deliveries),
+        cmocka_unit_test(sim_wire__more_frames_than_it_holds),
+        cmocka_unit_test(sim_wire_cut__in_one_direction),
+        cmocka_unit_test(sim_wire_vanish__with_what_was_on_the_way),
+        cmocka_unit_test(sim_lane__closed_and_opened_again),
+        cmocka_unit_test(random_below__stays_below),
+        cmocka_unit_test(random_next__is_the_published_generator),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
