@@ -27,6 +27,10 @@ from beowire.survey import Survey
 _WARM_ROUND_NS = 5e6
 _WARM_TOTAL_S = 0.020
 
+#: Messages of a warm-up round, times those of the round before. Asking for a round takes longer
+#: than most of these rounds, so they are few.
+_WARM_GROWTH = 4
+
 #: Messages before those that are measured, in every round.
 _SKIP = 8
 
@@ -90,6 +94,7 @@ class Measurement:
         self._groups: list[list[Cell]] = []
         self._begun = self._deadline = 0.0
         self._seconds = 0.0
+        self._cells = self._done = 0
         self._cell_seconds = 0.0
         self._random = random.Random()
         self._how = How()
@@ -112,6 +117,7 @@ class Measurement:
         self._begun = time.monotonic()
         self._seconds = plan.seconds
         self._deadline = self._begun + plan.seconds
+        self._cells = plan.cells
         self._cell_seconds = plan.seconds / max(1, plan.cells)
         visit = 1
         while (pending := [g for g in self._groups if self._active(g)]) and self._time_left() > 0:
@@ -212,7 +218,7 @@ class Measurement:
         return RoundShape(count, min(_SKIP, max(1, count // 4)), batch)
 
     def _warm_up(self, cell: Cell) -> RoundShape | None:
-        """Doubles the messages of a round until it is long enough to tell how long one takes.
+        """Multiplies the messages of a round until it is long enough to tell how long one takes.
 
         None if the time is over before anything arrived.
         """
@@ -235,7 +241,8 @@ class Measurement:
                 or self._time_left() <= 0
             ):
                 break
-            count *= 2
+            if one is not None:  # what gets lost takes its timeout, so more of it takes long
+                count *= _WARM_GROWTH
         batch = 1
         if cell.pattern == "pingpong":
             batch = planning.batch_for(message_ns, self._survey.clock_overhead_ns)
@@ -267,20 +274,20 @@ class Measurement:
             line = Skipped(driver=cell.driver, pattern=cell.pattern, size=cell.size, reason=status)
         with self._interrupts.held():
             cell.written = True
+            self._done += 1
             self._report(line)
 
     def _time_left(self) -> float:
         return self._deadline - time.monotonic()
 
     def _show(self, cell: Cell) -> None:
-        cells = [one for group in self._groups for one in group]
-        done = sum(one.written for one in cells)
+        cells, done = self._cells, self._done
         elapsed = time.monotonic() - self._begun
         # Cells that are done early shorten the rest; the budget is the limit.
         left = max(0.0, self._time_left())
         if done:
-            left = min(left, elapsed / done * (len(cells) - done))
-        self._progress(Progress(cell, done, len(cells), elapsed, left))
+            left = min(left, elapsed / done * (cells - done))
+        self._progress(Progress(cell, done, cells, elapsed, left))
 
 
 def _usual_ns(one: Round) -> float:

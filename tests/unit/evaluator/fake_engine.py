@@ -51,7 +51,7 @@ DEFAULTS: dict[str, Any] = {
     "ready": True,
     "reason": "",
     "fault": None,
-    "fault_run": 30,
+    "fault_run": 15,
     "fault_role": "responder",
     "refuses_above": 1 << 40,
     "refuses_role": "responder",
