@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from system.conftest import ROOT
 
 from beowire.lab import cluster
 from beowire.lab.options import LabOptions
 from beowire.lab.state import LabState
+from system.conftest import ROOT
 
 EXCHANGE = ROOT / "build" / "release" / "tests" / "system" / "exchange"
 MESSAGES = 10_000
