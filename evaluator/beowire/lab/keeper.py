@@ -329,8 +329,11 @@ def _netem_can_delay(options: LabOptions) -> bool:
     if options.delay_ns % 1000 != 0:
         return False
     words = network.netem(options).split()
-    trial = [find_tool("tc"), "qdisc", "add", "dev", "lo", "root", *words]
-    return attempt(trial).returncode == 0
+    tc = find_tool("tc")
+    if attempt([tc, "qdisc", "add", "dev", "lo", "root", *words]).returncode != 0:
+        return False
+    attempt([tc, "qdisc", "del", "dev", "lo", "root"])
+    return True
 
 
 def _let_go_of_output() -> None:

@@ -192,14 +192,18 @@ def _chain(name: str, hook: str, device: str, body: list[str]) -> str:
 def queues(options: LabOptions, *, by_netem: bool) -> list[str]:
     """`tc -batch` lines for the switch's namespace: rate, and delay where netem does it."""
     lines = []
+    shaped = options.rate_bits_per_s is not None
+    sizes = _size_table(options) if shaped else ""
+    shaper = _shaper(options, burst_bytes(options), _port_buffer_bytes(options)) if shaped else ""
     for way in ways(options):
-        parent = "root"
+        add = f"qdisc add dev {way.target}"
         if by_netem and way.entry:
-            lines.append(f"qdisc add dev {way.target} root handle 1: {netem(options)}")
-            parent = "parent 1:1"
-        if options.rate_bits_per_s is not None:
-            burst, buffer_bytes = burst_bytes(options), _port_buffer_bytes(options)
-            lines.append(_shaper(options, way.target, parent, burst, buffer_bytes))
+            # Sizes are counted where a frame enters: only the outermost queue may have a table.
+            lines.append(f"{add} root handle 1: {sizes}{netem(options)}")
+            if shaped:
+                lines.append(f"{add} parent 1:1 {shaper}")
+        elif shaped:
+            lines.append(f"{add} root {sizes}{shaper}")
     return lines
 
 
@@ -218,21 +222,20 @@ def node_queues(options: LabOptions) -> list[str]:
     # The usual length of an interface's queue, 1000 frames.
     buffer_bytes = 1000 * (options.mtu + _ETHERNET_HEADER_BYTES + _WIRE_OVERHEAD_BYTES)
     # Twice the burst, so that it is the port that sets the rate.
-    burst = 2 * burst_bytes(options)
-    return [_shaper(options, NODE_INTERFACE, "root", burst, buffer_bytes)]
+    shaper = _shaper(options, 2 * burst_bytes(options), buffer_bytes)
+    return [f"qdisc add dev {NODE_INTERFACE} root {_size_table(options)}{shaper}"]
 
 
-def _shaper(options: LabOptions, device: str, parent: str, burst: int, buffer_bytes: int) -> str:
-    frame_bytes = _wire_frame_bytes(options)
-    # The size table has one entry for each `frame / entries` bytes: 4 bytes at the usual MTU.
-    size_table = (
-        f"stab mtu {frame_bytes} tsize 1024 mpu {_MIN_WIRE_FRAME_BYTES}"
-        f" overhead {_WIRE_OVERHEAD_BYTES} linklayer ethernet"
-    )
+def _size_table(options: LabOptions) -> str:
+    # One entry for each `mtu / tsize` bytes: 2 bytes at the usual MTU.
     return (
-        f"qdisc add dev {device} {parent} {size_table}"
-        f" tbf rate {options.rate_bits_per_s}bit burst {burst} limit {buffer_bytes}"
+        f"stab mtu {_wire_frame_bytes(options)} tsize 1024 mpu {_MIN_WIRE_FRAME_BYTES}"
+        f" overhead {_WIRE_OVERHEAD_BYTES} linklayer ethernet "
     )
+
+
+def _shaper(options: LabOptions, burst: int, buffer_bytes: int) -> str:
+    return f"tbf rate {options.rate_bits_per_s}bit burst {burst} limit {buffer_bytes}"
 
 
 def burst_bytes(options: LabOptions) -> int:

@@ -44,9 +44,17 @@ def test_queues__every_link_is_shaped_both_ways(options: LabOptions) -> None:
 def test_queues__netem_delays_before_the_shaper() -> None:
     options = replace(DIRECT, rate_bits_per_s=10**9, delay_ns=5000)
     first, second = network.queues(options, by_netem=True)[:2]
-    assert first == "qdisc add dev to-node1 root handle 1: netem delay 5us limit 1000000"
-    assert second.startswith("qdisc add dev to-node1 parent 1:1 ")
+    # The kernel refuses a size table on any queue but the outermost.
+    assert first.startswith("qdisc add dev to-node1 root handle 1: stab ")
+    assert first.endswith(" netem delay 5us limit 1000000")
+    assert second.startswith("qdisc add dev to-node1 parent 1:1 tbf rate 1000000000bit ")
     assert not any("netem" in line for line in network.queues(options, by_netem=False))
+
+
+def test_queues__netem_alone() -> None:
+    assert network.queues(replace(DIRECT, delay_ns=5000), by_netem=True)[0] == (
+        "qdisc add dev to-node1 root handle 1: netem delay 5us limit 1000000"
+    )
 
 
 @pytest.mark.parametrize(
