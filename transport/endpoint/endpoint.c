@@ -136,12 +136,12 @@ int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns)
         if (endpoint->status != 0) {
             return endpoint->status;
         }
-        if (now_ns - start_ns >= timeout_ns) {
-            return -ETIMEDOUT;
-        }
         progress(endpoint);
         now_ns = clock_ns(NULL);
         core_timers(core, now_ns);
+        if (now_ns - start_ns >= timeout_ns && !core_is_flushed(core)) {
+            return -ETIMEDOUT;
+        }
     }
     core_acknowledge(core, now_ns);
     return 0;

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint/control.h"
+
+#include "stranger.h"
+
+static struct core_peer *known(struct stranger *stranger)
+{
+    struct core_peer *peer = NULL;
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    return peer;
+}
+
+static void control_send_connect__says_who_and_whom(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = known(stranger);
+
+    peer->first_credit = 9;
+    control_send_connect(stranger->core, peer, FRAME_CONNECT, 0);
+    pass(stranger, 1000000);
+    const struct frame *frame = hear_type(stranger, FRAME_CONNECT);
+    assert_int_equal(frame->key, 0);
+    assert_int_equal(frame->credit, 9);
+    assert_int_equal(frame->source, CLUSTER_ENDPOINT);
+    assert_int_equal(frame->destination, CLUSTER_ENDPOINT);
+    assert_int_equal(from_le64(frame->connect->incarnation), stranger->core->incarnation);
+    assert_int_equal(from_le64(frame->connect->expected_incarnation), STRANGER_INCARNATION);
+    assert_int_equal(from_le32(frame->connect->key), peer->connection.own_key);
+    assert_int_equal(from_le32(frame->connect->echoed_key), 0);
+    assert_int_equal(from_le32(frame->connect->features), 0);
+    assert_int_equal(from_le16(frame->connect->frame_bytes), 1500);
+    assert_memory_equal(frame->connect->address, stranger->core->options.address.bytes,
+                        BEOWIRE_ADDRESS_BYTES);
+    assert_int_equal(stranger->core->counters.connects_sent, 1);
+}
+
+static void control_send_connect__accept_echoes_the_key(void **state)
+{
+    struct stranger *stranger = *state;
+
+    control_send_connect(stranger->core, known(stranger), FRAME_ACCEPT, STRANGER_KEY);
+    pass(stranger, 1000000);
+    const struct frame *frame = hear_type(stranger, FRAME_ACCEPT);
+    assert_int_equal(frame->key, STRANGER_KEY);
+    assert_int_equal(from_le32(frame->connect->echoed_key), STRANGER_KEY);
+    assert_int_equal(stranger->core->counters.accepts_sent, 1);
+}
+
+static void control_send_ack__carries_acknowledgement_and_credit(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    peer->message.flow.expected = 3;
+    peer->message.flow.unacknowledged = 3;
+    control_send_ack(stranger->core, peer, FRAME_GAP);
+    peer->message.flow.expected = 0;
+    pass(stranger, 1000000);
+    const struct frame *frame = hear_type(stranger, FRAME_ACK);
+    assert_int_equal(frame->key, STRANGER_KEY);
+    assert_int_equal(frame->acknowledgement, 3);
+    assert_int_equal(frame->credit, FLOW_INITIAL_CREDIT_FRAMES);
+    assert_int_equal(frame->flags, FRAME_GAP);
+    assert_int_equal(peer->message.flow.unacknowledged, 0);
+    assert_int_equal(stranger->core->counters.acks_sent, 1);
+}
+
+static void control_send_probe__names_the_next_new_frame(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    }
+    control_send_probe(stranger->core, peer);
+    round_trip(stranger);
+    (void)hear_type(stranger, FRAME_EAGER);
+    (void)hear_type(stranger, FRAME_EAGER);
+    assert_int_equal(hear_type(stranger, FRAME_PROBE)->sequence, 2);
+    assert_int_equal(stranger->core->counters.probes_sent, 1);
+}
+
+static void control_send_close__with_the_last_acknowledgement(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    const struct frame_eager eager = {.tag = to_le64(1)};
+
+    say(stranger, &(struct says){.fields.type = FRAME_EAGER, .body = &eager});
+    pass(stranger, 25000); /* arrived, and not yet acknowledged */
+    control_send_close(stranger->core, peer);
+    pass(stranger, 25000);
+    assert_int_equal(hear_type(stranger, FRAME_CLOSE)->acknowledgement, 1);
+}
+
+static void control_send_reset__echoes_what_it_refuses(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct frame refused = {.type = FRAME_ACK, .key = 0x99, .source = 5};
+    struct frame_connect body = connect_body(stranger);
+    const struct frame connect = {.type = FRAME_CONNECT, .connect = &body, .source = 6};
+
+    control_send_reset(stranger->core, &refused, &stranger->lane->local, FRAME_RESET_UNKNOWN, 0);
+    control_send_reset(stranger->core, &connect, &stranger->lane->local, FRAME_RESET_FULL, 0);
+    pass(stranger, 1000000);
+    const struct frame *frame = hear_type(stranger, FRAME_RESET);
+    assert_int_equal(frame->destination, 5);
+    assert_int_equal(from_le32(frame->reset->echoed_key), 0x99);
+    assert_int_equal(from_le32(frame->reset->reason), FRAME_RESET_UNKNOWN);
+    frame = hear_type(stranger, FRAME_RESET);
+    assert_int_equal(frame->destination, 6);
+    assert_int_equal(from_le32(frame->reset->echoed_key), STRANGER_KEY);
+    assert_int_equal(from_le32(frame->reset->reason), FRAME_RESET_FULL);
+}
+
+static void control_send_reset__no_more_than_so_many_in_a_second(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct frame refused = {.type = FRAME_ACK};
+    const struct core_counters *counters = &stranger->core->counters;
+
+    for (unsigned i = 0; i < ENDPOINT_RESETS_PER_SECOND + 10; i++) {
+        control_send_reset(stranger->core, &refused, &stranger->lane->local, FRAME_RESET_UNKNOWN,
+                           7 * UINT64_C(1000000000) + i);
+    }
+    assert_int_equal(counters->resets_sent, ENDPOINT_RESETS_PER_SECOND);
+    assert_int_equal(counters->resets_suppressed, 10);
+    control_send_reset(stranger->core, &refused, &stranger->lane->local, FRAME_RESET_UNKNOWN,
+                       8 * UINT64_C(1000000000));
+    assert_int_equal(counters->resets_sent, ENDPOINT_RESETS_PER_SECOND + 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STRANGER_TEST(control_send_connect__says_who_and_whom),
+        STRANGER_TEST(control_send_connect__accept_echoes_the_key),
+        STRANGER_TEST(control_send_ack__carries_acknowledgement_and_credit),
+        STRANGER_TEST(control_send_probe__names_the_next_new_frame),
+        STRANGER_TEST(control_send_close__with_the_last_acknowledgement),
+        STRANGER_TEST(control_send_reset__echoes_what_it_refuses),
+        STRANGER_TEST(control_send_reset__no_more_than_so_many_in_a_second),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The public interface, over the veth pair of a network namespace of the test's own. */
+#include "beowire.h"
+
+#include "namespace.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define SECOND UINT64_C(1000000000)
+#define PATIENCE_NS (20 * SECOND)
+
+static beowire_endpoint *open_endpoint(const char *interface)
+{
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    beowire_endpoint *endpoint = NULL;
+
+    options.interface = interface;
+    assert_int_equal(beowire_open(&options, &endpoint), 0);
+    return endpoint;
+}
+
+static beowire_peer know(beowire_endpoint *endpoint, const beowire_endpoint *other)
+{
+    struct beowire_address address;
+    beowire_peer peer = BEOWIRE_ANY_PEER;
+
+    beowire_address(other, &address);
+    assert_int_equal(beowire_peer_add(endpoint, &address, &peer), 0);
+    return peer;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+/** Polls both until `endpoint` has a completion. */
+static struct beowire_completion await(beowire_endpoint *endpoint, beowire_endpoint *other)
+{
+    struct beowire_completion done = {0};
+    uint64_t end_ns = now_ns() + PATIENCE_NS;
+
+    while (beowire_poll(endpoint, &done, 1) == 0) {
+        assert_true(now_ns() < end_ns);
+        (void)beowire_poll(other, NULL, 0);
+    }
+    return done;
+}
+
+static void beowire_open__bad_options(void **state)
+{
+    struct beowire_options good = BEOWIRE_OPTIONS_DEFAULT;
+    beowire_endpoint *endpoint = NULL;
+
+    (void)state;
+    good.interface = "end0";
+    struct beowire_options options = good;
+    assert_int_equal(beowire_open(NULL, &endpoint), -EINVAL);
+    assert_int_equal(beowire_open(&good, NULL), -EINVAL);
+    options.interface = NULL;
+    assert_int_equal(beowire_open(&options, &endpoint), -EINVAL);
+    options.interface = "";
+    assert_int_equal(beowire_open(&options, &endpoint), -EINVAL);
+    options.interface = "nowhere0";
+    assert_int_equal(beowire_open(&options, &endpoint), -ENODEV);
+    options = good;
+    options.size--;
+    assert_int_equal(beowire_open(&options, &endpoint), -EINVAL);
+    options = good;
+    options.ethertype = 0x05FF;
+    assert_int_equal(beowire_open(&options, &endpoint), -EINVAL);
+    options = good;
+    options.operations = 0;
+    assert_int_equal(beowire_open(&options, &endpoint), -EINVAL);
+    options.operations = 32769;
+    assert_int_equal(beowire_open(&options, &endpoint), -EINVAL);
+    options = good;
+    options.peers = 0;
+    assert_int_equal(beowire_open(&options, &endpoint), -EINVAL);
+    options.peers = 65537;
+    assert_int_equal(beowire_open(&options, &endpoint), -EINVAL);
+    options = good;
+    options.peer_timeout_ns = 0;
+    assert_int_equal(beowire_open(&options, &endpoint), -EINVAL);
+    assert_null(endpoint);
+}
+
+static void beowire_open__at_the_limits(void **state)
+{
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    beowire_endpoint *endpoint = NULL;
+
+    (void)state;
+    options.interface = "end0";
+    options.operations = 32768;
+    options.peers = 65536;
+    assert_int_equal(beowire_open(&options, &endpoint), 0);
+    assert_int_equal(beowire_close(endpoint, 0), 0);
+    options.operations = 1;
+    options.peers = 1;
+    assert_int_equal(beowire_open(&options, &endpoint), 0);
+    assert_int_equal(beowire_close(endpoint, 0), 0);
+}
+
+static void beowire_send__to_an_endpoint_that_receives(void **state)
+{
+    const uint64_t sizes[] = {0, 1, 1454, 1455, 16384, 16385, 300000};
+    beowire_endpoint *a = open_endpoint("end0");
+    beowire_endpoint *b = open_endpoint("end1");
+    beowire_peer to = know(a, b);
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint8_t *data = malloc(sizes[i] + 1);
+        uint8_t *buffer = calloc(1, sizes[i] + 1);
+        for (uint64_t at = 0; at < sizes[i]; at++) {
+            data[at] = (uint8_t)(at * 7 + i);
+        }
+        assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, i, 0, buffer, sizes[i], buffer), 0);
+        assert_int_equal(beowire_send(a, to, i, 9 + i, data, sizes[i], data), 0);
+        struct beowire_completion done = await(b, a);
+        assert_int_equal(done.status, 0);
+        assert_int_equal(done.operation, BEOWIRE_RECEIVE);
+        assert_ptr_equal(done.context, buffer);
+        assert_int_equal(done.bytes, sizes[i]);
+        assert_int_equal(done.tag, i);
+        assert_int_equal(done.immediate, 9 + i);
+        assert_memory_equal(buffer, data, sizes[i]);
+        done = await(a, b);
+        assert_int_equal(done.status, 0);
+        assert_int_equal(done.operation, BEOWIRE_SEND);
+        assert_ptr_equal(done.context, data);
+        free(data);
+        free(buffer);
+    }
+    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
+    assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
+}
+
+static void beowire_inject__once_connected(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0");
+    beowire_endpoint *b = open_endpoint("end1");
+    beowire_peer to = know(a, b);
+    uint64_t end_ns = now_ns() + PATIENCE_NS;
+    char buffer[2000];
+    int status;
+
+    (void)state;
+    assert_int_equal(beowire_inject(a, to, 1, 0, buffer, beowire_inject_bytes(a) + 1), -EMSGSIZE);
+    assert_int_equal(beowire_inject(a, to, 1, 0, NULL, 1), -EINVAL);
+    assert_int_equal(beowire_inject(a, to, 1, 0, "hello", 5), -EAGAIN);
+    while ((status = beowire_inject(a, to, 1, 0, "hello", 5)) == -EAGAIN) {
+        assert_true(now_ns() < end_ns);
+        (void)beowire_poll(a, NULL, 0);
+        (void)beowire_poll(b, NULL, 0);
+    }
+    assert_int_equal(status, 0);
+    assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, buffer, sizeof buffer, NULL), 0);
+    assert_int_equal(await(b, a).bytes, 5);
+    assert_memory_equal(buffer, "hello", 5);
+    assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
+    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
+}
+
+static void beowire__over_loopback_to_itself(void **state)
+{
+    beowire_endpoint *a = open_endpoint("lo");
+    beowire_peer self = know(a, a);
+    uint8_t *data = malloc(200000);
+    uint8_t *buffer = calloc(1, 200000);
+
+    (void)state;
+    memset(data, 0x5A, 200000);
+    assert_int_equal(beowire_receive(a, self, 1, 0, buffer, 200000, buffer), 0);
+    assert_int_equal(beowire_send(a, self, 1, 0, data, 200000, data), 0);
+    assert_int_equal(await(a, a).status, 0);
+    assert_int_equal(await(a, a).status, 0);
+    assert_memory_equal(buffer, data, 200000);
+    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
+    free(data);
+    free(buffer);
+}
+
+static void beowire_peer_address__of_a_peer_met_in_a_completion(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0");
+    beowire_endpoint *b = open_endpoint("end1");
+    struct beowire_address of_a;
+    struct beowire_address met;
+
+    (void)state;
+    beowire_address(a, &of_a);
+    assert_int_equal(beowire_send(a, know(a, b), 1, 0, NULL, 0, NULL), 0);
+    assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, NULL, 0, NULL), 0);
+    beowire_peer peer = await(b, a).peer;
+    assert_int_equal(beowire_peer_address(b, peer, &met), 0);
+    assert_memory_equal(&met, &of_a, sizeof met);
+    assert_int_equal(beowire_peer_address(b, peer + 1, &met), -EINVAL);
+    assert_int_equal(beowire_peer_address(b, peer, NULL), -EINVAL);
+    assert_int_equal(beowire_close(b, 0), 0); /* acknowledges, so that a can close too */
+    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
+}
+
+static void beowire__calls_with_peers_that_are_none(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0");
+    struct beowire_address address = {{0}};
+    beowire_peer peer;
+
+    (void)state;
+    assert_int_equal(beowire_send(a, 0, 1, 0, NULL, 0, NULL), -EINVAL);
+    assert_int_equal(beowire_send(a, BEOWIRE_ANY_PEER, 1, 0, NULL, 0, NULL), -EINVAL);
+    assert_int_equal(beowire_inject(a, 0, 1, 0, NULL, 0), -EINVAL);
+    assert_int_equal(beowire_receive(a, 0, 1, 0, NULL, 0, NULL), -EINVAL);
+    assert_int_equal(beowire_peer_add(a, &address, &peer), -EINVAL);
+    assert_int_equal(beowire_peer_add(a, NULL, &peer), -EINVAL);
+    beowire_address(a, &address);
+    assert_int_equal(beowire_peer_add(a, &address, NULL), -EINVAL);
+    assert_int_equal(beowire_cancel(a, &address), -ENOENT);
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
+static void beowire_wait__ends_when_the_time_is_over(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0");
+    uint64_t start_ns = now_ns();
+
+    (void)state;
+    assert_int_equal(beowire_wait(a, 0), 0);
+    assert_int_equal(beowire_wait(a, 5000000), 0);
+    assert_true(now_ns() - start_ns >= 5000000);
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
+static void beowire_wait__until_there_is_a_completion(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0");
+    struct beowire_completion done;
+
+    (void)state;
+    assert_int_equal(beowire_receive(a, BEOWIRE_ANY_PEER, 1, 0, NULL, 0, a), 0);
+    assert_int_equal(beowire_cancel(a, a), 0);
+    assert_int_equal(beowire_wait(a, UINT64_MAX), 1);
+    assert_int_equal(beowire_poll(a, &done, 1), 1);
+    assert_int_equal(done.status, -ECANCELED);
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
+static void beowire_flush__until_the_peer_has_it(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0");
+    beowire_endpoint *b = open_endpoint("end1");
+    beowire_peer to = know(a, b);
+    uint64_t end_ns = now_ns() + PATIENCE_NS;
+
+    (void)state;
+    assert_int_equal(beowire_flush(a, 0), 0);
+    assert_int_equal(beowire_send(a, to, 1, 0, "x", 1, NULL), 0);
+    assert_int_equal(beowire_flush(a, 1000000), -ETIMEDOUT); /* b does not look */
+    while (beowire_flush(a, 0) != 0) {
+        assert_true(now_ns() < end_ns);
+        (void)beowire_poll(b, NULL, 0);
+    }
+    assert_int_equal(beowire_close(a, 0), 0);
+    assert_int_equal(beowire_close(b, 0), 0);
+}
+
+static void beowire_close__with_something_that_did_not_arrive(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0");
+    beowire_endpoint *b = open_endpoint("end1");
+    char buffer[1];
+
+    (void)state;
+    assert_int_equal(beowire_receive(a, BEOWIRE_ANY_PEER, 1, 0, buffer, 1, NULL), 0);
+    assert_int_equal(beowire_send(a, know(a, b), 1, 0, "x", 1, NULL), 0);
+    assert_int_equal(beowire_close(a, 1000000), -ETIMEDOUT);
+    assert_int_equal(beowire_close(b, 0), 0);
+}
+
+static void beowire_close__ends_what_peers_wait_for(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0");
+    beowire_endpoint *b = open_endpoint("end1");
+    beowire_peer to_b = know(a, b);
+
+    (void)state;
+    assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, NULL, 0, NULL), 0);
+    assert_int_equal(beowire_send(a, to_b, 1, 0, NULL, 0, NULL), 0);
+    assert_int_equal(await(b, a).status, 0);
+    assert_int_equal(await(a, b).status, 0);
+    assert_int_equal(beowire_receive(a, to_b, 2, 0, NULL, 0, a), 0);
+    assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
+    struct beowire_completion done = await(a, a);
+    assert_int_equal(done.status, -ECONNRESET);
+    assert_ptr_equal(done.context, a);
+    assert_int_equal(beowire_send(a, to_b, 1, 0, NULL, 0, NULL), -ECONNRESET);
+    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
+}
+
+static void beowire_poll__as_many_as_there_is_room_for(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0");
+    struct beowire_completion done[4];
+
+    (void)state;
+    for (unsigned i = 0; i < 6; i++) {
+        assert_int_equal(beowire_receive(a, BEOWIRE_ANY_PEER, i, 0, NULL, 0, a), 0);
+    }
+    for (unsigned i = 0; i < 6; i++) {
+        assert_int_equal(beowire_cancel(a, a), 0);
+    }
+    assert_int_equal(beowire_poll(a, NULL, 0), 0);
+    assert_int_equal(beowire_poll(a, done, 4), 4);
+    assert_int_equal(done[3].tag, 3);
+    assert_int_equal(beowire_poll(a, done, 4), 2);
+    assert_int_equal(beowire_poll(a, done, 4), 0);
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(beowire_open__bad_options),
+        cmocka_unit_test(beowire_open__at_the_limits),
+        cmocka_unit_test(beowire_send__to_an_endpoint_that_receives),
+        cmocka_unit_test(beowire_inject__once_connected),
+        cmocka_unit_test(beowire__over_loopback_to_itself),
+        cmocka_unit_test(beowire_peer_address__of_a_peer_met_in_a_completion),
+        cmocka_unit_test(beowire__calls_with_peers_that_are_none),
+        cmocka_unit_test(beowire_wait__ends_when_the_time_is_over),
+        cmocka_unit_test(beowire_wait__until_there_is_a_completion),
+        cmocka_unit_test(beowire_flush__until_the_peer_has_it),
+        cmocka_unit_test(beowire_close__with_something_that_did_not_arrive),
+        cmocka_unit_test(beowire_close__ends_what_peers_wait_for),
+        cmocka_unit_test(beowire_poll__as_many_as_there_is_room_for),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

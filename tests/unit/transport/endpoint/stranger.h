@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stranger.h - a core at node 0, and at node 1 a bare lane through which the test says what it
+ * likes and hears each frame of the core.
+ */
+#ifndef BEOWIRE_TESTS_ENDPOINT_STRANGER_H
+#define BEOWIRE_TESTS_ENDPOINT_STRANGER_H
+
+#include "endpoint/address.h"
+#include "simulation/cluster.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define STRANGER_KEY 0xABCD1234
+#define STRANGER_INCARNATION UINT64_C(0x1122334455667788)
+#define STRANGER_CREDIT 16
+#define PEER_TIMEOUT_NS UINT64_C(5000000000)
+
+struct stranger {
+    struct cluster cluster;
+    struct core *core;
+    struct lane *lane;              /**< the stranger's */
+    struct beowire_address address; /**< the stranger's */
+    struct lane_address core_at;
+    uint32_t core_key;  /**< what the core wants in frames, once it has said so */
+    uint32_t sequence;  /**< of the stranger's next sequenced frame */
+    uint8_t wire[2000]; /**< the frame heard last */
+    struct frame heard;
+};
+
+static inline int stranger_setup(void **state)
+{
+    struct stranger *stranger = calloc(1, sizeof *stranger);
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+
+    if (stranger == NULL) {
+        return -1;
+    }
+    cluster_open(&stranger->cluster, &wire);
+    stranger->cluster.options.peer_timeout_ns = PEER_TIMEOUT_NS;
+    stranger->cluster.options.peers = 3;
+    cluster_start(&stranger->cluster, 0);
+    stranger->core = &stranger->cluster.nodes[0].core;
+    stranger->core_at = stranger->cluster.nodes[0].lane->local;
+    if (sim_lane_open(stranger->cluster.wire, 1, &stranger->lane) != 0) {
+        return -1;
+    }
+    struct address_layout layout = {
+        .version = ADDRESS_VERSION,
+        .lane = ADDRESS_PACKET,
+        .endpoint = to_le16(CLUSTER_ENDPOINT),
+        .ethertype = to_le16(0x88B5),
+        .incarnation = to_le64(STRANGER_INCARNATION),
+    };
+    memcpy(layout.mac, stranger->lane->local.bytes, sizeof layout.mac);
+    memcpy(stranger->address.bytes, &layout, sizeof layout);
+    *state = stranger;
+    return 0;
+}
+
+static inline int stranger_teardown(void **state)
+{
+    struct stranger *stranger = *state;
+
+    stranger->lane->operations->close(stranger->lane);
+    cluster_close(&stranger->cluster);
+    free(stranger);
+    return 0;
+}
+
+#define STRANGER_TEST(name) cmocka_unit_test_setup_teardown(name, stranger_setup, stranger_teardown)
+
+/** Lets time pass. */
+static inline void pass(struct stranger *stranger, uint64_t time_ns)
+{
+    cluster_run(&stranger->cluster, cluster_now(&stranger->cluster) + time_ns);
+}
+
+/** Time in which a frame arrives and its answer comes back, and no timer runs out. */
+static inline void round_trip(struct stranger *stranger)
+{
+    pass(stranger, 50000);
+}
+
+/** Sends any bytes. */
+static inline void say_raw(struct stranger *stranger, const void *data, uint32_t bytes)
+{
+    uint8_t room[LANE_HEADROOM + 2000];
+    struct lane_outgoing outgoing = {.head = room + LANE_HEADROOM, .head_bytes = bytes};
+
+    assert_true(bytes <= 2000);
+    memcpy(room + LANE_HEADROOM, data, bytes);
+    assert_int_equal(
+        stranger->lane->operations->send(stranger->lane, &stranger->core_at, &outgoing, 1), 1);
+}
+
+/** What a frame of the stranger says; start from SAYS(type). */
+struct says {
+    struct frame_fields fields;
+    uint16_t flags;
+    uint32_t acknowledgement;
+    uint16_t credit;
+    const void *body;
+    const void *payload;
+};
+
+/** Sends a frame with the key of the core. */
+static inline void say(struct stranger *stranger, const struct says *says)
+{
+    uint8_t wire[2000] = {0};
+    size_t body_bytes = frame_operation_bytes(says->fields.type);
+    struct frame_fields fields = says->fields;
+
+    fields.destination = CLUSTER_ENDPOINT;
+    fields.source = CLUSTER_ENDPOINT;
+    fields.key = fields.type == FRAME_CONNECT || fields.type == FRAME_RESET
+                     ? 0
+                     : (fields.key != 0 ? fields.key : stranger->core_key);
+    if (fields.type >= FRAME_SEQUENCED && fields.sequence == 0) {
+        fields.sequence = stranger->sequence++;
+    }
+    frame_encode(wire, &fields);
+    frame_stamp(wire, says->flags, says->acknowledgement, says->credit);
+    if (body_bytes > 0) {
+        memcpy(wire + sizeof(struct frame_header), says->body, body_bytes);
+    }
+    if (fields.payload_bytes > 0) {
+        memcpy(wire + sizeof(struct frame_header) + body_bytes, says->payload,
+               fields.payload_bytes);
+    }
+    say_raw(stranger, wire,
+            (uint32_t)(sizeof(struct frame_header) + body_bytes + fields.payload_bytes));
+}
+
+/** Hears the next frame. @return false: there is none. */
+static inline bool hear(struct stranger *stranger)
+{
+    struct lane_incoming incoming;
+
+    if (stranger->lane->operations->receive(stranger->lane, &incoming, 1) == 0) {
+        return false;
+    }
+    assert_true(incoming.bytes <= sizeof stranger->wire);
+    memcpy(stranger->wire, incoming.data, incoming.bytes);
+    assert_int_equal(frame_decode(stranger->wire, incoming.bytes, &stranger->heard), FRAME_OK);
+    stranger->lane->operations->release(stranger->lane);
+    return true;
+}
+
+/** Hears the next frame, which has to be of this type. */
+static inline const struct frame *hear_type(struct stranger *stranger, enum frame_type type)
+{
+    assert_true(hear(stranger));
+    assert_int_equal(stranger->heard.type, type);
+    return &stranger->heard;
+}
+
+static inline struct frame_connect connect_body(const struct stranger *stranger)
+{
+    struct frame_connect body = {
+        .incarnation = to_le64(STRANGER_INCARNATION),
+        .expected_incarnation = to_le64(stranger->core->incarnation),
+        .key = to_le32(STRANGER_KEY),
+        .frame_bytes = to_le16(1500),
+    };
+
+    memcpy(body.address, stranger->address.bytes, sizeof body.address);
+    return body;
+}
+
+static inline void say_connect(struct stranger *stranger, const struct frame_connect *body)
+{
+    say(stranger,
+        &(struct says){.fields.type = FRAME_CONNECT, .credit = STRANGER_CREDIT, .body = body});
+}
+
+/** Connects from the stranger's side. @return the core's peer. */
+static inline struct core_peer *be_accepted(struct stranger *stranger)
+{
+    struct frame_connect body = connect_body(stranger);
+
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    const struct frame *accept = hear_type(stranger, FRAME_ACCEPT);
+    stranger->core_key = from_le32(accept->connect->key);
+    assert_int_equal(stranger->core->peer_count, 1);
+    return stranger->core->peers[0];
+}
+
+#endif /* BEOWIRE_TESTS_ENDPOINT_STRANGER_H */
