@@ -29,6 +29,8 @@ from beowire.lab.state import LabState
 NameOption = Annotated[str, typer.Option("--name", help="Name of the lab.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
+_PIPE_WIDTH = 200
+
 _group = typer.Typer(
     help="A cluster in this machine: nodes are network namespaces, joined by a virtual wire.",
     no_args_is_help=True,
@@ -105,7 +107,9 @@ def status(*, as_json: JsonOption = False) -> None:
                 "any" if node.cpu is None else str(node.cpu),
                 _link_text(lab.options) if first else "",
             )
-    Console(highlight=False).print(table)
+    # A pipe has no width: there each node stays on one line.
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    console.print(table)
 
 
 @_group.command("exec", context_settings={"ignore_unknown_options": True})
