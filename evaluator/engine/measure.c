@@ -220,12 +220,11 @@ static int respond(struct run *run, bool echo)
     const struct driver *driver = request->driver;
     const uint64_t wanted = request->skip + request->count;
     const uint64_t first = request->skip == 0 ? 1 : request->skip;
-    const bool endless = echo && !driver->reliable;
     struct pace pace = pace_start();
     uint64_t arrived = 0;
     uint64_t last_ns = 0;
     int error = 0;
-    while ((arrived < wanted || endless) && !run->stop) {
+    while (arrived < wanted && !run->stop) {
         error = receive_message(run);
         if (error == -ETIMEDOUT && !driver->reliable) {
             error = 0;
@@ -256,7 +255,7 @@ static int respond(struct run *run, bool echo)
     }
     run->result->received = arrived > request->skip ? arrived - request->skip : 0;
     run->result->sent = echo ? run->result->received : 0;
-    run->result->stopped = endless || arrived < wanted;
+    run->result->stopped = arrived < wanted;
     run->result->in_step = echo || arrived == wanted;
     return error;
 }

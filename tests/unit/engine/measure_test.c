@@ -384,16 +384,28 @@ static void pingpong__responder_echoes_what_came(void **state)
     assert_true(result.in_step);
 }
 
-static void pingpong__unreliable_responder_goes_on_until_stopped(void **state)
+static void pingpong__unreliable_responder_ends_after_the_last_message(void **state)
 {
     (void)state;
     request.role = DRIVER_RESPONDER;
     driver.reliable = false;
-    fake.timeouts_after = 30;
-    interrupt_after = 30;
     assert_int_equal(measure(), 0);
-    assert_int_equal(fake.sends, 30);
-    assert_int_equal(result.received, 30);
+    assert_int_equal(fake.sends, 10);
+    assert_int_equal(result.received, 10);
+    assert_false(result.stopped);
+    assert_true(result.in_step);
+}
+
+static void pingpong__unreliable_responder_waits_for_lost_messages_until_stopped(void **state)
+{
+    (void)state;
+    request.role = DRIVER_RESPONDER;
+    driver.reliable = false;
+    fake.timeouts_after = 7;
+    interrupt_after = 7;
+    assert_int_equal(measure(), 0);
+    assert_int_equal(fake.sends, 7);
+    assert_int_equal(result.received, 7);
     assert_true(result.stopped);
     assert_true(result.in_step);
 }
@@ -538,7 +550,8 @@ int main(void)
         PREPARED(pingpong__cancelled_inside_a_message),
         PREPARED(pingpong__without_another_end),
         PREPARED(pingpong__responder_echoes_what_came),
-        PREPARED(pingpong__unreliable_responder_goes_on_until_stopped),
+        PREPARED(pingpong__unreliable_responder_ends_after_the_last_message),
+        PREPARED(pingpong__unreliable_responder_waits_for_lost_messages_until_stopped),
         PREPARED(stream__initiator_waits_for_the_answer),
         PREPARED(stream__answer_is_no_larger_than_a_message),
         PREPARED(stream__unreliable_initiator_waits_for_nothing),
