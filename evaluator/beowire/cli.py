@@ -38,7 +38,7 @@ def main() -> None:
     """Runs the command line; exits 0 only on success, and says each error in one line."""
     _register()
     try:
-        app()
+        app(prog_name="beowire")
     except BeowireError as error:
         print(f"beowire: {error}", file=sys.stderr)
         raise SystemExit(error.exit_code) from None
