@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A whole endpoint, without its clock, and a peer that says whatever the input says. The input is
+ * a script: each step is a frame, a call, or time that passes. Frames are right by default (keys,
+ * sequence numbers, the names of messages), so that the script gets deep, and wrong where it says
+ * so. Whatever happens: no crash, memory and credit in balance, every operation ends at most once,
+ * and no message is delivered that was not sent in full, or with other bytes.
+ */
+#include "endpoint/address.h"
+#include "simulation/cluster.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define FRAME_BYTES 400
+#define OPERATIONS 8
+#define MESSAGES 256 /* of the peer, told apart by their immediate data */
+#define NAMES 4      /* that the peer gives its messages */
+#define BUFFER_BYTES 40000
+#define STEPS_MAX 400
+
+/** A message that the peer has begun. */
+struct begun {
+    uint64_t bytes;
+    uint64_t sent; /* of which the endpoint has accepted so many */
+    bool delivered;
+};
+
+struct fuzz {
+    struct lane lane; /* first: the endpoint knows only this */
+    struct cluster cluster;
+    struct node node;
+    struct core *core;
+    const uint8_t *script;
+    size_t left;
+    uint8_t *frame; /* on its way to the endpoint: of exactly its length */
+    uint32_t frame_bytes;
+    struct lane_address peer_at;
+    struct beowire_address peer_address;
+    uint32_t own_key;      /* the endpoint wants it in frames; 0: not known yet */
+    uint32_t highest_sent; /* one past the last sequence of the endpoint */
+    uint16_t announced;    /* the endpoint's last ANNOUNCE */
+    uint64_t announced_bytes;
+    struct begun begun[MESSAGES];
+    uint32_t begun_count;
+    uint32_t named[NAMES]; /* which of them has the name */
+    uint8_t send_buffer[BUFFER_BYTES];
+    uint8_t buffers[OPERATIONS][BUFFER_BYTES];
+    uint64_t capacities[OPERATIONS];
+    bool posted[OPERATIONS];
+    bool mangled; /* a frame was changed: its bytes may be anything from here on */
+};
+
+static void require(bool condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+/* ---- the script ---------------------------------------------------------------------------- */
+
+static uint8_t take(struct fuzz *fuzz)
+{
+    if (fuzz->left == 0) {
+        return 0;
+    }
+    fuzz->left--;
+    return *fuzz->script++;
+}
+
+static uint32_t take_16(struct fuzz *fuzz)
+{
+    uint32_t high = take(fuzz);
+
+    return high << 8 | take(fuzz);
+}
+
+static uint64_t take_bytes(struct fuzz *fuzz)
+{
+    static const uint64_t edges[] = {0,
+                                     1,
+                                     FRAME_BYTES - 46,
+                                     FRAME_BYTES - 45,
+                                     FRAME_BYTES - 40,
+                                     MESSAGE_EAGER_BYTES_MAX,
+                                     MESSAGE_EAGER_BYTES_MAX + 1,
+                                     BUFFER_BYTES};
+    uint8_t choice = take(fuzz);
+
+    return (choice & 0x80) != 0 ? take_16(fuzz) % BUFFER_BYTES : edges[choice % 8];
+}
+
+/* ---- the lane ------------------------------------------------------------------------------ */
+
+static struct fuzz *fuzz_of(struct lane *lane)
+{
+    return (struct fuzz *)(void *)lane;
+}
+
+static void learn(struct fuzz *fuzz, const struct frame *frame)
+{
+    if (frame->type == FRAME_CONNECT || frame->type == FRAME_ACCEPT) {
+        fuzz->own_key = from_le32(frame->connect->key);
+    } else if (frame->type >= FRAME_SEQUENCED &&
+               !sequence_before(frame->sequence, fuzz->highest_sent)) {
+        fuzz->highest_sent = frame->sequence + 1;
+    }
+    if (frame->type == FRAME_ANNOUNCE) {
+        fuzz->announced = from_le16(frame->announce->message);
+        fuzz->announced_bytes = from_le64(frame->announce->message_bytes);
+    }
+}
+
+/** What the endpoint says has to be right whatever it was told. */
+static unsigned fuzz_send(struct lane *lane, const struct lane_address *to,
+                          const struct lane_outgoing *frames, unsigned count)
+{
+    struct fuzz *fuzz = fuzz_of(lane);
+
+    (void)to;
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t wire[FRAME_BYTES];
+        uint32_t bytes = frames[i].head_bytes + frames[i].payload_bytes;
+        struct frame frame;
+        require(bytes <= FRAME_BYTES);
+        memset(frames[i].head - LANE_HEADROOM, 0xA5, LANE_HEADROOM);
+        memcpy(wire, frames[i].head, frames[i].head_bytes);
+        if (frames[i].payload_bytes > 0) {
+            memcpy(wire + frames[i].head_bytes, frames[i].payload, frames[i].payload_bytes);
+        }
+        require(frame_decode(wire, bytes, &frame) == FRAME_OK);
+        learn(fuzz, &frame);
+    }
+    return count;
+}
+
+static unsigned fuzz_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    struct fuzz *fuzz = fuzz_of(lane);
+
+    (void)count;
+    if (fuzz->frame == NULL) {
+        return 0;
+    }
+    frames[0] = (struct lane_incoming){
+        .data = fuzz->frame, .bytes = fuzz->frame_bytes, .from = fuzz->peer_at};
+    return 1;
+}
+
+static void fuzz_release(struct lane *lane)
+{
+    struct fuzz *fuzz = fuzz_of(lane);
+
+    free(fuzz->frame);
+    fuzz->frame = NULL;
+}
+
+static const struct lane_operations fuzz_operations = {
+    .send = fuzz_send, .receive = fuzz_receive, .release = fuzz_release};
+
+/* ---- the endpoint -------------------------------------------------------------------------- */
+
+static uint64_t some_random(void *context)
+{
+    return random_next(context);
+}
+
+static uint64_t now_of(void *cluster)
+{
+    return cluster_now(cluster);
+}
+
+static void address_of(uint8_t node, uint64_t incarnation, struct beowire_address *address)
+{
+    struct address_layout layout = {
+        .version = ADDRESS_VERSION,
+        .lane = ADDRESS_PACKET,
+        .endpoint = to_le16(CLUSTER_ENDPOINT),
+        .mac = {2, 0, 0, 0, 0, node},
+        .ethertype = to_le16(0x88B5),
+        .incarnation = to_le64(incarnation),
+    };
+
+    memcpy(address->bytes, &layout, sizeof layout);
+}
+
+static void open_fuzz(struct fuzz *fuzz)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct core_options options = {
+        .lane = &fuzz->lane,
+        .operations = OPERATIONS,
+        .peers = 2,
+        .peer_timeout_ns = UINT64_C(5000000000),
+        .random = some_random,
+        .random_context = &fuzz->cluster.random,
+    };
+
+    wire.frames = 1; /* only its clock is used */
+    require(sim_wire_open(&wire, &fuzz->cluster.wire) == 0);
+    random_seed(&fuzz->cluster.random, 1);
+    fuzz->cluster.nodes = &fuzz->node;
+    fuzz->cluster.node_count = 1;
+    fuzz->node.lane = &fuzz->lane;
+    fuzz->core = &fuzz->node.core;
+    fuzz->lane.operations = &fuzz_operations;
+    fuzz->lane.frame_bytes = FRAME_BYTES;
+    fuzz->peer_at = (struct lane_address){{2, 0, 0, 0, 0, 1}};
+    address_of(1, 0x1111, &fuzz->peer_address);
+    address_of(0, 0x2222, &options.address);
+    require(core_open(fuzz->core, &options) == 0);
+}
+
+static void close_fuzz(struct fuzz *fuzz)
+{
+    core_close(fuzz->core);
+    sim_wire_close(fuzz->cluster.wire);
+}
+
+static struct core_peer *peer_of(struct fuzz *fuzz)
+{
+    struct core_peer *peer = NULL;
+
+    require(core_peer_add(fuzz->core, &fuzz->peer_address, &peer) == 0);
+    return peer;
+}
+
+static uint8_t content(uint32_t message, uint64_t offset)
+{
+    return (uint8_t)(message * 31 + offset * 7 + (offset >> 8));
+}
+
+static void judge(struct fuzz *fuzz, const struct beowire_completion *done)
+{
+    if (done->operation != BEOWIRE_RECEIVE) {
+        return;
+    }
+    size_t slot = (size_t)((uint8_t(*)[BUFFER_BYTES])done->context - fuzz->buffers);
+    require(slot < OPERATIONS && fuzz->posted[slot]);
+    fuzz->posted[slot] = false;
+    if (fuzz->mangled || (done->status != 0 && done->status != -EMSGSIZE)) {
+        return;
+    }
+    uint64_t capacity = fuzz->capacities[slot];
+    require(done->immediate < fuzz->begun_count);
+    struct begun *message = &fuzz->begun[done->immediate];
+    require(!message->delivered && done->bytes == message->bytes);
+    message->delivered = true;
+    uint64_t wanted = message->bytes < capacity ? message->bytes : capacity;
+    require(message->sent >= wanted);
+    require((done->status == -EMSGSIZE) == (message->bytes > capacity));
+    for (uint64_t i = 0; i < wanted; i++) {
+        require(fuzz->buffers[slot][i] == content(done->immediate, i));
+    }
+}
+
+static void settle(struct fuzz *fuzz)
+{
+    struct beowire_completion done;
+
+    while (core_receive(fuzz->core, now_of, &fuzz->cluster) > 0) {
+        /* at most one frame */
+    }
+    core_timers(fuzz->core, cluster_now(&fuzz->cluster));
+    while (message_complete(&fuzz->core->messages, &done)) {
+        judge(fuzz, &done);
+    }
+    cluster_check(&fuzz->cluster);
+}
+
+/* ---- what the peer says -------------------------------------------------------------------- */
+
+struct says {
+    enum frame_type type;
+    const void *body;
+    uint32_t payload_bytes;
+    uint32_t message; /* whose content the payload is, */
+    uint64_t offset;  /* from here on */
+    uint32_t key;
+    uint16_t credit;
+    uint16_t flags;
+};
+
+/** Says it, with the changes that the script wants. @return true: a sequenced frame was accepted.
+ */
+static bool say(struct fuzz *fuzz, const struct says *says)
+{
+    struct core_peer *peer = peer_of(fuzz);
+    const struct flow *flow = &peer->message.flow;
+    uint32_t expected = flow->expected;
+    uint32_t body_bytes = (uint32_t)frame_operation_bytes(says->type);
+    uint8_t change = take(fuzz); /* 0: none, and the usual end of a script */
+    uint32_t acknowledgement = fuzz->highest_sent;
+    uint32_t sequence = expected;
+
+    fuzz->frame_bytes = (uint32_t)sizeof(struct frame_header) + body_bytes + says->payload_bytes;
+    fuzz->frame = malloc(fuzz->frame_bytes);
+    require(fuzz->frame != NULL);
+    if ((change & 1) != 0) {
+        acknowledgement -= take(fuzz);
+    }
+    if ((change & 2) != 0) {
+        sequence += take(fuzz) - 128u;
+    }
+    frame_encode(fuzz->frame,
+                 &(struct frame_fields){.type = says->type,
+                                        .destination = CLUSTER_ENDPOINT,
+                                        .source = CLUSTER_ENDPOINT,
+                                        .key = says->key,
+                                        .sequence = sequence,
+                                        .payload_bytes = (uint16_t)says->payload_bytes});
+    frame_stamp(fuzz->frame, says->flags, acknowledgement,
+                (uint16_t)(acknowledgement + says->credit));
+    if (body_bytes > 0) {
+        memcpy(fuzz->frame + sizeof(struct frame_header), says->body, body_bytes);
+    }
+    for (uint32_t i = 0; i < says->payload_bytes; i++) {
+        fuzz->frame[sizeof(struct frame_header) + body_bytes + i] =
+            content(says->message, says->offset + i);
+    }
+    if ((change & 4) != 0) {
+        fuzz->mangled = true;
+        fuzz->frame[take_16(fuzz) % fuzz->frame_bytes] ^= (uint8_t)(take(fuzz) | 1);
+    }
+    settle(fuzz);
+    return peer->connection.state == CONNECTION_OPEN && flow->expected == expected + 1;
+}
+
+static struct says usual(struct fuzz *fuzz, enum frame_type type, const void *body)
+{
+    return (struct says){.type = type, .body = body, .key = fuzz->own_key, .credit = 64};
+}
+
+static void say_connect(struct fuzz *fuzz, enum frame_type type)
+{
+    struct frame_connect body = {
+        .incarnation = to_le64(0x1111),
+        .expected_incarnation = to_le64(0x2222),
+        .key = to_le32(0x77),
+        .echoed_key = to_le32(type == FRAME_ACCEPT ? fuzz->own_key : 0),
+        .frame_bytes = to_le16((uint16_t)(FRAME_BYTES_MIN + 1 + take(fuzz))),
+    };
+
+    memcpy(body.address, fuzz->peer_address.bytes, sizeof body.address);
+    struct says says = usual(fuzz, type, &body);
+    says.key = type == FRAME_ACCEPT ? fuzz->own_key : 0;
+    says.credit = take(fuzz);
+    (void)say(fuzz, &says);
+}
+
+/** Begins a message: in whole or in part. */
+static void say_eager(struct fuzz *fuzz, bool whole)
+{
+    uint32_t message = fuzz->begun_count;
+    uint8_t name = take(fuzz) % NAMES;
+    uint64_t bytes = take_bytes(fuzz);
+    uint64_t room = FRAME_BYTES - 46;
+    uint64_t part = whole ? bytes : 1 + take_16(fuzz) % room;
+
+    part = part < bytes ? part : bytes;
+    part = part < room ? part : room;
+    const struct frame_eager body = {.tag = to_le64(take(fuzz) % 2),
+                                     .immediate = to_le32(message),
+                                     .message_bytes = to_le32((uint32_t)bytes),
+                                     .message = to_le16(name)};
+    struct says says = usual(fuzz, FRAME_EAGER, &body);
+    says.payload_bytes = (uint32_t)part;
+    says.message = message;
+    /* Before the frame: it may be delivered at once. */
+    fuzz->begun[message] = (struct begun){.bytes = bytes, .sent = part};
+    fuzz->begun_count++;
+    if (say(fuzz, &says) && part < bytes) {
+        fuzz->named[name] = message;
+    }
+}
+
+static void say_announce(struct fuzz *fuzz)
+{
+    uint32_t message = fuzz->begun_count;
+    uint8_t name = take(fuzz) % NAMES;
+    uint64_t bytes = take_bytes(fuzz);
+    const struct frame_announce body = {.tag = to_le64(take(fuzz) % 2),
+                                        .immediate = to_le32(message),
+                                        .message_bytes = to_le64(bytes),
+                                        .message = to_le16(name)};
+    struct says says = usual(fuzz, FRAME_ANNOUNCE, &body);
+
+    fuzz->begun[message] = (struct begun){.bytes = bytes};
+    fuzz->begun_count++;
+    if (say(fuzz, &says)) {
+        fuzz->named[name] = message;
+    }
+}
+
+static void say_fragment(struct fuzz *fuzz)
+{
+    uint8_t choice = take(fuzz);
+    uint8_t name = choice % NAMES;
+    uint32_t message = fuzz->named[name];
+    struct begun *begun = &fuzz->begun[message];
+    uint64_t offset = begun->sent;
+    uint64_t room = FRAME_BYTES - 40;
+    uint64_t left = begun->bytes - begun->sent;
+    uint64_t part = (choice & 0x40) != 0 ? 1 + take_16(fuzz) % room : room;
+
+    part = (choice & 0x20) == 0 && part > left ? left : part;
+    part = part > 0 ? part : 1;
+    offset += (choice & 0x10) != 0 ? take(fuzz) : 0;
+    const struct frame_fragment body = {.message = to_le16(name), .offset = to_le64(offset)};
+    struct says says = usual(fuzz, FRAME_FRAGMENT, &body);
+    says.payload_bytes = (uint32_t)part;
+    says.message = message;
+    says.offset = offset;
+    uint64_t before = begun->sent;
+    begun->sent = offset == before ? before + part : before;
+    if (!say(fuzz, &says) && !begun->delivered) {
+        begun->sent = before;
+    }
+}
+
+static void say_clear(struct fuzz *fuzz)
+{
+    uint8_t choice = take(fuzz);
+    uint64_t accepted = (choice & 0x80) != 0 ? take_16(fuzz) : fuzz->announced_bytes;
+    const struct frame_clear body = {
+        .message = to_le16((uint16_t)((choice & 0x40) != 0 ? choice % 20 : fuzz->announced)),
+        .accepted_bytes = to_le64(accepted)};
+    struct says says = usual(fuzz, FRAME_CLEAR, &body);
+
+    (void)say(fuzz, &says);
+}
+
+static void say_bare(struct fuzz *fuzz, enum frame_type type)
+{
+    struct says says = usual(fuzz, type, NULL);
+    uint8_t choice = take(fuzz);
+
+    says.flags = choice & 0xF;
+    says.credit = (choice & 0x80) != 0 ? (uint16_t)take_16(fuzz) : 64;
+    (void)say(fuzz, &says);
+}
+
+static void say_reset(struct fuzz *fuzz)
+{
+    uint8_t choice = take(fuzz);
+    const struct frame_reset body = {.echoed_key =
+                                         to_le32((choice & 1) != 0 ? 0x77 : fuzz->own_key),
+                                     .reason = to_le32(choice >> 1)};
+    struct says says = usual(fuzz, FRAME_RESET, &body);
+
+    says.key = 0;
+    (void)say(fuzz, &says);
+}
+
+/** Any bytes, of any length up to beyond what the lane carries. */
+static void say_anything(struct fuzz *fuzz)
+{
+    fuzz->mangled = true;
+    fuzz->frame_bytes = take_16(fuzz) % (2 * FRAME_BYTES);
+    fuzz->frame = malloc(fuzz->frame_bytes > 0 ? fuzz->frame_bytes : 1);
+    require(fuzz->frame != NULL);
+    for (uint32_t i = 0; i < fuzz->frame_bytes; i++) {
+        fuzz->frame[i] = take(fuzz);
+    }
+    settle(fuzz);
+}
+
+/* ---- what the application does ------------------------------------------------------------- */
+
+static void post_send(struct fuzz *fuzz, bool inject)
+{
+    struct core_peer *peer = peer_of(fuzz);
+    uint64_t bytes = take_bytes(fuzz);
+
+    (void)(inject ? cluster_inject(&fuzz->cluster, 0, peer, 1, 0, fuzz->send_buffer, bytes)
+                  : cluster_send(&fuzz->cluster, 0, peer, 1, 0, fuzz->send_buffer, bytes, NULL));
+    settle(fuzz);
+}
+
+static void post_receive(struct fuzz *fuzz)
+{
+    uint8_t choice = take(fuzz);
+    uint64_t bytes = take_bytes(fuzz);
+    struct core_peer *peer = (choice & 1) != 0 ? peer_of(fuzz) : NULL;
+
+    for (size_t slot = 0; slot < OPERATIONS; slot++) {
+        if (!fuzz->posted[slot]) {
+            fuzz->capacities[slot] = bytes;
+            fuzz->posted[slot] =
+                cluster_receive(&fuzz->cluster, 0, peer, choice >> 1 & 1,
+                                (choice & 4) != 0 ? UINT64_MAX : 0, fuzz->buffers[slot], bytes,
+                                fuzz->buffers[slot]) == 0;
+            break;
+        }
+    }
+    settle(fuzz);
+}
+
+static void let_time_pass(struct fuzz *fuzz)
+{
+    static const uint64_t times_ns[] = {1000,     FLOW_ACK_DELAY_NS, FLOW_RTO_MIN_NS,
+                                        20000000, FLOW_WATCH_NS,     UINT64_C(6000000000)};
+
+    sim_wire_advance(fuzz->cluster.wire, cluster_now(&fuzz->cluster) + times_ns[take(fuzz) % 6]);
+    settle(fuzz);
+}
+
+static void step(struct fuzz *fuzz)
+{
+    switch (take(fuzz) % 18) {
+    case 0:
+        say_connect(fuzz, FRAME_CONNECT);
+        break;
+    case 1:
+        say_connect(fuzz, FRAME_ACCEPT);
+        break;
+    case 2:
+    case 3:
+        say_eager(fuzz, true);
+        break;
+    case 4:
+        say_eager(fuzz, false);
+        break;
+    case 5:
+    case 6:
+    case 7:
+        say_fragment(fuzz);
+        break;
+    case 8:
+        say_announce(fuzz);
+        break;
+    case 9:
+        say_clear(fuzz);
+        break;
+    case 10:
+        say_bare(fuzz, FRAME_ACK);
+        break;
+    case 11:
+        say_bare(fuzz, FRAME_PROBE);
+        break;
+    case 12:
+        say_reset(fuzz);
+        break;
+    case 13:
+        if (take(fuzz) % 8 == 7) {
+            say_bare(fuzz, FRAME_CLOSE);
+        } else {
+            say_anything(fuzz);
+        }
+        break;
+    case 14:
+        post_send(fuzz, false);
+        break;
+    case 15:
+        post_send(fuzz, true);
+        break;
+    case 16:
+        post_receive(fuzz);
+        break;
+    default:
+        let_time_pass(fuzz);
+        break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct fuzz fuzz;
+
+    fuzz = (struct fuzz){.script = data, .left = size};
+    open_fuzz(&fuzz);
+    for (unsigned i = 0; i < STEPS_MAX && fuzz.left > 0 && fuzz.begun_count < MESSAGES - 1; i++) {
+        step(&fuzz);
+    }
+    /* Silence for long enough: the peer is given up, and what depends on it ends. */
+    for (unsigned i = 0; i < 20; i++) {
+        sim_wire_advance(fuzz.cluster.wire, cluster_now(&fuzz.cluster) + 1000000000u);
+        settle(&fuzz);
+    }
+    for (uint32_t i = 0; i < OPERATIONS; i++) {
+        require(fuzz.core->messages.operations[i].state == OPERATION_FREE);
+    }
+    close_fuzz(&fuzz);
+    return 0;
+}
