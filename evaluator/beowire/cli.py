@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line: one typer application, one file in `commands/` for each command."""
 
+import contextlib
 import importlib
+import io
+import os
 import sys
+from pathlib import Path
 
 import typer
 
@@ -20,6 +24,12 @@ app = typer.Typer(
 #: Modules of `beowire.commands`; each has `register(app)`, which adds its command or group.
 COMMANDS = ("compare", "drivers", "report", "lab")
 
+#: What typer raises for words that it cannot read. It lives in another module from version to
+#: version; `BadParameter` is the one of its family that typer itself hands out.
+_NOT_UNDERSTOOD = typer.BadParameter.__mro__[2]
+
+_INTERRUPTED = 130
+
 
 @app.callback()
 def _group() -> None:
@@ -36,12 +46,72 @@ def _register() -> None:
 
 def main() -> None:
     """Runs the command line; exits 0 only on success, and says each error in one line."""
+    _prepare_streams()
     _register()
+    status = 0
     try:
-        app(prog_name="beowire")
+        status = app(prog_name="beowire", standalone_mode=False) or 0
+        sys.stdout.flush()
+        if status == _INTERRUPTED:
+            _say("interrupted")
     except BeowireError as error:
-        print(f"beowire: {error}", file=sys.stderr)
-        raise SystemExit(error.exit_code) from None
+        status = error.exit_code
+        _say(str(error))
     except KeyboardInterrupt:
-        print("beowire: interrupted", file=sys.stderr)
-        raise SystemExit(130) from None
+        status = _INTERRUPTED
+        _say("interrupted")
+    except BrokenPipeError:
+        status = 1  # whoever read has gone, and wants to hear no more
+    except OSError as error:
+        status = 1
+        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
+    except Exception as error:
+        if not isinstance(error, _NOT_UNDERSTOOD):
+            raise
+        status = 2
+        _explain(error)
+    finally:
+        _let_go_of_output()
+    if status:
+        raise SystemExit(status)
+
+
+def _explain(error: Exception) -> None:
+    """What typer did not understand, in one line; or the help, where no words were given."""
+    text = str(getattr(error, "message", error))
+    command = getattr(getattr(error, "ctx", None), "command_path", "beowire")
+    if "\n" in text.strip():
+        print(text, file=sys.stderr)
+        return
+    if (format_message := getattr(error, "format_message", None)) is not None:
+        text = " ".join(str(format_message()).split())
+    _say(f"{text.rstrip('.')}: `{command} --help` says what there is")
+
+
+def _say(message: str) -> None:
+    with contextlib.suppress(OSError):
+        print(f"beowire: {message}", file=sys.stderr, flush=True)
+
+
+def _prepare_streams() -> None:
+    """Standard streams that are closed lead nowhere, and no character is too much for the others.
+
+    Otherwise the next file that is opened would become standard error.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _let_go_of_output() -> None:
+    """What cannot be written by now never will be; the interpreter would complain at its exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)

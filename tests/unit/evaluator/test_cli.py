@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line turns errors into one line and an exit code."""
 
+import errno
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from beowire import cli
 from beowire.errors import BeowireError
+
+_EVALUATOR = Path(__file__).resolve().parents[3] / "evaluator"
 
 
 @pytest.mark.parametrize(
@@ -13,6 +22,9 @@ from beowire.errors import BeowireError
         (BeowireError("no such size: x"), 2, "beowire: no such size: x\n"),
         (BeowireError("the disk is full", exit_code=1), 1, "beowire: the disk is full\n"),
         (KeyboardInterrupt(), 130, "beowire: interrupted\n"),
+        (OSError(errno.ENOSPC, "No space left on device"), 1, "beowire: No space left on device\n"),
+        (PermissionError(errno.EACCES, "Denied", "/a/file"), 1, "beowire: /a/file: Denied\n"),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, ""),
     ],
 )
 def test_error__one_line_and_status(
@@ -22,7 +34,7 @@ def test_error__one_line_and_status(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def fail() -> None:
+    def fail(**_: object) -> None:
         raise error
 
     monkeypatch.setattr(cli, "_register", lambda: None)
@@ -34,10 +46,96 @@ def test_error__one_line_and_status(
     assert (captured.out, captured.err) == ("", said)
 
 
+def test_error__a_mistake_of_ours_keeps_its_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(cli, "_register", lambda: None)
+    monkeypatch.setattr(cli, "app", fail)
+    with pytest.raises(ZeroDivisionError):
+        cli.main()
+
+
 def test_success__is_silent(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(cli, "_register", lambda: None)
-    monkeypatch.setattr(cli, "app", lambda: None)
+    monkeypatch.setattr(cli, "app", lambda **_: None)
     cli.main()
     assert capsys.readouterr() == ("", "")
+
+
+def _beowire(script: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command line from a shell, which can close and redirect its streams."""
+    return subprocess.run(
+        ["sh", "-c", script, "sh", sys.executable, "-m", "beowire", *words],
+        env={**os.environ, "PYTHONPATH": str(_EVALUATOR)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nope"], "No such command 'nope': `beowire --help` says what there is"),
+        (["report"], "Missing argument 'RECORD...': `beowire report --help` says what there is"),
+        (["report", "--nope", "x"], "No such option: --nope"),
+        (["lab", "up", "--nodes", "x"], "'--nodes'"),
+    ],
+)
+def test_words_that_make_no_sense__one_line(words: list[str], says: str) -> None:
+    done = _beowire('exec "$@"', *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("beowire: ")
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_no_words__the_help() -> None:
+    done = _beowire('exec "$@"')
+    assert done.returncode == 2
+    assert "Commands:" in done.stderr
+
+
+def test_a_reader_that_has_gone__no_complaint() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "beowire", "--help"],
+            env={**os.environ, "PYTHONPATH": str(_EVALUATOR)},
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_a_full_disk_behind_the_output__one_line() -> None:
+    done = _beowire('exec "$@" >/dev/full', "--help")
+    assert done.returncode == 1
+    assert done.stderr == "beowire: No space left on device\n"
+
+
+def test_closed_streams__nothing_lands_in_another_file(tmp_path: Path) -> None:
+    done = _beowire(f'cd "{tmp_path}"; exec "$@" 2>&-', "nope")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+    assert _beowire('exec "$@" >&-', "--help").returncode == 0
+
+
+def test_characters_that_the_terminal_lacks__are_replaced() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    before, sys.stdout = sys.stdout, stream
+    try:
+        cli._prepare_streams()
+        print("±")
+    finally:
+        sys.stdout = before
+    stream.flush()
+    assert stream.buffer.getvalue() == b"?\n"
