@@ -19,7 +19,7 @@ int core_open(struct core *core, const struct core_options *options)
     if (status != 0) {
         return status;
     }
-    core->peers = calloc(options->peers, sizeof *core->peers);
+    core->peers = calloc(options->peers, sizeof(struct core_peer *));
     core->touched = calloc(options->peers, sizeof *core->touched);
     if (core->peers == NULL || core->touched == NULL ||
         map_open(&core->by_key, options->peers) != 0 ||
@@ -32,7 +32,7 @@ int core_open(struct core *core, const struct core_options *options)
 
 void core_close(struct core *core)
 {
-    for (uint32_t i = 0; i < core->peer_count; i++) {
+    for (uint32_t i = 0; core->peers != NULL && i < core->peer_count; i++) {
         free(core->peers[i]);
     }
     free(core->peers);

@@ -88,9 +88,9 @@ struct beowire_completion {
     enum beowire_operation operation; /**< what has ended */
     int status;                       /**< 0, or a negative errno: see beowire_poll() */
     beowire_peer peer;                /**< whom it went to or came from */
+    uint32_t immediate;               /**< receive: the 32 bits sent beside the data */
     uint64_t tag;                     /**< the message's tag */
-    uint64_t bytes;     /**< the message's length; may exceed the buffer's if -EMSGSIZE */
-    uint32_t immediate; /**< receive: the 32 bits sent beside the data */
+    uint64_t bytes; /**< the message's length; may exceed the buffer's if -EMSGSIZE */
 };
 
 /** Opens an endpoint.

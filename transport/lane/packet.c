@@ -25,15 +25,14 @@
 
 #define ENVELOPE_BYTES ETH_HLEN
 
-/** Full frames that the receive ring holds: as many as all peers together have credit for, so that
- *  what was let in is not lost while the process computes; ... */
-#define RING_FRAMES MESSAGE_CHUNKS
-
-/** ... but no more memory than this, which matters only for MTUs beyond 9000. */
+/** The ring has room for LANE_RING_FRAMES full frames, but takes no more memory than this, which
+ *  matters only for MTUs beyond 9000. */
 #define RING_BYTES_MAX (32u << 20)
 
 /** The ring is made of blocks of this size; a slot never crosses one. */
 #define BLOCK_BYTES (1u << 18)
+
+#define CACHE_LINE_BYTES 64
 
 /** The kernel puts its own header and the sender's address before a frame. */
 #define SLOT_OVERHEAD_BYTES 128
@@ -355,10 +354,11 @@ static int map_ring(struct packet_lane *packet)
 {
     uint32_t slot = packet->lane.frame_bytes + ENVELOPE_BYTES + SLOT_OVERHEAD_BYTES;
 
-    slot = (slot + TPACKET_ALIGNMENT - 1) / TPACKET_ALIGNMENT * TPACKET_ALIGNMENT;
+    /* Whole cache lines: a short frame then lies in as few as it can. */
+    slot = (slot + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
     packet->slot_bytes = slot;
     packet->slots_per_block = BLOCK_BYTES / slot;
-    uint32_t blocks = (RING_FRAMES + packet->slots_per_block - 1) / packet->slots_per_block;
+    uint32_t blocks = (LANE_RING_FRAMES + packet->slots_per_block - 1) / packet->slots_per_block;
     if (blocks > RING_BYTES_MAX / BLOCK_BYTES) {
         blocks = RING_BYTES_MAX / BLOCK_BYTES;
     }

@@ -147,7 +147,7 @@ void message_peer_ready(struct message_layer *layer, struct message_peer *peer, 
 /** How much credit a peer should have: what it can use, but no more than its share. */
 static uint32_t window_of(const struct message_layer *layer, const struct message_peer *peer)
 {
-    uint32_t share = MESSAGE_CHUNKS / layer->ready_peers;
+    uint32_t share = LANE_RING_FRAMES / layer->ready_peers;
 
     share = share > MESSAGE_PEER_CHUNKS ? share : MESSAGE_PEER_CHUNKS;
     return peer->window_frames < share ? peer->window_frames : share;

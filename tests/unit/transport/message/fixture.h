@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #define FRAME_BYTES 500
-#define EAGER_ROOM (FRAME_BYTES - 46)
-#define FRAGMENT_ROOM (FRAME_BYTES - 40)
+#define EAGER_ROOM ((size_t)FRAME_BYTES - 46)
+#define FRAGMENT_ROOM ((size_t)FRAME_BYTES - 40)
 #define OPERATIONS 16
 #define PEERS 4
 #define LIMIT 100 /**< credit that the peers gave */

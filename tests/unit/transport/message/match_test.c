@@ -136,7 +136,7 @@ static void message_cancel__takes_back_one_receive(void **state)
 static void message_cancel__what_is_matched_goes_on(void **state)
 {
     struct fixture *fixture = *state;
-    char buffer[10];
+    char buffer[10] = {0};
 
     assert_int_equal(message_cancel(&fixture->layer, buffer), -ENOENT);
     assert_int_equal(post(fixture, 0, 5, 0, buffer, 10, buffer), 0);

@@ -84,7 +84,7 @@ static void message_renew_credit__a_peers_share_shrinks_with_their_number(void *
     struct fixture *fixture = *state;
 
     fixture->peers[0].window_frames = FLOW_WINDOW_FRAMES;
-    fixture->layer.ready_peers = 2 * MESSAGE_CHUNKS / FLOW_WINDOW_FRAMES;
+    fixture->layer.ready_peers = 2 * LANE_RING_FRAMES / FLOW_WINDOW_FRAMES;
     message_renew_credit(&fixture->layer, &fixture->peers[0]);
     assert_int_equal(fixture->peers[0].flow.granted, FLOW_WINDOW_FRAMES / 2);
     fixture->layer.ready_peers = 1000000;

@@ -190,6 +190,7 @@ static void message_send__without_any_free_frame_waits(void **state)
     assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, NULL, 0, NULL), 0);
     assert_int_equal(pushed(fixture, 0), 0);
     assert_int_equal(message_inject(&fixture->layer, &fixture->peers[1], 1, 0, "x", 1), -EAGAIN);
+    assert_non_null(last);
     frame_pool_give(pool, last);
     message_pump(&fixture->layer, &fixture->peers[0]);
     assert_int_equal(pushed(fixture, 0), 1);
