@@ -150,6 +150,48 @@ def test_compare__json_prints_result_lines_and_nothing_else(tmp_path: Path, pret
     assert all(one["half_rtt_ns"]["ci95"] for one in results)
 
 
+def test_compare__when_the_report_cannot_be_written_the_table_is_there(
+    tmp_path: Path, pretended: str
+) -> None:
+    (tmp_path / "o" / "report.html").mkdir(parents=True)  # in the way
+    words = ("--drivers", "steady", "--sizes", "8", "--time", "10", "--out", "o")
+    done = _compare(tmp_path, *words, BEOWIRE_ENGINE_DIR=pretended)
+    assert done.returncode == 1
+    assert "cannot write o/report.html" in _one_line(done.stderr)
+    assert "Half round trip" in done.stdout and "report:" not in done.stdout
+    assert len(_whole(tmp_path / "o").results) == 1
+
+
+def test_compare__when_nobody_reads_the_table_the_report_is_there(
+    tmp_path: Path, pretended: str
+) -> None:
+    words = ["--drivers", "steady", "--sizes", "8", "--time", "10", "--out", "o"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*COMMAND, *words],
+        cwd=tmp_path,
+        env=_environment(BEOWIRE_ENGINE_DIR=pretended),
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert (tmp_path / "o/report.html").stat().st_size > 10_000
+
+
+def test_compare__when_nothing_can_be_measured_it_says_why(tmp_path: Path, pretended: str) -> None:
+    words = ("--drivers", "tiny", "--pattern", "stream", "--sizes", "8,16", "--out", "o")
+    done = _compare(tmp_path, *words, BEOWIRE_ENGINE_DIR=pretended)
+    assert done.returncode == 1
+    assert _one_line(done.stderr) == (
+        "beowire: nothing could be measured: tiny: it has no other end to stream to"
+    )
+
+
 # Bad input
 
 
@@ -169,7 +211,9 @@ def test_compare__json_prints_result_lines_and_nothing_else(tmp_path: Path, pret
         (["--lab", "--hosts", "a,b"], "exclude"),
         (["--lab", "--loss", "many"], "loss"),
         (["--hosts", "onlyone"], "two different hosts"),
-        (["--ssh-option", "-v"], "--hosts"),
+        (["--ssh-option", "Port=22"], "--hosts"),
+        (["--seed", "x"], "'--seed'"),
+        (["--hosts", "a,b", "--ssh-option", "-p 22"], "write it as in ssh_config: Port=2222"),
         (["--out", "/proc/nowhere"], "cannot make /proc/nowhere"),
     ],
 )

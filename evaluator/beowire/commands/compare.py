@@ -2,7 +2,6 @@
 """`beowire compare`: measures protocols side by side. Options and calls; the work is elsewhere."""
 
 import random
-import shlex
 import shutil
 import sys
 from datetime import datetime
@@ -28,7 +27,7 @@ from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
 from beowire.launch.ssh import SshLauncher
 from beowire.plan import parse_patterns
-from beowire.record import read_record
+from beowire.record import Record, read_record
 from beowire.report import write_report
 from beowire.run import Outcome, Request, run
 from beowire.sizes import LARGEST_BYTES, parse_size, parse_sizes
@@ -88,7 +87,7 @@ def compare(
     ] = "",
     ssh_option: Annotated[
         list[str] | None,
-        typer.Option("--ssh-option", help='Words for ssh, such as "-p 2222"; may be repeated.'),
+        typer.Option("--ssh-option", help="For ssh, as in ssh_config: Port=2222. May be repeated."),
     ] = None,
     pin: Annotated[
         str | None, typer.Option("--pin", help="CPUs of the two ends: A,B. Default: chosen.")
@@ -140,8 +139,7 @@ def compare(
                 read_lab_options(nodes=nodes, link=link, mtu=mtu, rate=rate, delay=delay, loss=loss)
             )
         elif hosts is not None:
-            words = [word for option in ssh_option or [] for word in shlex.split(option)]
-            launcher = SshLauncher(hosts.split(","), words, interface)
+            launcher = SshLauncher(hosts, ssh_option or [], interface)
         else:
             launcher = LocalLauncher()
         try:
@@ -152,22 +150,47 @@ def compare(
 
 
 def _show(request: Request, outcome: Outcome) -> None:
-    """Table, plot and report of what is there; then the error, if there was one."""
+    """Table, plot and report of what is there; then what went wrong, in one line.
+
+    The table comes first, and a terminal that went away does not cost the report: what was
+    measured is shown wherever it still can be.
+    """
     record = read_record(request.record)
     report = request.directory / "report.html"
-    write_report([record], report)
+    unheard: OSError | None = None
     if not request.json:
-        terminal_output = sys.stdout.isatty()
-        width = shutil.get_terminal_size((_PIPE_WIDTH, 24)).columns
-        print(terminal.render(record, width=width, colour=terminal_output))
-        print(f"\nrecord: {request.record}\nreport: {report}")
-        sys.stdout.flush()
+        try:
+            print(_text_of(record), f"\nrecord: {request.record}", sep="\n", flush=True)
+        except OSError as error:
+            unheard = error
+    problems = _problems(request, outcome, record)
+    try:
+        write_report([record], report)
+    except BeowireError as error:
+        problems.append(str(error))
+    else:
+        if not request.json and unheard is None:
+            print(f"report: {report}", flush=True)
+    if problems:
+        raise BeowireError("; ".join(problems), 130 if outcome.interrupted else 1)
+    if unheard is not None:
+        raise unheard
+
+
+def _text_of(record: Record) -> str:
+    width = shutil.get_terminal_size((_PIPE_WIDTH, 24)).columns
+    return terminal.render(record, width=width, colour=sys.stdout.isatty())
+
+
+def _problems(request: Request, outcome: Outcome, record: Record) -> list[str]:
     if outcome.interrupted:
-        raise BeowireError(f"interrupted; what was measured is in {request.record}", 130)
+        return [f"interrupted; what was measured is in {request.record}"]
     if outcome.failures:
-        raise BeowireError("; ".join(outcome.failures), 1)
-    if not record.results:
-        raise BeowireError("nothing could be measured in this time: raise --time", 1)
+        return list(outcome.failures)
+    if record.results:
+        return []
+    reasons = dict.fromkeys(f"{one.driver}: {one.reason}" for one in record.skipped)
+    return [f"nothing could be measured: {'; '.join(reasons)}"]
 
 
 def _sizes(sizes: str | None, max_size: str | None) -> list[int]:

@@ -63,6 +63,11 @@ class SshLauncher:
         for host in hosts:
             if not re.fullmatch(r"[^\s\-,][^\s,]*", host):
                 raise BeowireError(f"no host can be named {host!r}: write HOST or USER@HOST")
+        for option in options:
+            if not re.match(r"[A-Za-z]\w*\s*[=\s]\s*\S", option):
+                raise BeowireError(
+                    f"{option!r} is no option for ssh: write it as in ssh_config: Port=2222"
+                )
         if shutil.which("ssh") is None:
             raise BeowireError("ssh is missing: install the package openssh-client")
         self._ssh_options = [word for option in options for word in ("-o", option)]

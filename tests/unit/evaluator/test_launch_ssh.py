@@ -27,6 +27,17 @@ def test_init__a_host_that_ssh_would_take_for_something_else(host: str) -> None:
         SshLauncher([host, "b"])
 
 
+@pytest.mark.parametrize("option", ["-p 2222", "", "Port", "Port=", "'"])
+def test_init__an_option_that_is_not_as_in_ssh_config(option: str) -> None:
+    with pytest.raises(BeowireError, match="Port=2222"):
+        SshLauncher("a,b", [option])
+
+
+def test_init__an_option_may_hold_spaces() -> None:
+    jump = "ProxyCommand=ssh -W %h:%p 'the jump'"
+    assert jump in SshLauncher("a,b", [jump, "Port 2222"])._ssh("a", "true")
+
+
 @pytest.fixture(name="engine")
 def make_engine(tmp_path: Path) -> Path:
     (tmp_path / "drivers").mkdir()
