@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define FRAME_BYTES 400
+#define FRAME_BYTES UINT32_C(400)
 #define OPERATIONS 8
 #define MESSAGES 256 /* of the peer, told apart by their immediate data */
 #define NAMES 4      /* that the peer gives its messages */
@@ -230,7 +230,7 @@ static struct core_peer *peer_of(struct fuzz *fuzz)
 
 static uint8_t content(uint32_t message, uint64_t offset)
 {
-    return (uint8_t)(message * 31 + offset * 7 + (offset >> 8));
+    return (uint8_t)((uint64_t)message * 31 + offset * 7 + (offset >> 8));
 }
 
 static void judge(struct fuzz *fuzz, const struct beowire_completion *done)
@@ -314,7 +314,7 @@ static bool say(struct fuzz *fuzz, const struct says *says)
                                         .payload_bytes = (uint16_t)says->payload_bytes});
     frame_stamp(fuzz->frame, says->flags, acknowledgement,
                 (uint16_t)(acknowledgement + says->credit));
-    if (body_bytes > 0) {
+    if (says->body != NULL) {
         memcpy(fuzz->frame + sizeof(struct frame_header), says->body, body_bytes);
     }
     for (uint32_t i = 0; i < says->payload_bytes; i++) {

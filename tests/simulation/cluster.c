@@ -16,18 +16,15 @@
 /** Checking costs more than a step does. */
 #define STEPS_PER_CHECK 8
 
-/** The seed of the cluster that was opened last. */
-static uint64_t current_seed;
+/** What to say of the cluster that was opened last. */
+static char seed_line[64];
+static size_t seed_line_bytes;
 
 /** Whatever ends the process (an assertion of the library, a sanitizer, a check here): which run it
  *  was has to be known. */
 static void say_seed(int number)
 {
-    char line[64];
-    int length = snprintf(line, sizeof line, "to repeat it: BEOWIRE_SEED=%llu\n",
-                          (unsigned long long)current_seed);
-
-    (void)!write(STDERR_FILENO, line, (size_t)length);
+    (void)!write(STDERR_FILENO, seed_line, seed_line_bytes);
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }
@@ -61,7 +58,9 @@ void cluster_fail(const struct cluster *cluster, const char *format, ...)
 
 void cluster_open(struct cluster *cluster, const struct sim_options *wire)
 {
-    current_seed = wire->seed;
+    seed_line_bytes =
+        (size_t)snprintf(seed_line, sizeof seed_line, "to repeat it: BEOWIRE_SEED=%llu\n",
+                         (unsigned long long)wire->seed);
     (void)signal(SIGABRT, say_seed);
     *cluster = (struct cluster){.node_count = wire->nodes};
     cluster->nodes = calloc(wire->nodes, sizeof *cluster->nodes);

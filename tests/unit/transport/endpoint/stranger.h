@@ -126,7 +126,7 @@ static inline void say(struct stranger *stranger, const struct says *says)
     }
     frame_encode(wire, &fields);
     frame_stamp(wire, says->flags, says->acknowledgement, says->credit);
-    if (body_bytes > 0) {
+    if (says->body != NULL) {
         memcpy(wire + sizeof(struct frame_header), says->body, body_bytes);
     }
     if (fields.payload_bytes > 0) {

@@ -11,7 +11,7 @@
 
 #define OWN_KEY 11
 #define PEER_KEY 22
-#define NOW_NS 1000u
+#define NOW_NS UINT64_C(1000)
 
 static struct connection fresh(enum connection_state state)
 {

@@ -40,6 +40,7 @@ static void frame_pool_take__until_none_is_left(void **state)
         assert_non_null(frame_pool_take(pool, FRAME_POOL_SLIM_BYTES + 1));
     }
     assert_null(frame_pool_take(pool, FRAME_BYTES));
+    assert_non_null(last);
     frame_pool_give(pool, last);
     assert_null(frame_pool_take(pool, FRAME_BYTES));
     assert_ptr_equal(frame_pool_take(pool, 1), last);
