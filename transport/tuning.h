@@ -42,8 +42,8 @@
 #define MESSAGE_EAGER_BYTES_MAX 16384
 
 /** Full frames that a lane's receive ring holds. All peers together are given credit for about so
- *  many, so that what was let in is not lost while the process computes. It is walked round and round,
- *  so a longer one costs: 1,024 slots took 0.08 us more for each short message than 512. */
+ *  many, so that what was let in is not lost while the process computes. It is walked round and
+ * round, so a longer one costs: 1,024 slots took 0.08 us more for each short message than 512. */
 #define LANE_RING_FRAMES 512
 
 /** Frames of unexpected messages that an endpoint can hold for whichever peers send them. */

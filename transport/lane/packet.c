@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define ENVELOPE_BYTES ETH_HLEN
+#define ENVELOPE_TYPE_AT 12u
 
 /** The ring has room for LANE_RING_FRAMES full frames, but takes no more memory than this, which
  *  matters only for MTUs beyond 9000. */
@@ -128,7 +129,7 @@ static void write_envelope(const struct packet_lane *packet, const struct lane_a
 
     memcpy(envelope, to->bytes, ETH_ALEN);
     memcpy(envelope + ETH_ALEN, packet->mac, ETH_ALEN);
-    memcpy(envelope + 2 * ETH_ALEN, packet->ethertype, sizeof packet->ethertype);
+    memcpy(envelope + ENVELOPE_TYPE_AT, packet->ethertype, sizeof packet->ethertype);
 }
 
 /** A failed send: is it "not now", or is the interface gone? */
@@ -333,7 +334,7 @@ static int attach_filter(const struct packet_lane *packet, uint16_t ethertype, u
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_HOST, 0, 5),
-        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2 * ETH_ALEN),
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, ENVELOPE_TYPE_AT),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ethertype, 0, 3),
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, number_at),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
