@@ -15,6 +15,9 @@ StoppedBy = Literal["precise", "time", "rounds", "error"]
 #: Rounds that say how long the next will take.
 _RECENT_ROUNDS = 5
 
+#: A cell is kept again when it has so many times the rounds: bounds the lines of the record.
+_KEEP_GROWTH = 1.25
+
 #: More rounds of a cell are not worth their time.
 MAXIMUM_ROUNDS = 400
 
@@ -36,6 +39,8 @@ class Cell:
     """Rounds in which every message was lost."""
     written: bool = False
     """It is in the record; nothing is added any more."""
+    kept_rounds: int = 0
+    """As many of its rounds are in the record for the case that the run is killed."""
     _pooled: Histogram = field(default_factory=Histogram)
     _next_check: int = statistics.MINIMUM_ROUNDS
 
@@ -46,7 +51,7 @@ class Cell:
 
     def message_ns(self) -> float:
         """What a message takes on average in a usual round: the median of the last few."""
-        recent = [one.elapsed_ns / one.count for one in self.rounds[-_RECENT_ROUNDS:]]
+        recent = [one.message_ns() for one in self.rounds[-_RECENT_ROUNDS:]]
         return sorted(recent)[len(recent) // 2]
 
     def median(self) -> Estimate:
@@ -87,6 +92,15 @@ class Cell:
                 **quantities,
             }
         )
+
+    def partial(self) -> Result | None:
+        """The line that stands for the cell if the run is killed from now on; None while the one
+        that is in the record says nearly the same.
+        """
+        if len(self.rounds) < max(1.0, _KEEP_GROWTH * self.kept_rounds):
+            return None
+        self.kept_rounds = len(self.rounds)
+        return self.result("error", "the run was cut short").model_copy(update={"type": "partial"})
 
     def _rates(self) -> list[float]:
         return [one.moved_bytes * 1e9 / one.elapsed_ns for one in self.rounds]

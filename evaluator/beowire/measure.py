@@ -31,10 +31,16 @@ _WARM_TOTAL_S = 0.020
 #: than most of these rounds, so they are few.
 _WARM_GROWTH = 4
 
+#: Messages from which a warm-up round tells how long one takes.
+_WARM_MESSAGES = 16
+
 #: Messages before those that are measured, in every round.
 _SKIP = 8
 
 _STREAM_DEADLINE_S = 10.0
+
+#: How much of a run may be lost when it is killed, about.
+_KEEP_S = 2.0
 
 #: A round that is still going on when the time is over by this share is cut short.
 _OVERRUN_SHARE = 0.05
@@ -81,7 +87,9 @@ class Measurement:
         report: Callable[[Result | Skipped], None],
         progress: Callable[[Progress], None],
     ) -> None:
-        """`report` gets every result as soon as it is known; it may raise BeowireError."""
+        """`report` gets every result as soon as it is known, and partial ones of cells that take
+        long; it may raise BeowireError.
+        """
         self.failures: list[str] = []
         """One line for each driver that failed: its name, the node, and what happened."""
         self._launcher = launcher
@@ -172,6 +180,7 @@ class Measurement:
 
     def _visit(self, group: list[Cell], until: float) -> None:
         """Rounds of the group's cells, in turns of random order, until the time is over."""
+        kept_at = time.monotonic()
         while (active := self._active(group)) and time.monotonic() < min(until, self._deadline):
             self._random.shuffle(active)
             for cell in active:
@@ -179,6 +188,18 @@ class Measurement:
                     return
                 if not cell.written and cell.driver in self._sessions:
                     self._turn(cell)
+            if time.monotonic() - kept_at >= _KEEP_S:
+                self._keep(group)
+                kept_at = time.monotonic()
+        self._keep(group)
+
+    def _keep(self, group: list[Cell]) -> None:
+        """Puts what there is of unfinished cells into the record: the run may be killed."""
+        for cell in self._active(group):
+            with self._interrupts.held():
+                line = cell.partial()
+                if line is not None:
+                    self._report(line)
 
     def _active(self, group: list[Cell]) -> list[Cell]:
         return [cell for cell in group if not cell.written]
@@ -229,14 +250,14 @@ class Measurement:
             one = self._round(cell, RoundShape(count, 1))
             spent = time.monotonic() - begun
             if one is not None:
-                message_ns = one.elapsed_ns / one.count
+                message_ns = one.message_ns()
             else:
                 cell.empty_rounds += 1
                 if cell.empty_rounds >= _MAXIMUM_EMPTY_ROUNDS or self._time_left() <= 0:
                     return None
             if one is not None and (
                 _usual_ns(one) * count >= min(_WARM_ROUND_NS, target_ns)
-                or spent >= min(_WARM_TOTAL_S, self._cell_seconds / 4)
+                or spent >= self._warm_up_s(count)
                 or count >= planning.MAXIMUM_COUNT
                 or self._time_left() <= 0
             ):
@@ -248,6 +269,14 @@ class Measurement:
             batch = planning.batch_for(message_ns, self._survey.clock_overhead_ns)
         count = planning.count_for(message_ns, target_ns, batch)
         return self._shape(count, batch)
+
+    def _warm_up_s(self, count: int) -> float:
+        """How long the warm-up may take. A few slow messages may have met a stall: they end it only
+        when they have taken all the time of the cell.
+        """
+        if count < _WARM_MESSAGES:
+            return self._cell_seconds
+        return min(_WARM_TOTAL_S, self._cell_seconds / 4)
 
     def _round(self, cell: Cell, shape: RoundShape) -> Round | None:
         deadline_s = self._how.deadline_s

@@ -76,6 +76,10 @@ class Link(_Part):
     """One way."""
     loss: float | None = None
     """Share of the frames that are dropped, 0 to 1."""
+    burst_bytes: int | None = None
+    """What a shaped port may send at once after a pause, faster than its rate."""
+    delay_by: str | None = None
+    """`netem` or `relay`."""
 
 
 class Wire(_Part):
@@ -188,7 +192,8 @@ class CpuCost(_Part):
 class Result(_Part):
     """A measured cell: driver x pattern x size x launch."""
 
-    type: Literal["result"] = "result"
+    type: Literal["result", "partial"] = "result"
+    """`partial`: what there is so far; a later line of the same cell takes its place."""
     driver: str
     pattern: str
     """`pingpong` or `stream`."""
@@ -245,6 +250,7 @@ Line = Meta | Result | Skipped | End
 _LINES: dict[str, type[Meta] | type[Result] | type[Skipped] | type[End]] = {
     "meta": Meta,
     "result": Result,
+    "partial": Result,
     "skipped": Skipped,
     "end": End,
 }
@@ -257,6 +263,7 @@ class Record:
     path: Path
     meta: Meta
     results: list[Result]
+    """One a cell: the last lines of cells that the run did not finish are among them."""
     skipped: list[Skipped]
     end: End | None
     """None when the run was cut short."""
@@ -363,6 +370,7 @@ class _Builder:
         self.path = path
         self.meta = meta
         self.results: list[Result] = []
+        self.partial: dict[tuple[str, str, int, int], Result] = {}
         self.skipped: list[Skipped] = []
         self.end: End | None = None
         self.warnings: list[str] = []
@@ -375,7 +383,12 @@ class _Builder:
             raise BeowireError(f"{self.path} line {number}: nothing may follow the `end` line")
         match line:
             case Result():
-                self.results.append(line)
+                cell = (line.driver, line.pattern, line.size, line.launch)
+                self.partial.pop(cell, None)
+                if line.type == "partial":
+                    self.partial[cell] = line
+                else:
+                    self.results.append(line)
             case Skipped():
                 self.skipped.append(line)
             case End():
@@ -391,7 +404,10 @@ class _Builder:
         return Record(
             self.path,
             self.meta,
-            self.results,
+            [
+                *self.results,
+                *(one.model_copy(update={"type": "result"}) for one in self.partial.values()),
+            ],
             self.skipped,
             self.end,
             self.warnings,

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -60,6 +60,8 @@ class Request:
     seed: int = 1
     pins: tuple[str | None, str | None] = (None, None)
     interface: str = ""
+    scheduled: bool = False
+    """`sizes` is the whole schedule: only as much of it is measured as there is time for."""
     json: bool = False
     """Result lines go to standard output as they come."""
 
@@ -131,11 +133,14 @@ class _Comparison:
         self._survey = found
         self._writer = writer
         self._link = Link.model_validate(launcher.describe_link())
+        self._schedule: dict[str, float] = {}
 
     def run(self, drivers: list[DriverInfo], skipped: list[Skipped]) -> Outcome:
         begun = time.monotonic()
         failures: list[str] = []
         status = "ok"
+        if self._request.scheduled:
+            self._fit_schedule(drivers)
         try:
             self._write(self._meta())
             for line in skipped:
@@ -151,6 +156,18 @@ class _Comparison:
                 End(finished=datetime.now(UTC), status=status, elapsed_s=time.monotonic() - begun)
             )
         return Outcome(list(dict.fromkeys(failures)), status == "interrupted")
+
+    def _fit_schedule(self, drivers: list[DriverInfo]) -> None:
+        request = self._request
+        seconds = request.seconds / request.launches
+        sizes, needed_s = planning.affordable_sizes(
+            request.sizes, drivers, request.patterns, seconds
+        )
+        self._schedule = {
+            "schedule_sizes": len(request.sizes),
+            "schedule_s": needed_s * request.launches,
+        }
+        self._request = replace(request, sizes=sizes)
 
     def _launch(self, launch: int, drivers: list[DriverInfo], failures: list[str]) -> None:
         request = self._request
@@ -207,6 +224,7 @@ class _Comparison:
                     "drivers": request.drivers,
                     "patterns": request.patterns,
                     "sizes": request.sizes,
+                    **self._schedule,
                     "budget_s": request.seconds,
                     "launches": request.launches,
                     "seed": request.seed,
@@ -231,7 +249,7 @@ class _Comparison:
 
     def _write(self, line: Line) -> None:
         self._writer.write(line)
-        if self._request.json and isinstance(line, Result):
+        if self._request.json and isinstance(line, Result) and line.type == "result":
             try:
                 print(line.model_dump_json(by_alias=True), flush=True)
             except OSError as error:

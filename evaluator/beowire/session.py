@@ -58,6 +58,17 @@ class Round:
     histogram: Histogram
     cpu: list[CpuUse] = field(default_factory=list)
 
+    def message_ns(self) -> float:
+        """What a message took on average, without the slowest sample where samples are known: one
+        stall of the machine must not decide how many messages the next round has.
+        """
+        samples = self.histogram.total
+        if samples < 2:
+            return self.elapsed_ns / self.count
+        batch = self.messages / samples
+        rest_ns = self.elapsed_ns - self.histogram.maximum_ns * batch
+        return max(rest_ns, 0.0) / (self.count - batch)
+
 
 class Session:
     """A driver with its engines. `end()` must be called after `start()`, whatever happened."""

@@ -278,15 +278,20 @@ def test_compare__a_signal_leaves_a_record_and_no_process(
     assert not any(engine.is_running() for engine in engines)
 
 
-def test_compare__killed_itself_leaves_no_engine(
+def test_compare__killed_itself_leaves_no_engine_and_what_was_measured(
     tmp_path: Path, running: subprocess.Popen[str]
 ) -> None:
     engines = _engines(running.pid)
+    path = tmp_path / "o/record.jsonl"
+    _until(lambda: '"type":"partial"' in path.read_text())
     running.kill()
     running.communicate(timeout=PATIENCE_S)
     _, alive = psutil.wait_procs(engines, timeout=PATIENCE_S)
     assert alive == []
-    assert "cut short" in read_record(tmp_path / "o/record.jsonl").warnings[0]
+    record = read_record(path)
+    assert "cut short" in record.warnings[0]
+    assert [one.status for one in record.results] == ["the run was cut short"]
+    assert record.results[0].rounds > 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")

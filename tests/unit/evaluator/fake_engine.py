@@ -57,8 +57,11 @@ DEFAULTS: dict[str, Any] = {
     "refuses_role": "responder",
     "real_time": 0.0,
     "answered": 1.0,
+    "stall_runs": 0,
+    "stall_ns": 0.0,
 }
-"""`real_time`: share of the pretended time that really passes. `answered`: share of the messages of
+"""The first message of each of the first `stall_runs` runs takes `stall_ns` more, and really does.
+`real_time`: share of the pretended time that really passes. `answered`: share of the messages of
 a round after which its deadline has passed."""
 
 
@@ -223,6 +226,9 @@ class FakeEngine:
         done = round(run["count"] * self.driver["answered"]) // run["batch"]
         samples = [self.sample(run["size"]) for _ in range(done)]
         loss = self.driver["loss"]
+        if self.runs <= self.driver["stall_runs"] and samples:
+            samples[0] += round(self.driver["stall_ns"])
+            time.sleep(self.driver["stall_ns"] / 1e9)
         kept = [value for value in samples if not loss or self.random.random() >= loss]
         elapsed = sum(samples) * run["batch"]
         if run["pattern"] == "pingpong":

@@ -144,6 +144,23 @@ def test_result__keeps_why_it_is_not_whole() -> None:
     assert (result.stopped_by, result.status) == ("error", "node1: the engine died")
 
 
+def test_partial__says_again_only_what_has_grown() -> None:
+    cell = _cell()
+    assert cell.partial() is None
+    written = []
+    for seed in range(40):
+        cell.add(_round(2000, seed=seed))
+        line = cell.partial()
+        if line is not None:
+            written.append(line)
+    assert [one.rounds for one in written[:4]] == [1, 2, 3, 4]
+    assert len(written) < 20
+    assert written[-1].rounds > 0.75 * 40
+    assert {(one.type, one.stopped_by, one.status) for one in written} == {
+        ("partial", "error", "the run was cut short")
+    }
+
+
 def test_message_ns__is_of_the_last_usual_rounds() -> None:
     cell = _cell()
     for median_ns in (9000, 9000, 2000, 2000, 500_000, 2000, 2000):

@@ -25,7 +25,12 @@ class Taken:
     seconds: float = 0.0
 
     def results(self, driver: str) -> list[Result]:
-        return [one for one in self.lines if isinstance(one, Result) and one.driver == driver]
+        """The final ones."""
+        return [
+            one
+            for one in self.lines
+            if isinstance(one, Result) and (one.driver, one.type) == (driver, "result")
+        ]
 
     def skipped(self, driver: str) -> list[Skipped]:
         return [one for one in self.lines if isinstance(one, Skipped) and one.driver == driver]
@@ -195,6 +200,30 @@ def test_measurement__on_real_hosts_the_second_end_of_a_host_driver_is_a_neighbo
 ) -> None:
     started = measure("shared", kind="hosts", how=How(pins=("3", "3"))).launcher.started[2:]
     assert started == [("node0", "3"), ("node0", "2")]
+
+
+def test_measurement__keeps_what_there_is_of_unfinished_cells(measure: Measure) -> None:
+    """Whenever the run is killed, little of what was measured is lost."""
+    slow = {"median_ns": 20e6, "real_time": 1.0, "law": "bimodal"}
+    taken = measure("steady", sizes=(8, 64), seconds=6.0, changes={"steady": slow})
+    kept = [one for one in taken.lines if isinstance(one, Result) and one.type == "partial"]
+    assert {one.size for one in kept} == {8, 64}
+    for final in taken.results("steady"):
+        mine = [one for one in kept if one.size == final.size]
+        assert [one.rounds for one in mine] == sorted({one.rounds for one in mine})
+        assert mine[-1].rounds >= final.rounds / 2
+        assert mine[0].status == "the run was cut short"
+        assert taken.lines.index(mine[-1]) < taken.lines.index(final)
+
+
+def test_measurement__a_stall_in_the_first_messages_does_not_make_rounds_small(
+    measure: Measure,
+) -> None:
+    """The first two rounds take as long as all of the cell's time may."""
+    stalls = {"steady": {"stall_runs": 2, "stall_ns": 40e6}}
+    taken = measure("steady", sizes=(8,), seconds=0.1, changes=stalls)
+    (result,) = taken.results("steady")
+    assert result.n / result.rounds > 100
 
 
 def test_measurement__progress_counts_down_to_nothing(measure: Measure) -> None:

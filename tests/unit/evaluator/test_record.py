@@ -149,6 +149,35 @@ def test_read_record__any_lines_written__gives_the_same_lines(
     assert record.end == end
 
 
+def _cell_lines(*types: str, size: int = 8) -> list[Line]:
+    """Lines of one cell, of the given types, with 1, 2, ... rounds."""
+    (result,) = (
+        line
+        for line in synthetic_record.lines(("tcp",), sizes=(size,), patterns=("pingpong",))
+        if isinstance(line, Result)
+    )
+    return [
+        result.model_copy(update={"type": kind, "rounds": rounds})
+        for rounds, kind in enumerate(types, start=1)
+    ]
+
+
+def test_read_record__partial_results__the_last_stands_where_the_run_was_cut_short(
+    tmp_path: Path,
+) -> None:
+    first, second = _cell_lines("partial", "partial"), _cell_lines("partial", "result", size=64)
+    meta = synthetic_record.lines(("tcp",))[0]
+    path = synthetic_record.write(
+        tmp_path / "record.jsonl", [meta, first[0], second[0], first[1], second[1]]
+    )
+    record = read_record(path)
+    assert [(one.type, one.size, one.rounds) for one in record.results] == [
+        ("result", 64, 2),
+        ("result", 8, 2),
+    ]
+    assert "cut short" in record.warnings[0]
+
+
 @given(cut=st.integers(0, 5000))
 def test_read_record__cut_anywhere__gives_a_prefix_or_one_clear_line(
     tmp_path_factory: pytest.TempPathFactory, cut: int
