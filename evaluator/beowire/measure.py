@@ -32,7 +32,7 @@ _WARM_TOTAL_S = 0.020
 _WARM_GROWTH = 4
 
 #: Messages from which a warm-up round tells how long one takes.
-_WARM_MESSAGES = 16
+_WARM_MESSAGES = 4
 
 #: Messages before those that are measured, in every round.
 _SKIP = 8
@@ -256,8 +256,7 @@ class Measurement:
                 if cell.empty_rounds >= _MAXIMUM_EMPTY_ROUNDS or self._time_left() <= 0:
                     return None
             if one is not None and (
-                _usual_ns(one) * count >= min(_WARM_ROUND_NS, target_ns)
-                or spent >= self._warm_up_s(count)
+                self._is_warm(one, spent)
                 or count >= planning.MAXIMUM_COUNT
                 or self._time_left() <= 0
             ):
@@ -270,13 +269,15 @@ class Measurement:
         count = planning.count_for(message_ns, target_ns, batch)
         return self._shape(count, batch)
 
-    def _warm_up_s(self, count: int) -> float:
-        """How long the warm-up may take. A few slow messages may have met a stall: they end it only
-        when they have taken all the time of the cell.
-        """
-        if count < _WARM_MESSAGES:
-            return self._cell_seconds
-        return min(_WARM_TOTAL_S, self._cell_seconds / 4)
+    def _is_warm(self, one: Round, spent_s: float) -> bool:
+        """Whether this round tells how long a message takes, or the warm-up has taken its time."""
+        # A first message may have met a stall, so it ends the warm-up only as the cell's time does.
+        if one.count < _WARM_MESSAGES:
+            return spent_s >= self._cell_seconds
+        target_ns = planning.round_target_ns(self._cell_seconds)
+        return _usual_ns(one) * one.count >= min(_WARM_ROUND_NS, target_ns) or spent_s >= min(
+            _WARM_TOTAL_S, self._cell_seconds / 4
+        )
 
     def _round(self, cell: Cell, shape: RoundShape) -> Round | None:
         deadline_s = self._how.deadline_s

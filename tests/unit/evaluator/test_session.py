@@ -6,14 +6,36 @@ from typing import Any
 import pytest
 
 from beowire.engine import EngineError
+from beowire.histogram import Histogram
 from beowire.interrupts import Interrupts
-from beowire.session import RoundShape, Session
+from beowire.session import Round, RoundShape, Session
 from beowire.survey import survey
 from unit.evaluator.fake_engine import FakeLauncher
 
 Open = Callable[..., Session]
 
 SHAPE = RoundShape(count=100, skip=5)
+
+
+def test_message_ns__leaves_the_slowest_sample_out() -> None:
+    values = [2000, 2000, 2000, 50_000_000]
+    histogram = Histogram.of_values(values)
+    one = Round(4, 4, 0, sum(values), 0, histogram)
+    assert one.message_ns() == pytest.approx(2000)
+
+
+def test_message_ns__counts_what_was_lost() -> None:
+    one = Round(4, 3, 1, 3 * 2000 + 20_000_000, 0, Histogram.of_values([2000] * 3))
+    assert one.message_ns() == pytest.approx(20_004_000 / 3)
+
+
+def test_message_ns__of_a_batch_leaves_all_of_it_out() -> None:
+    one = Round(20, 20, 0, 10 * 100 + 10 * 900, 0, Histogram.of_values([100, 900]))
+    assert one.message_ns() == pytest.approx(100)
+
+
+def test_message_ns__without_samples_is_the_mean() -> None:
+    assert Round(10, 10, 0, 5000, 80, Histogram()).message_ns() == 500
 
 
 @pytest.fixture
