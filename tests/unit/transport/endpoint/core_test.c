@@ -487,6 +487,47 @@ static void core_timers__probe_and_go_back(void **state)
     assert_int_equal(stranger->core->deadline_ns, UINT64_MAX);
 }
 
+static void core_timers__lane_that_was_busy_is_tried_again_soon(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+
+    wire.refused_ppm = 1000000;
+    sim_wire_set(stranger->cluster.wire, &wire);
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    round_trip(stranger);
+    wire.refused_ppm = 0;
+    sim_wire_set(stranger->cluster.wire, &wire);
+    round_trip(stranger); /* long before a timeout */
+    assert_int_equal(hear_type(stranger, FRAME_EAGER)->flags, 0);
+}
+
+/** Other peers may have them: nothing of this one is under way that would bring it its turn. */
+static void core_timers__frames_that_were_used_up_are_looked_for_again(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    struct frame_pool *pool = &stranger->core->messages.frames;
+    struct flow_frame *taken = NULL;
+    struct flow_frame *frame;
+
+    while ((frame = frame_pool_take(pool, 1)) != NULL) {
+        frame->next = taken;
+        taken = frame;
+    }
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    pass(stranger, 1000000);
+    assert_false(hear(stranger));
+    while (taken != NULL) {
+        frame = taken;
+        taken = frame->next;
+        frame_pool_give(pool, frame);
+    }
+    pass(stranger, UINT64_C(2000000));
+    (void)hear_type(stranger, FRAME_EAGER);
+}
+
 static void core_timers__silent_peer_is_dead(void **state)
 {
     struct stranger *stranger = *state;
@@ -571,6 +612,8 @@ int main(void)
         STRANGER_TEST(core_receive__peers_with_shorter_frames),
         STRANGER_TEST(core_receive__traffic_that_never_pauses_stops_no_clock),
         STRANGER_TEST(core_timers__probe_and_go_back),
+        STRANGER_TEST(core_timers__lane_that_was_busy_is_tried_again_soon),
+        STRANGER_TEST(core_timers__frames_that_were_used_up_are_looked_for_again),
         STRANGER_TEST(core_timers__silent_peer_is_dead),
         STRANGER_TEST(core_timers__idle_peer_may_be_silent_for_ever),
         STRANGER_TEST(core_acknowledge__at_once),

@@ -366,6 +366,21 @@ static void flow_acknowledged__gap_that_goes_unanswered_is_probed(void **state)
     assert_int_equal(flow_due(&fixture->flow, NOW_NS + FLOW_RTO_MIN_NS), FLOW_DUE_PROBE);
 }
 
+static void flow_acknowledged__more_than_was_sent_again(void **state)
+{
+    struct fixture *fixture = *state;
+
+    push_and_send(fixture, 10, NOW_NS);
+    assert_true(hear(fixture, 4, CREDIT, FRAME_GAP, NOW_NS));
+    fixture->lane_takes = 0;
+    flow_transmit(&fixture->flow, NOW_NS, &fixture->wire);
+    assert_true(hear(fixture, 7, CREDIT, 0, NOW_NS));
+    fixture->lane_takes = SENT_MAX;
+    flow_transmit(&fixture->flow, NOW_NS, &fixture->wire);
+    assert_int_equal(fixture->sent_count, 13);
+    assert_int_equal(fixture->sent[10], 7); /* what is acknowledged is not ours any more */
+}
+
 static void flow_acknowledged__gap_with_nothing_missing(void **state)
 {
     struct fixture *fixture = *state;
@@ -643,6 +658,7 @@ int main(void)
         TEST(flow_acknowledged__same_gap_again_later),
         TEST(flow_acknowledged__next_gap_at_once),
         TEST(flow_acknowledged__gap_that_goes_unanswered_is_probed),
+        TEST(flow_acknowledged__more_than_was_sent_again),
         TEST(flow_acknowledged__gap_with_nothing_missing),
         TEST(flow_timeout__doubles_up_to_a_bound),
         TEST(flow_timeout__follows_the_round_trip),
