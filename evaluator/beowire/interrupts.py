@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ctrl-C and SIGTERM as one exception, which never lands in the middle of what must be whole.
+"""Ctrl-C, SIGTERM and a terminal that hangs up as one exception, which never lands in the middle
+of what must be whole.
 
 Python raises KeyboardInterrupt between any two instructions: between starting an engine and
 remembering it, or in the middle of a line of the record. Inside `held()` a signal waits.
@@ -10,11 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """SIGINT and SIGTERM raise KeyboardInterrupt while this context is entered, but only once:
+    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt while this context is entered, but only once:
     what follows the first is cleaning up, which is bounded and must not be torn.
 
     Only in the main thread. The former handlers come back on leaving.
@@ -30,6 +31,9 @@ class Interrupts:
     def __enter__(self) -> "Interrupts":
         """Takes over the handlers."""
         for number in _SIGNALS:
+            # nohup ignores SIGHUP for us, and means it.
+            if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+                continue
             self._former[number] = signal.signal(number, self._arrived)
         return self
 

@@ -264,7 +264,7 @@ def test_compare__a_killed_engine_is_named(
     assert read_record(tmp_path / "o/record.jsonl").end is not None
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_compare__a_signal_leaves_a_record_and_no_process(
     tmp_path: Path, running: subprocess.Popen[str], number: signal.Signals
 ) -> None:

@@ -7,10 +7,21 @@ import pytest
 from beowire.interrupts import Interrupts
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupts__both_signals_are_one_exception(number: signal.Signals) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupts__all_signals_are_one_exception(number: signal.Signals) -> None:
     with Interrupts(), pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), number)
+
+
+def test_interrupts__under_nohup_a_hangup_is_nothing() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interrupts():
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_held__raises_at_the_end() -> None:
