@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from beowire.errors import BeowireError
 from beowire.record import DriverInfo, Skipped
+from beowire.sizes import schedule
 from beowire.statistics import MINIMUM_ROUNDS
 
 PATTERNS = ("pingpong", "stream")
@@ -19,6 +20,9 @@ PATTERNS = ("pingpong", "stream")
 #: A round is long enough to hide the cost of starting it, and short enough to take many turns.
 LONGEST_ROUND_NS = 20e6
 SHORTEST_ROUND_NS = 1e6
+
+#: A cell with less time than this says little: so the schedule of sizes is made coarser.
+LEAST_CELL_S = 0.25
 
 #: How often every size is visited, unless it is precise before or time is short.
 VISITS = 2
@@ -69,6 +73,36 @@ def parse_patterns(text: str) -> list[str]:
         if pattern not in PATTERNS:
             raise BeowireError(f"no pattern {pattern!r}: there are {', '.join(PATTERNS)}")
     return patterns
+
+
+def affordable_sizes(
+    sizes: Sequence[int],
+    drivers: Sequence[DriverInfo],
+    patterns: Sequence[str],
+    seconds: float,
+) -> tuple[list[int], float]:
+    """As much of the schedule `sizes` as one launch of `seconds` has time for, and the seconds
+    that all of it needs.
+
+    All; or those that NetPIPE does not perturb; or powers of two, however short the time.
+    """
+
+    def needed_s(chosen: Sequence[int]) -> float:
+        cells = [
+            size
+            for pattern in patterns
+            for size in chosen
+            for driver in drivers
+            if not _cannot(driver, pattern, size)
+        ]
+        return len(cells) * LEAST_CELL_S
+
+    round_sizes = set(schedule(1, max(sizes), 0))
+    powers = [size for size in sizes if size & (size - 1) == 0]
+    for chosen in (list(sizes), [size for size in sizes if size in round_sizes]):
+        if needed_s(chosen) <= seconds:
+            return chosen, needed_s(sizes)
+    return powers or list(sizes), needed_s(sizes)
 
 
 def make_plan(

@@ -15,7 +15,7 @@ _HEIGHT = 20
 
 
 def plot(curves: Sequence[Curve], *, rates: bool, width: int, colour: bool) -> str:
-    """Half round trips in us, or throughputs in MB/s, of `curves`. Empty if there is no curve
+    """Half round trips in µs, or throughputs in MB/s, of `curves`. Empty if there is no curve
     of two sizes at least.
     """
     series = [
@@ -42,7 +42,7 @@ def plot(curves: Sequence[Curve], *, rates: bool, width: int, colour: bool) -> s
     _ticks("y", min(values), max(values), [10.0**power for power in range(-4, 10)])
     text = str(figure.build().string(colorless=not colour))
     figure.clear()
-    title = "Throughput in MB/s" if rates else "Half round trip in us"
+    title = "Throughput in MB/s" if rates else "Half round trip in µs"
     legend = "  ".join(
         f"{_MARKS[number % len(_MARKS)]} {driver}" for number, (driver, _) in enumerate(series)
     )

@@ -8,13 +8,14 @@ from statistics import median
 
 from beowire.plot import plot
 from beowire.record import DriverInfo, Record, Summary
-from beowire.report.curves import PINGPONG, STREAM, Cell, Curve, all_sizes, curves
-from beowire.report.summary import BASELINE, FLOOR
+from beowire.report.curves import PINGPONG, STREAM, WIDE, Cell, Curve, all_sizes, curves, reach
+from beowire.report.summary import BASELINE, FLOOR, schedule_text
+from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.units import rate_text, significant, size_text, time_text
 
 _NARROWEST = 60
-_SIZE_COLUMN = 10
-_CELL_COLUMN = 18
+_SIZE_COLUMN = 9
+_GAP = 2
 
 #: Rows of a table, at most; a longer schedule is shown at selected sizes.
 _MAXIMUM_ROWS = 14
@@ -41,7 +42,7 @@ def _tables(found: list[Curve], pattern: str, record: Record, width: int) -> lis
     comparison = f", and times that of {BASELINE}" if baseline else ""
     parts = []
     if pattern == PINGPONG:
-        title = "Half round trip in us: median, and the 95 % interval around it"
+        title = "Half round trip in µs: median, and how far its 95 % interval reaches"
         parts.append(_table(title, found, sizes, width, _latency_cell))
         title = f"Throughput of a ping-pong (size / half round trip){comparison}"
     else:
@@ -49,18 +50,27 @@ def _tables(found: list[Curve], pattern: str, record: Record, width: int) -> lis
     parts.append(
         _table(title, found, sizes, width, lambda cell: _rate_cell(cell, pattern, baseline))
     )
-    notes = []
-    imprecise = [cell for curve in found for cell in curve.cells if cell.stopped_by != "precise"]
-    if imprecise:
-        notes.append(
-            f"~ {len(imprecise)} of {sum(len(curve.cells) for curve in found)} cells are not "
-            "precise (1 % for the median, 5 % for p99): more --time helps"
-        )
+    notes = _precision_notes([cell for curve in found for cell in curve.cells], pattern)
+    if schedule := schedule_text(record):
+        notes.append(schedule)
     if len(sizes) < len(all_sizes(found)):
         notes.append(
             f"{len(sizes)} of {len(all_sizes(found))} sizes are shown; all are in {record.path}"
         )
     return [*parts, "\n".join(notes)]
+
+
+def _precision_notes(cells: Sequence[Cell], pattern: str) -> list[str]:
+    wide = sum(_is_wide(_quantity(cell, pattern)) for cell in cells)
+    precise = sum(cell.stopped_by == "precise" for cell in cells)
+    if precise == len(cells):
+        return []
+    goal = f"±{PRECISE_MEDIAN:.0%}" + (f", p99 ±{PRECISE_P99:.0%}" if pattern == PINGPONG else "")
+    remedy = "more --time, or fewer sizes or drivers, helps"
+    notes = [f"{precise} of {len(cells)} cells met the goal ({goal}): {remedy}"]
+    if wide:
+        notes.insert(0, f"~ wider than ±{WIDE:.0%}: {wide} of {len(cells)} cells")
+    return notes
 
 
 def _table(
@@ -71,18 +81,26 @@ def _table(
     text: Callable[[Cell], str],
 ) -> str:
     """One table, or several below each other where the drivers do not fit side by side."""
-    columns = max(1, (width - _SIZE_COLUMN) // _CELL_COLUMN)
-    lines = [title]
-    for first in range(0, len(found), columns):
-        shown = found[first : first + columns]
-        lines.append(
-            f"{'size':>{_SIZE_COLUMN}}" + "".join(f"{c.driver:>{_CELL_COLUMN}}" for c in shown)
+    first = _aligned(["size", *map(size_text, sizes)], _SIZE_COLUMN)
+    columns = [
+        _aligned(
+            [f"{curve.driver} ", *(text(cell) if (cell := curve.at(s)) else "- " for s in sizes)]
         )
-        for size in sizes:
-            cells = [curve.at(size) for curve in shown]
-            row = "".join(f"{text(cell) if cell else '-':>{_CELL_COLUMN}}" for cell in cells)
-            lines.append(f"{size_text(size):>{_SIZE_COLUMN}}{row}")
-    return "\n".join(lines)
+        for curve in found
+    ]
+    blocks = []
+    while columns:
+        block = [first, columns.pop(0)]
+        while columns and sum(len(one[0]) for one in [*block, columns[0]]) <= width:
+            block.append(columns.pop(0))
+        blocks.append("\n".join("".join(row).rstrip() for row in zip(*block, strict=True)))
+    return "\n".join([title, "\n\n".join(blocks)])
+
+
+def _aligned(column: Sequence[str], least: int = 0) -> list[str]:
+    """The column to the right, as wide as it needs to be."""
+    width = max(least, _GAP + max(map(len, column)))
+    return [f"{cell:>{width}}" for cell in column]
 
 
 def _latency_cell(cell: Cell) -> str:
@@ -92,7 +110,7 @@ def _latency_cell(cell: Cell) -> str:
     value = half.median / 1e3
     decimals = max(0, 3 - math.floor(math.log10(value))) if value > 0 else 3
     decimals = min(decimals, 4)
-    return f"{value:.{decimals}f} {_around(half, 1e3, decimals)}{_mark(cell)}"
+    return f"{value:.{decimals}f} {_around(half)}"
 
 
 def _rate_cell(cell: Cell, pattern: str, baseline: Curve | None) -> str:
@@ -101,27 +119,29 @@ def _rate_cell(cell: Cell, pattern: str, baseline: Curve | None) -> str:
     if base is not None and base.rate_bytes_per_s.median > 0:
         ratio = cell.rate_bytes_per_s.median / base.rate_bytes_per_s.median
         shown = significant(ratio, 2) if ratio < 999 else ">999"
-        return f"{text} x{shown}{_mark(cell)}"
+        return f"{text} x{shown}{_mark(cell.rate_bytes_per_s)}"
     if pattern == STREAM:
-        interval = cell.rate_bytes_per_s.ci95
-        if interval is not None:
-            share = (interval[1] - interval[0]) / 2 / cell.rate_bytes_per_s.median
-            return f"{text} ±{significant(100 * share, 2)}%{_mark(cell)}"
-    return f"{text}{_mark(cell)}"
+        return f"{text} {_around(cell.rate_bytes_per_s)}"
+    return f"{text}{_mark(cell.rate_bytes_per_s)}"
 
 
-def _around(summary: Summary, unit: float, decimals: int) -> str:
-    """The farther end of the interval, as a distance; `±?` where there are too few rounds."""
-    if summary.ci95 is None:
-        return "±?"
-    distance = max(summary.median - summary.ci95[0], summary.ci95[1] - summary.median) / unit
-    if distance >= summary.median / unit:
-        return "±>100%"
-    return f"±{distance:.{decimals}f}"
+def _around(summary: Summary) -> str:
+    """The farther end of the interval; `±?` where there were too few rounds for one."""
+    distance = reach(summary)
+    if math.isinf(distance):
+        return f"±?{_mark(summary)}"
+    if distance > 1:
+        return f"±>100%{_mark(summary)}"
+    shown = "<0.1" if distance < 0.001 else significant(100 * distance, 2)
+    return f"±{shown}%{_mark(summary)}"
 
 
-def _mark(cell: Cell) -> str:
-    return " " if cell.stopped_by == "precise" else "~"
+def _mark(summary: Summary) -> str:
+    return "~" if _is_wide(summary) else " "
+
+
+def _is_wide(summary: Summary) -> bool:
+    return reach(summary) > WIDE
 
 
 def _shown_sizes(sizes: list[int]) -> list[int]:
@@ -234,8 +254,13 @@ def _cost(one: _Range, pattern: str, floor: Curve | None) -> tuple[str, str]:
             if (at_floor := floor.at(cell.size)) is not None
         ]
         if distances:
-            parts.append(f"{significant(median(distances), 2)} times the floor ({FLOOR})")
-    cpu = f"CPU {time_text(spent)} a message, both ends together"
+            usual = median(distances)
+            # With segmentation offload long messages pass what goes frame by frame.
+            beaten = usual < 1 if pattern == PINGPONG else usual > 1
+            name = f"{FLOOR}, frame by frame" if beaten else f"the floor ({FLOOR})"
+            parts.append(f"{significant(usual, 2)} times {name}")
+    each = "round trip" if pattern == PINGPONG else "message"
+    cpu = f"CPU {time_text(spent)} a {each}, both ends together"
     return ", ".join(parts), cpu
 
 

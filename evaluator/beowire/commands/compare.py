@@ -66,7 +66,7 @@ def compare(
         typer.Option(
             "--sizes",
             help="Such as 8,1024,64KiB, or LOW-HIGH of the schedule. "
-            "Default: NetPIPE's schedule up to --max-size.",
+            "Default: NetPIPE's schedule up to --max-size, coarser where --time is short.",
         ),
     ] = None,
     out: Annotated[
@@ -116,6 +116,7 @@ def compare(
     request = Request(
         patterns=parse_patterns(pattern),
         sizes=_sizes(sizes, max_size),
+        scheduled=sizes is None,
         directory=out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S")),
         drivers=drivers,
         seconds=seconds,

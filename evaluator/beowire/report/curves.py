@@ -6,6 +6,7 @@ One of several launches shows the median of the launches' medians, with the hull
 intervals: wider than each, so never a claim that no launch made.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -16,6 +17,9 @@ from beowire.report import palette
 
 PINGPONG = "pingpong"
 STREAM = "stream"
+
+#: An interval that reaches farther than this from its median is wide: a reader is told so.
+WIDE = 0.05
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,13 @@ def curves(records: Sequence[Record], pattern: str) -> list[Curve]:
                 )
             )
     return sorted(found, key=lambda curve: (palette.rank(curve.driver), curve.record))
+
+
+def reach(summary: Summary) -> float:
+    """How far the 95 % interval reaches from the median, relative to it; infinite without one."""
+    if summary.ci95 is None or summary.median <= 0:
+        return math.inf
+    return max(summary.median - summary.ci95[0], summary.ci95[1] - summary.median) / summary.median
 
 
 def all_sizes(found: Sequence[Curve]) -> list[int]:

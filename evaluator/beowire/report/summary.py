@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The result in words and a small table. Every figure is computed from the cells, here and now."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from beowire.record import Record, Summary
+from beowire.record import Record, Result, Summary
 from beowire.report import palette
-from beowire.report.curves import Cell, Curve
+from beowire.report.curves import WIDE, Cell, Curve, reach
+from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.units import interval_text, rate_text, significant, size_text, time_text
 
 #: What latencies and rates are compared with: what applications have today, and the floor.
@@ -33,8 +35,11 @@ def ratio(cell: Summary, base: Summary) -> Ratio:
 
 
 def best_rate(curve: Curve) -> Cell:
-    """The cell with the highest throughput."""
-    return max(curve.cells, key=lambda cell: cell.rate_bytes_per_s.median)
+    """The cell with the highest throughput that is sure: by the low end of the interval.
+
+    The highest of many medians would be that of a cell with few rounds and good luck.
+    """
+    return max(curve.cells, key=_sure_rate)
 
 
 def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]:
@@ -46,15 +51,8 @@ def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]
         ]
         found += _latency_sentences(contenders, pingpong)
         found += _throughput_sentences(contenders, record)
-    results = [result for record in records for result in record.results]
-    precise = sum(result.stopped_by == "precise" for result in results)
-    whole = sum(result.status == "ok" for result in results)
-    found.append(
-        f"{len(results)} cells (driver × pattern × size × launch) were measured; {precise} of them"
-        " until they were precise, the others until their rounds or their time ran out."
-        + ("" if whole == len(results) else f" {len(results) - whole} are not whole.")
-        + (" A longer run would be more precise." if 2 * precise < len(results) else "")
-    )
+        found += _schedule_sentences(record)
+    found.append(_precision_sentence([result for one in records for result in one.results]))
     return found
 
 
@@ -73,7 +71,7 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
         f"÷ {FLOOR}",
         "Best throughput",
         *(["Of the wire"] if with_wire else []),
-        "CPU per message",
+        "CPU per round trip",
     ]
     rows = []
     for curve in pingpong:
@@ -140,7 +138,7 @@ def _latency_sentences(contenders: list[Curve], pingpong: Sequence[Curve]) -> li
 def _throughput_sentences(contenders: list[Curve], record: Record) -> list[str]:
     if not contenders:
         return []
-    best = max(contenders, key=lambda curve: best_rate(curve).rate_bytes_per_s.median)
+    best = max(contenders, key=lambda curve: _sure_rate(best_rate(curve)))
     cell = best_rate(best)
     rate = cell.rate_bytes_per_s
     text = (
@@ -151,6 +149,50 @@ def _throughput_sentences(contenders: list[Curve], record: Record) -> list[str]:
         limit = record.meta.wire.payload_bytes_per_s
         text += f": {rate.median / limit:.0%} of what the wire can carry ({rate_text(limit)})"
     return [text + "."]
+
+
+def _schedule_sentences(record: Record) -> list[str]:
+    text = schedule_text(record)
+    return [text] if text else []
+
+
+def schedule_text(record: Record) -> str:
+    """Which sizes of the schedule were left out for want of time; empty if none were."""
+    whole, seconds = (record.meta.options.get(f"schedule_{name}") for name in ("sizes", "s"))
+    sizes = record.meta.options.get("sizes")
+    if not isinstance(whole, int) or not isinstance(seconds, int | float):
+        return ""
+    if not isinstance(sizes, list) or len(sizes) >= whole:
+        return ""
+    return (
+        f"{len(sizes)} of the {whole} sizes of the schedule were measured, so that each has time"
+        f" enough: --time {math.ceil(seconds)} measures all."
+    )
+
+
+def _precision_sentence(results: Sequence[Result]) -> str:
+    if not results:
+        return "No cell was measured."
+    reaches = [
+        reach(quantity)
+        for result in results
+        if (quantity := result.half_rtt_ns or result.rate_bytes_per_s) is not None
+    ]
+    near = sum(one <= WIDE for one in reaches)
+    precise = sum(result.stopped_by == "precise" for result in results)
+    whole = sum(result.status == "ok" for result in results)
+    return (
+        f"{len(results)} cells (driver × pattern × size × launch) were measured; the 95 % interval"
+        f" stays within {WIDE:.0%} of the median in {near} of them, and {precise} met the goal"
+        f" ({PRECISE_MEDIAN:.0%}, and {PRECISE_P99:.0%} for p99) before their time was over."
+        + ("" if whole == len(results) else f" {len(results) - whole} are not whole.")
+        + (" A longer run would be more precise." if near < 0.9 * len(results) else "")
+    )
+
+
+def _sure_rate(cell: Cell) -> tuple[float, float]:
+    rate = cell.rate_bytes_per_s
+    return (rate.ci95[0] if rate.ci95 else 0.0, rate.median)
 
 
 def _is_pair(curve: Curve, record: Record) -> bool:

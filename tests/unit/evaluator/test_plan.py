@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from beowire import plan
 from beowire.errors import BeowireError
 from beowire.record import DriverInfo
+from beowire.sizes import schedule
 
 
 def _driver(name: str, **changes: object) -> DriverInfo:
@@ -54,6 +55,29 @@ def test_make_plan__has_no_stream_without_another_end() -> None:
     made = plan.make_plan([MEMCPY], ["stream"], [8], 10, seed=1)
     assert made.groups == ()
     assert "no other end" in made.skipped[0].reason
+
+
+def test_affordable_sizes__time_enough__are_all() -> None:
+    sizes = schedule(1, 4096)
+    needed_s = 2 * len(sizes) * plan.LEAST_CELL_S
+    chosen = plan.affordable_sizes(sizes, [TCP, UDP], ["pingpong"], needed_s)
+    assert chosen == (sizes, needed_s)
+
+
+@pytest.mark.parametrize(("share", "kept"), [(0.9, schedule(1, 4096, 0)), (0.01, None)])
+def test_affordable_sizes__time_short__are_coarser(share: float, kept: list[int] | None) -> None:
+    sizes = schedule(1, 4096)
+    needed_s = len(sizes) * plan.LEAST_CELL_S
+    chosen, whole_s = plan.affordable_sizes(sizes, [TCP], ["pingpong"], share * needed_s)
+    assert chosen == (kept or [1 << power for power in range(13)])
+    assert whole_s == needed_s
+
+
+def test_affordable_sizes__count_what_drivers_can_carry() -> None:
+    short = _driver("short", max_size=4)
+    chosen, needed_s = plan.affordable_sizes([1, 2, 3, 4, 5, 6], [short], ["pingpong"], 1.0)
+    assert chosen == [1, 2, 3, 4, 5, 6]
+    assert needed_s == 4 * plan.LEAST_CELL_S
 
 
 def test_choose_drivers__takes_all_that_are_ready() -> None:

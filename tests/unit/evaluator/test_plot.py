@@ -16,7 +16,7 @@ def _curves(tmp_path: Path, *sizes: int) -> list[Curve]:
 def test_plot__names_quantity_drivers_and_sizes(tmp_path: Path) -> None:
     text = plot(_curves(tmp_path, 1, 64, 4096, 65536), rates=False, width=80, colour=False)
     first, *rest = text.splitlines()
-    assert first.startswith("Half round trip in us")
+    assert first.startswith("Half round trip in µs")
     assert "o tcp" in first and "x packet" in first
     assert all(tick in rest[-1] for tick in ("1", "64", "4Ki", "32Ki"))
     assert any("o" in line for line in rest) and any("x" in line for line in rest)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Curves out of results."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from beowire.report.curves import (
     all_sizes,
     curves,
     distribution,
+    reach,
     record_labels,
     telling_sizes,
 )
@@ -45,6 +47,16 @@ def result(size: int = 100, half: Summary | None = None, **more: object) -> Resu
         "elapsed_ns": 1.0,
     }
     return Result.model_validate(values | more)
+
+
+@pytest.mark.parametrize(
+    ("interval", "expected"),
+    [((90, 130), 0.3), ((60, 110), 0.4), ((100, 100), 0.0), ((None, None), math.inf)],
+)
+def test_reach__is_that_of_the_farther_end(
+    interval: tuple[float | None, float | None], expected: float
+) -> None:
+    assert reach(summary(100, *interval)) == pytest.approx(expected)
 
 
 def only(*results: Result, pattern: str = "pingpong") -> Curve:

@@ -5,10 +5,11 @@ import re
 from html import unescape
 
 import pytest
+from pydantic import JsonValue
 
 from beowire.record import Record, Result
 from beowire.report.curves import curves
-from beowire.report.summary import ratio, sentences, table
+from beowire.report.summary import ratio, schedule_text, sentences, table
 from unit.evaluator.test_report_curves import record, result, summary
 
 
@@ -65,14 +66,49 @@ def test_sentences__bounds_alone__win_nothing() -> None:
 
 def test_sentences__cells_not_whole__are_counted() -> None:
     lines = [*three(), result(64, status="peer died", stopped_by="error")]
-    assert texts(record(*lines))[-1].endswith("1 are not whole.")
+    assert "1 are not whole." in texts(record(*lines))[-1]
+
+
+def test_sentences__precision__is_counted_as_shown_and_as_aimed_at() -> None:
+    lines = [
+        result(8, summary(1000, 999, 1001)),
+        result(9, summary(1000, 960, 1040), stopped_by="time"),
+        result(10, summary(1000, 900, 1100), stopped_by="time"),
+    ]
+    assert texts(record(*lines))[-1] == (
+        "3 cells (driver × pattern × size × launch) were measured; the 95 % interval stays within"
+        " 5% of the median in 2 of them, and 1 met the goal (1%, and 5% for p99) before their time"
+        " was over. A longer run would be more precise."
+    )
+
+
+def test_sentences__best_throughput__is_not_a_lucky_cell() -> None:
+    lines = [*three(), result(1 << 19, summary(1e4, 0.9e4, 1e7), driver="beowire")]
+    assert "beowire with messages of 1 MiB" in texts(record(*lines))[1]
+
+
+def test_schedule_text__sizes_left_out__says_how_long_all_takes() -> None:
+    found = record(result(8))
+    found.meta.options.update({"sizes": [8], "schedule_sizes": 3, "schedule_s": 197.2})
+    assert schedule_text(found) == (
+        "1 of the 3 sizes of the schedule were measured, so that each has time enough: --time 198"
+        " measures all."
+    )
+    assert schedule_text(found) in sentences([found], [])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"sizes": [8], "schedule_sizes": 1, "schedule_s": 1.0}, {"sizes": 8, "schedule_sizes": 9}],
+)
+def test_schedule_text__nothing_left_out__is_empty(options: dict[str, JsonValue]) -> None:
+    found = record(result(8))
+    found.meta.options.update(options)
+    assert schedule_text(found) == ""
 
 
 def test_sentences__nothing_measured__says_so() -> None:
-    assert texts(record()) == [
-        "0 cells (driver × pattern × size × launch) were measured; 0 of them until they were"
-        " precise, the others until their rounds or their time ran out."
-    ]
+    assert texts(record()) == ["No cell was measured."]
 
 
 def test_table__drivers__have_ratios_at_the_same_size() -> None:

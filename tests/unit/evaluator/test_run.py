@@ -47,6 +47,27 @@ def test_run__writes_a_whole_record(launcher: FakeLauncher, tmp_path: Path) -> N
     assert record.meta.ends[0].environment["hostname"] == "node0"
 
 
+def test_run__a_schedule_that_is_too_long__is_made_coarser(
+    launcher: FakeLauncher, tmp_path: Path
+) -> None:
+    request = _request(tmp_path, sizes=[5, 7, 8, 9], scheduled=True, seconds=0.9)
+    run(launcher, request, Interrupts())
+    record = read_record(tmp_path / "record.jsonl")
+    assert [one.size for one in record.results] == [8]
+    options = record.meta.options
+    assert options["sizes"] == [8]
+    assert (options["schedule_sizes"], options["schedule_s"]) == (4, 1.0)
+
+
+def test_run__sizes_that_were_named__are_all_measured(
+    launcher: FakeLauncher, tmp_path: Path
+) -> None:
+    run(launcher, _request(tmp_path, sizes=[5, 7, 8, 9], seconds=0.9), Interrupts())
+    record = read_record(tmp_path / "record.jsonl")
+    assert record.meta.options["sizes"] == [5, 7, 8, 9]
+    assert "schedule_sizes" not in record.meta.options
+
+
 def test_run__lists_the_absent_drivers_as_skipped(tmp_path: Path) -> None:
     faulty = ("dies", "garbage", "hangs", "breaks", "unopened", "void", "refuses")
     launcher = FakeLauncher(drivers={name: {"ready": False, "reason": "no"} for name in faulty})

@@ -43,6 +43,61 @@ def test_render__figures_are_the_records(tmp_path: Path) -> None:
     assert f"{half.median / 1000:.3f} ±" in terminal.render(record, width=80, colour=False)
 
 
+def _with_interval(record: Record, low: float | None, high: float | None) -> Record:
+    result = record.results[0]
+    assert result.half_rtt_ns is not None and result.rate_bytes_per_s is not None
+    half, rate = result.half_rtt_ns, result.rate_bytes_per_s
+    interval = None if low is None or high is None else (half.median * low, half.median * high)
+    inverse = None if low is None or high is None else (rate.median / high, rate.median / low)
+    changed = result.model_copy(
+        update={
+            "half_rtt_ns": half.model_copy(update={"ci95": interval}),
+            "rate_bytes_per_s": rate.model_copy(update={"ci95": inverse}),
+            "stopped_by": "time",
+        }
+    )
+    return Record(record.path, record.meta, [changed], [], record.end)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (0.99, 1.02, "±2.0%\n"),
+        (0.94, 1.01, "±6.0%~\n"),
+        (0.9, 25.0, "±>100%~\n"),
+        (1.0, 1.0, "±<0.1%\n"),
+        (None, None, "±?~\n"),
+    ],
+)
+def test_render__an_interval_is_a_share_and_marked_if_wide(
+    tmp_path: Path, low: float | None, high: float | None, shown: str
+) -> None:
+    record = _with_interval(_record(tmp_path, "tcp-spin", sizes=(8,)), low, high)
+    text = terminal.render(record, width=80, colour=False)
+    assert shown in text
+    assert ("~ wider than ±5%: 1 of 1 cells" in text) == ("~" in shown)
+    assert "0 of 1 cells met the goal (±1%, p99 ±5%)" in text
+
+
+def test_render__seven_drivers_fit_120_columns(tmp_path: Path) -> None:
+    drivers = ("beowire", "packet", "tcp-spin", "tcp", "udp", "shm", "memcpy")
+    text = terminal.render(_record(tmp_path, *drivers), width=120, colour=False)
+    latency = text[: text.index("Throughput")]
+    assert latency.count("size ") == 1
+
+
+def test_render__a_floor_that_is_passed_is_no_floor(tmp_path: Path) -> None:
+    record = _record(tmp_path, "tcp", "tcp-spin", "packet", sizes=(1 << 20,))
+    packet = next(one for one in record.results if one.driver == "packet")
+    assert packet.half_rtt_ns is not None
+    half = packet.half_rtt_ns.model_copy(update={"median": 4 * packet.half_rtt_ns.median})
+    record.results.remove(packet)
+    record.results.append(packet.model_copy(update={"half_rtt_ns": half}))
+    text = terminal.render(record, width=100, colour=False)
+    assert "times packet, frame by frame" in text
+    assert "the floor" not in text
+
+
 def test_render__a_long_schedule_is_selected_from_and_says_so(tmp_path: Path) -> None:
     sizes = tuple(range(1, 400, 3))
     record = _record(tmp_path, "tcp-spin", sizes=sizes)
