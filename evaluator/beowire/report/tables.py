@@ -82,7 +82,7 @@ def results(records: Sequence[Record]) -> str:
 
 def skipped(records: Sequence[Record]) -> str:
     """What was not measured, or not to its end, and why."""
-    rows = []
+    found: dict[tuple[str, str, str], list[int]] = {}
     for record, label in zip(records, record_labels(records), strict=True):
         lines = [(line.driver, line.pattern, line.size, line.reason) for line in record.skipped]
         lines += [
@@ -91,18 +91,31 @@ def skipped(records: Sequence[Record]) -> str:
             if result.status != "ok"
         ]
         for driver, pattern, size, reason in lines:
-            what = [escape(pattern)] if pattern else []
-            what += [size_text(size)] if size is not None else []
-            rows.append(
-                f'<tr><th scope="row">{escape(driver)}{f" · {escape(label)}" if label else ""}</th>'
-                f"<td>{', '.join(what) or 'everything'}</td><td>{escape(reason)}</td></tr>"
-            )
-    if not rows:
+            name = f"{driver} · {label}" if label else driver
+            sizes = found.setdefault((name, pattern or "", reason), [])
+            sizes += [size] if size is not None else []
+    if not found:
         return "<p>Nothing: all that was asked for was measured.</p>"
+    rows = [
+        f'<tr><th scope="row">{escape(name)}</th>'
+        f"<td>{escape(_what(pattern, sizes))}</td><td>{escape(reason)}</td></tr>"
+        for (name, pattern, reason), sizes in found.items()
+    ]
     return (
         '<div class="scroll"><table><thead><tr><th scope="col">Driver</th><th scope="col">What</th>'
         f'<th scope="col">Why</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
     )
+
+
+def _what(pattern: str, sizes: Sequence[int]) -> str:
+    """`pingpong, 8 B`; of several sizes the range, and how many there are in it."""
+    words = [pattern] if pattern else []
+    if len(sizes) == 1:
+        words.append(size_text(sizes[0]))
+    elif sizes:
+        span = f"{size_text(min(sizes))} to {size_text(max(sizes))}"
+        words.append(f"{span} ({len(set(sizes))} sizes)")
+    return ", ".join(words) or "everything"
 
 
 def environments(record: Record) -> str:

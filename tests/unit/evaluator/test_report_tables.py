@@ -42,6 +42,17 @@ def test_skipped__reasons__are_given_with_what_they_concern() -> None:
     assert "tcp</th><td>pingpong, 8 B</td><td>peer died" in html
 
 
+def test_skipped__many_sizes_for_one_reason__are_one_row() -> None:
+    found = record(result(8))
+    for size in (65533, 65536, 4 << 20):
+        found.skipped.append(
+            Skipped(driver="udp", pattern="pingpong", size=size, reason="too long")
+        )
+    html = tables.skipped([found])
+    assert html.count("too long") == 1
+    assert "<td>pingpong, 65533 B to 4 MiB (3 sizes)</td>" in html
+
+
 def test_skipped__nothing__says_so() -> None:
     assert "all that was asked for was measured" in tables.skipped([record(result())])
 
