@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`python -m beowire`."""
 
-from beowire.cli import main
+import sys
 
 if __name__ == "__main__":
+    try:
+        from beowire.cli import main
+    except KeyboardInterrupt:  # importing takes a while
+        sys.exit(130)
     main()

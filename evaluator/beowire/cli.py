@@ -47,9 +47,9 @@ def _register() -> None:
 def main() -> None:
     """Runs the command line; exits 0 only on success, and says each error in one line."""
     _prepare_streams()
-    _register()
     status = 0
     try:
+        _register()
         status = app(prog_name="beowire", standalone_mode=False) or 0
         sys.stdout.flush()
         if status == _INTERRUPTED:

@@ -46,6 +46,19 @@ def test_error__one_line_and_status(
     assert (captured.out, captured.err) == ("", said)
 
 
+def test_error__interrupted_while_importing__is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_register", fail)
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 130
+    assert capsys.readouterr().err == "beowire: interrupted\n"
+
+
 def test_error__a_mistake_of_ours_keeps_its_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(**_: object) -> None:
         raise ZeroDivisionError
