@@ -64,11 +64,12 @@ class Display:
         first = (
             f"[{'#' * full}{'.' * (_BAR_CELLS - full)}] {_clock(progress.elapsed_s)} gone, "
             f"at most {_clock(progress.remaining_s)} left, {progress.done} of "
-            f"{progress.cells} cells done"
+            f"{progress.cells} cells precise"
         )
         if launches > 1:
             first += f", launch {launch} of {launches}"
-        lines = [first, f"{cell.pattern}, {size_text(cell.size)}, round {len(cell.rounds)}"]
+        now = f"{cell.pattern}, {size_text(cell.size)}, round {len(cell.rounds)}"
+        lines = [first, f"now {now}; last seen of each driver:"]
         lines += [f"  {driver:<12} {figure}" for driver, figure in self._figures.items()]
         return lines
 
