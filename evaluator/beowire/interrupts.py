@@ -15,8 +15,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt while this context is entered, but only once:
-    what follows the first is cleaning up, which is bounded and must not be torn.
+    """SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt while this context is entered, but only
+    once: what follows the first is cleaning up, which is bounded and must not be torn.
 
     Only in the main thread. The former handlers come back on leaving.
     """
