@@ -19,3 +19,6 @@ def pytest_configure(config: pytest.Config) -> None:
         raise KeyboardInterrupt(f"signal {number}")
 
     signal.signal(signal.SIGTERM, interrupt)
+    # A shell starts background jobs with Ctrl-C ignored, and children inherit that: tests that
+    # send it would wait for ever.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
