@@ -36,7 +36,9 @@ class Cell:
     """How its rounds are made; None before the warm-up."""
     rounds: list[Round] = field(default_factory=list)
     empty_rounds: int = 0
-    """Rounds in which every message was lost."""
+    """Rounds in a row, up to the last one, in which every message was lost."""
+    lost_alone: int = 0
+    """Messages that were lost in rounds in which nothing arrived."""
     written: bool = False
     """It is in the record; nothing is added any more."""
     kept_rounds: int = 0
@@ -84,7 +86,7 @@ class Cell:
                 "n": sum(one.messages for one in self.rounds),
                 "rounds": len(self.rounds),
                 "batch": self.shape.batch if self.shape else 1,
-                "lost": sum(one.lost for one in self.rounds),
+                "lost": sum(one.lost for one in self.rounds) + self.lost_alone,
                 "status": status,
                 "stopped_by": stopped_by,
                 "cpu": self._cpu(),

@@ -214,8 +214,6 @@ class Measurement:
                 if one is not None:
                     cell.add(one)
                     self._reshape(cell, cell.shape)
-                elif self._time_left() > 0:
-                    cell.empty_rounds += 1
         except EngineError as error:
             if error.fatal:
                 self._fail(cell.driver, f"{error.node}: {error}")
@@ -225,8 +223,8 @@ class Measurement:
         stopped_by = cell.finished()
         if stopped_by is not None:
             self._write(cell, stopped_by, "ok")
-        elif cell.empty_rounds >= _MAXIMUM_EMPTY_ROUNDS and not cell.rounds:
-            self._write(cell, "error", "every message was lost")
+        elif cell.empty_rounds >= _MAXIMUM_EMPTY_ROUNDS + len(cell.rounds):
+            self._write(cell, "error", "ok")
         self._show(cell)
 
     def _reshape(self, cell: Cell, shape: RoundShape) -> None:
@@ -251,10 +249,8 @@ class Measurement:
             spent = time.monotonic() - begun
             if one is not None:
                 message_ns = one.message_ns()
-            else:
-                cell.empty_rounds += 1
-                if cell.empty_rounds >= _MAXIMUM_EMPTY_ROUNDS or self._time_left() <= 0:
-                    return None
+            elif cell.empty_rounds >= _MAXIMUM_EMPTY_ROUNDS or self._time_left() <= 0:
+                return None
             if one is not None and (
                 self._is_warm(one, spent)
                 or count >= planning.MAXIMUM_COUNT
@@ -280,21 +276,33 @@ class Measurement:
         )
 
     def _round(self, cell: Cell, shape: RoundShape) -> Round | None:
+        """One round of the cell; None if nothing arrived, which the cell then knows."""
         deadline_s = self._how.deadline_s
         if cell.pattern == "stream":
             # One that is cut short has no figure, so a starved machine gets more time for it.
             deadline_s = max(deadline_s, min(_STREAM_DEADLINE_S, 5 * deadline_s))
-        return self._sessions[cell.driver].run(
+        one = self._sessions[cell.driver].run(
             cell.pattern,
             cell.size,
             shape,
             deadline_s,
             self._deadline + self._seconds * _OVERRUN_SHARE,
         )
+        if one is not None and one.messages:
+            cell.empty_rounds = 0
+            return one
+        # Cut short by the end of the time it says nothing.
+        if one is not None or self._time_left() > 0:
+            cell.empty_rounds += 1
+        cell.lost_alone += one.lost if one is not None else 0
+        return None
 
     def _write(self, cell: Cell, stopped_by: StoppedBy, status: str) -> None:
         line: Result | Skipped
         if cell.rounds:
+            if status == "ok" and cell.empty_rounds >= _MAXIMUM_EMPTY_ROUNDS:
+                status = f"nothing arrived in its last {cell.empty_rounds} rounds"
+                stopped_by = "error"
             line = cell.result(stopped_by, status)
         else:
             if status == "ok":

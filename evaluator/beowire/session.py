@@ -45,7 +45,7 @@ class CpuUse:
 
 @dataclass(frozen=True)
 class Round:
-    """What one round measured. `histogram` is empty for a stream."""
+    """What one round measured. `histogram` is empty for a stream, and when all was lost."""
 
     count: int
     """Measured messages that were sent."""
@@ -122,7 +122,7 @@ class Session:
         self, pattern: str, size: int, shape: RoundShape, deadline_s: float, stop_at: float
     ) -> Round | None:
         """One round, or what there is of it when `deadline_s` has passed or `stop_at` (monotonic)
-        has come. None if nothing arrived in it.
+        has come. None if nothing happened in it; one without messages if all of them were lost.
 
         EngineError: fatal (the session is gone: an end died, hangs or talks nonsense, or nothing
         at all moved until the deadline) or not (this size cannot be carried).
@@ -297,6 +297,8 @@ class Session:
             messages = near["sent"] if self.info.reliable else far["received"]
             lost = max(0, near["sent"] - messages)
             elapsed_ns = source["elapsed_ns"]
+        if messages < 1 and lost > 0 and not self.info.reliable:
+            return Round(lost, 0, lost, max(0, elapsed_ns), 0, Histogram())
         if messages < 1 or elapsed_ns <= 0 or (pattern == "pingpong" and not histogram.total):
             return None
         uses = [

@@ -57,12 +57,13 @@ DEFAULTS: dict[str, Any] = {
     "refuses_role": "responder",
     "real_time": 0.0,
     "answered": 1.0,
+    "fades_after": 1 << 40,
     "stall_runs": 0,
     "stall_ns": 0.0,
 }
-"""The first message of each of the first `stall_runs` runs takes `stall_ns` more, and really does.
-`real_time`: share of the pretended time that really passes. `answered`: share of the messages of
-a round after which its deadline has passed."""
+"""After `fades_after` runs everything is lost. The first message of each of the first `stall_runs`
+runs takes `stall_ns` more, and really does. `real_time`: share of the pretended time that really
+passes. `answered`: share of the messages of a round after which its deadline has passed."""
 
 
 def index_of(value: int) -> int:
@@ -229,6 +230,8 @@ class FakeEngine:
         if self.runs <= self.driver["stall_runs"] and samples:
             samples[0] += round(self.driver["stall_ns"])
             time.sleep(self.driver["stall_ns"] / 1e9)
+        if self.runs > self.driver["fades_after"]:
+            loss = 1.0
         kept = [value for value in samples if not loss or self.random.random() >= loss]
         elapsed = sum(samples) * run["batch"]
         if run["pattern"] == "pingpong":

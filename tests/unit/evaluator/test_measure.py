@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -169,6 +170,15 @@ def test_measurement__when_everything_is_lost_it_says_so(measure: Measure) -> No
     taken = measure("void", sizes=(8,), patterns=("pingpong", "stream"))
     assert [one.reason for one in taken.skipped("void")] == ["every message was lost"] * 2
     assert taken.failures == []
+
+
+def test_measurement__a_link_that_goes_down_is_said(measure: Measure) -> None:
+    taken = measure("lossy", sizes=(8,), changes={"lossy": {"fades_after": 15, "law": "bimodal"}})
+    (result,) = taken.results("lossy")
+    assert result.stopped_by == "error"
+    assert re.fullmatch(r"nothing arrived in its last \d+ rounds", result.status)
+    # What was lost then counts as well.
+    assert result.lost > result.n
 
 
 def test_measurement__short_times_are_batched(measure: Measure) -> None:

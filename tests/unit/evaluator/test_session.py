@@ -93,10 +93,11 @@ def test_run__an_unreliable_pingpong_releases_the_responder(opened: Open) -> Non
         assert one.lost > 0
 
 
-def test_run__a_round_in_which_all_is_lost_is_nothing(opened: Open) -> None:
-    session = opened("void")
-    assert session.run("pingpong", 8, SHAPE, 5, _soon()) is None
-    assert session.run("stream", 8, SHAPE, 5, _soon()) is None
+@pytest.mark.parametrize("pattern", ["pingpong", "stream"])
+def test_run__a_round_in_which_all_is_lost_has_only_that(opened: Open, pattern: str) -> None:
+    one = opened("void").run(pattern, 8, SHAPE, 5, _soon())
+    assert one is not None
+    assert (one.messages, one.lost, one.histogram.total) == (0, 100, 0)
 
 
 def test_run__a_refused_size_leaves_the_session_usable(opened: Open) -> None:
