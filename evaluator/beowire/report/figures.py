@@ -87,6 +87,17 @@ def wire_text(record: Record) -> str:
     return f"{limit} of payload" + (f": {', '.join(facts)}" if facts else "")
 
 
+def burst_text(record: Record) -> str:
+    """Why points may lie beyond the wire's line, in a sentence; empty where they cannot."""
+    burst_bytes = record.meta.link.burst_bytes
+    if record.meta.wire is None or not burst_bytes:
+        return ""
+    return (
+        f"The lab's shaper lets {burst_bytes / 1e3:.3g} kB pass at once after each pause, so a"
+        " ping-pong of messages up to about that size can be faster than this wire."
+    )
+
+
 def _line(curve: Curve, cells: list[Cell], value: Callable[[Cell], Summary]) -> Trace:
     """Points, the line through them, and the 95 % interval of each as a bar."""
     figures = [value(cell) for cell in cells]

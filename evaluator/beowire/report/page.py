@@ -130,6 +130,8 @@ def _section(name: str, chart: Figure, records: Sequence[Record]) -> str:
     if name in ("latency", "throughput", "stream"):
         limits = dict.fromkeys(text for record in records if (text := figures.wire_text(record)))
         caption += "".join(f" The wire carries at most {escape(limit)}." for limit in limits)
+        bursts = dict.fromkeys(text for record in records if (text := figures.burst_text(record)))
+        caption += "".join(f" {escape(text)}" for text in bursts)
     box = ""
     if chart.choices:
         options = "".join(

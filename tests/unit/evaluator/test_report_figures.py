@@ -2,6 +2,7 @@
 """The charts over message size: their data, against the record; their form, against plotly."""
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -82,6 +83,15 @@ def test_wire__unknown__is_not_drawn(record: Record) -> None:
 def test_wire__the_same_in_two_records__is_drawn_once(record: Record) -> None:
     figure = figures.throughput(curves([record], "pingpong"), [record, record])
     assert sum(str(trace["name"]).startswith("the wire") for trace in figure.data) == 1
+
+
+def test_burst_text__only_beside_a_limit(record: Record) -> None:
+    assert figures.burst_text(record) == ""
+    link = record.meta.link.model_copy(update={"burst_bytes": 50_000})
+    shaped = replace(record, meta=record.meta.model_copy(update={"link": link}))
+    assert "50 kB pass at once" in figures.burst_text(shaped)
+    free = replace(shaped, meta=shaped.meta.model_copy(update={"wire": None}))
+    assert figures.burst_text(free) == ""
 
 
 def test_wire_text__lab_with_a_rate__says_what_limits(record: Record) -> None:

@@ -3,6 +3,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -64,6 +65,13 @@ def test_render__elements__load_nothing(record: Record) -> None:
     assert all(link.startswith(("#", "data:")) for link in parse(html).loads)
     assert "default-src 'none'" in html
     assert html.count("plotly.js v") >= 1
+
+
+def test_render__a_shaped_lab__says_what_may_pass_the_line(record: Record) -> None:
+    link = record.meta.link.model_copy(update={"burst_bytes": 50_000})
+    shaped = replace(record, meta=record.meta.model_copy(update={"link": link}))
+    assert "50 kB pass at once" not in " ".join(parse(render([record])).words)
+    assert "50 kB pass at once" in " ".join(parse(render([shaped])).words)
 
 
 def test_write_report__twice_and_from_elsewhere__gives_the_same_bytes(
