@@ -61,13 +61,12 @@ class Display:
         cell = progress.cell
         spent = progress.elapsed_s / max(1e-9, progress.elapsed_s + progress.remaining_s)
         full = round(_BAR_CELLS * min(1.0, spent))
+        of_launch = f" of launch {launch} of {launches}" if launches > 1 else ""
         first = (
             f"[{'#' * full}{'.' * (_BAR_CELLS - full)}] {_clock(progress.elapsed_s)} gone, "
-            f"at most {_clock(progress.remaining_s)} left, {progress.done} of "
+            f"at most {_clock(progress.remaining_s)} left{of_launch}, {progress.done} of "
             f"{progress.cells} cells precise"
         )
-        if launches > 1:
-            first += f", launch {launch} of {launches}"
         now = f"{cell.pattern}, {size_text(cell.size)}, round {len(cell.rounds)}"
         lines = [first, f"now {now}; last seen of each driver:"]
         lines += [f"  {driver:<12} {figure}" for driver, figure in self._figures.items()]

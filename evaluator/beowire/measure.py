@@ -59,7 +59,7 @@ class Progress:
     cells: int
     elapsed_s: float
     remaining_s: float
-    """Estimate; never more than the budget leaves."""
+    """What the rest of the launch may take at most."""
 
 
 @dataclass(frozen=True)
@@ -321,10 +321,8 @@ class Measurement:
     def _show(self, cell: Cell) -> None:
         cells, done = self._cells, self._done
         elapsed = time.monotonic() - self._begun
-        # Cells that are done early shorten the rest; the budget is the limit.
-        left = max(0.0, self._time_left())
-        if done:
-            left = min(left, elapsed / done * (cells - done))
+        # One cell that does not become precise takes all of the time that is left.
+        left = max(0.0, self._time_left()) if done < cells else 0.0
         self._progress(Progress(cell, done, cells, elapsed, left))
 
 

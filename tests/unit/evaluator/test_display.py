@@ -36,7 +36,7 @@ def test_display__shows_where_the_run_is() -> None:
         "1:01 gone",
         "0:20 left",
         "3 of 12 cells precise",
-        "launch 2 of 3",
+        "of launch 2 of 3, ",
         "pingpong, 1 KiB, round 1",
         "tcp-spin",
         "4.00 µs",

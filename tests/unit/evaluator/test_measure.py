@@ -235,6 +235,14 @@ def test_measurement__a_stall_in_the_first_message_does_not_make_rounds_small(
     assert taken.progress[0].cell.rounds[0].count > 1
 
 
+def test_measurement__what_is_left_is_a_limit_that_never_rises(measure: Measure) -> None:
+    """Cells that are done early must not promise that the others will be."""
+    wild = {"bimodal": {"median_ns": 20e6, "real_time": 1.0}}
+    taken = measure("steady,bimodal", sizes=(8,), seconds=4.0, changes=wild)
+    left = [one.remaining_s for one in taken.progress]
+    assert left == sorted(left, reverse=True)
+
+
 def test_measurement__progress_counts_down_to_nothing(measure: Measure) -> None:
     taken = measure("steady,slow")
     last = taken.progress[-1]
