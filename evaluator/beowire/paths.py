@@ -10,7 +10,8 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def engine_directory() -> Path:
-    """The directory that holds `beowire-engine` and `drivers/*.so`, complete enough to be copied.
+    """The directory with `beowire-engine`, `drivers/*.so` and the lab's `beowire-relay`, complete
+    enough to be copied to another host.
 
     `BEOWIRE_ENGINE_DIR` wins; then the installed package; then the build tree of the checkout.
     """
