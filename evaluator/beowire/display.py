@@ -6,6 +6,7 @@ of its own would take turns with what is measured.
 """
 
 import time
+from contextlib import suppress
 
 from rich.console import Console
 from rich.live import Live
@@ -39,13 +40,13 @@ class Display:
     def __exit__(self, *exc: object) -> None:
         """Gives the terminal back, as it was."""
         if self._live is not None:
-            self._live.stop()
+            with suppress(OSError):  # it has hung up
+                self._live.stop()
             self._live = None
 
     def note(self, text: str) -> None:
         """Says what is going on before the first round."""
-        if self._live is not None:
-            self._live.update(Text(text), refresh=True)
+        self._draw(text)
 
     def show(self, progress: Progress, launch: int, launches: int) -> None:
         """Shows where the run is, unless it has just been shown."""
@@ -55,7 +56,12 @@ class Display:
         cell = progress.cell
         if cell.rounds:
             self._figures[cell.driver] = _figure(cell)
-        self._live.update(Text("\n".join(self._lines(progress, launch, launches))), refresh=True)
+        self._draw("\n".join(self._lines(progress, launch, launches)))
+
+    def _draw(self, text: str) -> None:
+        if self._live is not None:
+            with suppress(OSError):  # a terminal that has hung up must not cost the run
+                self._live.update(Text(text), refresh=True)
 
     def _lines(self, progress: Progress, launch: int, launches: int) -> list[str]:
         cell = progress.cell

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import errno
 import io
+import os
 
 from rich.console import Console
 
@@ -58,3 +60,15 @@ def test_display__draws_no_more_than_a_few_times_a_second() -> None:
         before = len(output.getvalue())
         display.show(_progress(), 1, 1)
         assert len(output.getvalue()) == before
+
+
+def test_display__a_terminal_that_has_hung_up_costs_nothing() -> None:
+    class HungUp(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with Display(console) as display:
+        console.file = HungUp()
+        display.note("Starting the engines ...")
+        display.show(_progress(), 1, 1)
