@@ -9,6 +9,7 @@ from statistics import median
 from beowire.plot import plot
 from beowire.record import DriverInfo, Record, Summary
 from beowire.report.curves import PINGPONG, STREAM, WIDE, Cell, Curve, all_sizes, curves, reach
+from beowire.report.figures import burst_text
 from beowire.report.summary import BASELINE, FLOOR, schedule_text
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.units import rate_text, significant, size_text, time_text
@@ -51,8 +52,7 @@ def _tables(found: list[Curve], pattern: str, record: Record, width: int) -> lis
         _table(title, found, sizes, width, lambda cell: _rate_cell(cell, pattern, baseline))
     )
     notes = _precision_notes([cell for curve in found for cell in curve.cells], pattern)
-    if schedule := schedule_text(record):
-        notes.append(schedule)
+    notes += [text for text in (schedule_text(record), burst_text(record)) if text]
     if len(sizes) < len(all_sizes(found)):
         notes.append(
             f"{len(sizes)} of {len(all_sizes(found))} sizes are shown; all are in {record.path}"
@@ -119,10 +119,10 @@ def _rate_cell(cell: Cell, pattern: str, baseline: Curve | None) -> str:
     if base is not None and base.rate_bytes_per_s.median > 0:
         ratio = cell.rate_bytes_per_s.median / base.rate_bytes_per_s.median
         shown = significant(ratio, 2) if ratio < 999 else ">999"
-        return f"{text} x{shown}{_mark(cell.rate_bytes_per_s)}"
+        return f"{text} x{shown}{_mark(_quantity(cell, pattern))}"
     if pattern == STREAM:
         return f"{text} {_around(cell.rate_bytes_per_s)}"
-    return f"{text}{_mark(cell.rate_bytes_per_s)}"
+    return f"{text}{_mark(_quantity(cell, pattern))}"
 
 
 def _around(summary: Summary) -> str:

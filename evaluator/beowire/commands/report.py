@@ -17,7 +17,10 @@ def register(app: typer.Typer) -> None:
 
 def report(
     records: Annotated[
-        list[Path], typer.Argument(metavar="RECORD...", help="record.jsonl of one run or more")
+        list[Path],
+        typer.Argument(
+            metavar="RECORD...", help="record.jsonl of a run, or its directory; or several"
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -30,10 +33,11 @@ def report(
 
     The same records give the same file, byte for byte.
     """
-    read = [read_record(path) for path in records]
+    paths = [path / "record.jsonl" if path.is_dir() else path for path in records]
+    read = [read_record(path) for path in paths]
     for record in read:
         for warning in record.warnings:
             typer.echo(f"beowire: {record.path}: {warning}", err=True)
-    path = output if output is not None else records[0].parent / "report.html"
+    path = output if output is not None else paths[0].parent / "report.html"
     write_report(read, path)
     typer.echo(path)
