@@ -9,6 +9,7 @@ from html import escape
 from beowire.record import Record, Result, Summary
 from beowire.report import palette
 from beowire.report.curves import WIDE, Cell, Curve, reach
+from beowire.report.figures import burst_text
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.units import interval_text, rate_text, significant, size_text, time_text
 
@@ -148,6 +149,8 @@ def _throughput_sentences(contenders: list[Curve], record: Record) -> list[str]:
     if record.meta.wire is not None:
         limit = record.meta.wire.payload_bytes_per_s
         text += f": {rate.median / limit:.0%} of what the wire can carry ({rate_text(limit)})"
+        if rate.median > limit and (reason := burst_text(record)):
+            return [f"{text}. {reason}"]
     return [text + "."]
 
 

@@ -50,6 +50,14 @@ def test_sentences__fastest__is_compared_with_baseline_and_floor() -> None:
     assert count.startswith("4 cells")
 
 
+def test_sentences__faster_than_the_wire__says_why() -> None:
+    found = record(result(8, summary(4, 3.9, 4.1)))
+    link = found.meta.link.model_copy(update={"burst_bytes": 50_000})
+    meta = found.meta.model_copy(update={"link": link})
+    throughput = texts(Record(found.path, meta, found.results, [], None))[1]
+    assert "167% of what the wire can carry (1.20 GB/s). The lab's shaper lets 50 kB" in throughput
+
+
 def test_sentences__intervals_overlap__says_that_it_cannot_tell() -> None:
     lines = [*three(), result(8, summary(1505, 1480, 1530), driver="udp")]
     assert "overlaps that of udp: this run cannot tell them apart" in texts(record(*lines))[0]
