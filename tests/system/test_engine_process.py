@@ -199,7 +199,7 @@ def test_run__pingpong(start: Start, driver: str) -> None:
     assert responder.ask(line) == {"event": "ready"}
     near = initiator.ask(line)
     if driver == "udp":
-        responder.say("stop")
+        responder.say("stop")  # in case that some got lost
     far = responder.hear()
     assert (near["event"], near["size"], near["count"], near["skip"]) == ("result", 100, 500, 50)
     assert near["received"] + near["lost"] == 500
@@ -211,7 +211,7 @@ def test_run__pingpong(start: Start, driver: str) -> None:
     assert near["elapsed_ns"] >= near["min_ns"] * near["received"]
     assert far["histogram"]["buckets"] == [] and far["min_ns"] is None
     assert far["received"] >= near["received"]
-    assert far["stopped"] == (driver == "udp")
+    assert not far["stopped"] or near["lost"] > 0
     assert set(near["cpu"]) == {
         "user_ns",
         "system_ns",
