@@ -18,6 +18,9 @@ _RECENT_ROUNDS = 5
 #: A cell is kept again when it has so many times the rounds: bounds the lines of the record.
 _KEEP_GROWTH = 1.25
 
+#: Samples are whole nanoseconds: no figure of them is surer than this to either side.
+_ROUNDING_NS = 0.5
+
 #: More rounds of a cell are not worth their time.
 MAXIMUM_ROUNDS = 400
 
@@ -123,13 +126,13 @@ class Cell:
         factor = 1.0 if self.one_way else 0.5
         half = {
             "median": median.value * factor,
-            "ci95": _interval(median, factor),
+            "ci95": _interval(median, factor, _ROUNDING_NS),
             "p90": None if p90 is None else p90.value * factor,
             "p99": None if p99 is None else p99.value * factor,
             "min": self._pooled.minimum_ns * factor,
             "max": self._pooled.maximum_ns * factor,
-            "p90_ci95": None if p90 is None else _interval(p90, factor),
-            "p99_ci95": None if p99 is None else _interval(p99, factor),
+            "p90_ci95": None if p90 is None else _interval(p90, factor, _ROUNDING_NS),
+            "p99_ci95": None if p99 is None else _interval(p99, factor, _ROUNDING_NS),
         }
         medians = [one.histogram.quantile(0.5) * factor for one in self.rounds]
         return {
@@ -187,7 +190,8 @@ class Cell:
         ]
 
 
-def _interval(estimate: Estimate, factor: float) -> list[float] | None:
+def _interval(estimate: Estimate, factor: float, rounding: float = 0.0) -> list[float] | None:
     if estimate.low is None or estimate.high is None:
         return None
-    return [estimate.low * factor, estimate.high * factor]
+    low = max(estimate.low - rounding, estimate.low / 2)
+    return [low * factor, (estimate.high + rounding) * factor]

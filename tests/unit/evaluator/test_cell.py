@@ -73,6 +73,16 @@ def test_result__halves_round_trips() -> None:
     assert sum(count for _, count in result.histogram.buckets) == 4000
 
 
+def test_result__no_interval_is_narrower_than_a_nanosecond() -> None:
+    cell = _cell(one_way=True)
+    for _ in range(20):
+        histogram = Histogram.of_values([4] * 100)
+        cell.add(Round(100, 100, 0, 400, 0, histogram, [CpuUse(1, 1, 0, 0)]))
+    half = cell.result("time").half_rtt_ns
+    assert half is not None
+    assert half.ci95 == (3.5, 4.5)
+
+
 def test_result__of_one_way_is_not_halved() -> None:
     cell = _cell(one_way=True)
     cell.add(_round(2000))
