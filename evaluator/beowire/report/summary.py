@@ -143,8 +143,8 @@ def _throughput_sentences(contenders: list[Curve], record: Record) -> list[str]:
     cell = best_rate(best)
     rate = cell.rate_bytes_per_s
     text = (
-        f"The highest throughput is {_with_interval(rate, rate_text)}, over {_name(best)}"
-        f" with messages of {size_text(cell.size)}"
+        f"The highest throughput that is sure is {_with_interval(rate, rate_text)}, over"
+        f" {_name(best)} with messages of {size_text(cell.size)}"
     )
     if record.meta.wire is not None:
         limit = record.meta.wire.payload_bytes_per_s
