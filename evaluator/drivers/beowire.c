@@ -39,7 +39,9 @@ struct session {
 
 static int explain(int status, const char *interface, char *error, size_t error_bytes)
 {
-    (void)snprintf(error, error_bytes, "%s: %s", interface, beowire_error(status));
+    /* The library cannot know of labs. */
+    (void)snprintf(error, error_bytes, "%s: %s%s", interface, beowire_error(status),
+                   status == -EPERM ? ", such as --lab makes" : "");
     return status;
 }
 
