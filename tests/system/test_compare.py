@@ -124,7 +124,6 @@ def test_compare__streams_over_loopback(tmp_path: Path) -> None:
     assert all(one.rate_bytes_per_s is not None for one in results)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="the `packet` driver needs CAP_NET_RAW in a lab")
 def test_compare__in_a_lab(tmp_path: Path) -> None:
     drivers = "tcp,tcp-spin,packet,beowire"
     done = _compare(
