@@ -3,7 +3,9 @@
  * beowire.c - Beowire's own transport, through its public interface, as an application uses it.
  *
  * One tag for everything: messages of a session come in order. What fits one frame is injected
- * (copied, no completion); longer messages are sent from the caller's buffer and waited for.
+ * (copied, no completion); longer messages are sent from the caller's buffer and waited for. In a
+ * stream they are not waited for one by one: as many as in OSU's message-rate tests are under way,
+ * and as many receives are posted in advance.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -28,13 +30,19 @@
 #define FLUSH_SLICE_NS UINT64_C(1000000)
 #define FLUSH_SLICES 20
 
+/* Sends, and receives, of a stream that are under way at once, at most. */
+#define STREAM_WINDOW 64
+
 struct session {
     const struct driver_host *host;
     beowire_endpoint *endpoint;
     beowire_peer peer;
     uint64_t inject_bytes;
-    char received; /* its address is the context of receives */
-    char sent;     /* and of sends */
+    char received;     /* its address is the context of receives */
+    char sent;         /* and of sends */
+    uint64_t sending;  /* a stream's sends that have not ended */
+    uint64_t expected; /* a stream's receives that have not ended */
+    uint64_t arrived;  /* those that have, and were not handed out yet */
 };
 
 static int explain(int status, const char *interface, char *error, size_t error_bytes)
@@ -165,6 +173,88 @@ static int driver_receive(void *opened, void *data, uint64_t size)
     return status == 0 ? finish(session, &session->received) : status;
 }
 
+/** Takes the ends of a stream's operations, as many as there are. @return their number, or the
+ * first failure. */
+static int stream_collect(struct session *session)
+{
+    struct beowire_completion completions[STREAM_WINDOW];
+    int count = beowire_poll(session->endpoint, completions, STREAM_WINDOW);
+
+    for (int i = 0; i < count; i++) {
+        if (completions[i].status != 0) {
+            return completions[i].status;
+        }
+        if (completions[i].context == &session->sent) {
+            session->sending--;
+        } else if (completions[i].context == &session->received) {
+            session->expected--;
+            session->arrived++;
+        }
+    }
+    return count;
+}
+
+static int driver_stream_send(void *opened, const void *data, uint64_t size, uint64_t more)
+{
+    struct session *session = opened;
+
+    if (size <= session->inject_bytes) {
+        return driver_send(opened, data, size);
+    }
+    struct spin spin = spin_start(session->host, SPIN_FOREVER);
+    const uint64_t allowed = more == 0 ? 0 : STREAM_WINDOW - 1;
+    bool posted = false;
+    while (!posted || session->sending > allowed) {
+        int status = posted ? -EAGAIN
+                            : beowire_send(session->endpoint, session->peer, SESSION_TAG, 0, data,
+                                           size, &session->sent);
+        if (status == 0) {
+            posted = true;
+            session->sending++;
+        } else if (status != -EAGAIN) {
+            return status;
+        }
+        status = stream_collect(session);
+        if (status == 0) {
+            status = spin_turn(&spin);
+        }
+        if (status < 0) {
+            return status;
+        }
+    }
+    return 0;
+}
+
+static int driver_stream_receive(void *opened, void *data, uint64_t size, uint64_t more)
+{
+    struct session *session = opened;
+    struct spin spin = spin_start(session->host, SPIN_FOREVER);
+    const uint64_t wanted = more < STREAM_WINDOW ? more + 1 : STREAM_WINDOW;
+
+    while (session->expected + session->arrived < wanted) {
+        int status = beowire_receive(session->endpoint, session->peer, SESSION_TAG, 0, data, size,
+                                     &session->received);
+        if (status == -EAGAIN && session->expected + session->arrived > 0) {
+            break;
+        }
+        if (status != 0) {
+            return status;
+        }
+        session->expected++;
+    }
+    while (session->arrived == 0) {
+        int status = stream_collect(session);
+        if (status == 0) {
+            status = spin_turn(&spin);
+        }
+        if (status < 0) {
+            return status;
+        }
+    }
+    session->arrived--;
+    return 0;
+}
+
 /** What was injected may have been lost: nobody but us repeats it, and nobody calls us between
  * runs. But if the other end has all of it, and only its last acknowledgement got lost, it may not
  * be there to say so again: so this does not wait for ever, and what is missing is made good in the
@@ -231,6 +321,8 @@ static const struct driver driver_beowire = {
     .connect = driver_connect,
     .send = driver_send,
     .receive = driver_receive,
+    .stream_send = driver_stream_send,
+    .stream_receive = driver_stream_receive,
     .flush = driver_flush,
     .close = driver_close,
 };

@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /** Changes whenever this file changes incompatibly; the engine refuses other values. */
-#define DRIVER_ABI 1
+#define DRIVER_ABI 2
 
 /** Longest text of an address, with its end. */
 #define DRIVER_ADDRESS_BYTES 256
@@ -108,6 +108,18 @@ struct driver {
 
     /** Receives one whole message of exactly `size` bytes into `data`. NULL for DRIVER_PROCESS. */
     int (*receive)(void *session, void *data, uint64_t size);
+
+    /** Sends one message of a stream in which `more` follow; NULL: send() is used. For protocols in
+     *  which sending and waiting are two calls: many messages may be under way at once. `data` is
+     *  the same, unchanged, for all messages of a stream, and may be reused when the call with
+     *  `more` 0 has returned. Waits while too many are under way. */
+    int (*stream_send)(void *session, const void *data, uint64_t size, uint64_t more);
+
+    /** Receives one message of a stream, of which `more` follow, of the same size and into the same
+     *  `data`; NULL: receive() is used. So that what follows can be waited for in advance; beyond
+     *  `more` nothing may be. After an error, and after a stream that was left before its end, the
+     *  session is only closed. */
+    int (*stream_receive)(void *session, void *data, uint64_t size, uint64_t more);
 
     /** Returns when everything sent has left this process for good, as far as the protocol can
      *  tell. Not timed. May be NULL. */

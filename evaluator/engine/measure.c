@@ -70,6 +70,25 @@ static int receive_message(const struct run *run)
     return request->driver->receive(request->session, request->incoming, request->size);
 }
 
+/* One message of a stream, after which `more` follow. */
+static int stream_out(const struct run *run, uint64_t more)
+{
+    const struct measure_request *request = run->request;
+    return request->driver->stream_send == NULL
+               ? send_message(run)
+               : request->driver->stream_send(request->session, request->outgoing, request->size,
+                                              more);
+}
+
+static int stream_in(const struct run *run, uint64_t more)
+{
+    const struct measure_request *request = run->request;
+    return request->driver->stream_receive == NULL
+               ? receive_message(run)
+               : request->driver->stream_receive(request->session, request->incoming, request->size,
+                                                 more);
+}
+
 static void stamp_message(struct run *run)
 {
     run->stamp++;
@@ -213,6 +232,30 @@ static int pingpong_initiator(struct run *run)
     return error != 0 ? error : verify_echo(run);
 }
 
+/* The answer of a reliable stream: to the skipped messages, and to all. */
+static uint64_t acknowledgement_bytes(const struct measure_request *request)
+{
+    uint64_t bytes = request->size < STAMP_BYTES ? request->size : STAMP_BYTES;
+    return bytes < request->driver->min_size ? request->driver->min_size : bytes;
+}
+
+static bool is_answered(const struct measure_request *request)
+{
+    return request->driver->reliable && request->driver->receive != NULL;
+}
+
+static int send_answer(const struct measure_request *request)
+{
+    return request->driver->send(request->session, request->outgoing,
+                                 acknowledgement_bytes(request));
+}
+
+static int receive_answer(const struct measure_request *request)
+{
+    return request->driver->receive(request->session, request->incoming,
+                                    acknowledgement_bytes(request));
+}
+
 /* The responder's side of both patterns: receives, and for ping-pong sends back what came. */
 static int respond(struct run *run, bool echo)
 {
@@ -225,7 +268,7 @@ static int respond(struct run *run, bool echo)
     uint64_t last_ns = 0;
     int error = 0;
     while (arrived < wanted && !run->stop) {
-        error = receive_message(run);
+        error = echo ? receive_message(run) : stream_in(run, wanted - arrived - 1);
         if (error == -ETIMEDOUT && !driver->reliable) {
             error = 0;
             run->stop = should_end(run, clock_now_ns());
@@ -235,6 +278,10 @@ static int respond(struct run *run, bool echo)
             break;
         }
         arrived++;
+        if (arrived == request->skip && !echo && is_answered(request) &&
+            (error = send_answer(request)) != 0) {
+            break;
+        }
         if (arrived == first) {
             begin_measured(run);
             last_ns = run->started_ns;
@@ -249,7 +296,7 @@ static int respond(struct run *run, bool echo)
         }
         pace_message(&pace, run);
     }
-    if (arrived >= first) {
+    if (arrived >= first && run->started_ns != 0) {
         bool known = !driver->reliable && !echo;
         end_measured(run, known ? last_ns : clock_now_ns());
     }
@@ -260,35 +307,33 @@ static int respond(struct run *run, bool echo)
     return error;
 }
 
-/* The answer that ends a reliable stream. */
-static uint64_t acknowledgement_bytes(const struct measure_request *request)
-{
-    uint64_t bytes = request->size < STAMP_BYTES ? request->size : STAMP_BYTES;
-    return bytes < request->driver->min_size ? request->driver->min_size : bytes;
-}
-
 static int stream_initiator(struct run *run)
 {
     const struct measure_request *request = run->request;
     const struct driver *driver = request->driver;
     struct pace pace = pace_start();
+    const uint64_t wanted = request->skip + request->count;
     uint64_t done = 0;
     int error = 0;
     stamp_message(run);
-    while (done < request->skip && !run->stop && (error = send_message(run)) == 0) {
+    while (done < request->skip && !run->stop &&
+           (error = stream_out(run, request->skip - done - 1)) == 0) {
         done++;
         pace_message(&pace, run);
     }
+    /* What was skipped must not take the time of what is measured: it has arrived. */
+    if (error == 0 && done > 0 && done == request->skip && is_answered(request)) {
+        error = receive_answer(request);
+    }
     begin_measured(run);
-    const uint64_t wanted = request->skip + request->count;
-    while (error == 0 && done < wanted && !run->stop && (error = send_message(run)) == 0) {
+    while (error == 0 && done < wanted && !run->stop &&
+           (error = stream_out(run, wanted - done - 1)) == 0) {
         done++;
         pace_message(&pace, run);
     }
     bool answered = false;
-    if (error == 0 && done == wanted && driver->reliable && driver->receive != NULL) {
-        error =
-            driver->receive(request->session, request->incoming, acknowledgement_bytes(request));
+    if (error == 0 && done == wanted && is_answered(request)) {
+        error = receive_answer(request);
         answered = error == 0;
     }
     end_measured(run, clock_now_ns());
@@ -304,8 +349,7 @@ static int stream_responder(struct run *run)
     const struct measure_request *request = run->request;
     int error = respond(run, false);
     if (error == 0 && !run->result->stopped && request->driver->reliable) {
-        error = request->driver->send(request->session, request->outgoing,
-                                      acknowledgement_bytes(request));
+        error = send_answer(request);
         run->result->in_step = error == 0;
     }
     return error;

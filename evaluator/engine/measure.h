@@ -8,6 +8,11 @@
  * The responder and a stream's sender have no clock read a message at all: they count messages,
  * and adapt how many to let pass between two looks.
  *
+ * Stream: many messages are under way at once; a driver whose sends and receives can be posted in
+ * advance has functions for that (driver.h). The skipped messages of a reliable stream are answered
+ * before the clock starts, all of it before the clock stops: neither is what was skipped measured,
+ * nor is anything that was measured still on its way.
+ *
  * An unreliable driver may deliver an answer after its loss timeout, when the next message is
  * already on its way. Messages of unreliable drivers therefore carry a running number in their
  * first (up to 8) bytes, and an answer with another number is thrown away.

@@ -28,6 +28,7 @@ uint64_t size_number(size_t index);
 /** The tests with two ends, in conformance_pair.c. */
 void pingpong__every_size_arrives_intact(void **state);
 void stream__whole_and_in_order(void **state);
+void stream__posted_in_advance(void **state);
 void sessions__two_at_once_do_not_mix(void **state);
 void peer__killed(void **state);
 void stop__while_receiving(void **state);

@@ -177,6 +177,61 @@ void stream__whole_and_in_order(void **state)
     assert_int_equal(pair_play(driver, with_interfaces, 1, stream_initiator, stream_responder), 0);
 }
 
+/* Streams of one content, of lengths around what may be under way at once; then a ping-pong, which
+ * finds nothing left over of them. */
+static const uint64_t POSTED_COUNTS[] = {1, 2, 63, 64, 65, STREAM_MESSAGES};
+static const uint64_t POSTED_SIZES[] = {1, 8, 1000, 65536, 1048579};
+
+static void posted_initiator(struct pair *pair)
+{
+    for (size_t at = 0; at < sizeof POSTED_SIZES / sizeof POSTED_SIZES[0]; at++) {
+        for (size_t index = 0; index < sizeof POSTED_COUNTS / sizeof POSTED_COUNTS[0]; index++) {
+            uint64_t answer = 0;
+            fill(message, POSTED_SIZES[at], index);
+            for (uint64_t more = POSTED_COUNTS[index]; more-- > 0;) {
+                int result =
+                    driver->stream_send(pair->sessions[0], message, POSTED_SIZES[at], more);
+                pair_check(result == 0, result);
+            }
+            memset(message, 0, POSTED_SIZES[at]); /* it may be reused now */
+            int result = driver->receive(pair->sessions[0], &answer, sizeof answer);
+            pair_check(result == 0 && answer == index, answer);
+        }
+        exchange(pair, 0, POSTED_SIZES[at], at);
+    }
+    flush(pair, 0);
+    pair_say(pair, 0);
+}
+
+static void posted_responder(struct pair *pair)
+{
+    for (size_t at = 0; at < sizeof POSTED_SIZES / sizeof POSTED_SIZES[0]; at++) {
+        for (uint64_t index = 0; index < sizeof POSTED_COUNTS / sizeof POSTED_COUNTS[0]; index++) {
+            memset(message, 0, POSTED_SIZES[at]);
+            for (uint64_t more = POSTED_COUNTS[index]; more-- > 0;) {
+                int result =
+                    driver->stream_receive(pair->sessions[0], message, POSTED_SIZES[at], more);
+                pair_check(result == 0, result);
+                check_content(message, 0, POSTED_SIZES[at], index);
+            }
+            int result = driver->send(pair->sessions[0], &index, sizeof index);
+            pair_check(result == 0, result);
+        }
+        echo(pair, 0, POSTED_SIZES[at], 1);
+    }
+    (void)pair_hear(pair);
+}
+
+void stream__posted_in_advance(void **state)
+{
+    (void)state;
+    assert_int_equal(driver->stream_send == NULL, driver->stream_receive == NULL);
+    if (driver->stream_send != NULL) {
+        assert_int_equal(pair_play(driver, with_interfaces, 1, posted_initiator, posted_responder),
+                         0);
+    }
+}
+
 static void both_initiator(struct pair *pair)
 {
     (void)pair_hear(pair);

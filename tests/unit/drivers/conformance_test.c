@@ -215,6 +215,7 @@ static int test_driver(void)
         cmocka_unit_test(connect__nobody_there),
         cmocka_unit_test(pingpong__every_size_arrives_intact),
         cmocka_unit_test(stream__whole_and_in_order),
+        cmocka_unit_test(stream__posted_in_advance),
         cmocka_unit_test(sessions__two_at_once_do_not_mix),
         cmocka_unit_test(peer__killed),
         cmocka_unit_test(stop__while_receiving),

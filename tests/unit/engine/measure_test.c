@@ -12,6 +12,7 @@
 #include "testing.h"
 
 #define MESSAGE_BYTES 100
+#define FAKE_MORE 32
 
 static uint64_t now_ns;
 
@@ -40,6 +41,7 @@ static struct fake {
     uint64_t last_sent_bytes;
     uint64_t last_received_bytes;
     uint64_t flushes;
+    uint64_t more[FAKE_MORE]; /* what followed each message of a posted stream */
     uint8_t wire[MESSAGE_BYTES];
 } fake;
 
@@ -72,6 +74,19 @@ static int fake_receive(void *session, void *data, uint64_t size)
         *(uint8_t *)data ^= 1;
     }
     return 0;
+}
+
+/* A stream that is posted in advance: `more` must count down to 0 on each side. */
+static int fake_stream_send(void *session, const void *data, uint64_t size, uint64_t more)
+{
+    fake.more[fake.sends % FAKE_MORE] = more;
+    return fake_send(session, data, size);
+}
+
+static int fake_stream_receive(void *session, void *data, uint64_t size, uint64_t more)
+{
+    fake.more[fake.receives % FAKE_MORE] = more;
+    return fake_receive(session, data, size);
 }
 
 static int fake_flush(void *session)
@@ -417,7 +432,7 @@ static void stream__initiator_waits_for_the_answer(void **state)
     request.skip = 5;
     assert_int_equal(measure(), 0);
     assert_int_equal(fake.sends, 15);
-    assert_int_equal(fake.receives, 1);
+    assert_int_equal(fake.receives, 2); /* that of what was skipped came before the clock started */
     assert_int_equal(fake.last_received_bytes, 8);
     assert_int_equal(result.elapsed_ns, 10 * 300 + 700);
     assert_int_equal(result.sent, 10);
@@ -467,7 +482,7 @@ static void stream__responder_measures_from_the_last_skipped(void **state)
     request.skip = 5;
     assert_int_equal(measure(), 0);
     assert_int_equal(fake.receives, 15);
-    assert_int_equal(fake.sends, 1);
+    assert_int_equal(fake.sends, 2);
     assert_int_equal(fake.last_sent_bytes, 8);
     assert_int_equal(result.elapsed_ns, 10 * 700);
     assert_int_equal(result.received, 10);
@@ -515,6 +530,61 @@ static void stream__responder_cut_short_is_out_of_step(void **state)
     assert_int_equal(fake.sends, 0);
 }
 
+static void stream__posted_in_advance_by_the_initiator(void **state)
+{
+    (void)state;
+    request.pattern = MEASURE_STREAM;
+    request.skip = 3;
+    driver.stream_send = fake_stream_send;
+    driver.stream_receive = fake_stream_receive;
+    assert_int_equal(measure(), 0);
+    assert_int_equal(fake.sends, 13);
+    for (uint64_t i = 0; i < 13; i++) {
+        assert_int_equal(fake.more[i], i < 3 ? 2 - i : 12 - i);
+    }
+    assert_int_equal(fake.receives, 2);
+    assert_int_equal(result.elapsed_ns, 10 * 300 + 700);
+}
+
+static void stream__posted_in_advance_by_the_responder(void **state)
+{
+    (void)state;
+    request.pattern = MEASURE_STREAM;
+    request.role = DRIVER_RESPONDER;
+    request.skip = 3;
+    driver.stream_send = fake_stream_send;
+    driver.stream_receive = fake_stream_receive;
+    assert_int_equal(measure(), 0);
+    for (uint64_t i = 0; i < 13; i++) {
+        assert_int_equal(fake.more[i], 12 - i);
+    }
+    assert_int_equal(fake.sends, 2);
+    assert_int_equal(result.received, 10);
+    assert_true(result.in_step);
+}
+
+static void pingpong__posts_nothing_in_advance(void **state)
+{
+    (void)state;
+    driver.stream_send = fake_stream_send;
+    driver.stream_receive = fake_stream_receive;
+    memset(fake.more, 0xFF, sizeof fake.more);
+    assert_int_equal(measure(), 0);
+    assert_int_equal(fake.more[0], UINT64_MAX);
+}
+
+static void stream__fails_at_the_answer_to_the_skipped(void **state)
+{
+    (void)state;
+    request.pattern = MEASURE_STREAM;
+    request.skip = 5;
+    fake.fail_receive = 1;
+    fake.fail_with = -ECONNRESET;
+    assert_int_equal(measure(), -ECONNRESET);
+    assert_int_equal(fake.sends, 5);
+    assert_false(result.in_step);
+}
+
 static void stream__without_another_end(void **state)
 {
     (void)state;
@@ -560,6 +630,10 @@ int main(void)
         PREPARED(stream__responder_without_skip_measures_from_the_first),
         PREPARED(stream__unreliable_responder_ends_at_the_last_arrival),
         PREPARED(stream__responder_cut_short_is_out_of_step),
+        PREPARED(stream__posted_in_advance_by_the_initiator),
+        PREPARED(stream__posted_in_advance_by_the_responder),
+        PREPARED(pingpong__posts_nothing_in_advance),
+        PREPARED(stream__fails_at_the_answer_to_the_skipped),
         PREPARED(stream__without_another_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
