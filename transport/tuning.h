@@ -63,6 +63,10 @@
 /** A CONNECT is repeated after this, doubling up to FLOW_BACKOFF_MAX_NS. */
 #define CONNECTION_RETRY_NS 2000000u
 
+/** Probes, and CONNECTs, that may stay without an answer before another path to the peer is tried. */
+#define PATH_PATIENCE_PROBES 2
+#define PATH_PATIENCE_CONNECTS 2
+
 /** beowire_wait() spins so long before it sleeps: about the price of a wake-up. */
 #define ENDPOINT_SPIN_NS 50000u
 

@@ -38,7 +38,7 @@
 #define DRIVER_ABI 2
 
 /** Longest text of an address, with its end. */
-#define DRIVER_ADDRESS_BYTES 256
+#define DRIVER_ADDRESS_BYTES 320
 
 /** Longest text of a reason or an error, with its end. */
 #define DRIVER_REASON_BYTES 256

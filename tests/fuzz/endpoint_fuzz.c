@@ -158,8 +158,28 @@ static void fuzz_release(struct lane *lane)
     fuzz->frame = NULL;
 }
 
+static int fuzz_reach(struct lane *lane, const struct address_layout *address,
+                      struct lane_address *to)
+{
+    (void)lane;
+    *to = (struct lane_address){0};
+    memcpy(to->bytes, address->rail[0].mac, sizeof address->rail[0].mac);
+    return 0;
+}
+
+static int fuzz_status(struct lane *lane)
+{
+    (void)lane;
+    return 0;
+}
+
 static const struct lane_operations fuzz_operations = {
-    .send = fuzz_send, .receive = fuzz_receive, .release = fuzz_release};
+    .reach = fuzz_reach,
+    .send = fuzz_send,
+    .receive = fuzz_receive,
+    .release = fuzz_release,
+    .status = fuzz_status,
+};
 
 /* ---- the endpoint -------------------------------------------------------------------------- */
 
@@ -177,9 +197,9 @@ static void address_of(uint8_t node, uint64_t incarnation, struct beowire_addres
 {
     struct address_layout layout = {
         .version = ADDRESS_VERSION,
-        .lane = ADDRESS_PACKET,
+        .rails = 1,
         .endpoint = to_le16(CLUSTER_ENDPOINT),
-        .mac = {2, 0, 0, 0, 0, node},
+        .rail[0].mac = {2, 0, 0, 0, 0, node},
         .ethertype = to_le16(0x88B5),
         .incarnation = to_le64(incarnation),
     };
@@ -191,7 +211,7 @@ static void open_fuzz(struct fuzz *fuzz)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct core_options options = {
-        .lane = &fuzz->lane,
+        .lanes = {.lanes[0] = &fuzz->lane, .count = 1},
         .operations = OPERATIONS,
         .peers = 2,
         .peer_timeout_ns = UINT64_C(5000000000),
@@ -204,7 +224,7 @@ static void open_fuzz(struct fuzz *fuzz)
     random_seed(&fuzz->cluster.random, 1);
     fuzz->cluster.nodes = &fuzz->node;
     fuzz->cluster.node_count = 1;
-    fuzz->node.lane = &fuzz->lane;
+    fuzz->node.lanes = options.lanes;
     fuzz->core = &fuzz->node.core;
     fuzz->lane.operations = &fuzz_operations;
     fuzz->lane.frame_bytes = FRAME_BYTES;

@@ -62,7 +62,7 @@ void cluster_open(struct cluster *cluster, const struct sim_options *wire)
         (size_t)snprintf(seed_line, sizeof seed_line, "to repeat it: BEOWIRE_SEED=%llu\n",
                          (unsigned long long)wire->seed);
     (void)signal(SIGABRT, say_seed);
-    *cluster = (struct cluster){.node_count = wire->nodes};
+    *cluster = (struct cluster){.node_count = wire->nodes, .rails = wire->rails};
     cluster->nodes = calloc(wire->nodes, sizeof *cluster->nodes);
     if (cluster->nodes == NULL || sim_wire_open(wire, &cluster->wire) != 0) {
         abort();
@@ -82,8 +82,10 @@ void cluster_crash(struct cluster *cluster, uint32_t node)
     struct node *crashed = &cluster->nodes[node];
 
     core_close(&crashed->core);
-    crashed->lane->operations->close(crashed->lane);
-    crashed->lane = NULL;
+    for (unsigned i = 0; i < crashed->lanes.count; i++) {
+        crashed->lanes.lanes[i]->operations->close(crashed->lanes.lanes[i]);
+    }
+    crashed->lanes.count = 0;
 }
 
 void cluster_leave(struct cluster *cluster, uint32_t node)
@@ -95,7 +97,7 @@ void cluster_leave(struct cluster *cluster, uint32_t node)
 void cluster_close(struct cluster *cluster)
 {
     for (uint32_t i = 0; i < cluster->node_count; i++) {
-        if (cluster->nodes[i].lane != NULL) {
+        if (cluster->nodes[i].lanes.count > 0) {
             cluster_crash(cluster, i);
         }
     }
@@ -108,19 +110,21 @@ void cluster_start(struct cluster *cluster, uint32_t node)
     struct node *started = &cluster->nodes[node];
     struct core_options options = cluster->options;
 
-    if (sim_lane_open(cluster->wire, node, &started->lane) != 0) {
-        cluster_fail(cluster, "node %u does not start", node);
+    for (uint32_t rail = 0; rail < cluster->rails; rail++) {
+        if (sim_lane_open(cluster->wire, node, rail, &started->lanes.lanes[rail]) != 0) {
+            cluster_fail(cluster, "node %u does not start", node);
+        }
+        started->lanes.count++;
     }
     struct address_layout layout = {
         .version = ADDRESS_VERSION,
-        .lane = ADDRESS_PACKET,
         .endpoint = to_le16(CLUSTER_ENDPOINT),
         .ethertype = to_le16(0x88B5),
         .incarnation = to_le64(random_next(&cluster->random) | 1),
     };
-    memcpy(layout.mac, started->lane->local.bytes, sizeof layout.mac);
+    paths_publish(&started->lanes, &layout);
     memcpy(options.address.bytes, &layout, sizeof layout);
-    options.lane = started->lane;
+    options.lanes = started->lanes;
     if (core_open(&started->core, &options) != 0) {
         cluster_fail(cluster, "node %u does not open", node);
     }
@@ -145,7 +149,7 @@ bool cluster_step(struct cluster *cluster, uint64_t until_ns)
     uint64_t next_ns = UINT64_MAX;
 
     for (uint32_t i = 0; i < cluster->node_count; i++) {
-        if (cluster->nodes[i].lane != NULL) {
+        if (cluster->nodes[i].lanes.count > 0) {
             uint64_t deadline_ns = progress(cluster, &cluster->nodes[i]);
             next_ns = deadline_ns < next_ns ? deadline_ns : next_ns;
         }
@@ -184,7 +188,8 @@ uint32_t cluster_node_of(const struct cluster *cluster, const struct core *core,
 {
     const struct core_peer *found = core_peer_at(core, peer);
 
-    return found != NULL ? sim_node_of(cluster->wire, &found->where) : UINT32_MAX;
+    return found != NULL ? sim_node_of(cluster->wire, &found->paths.at[found->paths.fast].to)
+                         : UINT32_MAX;
 }
 
 int cluster_send(struct cluster *cluster, uint32_t from, struct core_peer *to, uint64_t tag,
@@ -320,7 +325,7 @@ static void check_core(const struct cluster *cluster, const struct core *core)
 void cluster_check(const struct cluster *cluster)
 {
     for (uint32_t i = 0; i < cluster->node_count; i++) {
-        if (cluster->nodes[i].lane != NULL) {
+        if (cluster->nodes[i].lanes.count > 0) {
             check_core(cluster, &cluster->nodes[i].core);
         }
     }
@@ -342,7 +347,7 @@ static void check_core_empty(const struct cluster *cluster, uint32_t node)
     struct message_layer fresh;
 
     if (message_open(&fresh, layer->operations_each, cluster->options.peers,
-                     cluster->nodes[node].lane->frame_bytes) != 0) {
+                     cluster->nodes[node].lanes.lanes[0]->frame_bytes) != 0) {
         abort();
     }
     if (list_length(&layer->free_sends) != list_length(&fresh.free_sends) ||
@@ -365,7 +370,7 @@ void cluster_check_empty(const struct cluster *cluster)
 {
     cluster_check(cluster);
     for (uint32_t i = 0; i < cluster->node_count; i++) {
-        if (cluster->nodes[i].lane != NULL) {
+        if (cluster->nodes[i].lanes.count > 0) {
             check_core_empty(cluster, i);
         }
     }

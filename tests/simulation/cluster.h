@@ -14,13 +14,14 @@
 
 struct node {
     struct core core;
-    struct lane *lane; /**< NULL: the node is down */
+    struct path_lanes lanes; /**< none: the node is down */
 };
 
 struct cluster {
     struct sim_wire *wire;
     struct random random; /**< keys and incarnations */
     uint32_t node_count;
+    uint32_t rails;
     struct node *nodes;
     struct core_options options; /**< for nodes that are started */
     uint64_t steps;

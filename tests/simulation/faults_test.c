@@ -62,7 +62,7 @@ static void check_nothing_hangs(const struct cluster *cluster, uint32_t gone)
 {
     for (uint32_t node = 0; node < cluster->node_count; node++) {
         const struct core *core = &cluster->nodes[node].core;
-        if (cluster->nodes[node].lane == NULL) {
+        if (cluster->nodes[node].lanes.count == 0) {
             continue;
         }
         for (uint32_t i = 0; i < 2 * core->messages.operations_each; i++) {
@@ -248,7 +248,7 @@ static void peer__dies_while_its_message_is_received(void **state)
     assert_int_equal(
         cluster_send(&cluster, 0, cluster_peer(&cluster, 0, 1), 5, 0, data, 1000000, data), 0);
     while (cluster.nodes[1].core.messages.counters.received_messages == 0 &&
-           cluster.nodes[0].lane->sent_frames < 100) {
+           cluster.nodes[0].lanes.lanes[0]->sent_frames < 100) {
         (void)cluster_step(&cluster, UINT64_MAX);
     }
     cluster_crash(&cluster, 0);

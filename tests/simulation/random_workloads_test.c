@@ -23,7 +23,7 @@ static struct sim_options random_wire(struct random *random, uint64_t seed)
 {
     static const uint32_t losses[] = {0, 0, 1000, 10000, 50000, 200000};
     static const uint32_t others[] = {0, 0, 1000, 20000, 100000};
-    static const uint32_t frames[] = {256, 1500, 1500, 9000};
+    static const uint32_t frames[] = {FRAME_BYTES_MIN + 1, 1500, 1500, 9000};
     struct sim_options options = SIM_OPTIONS_DEFAULT;
 
     options.seed = seed;

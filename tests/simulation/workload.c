@@ -28,7 +28,7 @@ static uint8_t content(const struct workload_message *message, uint64_t offset)
 static uint64_t random_bytes(struct workload *workload)
 {
     struct random *random = &workload->random;
-    uint64_t frame = workload->cluster->nodes[0].lane->frame_bytes;
+    uint64_t frame = workload->cluster->nodes[0].lanes.lanes[0]->frame_bytes;
     uint64_t eager_room = frame - sizeof(struct frame_header) - sizeof(struct frame_eager);
     uint64_t fragment_room = frame - sizeof(struct frame_header) - sizeof(struct frame_fragment);
     const uint64_t edges[] = {
@@ -160,7 +160,7 @@ void workload_close(struct workload *workload)
 
 static bool is_up(const struct workload *workload, uint32_t node)
 {
-    return workload->cluster->nodes[node].lane != NULL;
+    return workload->cluster->nodes[node].lanes.count > 0;
 }
 
 /** Is an earlier message of the same pair not posted yet? */
@@ -194,7 +194,7 @@ static void post_send(struct workload *workload, struct workload_message *messag
     }
     struct core_peer *to = cluster_peer(cluster, message->from, message->to);
     const uint64_t inject_max =
-        cluster->nodes[message->from].lane->frame_bytes - FRAME_PADDED_BYTES;
+        cluster->nodes[message->from].lanes.lanes[0]->frame_bytes - FRAME_PADDED_BYTES;
     bool inject = message->bytes <= inject_max && random_below(&workload->random, 4) == 0;
     int status = inject ? cluster_inject(cluster, message->from, to, message->tag, message->serial,
                                          message->data, message->bytes)

@@ -15,15 +15,47 @@ static bool all_zero(const uint8_t *bytes, size_t count)
     return any == 0;
 }
 
+static bool rail_is_valid(const struct address_rail *rail)
+{
+    bool has_mac = !all_zero(rail->mac, sizeof rail->mac);
+    bool has_ip = !all_zero(rail->ip, sizeof rail->ip);
+
+    return (rail->mac[0] & 1) == 0 && has_ip == (from_le16(rail->port) != 0) && (has_mac || has_ip);
+}
+
 bool address_is_valid(const struct beowire_address *address)
 {
     const struct address_layout *layout = address_layout(address);
 
-    return layout->version == ADDRESS_VERSION && layout->lane == ADDRESS_PACKET &&
-           from_le16(layout->endpoint) != 0 && (layout->mac[0] & 1) == 0 &&
-           from_le16(layout->ethertype) >= 0x0600 && from_le64(layout->incarnation) != 0 &&
-           all_zero(layout->reserved, sizeof layout->reserved) &&
-           all_zero(layout->more, sizeof layout->more);
+    if (layout->version != ADDRESS_VERSION || layout->rails > ADDRESS_RAILS ||
+        from_le16(layout->endpoint) == 0 || from_le16(layout->ethertype) < 0x0600 ||
+        from_le64(layout->incarnation) == 0 ||
+        !all_zero(layout->reserved, sizeof layout->reserved) ||
+        !all_zero(layout->more, sizeof layout->more) ||
+        (from_le64(layout->host) == 0) != (from_le32(layout->process) == 0)) {
+        return false;
+    }
+    for (unsigned i = 0; i < ADDRESS_RAILS; i++) {
+        const struct address_rail *rail = &layout->rail[i];
+        if (i < layout->rails ? !rail_is_valid(rail)
+                              : !all_zero((const uint8_t *)rail, sizeof *rail)) {
+            return false;
+        }
+    }
+    return layout->rails > 0 || from_le64(layout->host) != 0;
+}
+
+/** Appends `count` bytes as hexadecimal digits, and then `end`. @return behind it. */
+static char *write_hex(char *text, const uint8_t *bytes, unsigned count, char end)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (unsigned i = 0; i < count; i++) {
+        *text++ = digits[bytes[i] >> 4];
+        *text++ = digits[bytes[i] & 15];
+    }
+    *text++ = end;
+    return text;
 }
 
 int beowire_address_format(const struct beowire_address *address, char *text, size_t bytes)
@@ -35,17 +67,24 @@ int beowire_address_format(const struct beowire_address *address, char *text, si
         return -ENOSPC;
     }
     const struct address_layout *layout = address_layout(address);
-    const uint8_t *mac = layout->mac;
-    (void)snprintf(text, bytes, "beowire:%u:%02x%02x%02x%02x%02x%02x:%04x:%04x:%016" PRIx64,
-                   layout->lane, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5],
-                   from_le16(layout->ethertype), from_le16(layout->endpoint),
-                   from_le64(layout->incarnation));
+    text += snprintf(text, bytes, "beowire:%u:%04x:%04x:%016" PRIx64 ":%016" PRIx64 ":%08" PRIx32,
+                     layout->version, from_le16(layout->ethertype), from_le16(layout->endpoint),
+                     from_le64(layout->incarnation), from_le64(layout->host),
+                     from_le32(layout->process));
+    for (unsigned i = 0; i < layout->rails; i++) {
+        const struct address_rail *rail = &layout->rail[i];
+        const uint8_t port[2] = {(uint8_t)(from_le16(rail->port) >> 8),
+                                 (uint8_t)from_le16(rail->port)};
+        *text++ = ':';
+        text = write_hex(text, rail->mac, sizeof rail->mac, '/');
+        text = write_hex(text, rail->ip, sizeof rail->ip, '/');
+        text = write_hex(text, port, sizeof port, '\0') - 1;
+    }
     return 0;
 }
 
-/** Reads exactly `digits` lower-case hexadecimal digits and then `end`.
- *  @return behind `end`, or NULL. */
-static const char *read_hex(const char *text, unsigned digits, char end, uint64_t *value)
+/** Reads exactly `digits` lower-case hexadecimal digits. @return behind them, or NULL. */
+static const char *read_hex(const char *text, unsigned digits, uint64_t *value)
 {
     *value = 0;
     for (unsigned i = 0; i < digits; i++, text++) {
@@ -59,42 +98,63 @@ static const char *read_hex(const char *text, unsigned digits, char end, uint64_
         }
         *value = *value << 4 | digit;
     }
-    return *text == end ? text + 1 : NULL;
+    return text;
+}
+
+/** Reads `count` bytes after the character `before`. @return behind them, or NULL. */
+static const char *read_bytes(const char *text, char before, unsigned count, uint8_t *bytes)
+{
+    if (text == NULL || *text++ != before) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < count && text != NULL; i++) {
+        uint64_t value = 0;
+        text = read_hex(text, 2, &value);
+        bytes[i] = (uint8_t)value;
+    }
+    return text;
+}
+
+/** Reads a number of `count` bytes, most significant first, after a colon. */
+static const char *read_number(const char *text, unsigned count, uint64_t *number)
+{
+    return text != NULL && *text == ':' ? read_hex(text + 1, 2 * count, number) : NULL;
 }
 
 int beowire_address_parse(const char *text, struct beowire_address *address)
 {
-    static const char prefix[] = "beowire:";
-    uint64_t lane = 0;
-    uint64_t mac = 0;
+    static const char prefix[] = "beowire:2";
+    struct address_layout layout = {.version = ADDRESS_VERSION};
     uint64_t ethertype = 0;
     uint64_t endpoint = 0;
     uint64_t incarnation = 0;
+    uint64_t host = 0;
+    uint64_t process = 0;
 
     if (text == NULL || address == NULL || strncmp(text, prefix, sizeof prefix - 1) != 0) {
         return -EINVAL;
     }
-    text = read_hex(text + sizeof prefix - 1, 1, ':', &lane);
-    text = text != NULL ? read_hex(text, 12, ':', &mac) : NULL;
-    text = text != NULL ? read_hex(text, 4, ':', &ethertype) : NULL;
-    text = text != NULL ? read_hex(text, 4, ':', &endpoint) : NULL;
-    text = text != NULL ? read_hex(text, 16, '\0', &incarnation) : NULL;
-    if (text == NULL) {
-        return -EINVAL;
-    }
-    struct address_layout layout = {
-        .version = ADDRESS_VERSION,
-        .lane = (uint8_t)lane,
-        .endpoint = to_le16((uint16_t)endpoint),
-        .ethertype = to_le16((uint16_t)ethertype),
-        .incarnation = to_le64(incarnation),
-    };
-    for (unsigned i = 0; i < sizeof layout.mac; i++) {
-        layout.mac[i] = (uint8_t)(mac >> (8 * (sizeof layout.mac - 1 - i)));
+    text = read_number(text + sizeof prefix - 1, 2, &ethertype);
+    text = read_number(text, 2, &endpoint);
+    text = read_number(text, 8, &incarnation);
+    text = read_number(text, 8, &host);
+    text = read_number(text, 4, &process);
+    layout.endpoint = to_le16((uint16_t)endpoint);
+    layout.ethertype = to_le16((uint16_t)ethertype);
+    layout.incarnation = to_le64(incarnation);
+    layout.host = to_le64(host);
+    layout.process = to_le32((uint32_t)process);
+    while (text != NULL && *text != '\0' && layout.rails < ADDRESS_RAILS) {
+        struct address_rail *rail = &layout.rail[layout.rails++];
+        uint8_t port[2] = {0};
+        text = read_bytes(text, ':', sizeof rail->mac, rail->mac);
+        text = read_bytes(text, '/', sizeof rail->ip, rail->ip);
+        text = read_bytes(text, '/', sizeof port, port);
+        rail->port = to_le16((uint16_t)(port[0] << 8 | port[1]));
     }
     struct beowire_address parsed;
     memcpy(parsed.bytes, &layout, sizeof layout);
-    if (!address_is_valid(&parsed)) {
+    if (text == NULL || *text != '\0' || !address_is_valid(&parsed)) {
         return -EINVAL;
     }
     *address = parsed;

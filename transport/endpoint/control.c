@@ -16,16 +16,20 @@ static void *body_of(struct control_frame *frame)
     return head_of(frame) + sizeof(struct frame_header);
 }
 
-static void send_frame(struct core *core, const struct lane_address *to,
-                       struct control_frame *frame, enum frame_type type)
+static struct lane_outgoing outgoing_of(struct control_frame *frame, enum frame_type type)
 {
-    struct lane *lane = core->options.lane;
-    struct lane_outgoing outgoing = {
+    return (struct lane_outgoing){
         .head = head_of(frame),
         .head_bytes = (uint32_t)(sizeof(struct frame_header) + frame_operation_bytes(type)),
     };
+}
 
-    (void)lane->operations->send(lane, to, &outgoing, 1);
+static void send_frame(struct core *core, struct core_peer *peer, struct control_frame *frame,
+                       enum frame_type type)
+{
+    struct lane_outgoing outgoing = outgoing_of(frame, type);
+
+    (void)core_send(core, peer, peer->paths.fast, &outgoing, 1);
 }
 
 static void encode(struct control_frame *frame, const struct core_peer *peer, enum frame_type type,
@@ -53,13 +57,13 @@ void control_send_connect(struct core *core, struct core_peer *peer, enum frame_
         .expected_incarnation = to_le64(peer->incarnation),
         .key = to_le32(peer->connection.own_key),
         .echoed_key = to_le32(echoed_key),
-        .frame_bytes = to_le16((uint16_t)core->options.lane->frame_bytes),
+        .frame_bytes = to_le16((uint16_t)paths_frame_bytes(&peer->paths, &core->options.lanes)),
     };
     memcpy(body->address, core->options.address.bytes, sizeof body->address);
     frame_stamp(head_of(&frame), 0, 0, (uint16_t)peer->first_credit);
     core->counters.connects_sent += type == FRAME_CONNECT;
     core->counters.accepts_sent += type == FRAME_ACCEPT;
-    send_frame(core, &peer->where, &frame, type);
+    send_frame(core, peer, &frame, type);
 }
 
 /** A frame of an open connection that is all header. */
@@ -70,7 +74,7 @@ static void send_bare(struct core *core, struct core_peer *peer, enum frame_type
 
     encode(&frame, peer, type, peer->message.key, peer->message.flow.highest);
     flow_stamp(&peer->message.flow, head_of(&frame), flags);
-    send_frame(core, &peer->where, &frame, type);
+    send_frame(core, peer, &frame, type);
 }
 
 void control_send_ack(struct core *core, struct core_peer *peer, uint16_t flags)
@@ -90,9 +94,8 @@ void control_send_close(struct core *core, struct core_peer *peer)
     send_bare(core, peer, FRAME_CLOSE, 0);
 }
 
-void control_send_reset(struct core *core, const struct frame *refused,
-                        const struct lane_address *from, enum frame_reset_reason reason,
-                        uint64_t now_ns)
+void control_send_reset(struct core *core, const struct frame *refused, const struct arrival *from,
+                        enum frame_reset_reason reason, uint64_t now_ns)
 {
     uint64_t second = now_ns / 1000000000u;
 
@@ -120,5 +123,7 @@ void control_send_reset(struct core *core, const struct frame *refused,
         .echoed_key = to_le32(seen),
         .reason = to_le32(reason),
     };
-    send_frame(core, from, &frame, FRAME_RESET);
+    struct lane *lane = core->options.lanes.lanes[from->by];
+    struct lane_outgoing outgoing = outgoing_of(&frame, FRAME_RESET);
+    (void)lane->operations->send(lane, &from->address, &outgoing, 1);
 }

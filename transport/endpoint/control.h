@@ -17,8 +17,7 @@ void control_send_probe(struct core *core, struct core_peer *peer);
 void control_send_close(struct core *core, struct core_peer *peer);
 
 /** Refuses a frame from whoever sent it, unless too many were refused in this second. */
-void control_send_reset(struct core *core, const struct frame *refused,
-                        const struct lane_address *from, enum frame_reset_reason reason,
-                        uint64_t now_ns);
+void control_send_reset(struct core *core, const struct frame *refused, const struct arrival *from,
+                        enum frame_reset_reason reason, uint64_t now_ns);
 
 #endif /* BEOWIRE_ENDPOINT_CONTROL_H */

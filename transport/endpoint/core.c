@@ -3,6 +3,7 @@
 
 #include "endpoint/address.h"
 #include "endpoint/control.h"
+#include "endpoint/core_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +15,12 @@ int core_open(struct core *core, const struct core_options *options)
     core->incarnation = from_le64(layout->incarnation);
     core->endpoint = from_le16(layout->endpoint);
 
-    int status = message_open(&core->messages, options->operations, options->peers,
-                              options->lane->frame_bytes);
+    uint32_t frame_bytes = 0;
+    for (unsigned i = 0; i < options->lanes.count; i++) {
+        const struct lane *lane = options->lanes.lanes[i];
+        frame_bytes = lane->frame_bytes > frame_bytes ? lane->frame_bytes : frame_bytes;
+    }
+    int status = message_open(&core->messages, options->operations, options->peers, frame_bytes);
     if (status != 0) {
         return status;
     }
@@ -59,9 +64,7 @@ int core_peer_add(struct core *core, const struct beowire_address *address, stru
 {
     const struct address_layout *layout = address_layout(address);
 
-    if (!address_is_valid(address) ||
-        from_le16(layout->ethertype) !=
-            from_le16(address_layout(&core->options.address)->ethertype)) {
+    if (!address_is_valid(address)) {
         return -EINVAL;
     }
     uint64_t incarnation = from_le64(layout->incarnation);
@@ -72,6 +75,11 @@ int core_peer_add(struct core *core, const struct beowire_address *address, stru
     }
     if (core->peer_count == core->options.peers) {
         return -ENOSPC;
+    }
+    struct paths paths;
+    paths_find(&paths, &core->options.lanes, layout);
+    if (paths.fast == PATH_NONE) {
+        return -EHOSTUNREACH;
     }
     struct core_peer *added = calloc(1, sizeof *added);
     if (added == NULL) {
@@ -84,7 +92,8 @@ int core_peer_add(struct core *core, const struct beowire_address *address, stru
     added->message.source = core->endpoint;
     added->address = *address;
     added->incarnation = incarnation;
-    memcpy(added->where.bytes, layout->mac, sizeof layout->mac);
+    added->paths = paths;
+    core->lane_users[paths.fast]++;
     core->peers[index] = added;
     map_add(&core->by_incarnation, incarnation, index);
     map_add(&core->by_key, added->connection.own_key, index);
@@ -92,17 +101,56 @@ int core_peer_add(struct core *core, const struct beowire_address *address, stru
     return 0;
 }
 
+/* ---- lanes ---------------------------------------------------------------------------------- */
+
+void core_check_lane(struct core *core, unsigned by)
+{
+    struct path_lanes *lanes = &core->options.lanes;
+    struct lane *lane = lanes->lanes[by];
+    bool down = lane->operations->status(lane) != 0;
+
+    if (down == lanes->down[by]) {
+        return;
+    }
+    lanes->down[by] = down;
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        struct core_peer *peer = core->peers[i];
+        if (!peer->gone && (peer->paths.fast == by || !down)) {
+            core->lane_users[peer->paths.fast]--;
+            paths_choose(&peer->paths, lanes);
+            core->lane_users[peer->paths.fast]++;
+        }
+    }
+}
+
+int core_status(struct core *core)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        core_check_lane(core, i);
+        any = any || !core->options.lanes.down[i];
+    }
+    return any ? 0 : -ENETDOWN;
+}
+
 /* ---- frames out ---------------------------------------------------------------------------- */
 
-struct wire_context {
-    struct core *core;
-    struct core_peer *peer;
-};
-
-static unsigned wire_send(void *context, struct flow_frame *const *frames, unsigned count)
+unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
+                   const struct lane_outgoing *frames, unsigned count)
 {
-    const struct wire_context *wire = context;
-    struct lane *lane = wire->core->options.lane;
+    struct lane *lane = core->options.lanes.lanes[by];
+    unsigned taken = lane->operations->send(lane, &peer->paths.at[by].to, frames, count);
+
+    if (taken == 0) {
+        core_check_lane(core, by);
+    }
+    return taken;
+}
+
+unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigned count)
+{
+    const struct core_wire *wire = context;
     struct lane_outgoing outgoing[FLOW_BATCH_FRAMES];
 
     for (unsigned i = 0; i < count; i++) {
@@ -113,23 +161,17 @@ static unsigned wire_send(void *context, struct flow_frame *const *frames, unsig
             .payload_bytes = frames[i]->payload_bytes,
         };
     }
-    return lane->operations->send(lane, &wire->peer->where, outgoing, count);
+    return core_send(wire->core, wire->peer, wire->peer->paths.fast, outgoing, count);
 }
 
-static void wire_released(void *context, struct flow_frame *frame)
+void core_wire_released(void *context, struct flow_frame *frame)
 {
-    const struct wire_context *wire = context;
+    const struct core_wire *wire = context;
 
     message_frame_released(&wire->core->messages, frame);
 }
 
-/** Declares `name`, the way out to `peer`, for one call. */
-#define WIRE_TO(name, core_, peer_)                                                                \
-    struct wire_context name##_context = {.core = (core_), .peer = (peer_)};                       \
-    const struct flow_wire name = {                                                                \
-        .send = wire_send, .released = wire_released, .context = &name##_context}
-
-static void reserve_first_credit(struct core *core, struct core_peer *peer)
+void core_reserve_credit(struct core *core, struct core_peer *peer)
 {
     if (!peer->credit_reserved) {
         peer->first_credit = message_initial_credit(&core->messages, &peer->message);
@@ -137,10 +179,14 @@ static void reserve_first_credit(struct core *core, struct core_peer *peer)
     }
 }
 
-static void fail_peer(struct core *core, struct core_peer *peer, int error)
+void core_fail_peer(struct core *core, struct core_peer *peer, int error)
 {
     WIRE_TO(wire, core, peer);
 
+    if (!peer->gone) {
+        core->lane_users[peer->paths.fast]--;
+        peer->gone = true;
+    }
     (void)connection_fail(&peer->connection, error);
     core->counters.peers_failed++;
     core->undelivered = core->undelivered || !message_is_flushed(&peer->message);
@@ -170,13 +216,28 @@ static bool is_dead(const struct core *core, const struct core_peer *peer, uint6
     return since_ns != 0 && now_ns - since_ns >= core->options.peer_timeout_ns;
 }
 
+/** The peer has not answered twice: perhaps it is this path, and not the peer. */
+static void try_another_path(struct core *core, struct core_peer *peer)
+{
+    unsigned before = peer->paths.fast;
+
+    if (paths_next(&peer->paths, &core->options.lanes)) {
+        core->lane_users[before]--;
+        core->lane_users[peer->paths.fast]++;
+        core->counters.path_changes++;
+    }
+}
+
 static void service_connection(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     if (message_has_work(&peer->message)) {
         connection_ask(&peer->connection, now_ns);
     }
     if (connection_ask_due(&peer->connection, now_ns)) {
-        reserve_first_credit(core, peer);
+        core_reserve_credit(core, peer);
+        if (peer->connection.attempts > PATH_PATIENCE_CONNECTS) {
+            try_another_path(core, peer);
+        }
         control_send_connect(core, peer, FRAME_CONNECT, 0);
     }
     if (peer->connection.accept_owed) {
@@ -199,6 +260,9 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         control_send_ack(core, peer, flow_ack_flags(flow, now_ns));
     }
     if ((due & FLOW_DUE_PROBE) != 0) {
+        if (flow->backoff >= PATH_PATIENCE_PROBES) {
+            try_another_path(core, peer);
+        }
         control_send_probe(core, peer);
         flow_timeout(flow, now_ns);
     }
@@ -220,219 +284,6 @@ void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns)
     }
 }
 
-/* ---- frames in ----------------------------------------------------------------------------- */
-
-static void touch(struct core *core, struct core_peer *peer)
-{
-    if (!peer->touched) {
-        peer->touched = true;
-        core->touched[core->touched_count++] = peer->message.index;
-    }
-}
-
-/** The connection has just opened by `frame` (CONNECT or ACCEPT). */
-static void open_peer(struct core *core, struct core_peer *peer, const struct frame *frame)
-{
-    uint32_t own = core->options.lane->frame_bytes;
-    uint32_t theirs = from_le16(frame->connect->frame_bytes);
-
-    reserve_first_credit(core, peer);
-    peer->message.key = peer->connection.peer_key;
-    peer->message.frame_bytes = own < theirs ? own : theirs;
-    message_peer_ready(&core->messages, &peer->message, peer->first_credit, frame->credit);
-}
-
-/** Is the sender of this CONNECT or ACCEPT the one whose address is in it? */
-static bool body_is_honest(const struct frame *frame, const struct lane_address *from)
-{
-    const struct address_layout *layout =
-        (const struct address_layout *)(const void *)frame->connect->address;
-
-    return memcmp(layout->mac, from->bytes, sizeof layout->mac) == 0 &&
-           from_le16(layout->endpoint) == frame->source &&
-           from_le64(layout->incarnation) == from_le64(frame->connect->incarnation) &&
-           from_le16(frame->connect->frame_bytes) > FRAME_BYTES_MIN;
-}
-
-static void receive_connect(struct core *core, const struct frame *frame,
-                            const struct lane_address *from, uint64_t now_ns)
-{
-    uint64_t meant = from_le64(frame->connect->expected_incarnation);
-    struct beowire_address address;
-    struct core_peer *peer = NULL;
-
-    if (!body_is_honest(frame, from)) {
-        core->counters.dropped_source++;
-        return;
-    }
-    if (meant != 0 && meant != core->incarnation) {
-        control_send_reset(core, frame, from, FRAME_RESET_INCARNATION, now_ns);
-        return;
-    }
-    memcpy(address.bytes, frame->connect->address, sizeof address.bytes);
-    int status = core_peer_add(core, &address, &peer);
-    if (status == -EINVAL) {
-        core->counters.dropped_source++;
-        return;
-    }
-    if (status != 0) {
-        control_send_reset(core, frame, from, FRAME_RESET_FULL, now_ns);
-        return;
-    }
-    if (connection_receive(&peer->connection, frame) == CONNECTION_OPENED) {
-        open_peer(core, peer, frame);
-    }
-    if (peer->connection.state == CONNECTION_FAILED) {
-        control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
-    }
-    touch(core, peer);
-}
-
-/** RESET carries no key of ours: it is believed if it echoes what only a receiver of our frames
- *  has seen. */
-static void receive_reset(struct core *core, const struct frame *frame,
-                          const struct lane_address *from)
-{
-    for (uint32_t i = 0; i < core->peer_count; i++) {
-        struct core_peer *peer = core->peers[i];
-        if (peer->message.destination == frame->source &&
-            memcmp(&peer->where, from, sizeof *from) == 0 &&
-            connection_receive(&peer->connection, frame) == CONNECTION_BROKEN) {
-            fail_peer(core, peer, peer->connection.error);
-            return;
-        }
-    }
-    core->counters.dropped_key++;
-}
-
-static void receive_sequenced(struct core *core, struct core_peer *peer, const struct frame *frame,
-                              const struct lane_address *from, uint64_t now_ns)
-{
-    struct message_peer *message = &peer->message;
-
-    switch (flow_check(&message->flow, frame, now_ns)) {
-    case FLOW_NEXT:
-        if (message_frame(&core->messages, message, frame) != 0) {
-            control_send_reset(core, frame, from, FRAME_RESET_PROTOCOL, now_ns);
-            fail_peer(core, peer, -EPROTO);
-            return;
-        }
-        flow_accept(&message->flow, frame, now_ns);
-        message_frame_accepted(&core->messages, message);
-        return;
-    case FLOW_DUPLICATE:
-        core->counters.dropped_duplicate++;
-        return;
-    case FLOW_GAP:
-        core->counters.dropped_gap++;
-        return;
-    case FLOW_OVERRUN:
-        core->counters.dropped_overrun++;
-        return;
-    }
-}
-
-/** A frame of an open connection. */
-static void receive_open(struct core *core, struct core_peer *peer, const struct frame *frame,
-                         const struct lane_address *from, uint64_t now_ns)
-{
-    WIRE_TO(wire, core, peer);
-
-    if (!flow_acknowledged(&peer->message.flow, frame, now_ns, &wire)) {
-        core->counters.dropped_acknowledgement++;
-        return;
-    }
-    if (frame->type >= FRAME_SEQUENCED) {
-        receive_sequenced(core, peer, frame, from, now_ns);
-    } else if (frame->type == FRAME_PROBE) {
-        flow_probed(&peer->message.flow, frame);
-    } else if (frame->type == FRAME_CLOSE &&
-               connection_receive(&peer->connection, frame) == CONNECTION_BROKEN) {
-        fail_peer(core, peer, peer->connection.error);
-    }
-}
-
-static void receive_from_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
-                              const struct lane_address *from, uint64_t now_ns)
-{
-    if (peer->message.destination != frame->source ||
-        memcmp(&peer->where, from, sizeof *from) != 0) {
-        core->counters.dropped_source++;
-        return;
-    }
-    if (frame->type == FRAME_ACCEPT) {
-        if (!body_is_honest(frame, from) ||
-            from_le64(frame->connect->incarnation) != peer->incarnation) {
-            core->counters.dropped_source++;
-        } else if (connection_receive(&peer->connection, frame) == CONNECTION_OPENED) {
-            open_peer(core, peer, frame);
-        }
-    } else if (peer->connection.state == CONNECTION_OPEN) {
-        receive_open(core, peer, frame, from, now_ns);
-    } else {
-        core->counters.dropped_state++;
-        if (peer->connection.state == CONNECTION_FAILED && frame->type != FRAME_CLOSE) {
-            control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
-        }
-    }
-    touch(core, peer);
-}
-
-static void receive_frame(struct core *core, const struct lane_incoming *incoming, uint64_t now_ns)
-{
-    struct frame frame;
-    enum frame_verdict verdict = frame_decode(incoming->data, incoming->bytes, &frame);
-
-    if (incoming->bytes > core->options.lane->frame_bytes) {
-        verdict = FRAME_BAD_LENGTH; /* longer than we said, and than a chunk has room for */
-    }
-    if (verdict != FRAME_OK) {
-        core->counters.dropped[verdict]++;
-        return;
-    }
-    if (frame.type == FRAME_CONNECT) {
-        receive_connect(core, &frame, &incoming->from, now_ns);
-        return;
-    }
-    if (frame.type == FRAME_RESET) {
-        receive_reset(core, &frame, &incoming->from);
-        return;
-    }
-    uint32_t index = map_find(&core->by_key, frame.key);
-    if (index == MAP_NONE) {
-        core->counters.dropped_key++;
-        if (frame.type != FRAME_CLOSE) {
-            control_send_reset(core, &frame, &incoming->from, FRAME_RESET_UNKNOWN, now_ns);
-        }
-        return;
-    }
-    receive_from_peer(core, core->peers[index], &frame, &incoming->from, now_ns);
-}
-
-unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
-{
-    struct lane_incoming incoming[ENDPOINT_RECEIVE_FRAMES];
-    struct lane *lane = core->options.lane;
-    unsigned count = lane->operations->receive(lane, incoming, ENDPOINT_RECEIVE_FRAMES);
-
-    if (count == 0) {
-        return 0;
-    }
-    uint64_t now_ns = clock_ns(clock);
-    for (unsigned i = 0; i < count; i++) {
-        receive_frame(core, &incoming[i], now_ns);
-    }
-    lane->operations->release(lane);
-    for (uint32_t i = 0; i < core->touched_count; i++) {
-        struct core_peer *peer = core->peers[core->touched[i]];
-        peer->touched = false;
-        core_service(core, peer, now_ns);
-    }
-    core->touched_count = 0;
-    core_timers(core, now_ns); /* those of other peers, under traffic that never pauses */
-    return count;
-}
-
 /* ---- time ---------------------------------------------------------------------------------- */
 
 void core_timers(struct core *core, uint64_t now_ns)
@@ -444,7 +295,7 @@ void core_timers(struct core *core, uint64_t now_ns)
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
         if (is_dead(core, peer, now_ns)) {
-            fail_peer(core, peer, -ETIMEDOUT);
+            core_fail_peer(core, peer, -ETIMEDOUT);
         } else {
             core_service(core, peer, now_ns);
         }

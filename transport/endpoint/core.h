@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core.h - an endpoint without its clock: peers, connections, flows and messages over one lane.
+ * core.h - an endpoint without its clock: peers, connections, flows and messages over its lanes.
  *
  * Everything here is driven from outside: time comes in as an argument, frames through the lane,
  * randomness through a function. So the same code runs on the wire and on a simulated one, and a
@@ -13,18 +13,19 @@
 #define BEOWIRE_ENDPOINT_CORE_H
 
 #include "endpoint/map.h"
+#include "endpoint/path.h"
 #include "flow/connection.h"
-#include "lane/lane.h"
 #include "message/message.h"
 
 struct core_peer {
     struct message_peer message; /**< its index is the public beowire_peer */
     struct connection connection;
-    struct lane_address where;
+    struct paths paths;
     struct beowire_address address;
     uint64_t incarnation;
     uint32_t first_credit; /**< reserved for it and told in CONNECT or ACCEPT */
     bool credit_reserved;
+    bool gone;    /**< failed, and counted as such */
     bool touched; /**< waits for core_service() at the end of this progress */
 };
 
@@ -45,10 +46,17 @@ struct core_counters {
     uint64_t resets_sent;
     uint64_t resets_suppressed; /**< not sent: too many in this second */
     uint64_t peers_failed;
+    uint64_t path_changes; /**< a peer did not answer, so another path was tried */
+};
+
+/** Where a frame has come from. */
+struct arrival {
+    unsigned by; /**< index of the lane */
+    struct lane_address address;
 };
 
 struct core_options {
-    struct lane *lane;              /**< stays the caller's */
+    struct path_lanes lanes;        /**< at least one; each stays the caller's */
     struct beowire_address address; /**< our own */
     uint32_t operations;
     uint32_t peers;
@@ -64,6 +72,8 @@ struct core {
     uint32_t peer_count;
     uint32_t *touched; /**< indices */
     uint32_t touched_count;
+    uint32_t lane_users[LANES_MAX]; /**< peers whose fast path is this lane */
+    unsigned receives;              /**< calls of core_receive() */
     struct map by_key;
     struct map by_incarnation;
     uint64_t incarnation;
@@ -80,7 +90,8 @@ int core_open(struct core *core, const struct core_options *options);
 void core_close(struct core *core);
 
 /** Finds or makes the peer with this address.
- *  @return 0; -EINVAL: not an address we can use; -ENOSPC; -ENOMEM. */
+ *  @return 0; -EINVAL: not an address; -EHOSTUNREACH: no lane of ours gets there; -ENOSPC; -ENOMEM.
+ */
 int core_peer_add(struct core *core, const struct beowire_address *address,
                   struct core_peer **peer);
 
@@ -89,6 +100,13 @@ static inline struct core_peer *core_peer_at(const struct core *core, uint32_t i
 {
     return index < core->peer_count ? core->peers[index] : NULL;
 }
+
+/** Sends frames to a peer over the lane with index `by`. @return how many were taken. */
+unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
+                   const struct lane_outgoing *frames, unsigned count);
+
+/** Asks all lanes whether they work. @return 0, or -ENETDOWN: none does. */
+int core_status(struct core *core);
 
 /** Takes frames that have arrived, answers them, and then runs timers that are due.
  *  @return the number of frames taken; with 0 nothing was done and `now_ns` not looked at. */

@@ -7,7 +7,7 @@
 enum place {
     OF_CORE,  /* in struct core_counters */
     OF_LAYER, /* in struct message_counters */
-    OF_LANE,  /* in struct lane */
+    OF_LANE,  /* in struct lane: the sum over all lanes */
     OF_FLOWS, /* in struct flow: the sum over all peers */
 };
 
@@ -36,9 +36,12 @@ struct counter {
 
 static const struct counter counters[] = {
     LANE("lane_sent_frames", sent_frames),
+    LANE("lane_sent_bytes", sent_bytes),
     LANE("lane_sent_calls", sent_calls),
     LANE("lane_refused_frames", refused_frames),
     LANE("lane_received_frames", received_frames),
+    LANE("lane_received_bytes", received_bytes),
+    LANE("lane_placed_frames", placed_frames),
     LANE("lane_foreign_frames", foreign_frames),
     LANE("lane_dropped_frames", dropped_frames),
     FLOWS("flow_sent_frames", sent_frames),
@@ -70,6 +73,7 @@ static const struct counter counters[] = {
     CORE("dropped_gap", dropped_gap),
     CORE("dropped_overrun", dropped_overrun),
     CORE("peers_failed", peers_failed),
+    CORE("path_changes", path_changes),
 };
 
 static uint64_t read_at(const void *base, size_t offset)
@@ -86,6 +90,16 @@ static uint64_t sum_over_flows(const struct core *core, size_t offset)
 
     for (uint32_t i = 0; i < core->peer_count; i++) {
         sum += read_at(&core->peers[i]->message.flow, offset);
+    }
+    return sum;
+}
+
+static uint64_t sum_over_lanes(const struct core *core, size_t offset)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        sum += read_at(core->options.lanes.lanes[i], offset);
     }
     return sum;
 }
@@ -107,7 +121,7 @@ int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char
         *value = read_at(&core->messages.counters, counter->offset);
         break;
     case OF_LANE:
-        *value = read_at(endpoint->lane, counter->offset);
+        *value = sum_over_lanes(core, counter->offset);
         break;
     case OF_FLOWS:
         *value = sum_over_flows(core, counter->offset);
@@ -137,6 +151,8 @@ const char *beowire_error(int status)
         return "the peer broke the protocol";
     case -EPERM:
         return "raw frames need CAP_NET_RAW: run as root, or in a network namespace of your own";
+    case -EHOSTUNREACH:
+        return "no lane of this endpoint reaches that address";
     case -ENODEV:
         return "there is no such network interface";
     case -ENETDOWN:

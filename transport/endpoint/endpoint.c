@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The public interface: a core, its lane, and the clock. */
+/* The public interface: a core, its lanes, and the clock. */
 #include "beowire.h"
 
 #include "endpoint/address.h"
 #include "endpoint/endpoint.h"
+#include "endpoint/number.h"
 #include "lane/packet.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 /** While nothing arrives, the clock is read only at every so many polls. */
 #define POLLS_PER_CLOCK 16
 
-/** And the lane is asked whether it still works at every so many. */
+/** And the lanes are asked whether they still work at every so many. */
 #define POLLS_PER_STATUS (1u << 20)
 
 static uint64_t clock_ns(void *unused)
@@ -49,7 +52,7 @@ static int check_options(const struct beowire_options *options)
     return 0;
 }
 
-static void own_address(const struct lane *lane, uint16_t ethertype, uint16_t endpoint,
+static void own_address(const struct path_lanes *lanes, uint16_t ethertype, uint16_t endpoint,
                         struct beowire_address *address)
 {
     uint64_t incarnation = 0;
@@ -59,13 +62,59 @@ static void own_address(const struct lane *lane, uint16_t ethertype, uint16_t en
     }
     struct address_layout layout = {
         .version = ADDRESS_VERSION,
-        .lane = ADDRESS_PACKET,
         .endpoint = to_le16(endpoint),
         .ethertype = to_le16(ethertype),
         .incarnation = to_le64(incarnation),
     };
-    memcpy(layout.mac, lane->local.bytes, sizeof layout.mac);
+    paths_publish(lanes, &layout);
     memcpy(address->bytes, &layout, sizeof layout);
+}
+
+static void close_lanes(struct path_lanes *lanes)
+{
+    for (unsigned i = 0; i < lanes->count; i++) {
+        lanes->lanes[i]->operations->close(lanes->lanes[i]);
+    }
+    lanes->count = 0;
+}
+
+static int open_lanes(const struct beowire_options *options, uint16_t number,
+                      struct path_lanes *lanes)
+{
+    struct packet_lane_options packet = {
+        .interface = options->interface,
+        .ethertype = options->ethertype,
+        .endpoint = number,
+    };
+    int status = packet_lane_open(&packet, &lanes->lanes[0]);
+
+    lanes->count = status == 0;
+    return status;
+}
+
+/** Makes everything behind the handle; what was made is taken back by give_up(). */
+static int set_up(struct beowire_endpoint *endpoint, const struct beowire_options *options)
+{
+    struct core_options core_options = {
+        .operations = options->operations,
+        .peers = options->peers,
+        .peer_timeout_ns = options->peer_timeout_ns,
+        .random = random_number,
+    };
+    uint16_t number = options->endpoint;
+    int status = number_reserve(options->ethertype, &number, &endpoint->number_holder);
+
+    if (status == 0) {
+        status = open_lanes(options, number, &core_options.lanes);
+    }
+    if (status == 0) {
+        own_address(&core_options.lanes, options->ethertype, number, &core_options.address);
+        status = core_open(&endpoint->core, &core_options);
+    }
+    if (status != 0) {
+        close_lanes(&core_options.lanes);
+    }
+    return status;
 }
 
 int beowire_open(const struct beowire_options *options, beowire_endpoint **endpoint)
@@ -79,28 +128,12 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
     if (opened == NULL) {
         return -ENOMEM;
     }
-    struct packet_lane_options lane_options = {
-        .interface = options->interface,
-        .ethertype = options->ethertype,
-        .endpoint = options->endpoint,
-    };
-    uint16_t number = 0;
-    status = packet_lane_open(&lane_options, &opened->lane, &number);
+    opened->number_holder = -1;
+    status = set_up(opened, options);
     if (status != 0) {
-        free(opened);
-        return status;
-    }
-    struct core_options core_options = {
-        .lane = opened->lane,
-        .operations = options->operations,
-        .peers = options->peers,
-        .peer_timeout_ns = options->peer_timeout_ns,
-        .random = random_number,
-    };
-    own_address(opened->lane, options->ethertype, number, &core_options.address);
-    status = core_open(&opened->core, &core_options);
-    if (status != 0) {
-        opened->lane->operations->close(opened->lane);
+        if (opened->number_holder >= 0) {
+            close(opened->number_holder);
+        }
         free(opened);
         return status;
     }
@@ -122,7 +155,7 @@ static void progress(struct beowire_endpoint *endpoint)
         core_timers(core, clock_ns(NULL));
     }
     if (polls % POLLS_PER_STATUS == 0) {
-        endpoint->status = endpoint->lane->operations->status(endpoint->lane);
+        endpoint->status = core_status(core);
     }
 }
 
@@ -155,8 +188,10 @@ int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
         status = -ETIMEDOUT;
     }
     core_say_goodbye(&endpoint->core);
+    struct path_lanes lanes = endpoint->core.options.lanes;
     core_close(&endpoint->core);
-    endpoint->lane->operations->close(endpoint->lane);
+    close_lanes(&lanes);
+    close(endpoint->number_holder);
     free(endpoint);
     return status;
 }
@@ -234,7 +269,14 @@ int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
 
 uint64_t beowire_inject_bytes(const beowire_endpoint *endpoint)
 {
-    return endpoint->lane->frame_bytes - sizeof(struct frame_header) - sizeof(struct frame_eager);
+    const struct path_lanes *lanes = &endpoint->core.options.lanes;
+    uint32_t frame_bytes = UINT32_MAX;
+
+    for (unsigned i = 0; i < lanes->count; i++) {
+        frame_bytes =
+            lanes->lanes[i]->frame_bytes < frame_bytes ? lanes->lanes[i]->frame_bytes : frame_bytes;
+    }
+    return frame_bytes - sizeof(struct frame_header) - sizeof(struct frame_eager);
 }
 
 int beowire_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
@@ -280,12 +322,23 @@ static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint6
     if (wake_ns <= now_ns) {
         return 0;
     }
-    endpoint->status = endpoint->lane->operations->status(endpoint->lane);
+    endpoint->status = core_status(&endpoint->core);
     if (endpoint->status != 0) {
         return endpoint->status;
     }
-    int ready = endpoint->lane->operations->wait(endpoint->lane, wake_ns - now_ns);
-    return ready < 0 ? ready : 0;
+    const struct path_lanes *lanes = &endpoint->core.options.lanes;
+    struct pollfd readable[LANES_MAX];
+    for (unsigned i = 0; i < lanes->count; i++) {
+        struct lane *lane = lanes->lanes[i];
+        if (lane->operations->arm != NULL && !lane->operations->arm(lane)) {
+            return 0;
+        }
+        readable[i] = (struct pollfd){.fd = lane->operations->descriptor(lane), .events = POLLIN};
+    }
+    uint64_t pause_ns = wake_ns - now_ns;
+    struct timespec timeout = {.tv_sec = (time_t)(pause_ns / 1000000000u),
+                               .tv_nsec = (long)(pause_ns % 1000000000u)};
+    return ppoll(readable, lanes->count, &timeout, NULL) < 0 ? -errno : 0;
 }
 
 int beowire_wait(beowire_endpoint *endpoint, uint64_t timeout_ns)

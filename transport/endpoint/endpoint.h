@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * endpoint.h - what is behind the public handle: a core, the lane it uses, and the clock.
+ * endpoint.h - what is behind the public handle: a core, the lanes it uses, and the clock.
  */
 #ifndef BEOWIRE_ENDPOINT_ENDPOINT_H
 #define BEOWIRE_ENDPOINT_ENDPOINT_H
@@ -9,9 +9,9 @@
 
 struct beowire_endpoint {
     struct core core;
-    struct lane *lane;   /**< owned */
+    int number_holder;   /**< descriptor that reserves the endpoint's number */
     unsigned idle_polls; /**< polls in a row that found nothing */
-    int status;          /**< of the lane, as last asked */
+    int status;          /**< of the lanes, as last asked */
 };
 
 #endif /* BEOWIRE_ENDPOINT_ENDPOINT_H */

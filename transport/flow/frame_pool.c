@@ -8,7 +8,7 @@
 
 #define CACHE_LINE_BYTES 64
 
-static_assert(FRAME_POOL_SLIM_BYTES >= FRAME_HEAD_BYTES_MAX, "every head fits a slim frame");
+static_assert(FRAME_POOL_SLIM_BYTES >= FRAME_SEQUENCED_HEAD_BYTES_MAX, "every head fits");
 
 static size_t stride_of(uint32_t head_bytes)
 {

@@ -6,7 +6,7 @@
  * lane puts its own envelope (Ethernet's 14 bytes) in front. docs/PROTOCOL.md is the reference;
  * the layouts here are asserted against it.
  *
- *      | frame_header 28 | operation header 0..64 | payload |
+ *      | frame_header 28 | operation header 0..160 | payload |
  *
  * frame_decode() is the only way in: after FRAME_OK every field it returns has been checked
  * against the length of the frame and the rules for its type, and nothing else needs to look at
@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FRAME_VERSION 1
+#define FRAME_VERSION 2
 
 /** Ethernet pads shorter payloads to this; only up to here may bytes follow a frame's end. */
 #define FRAME_PADDED_BYTES 46
@@ -74,9 +74,9 @@ struct frame_connect {
     le32 features;             /**< bits offered (CONNECT), chosen (ACCEPT); none defined: 0 */
     le16 frame_bytes;          /**< longest frame that the sender can receive, header included */
     le16 reserved;             /**< 0; ignored on receipt */
-    uint8_t address[32];       /**< of the sender's endpoint */
+    uint8_t address[128];      /**< of the sender's endpoint */
 };
-static_assert(sizeof(struct frame_connect) == 64, "docs/PROTOCOL.md");
+static_assert(sizeof(struct frame_connect) == 160, "docs/PROTOCOL.md");
 
 struct frame_reset {
     le32 echoed_key; /**< `key` of the frame that is refused (of a CONNECT: the key in its body) */
@@ -125,8 +125,11 @@ static_assert(sizeof(struct frame_clear) == 12, "docs/PROTOCOL.md");
 /** Longest of header and operation header together. */
 #define FRAME_HEAD_BYTES_MAX (sizeof(struct frame_header) + sizeof(struct frame_connect))
 
-/** A lane has to carry frames longer than this: every head, and some data. */
-#define FRAME_BYTES_MIN (2 * FRAME_HEAD_BYTES_MAX)
+/** The same of sequenced frames, which are kept until acknowledged. */
+#define FRAME_SEQUENCED_HEAD_BYTES_MAX (sizeof(struct frame_header) + 64)
+
+/** A lane has to carry frames of more than this: every head, and some data. */
+#define FRAME_BYTES_MIN 256
 
 /** A frame that has been checked, in host order. Pointers are into the frame. */
 struct frame {

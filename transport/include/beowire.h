@@ -3,7 +3,7 @@
  * beowire.h - reliable tagged messages between processes of an Ethernet cluster.
  *
  * An *endpoint* is one process's door to the network. A *peer* is another endpoint, known by its
- * *address*: 32 opaque bytes that the application carries from one process to the other by any
+ * *address*: opaque bytes that the application carries from one process to the other by any
  * means (a file, PMIx, a socket). The first send to a peer connects to it; nothing else is needed.
  *
  *      beowire_open()               beowire_open()
@@ -39,10 +39,10 @@ extern "C" {
 #define BEOWIRE_API __attribute__((visibility("default")))
 
 /** Length of an endpoint's address, in bytes. */
-#define BEOWIRE_ADDRESS_BYTES 32
+#define BEOWIRE_ADDRESS_BYTES 128
 
 /** Room for an address as text, with its end. */
-#define BEOWIRE_ADDRESS_TEXT_BYTES 72
+#define BEOWIRE_ADDRESS_TEXT_BYTES 272
 
 /** Longest message, in bytes. */
 #define BEOWIRE_MESSAGE_BYTES_MAX (UINT64_C(1) << 30)
@@ -110,7 +110,7 @@ BEOWIRE_API int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns);
 /** Writes the endpoint's own address. */
 BEOWIRE_API void beowire_address(const beowire_endpoint *endpoint, struct beowire_address *address);
 
-/** Writes an address as text without spaces: "beowire:1:02aabbccddee:88b5:0007:0123456789abcdef".
+/** Writes an address as text without spaces: "beowire:2:88b5:0007:0123456789abcdef:..."
  *  @return 0; -EINVAL: no valid address; -ENOSPC: `bytes` is below BEOWIRE_ADDRESS_TEXT_BYTES. */
 BEOWIRE_API int beowire_address_format(const struct beowire_address *address, char *text,
                                        size_t bytes);

@@ -4,6 +4,7 @@
  *
  * A lane may lose, double and reorder frames, but it does not alter them, and delivers to this
  * endpoint only frames that were sent to it. Everything else is the business of the layers above.
+ * An endpoint has several: which of them reach a peer follows from the peer's address.
  *
  * Memory: a frame to be sent has LANE_HEADROOM writable bytes in front of its head, where the lane
  * writes its envelope. A received frame is the lane's, and valid until release().
@@ -12,14 +13,20 @@
 #ifndef BEOWIRE_LANE_LANE_H
 #define BEOWIRE_LANE_LANE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** Bytes in front of each frame's head that belong to the lane. */
 #define LANE_HEADROOM 16
 
-/** Where frames go to or come from: meaningful to one kind of lane only, comparable bytewise. */
+/** Lanes of one endpoint at most: two for each of ADDRESS_RAILS network interfaces, and memory. */
+#define LANES_MAX 9
+
+struct address_layout;
+
+/** Where frames go to or come from: meaningful to one lane only, comparable bytewise. */
 struct lane_address {
-    uint8_t bytes[16];
+    uint8_t bytes[32];
 };
 
 struct lane_outgoing {
@@ -31,40 +38,92 @@ struct lane_outgoing {
 
 struct lane_incoming {
     const uint8_t *data; /**< without the lane's envelope */
-    uint32_t bytes;
+    uint32_t bytes;      /**< of the whole frame */
+    /** NULL: all bytes follow one another at `data`. Else the frame came as was expected (see
+     *  expect()): at `data` are the first `head_bytes`, and the others lie here. */
+    const uint8_t *payload;
     struct lane_address from;
+};
+
+/** What a lane may assume about the frames that come next, so that it can have them put where they
+ *  belong: frames of equal length, of the same message, one after the other. */
+struct lane_expectation {
+    uint8_t *target;          /**< where the payload of the first frame goes */
+    uint32_t frames;          /**< so many; 0: nothing is expected */
+    uint32_t head_bytes;      /**< of each frame, before the payload */
+    uint32_t payload_bytes;   /**< of each frame but perhaps the last */
+    uint64_t bytes;           /**< of payload in all */
+    uint32_t message;         /**< the frames are DATA (frame.h) of this name, ... */
+    uint64_t offset;          /**< ... the first of them at this offset */
+    struct lane_address from; /**< and come from here */
+};
+
+enum lane_kind {
+    LANE_PACKET, /**< Ethernet frames */
+    LANE_UDP,    /**< UDP datagrams, with segmentation offload */
+    LANE_SHM,    /**< memory shared by processes of one host */
+    LANE_SIM,    /**< a simulated wire */
 };
 
 struct lane;
 
 struct lane_operations {
-    /** Sends frames in order; returns how many were taken (0 .. count): the kernel has copied
-     *  them. 0 means "not now". */
+    /** Writes into our own address what others need to reach us here. */
+    void (*publish)(const struct lane *lane, struct address_layout *address);
+    /** Can the endpoint with this address be reached over this lane?
+     *  @return 0, and `to` is written; -EHOSTUNREACH: not this way. */
+    int (*reach)(struct lane *lane, const struct address_layout *address, struct lane_address *to);
+    /** Sends frames in order; returns how many were taken (0 .. count): they have been copied. 0
+     *  means "not now". */
     unsigned (*send)(struct lane *lane, const struct lane_address *to,
                      const struct lane_outgoing *frames, unsigned count);
     /** Takes up to `count` frames that have arrived; never blocks. */
     unsigned (*receive)(struct lane *lane, struct lane_incoming *frames, unsigned count);
     /** Gives back what the last receive() handed out. */
     void (*release)(struct lane *lane);
-    /** 0, or a negative errno once the lane is of no use any more (-ENETDOWN). */
+    /** Says what is likely to come next; NULL if the lane has no use for it. `expectation` is
+     *  copied; until the next expect() the bytes at its `target` may be overwritten with anything
+     *  by receive(), but frames that did not come as expected are handed out in the lane's own
+     *  memory. */
+    void (*expect)(struct lane *lane, const struct lane_expectation *expectation);
+    /** Names an address whose process is known to have ended, each once (a refusal by its host's
+     *  kernel, a closed socket); NULL if the lane never knows.
+     *  @return false: there is none. */
+    bool (*lost)(struct lane *lane, struct lane_address *address);
+    /** Copies `bytes` bytes from the memory of the process at `from`; NULL if the lane cannot.
+     *  @return 0; a negative errno: it is not allowed or not possible. */
+    int (*read_memory)(struct lane *lane, const struct lane_address *from, uint64_t address,
+                       void *target, uint64_t bytes);
+    /** 0, or a negative errno once the lane is of no use any more (-ENETDOWN). It may recover. */
     int (*status)(struct lane *lane);
-    /** Sleeps until a frame may have arrived, a signal comes, or the time is over.
-     *  @return 1, 0 (time over), or -EINTR. */
-    int (*wait)(struct lane *lane, uint64_t timeout_ns);
+    /** Makes ready to sleep: from now on, a frame that arrives makes descriptor() readable. NULL
+     *  if it always does.
+     *  @return false: frames are there already, do not sleep. */
+    bool (*arm)(struct lane *lane);
+    /** A file descriptor to poll(2) for reading; -1: none (a simulated lane). */
+    int (*descriptor)(const struct lane *lane);
     void (*close)(struct lane *lane);
 };
 
 /** What every lane begins with. */
 struct lane {
     const struct lane_operations *operations;
-    uint32_t frame_bytes;      /**< longest frame, without the envelope */
-    struct lane_address local; /**< where others reach us */
+    enum lane_kind kind;
+    uint8_t rail;            /**< the network interface it belongs to, in the endpoint's order */
+    bool polling_is_costly;  /**< receive() is a system call even if nothing has arrived */
+    uint32_t frame_bytes;    /**< longest frame, without the envelope */
+    uint32_t batch_frames;   /**< send() likes to be given so many at once */
+    uint64_t capacity_bytes; /**< what may be on the way to us without being lost for want of room;
+                                  UINT64_MAX: no limit */
     uint64_t sent_frames;
+    uint64_t sent_bytes;
     uint64_t sent_calls;     /**< system calls that sent them */
     uint64_t refused_frames; /**< offered and not taken */
     uint64_t received_frames;
+    uint64_t received_bytes;
     uint64_t foreign_frames; /**< arrived, but not for us or not whole */
     uint64_t dropped_frames; /**< lost by the kernel for want of room in our ring */
+    uint64_t placed_frames;  /**< came as expected, so their payload needed no copy */
 };
 
 #endif /* BEOWIRE_LANE_LANE_H */

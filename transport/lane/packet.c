@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "packet.h"
 
+#include "frame/address_layout.h"
 #include "frame/frame.h"
 #include "tuning.h"
 
@@ -10,17 +11,12 @@
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
-#include <poll.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ENVELOPE_BYTES ETH_HLEN
@@ -44,7 +40,7 @@
 struct packet_lane {
     struct lane lane; /* first: the layers above know only this */
     int socket;
-    int reservation; /* the abstract socket that holds our endpoint number */
+    bool loops; /* the interface is loopback: what is sent to ourselves arrives */
     uint8_t mac[ETH_ALEN];
     uint8_t ethertype[2]; /* as on the wire */
     uint8_t *ring;
@@ -98,6 +94,8 @@ static unsigned packet_receive(struct lane *lane, struct lane_incoming *frames, 
         } else {
             frames[taken].data = envelope + ENVELOPE_BYTES;
             frames[taken].bytes = slot->tp_len - ENVELOPE_BYTES;
+            frames[taken].payload = NULL;
+            lane->received_bytes += frames[taken].bytes;
             frames[taken].from = (struct lane_address){0};
             memcpy(frames[taken].from.bytes, envelope + ETH_ALEN, ETH_ALEN);
         }
@@ -127,7 +125,11 @@ static void write_envelope(const struct packet_lane *packet, const struct lane_a
 {
     uint8_t *envelope = head - ENVELOPE_BYTES;
 
-    memcpy(envelope, to->bytes, ETH_ALEN);
+    if (packet->loops) {
+        memset(envelope, 0, ETH_ALEN); /* loopback's real address, which says "none" elsewhere */
+    } else {
+        memcpy(envelope, to->bytes, ETH_ALEN);
+    }
     memcpy(envelope + ETH_ALEN, packet->mac, ETH_ALEN);
     memcpy(envelope + ENVELOPE_TYPE_AT, packet->ethertype, sizeof packet->ethertype);
 }
@@ -195,6 +197,9 @@ static unsigned packet_send(struct lane *lane, const struct lane_address *to,
     unsigned taken = count == 1 ? send_one(packet, frames) : send_many(packet, frames, count);
     lane->sent_calls++;
     lane->sent_frames += taken;
+    for (unsigned i = 0; i < taken; i++) {
+        lane->sent_bytes += frames[i].head_bytes + frames[i].payload_bytes;
+    }
     lane->refused_frames += count - taken;
     return taken;
 }
@@ -218,18 +223,36 @@ static int packet_status(struct lane *lane)
     return packet->down ? -ENETDOWN : 0;
 }
 
-static int packet_wait(struct lane *lane, uint64_t timeout_ns)
+static int packet_descriptor(const struct lane *lane)
 {
-    struct packet_lane *packet = packet_of(lane);
-    struct pollfd readable = {.fd = packet->socket, .events = POLLIN};
-    struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
-                               .tv_nsec = (long)(timeout_ns % 1000000000u)};
-    int ready = ppoll(&readable, 1, &timeout, NULL);
+    return ((const struct packet_lane *)(const void *)lane)->socket;
+}
 
-    if (ready < 0) {
-        return -errno;
+static void packet_publish(const struct lane *lane, struct address_layout *address)
+{
+    const struct packet_lane *packet = (const struct packet_lane *)(const void *)lane;
+
+    memcpy(address->rail[lane->rail].mac, packet->mac, ETH_ALEN);
+}
+
+static int packet_reach(struct lane *lane, const struct address_layout *address,
+                        struct lane_address *to)
+{
+    static const uint8_t none[ETH_ALEN];
+    const struct packet_lane *packet = packet_of(lane);
+    const uint8_t *mac = address->rail[lane->rail].mac;
+    uint16_t ethertype = from_le16(address->ethertype);
+    bool ourselves = memcmp(mac, packet->mac, ETH_ALEN) == 0;
+
+    /* A network card does not hand its own frames back; loopback does nothing else. */
+    if (lane->rail >= address->rails || ourselves != packet->loops ||
+        (!ourselves && memcmp(mac, none, ETH_ALEN) == 0) ||
+        packet->ethertype[0] != ethertype >> 8 || packet->ethertype[1] != (ethertype & 0xFF)) {
+        return -EHOSTUNREACH;
     }
-    return ready > 0;
+    *to = (struct lane_address){0};
+    memcpy(to->bytes, mac, ETH_ALEN);
+    return 0;
 }
 
 static void packet_close(struct lane *lane)
@@ -242,18 +265,17 @@ static void packet_close(struct lane *lane)
     if (packet->socket >= 0) {
         close(packet->socket);
     }
-    if (packet->reservation >= 0) {
-        close(packet->reservation);
-    }
     free(packet);
 }
 
 static const struct lane_operations packet_operations = {
+    .publish = packet_publish,
+    .reach = packet_reach,
     .send = packet_send,
     .receive = packet_receive,
     .release = packet_release,
     .status = packet_status,
-    .wait = packet_wait,
+    .descriptor = packet_descriptor,
     .close = packet_close,
 };
 
@@ -276,10 +298,14 @@ static int read_interface(struct packet_lane *packet, const char *name, int *ind
     if ((request.ifr_flags & IFF_UP) == 0) {
         return -ENETDOWN;
     }
+    packet->loops = (request.ifr_flags & IFF_LOOPBACK) != 0;
     if (ioctl(packet->socket, SIOCGIFHWADDR, &request) != 0) {
         return -errno;
     }
     memcpy(packet->mac, request.ifr_hwaddr.sa_data, ETH_ALEN);
+    if (packet->loops) {
+        packet->mac[0] = 2; /* locally administered; 0 would mean that there is none */
+    }
     if (ioctl(packet->socket, SIOCGIFMTU, &request) != 0) {
         return -errno;
     }
@@ -290,39 +316,6 @@ static int read_interface(struct packet_lane *packet, const char *name, int *ind
     packet->lane.frame_bytes =
         request.ifr_mtu < UINT16_MAX ? (uint32_t)request.ifr_mtu : UINT16_MAX;
     return 0;
-}
-
-/** Takes an endpoint number that no process of this network namespace has on this interface. */
-static int reserve_endpoint(struct packet_lane *packet, uint16_t ethertype, int index,
-                            uint16_t *endpoint)
-{
-    bool any = *endpoint == 0;
-    uint16_t candidate = *endpoint;
-
-    packet->reservation = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (packet->reservation < 0) {
-        return -errno;
-    }
-    for (int attempt = 0; attempt < 4096; attempt++) {
-        while (any && candidate == 0) {
-            if (getrandom(&candidate, sizeof candidate, 0) != sizeof candidate) {
-                return -EIO;
-            }
-        }
-        struct sockaddr_un name = {.sun_family = AF_UNIX};
-        int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "beowire/%04x/%d/%u",
-                              ethertype, index, candidate);
-        socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-        if (bind(packet->reservation, (const struct sockaddr *)&name, bytes) == 0) {
-            *endpoint = candidate;
-            return 0;
-        }
-        if (errno != EADDRINUSE || !any) {
-            return -errno;
-        }
-        candidate = 0;
-    }
-    return -EADDRINUSE;
 }
 
 /** Lets in only what was sent to this endpoint: our EtherType, for this host, our number. */
@@ -383,6 +376,7 @@ static int map_ring(struct packet_lane *packet)
         return -errno;
     }
     packet->ring = ring;
+    packet->lane.capacity_bytes = (uint64_t)packet->slots * packet->lane.frame_bytes;
     return 0;
 }
 
@@ -402,8 +396,7 @@ static int tune_socket(const struct packet_lane *packet)
     return 0;
 }
 
-static int set_up(struct packet_lane *packet, const struct packet_lane_options *options,
-                  uint16_t *endpoint)
+static int set_up(struct packet_lane *packet, const struct packet_lane_options *options)
 {
     int index = 0;
 
@@ -414,10 +407,7 @@ static int set_up(struct packet_lane *packet, const struct packet_lane_options *
     }
     int status = read_interface(packet, options->interface, &index);
     if (status == 0) {
-        status = reserve_endpoint(packet, options->ethertype, index, endpoint);
-    }
-    if (status == 0) {
-        status = attach_filter(packet, options->ethertype, *endpoint);
+        status = attach_filter(packet, options->ethertype, options->endpoint);
     }
     if (status == 0) {
         status = map_ring(packet);
@@ -436,8 +426,7 @@ static int set_up(struct packet_lane *packet, const struct packet_lane_options *
     return 0;
 }
 
-int packet_lane_open(const struct packet_lane_options *options, struct lane **lane,
-                     uint16_t *endpoint)
+int packet_lane_open(const struct packet_lane_options *options, struct lane **lane)
 {
     struct packet_lane *packet = calloc(1, sizeof *packet);
 
@@ -446,17 +435,17 @@ int packet_lane_open(const struct packet_lane_options *options, struct lane **la
     }
     packet->lane.operations = &packet_operations;
     packet->socket = -1;
-    packet->reservation = -1;
+    packet->lane.kind = LANE_PACKET;
+    packet->lane.rail = options->rail;
+    packet->lane.batch_frames = FLOW_BATCH_FRAMES;
     packet->ethertype[0] = (uint8_t)(options->ethertype >> 8);
     packet->ethertype[1] = (uint8_t)(options->ethertype & 0xFF);
-    *endpoint = options->endpoint;
 
-    int status = set_up(packet, options, endpoint);
+    int status = set_up(packet, options);
     if (status != 0) {
         packet_close(&packet->lane);
         return status;
     }
-    memcpy(packet->lane.local.bytes, packet->mac, ETH_ALEN);
     *lane = &packet->lane;
     return 0;
 }

@@ -14,9 +14,6 @@
  * Sending: send() or sendmmsg() with PACKET_QDISC_BYPASS; the kernel has copied the frame when it
  * returns. A classic BPF filter, locked, lets in only frames for this endpoint's number; it is
  * set before the socket is bound, so nothing foreign ever enters.
- *
- * An endpoint number is reserved by binding an abstract unix socket of that name: names are local
- * to the network namespace, and vanish with the process.
  */
 #ifndef BEOWIRE_LANE_PACKET_H
 #define BEOWIRE_LANE_PACKET_H
@@ -26,12 +23,12 @@
 struct packet_lane_options {
     const char *interface;
     uint16_t ethertype;
-    uint16_t endpoint; /**< 0: any that is free */
+    uint16_t endpoint; /**< number of the endpoint; whoever opens has reserved it */
+    uint8_t rail;
 };
 
-/** Opens the lane. `endpoint` gets the endpoint number.
- *  @return 0; -ENODEV, -ENETDOWN, -EPERM, -EADDRINUSE, -ENOMEM or another negative errno. */
-int packet_lane_open(const struct packet_lane_options *options, struct lane **lane,
-                     uint16_t *endpoint);
+/** Opens the lane.
+ *  @return 0; -ENODEV, -ENETDOWN, -EPERM, -ENOMEM or another negative errno. */
+int packet_lane_open(const struct packet_lane_options *options, struct lane **lane);
 
 #endif /* BEOWIRE_LANE_PACKET_H */

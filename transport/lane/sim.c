@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim.h"
 
+#include "frame/address_layout.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@ struct sim_frame {
     uint64_t serial; /* frames due at the same time arrive in the order of sending */
     uint32_t from;
     uint32_t to;
+    uint32_t rail;
     uint32_t bytes;
     uint8_t *data;
 };
@@ -27,7 +30,8 @@ struct sim_lane {
 };
 
 struct sim_node {
-    struct sim_lane *lane; /* NULL: none */
+    struct sim_lane *lanes[ADDRESS_RAILS]; /* NULL: none */
+    bool unplugged[ADDRESS_RAILS];
     bool vanished;
 };
 
@@ -108,7 +112,8 @@ static void give_back_list(struct sim_wire *wire, struct sim_frame *frame)
 
 int sim_wire_open(const struct sim_options *options, struct sim_wire **wire)
 {
-    if (options->nodes < 1 || options->nodes > 65536 || options->frame_bytes < 64 ||
+    if (options->nodes < 1 || options->nodes > 65536 || options->rails < 1 ||
+        options->rails > ADDRESS_RAILS || options->frame_bytes < 64 ||
         options->frame_bytes > UINT16_MAX || options->frames < 1) {
         return -EINVAL;
     }
@@ -153,6 +158,7 @@ void sim_wire_set(struct sim_wire *wire, const struct sim_options *options)
 
     changed.seed = wire->options.seed;
     changed.nodes = wire->options.nodes;
+    changed.rails = wire->options.rails;
     changed.frame_bytes = wire->options.frame_bytes;
     changed.frames = wire->options.frames;
     changed.start_ns = wire->options.start_ns;
@@ -199,9 +205,16 @@ void sim_wire_vanish(struct sim_wire *wire, uint32_t node)
     wire->nodes[node].vanished = true;
 }
 
-static bool is_cut(const struct sim_wire *wire, uint32_t from, uint32_t to)
+void sim_wire_unplug(struct sim_wire *wire, uint32_t node, uint32_t rail, bool unplugged)
 {
-    return wire->nodes[from].vanished || wire->nodes[to].vanished ||
+    assert(node < wire->options.nodes && rail < wire->options.rails);
+    wire->nodes[node].unplugged[rail] = unplugged;
+}
+
+static bool is_cut(const struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t rail)
+{
+    return wire->nodes[from].unplugged[rail] || wire->nodes[to].unplugged[rail] ||
+           wire->nodes[from].vanished || wire->nodes[to].vanished ||
            (wire->cut != NULL && wire->cut[(size_t)from * wire->options.nodes + to] != 0);
 }
 
@@ -217,7 +230,7 @@ static void hash_bytes(struct sim_wire *wire, const void *data, size_t bytes)
 
 static void deliver(struct sim_wire *wire, struct sim_frame *frame)
 {
-    struct sim_lane *lane = wire->nodes[frame->to].lane;
+    struct sim_lane *lane = wire->nodes[frame->to].lanes[frame->rail];
 
     if (wire->nodes[frame->to].vanished) {
         wire->counters.cut++;
@@ -233,6 +246,7 @@ static void deliver(struct sim_wire *wire, struct sim_frame *frame)
     hash_bytes(wire, &frame->due_ns, sizeof frame->due_ns);
     hash_bytes(wire, &frame->from, sizeof frame->from);
     hash_bytes(wire, &frame->to, sizeof frame->to);
+    hash_bytes(wire, &frame->rail, sizeof frame->rail);
     hash_bytes(wire, frame->data, frame->bytes);
     frame->next = NULL;
     *lane->arrived_end = frame;
@@ -250,7 +264,7 @@ void sim_wire_advance(struct sim_wire *wire, uint64_t until_ns)
 }
 
 /** Sends one copy on its way, with whatever happens to it there. */
-static void launch(struct sim_wire *wire, uint32_t from, uint32_t to,
+static void launch(struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t rail,
                    const struct lane_outgoing *outgoing)
 {
     const struct sim_options *options = &wire->options;
@@ -268,6 +282,7 @@ static void launch(struct sim_wire *wire, uint32_t from, uint32_t to,
     wire->free = frame->next;
     frame->from = from;
     frame->to = to;
+    frame->rail = rail;
     frame->bytes = outgoing->head_bytes + outgoing->payload_bytes;
     frame->serial = wire->next_serial++;
     frame->due_ns = wire->now_ns + options->delay_ns;
@@ -293,18 +308,17 @@ static struct sim_lane *sim_of(struct lane *lane)
     return (struct sim_lane *)(void *)lane;
 }
 
-/** Locally administered: 02:00:00:00 and the node's number. */
-static void node_address(uint32_t node, struct lane_address *address)
+/** Locally administered: 02:00:00, the network, and the node's number. */
+struct lane_address sim_address(uint32_t node, uint32_t rail)
 {
-    *address = (struct lane_address){{2, 0, 0, 0, (uint8_t)(node >> 8), (uint8_t)node}};
+    return (struct lane_address){{2, 0, 0, (uint8_t)rail, (uint8_t)(node >> 8), (uint8_t)node}};
 }
 
 uint32_t sim_node_of(const struct sim_wire *wire, const struct lane_address *address)
 {
-    struct lane_address of_node;
     uint32_t node = (uint32_t)address->bytes[4] << 8 | address->bytes[5];
+    const struct lane_address of_node = sim_address(node, address->bytes[3]);
 
-    node_address(node, &of_node);
     if (node >= wire->options.nodes || memcmp(&of_node, address, sizeof of_node) != 0) {
         return UINT32_MAX;
     }
@@ -326,18 +340,19 @@ static unsigned sim_send(struct lane *lane, const struct lane_address *to,
         /* The headroom is ours to write: whoever still needs what is there learns it here. */
         memset(outgoing->head - LANE_HEADROOM, 0xA5, LANE_HEADROOM);
         wire->counters.sent++;
+        lane->sent_bytes += outgoing->head_bytes + outgoing->payload_bytes;
         if (node == UINT32_MAX) {
             wire->counters.unreachable++;
-        } else if (is_cut(wire, sim->node, node)) {
+        } else if (is_cut(wire, sim->node, node, lane->rail)) {
             wire->counters.cut++;
         } else if (random_chance(&wire->random, wire->options.lost_ppm)) {
             wire->counters.lost++;
         } else {
             bool twice = random_chance(&wire->random, wire->options.doubled_ppm);
             wire->counters.doubled += twice;
-            launch(wire, sim->node, node, outgoing);
+            launch(wire, sim->node, node, lane->rail, outgoing);
             if (twice) {
-                launch(wire, sim->node, node, outgoing);
+                launch(wire, sim->node, node, lane->rail, outgoing);
             }
         }
     }
@@ -361,7 +376,9 @@ static unsigned sim_receive(struct lane *lane, struct lane_incoming *frames, uns
         sim->held = frame;
         frames[taken].data = frame->data;
         frames[taken].bytes = frame->bytes;
-        node_address(frame->from, &frames[taken].from);
+        frames[taken].payload = NULL;
+        frames[taken].from = sim_address(frame->from, frame->rail);
+        lane->received_bytes += frame->bytes;
         taken++;
     }
     lane->received_frames += taken;
@@ -382,10 +399,37 @@ static int sim_status(struct lane *lane)
     return 0;
 }
 
-static int sim_wait(struct lane *lane, uint64_t timeout_ns)
+bool sim_has_arrived(const struct lane *lane)
 {
-    (void)timeout_ns;
-    return sim_of(lane)->arrived != NULL;
+    return ((const struct sim_lane *)(const void *)lane)->arrived != NULL;
+}
+
+static int sim_descriptor(const struct lane *lane)
+{
+    (void)lane;
+    return -1;
+}
+
+static void sim_publish(const struct lane *lane, struct address_layout *address)
+{
+    const struct sim_lane *sim = (const struct sim_lane *)(const void *)lane;
+    const struct lane_address local = sim_address(sim->node, lane->rail);
+
+    memcpy(address->rail[lane->rail].mac, local.bytes, sizeof address->rail[lane->rail].mac);
+}
+
+static int sim_reach(struct lane *lane, const struct address_layout *address,
+                     struct lane_address *to)
+{
+    static const uint8_t none[6];
+    const uint8_t *mac = address->rail[lane->rail].mac;
+
+    if (lane->rail >= address->rails || memcmp(mac, none, sizeof none) == 0) {
+        return -EHOSTUNREACH;
+    }
+    *to = (struct lane_address){0};
+    memcpy(to->bytes, mac, sizeof none);
+    return 0;
 }
 
 static void sim_close(struct lane *lane)
@@ -394,25 +438,27 @@ static void sim_close(struct lane *lane)
 
     give_back_list(sim->wire, sim->arrived);
     give_back_list(sim->wire, sim->held);
-    sim->wire->nodes[sim->node].lane = NULL;
+    sim->wire->nodes[sim->node].lanes[lane->rail] = NULL;
     free(sim);
 }
 
 static const struct lane_operations sim_operations = {
+    .publish = sim_publish,
+    .reach = sim_reach,
     .send = sim_send,
     .receive = sim_receive,
     .release = sim_release,
     .status = sim_status,
-    .wait = sim_wait,
+    .descriptor = sim_descriptor,
     .close = sim_close,
 };
 
-int sim_lane_open(struct sim_wire *wire, uint32_t node, struct lane **lane)
+int sim_lane_open(struct sim_wire *wire, uint32_t node, uint32_t rail, struct lane **lane)
 {
-    if (node >= wire->options.nodes) {
+    if (node >= wire->options.nodes || rail >= wire->options.rails) {
         return -EINVAL;
     }
-    if (wire->nodes[node].lane != NULL) {
+    if (wire->nodes[node].lanes[rail] != NULL) {
         return -EADDRINUSE;
     }
     struct sim_lane *sim = calloc(1, sizeof *sim);
@@ -421,11 +467,14 @@ int sim_lane_open(struct sim_wire *wire, uint32_t node, struct lane **lane)
     }
     sim->lane.operations = &sim_operations;
     sim->lane.frame_bytes = wire->options.frame_bytes;
-    node_address(node, &sim->lane.local);
+    sim->lane.kind = LANE_SIM;
+    sim->lane.rail = (uint8_t)rail;
+    sim->lane.batch_frames = 64;
+    sim->lane.capacity_bytes = UINT64_MAX;
     sim->wire = wire;
     sim->node = node;
     sim->arrived_end = &sim->arrived;
-    wire->nodes[node].lane = sim;
+    wire->nodes[node].lanes[rail] = sim;
     *lane = &sim->lane;
     return 0;
 }

@@ -5,7 +5,7 @@
  * run can be had again.
  *
  *      sim_wire_open()                       one wire, with nodes 0 .. nodes - 1
- *      sim_lane_open(node) ...               at most one lane a node at a time
+ *      sim_lane_open(node) ...               at most one lane a node and rail at a time
  *      loop: sim_wire_advance(until_ns)      frames that are due go to their lanes
  *            lane->operations->receive()     ... and are taken there
  *
@@ -29,6 +29,7 @@
 struct sim_options {
     uint64_t seed;
     uint32_t nodes;       /**< 1 .. 65536 */
+    uint32_t rails;       /**< networks that each node is on, 1 .. ADDRESS_RAILS */
     uint32_t frame_bytes; /**< longest frame, as for a lane; at most 65535 */
     uint32_t frames;      /**< frames on the wire and in lanes at once; more are lost */
     uint64_t start_ns;    /**< virtual time of the beginning */
@@ -44,8 +45,8 @@ struct sim_options {
 
 #define SIM_OPTIONS_DEFAULT                                                                        \
     {                                                                                              \
-        .seed = 1, .nodes = 2, .frame_bytes = 1500, .frames = 8192, .start_ns = 1000000000u,       \
-        .delay_ns = 20000                                                                          \
+        .seed = 1, .nodes = 2, .rails = 1, .frame_bytes = 1500, .frames = 8192,                    \
+        .start_ns = 1000000000u, .delay_ns = 20000                                                 \
     }
 
 /** What became of the frames, since the beginning. */
@@ -69,8 +70,8 @@ int sim_wire_open(const struct sim_options *options, struct sim_wire **wire);
 /** Frees the wire. Its lanes have to be closed before. */
 void sim_wire_close(struct sim_wire *wire);
 
-/** Changes what the wire does from now on; `nodes`, `frame_bytes`, `frames`, `seed` and `start_ns`
- *  stay as they were. */
+/** Changes what the wire does from now on; `nodes`, `rails`, `frame_bytes`, `frames`, `seed` and
+ * `start_ns` stay as they were. */
 void sim_wire_set(struct sim_wire *wire, const struct sim_options *options);
 
 /** Virtual time. */
@@ -86,6 +87,9 @@ void sim_wire_advance(struct sim_wire *wire, uint64_t until_ns);
  *  way still arrive. */
 void sim_wire_cut(struct sim_wire *wire, uint32_t from, uint32_t to, bool cut);
 
+/** Pulls or plugs in the node's cable to one of the networks. Its lane there does not notice. */
+void sim_wire_unplug(struct sim_wire *wire, uint32_t node, uint32_t rail, bool unplugged);
+
 /** Nothing goes to or from the node any more; what was on the way to it is lost. */
 void sim_wire_vanish(struct sim_wire *wire, uint32_t node);
 
@@ -94,10 +98,16 @@ uint64_t sim_wire_trace_hash(const struct sim_wire *wire);
 
 const struct sim_counters *sim_wire_counters(const struct sim_wire *wire);
 
-/** Opens the lane of a node: its `local` is a MAC address that depends on the node's number.
- *  wait() never sleeps: it says whether frames are there.
- *  @return 0; -EINVAL: no such node; -EADDRINUSE: it has a lane; -ENOMEM. */
-int sim_lane_open(struct sim_wire *wire, uint32_t node, struct lane **lane);
+/** Opens the lane of a node to one of the networks: it is reached at a MAC address that depends on
+ *  both numbers.
+ *  @return 0; -EINVAL: no such node or network; -EADDRINUSE: it has a lane there; -ENOMEM. */
+int sim_lane_open(struct sim_wire *wire, uint32_t node, uint32_t rail, struct lane **lane);
+
+/** Where the node is reached on that network. */
+struct lane_address sim_address(uint32_t node, uint32_t rail);
+
+/** Are there frames that receive() will take? */
+bool sim_has_arrived(const struct lane *lane);
 
 /** The node whose lane has this address, or UINT32_MAX. */
 uint32_t sim_node_of(const struct sim_wire *wire, const struct lane_address *address);

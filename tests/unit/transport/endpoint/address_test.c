@@ -8,17 +8,24 @@
 
 #include <cmocka.h>
 
-static const char text_of_valid[] = "beowire:1:02aabbccddee:88b5:0007:0123456789abcdef";
+#define HEAD "beowire:2:88b5:0007:0123456789abcdef:00000000deadbeef:00000123"
+#define RAIL ":02aabbccddee/00000000000000000000ffff0a4d0001/c351"
+
+static const char text_of_valid[] = HEAD RAIL;
 
 static struct beowire_address valid(void)
 {
     struct address_layout layout = {
         .version = ADDRESS_VERSION,
-        .lane = ADDRESS_PACKET,
+        .rails = 1,
         .endpoint = to_le16(7),
-        .mac = {0x02, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE},
         .ethertype = to_le16(0x88B5),
         .incarnation = to_le64(0x0123456789ABCDEF),
+        .host = to_le64(0xDEADBEEF),
+        .process = to_le32(0x123),
+        .rail[0] = {.mac = {0x02, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE},
+                    .port = to_le16(50001),
+                    .ip = {[10] = 0xFF, 0xFF, 10, 77, 0, 1}},
     };
     struct beowire_address address;
 
@@ -65,19 +72,26 @@ static void beowire_address_parse__refuses(void **state)
         "",
         "beowire",
         "beowire:",
-        "beowire:1:02aabbccddee:88b5:0007:0123456789abcde",   /* too short */
-        "beowire:1:02aabbccddee:88b5:0007:0123456789abcdef0", /* too long */
-        "beowire:1:02aabbccddee:88b5:0007:0123456789abcdef ",
-        " beowire:1:02aabbccddee:88b5:0007:0123456789abcdef",
-        "Beowire:1:02aabbccddee:88b5:0007:0123456789abcdef",
-        "beowire:1:02AABBCCDDEE:88b5:0007:0123456789abcdef", /* there is one spelling */
-        "beowire:1:02aabbccddee:88b5:0007:0123456789abcdeg",
-        "beowire:1:02aabbccddee:88b5:007:0123456789abcdef",
-        "beowire:2:02aabbccddee:88b5:0007:0123456789abcdef", /* no such lane */
-        "beowire:1:03aabbccddee:88b5:0007:0123456789abcdef", /* a group of hosts */
-        "beowire:1:02aabbccddee:05ff:0007:0123456789abcdef", /* a length, no EtherType */
-        "beowire:1:02aabbccddee:88b5:0000:0123456789abcdef", /* endpoint 0 */
-        "beowire:1:02aabbccddee:88b5:0007:0000000000000000", /* incarnation 0 */
+        HEAD ":",      /* too short */
+        HEAD RAIL "0", /* too long */
+        HEAD RAIL " ",
+        " " HEAD RAIL,
+        HEAD RAIL RAIL RAIL RAIL RAIL, /* too many interfaces */
+        "Beowire:2:88b5:0007:0123456789abcdef:00000000deadbeef:00000123" RAIL,
+        "beowire:2:88B5:0007:0123456789abcdef:00000000deadbeef:00000123" RAIL, /* one spelling */
+        "beowire:2:88b5:007:0123456789abcdef:00000000deadbeef:00000123" RAIL,
+        "beowire:1:88b5:0007:0123456789abcdef:00000000deadbeef:00000123" RAIL, /* version */
+        "beowire:2:05ff:0007:0123456789abcdef:00000000deadbeef:00000123" RAIL, /* a length */
+        "beowire:2:88b5:0000:0123456789abcdef:00000000deadbeef:00000123" RAIL, /* endpoint 0 */
+        "beowire:2:88b5:0007:0000000000000000:00000000deadbeef:00000123" RAIL, /* incarnation 0 */
+        "beowire:2:88b5:0007:0123456789abcdef:00000000deadbeef:00000000" RAIL, /* half a process */
+        "beowire:2:88b5:0007:0123456789abcdef:0000000000000000:00000000",      /* no way at all */
+        HEAD ":03aabbccddee/00000000000000000000ffff0a4d0001/c351", /* a group of hosts */
+        HEAD ":02aabbccddee/00000000000000000000ffff0a4d0001/0000", /* no port */
+        HEAD ":02aabbccddee/00000000000000000000000000000000/c351", /* no address */
+        HEAD ":000000000000/00000000000000000000000000000000/0000", /* nothing */
+        HEAD ":02aabbccddee/00000000000000000000ffff0a4d0001/c35g",
+        HEAD ":02aabbccddee:00000000000000000000ffff0a4d0001/c351",
     };
     struct beowire_address address;
 
@@ -91,6 +105,31 @@ static void beowire_address_parse__refuses(void **state)
     assert_int_equal(beowire_address_parse(text_of_valid, NULL), -EINVAL);
 }
 
+static void beowire_address_parse__of_memory_only_and_of_many_interfaces(void **state)
+{
+    static const char *const good[] = {HEAD, HEAD RAIL RAIL RAIL RAIL,
+                                       HEAD ":02aabbccddee/00000000000000000000000000000000/0000",
+                                       HEAD ":000000000000/00000000000000000000ffff0a4d0001/c351"};
+    struct beowire_address address;
+    char text[BEOWIRE_ADDRESS_TEXT_BYTES];
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(beowire_address_parse(good[i], &address), 0);
+        assert_int_equal(beowire_address_format(&address, text, sizeof text), 0);
+        assert_string_equal(text, good[i]);
+    }
+}
+
+static bool is_reserved(size_t at)
+{
+    return (at >= offsetof(struct address_layout, reserved) &&
+            at < offsetof(struct address_layout, incarnation)) ||
+           (at >= offsetof(struct address_layout, more) &&
+            at < offsetof(struct address_layout, rail)) ||
+           at >= offsetof(struct address_layout, rail[1]);
+}
+
 static void address_is_valid__every_reserved_byte_counts(void **state)
 {
     const struct beowire_address good = valid();
@@ -99,12 +138,9 @@ static void address_is_valid__every_reserved_byte_counts(void **state)
     assert_true(address_is_valid(&good));
     for (size_t i = 0; i < BEOWIRE_ADDRESS_BYTES; i++) {
         struct beowire_address address = good;
-        bool reserved = (i >= offsetof(struct address_layout, reserved) &&
-                         i < offsetof(struct address_layout, incarnation)) ||
-                        i >= offsetof(struct address_layout, more);
+        bool shape = i < 2; /* version, number of interfaces */
         address.bytes[i] ^= 0x40;
-        bool identity = i < 2;
-        assert_int_equal(address_is_valid(&address), !reserved && !identity);
+        assert_int_equal(address_is_valid(&address), !is_reserved(i) && !shape);
     }
 }
 
@@ -115,6 +151,7 @@ int main(void)
         cmocka_unit_test(beowire_address_format__bad_arguments),
         cmocka_unit_test(beowire_address_parse__reads_what_was_written),
         cmocka_unit_test(beowire_address_parse__refuses),
+        cmocka_unit_test(beowire_address_parse__of_memory_only_and_of_many_interfaces),
         cmocka_unit_test(address_is_valid__every_reserved_byte_counts),
     };
 

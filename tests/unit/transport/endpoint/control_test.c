@@ -102,8 +102,10 @@ static void control_send_reset__echoes_what_it_refuses(void **state)
     struct frame_connect body = connect_body(stranger);
     const struct frame connect = {.type = FRAME_CONNECT, .connect = &body, .source = 6};
 
-    control_send_reset(stranger->core, &refused, &stranger->lane->local, FRAME_RESET_UNKNOWN, 0);
-    control_send_reset(stranger->core, &connect, &stranger->lane->local, FRAME_RESET_FULL, 0);
+    control_send_reset(stranger->core, &refused, &(struct arrival){.address = sim_address(1, 0)},
+                       FRAME_RESET_UNKNOWN, 0);
+    control_send_reset(stranger->core, &connect, &(struct arrival){.address = sim_address(1, 0)},
+                       FRAME_RESET_FULL, 0);
     pass(stranger, 1000000);
     const struct frame *frame = hear_type(stranger, FRAME_RESET);
     assert_int_equal(frame->destination, 5);
@@ -122,13 +124,14 @@ static void control_send_reset__no_more_than_so_many_in_a_second(void **state)
     const struct core_counters *counters = &stranger->core->counters;
 
     for (unsigned i = 0; i < ENDPOINT_RESETS_PER_SECOND + 10; i++) {
-        control_send_reset(stranger->core, &refused, &stranger->lane->local, FRAME_RESET_UNKNOWN,
+        control_send_reset(stranger->core, &refused,
+                           &(struct arrival){.address = sim_address(1, 0)}, FRAME_RESET_UNKNOWN,
                            7 * UINT64_C(1000000000) + i);
     }
     assert_int_equal(counters->resets_sent, ENDPOINT_RESETS_PER_SECOND);
     assert_int_equal(counters->resets_suppressed, 10);
-    control_send_reset(stranger->core, &refused, &stranger->lane->local, FRAME_RESET_UNKNOWN,
-                       8 * UINT64_C(1000000000));
+    control_send_reset(stranger->core, &refused, &(struct arrival){.address = sim_address(1, 0)},
+                       FRAME_RESET_UNKNOWN, 8 * UINT64_C(1000000000));
     assert_int_equal(counters->resets_sent, ENDPOINT_RESETS_PER_SECOND + 1);
 }
 

@@ -24,7 +24,7 @@ static int setup(void **state)
     if (fixture == NULL) {
         return -1;
     }
-    fixture->endpoint.lane = &fixture->lane;
+    fixture->endpoint.core.options.lanes = (struct path_lanes){{&fixture->lane}, 1, {false}};
     fixture->pointers[0] = &fixture->peers[0];
     fixture->pointers[1] = &fixture->peers[1];
     fixture->endpoint.core.peers = fixture->pointers;

@@ -46,18 +46,18 @@ static inline int stranger_setup(void **state)
     stranger->cluster.options.peers = 3;
     cluster_start(&stranger->cluster, 0);
     stranger->core = &stranger->cluster.nodes[0].core;
-    stranger->core_at = stranger->cluster.nodes[0].lane->local;
-    if (sim_lane_open(stranger->cluster.wire, 1, &stranger->lane) != 0) {
+    stranger->core_at = sim_address(0, 0);
+    if (sim_lane_open(stranger->cluster.wire, 1, 0, &stranger->lane) != 0) {
         return -1;
     }
     struct address_layout layout = {
         .version = ADDRESS_VERSION,
-        .lane = ADDRESS_PACKET,
+        .rails = 1,
         .endpoint = to_le16(CLUSTER_ENDPOINT),
         .ethertype = to_le16(0x88B5),
         .incarnation = to_le64(STRANGER_INCARNATION),
     };
-    memcpy(layout.mac, stranger->lane->local.bytes, sizeof layout.mac);
+    stranger->lane->operations->publish(stranger->lane, &layout);
     memcpy(stranger->address.bytes, &layout, sizeof layout);
     *state = stranger;
     return 0;

@@ -75,7 +75,7 @@ static void frame_encode__header_is_as_documented(void **state)
     (void)state;
     struct buffer buffer = valid(FRAME_FRAGMENT, 0x0102);
     frame_stamp(buffer.bytes, FRAME_ACK_REQUEST, 0x11121314, 0x1516);
-    const uint8_t expected[28] = {0x17, 17,   1,    0,    2,    1,    4,    3,    8,    7,
+    const uint8_t expected[28] = {0x27, 17,   1,    0,    2,    1,    4,    3,    8,    7,
                                   6,    5,    0x0C, 0x0B, 0x0A, 0x09, 0x14, 0x13, 0x12, 0x11,
                                   0x16, 0x15, 0x02, 0x01, 0,    0,    0,    0};
     assert_memory_equal(buffer.bytes, expected, sizeof expected);
@@ -167,7 +167,7 @@ static void frame_decode__other_version_or_header_length(void **state)
     (void)state;
     for (unsigned value = 0; value < 256; value++) {
         header_of(&buffer)->version_words = (uint8_t)value;
-        assert_int_equal(decode(&buffer, &frame), value == 0x17 ? FRAME_OK : FRAME_BAD_VERSION);
+        assert_int_equal(decode(&buffer, &frame), value == 0x27 ? FRAME_OK : FRAME_BAD_VERSION);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "lane/packet.h"
 
 #include "frame/frame.h"
+#include "lanes.h"
 #include "namespace.h"
 #include "tuning.h"
 
@@ -30,10 +31,8 @@ static struct lane *open_lane(const char *interface, uint16_t endpoint)
     struct packet_lane_options options = {
         .interface = interface, .ethertype = ETHERTYPE, .endpoint = endpoint};
     struct lane *lane = NULL;
-    uint16_t number = 0;
 
-    assert_int_equal(packet_lane_open(&options, &lane, &number), 0);
-    assert_int_equal(number, endpoint);
+    assert_int_equal(packet_lane_open(&options, &lane), 0);
     return lane;
 }
 
@@ -42,10 +41,11 @@ static void close_lane(struct lane *lane)
     lane->operations->close(lane);
 }
 
-/** Sends `count` frames to an endpoint; byte 28 is `first`, `first` + 1, ... and the last byte too.
+/** Sends `count` frames to an endpoint at a MAC; byte 28 is `first`, `first` + 1, ... and the last
+ * byte too.
  *  @return how many the lane took. */
-static unsigned send_frames(struct lane *from, const struct lane *to, uint16_t endpoint,
-                            unsigned count, uint8_t first, uint32_t payload_bytes)
+static unsigned send_frames_to(struct lane *from, struct lane_address to, uint16_t endpoint,
+                               unsigned count, uint8_t first, uint32_t payload_bytes)
 {
     static uint8_t rooms[FLOW_BATCH_FRAMES][LANE_HEADROOM + HEAD_BYTES];
     static uint8_t payload[65536];
@@ -61,7 +61,13 @@ static unsigned send_frames(struct lane *from, const struct lane *to, uint16_t e
                                              .payload = payload,
                                              .payload_bytes = payload_bytes};
     }
-    return from->operations->send(from, &to->local, outgoing, count);
+    return from->operations->send(from, &to, outgoing, count);
+}
+
+static unsigned send_frames(struct lane *from, const struct lane *to, uint16_t endpoint,
+                            unsigned count, uint8_t first, uint32_t payload_bytes)
+{
+    return send_frames_to(from, mac_of(to), endpoint, count, first, payload_bytes);
 }
 
 /** Waits for a frame. @return its number, -1: none came in `patience_ns`. */
@@ -70,7 +76,7 @@ static int receive_frame(struct lane *lane, uint64_t patience_ns, uint32_t *byte
     struct lane_incoming incoming;
 
     while (lane->operations->receive(lane, &incoming, 1) == 0) {
-        if (lane->operations->wait(lane, patience_ns) == 0) {
+        if (wait_for(lane, patience_ns) == 0) {
             return -1;
         }
     }
@@ -126,9 +132,10 @@ static void packet_lane__says_who_sent(void **state)
 
     (void)state;
     assert_int_equal(send_frames(a, b, 2, 1, 1, 0), 1);
-    assert_int_equal(b->operations->wait(b, PATIENCE_NS), 1);
+    const struct lane_address from = mac_of(a);
+    assert_int_equal(wait_for(b, PATIENCE_NS), 1);
     assert_int_equal(b->operations->receive(b, incoming, 2), 1);
-    assert_memory_equal(&incoming[0].from, &a->local, sizeof a->local);
+    assert_memory_equal(&incoming[0].from, &from, sizeof from);
     b->operations->release(b);
     close_lane(a);
     close_lane(b);
@@ -196,13 +203,12 @@ static void packet_lane__gets_only_frames_for_its_host(void **state)
 {
     struct lane *a = open_lane("end0", 1);
     struct lane *b = open_lane("end1", 2);
-    struct lane elsewhere = *b;
+    const struct lane_address elsewhere = {{0x02, 0xFE, 1, 2, 3, 4}};
+    const struct lane_address everywhere = {{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}};
 
     (void)state;
-    elsewhere.local = (struct lane_address){{0x02, 0xFE, 1, 2, 3, 4}};
-    assert_int_equal(send_frames(a, &elsewhere, 2, 1, 1, 0), 1);
-    elsewhere.local = (struct lane_address){{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}};
-    assert_int_equal(send_frames(a, &elsewhere, 2, 1, 2, 0), 1);
+    assert_int_equal(send_frames_to(a, elsewhere, 2, 1, 1, 0), 1);
+    assert_int_equal(send_frames_to(a, everywhere, 2, 1, 2, 0), 1);
     assert_int_equal(send_frames(a, b, 2, 1, 3, 0), 1);
     assert_int_equal(receive_frame(b, PATIENCE_NS, NULL), 3);
     close_lane(a);
@@ -214,68 +220,52 @@ static void packet_lane__wait_ends_when_the_time_is_over(void **state)
     struct lane *a = open_lane("end0", 1);
 
     (void)state;
-    assert_int_equal(a->operations->wait(a, 0), 0);
-    assert_int_equal(a->operations->wait(a, 1000000), 0);
+    assert_int_equal(wait_for(a, 0), 0);
+    assert_int_equal(wait_for(a, 1000000), 0);
     close_lane(a);
 }
 
-static void packet_lane_open__any_number_that_is_free(void **state)
+static void packet_lane__reaches_who_is_at_another_mac(void **state)
 {
-    struct packet_lane_options options = {.interface = "end0", .ethertype = ETHERTYPE};
-    struct lane *a = NULL;
-    struct lane *b = NULL;
-    uint16_t first = 0;
-    uint16_t second = 0;
+    struct lane *a = open_lane("end0", 1);
+    struct address_layout layout = {.rails = 1, .ethertype = to_le16(ETHERTYPE)};
+    struct lane_address to;
 
     (void)state;
-    assert_int_equal(packet_lane_open(&options, &a, &first), 0);
-    assert_int_equal(packet_lane_open(&options, &b, &second), 0);
-    assert_int_not_equal(first, 0);
-    assert_int_not_equal(second, 0);
-    assert_int_not_equal(first, second);
+    assert_int_equal(a->operations->reach(a, &layout, &to), -EHOSTUNREACH); /* it has no MAC */
+    layout.rail[0].mac[5] = 7;
+    assert_int_equal(a->operations->reach(a, &layout, &to), 0);
+    assert_memory_equal(to.bytes, layout.rail[0].mac, ETH_ALEN);
+    layout.ethertype = to_le16(ETHERTYPE + 1);
+    assert_int_equal(a->operations->reach(a, &layout, &to), -EHOSTUNREACH);
+    layout.ethertype = to_le16(ETHERTYPE);
+    layout.rails = 0;
+    assert_int_equal(a->operations->reach(a, &layout, &to), -EHOSTUNREACH);
+    layout.rails = 1;
+    a->operations->publish(a, &layout); /* a card does not hear itself */
+    assert_int_equal(a->operations->reach(a, &layout, &to), -EHOSTUNREACH);
     close_lane(a);
-    close_lane(b);
-}
-
-static void packet_lane_open__number_is_taken(void **state)
-{
-    struct packet_lane_options options = {
-        .interface = "end0", .ethertype = ETHERTYPE, .endpoint = 7};
-    struct lane *first = open_lane("end0", 7);
-    struct lane *second = NULL;
-    uint16_t number = 0;
-
-    (void)state;
-    assert_int_equal(packet_lane_open(&options, &second, &number), -EADDRINUSE);
-    options.interface = "end1"; /* elsewhere it is free */
-    assert_int_equal(packet_lane_open(&options, &second, &number), 0);
-    close_lane(second);
-    close_lane(first);
-    first = open_lane("end0", 7); /* and here again */
-    close_lane(first);
 }
 
 static void packet_lane_open__no_such_interface(void **state)
 {
     struct packet_lane_options options = {.interface = "nowhere0", .ethertype = ETHERTYPE};
     struct lane *lane = NULL;
-    uint16_t number = 0;
 
     (void)state;
-    assert_int_equal(packet_lane_open(&options, &lane, &number), -ENODEV);
+    assert_int_equal(packet_lane_open(&options, &lane), -ENODEV);
     options.interface = "a-name-that-is-longer-than-any";
-    assert_int_equal(packet_lane_open(&options, &lane, &number), -ENODEV);
+    assert_int_equal(packet_lane_open(&options, &lane), -ENODEV);
 }
 
 static void packet_lane_open__interface_is_down(void **state)
 {
     struct packet_lane_options options = {.interface = "end0", .ethertype = ETHERTYPE};
     struct lane *lane = NULL;
-    uint16_t number = 0;
 
     (void)state;
     set_interface("end0", SIOCSIFFLAGS, 0);
-    assert_int_equal(packet_lane_open(&options, &lane, &number), -ENETDOWN);
+    assert_int_equal(packet_lane_open(&options, &lane), -ENETDOWN);
     set_interface("end0", SIOCSIFFLAGS, IFF_UP);
 }
 
@@ -283,18 +273,17 @@ static void packet_lane_open__mtu_decides_the_longest_frame(void **state)
 {
     struct packet_lane_options options = {.interface = "end0", .ethertype = ETHERTYPE};
     struct lane *lane = NULL;
-    uint16_t number = 0;
 
     (void)state;
     set_interface("end0", SIOCSIFMTU, 9000);
-    assert_int_equal(packet_lane_open(&options, &lane, &number), 0);
+    assert_int_equal(packet_lane_open(&options, &lane), 0);
     assert_int_equal(lane->frame_bytes, 9000);
     close_lane(lane);
     /* No peer would speak to whoever has so little room. */
     set_interface("end0", SIOCSIFMTU, (int)FRAME_BYTES_MIN);
-    assert_int_equal(packet_lane_open(&options, &lane, &number), -EINVAL);
+    assert_int_equal(packet_lane_open(&options, &lane), -EINVAL);
     set_interface("end0", SIOCSIFMTU, (int)FRAME_BYTES_MIN + 1);
-    assert_int_equal(packet_lane_open(&options, &lane, &number), 0);
+    assert_int_equal(packet_lane_open(&options, &lane), 0);
     close_lane(lane);
     set_interface("end0", SIOCSIFMTU, 1500);
 }
@@ -344,7 +333,7 @@ static void packet_lane__a_frame_longer_than_ours(void **state)
     set_interface("end1", SIOCSIFMTU, 4000);
     int sender = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     assert_true(sender >= 0);
-    memcpy(raw, b->local.bytes, ETH_ALEN);
+    memcpy(raw, mac_of(b).bytes, ETH_ALEN);
     raw[12] = ETHERTYPE >> 8;
     raw[13] = ETHERTYPE & 0xFF;
     raw[ETH_HLEN + 4] = 2;
@@ -381,8 +370,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(packet_lane__gets_only_frames_for_its_endpoint),
         cmocka_unit_test(packet_lane__gets_only_frames_for_its_host),
         cmocka_unit_test(packet_lane__wait_ends_when_the_time_is_over),
-        cmocka_unit_test(packet_lane_open__any_number_that_is_free),
-        cmocka_unit_test(packet_lane_open__number_is_taken),
+        cmocka_unit_test(packet_lane__reaches_who_is_at_another_mac),
         cmocka_unit_test(packet_lane_open__no_such_interface),
         cmocka_unit_test(packet_lane_open__interface_is_down),
         cmocka_unit_test(packet_lane_open__mtu_decides_the_longest_frame),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lane/sim.h"
 
+#include "lanes.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +18,7 @@ static struct sim_wire *open_wire(const struct sim_options *options, struct lane
 
     assert_int_equal(sim_wire_open(options, &wire), 0);
     for (uint32_t i = 0; i < options->nodes; i++) {
-        assert_int_equal(sim_lane_open(wire, i, &lanes[i]), 0);
+        assert_int_equal(sim_lane_open(wire, i, 0, &lanes[i]), 0);
     }
     return wire;
 }
@@ -42,7 +44,8 @@ static unsigned send_frame(struct lane *from, const struct lane *to, uint8_t val
                                      .payload_bytes = sizeof payload};
 
     memset(room, value, sizeof room);
-    return from->operations->send(from, &to->local, &outgoing, 1);
+    const struct lane_address address = mac_of(to);
+    return from->operations->send(from, &address, &outgoing, 1);
 }
 
 /** Takes one frame. @return its value, or -1. */
@@ -83,9 +86,9 @@ static void sim_lane_open__one_lane_a_node(void **state)
     struct sim_wire *wire = open_wire(&options, lanes);
 
     (void)state;
-    assert_int_equal(sim_lane_open(wire, 2, &third), -EINVAL);
-    assert_int_equal(sim_lane_open(wire, 1, &third), -EADDRINUSE);
-    assert_int_equal(sim_node_of(wire, &lanes[1]->local), 1);
+    assert_int_equal(sim_lane_open(wire, 2, 0, &third), -EINVAL);
+    assert_int_equal(sim_lane_open(wire, 1, 0, &third), -EADDRINUSE);
+    assert_int_equal(sim_node_of(wire, &(struct lane_address){{2, 0, 0, 0, 0, 1}}), 1);
     assert_int_equal(sim_node_of(wire, &(struct lane_address){{9}}), UINT32_MAX);
     close_wire(wire, lanes, 2);
 }
@@ -105,9 +108,9 @@ static void sim_wire__delivers_in_order_when_due(void **state)
     assert_int_equal(sim_wire_next(wire), due_ns);
     sim_wire_advance(wire, due_ns - 1);
     assert_int_equal(receive_frame(lanes[1]), -1);
-    assert_int_equal(lanes[1]->operations->wait(lanes[1], 0), 0);
+    assert_false(sim_has_arrived(lanes[1]));
     sim_wire_advance(wire, due_ns);
-    assert_int_equal(lanes[1]->operations->wait(lanes[1], 0), 1);
+    assert_true(sim_has_arrived(lanes[1]));
     for (uint8_t i = 0; i < 100; i++) {
         assert_int_equal(receive_frame(lanes[1]), i);
     }
@@ -129,7 +132,8 @@ static void sim_wire__says_who_sent(void **state)
     assert_int_equal(send_frame(lanes[2], lanes[1], 0), 1);
     sim_wire_advance(wire, UINT64_MAX / 2);
     assert_int_equal(lanes[1]->operations->receive(lanes[1], incoming, 4), 1);
-    assert_memory_equal(&incoming[0].from, &lanes[2]->local, sizeof incoming[0].from);
+    const struct lane_address from = sim_address(2, 0);
+    assert_memory_equal(&incoming[0].from, &from, sizeof from);
     lanes[1]->operations->release(lanes[1]);
     close_wire(wire, lanes, 3);
 }
@@ -352,7 +356,7 @@ static void sim_lane__closed_and_opened_again(void **state)
     lanes[1]->operations->close(lanes[1]); /* with a frame in it */
     sim_wire_advance(wire, options.start_ns + 2 * options.delay_ns);
     assert_int_equal(sim_wire_counters(wire)->unreachable, 1);
-    assert_int_equal(sim_lane_open(wire, 1, &lanes[1]), 0);
+    assert_int_equal(sim_lane_open(wire, 1, 0, &lanes[1]), 0);
     assert_int_equal(receive_frame(lanes[1]), -1);
     close_wire(wire, lanes, 2);
 }

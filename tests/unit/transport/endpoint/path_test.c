@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint/path.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/** Three lanes, each of which reaches addresses that have its number's bit in `rails`. */
+struct fixture {
+    struct lane lanes[3];
+    struct path_lanes all;
+    struct address_layout address;
+};
+
+static int some_reach(struct lane *lane, const struct address_layout *address,
+                      struct lane_address *to)
+{
+    *to = (struct lane_address){{(uint8_t)(lane->rail + 1)}};
+    return (address->rails >> lane->rail & 1) != 0 ? 0 : -EHOSTUNREACH;
+}
+
+static void some_publish(const struct lane *lane, struct address_layout *address)
+{
+    address->rail[lane->rail].mac[5] = (uint8_t)(lane->rail + 1);
+}
+
+static const struct lane_operations some_operations = {.reach = some_reach,
+                                                       .publish = some_publish};
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+
+    fixture = (struct fixture){.all.count = 3};
+    for (unsigned i = 0; i < 3; i++) {
+        fixture.lanes[i] = (struct lane){.operations = &some_operations,
+                                         .kind = LANE_SIM,
+                                         .rail = (uint8_t)i,
+                                         .frame_bytes = 1500 - i};
+        fixture.all.lanes[i] = &fixture.lanes[i];
+    }
+    *state = &fixture;
+    return 0;
+}
+
+static struct paths find(struct fixture *fixture, uint8_t reached)
+{
+    struct paths paths;
+
+    fixture->address.rails = reached;
+    paths_find(&paths, &fixture->all, &fixture->address);
+    return paths;
+}
+
+static void paths_find__only_lanes_that_reach(void **state)
+{
+    struct fixture *fixture = *state;
+    struct paths paths = find(fixture, 6);
+
+    assert_false(paths.at[0].reachable);
+    assert_true(paths.at[1].reachable);
+    assert_true(paths.at[2].reachable);
+    assert_int_equal(paths.at[2].to.bytes[0], 3);
+    assert_int_equal(paths.fast, 1);
+    assert_int_equal(find(fixture, 0).fast, PATH_NONE);
+}
+
+static void paths_find__shared_memory_is_enough(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->lanes[1].kind = LANE_SHM;
+    struct paths paths = find(fixture, 7);
+    assert_false(paths.at[0].reachable);
+    assert_false(paths.at[2].reachable);
+    assert_int_equal(paths.fast, 1);
+    paths = find(fixture, 5);
+    assert_true(paths.at[0].reachable);
+    assert_true(paths.at[2].reachable);
+}
+
+static void paths_choose__first_that_is_not_down(void **state)
+{
+    struct fixture *fixture = *state;
+    struct paths paths = find(fixture, 7);
+
+    fixture->all.down[0] = true;
+    paths_choose(&paths, &fixture->all);
+    assert_int_equal(paths.fast, 1);
+    fixture->all.down[0] = false;
+    paths_choose(&paths, &fixture->all);
+    assert_int_equal(paths.fast, 0);
+    memset(fixture->all.down, true, sizeof fixture->all.down);
+    paths_choose(&paths, &fixture->all); /* better than nothing: it may recover */
+    assert_int_equal(paths.fast, 0);
+}
+
+static void paths_next__round_and_round(void **state)
+{
+    struct fixture *fixture = *state;
+    struct paths paths = find(fixture, 5);
+
+    assert_true(paths_next(&paths, &fixture->all));
+    assert_int_equal(paths.fast, 2);
+    assert_true(paths_next(&paths, &fixture->all));
+    assert_int_equal(paths.fast, 0);
+    fixture->all.down[2] = true;
+    assert_false(paths_next(&paths, &fixture->all));
+    assert_int_equal(paths.fast, 0);
+}
+
+static void paths_publish__every_lane(void **state)
+{
+    struct fixture *fixture = *state;
+    struct address_layout address = {0};
+
+    fixture->all.count = 2;
+    paths_publish(&fixture->all, &address);
+    assert_int_equal(address.rails, 2);
+    assert_int_equal(address.rail[0].mac[5], 1);
+    assert_int_equal(address.rail[1].mac[5], 2);
+}
+
+static void paths_frame_bytes__what_each_can_carry(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct paths some = find(fixture, 3);
+    const struct paths none = find(fixture, 0);
+
+    assert_int_equal(paths_frame_bytes(&some, &fixture->all), 1499);
+    assert_int_equal(paths_frame_bytes(&none, &fixture->all), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(paths_find__only_lanes_that_reach, setup),
+        cmocka_unit_test_setup(paths_find__shared_memory_is_enough, setup),
+        cmocka_unit_test_setup(paths_choose__first_that_is_not_down, setup),
+        cmocka_unit_test_setup(paths_next__round_and_round, setup),
+        cmocka_unit_test_setup(paths_publish__every_lane, setup),
+        cmocka_unit_test_setup(paths_frame_bytes__what_each_can_carry, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

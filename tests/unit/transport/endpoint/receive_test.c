@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint/core.h"
+
+#include "stranger.h"
+
+static struct beowire_completion completed(struct stranger *stranger)
+{
+    struct beowire_completion done = {0};
+
+    assert_true(message_complete(&stranger->core->messages, &done));
+    return done;
+}
+
+static void say_eager(struct stranger *stranger, uint64_t tag, const char *text, uint16_t bytes)
+{
+    const struct frame_eager eager = {.tag = to_le64(tag), .message_bytes = to_le32(bytes)};
+
+    say(stranger, &(struct says){.fields = {.type = FRAME_EAGER, .payload_bytes = bytes},
+                                 .body = &eager,
+                                 .payload = text});
+}
+
+/* ---- peers --------------------------------------------------------------------------------- */
+
+static uint64_t now_of(void *cluster)
+{
+    return cluster_now(cluster);
+}
+
+static void core_receive__connect_is_accepted(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_int_equal(peer->message.flow.limit, STRANGER_CREDIT);
+    assert_int_equal(peer->message.flow.granted, FLOW_INITIAL_CREDIT_FRAMES);
+    assert_int_equal(from_le32(stranger->heard.connect->echoed_key), STRANGER_KEY);
+    assert_int_equal(stranger->heard.credit, FLOW_INITIAL_CREDIT_FRAMES);
+}
+
+static void core_receive__accept_again_when_the_flow_has_moved(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    struct frame_connect body = connect_body(stranger);
+
+    say_eager(stranger, 1, "a", 1);
+    pass(stranger, 1000000);
+    (void)hear_type(stranger, FRAME_ACK);
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    assert_int_equal(hear_type(stranger, FRAME_ACCEPT)->credit, FLOW_INITIAL_CREDIT_FRAMES);
+    assert_int_equal(peer->message.flow.expected, 1);
+    assert_int_equal(peer->message.flow.limit, STRANGER_CREDIT);
+}
+
+static void core_receive__connect_for_an_earlier_incarnation(void **state)
+{
+    struct stranger *stranger = *state;
+    struct frame_connect body = connect_body(stranger);
+
+    body.expected_incarnation = to_le64(stranger->core->incarnation + 1);
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    const struct frame *reset = hear_type(stranger, FRAME_RESET);
+    assert_int_equal(from_le32(reset->reset->reason), FRAME_RESET_INCARNATION);
+    assert_int_equal(from_le32(reset->reset->echoed_key), STRANGER_KEY);
+    assert_int_equal(stranger->core->peer_count, 0);
+}
+
+static void core_receive__connect_for_whoever_is_there(void **state)
+{
+    struct stranger *stranger = *state;
+    struct frame_connect body = connect_body(stranger);
+
+    body.expected_incarnation = to_le64(0);
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    (void)hear_type(stranger, FRAME_ACCEPT);
+}
+
+static void core_receive__connect_that_lies(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct frame_connect honest = connect_body(stranger);
+    struct frame_connect body = honest;
+
+    body.address[offsetof(struct address_layout, rail[0].mac)] ^= 2;
+    say_connect(stranger, &body);
+    body = honest;
+    body.address[offsetof(struct address_layout, endpoint)] ^= 1;
+    say_connect(stranger, &body);
+    body = honest;
+    body.incarnation = to_le64(STRANGER_INCARNATION + 1);
+    say_connect(stranger, &body);
+    body = honest;
+    body.frame_bytes = to_le16((uint16_t)FRAME_BYTES_MIN);
+    say_connect(stranger, &body);
+    body = honest;
+    body.address[0] = 99; /* no valid address */
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    assert_false(hear(stranger));
+    assert_int_equal(stranger->core->counters.dropped_source, 5);
+    assert_int_equal(stranger->core->peer_count, 0);
+}
+
+static void core_receive__connect_when_all_peers_are_taken(void **state)
+{
+    struct stranger *stranger = *state;
+    struct frame_connect body = connect_body(stranger);
+    struct beowire_address address = stranger->address;
+    struct core_peer *peer = NULL;
+
+    for (unsigned i = 0; i < 3; i++) {
+        address.bytes[offsetof(struct address_layout, incarnation)] = (uint8_t)i;
+        assert_int_equal(core_peer_add(stranger->core, &address, &peer), 0);
+    }
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    assert_int_equal(from_le32(hear_type(stranger, FRAME_RESET)->reset->reason), FRAME_RESET_FULL);
+}
+
+static void core_receive__connect_after_failure_is_refused(void **state)
+{
+    struct stranger *stranger = *state;
+    struct frame_connect body = connect_body(stranger);
+
+    (void)be_accepted(stranger);
+    say(stranger, &(struct says){.fields.type = FRAME_CLOSE});
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    assert_int_equal(from_le32(hear_type(stranger, FRAME_RESET)->reset->reason),
+                     FRAME_RESET_UNKNOWN);
+}
+
+static void core_receive__data_is_delivered_and_acknowledged(void **state)
+{
+    struct stranger *stranger = *state;
+    char buffer[4] = "....";
+
+    (void)be_accepted(stranger);
+    assert_int_equal(cluster_receive(&stranger->cluster, 0, NULL, 5, 0, buffer, 4, NULL), 0);
+    say_eager(stranger, 5, "abc", 3);
+    pass(stranger, 200000);
+    assert_int_equal(completed(stranger).bytes, 3);
+    assert_memory_equal(buffer, "abc.", 4);
+    assert_int_equal(hear_type(stranger, FRAME_ACK)->acknowledgement, 1);
+    assert_false(hear(stranger));
+}
+
+static void core_receive__every_drop_has_its_counter(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct core_counters *counters = &stranger->core->counters;
+    uint8_t bad[1500] = {0};
+
+    (void)be_accepted(stranger);
+    say_raw(stranger, bad, 3);
+    say_raw(stranger, bad, 100);
+    frame_encode(bad, &(struct frame_fields){.type = FRAME_ACK});
+    bad[1] = 99;
+    say_raw(stranger, bad, 28);
+    bad[1] = FRAME_ACK;
+    bad[3] = 0x80;
+    say_raw(stranger, bad, 28);
+    frame_encode(bad, &(struct frame_fields){.type = FRAME_FRAGMENT});
+    say_raw(stranger, bad, 40);
+    say(stranger, &(struct says){.fields.type = FRAME_ACK, .acknowledgement = 1});
+    say_eager(stranger, 1, "a", 1);
+    stranger->sequence = 0;
+    say_eager(stranger, 1, "a", 1); /* sequence 0 again: `say` counts on from it */
+    const struct frame_eager eager = {.tag = to_le64(1)};
+    say(stranger, &(struct says){.fields = {.type = FRAME_EAGER, .sequence = 9}, .body = &eager});
+    say(stranger, &(struct says){.fields = {.type = FRAME_ACK, .key = 77}});
+    round_trip(stranger);
+    assert_int_equal(counters->dropped[FRAME_BAD_LENGTH], 1);
+    assert_int_equal(counters->dropped[FRAME_BAD_VERSION], 1);
+    assert_int_equal(counters->dropped[FRAME_BAD_TYPE], 1);
+    assert_int_equal(counters->dropped[FRAME_BAD_FLAGS], 1);
+    assert_int_equal(counters->dropped[FRAME_BAD_FIELD], 1);
+    assert_int_equal(counters->dropped_acknowledgement, 1);
+    assert_int_equal(counters->dropped_duplicate, 1);
+    assert_int_equal(counters->dropped_gap, 1);
+    assert_int_equal(counters->dropped_key, 1);
+}
+
+static void core_receive__sent_without_credit(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    /* Nobody receives: the receiver's memory fills up. */
+    while (peer->message.flow.expected != peer->message.flow.granted) {
+        say_eager(stranger, 1, "a", 1);
+        round_trip(stranger);
+    }
+    uint64_t unexpected = stranger->core->messages.counters.unexpected_messages;
+    say_eager(stranger, 1, "a", 1);
+    round_trip(stranger);
+    assert_int_equal(stranger->core->counters.dropped_overrun, 1);
+    assert_int_equal(stranger->core->messages.counters.unexpected_messages, unexpected);
+    assert_int_equal(peer->message.chunks, MESSAGE_CHUNKS + MESSAGE_PEER_CHUNKS);
+}
+
+static void core_receive__key_of_nobody_is_reset(void **state)
+{
+    struct stranger *stranger = *state;
+
+    say(stranger, &(struct says){.fields = {.type = FRAME_PROBE, .key = 0x55}});
+    round_trip(stranger);
+    assert_int_equal(from_le32(hear_type(stranger, FRAME_RESET)->reset->echoed_key), 0x55);
+    say(stranger, &(struct says){.fields = {.type = FRAME_CLOSE, .key = 0x55}});
+    round_trip(stranger);
+    assert_false(hear(stranger)); /* it is over anyway */
+}
+
+static void core_receive__reset_is_never_answered(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct frame_reset reset = {.echoed_key = to_le32(5)};
+
+    say(stranger, &(struct says){.fields.type = FRAME_RESET, .body = &reset});
+    round_trip(stranger);
+    assert_false(hear(stranger));
+    assert_int_equal(stranger->core->counters.dropped_key, 1);
+}
+
+static void core_receive__reset_ends_the_connection(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    const struct frame_reset guessed = {.echoed_key = to_le32(stranger->core_key)};
+    const struct frame_reset reset = {.echoed_key = to_le32(STRANGER_KEY),
+                                      .reason = to_le32(FRAME_RESET_UNKNOWN)};
+
+    say(stranger, &(struct says){.fields.type = FRAME_RESET, .body = &guessed});
+    round_trip(stranger);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    say(stranger, &(struct says){.fields.type = FRAME_RESET, .body = &reset});
+    round_trip(stranger);
+    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
+    assert_int_equal(peer->message.error, -ECONNRESET);
+}
+
+static void core_receive__key_is_right_and_the_sender_is_not(void **state)
+{
+    struct stranger *stranger = *state;
+    uint8_t wire[28];
+
+    (void)be_accepted(stranger);
+    frame_encode(wire, &(struct frame_fields){.type = FRAME_CLOSE,
+                                              .destination = CLUSTER_ENDPOINT,
+                                              .source = CLUSTER_ENDPOINT + 1,
+                                              .key = stranger->core_key});
+    say_raw(stranger, wire, sizeof wire);
+    round_trip(stranger);
+    assert_int_equal(stranger->core->counters.dropped_source, 1);
+    assert_int_equal(stranger->core->peers[0]->connection.state, CONNECTION_OPEN);
+}
+
+static void core_receive__broken_rule_ends_the_connection(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    const struct frame_clear clear = {.message = to_le16(3)};
+
+    say(stranger, &(struct says){.fields.type = FRAME_CLEAR, .body = &clear});
+    round_trip(stranger);
+    assert_int_equal(from_le32(hear_type(stranger, FRAME_RESET)->reset->reason),
+                     FRAME_RESET_PROTOCOL);
+    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
+    assert_int_equal(peer->message.error, -EPROTO);
+    assert_int_equal(peer->message.chunks, 0);
+}
+
+static void core_receive__frames_for_a_failed_peer_are_reset(void **state)
+{
+    struct stranger *stranger = *state;
+
+    (void)be_accepted(stranger);
+    say(stranger, &(struct says){.fields.type = FRAME_CLOSE});
+    say(stranger, &(struct says){.fields.type = FRAME_PROBE});
+    round_trip(stranger);
+    assert_int_equal(from_le32(hear_type(stranger, FRAME_RESET)->reset->reason),
+                     FRAME_RESET_UNKNOWN);
+    assert_int_equal(stranger->core->counters.dropped_state, 1);
+}
+
+static void core_receive__frame_longer_than_the_lane_s(void **state)
+{
+    struct stranger *stranger = *state;
+    uint8_t wire[1600] = {0};
+    struct frame_eager eager = {.message_bytes = to_le32(1554)};
+
+    (void)be_accepted(stranger);
+    stranger->cluster.nodes[0].lanes.lanes[0]->frame_bytes =
+        1000; /* what the core says and has room for */
+    frame_encode(wire, &(struct frame_fields){.type = FRAME_EAGER,
+                                              .destination = CLUSTER_ENDPOINT,
+                                              .source = CLUSTER_ENDPOINT,
+                                              .key = stranger->core_key,
+                                              .payload_bytes = 955});
+    eager.message_bytes = to_le32(955);
+    memcpy(wire + 28, &eager, sizeof eager);
+    say_raw(stranger, wire, 1001);
+    round_trip(stranger);
+    assert_int_equal(stranger->core->counters.dropped[FRAME_BAD_LENGTH], 1);
+    assert_int_equal(stranger->core->messages.counters.unexpected_messages, 0);
+}
+
+static void core_receive__empty_frames(void **state)
+{
+    struct stranger *stranger = *state;
+
+    for (unsigned i = 0; i < 3; i++) {
+        say_raw(stranger, "", 0);
+    }
+    round_trip(stranger);
+    assert_int_equal(stranger->core->counters.dropped[FRAME_BAD_LENGTH], 3);
+}
+
+static void core_receive__peers_with_shorter_frames(void **state)
+{
+    struct stranger *stranger = *state;
+    struct frame_connect body = connect_body(stranger);
+    uint8_t data[1000] = {0};
+
+    body.frame_bytes = to_le16(400);
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    (void)hear_type(stranger, FRAME_ACCEPT);
+    assert_int_equal(
+        cluster_send(&stranger->cluster, 0, stranger->core->peers[0], 1, 0, data, 1000, NULL), 0);
+    pass(stranger, 30000);
+    assert_int_equal(hear_type(stranger, FRAME_EAGER)->payload_bytes, 400 - 46);
+    assert_int_equal(hear_type(stranger, FRAME_FRAGMENT)->payload_bytes, 400 - 40);
+    assert_int_equal(hear_type(stranger, FRAME_FRAGMENT)->payload_bytes, 1000 - 354 - 360);
+    assert_false(hear(stranger));
+}
+
+static void core_receive__traffic_that_never_pauses_stops_no_clock(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *silent = NULL;
+    struct beowire_address address = stranger->address;
+    uint64_t connects;
+
+    (void)be_accepted(stranger);
+    address.bytes[offsetof(struct address_layout, incarnation)] ^= 1;
+    address.bytes[offsetof(struct address_layout, rail[0].mac) + 4] ^= 1;
+    assert_int_equal(core_peer_add(stranger->core, &address, &silent), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, silent, 1, 0, "x", 1, NULL), 0);
+    connects = stranger->core->counters.connects_sent;
+    for (unsigned i = 0; i < 1000; i++) {
+        say(stranger, &(struct says){.fields.type = FRAME_ACK});
+        sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 20000);
+        assert_int_not_equal(core_receive(stranger->core, now_of, &stranger->cluster), 0);
+    }
+    assert_true(stranger->core->counters.connects_sent > connects);
+}
+
+/* ---- loss ---------------------------------------------------------------------------------- */
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STRANGER_TEST(core_receive__connect_is_accepted),
+        STRANGER_TEST(core_receive__accept_again_when_the_flow_has_moved),
+        STRANGER_TEST(core_receive__connect_for_an_earlier_incarnation),
+        STRANGER_TEST(core_receive__connect_for_whoever_is_there),
+        STRANGER_TEST(core_receive__connect_that_lies),
+        STRANGER_TEST(core_receive__connect_when_all_peers_are_taken),
+        STRANGER_TEST(core_receive__connect_after_failure_is_refused),
+        STRANGER_TEST(core_receive__data_is_delivered_and_acknowledged),
+        STRANGER_TEST(core_receive__every_drop_has_its_counter),
+        STRANGER_TEST(core_receive__sent_without_credit),
+        STRANGER_TEST(core_receive__key_of_nobody_is_reset),
+        STRANGER_TEST(core_receive__reset_is_never_answered),
+        STRANGER_TEST(core_receive__reset_ends_the_connection),
+        STRANGER_TEST(core_receive__key_is_right_and_the_sender_is_not),
+        STRANGER_TEST(core_receive__broken_rule_ends_the_connection),
+        STRANGER_TEST(core_receive__frames_for_a_failed_peer_are_reset),
+        STRANGER_TEST(core_receive__frame_longer_than_the_lane_s),
+        STRANGER_TEST(core_receive__empty_frames),
+        STRANGER_TEST(core_receive__peers_with_shorter_frames),
+        STRANGER_TEST(core_receive__traffic_that_never_pauses_stops_no_clock),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * core_internal.h - what the files of the core share among themselves.
+ */
+#ifndef BEOWIRE_ENDPOINT_CORE_INTERNAL_H
+#define BEOWIRE_ENDPOINT_CORE_INTERNAL_H
+
+#include "endpoint/core.h"
+
+/** The way out to a peer, as the flow sees it. */
+struct core_wire {
+    struct core *core;
+    struct core_peer *peer;
+};
+
+unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigned count);
+void core_wire_released(void *context, struct flow_frame *frame);
+
+/** Declares `name`, the way out to `peer`, for one call. */
+#define WIRE_TO(name, core_, peer_)                                                                \
+    struct core_wire name##_context = {.core = (core_), .peer = (peer_)};                          \
+    const struct flow_wire name = {                                                                \
+        .send = core_wire_send, .released = core_wire_released, .context = &name##_context}
+
+/** Reserves the credit that CONNECT or ACCEPT tells the peer, if that has not been done. */
+void core_reserve_credit(struct core *core, struct core_peer *peer);
+
+/** The peer has failed: all of it ends with `error`. */
+void core_fail_peer(struct core *core, struct core_peer *peer, int error);
+
+/** Asks a lane whether it works, and has peers use others if not. */
+void core_check_lane(struct core *core, unsigned by);
+
+#endif /* BEOWIRE_ENDPOINT_CORE_INTERNAL_H */

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Frames that have arrived: whose they are, and what they do. */
+#include "core.h"
+
+#include "endpoint/address.h"
+#include "endpoint/control.h"
+#include "endpoint/core_internal.h"
+
+#include <errno.h>
+
+/** Lanes whose polling costs a system call, and on which nothing is expected, are polled once in so
+ *  many times. */
+#define RECEIVES_PER_QUIET_LANE 64
+
+/* ---- frames in ----------------------------------------------------------------------------- */
+
+static void touch(struct core *core, struct core_peer *peer)
+{
+    if (!peer->touched) {
+        peer->touched = true;
+        core->touched[core->touched_count++] = peer->message.index;
+    }
+}
+
+/** The connection has just opened by `frame` (CONNECT or ACCEPT). */
+static void open_peer(struct core *core, struct core_peer *peer, const struct frame *frame)
+{
+    uint32_t own = paths_frame_bytes(&peer->paths, &core->options.lanes);
+    uint32_t theirs = from_le16(frame->connect->frame_bytes);
+
+    core_reserve_credit(core, peer);
+    peer->message.key = peer->connection.peer_key;
+    peer->message.frame_bytes = own < theirs ? own : theirs;
+    message_peer_ready(&core->messages, &peer->message, peer->first_credit, frame->credit);
+}
+
+/** Does this address of the lane belong to the peer? */
+static bool is_from(const struct core_peer *peer, const struct arrival *from)
+{
+    const struct path *path = &peer->paths.at[from->by];
+
+    return path->reachable && memcmp(&path->to, &from->address, sizeof path->to) == 0;
+}
+
+/** Is the address in this CONNECT or ACCEPT that of whoever sent it? */
+static bool body_is_honest(const struct core *core, const struct frame *frame,
+                           const struct arrival *from)
+{
+    const struct address_layout *layout =
+        (const struct address_layout *)(const void *)frame->connect->address;
+
+    struct lane *lane = core->options.lanes.lanes[from->by];
+    struct lane_address to;
+
+    return lane->operations->reach(lane, layout, &to) == 0 &&
+           memcmp(&to, &from->address, sizeof to) == 0 &&
+           from_le16(layout->endpoint) == frame->source &&
+           from_le64(layout->incarnation) == from_le64(frame->connect->incarnation) &&
+           from_le16(frame->connect->frame_bytes) > FRAME_BYTES_MIN;
+}
+
+static void receive_connect(struct core *core, const struct frame *frame,
+                            const struct arrival *from, uint64_t now_ns)
+{
+    uint64_t meant = from_le64(frame->connect->expected_incarnation);
+    struct beowire_address address;
+    struct core_peer *peer = NULL;
+
+    if (!body_is_honest(core, frame, from)) {
+        core->counters.dropped_source++;
+        return;
+    }
+    if (meant != 0 && meant != core->incarnation) {
+        control_send_reset(core, frame, from, FRAME_RESET_INCARNATION, now_ns);
+        return;
+    }
+    memcpy(address.bytes, frame->connect->address, sizeof address.bytes);
+    int status = core_peer_add(core, &address, &peer);
+    if (status == -EINVAL || status == -EHOSTUNREACH || (status == 0 && !is_from(peer, from))) {
+        core->counters.dropped_source++;
+        return;
+    }
+    if (status != 0) {
+        control_send_reset(core, frame, from, FRAME_RESET_FULL, now_ns);
+        return;
+    }
+    if (connection_receive(&peer->connection, frame) == CONNECTION_OPENED) {
+        open_peer(core, peer, frame);
+    }
+    if (peer->connection.state == CONNECTION_FAILED) {
+        control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
+    }
+    touch(core, peer);
+}
+
+/** RESET carries no key of ours: it is believed if it echoes what only a receiver of our frames
+ *  has seen. */
+static void receive_reset(struct core *core, const struct frame *frame, const struct arrival *from)
+{
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        struct core_peer *peer = core->peers[i];
+        if (peer->message.destination == frame->source && is_from(peer, from) &&
+            connection_receive(&peer->connection, frame) == CONNECTION_BROKEN) {
+            core_fail_peer(core, peer, peer->connection.error);
+            return;
+        }
+    }
+    core->counters.dropped_key++;
+}
+
+static void receive_sequenced(struct core *core, struct core_peer *peer, const struct frame *frame,
+                              const struct arrival *from, uint64_t now_ns)
+{
+    struct message_peer *message = &peer->message;
+
+    switch (flow_check(&message->flow, frame, now_ns)) {
+    case FLOW_NEXT:
+        if (message_frame(&core->messages, message, frame) != 0) {
+            control_send_reset(core, frame, from, FRAME_RESET_PROTOCOL, now_ns);
+            core_fail_peer(core, peer, -EPROTO);
+            return;
+        }
+        flow_accept(&message->flow, frame, now_ns);
+        message_frame_accepted(&core->messages, message);
+        return;
+    case FLOW_DUPLICATE:
+        core->counters.dropped_duplicate++;
+        return;
+    case FLOW_GAP:
+        core->counters.dropped_gap++;
+        return;
+    case FLOW_OVERRUN:
+        core->counters.dropped_overrun++;
+        return;
+    }
+}
+
+/** A frame of an open connection. */
+static void receive_open(struct core *core, struct core_peer *peer, const struct frame *frame,
+                         const struct arrival *from, uint64_t now_ns)
+{
+    WIRE_TO(wire, core, peer);
+
+    if (!flow_acknowledged(&peer->message.flow, frame, now_ns, &wire)) {
+        core->counters.dropped_acknowledgement++;
+        return;
+    }
+    if (frame->type >= FRAME_SEQUENCED) {
+        receive_sequenced(core, peer, frame, from, now_ns);
+    } else if (frame->type == FRAME_PROBE) {
+        flow_probed(&peer->message.flow, frame);
+    } else if (frame->type == FRAME_CLOSE &&
+               connection_receive(&peer->connection, frame) == CONNECTION_BROKEN) {
+        core_fail_peer(core, peer, peer->connection.error);
+    }
+}
+
+static void receive_from_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
+                              const struct arrival *from, uint64_t now_ns)
+{
+    if (peer->message.destination != frame->source || !is_from(peer, from)) {
+        core->counters.dropped_source++;
+        return;
+    }
+    if (frame->type == FRAME_ACCEPT) {
+        if (!body_is_honest(core, frame, from) ||
+            from_le64(frame->connect->incarnation) != peer->incarnation) {
+            core->counters.dropped_source++;
+        } else if (connection_receive(&peer->connection, frame) == CONNECTION_OPENED) {
+            open_peer(core, peer, frame);
+        }
+    } else if (peer->connection.state == CONNECTION_OPEN) {
+        receive_open(core, peer, frame, from, now_ns);
+    } else {
+        core->counters.dropped_state++;
+        if (peer->connection.state == CONNECTION_FAILED && frame->type != FRAME_CLOSE) {
+            control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
+        }
+    }
+    touch(core, peer);
+}
+
+static void receive_frame(struct core *core, unsigned by, const struct lane_incoming *incoming,
+                          uint64_t now_ns)
+{
+    const struct arrival from = {.by = by, .address = incoming->from};
+    struct frame frame;
+    enum frame_verdict verdict = frame_decode(incoming->data, incoming->bytes, &frame);
+
+    if (incoming->bytes > core->options.lanes.lanes[by]->frame_bytes) {
+        verdict = FRAME_BAD_LENGTH; /* longer than we said, and than a chunk has room for */
+    }
+    if (verdict != FRAME_OK) {
+        core->counters.dropped[verdict]++;
+        return;
+    }
+    if (frame.type == FRAME_CONNECT) {
+        receive_connect(core, &frame, &from, now_ns);
+        return;
+    }
+    if (frame.type == FRAME_RESET) {
+        receive_reset(core, &frame, &from);
+        return;
+    }
+    uint32_t index = map_find(&core->by_key, frame.key);
+    if (index == MAP_NONE) {
+        core->counters.dropped_key++;
+        if (frame.type != FRAME_CLOSE) {
+            control_send_reset(core, &frame, &from, FRAME_RESET_UNKNOWN, now_ns);
+        }
+        return;
+    }
+    receive_from_peer(core, core->peers[index], &frame, &from, now_ns);
+}
+
+static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
+                             void *clock, uint64_t *now_ns)
+{
+    struct lane_incoming incoming[ENDPOINT_RECEIVE_FRAMES];
+    struct lane *lane = core->options.lanes.lanes[by];
+    unsigned count = lane->operations->receive(lane, incoming, ENDPOINT_RECEIVE_FRAMES);
+
+    if (count == 0) {
+        return 0;
+    }
+    if (*now_ns == 0) {
+        *now_ns = clock_ns(clock);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        receive_frame(core, by, &incoming[i], *now_ns);
+    }
+    lane->operations->release(lane);
+    return count;
+}
+
+unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
+{
+    unsigned count = 0;
+    uint64_t now_ns = 0;
+    bool all = core->receives++ % RECEIVES_PER_QUIET_LANE == 0;
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        if (all || core->lane_users[i] > 0 || !core->options.lanes.lanes[i]->polling_is_costly) {
+            count += receive_lane(core, i, clock_ns, clock, &now_ns);
+        }
+    }
+    if (count == 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < core->touched_count; i++) {
+        struct core_peer *peer = core->peers[core->touched[i]];
+        peer->touched = false;
+        core_service(core, peer, now_ns);
+    }
+    core->touched_count = 0;
+    core_timers(core, now_ns); /* those of other peers, under traffic that never pauses */
+    return count;
+}
