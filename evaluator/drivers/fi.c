@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fi.c - drivers over libfabric, as MPI libraries use it: reliable datagram endpoints (FI_EP_RDM),
+ * tagged messages, one completion queue that is polled without pause. What MPI adds to the
+ * provider's time is not in it.
+ *
+ *   fi-tcp    the provider `tcp`, over which MPI goes where there is nothing but Ethernet. Before
+ *             libfabric 1.18 it has connected endpoints only, and `ofi_rxm` makes datagrams of
+ * them.
+ *
+ * Messages to an end carry its random key as their tag, so a stranger's are never taken.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_tagged.h>
+
+#include "driver.h"
+#include "fail.h"
+#include "local.h"
+#include "spin.h"
+#include "text.h"
+
+/* What is asked for: providers of later versions still offer it. */
+#define API_VERSION FI_VERSION(1, 14)
+
+/* Operations of a stream that are under way at once, as in drivers/beowire.c. */
+#define STREAM_WINDOW 64
+
+#define QUEUE_ENTRIES 1024
+
+/* Longest name of an endpoint; its hexadecimal digits fit into an address. */
+#define NAME_BYTES 112
+
+/* Polls that flush() makes for what a provider has queued. */
+#define FLUSH_POLLS 16
+
+struct session {
+    const struct driver_host *host;
+    struct fi_info *info;
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_cq *queue;
+    struct fid_av *addresses;
+    struct fid_ep *endpoint;
+    fi_addr_t peer;
+    uint64_t key;      /* the tag of what we receive */
+    uint64_t peer_key; /* the tag of what we send */
+    uint64_t sending;  /* sends that have not ended */
+    uint64_t expected; /* receives that have not ended */
+    uint64_t arrived;  /* those that have, and were not handed out yet */
+    char sent;         /* its address is the context of sends */
+    char received;     /* and of receives */
+};
+
+static int explain(int status, const char *what, char *error, size_t error_bytes)
+{
+    (void)snprintf(error, error_bytes, "libfabric: %s: %s", what, fi_strerror(-status));
+    return status;
+}
+
+/* The address of this end as libfabric takes it: without a port, which it chooses. */
+static int source_text(const struct driver_options *options, char *text, size_t text_bytes,
+                       uint32_t *format, char *error, size_t error_bytes)
+{
+    struct sockaddr_storage address;
+    int status = local_address(options, &address, error, error_bytes);
+
+    if (status != 0) {
+        return status;
+    }
+    *format = address.ss_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
+    if (getnameinfo((const struct sockaddr *)&address, local_address_bytes(&address), text,
+                    (socklen_t)text_bytes, NULL, 0, NI_NUMERICHOST) != 0) {
+        (void)snprintf(error, error_bytes, "this node's address cannot be written");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* Asks for the first of the providers (a list ended by NULL) that is there. */
+static int find_provider(const char *const *providers, const struct driver_options *options,
+                         struct fi_info **info, char *error, size_t error_bytes)
+{
+    char source[NI_MAXHOST];
+    uint32_t format;
+    int status = source_text(options, source, sizeof source, &format, error, error_bytes);
+
+    for (size_t i = 0; status == 0 && providers[i] != NULL; i++) {
+        struct fi_info *hints = fi_allocinfo();
+        if (hints == NULL) {
+            return -ENOMEM;
+        }
+        hints->caps = FI_TAGGED;
+        hints->addr_format = format;
+        hints->ep_attr->type = FI_EP_RDM;
+        hints->domain_attr->threading = FI_THREAD_DOMAIN;
+        hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+        hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+        hints->tx_attr->msg_order = FI_ORDER_SAS;
+        hints->rx_attr->msg_order = FI_ORDER_SAS;
+        hints->fabric_attr->prov_name = strdup(providers[i]);
+        int found = fi_getinfo(API_VERSION, source, NULL, FI_SOURCE, hints, info);
+        fi_freeinfo(hints);
+        if (found == 0) {
+            return 0;
+        }
+        status = providers[i + 1] == NULL ? found : 0;
+    }
+    return status == -FI_ENODATA
+               ? explain(status, "it has no provider for this address", error, error_bytes)
+               : status;
+}
+
+static void close_fid(struct fid *fid)
+{
+    if (fid != NULL) {
+        (void)fi_close(fid);
+    }
+}
+
+static void driver_close(void *opened)
+{
+    struct session *session = opened;
+
+    close_fid(session->endpoint == NULL ? NULL : &session->endpoint->fid);
+    close_fid(session->addresses == NULL ? NULL : &session->addresses->fid);
+    close_fid(session->queue == NULL ? NULL : &session->queue->fid);
+    close_fid(session->domain == NULL ? NULL : &session->domain->fid);
+    close_fid(session->fabric == NULL ? NULL : &session->fabric->fid);
+    if (session->info != NULL) {
+        fi_freeinfo(session->info);
+    }
+    free(session);
+}
+
+static int open_endpoint(struct session *session)
+{
+    struct fi_cq_attr queue = {
+        .size = QUEUE_ENTRIES, .format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_NONE};
+    struct fi_av_attr addresses = {.type = FI_AV_UNSPEC, .count = 1};
+    int status = fi_fabric(session->info->fabric_attr, &session->fabric, NULL);
+
+    if (status == 0) {
+        status = fi_domain(session->fabric, session->info, &session->domain, NULL);
+    }
+    if (status == 0) {
+        status = fi_cq_open(session->domain, &queue, &session->queue, NULL);
+    }
+    if (status == 0) {
+        status = fi_av_open(session->domain, &addresses, &session->addresses, NULL);
+    }
+    if (status == 0) {
+        status = fi_endpoint(session->domain, session->info, &session->endpoint, NULL);
+    }
+    if (status == 0) {
+        status = fi_ep_bind(session->endpoint, &session->queue->fid, FI_TRANSMIT | FI_RECV);
+    }
+    if (status == 0) {
+        status = fi_ep_bind(session->endpoint, &session->addresses->fid, 0);
+    }
+    return status == 0 ? fi_enable(session->endpoint) : status;
+}
+
+static int open_over(const char *const *providers, const struct driver_options *options,
+                     void **opened, char *error, size_t error_bytes)
+{
+    struct session *session = calloc(1, sizeof *session);
+
+    if (session == NULL) {
+        return -ENOMEM;
+    }
+    session->host = options->host;
+    int status = find_provider(providers, options, &session->info, error, error_bytes);
+    if (status == 0 &&
+        getrandom(&session->key, sizeof session->key, 0) != (ssize_t)sizeof session->key) {
+        status = fail(error, error_bytes, "no random numbers");
+    }
+    if (status == 0) {
+        status = open_endpoint(session);
+        if (status != 0) {
+            (void)explain(status, "cannot open an endpoint", error, error_bytes);
+        }
+    }
+    if (status != 0) {
+        driver_close(session);
+        return status;
+    }
+    *opened = session;
+    return 0;
+}
+
+static int probe_over(const char *const *providers, const struct driver_options *options,
+                      char *reason, size_t reason_bytes)
+{
+    struct fi_info *info = NULL;
+    int status = find_provider(providers, options, &info, reason, reason_bytes);
+
+    if (status == 0) {
+        fi_freeinfo(info);
+    }
+    return status;
+}
+
+/* "KEY@NAME": the endpoint's name in hexadecimal, for only its provider can read it. */
+static int driver_address(void *opened, char *text, size_t text_bytes)
+{
+    struct session *session = opened;
+    uint8_t name[NAME_BYTES];
+    size_t name_bytes = sizeof name;
+    int status = fi_getname(&session->endpoint->fid, name, &name_bytes);
+
+    if (status != 0) {
+        return status;
+    }
+    int used = snprintf(text, text_bytes, "%016" PRIx64 "@", session->key);
+    if (used < 0 || (size_t)used + 2 * name_bytes >= text_bytes) {
+        return -ENOSPC;
+    }
+    for (size_t i = 0; i < name_bytes; i++) {
+        (void)snprintf(text + used + 2 * i, text_bytes - (size_t)used - 2 * i, "%02x", name[i]);
+    }
+    return 0;
+}
+
+static int read_address(struct session *session, const char *text)
+{
+    uint8_t own[NAME_BYTES];
+    uint8_t name[NAME_BYTES];
+    size_t name_bytes = sizeof own;
+
+    if (!text_number(&text, 16, '@', UINT64_MAX, &session->peer_key) ||
+        fi_getname(&session->endpoint->fid, own, &name_bytes) != 0 ||
+        strlen(text) != 2 * name_bytes) {
+        return -EINVAL;
+    }
+    for (size_t i = 0; i < name_bytes; i++) {
+        const char digits[3] = {text[2 * i], text[2 * i + 1], '\0'};
+        const char *at = digits;
+        uint64_t value;
+        if (!text_number(&at, 16, '\0', UINT8_MAX, &value) || *at != '\0') {
+            return -EINVAL;
+        }
+        name[i] = (uint8_t)value;
+    }
+    return fi_av_insert(session->addresses, name, 1, &session->peer, 0, NULL) == 1 ? 0 : -EINVAL;
+}
+
+/* Takes the ends of operations, as many as there are. Returns their number, or a failure. */
+static int collect(struct session *session)
+{
+    struct fi_cq_entry entries[STREAM_WINDOW];
+    ssize_t count = fi_cq_read(session->queue, entries, STREAM_WINDOW);
+
+    if (count == -FI_EAGAIN) {
+        return 0;
+    }
+    if (count == -FI_EAVAIL) {
+        struct fi_cq_err_entry failed = {0};
+        return fi_cq_readerr(session->queue, &failed, 0) == 1 && failed.err != 0 ? -failed.err
+                                                                                 : -EIO;
+    }
+    for (ssize_t i = 0; i < count; i++) {
+        if (entries[i].op_context == &session->sent) {
+            session->sending--;
+        } else if (entries[i].op_context == &session->received) {
+            session->expected--;
+            session->arrived++;
+        }
+    }
+    return (int)count;
+}
+
+/* One turn of a wait: 0, or why it is over. */
+static int progress(struct session *session, struct spin *spin)
+{
+    int status = collect(session);
+
+    return status == 0 ? spin_turn(spin) : status < 0 ? status : 0;
+}
+
+/* Hands a message over, and returns when at most `allowed` sends have not ended. */
+static int send_within(struct session *session, const void *data, uint64_t size, uint64_t allowed)
+{
+    struct spin spin = spin_start(session->host, SPIN_FOREVER);
+    const bool inject = size <= session->info->tx_attr->inject_size;
+
+    for (;;) {
+        ssize_t status =
+            inject ? fi_tinject(session->endpoint, data, size, session->peer, session->peer_key)
+                   : fi_tsend(session->endpoint, data, size, NULL, session->peer, session->peer_key,
+                              &session->sent);
+        if (status == 0) {
+            break;
+        }
+        int waited = status == -FI_EAGAIN ? progress(session, &spin) : (int)status;
+        if (waited != 0) {
+            return waited;
+        }
+    }
+    session->sending += inject ? 0 : 1;
+    while (session->sending > allowed) {
+        int status = progress(session, &spin);
+        if (status != 0) {
+            return status;
+        }
+    }
+    return 0;
+}
+
+/* Sees that `wanted` receives are posted or have ended, and returns when one has. */
+static int receive_within(struct session *session, void *data, uint64_t size, uint64_t wanted)
+{
+    struct spin spin = spin_start(session->host, SPIN_FOREVER);
+
+    while (session->expected + session->arrived < wanted) {
+        ssize_t status = fi_trecv(session->endpoint, data, size, NULL, FI_ADDR_UNSPEC, session->key,
+                                  0, &session->received);
+        if (status == -FI_EAGAIN) {
+            int waited = progress(session, &spin);
+            if (waited != 0) {
+                return waited;
+            }
+            continue;
+        }
+        if (status != 0) {
+            return (int)status;
+        }
+        session->expected++;
+    }
+    while (session->arrived == 0) {
+        int status = progress(session, &spin);
+        if (status != 0) {
+            return status;
+        }
+    }
+    session->arrived--;
+    return 0;
+}
+
+static int driver_send(void *opened, const void *data, uint64_t size)
+{
+    return send_within(opened, data, size, 0);
+}
+
+static int driver_receive(void *opened, void *data, uint64_t size)
+{
+    return receive_within(opened, data, size, 1);
+}
+
+static int driver_stream_send(void *opened, const void *data, uint64_t size, uint64_t more)
+{
+    return send_within(opened, data, size, more == 0 ? 0 : STREAM_WINDOW - 1);
+}
+
+static int driver_stream_receive(void *opened, void *data, uint64_t size, uint64_t more)
+{
+    return receive_within(opened, data, size, more < STREAM_WINDOW ? more + 1 : STREAM_WINDOW);
+}
+
+/* What was injected has no completion; a provider that queued it gets the chance to send it. */
+static int driver_flush(void *opened)
+{
+    for (int i = 0; i < FLUSH_POLLS; i++) {
+        int status = collect(opened);
+        if (status < 0) {
+            return status;
+        }
+    }
+    return 0;
+}
+
+/* Both ends send a greeting, so that the connection beneath stands before anything is measured. */
+static int driver_connect(void *opened, const char *peer_address, char *error, size_t error_bytes)
+{
+    struct session *session = opened;
+    char greeting = 0;
+    int status = read_address(session, peer_address);
+
+    if (status != 0) {
+        (void)snprintf(error, error_bytes, "'%.64s' is not the address of another end",
+                       peer_address);
+        return status;
+    }
+    status = driver_send(session, &greeting, sizeof greeting);
+    if (status == 0) {
+        status = driver_receive(session, &greeting, sizeof greeting);
+    }
+    return status == 0 ? 0 : explain(status, "cannot reach the other end", error, error_bytes);
+}
+
+static const char *const TCP_PROVIDERS[] = {"tcp", "tcp;ofi_rxm", NULL};
+
+static int tcp_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
+{
+    return probe_over(TCP_PROVIDERS, options, reason, reason_bytes);
+}
+
+static int tcp_open(const struct driver_options *options, void **session, char *error,
+                    size_t error_bytes)
+{
+    return open_over(TCP_PROVIDERS, options, session, error, error_bytes);
+}
+
+static const struct driver FI_TCP = {
+    .abi = DRIVER_ABI,
+    .name = "fi-tcp",
+    .summary = "libfabric's tcp provider, tagged messages, as MPI libraries use it; spins",
+    .placement = DRIVER_PAIR,
+    .reliable = true,
+    .spins = true,
+    .min_size = 1,
+    .max_size = UINT64_C(1) << 30,
+    .probe = tcp_probe,
+    .open = tcp_open,
+    .address = driver_address,
+    .connect = driver_connect,
+    .send = driver_send,
+    .receive = driver_receive,
+    .stream_send = driver_stream_send,
+    .stream_receive = driver_stream_receive,
+    .flush = driver_flush,
+    .close = driver_close,
+};
+
+const struct driver *const *beowire_driver_table(void)
+{
+    static const struct driver *const TABLE[] = {&FI_TCP, NULL};
+
+    return TABLE;
+}
