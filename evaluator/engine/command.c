@@ -21,6 +21,7 @@ static const struct grammar GRAMMAR[] = {
                       {"driver", "role", "max_size", "interface", "address", "loss_timeout_ms"}},
     [COMMAND_CONNECT] = {"connect", {"peer"}},
     [COMMAND_RUN] = {"run", {"pattern", "size", "count", "skip", "batch", "deadline_ms"}},
+    [COMMAND_LOAD] = {"load", {"nice", "seconds"}},
     [COMMAND_STOP] = {"stop", {NULL}},
     [COMMAND_CLOSE] = {"close", {NULL}},
     [COMMAND_QUIT] = {"quit", {NULL}},

@@ -21,6 +21,7 @@
 #include "environment.h"
 #include "exit.h"
 #include "input.h"
+#include "load.h"
 #include "modules.h"
 #include "output.h"
 #include "route.h"
@@ -33,6 +34,7 @@ struct engine {
     struct modules modules;
     struct input input;
     struct session session;
+    struct load load;
     struct command command;
 };
 
@@ -148,6 +150,9 @@ static bool obey(struct command *command)
     case COMMAND_RUN:
         session_run(&engine.session, command);
         break;
+    case COMMAND_LOAD:
+        load_answer(&engine.load, command);
+        break;
     case COMMAND_STOP:
         break; /* nothing runs; the run that it was meant for has ended by itself */
     case COMMAND_CLOSE:
@@ -249,7 +254,8 @@ int main(int argc, char **argv)
     input_open(&engine.input, STDIN_FILENO);
     session_init(&engine.session, &engine.modules, &engine.input);
     status = serve();
-    session_drop(&engine.session);
+    load_end(&engine.load);
+    session_end(&engine.session);
     modules_close(&engine.modules);
     return status;
 }

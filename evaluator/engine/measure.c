@@ -26,6 +26,7 @@ struct run {
     size_t stamp_bytes;   /* as much of it as fits into a message */
     uint64_t started_ns;  /* clock at the first measured message */
     struct rusage before; /* usage of the process at that moment */
+    uint64_t softirq_before_ns;
     bool stop;
 };
 
@@ -34,10 +35,26 @@ static uint64_t timeval_ns(struct timeval time)
     return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_usec * 1000;
 }
 
+static uint64_t softirq_now_ns(const struct run *run)
+{
+    return run->request->softirq == NULL ? 0 : softirq_ns(run->request->softirq);
+}
+
+static void begin_usage(struct run *run)
+{
+    run->softirq_before_ns = softirq_now_ns(run);
+    getrusage(RUSAGE_SELF, &run->before);
+}
+
+static void begin_clock(struct run *run)
+{
+    run->started_ns = clock_now_ns();
+}
+
 static void begin_measured(struct run *run)
 {
-    getrusage(RUSAGE_SELF, &run->before);
-    run->started_ns = clock_now_ns();
+    begin_usage(run);
+    begin_clock(run);
 }
 
 static void end_measured(struct run *run, uint64_t end_ns)
@@ -48,6 +65,7 @@ static void end_measured(struct run *run, uint64_t end_ns)
     run->result->cpu = (struct measure_cpu){
         .user_ns = timeval_ns(after.ru_utime) - timeval_ns(run->before.ru_utime),
         .system_ns = timeval_ns(after.ru_stime) - timeval_ns(run->before.ru_stime),
+        .softirq_ns = softirq_now_ns(run) - run->softirq_before_ns,
         .voluntary_switches = (uint64_t)(after.ru_nvcsw - run->before.ru_nvcsw),
         .involuntary_switches = (uint64_t)(after.ru_nivcsw - run->before.ru_nivcsw),
     };
@@ -278,12 +296,15 @@ static int respond(struct run *run, bool echo)
             break;
         }
         arrived++;
-        if (arrived == request->skip && !echo && is_answered(request) &&
-            (error = send_answer(request)) != 0) {
-            break;
-        }
         if (arrived == first) {
-            begin_measured(run);
+            /* The other end waits for the answer: reading usage takes a while, so it comes first.
+             */
+            begin_usage(run);
+            if (arrived == request->skip && !echo && is_answered(request) &&
+                (error = send_answer(request)) != 0) {
+                break;
+            }
+            begin_clock(run);
             last_ns = run->started_ns;
         } else if (!driver->reliable && !echo) {
             last_ns = clock_now_ns(); /* any message may turn out to be the last */

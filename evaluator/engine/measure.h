@@ -28,6 +28,7 @@
 
 #include "../drivers/driver.h"
 #include "histogram.h"
+#include "softirq.h"
 
 enum measure_pattern {
     MEASURE_PINGPONG,
@@ -47,6 +48,8 @@ struct measure_request {
     uint8_t *outgoing; /**< `size` bytes (at least 8) of content to send; its first bytes change */
     uint8_t *incoming; /**< as large as `outgoing`, not overlapping */
 
+    const struct softirq *softirq; /**< where to read softirq time; NULL: it is not read */
+
     /** Should the run end now? A system call; must stay true once it was true. */
     bool (*interrupted)(void *context);
     void *context;
@@ -55,6 +58,7 @@ struct measure_request {
 struct measure_cpu {
     uint64_t user_ns;
     uint64_t system_ns;
+    uint64_t softirq_ns; /**< the machine's, where it is not in the other two (softirq.h) */
     uint64_t voluntary_switches;
     uint64_t involuntary_switches;
 };

@@ -54,6 +54,7 @@ void session_init(struct session *session, struct modules *modules, struct input
         .input = input,
         .host = {.stopped = driver_stopped, .context = session},
     };
+    softirq_open(&session->softirq, "/proc");
 }
 
 static void free_buffers(struct session *session)
@@ -77,6 +78,12 @@ void session_drop(struct session *session)
     session->driver_session = NULL;
     free_buffers(session);
     session->state = SESSION_CLOSED;
+}
+
+void session_end(struct session *session)
+{
+    session_drop(session);
+    softirq_close(&session->softirq);
 }
 
 void session_close(struct session *session)
@@ -306,6 +313,11 @@ static void send_result(const struct session *session, const struct measure_requ
     json_begin(&json, "cpu", '{');
     json_unsigned(&json, "user_ns", result->cpu.user_ns);
     json_unsigned(&json, "system_ns", result->cpu.system_ns);
+    if (softirq_known(&session->softirq)) {
+        json_unsigned(&json, "softirq_ns", result->cpu.softirq_ns);
+    } else {
+        json_null(&json, "softirq_ns");
+    }
     json_unsigned(&json, "voluntary_switches", result->cpu.voluntary_switches);
     json_unsigned(&json, "involuntary_switches", result->cpu.involuntary_switches);
     json_end(&json, '}');
@@ -354,6 +366,7 @@ void session_run(struct session *session, struct command *command)
     request.role = responds ? DRIVER_RESPONDER : DRIVER_INITIATOR;
     request.outgoing = session->outgoing;
     request.incoming = session->incoming;
+    request.softirq = &session->softirq;
     request.interrupted = session_interrupted;
     request.context = session;
     give_up_at(session, request.deadline_ns + (responds ? RESPONDER_GRACE_NS : INITIATOR_GRACE_NS));

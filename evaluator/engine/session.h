@@ -19,6 +19,7 @@
 #include "histogram.h"
 #include "input.h"
 #include "modules.h"
+#include "softirq.h"
 
 /** No message is larger, whatever the driver says. */
 #define SESSION_SIZE_MAX (UINT64_C(1) << 30)
@@ -46,6 +47,7 @@ struct session {
     uint8_t *incoming;
     uint64_t buffer_bytes;
     struct histogram samples;
+    struct softirq softirq;
 };
 
 void session_init(struct session *session, struct modules *modules, struct input *input);
@@ -55,7 +57,10 @@ void session_connect(struct session *session, struct command *command);
 void session_run(struct session *session, struct command *command);
 void session_close(struct session *session);
 
-/** Closes without an answer, for the end of the process. */
+/** Closes without an answer. */
 void session_drop(struct session *session);
+
+/** The same for the end of the process: gives back what session_init() took. */
+void session_end(struct session *session);
 
 #endif

@@ -129,7 +129,7 @@ static int start(void **state)
 static int finish(void **state)
 {
     (void)state;
-    session_drop(&session);
+    session_end(&session);
     modules_close(&modules);
     close(input.fd);
     close(writer);
@@ -268,6 +268,7 @@ static void run__result(void **state)
                       "\"stopped\":false,\"elapsed_ns\":");
     expect_part(text, "\"histogram\":{\"kind\":\"log-linear-7\",\"buckets\":[[");
     expect_part(text, "\"cpu\":{\"user_ns\":");
+    expect_part(text, "\"softirq_ns\":");
 }
 
 static void run__responder_is_ready_first(void **state)
