@@ -35,6 +35,8 @@ class Cell:
     launch: int
     one_way: bool = False
     """There is no other end: a sample is one message, not a round trip."""
+    one_kernel: bool = True
+    """Both ends are on one machine, whose softirq time both see."""
     shape: RoundShape | None = None
     """How its rounds are made; None before the warm-up."""
     rounds: list[Round] = field(default_factory=list)
@@ -92,7 +94,8 @@ class Cell:
                 "lost": sum(one.lost for one in self.rounds) + self.lost_alone,
                 "status": status,
                 "stopped_by": stopped_by,
-                "cpu": self._cpu(),
+                "cpu": (cpu := self._cpu()),
+                "cpu_ns_per_message": self._message_cpu_ns(cpu),
                 "elapsed_ns": float(sum(one.elapsed_ns for one in self.rounds)),
                 **quantities,
             }
@@ -161,33 +164,53 @@ class Cell:
     def _stream(self) -> dict[str, Any]:
         rates = self._rates()
         median = statistics.rate_estimate(rates)
+        in_bytes: dict[str, Any] = {
+            "median": median.value,
+            "ci95": _interval(median, 1.0),
+            "p90": statistics.slow_tail(rates, 0.90),
+            "p99": statistics.slow_tail(rates, 0.99),
+            "min": min(rates),
+            "max": max(rates),
+            "mean": statistics.mean_rate(
+                [one.moved_bytes for one in self.rounds],
+                [one.elapsed_ns for one in self.rounds],
+            ),
+        }
         return {
-            "rate_bytes_per_s": {
-                "median": median.value,
-                "ci95": _interval(median, 1.0),
-                "p90": statistics.slow_tail(rates, 0.90),
-                "p99": statistics.slow_tail(rates, 0.99),
-                "min": min(rates),
-                "max": max(rates),
-                "mean": statistics.mean_rate(
-                    [one.moved_bytes for one in self.rounds],
-                    [one.elapsed_ns for one in self.rounds],
-                ),
+            "rate_bytes_per_s": in_bytes,
+            "rate_messages_per_s": {
+                name: _divided(value, self.size) for name, value in in_bytes.items()
             },
             "round_medians": rates,
             "settled": statistics.mser(rates).settled,
         }
 
-    def _cpu(self) -> list[dict[str, float]]:
-        messages = sum(one.messages for one in self.rounds)
+    def _cpu(self) -> list[dict[str, float | None]]:
         ends = max(len(one.cpu) for one in self.rounds)
         return [
-            {
-                name: sum(getattr(one.cpu[end], name) for one in self.rounds) / messages
-                for name in CpuUse.__dataclass_fields__
-            }
+            {name: self._mean_use(end, name) for name in CpuUse.__dataclass_fields__}
             for end in range(ends)
         ]
+
+    def _mean_use(self, end: int, name: str) -> float | None:
+        """A message's share; None where one of the rounds does not know."""
+        uses = [getattr(one.cpu[end], name) for one in self.rounds]
+        if None in uses:
+            return None
+        return float(sum(uses)) / sum(one.messages for one in self.rounds)
+
+    def _message_cpu_ns(self, cpu: list[dict[str, float | None]]) -> float | None:
+        """All of both ends; the softirq time of a machine that both are on counts once."""
+        softirq = [end["softirq_ns"] for end in (cpu[:1] if self.one_kernel else cpu)]
+        own = [end[name] for end in cpu for name in ("user_ns", "system_ns")]
+        known = [value for value in (*own, *softirq) if value is not None]
+        return sum(known) if known and len(known) == len(own) + len(softirq) else None
+
+
+def _divided(value: Any, by: int) -> Any:
+    if isinstance(value, list):
+        return [part / by for part in value]
+    return None if value is None else value / by
 
 
 def _interval(estimate: Estimate, factor: float, rounding: float = 0.0) -> list[float] | None:

@@ -74,6 +74,8 @@ class How:
     """An unreliable driver counts an answer as lost after this time."""
     deadline_s: float = 10.0
     """A round is cut short after this time, and ends its driver if nothing has moved."""
+    longest_round_ns: float = planning.LONGEST_ROUND_NS
+    """Rounds of cells that have time are planned to take this long."""
 
 
 class Measurement:
@@ -114,7 +116,14 @@ class Measurement:
         one_way = {info.name for info in drivers if info.placement == "process"}
         self._groups = [
             [
-                Cell(driver, group.pattern, group.size, launch, driver in one_way)
+                Cell(
+                    driver,
+                    group.pattern,
+                    group.size,
+                    launch,
+                    driver in one_way,
+                    self._launcher.kind != "hosts",
+                )
                 for driver in group.drivers
             ]
             for group in plan.groups
@@ -227,9 +236,12 @@ class Measurement:
             self._write(cell, "error", "ok")
         self._show(cell)
 
+    def _round_target_ns(self) -> float:
+        return planning.round_target_ns(self._cell_seconds, self._how.longest_round_ns)
+
     def _reshape(self, cell: Cell, shape: RoundShape) -> None:
         """Lets the number of messages follow what rounds take."""
-        target_ns = planning.round_target_ns(self._cell_seconds)
+        target_ns = self._round_target_ns()
         count = planning.next_count(shape.count, cell.message_ns(), target_ns, shape.batch)
         cell.shape = self._shape(count, shape.batch)
 
@@ -243,7 +255,7 @@ class Measurement:
         """
         begun = time.monotonic()
         count, message_ns = 1, 0.0
-        target_ns = planning.round_target_ns(self._cell_seconds)
+        target_ns = self._round_target_ns()
         while True:
             one = self._round(cell, RoundShape(count, 1))
             spent = time.monotonic() - begun
@@ -270,7 +282,7 @@ class Measurement:
         # A first message may have met a stall, so it ends the warm-up only as the cell's time does.
         if one.count < _WARM_MESSAGES:
             return spent_s >= self._cell_seconds
-        target_ns = planning.round_target_ns(self._cell_seconds)
+        target_ns = self._round_target_ns()
         return _usual_ns(one) * one.count >= min(_WARM_ROUND_NS, target_ns) or spent_s >= min(
             _WARM_TOTAL_S, self._cell_seconds / 4
         )

@@ -158,10 +158,10 @@ def choose_drivers(
     return chosen, []
 
 
-def round_target_ns(cell_seconds: float) -> float:
+def round_target_ns(cell_seconds: float, longest_ns: float = LONGEST_ROUND_NS) -> float:
     """How long a round should take for a cell of `cell_seconds` to have enough of them."""
     wanted = cell_seconds * 1e9 * _ROUNDS_SHARE / _PLANNED_ROUNDS
-    return min(LONGEST_ROUND_NS, max(SHORTEST_ROUND_NS, wanted))
+    return min(longest_ns, max(SHORTEST_ROUND_NS, wanted))
 
 
 def batch_for(message_ns: float, clock_overhead_ns: float) -> int:

@@ -187,6 +187,8 @@ class CpuCost(_Part):
     system_ns: float
     voluntary_switches: float
     involuntary_switches: float
+    softirq_ns: float | None = None
+    """The machine's in that time, as far as it is not in the process's own; None: not known."""
 
 
 class Result(_Part):
@@ -212,12 +214,17 @@ class Result(_Part):
     """Ping-pong only."""
     rate_bytes_per_s: Summary | None = None
     """For ping-pong: size / half round trip, so p90 is the rate of the slow tail."""
+    rate_messages_per_s: Summary | None = None
+    """Stream only: the same rate, counted in messages."""
     round_medians: list[float] = Field(default_factory=list)
     """In measuring order, in the unit of the pattern's own quantity."""
     histogram: Histogram | None = None
     """All rounds merged; round-trip (not half) times. None for stream."""
     cpu: list[CpuCost]
     """Initiator, responder; one item if there is one process, none if nothing was measured."""
+    cpu_ns_per_message: float | None = None
+    """User, system and softirq time of both ends together; of a ping-pong per round trip. None
+    where softirq time is not known."""
     elapsed_ns: float = Field(ge=0)
     settled: bool | None = None
     """A steady part was found (MSER-5); None when there were too few rounds to tell."""

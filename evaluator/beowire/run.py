@@ -15,6 +15,7 @@ from beowire.display import Display
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
+from beowire.load import Background, Load
 from beowire.measure import How, Measurement
 from beowire.record import (
     DriverInfo,
@@ -33,12 +34,25 @@ from beowire.survey import Survey, survey
 _LONGEST_DEADLINE_S = 10.0
 _SHORTEST_DEADLINE_S = 2.0
 _LOSSY_DEADLINE_S = 4.0
+_LOADED_DEADLINE_S = 8.0
 _DEADLINE_SHARE = 0.05
 
 #: An unreliable driver's answer is lost after this, plus several times what the wire takes.
 _LOSS_TIMEOUT_MS = 20
 _LOSS_MARGIN = 4
 _LARGEST_DATAGRAM_BITS = 8 * 65536
+
+#: A shaped port sends its burst at once after a pause, and there is one before each round: rounds
+#: are so much longer than what the burst is worth, so that it adds at most half a per cent.
+_ROUND_BURSTS = 200
+
+#: Beside a hog a process runs by turns of some milliseconds, and sooner after a pause, such as that
+#: between two rounds: a round has many turns.
+_LOADED_ROUND_NS = 100e6
+
+#: Background load ends by itself when a run takes so much longer than planned.
+_LOAD_SHARE = 2.0
+_LOAD_SPARE_S = 300.0
 
 #: What surrounds the payload of an Ethernet frame: header, check sequence, preamble and gap.
 _FRAME_OVERHEAD_BYTES = 14 + 24
@@ -62,6 +76,8 @@ class Request:
     interface: str = ""
     scheduled: bool = False
     """`sizes` is the whole schedule: only as much of it is measured as there is time for."""
+    load: Load | None = None
+    """What runs on the nodes besides."""
     json: bool = False
     """Result lines go to standard output as they come."""
 
@@ -94,11 +110,19 @@ def run(launcher: Launcher, request: Request, interrupts: Interrupts) -> Outcome
         found = survey(launcher, interrupts, request.pins, request.interface)
         drivers, skipped = planning.choose_drivers(found.drivers, request.drivers)
         writer = _create(request)
+        load_s = request.seconds * _LOAD_SHARE + _LOAD_SPARE_S
         try:
-            comparison = _Comparison(
-                launcher, request, interrupts, display=display, found=found, writer=writer
-            )
-            return comparison.run(drivers, skipped)
+            with Background(launcher, request.load, load_s, interrupts) as background:
+                comparison = _Comparison(
+                    launcher,
+                    request,
+                    interrupts,
+                    display=display,
+                    found=found,
+                    writer=writer,
+                    background=background,
+                )
+                return comparison.run(drivers, skipped)
         finally:
             writer.close()
 
@@ -125,6 +149,7 @@ class _Comparison:
         display: Display,
         found: Survey,
         writer: RecordWriter,
+        background: Background,
     ) -> None:
         self._launcher = launcher
         self._request = request
@@ -132,6 +157,7 @@ class _Comparison:
         self._display = display
         self._survey = found
         self._writer = writer
+        self._background = background
         self._link = Link.model_validate(launcher.describe_link())
         self._schedule: dict[str, float] = {}
 
@@ -147,6 +173,7 @@ class _Comparison:
                 self._write(line)
             for launch in range(1, self._request.launches + 1):
                 self._launch(launch, drivers, failures)
+            failures.extend(self._background.failures())
             if failures:
                 status = "; ".join(dict.fromkeys(failures))
         except KeyboardInterrupt:
@@ -202,7 +229,14 @@ class _Comparison:
         wire_ns = 2 * (link.delay_ns or 0.0)
         if link.rate_bits_per_s:
             wire_ns += 2e9 * _LARGEST_DATAGRAM_BITS / link.rate_bits_per_s
+        longest_round_ns = planning.LONGEST_ROUND_NS
+        if link.rate_bits_per_s and link.burst_bytes:
+            burst_ns = 8e9 * link.burst_bytes / link.rate_bits_per_s
+            longest_round_ns = max(longest_round_ns, _ROUND_BURSTS * burst_ns)
         shortest_s = _LOSSY_DEADLINE_S if link.loss else _SHORTEST_DEADLINE_S
+        if self._request.load:
+            longest_round_ns = max(longest_round_ns, _LOADED_ROUND_NS)
+            shortest_s = max(shortest_s, _LOADED_DEADLINE_S)
         deadline_s = min(_LONGEST_DEADLINE_S, max(shortest_s, seconds * _DEADLINE_SHARE))
         deadline_s += wire_ns / 1e9
         return How(
@@ -210,6 +244,7 @@ class _Comparison:
             pins=self._request.pins,
             loss_timeout_ms=_LOSS_TIMEOUT_MS + round(_LOSS_MARGIN * wire_ns / 1e6),
             deadline_s=deadline_s,
+            longest_round_ns=longest_round_ns,
         )
 
     def _meta(self) -> Meta:
@@ -228,6 +263,7 @@ class _Comparison:
                     "budget_s": request.seconds,
                     "launches": request.launches,
                     "seed": request.seed,
+                    **self._load(),
                     "pin": list(request.pins),
                     "interface": request.interface,
                     "out": str(request.directory),
@@ -238,6 +274,13 @@ class _Comparison:
                 "drivers": self._survey.drivers,
             }
         )
+
+    def _load(self) -> dict[str, object]:
+        load = self._request.load
+        if load is None:
+            return {}
+        hogs = self._background.hogs
+        return {"load": {"kind": "hog", "nice": load.nice, "hogs": hogs}}
 
     def _wire(self) -> Wire | None:
         """Full-sized frames back to back, where the rate of the link is known."""

@@ -41,6 +41,8 @@ class CpuUse:
     system_ns: int
     voluntary_switches: int
     involuntary_switches: int
+    softirq_ns: int | None = None
+    """The machine's, as far as it is not in the process's own; None: not to be seen there."""
 
 
 @dataclass(frozen=True)
@@ -302,7 +304,13 @@ class Session:
         if messages < 1 or elapsed_ns <= 0 or (pattern == "pingpong" and not histogram.total):
             return None
         uses = [
-            CpuUse(**{name: result["cpu"][name] for name in CpuUse.__dataclass_fields__})
+            CpuUse(
+                result["cpu"]["user_ns"],
+                result["cpu"]["system_ns"],
+                result["cpu"]["voluntary_switches"],
+                result["cpu"]["involuntary_switches"],
+                result["cpu"].get("softirq_ns"),
+            )
             for result in results
         ]
         return Round(messages + lost, messages, lost, elapsed_ns, messages * size, histogram, uses)

@@ -12,7 +12,7 @@ from beowire.report.curves import PINGPONG, STREAM, WIDE, Cell, Curve, all_sizes
 from beowire.report.figures import burst_text
 from beowire.report.summary import BASELINE, FLOOR, schedule_text
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
-from beowire.units import rate_text, significant, size_text, time_text
+from beowire.units import count_rate_text, rate_text, significant, size_text, time_text
 
 _NARROWEST = 60
 _SIZE_COLUMN = 9
@@ -45,12 +45,17 @@ def _tables(found: list[Curve], pattern: str, record: Record, width: int) -> lis
     if pattern == PINGPONG:
         title = "Half round trip in µs: median, and how far its 95 % interval reaches"
         parts.append(_table(title, found, sizes, width, _latency_cell))
+        if load := load_text(record):
+            parts.append(_table(f"99th percentile of it, {load}", found, sizes, width, _tail_cell))
         title = f"Throughput of a ping-pong (size / half round trip){comparison}"
     else:
         title = f"Throughput of a stream: median and 95 % interval{comparison}"
     parts.append(
         _table(title, found, sizes, width, lambda cell: _rate_cell(cell, pattern, baseline))
     )
+    if pattern == STREAM:
+        title = "Messages per second, and CPU time of a message (user, system, softirq, both ends)"
+        parts.append(_table(title, found, sizes, width, _messages_cell))
     notes = _precision_notes([cell for curve in found for cell in curve.cells], pattern)
     notes += [text for text in (schedule_text(record), burst_text(record)) if text]
     if len(sizes) < len(all_sizes(found)):
@@ -105,12 +110,32 @@ def _aligned(column: Sequence[str], least: int = 0) -> list[str]:
 
 def _latency_cell(cell: Cell) -> str:
     half = cell.half_rtt_ns
-    if half is None:
-        return "-"
-    value = half.median / 1e3
+    return "-" if half is None else f"{_microseconds(half.median)} {_around(half)}"
+
+
+def _tail_cell(cell: Cell) -> str:
+    half = cell.half_rtt_ns
+    return "-" if half is None or half.p99 is None else f"{_microseconds(half.p99)} "
+
+
+def _microseconds(value_ns: float) -> str:
+    value = value_ns / 1e3
     decimals = max(0, 3 - math.floor(math.log10(value))) if value > 0 else 3
-    decimals = min(decimals, 4)
-    return f"{value:.{decimals}f} {_around(half)}"
+    return f"{value:.{min(decimals, 4)}f}"
+
+
+def _messages_cell(cell: Cell) -> str:
+    rate = count_rate_text(cell.rate_bytes_per_s.median / cell.size)
+    cpu = cell.cpu_ns_per_message
+    return f"{rate} {'-' if cpu is None else time_text(cpu)} "
+
+
+def load_text(record: Record) -> str:
+    """What ran besides, in words; empty if nothing did."""
+    load = record.meta.options.get("load")
+    if not isinstance(load, dict):
+        return ""
+    return f"with a hog at nice {load.get('nice')} on every CPU"
 
 
 def _rate_cell(cell: Cell, pattern: str, baseline: Curve | None) -> str:

@@ -5,6 +5,7 @@ from beowire.sizes import format_size
 
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _RATES = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
+_COUNT_RATES = ((1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s"))
 _BIT_RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
 
 
@@ -25,6 +26,11 @@ def time_text(value_ns: float) -> str:
 def rate_text(bytes_per_s: float) -> str:
     """A rate such as `3.30 GB/s` (powers of 1000, as networks count)."""
     return _scaled(bytes_per_s, _RATES)
+
+
+def count_rate_text(per_s: float) -> str:
+    """A rate of events such as `2.83 M/s`."""
+    return _scaled(per_s, _COUNT_RATES)
 
 
 def bit_rate_text(bits_per_s: float) -> str:

@@ -26,6 +26,7 @@ from beowire.launch.base import Launcher
 from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
 from beowire.launch.ssh import SshLauncher
+from beowire.load import parse_load
 from beowire.plan import parse_patterns
 from beowire.record import Record, read_record
 from beowire.report import write_report
@@ -92,6 +93,13 @@ def compare(
     pin: Annotated[
         str | None, typer.Option("--pin", help="CPUs of the two ends: A,B. Default: chosen.")
     ] = None,
+    load: Annotated[
+        str | None,
+        typer.Option(
+            "--load",
+            help="Computes on every CPU of the nodes meanwhile: hog:NICE, 0 an equal, 19 idle.",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Of the order of sizes and turns.")
     ] = None,
@@ -124,6 +132,7 @@ def compare(
         seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
         pins=_pins(pin),
         interface=interface,
+        load=None if load is None else parse_load(load),
         json=as_json,
     )
     given = [name for name in _LAB_OPTIONS if _was_given(context, name)]

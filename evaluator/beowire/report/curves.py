@@ -46,6 +46,12 @@ class Cell:
         """Which rule ended the cell; of several launches, all that did."""
         return ", ".join(sorted({result.stopped_by for result in self.launches}))
 
+    @property
+    def cpu_ns_per_message(self) -> float | None:
+        """CPU time of both ends, softirq with it; of launches, their median."""
+        known = [cost for one in self.launches if (cost := one.cpu_ns_per_message) is not None]
+        return median(known) if len(known) == len(self.launches) else None
+
     def cpu(self, end: int) -> CpuCost | None:
         """CPU per message at the initiator (0) or responder (1); of launches, the median one."""
         costs = [result.cpu[end] for result in self.launches if end < len(result.cpu)]

@@ -168,6 +168,13 @@ class FakeEngine:
         assert values["peer"].startswith("fake:")
         self.say("connected")
 
+    def on_load(self, values: Mapping[str, str]) -> None:
+        if values["nice"] == "7":
+            self.error("EINVAL", "nice is refused", fatal=False)
+        else:
+            assert int(values["seconds"]) > 0
+            self.say("load", nice=int(values["nice"]), hogs=2)
+
     def on_stop(self, values: Mapping[str, str]) -> None:
         if self.pending is not None:
             self.respond(self.pending)
@@ -283,6 +290,7 @@ class FakeEngine:
             cpu={
                 "user_ns": 100 * run["count"],
                 "system_ns": 300 * run["count"],
+                "softirq_ns": 50 * run["count"],
                 "voluntary_switches": run["count"],
                 "involuntary_switches": 0,
             },

@@ -21,7 +21,40 @@ def _stream_round(rate_bytes_per_s: float, elapsed_ns: int = 1_000_000) -> Round
 
 
 def _cell(pattern: str = "pingpong", *, one_way: bool = False) -> Cell:
-    return Cell("tcp", pattern, 1000, 1, one_way, RoundShape(200, 8))
+    return Cell("tcp", pattern, 1000, 1, one_way, shape=RoundShape(200, 8))
+
+
+def _with_softirq(*softirq: int | None, one_kernel: bool = True) -> Cell:
+    cell = Cell("tcp", "stream", 1000, 1, False, one_kernel, RoundShape(100, 8))
+    for _ in range(2):
+        uses = [CpuUse(100, 300, 0, 0, value) for value in softirq]
+        cell.add(Round(100, 100, 0, 1_000_000, 100_000, Histogram(), uses))
+    return cell
+
+
+def test_result__cpu_of_a_message__has_the_softirq_time_of_one_machine_once() -> None:
+    assert _with_softirq(50, 60).result("time").cpu_ns_per_message == pytest.approx(8.5)
+
+
+def test_result__cpu_of_a_message__has_the_softirq_time_of_two_machines() -> None:
+    cell = _with_softirq(50, 60, one_kernel=False)
+    assert cell.result("time").cpu_ns_per_message == pytest.approx(9.1)
+
+
+def test_result__cpu_of_a_message__is_unknown_without_softirq_time() -> None:
+    result = _with_softirq(50, None, one_kernel=False).result("time")
+    assert result.cpu_ns_per_message is None
+    assert (result.cpu[0].softirq_ns, result.cpu[1].softirq_ns) == (0.5, None)
+
+
+def test_result__a_stream__counts_messages_as_well() -> None:
+    cell = _cell("stream")
+    for _ in range(8):
+        cell.add(_stream_round(2e9))
+    result = cell.result("time")
+    assert result.rate_messages_per_s is not None
+    assert result.rate_messages_per_s.median == pytest.approx(2e6)
+    assert result.rate_messages_per_s.ci95 == pytest.approx((2e6, 2e6))
 
 
 def test_finished__not_before_twenty_rounds() -> None:

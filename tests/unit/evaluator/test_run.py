@@ -190,3 +190,13 @@ def test_run__knows_the_wires_limit_of_a_shaped_lab(tmp_path: Path) -> None:
     wire = read_record(tmp_path / "record.jsonl").meta.wire
     assert wire is not None
     assert wire.payload_bytes_per_s == pytest.approx(125e6 * 1500 / 1538)
+
+
+def test_how__rounds_outlast_the_burst_of_a_shaper(tmp_path: Path) -> None:
+    """What a shaped port sends at once after a pause must not count as its speed."""
+    launcher = FakeLauncher()
+    link = {"kind": "lab", "rate_bits_per_s": 1e9, "burst_bytes": 50_000}
+    launcher.describe_link = lambda: link  # type: ignore[method-assign]
+    run(launcher, _request(tmp_path, sizes=[8], seconds=8.0), Interrupts())
+    (result,) = read_record(tmp_path / "record.jsonl").results
+    assert result.elapsed_ns / result.rounds > 40e6

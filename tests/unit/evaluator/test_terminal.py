@@ -2,9 +2,11 @@
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from beowire import terminal
 from beowire.record import Record, read_record
+from beowire.units import count_rate_text
 from unit.evaluator import synthetic_record
 
 
@@ -120,3 +122,26 @@ def test_render__advises_among_reliable_drivers_between_nodes(tmp_path: Path) ->
 def test_render__gives_no_advice_on_a_single_driver(tmp_path: Path) -> None:
     record = _record(tmp_path, "tcp")
     assert "What to use" not in terminal.render(record, width=80, colour=False)
+
+
+def test_render__a_stream__shows_messages_and_their_cpu_time(tmp_path: Path) -> None:
+    record = _record(tmp_path, "tcp-spin", patterns=("stream",), sizes=(8,))
+    result = record.results[0]
+    assert result.rate_bytes_per_s is not None
+    shown = result.model_copy(update={"cpu_ns_per_message": 1234.0})
+    text = terminal.render(
+        Record(record.path, record.meta, [shown], [], record.end), width=100, colour=False
+    )
+    rate = count_rate_text(result.rate_bytes_per_s.median / 8)
+    assert f"{rate} 1.23 µs" in text
+
+
+def test_render__with_load__shows_the_tail_and_says_so(tmp_path: Path) -> None:
+    record = _record(tmp_path, "tcp-spin", sizes=(8,))
+    assert "99th percentile" not in terminal.render(record, width=100, colour=False)
+    load: JsonValue = {"kind": "hog", "nice": 19, "hogs": [2]}
+    options = {**record.meta.options, "load": load}
+    meta = record.meta.model_copy(update={"options": options})
+    loaded = Record(record.path, meta, record.results, [], record.end)
+    text = terminal.render(loaded, width=100, colour=False)
+    assert "99th percentile of it, with a hog at nice 19 on every CPU" in text

@@ -5,6 +5,7 @@ import pytest
 
 from beowire.units import (
     bit_rate_text,
+    count_rate_text,
     interval_text,
     rate_text,
     significant,
@@ -71,3 +72,7 @@ def test_size_text__any_size__is_exact(size: int, text: str) -> None:
 def test_interval_text__one_unit__is_said_once() -> None:
     assert interval_text("1.50 µs", "1.53 µs") == "1.50–1.53 µs"
     assert interval_text("999 ns", "1.00 µs") == "999 ns–1.00 µs"
+
+
+def test_count_rate_text__has_a_unit_of_its_own() -> None:
+    assert [count_rate_text(value) for value in (7, 2.83e6)] == ["7.00 /s", "2.83 M/s"]
