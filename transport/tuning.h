@@ -47,6 +47,10 @@
  * of whole cache lines in place of 1,024 took 0.1 us off the half round trip of a short message. */
 #define LANE_RING_FRAMES 512
 
+/** Kernel memory for each direction of the UDP lane, if it is granted (net.core.rmem_max limits those
+ *  who lack CAP_NET_ADMIN): a few bulk blocks of each of some peers. The kernel counts it double. */
+#define LANE_UDP_BUFFER_BYTES (4 << 20)
+
 /** Frames of unexpected messages that an endpoint can hold for whichever peers send them. */
 #define MESSAGE_CHUNKS 4096
 

@@ -39,6 +39,7 @@ static const struct counter counters[] = {
     LANE("lane_sent_bytes", sent_bytes),
     LANE("lane_sent_calls", sent_calls),
     LANE("lane_refused_frames", refused_frames),
+    LANE("lane_refused_trains", refused_trains),
     LANE("lane_received_frames", received_frames),
     LANE("lane_received_bytes", received_bytes),
     LANE("lane_placed_frames", placed_frames),

@@ -119,6 +119,7 @@ struct lane {
     uint64_t sent_bytes;
     uint64_t sent_calls;     /**< system calls that sent them */
     uint64_t refused_frames; /**< offered and not taken */
+    uint64_t refused_trains; /**< the kernel would not segment them, so sent frame by frame */
     uint64_t received_frames;
     uint64_t received_bytes;
     uint64_t foreign_frames; /**< arrived, but not for us or not whole */

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "train.h"
+
+#include "frame/frame.h"
+
+#include <string.h>
+
+#define FRAME_DATA 11
+
+struct frame_data {
+    le32 message;
+    le64 offset;
+};
+
+/** The beginning of a DATA frame (docs/PROTOCOL.md). */
+struct data_head {
+    struct frame_header header;
+    struct frame_data data;
+};
+
+bool train_can_expect(const struct lane_expectation *expectation)
+{
+    return expectation->frames > 0 && expectation->target != NULL &&
+           expectation->head_bytes >= sizeof(struct data_head) &&
+           expectation->head_bytes <= TRAIN_HEAD_BYTES_MAX && expectation->payload_bytes > 0 &&
+           expectation->head_bytes + expectation->payload_bytes <= TRAIN_BYTES_MAX &&
+           expectation->bytes > 0;
+}
+
+/** Payload that the next expected frame has. */
+static uint32_t payload_of_next(const struct lane_expectation *expectation)
+{
+    return expectation->bytes < expectation->payload_bytes ? (uint32_t)expectation->bytes
+                                                           : expectation->payload_bytes;
+}
+
+/** Moves on to `by` bytes later; at the end nothing is expected any more. */
+static void move_on(struct lane_expectation *expectation, uint64_t by)
+{
+    if (by >= expectation->bytes) {
+        expectation->frames = 0;
+        return;
+    }
+    expectation->bytes -= by;
+    expectation->offset += by;
+    expectation->target += by;
+}
+
+unsigned train_lay_out(struct train *train, const struct lane_expectation *expectation,
+                       unsigned frames, uint8_t *room, struct iovec *parts)
+{
+    struct lane_expectation left = *expectation;
+    unsigned count = 0;
+
+    train->expected = left;
+    train->expected.frames = 0;
+    train->laid_out_bytes = 0;
+    train->heads = room;
+    while (left.frames > 0 && train->expected.frames < frames &&
+           train->expected.frames < TRAIN_FRAMES_MAX && train->laid_out_bytes < TRAIN_BYTES_MAX) {
+        uint32_t payload_bytes = payload_of_next(&left);
+        parts[count++] = (struct iovec){room, left.head_bytes};
+        parts[count++] = (struct iovec){left.target, payload_bytes};
+        room += left.head_bytes;
+        train->expected.frames++;
+        train->laid_out_bytes += left.head_bytes + payload_bytes;
+        move_on(&left, payload_bytes);
+    }
+    train->rest = room;
+    train->copies = room + TRAIN_BYTES_MAX + 1;
+    parts[count++] = (struct iovec){train->rest, TRAIN_BYTES_MAX};
+    return count;
+}
+
+/** Is this the head of a frame of the expected message? */
+static bool is_of_message(const uint8_t *data, const struct lane_expectation *expectation)
+{
+    const struct data_head *head = (const struct data_head *)(const void *)data;
+
+    return head->header.type == FRAME_DATA && from_le32(head->data.message) == expectation->message;
+}
+
+static uint64_t offset_of(const uint8_t *data)
+{
+    return from_le64(((const struct data_head *)(const void *)data)->data.offset);
+}
+
+/** Takes the frames from the front of the train that are just what was expected.
+ *  @return the bytes of the train that they were. */
+static uint32_t take_placed(const struct train *train, uint32_t bytes, uint32_t frame_bytes,
+                            const struct lane_address *from, struct lane_expectation *expectation,
+                            struct lane_incoming *frames, unsigned *placed)
+{
+    uint32_t at = 0;
+
+    while (at < bytes && *placed < train->expected.frames) {
+        const uint8_t *head = train->heads + (size_t)*placed * train->expected.head_bytes;
+        uint32_t payload_bytes = payload_of_next(expectation);
+        uint32_t length = bytes - at < frame_bytes ? bytes - at : frame_bytes;
+
+        /* Of the length expected, as all before it: so its head is where we look for it. */
+        if (length != expectation->head_bytes + payload_bytes ||
+            !is_of_message(head, expectation) || offset_of(head) != expectation->offset) {
+            break;
+        }
+        frames[*placed] = (struct lane_incoming){
+            .data = head, .bytes = length, .payload = expectation->target, .from = *from};
+        ++*placed;
+        at += length;
+        move_on(expectation, payload_bytes);
+    }
+    return at;
+}
+
+/** Copies bytes [begin, end) of the train, which were laid out, to memory where they follow one
+ *  another. */
+static void copy_out(const struct train *train, uint32_t begin, uint32_t end, uint8_t *copy)
+{
+    const struct lane_expectation *expected = &train->expected;
+    uint32_t full_bytes = expected->head_bytes + expected->payload_bytes;
+
+    while (begin < end) {
+        uint32_t frame = begin / full_bytes;
+        uint32_t within = begin % full_bytes;
+        const uint8_t *source;
+        uint32_t bytes;
+
+        if (begin >= train->laid_out_bytes) {
+            source = train->rest + (begin - train->laid_out_bytes);
+            bytes = end - begin;
+        } else if (within < expected->head_bytes) {
+            source = train->heads + (size_t)frame * expected->head_bytes + within;
+            bytes = expected->head_bytes - within;
+        } else {
+            uint64_t payload_at =
+                (uint64_t)frame * expected->payload_bytes + (within - expected->head_bytes);
+            source = expected->target + payload_at;
+            bytes = full_bytes - within;
+            if (bytes > train->laid_out_bytes - begin) {
+                bytes = train->laid_out_bytes - begin; /* the last place is shorter */
+            }
+        }
+        bytes = bytes < end - begin ? bytes : end - begin;
+        memcpy(copy, source, bytes);
+        copy += bytes;
+        begin += bytes;
+    }
+}
+
+/** Frames that were not placed, but are of the expected message: their places are no longer ours
+ *  to write to. */
+static void move_past(struct train_run run, const struct lane_address *from,
+                      struct lane_expectation *expectation)
+{
+    struct lane_incoming frame;
+
+    while (expectation->frames > 0 && train_take(&run, from, &frame, 1) > 0) {
+        if (frame.bytes <= expectation->head_bytes || !is_of_message(frame.data, expectation)) {
+            continue;
+        }
+        uint64_t end = offset_of(frame.data) + (frame.bytes - expectation->head_bytes);
+        uint64_t ahead = end - expectation->offset;
+        /* What is not within the expected bytes leaves them as they are. */
+        if (ahead > 0 && ahead - 1 < expectation->bytes) {
+            move_on(expectation, ahead);
+        }
+    }
+}
+
+void train_sort(const struct train *train, uint32_t bytes, uint32_t frame_bytes,
+                const struct lane_address *from, struct lane_expectation *expectation,
+                struct lane_incoming *frames, struct train_contents *contents)
+{
+    uint32_t at = 0;
+    uint32_t copied = 0;
+    bool from_expected =
+        train->expected.frames > 0 && memcmp(from, &train->expected.from, sizeof *from) == 0;
+
+    *contents = (struct train_contents){0};
+    if (from_expected) {
+        at = take_placed(train, bytes, frame_bytes, from, expectation, frames, &contents->placed);
+    }
+    if (at < bytes && at < train->laid_out_bytes) {
+        /* Whole frames: the last of them may end in the rest. */
+        uint32_t laid_out = (train->laid_out_bytes - at + frame_bytes - 1) / frame_bytes;
+        copied = bytes - at < laid_out * frame_bytes ? bytes - at : laid_out * frame_bytes;
+        copy_out(train, at, at + copied, train->copies);
+        contents->runs[0] = (struct train_run){train->copies, copied, frame_bytes};
+    }
+    if (at + copied < bytes) {
+        contents->runs[1] = (struct train_run){train->rest + (at + copied - train->laid_out_bytes),
+                                               bytes - at - copied, frame_bytes};
+    }
+    if (from_expected) {
+        move_past(contents->runs[0], from, expectation);
+        move_past(contents->runs[1], from, expectation);
+    }
+    const uint8_t *end = train->rest;
+    if (bytes > train->laid_out_bytes) {
+        end += bytes - train->laid_out_bytes;
+    }
+    if (copied > 0) {
+        end = train->copies + copied;
+    }
+    contents->room_bytes = (size_t)(end - train->heads);
+}
+
+unsigned train_take(struct train_run *run, const struct lane_address *from,
+                    struct lane_incoming *frames, unsigned count)
+{
+    unsigned taken = 0;
+
+    while (taken < count && run->bytes > 0) {
+        uint32_t length = run->bytes < run->frame_bytes ? run->bytes : run->frame_bytes;
+        frames[taken].data = run->data;
+        frames[taken].bytes = length;
+        frames[taken].payload = NULL;
+        frames[taken].from = *from;
+        run->data += length;
+        run->bytes -= length;
+        taken++;
+    }
+    return taken;
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The socket: where it is, how it is opened, and what it says of trouble. */
+#include "udp.h"
+
+#include "frame/address_layout.h"
+#include "frame/frame.h"
+#include "lane/udp_internal.h"
+#include "tuning.h"
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <linux/errqueue.h>
+#include <linux/sock_diag.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define IPV4_HEADER_BYTES 20
+#define IPV6_HEADER_BYTES 40
+#define UDP_HEADER_BYTES 8
+
+static const uint8_t mapped_prefix[12] = {[10] = 0xFF, [11] = 0xFF};
+
+/* ---- addresses ------------------------------------------------------------------------------ */
+
+socklen_t udp_sockaddr_of(const struct udp_lane *udp, const struct lane_address *place,
+                          union udp_sockaddr *address)
+{
+    const struct udp_place *at = (const struct udp_place *)(const void *)place;
+
+    if (udp->family == AF_INET) {
+        address->v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = at->port};
+        memcpy(&address->v4.sin_addr, at->ip + sizeof mapped_prefix, sizeof address->v4.sin_addr);
+        return sizeof address->v4;
+    }
+    address->v6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = at->port};
+    memcpy(&address->v6.sin6_addr, at->ip, sizeof address->v6.sin6_addr);
+    return sizeof address->v6;
+}
+
+struct lane_address udp_place_of(const union udp_sockaddr *address)
+{
+    struct lane_address place = {0};
+    struct udp_place *at = (struct udp_place *)(void *)&place;
+
+    if (address->any.sa_family == AF_INET) {
+        memcpy(at->ip, mapped_prefix, sizeof mapped_prefix);
+        memcpy(at->ip + sizeof mapped_prefix, &address->v4.sin_addr, sizeof address->v4.sin_addr);
+        at->port = address->v4.sin_port;
+    } else if (address->any.sa_family == AF_INET6) {
+        memcpy(at->ip, &address->v6.sin6_addr, sizeof at->ip);
+        at->port = address->v6.sin6_port;
+    }
+    return place;
+}
+
+static bool is_mapped(const uint8_t *ip)
+{
+    return memcmp(ip, mapped_prefix, sizeof mapped_prefix) == 0;
+}
+
+/** Is it an address of the host itself, which means another host elsewhere? */
+static bool is_loopback(const uint8_t *ip)
+{
+    struct in6_addr address;
+
+    memcpy(&address, ip, sizeof address);
+    return is_mapped(ip) ? ip[sizeof mapped_prefix] == 127 : IN6_IS_ADDR_LOOPBACK(&address);
+}
+
+static void udp_publish(const struct lane *lane, struct address_layout *address)
+{
+    const struct udp_lane *udp = (const struct udp_lane *)(const void *)lane;
+    const struct udp_place *own = (const struct udp_place *)(const void *)&udp->own;
+    struct address_rail *rail = &address->rail[lane->rail];
+
+    memcpy(rail->ip, own->ip, sizeof rail->ip);
+    rail->port = to_le16(ntohs(own->port));
+}
+
+static int udp_reach(struct lane *lane, const struct address_layout *address,
+                     struct lane_address *to)
+{
+    const struct udp_lane *udp = udp_of(lane);
+
+    if (lane->rail >= address->rails) {
+        return -EHOSTUNREACH;
+    }
+    const struct address_rail *rail = &address->rail[lane->rail];
+    uint16_t port = from_le16(rail->port);
+    if (port == 0 || is_mapped(rail->ip) != (udp->family == AF_INET) ||
+        is_loopback(rail->ip) != udp->loops) {
+        return -EHOSTUNREACH;
+    }
+    struct udp_place *at = (struct udp_place *)(void *)to;
+    *at = (struct udp_place){.port = htons(port)};
+    memcpy(at->ip, rail->ip, sizeof at->ip);
+    return 0;
+}
+
+/* ---- trouble -------------------------------------------------------------------------------- */
+
+bool udp_interface_is_down(const struct udp_lane *udp)
+{
+    struct ifreq request = {0};
+    const unsigned wanted = IFF_UP | IFF_RUNNING;
+
+    memcpy(request.ifr_name, udp->interface, sizeof request.ifr_name);
+    return ioctl(udp->socket, SIOCGIFFLAGS, &request) != 0 ||
+           ((unsigned)request.ifr_flags & wanted) != wanted;
+}
+
+/** Has the host of the address said that nobody is at that port? */
+static bool is_refusal(struct msghdr *message)
+{
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL;
+         header = CMSG_NXTHDR(message, header)) {
+        if ((header->cmsg_level == SOL_IP && header->cmsg_type == IP_RECVERR) ||
+            (header->cmsg_level == SOL_IPV6 && header->cmsg_type == IPV6_RECVERR)) {
+            struct sock_extended_err error;
+            memcpy(&error, CMSG_DATA(header), sizeof error);
+            return error.ee_errno == ECONNREFUSED &&
+                   (error.ee_origin == SO_EE_ORIGIN_ICMP || error.ee_origin == SO_EE_ORIGIN_ICMP6);
+        }
+    }
+    return false;
+}
+
+static void note_lost(struct udp_lane *udp, const struct lane_address *address)
+{
+    for (unsigned i = 0; i < udp->lost_count; i++) {
+        if (memcmp(&udp->lost[i], address, sizeof *address) == 0) {
+            return;
+        }
+    }
+    if (udp->lost_count < UDP_LOST_MAX) {
+        udp->lost[udp->lost_count++] = *address;
+    }
+}
+
+void udp_read_errors(struct udp_lane *udp)
+{
+    /* The kernel bounds this queue, and nobody can fill it faster than we send. */
+    for (;;) {
+        _Alignas(struct cmsghdr) uint8_t control[256];
+        union udp_sockaddr address = {0};
+        struct msghdr message = {
+            .msg_name = &address, /* of whom the datagram was for */
+            .msg_namelen = sizeof address,
+            .msg_control = control,
+            .msg_controllen = sizeof control,
+        };
+        if (recvmsg(udp->socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
+            return;
+        }
+        if (is_refusal(&message)) {
+            struct lane_address place = udp_place_of(&address);
+            note_lost(udp, &place);
+        }
+    }
+}
+
+static bool udp_lost(struct lane *lane, struct lane_address *address)
+{
+    struct udp_lane *udp = udp_of(lane);
+
+    if (udp->lost_count == 0) {
+        return false;
+    }
+    *address = udp->lost[--udp->lost_count];
+    return true;
+}
+
+static int udp_status(struct lane *lane)
+{
+    struct udp_lane *udp = udp_of(lane);
+    uint32_t memory[SK_MEMINFO_VARS] = {0};
+    socklen_t length = sizeof memory;
+
+    /* A train that did not fit counts as one. */
+    if (getsockopt(udp->socket, SOL_SOCKET, SO_MEMINFO, memory, &length) == 0) {
+        lane->dropped_frames += memory[SK_MEMINFO_DROPS] - udp->kernel_drops;
+        udp->kernel_drops = memory[SK_MEMINFO_DROPS];
+    }
+    return udp_interface_is_down(udp) ? -ENETDOWN : 0;
+}
+
+static int udp_descriptor(const struct lane *lane)
+{
+    return ((const struct udp_lane *)(const void *)lane)->socket;
+}
+
+/* ---- open and close ------------------------------------------------------------------------- */
+
+static void udp_close(struct lane *lane)
+{
+    struct udp_lane *udp = udp_of(lane);
+
+    if (udp->socket >= 0) {
+        close(udp->socket);
+    }
+    free(udp->room);
+    free(udp);
+}
+
+static const struct lane_operations udp_operations = {
+    .publish = udp_publish,
+    .reach = udp_reach,
+    .send = udp_send,
+    .receive = udp_receive,
+    .release = udp_release,
+    .expect = udp_expect,
+    .lost = udp_lost,
+    .status = udp_status,
+    .descriptor = udp_descriptor,
+    .close = udp_close,
+};
+
+/** Is it an address that others can use? Link-local ones mean something else on each link. */
+static bool is_usable(const struct sockaddr *address)
+{
+    union udp_sockaddr copy;
+
+    if (address == NULL) {
+        return false;
+    }
+    if (address->sa_family == AF_INET) {
+        return true;
+    }
+    if (address->sa_family != AF_INET6) {
+        return false;
+    }
+    memcpy(&copy, address, sizeof copy.v6);
+    return !IN6_IS_ADDR_LINKLOCAL(&copy.v6.sin6_addr) && !IN6_IS_ADDR_MULTICAST(&copy.v6.sin6_addr);
+}
+
+/** Finds the address of the interface that the socket will have. */
+static int find_address(struct udp_lane *udp, uint16_t port, union udp_sockaddr *own)
+{
+    struct ifaddrs *all = NULL;
+    int status = -EADDRNOTAVAIL;
+
+    if (getifaddrs(&all) != 0) {
+        return -errno;
+    }
+    for (const struct ifaddrs *at = all; at != NULL; at = at->ifa_next) {
+        if (strcmp(at->ifa_name, udp->interface) != 0 || !is_usable(at->ifa_addr)) {
+            continue;
+        }
+        if (at->ifa_addr->sa_family == AF_INET) {
+            memcpy(&own->v4, at->ifa_addr, sizeof own->v4);
+            own->v4.sin_port = htons(port);
+            status = 0;
+            break;
+        }
+        if (status != 0) {
+            memcpy(&own->v6, at->ifa_addr, sizeof own->v6);
+            own->v6.sin6_port = htons(port);
+            own->v6.sin6_flowinfo = 0;
+            status = 0;
+        }
+    }
+    freeifaddrs(all);
+    return status;
+}
+
+/** Reads state and MTU of the interface. */
+static int read_interface(struct udp_lane *udp, unsigned *index)
+{
+    struct ifreq request = {0};
+
+    memcpy(request.ifr_name, udp->interface, sizeof request.ifr_name);
+    *index = if_nametoindex(udp->interface);
+    if (*index == 0) {
+        return -ENODEV;
+    }
+    if (ioctl(udp->socket, SIOCGIFFLAGS, &request) != 0) {
+        return -errno;
+    }
+    if ((request.ifr_flags & IFF_UP) == 0) {
+        return -ENETDOWN;
+    }
+    if (ioctl(udp->socket, SIOCGIFMTU, &request) != 0) {
+        return -errno;
+    }
+    int headers_bytes =
+        UDP_HEADER_BYTES + (udp->family == AF_INET ? IPV4_HEADER_BYTES : IPV6_HEADER_BYTES);
+    int frame_bytes = request.ifr_mtu - headers_bytes;
+    if (frame_bytes <= (int)FRAME_BYTES_MIN) {
+        return -EINVAL;
+    }
+    udp->lane.frame_bytes = (uint32_t)frame_bytes < UDP_DATAGRAM_BYTES_MAX ? (uint32_t)frame_bytes
+                                                                           : UDP_DATAGRAM_BYTES_MAX;
+    udp->lane.batch_frames = UDP_DATAGRAM_BYTES_MAX / udp->lane.frame_bytes;
+    if (udp->lane.batch_frames > TRAIN_FRAMES_MAX) {
+        udp->lane.batch_frames = TRAIN_FRAMES_MAX;
+    }
+    return 0;
+}
+
+static int set_option(const struct udp_lane *udp, int level, int option, int value)
+{
+    return setsockopt(udp->socket, level, option, &value, sizeof value) != 0 ? -errno : 0;
+}
+
+/** Asks for as much memory as it may have. @return the bytes that it got, by the kernel's count. */
+static uint64_t set_buffer(const struct udp_lane *udp, int forced, int option, int bytes)
+{
+    int granted = 0;
+    socklen_t length = sizeof granted;
+
+    if (set_option(udp, SOL_SOCKET, forced, bytes) != 0) {
+        (void)set_option(udp, SOL_SOCKET, option, bytes); /* cut to the system's limit */
+    }
+    (void)getsockopt(udp->socket, SOL_SOCKET, option, &granted, &length);
+    return (uint64_t)granted;
+}
+
+static int tune_socket(struct udp_lane *udp, unsigned index)
+{
+    bool v4 = udp->family == AF_INET;
+    int level = v4 ? SOL_IP : SOL_IPV6;
+    int through = (int)htonl(index);
+
+    /* Out through this interface, also if another is on the same network; in from any, so that
+     * endpoints of one host reach each other (SO_BINDTODEVICE would not let them). */
+    int status = set_option(udp, level, v4 ? IP_UNICAST_IF : IPV6_UNICAST_IF, through);
+    if (status == 0) {
+        status = set_option(udp, level, v4 ? IP_RECVERR : IPV6_RECVERR, 1);
+    }
+    if (status == 0) {
+        status = set_option(udp, SOL_UDP, UDP_GRO, 1);
+    }
+    if (status != 0) {
+        return status;
+    }
+    (void)set_buffer(udp, SO_SNDBUFFORCE, SO_SNDBUF, LANE_UDP_BUFFER_BYTES);
+    uint64_t granted = set_buffer(udp, SO_RCVBUFFORCE, SO_RCVBUF, LANE_UDP_BUFFER_BYTES);
+    udp->lane.capacity_bytes = granted / 4;
+    return 0;
+}
+
+static int set_up(struct udp_lane *udp, const struct udp_lane_options *options)
+{
+    union udp_sockaddr own = {0};
+    unsigned index = 0;
+
+    if (strlen(options->interface) >= sizeof udp->interface) {
+        return -ENODEV;
+    }
+    strcpy(udp->interface, options->interface); /* NOLINT: the length was checked */
+    if (if_nametoindex(udp->interface) == 0) {
+        return -ENODEV;
+    }
+    int status = find_address(udp, options->port, &own);
+    if (status != 0) {
+        return status;
+    }
+    udp->family = own.any.sa_family;
+    udp->socket = socket(udp->family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (udp->socket < 0) {
+        return -errno;
+    }
+    status = read_interface(udp, &index);
+    if (status == 0) {
+        status = tune_socket(udp, index);
+    }
+    if (status == 0) {
+        status = udp_receive_open(udp);
+    }
+    if (status != 0) {
+        return status;
+    }
+    socklen_t length = udp->family == AF_INET ? sizeof own.v4 : sizeof own.v6;
+    if (bind(udp->socket, &own.any, length) != 0 ||
+        getsockname(udp->socket, &own.any, &length) != 0) {
+        return -errno;
+    }
+    udp->own = udp_place_of(&own);
+    udp->loops = is_loopback(udp->own.bytes);
+    return 0;
+}
+
+int udp_lane_open(const struct udp_lane_options *options, struct lane **lane)
+{
+    struct udp_lane *udp = calloc(1, sizeof *udp);
+
+    if (udp == NULL) {
+        return -ENOMEM;
+    }
+    udp->lane.operations = &udp_operations;
+    udp->lane.kind = LANE_UDP;
+    udp->lane.rail = options->rail;
+    udp->lane.polling_is_costly = true;
+    udp->socket = -1;
+
+    int status = set_up(udp, options);
+    if (status != 0) {
+        udp_close(&udp->lane);
+        return status;
+    }
+    *lane = &udp->lane;
+    return 0;
+}

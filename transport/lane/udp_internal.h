@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * udp_internal.h - what the files of the UDP lane share. For lane/udp*.c only.
+ */
+#ifndef BEOWIRE_LANE_UDP_INTERNAL_H
+#define BEOWIRE_LANE_UDP_INTERNAL_H
+
+#include "lane/lane.h"
+#include "lane/train.h"
+
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/** Longest datagram over IPv4, and short enough for IPv6. */
+#define UDP_DATAGRAM_BYTES_MAX 65507u
+
+/** Refusals that are remembered until lost() is asked; a further one is forgotten. */
+#define UDP_LOST_MAX 16
+
+/** A socket's pending error is that of some datagram sent before, to whomever: the call that
+ *  reports it has done nothing, and is repeated, but not for ever. */
+#define UDP_ERROR_ATTEMPTS 8
+
+struct udp_lane {
+    struct lane lane; /* first: the layers above know only this */
+    int socket;
+    sa_family_t family;
+    char interface[IF_NAMESIZE];
+    struct lane_address own;
+    bool loops;                 /* the address is of this host only */
+    uint32_t unsegmented_calls; /* so many sends do not try the offload again */
+    uint32_t kernel_drops;      /* as last read */
+    uint8_t *room;              /* ROOM_TRAINS * TRAIN_ROOM_BYTES */
+    size_t room_used;           /* by frames that were handed out, or will be */
+    struct train_run runs[2];   /* came, and are not yet handed out; in order */
+    struct lane_address runs_from;
+    struct lane_expectation expectation;
+    unsigned train_frames; /* of the train that came last */
+    bool streaming;        /* the receive() before this one found something */
+    struct lane_address lost[UDP_LOST_MAX];
+    unsigned lost_count;
+};
+
+/** How a lane_address of this lane looks inside. */
+struct udp_place {
+    uint8_t ip[16];   /* IPv6, or IPv4-mapped (RFC 4291, 2.5.5.2) */
+    in_port_t port;   /* network order */
+    uint8_t none[14]; /* 0 */
+};
+static_assert(sizeof(struct udp_place) == sizeof(struct lane_address), "lane.h");
+
+union udp_sockaddr {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static inline struct udp_lane *udp_of(struct lane *lane)
+{
+    return (struct udp_lane *)(void *)lane;
+}
+
+/** @return the length of the address. */
+socklen_t udp_sockaddr_of(const struct udp_lane *udp, const struct lane_address *place,
+                          union udp_sockaddr *address);
+
+/** An address of another family gives one of zeroes, which is nobody's. */
+struct lane_address udp_place_of(const union udp_sockaddr *address);
+
+/** Takes what ICMP has to say from the socket; keeps the refusals for lost(). */
+void udp_read_errors(struct udp_lane *udp);
+
+/** Is the interface down, without a carrier, or gone? */
+bool udp_interface_is_down(const struct udp_lane *udp);
+
+unsigned udp_send(struct lane *lane, const struct lane_address *to,
+                  const struct lane_outgoing *frames, unsigned count);
+unsigned udp_receive(struct lane *lane, struct lane_incoming *frames, unsigned count);
+void udp_release(struct lane *lane);
+void udp_expect(struct lane *lane, const struct lane_expectation *expectation);
+
+/** Makes the memory that udp_receive() needs. @return 0, or -ENOMEM. */
+int udp_receive_open(struct udp_lane *udp);
+
+#endif /* BEOWIRE_LANE_UDP_INTERNAL_H */

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Frames out: as few system calls, and as few ways through the kernel, as their lengths allow. */
+#include "udp_internal.h"
+
+#include <errno.h>
+#include <netinet/udp.h>
+
+/** After the kernel has refused to segment (a card that cannot compute checksums, a path with a
+ *  shorter MTU), so many calls go without, before it is tried again. */
+#define UNSEGMENTED_CALLS 1000
+
+#define CONTROL_BYTES CMSG_SPACE(sizeof(uint16_t))
+
+/** What one sendmmsg() is given: each message a train, or a single frame. */
+struct shipment {
+    unsigned count;
+    struct mmsghdr messages[TRAIN_FRAMES_MAX];
+    uint8_t frames[TRAIN_FRAMES_MAX]; /* of each message */
+    struct iovec parts[2 * TRAIN_FRAMES_MAX];
+    _Alignas(struct cmsghdr) uint8_t control[TRAIN_FRAMES_MAX][CONTROL_BYTES];
+};
+
+static uint32_t length_of(const struct lane_outgoing *frame)
+{
+    return frame->head_bytes + frame->payload_bytes;
+}
+
+/** How many of these frames can travel as one train: all of the first one's length, but the last
+ *  may be shorter. */
+static unsigned frames_of_train(const struct lane_outgoing *frames, unsigned count)
+{
+    uint32_t length = length_of(&frames[0]);
+    uint32_t bytes = length;
+    unsigned together = 1;
+
+    while (together < count) {
+        uint32_t next = length_of(&frames[together]);
+        if (next > length || bytes + next > UDP_DATAGRAM_BYTES_MAX) {
+            break;
+        }
+        bytes += next;
+        together++;
+        if (next < length) {
+            break;
+        }
+    }
+    return together;
+}
+
+static void ask_for_segments(struct msghdr *message, uint8_t *control, uint32_t length)
+{
+    uint16_t segment_bytes = (uint16_t)length;
+
+    message->msg_control = control;
+    message->msg_controllen = CONTROL_BYTES;
+    struct cmsghdr *header = CMSG_FIRSTHDR(message);
+    header->cmsg_level = SOL_UDP;
+    header->cmsg_type = UDP_SEGMENT;
+    header->cmsg_len = CMSG_LEN(sizeof segment_bytes);
+    memcpy(CMSG_DATA(header), &segment_bytes, sizeof segment_bytes);
+}
+
+static void load(struct shipment *shipment, union udp_sockaddr *to, socklen_t to_bytes,
+                 const struct lane_outgoing *frames, unsigned count, bool segment)
+{
+    struct iovec *part = shipment->parts;
+
+    shipment->count = 0;
+    while (count > 0) {
+        unsigned together = segment ? frames_of_train(frames, count) : 1;
+        unsigned index = shipment->count++;
+        struct msghdr *message = &shipment->messages[index].msg_hdr;
+
+        *message = (struct msghdr){.msg_name = to, .msg_namelen = to_bytes, .msg_iov = part};
+        for (unsigned i = 0; i < together; i++) {
+            *part++ = (struct iovec){frames[i].head, frames[i].head_bytes};
+            if (frames[i].payload_bytes > 0) {
+                *part++ =
+                    (struct iovec){(void *)(uintptr_t)frames[i].payload, frames[i].payload_bytes};
+            }
+        }
+        message->msg_iovlen = (size_t)(part - message->msg_iov);
+        if (together > 1) {
+            ask_for_segments(message, shipment->control[index], length_of(&frames[0]));
+        }
+        shipment->frames[index] = (uint8_t)together;
+        frames += together;
+        count -= together;
+    }
+}
+
+/** @return how many messages went, or a negative errno. */
+static int ship(struct udp_lane *udp, struct shipment *shipment)
+{
+    ssize_t sent;
+
+    udp->lane.sent_calls++;
+    if (shipment->count == 1) {
+        sent = sendmsg(udp->socket, &shipment->messages[0].msg_hdr, MSG_DONTWAIT) < 0 ? -1 : 1;
+    } else {
+        sent = sendmmsg(udp->socket, shipment->messages, shipment->count, MSG_DONTWAIT);
+    }
+    return sent < 0 ? -errno : (int)sent;
+}
+
+enum next_step {
+    STOP,  /* not now */
+    AGAIN, /* the same once more */
+    LOSE,  /* the frames cannot go there: a lane may lose them, and those above will notice */
+};
+
+static enum next_step after_error(struct udp_lane *udp, int error, bool train, bool *segment,
+                                  unsigned *attempts)
+{
+    switch (error) {
+    case -EAGAIN:
+    case -ENOBUFS:
+    case -ENOMEM:
+        return STOP;
+    case -EINVAL:
+    case -EIO:
+    case -EMSGSIZE:
+        if (train) {
+            udp->lane.refused_trains++;
+            udp->unsegmented_calls = UNSEGMENTED_CALLS;
+            *segment = false;
+            return AGAIN;
+        }
+        break;
+    default:
+        break;
+    }
+    udp_read_errors(udp);
+    if (++*attempts < UDP_ERROR_ATTEMPTS) {
+        return AGAIN;
+    }
+    return udp_interface_is_down(udp) ? STOP : LOSE;
+}
+
+unsigned udp_send(struct lane *lane, const struct lane_address *to,
+                  const struct lane_outgoing *frames, unsigned count)
+{
+    struct udp_lane *udp = udp_of(lane);
+    struct shipment shipment;
+    union udp_sockaddr address;
+    socklen_t address_bytes = udp_sockaddr_of(udp, to, &address);
+    bool segment = udp->unsegmented_calls == 0;
+    unsigned offered = count;
+    unsigned taken = 0;
+    unsigned attempts = 0;
+
+    udp->unsegmented_calls -= !segment;
+    count = count < TRAIN_FRAMES_MAX ? count : TRAIN_FRAMES_MAX;
+    while (taken < count) {
+        load(&shipment, &address, address_bytes, &frames[taken], count - taken, segment);
+        int sent = ship(udp, &shipment);
+        unsigned gone = 0;
+        if (sent < 0) {
+            enum next_step step =
+                after_error(udp, sent, shipment.frames[0] > 1, &segment, &attempts);
+            if (step == STOP) {
+                break;
+            }
+            gone = step == LOSE ? shipment.frames[0] : 0;
+        }
+        for (int i = 0; i < sent; i++) {
+            gone += shipment.frames[i];
+        }
+        for (unsigned i = 0; i < gone; i++) {
+            lane->sent_bytes += length_of(&frames[taken + i]);
+        }
+        taken += gone;
+    }
+    lane->sent_frames += taken;
+    lane->refused_frames += offered - taken;
+    return taken;
+}
