@@ -158,11 +158,14 @@ static void move_past(struct train_run run, const struct lane_address *from,
         if (frame.bytes <= expectation->head_bytes || !is_of_message(frame.data, expectation)) {
             continue;
         }
-        uint64_t end = offset_of(frame.data) + (frame.bytes - expectation->head_bytes);
-        uint64_t ahead = end - expectation->offset;
-        /* What is not within the expected bytes leaves them as they are. */
-        if (ahead > 0 && ahead - 1 < expectation->bytes) {
-            move_on(expectation, ahead);
+        uint64_t offset = offset_of(frame.data);
+        uint64_t bytes = frame.bytes - expectation->head_bytes;
+        uint64_t ahead = offset - expectation->offset;
+        uint64_t behind = expectation->offset - offset;
+        if (ahead < expectation->bytes) {
+            move_on(expectation, ahead + bytes);
+        } else if (behind < bytes) {
+            move_on(expectation, bytes - behind);
         }
     }
 }

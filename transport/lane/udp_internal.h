@@ -8,6 +8,7 @@
 #include "lane/lane.h"
 #include "lane/train.h"
 
+#include <assert.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <string.h>

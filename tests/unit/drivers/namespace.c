@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,49 @@ static void run(char *const *command)
 }
 
 #define IP(...) run((char *[]){"ip", __VA_ARGS__, NULL})
+
+int namespace_move_far_end(void)
+{
+    char pid[16];
+    char path[64];
+    int ready[2];
+    char byte = 0;
+
+    require(pipe2(ready, O_CLOEXEC) == 0, "pipe2");
+    pid_t child = fork();
+    require(child >= 0, "fork");
+    if (child == 0) {
+        require(unshare(CLONE_NEWNET) == 0, "a network namespace");
+        require(write(ready[1], &byte, 1) == 1, "write");
+        for (;;) {
+            pause(); /* keeps the namespace until the parent has it */
+        }
+    }
+    require(read(ready[0], &byte, 1) == 1, "read");
+    close(ready[0]);
+    close(ready[1]);
+    (void)snprintf(pid, sizeof pid, "%d", (int)child);
+    (void)snprintf(path, sizeof path, "/proc/%d/ns/net", (int)child);
+    IP("link", "set", "end1", "netns", pid);
+    int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    int far = open(path, O_RDONLY | O_CLOEXEC);
+    require(here >= 0 && far >= 0, path);
+    kill(child, SIGKILL);
+    require(waitpid(child, NULL, 0) == child, "waitpid");
+
+    namespace_go(far);
+    IP("link", "set", "lo", "up");
+    IP("address", "add", "10.77.0.2/24", "dev", "end1");
+    IP("link", "set", "end1", "up");
+    namespace_go(here);
+    close(here);
+    return far;
+}
+
+void namespace_go(int namespace)
+{
+    require(setns(namespace, CLONE_NEWNET) == 0, "setns");
+}
 
 void namespace_enter(char **argv)
 {

@@ -11,4 +11,11 @@
  *  thing in main(). Returns only in the namespaces; exits with a message where that fails. */
 void namespace_enter(char **argv);
 
+/** Moves "end1" into another network namespace, up and with its address 10.77.0.2, as if it were in
+ *  another host. @return a descriptor of that namespace. */
+int namespace_move_far_end(void);
+
+/** From now on this thread opens sockets in that namespace; those it has stay where they are. */
+void namespace_go(int namespace);
+
 #endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What recvmsg() does with a train is done here by hand, so every way that it can come is tried. */
+#include "lane/train.h"
+
+#include "frame/frame.h"
+#include "lane/random.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HEAD_BYTES 40
+#define MESSAGE 0x01020304
+#define TARGET_BYTES 20000
+#define FUZZ_ROUNDS 20000
+
+static const struct lane_address peer = {{1, 2, 3}};
+static const struct lane_address stranger = {{1, 2, 4}};
+
+struct scene {
+    struct lane_expectation expectation;
+    struct train train;
+    struct train_contents contents;
+    struct lane_incoming frames[TRAIN_FRAMES_MAX];
+    uint8_t train_bytes[TRAIN_BYTES_MAX + 1]; /* as sent */
+    uint32_t bytes;
+    uint8_t target[TARGET_BYTES];
+    uint8_t room[TRAIN_ROOM_BYTES];
+};
+
+static struct scene scene;
+
+/** Expects `bytes` bytes in frames of `payload_bytes` from `offset` on, at the target's offset. */
+static void expect(uint64_t offset, uint64_t bytes, uint32_t payload_bytes)
+{
+    memset(&scene, 0, sizeof scene);
+    memset(scene.target, 0xEE, sizeof scene.target);
+    scene.expectation = (struct lane_expectation){
+        .target = scene.target + offset,
+        .frames = (uint32_t)((bytes + payload_bytes - 1) / payload_bytes),
+        .head_bytes = HEAD_BYTES,
+        .payload_bytes = payload_bytes,
+        .bytes = bytes,
+        .message = MESSAGE,
+        .offset = offset,
+        .from = peer,
+    };
+}
+
+static uint8_t byte_at(uint64_t offset)
+{
+    return (uint8_t)(offset * 7 + offset / 251 + 1);
+}
+
+/** Adds a frame to the train that is to come. */
+static void add_frame(uint8_t type, uint32_t message, uint64_t offset, uint32_t payload_bytes)
+{
+    uint8_t *frame = scene.train_bytes + scene.bytes;
+    le32 message_wire = to_le32(message);
+    le64 offset_wire = to_le64(offset);
+
+    memset(frame, 0xAA, HEAD_BYTES);
+    frame_encode(frame, &(struct frame_fields){.type = (enum frame_type)type});
+    memcpy(frame + 28, &message_wire, sizeof message_wire);
+    memcpy(frame + 32, &offset_wire, sizeof offset_wire);
+    for (uint32_t i = 0; i < payload_bytes; i++) {
+        frame[HEAD_BYTES + i] = byte_at(offset + i);
+    }
+    scene.bytes += HEAD_BYTES + payload_bytes;
+}
+
+static void add_data(uint64_t offset, uint32_t payload_bytes)
+{
+    add_frame(11, MESSAGE, offset, payload_bytes);
+}
+
+/** The train arrives, as frames of this length. */
+static void arrive(uint32_t frame_bytes, unsigned frames_max, const struct lane_address *from)
+{
+    struct iovec parts[TRAIN_PARTS_MAX];
+    uint32_t at = 0;
+    unsigned count = train_lay_out(&scene.train, &scene.expectation, frames_max, scene.room, parts);
+
+    assert_true(count <= TRAIN_PARTS_MAX);
+    for (unsigned i = 0; i < count && at < scene.bytes; i++) {
+        uint32_t left = scene.bytes - at;
+        uint32_t bytes = left < parts[i].iov_len ? left : (uint32_t)parts[i].iov_len;
+        memcpy(parts[i].iov_base, scene.train_bytes + at, bytes);
+        at += bytes;
+    }
+    assert_int_equal(at, scene.bytes);
+    train_sort(&scene.train, scene.bytes, frame_bytes, from, &scene.expectation, scene.frames,
+               &scene.contents);
+    assert_true(scene.contents.room_bytes <= TRAIN_ROOM_BYTES);
+    assert_true(scene.contents.placed <= frames_max);
+}
+
+/** What was handed out is what came, byte for byte and in order. */
+static void check_all_there(uint32_t frame_bytes, const struct lane_address *from)
+{
+    struct lane_incoming frame;
+    uint32_t at = 0;
+
+    for (unsigned i = 0; i < scene.contents.placed; i++) {
+        const struct lane_incoming *placed = &scene.frames[i];
+        assert_memory_equal(placed->data, scene.train_bytes + at, HEAD_BYTES);
+        assert_memory_equal(placed->payload, scene.train_bytes + at + HEAD_BYTES,
+                            placed->bytes - HEAD_BYTES);
+        at += placed->bytes;
+    }
+    for (unsigned run = 0; run < 2; run++) {
+        struct train_run left = scene.contents.runs[run];
+        while (train_take(&left, from, &frame, 1) > 0) {
+            uint32_t length = scene.bytes - at < frame_bytes ? scene.bytes - at : frame_bytes;
+            assert_int_equal(frame.bytes, length);
+            assert_null(frame.payload);
+            assert_memory_equal(frame.data, scene.train_bytes + at, length);
+            assert_memory_equal(&frame.from, from, sizeof *from);
+            /* In what the lane keeps for them. */
+            assert_true(frame.data >= scene.room &&
+                        frame.data + length <= scene.room + scene.contents.room_bytes);
+            at += length;
+        }
+    }
+    assert_int_equal(at, scene.bytes);
+}
+
+static void check(uint32_t frame_bytes, unsigned placed)
+{
+    assert_int_equal(scene.contents.placed, placed);
+    check_all_there(frame_bytes, &peer);
+}
+
+static void train_can_expect__only_what_makes_sense(void **state)
+{
+    (void)state;
+    expect(0, 1000, 100);
+    assert_true(train_can_expect(&scene.expectation));
+    scene.expectation.frames = 0;
+    assert_false(train_can_expect(&scene.expectation));
+    expect(0, 1000, 100);
+    scene.expectation.head_bytes = HEAD_BYTES - 1;
+    assert_false(train_can_expect(&scene.expectation));
+    scene.expectation.head_bytes = TRAIN_HEAD_BYTES_MAX + 1;
+    assert_false(train_can_expect(&scene.expectation));
+    expect(0, 1000, 100);
+    scene.expectation.payload_bytes = 0;
+    assert_false(train_can_expect(&scene.expectation));
+    scene.expectation.payload_bytes = TRAIN_BYTES_MAX;
+    assert_false(train_can_expect(&scene.expectation));
+    expect(0, 1000, 100);
+    scene.expectation.bytes = 0;
+    assert_false(train_can_expect(&scene.expectation));
+    expect(0, 1000, 100);
+    scene.expectation.target = NULL;
+    assert_false(train_can_expect(&scene.expectation));
+}
+
+static void train_sort__nothing_is_expected(void **state)
+{
+    (void)state;
+    expect(0, 0, 100);
+    add_data(0, 100);
+    add_data(100, 100);
+    add_data(200, 60);
+    arrive(140, 64, &peer);
+    check(140, 0);
+    assert_null(memchr(scene.target, byte_at(0), 1));
+}
+
+static void train_sort__what_was_expected_is_placed(void **state)
+{
+    (void)state;
+    expect(0, 1000, 100);
+    add_data(0, 100);
+    add_data(100, 100);
+    add_data(200, 100);
+    arrive(140, 64, &peer);
+    check(140, 3);
+    assert_ptr_equal(scene.frames[2].payload, scene.target + 200);
+    assert_int_equal(scene.target[299], byte_at(299));
+    assert_int_equal(scene.target[300], 0xEE);
+    /* And the next train is expected behind it. */
+    assert_int_equal(scene.expectation.offset, 300);
+    assert_int_equal(scene.expectation.bytes, 700);
+    scene.bytes = 0;
+    add_data(300, 100);
+    arrive(140, 64, &peer);
+    check(140, 1);
+    assert_ptr_equal(scene.frames[0].payload, scene.target + 300);
+}
+
+static void train_sort__the_last_frame_is_shorter(void **state)
+{
+    (void)state;
+    expect(500, 250, 100);
+    add_data(500, 100);
+    add_data(600, 100);
+    add_data(700, 50);
+    arrive(140, 64, &peer);
+    check(140, 3);
+    assert_int_equal(scene.target[749], byte_at(749));
+    assert_int_equal(scene.target[750], 0xEE);
+    assert_int_equal(scene.expectation.frames, 0); /* all has come */
+}
+
+static void train_sort__the_last_frame_comes_alone(void **state)
+{
+    (void)state;
+    expect(0, 150, 100);
+    add_data(0, 100);
+    arrive(140, 64, &peer);
+    check(140, 1);
+    scene.bytes = 0;
+    add_data(100, 50);
+    arrive(90, 64, &peer);
+    check(90, 1);
+    assert_int_equal(scene.expectation.frames, 0);
+}
+
+static void train_sort__a_frame_is_shorter_than_expected(void **state)
+{
+    (void)state;
+    expect(0, 1000, 100);
+    add_data(0, 100);
+    add_data(100, 70);
+    arrive(140, 64, &peer);
+    check(140, 1);
+    assert_int_equal(scene.expectation.offset, 170); /* but it has come */
+}
+
+static void train_sort__all_frames_are_of_another_length(void **state)
+{
+    (void)state;
+    for (uint32_t payload_bytes = 1; payload_bytes < 300; payload_bytes++) {
+        if (payload_bytes == 100) {
+            continue;
+        }
+        expect(0, 1000, 100);
+        add_data(0, payload_bytes);
+        add_data(payload_bytes, payload_bytes);
+        arrive(HEAD_BYTES + payload_bytes, 64, &peer);
+        check(HEAD_BYTES + payload_bytes, 0);
+        assert_int_equal(scene.expectation.offset, 2 * payload_bytes);
+    }
+}
+
+static void train_sort__more_than_has_a_place(void **state)
+{
+    (void)state;
+    /* The place of the last expected frame is shorter than what comes: it ends in the rest. */
+    expect(0, 250, 100);
+    for (unsigned i = 0; i < 5; i++) {
+        add_data(i * 100, 100);
+    }
+    arrive(140, 64, &peer);
+    check(140, 2);
+    assert_int_equal(scene.target[250], 0xEE);
+    assert_int_equal(scene.expectation.frames, 0); /* all has come, if not as expected */
+
+    expect(0, 1000, 100);
+    for (unsigned i = 0; i < 5; i++) {
+        add_data(i * 100, 100);
+    }
+    arrive(140, 2, &peer);
+    check(140, 2);
+    assert_int_equal(scene.expectation.offset, 500);
+}
+
+static void train_sort__another_message(void **state)
+{
+    (void)state;
+    expect(0, 1000, 100);
+    add_frame(11, MESSAGE + 1, 0, 100);
+    add_frame(11, MESSAGE + 1, 100, 100);
+    arrive(140, 64, &peer);
+    check(140, 0);
+    assert_int_equal(scene.expectation.offset, 0);
+}
+
+static void train_sort__frames_of_another_type_between(void **state)
+{
+    (void)state;
+    expect(0, 1000, 100);
+    add_data(0, 100);
+    add_frame(FRAME_EAGER, MESSAGE, 100, 100);
+    add_data(100, 100);
+    arrive(140, 64, &peer);
+    check(140, 1);
+    assert_int_equal(scene.expectation.offset, 200);
+}
+
+static void train_sort__a_stranger_sends_the_same(void **state)
+{
+    (void)state;
+    expect(0, 1000, 100);
+    add_data(0, 100);
+    add_data(100, 100);
+    arrive(140, 64, &stranger);
+    assert_int_equal(scene.contents.placed, 0);
+    check_all_there(140, &stranger);
+    assert_int_equal(scene.expectation.offset, 0);
+}
+
+static void train_sort__after_a_loss_it_goes_on_behind_the_hole(void **state)
+{
+    (void)state;
+    expect(0, 1000, 100);
+    add_data(300, 100);
+    add_data(400, 100);
+    arrive(140, 64, &peer);
+    check(140, 0);
+    assert_int_equal(scene.expectation.offset, 500);
+    assert_ptr_equal(scene.expectation.target, scene.target + 500);
+    /* The hole is filled later: by copying. */
+    scene.bytes = 0;
+    add_data(0, 100);
+    arrive(140, 64, &peer);
+    check(140, 0);
+    assert_int_equal(scene.expectation.offset, 500);
+}
+
+static void train_sort__an_offset_far_away(void **state)
+{
+    const uint64_t offsets[] = {1000, 1100, UINT64_MAX, UINT64_MAX - 99, UINT64_MAX - 100};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        expect(100, 900, 100);
+        add_data(offsets[i], 100);
+        arrive(140, 64, &peer);
+        check(140, 0);
+        assert_int_equal(scene.expectation.offset, 100);
+        assert_int_equal(scene.expectation.frames, 9);
+    }
+}
+
+static void train_sort__too_short_to_be_anything(void **state)
+{
+    (void)state;
+    expect(0, 1000, 100);
+    scene.bytes = 5;
+    arrive(5, 64, &peer);
+    check(5, 0);
+    scene.bytes = 0;
+    arrive(0, 64, &peer);
+    assert_int_equal(scene.contents.placed, 0);
+    assert_int_equal(scene.contents.runs[0].bytes + scene.contents.runs[1].bytes, 0);
+    scene.bytes = HEAD_BYTES; /* a head of the message without data */
+    add_data(0, 0);
+    arrive(HEAD_BYTES, 64, &peer);
+    assert_int_equal(scene.contents.placed, 0);
+}
+
+/** Any train may come at any time. Whatever was handed out of the message stays as it was. */
+static void train_sort__random_trains(void **state)
+{
+    static uint8_t arrived[TARGET_BYTES]; /* 1: this byte was handed out, and put in its place */
+    struct random random;
+
+    (void)state;
+    random_seed(&random, 1);
+    expect(0, TARGET_BYTES, 100);
+    for (unsigned round = 0; round < FUZZ_ROUNDS; round++) {
+        if (scene.expectation.frames == 0 || random_chance(&random, 10000)) {
+            uint64_t begin = random_below(&random, TARGET_BYTES);
+            expect(begin, 1 + random_below(&random, TARGET_BYTES - begin),
+                   1 + (uint32_t)random_below(&random, 300));
+            memset(arrived, 0, sizeof arrived);
+        }
+        uint32_t payload_bytes = random_chance(&random, 800000)
+                                     ? scene.expectation.payload_bytes
+                                     : (uint32_t)random_below(&random, 400);
+        uint32_t frame_bytes = HEAD_BYTES + payload_bytes;
+        unsigned frames = 1 + (unsigned)random_below(&random, 70);
+        uint64_t offset = random_chance(&random, 800000) ? scene.expectation.offset
+                                                         : random_below(&random, TARGET_BYTES);
+        const struct lane_address *from = random_chance(&random, 900000) ? &peer : &stranger;
+
+        scene.bytes = 0;
+        for (unsigned i = 0; i < frames && scene.bytes + frame_bytes <= 65507; i++) {
+            bool last = offset + payload_bytes >= TARGET_BYTES || i + 1 == frames;
+            uint32_t own =
+                last ? (uint32_t)random_below(&random, payload_bytes + 1) : payload_bytes;
+            own = offset + own > TARGET_BYTES ? (uint32_t)(TARGET_BYTES - offset) : own;
+            add_frame(random_chance(&random, 950000) ? 11 : FRAME_EAGER,
+                      random_chance(&random, 950000) ? MESSAGE : MESSAGE + 1, offset, own);
+            offset += own;
+            if (own < payload_bytes) {
+                break;
+            }
+        }
+        arrive(frame_bytes, 1 + (unsigned)random_below(&random, 64), from);
+        check_all_there(frame_bytes, from);
+        /* The layers above put every frame of the message in its place. */
+        for (uint32_t at = 0; at + HEAD_BYTES < scene.bytes && from == &peer; at += frame_bytes) {
+            const uint8_t *frame = scene.train_bytes + at;
+            uint32_t left = scene.bytes - at < frame_bytes ? scene.bytes - at : frame_bytes;
+            if (left > HEAD_BYTES && frame[1] == 11 && frame[28] == (MESSAGE & 0xFF)) {
+                le64 wire;
+                memcpy(&wire, frame + 32, sizeof wire);
+                memcpy(scene.target + from_le64(wire), frame + HEAD_BYTES, left - HEAD_BYTES);
+                memset(arrived + from_le64(wire), 1, left - HEAD_BYTES);
+            }
+        }
+        for (uint32_t i = 0; i < TARGET_BYTES; i++) {
+            assert_true(!arrived[i] || scene.target[i] == byte_at(i));
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(train_can_expect__only_what_makes_sense),
+        cmocka_unit_test(train_sort__nothing_is_expected),
+        cmocka_unit_test(train_sort__what_was_expected_is_placed),
+        cmocka_unit_test(train_sort__the_last_frame_is_shorter),
+        cmocka_unit_test(train_sort__the_last_frame_comes_alone),
+        cmocka_unit_test(train_sort__a_frame_is_shorter_than_expected),
+        cmocka_unit_test(train_sort__all_frames_are_of_another_length),
+        cmocka_unit_test(train_sort__more_than_has_a_place),
+        cmocka_unit_test(train_sort__another_message),
+        cmocka_unit_test(train_sort__frames_of_another_type_between),
+        cmocka_unit_test(train_sort__a_stranger_sends_the_same),
+        cmocka_unit_test(train_sort__after_a_loss_it_goes_on_behind_the_hole),
+        cmocka_unit_test(train_sort__an_offset_far_away),
+        cmocka_unit_test(train_sort__too_short_to_be_anything),
+        cmocka_unit_test(train_sort__random_trains),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
