@@ -82,13 +82,17 @@ static int receive_train(struct udp_lane *udp, struct lane_incoming *frames, uns
                  take_waiting(udp, frames + contents.placed, count - contents.placed));
 }
 
+static bool has_room(const struct udp_lane *udp)
+{
+    return udp->room_used + TRAIN_ROOM_BYTES <= ROOM_TRAINS * TRAIN_ROOM_BYTES;
+}
+
 /** Is it worth a system call to look for another train now? Not for one that would have to be cut
  *  in two, and not if frames come one at a time: then the answer is more urgent. */
 static bool is_worth_another(const struct udp_lane *udp, unsigned left)
 {
-    return udp->streaming && udp->runs[1].bytes == 0 && udp->runs[0].bytes == 0 &&
-           left >= udp->train_frames &&
-           udp->room_used + TRAIN_ROOM_BYTES <= ROOM_TRAINS * TRAIN_ROOM_BYTES;
+    return udp->streaming && udp->runs[0].bytes == 0 && udp->runs[1].bytes == 0 &&
+           left >= udp->train_frames;
 }
 
 unsigned udp_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
@@ -97,7 +101,7 @@ unsigned udp_receive(struct lane *lane, struct lane_incoming *frames, unsigned c
     unsigned taken = take_waiting(udp, frames, count);
     unsigned attempts = 0;
 
-    while (taken == 0 || is_worth_another(udp, count - taken)) {
+    while (has_room(udp) && (taken == 0 || is_worth_another(udp, count - taken))) {
         int got = receive_train(udp, frames + taken, count - taken);
         if (got > 0) {
             taken += (unsigned)got;

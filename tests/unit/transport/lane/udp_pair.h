@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * udp_pair.h - two UDP lanes in two network namespaces, as if in two hosts, and frames for them.
+ * Whoever includes it is one test program: namespace_enter() and udp_pair_far() come first.
+ */
+#ifndef BEOWIRE_TEST_UDP_PAIR_H
+#define BEOWIRE_TEST_UDP_PAIR_H
+
+#include "frame/address_layout.h"
+#include "frame/frame.h"
+#include "lane/udp.h"
+#include "namespace.h"
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_MS 10000
+#define HEAD_BYTES 40
+#define PAIR_FRAMES 64
+#define PAYLOAD_BYTES_MAX 9000
+
+struct udp_pair {
+    struct lane *a; /* on end0, here */
+    struct lane *b; /* on end1, elsewhere */
+    struct lane_address at_a;
+    struct lane_address at_b;
+};
+
+static int here = -1;
+static int far = -1;
+
+static void udp_pair_far(void)
+{
+    far = namespace_move_far_end();
+    here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+}
+
+static inline void set_interface_there(int namespace, const char *name, unsigned long request,
+                                       int value)
+{
+    struct ifreq interface = {0};
+
+    namespace_go(namespace);
+    int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    (void)snprintf(interface.ifr_name, sizeof interface.ifr_name, "%s", name);
+    if (request == SIOCSIFMTU) {
+        interface.ifr_mtu = value;
+    } else {
+        interface.ifr_flags = (short)value;
+    }
+    assert_true(control >= 0);
+    assert_int_equal(ioctl(control, request, &interface), 0);
+    close(control);
+    namespace_go(here);
+}
+
+/** Both ends. */
+static inline void set_mtu(int mtu)
+{
+    set_interface_there(here, "end0", SIOCSIFMTU, mtu);
+    set_interface_there(far, "end1", SIOCSIFMTU, mtu);
+}
+
+static inline struct lane *open_udp(int namespace, const char *interface, uint16_t port)
+{
+    struct udp_lane_options options = {.interface = interface, .port = port};
+    struct lane *lane = NULL;
+
+    namespace_go(namespace);
+    assert_int_equal(udp_lane_open(&options, &lane), 0);
+    namespace_go(here);
+    return lane;
+}
+
+static inline struct lane_address address_of(struct lane *lane, struct lane *for_whom)
+{
+    struct address_layout address = {.rails = 1};
+    struct lane_address found;
+
+    lane->operations->publish(lane, &address);
+    assert_int_equal(for_whom->operations->reach(for_whom, &address, &found), 0);
+    return found;
+}
+
+static inline struct udp_pair open_pair(void)
+{
+    struct udp_pair pair = {.a = open_udp(here, "end0", 0), .b = open_udp(far, "end1", 0)};
+
+    pair.at_a = address_of(pair.a, pair.b);
+    pair.at_b = address_of(pair.b, pair.a);
+    return pair;
+}
+
+static inline void close_lane(struct lane *lane)
+{
+    lane->operations->close(lane);
+}
+
+static inline void close_pair(struct udp_pair *pair)
+{
+    close_lane(pair->a);
+    close_lane(pair->b);
+}
+
+/** Frames on their way out. */
+struct outbox {
+    unsigned count;
+    struct lane_outgoing frames[PAIR_FRAMES];
+    uint8_t heads[PAIR_FRAMES][LANE_HEADROOM + HEAD_BYTES];
+    uint8_t payloads[PAIR_FRAMES][PAYLOAD_BYTES_MAX];
+};
+
+static inline uint8_t byte_at(uint64_t offset)
+{
+    return (uint8_t)(offset * 7 + offset / 251 + 1);
+}
+
+/** Adds a frame of a message with the bytes that belong to its offset. */
+static inline void add_frame(struct outbox *outbox, uint8_t type, uint32_t message, uint64_t offset,
+                             uint32_t payload_bytes)
+{
+    unsigned index = outbox->count++;
+    uint8_t *head = outbox->heads[index] + LANE_HEADROOM;
+    le32 message_wire = to_le32(message);
+    le64 offset_wire = to_le64(offset);
+
+    assert_true(index < PAIR_FRAMES && payload_bytes <= PAYLOAD_BYTES_MAX);
+    memset(head, 0, HEAD_BYTES);
+    frame_encode(head, &(struct frame_fields){.type = (enum frame_type)type,
+                                              .payload_bytes = (uint16_t)payload_bytes});
+    memcpy(head + 28, &message_wire, sizeof message_wire);
+    memcpy(head + 32, &offset_wire, sizeof offset_wire);
+    for (uint32_t i = 0; i < payload_bytes; i++) {
+        outbox->payloads[index][i] = byte_at(offset + i);
+    }
+    outbox->frames[index] = (struct lane_outgoing){.head = head,
+                                                   .head_bytes = HEAD_BYTES,
+                                                   .payload = outbox->payloads[index],
+                                                   .payload_bytes = payload_bytes};
+}
+
+/** Sends all that is in the outbox in one call, and empties it. */
+static inline void send_outbox(struct outbox *outbox, struct lane *lane,
+                               const struct lane_address *to)
+{
+    assert_int_equal(lane->operations->send(lane, to, outbox->frames, outbox->count),
+                     outbox->count);
+    outbox->count = 0;
+}
+
+/** Waits until frames are there, and takes up to `count` of them; release() is the caller's. */
+static inline unsigned receive_some(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    for (;;) {
+        unsigned taken = lane->operations->receive(lane, frames, count);
+        if (taken > 0) {
+            return taken;
+        }
+        struct pollfd readable = {.fd = lane->operations->descriptor(lane), .events = POLLIN};
+        assert_int_equal(poll(&readable, 1, PATIENCE_MS), 1);
+    }
+}
+
+/** Takes frames until there are `count`, and leaves them with the lane. */
+static inline void receive_all(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    for (unsigned taken = 0; taken < count;) {
+        taken += receive_some(lane, frames + taken, count - taken);
+    }
+}
+
+/** Is it the whole frame that add_frame() made? */
+static inline void check_frame(const struct lane_incoming *frame, uint8_t type, uint32_t message,
+                               uint64_t offset, uint32_t payload_bytes)
+{
+    const uint8_t *payload = frame->payload != NULL ? frame->payload : frame->data + HEAD_BYTES;
+    le32 message_wire;
+    le64 offset_wire;
+
+    assert_int_equal(frame->bytes, HEAD_BYTES + payload_bytes);
+    assert_int_equal(frame->data[1], type);
+    memcpy(&message_wire, frame->data + 28, sizeof message_wire);
+    memcpy(&offset_wire, frame->data + 32, sizeof offset_wire);
+    assert_int_equal(from_le32(message_wire), message);
+    assert_int_equal(from_le64(offset_wire), offset);
+    for (uint32_t i = 0; i < payload_bytes; i++) {
+        assert_int_equal(payload[i], byte_at(offset + i));
+    }
+}
+
+#endif

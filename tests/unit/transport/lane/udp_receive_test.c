@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What arrives: in order, as trains, as expected, and from whom it should not. */
+#include "udp_pair.h"
+
+#include "lane/random.h"
+#include "lane/train.h"
+
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+
+#define DATA 11
+#define MESSAGE 77
+#define STRANGER_ROUNDS 20000
+
+static struct outbox outbox;
+static struct lane_incoming incoming[PAIR_FRAMES];
+static uint8_t target[1 << 20];
+
+/** Frame i of a message that is sent in frames of `payload_bytes`. */
+static void add_data(unsigned i, uint32_t payload_bytes)
+{
+    add_frame(&outbox, DATA, MESSAGE, (uint64_t)i * payload_bytes, payload_bytes);
+}
+
+static void expect(struct udp_pair *pair, uint64_t bytes, uint32_t payload_bytes)
+{
+    struct lane_expectation expectation = {
+        .target = target,
+        .frames = (uint32_t)((bytes + payload_bytes - 1) / payload_bytes),
+        .head_bytes = HEAD_BYTES,
+        .payload_bytes = payload_bytes,
+        .bytes = bytes,
+        .message = MESSAGE,
+        .offset = 0,
+        .from = pair->at_a,
+    };
+
+    memset(target, 0, sizeof target);
+    pair->b->operations->expect(pair->b, &expectation);
+}
+
+/** Frames [first, end) of the message come next; all are placed, or none. */
+static void take_data(struct udp_pair *pair, unsigned first, unsigned end, uint32_t payload_bytes,
+                      bool placed)
+{
+    receive_all(pair->b, incoming, end - first);
+    for (unsigned i = first; i < end; i++) {
+        const struct lane_incoming *frame = &incoming[i - first];
+        check_frame(frame, DATA, MESSAGE, (uint64_t)i * payload_bytes, payload_bytes);
+        assert_ptr_equal(frame->payload, placed ? target + (size_t)i * payload_bytes : NULL);
+        assert_memory_equal(&frame->from, &pair->at_a, sizeof pair->at_a);
+    }
+    pair->b->operations->release(pair->b);
+}
+
+static void udp_receive__nothing_has_come(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    assert_int_equal(pair.b->operations->receive(pair.b, incoming, PAIR_FRAMES), 0);
+    pair.b->operations->release(pair.b);
+    close_pair(&pair);
+}
+
+static void udp_receive__a_train_in_pieces(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    for (unsigned step = 1; step <= 44; step++) {
+        for (unsigned i = 0; i < 44; i++) {
+            add_data(i, 1432);
+        }
+        send_outbox(&outbox, pair.a, &pair.at_b);
+        for (unsigned taken = 0; taken < 44;) {
+            unsigned count = receive_some(pair.b, incoming, step);
+            assert_true(count <= step);
+            for (unsigned i = 0; i < count; i++) {
+                check_frame(&incoming[i], DATA, MESSAGE, (uint64_t)(taken + i) * 1432, 1432);
+            }
+            taken += count;
+            pair.b->operations->release(pair.b);
+        }
+    }
+    assert_int_equal(pair.b->received_frames, 44 * 44);
+    close_pair(&pair);
+}
+
+static void udp_receive__expected_data_is_placed(void **state)
+{
+    const int mtus[] = {1500, 9000};
+
+    (void)state;
+    for (unsigned m = 0; m < 2; m++) {
+        set_mtu(mtus[m]);
+        struct udp_pair pair = open_pair();
+        uint32_t payload_bytes = pair.a->frame_bytes - HEAD_BYTES;
+        unsigned batch = pair.a->batch_frames;
+
+        expect(&pair, (uint64_t)payload_bytes * 100, payload_bytes);
+        for (unsigned first = 0; first < 100; first += batch) {
+            unsigned end = first + batch < 100 ? first + batch : 100;
+            for (unsigned i = first; i < end; i++) {
+                add_data(i, payload_bytes);
+            }
+            send_outbox(&outbox, pair.a, &pair.at_b);
+            take_data(&pair, first, end, payload_bytes, true);
+        }
+        assert_int_equal(pair.b->placed_frames, 100);
+        for (uint32_t i = 0; i < 100 * payload_bytes; i++) {
+            assert_int_equal(target[i], byte_at(i));
+        }
+        /* All has come: the next frame is nobody's. */
+        add_data(100, payload_bytes);
+        send_outbox(&outbox, pair.a, &pair.at_b);
+        take_data(&pair, 100, 101, payload_bytes, false);
+        close_pair(&pair);
+    }
+    set_mtu(1500);
+}
+
+static void udp_receive__the_last_expected_frame_is_shorter(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    expect(&pair, 2 * 1000 + 17, 1000);
+    add_data(0, 1000);
+    add_data(1, 1000);
+    add_frame(&outbox, DATA, MESSAGE, 2000, 17);
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    receive_all(pair.b, incoming, 3);
+    check_frame(&incoming[2], DATA, MESSAGE, 2000, 17);
+    assert_ptr_equal(incoming[2].payload, target + 2000);
+    assert_int_equal(target[2017], 0);
+    assert_int_equal(pair.a->sent_calls, 1);
+    pair.b->operations->release(pair.b);
+    close_pair(&pair);
+}
+
+static void udp_receive__other_frames_between(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    expect(&pair, 10000, 1000);
+    add_data(0, 1000);
+    add_frame(&outbox, FRAME_EAGER, MESSAGE, 1000, 1000);
+    add_data(1, 1000);
+    add_frame(&outbox, DATA, MESSAGE + 1, 2000, 1000);
+    add_data(2, 1000);
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    receive_all(pair.b, incoming, 5);
+    assert_int_equal(pair.a->sent_calls, 1);
+    check_frame(&incoming[0], DATA, MESSAGE, 0, 1000);
+    check_frame(&incoming[1], FRAME_EAGER, MESSAGE, 1000, 1000);
+    check_frame(&incoming[2], DATA, MESSAGE, 1000, 1000);
+    check_frame(&incoming[3], DATA, MESSAGE + 1, 2000, 1000);
+    check_frame(&incoming[4], DATA, MESSAGE, 2000, 1000);
+    pair.b->operations->release(pair.b);
+    /* And then it goes on as expected. */
+    add_data(3, 1000);
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    take_data(&pair, 3, 4, 1000, true);
+    close_pair(&pair);
+}
+
+static void udp_receive__a_frame_was_lost(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    expect(&pair, 100000, 1000);
+    add_data(0, 1000);
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    take_data(&pair, 0, 1, 1000, true);
+    for (unsigned i = 5; i < 10; i++) {
+        add_data(i, 1000);
+    }
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    take_data(&pair, 5, 10, 1000, false);
+    for (unsigned i = 10; i < 20; i++) {
+        add_data(i, 1000);
+    }
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    take_data(&pair, 10, 20, 1000, true);
+    /* Again: it is behind what is expected. */
+    for (unsigned i = 1; i < 5; i++) {
+        add_data(i, 1000);
+    }
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    take_data(&pair, 1, 5, 1000, false);
+    assert_int_equal(pair.b->placed_frames, 11);
+    close_pair(&pair);
+}
+
+static void udp_receive__a_stranger_sends_what_is_expected(void **state)
+{
+    struct udp_pair pair = open_pair();
+    struct lane *stranger = open_udp(here, "end0", 0);
+
+    (void)state;
+    expect(&pair, 10000, 1000);
+    add_data(0, 1000);
+    send_outbox(&outbox, stranger, &pair.at_b);
+    receive_all(pair.b, incoming, 1);
+    check_frame(&incoming[0], DATA, MESSAGE, 0, 1000);
+    assert_null(incoming[0].payload);
+    assert_memory_not_equal(&incoming[0].from, &pair.at_a, sizeof pair.at_a);
+    pair.b->operations->release(pair.b);
+    add_data(0, 1000);
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    take_data(&pair, 0, 1, 1000, true);
+    close_lane(stranger);
+    close_pair(&pair);
+}
+
+static void udp_receive__expect_nothing_any_more(void **state)
+{
+    struct udp_pair pair = open_pair();
+    struct lane_expectation nothing = {.frames = 0};
+
+    (void)state;
+    expect(&pair, 10000, 1000);
+    pair.b->operations->expect(pair.b, &nothing);
+    add_data(0, 1000);
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    take_data(&pair, 0, 1, 1000, false);
+    assert_int_equal(target[0], 0);
+    close_pair(&pair);
+}
+
+static void udp_receive__an_expectation_without_sense(void **state)
+{
+    struct udp_pair pair = open_pair();
+    struct lane_expectation senseless = {
+        .target = target, .frames = UINT32_MAX, .head_bytes = 3, .bytes = UINT64_MAX};
+
+    (void)state;
+    pair.b->operations->expect(pair.b, &senseless);
+    add_data(0, 1000);
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    take_data(&pair, 0, 1, 1000, false);
+    close_pair(&pair);
+}
+
+static void udp_receive__fewer_frames_than_bytes(void **state)
+{
+    struct udp_pair pair = open_pair();
+    struct lane_expectation one = {.target = target,
+                                   .frames = 1,
+                                   .head_bytes = HEAD_BYTES,
+                                   .payload_bytes = 1000,
+                                   .bytes = sizeof target,
+                                   .message = MESSAGE,
+                                   .from = pair.at_a};
+
+    (void)state;
+    memset(target, 0, sizeof target);
+    pair.b->operations->expect(pair.b, &one);
+    add_data(0, 1000);
+    add_data(1, 1000);
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    receive_all(pair.b, incoming, 2);
+    assert_ptr_equal(incoming[0].payload, target);
+    assert_null(incoming[1].payload);
+    assert_int_equal(target[1000], 0);
+    pair.b->operations->release(pair.b);
+    close_pair(&pair);
+}
+
+static void udp_receive__what_does_not_fit_is_counted(void **state)
+{
+    struct udp_pair pair = open_pair();
+    uint64_t sent = 0;
+    uint64_t arrived = 0;
+
+    (void)state;
+    /* Frames of different lengths, so that each is a datagram that can be dropped by itself. */
+    while (sent * 500 < 4 * pair.b->capacity_bytes) {
+        for (unsigned i = 0; i < PAIR_FRAMES; i++) {
+            add_frame(&outbox, DATA, MESSAGE, 0, 400 + 3 * i);
+        }
+        send_outbox(&outbox, pair.a, &pair.at_b);
+        sent += PAIR_FRAMES;
+    }
+    unsigned count;
+    while ((count = pair.b->operations->receive(pair.b, incoming, PAIR_FRAMES)) > 0) {
+        arrived += count;
+        pair.b->operations->release(pair.b);
+    }
+    assert_int_equal(pair.b->operations->status(pair.b), 0);
+    assert_true(pair.b->dropped_frames > 0);
+    assert_int_equal(arrived + pair.b->dropped_frames, sent);
+    assert_int_equal(pair.b->operations->status(pair.b), 0);
+    assert_int_equal(arrived + pair.b->dropped_frames, sent); /* each once */
+    close_pair(&pair);
+}
+
+static void udp_receive__what_was_promised_fits(void **state)
+{
+    const int mtus[] = {1500, 9000};
+    const unsigned batches[] = {1, 2, 64};
+
+    (void)state;
+    for (unsigned m = 0; m < 2; m++) {
+        set_mtu(mtus[m]);
+        for (unsigned b = 0; b < 3; b++) {
+            struct udp_pair pair = open_pair();
+            uint32_t payload_bytes = pair.a->frame_bytes - HEAD_BYTES;
+            uint64_t frames = pair.b->capacity_bytes / pair.a->frame_bytes;
+            uint64_t arrived = 0;
+            for (uint64_t sent = 0; sent < frames; sent += batches[b]) {
+                for (unsigned i = 0; i < batches[b]; i++) {
+                    add_data(i, payload_bytes);
+                }
+                send_outbox(&outbox, pair.a, &pair.at_b);
+            }
+            while (arrived < frames) {
+                arrived += receive_some(pair.b, incoming, PAIR_FRAMES);
+                pair.b->operations->release(pair.b);
+            }
+            assert_int_equal(pair.b->operations->status(pair.b), 0);
+            assert_int_equal(pair.b->dropped_frames, 0);
+            close_pair(&pair);
+        }
+    }
+    set_mtu(1500);
+}
+
+/** Random datagrams and trains from a socket that is not a lane's. */
+static void udp_receive__a_stranger_sends_anything(void **state)
+{
+    static uint8_t noise[65507];
+    struct udp_pair pair = open_pair();
+    struct random random;
+    uint64_t sent_bytes = 0;
+    uint64_t received_bytes = 0;
+    int stranger = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in to = {.sin_family = AF_INET};
+
+    (void)state;
+    assert_true(stranger >= 0);
+    memcpy(&to.sin_addr, pair.at_b.bytes + 12, sizeof to.sin_addr);
+    memcpy(&to.sin_port, pair.at_b.bytes + 16, sizeof to.sin_port);
+    random_seed(&random, 7);
+    for (unsigned round = 0; round < STRANGER_ROUNDS; round++) {
+        uint32_t bytes =
+            (uint32_t)random_below(&random, random_chance(&random, 900000) ? 200 : 60000);
+        int segment = random_chance(&random, 500000) ? 0 : 1 + (int)random_below(&random, 1400);
+        if (segment > 0 && bytes / (uint32_t)segment >= 64) {
+            segment = 0;
+        }
+        if (segment > 0 && bytes <= (uint32_t)segment) {
+            segment = 0;
+        }
+        for (uint32_t i = 0; i < bytes; i += 64) {
+            noise[i] = (uint8_t)random_next(&random);
+        }
+        if (round % 64 == 0) {
+            expect(&pair, sizeof target, 1 + (uint32_t)random_below(&random, 1432));
+        }
+        assert_int_equal(setsockopt(stranger, SOL_UDP, UDP_SEGMENT, &segment, sizeof segment), 0);
+        assert_int_equal(sendto(stranger, noise, bytes, 0, (struct sockaddr *)&to, sizeof to),
+                         bytes);
+        sent_bytes += bytes;
+        unsigned wanted = 1 + (unsigned)random_below(&random, PAIR_FRAMES);
+        unsigned count;
+        while ((count = pair.b->operations->receive(pair.b, incoming, wanted)) > 0) {
+            assert_true(count <= wanted);
+            for (unsigned i = 0; i < count; i++) {
+                assert_null(incoming[i].payload);
+                received_bytes += incoming[i].bytes;
+            }
+            pair.b->operations->release(pair.b);
+        }
+    }
+    close(stranger);
+    assert_int_equal(received_bytes, sent_bytes);
+    assert_int_equal(pair.b->placed_frames, 0);
+    assert_true(pair.b->foreign_frames > 0); /* empty datagrams */
+    expect(&pair, 2000, 1000);
+    add_data(0, 1000);
+    add_data(1, 1000);
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    take_data(&pair, 0, 2, 1000, true);
+    close_pair(&pair);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(udp_receive__nothing_has_come),
+        cmocka_unit_test(udp_receive__a_train_in_pieces),
+        cmocka_unit_test(udp_receive__expected_data_is_placed),
+        cmocka_unit_test(udp_receive__the_last_expected_frame_is_shorter),
+        cmocka_unit_test(udp_receive__other_frames_between),
+        cmocka_unit_test(udp_receive__a_frame_was_lost),
+        cmocka_unit_test(udp_receive__a_stranger_sends_what_is_expected),
+        cmocka_unit_test(udp_receive__expect_nothing_any_more),
+        cmocka_unit_test(udp_receive__an_expectation_without_sense),
+        cmocka_unit_test(udp_receive__fewer_frames_than_bytes),
+        cmocka_unit_test(udp_receive__what_does_not_fit_is_counted),
+        cmocka_unit_test(udp_receive__what_was_promised_fits),
+        cmocka_unit_test(udp_receive__a_stranger_sends_anything),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    udp_pair_far();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What leaves: how many system calls and trains, and that all of it arrives. */
+#include "udp_pair.h"
+
+#include <sys/wait.h>
+
+#define DATA 11
+
+static struct outbox outbox;
+static struct lane_incoming incoming[PAIR_FRAMES];
+
+static void run(char *const *command)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        execvp(command[0], command);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+#define IP(...) run((char *[]){"ip", __VA_ARGS__, NULL})
+
+/** Sends frames with payloads of these lengths in one call; all must arrive. */
+static void send_lengths(struct udp_pair *pair, const uint32_t *lengths, unsigned count)
+{
+    uint64_t offset = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        add_frame(&outbox, DATA, 1, offset, lengths[i]);
+        offset += lengths[i];
+    }
+    send_outbox(&outbox, pair->a, &pair->at_b);
+    receive_all(pair->b, incoming, count);
+    offset = 0;
+    for (unsigned i = 0; i < count; i++) {
+        check_frame(&incoming[i], DATA, 1, offset, lengths[i]);
+        assert_memory_equal(&incoming[i].from, &pair->at_a, sizeof pair->at_a);
+        offset += lengths[i];
+    }
+    pair->b->operations->release(pair->b);
+}
+
+static void udp_send__one_frame(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    send_lengths(&pair, (uint32_t[]){0}, 1);
+    send_lengths(&pair, (uint32_t[]){1}, 1);
+    send_lengths(&pair, (uint32_t[]){pair.a->frame_bytes - HEAD_BYTES}, 1);
+    assert_int_equal(pair.a->sent_frames, 3);
+    assert_int_equal(pair.a->sent_calls, 3);
+    assert_int_equal(pair.a->sent_bytes, 3 * HEAD_BYTES + 1 + pair.a->frame_bytes - HEAD_BYTES);
+    assert_int_equal(pair.b->received_frames, 3);
+    assert_int_equal(pair.b->received_bytes, pair.a->sent_bytes);
+    close_pair(&pair);
+}
+
+static void udp_send__frames_of_one_length_are_one_train(void **state)
+{
+    struct udp_pair pair = open_pair();
+    uint32_t lengths[44];
+
+    (void)state;
+    for (unsigned i = 0; i < 44; i++) {
+        lengths[i] = pair.a->frame_bytes - HEAD_BYTES;
+    }
+    assert_int_equal(pair.a->batch_frames, 44);
+    send_lengths(&pair, lengths, 44);
+    lengths[43] = 1;
+    send_lengths(&pair, lengths, 44);
+    assert_int_equal(pair.a->sent_calls, 2);
+    assert_int_equal(pair.a->refused_trains, 0);
+    close_pair(&pair);
+}
+
+static void udp_send__more_than_a_datagram_holds(void **state)
+{
+    struct udp_pair pair = open_pair();
+    uint32_t lengths[PAIR_FRAMES];
+
+    (void)state;
+    for (unsigned i = 0; i < PAIR_FRAMES; i++) {
+        lengths[i] = pair.a->frame_bytes - HEAD_BYTES;
+    }
+    send_lengths(&pair, lengths, PAIR_FRAMES);
+    assert_int_equal(pair.a->sent_calls, 1); /* two trains */
+    close_pair(&pair);
+}
+
+static void udp_send__frames_of_different_lengths(void **state)
+{
+    struct udp_pair pair = open_pair();
+    uint32_t lengths[PAIR_FRAMES];
+
+    (void)state;
+    send_lengths(&pair, (uint32_t[]){100, 100, 7, 7, 7, 300, 299, 299, 0, 0, 1, 2, 3, 3, 2}, 15);
+    for (unsigned round = 0; round < 200; round++) {
+        for (unsigned i = 0; i < PAIR_FRAMES; i++) {
+            lengths[i] = (round * 7919 + i * i * 31) % (1 + round * 7);
+        }
+        send_lengths(&pair, lengths, 1 + round % PAIR_FRAMES);
+    }
+    close_pair(&pair);
+}
+
+static void udp_send__jumbo_frames(void **state)
+{
+    (void)state;
+    set_mtu(9000);
+    struct udp_pair pair = open_pair();
+    uint32_t lengths[20];
+    for (unsigned i = 0; i < 20; i++) {
+        lengths[i] = pair.a->frame_bytes - HEAD_BYTES;
+    }
+    assert_int_equal(pair.a->frame_bytes, 8972);
+    assert_int_equal(pair.a->batch_frames, 7);
+    send_lengths(&pair, lengths, 20);
+    lengths[19] = 10;
+    send_lengths(&pair, lengths, 20);
+    close_pair(&pair);
+    set_mtu(1500);
+}
+
+static void udp_send__the_path_has_a_shorter_mtu(void **state)
+{
+    uint32_t lengths[10];
+
+    (void)state;
+    IP("route", "add", "10.77.0.2/32", "dev", "end0", "mtu", "600");
+    struct udp_pair pair = open_pair();
+    for (unsigned i = 0; i < 10; i++) {
+        lengths[i] = pair.a->frame_bytes - HEAD_BYTES;
+    }
+    send_lengths(&pair, lengths, 10);
+    assert_int_equal(pair.a->refused_trains, 1);
+    /* For a while it is not tried again. */
+    send_lengths(&pair, lengths, 10);
+    assert_int_equal(pair.a->refused_trains, 1);
+    assert_int_equal(pair.a->sent_frames, 20);
+    IP("route", "del", "10.77.0.2/32", "dev", "end0", "mtu", "600");
+    /* Then it is. */
+    for (unsigned i = 0; i < 1100; i++) {
+        send_lengths(&pair, lengths, 2);
+    }
+    uint64_t calls = pair.a->sent_calls;
+    send_lengths(&pair, lengths, 10);
+    assert_int_equal(pair.a->sent_calls, calls + 1);
+    assert_int_equal(pair.a->refused_trains, 1);
+    close_pair(&pair);
+}
+
+static void udp_send__no_way_to_that_host(void **state)
+{
+    struct udp_pair pair = open_pair();
+    struct lane_address nowhere = pair.at_b;
+
+    (void)state;
+    nowhere.bytes[12] = 192; /* 192.77.0.2: no route */
+    add_frame(&outbox, DATA, 1, 0, 100);
+    add_frame(&outbox, DATA, 1, 100, 100);
+    send_outbox(&outbox, pair.a, &nowhere); /* lost: only those above can do anything */
+    assert_int_equal(pair.a->operations->status(pair.a), 0);
+    send_lengths(&pair, (uint32_t[]){1, 2, 3}, 3);
+    close_pair(&pair);
+}
+
+static void udp_send__a_refused_peer_does_not_disturb_others(void **state)
+{
+    struct udp_pair pair = open_pair();
+    struct lane_address refused = pair.at_b;
+
+    (void)state;
+    refused.bytes[16] ^= 0x55; /* another port, where nobody is */
+    for (unsigned round = 0; round < 100; round++) {
+        add_frame(&outbox, DATA, 1, 0, 100);
+        send_outbox(&outbox, pair.a, &refused);
+        send_lengths(&pair, (uint32_t[]){10, 10, 10, 5}, 4);
+    }
+    assert_int_equal(pair.a->refused_frames, 0);
+    close_pair(&pair);
+}
+
+static void udp_send__the_kernel_has_no_room(void **state)
+{
+    struct udp_pair pair = open_pair();
+    int small = 1;
+
+    (void)state;
+    /* Nobody answers ARP there, so what is sent stays in the send buffer. */
+    struct lane_address nobody = pair.at_b;
+    nobody.bytes[15] = 99;
+    assert_int_equal(setsockopt(pair.a->operations->descriptor(pair.a), SOL_SOCKET, SO_SNDBUF,
+                                &small, sizeof small),
+                     0);
+    unsigned taken = 1;
+    for (unsigned round = 0; round < 1000 && taken > 0; round++) {
+        add_frame(&outbox, DATA, 1, 0, 1000);
+        taken = pair.a->operations->send(pair.a, &nobody, outbox.frames, 1);
+        outbox.count = 0;
+    }
+    assert_int_equal(taken, 0);
+    assert_int_equal(pair.a->refused_frames, 1);
+    close_pair(&pair);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(udp_send__one_frame),
+        cmocka_unit_test(udp_send__frames_of_one_length_are_one_train),
+        cmocka_unit_test(udp_send__more_than_a_datagram_holds),
+        cmocka_unit_test(udp_send__frames_of_different_lengths),
+        cmocka_unit_test(udp_send__jumbo_frames),
+        cmocka_unit_test(udp_send__the_path_has_a_shorter_mtu),
+        cmocka_unit_test(udp_send__no_way_to_that_host),
+        cmocka_unit_test(udp_send__a_refused_peer_does_not_disturb_others),
+        cmocka_unit_test(udp_send__the_kernel_has_no_room),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    udp_pair_far();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
