@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The socket: where it can be opened, whom it reaches, and what it notices. */
+#include "udp_pair.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define DATA 11
+
+static struct outbox outbox;
+static struct lane_incoming incoming[PAIR_FRAMES];
+
+static void run(char *const *command)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        execvp(command[0], command);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+#define IP(...) run((char *[]){"ip", __VA_ARGS__, NULL})
+
+static int try_open(const char *interface, uint16_t port)
+{
+    struct udp_lane_options options = {.interface = interface, .port = port};
+    struct lane *lane = NULL;
+    int status = udp_lane_open(&options, &lane);
+
+    if (status == 0) {
+        close_lane(lane);
+    }
+    return status;
+}
+
+static void exchange(struct lane *a, struct lane *b, const struct lane_address *at_a,
+                     const struct lane_address *at_b)
+{
+    for (unsigned i = 0; i < 5; i++) {
+        add_frame(&outbox, DATA, 1, i * 1000, 1000);
+    }
+    send_outbox(&outbox, a, at_b);
+    receive_all(b, incoming, 5);
+    check_frame(&incoming[4], DATA, 1, 4000, 1000);
+    assert_memory_equal(&incoming[4].from, at_a, sizeof *at_a);
+    b->operations->release(b);
+    add_frame(&outbox, DATA, 2, 0, 100);
+    send_outbox(&outbox, b, at_a);
+    receive_all(a, incoming, 1);
+    check_frame(&incoming[0], DATA, 2, 0, 100);
+    a->operations->release(a);
+}
+
+static void udp_lane_open__what_it_says_of_itself(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    assert_int_equal(pair.a->kind, LANE_UDP);
+    assert_int_equal(pair.a->rail, 0);
+    assert_true(pair.a->polling_is_costly);
+    assert_int_equal(pair.a->frame_bytes, 1472);
+    assert_int_equal(pair.a->batch_frames, 44);
+    assert_true(pair.a->capacity_bytes > 100000 && pair.a->capacity_bytes < UINT64_MAX);
+    assert_int_equal(pair.a->operations->status(pair.a), 0);
+    exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
+    close_pair(&pair);
+}
+
+static void udp_lane_open__a_port_of_choice(void **state)
+{
+    struct lane *lane = open_udp(here, "end0", 4711);
+    struct address_layout address = {.rails = 1};
+
+    (void)state;
+    lane->operations->publish(lane, &address);
+    assert_int_equal(from_le16(address.rail[0].port), 4711);
+    assert_int_equal(address.rail[0].ip[10], 0xFF);
+    assert_int_equal(address.rail[0].ip[12], 10);
+    assert_int_equal(address.rail[0].ip[15], 1);
+    assert_int_equal(try_open("end0", 4711), -EADDRINUSE);
+    close_lane(lane);
+    assert_int_equal(try_open("end0", 4711), 0);
+}
+
+static void udp_lane_open__no_such_interface(void **state)
+{
+    (void)state;
+    assert_int_equal(try_open("nowhere0", 0), -ENODEV);
+    assert_int_equal(try_open("a-name-that-is-longer-than-any", 0), -ENODEV);
+    assert_int_equal(try_open("", 0), -ENODEV);
+}
+
+static void udp_lane_open__interface_is_down(void **state)
+{
+    (void)state;
+    set_interface_there(here, "end0", SIOCSIFFLAGS, 0);
+    assert_int_equal(try_open("end0", 0), -ENETDOWN);
+    set_interface_there(here, "end0", SIOCSIFFLAGS, IFF_UP);
+}
+
+static void udp_lane_open__no_address(void **state)
+{
+    (void)state;
+    IP("address", "del", "10.77.0.1/24", "dev", "end0");
+    assert_int_equal(try_open("end0", 0), -EADDRNOTAVAIL); /* link-local IPv6 does not count */
+    IP("address", "add", "10.77.0.1/24", "dev", "end0");
+    assert_int_equal(try_open("end0", 0), 0);
+}
+
+static void udp_lane_open__mtu_is_too_short(void **state)
+{
+    (void)state;
+    set_interface_there(here, "end0", SIOCSIFMTU, (int)FRAME_BYTES_MIN + 28);
+    assert_int_equal(try_open("end0", 0), -EINVAL);
+    set_interface_there(here, "end0", SIOCSIFMTU, (int)FRAME_BYTES_MIN + 29);
+    assert_int_equal(try_open("end0", 0), 0);
+    set_interface_there(here, "end0", SIOCSIFMTU, 1500);
+}
+
+/** Both ends lose their IPv4 address, and have it again afterwards. */
+static void udp_lane__ipv6_if_there_is_no_ipv4(void **state)
+{
+    struct address_layout v4 = {.rails = 1};
+    struct lane_address to;
+    struct lane *lane = open_udp(here, "end0", 0);
+
+    (void)state;
+    lane->operations->publish(lane, &v4);
+    close_lane(lane);
+    IP("address", "del", "10.77.0.1/24", "dev", "end0");
+    IP("address", "add", "fd77::1/64", "dev", "end0", "nodad");
+    namespace_go(far);
+    IP("address", "del", "10.77.0.2/24", "dev", "end1");
+    IP("address", "add", "fd77::2/64", "dev", "end1", "nodad");
+    namespace_go(here);
+    struct udp_pair pair = open_pair();
+    assert_int_equal(pair.a->frame_bytes, 1452);
+    assert_int_equal(pair.at_b.bytes[0], 0xFD);
+    exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
+    assert_int_equal(pair.a->operations->reach(pair.a, &v4, &to), -EHOSTUNREACH);
+    /* A refusal comes by ICMPv6. */
+    struct lane_address refused = pair.at_b;
+    refused.bytes[16] ^= 0x55;
+    add_frame(&outbox, DATA, 1, 0, 100);
+    send_outbox(&outbox, pair.a, &refused);
+    assert_int_equal(pair.a->operations->receive(pair.a, incoming, 1), 0);
+    assert_true(pair.a->operations->lost(pair.a, &to));
+    assert_memory_equal(&to, &refused, sizeof to);
+    close_pair(&pair);
+    namespace_go(far);
+    IP("address", "del", "fd77::2/64", "dev", "end1");
+    IP("address", "add", "10.77.0.2/24", "dev", "end1");
+    namespace_go(here);
+    IP("address", "del", "fd77::1/64", "dev", "end0");
+    IP("address", "add", "10.77.0.1/24", "dev", "end0");
+}
+
+static void udp_lane__without_privilege(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct none[2] = {{0}, {0}};
+        struct lane *b = open_udp(far, "end1", 0);
+        if (syscall(SYS_capset, &header, none) != 0 || socket(AF_PACKET, SOCK_RAW, 0) >= 0) {
+            _exit(2);
+        }
+        struct udp_lane_options options = {.interface = "end0"};
+        struct lane *a = NULL;
+        if (udp_lane_open(&options, &a) != 0) {
+            _exit(3);
+        }
+        struct lane_address at_a = address_of(a, b);
+        struct lane_address at_b = address_of(b, a);
+        exchange(a, b, &at_a, &at_b);
+        _exit(a->capacity_bytes > 0 ? 0 : 4);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void udp_lane__endpoints_of_one_host(void **state)
+{
+    struct lane *a = open_udp(here, "end0", 0);
+    struct lane *b = open_udp(here, "end0", 0);
+    struct lane_address at_a = address_of(a, b);
+    struct lane_address at_b = address_of(b, a);
+
+    (void)state;
+    exchange(a, b, &at_a, &at_b);
+    exchange(a, a, &at_a, &at_a);
+    close_lane(a);
+    close_lane(b);
+    a = open_udp(here, "lo", 0);
+    b = open_udp(here, "lo", 0);
+    at_a = address_of(a, b);
+    at_b = address_of(b, a);
+    assert_int_equal(a->frame_bytes, 65507);
+    assert_int_equal(a->batch_frames, 1);
+    exchange(a, b, &at_a, &at_b);
+    close_lane(a);
+    close_lane(b);
+}
+
+static void udp_reach__only_what_it_can(void **state)
+{
+    struct udp_pair pair = open_pair();
+    struct lane *loopback = open_udp(here, "lo", 0);
+    struct address_layout address = {.rails = 1};
+    struct lane_address to;
+
+    (void)state;
+    pair.b->operations->publish(pair.b, &address);
+    assert_int_equal(pair.a->operations->reach(pair.a, &address, &to), 0);
+    /* What is bound to loopback is on this host only, and on another it is another's. */
+    assert_int_equal(loopback->operations->reach(loopback, &address, &to), -EHOSTUNREACH);
+    address.rails = 0;
+    assert_int_equal(pair.a->operations->reach(pair.a, &address, &to), -EHOSTUNREACH);
+    address.rails = 1;
+    address.rail[0].port = to_le16(0);
+    assert_int_equal(pair.a->operations->reach(pair.a, &address, &to), -EHOSTUNREACH);
+    loopback->operations->publish(loopback, &address);
+    assert_int_equal(pair.a->operations->reach(pair.a, &address, &to), -EHOSTUNREACH);
+    close_lane(loopback);
+    close_pair(&pair);
+}
+
+static void udp_lost__names_who_refuses_once(void **state)
+{
+    struct udp_pair pair = open_pair();
+    struct lane_address lost;
+
+    (void)state;
+    exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
+    assert_false(pair.a->operations->lost(pair.a, &lost));
+    close_lane(pair.b);
+    for (unsigned round = 0; round < 2; round++) {
+        add_frame(&outbox, DATA, 1, 0, 100);
+        send_outbox(&outbox, pair.a, &pair.at_b);
+        assert_int_equal(pair.a->operations->receive(pair.a, incoming, 1), 0);
+        assert_true(pair.a->operations->lost(pair.a, &lost));
+        assert_memory_equal(&lost, &pair.at_b, sizeof lost);
+        assert_false(pair.a->operations->lost(pair.a, &lost));
+    }
+    /* Nothing is left that would keep poll() from sleeping. */
+    struct pollfd readable = {.fd = pair.a->operations->descriptor(pair.a), .events = POLLIN};
+    assert_int_equal(poll(&readable, 1, 0), 0);
+    close_lane(pair.a);
+}
+
+static void udp_lost__many_refuse(void **state)
+{
+    struct udp_pair pair = open_pair();
+    struct lane_address lost;
+    unsigned count = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 100; i++) {
+        struct lane_address refused = pair.at_b;
+        refused.bytes[16] = (uint8_t)(1 + i / 50); /* ports that are not in use */
+        refused.bytes[17] = (uint8_t)i;
+        add_frame(&outbox, DATA, 1, 0, 100);
+        send_outbox(&outbox, pair.a, &refused);
+    }
+    exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
+    while (pair.a->operations->lost(pair.a, &lost)) {
+        count++;
+    }
+    assert_true(count > 0); /* how many: ICMP is sent no faster than its host allows */
+    close_pair(&pair);
+}
+
+static void udp_status__interface_goes_down_and_comes_back(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    set_interface_there(here, "end0", SIOCSIFFLAGS, 0);
+    assert_int_equal(pair.a->operations->status(pair.a), -ENETDOWN);
+    add_frame(&outbox, DATA, 1, 0, 100);
+    assert_int_equal(pair.a->operations->send(pair.a, &pair.at_b, outbox.frames, 1), 0);
+    outbox.count = 0;
+    assert_int_equal(pair.a->operations->receive(pair.a, incoming, 1), 0);
+    set_interface_there(here, "end0", SIOCSIFFLAGS, IFF_UP);
+    assert_int_equal(pair.a->operations->status(pair.a), 0);
+    exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
+    close_pair(&pair);
+}
+
+static void udp_status__the_cable_is_pulled(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    /* The kernel tells of a carrier a moment later; the test has a timeout. */
+    set_interface_there(far, "end1", SIOCSIFFLAGS, 0);
+    while (pair.a->operations->status(pair.a) == 0) {
+    }
+    assert_int_equal(pair.a->operations->status(pair.a), -ENETDOWN);
+    set_interface_there(far, "end1", SIOCSIFFLAGS, IFF_UP);
+    while (pair.a->operations->status(pair.a) != 0) {
+    }
+    exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
+    close_pair(&pair);
+}
+
+static void udp_status__the_interface_is_gone(void **state)
+{
+    (void)state;
+    IP("link", "add", "gone0", "type", "veth", "peer", "name", "gone1");
+    IP("address", "add", "10.78.0.1/24", "dev", "gone0");
+    IP("link", "set", "gone1", "up");
+    IP("link", "set", "gone0", "up");
+    struct lane *lane = open_udp(here, "gone0", 0);
+    struct lane_address nobody = address_of(lane, lane);
+    nobody.bytes[15] = 99;
+    IP("link", "del", "gone0");
+    assert_int_equal(lane->operations->status(lane), -ENETDOWN);
+    add_frame(&outbox, DATA, 1, 0, 100);
+    assert_int_equal(lane->operations->send(lane, &nobody, outbox.frames, 1), 0);
+    outbox.count = 0;
+    close_lane(lane);
+}
+
+/** Two interfaces on one network: each lane uses its own. */
+static void udp_lane__leaves_through_its_own_interface(void **state)
+{
+    (void)state;
+    IP("link", "add", "two0", "type", "veth", "peer", "name", "two1");
+    IP("address", "add", "10.77.0.3/24", "dev", "two0");
+    IP("link", "set", "two0", "up");
+    IP("link", "set", "two1", "up");
+    struct udp_pair pair = open_pair();
+    struct lane *second = open_udp(here, "two0", 0);
+
+    exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
+    add_frame(&outbox, DATA, 1, 0, 100);
+    (void)second->operations->send(second, &pair.at_b, outbox.frames, 1);
+    outbox.count = 0;
+    add_frame(&outbox, DATA, 1, 0, 100);
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    /* What went out of the second interface did not come to the far end of the first. */
+    receive_all(pair.b, incoming, 1);
+    assert_memory_equal(&incoming[0].from, &pair.at_a, sizeof pair.at_a);
+    pair.b->operations->release(pair.b);
+    assert_int_equal(pair.b->operations->receive(pair.b, incoming, 1), 0);
+    close_lane(second);
+    close_pair(&pair);
+    IP("link", "del", "two0");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(udp_lane_open__what_it_says_of_itself),
+        cmocka_unit_test(udp_lane_open__a_port_of_choice),
+        cmocka_unit_test(udp_lane_open__no_such_interface),
+        cmocka_unit_test(udp_lane_open__interface_is_down),
+        cmocka_unit_test(udp_lane_open__no_address),
+        cmocka_unit_test(udp_lane_open__mtu_is_too_short),
+        cmocka_unit_test(udp_lane__ipv6_if_there_is_no_ipv4),
+        cmocka_unit_test(udp_lane__without_privilege),
+        cmocka_unit_test(udp_lane__endpoints_of_one_host),
+        cmocka_unit_test(udp_reach__only_what_it_can),
+        cmocka_unit_test(udp_lost__names_who_refuses_once),
+        cmocka_unit_test(udp_lost__many_refuse),
+        cmocka_unit_test(udp_status__interface_goes_down_and_comes_back),
+        cmocka_unit_test(udp_status__the_cable_is_pulled),
+        cmocka_unit_test(udp_status__the_interface_is_gone),
+        cmocka_unit_test(udp_lane__leaves_through_its_own_interface),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    udp_pair_far();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
