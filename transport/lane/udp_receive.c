@@ -105,10 +105,8 @@ unsigned udp_receive(struct lane *lane, struct lane_incoming *frames, unsigned c
         int got = receive_train(udp, frames + taken, count - taken);
         if (got > 0) {
             taken += (unsigned)got;
-        } else if (got == -EAGAIN) {
-            break;
-        } else if (++attempts == UDP_ERROR_ATTEMPTS) {
-            break; /* the others are for the next call */
+        } else if (got == -EAGAIN || ++attempts == UDP_ERROR_ATTEMPTS) {
+            break; /* what else there is, is for the next call */
         } else if (got < 0) {
             udp_read_errors(udp);
         }

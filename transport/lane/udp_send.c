@@ -163,7 +163,7 @@ unsigned udp_send(struct lane *lane, const struct lane_address *to,
             }
             gone = step == LOSE ? shipment.frames[0] : 0;
         }
-        for (int i = 0; i < sent; i++) {
+        for (int i = 0; i < sent && i < (int)shipment.count; i++) {
             gone += shipment.frames[i];
         }
         for (unsigned i = 0; i < gone; i++) {

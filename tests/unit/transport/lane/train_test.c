@@ -254,7 +254,7 @@ static void train_sort__more_than_has_a_place(void **state)
     /* The place of the last expected frame is shorter than what comes: it ends in the rest. */
     expect(0, 250, 100);
     for (unsigned i = 0; i < 5; i++) {
-        add_data(i * 100, 100);
+        add_data(100ull * i, 100);
     }
     arrive(140, 64, &peer);
     check(140, 2);
@@ -263,7 +263,7 @@ static void train_sort__more_than_has_a_place(void **state)
 
     expect(0, 1000, 100);
     for (unsigned i = 0; i < 5; i++) {
-        add_data(i * 100, 100);
+        add_data(100ull * i, 100);
     }
     arrive(140, 2, &peer);
     check(140, 2);

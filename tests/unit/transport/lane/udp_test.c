@@ -46,7 +46,7 @@ static void exchange(struct lane *a, struct lane *b, const struct lane_address *
                      const struct lane_address *at_b)
 {
     for (unsigned i = 0; i < 5; i++) {
-        add_frame(&outbox, DATA, 1, i * 1000, 1000);
+        add_frame(&outbox, DATA, 1, 1000ull * i, 1000);
     }
     send_outbox(&outbox, a, at_b);
     receive_all(b, incoming, 5);
