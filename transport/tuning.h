@@ -18,8 +18,13 @@
 /** ... or when a frame has waited so long for something to piggy-back on. */
 #define FLOW_ACK_DELAY_NS 50000u
 
-/** Bounds of the retransmission timeout before back-off. The lower one is above the time for
- *  which a scheduler may take the core from a peer that is otherwise prompt. */
+/** A tail-loss probe leaves when nothing was acknowledged for two round trips, but not before this:
+ *  a receiver may be between two polls. */
+#define FLOW_PROBE_MIN_NS 200000u
+
+/** Bounds of the retransmission timeout, after which further probes leave, before back-off. The
+ *  lower one is above the time for which a scheduler may take the core from a peer that is
+ *  otherwise prompt. */
 #define FLOW_RTO_MIN_NS 1000000u
 #define FLOW_RTO_MAX_NS 200000000u
 
@@ -30,9 +35,15 @@
  *  alive. */
 #define FLOW_WATCH_NS 1000000000u
 
-/** The same gap is reported, or answered by going back, again only after this or twice the round
- *  trip: one loss must not cause a storm. */
+/** Go-back-N: the same gap is reported, or answered by going back, again only after this or the
+ *  round trip: one loss must not cause a storm. */
 #define FLOW_GAP_REPEAT_NS 200000u
+
+/** A queue of so much time does not yet call for a congestion window. */
+#define FLOW_QUEUE_SLACK_NS 50000u
+
+/** The congestion window does not get smaller: two bursts, each acknowledged without delay. */
+#define FLOW_WINDOW_FLOOR_FRAMES (2 * FLOW_ACK_EVERY_FRAMES)
 
 /** Frames that go to the lane in one call. */
 #define FLOW_BATCH_FRAMES 32
@@ -68,7 +79,7 @@
 #define CONNECTION_RETRY_NS 2000000u
 
 /** Probes, and CONNECTs, that may stay without an answer before another path to the peer is tried. */
-#define PATH_PATIENCE_PROBES 2
+#define PATH_PATIENCE_PROBES 3
 #define PATH_PATIENCE_CONNECTS 2
 
 /** beowire_wait() spins so long before it sleeps: about the price of a wake-up. */

@@ -24,8 +24,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /** A message that the peer has begun. */
 struct begun {
     uint64_t bytes;
-    uint64_t sent; /* of which the endpoint has accepted so many */
+    uint64_t sent; /* of which the endpoint has accepted so many, */
+    uint64_t said; /* and has so many if what it keeps is counted */
     bool delivered;
+};
+
+/** What a frame does to the messages once its turn has come: it may be kept until then. */
+struct effect {
+    uint32_t sequence;
+    bool some;        /* else it does nothing */
+    bool names;       /* the message has this name from now on */
+    bool continues;   /* whatever has this name: it should be the message */
+    uint8_t name;     /* given by the peer */
+    uint32_t message; /* whose bytes it carries, */
+    uint64_t sent;    /* of which so many are then there */
 };
 
 struct fuzz {
@@ -46,6 +58,8 @@ struct fuzz {
     struct begun begun[MESSAGES];
     uint32_t begun_count;
     uint32_t named[NAMES]; /* which of them has the name */
+    struct effect effects[FLOW_WINDOW_FRAMES];
+    uint32_t applied; /* the effects of frames before this sequence */
     uint8_t send_buffer[BUFFER_BYTES];
     uint8_t buffers[OPERATIONS][BUFFER_BYTES];
     uint64_t capacities[OPERATIONS];
@@ -277,6 +291,26 @@ static void judge(struct fuzz *fuzz, const struct beowire_completion *done)
     }
 }
 
+/** Frames were handed up: what they did to the messages. */
+static void apply_effects(struct fuzz *fuzz)
+{
+    uint32_t expected = peer_of(fuzz)->message.flow.expected;
+
+    for (; fuzz->applied != expected; fuzz->applied++) {
+        const struct effect *effect = &fuzz->effects[fuzz->applied % FLOW_WINDOW_FRAMES];
+        if (!effect->some || effect->sequence != fuzz->applied) {
+            continue;
+        }
+        if (effect->continues && fuzz->named[effect->name] != effect->message) {
+            fuzz->mangled = true; /* while it was kept, the name was given to another message */
+        }
+        if (effect->names) {
+            fuzz->named[effect->name] = effect->message;
+        }
+        fuzz->begun[effect->message].sent = effect->sent;
+    }
+}
+
 static void settle(struct fuzz *fuzz)
 {
     struct beowire_completion done;
@@ -284,6 +318,7 @@ static void settle(struct fuzz *fuzz)
     while (core_receive(fuzz->core, now_of, &fuzz->cluster) > 0) {
         /* at most one frame */
     }
+    apply_effects(fuzz);
     core_timers(fuzz->core, cluster_now(&fuzz->cluster));
     while (message_complete(&fuzz->core->messages, &done)) {
         judge(fuzz, &done);
@@ -300,12 +335,14 @@ struct says {
     uint32_t message; /* whose content the payload is, */
     uint64_t offset;  /* from here on */
     uint32_t key;
+    uint32_t behind; /* acknowledge so many less than could be */
     uint16_t credit;
     uint16_t flags;
+    struct effect effect; /* but for its sequence */
 };
 
-/** Says it, with the changes that the script wants. @return true: a sequenced frame was accepted.
- */
+/** Says it, with the changes that the script wants. @return true: a sequenced frame was accepted,
+ * or is kept. */
 static bool say(struct fuzz *fuzz, const struct says *says)
 {
     struct core_peer *peer = peer_of(fuzz);
@@ -313,7 +350,7 @@ static bool say(struct fuzz *fuzz, const struct says *says)
     uint32_t expected = flow->expected;
     uint32_t body_bytes = (uint32_t)frame_operation_bytes(says->type);
     uint8_t change = take(fuzz); /* 0: none, and the usual end of a script */
-    uint32_t acknowledgement = fuzz->highest_sent;
+    uint32_t acknowledgement = fuzz->highest_sent - says->behind;
     uint32_t sequence = expected;
 
     fuzz->frame_bytes = (uint32_t)sizeof(struct frame_header) + body_bytes + says->payload_bytes;
@@ -324,6 +361,14 @@ static bool say(struct fuzz *fuzz, const struct says *says)
     }
     if ((change & 2) != 0) {
         sequence += take(fuzz) - 128u;
+    }
+    if ((change & 8) != 0) {
+        sequence += take(fuzz) % 4;
+    }
+    if (sequence - expected < flow->granted - expected && !window_set_has(&flow->kept, sequence)) {
+        struct effect *effect = &fuzz->effects[sequence % FLOW_WINDOW_FRAMES];
+        *effect = says->effect;
+        effect->sequence = sequence;
     }
     frame_encode(fuzz->frame,
                  &(struct frame_fields){.type = says->type,
@@ -346,7 +391,8 @@ static bool say(struct fuzz *fuzz, const struct says *says)
         fuzz->frame[take_16(fuzz) % fuzz->frame_bytes] ^= (uint8_t)(take(fuzz) | 1);
     }
     settle(fuzz);
-    return peer->connection.state == CONNECTION_OPEN && flow->expected == expected + 1;
+    return peer->connection.state == CONNECTION_OPEN &&
+           (flow->expected != expected || window_set_has(&flow->kept, sequence));
 }
 
 static struct says usual(struct fuzz *fuzz, enum frame_type type, const void *body)
@@ -363,11 +409,13 @@ static void say_connect(struct fuzz *fuzz, enum frame_type type)
         .echoed_key = to_le32(type == FRAME_ACCEPT ? fuzz->own_key : 0),
         .frame_bytes = to_le16((uint16_t)(FRAME_BYTES_MIN + 1 + take(fuzz))),
     };
+    uint8_t credit = take(fuzz);
 
+    body.features = to_le32((credit & 1) != 0 ? 0 : FRAME_FEATURE_SELECTIVE);
     memcpy(body.address, fuzz->peer_address.bytes, sizeof body.address);
     struct says says = usual(fuzz, type, &body);
     says.key = type == FRAME_ACCEPT ? fuzz->own_key : 0;
-    says.credit = take(fuzz);
+    says.credit = credit;
     (void)say(fuzz, &says);
 }
 
@@ -389,12 +437,11 @@ static void say_eager(struct fuzz *fuzz, bool whole)
     struct says says = usual(fuzz, FRAME_EAGER, &body);
     says.payload_bytes = (uint32_t)part;
     says.message = message;
-    /* Before the frame: it may be delivered at once. */
-    fuzz->begun[message] = (struct begun){.bytes = bytes, .sent = part};
+    says.effect = (struct effect){
+        .some = true, .names = part < bytes, .name = name, .message = message, .sent = part};
+    fuzz->begun[message] = (struct begun){.bytes = bytes, .said = part};
     fuzz->begun_count++;
-    if (say(fuzz, &says) && part < bytes) {
-        fuzz->named[name] = message;
-    }
+    (void)say(fuzz, &says);
 }
 
 static void say_announce(struct fuzz *fuzz)
@@ -408,11 +455,10 @@ static void say_announce(struct fuzz *fuzz)
                                         .message = to_le16(name)};
     struct says says = usual(fuzz, FRAME_ANNOUNCE, &body);
 
+    says.effect = (struct effect){.some = true, .names = true, .name = name, .message = message};
     fuzz->begun[message] = (struct begun){.bytes = bytes};
     fuzz->begun_count++;
-    if (say(fuzz, &says)) {
-        fuzz->named[name] = message;
-    }
+    (void)say(fuzz, &says);
 }
 
 static void say_fragment(struct fuzz *fuzz)
@@ -421,9 +467,9 @@ static void say_fragment(struct fuzz *fuzz)
     uint8_t name = choice % NAMES;
     uint32_t message = fuzz->named[name];
     struct begun *begun = &fuzz->begun[message];
-    uint64_t offset = begun->sent;
+    uint64_t offset = begun->said;
     uint64_t room = FRAME_BYTES - 40;
-    uint64_t left = begun->bytes - begun->sent;
+    uint64_t left = begun->bytes > offset ? begun->bytes - offset : 0;
     uint64_t part = (choice & 0x40) != 0 ? 1 + take_16(fuzz) % room : room;
 
     part = (choice & 0x20) == 0 && part > left ? left : part;
@@ -434,10 +480,10 @@ static void say_fragment(struct fuzz *fuzz)
     says.payload_bytes = (uint32_t)part;
     says.message = message;
     says.offset = offset;
-    uint64_t before = begun->sent;
-    begun->sent = offset == before ? before + part : before;
-    if (!say(fuzz, &says) && !begun->delivered) {
-        begun->sent = before;
+    says.effect = (struct effect){
+        .some = true, .continues = true, .name = name, .message = message, .sent = offset + part};
+    if (say(fuzz, &says)) {
+        begun->said = offset + part;
     }
 }
 
@@ -453,13 +499,39 @@ static void say_clear(struct fuzz *fuzz)
     (void)say(fuzz, &says);
 }
 
+/** CLOSE, ACK or PROBE. */
 static void say_bare(struct fuzz *fuzz, enum frame_type type)
 {
-    struct says says = usual(fuzz, type, NULL);
     uint8_t choice = take(fuzz);
+    const struct frame_probe probe = {.number = to_le32(choice)};
+    struct says says = usual(fuzz, type, type == FRAME_PROBE ? &probe : NULL);
 
     says.flags = choice & 0xF;
     says.credit = (choice & 0x80) != 0 ? (uint16_t)take_16(fuzz) : 64;
+    (void)say(fuzz, &says);
+}
+
+/** What came and what did not, true or not. */
+static void say_sack(struct fuzz *fuzz)
+{
+    uint8_t choice = take(fuzz);
+    uint32_t behind = 1 + choice % 16u;
+    uint32_t begin = fuzz->highest_sent - behind;
+    uint32_t upto = begin + 1 + take(fuzz) % 32u;
+    struct frame_sack body = {
+        .upto = to_le32(upto),
+        .probe = to_le32((uint32_t)peer_of(fuzz)->message.flow.probes - (choice >> 4 & 1))};
+
+    for (uint32_t bit = 0; bit + begin + 1 != upto; bit += 8) {
+        uint32_t bits = upto - begin - 1 - bit;
+        uint8_t mask = bits >= 8 ? 0xFF : (uint8_t)((1u << bits) - 1);
+        body.received[bit / 8] = take(fuzz) & ((choice & 0x40) != 0 ? 0xFF : mask);
+        if (bits < 8) {
+            break;
+        }
+    }
+    struct says says = usual(fuzz, FRAME_SACK, &body);
+    says.behind = behind;
     (void)say(fuzz, &says);
 }
 
@@ -530,7 +602,7 @@ static void let_time_pass(struct fuzz *fuzz)
 
 static void step(struct fuzz *fuzz)
 {
-    switch (take(fuzz) % 18) {
+    switch (take(fuzz) % 20) {
     case 0:
         say_connect(fuzz, FRAME_CONNECT);
         break;
@@ -579,6 +651,10 @@ static void step(struct fuzz *fuzz)
         break;
     case 16:
         post_receive(fuzz);
+        break;
+    case 18:
+    case 19:
+        say_sack(fuzz);
         break;
     default:
         let_time_pass(fuzz);

@@ -266,20 +266,72 @@ static uint32_t chunks_held(const struct message_layer *layer, const struct mess
     return held;
 }
 
+static uint32_t members(const struct window_set *set, uint32_t from, uint32_t end)
+{
+    uint32_t count = 0;
+
+    for (uint32_t at = window_set_next(set, from, end); at != end;
+         at = window_set_next(set, at + 1, end)) {
+        count++;
+    }
+    return count;
+}
+
+static uint32_t all_members(const struct window_set *set)
+{
+    return members(set, 0, FLOW_WINDOW_FRAMES);
+}
+
 static void check_flow(const struct cluster *cluster, const struct flow *flow)
 {
-    if (flow->cursor - flow->first > flow->highest - flow->first ||
-        flow->highest - flow->first > flow->next - flow->first ||
+    if (flow->highest - flow->first > flow->next - flow->first ||
         flow->next - flow->first > FLOW_WINDOW_FRAMES) {
-        cluster_fail(cluster, "flow: first %u cursor %u highest %u next %u", flow->first,
-                     flow->cursor, flow->highest, flow->next);
+        cluster_fail(cluster, "flow: first %u highest %u next %u", flow->first, flow->highest,
+                     flow->next);
     }
     if (sequence_before(flow->limit, flow->highest)) {
         cluster_fail(cluster, "flow: sent up to %u, credit up to %u", flow->highest, flow->limit);
     }
-    if (sequence_before(flow->granted, flow->expected)) {
-        cluster_fail(cluster, "flow: expects %u, granted %u", flow->expected, flow->granted);
+    if (sequence_before(flow->granted, flow->expected) ||
+        flow->seen - flow->expected > flow->granted - flow->expected) {
+        cluster_fail(cluster, "flow: expects %u, saw %u, granted %u", flow->expected, flow->seen,
+                     flow->granted);
     }
+    if (all_members(&flow->lost) != flow->lost_frames ||
+        members(&flow->lost, flow->first, flow->highest) != flow->lost_frames ||
+        all_members(&flow->delivered) != flow->delivered_frames ||
+        members(&flow->delivered, flow->first, flow->highest) != flow->delivered_frames) {
+        cluster_fail(cluster, "flow: of %u to %u, %u are said to be lost and %u to have arrived",
+                     flow->first, flow->highest, flow->lost_frames, flow->delivered_frames);
+    }
+    for (unsigned i = 0; i < WINDOW_SET_WORDS; i++) {
+        if ((flow->lost.words[i] & flow->delivered.words[i]) != 0) {
+            cluster_fail(cluster, "flow: a frame has arrived and is lost");
+        }
+    }
+}
+
+/** Frames that came early: each once, in order, and where its sequence says. @return how many. */
+static uint32_t check_reordered(const struct cluster *cluster, const struct message_peer *peer)
+{
+    const struct flow *flow = &peer->flow;
+    uint32_t after = flow->expected; /* that one cannot be there: it would have been handed up */
+    uint32_t count = 0;
+
+    for (const struct chunk *chunk = peer->reordered; chunk != NULL; chunk = chunk->next) {
+        if (!sequence_before(after, chunk->sequence) ||
+            !sequence_before(chunk->sequence, flow->seen) ||
+            !window_set_has(&flow->kept, chunk->sequence)) {
+            cluster_fail(cluster, "frame %u is kept after %u, of %u to %u", chunk->sequence, after,
+                         flow->expected, flow->seen);
+        }
+        after = chunk->sequence;
+        count++;
+    }
+    if (all_members(&flow->kept) != count) {
+        cluster_fail(cluster, "%u frames are kept, %u said to be", count, all_members(&flow->kept));
+    }
+    return count;
 }
 
 static void check_core(const struct cluster *cluster, const struct core *core)
@@ -295,6 +347,7 @@ static void check_core(const struct cluster *cluster, const struct core *core)
         const struct message_peer *message = &peer->message;
         uint32_t held = chunks_held(layer, message);
         uint32_t ahead = 0;
+        held_in_all += check_reordered(cluster, message); /* in what is reserved: `ahead` */
         if (message->ready) {
             check_flow(cluster, &message->flow);
             ahead = message->flow.granted - message->flow.expected;

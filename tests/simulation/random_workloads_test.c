@@ -51,11 +51,13 @@ static void move_sequences(struct cluster *cluster, uint32_t by)
             struct flow *sender = &cluster_peer(cluster, from, to)->message.flow;
             struct flow *receiver = &cluster_peer(cluster, to, from)->message.flow;
             sender->first += by;
-            sender->cursor += by;
             sender->highest += by;
             sender->next += by;
             sender->limit += by;
+            sender->reported += by;
+            sender->loss.forward += by;
             receiver->expected += by;
+            receiver->seen += by;
             receiver->granted += by;
             receiver->granted_sent += by;
         }
@@ -88,6 +90,7 @@ static uint64_t run_seed(uint64_t seed)
     options.duration_ns = 1000 + random_below(&random, 5000000);
     options.bytes_max = random_below(&random, 4) == 0 ? 200000 : 30000;
     cluster_open(&cluster, &wire);
+    cluster.options.go_back_n = random_below(&random, 4) == 0;
     for (uint32_t i = 0; i < wire.nodes; i++) {
         cluster_start(&cluster, i);
     }

@@ -57,6 +57,8 @@ void control_send_connect(struct core *core, struct core_peer *peer, enum frame_
         .expected_incarnation = to_le64(peer->incarnation),
         .key = to_le32(peer->connection.own_key),
         .echoed_key = to_le32(echoed_key),
+        .features =
+            to_le32(type == FRAME_ACCEPT && peer->message.flow.go_back_n ? 0 : core_features(core)),
         .frame_bytes = to_le16((uint16_t)paths_frame_bytes(&peer->paths, &core->options.lanes)),
     };
     memcpy(body->address, core->options.address.bytes, sizeof body->address);
@@ -66,32 +68,49 @@ void control_send_connect(struct core *core, struct core_peer *peer, enum frame_
     send_frame(core, peer, &frame, type);
 }
 
-/** A frame of an open connection that is all header. */
-static void send_bare(struct core *core, struct core_peer *peer, enum frame_type type,
-                      uint16_t flags)
+/** Begins a frame of an open connection. */
+static void begin(struct control_frame *frame, const struct core_peer *peer, enum frame_type type)
 {
-    struct control_frame frame;
-
-    encode(&frame, peer, type, peer->message.key, peer->message.flow.highest);
-    flow_stamp(&peer->message.flow, head_of(&frame), flags);
-    send_frame(core, peer, &frame, type);
+    encode(frame, peer, type, peer->message.key, peer->message.flow.highest);
 }
 
-void control_send_ack(struct core *core, struct core_peer *peer, uint16_t flags)
+void control_send_ack(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
+    struct flow *flow = &peer->message.flow;
+    struct control_frame frame;
+
+    if (flow_has_gap(flow)) {
+        begin(&frame, peer, FRAME_SACK);
+        flow_stamp_sack(flow, head_of(&frame), body_of(&frame), now_ns);
+        core->counters.sacks_sent++;
+        send_frame(core, peer, &frame, FRAME_SACK);
+        return;
+    }
+    begin(&frame, peer, FRAME_ACK);
+    flow_stamp(flow, head_of(&frame), 0);
     core->counters.acks_sent++;
-    send_bare(core, peer, FRAME_ACK, flags);
+    send_frame(core, peer, &frame, FRAME_ACK);
 }
 
 void control_send_probe(struct core *core, struct core_peer *peer)
 {
+    struct control_frame frame;
+    struct frame_probe *body = body_of(&frame);
+
+    begin(&frame, peer, FRAME_PROBE);
+    body->number = to_le32(flow_probe_number(&peer->message.flow));
+    flow_stamp(&peer->message.flow, head_of(&frame), 0);
     core->counters.probes_sent++;
-    send_bare(core, peer, FRAME_PROBE, 0);
+    send_frame(core, peer, &frame, FRAME_PROBE);
 }
 
 void control_send_close(struct core *core, struct core_peer *peer)
 {
-    send_bare(core, peer, FRAME_CLOSE, 0);
+    struct control_frame frame;
+
+    begin(&frame, peer, FRAME_CLOSE);
+    flow_stamp(&peer->message.flow, head_of(&frame), 0);
+    send_frame(core, peer, &frame, FRAME_CLOSE);
 }
 
 void control_send_reset(struct core *core, const struct frame *refused, const struct arrival *from,

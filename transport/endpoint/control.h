@@ -12,7 +12,10 @@
 void control_send_connect(struct core *core, struct core_peer *peer, enum frame_type type,
                           uint32_t echoed_key);
 
-void control_send_ack(struct core *core, struct core_peer *peer, uint16_t flags);
+/** ACK, or SACK while there is a gap. */
+void control_send_ack(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
+/** Needs flow_timeout() after it. */
 void control_send_probe(struct core *core, struct core_peer *peer);
 void control_send_close(struct core *core, struct core_peer *peer);
 

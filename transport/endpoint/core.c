@@ -257,7 +257,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     flow_watch(flow, message_depends_on(&peer->message), now_ns);
     unsigned due = flow_due(flow, now_ns);
     if ((due & FLOW_DUE_ACK) != 0) {
-        control_send_ack(core, peer, flow_ack_flags(flow, now_ns));
+        control_send_ack(core, peer, now_ns);
     }
     if ((due & FLOW_DUE_PROBE) != 0) {
         if (flow->backoff >= PATH_PATIENCE_PROBES) {
@@ -266,7 +266,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         control_send_probe(core, peer);
         flow_timeout(flow, now_ns);
     }
-    if (flow->cursor != flow->next && sequence_before(flow->cursor, flow->limit)) {
+    if (flow_waits_for_lane(flow)) {
         note_deadline(core, now_ns); /* the lane was busy: again at the next progress */
     }
     if (message_has_work(&peer->message) && flow_has_room(flow)) {
@@ -322,7 +322,7 @@ void core_acknowledge(struct core *core, uint64_t now_ns)
         struct core_peer *peer = core->peers[i];
         struct flow *flow = &peer->message.flow;
         if (peer->message.ready && (flow->unacknowledged > 0 || flow->acknowledge_now)) {
-            control_send_ack(core, peer, flow_ack_flags(flow, now_ns));
+            control_send_ack(core, peer, now_ns);
         }
     }
 }

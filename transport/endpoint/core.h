@@ -42,6 +42,7 @@ struct core_counters {
     uint64_t connects_sent;
     uint64_t accepts_sent;
     uint64_t acks_sent;
+    uint64_t sacks_sent;
     uint64_t probes_sent;
     uint64_t resets_sent;
     uint64_t resets_suppressed; /**< not sent: too many in this second */
@@ -61,6 +62,7 @@ struct core_options {
     uint32_t operations;
     uint32_t peers;
     uint64_t peer_timeout_ns;
+    bool go_back_n;                    /**< do not offer to keep frames that come early */
     uint64_t (*random)(void *context); /**< unpredictable to others */
     void *random_context;
 };
@@ -88,6 +90,12 @@ struct core {
 /** @return 0, -EINVAL or -ENOMEM. */
 int core_open(struct core *core, const struct core_options *options);
 void core_close(struct core *core);
+
+/** The features that this endpoint offers (enum frame_feature). */
+static inline uint32_t core_features(const struct core *core)
+{
+    return core->options.go_back_n ? 0 : FRAME_FEATURE_SELECTIVE;
+}
 
 /** Finds or makes the peer with this address.
  *  @return 0; -EINVAL: not an address; -EHOSTUNREACH: no lane of ours gets there; -ENOSPC; -ENOMEM.

@@ -5,6 +5,7 @@
 #include "endpoint/address.h"
 #include "endpoint/control.h"
 #include "endpoint/core_internal.h"
+#include "message/reorder.h"
 
 #include <errno.h>
 
@@ -32,6 +33,8 @@ static void open_peer(struct core *core, struct core_peer *peer, const struct fr
     peer->message.key = peer->connection.peer_key;
     peer->message.frame_bytes = own < theirs ? own : theirs;
     message_peer_ready(&core->messages, &peer->message, peer->first_credit, frame->credit);
+    uint32_t features = from_le32(frame->connect->features) & core_features(core);
+    peer->message.flow.go_back_n = (features & FRAME_FEATURE_SELECTIVE) == 0;
 }
 
 /** Does this address of the lane belong to the peer? */
@@ -108,6 +111,36 @@ static void receive_reset(struct core *core, const struct frame *frame, const st
     core->counters.dropped_key++;
 }
 
+/** Handles the frame that is next in order. @return false: it breaks a rule, the peer has failed.
+ */
+static bool accept_frame(struct core *core, struct core_peer *peer, const struct frame *frame,
+                         const struct arrival *from, uint64_t now_ns)
+{
+    struct message_peer *message = &peer->message;
+
+    if (message_frame(&core->messages, message, frame) != 0) {
+        control_send_reset(core, frame, from, FRAME_RESET_PROTOCOL, now_ns);
+        core_fail_peer(core, peer, -EPROTO);
+        return false;
+    }
+    flow_accept(&message->flow, frame, now_ns);
+    message_frame_accepted(&core->messages, message);
+    return true;
+}
+
+/** A gap has been filled: handles what was kept behind it. */
+static void accept_kept(struct core *core, struct core_peer *peer, const struct arrival *from,
+                        uint64_t now_ns)
+{
+    struct frame frame;
+    struct chunk *chunk = NULL;
+
+    while ((chunk = reorder_take(&peer->message, &frame)) != NULL) {
+        (void)accept_frame(core, peer, &frame, from, now_ns); /* on failure nothing is kept on */
+        reorder_release(&core->messages, chunk);
+    }
+}
+
 static void receive_sequenced(struct core *core, struct core_peer *peer, const struct frame *frame,
                               const struct arrival *from, uint64_t now_ns)
 {
@@ -115,13 +148,12 @@ static void receive_sequenced(struct core *core, struct core_peer *peer, const s
 
     switch (flow_check(&message->flow, frame, now_ns)) {
     case FLOW_NEXT:
-        if (message_frame(&core->messages, message, frame) != 0) {
-            control_send_reset(core, frame, from, FRAME_RESET_PROTOCOL, now_ns);
-            core_fail_peer(core, peer, -EPROTO);
-            return;
+        if (accept_frame(core, peer, frame, from, now_ns) && message->reordered != NULL) {
+            accept_kept(core, peer, from, now_ns);
         }
-        flow_accept(&message->flow, frame, now_ns);
-        message_frame_accepted(&core->messages, message);
+        return;
+    case FLOW_KEEP:
+        reorder_keep(&core->messages, message, frame);
         return;
     case FLOW_DUPLICATE:
         core->counters.dropped_duplicate++;

@@ -118,6 +118,7 @@ enum connection_event connection_receive(struct connection *connection, const st
                                                     : CONNECTION_NOTHING;
     case FRAME_ACK:
     case FRAME_PROBE:
+    case FRAME_SACK:
     case FRAME_EAGER:
     case FRAME_FRAGMENT:
     case FRAME_ANNOUNCE:

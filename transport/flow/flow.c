@@ -1,40 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The sending half of flow.h, and what is due when. */
 #include "flow.h"
 
-#include <assert.h>
-
-static_assert((FLOW_WINDOW_FRAMES & (FLOW_WINDOW_FRAMES - 1)) == 0, "used as a mask");
 static_assert(FLOW_WINDOW_FRAMES < 0x8000, "credit is 16 bits of a sequence");
-
-static struct flow_frame *ring_at(const struct flow *flow, uint32_t sequence)
-{
-    return flow->ring[sequence % FLOW_WINDOW_FRAMES];
-}
 
 void flow_start(struct flow *flow, uint32_t granted, uint32_t limit)
 {
     *flow = (struct flow){.granted = granted, .granted_sent = granted, .limit = limit};
+    /* A receiver adds its delayed acknowledgement to what the network adds. */
+    congestion_init(&flow->congestion, FLOW_WINDOW_FRAMES, FLOW_WINDOW_FLOOR_FRAMES,
+                    FLOW_WINDOW_FRAMES, FLOW_QUEUE_SLACK_NS + FLOW_ACK_DELAY_NS);
+}
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+static uint64_t within(uint64_t value, uint64_t least, uint64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/** How long after the last progress the tail is probed. */
+static uint64_t tail_ns(const struct flow *flow)
+{
+    if (flow->rtt.smoothed_ns == 0) {
+        return FLOW_RTO_MIN_NS; /* nothing is known */
+    }
+    bool few = flow->highest - flow->first < FLOW_ACK_EVERY_FRAMES;
+    return within(2 * flow->rtt.smoothed_ns + (few ? FLOW_ACK_DELAY_NS : 0), FLOW_PROBE_MIN_NS,
+                  FLOW_RTO_MAX_NS);
 }
 
 static uint64_t timeout_ns(const struct flow *flow)
 {
-    uint64_t timeout = flow->srtt_ns + 4 * flow->rttvar_ns;
+    uint64_t first_ns = tail_ns(flow);
 
-    if (timeout < FLOW_RTO_MIN_NS) {
-        timeout = FLOW_RTO_MIN_NS;
+    if (flow->backoff == 0) {
+        return first_ns;
     }
-    if (timeout > FLOW_RTO_MAX_NS) {
-        timeout = FLOW_RTO_MAX_NS;
-    }
-    unsigned doublings = flow->backoff < 16 ? flow->backoff : 16;
-    timeout <<= doublings;
+    uint64_t timeout = within(flow->rtt.smoothed_ns + 4 * flow->rtt.deviation_ns, FLOW_RTO_MIN_NS,
+                              FLOW_RTO_MAX_NS);
+    timeout = timeout > first_ns ? timeout : first_ns;
+    timeout <<= flow->backoff < 16 ? flow->backoff - 1 : 15;
     return timeout < FLOW_BACKOFF_MAX_NS ? timeout : FLOW_BACKOFF_MAX_NS;
 }
 
 /** Is there anything that only an answer of the peer can move on? */
 static bool awaits_answer(const struct flow *flow)
 {
-    return flow->first != flow->highest || flow->cursor != flow->next;
+    return flow->first != flow->next;
 }
 
 static void restart_timer(struct flow *flow, uint64_t now_ns)
@@ -43,44 +56,120 @@ static void restart_timer(struct flow *flow, uint64_t now_ns)
     flow->timeout_at_ns = awaits_answer(flow) ? now_ns + timeout_ns(flow) : 0;
 }
 
-void flow_transmit(struct flow *flow, uint64_t now_ns, const struct flow_wire *wire)
+/* ---- frames out ---------------------------------------------------------------------------- */
+
+/** How many frames the congestion window has room for. */
+static uint32_t allowance(const struct flow *flow)
+{
+    uint64_t window = congestion_window(&flow->congestion);
+    uint32_t in_flight = flow->highest - flow->first - flow->delivered_frames - flow->lost_frames;
+
+    if (window >= FLOW_WINDOW_FRAMES) {
+        return FLOW_WINDOW_FRAMES;
+    }
+    return in_flight < window ? (uint32_t)window - in_flight : 0;
+}
+
+/** The frames that may be sent for the first time end here. */
+static uint32_t sendable_end(const struct flow *flow)
+{
+    return sequence_before(flow->limit, flow->next) ? flow->limit : flow->next;
+}
+
+bool flow_waits_for_lane(const struct flow *flow)
+{
+    return (flow->lost_frames > 0 || sequence_before(flow->highest, sendable_end(flow))) &&
+           allowance(flow) > 0;
+}
+
+/** Offers frames to the lane. @return how many it took: they have left now. */
+static unsigned send_batch(struct flow *flow, struct flow_frame *const *batch, unsigned count,
+                           uint64_t now_ns, const struct flow_wire *wire)
+{
+    unsigned taken = wire->send(wire->context, batch, count);
+
+    for (unsigned i = 0; i < taken; i++) {
+        batch[i]->sent_ns = now_ns;
+        batch[i]->transmissions++;
+    }
+    flow->sent_frames += taken;
+    return taken;
+}
+
+/** Sends lost frames again, up to `most`. @return how many; fewer: the lane is busy. */
+static uint32_t send_lost(struct flow *flow, uint32_t most, uint64_t now_ns,
+                          const struct flow_wire *wire)
 {
     struct flow_frame *batch[FLOW_BATCH_FRAMES];
+    uint32_t sequences[FLOW_BATCH_FRAMES];
+    uint32_t sent = 0;
+    unsigned count = 0;
+    unsigned taken = 0;
 
-    while (flow->cursor != flow->next && sequence_before(flow->cursor, flow->limit)) {
-        unsigned count = 0;
-        uint32_t sequence = flow->cursor;
-
-        while (count < FLOW_BATCH_FRAMES && sequence != flow->next &&
-               sequence_before(sequence, flow->limit)) {
-            struct flow_frame *frame = ring_at(flow, sequence);
-            bool again = sequence_before(sequence, flow->highest);
-            flow_stamp(flow, frame->head, again ? FRAME_RETRANSMITTED : 0);
-            batch[count++] = frame;
-            sequence++;
+    do {
+        uint32_t sequence = flow->first;
+        for (count = 0; count < FLOW_BATCH_FRAMES && count < most - sent; count++, sequence++) {
+            sequence = window_set_next(&flow->lost, sequence, flow->highest);
+            if (sequence == flow->highest) {
+                break;
+            }
+            batch[count] = flow_ring_at(flow, sequence);
+            sequences[count] = sequence;
+            flow_stamp(flow, batch[count]->head, FRAME_RETRANSMITTED);
         }
-        unsigned taken = wire->send(wire->context, batch, count);
-        if (taken == 0) {
+        if (count == 0) {
             break;
         }
-        uint32_t end = flow->cursor + taken;
-        flow->sent_frames += taken;
-        if (sequence_before(flow->cursor, flow->highest)) {
-            uint32_t again =
-                sequence_before(end, flow->highest) ? taken : flow->highest - flow->cursor;
-            flow->retransmitted_frames += again;
+        taken = send_batch(flow, batch, count, now_ns, wire);
+        for (unsigned i = 0; i < taken; i++) {
+            window_set_remove(&flow->lost, sequences[i]);
         }
-        if (sequence_before(flow->highest, end)) {
-            if (flow->timed_ns == 0) {
-                flow->timed_ns = now_ns;
-                flow->timed_sequence = flow->highest;
-            }
-            flow->highest = end;
+        flow->lost_frames -= taken;
+        flow->retransmitted_frames += taken;
+        sent += taken;
+    } while (taken == count);
+    if (sent > 0) {
+        restart_timer(flow, now_ns);
+    }
+    return sent;
+}
+
+/** Sends new frames, up to `most`. */
+static void send_new(struct flow *flow, uint32_t most, uint64_t now_ns,
+                     const struct flow_wire *wire)
+{
+    struct flow_frame *batch[FLOW_BATCH_FRAMES];
+    uint32_t end = sendable_end(flow);
+
+    if (sequence_before(flow->highest + most, end)) {
+        end = flow->highest + most;
+    }
+    while (sequence_before(flow->highest, end)) {
+        uint32_t left = end - flow->highest;
+        unsigned count = left < FLOW_BATCH_FRAMES ? left : FLOW_BATCH_FRAMES;
+        for (unsigned i = 0; i < count; i++) {
+            batch[i] = flow_ring_at(flow, flow->highest + i);
+            flow_stamp(flow, batch[i]->head, 0);
         }
-        flow->cursor = end;
+        unsigned taken = send_batch(flow, batch, count, now_ns, wire);
+        flow->highest += taken;
         if (taken < count) {
             break;
         }
+    }
+}
+
+void flow_transmit(struct flow *flow, uint64_t now_ns, const struct flow_wire *wire)
+{
+    if (flow->loss.check_at_ns != 0 && now_ns >= flow->loss.check_at_ns) {
+        (void)loss_detect(flow, now_ns);
+    }
+    uint32_t room = allowance(flow);
+    if (flow->lost_frames > 0) {
+        room -= send_lost(flow, room, now_ns, wire);
+    }
+    if (flow->lost_frames == 0) { /* else the lane is busy, or the network */
+        send_new(flow, room, now_ns, wire);
     }
     if (awaits_answer(flow)) {
         if (flow->waiting_since_ns == 0) {
@@ -92,38 +181,128 @@ void flow_transmit(struct flow *flow, uint64_t now_ns, const struct flow_wire *w
     }
 }
 
-/** RFC 6298, section 2, with the gains of Jacobson. */
-static void measure_round_trip(struct flow *flow, uint64_t sample_ns)
+/* ---- acknowledgements in ------------------------------------------------------------------- */
+
+/** What one acknowledgement brought. */
+struct news {
+    uint32_t arrived; /* frames of which that was not known before */
+    uint64_t rtt_ns;  /* round trip of the last of them that has one; 0: none has */
+};
+
+static void take_arrival(struct flow *flow, uint32_t sequence, uint64_t now_ns, struct news *news)
 {
-    if (flow->srtt_ns == 0) {
-        flow->srtt_ns = sample_ns > 0 ? sample_ns : 1;
-        flow->rttvar_ns = sample_ns / 2;
-        return;
-    }
-    uint64_t deviation =
-        sample_ns > flow->srtt_ns ? sample_ns - flow->srtt_ns : flow->srtt_ns - sample_ns;
-    flow->rttvar_ns = (3 * flow->rttvar_ns + deviation) / 4;
-    flow->srtt_ns = (7 * flow->srtt_ns + sample_ns) / 8;
-    if (flow->srtt_ns == 0) {
-        flow->srtt_ns = 1;
+    uint64_t rtt_ns = loss_arrived(flow, flow_ring_at(flow, sequence), sequence, now_ns);
+
+    news->rtt_ns = rtt_ns != 0 ? rtt_ns : news->rtt_ns;
+    news->arrived++;
+}
+
+static void forget_lost(struct flow *flow, uint32_t sequence)
+{
+    if (flow->lost_frames > 0 && window_set_has(&flow->lost, sequence)) {
+        window_set_remove(&flow->lost, sequence);
+        flow->lost_frames--;
     }
 }
 
+static void release_first(struct flow *flow, const struct flow_wire *wire)
+{
+    struct flow_frame *frame = flow_ring_at(flow, flow->first);
+
+    flow->first++;
+    wire->released(wire->context, frame);
+}
+
+/** Some of the frames before `acknowledgement` are known to be here, or were sent again. */
+static void take_repeated(struct flow *flow, uint32_t acknowledgement, uint64_t now_ns,
+                          const struct flow_wire *wire, struct news *news)
+{
+    while (flow->first != acknowledgement) {
+        if (window_set_has(&flow->delivered, flow->first)) {
+            window_set_remove(&flow->delivered, flow->first);
+            flow->delivered_frames--;
+        } else {
+            take_arrival(flow, flow->first, now_ns, news);
+            forget_lost(flow, flow->first);
+        }
+        release_first(flow, wire);
+    }
+    if (sequence_before(flow->reported, flow->first)) {
+        flow->reported = flow->first; /* so that it never seems to be ahead */
+    }
+}
+
+/** All before `acknowledgement` has arrived, which is later than `first`. */
+static void take_acknowledgement(struct flow *flow, uint32_t acknowledgement, uint64_t now_ns,
+                                 const struct flow_wire *wire, struct news *news)
+{
+    if (flow->reported != flow->first) {
+        take_repeated(flow, acknowledgement, now_ns, wire, news);
+        return;
+    }
+    /* Nothing was missing: the last was sent last, and once, and is evidence of no loss. */
+    news->arrived = acknowledgement - flow->first;
+    news->rtt_ns = now_ns - flow_ring_at(flow, acknowledgement - 1)->sent_ns;
+    flow->reported = acknowledgement;
+    flow->loss.forward = acknowledgement;
+    while (flow->first != acknowledgement) {
+        release_first(flow, wire);
+    }
+}
+
+/** Notes what is here behind the gap. */
+static void take_sack(struct flow *flow, const struct frame *frame, uint64_t now_ns,
+                      struct news *news)
+{
+    uint32_t upto = from_le32(frame->sack->upto);
+    uint32_t begin = frame->acknowledgement + 1;
+    struct window_set here = window_set_from_wire(frame->sack->received, begin);
+
+    for (uint32_t sequence = window_set_next(&here, begin, upto); sequence != upto;
+         sequence = window_set_next(&here, sequence + 1, upto)) {
+        if (!window_set_has(&flow->delivered, sequence)) {
+            take_arrival(flow, sequence, now_ns, news);
+            forget_lost(flow, sequence);
+            window_set_add(&flow->delivered, sequence);
+            flow->delivered_frames++;
+        }
+    }
+    if (sequence_before(flow->reported, upto)) {
+        flow->reported = upto;
+    }
+    if (flow->probes > 0 && from_le32(frame->sack->probe) == (uint32_t)flow->probes) {
+        loss_probe_arrived(flow, now_ns);
+    }
+}
+
+/** Go-back-N: everything from the gap on is to be sent again. */
 static void go_back(struct flow *flow, uint64_t now_ns)
 {
-    uint64_t patience_ns = flow->srtt_ns > FLOW_GAP_REPEAT_NS ? flow->srtt_ns : FLOW_GAP_REPEAT_NS;
+    uint64_t patience_ns = flow->rtt.smoothed_ns;
 
-    if (flow->first == flow->highest) {
-        return; /* nothing is missing that we have sent */
-    }
+    patience_ns = patience_ns > FLOW_GAP_REPEAT_NS ? patience_ns : FLOW_GAP_REPEAT_NS;
     if (flow->went_back_ns != 0 && flow->went_back_to == flow->first &&
         now_ns - flow->went_back_ns < patience_ns) {
         return; /* that gap is being filled */
     }
     flow->went_back_ns = now_ns;
     flow->went_back_to = flow->first;
-    flow->cursor = flow->first;
-    flow->timed_ns = 0; /* Karn: an answer may be to either copy */
+    for (uint32_t sequence = flow->first; sequence != flow->highest; sequence++) {
+        window_set_add(&flow->lost, sequence);
+    }
+    flow->lost_frames = flow->highest - flow->first;
+    flow->reported = flow->highest;
+    congestion_lost(&flow->congestion, now_ns, &flow->rtt);
+    restart_timer(flow, now_ns);
+}
+
+static void take_progress(struct flow *flow, const struct news *news, uint64_t now_ns)
+{
+    if (news->rtt_ns != 0) {
+        rtt_sample(&flow->rtt, now_ns, news->rtt_ns);
+    }
+    congestion_acknowledged(&flow->congestion, now_ns, news->rtt_ns, &flow->rtt, news->arrived);
+    flow->backoff = 0;
     restart_timer(flow, now_ns);
 }
 
@@ -133,9 +312,12 @@ bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t no
     uint32_t acknowledgement = frame->acknowledgement;
     uint32_t limit =
         acknowledgement + (uint16_t)(frame->credit - (uint16_t)(acknowledgement & 0xFFFFu));
+    bool sack = frame->type == FRAME_SACK;
+    struct news news = {0};
 
-    if (sequence_before(flow->highest, acknowledgement)) {
-        return false; /* acknowledges what was never sent */
+    if (sequence_before(flow->highest, acknowledgement) ||
+        (sack && sequence_before(flow->highest, from_le32(frame->sack->upto)))) {
+        return false; /* it is about what was never sent */
     }
     if (sequence_before(acknowledgement, flow->first)) {
         return true; /* overtaken by a later one */
@@ -145,24 +327,24 @@ bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t no
     if (sequence_before(flow->limit, limit) && limit - acknowledgement < 0x8000u) {
         flow->limit = limit;
     }
-    if (flow->timed_ns != 0 && sequence_before(flow->timed_sequence, acknowledgement)) {
-        measure_round_trip(flow, now_ns - flow->timed_ns);
-        flow->timed_ns = 0;
+    bool moved = acknowledgement != flow->first;
+    if (moved) {
+        take_acknowledgement(flow, acknowledgement, now_ns, wire, &news);
     }
-    if (acknowledgement != flow->first) {
-        while (flow->first != acknowledgement) {
-            struct flow_frame *done = ring_at(flow, flow->first);
-            flow->first++;
-            wire->released(wire->context, done);
-        }
-        if (sequence_before(flow->cursor, flow->first)) {
-            flow->cursor = flow->first;
-        }
-        flow->backoff = 0;
-        restart_timer(flow, now_ns);
+    if (sack && !flow->go_back_n) {
+        take_sack(flow, frame, now_ns, &news);
     }
-    if ((frame->flags & FRAME_GAP) != 0) {
-        go_back(flow, now_ns);
+    if (moved || news.arrived > 0) {
+        take_progress(flow, &news, now_ns);
+    }
+    if (flow->go_back_n) {
+        if (sack) {
+            go_back(flow, now_ns);
+        }
+    } else if (flow->reported != flow->first) {
+        (void)loss_detect(flow, now_ns);
+    } else {
+        flow->loss.check_at_ns = 0;
     }
     if (!awaits_answer(flow)) {
         flow->timeout_at_ns = 0;
@@ -170,46 +352,7 @@ bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t no
     return true;
 }
 
-enum flow_verdict flow_check(struct flow *flow, const struct frame *frame, uint64_t now_ns)
-{
-    if (frame->sequence == flow->expected) {
-        if (!sequence_before(frame->sequence, flow->granted)) {
-            return FLOW_OVERRUN;
-        }
-        return FLOW_NEXT;
-    }
-    if (sequence_before(frame->sequence, flow->expected)) {
-        flow->duplicates++;
-        flow->acknowledge_now = true; /* our acknowledgement was lost, or crossed it */
-        return FLOW_DUPLICATE;
-    }
-    uint64_t patience_ns =
-        2 * flow->srtt_ns > FLOW_GAP_REPEAT_NS ? 2 * flow->srtt_ns : FLOW_GAP_REPEAT_NS;
-    if (!flow->gap_seen || flow->gap_sequence != flow->expected ||
-        now_ns - flow->gap_ns >= patience_ns) {
-        flow->report_gap = true;
-        flow->acknowledge_now = true;
-    }
-    return FLOW_GAP;
-}
-
-void flow_probed(struct flow *flow, const struct frame *frame)
-{
-    flow->acknowledge_now = true;
-    if (sequence_before(flow->expected, frame->sequence)) {
-        flow->report_gap = true;
-    }
-}
-
-void flow_stamp(struct flow *flow, uint8_t *head, uint16_t flags)
-{
-    frame_stamp(head, flags, flow->expected, (uint16_t)(flow->granted & 0xFFFFu));
-    flow->granted_sent = flow->granted;
-    flow->unacknowledged = 0;
-    if (!flow->report_gap) {
-        flow->acknowledge_now = false;
-    }
-}
+/* ---- what is due --------------------------------------------------------------------------- */
 
 /** Does the peer, as far as it knows, run short of credit that it could have? */
 static bool grant_is_due(const struct flow *flow)
@@ -235,23 +378,11 @@ unsigned flow_due(const struct flow *flow, uint64_t now_ns)
     return due;
 }
 
-uint16_t flow_ack_flags(struct flow *flow, uint64_t now_ns)
-{
-    if (!flow->report_gap) {
-        return 0;
-    }
-    flow->report_gap = false;
-    flow->gap_seen = true;
-    flow->gap_sequence = flow->expected;
-    flow->gap_ns = now_ns;
-    flow->gaps++;
-    return FRAME_GAP;
-}
-
 void flow_timeout(struct flow *flow, uint64_t now_ns)
 {
     flow->probes++;
-    flow->timed_ns = 0;
+    flow->probed_ns = now_ns;
+    flow->probed_highest = flow->highest;
     if (flow->watching) {
         flow->timeout_at_ns = now_ns + FLOW_WATCH_NS;
         if (flow->waiting_since_ns == 0) {
@@ -290,18 +421,26 @@ uint64_t flow_deadline(const struct flow *flow)
     if (flow->timeout_at_ns != 0 && flow->timeout_at_ns < deadline) {
         deadline = flow->timeout_at_ns;
     }
+    if (flow->loss.check_at_ns != 0 && flow->loss.check_at_ns < deadline) {
+        deadline = flow->loss.check_at_ns;
+    }
     return deadline;
 }
 
 void flow_abandon(struct flow *flow, const struct flow_wire *wire)
 {
     while (flow->first != flow->next) {
-        struct flow_frame *frame = ring_at(flow, flow->first);
+        struct flow_frame *frame = flow_ring_at(flow, flow->first);
         flow->first++;
         wire->released(wire->context, frame);
     }
-    flow->cursor = flow->first;
     flow->highest = flow->first;
+    flow->reported = flow->first;
+    flow->delivered = flow->lost = flow->kept = (struct window_set){{0}};
+    flow->delivered_frames = 0;
+    flow->lost_frames = 0;
+    flow->seen = flow->expected;
+    flow->loss.check_at_ns = 0;
     flow->timeout_at_ns = 0;
     flow->waiting_since_ns = 0;
 }

@@ -5,37 +5,49 @@
  *
  * Sending. Frames get rising sequence numbers and stay in a ring until they are acknowledged:
  *
- *      first            cursor          highest         next            limit
- *        |----------------|---------------|---------------|               |
- *        | on the wire, not acknowledged  | not yet sent  |               |
- *                         ^ the next to be sent: `highest`, or less after going back
+ *      first                            highest         next            limit
+ *        |--------------------------------|---------------|               |
+ *        | sent, not acknowledged         | not yet sent  |               |
  *
- *   first <= cursor <= highest <= next <= first + FLOW_WINDOW_FRAMES, and nothing at or after
- *   `limit` (credit, granted by the receiver, never taken back) is sent.
+ *   first <= highest <= next <= first + FLOW_WINDOW_FRAMES, and nothing at or after `limit`
+ * (credit, granted by the receiver, never taken back) is sent. Of those sent, some have arrived
+ * behind a gap (`delivered`), and some are lost and wait to be sent again (`lost`); both are sets
+ * of bits.
  *
- * Receiving. Only the frame `expected` is accepted; it moves `expected` on. Acknowledgement is
- * cumulative (it is `expected`), rides on any frame that leaves, and otherwise is sent after
- * FLOW_ACK_EVERY_FRAMES frames, after FLOW_ACK_DELAY_NS, or at once when asked.
+ * Receiving. The frame `expected` is handed up. One that is later, within credit, is kept (by
+ * whoever owns the memory) until the gap before it is filled. Acknowledgement is cumulative (it is
+ * `expected`), rides on any frame that leaves, and otherwise is sent after FLOW_ACK_EVERY_FRAMES
+ * frames, after FLOW_ACK_DELAY_NS, or at once when asked. While there is a gap, what is sent is
+ * SACK, which tells what is kept; at once when the gap opens, or when a part of it is filled.
  *
- * Loss. A frame after `expected` shows a gap: the receiver says so once (ACK with FRAME_GAP), and
- * the sender goes back to it. When the last frames are lost nothing shows a gap: after the
- * retransmission timeout (RFC 6298: srtt + 4 rttvar, bounds in tuning.h, doubling) the sender
- * sends PROBE, which carries the sequence it would use next; if that is not what the receiver
- * expects, the answer is a gap. So data is sent twice only on evidence. A sender that has run out
- * of credit probes likewise, so a lost grant cannot stall it.
+ * Loss (loss.h). A frame is lost when one that was sent later is known to have arrived. When the
+ * last frames are lost nothing is sent later: so when nothing has been acknowledged for two round
+ * trips, PROBE is sent, which is small, and serves as the later frame. Data is sent twice only on
+ * such evidence. Probes that go unanswered follow at the retransmission timeout (RFC 6298: srtt + 4
+ * rttvar, bounds in tuning.h, doubling). A sender that has run out of credit probes likewise, so a
+ * lost grant cannot stall it.
+ *
+ * Go-back-N (`go_back_n`, both ends alike): the receiver keeps nothing, and its SACK only says that
+ * there is a gap; the sender then sends everything from the gap on again. It is what the papers
+ * measured (GigaE PM, Sumimoto et al., ICS '99), and there to be measured against.
  *
  * Credit. `granted` is the first sequence that the peer may not send; whoever owns the memory
  * raises it with flow_grant().
  *
  * Pure: time and frames come in, frames go out through `struct flow_wire`. One thread.
- * Sources: go-back-N as in GigaE PM (Sumimoto et al., ICS'99); probe instead of data on timeout
- * as in RACK-TLP (RFC 8985); Karn's rule.
+ * Files: flow.c sends, receive.c receives, loss.c decides what is lost.
  */
 #ifndef BEOWIRE_FLOW_FLOW_H
 #define BEOWIRE_FLOW_FLOW_H
 
+#include "flow/congestion.h"
+#include "flow/loss.h"
+#include "flow/rtt.h"
+#include "flow/window_set.h"
 #include "frame/frame.h"
 #include "tuning.h"
+
+static_assert(FLOW_WINDOW_FRAMES == FRAME_SACK_FRAMES, "one SACK tells of the whole window");
 
 /** A frame to be sent: a contiguous head, and perhaps data that stays where the user has it. */
 struct flow_frame {
@@ -45,6 +57,8 @@ struct flow_frame {
     uint32_t payload_bytes;  /**< of `payload`, 0 if all is in the head */
     uint32_t head_bytes;     /**< header, operation header, and data copied behind them */
     uint8_t *head;           /**< with LANE_HEADROOM writable bytes in front */
+    uint64_t sent_ns;        /**< the flow's: when it left last */
+    uint32_t transmissions;  /**< the flow's: how many times it has left */
 };
 
 /** The way out. `context` is the one given to the call. */
@@ -60,34 +74,39 @@ struct flow_wire {
 struct flow {
     /* sending */
     uint32_t first;
-    uint32_t cursor;
     uint32_t highest;
     uint32_t next;
     uint32_t limit;
+    uint32_t reported; /**< from `first` on: frames before this may be missing, or sent again */
+    uint32_t delivered_frames; /**< in `delivered`, */
+    uint32_t lost_frames;      /**< and in `lost` */
 
     /* receiving */
     uint32_t expected;
+    uint32_t seen; /**< one past the last sequence known to have been sent; `expected`: no gap */
     uint32_t granted;
     uint32_t granted_sent;      /**< `granted` as the peer last saw it */
-    uint32_t unacknowledged;    /**< frames accepted since an acknowledgement left */
-    bool acknowledge_now;       /**< one is owed without delay */
-    bool report_gap;            /**< and it has to say that there is a gap */
-    bool gap_seen;              /**< gap_sequence, gap_ns are valid */
+    uint32_t unacknowledged;    /**< frames accepted or kept since that was told */
+    uint32_t probe_seen;        /**< number of the latest PROBE that came */
+    bool acknowledge_now;       /**< it is to be told without delay */
+    bool go_back_n;             /**< set once, before the first frame */
+    bool gap_reported;          /**< go-back-N: gap_sequence, gap_ns are valid */
     uint32_t gap_sequence;      /**< `expected` at the last report */
     uint64_t gap_ns;            /**< when that was */
     uint64_t acknowledge_at_ns; /**< when a delayed one is due; meaningful if unacknowledged > 0 */
 
     /* time */
-    uint64_t srtt_ns;          /**< smoothed round trip, 0: none measured yet */
-    uint64_t rttvar_ns;        /**< its mean deviation */
-    uint32_t timed_sequence;   /**< the frame whose round trip is being measured */
-    uint64_t timed_ns;         /**< when it left; 0: none is */
-    uint64_t timeout_at_ns;    /**< retransmission timeout; 0: not running */
+    struct rtt rtt;
+    uint64_t timeout_at_ns;    /**< the next probe; 0: none */
+    unsigned backoff;          /**< times that has been reached in a row */
     bool watching;             /**< the timeout is flow_watch()'s: nothing is outstanding */
-    unsigned backoff;          /**< times it has run out in a row */
     uint64_t waiting_since_ns; /**< since when the peer owes us an answer; 0: it does not */
-    uint64_t went_back_ns;     /**< when we last went back, to ... */
+    uint64_t probed_ns;        /**< when the latest PROBE left, */
+    uint32_t probed_highest;   /**< and what `highest` was */
+    uint64_t went_back_ns;     /**< go-back-N: when we last went back, to ... */
     uint32_t went_back_to;
+    struct congestion congestion; /**< in frames */
+    struct loss loss;
 
     /* counters, for good */
     uint64_t sent_frames;
@@ -95,21 +114,33 @@ struct flow {
     uint64_t probes;
     uint64_t gaps;
     uint64_t duplicates;
+    uint64_t kept_frames;
 
     /* Last, so that what every frame touches lies together. */
+    struct window_set delivered; /**< of first .. highest */
+    struct window_set lost;
+    struct window_set kept;                      /**< of expected .. granted: here, too early */
     struct flow_frame *ring[FLOW_WINDOW_FRAMES]; /**< sequence s is at s % FLOW_WINDOW_FRAMES */
 };
 
 /** What flow_check() says of a sequenced frame. */
 enum flow_verdict {
     FLOW_NEXT,      /**< the one expected: handle it, then flow_accept() */
+    FLOW_KEEP,      /**< too early: keep it, hand it in as FLOW_NEXT when it is expected */
     FLOW_DUPLICATE, /**< seen before: drop it */
-    FLOW_GAP,       /**< frames before it are missing: drop it */
+    FLOW_GAP,       /**< go-back-N, and frames before it are missing: drop it */
     FLOW_OVERRUN,   /**< sent without credit: drop it */
 };
 
 /** Starts at sequence 0 in both directions. `granted` and `limit`: frames either may send. */
 void flow_start(struct flow *flow, uint32_t granted, uint32_t limit);
+
+/* ---- sending ------------------------------------------------------------------------------- */
+
+static inline struct flow_frame *flow_ring_at(const struct flow *flow, uint32_t sequence)
+{
+    return flow->ring[sequence % FLOW_WINDOW_FRAMES];
+}
 
 /** May another frame be pushed? (The ring has room; it may have to wait there for credit.) */
 static inline bool flow_has_room(const struct flow *flow)
@@ -127,31 +158,74 @@ static inline bool flow_is_idle(const struct flow *flow)
  *  Needs flow_has_room(). @return nothing; flow_transmit() sends it. */
 static inline void flow_push(struct flow *flow, struct flow_frame *frame)
 {
+    frame->transmissions = 0;
     flow->ring[flow->next % FLOW_WINDOW_FRAMES] = frame;
     flow->next++;
 }
 
-/** Sends what may be sent. */
+/** Sends what may be sent: what was lost before what is new. */
 void flow_transmit(struct flow *flow, uint64_t now_ns, const struct flow_wire *wire);
 
-/** Takes acknowledgement, credit and gap report from any frame of the peer.
+/** Could flow_transmit() go on, if only the lane took more? */
+bool flow_waits_for_lane(const struct flow *flow);
+
+/** Takes acknowledgement and credit from any frame of the peer, and from SACK what is missing.
  *  @return false: they make no sense (the frame should be dropped, nothing has changed). */
 bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t now_ns,
                        const struct flow_wire *wire);
 
+/** A probe has been sent, with the number flow_probe_number(): starts the timeout again. */
+void flow_timeout(struct flow *flow, uint64_t now_ns);
+
+/** The number of the next PROBE. */
+static inline uint32_t flow_probe_number(const struct flow *flow)
+{
+    return (uint32_t)(flow->probes + 1);
+}
+
+/** An operation depends on the peer although nothing is outstanding (a message was announced, or is
+ *  half there): if `wanted`, it is probed every FLOW_WATCH_NS, so that its death is noticed. */
+void flow_watch(struct flow *flow, bool wanted, uint64_t now_ns);
+
+/** Gives up: releases every frame. */
+void flow_abandon(struct flow *flow, const struct flow_wire *wire);
+
+/* ---- receiving ----------------------------------------------------------------------------- */
+
 /** Judges a sequenced frame, and notes what has to be answered. */
 enum flow_verdict flow_check(struct flow *flow, const struct frame *frame, uint64_t now_ns);
 
-/** The frame that was FLOW_NEXT has been handled. */
-static inline void flow_accept(struct flow *flow, const struct frame *frame, uint64_t now_ns)
+/** Are frames missing before some that were sent, as far as we know? */
+static inline bool flow_has_gap(const struct flow *flow)
 {
-    flow->expected++;
+    return flow->seen != flow->expected;
+}
+
+/** A frame is here that has not been told of. */
+static inline void flow_count_unacknowledged(struct flow *flow, const struct frame *frame,
+                                             uint64_t now_ns)
+{
     if (flow->unacknowledged++ == 0) {
         flow->acknowledge_at_ns = now_ns + FLOW_ACK_DELAY_NS;
     }
     if ((frame->flags & FRAME_ACK_REQUEST) != 0 || flow->unacknowledged >= FLOW_ACK_EVERY_FRAMES) {
         flow->acknowledge_now = true;
     }
+}
+
+/** The frame that was FLOW_NEXT has been handled. */
+static inline void flow_accept(struct flow *flow, const struct frame *frame, uint64_t now_ns)
+{
+    uint32_t accepted = flow->expected++;
+
+    if (flow->seen == accepted) {
+        flow->seen++;
+    } else {
+        /* Part of a gap is filled: the sender should know (RFC 5681, section 4.2). */
+        window_set_remove(&flow->kept, accepted);
+        flow->acknowledge_now = true;
+    }
+    flow_count_unacknowledged(flow, frame, now_ns);
 }
 
 /** The peer sent PROBE: an answer is owed. */
@@ -165,33 +239,26 @@ static inline void flow_grant(struct flow *flow, uint32_t granted)
     }
 }
 
-/** Stamps acknowledgement and credit on a frame that is about to leave: none is owed after it.
- *  `flags`: more flags for it. */
+/** Stamps acknowledgement and credit on a frame that is about to leave: none is owed after it,
+ *  unless there is a gap, which only SACK can tell of. `flags`: more flags for it. */
 void flow_stamp(struct flow *flow, uint8_t *head, uint16_t flags);
+
+/** Fills in SACK, and stamps its head; for when flow_has_gap(). */
+void flow_stamp_sack(struct flow *flow, uint8_t *head, struct frame_sack *sack, uint64_t now_ns);
+
+/* ---- both ---------------------------------------------------------------------------------- */
 
 enum flow_due {
     FLOW_DUE_NOTHING = 0,
-    FLOW_DUE_ACK = 1 << 0,   /**< send ACK, with flow_stamp() and the flags of flow_ack_flags() */
+    FLOW_DUE_ACK = 1 << 0,   /**< send SACK with flow_stamp_sack() if there is a gap, else ACK */
     FLOW_DUE_PROBE = 1 << 1, /**< send PROBE with sequence = `highest` */
 };
 
 /** What has to be sent now, besides flow_transmit(). Call flow_timeout() after a probe. */
 unsigned flow_due(const struct flow *flow, uint64_t now_ns);
 
-/** FRAME_GAP if a gap is to be reported; forgets it. */
-uint16_t flow_ack_flags(struct flow *flow, uint64_t now_ns);
-
-/** A probe has been sent: doubles the timeout and starts it again. */
-void flow_timeout(struct flow *flow, uint64_t now_ns);
-
-/** An operation depends on the peer although nothing is outstanding (a message was announced, or is
- *  half there): if `wanted`, it is probed every FLOW_WATCH_NS, so that its death is noticed. */
-void flow_watch(struct flow *flow, bool wanted, uint64_t now_ns);
-
-/** When flow_due() may next say something; UINT64_MAX: not before a frame comes. */
+/** When flow_transmit() or flow_due() may next have something; UINT64_MAX: not before a frame
+ *  comes. */
 uint64_t flow_deadline(const struct flow *flow);
-
-/** Gives up: releases every frame. */
-void flow_abandon(struct flow *flow, const struct flow_wire *wire);
 
 #endif /* BEOWIRE_FLOW_FLOW_H */

@@ -17,7 +17,8 @@ static const struct shape shapes[] = {
     [FRAME_RESET] = {1, sizeof(struct frame_reset), 0},
     [FRAME_CLOSE] = {1, 0, 0},
     [FRAME_ACK] = {1, 0, 0},
-    [FRAME_PROBE] = {1, 0, 0},
+    [FRAME_PROBE] = {1, sizeof(struct frame_probe), 0},
+    [FRAME_SACK] = {1, sizeof(struct frame_sack), 0},
     [FRAME_EAGER] = {1, sizeof(struct frame_eager), 1},
     [FRAME_FRAGMENT] = {1, sizeof(struct frame_fragment), 1},
     [FRAME_ANNOUNCE] = {1, sizeof(struct frame_announce), 0},
@@ -29,6 +30,24 @@ static const struct shape shapes[] = {
 size_t frame_operation_bytes(enum frame_type type)
 {
     return shapes[type].operation_bytes;
+}
+
+/** A gap begins where the acknowledgement ends, and nothing is there of which nothing is known. */
+static bool sack_valid(const struct frame *frame)
+{
+    uint32_t known = from_le32(frame->sack->upto) - frame->acknowledgement;
+
+    if (known == 0 || known > FRAME_SACK_FRAMES) {
+        return false;
+    }
+    for (uint32_t bit = known - 1; bit < FRAME_SACK_FRAMES; bit++) {
+        if (bit % 8 == 0 && frame->sack->received[bit / 8] == 0) {
+            bit += 7;
+        } else if ((frame->sack->received[bit / 8] >> bit % 8 & 1) != 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /** The rules of a type that concern its own fields only. */
@@ -45,6 +64,8 @@ static bool fields_valid(const struct frame *frame)
         return frame->payload_bytes <= from_le32(frame->eager->message_bytes);
     case FRAME_FRAGMENT:
         return frame->payload_bytes > 0;
+    case FRAME_SACK:
+        return sack_valid(frame);
     case FRAME_RESET:
     case FRAME_CLOSE:
     case FRAME_ACK:

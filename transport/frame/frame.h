@@ -36,7 +36,8 @@ enum frame_type {
     FRAME_RESET = 3,     /**< "I do not know that connection": body struct frame_reset */
     FRAME_CLOSE = 4,     /**< the sender's endpoint is closing */
     FRAME_ACK = 5,       /**< acknowledgement and credit with nothing to piggy-back on */
-    FRAME_PROBE = 6,     /**< asks for an acknowledgement now */
+    FRAME_PROBE = 6,     /**< asks for an acknowledgement now: struct frame_probe */
+    FRAME_SACK = 7,      /**< acknowledgement, and what came behind a gap: struct frame_sack */
     FRAME_EAGER = 16,    /**< first (often only) frame of a message: struct frame_eager + data */
     FRAME_FRAGMENT = 17, /**< more of a message: struct frame_fragment + data */
     FRAME_ANNOUNCE = 18, /**< a long message waits at the sender: struct frame_announce */
@@ -47,7 +48,6 @@ enum frame_type {
  *  has an unknown bit of the high byte. */
 enum frame_flag {
     FRAME_ACK_REQUEST = 1 << 0,   /**< acknowledge this frame without delay */
-    FRAME_GAP = 1 << 1,           /**< on ACK: frames from `acknowledgement` on are missing */
     FRAME_RETRANSMITTED = 1 << 2, /**< for observers; no effect */
 };
 
@@ -58,7 +58,7 @@ struct frame_header {
     le16 destination;      /**< endpoint number on the receiving node */
     le16 source;           /**< endpoint number on the sending node */
     le32 key;              /**< chosen by the receiver of this frame; 0 on CONNECT */
-    le32 sequence;         /**< of a sequenced frame; on PROBE: the next one to be sent first */
+    le32 sequence;         /**< of a sequenced frame; else the next one to be sent first */
     le32 acknowledgement;  /**< the sequence that the sender of this frame expects next */
     le16 credit;           /**< low 16 bits of the first sequence that may not be sent yet */
     le16 payload_bytes;    /**< after the operation header */
@@ -71,12 +71,17 @@ struct frame_connect {
     le64 expected_incarnation; /**< of the endpoint that is meant, 0 if not known */
     le32 key;                  /**< what the receiver has to put into `key` from now on */
     le32 echoed_key;           /**< ACCEPT: `key` of the CONNECT that it answers; CONNECT: 0 */
-    le32 features;             /**< bits offered (CONNECT), chosen (ACCEPT); none defined: 0 */
+    le32 features;             /**< enum frame_feature: offered (CONNECT), chosen (ACCEPT) */
     le16 frame_bytes;          /**< longest frame that the sender can receive, header included */
     le16 reserved;             /**< 0; ignored on receipt */
     uint8_t address[128];      /**< of the sender's endpoint */
 };
 static_assert(sizeof(struct frame_connect) == 160, "docs/PROTOCOL.md");
+
+/** What two ends may do if both offer it. Unknown bits are not chosen. */
+enum frame_feature {
+    FRAME_FEATURE_SELECTIVE = 1 << 0, /**< receivers keep what comes early; without it: go-back-N */
+};
 
 struct frame_reset {
     le32 echoed_key; /**< `key` of the frame that is refused (of a CONNECT: the key in its body) */
@@ -90,6 +95,21 @@ enum frame_reset_reason {
     FRAME_RESET_FULL = 3,        /**< the endpoint knows as many peers as it can */
     FRAME_RESET_PROTOCOL = 4,    /**< the connection broke a rule */
 };
+
+struct frame_probe {
+    le32 number; /**< counts the PROBEs of a connection from 1 on */
+};
+static_assert(sizeof(struct frame_probe) == 4, "docs/PROTOCOL.md");
+
+/** Sequences that one SACK speaks of. */
+#define FRAME_SACK_FRAMES 256
+
+struct frame_sack {
+    le32 upto;  /**< the first sequence of which the receiver knows nothing */
+    le32 probe; /**< number of the latest PROBE that has come; 0: none has */
+    uint8_t received[FRAME_SACK_FRAMES / 8]; /**< bit i: sequence acknowledgement + 1 + i is here */
+};
+static_assert(sizeof(struct frame_sack) == 40, "docs/PROTOCOL.md");
 
 struct frame_eager {
     le64 tag;
@@ -146,6 +166,8 @@ struct frame {
     union {
         const struct frame_connect *connect;   /**< CONNECT, ACCEPT */
         const struct frame_reset *reset;       /**< RESET */
+        const struct frame_probe *probe;       /**< PROBE */
+        const struct frame_sack *sack;         /**< SACK */
         const struct frame_eager *eager;       /**< EAGER */
         const struct frame_fragment *fragment; /**< FRAGMENT */
         const struct frame_announce *announce; /**< ANNOUNCE */
@@ -167,6 +189,17 @@ enum frame_verdict {
 /** Checks `bytes` bytes at `data` (without the lane's envelope) and fills `frame`.
  *  `data` needs no alignment and has to outlive the use of `frame`'s pointers. */
 enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame *frame);
+
+/** The whole frame, as it was given to frame_decode() but for padding. */
+static inline const uint8_t *frame_begin(const struct frame *frame)
+{
+    return (const uint8_t *)frame->connect - sizeof(struct frame_header);
+}
+
+static inline uint32_t frame_length(const struct frame *frame)
+{
+    return (uint32_t)(frame->payload - frame_begin(frame)) + frame->payload_bytes;
+}
 
 /** Bytes of the operation header of a type that this version sends. */
 size_t frame_operation_bytes(enum frame_type type);

@@ -177,6 +177,7 @@ int message_frame(struct message_layer *layer, struct message_peer *peer, const 
     case FRAME_CLOSE:
     case FRAME_ACK:
     case FRAME_PROBE:
+    case FRAME_SACK:
         break;
     }
     layer->counters.protocol_errors += status != 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory, peers, credit and completions; see send.c, match.c and arrive.c for the rest. */
 #include "message/internal.h"
+#include "message/reorder.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,12 +10,6 @@
 
 /** Slim frames: a few windows' worth of references to users' buffers. */
 #define SLIM_FRAMES (16 * FLOW_WINDOW_FRAMES)
-
-/** The most payload that a frame can carry. */
-static uint32_t payload_bytes_max(uint32_t frame_bytes)
-{
-    return frame_bytes - (uint32_t)(sizeof(struct frame_header) + sizeof(struct frame_fragment));
-}
 
 static int make_chunks(struct message_layer *layer, uint32_t chunk_bytes)
 {
@@ -63,7 +58,8 @@ static int make_operations(struct message_layer *layer, uint32_t operations)
 int message_open(struct message_layer *layer, uint32_t operations, uint32_t peers,
                  uint32_t frame_bytes)
 {
-    *layer = (struct message_layer){.chunk_count = MESSAGE_CHUNKS + peers * MESSAGE_PEER_CHUNKS};
+    *layer =
+        (struct message_layer){.chunk_count = MESSAGE_CHUNKS + peers * MESSAGE_PEER_CHUNKS + 1};
     list_init(&layer->free_sends);
     list_init(&layer->free_receives);
     list_init(&layer->free_inbounds);
@@ -76,7 +72,7 @@ int message_open(struct message_layer *layer, uint32_t operations, uint32_t peer
         status = make_operations(layer, operations);
     }
     if (status == 0) {
-        status = make_chunks(layer, payload_bytes_max(frame_bytes));
+        status = make_chunks(layer, frame_bytes);
     }
     if (status != 0) {
         message_close(layer);
@@ -208,6 +204,7 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
     while (!list_is_empty(&peer->inbound)) {
         inbound_free(layer, LIST_ENTRY(peer->inbound.next, struct inbound, of_peer));
     }
+    reorder_drop(layer, peer);
     if (was_ready) {
         flow_abandon(&peer->flow, wire);
         layer->ready_peers--;

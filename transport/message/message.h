@@ -65,10 +65,11 @@ struct operation {
     uint32_t immediate;
 };
 
-/** Part of an unexpected message, as it came. */
+/** Part of an unexpected message, or a whole frame that came too early (reorder.h). */
 struct chunk {
     struct chunk *next;
     uint32_t bytes;
+    uint32_t sequence; /**< of a frame */
     uint8_t *data;
 };
 
@@ -99,12 +100,14 @@ struct message_peer {
     uint16_t destination; /**< for headers, like the next two */
     uint16_t source;
     uint32_t key;
-    uint32_t frame_bytes;   /**< longest frame towards it */
-    uint32_t window_frames; /**< credit that we like it to have */
-    uint32_t chunks;        /**< in use by it: held or reserved */
-    struct list queue;      /**< operations: sends, in order */
-    struct list announced;  /**< operations: sends that wait for CLEAR */
-    struct list bulk;       /**< operations: cleared sends */
+    uint32_t frame_bytes;         /**< longest frame towards it */
+    uint32_t window_frames;       /**< credit that we like it to have */
+    uint32_t chunks;              /**< in use by it: held or reserved */
+    struct chunk *reordered;      /**< frames that came too early, in order: in reserved chunks */
+    struct chunk *reordered_last; /**< valid if there are any */
+    struct list queue;            /**< operations: sends, in order */
+    struct list announced;        /**< operations: sends that wait for CLEAR */
+    struct list bulk;             /**< operations: cleared sends */
     struct list inbound;
     struct list clears;
 };
@@ -131,7 +134,7 @@ struct message_layer {
     struct list free_inbounds;
     struct chunk *chunks;
     struct chunk *free_chunks;
-    uint32_t chunk_count;   /**< in all */
+    uint32_t chunk_count;   /**< in all, the spare one of reorder.h included */
     uint32_t chunks_shared; /**< of MESSAGE_CHUNKS: those that no peer uses */
     bool frame_kept;        /**< the frame just handled is in a chunk */
     uint32_t ready_peers;

@@ -28,7 +28,7 @@ static void control_send_connect__says_who_and_whom(void **state)
     assert_int_equal(from_le64(frame->connect->expected_incarnation), STRANGER_INCARNATION);
     assert_int_equal(from_le32(frame->connect->key), peer->connection.own_key);
     assert_int_equal(from_le32(frame->connect->echoed_key), 0);
-    assert_int_equal(from_le32(frame->connect->features), 0);
+    assert_int_equal(from_le32(frame->connect->features), FRAME_FEATURE_SELECTIVE);
     assert_int_equal(from_le16(frame->connect->frame_bytes), 1500);
     assert_memory_equal(frame->connect->address, stranger->core->options.address.bytes,
                         BEOWIRE_ADDRESS_BYTES);
@@ -47,23 +47,52 @@ static void control_send_connect__accept_echoes_the_key(void **state)
     assert_int_equal(stranger->core->counters.accepts_sent, 1);
 }
 
+static void control_send_connect__go_back_n_offers_nothing(void **state)
+{
+    struct stranger *stranger = *state;
+
+    stranger->core->options.go_back_n = true;
+    control_send_connect(stranger->core, known(stranger), FRAME_CONNECT, 0);
+    pass(stranger, 1000000);
+    assert_int_equal(from_le32(hear_type(stranger, FRAME_CONNECT)->connect->features), 0);
+}
+
 static void control_send_ack__carries_acknowledgement_and_credit(void **state)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
 
-    peer->message.flow.expected = 3;
+    peer->message.flow.expected = peer->message.flow.seen = 3;
     peer->message.flow.unacknowledged = 3;
-    control_send_ack(stranger->core, peer, FRAME_GAP);
-    peer->message.flow.expected = 0;
+    control_send_ack(stranger->core, peer, cluster_now(&stranger->cluster));
+    peer->message.flow.expected = peer->message.flow.seen = 0;
     pass(stranger, 1000000);
     const struct frame *frame = hear_type(stranger, FRAME_ACK);
     assert_int_equal(frame->key, STRANGER_KEY);
     assert_int_equal(frame->acknowledgement, 3);
     assert_int_equal(frame->credit, FLOW_INITIAL_CREDIT_FRAMES);
-    assert_int_equal(frame->flags, FRAME_GAP);
+    assert_int_equal(frame->flags, 0);
     assert_int_equal(peer->message.flow.unacknowledged, 0);
     assert_int_equal(stranger->core->counters.acks_sent, 1);
+}
+
+static void control_send_ack__of_a_gap_is_sack(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    peer->message.flow.seen = 3;
+    peer->message.flow.probe_seen = 9;
+    control_send_ack(stranger->core, peer, cluster_now(&stranger->cluster));
+    pass(stranger, 1000000);
+    const struct frame *frame = hear_type(stranger, FRAME_SACK);
+    assert_int_equal(frame->key, STRANGER_KEY);
+    assert_int_equal(frame->acknowledgement, 0);
+    assert_int_equal(frame->credit, FLOW_INITIAL_CREDIT_FRAMES);
+    assert_int_equal(from_le32(frame->sack->upto), 3);
+    assert_int_equal(from_le32(frame->sack->probe), 9);
+    assert_int_equal(stranger->core->counters.sacks_sent, 1);
+    assert_int_equal(stranger->core->counters.acks_sent, 0);
 }
 
 static void control_send_probe__names_the_next_new_frame(void **state)
@@ -78,7 +107,9 @@ static void control_send_probe__names_the_next_new_frame(void **state)
     round_trip(stranger);
     (void)hear_type(stranger, FRAME_EAGER);
     (void)hear_type(stranger, FRAME_EAGER);
-    assert_int_equal(hear_type(stranger, FRAME_PROBE)->sequence, 2);
+    const struct frame *frame = hear_type(stranger, FRAME_PROBE);
+    assert_int_equal(frame->sequence, 2);
+    assert_int_equal(from_le32(frame->probe->number), 1);
     assert_int_equal(stranger->core->counters.probes_sent, 1);
 }
 
@@ -140,7 +171,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STRANGER_TEST(control_send_connect__says_who_and_whom),
         STRANGER_TEST(control_send_connect__accept_echoes_the_key),
+        STRANGER_TEST(control_send_connect__go_back_n_offers_nothing),
         STRANGER_TEST(control_send_ack__carries_acknowledgement_and_credit),
+        STRANGER_TEST(control_send_ack__of_a_gap_is_sack),
         STRANGER_TEST(control_send_probe__names_the_next_new_frame),
         STRANGER_TEST(control_send_close__with_the_last_acknowledgement),
         STRANGER_TEST(control_send_reset__echoes_what_it_refuses),

@@ -166,6 +166,7 @@ static inline struct frame_connect connect_body(const struct stranger *stranger)
         .incarnation = to_le64(STRANGER_INCARNATION),
         .expected_incarnation = to_le64(stranger->core->incarnation),
         .key = to_le32(STRANGER_KEY),
+        .features = to_le32(FRAME_FEATURE_SELECTIVE),
         .frame_bytes = to_le16(1500),
     };
 

@@ -39,6 +39,9 @@ static struct buffer valid(enum frame_type type, uint16_t payload_bytes)
         struct frame_connect *connect = body_of(&buffer);
         connect->incarnation = to_le64(1);
         connect->key = to_le32(2);
+    } else if (type == FRAME_SACK) {
+        struct frame_sack *sack = body_of(&buffer);
+        sack->upto = to_le32(1);
     } else if (type == FRAME_EAGER) {
         struct frame_eager *eager = body_of(&buffer);
         eager->message_bytes = to_le32(payload_bytes);
@@ -59,8 +62,8 @@ static enum frame_verdict decode(const struct buffer *buffer, struct frame *fram
 }
 
 static const enum frame_type all_types[] = {
-    FRAME_CONNECT, FRAME_ACCEPT, FRAME_RESET,    FRAME_CLOSE,    FRAME_ACK,
-    FRAME_PROBE,   FRAME_EAGER,  FRAME_FRAGMENT, FRAME_ANNOUNCE, FRAME_CLEAR,
+    FRAME_CONNECT, FRAME_ACCEPT, FRAME_RESET,    FRAME_CLOSE,    FRAME_ACK,   FRAME_PROBE,
+    FRAME_SACK,    FRAME_EAGER,  FRAME_FRAGMENT, FRAME_ANNOUNCE, FRAME_CLEAR,
 };
 
 #define TYPES (sizeof all_types / sizeof *all_types)
@@ -275,6 +278,57 @@ static void frame_decode__fragment_is_not_empty(void **state)
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
 }
 
+static void frame_decode__sack_tells_of_what_is_known(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_SACK, 0);
+    struct frame_sack *sack = body_of(&buffer);
+
+    (void)state;
+    header_of(&buffer)->acknowledgement = to_le32(0xFFFFFFF0);
+    static const uint32_t none[] = {0xFFFFFFF0, 0xFFFFFFEF, 0xF1, 0x7FFFFFF0};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        sack->upto = to_le32(none[i]);
+        assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+    }
+    sack->upto = to_le32(0xF0); /* 256 later */
+    assert_int_equal(decode(&buffer, &frame), FRAME_OK);
+    assert_int_equal(from_le32(frame.sack->upto), 0xF0);
+}
+
+static void frame_decode__sack_has_nothing_of_which_nothing_is_known(void **state)
+{
+    (void)state;
+    for (uint32_t known = 1; known <= FRAME_SACK_FRAMES; known++) {
+        struct buffer buffer = valid(FRAME_SACK, 0);
+        struct frame_sack *sack = body_of(&buffer);
+        struct frame frame;
+        header_of(&buffer)->acknowledgement = to_le32(1000);
+        sack->upto = to_le32(1000 + known);
+        for (uint32_t bit = 0; bit < FRAME_SACK_FRAMES; bit++) {
+            memset(sack->received, 0, sizeof sack->received);
+            sack->received[bit / 8] = (uint8_t)(1u << bit % 8);
+            /* Bit i is sequence 1001 + i. */
+            assert_int_equal(decode(&buffer, &frame), bit + 1 < known ? FRAME_OK : FRAME_BAD_FIELD);
+        }
+    }
+}
+
+static void frame_length__without_padding(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_CLEAR, 0);
+
+    (void)state;
+    buffer.length = FRAME_PADDED_BYTES;
+    assert_int_equal(frame_decode(buffer.bytes, buffer.length, &frame), FRAME_OK);
+    assert_ptr_equal(frame_begin(&frame), buffer.bytes);
+    assert_int_equal(frame_length(&frame), 40);
+    buffer = valid(FRAME_EAGER, 100);
+    assert_int_equal(frame_decode(buffer.bytes, buffer.length, &frame), FRAME_OK);
+    assert_int_equal(frame_length(&frame), 146);
+}
+
 static void frame_stamp__keeps_flags_set_before(void **state)
 {
     struct frame frame;
@@ -317,6 +371,9 @@ int main(void)
         cmocka_unit_test(frame_decode__accept_has_keys_and_incarnation),
         cmocka_unit_test(frame_decode__eager_carries_no_more_than_its_message),
         cmocka_unit_test(frame_decode__fragment_is_not_empty),
+        cmocka_unit_test(frame_decode__sack_tells_of_what_is_known),
+        cmocka_unit_test(frame_decode__sack_has_nothing_of_which_nothing_is_known),
+        cmocka_unit_test(frame_length__without_padding),
         cmocka_unit_test(frame_stamp__keeps_flags_set_before),
         cmocka_unit_test(sequence_before__around_the_wrap),
     };

@@ -69,7 +69,7 @@ static inline int arrive(struct fixture *fixture, unsigned from, const struct fr
     int status = message_frame(&fixture->layer, peer, frame);
 
     if (status == 0) {
-        peer->flow.expected++;
+        flow_accept(&peer->flow, frame, 0);
         message_frame_accepted(&fixture->layer, peer);
     }
     return status;
@@ -157,7 +157,7 @@ static inline void acknowledge(struct fixture *fixture, unsigned from, uint32_t 
         assert_int_not_equal(flow->first, flow->next);
         struct flow_frame *frame = flow->ring[flow->first % FLOW_WINDOW_FRAMES];
         flow->first++;
-        flow->cursor = flow->highest = flow->first;
+        flow->highest = flow->first;
         message_frame_released(&fixture->layer, frame);
     }
 }

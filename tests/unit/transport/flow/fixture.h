@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fixture.h - a flow whose wire notes what goes out, and a peer that says what the test wants.
+ */
+#ifndef BEOWIRE_TESTS_FLOW_FIXTURE_H
+#define BEOWIRE_TESTS_FLOW_FIXTURE_H
+
+#include "flow/flow.h"
+#include "lane/lane.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define NOW_NS UINT64_C(1000000000)
+#define CREDIT FLOW_WINDOW_FRAMES
+#define SENT_MAX 4096
+
+/** A flow whose wire notes what goes out. */
+struct fixture {
+    struct flow flow;
+    struct flow_wire wire;
+    struct flow_frame frames[FLOW_WINDOW_FRAMES];
+    uint8_t heads[FLOW_WINDOW_FRAMES][LANE_HEADROOM + 64];
+    uint32_t pushed;
+    unsigned lane_takes; /* so many frames, then no more */
+    uint32_t sent[SENT_MAX];
+    uint16_t sent_flags[SENT_MAX];
+    unsigned sent_count;
+    unsigned released;
+};
+
+static inline unsigned note_send(void *context, struct flow_frame *const *frames, unsigned count)
+{
+    struct fixture *fixture = context;
+    unsigned taken = count < fixture->lane_takes ? count : fixture->lane_takes;
+
+    for (unsigned i = 0; i < taken; i++) {
+        struct frame frame;
+        assert_int_equal(frame_decode(frames[i]->head, frames[i]->head_bytes, &frame), FRAME_OK);
+        assert_true(fixture->sent_count < SENT_MAX);
+        fixture->sent_flags[fixture->sent_count] = frame.flags;
+        fixture->sent[fixture->sent_count++] = frame.sequence;
+    }
+    fixture->lane_takes -= taken;
+    return taken;
+}
+
+static inline void note_released(void *context, struct flow_frame *frame)
+{
+    struct fixture *fixture = context;
+
+    /* In order, each once. */
+    assert_ptr_equal(frame, &fixture->frames[fixture->released % FLOW_WINDOW_FRAMES]);
+    fixture->released++;
+}
+
+static inline int setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+
+    if (fixture == NULL) {
+        return -1;
+    }
+    flow_start(&fixture->flow, CREDIT, CREDIT);
+    fixture->wire =
+        (struct flow_wire){.send = note_send, .released = note_released, .context = fixture};
+    fixture->lane_takes = SENT_MAX;
+    for (unsigned i = 0; i < FLOW_WINDOW_FRAMES; i++) {
+        fixture->frames[i].head = fixture->heads[i] + LANE_HEADROOM;
+        fixture->frames[i].head_bytes = sizeof(struct frame_header) + sizeof(struct frame_clear);
+    }
+    *state = fixture;
+    return 0;
+}
+
+static inline int teardown(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+static inline void push(struct fixture *fixture, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct flow_frame *frame = &fixture->frames[fixture->pushed++ % FLOW_WINDOW_FRAMES];
+        assert_true(flow_has_room(&fixture->flow));
+        frame_encode(frame->head,
+                     &(struct frame_fields){.type = FRAME_CLEAR, .sequence = fixture->flow.next});
+        flow_push(&fixture->flow, frame);
+    }
+}
+
+static inline void transmit(struct fixture *fixture, uint64_t now_ns)
+{
+    flow_transmit(&fixture->flow, now_ns, &fixture->wire);
+}
+
+static inline void push_and_send(struct fixture *fixture, unsigned count, uint64_t now_ns)
+{
+    push(fixture, count);
+    transmit(fixture, now_ns);
+}
+
+/** A PROBE leaves. */
+static inline void probe(struct fixture *fixture, uint64_t now_ns)
+{
+    assert_int_equal(flow_due(&fixture->flow, now_ns) & FLOW_DUE_PROBE, FLOW_DUE_PROBE);
+    flow_timeout(&fixture->flow, now_ns);
+}
+
+/** The peer says: I expect `acknowledgement`, and you may send up to `limit`. */
+static inline bool hear_ack(struct fixture *fixture, uint32_t acknowledgement, uint32_t limit,
+                            uint64_t now_ns)
+{
+    const struct frame frame = {.type = FRAME_ACK,
+                                .acknowledgement = acknowledgement,
+                                .credit = (uint16_t)(limit & 0xFFFF)};
+
+    return flow_acknowledged(&fixture->flow, &frame, now_ns, &fixture->wire);
+}
+
+/** The peer says: `acknowledgement` is missing, here are `first` to `last`, of what comes at `upto`
+ *  I know nothing, and PROBE number `probe` is the latest that I have seen. first > last: nothing
+ *  is here behind the gap. */
+static inline bool hear_sack(struct fixture *fixture, uint32_t acknowledgement, uint32_t first,
+                             uint32_t last, uint32_t upto, uint32_t probe, uint64_t now_ns)
+{
+    struct frame_sack sack = {.upto = to_le32(upto), .probe = to_le32(probe)};
+    const struct frame frame = {.type = FRAME_SACK,
+                                .acknowledgement = acknowledgement,
+                                .credit = (uint16_t)((acknowledgement + CREDIT) & 0xFFFF),
+                                .sack = &sack};
+
+    for (uint32_t sequence = first; !sequence_before(last, sequence); sequence++) {
+        uint32_t bit = sequence - acknowledgement - 1;
+        sack.received[bit / 8] |= (uint8_t)(1u << bit % 8);
+    }
+    return flow_acknowledged(&fixture->flow, &frame, now_ns, &fixture->wire);
+}
+
+#define NONE 1, 0 /* first, last of hear_sack() */
+
+/** Sends one frame and has it acknowledged, so that the round trip is known. */
+static inline void learn_rtt(struct fixture *fixture, uint64_t now_ns, uint64_t rtt_ns)
+{
+    uint32_t sequence = fixture->flow.next;
+
+    push_and_send(fixture, 1, now_ns);
+    assert_true(hear_ack(fixture, sequence + 1, sequence + 1 + CREDIT, now_ns + rtt_ns));
+    fixture->sent_count = 0;
+}
+
+/** Moves all sequences, as if so many frames had gone both ways before. */
+static inline void start_at(struct fixture *fixture, uint32_t sequence)
+{
+    struct flow *flow = &fixture->flow;
+
+    flow->first = flow->reported = flow->highest = flow->next = flow->loss.forward = sequence;
+    flow->limit = sequence + CREDIT;
+    flow->expected = flow->seen = sequence;
+    flow->granted = flow->granted_sent = sequence + CREDIT;
+    fixture->pushed = fixture->released = sequence % FLOW_WINDOW_FRAMES;
+}
+
+#define FIXTURE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+#endif /* BEOWIRE_TESTS_FLOW_FIXTURE_H */

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fixture.h"
+
+#define RTT_NS UINT64_C(80000)
+
+/** The round trip is known, and sequence 1 is the next. */
+static uint64_t begin(struct fixture *fixture)
+{
+    learn_rtt(fixture, NOW_NS, RTT_NS);
+    return NOW_NS + 1000000;
+}
+
+static uint32_t lost(const struct fixture *fixture)
+{
+    return fixture->flow.lost_frames;
+}
+
+static void loss_detect__three_behind_a_gap_prove_it(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 5, now_ns);
+    assert_true(hear_sack(fixture, 1, 2, 3, 4, 0, now_ns + RTT_NS));
+    assert_int_equal(lost(fixture), 0);
+    assert_true(hear_sack(fixture, 1, 2, 4, 5, 0, now_ns + RTT_NS));
+    assert_int_equal(lost(fixture), 1);
+    assert_true(window_set_has(&fixture->flow.lost, 1));
+    assert_int_equal(fixture->flow.loss.check_at_ns, 0);
+}
+
+static void loss_detect__fewer_prove_it_a_quarter_later(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 3, now_ns);
+    assert_true(hear_sack(fixture, 1, 3, 3, 4, 0, now_ns + RTT_NS));
+    assert_int_equal(fixture->flow.loss.check_at_ns, now_ns + RTT_NS + RTT_NS / 4);
+    assert_int_equal(loss_detect(&fixture->flow, now_ns + RTT_NS + RTT_NS / 4 - 1), 0);
+    assert_int_equal(loss_detect(&fixture->flow, now_ns + RTT_NS + RTT_NS / 4), 2);
+}
+
+static void loss_detect__nothing_that_was_sent_later_than_the_evidence(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 5, now_ns);
+    push_and_send(fixture, 5, now_ns + 10);
+    /* The probe says that up to 10 were sent; but only what came proves something. */
+    assert_true(hear_sack(fixture, 1, 2, 4, 11, 0, now_ns + RTT_NS));
+    assert_int_equal(lost(fixture), 1);
+    assert_int_equal(fixture->flow.loss.check_at_ns, 0);
+    assert_int_equal(loss_detect(&fixture->flow, now_ns + 100 * RTT_NS), 0);
+}
+
+static void loss_detect__order_decides_among_frames_of_one_time(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 10, now_ns);
+    assert_true(hear_sack(fixture, 1, 4, 6, 11, 0, now_ns + RTT_NS));
+    assert_int_equal(lost(fixture), 3); /* 1, 2, 3; and not 7 to 10 */
+    assert_false(window_set_has(&fixture->flow.lost, 7));
+}
+
+static void loss_detect__a_lost_retransmission_is_found_without_a_timeout(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 5, now_ns);
+    assert_true(hear_sack(fixture, 1, 2, 5, 6, 0, now_ns + RTT_NS));
+    push_and_send(fixture, 3, now_ns + RTT_NS); /* 1 again, then 6, 7, 8 */
+    assert_int_equal(fixture->sent[5], 1);
+    assert_true(hear_sack(fixture, 1, 2, 5, 6, 0, now_ns + 2 * RTT_NS - 1));
+    assert_int_equal(lost(fixture), 0);
+    assert_true(hear_sack(fixture, 1, 2, 8, 9, 0, now_ns + 2 * RTT_NS));
+    assert_int_equal(lost(fixture), 1);
+    transmit(fixture, now_ns + 2 * RTT_NS);
+    assert_int_equal(fixture->flow.retransmitted_frames, 2);
+    assert_int_equal(fixture->flow.probes, 0);
+}
+
+static void loss_detect__what_was_sent_again_is_evidence_too(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 6, now_ns);
+    assert_true(hear_sack(fixture, 1, 4, 6, 7, 0, now_ns + RTT_NS)); /* 1, 2, 3 are lost */
+    transmit(fixture, now_ns + RTT_NS);
+    /* The second copies of 1 and 3 have come, that of 2 has not. */
+    assert_true(hear_sack(fixture, 2, 3, 6, 7, 0, now_ns + 2 * RTT_NS));
+    assert_int_equal(lost(fixture), 1);
+    assert_true(window_set_has(&fixture->flow.lost, 2));
+}
+
+static void loss_probe_arrived__is_evidence_for_all_before_it(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 3, now_ns);
+    uint64_t probed_ns = flow_deadline(&fixture->flow);
+    probe(fixture, probed_ns);
+    assert_true(hear_sack(fixture, 1, NONE, 4, 0, probed_ns + RTT_NS)); /* not an answer to it */
+    assert_int_equal(lost(fixture), 0);
+    assert_true(hear_sack(fixture, 1, NONE, 4, 1, probed_ns + RTT_NS));
+    assert_int_equal(lost(fixture), 3);
+}
+
+static void loss_probe_arrived__not_for_what_followed_it(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 1, now_ns);
+    uint64_t probed_ns = flow_deadline(&fixture->flow);
+    probe(fixture, probed_ns);
+    push_and_send(fixture, 2, probed_ns); /* at the same time, but behind it */
+    assert_true(hear_sack(fixture, 1, NONE, 4, 1, probed_ns + RTT_NS));
+    assert_int_equal(lost(fixture), 1);
+    assert_true(window_set_has(&fixture->flow.lost, 1));
+}
+
+static void loss_probe_arrived__an_earlier_probe_says_nothing_new(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 1, now_ns);
+    probe(fixture, flow_deadline(&fixture->flow));
+    uint64_t again_ns = flow_deadline(&fixture->flow);
+    push_and_send(fixture, 1, again_ns - 1);
+    probe(fixture, again_ns);
+    assert_true(hear_sack(fixture, 1, NONE, 3, 1, again_ns + 100 * RTT_NS));
+    assert_int_equal(lost(fixture), 0);
+}
+
+static void loss_arrived__late_ones_show_reordering(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 10, now_ns);
+    assert_true(hear_sack(fixture, 1, 3, 3, 4, 0, now_ns + RTT_NS));
+    assert_true(hear_sack(fixture, 1, 2, 3, 4, 0, now_ns + RTT_NS + 1));
+    assert_true(fixture->flow.loss.reordering);
+    /* From now on three frames are no proof any more. */
+    assert_true(hear_sack(fixture, 1, 2, 8, 9, 0, now_ns + RTT_NS + 2));
+    assert_int_equal(lost(fixture), 0);
+    assert_int_not_equal(fixture->flow.loss.check_at_ns, 0);
+}
+
+static void loss_arrived__in_order_shows_none(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 10, now_ns);
+    assert_true(hear_sack(fixture, 1, 2, 5, 6, 0, now_ns + RTT_NS));
+    transmit(fixture, now_ns + RTT_NS);
+    assert_true(hear_ack(fixture, 11, 11 + CREDIT, now_ns + 2 * RTT_NS));
+    assert_false(fixture->flow.loss.reordering);
+    assert_int_equal(fixture->flow.loss.spurious_frames, 0);
+}
+
+/** A frame is sent again for nothing: the first copy is acknowledged right afterwards. */
+static void be_wrong(struct fixture *fixture, uint64_t now_ns)
+{
+    uint32_t late = fixture->flow.next;
+
+    push_and_send(fixture, 5, now_ns);
+    assert_true(hear_sack(fixture, late, late + 1, late + 4, late + 5, 0, now_ns + RTT_NS));
+    transmit(fixture, now_ns + 3 * RTT_NS);
+    assert_int_equal(fixture->flow.lost_frames, 0);
+    assert_true(hear_ack(fixture, late + 5, late + 5 + CREDIT, now_ns + 3 * RTT_NS + 100));
+    assert_true(flow_is_idle(&fixture->flow));
+}
+
+static void loss_arrived__an_error_makes_it_more_patient(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    be_wrong(fixture, now_ns);
+    be_wrong(fixture, now_ns + 1000000);
+    assert_int_equal(fixture->flow.loss.spurious_frames, 2);
+    assert_true(fixture->flow.loss.reordering);
+    now_ns += 3000000;
+    uint32_t late = fixture->flow.next;
+    push_and_send(fixture, 5, now_ns);
+    assert_true(hear_sack(fixture, late, late + 1, late + 4, late + 5, 0, now_ns + RTT_NS));
+    assert_int_equal(fixture->flow.loss.check_at_ns, now_ns + RTT_NS + 2 * RTT_NS / 4);
+}
+
+static void loss_arrived__not_more_patient_than_a_round_trip(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    for (unsigned i = 0; i < 300; i++, now_ns += 1000000) {
+        be_wrong(fixture, now_ns);
+    }
+    uint32_t late = fixture->flow.next;
+    push_and_send(fixture, 5, now_ns);
+    assert_true(hear_sack(fixture, late, late + 1, late + 4, late + 5, 0, now_ns + RTT_NS));
+    assert_int_equal(fixture->flow.loss.check_at_ns,
+                     now_ns + RTT_NS + fixture->flow.rtt.smoothed_ns);
+}
+
+static void loss_detect__forgets_errors_after_a_while(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    for (unsigned i = 0; i < 5; i++, now_ns += 1000000) {
+        be_wrong(fixture, now_ns);
+    }
+    assert_int_equal(fixture->flow.loss.quarters, 5);
+    for (unsigned i = 0; i < 16; i++, now_ns += 1000000) {
+        uint32_t late = fixture->flow.next;
+        push_and_send(fixture, 5, now_ns);
+        assert_true(hear_sack(fixture, late, late + 1, late + 4, late + 5, 0, now_ns + RTT_NS));
+        transmit(fixture, now_ns + 3 * RTT_NS);
+        assert_true(hear_ack(fixture, late + 5, late + 5 + CREDIT, now_ns + 5 * RTT_NS));
+    }
+    assert_int_equal(fixture->flow.loss.quarters, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(loss_detect__three_behind_a_gap_prove_it),
+        FIXTURE_TEST(loss_detect__fewer_prove_it_a_quarter_later),
+        FIXTURE_TEST(loss_detect__nothing_that_was_sent_later_than_the_evidence),
+        FIXTURE_TEST(loss_detect__order_decides_among_frames_of_one_time),
+        FIXTURE_TEST(loss_detect__a_lost_retransmission_is_found_without_a_timeout),
+        FIXTURE_TEST(loss_detect__what_was_sent_again_is_evidence_too),
+        FIXTURE_TEST(loss_probe_arrived__is_evidence_for_all_before_it),
+        FIXTURE_TEST(loss_probe_arrived__not_for_what_followed_it),
+        FIXTURE_TEST(loss_probe_arrived__an_earlier_probe_says_nothing_new),
+        FIXTURE_TEST(loss_arrived__late_ones_show_reordering),
+        FIXTURE_TEST(loss_arrived__in_order_shows_none),
+        FIXTURE_TEST(loss_arrived__an_error_makes_it_more_patient),
+        FIXTURE_TEST(loss_arrived__not_more_patient_than_a_round_trip),
+        FIXTURE_TEST(loss_detect__forgets_errors_after_a_while),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

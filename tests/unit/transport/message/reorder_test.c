@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "message/reorder.h"
+
+#include "fixture.h"
+
+/** A frame of one byte of data arrives before its turn. */
+static void arrive_early(struct fixture *fixture, unsigned from, uint32_t sequence, char data)
+{
+    uint8_t wire[100] = {0};
+    struct frame_eager *eager = (struct frame_eager *)(void *)(wire + sizeof(struct frame_header));
+    struct message_peer *peer = &fixture->peers[from];
+    struct frame frame;
+
+    frame_encode(wire, &(struct frame_fields){
+                           .type = FRAME_EAGER, .sequence = sequence, .payload_bytes = 1});
+    eager->tag = to_le64(5);
+    eager->message_bytes = to_le32(1);
+    wire[sizeof(struct frame_header) + sizeof *eager] = (uint8_t)data;
+    assert_int_equal(frame_decode(wire, sizeof(struct frame_header) + sizeof *eager + 1, &frame),
+                     FRAME_OK);
+    assert_int_equal(flow_check(&peer->flow, &frame, 0), FLOW_KEEP);
+    reorder_keep(&fixture->layer, peer, &frame);
+}
+
+/** Handles what has its turn. @return how many frames that were. */
+static unsigned drain(struct fixture *fixture, unsigned from)
+{
+    struct message_peer *peer = &fixture->peers[from];
+    struct frame frame;
+    struct chunk *chunk;
+    unsigned count = 0;
+
+    while ((chunk = reorder_take(peer, &frame)) != NULL) {
+        assert_int_equal(frame.sequence, peer->flow.expected);
+        assert_int_equal(arrive(fixture, from, &frame), 0);
+        reorder_release(&fixture->layer, chunk);
+        count++;
+    }
+    return count;
+}
+
+static void reorder_take__in_order_whatever_the_order_of_arrival(void **state)
+{
+    struct fixture *fixture = *state;
+    static const uint32_t orders[][5] = {
+        {1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}, {3, 1, 5, 2, 4}, {2, 4, 1, 3, 5}};
+
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        uint32_t begin = fixture->peers[0].flow.expected;
+        for (size_t j = 0; j < 5; j++) {
+            arrive_early(fixture, 0, begin + orders[i][j], (char)('0' + orders[i][j]));
+        }
+        assert_int_equal(drain(fixture, 0), 0);
+        assert_int_equal(arrive_eager(fixture, 0, 5, 1, 0, "0", 1), 0);
+        assert_int_equal(drain(fixture, 0), 5);
+        assert_null(fixture->peers[0].reordered);
+        assert_false(flow_has_gap(&fixture->peers[0].flow));
+        for (char expected = '0'; expected <= '5'; expected++) {
+            char buffer[1];
+            assert_int_equal(post(fixture, 0, 5, 0, buffer, 1, NULL), 0);
+            (void)completed(fixture);
+            assert_int_equal(buffer[0], expected);
+        }
+    }
+}
+
+static void reorder_take__stops_at_the_next_gap(void **state)
+{
+    struct fixture *fixture = *state;
+
+    arrive_early(fixture, 0, 1, 'a');
+    arrive_early(fixture, 0, 3, 'c');
+    assert_int_equal(arrive_eager(fixture, 0, 5, 1, 0, "0", 1), 0);
+    assert_int_equal(drain(fixture, 0), 1);
+    assert_int_equal(fixture->peers[0].flow.expected, 2);
+    assert_non_null(fixture->peers[0].reordered);
+    arrive_early(fixture, 0, 4, 'd'); /* goes on at the end of what is left */
+    assert_int_equal(arrive_eager(fixture, 0, 5, 1, 0, "b", 1), 0);
+    assert_int_equal(drain(fixture, 0), 2);
+}
+
+static void reorder_keep__across_the_wrap(void **state)
+{
+    struct fixture *fixture = *state;
+    struct flow *flow = &fixture->peers[0].flow;
+
+    flow->expected = flow->seen = 0xFFFFFFFE;
+    flow->granted = flow->granted_sent = flow->granted + 0xFFFFFFFE;
+    arrive_early(fixture, 0, 0, 'b');
+    arrive_early(fixture, 0, 0xFFFFFFFF, 'a');
+    assert_int_equal(arrive_eager(fixture, 0, 5, 1, 0, "0", 1), 0);
+    assert_int_equal(drain(fixture, 0), 2);
+    assert_int_equal(flow->expected, 1);
+}
+
+/** The worst that a peer can do: use all its credit and never fill the first gap; and then to have
+ *  everything kept on, since nobody receives. */
+static void reorder_keep__all_of_the_credit(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
+    uint32_t before = free_chunks(fixture);
+    uint32_t granted = peer->flow.granted;
+
+    for (uint32_t sequence = granted - 1; sequence > 0; sequence--) {
+        arrive_early(fixture, 0, sequence, 'x');
+    }
+    assert_int_equal(free_chunks(fixture), before - (granted - 1));
+    assert_int_equal(peer->chunks, granted);
+    assert_int_equal(peer->flow.granted, granted); /* there is no more for that */
+    assert_int_equal(arrive_eager(fixture, 0, 5, 1, 0, "x", 1), 0);
+    assert_int_equal(drain(fixture, 0), granted - 1);
+    assert_int_equal(free_chunks(fixture), before - granted);
+    assert_int_equal(peer->chunks, granted + peer->flow.granted - peer->flow.expected);
+}
+
+/** Every reserved chunk of the layer is in use when a kept frame has to be kept on. */
+static void reorder_take__with_no_chunk_to_spare_but_one(void **state)
+{
+    struct fixture *fixture = *state;
+    struct chunk *taken = NULL;
+    struct chunk *chunk;
+
+    arrive_early(fixture, 0, 1, 'b');
+    assert_int_equal(arrive_eager(fixture, 0, 5, 1, 0, "a", 1), 0);
+    while (fixture->layer.free_chunks->next != NULL) {
+        chunk = fixture->layer.free_chunks;
+        fixture->layer.free_chunks = chunk->next;
+        chunk->next = taken;
+        taken = chunk;
+    }
+    assert_int_equal(drain(fixture, 0), 1);
+    assert_int_equal(free_chunks(fixture), 1);
+}
+
+static void reorder_drop__when_the_peer_fails(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t before = free_chunks(fixture);
+    uint32_t shared = fixture->layer.chunks_shared;
+
+    for (uint32_t sequence = 1; sequence < 20; sequence += 2) {
+        arrive_early(fixture, 0, sequence, 'x');
+    }
+    fail_peer(fixture, 0, -ECONNRESET);
+    assert_null(fixture->peers[0].reordered);
+    assert_int_equal(free_chunks(fixture), before);
+    assert_int_equal(fixture->peers[0].chunks, 0);
+    assert_true(fixture->layer.chunks_shared > shared);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(reorder_take__in_order_whatever_the_order_of_arrival),
+        FIXTURE_TEST(reorder_take__stops_at_the_next_gap),
+        FIXTURE_TEST(reorder_keep__across_the_wrap),
+        FIXTURE_TEST(reorder_keep__all_of_the_credit),
+        FIXTURE_TEST(reorder_take__with_no_chunk_to_spare_but_one),
+        FIXTURE_TEST(reorder_drop__when_the_peer_fails),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

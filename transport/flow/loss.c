@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "loss.h"
+
+#include "flow/flow.h"
+
+/** Frames behind a gap that prove a loss on a way that keeps the order. */
+#define DUPLICATE_THRESHOLD 3
+
+/** Round trips with losses after which the reordering window is as at first. */
+#define CALM_ROUND_TRIPS 16
+
+/** Was a frame sent after another? */
+static bool sent_after(uint64_t sent_ns, uint32_t sequence, uint64_t other_ns, uint32_t other)
+{
+    return sent_ns > other_ns || (sent_ns == other_ns && sequence_before(other, sequence));
+}
+
+static void note_evidence(struct loss *loss, uint64_t sent_ns, uint32_t sequence, uint64_t now_ns)
+{
+    if (sent_after(sent_ns, sequence, loss->evidence_ns, loss->evidence_sequence)) {
+        loss->evidence_ns = sent_ns;
+        loss->evidence_sequence = sequence;
+        loss->evidence_rtt_ns = now_ns - sent_ns;
+    }
+}
+
+/** A frame was sent again although it, or its first copy, was only late. */
+static void note_spurious(struct flow *flow, uint64_t now_ns)
+{
+    struct loss *loss = &flow->loss;
+
+    loss->spurious_frames++;
+    loss->reordering = true;
+    loss->calm = 0;
+    if (now_ns - loss->spurious_ns >= flow->rtt.smoothed_ns && loss->quarters < UINT8_MAX) {
+        loss->spurious_ns = now_ns;
+        loss->quarters++;
+    }
+}
+
+uint64_t loss_arrived(struct flow *flow, const struct flow_frame *frame, uint32_t sequence,
+                      uint64_t now_ns)
+{
+    struct loss *loss = &flow->loss;
+    uint64_t rtt_ns = now_ns - frame->sent_ns;
+
+    if (frame->transmissions > 1) {
+        if (rtt_ns < flow->rtt.minimum_ns) {
+            note_spurious(flow, now_ns);
+            return 0; /* an earlier copy: when that was sent is not known any more */
+        }
+        rtt_ns = 0;
+    } else if (sequence_before(sequence, loss->forward)) {
+        loss->reordering = true;
+    }
+    if (!sequence_before(sequence, loss->forward)) {
+        loss->forward = sequence + 1;
+    }
+    note_evidence(loss, frame->sent_ns, sequence, now_ns);
+    return rtt_ns;
+}
+
+void loss_probe_arrived(struct flow *flow, uint64_t now_ns)
+{
+    note_evidence(&flow->loss, flow->probed_ns, flow->probed_highest, now_ns);
+}
+
+static uint64_t reordering_window_ns(const struct flow *flow)
+{
+    const struct loss *loss = &flow->loss;
+
+    if (!loss->reordering && flow->delivered_frames >= DUPLICATE_THRESHOLD) {
+        return 0;
+    }
+    uint64_t quarters = loss->quarters > 0 ? loss->quarters : 1;
+    uint64_t window_ns = quarters * flow->rtt.minimum_ns / 4;
+    return window_ns < flow->rtt.smoothed_ns ? window_ns : flow->rtt.smoothed_ns;
+}
+
+static void count_calm(struct flow *flow, uint64_t now_ns)
+{
+    struct loss *loss = &flow->loss;
+
+    if (now_ns - loss->counted_ns < flow->rtt.smoothed_ns) {
+        return;
+    }
+    loss->counted_ns = now_ns;
+    if (++loss->calm >= CALM_ROUND_TRIPS) {
+        loss->calm = 0;
+        loss->quarters = 1;
+    }
+}
+
+uint32_t loss_detect(struct flow *flow, uint64_t now_ns)
+{
+    struct loss *loss = &flow->loss;
+    uint32_t end = sequence_before(flow->reported, flow->highest) ? flow->reported : flow->highest;
+    uint64_t patience_ns = loss->evidence_rtt_ns + reordering_window_ns(flow);
+    struct window_set missing;
+    uint32_t found = 0;
+
+    loss->check_at_ns = 0;
+    if (loss->evidence_ns == 0 || !sequence_before(flow->first, end)) {
+        return 0;
+    }
+    for (unsigned i = 0; i < WINDOW_SET_WORDS; i++) {
+        missing.words[i] = ~(flow->delivered.words[i] | flow->lost.words[i]);
+    }
+    for (uint32_t sequence = window_set_next(&missing, flow->first, end); sequence != end;
+         sequence = window_set_next(&missing, sequence + 1, end)) {
+        uint64_t sent_ns = flow_ring_at(flow, sequence)->sent_ns;
+        if (!sent_after(loss->evidence_ns, loss->evidence_sequence, sent_ns, sequence)) {
+            continue;
+        }
+        if (now_ns >= sent_ns + patience_ns) {
+            window_set_add(&flow->lost, sequence);
+            found++;
+        } else if (loss->check_at_ns == 0 || sent_ns + patience_ns < loss->check_at_ns) {
+            loss->check_at_ns = sent_ns + patience_ns;
+        }
+    }
+    flow->lost_frames += found;
+    if (found > 0) {
+        count_calm(flow, now_ns);
+        congestion_lost(&flow->congestion, now_ns, &flow->rtt);
+    }
+    return found;
+}

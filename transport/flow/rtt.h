@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rtt.h - the round trip to a peer: smoothed, its deviation, and its minimum of the last seconds.
+ *
+ * Smoothing is RFC 6298, section 2, with the gains of Jacobson (SIGCOMM '88). The minimum is that
+ * of this and the last period of RTT_PERIOD_NS, so it covers one to two periods and follows a way
+ * that has become longer. Pure.
+ */
+#ifndef BEOWIRE_FLOW_RTT_H
+#define BEOWIRE_FLOW_RTT_H
+
+#include <stdint.h>
+
+#define RTT_PERIOD_NS UINT64_C(5000000000)
+
+struct rtt {
+    uint64_t smoothed_ns;  /**< 0: nothing measured yet */
+    uint64_t deviation_ns; /**< mean deviation */
+    uint64_t minimum_ns;   /**< of this period and the last; 0: nothing measured yet */
+    uint64_t period_minimum_ns;
+    uint64_t period_began_ns;
+};
+
+/** Begins a period: what it finds so far, the last one's minimum, is what holds. */
+static inline void rtt_begin_period(struct rtt *rtt, uint64_t now_ns, uint64_t sample_ns)
+{
+    uint64_t last_ns = rtt->period_minimum_ns;
+
+    rtt->minimum_ns = last_ns == 0 || sample_ns < last_ns ? sample_ns : last_ns;
+    rtt->period_minimum_ns = sample_ns;
+    rtt->period_began_ns = now_ns;
+}
+
+static inline void rtt_sample(struct rtt *rtt, uint64_t now_ns, uint64_t sample_ns)
+{
+    sample_ns += sample_ns == 0; /* 0 means "none" */
+    if (rtt->smoothed_ns == 0) {
+        rtt->smoothed_ns = sample_ns;
+        rtt->deviation_ns = sample_ns / 2;
+        rtt_begin_period(rtt, now_ns, sample_ns);
+        return;
+    }
+    uint64_t deviation_ns =
+        sample_ns > rtt->smoothed_ns ? sample_ns - rtt->smoothed_ns : rtt->smoothed_ns - sample_ns;
+    rtt->deviation_ns = (3 * rtt->deviation_ns + deviation_ns) / 4;
+    rtt->smoothed_ns = (7 * rtt->smoothed_ns + sample_ns) / 8;
+    rtt->smoothed_ns += rtt->smoothed_ns == 0;
+    if (now_ns - rtt->period_began_ns >= RTT_PERIOD_NS) {
+        rtt_begin_period(rtt, now_ns, sample_ns);
+    } else if (sample_ns < rtt->period_minimum_ns) {
+        rtt->period_minimum_ns = sample_ns;
+        rtt->minimum_ns = sample_ns < rtt->minimum_ns ? sample_ns : rtt->minimum_ns;
+    }
+}
+
+#endif /* BEOWIRE_FLOW_RTT_H */

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "message/reorder.h"
+
+#include <assert.h>
+#include <string.h>
+
+void reorder_keep(struct message_layer *layer, struct message_peer *peer, const struct frame *frame)
+{
+    struct chunk *chunk = layer->free_chunks;
+    struct chunk **place = &peer->reordered;
+
+    assert(chunk != NULL); /* the frame had credit */
+    layer->free_chunks = chunk->next;
+    chunk->sequence = frame->sequence;
+    chunk->bytes = frame_length(frame);
+    memcpy(chunk->data, frame_begin(frame), chunk->bytes);
+    if (peer->reordered != NULL &&
+        sequence_before(peer->reordered_last->sequence, chunk->sequence)) {
+        place = &peer->reordered_last->next;
+    }
+    while (*place != NULL && sequence_before((*place)->sequence, chunk->sequence)) {
+        place = &(*place)->next;
+    }
+    chunk->next = *place;
+    *place = chunk;
+    if (chunk->next == NULL) {
+        peer->reordered_last = chunk;
+    }
+}
+
+struct chunk *reorder_take(struct message_peer *peer, struct frame *frame)
+{
+    struct chunk *chunk = peer->reordered;
+
+    if (chunk == NULL || chunk->sequence != peer->flow.expected) {
+        return NULL;
+    }
+    peer->reordered = chunk->next;
+    enum frame_verdict verdict = frame_decode(chunk->data, chunk->bytes, frame);
+    assert(verdict == FRAME_OK); /* as when it came */
+    (void)verdict;
+    return chunk;
+}
+
+void reorder_release(struct message_layer *layer, struct chunk *chunk)
+{
+    chunk->next = layer->free_chunks;
+    layer->free_chunks = chunk;
+}
+
+void reorder_drop(struct message_layer *layer, struct message_peer *peer)
+{
+    while (peer->reordered != NULL) {
+        struct chunk *chunk = peer->reordered;
+        peer->reordered = chunk->next;
+        reorder_release(layer, chunk);
+    }
+}
