@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "av.h"
+
+#include "endpoint.h"
+#include "libfabric.h"
+#include "unsupported.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+#define CAPACITY_MIN 64
+#define CAPACITY_MAX (1u << 24)
+
+static struct av *av_of(struct fid_av *fid)
+{
+    return (struct av *)(void *)fid;
+}
+
+static bool is_address(const struct beowire_address *address)
+{
+    char text[BEOWIRE_ADDRESS_TEXT_BYTES];
+
+    return beowire_address_format(address, text, sizeof text) == 0;
+}
+
+static uint32_t *bucket_of(const struct av *av, const struct beowire_address *address)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+    for (size_t i = 0; i < sizeof address->bytes; i++) {
+        hash = (hash ^ address->bytes[i]) * UINT64_C(0x100000001b3);
+    }
+    return &av->buckets[(hash ^ hash >> 32) & (av->capacity - 1)];
+}
+
+const struct beowire_address *av_address(const struct av *av, fi_addr_t address)
+{
+    return address < av->count && av->entries[address].used ? &av->entries[address].address : NULL;
+}
+
+fi_addr_t av_find(const struct av *av, const struct beowire_address *address)
+{
+    if (av->capacity == 0) {
+        return FI_ADDR_NOTAVAIL;
+    }
+    for (uint32_t i = *bucket_of(av, address); i != NONE; i = av->entries[i].next) {
+        if (memcmp(&av->entries[i].address, address, sizeof *address) == 0) {
+            return i;
+        }
+    }
+    return FI_ADDR_NOTAVAIL;
+}
+
+static void link_entry(struct av *av, uint32_t index)
+{
+    uint32_t *bucket = bucket_of(av, &av->entries[index].address);
+
+    av->entries[index].next = *bucket;
+    *bucket = index;
+}
+
+static void unlink_entry(struct av *av, uint32_t index)
+{
+    uint32_t *link = bucket_of(av, &av->entries[index].address);
+
+    while (*link != index) {
+        link = &av->entries[*link].next;
+    }
+    *link = av->entries[index].next;
+}
+
+/** Doubles the room until there is some for one more. @return 0, or -FI_ENOMEM. */
+static int make_room(struct av *av)
+{
+    if (av->free != NONE || av->count < av->capacity) {
+        return 0;
+    }
+    uint32_t capacity = av->capacity == 0 ? CAPACITY_MIN : av->capacity * 2;
+    while (capacity < av->wanted) {
+        capacity *= 2;
+    }
+    if (capacity > CAPACITY_MAX) {
+        return -FI_ENOMEM;
+    }
+    struct av_entry *entries = realloc(av->entries, capacity * sizeof *entries);
+    if (entries == NULL) {
+        return -FI_ENOMEM;
+    }
+    av->entries = entries;
+    uint32_t *buckets = realloc(av->buckets, capacity * sizeof *buckets);
+    if (buckets == NULL) {
+        return -FI_ENOMEM;
+    }
+    av->buckets = buckets;
+    av->capacity = capacity;
+    memset(buckets, 0xFF, capacity * sizeof *buckets); /* NONE */
+    for (uint32_t i = 0; i < av->count; i++) {
+        if (entries[i].used) {
+            link_entry(av, i);
+        }
+    }
+    return 0;
+}
+
+static int insert_one(struct av *av, const void *bytes, fi_addr_t *result)
+{
+    struct beowire_address address;
+
+    memcpy(&address, bytes, sizeof address);
+    *result = FI_ADDR_NOTAVAIL;
+    if (!is_address(&address)) {
+        return -FI_EINVAL;
+    }
+    int status = make_room(av);
+    if (status != 0) {
+        return status;
+    }
+    uint32_t index = av->free;
+    if (index != NONE) {
+        av->free = av->entries[index].next;
+    } else {
+        index = av->count++;
+    }
+    av->entries[index] = (struct av_entry){.address = address, .used = true};
+    link_entry(av, index);
+    *result = index;
+    return 0;
+}
+
+static int av_insert(struct fid_av *fid, const void *addresses, size_t count, fi_addr_t *results,
+                     uint64_t flags, void *context)
+{
+    struct av *av = av_of(fid);
+    int *errors = (flags & FI_SYNC_ERR) != 0 ? context : NULL;
+    int inserted = 0;
+
+    if ((flags & ~(FI_MORE | FI_SYNC_ERR)) != 0) {
+        return -FI_EBADFLAGS;
+    }
+    domain_lock(av->domain);
+    for (size_t i = 0; i < count; i++) {
+        fi_addr_t result = FI_ADDR_NOTAVAIL;
+        int status =
+            insert_one(av, (const uint8_t *)addresses + i * BEOWIRE_ADDRESS_BYTES, &result);
+        if (results != NULL) {
+            results[i] = result;
+        }
+        if (errors != NULL) {
+            errors[i] = -status;
+        }
+        inserted += status == 0;
+    }
+    domain_unlock(av->domain);
+    return inserted;
+}
+
+/** A node is an endpoint's address as text; a service says nothing more. */
+static int av_insertsvc(struct fid_av *fid, const char *node, const char *service,
+                        fi_addr_t *result, uint64_t flags, void *context)
+{
+    struct beowire_address address;
+
+    (void)service;
+    if (node == NULL || beowire_address_parse(node, &address) != 0) {
+        return -FI_EINVAL;
+    }
+    return av_insert(fid, &address, 1, result, flags, context);
+}
+
+static int av_insertsym(struct fid_av *fid, const char *node, size_t nodes, const char *service,
+                        size_t services, fi_addr_t *result, uint64_t flags, void *context)
+{
+    (void)fid;
+    (void)node;
+    (void)nodes;
+    (void)service;
+    (void)services;
+    (void)result;
+    (void)flags;
+    (void)context;
+    return -FI_ENOSYS; /* addresses do not follow from one another */
+}
+
+static int av_remove(struct fid_av *fid, fi_addr_t *addresses, size_t count, uint64_t flags)
+{
+    struct av *av = av_of(fid);
+    int status = 0;
+
+    if (flags != 0) {
+        return -FI_EBADFLAGS;
+    }
+    domain_lock(av->domain);
+    for (size_t i = 0; i < count; i++) {
+        if (av_address(av, addresses[i]) == NULL) {
+            status = -FI_EINVAL;
+            continue;
+        }
+        uint32_t index = (uint32_t)addresses[i];
+        for (struct endpoint *one = av->endpoints; one != NULL; one = one->next_of_av) {
+            endpoint_forget(one, index);
+        }
+        unlink_entry(av, index);
+        av->entries[index] = (struct av_entry){.next = av->free};
+        av->free = index;
+    }
+    domain_unlock(av->domain);
+    return status;
+}
+
+static int av_lookup(struct fid_av *fid, fi_addr_t address, void *bytes, size_t *length)
+{
+    struct av *av = av_of(fid);
+    int status = 0;
+
+    domain_lock(av->domain);
+    const struct beowire_address *found = av_address(av, address);
+    if (found == NULL) {
+        status = -FI_EINVAL;
+    } else {
+        memcpy(bytes, found, *length < sizeof *found ? *length : sizeof *found);
+        *length = sizeof *found;
+    }
+    domain_unlock(av->domain);
+    return status;
+}
+
+static const char *av_straddr(struct fid_av *fid, const void *bytes, char *buffer, size_t *length)
+{
+    struct beowire_address address;
+    char text[BEOWIRE_ADDRESS_TEXT_BYTES];
+
+    (void)fid;
+    memcpy(&address, bytes, sizeof address);
+    if (beowire_address_format(&address, text, sizeof text) != 0) {
+        (void)snprintf(text, sizeof text, "no address");
+    }
+    if (*length > 0) {
+        (void)snprintf(buffer, *length, "%s", text);
+    }
+    *length = strlen(text) + 1;
+    return buffer;
+}
+
+static int av_set(struct fid_av *fid, struct fi_av_set_attr *attributes, struct fid_av_set **set,
+                  void *context)
+{
+    (void)fid;
+    (void)attributes;
+    (void)set;
+    (void)context;
+    return -FI_ENOSYS;
+}
+
+static int av_close(struct fid *fid)
+{
+    struct av *av = (struct av *)(void *)fid;
+
+    if (av->endpoints != NULL) {
+        return -FI_EBUSY;
+    }
+    (void)atomic_fetch_sub(&av->domain->references, 1);
+    free(av->entries);
+    free(av->buckets);
+    free(av);
+    return 0;
+}
+
+static struct fi_ops av_fid_ops = {
+    .size = sizeof(struct fi_ops),
+    .close = av_close,
+    .bind = unsupported_bind,
+    .control = unsupported_control,
+    .ops_open = unsupported_ops_open,
+};
+
+static struct fi_ops_av av_ops = {
+    .size = sizeof(struct fi_ops_av),
+    .insert = av_insert,
+    .insertsvc = av_insertsvc,
+    .insertsym = av_insertsym,
+    .remove = av_remove,
+    .lookup = av_lookup,
+    .straddr = av_straddr,
+    .av_set = av_set,
+};
+
+int av_open(struct fid_domain *fid_domain, struct fi_av_attr *attributes, struct fid_av **fid,
+            void *context)
+{
+    struct domain *domain = domain_of(fid_domain);
+
+    if (attributes == NULL || attributes->type > FI_AV_TABLE) {
+        return -FI_EINVAL;
+    }
+    /* Neither shared between processes, nor asynchronous, nor for scalable endpoints. */
+    if (attributes->name != NULL || attributes->flags != 0 || attributes->rx_ctx_bits != 0) {
+        return -FI_ENOSYS;
+    }
+    if (attributes->count > CAPACITY_MAX) {
+        return -FI_ENOMEM;
+    }
+    struct av *av = calloc(1, sizeof *av);
+    if (av == NULL) {
+        return -FI_ENOMEM;
+    }
+    enum fi_av_type type = attributes->type != FI_AV_UNSPEC ? attributes->type : domain->av_type;
+    av->fid.fid.fclass = FI_CLASS_AV;
+    av->fid.fid.context = context;
+    av->fid.fid.ops = &av_fid_ops;
+    av->fid.ops = &av_ops;
+    av->domain = domain;
+    av->type = type != FI_AV_UNSPEC ? type : FI_AV_TABLE;
+    av->wanted = (uint32_t)attributes->count;
+    av->free = NONE;
+    attributes->type = av->type;
+    (void)atomic_fetch_add(&domain->references, 1);
+    *fid = &av->fid;
+    return 0;
+}

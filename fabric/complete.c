@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the transport's completions to those of queues and counters. */
+#include "complete.h"
+
+#include "libfabric.h"
+
+#include <errno.h>
+#include <string.h>
+
+/** Completions taken from the transport in one call. */
+#define BATCH 16
+
+static void report(struct endpoint *endpoint, struct cq *cq, const struct cq_slot *slot)
+{
+    if (cq == NULL) {
+        return;
+    }
+    struct cq_slot *added = cq_add(cq);
+    *added = *slot;
+    added->endpoint = endpoint;
+    if (slot->status != 0 && slot->status != -ECANCELED && slot->status != -EMSGSIZE) {
+        /* The user's program may only say that something failed. */
+        char text[ERROR_TEXT_BYTES];
+        struct beowire_address address;
+        bool has_peer = endpoint_peer_address(endpoint, slot->peer, &address);
+        error_text(text, slot->status, has_peer ? &address : NULL);
+        FABRIC_WARN(FI_LOG_CQ, "%s\n", text);
+    }
+}
+
+void complete_send_now(struct endpoint *endpoint, void *context, uint64_t flags, bool quiet)
+{
+    counter_count(endpoint->tx_counter, 0);
+    if (!quiet && endpoint->tx_cq != NULL) {
+        struct cq_slot *slot = cq_add(endpoint->tx_cq);
+        *slot = (struct cq_slot){
+            .entry = {.op_context = context, .flags = flags},
+            .source = FI_ADDR_NOTAVAIL,
+        };
+    }
+}
+
+static void complete_send(struct endpoint *endpoint, struct request *request,
+                          const struct beowire_completion *done)
+{
+    if (done->status == 0) {
+        complete_send_now(endpoint, request->context, request->flags, request->quiet);
+    } else {
+        counter_count(endpoint->tx_counter, done->status);
+        report(endpoint, endpoint->tx_cq,
+               &(struct cq_slot){
+                   .entry = {.op_context = request->context, .flags = request->flags},
+                   .source = FI_ADDR_NOTAVAIL,
+                   .status = done->status,
+                   .peer = done->peer,
+               });
+    }
+    request_give(endpoint, request);
+}
+
+/** Copies what was received as one to the user's parts. */
+static void scatter(const struct gathered *gathered, size_t bytes)
+{
+    size_t copied = 0;
+
+    for (size_t i = 0; i < gathered->count && copied < bytes; i++) {
+        size_t left = bytes - copied;
+        size_t part = gathered->parts[i].iov_len < left ? gathered->parts[i].iov_len : left;
+        memcpy(gathered->parts[i].iov_base, gathered->data + copied, part);
+        copied += part;
+    }
+}
+
+/** A completion as it is for each kind of receive; the buffer holds `room` bytes. */
+static struct cq_slot received(struct endpoint *endpoint, const struct request *request,
+                               const struct beowire_completion *done, uint8_t *buffer, size_t room)
+{
+    bool has_data = (done->tag & TAG_DATA) != 0;
+    size_t stored = done->bytes < room ? done->bytes : room;
+
+    return (struct cq_slot){
+        .entry = {.op_context = request->context,
+                  .flags = request->flags | (has_data ? FI_REMOTE_CQ_DATA : 0),
+                  .len = done->status == -ECANCELED ? 0 : stored,
+                  .buf = buffer,
+                  .data = has_data ? done->immediate : 0,
+                  .tag = done->tag & INFO_TAG_MASK},
+        .source = (endpoint->caps & FI_SOURCE) != 0 && done->status == 0
+                      ? endpoint_source(endpoint, done->peer)
+                      : FI_ADDR_NOTAVAIL,
+        .overflow = done->status == -EMSGSIZE ? done->bytes - stored : 0,
+        .status = done->status,
+        .peer = done->peer,
+    };
+}
+
+static void complete_receive(struct endpoint *endpoint, struct request *request,
+                             const struct beowire_completion *done)
+{
+    counter_count(endpoint->rx_counter, done->status);
+    if (done->status != 0 || !request->quiet) {
+        struct cq_slot slot = received(endpoint, request, done, request->buffer, request->bytes);
+        if (request->gathered != NULL) {
+            scatter(request->gathered, slot.entry.len);
+        }
+        report(endpoint, endpoint->rx_cq, &slot);
+    } else if (request->gathered != NULL) {
+        scatter(request->gathered, done->bytes);
+    }
+    request_give(endpoint, request);
+}
+
+/** The message has filled a part of the buffer; the rest of it waits for the next one. */
+static void complete_multi_receive(struct endpoint *endpoint, struct request *request,
+                                   const struct beowire_completion *done)
+{
+    uint8_t *buffer = request->buffer + request->used;
+    size_t room = request->bytes - request->used;
+    struct cq_slot slot = received(endpoint, request, done, buffer, room);
+
+    request->used += slot.entry.len;
+    room -= slot.entry.len;
+    counter_count(endpoint->rx_counter, done->status);
+    bool again = done->status == 0 && room > 0 && room >= endpoint->multi_receive_min;
+    if (again) {
+        /* One has just ended, so there is room; only a directed one can fail, with its peer. */
+        again = beowire_receive(endpoint->transport, request->peer, TAG_MESSAGE, ~TAG_MESSAGE,
+                                request->buffer + request->used, room, request) == 0;
+    }
+    slot.entry.flags |= again ? 0 : FI_MULTI_RECV;
+    if (done->status != 0 || !request->quiet || !again) {
+        report(endpoint, endpoint->rx_cq, &slot);
+    }
+    if (!again) {
+        request_give(endpoint, request);
+    }
+}
+
+/** A message that is thrown away does not fit, as intended. */
+static void complete_discard(struct endpoint *endpoint, struct request *request,
+                             const struct beowire_completion *done)
+{
+    struct beowire_completion good = *done;
+
+    good.status = done->status == -EMSGSIZE ? 0 : done->status;
+    good.bytes = 0;
+    complete_receive(endpoint, request, &good);
+}
+
+static void complete(struct endpoint *endpoint, const struct beowire_completion *done)
+{
+    struct request *request = done->context;
+
+    switch (request->kind) {
+    case REQUEST_SEND:
+        complete_send(endpoint, request, done);
+        break;
+    case REQUEST_RECEIVE:
+        complete_receive(endpoint, request, done);
+        break;
+    case REQUEST_MULTI_RECEIVE:
+        complete_multi_receive(endpoint, request, done);
+        break;
+    case REQUEST_DISCARD:
+        complete_discard(endpoint, request, done);
+        break;
+    case REQUEST_FREE:
+        break; /* the transport gives each context back once */
+    }
+}
+
+static size_t room_of(const struct cq *cq)
+{
+    return cq != NULL ? cq_room(cq) : BATCH;
+}
+
+int endpoint_progress(struct endpoint *endpoint)
+{
+    struct beowire_completion done[BATCH];
+
+    if (endpoint->transport == NULL) {
+        return 0;
+    }
+    size_t tx = room_of(endpoint->tx_cq);
+    size_t rx = room_of(endpoint->rx_cq);
+    size_t room = tx < rx ? tx : rx;
+    int count = beowire_poll(endpoint->transport, done, room < BATCH ? room : BATCH);
+    for (int i = 0; i < count; i++) {
+        complete(endpoint, &done[i]);
+    }
+    return count < 0 ? count : 0;
+}

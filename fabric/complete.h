@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * complete.h - what becomes of an operation that has ended.
+ */
+#ifndef BEOWIRE_FABRIC_COMPLETE_H
+#define BEOWIRE_FABRIC_COMPLETE_H
+
+#include "endpoint.h"
+
+/** An operation of ours ended at once, and well: it is counted, and reported unless `quiet`. The
+ *  queue has room. */
+void complete_send_now(struct endpoint *endpoint, void *context, uint64_t flags, bool quiet);
+
+/** Is there room to report an operation that ends at once? */
+static inline bool complete_has_room(const struct cq *cq)
+{
+    return cq == NULL || cq_room(cq) > 0;
+}
+
+#endif /* BEOWIRE_FABRIC_COMPLETE_H */

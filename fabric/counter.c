@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "counter.h"
+
+#include "libfabric.h"
+#include "unsupported.h"
+
+#include <stdlib.h>
+
+static struct counter *counter_of(struct fid_cntr *fid)
+{
+    return (struct counter *)(void *)fid;
+}
+
+static uint64_t counter_read(struct fid_cntr *fid)
+{
+    struct counter *counter = counter_of(fid);
+
+    domain_lock(counter->domain);
+    (void)progress_make(&counter->progress);
+    uint64_t value = counter->value;
+    domain_unlock(counter->domain);
+    return value;
+}
+
+static uint64_t counter_readerr(struct fid_cntr *fid)
+{
+    struct counter *counter = counter_of(fid);
+
+    domain_lock(counter->domain);
+    (void)progress_make(&counter->progress);
+    uint64_t errors = counter->errors;
+    domain_unlock(counter->domain);
+    return errors;
+}
+
+/** Sets or adds, to either number. */
+static int change(struct fid_cntr *fid, bool errors, uint64_t base, uint64_t value)
+{
+    struct counter *counter = counter_of(fid);
+
+    domain_lock(counter->domain);
+    uint64_t *number = errors ? &counter->errors : &counter->value;
+    *number = (*number & base) + value;
+    domain_unlock(counter->domain);
+    return 0;
+}
+
+static int counter_add(struct fid_cntr *fid, uint64_t value)
+{
+    return change(fid, false, UINT64_MAX, value);
+}
+
+static int counter_set(struct fid_cntr *fid, uint64_t value)
+{
+    return change(fid, false, 0, value);
+}
+
+static int counter_adderr(struct fid_cntr *fid, uint64_t value)
+{
+    return change(fid, true, UINT64_MAX, value);
+}
+
+static int counter_seterr(struct fid_cntr *fid, uint64_t value)
+{
+    return change(fid, true, 0, value);
+}
+
+static int counter_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
+{
+    struct counter *counter = counter_of(fid);
+    uint64_t deadline_ns = progress_deadline(timeout_ms);
+    bool in_time = true;
+
+    domain_lock(counter->domain);
+    uint64_t errors = counter->errors;
+    domain_unlock(counter->domain);
+    for (;;) {
+        domain_lock(counter->domain);
+        int status = progress_make(&counter->progress);
+        bool reached = counter->value >= threshold;
+        bool failed = counter->errors != errors;
+        if (!reached && !failed && status == 0) {
+            in_time = progress_wait(&counter->progress, deadline_ns);
+        }
+        domain_unlock(counter->domain);
+        if (reached) {
+            return 0;
+        }
+        if (failed) {
+            return -FI_EAVAIL;
+        }
+        if (status != 0) {
+            return status;
+        }
+        if (!in_time) {
+            return -FI_ETIMEDOUT;
+        }
+    }
+}
+
+static int counter_close(struct fid *fid)
+{
+    struct counter *counter = (struct counter *)(void *)fid;
+
+    if (counter->progress.count > 0) {
+        return -FI_EBUSY;
+    }
+    (void)atomic_fetch_sub(&counter->domain->references, 1);
+    progress_close(&counter->progress);
+    free(counter);
+    return 0;
+}
+
+static struct fi_ops counter_fid_ops = {
+    .size = sizeof(struct fi_ops),
+    .close = counter_close,
+    .bind = unsupported_bind,
+    .control = unsupported_control,
+    .ops_open = unsupported_ops_open,
+};
+
+static struct fi_ops_cntr counter_ops = {
+    .size = sizeof(struct fi_ops_cntr),
+    .read = counter_read,
+    .readerr = counter_readerr,
+    .add = counter_add,
+    .set = counter_set,
+    .wait = counter_wait,
+    .adderr = counter_adderr,
+    .seterr = counter_seterr,
+};
+
+int counter_open(struct fid_domain *fid_domain, struct fi_cntr_attr *attributes,
+                 struct fid_cntr **fid, void *context)
+{
+    if (attributes != NULL &&
+        (attributes->events != FI_CNTR_EVENTS_COMP || attributes->flags != 0)) {
+        return -FI_EINVAL;
+    }
+    if (attributes != NULL && attributes->wait_obj != FI_WAIT_NONE &&
+        attributes->wait_obj != FI_WAIT_UNSPEC) {
+        return -FI_ENOSYS;
+    }
+    struct counter *counter = calloc(1, sizeof *counter);
+    if (counter == NULL) {
+        return -FI_ENOMEM;
+    }
+    counter->fid.fid.fclass = FI_CLASS_CNTR;
+    counter->fid.fid.context = context;
+    counter->fid.fid.ops = &counter_fid_ops;
+    counter->fid.ops = &counter_ops;
+    counter->domain = domain_of(fid_domain);
+    (void)atomic_fetch_add(&counter->domain->references, 1);
+    *fid = &counter->fid;
+    return 0;
+}

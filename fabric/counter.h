@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * counter.h - counters of completed operations, and of failed ones.
+ */
+#ifndef BEOWIRE_FABRIC_COUNTER_H
+#define BEOWIRE_FABRIC_COUNTER_H
+
+#include "domain.h"
+#include "progress.h"
+
+#include <rdma/fi_eq.h>
+
+struct counter {
+    struct fid_cntr fid;
+    struct domain *domain;
+    uint64_t value;
+    uint64_t errors;
+    struct progress progress;
+};
+
+/** fi_cntr_open(). */
+int counter_open(struct fid_domain *domain, struct fi_cntr_attr *attributes, struct fid_cntr **fid,
+                 void *context);
+
+/** An operation has ended with this status; `counter` NULL: nobody counts. */
+static inline void counter_count(struct counter *counter, int status)
+{
+    if (counter != NULL) {
+        counter->value += status == 0;
+        counter->errors += status != 0;
+    }
+}
+
+#endif /* BEOWIRE_FABRIC_COUNTER_H */

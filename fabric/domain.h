@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * domain.h - fabric and domain: what is opened before anything else.
+ *
+ * A domain is one network interface. Its lock covers everything that is opened in it, endpoints
+ * with their queues included; it is not taken if the user promised one thread at a time
+ * (FI_THREAD_DOMAIN).
+ */
+#ifndef BEOWIRE_FABRIC_DOMAIN_H
+#define BEOWIRE_FABRIC_DOMAIN_H
+
+#include "parameters.h"
+
+#include <net/if.h>
+#include <pthread.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct fabric {
+    struct fid_fabric fid;
+    atomic_uint references; /**< domains and event queues */
+};
+
+struct domain {
+    struct fid_domain fid;
+    struct fabric *fabric;
+    char interface[IF_NAMESIZE];
+    struct parameters parameters;
+    enum fi_av_type av_type; /**< of address vectors that do not say; may be FI_AV_UNSPEC */
+    bool locked;             /**< is the lock needed? */
+    pthread_mutex_t lock;
+    atomic_uint references; /**< objects opened in it */
+};
+
+/** The provider's fi_fabric(). */
+int fabric_open(struct fi_fabric_attr *attributes, struct fid_fabric **fid, void *context);
+
+/** fi_domain(): checks that the info names an interface; that it is usable is seen later. */
+int domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **fid,
+                void *context);
+
+static inline struct domain *domain_of(struct fid_domain *fid)
+{
+    return (struct domain *)(void *)fid; /* its first member */
+}
+
+static inline void domain_lock(struct domain *domain)
+{
+    if (domain->locked) {
+        (void)pthread_mutex_lock(&domain->lock);
+    }
+}
+
+static inline void domain_unlock(struct domain *domain)
+{
+    if (domain->locked) {
+        (void)pthread_mutex_unlock(&domain->lock);
+    }
+}
+
+#endif /* BEOWIRE_FABRIC_DOMAIN_H */

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint.h"
+
+#include "libfabric.h"
+#include "unsupported.h"
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_tagged.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** How long closing waits for what was sent to arrive. */
+#define LINGER_NS UINT64_C(2000000000)
+
+#define PEERS_MAX 65536
+
+/** A multi-receive buffer is given back when less than this is left of it, unless the user says
+ *  otherwise. */
+#define MULTI_RECEIVE_MIN 64
+
+size_t iov_bytes(const struct iovec *parts, size_t count)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bytes += parts[i].iov_len;
+    }
+    return bytes;
+}
+
+struct request *request_take(struct endpoint *endpoint, enum request_kind kind)
+{
+    struct request *request = endpoint->free_requests;
+
+    if (request != NULL) {
+        endpoint->free_requests = request->next;
+    } else if (endpoint->requests_used < endpoint->requests_count) {
+        request = &endpoint->requests[endpoint->requests_used++];
+    } else {
+        return NULL;
+    }
+    *request = (struct request){.kind = kind, .serial = endpoint->serial++};
+    return request;
+}
+
+void request_give(struct endpoint *endpoint, struct request *request)
+{
+    free(request->gathered);
+    *request = (struct request){.next = endpoint->free_requests};
+    endpoint->free_requests = request;
+}
+
+/** Makes room in an array of numbers, the new ones all ones. @return false: no memory. */
+static bool extend(void **array, size_t *count, size_t wanted, size_t bytes)
+{
+    size_t more = *count == 0 ? 64 : *count * 2;
+
+    while (more < wanted) {
+        more *= 2;
+    }
+    void *extended = realloc(*array, more * bytes);
+    if (extended == NULL) {
+        return false;
+    }
+    memset((uint8_t *)extended + *count * bytes, 0xFF, (more - *count) * bytes);
+    *array = extended;
+    *count = more;
+    return true;
+}
+
+static_assert(BEOWIRE_ANY_PEER == UINT32_MAX && FI_ADDR_NOTAVAIL == UINT64_MAX, "all ones");
+
+static void remember(struct endpoint *endpoint, fi_addr_t address, beowire_peer peer)
+{
+    if (peer < endpoint->addresses_count ||
+        extend((void **)&endpoint->addresses, &endpoint->addresses_count, (size_t)peer + 1,
+               sizeof *endpoint->addresses)) {
+        endpoint->addresses[peer] = address;
+    }
+}
+
+int endpoint_peer(struct endpoint *endpoint, fi_addr_t address, beowire_peer *peer)
+{
+    if (address < endpoint->peers_count && endpoint->peers[address] != BEOWIRE_ANY_PEER) {
+        *peer = endpoint->peers[address];
+        return 0;
+    }
+    const struct beowire_address *known = av_address(endpoint->av, address);
+    if (known == NULL) {
+        return -FI_EINVAL;
+    }
+    if (address >= endpoint->peers_count &&
+        !extend((void **)&endpoint->peers, &endpoint->peers_count, address + 1,
+                sizeof *endpoint->peers)) {
+        return -FI_ENOMEM;
+    }
+    int status = beowire_peer_add(endpoint->transport, known, peer);
+    if (status != 0) {
+        return status;
+    }
+    endpoint->peers[address] = *peer;
+    remember(endpoint, address, *peer);
+    return 0;
+}
+
+bool endpoint_peer_address(const struct endpoint *endpoint, beowire_peer peer,
+                           struct beowire_address *address)
+{
+    return beowire_peer_address(endpoint->transport, peer, address) == 0;
+}
+
+fi_addr_t endpoint_source(struct endpoint *endpoint, beowire_peer peer)
+{
+    struct beowire_address address;
+
+    if (peer < endpoint->addresses_count && endpoint->addresses[peer] != FI_ADDR_NOTAVAIL) {
+        return endpoint->addresses[peer];
+    }
+    if (!endpoint_peer_address(endpoint, peer, &address)) {
+        return FI_ADDR_NOTAVAIL;
+    }
+    fi_addr_t found = av_find(endpoint->av, &address);
+    if (found != FI_ADDR_NOTAVAIL) {
+        remember(endpoint, found, peer);
+    }
+    return found;
+}
+
+void endpoint_forget(struct endpoint *endpoint, uint32_t address)
+{
+    if (address < endpoint->peers_count && endpoint->peers[address] != BEOWIRE_ANY_PEER) {
+        endpoint->addresses[endpoint->peers[address]] = FI_ADDR_NOTAVAIL;
+        endpoint->peers[address] = BEOWIRE_ANY_PEER;
+    }
+    /* One that only sent to us is known by its number alone. */
+    for (size_t i = 0; i < endpoint->addresses_count; i++) {
+        if (endpoint->addresses[i] == address) {
+            endpoint->addresses[i] = FI_ADDR_NOTAVAIL;
+        }
+    }
+}
+
+bool endpoint_wait(struct endpoint *endpoint, uint64_t timeout_ns)
+{
+    return endpoint->transport != NULL && beowire_wait(endpoint->transport, timeout_ns) > 0;
+}
+
+static int endpoint_enable(struct endpoint *endpoint)
+{
+    const struct parameters *parameters = &endpoint->domain->parameters;
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+
+    if (endpoint->transport != NULL) {
+        return -FI_EOPBADSTATE;
+    }
+    if (endpoint->av == NULL) {
+        return -FI_ENOAV;
+    }
+    if ((endpoint->tx_cq == NULL && endpoint->tx_counter == NULL &&
+         (endpoint->caps & FI_SEND) != 0) ||
+        (endpoint->rx_cq == NULL && endpoint->rx_counter == NULL &&
+         (endpoint->caps & FI_RECV) != 0)) {
+        return -FI_ENOCQ;
+    }
+    uint32_t announced =
+        endpoint->av->wanted > endpoint->av->count ? endpoint->av->wanted : endpoint->av->count;
+    uint64_t peers = (uint64_t)parameters->peers + announced;
+    options.interface = endpoint->domain->interface;
+    options.ethertype = parameters->ethertype;
+    options.operations = parameters->operations;
+    options.peers = (uint32_t)(peers < PEERS_MAX ? peers : PEERS_MAX);
+    options.peer_timeout_ns = parameters->peer_timeout_ns;
+    /* As many sends as receives, so it is the transport that says when there are too many. */
+    endpoint->requests_count = 2 * parameters->operations;
+    endpoint->requests = calloc(endpoint->requests_count, sizeof *endpoint->requests);
+    if (endpoint->requests == NULL) {
+        return -FI_ENOMEM;
+    }
+    int status = beowire_open(&options, &endpoint->transport);
+    if (status != 0) {
+        FABRIC_WARN(FI_LOG_EP_CTRL, "%s: %s\n", options.interface, beowire_error(status));
+        free(endpoint->requests);
+        endpoint->requests = NULL;
+        return status;
+    }
+    endpoint->inject_bytes = beowire_inject_bytes(endpoint->transport);
+    return 0;
+}
+
+static int endpoint_control(struct fid *fid, int command, void *argument)
+{
+    struct endpoint *endpoint = (struct endpoint *)(void *)fid;
+    int status = 0;
+
+    domain_lock(endpoint->domain);
+    switch (command) {
+    case FI_ENABLE:
+        status = endpoint_enable(endpoint);
+        break;
+    case FI_GETOPSFLAG: {
+        uint64_t *flags = argument;
+        bool both = (*flags & (FI_TRANSMIT | FI_RECV)) == (FI_TRANSMIT | FI_RECV);
+        if (both || (*flags & (FI_TRANSMIT | FI_RECV)) == 0) {
+            status = -FI_EINVAL;
+        } else {
+            *flags = (*flags & FI_TRANSMIT) != 0 ? endpoint->tx_flags : endpoint->rx_flags;
+        }
+        break;
+    }
+    case FI_SETOPSFLAG: {
+        uint64_t flags = *(const uint64_t *)argument;
+        uint64_t side = flags & (FI_TRANSMIT | FI_RECV);
+        if (side == FI_TRANSMIT && (flags & ~(INFO_TX_FLAGS | FI_TRANSMIT)) == 0) {
+            endpoint->tx_flags = flags & ~FI_TRANSMIT;
+        } else if (side == FI_RECV && (flags & ~(INFO_RX_FLAGS | FI_RECV)) == 0) {
+            endpoint->rx_flags = flags & ~FI_RECV;
+        } else {
+            status = -FI_EINVAL;
+        }
+        break;
+    }
+    default:
+        status = -FI_ENOSYS;
+        break;
+    }
+    domain_unlock(endpoint->domain);
+    return status;
+}
+
+static int bind_cq(struct endpoint *endpoint, struct cq *cq, uint64_t flags)
+{
+    bool selective = (flags & FI_SELECTIVE_COMPLETION) != 0;
+
+    if ((flags & ~(FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION)) != 0 ||
+        (flags & (FI_TRANSMIT | FI_RECV)) == 0) {
+        return -FI_EBADFLAGS;
+    }
+    if (((flags & FI_TRANSMIT) != 0 && endpoint->tx_cq != NULL) ||
+        ((flags & FI_RECV) != 0 && endpoint->rx_cq != NULL)) {
+        return -FI_EINVAL;
+    }
+    int status = progress_add(&cq->progress, endpoint);
+    if (status != 0) {
+        return status;
+    }
+    if ((flags & FI_TRANSMIT) != 0) {
+        endpoint->tx_cq = cq;
+        endpoint->tx_selective = selective;
+    }
+    if ((flags & FI_RECV) != 0) {
+        endpoint->rx_cq = cq;
+        endpoint->rx_selective = selective;
+    }
+    return 0;
+}
+
+static int bind_counter(struct endpoint *endpoint, struct counter *counter, uint64_t flags)
+{
+    const uint64_t remote = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+
+    if ((flags & ~(FI_SEND | FI_RECV | remote)) != 0 || flags == 0) {
+        return -FI_EBADFLAGS;
+    }
+    int status = progress_add(&counter->progress, endpoint);
+    if (status != 0) {
+        return status;
+    }
+    if ((flags & FI_SEND) != 0) {
+        endpoint->tx_counter = counter;
+    }
+    if ((flags & FI_RECV) != 0) {
+        endpoint->rx_counter = counter;
+    }
+    return 0;
+}
+
+static int endpoint_bind(struct fid *fid, struct fid *bound, uint64_t flags)
+{
+    struct endpoint *endpoint = (struct endpoint *)(void *)fid;
+    int status = -FI_EINVAL;
+
+    domain_lock(endpoint->domain);
+    if (endpoint->transport != NULL) {
+        status = -FI_EOPBADSTATE;
+    } else if (bound->fclass == FI_CLASS_CQ) {
+        status = bind_cq(endpoint, (struct cq *)(void *)bound, flags);
+    } else if (bound->fclass == FI_CLASS_CNTR) {
+        status = bind_counter(endpoint, (struct counter *)(void *)bound, flags);
+    } else if (bound->fclass == FI_CLASS_AV && endpoint->av == NULL) {
+        endpoint->av = (struct av *)(void *)bound;
+        endpoint->next_of_av = endpoint->av->endpoints;
+        endpoint->av->endpoints = endpoint;
+        status = 0;
+    }
+    domain_unlock(endpoint->domain);
+    return status;
+}
+
+static void leave_av(struct endpoint *endpoint)
+{
+    struct endpoint **link = &endpoint->av->endpoints;
+
+    while (*link != endpoint) {
+        link = &(*link)->next_of_av;
+    }
+    *link = endpoint->next_of_av;
+}
+
+static int endpoint_close(struct fid *fid)
+{
+    struct endpoint *endpoint = (struct endpoint *)(void *)fid;
+    struct domain *domain = endpoint->domain;
+
+    domain_lock(domain);
+    if (endpoint->tx_cq != NULL) {
+        cq_forget(endpoint->tx_cq, endpoint);
+    }
+    if (endpoint->rx_cq != NULL) {
+        cq_forget(endpoint->rx_cq, endpoint);
+    }
+    if (endpoint->tx_counter != NULL) {
+        progress_remove(&endpoint->tx_counter->progress, endpoint);
+    }
+    if (endpoint->rx_counter != NULL) {
+        progress_remove(&endpoint->rx_counter->progress, endpoint);
+    }
+    if (endpoint->av != NULL) {
+        leave_av(endpoint);
+    }
+    if (endpoint->transport != NULL) {
+        (void)beowire_close(endpoint->transport, LINGER_NS);
+    }
+    domain_unlock(domain);
+    for (uint32_t i = 0; i < endpoint->requests_used; i++) {
+        free(endpoint->requests[i].gathered);
+    }
+    (void)atomic_fetch_sub(&domain->references, 1);
+    free(endpoint->requests);
+    free(endpoint->peers);
+    free(endpoint->addresses);
+    free(endpoint);
+    return 0;
+}
+
+static ssize_t endpoint_cancel(fid_t fid, void *context)
+{
+    struct endpoint *endpoint = (struct endpoint *)(void *)fid;
+    struct request *oldest = NULL;
+    ssize_t status = -FI_ENOENT;
+
+    domain_lock(endpoint->domain);
+    for (uint32_t i = 0; i < endpoint->requests_used; i++) {
+        struct request *request = &endpoint->requests[i];
+        bool receives = request->kind == REQUEST_RECEIVE || request->kind == REQUEST_MULTI_RECEIVE;
+        if (receives && request->context == context &&
+            (oldest == NULL || (int32_t)(request->serial - oldest->serial) < 0)) {
+            oldest = request;
+        }
+    }
+    if (oldest != NULL) {
+        /* One that has a message already ends with that: too late, which is no error. */
+        (void)beowire_cancel(endpoint->transport, oldest);
+        status = 0;
+    }
+    domain_unlock(endpoint->domain);
+    return status;
+}
+
+static int endpoint_getopt(fid_t fid, int level, int name, void *value, size_t *bytes)
+{
+    struct endpoint *endpoint = (struct endpoint *)(void *)fid;
+
+    if (level != FI_OPT_ENDPOINT ||
+        (name != FI_OPT_MIN_MULTI_RECV && name != FI_OPT_CM_DATA_SIZE)) {
+        return -FI_ENOPROTOOPT;
+    }
+    if (*bytes < sizeof(size_t)) {
+        *bytes = sizeof(size_t);
+        return -FI_ETOOSMALL;
+    }
+    *(size_t *)value = name == FI_OPT_MIN_MULTI_RECV ? endpoint->multi_receive_min : 0;
+    *bytes = sizeof(size_t);
+    return 0;
+}
+
+static int endpoint_setopt(fid_t fid, int level, int name, const void *value, size_t bytes)
+{
+    struct endpoint *endpoint = (struct endpoint *)(void *)fid;
+
+    if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV) {
+        return -FI_ENOPROTOOPT;
+    }
+    if (bytes != sizeof(size_t)) {
+        return -FI_EINVAL;
+    }
+    endpoint->multi_receive_min = *(const size_t *)value;
+    return 0;
+}
+
+static int endpoint_getname(fid_t fid, void *address, size_t *bytes)
+{
+    struct endpoint *endpoint = (struct endpoint *)(void *)fid;
+    struct beowire_address own;
+
+    if (endpoint->transport == NULL) {
+        return -FI_EOPBADSTATE;
+    }
+    beowire_address(endpoint->transport, &own);
+    bool fits = *bytes >= sizeof own;
+    memcpy(address, &own, fits ? sizeof own : *bytes);
+    *bytes = sizeof own;
+    return fits ? 0 : -FI_ETOOSMALL;
+}
+
+static struct fi_ops endpoint_fid_ops = {
+    .size = sizeof(struct fi_ops),
+    .close = endpoint_close,
+    .bind = endpoint_bind,
+    .control = endpoint_control,
+    .ops_open = unsupported_ops_open,
+};
+
+static struct fi_ops_ep endpoint_ops = {
+    .size = sizeof(struct fi_ops_ep),
+    .cancel = endpoint_cancel,
+    .getopt = endpoint_getopt,
+    .setopt = endpoint_setopt,
+    .tx_ctx = unsupported_tx_ctx,
+    .rx_ctx = unsupported_rx_ctx,
+    .rx_size_left = unsupported_size_left,
+    .tx_size_left = unsupported_size_left,
+};
+
+static struct fi_ops_cm endpoint_cm_ops = {
+    .size = sizeof(struct fi_ops_cm),
+    .setname = unsupported_setname,
+    .getname = endpoint_getname,
+    .getpeer = unsupported_getpeer,
+    .connect = unsupported_connect,
+    .listen = unsupported_listen,
+    .accept = unsupported_accept,
+    .reject = unsupported_reject,
+    .shutdown = unsupported_shutdown,
+    .join = unsupported_join,
+};
+
+int endpoint_open(struct fid_domain *fid_domain, struct fi_info *info, struct fid_ep **fid,
+                  void *context)
+{
+    struct domain *domain = domain_of(fid_domain);
+
+    if (info->ep_attr == NULL || info->tx_attr == NULL || info->rx_attr == NULL ||
+        info->ep_attr->type != FI_EP_RDM || (info->caps & ~INFO_CAPS) != 0) {
+        return -FI_EINVAL;
+    }
+    struct endpoint *endpoint = calloc(1, sizeof *endpoint);
+    if (endpoint == NULL) {
+        return -FI_ENOMEM;
+    }
+    endpoint->fid.fid.fclass = FI_CLASS_EP;
+    endpoint->fid.fid.context = context;
+    endpoint->fid.fid.ops = &endpoint_fid_ops;
+    endpoint->fid.ops = &endpoint_ops;
+    endpoint->fid.cm = &endpoint_cm_ops;
+    endpoint->fid.msg = &endpoint_msg_ops;
+    endpoint->fid.tagged = &endpoint_tagged_ops;
+    endpoint->domain = domain;
+    endpoint->caps = info->caps;
+    endpoint->tx_flags = info->tx_attr->op_flags;
+    endpoint->rx_flags = info->rx_attr->op_flags;
+    endpoint->inject_limit = info->tx_attr->inject_size;
+    endpoint->multi_receive_min = MULTI_RECEIVE_MIN;
+    (void)atomic_fetch_add(&domain->references, 1);
+    *fid = &endpoint->fid;
+    return 0;
+}

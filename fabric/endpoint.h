@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * endpoint.h - an endpoint of libfabric: one of the transport's, and what libfabric adds to it.
+ *
+ *   fi_tsend, fi_send ...        transmit.c   a request, or at once a completion if it is short
+ *   fi_trecv, fi_recv ...        receive.c    a request; multi-receive buffers; peek and claim
+ *   fi_cq_read ... progress      complete.c   the transport's completions -> queues and counters
+ *
+ * What a message is to libfabric is in the two upper bits of the transport's tag. All matching is
+ * the transport's; so tagged and other messages are told apart there, and nothing is queued here.
+ *
+ *   63: not tagged     62: immediate data was sent (receives ignore this bit)     61 .. 0: the tag
+ *
+ * All functions expect the domain to be locked.
+ */
+#ifndef BEOWIRE_FABRIC_ENDPOINT_H
+#define BEOWIRE_FABRIC_ENDPOINT_H
+
+#include "av.h"
+#include "beowire.h"
+#include "counter.h"
+#include "cq.h"
+#include "domain.h"
+#include "info.h"
+
+#include <assert.h>
+#include <rdma/fi_endpoint.h>
+#include <sys/uio.h>
+
+#define TAG_MESSAGE (UINT64_C(1) << 63)
+#define TAG_DATA (UINT64_C(1) << 62)
+static_assert(INFO_TAG_BITS == 62, "the bits above it are ours");
+
+enum request_kind {
+    REQUEST_FREE,
+    REQUEST_SEND,
+    REQUEST_RECEIVE,
+    REQUEST_MULTI_RECEIVE, /**< its buffer takes message after message */
+    REQUEST_DISCARD,       /**< a receive whose message is thrown away */
+};
+
+/** Data in several parts, gathered into one: the transport wants it so. */
+struct gathered {
+    size_t count; /**< parts to scatter to when it has been received; 0: it is sent */
+    struct iovec parts[INFO_IOV_LIMIT];
+    uint8_t data[];
+};
+
+/** An operation that the transport has, from its posting until its completion. */
+struct request {
+    struct request *next; /**< the next free one */
+    enum request_kind kind;
+    bool quiet;      /**< only a failure is reported */
+    uint32_t serial; /**< order of posting, for fi_cancel() */
+    beowire_peer peer;
+    void *context;
+    uint64_t flags;  /**< of its completion */
+    uint8_t *buffer; /**< of the user; in parts: the first */
+    size_t bytes;
+    size_t used;               /**< multi-receive: of the buffer */
+    struct gathered *gathered; /**< or NULL; belongs to the request */
+};
+
+struct endpoint {
+    struct fid_ep fid;
+    struct domain *domain;
+    struct av *av;
+    struct endpoint *next_of_av;
+    struct cq *tx_cq;
+    struct cq *rx_cq;
+    bool tx_selective; /**< only operations with FI_COMPLETION are reported */
+    bool rx_selective;
+    struct counter *tx_counter;
+    struct counter *rx_counter;
+    uint64_t caps;
+    uint64_t tx_flags; /**< of operations that cannot say */
+    uint64_t rx_flags;
+    beowire_endpoint *transport; /**< NULL until fi_enable() */
+    size_t inject_limit;         /**< promised to the user */
+    size_t inject_bytes;         /**< what the transport injects */
+    size_t multi_receive_min;    /**< a buffer with less room left is given back */
+    beowire_peer *peers;         /**< by fi_addr_t; BEOWIRE_ANY_PEER: not met yet */
+    size_t peers_count;
+    fi_addr_t *addresses; /**< by beowire_peer; FI_ADDR_NOTAVAIL: not known */
+    size_t addresses_count;
+    struct request *requests;
+    uint32_t requests_count; /**< in all */
+    uint32_t requests_used;  /**< that have ever been used */
+    struct request *free_requests;
+    uint32_t serial;
+};
+
+extern struct fi_ops_msg endpoint_msg_ops;
+extern struct fi_ops_tagged endpoint_tagged_ops;
+
+/** fi_endpoint(). */
+int endpoint_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **fid,
+                  void *context);
+
+static inline struct endpoint *endpoint_of(struct fid_ep *fid)
+{
+    return (struct endpoint *)(void *)fid;
+}
+
+/** Takes completions from the transport as far as the queues have room. Defined in complete.c.
+ *  @return 0, or -FI_ENETDOWN. */
+int endpoint_progress(struct endpoint *endpoint);
+
+/** Waits for the transport at most so long. @return true: there are completions to take. */
+bool endpoint_wait(struct endpoint *endpoint, uint64_t timeout_ns);
+
+/** The transport's number of a peer; it is made known to it if need be.
+ *  @return 0; -FI_EINVAL: no such address; -FI_ENOSPC; -FI_ENOMEM. */
+int endpoint_peer(struct endpoint *endpoint, fi_addr_t address, beowire_peer *peer);
+
+/** The fi_addr_t of a peer, FI_ADDR_NOTAVAIL if the address vector does not have it. */
+fi_addr_t endpoint_source(struct endpoint *endpoint, beowire_peer peer);
+
+/** The address of a peer. @return false: there is no such peer. */
+bool endpoint_peer_address(const struct endpoint *endpoint, beowire_peer peer,
+                           struct beowire_address *address);
+
+/** An address was removed from the address vector. */
+void endpoint_forget(struct endpoint *endpoint, uint32_t address);
+
+/** A request with everything else 0; NULL: too many are outstanding. */
+struct request *request_take(struct endpoint *endpoint, enum request_kind kind);
+
+/** Gives it back, and frees what it gathered. */
+void request_give(struct endpoint *endpoint, struct request *request);
+
+/** Length of data in parts. */
+size_t iov_bytes(const struct iovec *parts, size_t count);
+
+#endif /* BEOWIRE_FABRIC_ENDPOINT_H */

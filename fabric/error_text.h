@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * error_text.h - what went wrong, and with whom, in words.
+ */
+#ifndef BEOWIRE_FABRIC_ERROR_TEXT_H
+#define BEOWIRE_FABRIC_ERROR_TEXT_H
+
+#include "beowire.h"
+
+/** Room for such a text, with its end. */
+#define ERROR_TEXT_BYTES 256
+
+/** libfabric's (positive) number for a (negative) status of the transport. */
+int error_number(int status);
+
+/** Writes one line: "peer beowire:1:...: silent for too long". `peer` NULL: no peer is to blame. */
+void error_text(char text[ERROR_TEXT_BYTES], int status, const struct beowire_address *peer);
+
+#endif /* BEOWIRE_FABRIC_ERROR_TEXT_H */

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "info.h"
+
+#include "beowire.h"
+#include "error_text.h"
+#include "hints.h"
+#include "libfabric.h"
+#include "nic.h"
+#include "parameters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FABRIC_NAME "beowire"
+
+/** libfabric's pattern for tags without fields of their own. */
+#define TAG_GENERIC UINT64_C(0xAAAAAAAAAAAAAAAA)
+
+/** What the headers of a frame take at most of it. A message that is short enough is sent without
+ *  a copy of its own being kept. */
+#define HEADER_BYTES_MAX 64
+
+/** Longer ones gain nothing from being injected, and would be copied on the stack. */
+#define INJECT_BYTES_MAX 4096
+
+/** As many as there is memory for. */
+#define OBJECTS_MAX 65536
+
+#define KEY_BYTES 8
+
+static size_t inject_bytes(const struct nic *nic)
+{
+    size_t room = nic->mtu_bytes > HEADER_BYTES_MAX ? nic->mtu_bytes - HEADER_BYTES_MAX : 0;
+
+    return room < INJECT_BYTES_MAX ? room : INJECT_BYTES_MAX;
+}
+
+static void describe_domain(struct fi_domain_attr *domain)
+{
+    domain->threading = FI_THREAD_SAFE;
+    domain->control_progress = FI_PROGRESS_MANUAL;
+    domain->data_progress = FI_PROGRESS_MANUAL;
+    domain->resource_mgmt = FI_RM_ENABLED;
+    domain->av_type = FI_AV_UNSPEC;
+    domain->mr_mode = 0;
+    domain->mr_key_size = KEY_BYTES;
+    domain->cq_data_size = INFO_CQ_DATA_BYTES;
+    domain->cq_cnt = OBJECTS_MAX;
+    domain->ep_cnt = OBJECTS_MAX;
+    domain->tx_ctx_cnt = OBJECTS_MAX;
+    domain->rx_ctx_cnt = OBJECTS_MAX;
+    domain->max_ep_tx_ctx = 1;
+    domain->max_ep_rx_ctx = 1;
+    domain->cntr_cnt = OBJECTS_MAX;
+    domain->mr_iov_limit = 1;
+    domain->mr_cnt = OBJECTS_MAX;
+    domain->caps = INFO_DOMAIN_CAPS;
+    domain->max_err_data = ERROR_TEXT_BYTES;
+}
+
+static void describe_endpoint(struct fi_info *info, const struct nic *nic,
+                              const struct parameters *parameters)
+{
+    struct fi_ep_attr *endpoint = info->ep_attr;
+    struct fi_tx_attr *tx = info->tx_attr;
+    struct fi_rx_attr *rx = info->rx_attr;
+
+    endpoint->type = FI_EP_RDM;
+    endpoint->protocol = INFO_PROTOCOL;
+    endpoint->protocol_version = 1;
+    endpoint->max_msg_size = BEOWIRE_MESSAGE_BYTES_MAX;
+    endpoint->mem_tag_format = TAG_GENERIC >> (64 - INFO_TAG_BITS);
+    endpoint->tx_ctx_cnt = 1;
+    endpoint->rx_ctx_cnt = 1;
+
+    tx->caps = INFO_TX_CAPS;
+    tx->op_flags = INFO_TX_FLAGS;
+    tx->msg_order = FI_ORDER_SAS;
+    tx->inject_size = inject_bytes(nic);
+    tx->size = parameters->operations;
+    tx->iov_limit = INFO_IOV_LIMIT;
+
+    rx->caps = INFO_RX_CAPS;
+    rx->op_flags = INFO_RX_FLAGS;
+    rx->msg_order = FI_ORDER_SAS;
+    rx->size = parameters->operations;
+    rx->iov_limit = INFO_IOV_LIMIT;
+}
+
+/** All that one interface offers; NULL: no memory. */
+static struct fi_info *describe(const struct nic *nic, const struct parameters *parameters)
+{
+    struct fi_info *info = libfabric_info();
+
+    if (info == NULL) {
+        return NULL;
+    }
+    info->caps = INFO_CAPS;
+    info->addr_format = INFO_ADDRESS_FORMAT;
+    info->domain_attr->name = strdup(nic->name);
+    /* prov_name is filled in by libfabric itself. */
+    info->fabric_attr->name = strdup(FABRIC_NAME);
+    info->fabric_attr->prov_version = fabric_provider.version;
+    if (info->domain_attr->name == NULL || info->fabric_attr->name == NULL) {
+        libfabric.freeinfo(info);
+        return NULL;
+    }
+    describe_domain(info->domain_attr);
+    describe_endpoint(info, nic, parameters);
+    return info;
+}
+
+/** Puts a copy of an address into an info. */
+static int set_address(void **address, size_t *bytes, const void *from, size_t from_bytes)
+{
+    *address = malloc(from_bytes);
+    if (*address == NULL) {
+        return -FI_ENOMEM;
+    }
+    memcpy(*address, from, from_bytes);
+    *bytes = from_bytes;
+    return 0;
+}
+
+/** The node that the user names is ours with FI_SOURCE: then it says which interface. Otherwise it
+ * is a peer's, and has to be an address as fi_av_straddr() writes it. */
+static int apply_node(struct fi_info *info, const struct nic *nic, const char *node, uint64_t flags,
+                      const struct fi_info *hints)
+{
+    struct beowire_address address;
+
+    if (node != NULL && (flags & FI_SOURCE) != 0) {
+        return nic_is_meant(nic, node, (flags & FI_NUMERICHOST) != 0) ? 0 : -FI_ENODATA;
+    }
+    if (node != NULL) {
+        return beowire_address_parse(node, &address) != 0
+                   ? -FI_ENODATA
+                   : set_address(&info->dest_addr, &info->dest_addrlen, &address, sizeof address);
+    }
+    if (hints != NULL && hints->dest_addr != NULL) {
+        return hints->dest_addrlen != sizeof address
+                   ? -FI_ENODATA
+                   : set_address(&info->dest_addr, &info->dest_addrlen, hints->dest_addr,
+                                 sizeof address);
+    }
+    return 0;
+}
+
+int info_get(uint32_t version, const char *node, const char *service, uint64_t flags,
+             const struct fi_info *hints, struct fi_info **info)
+{
+    struct nic nics[NIC_MAX];
+    struct parameters parameters;
+    struct fi_info **tail = info;
+
+    (void)service; /* an endpoint's number is given out when it is opened */
+    *info = NULL;
+    if (!parameters_read(&parameters)) {
+        return -FI_ENODATA;
+    }
+    size_t count = nic_list(nics);
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!parameters_allow(&parameters, nics[i].name)) {
+            continue;
+        }
+        any = true;
+        struct fi_info *offer = describe(&nics[i], &parameters);
+        if (offer == NULL) {
+            libfabric.freeinfo(*info);
+            *info = NULL;
+            return -FI_ENOMEM;
+        }
+        const char *reason = hints_refuse(offer, hints, version);
+        int status = reason != NULL ? -FI_ENODATA : apply_node(offer, &nics[i], node, flags, hints);
+        if (status != 0) {
+            FABRIC_INFO(FI_LOG_CORE, "%s does not fit: %s\n", nics[i].name,
+                        reason != NULL ? reason : "node");
+            libfabric.freeinfo(offer);
+            continue;
+        }
+        hints_apply(offer, hints, version);
+        *tail = offer;
+        tail = &offer->next;
+    }
+    if (!any && parameters.interfaces != NULL) {
+        FABRIC_WARN(FI_LOG_CORE, "FI_BEOWIRE_INTERFACE=%s: no such interface is up\n",
+                    parameters.interfaces);
+    }
+    return *info != NULL ? 0 : -FI_ENODATA;
+}

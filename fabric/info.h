@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * info.h - what fi_getinfo() says: one fi_info for each network interface that can be used.
+ */
+#ifndef BEOWIRE_FABRIC_INFO_H
+#define BEOWIRE_FABRIC_INFO_H
+
+#include <rdma/fabric.h>
+
+/** What the provider can do; endpoints get those of these that the user asks for. */
+#define INFO_MESSAGE_CAPS (FI_MSG | FI_TAGGED)
+#define INFO_TX_CAPS (INFO_MESSAGE_CAPS | FI_SEND)
+#define INFO_RX_CAPS (INFO_MESSAGE_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE)
+#define INFO_DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
+#define INFO_CAPS (INFO_TX_CAPS | INFO_RX_CAPS | INFO_DOMAIN_CAPS)
+
+/** Operation flags that may be an endpoint's default. */
+#define INFO_TX_FLAGS                                                                              \
+    (FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
+#define INFO_RX_FLAGS (FI_COMPLETION | FI_MULTI_RECV)
+
+/** Our own address format and wire protocol, in libfabric's ranges for providers' own. */
+#define INFO_ADDRESS_FORMAT (FI_PROV_SPECIFIC | 0xBE0U)
+#define INFO_PROTOCOL (FI_PROV_SPECIFIC | 0xBE0U)
+
+/** Bits of a tag that are the user's; the two above tell apart what goes the same way. */
+#define INFO_TAG_BITS 62
+#define INFO_TAG_MASK ((UINT64_C(1) << INFO_TAG_BITS) - 1)
+
+/** Parts that one message may be in. */
+#define INFO_IOV_LIMIT 8
+
+/** Bytes of immediate data beside a message. */
+#define INFO_CQ_DATA_BYTES 4
+
+/** Completions that a queue holds if the user has no wish. */
+#define INFO_CQ_ENTRIES 4096
+
+/** The provider's fi_getinfo(): see the man page.
+ *  @return 0; -FI_ENODATA: nothing fits; -FI_ENOMEM. */
+int info_get(uint32_t version, const char *node, const char *service, uint64_t flags,
+             const struct fi_info *hints, struct fi_info **info);
+
+#endif /* BEOWIRE_FABRIC_INFO_H */

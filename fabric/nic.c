@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nic.h"
+
+#include <ifaddrs.h>
+#include <linux/ethtool.h>
+#include <linux/if_packet.h>
+#include <linux/sockios.h>
+#include <net/if_arp.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define BITS_PER_MBIT UINT64_C(1000000)
+
+static struct ifreq request_for(const char *name)
+{
+    struct ifreq request = {0};
+
+    strncpy(request.ifr_name, name, sizeof request.ifr_name - 1);
+    return request;
+}
+
+static uint32_t read_mtu(int fd, const char *name)
+{
+    struct ifreq request = request_for(name);
+
+    return ioctl(fd, SIOCGIFMTU, &request) == 0 ? (uint32_t)request.ifr_mtu : 0;
+}
+
+static uint64_t read_speed(int fd, const char *name)
+{
+    struct ethtool_cmd command = {.cmd = ETHTOOL_GSET};
+    struct ifreq request = request_for(name);
+
+    request.ifr_data = (void *)&command;
+    if (ioctl(fd, SIOCETHTOOL, &request) != 0) {
+        return 0;
+    }
+    uint32_t speed = ethtool_cmd_speed(&command);
+    return speed == (uint32_t)SPEED_UNKNOWN ? 0 : speed * BITS_PER_MBIT;
+}
+
+/** @return false: frames cannot go through it. */
+static bool describe(int fd, const struct ifaddrs *entry, struct nic *nic)
+{
+    const unsigned wanted = IFF_UP | IFF_RUNNING;
+    const struct sockaddr_ll *link = (const void *)entry->ifa_addr;
+
+    if (link == NULL || link->sll_family != AF_PACKET || (entry->ifa_flags & wanted) != wanted ||
+        (entry->ifa_flags & IFF_SLAVE) != 0 || strlen(entry->ifa_name) >= IF_NAMESIZE ||
+        (link->sll_hatype != ARPHRD_ETHER && link->sll_hatype != ARPHRD_LOOPBACK)) {
+        return false;
+    }
+    *nic = (struct nic){
+        .mtu_bytes = read_mtu(fd, entry->ifa_name),
+        .bits_per_s = read_speed(fd, entry->ifa_name),
+        .loopback = link->sll_hatype == ARPHRD_LOOPBACK,
+    };
+    memcpy(nic->name, entry->ifa_name, strlen(entry->ifa_name));
+    memcpy(nic->mac, link->sll_addr, sizeof nic->mac);
+    return nic->mtu_bytes > 0;
+}
+
+static bool is_ip(const struct ifaddrs *entry)
+{
+    /* Each IPv6 interface has a link-local address; so that says nothing. */
+    return entry->ifa_addr != NULL && entry->ifa_addr->sa_family == AF_INET;
+}
+
+static int by_rank(const void *left_item, const void *right_item)
+{
+    const struct nic *left = left_item;
+    const struct nic *right = right_item;
+
+    if (left->loopback != right->loopback) {
+        return left->loopback ? 1 : -1;
+    }
+    if (left->has_ip != right->has_ip) {
+        return left->has_ip ? -1 : 1;
+    }
+    if (left->bits_per_s != right->bits_per_s) {
+        return left->bits_per_s > right->bits_per_s ? -1 : 1;
+    }
+    return strcmp(left->name, right->name);
+}
+
+size_t nic_list(struct nic nics[NIC_MAX])
+{
+    struct ifaddrs *entries = NULL;
+    size_t count = 0;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0) {
+        return 0;
+    }
+    if (getifaddrs(&entries) == 0) {
+        for (const struct ifaddrs *entry = entries; entry != NULL; entry = entry->ifa_next) {
+            if (count < NIC_MAX && describe(fd, entry, &nics[count])) {
+                count++;
+            }
+        }
+        for (const struct ifaddrs *entry = entries; entry != NULL; entry = entry->ifa_next) {
+            for (size_t i = 0; is_ip(entry) && i < count; i++) {
+                nics[i].has_ip = nics[i].has_ip || strcmp(nics[i].name, entry->ifa_name) == 0;
+            }
+        }
+        freeifaddrs(entries);
+    }
+    (void)close(fd);
+    qsort(nics, count, sizeof *nics, by_rank);
+    return count;
+}
+
+static bool same_ip(const struct sockaddr *left, const struct sockaddr *right)
+{
+    if (left->sa_family != right->sa_family) {
+        return false;
+    }
+    if (left->sa_family == AF_INET) {
+        const struct sockaddr_in *one = (const void *)left;
+        const struct sockaddr_in *other = (const void *)right;
+        return one->sin_addr.s_addr == other->sin_addr.s_addr;
+    }
+    if (left->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *one = (const void *)left;
+        const struct sockaddr_in6 *other = (const void *)right;
+        return memcmp(&one->sin6_addr, &other->sin6_addr, sizeof one->sin6_addr) == 0;
+    }
+    return false;
+}
+
+static bool has_address(const struct nic *nic, const struct sockaddr *address)
+{
+    struct ifaddrs *entries = NULL;
+    bool found = false;
+
+    if (getifaddrs(&entries) != 0) {
+        return false;
+    }
+    for (const struct ifaddrs *entry = entries; entry != NULL && !found; entry = entry->ifa_next) {
+        found = entry->ifa_addr != NULL && strcmp(entry->ifa_name, nic->name) == 0 &&
+                same_ip(entry->ifa_addr, address);
+    }
+    freeifaddrs(entries);
+    return found;
+}
+
+bool nic_is_meant(const struct nic *nic, const char *node, bool numeric)
+{
+    const struct addrinfo hints = {.ai_flags = numeric ? AI_NUMERICHOST : 0};
+    struct addrinfo *addresses = NULL;
+    bool meant = false;
+
+    if (strcmp(nic->name, node) == 0) {
+        return true;
+    }
+    if (getaddrinfo(node, NULL, &hints, &addresses) != 0) {
+        return false;
+    }
+    for (const struct addrinfo *one = addresses; one != NULL && !meant; one = one->ai_next) {
+        meant = has_address(nic, one->ai_addr);
+    }
+    freeaddrinfo(addresses);
+    return meant;
+}

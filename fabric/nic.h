@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nic.h - which network interfaces of this host can carry our frames.
+ */
+#ifndef BEOWIRE_FABRIC_NIC_H
+#define BEOWIRE_FABRIC_NIC_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** More are not looked at. */
+#define NIC_MAX 64
+
+struct nic {
+    char name[IF_NAMESIZE];
+    uint8_t mac[6];
+    uint32_t mtu_bytes;
+    uint64_t bits_per_s; /**< 0: not known */
+    bool loopback;
+    bool has_ip; /**< an IP address: it is more than a part of something else */
+};
+
+/** Lists the interfaces that are up, running and Ethernet (or loopback), best first: with an IP
+ *  address before those without, the faster before the slower, the loopback last.
+ *  @return how many; 0 also when they cannot be listed. */
+size_t nic_list(struct nic nics[NIC_MAX]);
+
+/** Does `node` mean this interface: its name, or one of its IP addresses as a number or, unless
+ *  `numeric`, as a host name? */
+bool nic_is_meant(const struct nic *nic, const char *node, bool numeric);
+
+#endif /* BEOWIRE_FABRIC_NIC_H */

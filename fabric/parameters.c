@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parameters.h"
+
+#include "beowire.h"
+#include "libfabric.h"
+
+#include <string.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+#define ETHERTYPE_MIN 0x0600 /* below are lengths */
+#define OPERATIONS_MAX 32768 /* of beowire_options */
+#define PEERS_MAX 65536
+#define PEER_TIMEOUT_MAX_S 86400
+
+#define OPERATIONS_DEFAULT 4096
+#define PEERS_DEFAULT 256
+
+void parameters_define(void)
+{
+    libfabric.param_define(&fabric_provider, "interface", FI_PARAM_STRING,
+                           "Network interfaces to use, such as eth0 or eth0,eth1 (default: all "
+                           "that are up)");
+    libfabric.param_define(&fabric_provider, "ethertype", FI_PARAM_INT,
+                           "EtherType of the frames, the same on all nodes, 0x0600 to 0xffff "
+                           "(default: 0x88b5)");
+    libfabric.param_define(&fabric_provider, "operations", FI_PARAM_INT,
+                           "Sends, and receives, that an endpoint can have outstanding, 1 to %d "
+                           "(default: %d)",
+                           OPERATIONS_MAX, OPERATIONS_DEFAULT);
+    libfabric.param_define(&fabric_provider, "peers", FI_PARAM_INT,
+                           "Peers of an endpoint that may turn up beyond those that its address "
+                           "vector announces, 1 to %d (default: %d)",
+                           PEERS_MAX, PEERS_DEFAULT);
+    libfabric.param_define(&fabric_provider, "peer_timeout", FI_PARAM_INT,
+                           "Seconds of silence after which a peer that owes an answer is given "
+                           "up, 1 to %d (default: 30)",
+                           PEER_TIMEOUT_MAX_S);
+}
+
+/** Reads a number that has to be within bounds. @return false: it is not. */
+static bool read_number(const char *name, int min, int max, int *value)
+{
+    int number = *value;
+
+    if (libfabric.param_get(&fabric_provider, name, &number) != 0) {
+        return true;
+    }
+    if (number < min || number > max) {
+        FABRIC_WARN(FI_LOG_CORE, "FI_BEOWIRE_%s has to be a number from %d to %d\n", name, min,
+                    max);
+        return false;
+    }
+    *value = number;
+    return true;
+}
+
+bool parameters_read(struct parameters *parameters)
+{
+    struct beowire_options defaults = BEOWIRE_OPTIONS_DEFAULT;
+    int ethertype = defaults.ethertype;
+    int operations = OPERATIONS_DEFAULT;
+    int peers = PEERS_DEFAULT;
+    int timeout_s = (int)(defaults.peer_timeout_ns / NS_PER_SECOND);
+    char *interfaces = NULL;
+
+    if (!read_number("ethertype", ETHERTYPE_MIN, UINT16_MAX, &ethertype) ||
+        !read_number("operations", 1, OPERATIONS_MAX, &operations) ||
+        !read_number("peers", 1, PEERS_MAX, &peers) ||
+        !read_number("peer_timeout", 1, PEER_TIMEOUT_MAX_S, &timeout_s)) {
+        return false;
+    }
+    (void)libfabric.param_get(&fabric_provider, "interface", &interfaces);
+    *parameters = (struct parameters){
+        .interfaces = interfaces,
+        .ethertype = (uint16_t)ethertype,
+        .operations = (uint32_t)operations,
+        .peers = (uint32_t)peers,
+        .peer_timeout_ns = (uint64_t)timeout_s * NS_PER_SECOND,
+    };
+    return true;
+}
+
+bool parameters_allow(const struct parameters *parameters, const char *interface)
+{
+    size_t length = strlen(interface);
+    const char *name = parameters->interfaces;
+
+    if (name == NULL) {
+        return true;
+    }
+    while (*name != '\0') {
+        size_t bytes = strcspn(name, ",");
+        if (bytes == length && memcmp(name, interface, length) == 0) {
+            return true;
+        }
+        name += bytes;
+        name += *name == ',';
+    }
+    return false;
+}

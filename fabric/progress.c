@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "progress.h"
+
+#include "endpoint.h"
+
+#include <rdma/fi_errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+/** One sleep at one endpoint: others may have something to do, and other threads want the lock. */
+#define SLICE_NS UINT64_C(200000)
+
+int progress_add(struct progress *progress, struct endpoint *endpoint)
+{
+    for (size_t i = 0; i < progress->count; i++) {
+        if (progress->endpoints[i] == endpoint) {
+            return 0;
+        }
+    }
+    struct endpoint **more =
+        realloc(progress->endpoints, (progress->count + 1) * sizeof(struct endpoint *));
+    if (more == NULL) {
+        return -FI_ENOMEM;
+    }
+    progress->endpoints = more;
+    more[progress->count++] = endpoint;
+    return 0;
+}
+
+void progress_remove(struct progress *progress, const struct endpoint *endpoint)
+{
+    for (size_t i = 0; i < progress->count; i++) {
+        if (progress->endpoints[i] == endpoint) {
+            progress->endpoints[i] = progress->endpoints[--progress->count];
+            return;
+        }
+    }
+}
+
+void progress_close(struct progress *progress)
+{
+    free(progress->endpoints);
+    *progress = (struct progress){0};
+}
+
+int progress_make(const struct progress *progress)
+{
+    int status = 0;
+
+    for (size_t i = 0; i < progress->count; i++) {
+        int one = endpoint_progress(progress->endpoints[i]);
+        status = one != 0 ? one : status;
+    }
+    return status;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+uint64_t progress_deadline(int timeout_ms)
+{
+    return timeout_ms < 0 ? UINT64_MAX : now_ns() + (uint64_t)timeout_ms * NS_PER_MS;
+}
+
+bool progress_wait(const struct progress *progress, uint64_t deadline_ns)
+{
+    for (size_t i = 0; i < progress->count; i++) {
+        uint64_t now = now_ns();
+        if (now >= deadline_ns) {
+            return false;
+        }
+        uint64_t left_ns = deadline_ns - now;
+        if (endpoint_wait(progress->endpoints[i], left_ns < SLICE_NS ? left_ns : SLICE_NS)) {
+            return true;
+        }
+    }
+    if (progress->count == 0) {
+        /* Nothing will come, but the user may be signalled. */
+        (void)nanosleep(&(struct timespec){.tv_nsec = (long)SLICE_NS}, NULL);
+    }
+    return now_ns() < deadline_ns;
+}

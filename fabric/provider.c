@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The door through which libfabric comes in. It looks for files named lib*-fi.so in its own folder
+ * and in those of FI_PROVIDER_PATH, and calls fi_prov_ini().
+ */
+#include "domain.h"
+#include "info.h"
+#include "libfabric.h"
+#include "parameters.h"
+
+/* What FI_EXT_INI needs, and leaves to us to say. */
+#define EXTERNALLY_VISIBLE externally_visible
+
+FI_EXT_INI;
+
+static void cleanup(void)
+{
+    /* Threads and shared files there are none; objects are the user's to close. */
+}
+
+struct fi_provider fabric_provider = {
+    .name = "beowire",
+    .version = FI_VERSION(BEOWIRE_VERSION_MAJOR, BEOWIRE_VERSION_MINOR),
+    .getinfo = info_get,
+    .fabric = fabric_open,
+    .cleanup = cleanup,
+};
+
+FI_EXT_INI
+{
+    if (!libfabric_find(__builtin_return_address(0))) {
+        return NULL;
+    }
+    /* We go by the interface of the library that is there; it ignores older providers. */
+    fabric_provider.fi_version = libfabric.version();
+    parameters_define();
+    return &fabric_provider;
+}

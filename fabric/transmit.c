@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transmit.h"
+
+#include "complete.h"
+#include "libfabric.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/** Flags of operations that mean something here. FI_MORE needs nothing: what can be sent is. */
+#define FLAGS_KNOWN (INFO_TX_FLAGS | FI_REMOTE_CQ_DATA | FI_MORE | FI_FENCE)
+
+static int check(const struct endpoint *endpoint, const struct transmission *message)
+{
+    if (endpoint->transport == NULL) {
+        return -FI_EOPBADSTATE;
+    }
+    if ((message->flags & ~FLAGS_KNOWN) != 0) {
+        return -FI_EBADFLAGS;
+    }
+    if (message->tag > INFO_TAG_MASK || message->data > UINT32_MAX) {
+        return -FI_EINVAL;
+    }
+    return 0;
+}
+
+static uint64_t tag_of(const struct transmission *message)
+{
+    return message->tag | ((message->flags & FI_REMOTE_CQ_DATA) != 0 ? TAG_DATA : 0) |
+           (message->kind == FI_MSG ? TAG_MESSAGE : 0);
+}
+
+static bool is_quiet(const struct endpoint *endpoint, uint64_t flags)
+{
+    return endpoint->tx_selective && (flags & FI_COMPLETION) == 0;
+}
+
+/** Takes memory for `bytes` bytes; NULL: there is none. */
+static struct gathered *make_copy(size_t bytes)
+{
+    struct gathered *copy = malloc(sizeof *copy + bytes);
+
+    if (copy != NULL) {
+        copy->count = 0;
+    }
+    return copy;
+}
+
+/** Posts a send, of the copy if there is one, which it then owns in any case. */
+static int post(struct endpoint *endpoint, const struct transmission *message, beowire_peer peer,
+                bool quiet, struct gathered *copy)
+{
+    struct request *request = request_take(endpoint, REQUEST_SEND);
+
+    if (request == NULL) {
+        free(copy);
+        return -FI_EAGAIN;
+    }
+    request->context = message->context;
+    request->flags = message->kind | FI_SEND;
+    request->quiet = quiet;
+    request->gathered = copy;
+    int status = beowire_send(endpoint->transport, peer, tag_of(message), (uint32_t)message->data,
+                              copy != NULL ? copy->data : message->buffer, message->bytes, request);
+    if (status != 0) {
+        request_give(endpoint, request);
+    }
+    return status;
+}
+
+/** Tries to send a short message without a request. @return -FI_EAGAIN, -FI_EMSGSIZE: not so. */
+static int try_inject(struct endpoint *endpoint, const struct transmission *message,
+                      beowire_peer peer, bool quiet)
+{
+    if (message->bytes > endpoint->inject_bytes) {
+        return -FI_EMSGSIZE;
+    }
+    int status = beowire_inject(endpoint->transport, peer, tag_of(message), (uint32_t)message->data,
+                                message->buffer, message->bytes);
+    if (status == 0) {
+        complete_send_now(endpoint, message->context, message->kind | FI_SEND, quiet);
+    }
+    return status;
+}
+
+/** Sends a message in whichever way fits. `copy`: its data, for it to own; `keep`: the buffer will
+ * not stay as it is. */
+static int send_somehow(struct endpoint *endpoint, const struct transmission *message,
+                        beowire_peer peer, bool quiet, bool keep)
+{
+    if (!complete_has_room(endpoint->tx_cq)) {
+        return -FI_EAGAIN;
+    }
+    int status = try_inject(endpoint, message, peer, quiet);
+    if (status != -FI_EAGAIN && status != -FI_EMSGSIZE) {
+        return status;
+    }
+    struct gathered *copy = NULL;
+    if (keep && message->bytes > 0) {
+        copy = make_copy(message->bytes);
+        if (copy == NULL) {
+            return -FI_ENOMEM;
+        }
+        memcpy(copy->data, message->buffer, message->bytes);
+    }
+    return post(endpoint, message, peer, quiet, copy);
+}
+
+/** Someone who only sends, and tries again, has to get on too. */
+static ssize_t finish(struct endpoint *endpoint, int status)
+{
+    if (status == -FI_EAGAIN) {
+        (void)endpoint_progress(endpoint);
+    }
+    domain_unlock(endpoint->domain);
+    return status;
+}
+
+ssize_t transmit(struct endpoint *endpoint, const struct transmission *message)
+{
+    beowire_peer peer = 0;
+
+    domain_lock(endpoint->domain);
+    int status = check(endpoint, message);
+    if (status == 0) {
+        status = endpoint_peer(endpoint, message->to, &peer);
+    }
+    if (status == 0) {
+        status = send_somehow(endpoint, message, peer, is_quiet(endpoint, message->flags),
+                              (message->flags & FI_INJECT) != 0);
+    }
+    return finish(endpoint, status);
+}
+
+ssize_t transmit_inject(struct endpoint *endpoint, const struct transmission *message)
+{
+    beowire_peer peer = 0;
+
+    if (message->bytes > endpoint->inject_limit) {
+        return -FI_EMSGSIZE;
+    }
+    domain_lock(endpoint->domain);
+    int status = check(endpoint, message);
+    if (status == 0) {
+        status = endpoint_peer(endpoint, message->to, &peer);
+    }
+    if (status == 0) {
+        status = send_somehow(endpoint, message, peer, true, true);
+    }
+    return finish(endpoint, status);
+}
+
+static int send_parts(struct endpoint *endpoint, const struct transmission *message,
+                      const struct iovec *parts, size_t count)
+{
+    beowire_peer peer = 0;
+    int status = check(endpoint, message);
+
+    if (status == 0) {
+        status = endpoint_peer(endpoint, message->to, &peer);
+    }
+    if (status != 0) {
+        return status;
+    }
+    struct transmission whole = *message;
+    whole.bytes = iov_bytes(parts, count);
+    struct gathered *copy = make_copy(whole.bytes);
+    if (copy == NULL) {
+        return -FI_ENOMEM;
+    }
+    size_t copied = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].iov_len > 0) {
+            memcpy(copy->data + copied, parts[i].iov_base, parts[i].iov_len);
+            copied += parts[i].iov_len;
+        }
+    }
+    return post(endpoint, &whole, peer, is_quiet(endpoint, message->flags), copy);
+}
+
+ssize_t transmit_parts(struct endpoint *endpoint, const struct transmission *message,
+                       const struct iovec *parts, size_t count)
+{
+    if (count > INFO_IOV_LIMIT || (count > 0 && parts == NULL)) {
+        return -FI_EINVAL;
+    }
+    if (count <= 1) {
+        struct transmission whole = *message;
+        whole.buffer = count == 1 ? parts[0].iov_base : NULL;
+        whole.bytes = count == 1 ? parts[0].iov_len : 0;
+        return transmit(endpoint, &whole);
+    }
+    domain_lock(endpoint->domain);
+    return finish(endpoint, send_parts(endpoint, message, parts, count));
+}
