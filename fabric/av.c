@@ -3,6 +3,7 @@
 
 #include "endpoint.h"
 #include "libfabric.h"
+#include "name.h"
 #include "unsupported.h"
 
 #include <stdio.h>
@@ -16,13 +17,6 @@
 static struct av *av_of(struct fid_av *fid)
 {
     return (struct av *)(void *)fid;
-}
-
-static bool is_address(const struct beowire_address *address)
-{
-    char text[BEOWIRE_ADDRESS_TEXT_BYTES];
-
-    return beowire_address_format(address, text, sizeof text) == 0;
 }
 
 static uint32_t *bucket_of(const struct av *av, const struct beowire_address *address)
@@ -104,13 +98,12 @@ static int make_room(struct av *av)
     return 0;
 }
 
-static int insert_one(struct av *av, const void *bytes, fi_addr_t *result)
+static int insert_one(struct av *av, const void *name, fi_addr_t *result)
 {
     struct beowire_address address;
 
-    memcpy(&address, bytes, sizeof address);
     *result = FI_ADDR_NOTAVAIL;
-    if (!is_address(&address)) {
+    if (!name_to_address(name, &address)) {
         return -FI_EINVAL;
     }
     int status = make_room(av);
@@ -129,7 +122,7 @@ static int insert_one(struct av *av, const void *bytes, fi_addr_t *result)
     return 0;
 }
 
-static int av_insert(struct fid_av *fid, const void *addresses, size_t count, fi_addr_t *results,
+static int av_insert(struct fid_av *fid, const void *names, size_t count, fi_addr_t *results,
                      uint64_t flags, void *context)
 {
     struct av *av = av_of(fid);
@@ -142,8 +135,7 @@ static int av_insert(struct fid_av *fid, const void *addresses, size_t count, fi
     domain_lock(av->domain);
     for (size_t i = 0; i < count; i++) {
         fi_addr_t result = FI_ADDR_NOTAVAIL;
-        int status =
-            insert_one(av, (const uint8_t *)addresses + i * BEOWIRE_ADDRESS_BYTES, &result);
+        int status = insert_one(av, (const uint8_t *)names + i * NAME_BYTES, &result);
         if (results != NULL) {
             results[i] = result;
         }
@@ -161,12 +153,14 @@ static int av_insertsvc(struct fid_av *fid, const char *node, const char *servic
                         fi_addr_t *result, uint64_t flags, void *context)
 {
     struct beowire_address address;
+    uint8_t name[NAME_BYTES];
 
     (void)service;
-    if (node == NULL || beowire_address_parse(node, &address) != 0) {
+    if (node == NULL || beowire_address_parse(node, &address) != 0 ||
+        !name_from_address(&address, name)) {
         return -FI_EINVAL;
     }
-    return av_insert(fid, &address, 1, result, flags, context);
+    return av_insert(fid, name, 1, result, flags, context);
 }
 
 static int av_insertsym(struct fid_av *fid, const char *node, size_t nodes, const char *service,
@@ -209,37 +203,38 @@ static int av_remove(struct fid_av *fid, fi_addr_t *addresses, size_t count, uin
     return status;
 }
 
-static int av_lookup(struct fid_av *fid, fi_addr_t address, void *bytes, size_t *length)
+static int av_lookup(struct fid_av *fid, fi_addr_t address, void *name, size_t *bytes)
 {
     struct av *av = av_of(fid);
-    int status = 0;
+    uint8_t found_name[NAME_BYTES];
 
     domain_lock(av->domain);
     const struct beowire_address *found = av_address(av, address);
-    if (found == NULL) {
-        status = -FI_EINVAL;
-    } else {
-        memcpy(bytes, found, *length < sizeof *found ? *length : sizeof *found);
-        *length = sizeof *found;
-    }
+    bool known = found != NULL && name_from_address(found, found_name);
     domain_unlock(av->domain);
-    return status;
+    if (!known) {
+        return -FI_EINVAL;
+    }
+    if (*bytes > 0) {
+        memcpy(name, found_name, *bytes < NAME_BYTES ? *bytes : NAME_BYTES);
+    }
+    *bytes = NAME_BYTES;
+    return 0;
 }
 
-static const char *av_straddr(struct fid_av *fid, const void *bytes, char *buffer, size_t *length)
+static const char *av_straddr(struct fid_av *fid, const void *name, char *buffer, size_t *bytes)
 {
     struct beowire_address address;
-    char text[BEOWIRE_ADDRESS_TEXT_BYTES];
+    char text[BEOWIRE_ADDRESS_TEXT_BYTES] = "no address";
 
     (void)fid;
-    memcpy(&address, bytes, sizeof address);
-    if (beowire_address_format(&address, text, sizeof text) != 0) {
-        (void)snprintf(text, sizeof text, "no address");
+    if (name_to_address(name, &address)) {
+        (void)beowire_address_format(&address, text, sizeof text);
     }
-    if (*length > 0) {
-        (void)snprintf(buffer, *length, "%s", text);
+    if (*bytes > 0) {
+        (void)snprintf(buffer, *bytes, "%s", text);
     }
-    *length = strlen(text) + 1;
+    *bytes = strlen(text) + 1;
     return buffer;
 }
 

@@ -2,6 +2,7 @@
 #include "endpoint.h"
 
 #include "libfabric.h"
+#include "name.h"
 #include "unsupported.h"
 
 #include <rdma/fi_cm.h>
@@ -397,18 +398,24 @@ static int endpoint_setopt(fid_t fid, int level, int name, const void *value, si
     return 0;
 }
 
-static int endpoint_getname(fid_t fid, void *address, size_t *bytes)
+static int endpoint_getname(fid_t fid, void *name, size_t *bytes)
 {
     struct endpoint *endpoint = (struct endpoint *)(void *)fid;
     struct beowire_address own;
+    uint8_t own_name[NAME_BYTES];
 
     if (endpoint->transport == NULL) {
         return -FI_EOPBADSTATE;
     }
     beowire_address(endpoint->transport, &own);
-    bool fits = *bytes >= sizeof own;
-    memcpy(address, &own, fits ? sizeof own : *bytes);
-    *bytes = sizeof own;
+    if (!name_from_address(&own, own_name)) {
+        return -FI_EADDRNOTAVAIL;
+    }
+    bool fits = *bytes >= NAME_BYTES;
+    if (*bytes > 0) {
+        memcpy(name, own_name, fits ? NAME_BYTES : *bytes);
+    }
+    *bytes = NAME_BYTES;
     return fits ? 0 : -FI_ETOOSMALL;
 }
 

@@ -8,7 +8,7 @@
 #include "beowire.h"
 
 /** Room for such a text, with its end. */
-#define ERROR_TEXT_BYTES 256
+#define ERROR_TEXT_BYTES 384
 
 /** libfabric's (positive) number for a (negative) status of the transport. */
 int error_number(int status);

@@ -5,6 +5,7 @@
 #include "error_text.h"
 #include "hints.h"
 #include "libfabric.h"
+#include "name.h"
 #include "nic.h"
 #include "parameters.h"
 
@@ -110,15 +111,15 @@ static struct fi_info *describe(const struct nic *nic, const struct parameters *
     return info;
 }
 
-/** Puts a copy of an address into an info. */
-static int set_address(void **address, size_t *bytes, const void *from, size_t from_bytes)
+/** Makes a peer's name the destination. */
+static int set_destination(struct fi_info *info, const void *name)
 {
-    *address = malloc(from_bytes);
-    if (*address == NULL) {
+    info->dest_addr = malloc(NAME_BYTES);
+    if (info->dest_addr == NULL) {
         return -FI_ENOMEM;
     }
-    memcpy(*address, from, from_bytes);
-    *bytes = from_bytes;
+    memcpy(info->dest_addr, name, NAME_BYTES);
+    info->dest_addrlen = NAME_BYTES;
     return 0;
 }
 
@@ -128,20 +129,19 @@ static int apply_node(struct fi_info *info, const struct nic *nic, const char *n
                       const struct fi_info *hints)
 {
     struct beowire_address address;
+    uint8_t name[NAME_BYTES];
 
     if (node != NULL && (flags & FI_SOURCE) != 0) {
         return nic_is_meant(nic, node, (flags & FI_NUMERICHOST) != 0) ? 0 : -FI_ENODATA;
     }
     if (node != NULL) {
-        return beowire_address_parse(node, &address) != 0
-                   ? -FI_ENODATA
-                   : set_address(&info->dest_addr, &info->dest_addrlen, &address, sizeof address);
+        bool is_name =
+            beowire_address_parse(node, &address) == 0 && name_from_address(&address, name);
+        return is_name ? set_destination(info, name) : -FI_ENODATA;
     }
     if (hints != NULL && hints->dest_addr != NULL) {
-        return hints->dest_addrlen != sizeof address
-                   ? -FI_ENODATA
-                   : set_address(&info->dest_addr, &info->dest_addrlen, hints->dest_addr,
-                                 sizeof address);
+        return hints->dest_addrlen == NAME_BYTES ? set_destination(info, hints->dest_addr)
+                                                 : -FI_ENODATA;
     }
     return 0;
 }

@@ -297,6 +297,43 @@ int beowire_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
     return status;
 }
 
+int beowire_peek(const beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
+                 struct beowire_completion *found)
+{
+    const struct core_peer *from = core_peer_at(&endpoint->core, peer);
+
+    if (found == NULL || (from == NULL && peer != BEOWIRE_ANY_PEER)) {
+        return -EINVAL;
+    }
+    return message_peek(&endpoint->core.messages, from != NULL ? &from->message : NULL, tag, ignore,
+                        found);
+}
+
+int beowire_claim(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
+                  struct beowire_completion *found, beowire_message *message)
+{
+    const struct core_peer *from = core_peer_at(&endpoint->core, peer);
+
+    if (found == NULL || message == NULL || (from == NULL && peer != BEOWIRE_ANY_PEER)) {
+        return -EINVAL;
+    }
+    return message_claim(&endpoint->core.messages, from != NULL ? &from->message : NULL, tag,
+                         ignore, found, message);
+}
+
+int beowire_receive_claimed(beowire_endpoint *endpoint, beowire_message message, void *data,
+                            uint64_t bytes, void *context)
+{
+    struct core *core = &endpoint->core;
+    struct message_peer *touched = NULL;
+    int status = message_receive_claimed(&core->messages, message, data, bytes, context, &touched);
+
+    if (touched != NULL) {
+        core_service(core, core->peers[touched->index], clock_ns(NULL));
+    }
+    return status;
+}
+
 int beowire_cancel(beowire_endpoint *endpoint, const void *context)
 {
     return message_cancel(&endpoint->core.messages, context);

@@ -55,6 +55,9 @@ typedef struct beowire_endpoint beowire_endpoint;
 /** A peer of one endpoint: an index given by beowire_peer_add(), or met in a completion. */
 typedef uint32_t beowire_peer;
 
+/** A message that beowire_claim() took aside; never 0. */
+typedef uint64_t beowire_message;
+
 /** Where an endpoint is; plain data that may be copied and sent about. */
 struct beowire_address {
     uint8_t bytes[BEOWIRE_ADDRESS_BYTES];
@@ -154,6 +157,26 @@ BEOWIRE_API uint64_t beowire_inject_bytes(const beowire_endpoint *endpoint);
  * peer's error once it has failed and nothing from it is waiting. */
 BEOWIRE_API int beowire_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
                                 uint64_t ignore, void *data, uint64_t bytes, void *context);
+
+/** Looks for the oldest message that a receive with these arguments would take, and leaves it where
+ *  it is. `found` gets its peer, tag, length and immediate; the rest of it is 0.
+ *  Makes no progress: poll before, to see what has arrived.
+ *  @return 0: there is one; -ENOMSG: none has arrived; -EINVAL: no such peer, or NULL. */
+BEOWIRE_API int beowire_peek(const beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
+                             uint64_t ignore, struct beowire_completion *found);
+
+/** Like beowire_peek(), and takes the message aside: receives do not find it any more, only
+ *  beowire_receive_claimed() does. Until then it occupies memory of the endpoint. */
+BEOWIRE_API int beowire_claim(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
+                              uint64_t ignore, struct beowire_completion *found,
+                              beowire_message *message);
+
+/** Posts a receive for a claimed message. To be rid of it, receive 0 bytes of it.
+ *
+ * @return 0: posted; -EAGAIN: no room now; -EINVAL: NULL data with bytes > 0; -ENOENT: no such
+ * message is claimed: it was received, or its peer failed before all of it was here. */
+BEOWIRE_API int beowire_receive_claimed(beowire_endpoint *endpoint, beowire_message message,
+                                        void *data, uint64_t bytes, void *context);
 
 /** Makes progress until everything sent to peers that have not failed is acknowledged: their
  *  endpoints have it. What was received is acknowledged, so that they can flush too. An injected

@@ -35,6 +35,10 @@ void inbound_attach(struct message_layer *layer, struct inbound *inbound,
 struct operation *match_posted(struct message_layer *layer, const struct message_peer *peer,
                                uint64_t tag);
 
+/** The oldest unexpected message that a receive wants; NULL: none. */
+struct inbound *match_unexpected(const struct message_layer *layer,
+                                 const struct operation *operation);
+
 /** Copies data at `offset` of the message into the receive's buffer, as far as that reaches. */
 void operation_copy_in(const struct operation *operation, uint64_t offset, const uint8_t *data,
                        uint32_t bytes);

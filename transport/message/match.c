@@ -23,8 +23,8 @@ struct operation *match_posted(struct message_layer *layer, const struct message
     return NULL;
 }
 
-static struct inbound *match_unexpected(struct message_layer *layer,
-                                        const struct operation *operation)
+struct inbound *match_unexpected(const struct message_layer *layer,
+                                 const struct operation *operation)
 {
     for (struct list *link = layer->unexpected.next; link != &layer->unexpected;
          link = link->next) {

@@ -65,6 +65,7 @@ int message_open(struct message_layer *layer, uint32_t operations, uint32_t peer
     list_init(&layer->free_inbounds);
     list_init(&layer->posted);
     list_init(&layer->unexpected);
+    list_init(&layer->claimed);
     list_init(&layer->completed);
 
     int status = frame_pool_open(&layer->frames, SLIM_FRAMES, ENDPOINT_COPY_FRAMES, frame_bytes);

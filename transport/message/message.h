@@ -75,13 +75,15 @@ struct chunk {
 
 /** A message on its way in that needs remembering: unmatched, or not yet complete. */
 struct inbound {
-    struct list arrival; /**< in the layer's `unexpected`, oldest first, if unmatched */
+    struct list
+        arrival; /**< in the layer's `unexpected` (oldest first) or `claimed`, if unmatched */
     struct list of_peer; /**< in the peer's `inbound`, until complete */
     struct list clear;   /**< in the peer's `clears` while a CLEAR is to be sent */
     struct message_peer *peer;
     struct operation *operation; /**< the receive that matched it, or NULL */
     struct chunk *chunks;        /**< unmatched: its data so far */
     struct chunk *last_chunk;
+    uint64_t claim; /**< its name while in `claimed` */
     uint64_t tag;
     uint64_t bytes;          /**< length of the message */
     uint64_t expected_bytes; /**< how much of it will come */
@@ -129,6 +131,8 @@ struct message_layer {
     struct list free_receives;
     struct list posted;     /**< receives, oldest first */
     struct list unexpected; /**< inbound messages without a receive, oldest first */
+    struct list claimed;    /**< inbound messages taken aside */
+    uint64_t last_claim;    /**< the newest name of one */
     struct list completed;  /**< operations, oldest first */
     struct inbound *inbounds;
     struct list free_inbounds;
@@ -179,6 +183,12 @@ int message_receive(struct message_layer *layer, struct message_peer *peer, uint
                     uint64_t ignore, void *data, uint64_t bytes, void *context,
                     struct message_peer **touched);
 int message_cancel(struct message_layer *layer, const void *context);
+int message_peek(const struct message_layer *layer, const struct message_peer *peer, uint64_t tag,
+                 uint64_t ignore, struct beowire_completion *found);
+int message_claim(struct message_layer *layer, const struct message_peer *peer, uint64_t tag,
+                  uint64_t ignore, struct beowire_completion *found, beowire_message *message);
+int message_receive_claimed(struct message_layer *layer, beowire_message message, void *data,
+                            uint64_t bytes, void *context, struct message_peer **touched);
 
 /** Turns queued work into frames while the flow has room. */
 void message_pump(struct message_layer *layer, struct message_peer *peer);
