@@ -20,6 +20,8 @@ endif
 # How long each fuzz target runs, and how long the demo measures, in seconds.
 SECONDS := 300
 TIME := 120
+# What `make bench` measures: scripts/bench --help names them.
+NAME := all
 # What `make unit` and `make system` are to run, such as TESTS="-k lab".
 TESTS :=
 
@@ -54,6 +56,11 @@ all:
 .PHONY: demo
 demo: all
 	@exec scripts/demo $(TIME)
+
+#: make bench           the transport's figures, and whether they are met (NAME=latency for one)
+.PHONY: bench
+bench:
+	@exec scripts/bench $(NAME)
 
 #: make test            everything below that checks: lint, unit, asan, fuzz, system
 .PHONY: test

@@ -97,4 +97,4 @@ def test_offline__one_line_says_what_to_do(machine: Path) -> None:
 def test_unknown_set__usage(machine: Path) -> None:
     done = install(machine, "everything")
     assert done.returncode == 2
-    assert done.stderr == "install-packages: usage: install-packages demo|test\n"
+    assert done.stderr == "install-packages: usage: install-packages demo|bench|test\n"

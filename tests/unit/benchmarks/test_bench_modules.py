@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each benchmark on a record that a comparison might have written."""
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import benchmarks.__main__ as command
+from benchmarks import context, impi, memory, shm
+from benchmarks.compare import Comparison
+from benchmarks.context import Context
+from beowire.errors import BeowireError
+from beowire.record import Record, Result, Skipped, read_record
+from beowire.sizes import parse_size
+from unit.evaluator import synthetic_record
+
+#: Those that only run `compare`.
+COMPARING = ("latency", "bulk", "rate", "shaped", "loss", "cpu", "loaded")
+
+IMB = """
+# Benchmarking PingPong
+       #bytes #repetitions      t[usec]   Mbytes/sec
+            8       200000         0.26        30.41
+        65536          640         9.72      6742.51
+# All processes entering MPI_Finalize
+"""
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The commands that were run; each gave a synthetic record of what it asked for."""
+    ran: list[str] = []
+
+    def run(comparison: Comparison) -> Record:
+        words = comparison.arguments
+        ran.append(comparison.command)
+        lines = synthetic_record.lines(
+            tuple(_after(words, "--drivers").split(",")),
+            sizes=tuple(parse_size(size) for size in _after(words, "--sizes").split(",")),
+            patterns=(_after(words, "--pattern"),),
+            launches=int(_after(words, "--launches")),
+        )
+        comparison.directory.mkdir(parents=True)
+        path = synthetic_record.write(comparison.directory / "record.jsonl", lines)
+        record = read_record(path)
+        results = [_with_everything(one) for one in record.results]
+        return Record(path, record.meta, results, record.skipped, record.end)
+
+    monkeypatch.setattr(Comparison, "run", run)
+    monkeypatch.setattr(context, "_is_ready", lambda name: True)
+    return ran
+
+
+def _with_everything(result: Result) -> Result:
+    """What the synthetic record does not have, and a measured one has."""
+    rate = result.rate_bytes_per_s
+    assert rate is not None
+    with_mean = rate.model_copy(update={"mean": rate.median}) if result.histogram is None else rate
+    return result.model_copy(update={"cpu_ns_per_message": 100.0, "rate_bytes_per_s": with_mean})
+
+
+def _after(words: tuple[str, ...], option: str) -> str:
+    return words[words.index(option) + 1]
+
+
+@pytest.mark.parametrize("name", COMPARING)
+def test_benchmark__compares_within_its_time(
+    name: str, commands: list[str], tmp_path: Path
+) -> None:
+    module: ModuleType = command.BENCHMARKS[name]
+    results = module.run(Context(tmp_path / name, 48.0))
+    asked = [one for one in results.figures if one.verdict != "-"]
+    assert asked and len({one.name for one in results.figures}) == len(results.figures)
+    assert {one.split("; ")[0] for one in (f.command for f in results.figures)} <= set(commands)
+    seconds = [float(_after(tuple(one.split()), "--time")) for one in commands]
+    assert sum(seconds) == pytest.approx(48.0, rel=0.01)
+    assert results.problems == []
+
+
+def test_loss__in_turns_as_many_as_there_is_time_for(commands: list[str], tmp_path: Path) -> None:
+    results = command.BENCHMARKS["loss"].run(Context(tmp_path, 18.0))
+    assert [one.split("--loss ")[1].split()[0] for one in commands] == ["0", "1%", "5%"] * 2
+    assert all(one.imprecise for one in results.figures)
+    assert {one.asked for one in results.figures} == {"", "≥ 0.9", "≥ 0.7"}
+
+
+def test_benchmark__a_driver_that_gave_nothing__is_a_problem(
+    commands: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Comparison.run
+
+    def run(comparison: Comparison) -> Record:
+        record = whole(comparison)
+        left = [one for one in record.results if one.driver != "beowire"]
+        reason = Skipped(driver="beowire", reason="needs a privilege")
+        return Record(record.path, record.meta, left, [reason], record.end)
+
+    monkeypatch.setattr(Comparison, "run", run)
+    for name in COMPARING:
+        results = command.BENCHMARKS[name].run(Context(tmp_path / name, 18.0))
+        assert [one for one in results.figures if one.verdict != "-"] == []
+        assert any("beowire: needs a privilege" in problem for problem in results.problems)
+
+
+def test_drivers__leaves_out_what_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context, "_is_ready", lambda name: False)
+    assert context.drivers("beowire", *context.TCP) == ("beowire", "tcp", "tcp-spin")
+    monkeypatch.setattr(context, "_is_ready", lambda name: True)
+    assert context.drivers("beowire", "fi-tcp") == ("beowire", "fi-tcp")
+
+
+def test_impi_parse__imb_table() -> None:
+    found = impi.parse(IMB)
+    assert sorted(found) == [8, 65536]
+    assert found[8].half_rtt_ns == pytest.approx(260)
+    assert found[65536].rate_bytes_per_s == pytest.approx(6742.51e6)
+    assert impi.parse("mpiexec: no such file\n1 2 x y\n") == {}
+
+
+def test_impi_command_line__pinned_and_bounded(tmp_path: Path) -> None:
+    words = impi.command_line(tmp_path, (2, 3), 4 << 20, tmp_path / "lengths")
+    assert words[words.index("I_MPI_PIN_PROCESSOR_LIST") + 1] == "2,3"
+    assert words[words.index("I_MPI_FABRICS") + 1] == "shm"
+    assert words[words.index("-iter") + 1] == "60"
+
+
+def _pingpong(size: int) -> impi.PingPong:
+    return impi.PingPong(size, 300.0, 8e9)
+
+
+def test_shm__ratios_turn_by_turn(tmp_path: Path) -> None:
+    sizes = (8, 65536, 4 << 20)
+    lines = synthetic_record.lines(("beowire", "shm"), sizes=sizes, patterns=("pingpong",))
+    record = read_record(synthetic_record.write(tmp_path / "record.jsonl", lines))
+    turn = {size: _pingpong(size) for size in sizes}
+    results = shm.figures([turn] * 6, [record] * 6, "again")
+    assert len(results.figures) == 6
+    asked = [one for one in results.figures if one.verdict != "-"]
+    assert [one.asked for one in asked] == ["≤ 1.143", "≥ 1", "≥ 1"]
+    small = asked[0]
+    half = record.results[0].half_rtt_ns
+    assert half is not None and small.ratio.value == pytest.approx(half.median / 300.0)
+
+
+def test_memory__figures_of_what_was_printed() -> None:
+    times = [1_000_000 + 1000 * number for number in range(15)]
+    cases = [
+        {"case": "connected", "known": 64, "bytes_per_peer": 2800},
+        {"case": "open", "known": 0, "open_ns": times, "add_ns": [0] * 15, "bytes_per_peer": 0},
+        {
+            "case": "open",
+            "known": 60000,
+            "open_ns": [2 * time for time in times],
+            "add_ns": [60_000_000] * 15,
+            "bytes_per_peer": 5000,
+        },
+    ]
+    results = memory.figures(cases, "again")
+    verdicts = {one.name: one.verdict for one in results.figures}
+    assert verdicts == {
+        "state of a peer, 64 connected and idle": "met",
+        "state of a peer, 60000 known, never met": "missed",
+        "opening with room for 60000 peers / for one": "missed",
+    }
+    assert "making one known: 1.00 µs" in results.figures[-1].detail
+
+
+def test_main__prints_and_writes_every_benchmark_that_is_named(
+    commands: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = command.main(["rate", "cpu", "--time", "12", "--out", str(tmp_path / "out")])
+    text = capsys.readouterr().out
+    assert status in (1, 2)
+    assert "8 B messages per second: beowire / tcp-spin" in text
+    assert (tmp_path / "out" / "rate" / "figures.json").is_file()
+    assert (tmp_path / "out" / "cpu" / "figures.json").is_file()
+
+
+def test_main__a_benchmark_that_fails__does_not_stop_the_next(
+    commands: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(context: Context) -> None:
+        raise BeowireError("no lab can be made")
+
+    monkeypatch.setattr(command.BENCHMARKS["latency"], "run", fail)
+    arguments = ["latency", "rate", "--time", "12", "--out", str(tmp_path / "out")]
+    assert command.main(arguments) == 1
+    text = capsys.readouterr().out
+    assert "not measured: no lab can be made" in text
+    assert "8 B messages per second" in text
+
+
+@pytest.mark.parametrize("arguments", [[], ["speed"], ["rate", "--time", "0"]])
+def test_main__what_is_not_understood_is_refused(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as refusal:
+        command.main(arguments)
+    assert refusal.value.code == 2
+
+
+def test_main__never_overwrites(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["rate", "--out", str(tmp_path)])
+    assert "exists already" in capsys.readouterr().err
