@@ -8,6 +8,7 @@ enum place {
     OF_CORE,  /* in struct core_counters */
     OF_LAYER, /* in struct message_counters */
     OF_LANE,  /* in struct lane: the sum over all lanes */
+    OF_KIND,  /* how many lanes of this kind (in place of an offset) are open */
     OF_FLOWS, /* in struct flow: the sum over all peers */
 };
 
@@ -35,6 +36,9 @@ struct counter {
     }
 
 static const struct counter counters[] = {
+    {"lanes_packet", OF_KIND, LANE_PACKET},
+    {"lanes_udp", OF_KIND, LANE_UDP},
+    {"lanes_shm", OF_KIND, LANE_SHM},
     LANE("lane_sent_frames", sent_frames),
     LANE("lane_sent_bytes", sent_bytes),
     LANE("lane_sent_calls", sent_calls),
@@ -108,6 +112,16 @@ static uint64_t sum_over_lanes(const struct core *core, size_t offset)
     return sum;
 }
 
+static uint64_t lanes_of_kind(const struct core *core, enum lane_kind kind)
+{
+    uint64_t count = 0;
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        count += core->options.lanes.lanes[i]->kind == kind;
+    }
+    return count;
+}
+
 int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char **name,
                     uint64_t *value)
 {
@@ -126,6 +140,9 @@ int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char
         break;
     case OF_LANE:
         *value = sum_over_lanes(core, counter->offset);
+        break;
+    case OF_KIND:
+        *value = lanes_of_kind(core, (enum lane_kind)counter->offset);
         break;
     case OF_FLOWS:
         *value = sum_over_flows(core, counter->offset);
@@ -155,6 +172,8 @@ const char *beowire_error(int status)
         return "the peer broke the protocol";
     case -EPERM:
         return "raw frames need CAP_NET_RAW: run as root, or in a network namespace of your own";
+    case -EADDRNOTAVAIL:
+        return "the network interface has no IP address";
     case -EHOSTUNREACH:
         return "no lane of this endpoint reaches that address";
     case -ENODEV:

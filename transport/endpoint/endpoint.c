@@ -4,8 +4,8 @@
 
 #include "endpoint/address.h"
 #include "endpoint/endpoint.h"
+#include "endpoint/lanes.h"
 #include "endpoint/number.h"
-#include "lane/packet.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -70,28 +70,6 @@ static void own_address(const struct path_lanes *lanes, uint16_t ethertype, uint
     memcpy(address->bytes, &layout, sizeof layout);
 }
 
-static void close_lanes(struct path_lanes *lanes)
-{
-    for (unsigned i = 0; i < lanes->count; i++) {
-        lanes->lanes[i]->operations->close(lanes->lanes[i]);
-    }
-    lanes->count = 0;
-}
-
-static int open_lanes(const struct beowire_options *options, uint16_t number,
-                      struct path_lanes *lanes)
-{
-    struct packet_lane_options packet = {
-        .interface = options->interface,
-        .ethertype = options->ethertype,
-        .endpoint = number,
-    };
-    int status = packet_lane_open(&packet, &lanes->lanes[0]);
-
-    lanes->count = status == 0;
-    return status;
-}
-
 /** Makes everything behind the handle; what was made is taken back by give_up(). */
 static int set_up(struct beowire_endpoint *endpoint, const struct beowire_options *options)
 {
@@ -105,14 +83,14 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
     int status = number_reserve(options->ethertype, &number, &endpoint->number_holder);
 
     if (status == 0) {
-        status = open_lanes(options, number, &core_options.lanes);
+        status = lanes_open(options, number, &core_options.lanes);
     }
     if (status == 0) {
         own_address(&core_options.lanes, options->ethertype, number, &core_options.address);
         status = core_open(&endpoint->core, &core_options);
     }
     if (status != 0) {
-        close_lanes(&core_options.lanes);
+        lanes_close(&core_options.lanes);
     }
     return status;
 }
@@ -190,7 +168,7 @@ int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
     core_say_goodbye(&endpoint->core);
     struct path_lanes lanes = endpoint->core.options.lanes;
     core_close(&endpoint->core);
-    close_lanes(&lanes);
+    lanes_close(&lanes);
     close(endpoint->number_holder);
     free(endpoint);
     return status;

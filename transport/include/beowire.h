@@ -65,19 +65,21 @@ struct beowire_address {
 
 /** How to open an endpoint. Start from BEOWIRE_OPTIONS_DEFAULT. */
 struct beowire_options {
-    size_t size;              /**< sizeof(struct beowire_options) of the caller */
-    const char *interface;    /**< network interface, such as "eth0"; required */
-    uint16_t ethertype;       /**< EtherType of our frames; all peers have the same */
-    uint16_t endpoint;        /**< wanted endpoint number on the interface, 0: any that is free */
-    uint32_t operations;      /**< most sends, and most receives, outstanding at once (1..32768) */
-    uint32_t peers;           /**< most peers (1..65536) */
+    size_t size;           /**< sizeof(struct beowire_options) of the caller */
+    const char *interface; /**< network interfaces, such as "eth0" or "eth0,eth1"; required */
+    const char *lanes;     /**< which of "packet,udp" may be used; NULL: all that can be opened */
+    uint16_t ethertype;    /**< EtherType of our frames; all peers have the same */
+    uint16_t endpoint;     /**< wanted endpoint number on the interface, 0: any that is free */
+    uint32_t operations;   /**< most sends, and most receives, outstanding at once (1..32768) */
+    uint32_t peers;        /**< most peers (1..65536) */
     uint64_t peer_timeout_ns; /**< a peer that owes an answer and is silent this long is dead */
 };
 
 #define BEOWIRE_OPTIONS_DEFAULT                                                                    \
     {                                                                                              \
-        .size = sizeof(struct beowire_options), .interface = NULL, .ethertype = 0x88B5,            \
-        .endpoint = 0, .operations = 1024, .peers = 1024, .peer_timeout_ns = UINT64_C(30000000000) \
+        .size = sizeof(struct beowire_options), .interface = NULL, .lanes = NULL,                  \
+        .ethertype = 0x88B5, .endpoint = 0, .operations = 1024, .peers = 1024,                     \
+        .peer_timeout_ns = UINT64_C(30000000000)                                                   \
     }
 
 enum beowire_operation {
@@ -99,8 +101,9 @@ struct beowire_completion {
 /** Opens an endpoint.
  *
  * @return 0; -EINVAL: an option is out of range or the interface is missing; -ENODEV: no such
- * interface; -ENETDOWN: the interface is down; -EPERM: needs CAP_NET_RAW; -EADDRINUSE: that
- * endpoint number is taken; -ENOMEM. */
+ * interface; -ENETDOWN: the interface is down; -EPERM: needs CAP_NET_RAW (only if no other lane
+ * than "packet" can be opened); -EADDRNOTAVAIL: the interface has no IP address (likewise for
+ * "udp"); -EADDRINUSE: that endpoint number is taken; -ENOMEM. */
 BEOWIRE_API int beowire_open(const struct beowire_options *options, beowire_endpoint **endpoint);
 
 /** Closes an endpoint and frees it, whatever is outstanding.

@@ -79,10 +79,43 @@ static void udp_publish(const struct lane *lane, struct address_layout *address)
     rail->port = to_le16(ntohs(own->port));
 }
 
+/** Is this an address of this host? Only then can a socket be bound to it. */
+static bool is_of_this_host(const struct udp_lane *udp, const struct lane_address *place)
+{
+    union udp_sockaddr address;
+    struct lane_address any_port = *place;
+
+    ((struct udp_place *)(void *)&any_port)->port = 0;
+    socklen_t length = udp_sockaddr_of(udp, &any_port, &address);
+    int probe = socket(udp->family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool own = probe >= 0 && bind(probe, &address.any, length) == 0;
+    if (probe >= 0) {
+        close(probe);
+    }
+    return own;
+}
+
+/** What goes to another interface of this host must not leave through ours: it would come back as
+ *  from a stranger who pretends to be us, and be dropped. */
+static void note_neighbour(struct udp_lane *udp, const struct lane_address *place)
+{
+    const struct udp_place *at = (const struct udp_place *)(const void *)place;
+
+    for (unsigned i = 0; i < udp->neighbour_count; i++) {
+        if (memcmp(udp->neighbours[i], at->ip, sizeof at->ip) == 0) {
+            return;
+        }
+    }
+    if (memcmp(udp->own.bytes, at->ip, sizeof at->ip) != 0 &&
+        udp->neighbour_count < UDP_NEIGHBOURS_MAX && is_of_this_host(udp, place)) {
+        memcpy(udp->neighbours[udp->neighbour_count++], at->ip, sizeof at->ip);
+    }
+}
+
 static int udp_reach(struct lane *lane, const struct address_layout *address,
                      struct lane_address *to)
 {
-    const struct udp_lane *udp = udp_of(lane);
+    struct udp_lane *udp = udp_of(lane);
 
     if (lane->rail >= address->rails) {
         return -EHOSTUNREACH;
@@ -96,6 +129,7 @@ static int udp_reach(struct lane *lane, const struct address_layout *address,
     struct udp_place *at = (struct udp_place *)(void *)to;
     *at = (struct udp_place){.port = htons(port)};
     memcpy(at->ip, rail->ip, sizeof at->ip);
+    note_neighbour(udp, to);
     return 0;
 }
 
@@ -266,15 +300,11 @@ static int find_address(struct udp_lane *udp, uint16_t port, union udp_sockaddr 
 }
 
 /** Reads state and MTU of the interface. */
-static int read_interface(struct udp_lane *udp, unsigned *index)
+static int read_interface(struct udp_lane *udp)
 {
     struct ifreq request = {0};
 
     memcpy(request.ifr_name, udp->interface, sizeof request.ifr_name);
-    *index = if_nametoindex(udp->interface);
-    if (*index == 0) {
-        return -ENODEV;
-    }
     if (ioctl(udp->socket, SIOCGIFFLAGS, &request) != 0) {
         return -errno;
     }
@@ -317,17 +347,24 @@ static uint64_t set_buffer(const struct udp_lane *udp, int forced, int option, i
     return (uint64_t)granted;
 }
 
-static int tune_socket(struct udp_lane *udp, unsigned index)
+int udp_pin(struct udp_lane *udp, bool pinned)
 {
     bool v4 = udp->family == AF_INET;
-    int level = v4 ? SOL_IP : SOL_IPV6;
-    int through = (int)htonl(index);
+    int through = pinned ? (int)htonl(udp->index) : 0;
+
+    udp->pinned = pinned;
+    return set_option(udp, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_UNICAST_IF : IPV6_UNICAST_IF, through);
+}
+
+static int tune_socket(struct udp_lane *udp)
+{
+    bool v4 = udp->family == AF_INET;
 
     /* Out through this interface, also if another is on the same network; in from any, so that
      * endpoints of one host reach each other (SO_BINDTODEVICE would not let them). */
-    int status = set_option(udp, level, v4 ? IP_UNICAST_IF : IPV6_UNICAST_IF, through);
+    int status = udp_pin(udp, true);
     if (status == 0) {
-        status = set_option(udp, level, v4 ? IP_RECVERR : IPV6_RECVERR, 1);
+        status = set_option(udp, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, 1);
     }
     if (status == 0) {
         status = set_option(udp, SOL_UDP, UDP_GRO, 1);
@@ -344,13 +381,13 @@ static int tune_socket(struct udp_lane *udp, unsigned index)
 static int set_up(struct udp_lane *udp, const struct udp_lane_options *options)
 {
     union udp_sockaddr own = {0};
-    unsigned index = 0;
 
     if (strlen(options->interface) >= sizeof udp->interface) {
         return -ENODEV;
     }
     strcpy(udp->interface, options->interface); /* NOLINT: the length was checked */
-    if (if_nametoindex(udp->interface) == 0) {
+    udp->index = if_nametoindex(udp->interface);
+    if (udp->index == 0) {
         return -ENODEV;
     }
     int status = find_address(udp, options->port, &own);
@@ -362,9 +399,9 @@ static int set_up(struct udp_lane *udp, const struct udp_lane_options *options)
     if (udp->socket < 0) {
         return -errno;
     }
-    status = read_interface(udp, &index);
+    status = read_interface(udp);
     if (status == 0) {
-        status = tune_socket(udp, index);
+        status = tune_socket(udp);
     }
     if (status == 0) {
         status = udp_receive_open(udp);

@@ -20,6 +20,9 @@
 /** Refusals that are remembered until lost() is asked; a further one is forgotten. */
 #define UDP_LOST_MAX 16
 
+/** Other interfaces of this host, that endpoints use with whom we speak. */
+#define UDP_NEIGHBOURS_MAX 8
+
 /** A socket's pending error is that of some datagram sent before, to whomever: the call that
  *  reports it has done nothing, and is repeated, but not for ever. */
 #define UDP_ERROR_ATTEMPTS 8
@@ -30,7 +33,11 @@ struct udp_lane {
     sa_family_t family;
     char interface[IF_NAMESIZE];
     struct lane_address own;
-    bool loops;                 /* the address is of this host only */
+    bool loops;     /* the address is of this host only */
+    unsigned index; /* of the interface */
+    bool pinned;    /* frames leave through it, and not where the routes lead */
+    uint8_t neighbours[UDP_NEIGHBOURS_MAX][16]; /* addresses of this host's other interfaces */
+    unsigned neighbour_count;
     uint32_t unsegmented_calls; /* so many sends do not try the offload again */
     uint32_t kernel_drops;      /* as last read */
     uint8_t *room;              /* ROOM_TRAINS * TRAIN_ROOM_BYTES */
@@ -75,6 +82,9 @@ void udp_read_errors(struct udp_lane *udp);
 
 /** Is the interface down, without a carrier, or gone? */
 bool udp_interface_is_down(const struct udp_lane *udp);
+
+/** Pins the socket to its interface, or lets routes decide. @return 0 or a negative errno. */
+int udp_pin(struct udp_lane *udp, bool pinned);
 
 unsigned udp_send(struct lane *lane, const struct lane_address *to,
                   const struct lane_outgoing *frames, unsigned count);

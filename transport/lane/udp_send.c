@@ -137,6 +137,16 @@ static enum next_step after_error(struct udp_lane *udp, int error, bool train, b
     return udp_interface_is_down(udp) ? STOP : LOSE;
 }
 
+static bool is_neighbour(const struct udp_lane *udp, const struct lane_address *to)
+{
+    for (unsigned i = 0; i < udp->neighbour_count; i++) {
+        if (memcmp(udp->neighbours[i], to->bytes, sizeof udp->neighbours[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 unsigned udp_send(struct lane *lane, const struct lane_address *to,
                   const struct lane_outgoing *frames, unsigned count)
 {
@@ -149,6 +159,9 @@ unsigned udp_send(struct lane *lane, const struct lane_address *to,
     unsigned taken = 0;
     unsigned attempts = 0;
 
+    if (is_neighbour(udp, to) == udp->pinned) {
+        (void)udp_pin(udp, !udp->pinned);
+    }
     udp->unsegmented_calls -= !segment;
     count = count < TRAIN_FRAMES_MAX ? count : TRAIN_FRAMES_MAX;
     while (taken < count) {

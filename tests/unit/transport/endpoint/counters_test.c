@@ -24,6 +24,7 @@ static int setup(void **state)
     if (fixture == NULL) {
         return -1;
     }
+    fixture->lane.kind = LANE_SIM;
     fixture->endpoint.core.options.lanes = (struct path_lanes){{&fixture->lane}, 1, {false}};
     fixture->pointers[0] = &fixture->peers[0];
     fixture->pointers[1] = &fixture->peers[1];
@@ -88,6 +89,19 @@ static void beowire_counter__reads_its_own_place(void **state)
     assert_int_equal(value_of(fixture, "message_truncated"), 5);
 }
 
+static void beowire_counter__of_lanes_by_kind(void **state)
+{
+    struct fixture *fixture = *state;
+    struct path_lanes *lanes = &fixture->endpoint.core.options.lanes;
+
+    fixture->lane.kind = LANE_UDP;
+    lanes->lanes[1] = &fixture->lane;
+    lanes->count = 2;
+    assert_int_equal(value_of(fixture, "lanes_udp"), 2);
+    assert_int_equal(value_of(fixture, "lanes_packet"), 0);
+    assert_int_equal(value_of(fixture, "lanes_shm"), 0);
+}
+
 static void beowire_counter__of_flows_is_the_sum(void **state)
 {
     struct fixture *fixture = *state;
@@ -99,9 +113,10 @@ static void beowire_counter__of_flows_is_the_sum(void **state)
 
 static void beowire_error__every_documented_error_has_its_own_line(void **state)
 {
-    static const int documented[] = {
-        0,       -EINVAL, -ENODEV,   -ENETDOWN, -EPERM,     -EADDRINUSE, -ENOMEM, -ETIMEDOUT,
-        -ENOSPC, -EAGAIN, -EMSGSIZE, -ENOENT,   -ECANCELED, -EPROTO,     -EINTR,  -ECONNRESET};
+    static const int documented[] = {0,           -EINVAL,        -ENODEV, -ENETDOWN,  -EPERM,
+                                     -EADDRINUSE, -EADDRNOTAVAIL, -ENOMEM, -ETIMEDOUT, -ENOSPC,
+                                     -EAGAIN,     -EMSGSIZE,      -ENOENT, -ECANCELED, -EPROTO,
+                                     -EINTR,      -ECONNRESET};
     const unsigned count = sizeof documented / sizeof *documented;
 
     (void)state;
@@ -121,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(beowire_counter__each_name_once),
         TEST(beowire_counter__reads_its_own_place),
+        TEST(beowire_counter__of_lanes_by_kind),
         TEST(beowire_counter__of_flows_is_the_sum),
         TEST(beowire_error__every_documented_error_has_its_own_line),
     };

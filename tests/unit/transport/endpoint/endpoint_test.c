@@ -5,25 +5,35 @@
 #include "namespace.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #define SECOND UINT64_C(1000000000)
 #define PATIENCE_NS (20 * SECOND)
 
-static beowire_endpoint *open_endpoint(const char *interface)
+static beowire_endpoint *open_with_lanes(const char *interface, const char *lanes)
 {
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
     beowire_endpoint *endpoint = NULL;
 
     options.interface = interface;
+    options.lanes = lanes;
     assert_int_equal(beowire_open(&options, &endpoint), 0);
     return endpoint;
+}
+
+static beowire_endpoint *open_endpoint(const char *interface)
+{
+    return open_with_lanes(interface, NULL);
 }
 
 static beowire_peer know(beowire_endpoint *endpoint, const beowire_endpoint *other)
@@ -112,14 +122,12 @@ static void beowire_open__at_the_limits(void **state)
     assert_int_equal(beowire_close(endpoint, 0), 0);
 }
 
-static void beowire_send__to_an_endpoint_that_receives(void **state)
+/** Messages of many sizes, and then both are closed. */
+static void send_messages(beowire_endpoint *a, beowire_endpoint *b)
 {
     const uint64_t sizes[] = {0, 1, 1454, 1455, 16384, 16385, 300000};
-    beowire_endpoint *a = open_endpoint("end0");
-    beowire_endpoint *b = open_endpoint("end1");
     beowire_peer to = know(a, b);
 
-    (void)state;
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         uint8_t *data = malloc(sizes[i] + 1);
         uint8_t *buffer = calloc(1, sizes[i] + 1);
@@ -145,6 +153,54 @@ static void beowire_send__to_an_endpoint_that_receives(void **state)
     }
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
     assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
+}
+
+static void beowire_send__to_an_endpoint_that_receives(void **state)
+{
+    (void)state;
+    send_messages(open_endpoint("end0"), open_endpoint("end1"));
+}
+
+static void beowire_send__over_one_kind_of_lane(void **state)
+{
+    (void)state;
+    send_messages(open_with_lanes("end0", "packet"), open_with_lanes("end1", "packet"));
+    send_messages(open_with_lanes("end0", "udp"), open_with_lanes("end1", "udp"));
+    /* They have only this in common. */
+    send_messages(open_with_lanes("end0", NULL), open_with_lanes("end1", "udp"));
+    send_messages(open_with_lanes("end0", "udp"), open_with_lanes("end1", NULL));
+}
+
+static void beowire_send__without_privilege(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct none[2] = {{0}, {0}};
+        if (syscall(SYS_capset, &header, none) != 0) {
+            _exit(2);
+        }
+        send_messages(open_endpoint("end0"), open_endpoint("end1"));
+        _exit(0);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void beowire_peer_add__no_lane_in_common(void **state)
+{
+    beowire_endpoint *a = open_with_lanes("end0", "packet");
+    beowire_endpoint *b = open_with_lanes("end1", "udp");
+    struct beowire_address address;
+    beowire_peer peer;
+
+    (void)state;
+    beowire_address(b, &address);
+    assert_int_equal(beowire_peer_add(a, &address, &peer), -EHOSTUNREACH);
+    assert_int_equal(beowire_close(a, 0), 0);
+    assert_int_equal(beowire_close(b, 0), 0);
 }
 
 static void beowire_inject__once_connected(void **state)
@@ -335,6 +391,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(beowire_open__bad_options),
         cmocka_unit_test(beowire_open__at_the_limits),
         cmocka_unit_test(beowire_send__to_an_endpoint_that_receives),
+        cmocka_unit_test(beowire_send__over_one_kind_of_lane),
+        cmocka_unit_test(beowire_send__without_privilege),
+        cmocka_unit_test(beowire_peer_add__no_lane_in_common),
         cmocka_unit_test(beowire_inject__once_connected),
         cmocka_unit_test(beowire__over_loopback_to_itself),
         cmocka_unit_test(beowire_peer_address__of_a_peer_met_in_a_completion),

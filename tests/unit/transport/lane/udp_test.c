@@ -214,6 +214,28 @@ static void udp_lane__endpoints_of_one_host(void **state)
     close_lane(b);
 }
 
+/** Both have to be reached, in turns: the far end of one's own cable, and this host's other one. */
+static void udp_lane__another_interface_of_this_host(void **state)
+{
+    (void)state;
+    IP("link", "add", "two0", "type", "veth", "peer", "name", "two1");
+    IP("address", "add", "10.77.0.3/24", "dev", "two0");
+    IP("link", "set", "two0", "up");
+    IP("link", "set", "two1", "up");
+    struct udp_pair pair = open_pair();
+    struct lane *other = open_udp(here, "two0", 0);
+    struct lane_address at_other = address_of(other, pair.a);
+    struct lane_address at_a = address_of(pair.a, other);
+
+    for (unsigned round = 0; round < 3; round++) {
+        exchange(pair.a, other, &at_a, &at_other);
+        exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
+    }
+    close_lane(other);
+    close_pair(&pair);
+    IP("link", "del", "two0");
+}
+
 static void udp_reach__only_what_it_can(void **state)
 {
     struct udp_pair pair = open_pair();
@@ -373,6 +395,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(udp_lane__ipv6_if_there_is_no_ipv4),
         cmocka_unit_test(udp_lane__without_privilege),
         cmocka_unit_test(udp_lane__endpoints_of_one_host),
+        cmocka_unit_test(udp_lane__another_interface_of_this_host),
         cmocka_unit_test(udp_reach__only_what_it_can),
         cmocka_unit_test(udp_lost__names_who_refuses_once),
         cmocka_unit_test(udp_lost__many_refuse),

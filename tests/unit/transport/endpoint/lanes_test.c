@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* On the veth pair of a network namespace of the test's own: both its ends are interfaces here. */
+#include "endpoint/lanes.h"
+
+#include "namespace.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define NUMBER 7
+
+static int try_open(const char *interface, const char *wanted, struct path_lanes *lanes)
+{
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+
+    options.interface = interface;
+    options.lanes = wanted;
+    return lanes_open(&options, NUMBER, lanes);
+}
+
+/** Opens, and closes if that went well. */
+static int status_of(const char *interface, const char *wanted)
+{
+    struct path_lanes lanes = {.count = 0};
+    int status = try_open(interface, wanted, &lanes);
+
+    if (status == 0) {
+        lanes_close(&lanes);
+    }
+    assert_int_equal(lanes.count, 0);
+    return status;
+}
+
+/** Opens; the lanes have to be these, written as "packet0 udp0". */
+static void check(const char *interface, const char *wanted, const char *expected)
+{
+    struct path_lanes lanes = {.count = 0};
+    char text[256] = "";
+
+    assert_int_equal(try_open(interface, wanted, &lanes), 0);
+    for (unsigned i = 0; i < lanes.count; i++) {
+        const struct lane *lane = lanes.lanes[i];
+        size_t used = strlen(text);
+        (void)snprintf(text + used, sizeof text - used, "%s%s%u", i > 0 ? " " : "",
+                       lane->kind == LANE_PACKET ? "packet" : "udp", lane->rail);
+    }
+    assert_string_equal(text, expected);
+    lanes_close(&lanes);
+}
+
+static void lanes_open__all_that_there_are(void **state)
+{
+    (void)state;
+    check("end0", NULL, "packet0 udp0");
+    check("end0,end1", NULL, "packet0 packet1 udp0 udp1");
+    check("end1,lo,end0", NULL, "packet0 packet1 packet2 udp0 udp1 udp2");
+}
+
+static void lanes_open__those_that_are_wanted(void **state)
+{
+    (void)state;
+    check("end0", "packet", "packet0");
+    check("end0", "udp", "udp0");
+    check("end0", "packet,udp", "packet0 udp0");
+    check("end0", "udp,packet", "packet0 udp0"); /* which is quicker is not a wish */
+    check("end0,end1", "udp", "udp0 udp1");
+}
+
+static void lanes_open__bad_lists(void **state)
+{
+    const char *const interfaces[] = {"",
+                                      ",",
+                                      "end0,",
+                                      ",end0",
+                                      "end0,,end1",
+                                      "end0,end0",
+                                      "end0,a-name-that-is-longer-than-any",
+                                      "a,b,c,d,e"};
+    const char *const wanted[] = {"",    ",",          "udp,",       "udp,udp",
+                                  "tcp", "packet,tcp", "udp packet", "UDP"};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof interfaces / sizeof *interfaces; i++) {
+        assert_int_equal(status_of(interfaces[i], NULL), -EINVAL);
+    }
+    for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        assert_int_equal(status_of("end0", wanted[i]), -EINVAL);
+    }
+}
+
+static void set_interface(const char *name, unsigned long request, struct ifreq value)
+{
+    int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    (void)snprintf(value.ifr_name, sizeof value.ifr_name, "%s", name);
+    assert_true(control >= 0);
+    assert_int_equal(ioctl(control, request, &value), 0);
+    close(control);
+}
+
+static void lanes_open__an_interface_is_no_use(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of("nowhere0", NULL), -ENODEV);
+    assert_int_equal(status_of("end0,nowhere0", NULL), -ENODEV);
+    assert_int_equal(status_of("nowhere0", "udp"), -ENODEV);
+    set_interface("end1", SIOCSIFFLAGS, (struct ifreq){.ifr_flags = 0});
+    assert_int_equal(status_of("end0,end1", NULL), -ENETDOWN);
+    assert_int_equal(status_of("end1", "udp"), -ENETDOWN);
+    set_interface("end1", SIOCSIFFLAGS, (struct ifreq){.ifr_flags = IFF_UP});
+}
+
+static void set_address(const char *name, uint32_t address)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(address)};
+    struct ifreq request = {0};
+
+    memcpy(&request.ifr_addr, &at, sizeof at);
+    set_interface(name, SIOCSIFADDR, request);
+}
+
+static void lanes_open__no_ip_address(void **state)
+{
+    (void)state;
+    set_address("end0", 0);
+    check("end0", NULL, "packet0");
+    check("end0", "packet,udp", "packet0");
+    check("end0,end1", NULL, "packet0 packet1 udp1");
+    check("end0,end1", "udp", "udp1");
+    assert_int_equal(status_of("end0", "udp"), -EADDRNOTAVAIL);
+    set_address("end0", 0x0A4D0001);
+    check("end0", "udp", "udp0");
+}
+
+static void lanes_open__without_privilege(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct none[2] = {{0}, {0}};
+        if (syscall(SYS_capset, &header, none) != 0) {
+            _exit(2);
+        }
+        check("end0", NULL, "udp0");
+        check("end0", "udp,packet", "udp0");
+        _exit(status_of("end0", "packet") == -EPERM ? 0 : 3);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lanes_open__all_that_there_are),
+        cmocka_unit_test(lanes_open__those_that_are_wanted),
+        cmocka_unit_test(lanes_open__bad_lists),
+        cmocka_unit_test(lanes_open__an_interface_is_no_use),
+        cmocka_unit_test(lanes_open__no_ip_address),
+        cmocka_unit_test(lanes_open__without_privilege),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lanes.h"
+
+#include "lane/packet.h"
+#include "lane/udp.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <string.h>
+
+/** A list "a,b,c", taken apart. */
+struct names {
+    unsigned count;
+    char at[ADDRESS_RAILS][IF_NAMESIZE];
+};
+
+/** What an opener may need to know. */
+struct opening {
+    const struct beowire_options *options;
+    const char *interface;
+    uint16_t number;
+    uint8_t rail;
+};
+
+static int open_packet(const struct opening *opening, struct lane **lane)
+{
+    struct packet_lane_options options = {
+        .interface = opening->interface,
+        .ethertype = opening->options->ethertype,
+        .endpoint = opening->number,
+        .rail = opening->rail,
+    };
+    return packet_lane_open(&options, lane);
+}
+
+static int open_udp(const struct opening *opening, struct lane **lane)
+{
+    struct udp_lane_options options = {.interface = opening->interface, .rail = opening->rail};
+
+    return udp_lane_open(&options, lane);
+}
+
+/** Every lane of an endpoint, the quickest first. If you add one: LANES_MAX (lane.h). */
+static const struct {
+    const char *name;
+    int (*open)(const struct opening *opening, struct lane **lane);
+} kinds[] = {
+    {"packet", open_packet},
+    {"udp", open_udp},
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+static int split(const char *list, struct names *names)
+{
+    names->count = 0;
+    for (;;) {
+        size_t length = strcspn(list, ",");
+        if (length == 0 || length >= IF_NAMESIZE || names->count == ADDRESS_RAILS) {
+            return -EINVAL;
+        }
+        char *name = names->at[names->count];
+        memcpy(name, list, length);
+        name[length] = '\0';
+        for (unsigned i = 0; i < names->count; i++) {
+            if (strcmp(names->at[i], name) == 0) {
+                return -EINVAL;
+            }
+        }
+        names->count++;
+        if (list[length] == '\0') {
+            return 0;
+        }
+        list += length + 1;
+    }
+}
+
+/** Which of `kinds` are wanted? */
+static int choose(const char *list, bool wanted[KINDS])
+{
+    struct names names;
+
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        wanted[kind] = list == NULL;
+    }
+    if (list == NULL) {
+        return 0;
+    }
+    int status = split(list, &names);
+    for (unsigned i = 0; status == 0 && i < names.count; i++) {
+        unsigned kind = 0;
+        while (kind < KINDS && strcmp(kinds[kind].name, names.at[i]) != 0) {
+            kind++;
+        }
+        if (kind == KINDS) {
+            return -EINVAL;
+        }
+        wanted[kind] = true;
+    }
+    return status;
+}
+
+/** Is this about what the host grants, so that other lanes may do? */
+static bool is_not_granted(int status)
+{
+    return status == -EPERM || status == -EACCES || status == -EADDRNOTAVAIL;
+}
+
+int lanes_open(const struct beowire_options *options, uint16_t number, struct path_lanes *lanes)
+{
+    struct opening opening = {.options = options, .number = number};
+    struct names interfaces;
+    bool wanted[KINDS];
+    int not_granted = 0;
+
+    lanes->count = 0;
+    if (split(options->interface, &interfaces) != 0 || choose(options->lanes, wanted) != 0) {
+        return -EINVAL;
+    }
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        for (unsigned rail = 0; wanted[kind] && rail < interfaces.count; rail++) {
+            opening.interface = interfaces.at[rail];
+            opening.rail = (uint8_t)rail;
+            int status = kinds[kind].open(&opening, &lanes->lanes[lanes->count]);
+            if (status == 0) {
+                lanes->count++;
+            } else if (!is_not_granted(status)) {
+                lanes_close(lanes);
+                return status;
+            } else if (not_granted == 0) {
+                not_granted = status;
+            }
+        }
+    }
+    return lanes->count > 0 ? 0 : not_granted;
+}
+
+void lanes_close(struct path_lanes *lanes)
+{
+    for (unsigned i = 0; i < lanes->count; i++) {
+        lanes->lanes[i]->operations->close(lanes->lanes[i]);
+    }
+    lanes->count = 0;
+}
