@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * message-path-benchmark: what the library itself costs a short message, without any system call. Two cores
- * are joined by memory; each round sends a message and answers it, and the time of sending and
- * receiving one message (both ends' work) is printed: the median of many short runs, and the best.
+ * message-path-benchmark: what the library itself costs a short message, without any system call.
+ * Two cores are joined by memory; each round sends a message and answers it, and the time of
+ * sending and receiving one message (both ends' work) is printed: the median of many short runs,
+ * and the best.
  *
  * usage: message-path-benchmark [BYTES [RUNS]]
  */
@@ -183,11 +184,14 @@ int main(int count, char **arguments)
     struct core_peer *peer = NULL;
     uint64_t bytes = count > 1 ? strtoull(arguments[1], NULL, 10) : 8;
     unsigned runs = count > 2 ? (unsigned)strtoul(arguments[2], NULL, 10) : 101;
-    double *times_ns = calloc(runs + 1, sizeof *times_ns);
 
-    if (times_ns == NULL || runs == 0 || bytes > 1400) {
+    if (runs == 0 || bytes > 1400) {
         (void)fputs("usage: message-path-benchmark [BYTES (at most 1400) [RUNS]]\n", stderr);
         return 2;
+    }
+    double *times_ns = calloc(runs + 1, sizeof *times_ns);
+    if (times_ns == NULL) {
+        abort();
     }
     random_seed(&random, 1);
     lanes[0].other = &lanes[1];
@@ -195,7 +199,7 @@ int main(int count, char **arguments)
     open_core(&cores[0], &lanes[0], 0, &random);
     open_core(&cores[1], &lanes[1], 1, &random);
     if (core_peer_add(&cores[0], &cores[1].options.address, &peer) != 0) {
-        return 1;
+        abort();
     }
     connection_ask(&peer->connection, now_ns);
     core_service(&cores[0], peer, now_ns);

@@ -43,7 +43,7 @@
 #define FLOW_QUEUE_SLACK_NS 50000u
 
 /** The congestion window does not get smaller: two bursts, each acknowledged without delay. */
-#define FLOW_WINDOW_FLOOR_FRAMES (2 * FLOW_ACK_EVERY_FRAMES)
+#define FLOW_WINDOW_FLOOR_FRAMES (2u * FLOW_ACK_EVERY_FRAMES)
 
 /** Frames that go to the lane in one call. */
 #define FLOW_BATCH_FRAMES 32

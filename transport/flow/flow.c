@@ -121,7 +121,7 @@ static uint32_t send_lost(struct flow *flow, uint32_t most, uint64_t now_ns,
             break;
         }
         taken = send_batch(flow, batch, count, now_ns, wire);
-        for (unsigned i = 0; i < taken; i++) {
+        for (unsigned i = 0; i < count && i < taken; i++) {
             window_set_remove(&flow->lost, sequences[i]);
         }
         flow->lost_frames -= taken;

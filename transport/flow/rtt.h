@@ -21,16 +21,10 @@ struct rtt {
     uint64_t period_began_ns;
 };
 
-/** Begins a period: what it finds so far, the last one's minimum, is what holds. */
-static inline void rtt_begin_period(struct rtt *rtt, uint64_t now_ns, uint64_t sample_ns)
-{
-    uint64_t last_ns = rtt->period_minimum_ns;
+/** The first sample, or the first of a period: what the last period found still holds. */
+void rtt_begin_period(struct rtt *rtt, uint64_t now_ns, uint64_t sample_ns);
 
-    rtt->minimum_ns = last_ns == 0 || sample_ns < last_ns ? sample_ns : last_ns;
-    rtt->period_minimum_ns = sample_ns;
-    rtt->period_began_ns = now_ns;
-}
-
+/** A round trip of `sample_ns` has ended at `now_ns`. */
 static inline void rtt_sample(struct rtt *rtt, uint64_t now_ns, uint64_t sample_ns)
 {
     sample_ns += sample_ns == 0; /* 0 means "none" */

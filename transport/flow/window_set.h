@@ -16,7 +16,6 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #define WINDOW_SET_WORDS (FLOW_WINDOW_FRAMES / 64)
 
@@ -66,39 +65,11 @@ static inline uint32_t window_set_next(const struct window_set *set, uint32_t fr
     return end;
 }
 
-/** Turns the ring so that the bit of sequence `begin` comes first (`by` = begin), or back (`by` =
- *  0 - begin). */
-static inline struct window_set window_set_turned(const struct window_set *set, uint32_t by)
-{
-    struct window_set turned;
-    uint32_t shift = by % 64;
-
-    for (uint32_t i = 0; i < WINDOW_SET_WORDS; i++) {
-        uint64_t low = set->words[(window_set_word(by) + i) % WINDOW_SET_WORDS];
-        uint64_t high = set->words[(window_set_word(by) + i + 1) % WINDOW_SET_WORDS];
-        turned.words[i] = shift == 0 ? low : low >> shift | high << (64 - shift);
-    }
-    return turned;
-}
-
 /** Writes the window that begins with `begin` as it goes over the wire. */
-static inline void window_set_to_wire(const struct window_set *set, uint32_t begin,
-                                      uint8_t wire[FLOW_WINDOW_FRAMES / 8])
-{
-    struct window_set turned = window_set_turned(set, begin);
-
-    static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are copied as they are");
-    memcpy(wire, turned.words, sizeof turned.words);
-}
+void window_set_to_wire(const struct window_set *set, uint32_t begin,
+                        uint8_t wire[FLOW_WINDOW_FRAMES / 8]);
 
 /** Reads it. */
-static inline struct window_set window_set_from_wire(const uint8_t wire[FLOW_WINDOW_FRAMES / 8],
-                                                     uint32_t begin)
-{
-    struct window_set set;
-
-    memcpy(set.words, wire, sizeof set.words);
-    return window_set_turned(&set, 0u - begin);
-}
+struct window_set window_set_from_wire(const uint8_t wire[FLOW_WINDOW_FRAMES / 8], uint32_t begin);
 
 #endif /* BEOWIRE_FLOW_WINDOW_SET_H */

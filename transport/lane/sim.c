@@ -31,6 +31,7 @@ struct sim_lane {
 
 struct sim_node {
     struct sim_lane *lanes[ADDRESS_RAILS]; /* NULL: none */
+    uint64_t idle_ns[ADDRESS_RAILS]; /* when all that was sent to it so far has passed its port */
     bool unplugged[ADDRESS_RAILS];
     bool vanished;
 };
@@ -263,6 +264,25 @@ void sim_wire_advance(struct sim_wire *wire, uint64_t until_ns)
     }
 }
 
+/** The frame takes its place in the queue of the port that leads to it.
+ *  @return how long it needs to pass; UINT64_MAX: the queue is full. */
+static uint64_t pass_port(struct sim_wire *wire, struct sim_node *to, uint32_t rail, uint32_t bytes)
+{
+    const struct sim_options *options = &wire->options;
+    uint64_t begin_ns = to->idle_ns[rail] > wire->now_ns ? to->idle_ns[rail] : wire->now_ns;
+
+    if (options->bytes_per_s == 0) {
+        return 0;
+    }
+    uint64_t wait_ns = begin_ns - wire->now_ns;
+    if (options->queue_bytes != 0 &&
+        wait_ns > options->queue_bytes * UINT64_C(1000000000) / options->bytes_per_s) {
+        return UINT64_MAX;
+    }
+    to->idle_ns[rail] = begin_ns + bytes * UINT64_C(1000000000) / options->bytes_per_s;
+    return to->idle_ns[rail] - wire->now_ns;
+}
+
 /** Sends one copy on its way, with whatever happens to it there. */
 static void launch(struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t rail,
                    const struct lane_outgoing *outgoing)
@@ -275,7 +295,10 @@ static void launch(struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t r
     if (corrupted && !options->deliver_corrupted) {
         return;
     }
-    if (frame == NULL) {
+    uint32_t bytes = outgoing->head_bytes + outgoing->payload_bytes;
+    uint64_t passes_ns =
+        frame != NULL ? pass_port(wire, &wire->nodes[to], rail, bytes) : UINT64_MAX;
+    if (passes_ns == UINT64_MAX) {
         wire->counters.overflowed++;
         return;
     }
@@ -283,9 +306,9 @@ static void launch(struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t r
     frame->from = from;
     frame->to = to;
     frame->rail = rail;
-    frame->bytes = outgoing->head_bytes + outgoing->payload_bytes;
+    frame->bytes = bytes;
     frame->serial = wire->next_serial++;
-    frame->due_ns = wire->now_ns + options->delay_ns;
+    frame->due_ns = wire->now_ns + passes_ns + options->delay_ns;
     memcpy(frame->data, outgoing->head, outgoing->head_bytes);
     if (outgoing->payload_bytes > 0) {
         memcpy(frame->data + outgoing->head_bytes, outgoing->payload, outgoing->payload_bytes);

@@ -12,7 +12,8 @@
  * Each frame sent may be lost, doubled, delayed (and so overtaken), or corrupted. A corrupted frame
  * is dropped, as the check sum of Ethernet has it dropped; with `deliver_corrupted` it arrives with
  * one byte changed, which only says something about robustness: the protocol trusts the check sum.
- * Links can be cut, one way; nodes can vanish.
+ * Links can be cut, one way; nodes can vanish. Links can have a rate: the switch then has a queue
+ * for each node and rail, as real ones have.
  *
  * Pure: no system call, no clock; memory is made by sim_wire_open() and sim_lane_open() only.
  * Threads: a wire and all its lanes are used by one.
@@ -34,6 +35,8 @@ struct sim_options {
     uint32_t frames;      /**< frames on the wire and in lanes at once; more are lost */
     uint64_t start_ns;    /**< virtual time of the beginning */
     uint64_t delay_ns;    /**< every frame takes this long */
+    uint64_t bytes_per_s; /**< rate of a node's link, at the port that leads to it; 0: no limit */
+    uint64_t queue_bytes; /**< that may wait at such a port, the rest is lost; 0: no limit */
     uint64_t jitter_ns;   /**< a delayed frame takes up to this much longer */
     uint32_t delayed_ppm; /**< frames of a million that are delayed, ... */
     uint32_t lost_ppm;    /**< ... lost, ... */
@@ -59,7 +62,7 @@ struct sim_counters {
     uint64_t corrupted;
     uint64_t cut;         /**< lost because the link was cut or a node had vanished */
     uint64_t unreachable; /**< no lane at the node, or no such node */
-    uint64_t overflowed;  /**< lost because `frames` were on the way already */
+    uint64_t overflowed;  /**< lost because `frames` were on the way, or a queue was full */
 };
 
 struct sim_wire;

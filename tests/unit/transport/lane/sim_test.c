@@ -305,6 +305,53 @@ static void sim_wire__more_frames_than_it_holds(void **state)
     assert_int_equal(counters.overflowed, 1900);
 }
 
+static void sim_wire__rate_is_kept_at_the_port_of_the_receiver(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[3];
+
+    (void)state;
+    options.nodes = 3;
+    options.bytes_per_s = (HEAD_BYTES + 3) * UINT64_C(1000000); /* a frame takes a microsecond */
+    struct sim_wire *wire = open_wire(&options, lanes);
+    uint64_t due_ns = options.start_ns + options.delay_ns;
+    for (uint8_t i = 0; i < 10; i++) {
+        assert_int_equal(send_frame(lanes[i % 2], lanes[2], i), 1);
+    }
+    assert_int_equal(send_frame(lanes[2], lanes[0], 99), 1); /* another port */
+    for (uint8_t i = 0; i < 10; i++) {
+        sim_wire_advance(wire, due_ns + (i + 1) * 1000u - 1);
+        assert_int_equal(receive_frame(lanes[2]), -1);
+        sim_wire_advance(wire, due_ns + (i + 1) * 1000u);
+        assert_int_equal(receive_frame(lanes[2]), i);
+        if (i == 0) {
+            assert_int_equal(receive_frame(lanes[0]), 99);
+        }
+    }
+    close_wire(wire, lanes, 3);
+}
+
+static void sim_wire__full_queue_of_a_port(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+
+    (void)state;
+    options.bytes_per_s = (HEAD_BYTES + 3) * UINT64_C(1000000);
+    options.queue_bytes = 4 * (HEAD_BYTES + 3);
+    struct sim_wire *wire = open_wire(&options, lanes);
+    for (uint8_t i = 0; i < 10; i++) {
+        assert_int_equal(send_frame(lanes[0], lanes[1], i), 1);
+    }
+    assert_int_equal(sim_wire_counters(wire)->overflowed, 5); /* one on the wire, four behind it */
+    sim_wire_advance(wire, options.start_ns + 2000000);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(receive_frame(lanes[1]), i);
+    }
+    assert_int_equal(receive_frame(lanes[1]), -1);
+    close_wire(wire, lanes, 2);
+}
+
 static void sim_wire_cut__in_one_direction(void **state)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
@@ -401,6 +448,8 @@ int main(void)
         cmocka_unit_test(sim_wire__refused_frames_are_not_taken),
         cmocka_unit_test(sim_wire__same_seed_same_deliveries),
         cmocka_unit_test(sim_wire__more_frames_than_it_holds),
+        cmocka_unit_test(sim_wire__rate_is_kept_at_the_port_of_the_receiver),
+        cmocka_unit_test(sim_wire__full_queue_of_a_port),
         cmocka_unit_test(sim_wire_cut__in_one_direction),
         cmocka_unit_test(sim_wire_vanish__with_what_was_on_the_way),
         cmocka_unit_test(sim_lane__closed_and_opened_again),

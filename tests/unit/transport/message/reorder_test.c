@@ -55,7 +55,7 @@ static void reorder_take__in_order_whatever_the_order_of_arrival(void **state)
         assert_int_equal(drain(fixture, 0), 5);
         assert_null(fixture->peers[0].reordered);
         assert_false(flow_has_gap(&fixture->peers[0].flow));
-        for (char expected = '0'; expected <= '5'; expected++) {
+        for (int expected = '0'; expected <= '5'; expected++) {
             char buffer[1];
             assert_int_equal(post(fixture, 0, 5, 0, buffer, 1, NULL), 0);
             (void)completed(fixture);
