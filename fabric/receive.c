@@ -4,6 +4,7 @@
 #include "complete.h"
 #include "libfabric.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,10 +113,125 @@ static int post(struct endpoint *endpoint, const struct reception *reception)
     return status;
 }
 
+/** A claimed message's name is kept where its owner has to leave room for us. */
+static_assert(sizeof(((struct fi_context *)0)->internal[0]) >= sizeof(beowire_message),
+              "a name fits");
+
+static void keep_claim(void *context, beowire_message message)
+{
+    ((struct fi_context *)context)->internal[0] = (void *)(uintptr_t)message;
+}
+
+static beowire_message kept_claim(const void *context)
+{
+    return (uintptr_t)((const struct fi_context *)context)->internal[0];
+}
+
+/** Posts a receive of a claimed message: into the user's buffer, or to nowhere. */
+static int receive_claimed(struct endpoint *endpoint, const struct reception *reception,
+                           beowire_message message)
+{
+    struct request *request = NULL;
+    struct reception nowhere = *reception;
+    bool discard = (reception->flags & FI_DISCARD) != 0;
+
+    nowhere.count = 0;
+    int status = prepare(endpoint, discard ? &nowhere : reception,
+                         discard ? REQUEST_DISCARD : REQUEST_RECEIVE, &request);
+    if (status != 0) {
+        return status;
+    }
+    status = beowire_receive_claimed(endpoint->transport, message, target_of(request),
+                                     request->bytes, request);
+    if (status != 0) {
+        request_give(endpoint, request);
+    }
+    return status == -ENOENT ? -FI_ENOMSG : status;
+}
+
+/** Says what was found, or that there was nothing, which is an error that one expects. */
+static void report_found(struct endpoint *endpoint, const struct reception *reception,
+                         const struct beowire_completion *found, int status)
+{
+    if (endpoint->rx_cq == NULL) {
+        return;
+    }
+    bool has_data = status == 0 && (found->tag & TAG_DATA) != 0;
+    *cq_add(endpoint->rx_cq) = (struct cq_slot){
+        .entry = {.op_context = reception->context,
+                  .flags = reception->kind | FI_RECV | (has_data ? FI_REMOTE_CQ_DATA : 0),
+                  .len = found->bytes,
+                  .data = has_data ? found->immediate : 0,
+                  .tag = status == 0 ? found->tag & INFO_TAG_MASK : reception->tag},
+        .source = status == 0 && (endpoint->caps & FI_SOURCE) != 0
+                      ? endpoint_source(endpoint, found->peer)
+                      : FI_ADDR_NOTAVAIL,
+        .status = status,
+        .peer = BEOWIRE_ANY_PEER,
+    };
+}
+
+/** Looks for a message, and takes it aside or throws it away if that is wanted. */
+static int peek(struct endpoint *endpoint, const struct reception *reception)
+{
+    struct match match;
+    struct beowire_completion found = {0};
+    beowire_message message = 0;
+    bool take = (reception->flags & (FI_CLAIM | FI_DISCARD)) != 0;
+    int status = make_match(endpoint, reception, &match);
+
+    if (status != 0) {
+        return status;
+    }
+    if (!complete_has_room(endpoint->rx_cq)) {
+        return -FI_EAGAIN;
+    }
+    status = take ? beowire_claim(endpoint->transport, match.peer, match.tag, match.ignore, &found,
+                                  &message)
+                  : beowire_peek(endpoint->transport, match.peer, match.tag, match.ignore, &found);
+    if (status == 0 && (reception->flags & FI_DISCARD) != 0) {
+        return receive_claimed(endpoint, reception, message);
+    }
+    if (status == 0 && take) {
+        keep_claim(reception->context, message);
+    }
+    report_found(endpoint, reception, &found, status);
+    return 0;
+}
+
+#define LOOKING (FI_PEEK | FI_CLAIM | FI_DISCARD)
+
+static int look(struct endpoint *endpoint, const struct reception *reception)
+{
+    bool peeks = (reception->flags & FI_PEEK) != 0;
+    bool claims = (reception->flags & FI_CLAIM) != 0;
+    bool discards = (reception->flags & FI_DISCARD) != 0;
+
+    if ((reception->flags & ~(FI_COMPLETION | FI_MORE | LOOKING)) != 0) {
+        return -FI_EBADFLAGS;
+    }
+    /* A claimed message is known by its context; and one cannot keep it and throw it away. */
+    if ((claims && reception->context == NULL) || (peeks && claims && discards) ||
+        reception->count > INFO_IOV_LIMIT) {
+        return -FI_EINVAL;
+    }
+    if (endpoint->transport == NULL) {
+        return -FI_EOPBADSTATE;
+    }
+    if (peeks) {
+        /* What has come so far counts; and a message that is never asked for twice is found. */
+        int status = endpoint_progress(endpoint);
+        return status != 0 ? status : peek(endpoint, reception);
+    }
+    return claims ? receive_claimed(endpoint, reception, kept_claim(reception->context))
+                  : -FI_EINVAL;
+}
+
 ssize_t receive(struct endpoint *endpoint, const struct reception *reception)
 {
     domain_lock(endpoint->domain);
-    int status = post(endpoint, reception);
+    int status =
+        (reception->flags & LOOKING) != 0 ? look(endpoint, reception) : post(endpoint, reception);
     if (status == -FI_EAGAIN) {
         (void)endpoint_progress(endpoint);
     }
