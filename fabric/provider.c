@@ -8,9 +8,6 @@
 #include "libfabric.h"
 #include "parameters.h"
 
-/* What FI_EXT_INI needs, and leaves to us to say. */
-#define EXTERNALLY_VISIBLE externally_visible
-
 FI_EXT_INI;
 
 static void cleanup(void)

@@ -25,6 +25,7 @@ C_TESTS = {
     "transport": "tests/unit/transport",
     "evaluator/engine": "tests/unit/engine",
     "evaluator/lab": "tests/unit/lab",
+    "fabric": "tests/unit/fabric",
 }
 
 #: Sources that have no behaviour apart from others', and the test in which they have it.
@@ -33,6 +34,12 @@ TESTED_ELSEWHERE = {
     "evaluator/beowire/launch/base.py": "tests/system/test_lab.py",
     "evaluator/engine/main.c": "tests/system/test_engine_process.py",
     "evaluator/lab/relay.c": "tests/system/test_lab.py",
+    "fabric/complete.c": "tests/unit/fabric/cq_test.c",
+    "fabric/libfabric.c": "tests/unit/fabric/info_test.c",
+    "fabric/parameters.c": "tests/unit/fabric/info_test.c",
+    "fabric/progress.c": "tests/unit/fabric/counter_test.c",
+    "fabric/provider.c": "tests/unit/fabric/info_test.c",
+    "fabric/unsupported.c": "tests/unit/fabric/domain_test.c",
 }
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]]*\]\(([^)\s]+)\)")

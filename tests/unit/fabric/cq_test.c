@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "namespace.h"
+#include "pair.h"
+
+/** One message of each of two lengths is there to be read by side 1. */
+static void send_two(struct pair *pair, char got[2])
+{
+    const struct side *sender = &pair->sides[0];
+
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(
+            fi_trecv(pair->sides[1].ep, &got[i], 1, NULL, FI_ADDR_UNSPEC, i, 0, &got[i]), 0);
+        assert_int_equal(fi_tinjectdata(sender->ep, "ab" + i, 1, 50 + i, sender->other, i), 0);
+    }
+}
+
+static void fi_cq_read__each_format(void **state)
+{
+    const enum fi_cq_format formats[] = {FI_CQ_FORMAT_CONTEXT, FI_CQ_FORMAT_MSG, FI_CQ_FORMAT_DATA,
+                                         FI_CQ_FORMAT_TAGGED};
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        struct pair *pair = open_pair(&(struct pair_options){.format = formats[i]});
+        struct fid_cq *cq = pair->sides[1].cq;
+        char got[2];
+        union {
+            struct fi_cq_entry context[2];
+            struct fi_cq_msg_entry message[2];
+            struct fi_cq_data_entry data[2];
+            struct fi_cq_tagged_entry tagged[2];
+        } entries;
+        ssize_t count = 0;
+        time_t start = time(NULL);
+
+        send_two(pair, got);
+        /* Both at once, so that the second shows how long an entry is. */
+        while (got[1] != 'b' || count != 2) {
+            drive(&pair->sides[0]);
+            drive(&pair->sides[1]);
+            if (got[1] == 'b') {
+                count = fi_cq_read(cq, &entries, 2);
+            }
+            assert_false(is_late(start));
+        }
+        switch (formats[i]) {
+        case FI_CQ_FORMAT_CONTEXT:
+            assert_ptr_equal(entries.context[1].op_context, &got[1]);
+            break;
+        case FI_CQ_FORMAT_MSG:
+            assert_ptr_equal(entries.message[1].op_context, &got[1]);
+            assert_int_equal(entries.message[1].len, 1);
+            break;
+        case FI_CQ_FORMAT_DATA:
+            assert_ptr_equal(entries.data[1].op_context, &got[1]);
+            assert_int_equal(entries.data[1].data, 51);
+            assert_ptr_equal(entries.data[1].buf, &got[1]);
+            break;
+        default:
+            assert_ptr_equal(entries.tagged[1].op_context, &got[1]);
+            assert_int_equal(entries.tagged[1].tag, 1);
+            break;
+        }
+        close_pair(pair);
+    }
+}
+
+static void fi_cq_read__errors_keep_their_place(void **state)
+{
+    struct pair *pair = open_default_pair();
+    const struct side *sender = &pair->sides[0];
+    struct fid_cq *cq = pair->sides[1].cq;
+    char got[3][2];
+    struct fi_cq_tagged_entry entries[3];
+    struct fi_cq_err_entry error = {0};
+    char text[600];
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(fi_trecv(pair->sides[1].ep, got[i], 1, NULL, FI_ADDR_UNSPEC, 7, 0, got[i]),
+                         0);
+        assert_int_equal(fi_tinject(sender->ep, "ab", i == 1 ? 2 : 1, sender->other, 7), 0);
+    }
+    let_arrive(pair, 1);
+    time_t start = time(NULL);
+    while (got[2][0] != 'a') {
+        drive(&pair->sides[0]);
+        drive(&pair->sides[1]);
+        assert_false(is_late(start));
+    }
+    assert_int_equal(fi_cq_read(cq, entries, 3), 1);
+    assert_ptr_equal(entries[0].op_context, got[0]);
+    assert_int_equal(fi_cq_read(cq, entries, 3), -FI_EAVAIL);
+    assert_int_equal(fi_cq_read(cq, entries, 3), -FI_EAVAIL);
+    assert_int_equal(fi_cq_readerr(cq, &error, 0), 1);
+    assert_int_equal(error.err, FI_ETRUNC);
+    assert_ptr_equal(error.op_context, got[1]);
+    (void)fi_cq_strerror(cq, error.prov_errno, error.err_data, text, sizeof text);
+    assert_non_null(strstr(text, "peer beowire:"));
+    assert_int_equal(fi_cq_readerr(cq, &error, 0), -FI_EAGAIN);
+    assert_int_equal(fi_cq_read(cq, entries, 3), 1);
+    assert_ptr_equal(entries[0].op_context, got[2]);
+    close_pair(pair);
+}
+
+static void fi_cq_readerr__text_into_the_users_buffer(void **state)
+{
+    struct pair *pair = open_default_pair();
+    char got = 0;
+    char text[8];
+    struct fi_cq_err_entry error = {.err_data = text, .err_data_size = sizeof text};
+
+    (void)state;
+    assert_int_equal(fi_trecv(pair->sides[1].ep, &got, 1, NULL, FI_ADDR_UNSPEC, 7, 0, &got), 0);
+    assert_int_equal(fi_cancel(&pair->sides[1].ep->fid, &got), 0);
+    struct fi_cq_tagged_entry entry;
+    assert_int_equal(fi_cq_read(pair->sides[1].cq, &entry, 1), -FI_EAVAIL);
+    assert_int_equal(fi_cq_readerr(pair->sides[1].cq, &error, 0), 1);
+    assert_int_equal(error.err, FI_ECANCELED);
+    assert_ptr_equal(error.err_data, text);
+    assert_int_equal(error.err_data_size, sizeof text);
+    close_pair(pair);
+}
+
+static void fi_cq_read__a_full_queue_loses_nothing(void **state)
+{
+    enum { MESSAGES = 500 };
+    struct pair *pair = open_pair(&(struct pair_options){.cq_entries = 64});
+    const struct side *sender = &pair->sides[0];
+    static uint32_t got[MESSAGES];
+
+    (void)state;
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        assert_int_equal(fi_trecv(pair->sides[1].ep, &got[i], sizeof got[i], NULL, FI_ADDR_UNSPEC,
+                                  7, 0, &got[i]),
+                         0);
+    }
+    time_t start = time(NULL);
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        while (fi_tinject(sender->ep, &i, sizeof i, sender->other, 7) == -FI_EAGAIN) {
+            assert_false(is_late(start));
+            drive(&pair->sides[0]);
+            drive(&pair->sides[1]); /* does not read what it finds */
+        }
+    }
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        assert_ptr_equal(completed(pair, 1).op_context, &got[i]);
+        assert_int_equal(got[i], i);
+    }
+    close_pair(pair);
+}
+
+static void fi_cq_sread__waits_no_longer_than_told(void **state)
+{
+    struct pair *pair = open_pair(&(struct pair_options){.wait = FI_WAIT_UNSPEC});
+    const struct side *sender = &pair->sides[0];
+    struct fid_cq *cq = pair->sides[1].cq;
+    struct fi_cq_tagged_entry entry;
+    char got = 0;
+
+    (void)state;
+    assert_int_equal(fi_cq_sread(cq, &entry, 1, NULL, 0), -FI_EAGAIN);
+    assert_int_equal(fi_cq_sread(cq, &entry, 1, NULL, 5), -FI_EAGAIN);
+    assert_int_equal(fi_trecv(pair->sides[1].ep, &got, 1, NULL, FI_ADDR_UNSPEC, 7, 0, &got), 0);
+    assert_int_equal(fi_tinject(sender->ep, "a", 1, sender->other, 7), 0);
+    time_t start = time(NULL);
+    while (fi_cq_sread(cq, &entry, 1, NULL, 10) != 1) {
+        assert_false(is_late(start));
+        drive(&pair->sides[0]);
+    }
+    assert_ptr_equal(entry.op_context, &got);
+    close_pair(pair);
+}
+
+static void fi_cq_signal__wakes_who_waits(void **state)
+{
+    struct pair *pair = open_pair(&(struct pair_options){.wait = FI_WAIT_UNSPEC});
+    struct fi_cq_tagged_entry entry;
+
+    (void)state;
+    assert_int_equal(fi_cq_signal(pair->sides[1].cq), 0);
+    assert_int_equal(fi_cq_sread(pair->sides[1].cq, &entry, 1, NULL, -1), -FI_EAGAIN);
+    close_pair(pair);
+}
+
+static void fi_cq_sread__a_queue_without_wait_object(void **state)
+{
+    struct pair *pair = open_default_pair();
+    struct fi_cq_tagged_entry entry;
+
+    (void)state;
+    assert_int_equal(fi_cq_sread(pair->sides[1].cq, &entry, 1, NULL, 0), -FI_EINVAL);
+    close_pair(pair);
+}
+
+static void fi_cq_open__bad_attributes(void **state)
+{
+    struct pair *pair = open_default_pair();
+    struct fid_cq *cq = NULL;
+    struct fi_cq_attr attributes = {.format = (enum fi_cq_format)77};
+
+    (void)state;
+    assert_int_equal(fi_cq_open(pair->sides[0].domain, &attributes, &cq, NULL), -FI_EINVAL);
+    attributes = (struct fi_cq_attr){.size = SIZE_MAX};
+    assert_int_equal(fi_cq_open(pair->sides[0].domain, &attributes, &cq, NULL), -FI_EINVAL);
+    attributes = (struct fi_cq_attr){.wait_obj = FI_WAIT_MUTEX_COND};
+    assert_int_equal(fi_cq_open(pair->sides[0].domain, &attributes, &cq, NULL), -FI_ENOSYS);
+    assert_int_equal(fi_close(&pair->sides[0].cq->fid), -FI_EBUSY);
+    close_pair(pair);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fi_cq_read__each_format),
+        cmocka_unit_test(fi_cq_read__errors_keep_their_place),
+        cmocka_unit_test(fi_cq_readerr__text_into_the_users_buffer),
+        cmocka_unit_test(fi_cq_read__a_full_queue_loses_nothing),
+        cmocka_unit_test(fi_cq_sread__waits_no_longer_than_told),
+        cmocka_unit_test(fi_cq_signal__wakes_who_waits),
+        cmocka_unit_test(fi_cq_sread__a_queue_without_wait_object),
+        cmocka_unit_test(fi_cq_open__bad_attributes),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

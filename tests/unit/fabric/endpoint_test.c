@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "namespace.h"
+#include "pair.h"
+
+static void fi_enable__needs_an_address_vector_and_queues(void **state)
+{
+    struct side side = {.info = get_info("end0", &(struct pair_options){0})};
+    struct fi_cq_attr cq = {0};
+    struct fi_av_attr av = {0};
+
+    (void)state;
+    assert_int_equal(fi_fabric(side.info->fabric_attr, &side.fabric, NULL), 0);
+    assert_int_equal(fi_domain(side.fabric, side.info, &side.domain, NULL), 0);
+    assert_int_equal(fi_endpoint(side.domain, side.info, &side.ep, NULL), 0);
+    assert_int_equal(fi_enable(side.ep), -FI_ENOAV);
+    assert_int_equal(fi_av_open(side.domain, &av, &side.av, NULL), 0);
+    assert_int_equal(fi_ep_bind(side.ep, &side.av->fid, 0), 0);
+    assert_int_equal(fi_ep_bind(side.ep, &side.av->fid, 0), -FI_EINVAL);
+    assert_int_equal(fi_enable(side.ep), -FI_ENOCQ);
+    assert_int_equal(fi_cq_open(side.domain, &cq, &side.cq, NULL), 0);
+    assert_int_equal(fi_ep_bind(side.ep, &side.cq->fid, FI_READ), -FI_EBADFLAGS);
+    assert_int_equal(fi_ep_bind(side.ep, &side.cq->fid, FI_TRANSMIT), 0);
+    assert_int_equal(fi_enable(side.ep), -FI_ENOCQ);
+    assert_int_equal(fi_ep_bind(side.ep, &side.cq->fid, FI_RECV), 0);
+    assert_int_equal(fi_ep_bind(side.ep, &side.cq->fid, FI_RECV), -FI_EINVAL);
+    assert_int_equal(fi_tinject(side.ep, "a", 1, 0, 1), -FI_EOPBADSTATE);
+    assert_int_equal(fi_trecv(side.ep, NULL, 0, NULL, 0, 1, 0, NULL), -FI_EOPBADSTATE);
+    assert_int_equal(fi_enable(side.ep), 0);
+    assert_int_equal(fi_enable(side.ep), -FI_EOPBADSTATE);
+    assert_int_equal(fi_ep_bind(side.ep, &side.cq->fid, FI_RECV), -FI_EOPBADSTATE);
+    close_side(&side);
+}
+
+static void fi_enable__an_interface_that_is_not_there(void **state)
+{
+    struct fi_info *info = get_info("end0", &(struct pair_options){0});
+    struct side side = {.info = info};
+    struct fi_cq_attr cq = {0};
+    struct fi_av_attr av = {0};
+
+    (void)state;
+    memcpy(info->domain_attr->name, "end7", 4);
+    assert_int_equal(fi_fabric(info->fabric_attr, &side.fabric, NULL), 0);
+    assert_int_equal(fi_domain(side.fabric, info, &side.domain, NULL), 0);
+    assert_int_equal(fi_av_open(side.domain, &av, &side.av, NULL), 0);
+    assert_int_equal(fi_cq_open(side.domain, &cq, &side.cq, NULL), 0);
+    assert_int_equal(fi_endpoint(side.domain, info, &side.ep, NULL), 0);
+    assert_int_equal(fi_ep_bind(side.ep, &side.av->fid, 0), 0);
+    assert_int_equal(fi_ep_bind(side.ep, &side.cq->fid, FI_TRANSMIT | FI_RECV), 0);
+    assert_int_equal(fi_enable(side.ep), -FI_ENODEV);
+    uint8_t name[FI_NAME_MAX];
+    size_t bytes = sizeof name;
+    assert_int_equal(fi_getname(&side.ep->fid, name, &bytes), -FI_EOPBADSTATE);
+    close_side(&side);
+}
+
+static void fi_getname__tells_how_long_a_name_is(void **state)
+{
+    struct pair *pair = open_default_pair();
+    uint8_t name[FI_NAME_MAX];
+    size_t bytes = 0;
+
+    (void)state;
+    assert_int_equal(fi_getname(&pair->sides[0].ep->fid, NULL, &bytes), -FI_ETOOSMALL);
+    assert_true(bytes <= FI_NAME_MAX);
+    assert_int_equal(fi_getname(&pair->sides[0].ep->fid, name, &bytes), 0);
+    close_pair(pair);
+}
+
+static void fi_cancel__the_oldest_receive_of_a_context(void **state)
+{
+    struct pair *pair = open_default_pair();
+    const struct side *receiver = &pair->sides[1];
+    char got[2];
+
+    (void)state;
+    assert_int_equal(fi_trecv(receiver->ep, &got[0], 1, NULL, FI_ADDR_UNSPEC, 1, 0, got), 0);
+    assert_int_equal(fi_trecv(receiver->ep, &got[1], 1, NULL, FI_ADDR_UNSPEC, 2, 0, got), 0);
+    assert_int_equal(fi_cancel(&receiver->ep->fid, got), 0);
+    struct fi_cq_err_entry error = failed(pair, 1);
+    assert_int_equal(error.err, FI_ECANCELED);
+    assert_ptr_equal(error.op_context, got);
+    assert_ptr_equal(error.buf, &got[0]);
+    assert_int_equal(fi_tinject(pair->sides[0].ep, "b", 1, pair->sides[0].other, 2), 0);
+    assert_ptr_equal(completed(pair, 1).buf, &got[1]);
+    assert_int_equal(fi_cancel(&receiver->ep->fid, got), -FI_ENOENT);
+    close_pair(pair);
+}
+
+static void fi_setopt__what_there_is(void **state)
+{
+    struct pair *pair = open_default_pair();
+    struct fid *fid = &pair->sides[0].ep->fid;
+    size_t value = 4000;
+    size_t bytes = sizeof value;
+
+    (void)state;
+    assert_int_equal(fi_setopt(fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &value, sizeof value),
+                     0);
+    value = 0;
+    assert_int_equal(fi_getopt(fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &value, &bytes), 0);
+    assert_int_equal(value, 4000);
+    assert_int_equal(fi_getopt(fid, FI_OPT_ENDPOINT, FI_OPT_CM_DATA_SIZE, &value, &bytes), 0);
+    assert_int_equal(value, 0);
+    bytes = 1;
+    assert_int_equal(fi_getopt(fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &value, &bytes),
+                     -FI_ETOOSMALL);
+    assert_int_equal(fi_setopt(fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &value, 1), -FI_EINVAL);
+    assert_int_equal(fi_setopt(fid, FI_OPT_ENDPOINT, FI_OPT_BUFFERED_MIN, &value, sizeof value),
+                     -FI_ENOPROTOOPT);
+    close_pair(pair);
+}
+
+static void fi_control__flags_of_operations(void **state)
+{
+    struct pair *pair = open_pair(&(struct pair_options){.tx_flags = FI_COMPLETION});
+    struct fid *fid = &pair->sides[0].ep->fid;
+    uint64_t flags = FI_TRANSMIT;
+
+    (void)state;
+    assert_int_equal(fi_control(fid, FI_GETOPSFLAG, &flags), 0);
+    assert_int_equal(flags, FI_COMPLETION);
+    flags = FI_TRANSMIT | FI_INJECT;
+    assert_int_equal(fi_control(fid, FI_SETOPSFLAG, &flags), 0);
+    flags = FI_TRANSMIT;
+    assert_int_equal(fi_control(fid, FI_GETOPSFLAG, &flags), 0);
+    assert_int_equal(flags, FI_INJECT);
+    flags = FI_TRANSMIT | FI_RECV;
+    assert_int_equal(fi_control(fid, FI_GETOPSFLAG, &flags), -FI_EINVAL);
+    flags = FI_RECV | FI_INJECT;
+    assert_int_equal(fi_control(fid, FI_SETOPSFLAG, &flags), -FI_EINVAL);
+    assert_int_equal(fi_control(fid, FI_BACKLOG, &flags), -FI_ENOSYS);
+    close_pair(pair);
+}
+
+static void fi_close__with_operations_outstanding(void **state)
+{
+    struct pair *pair = open_default_pair();
+    static uint8_t got[100000];
+    const struct iovec parts[] = {{got, 5000}, {got + 5000, 5000}};
+
+    (void)state;
+    assert_int_equal(fi_trecv(pair->sides[1].ep, got, sizeof got, NULL, FI_ADDR_UNSPEC, 1, 0, NULL),
+                     0);
+    assert_int_equal(fi_trecvv(pair->sides[1].ep, parts, NULL, 2, FI_ADDR_UNSPEC, 1, 0, NULL), 0);
+    assert_int_equal(fi_tinject(pair->sides[1].ep, "a", 1, pair->sides[1].other, 1), 0);
+    let_arrive(pair, 1);
+    close_pair(pair);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fi_enable__needs_an_address_vector_and_queues),
+        cmocka_unit_test(fi_enable__an_interface_that_is_not_there),
+        cmocka_unit_test(fi_getname__tells_how_long_a_name_is),
+        cmocka_unit_test(fi_cancel__the_oldest_receive_of_a_context),
+        cmocka_unit_test(fi_setopt__what_there_is),
+        cmocka_unit_test(fi_control__flags_of_operations),
+        cmocka_unit_test(fi_close__with_operations_outstanding),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "namespace.h"
+#include "pair.h"
+
+/** Asks for something; @return the first that fits (the others are freed), or NULL. */
+static struct fi_info *ask(uint32_t version, const struct fi_info *hints)
+{
+    struct fi_info *info = NULL;
+    int status = fi_getinfo(version, NULL, NULL, 0, hints, &info);
+
+    assert_true(status == 0 || status == -FI_ENODATA);
+    if (status != 0) {
+        return NULL;
+    }
+    fi_freeinfo(info->next);
+    info->next = NULL;
+    return info;
+}
+
+static bool fits(const struct fi_info *hints)
+{
+    struct fi_info *info = ask(FI_VERSION(1, 17), hints);
+    bool any = info != NULL;
+
+    fi_freeinfo(info);
+    return any;
+}
+
+static int setup(void **state)
+{
+    *state = fi_allocinfo();
+    return *state == NULL;
+}
+
+static int teardown(void **state)
+{
+    fi_freeinfo(*state);
+    return 0;
+}
+
+#define HINTS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static void caps__those_asked_for_and_no_other_primary_ones(void **state)
+{
+    struct fi_info *hints = *state;
+
+    hints->caps = FI_TAGGED;
+    struct fi_info *info = ask(FI_VERSION(1, 17), hints);
+    assert_non_null(info);
+    assert_true((info->caps & FI_TAGGED) != 0);
+    assert_true((info->caps & FI_MSG) == 0);
+    assert_true((info->caps & (FI_SEND | FI_RECV)) == (FI_SEND | FI_RECV));
+    assert_true((info->caps & FI_DIRECTED_RECV) == 0);
+    assert_true((info->tx_attr->caps & FI_RECV) == 0);
+    assert_true((info->rx_attr->caps & FI_SEND) == 0);
+    fi_freeinfo(info);
+    hints->caps = FI_TAGGED | FI_SEND;
+    info = ask(FI_VERSION(1, 17), hints);
+    assert_true((info->caps & FI_RECV) == 0);
+    fi_freeinfo(info);
+    hints->caps = FI_TAGGED | FI_COLLECTIVE;
+    assert_false(fits(hints));
+}
+
+static void threading__each_model_is_echoed(void **state)
+{
+    const enum fi_threading models[] = {FI_THREAD_SAFE, FI_THREAD_FID, FI_THREAD_ENDPOINT,
+                                        FI_THREAD_COMPLETION, FI_THREAD_DOMAIN};
+    struct fi_info *hints = *state;
+
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        hints->domain_attr->threading = models[i];
+        struct fi_info *info = ask(FI_VERSION(1, 17), hints);
+        assert_non_null(info);
+        assert_int_equal(info->domain_attr->threading, models[i]);
+        fi_freeinfo(info);
+    }
+    hints->domain_attr->threading = (enum fi_threading)99;
+    assert_false(fits(hints));
+}
+
+static void av_type__is_echoed(void **state)
+{
+    struct fi_info *hints = *state;
+
+    hints->domain_attr->av_type = FI_AV_MAP;
+    struct fi_info *info = ask(FI_VERSION(1, 17), hints);
+    assert_int_equal(info->domain_attr->av_type, FI_AV_MAP);
+    fi_freeinfo(info);
+}
+
+static void mr_mode__each_is_accepted_and_none_needed(void **state)
+{
+    const int modes[] = {0, FI_MR_BASIC, FI_MR_SCALABLE, FI_MR_LOCAL,
+                         FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY};
+    const int given[] = {0, FI_MR_BASIC, FI_MR_SCALABLE, 0, 0};
+    struct fi_info *hints = *state;
+
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        hints->domain_attr->mr_mode = modes[i];
+        struct fi_info *info = ask(FI_VERSION(1, 17), hints);
+        assert_non_null(info);
+        assert_int_equal(info->domain_attr->mr_mode, given[i]);
+        fi_freeinfo(info);
+    }
+    hints->domain_attr->mr_mode = FI_MR_BASIC | FI_MR_LOCAL;
+    assert_false(fits(hints));
+    /* Before 1.5 it was a value, and unspecified means one of the two. */
+    hints->domain_attr->mr_mode = FI_MR_UNSPEC;
+    struct fi_info *info = ask(FI_VERSION(1, 4), hints);
+    assert_non_null(info);
+    assert_int_equal(info->domain_attr->mr_mode, FI_MR_SCALABLE);
+    fi_freeinfo(info);
+}
+
+static void limits__no_more_than_there_is(void **state)
+{
+    struct fi_info *hints = *state;
+
+    hints->domain_attr->name = strdup("end0"); /* each interface has its own */
+    struct fi_info *whole = ask(FI_VERSION(1, 17), hints);
+    size_t *const limits[] = {
+        &hints->tx_attr->inject_size,         &hints->tx_attr->size,
+        &hints->tx_attr->iov_limit,           &hints->rx_attr->size,
+        &hints->rx_attr->iov_limit,           &hints->ep_attr->max_msg_size,
+        &hints->domain_attr->cq_data_size,    &hints->ep_attr->tx_ctx_cnt,
+        &hints->ep_attr->rx_ctx_cnt,          &hints->domain_attr->mr_iov_limit,
+        &hints->rx_attr->total_buffered_recv,
+    };
+    const size_t offered[] = {
+        whole->tx_attr->inject_size,         whole->tx_attr->size,
+        whole->tx_attr->iov_limit,           whole->rx_attr->size,
+        whole->rx_attr->iov_limit,           whole->ep_attr->max_msg_size,
+        whole->domain_attr->cq_data_size,    whole->ep_attr->tx_ctx_cnt,
+        whole->ep_attr->rx_ctx_cnt,          whole->domain_attr->mr_iov_limit,
+        whole->rx_attr->total_buffered_recv,
+    };
+
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        *limits[i] = offered[i];
+        assert_true(fits(hints));
+        *limits[i] = offered[i] + 1;
+        assert_false(fits(hints));
+        *limits[i] = 0;
+    }
+    fi_freeinfo(whole);
+}
+
+static void limits__a_smaller_wish_is_granted(void **state)
+{
+    struct fi_info *hints = *state;
+
+    hints->tx_attr->inject_size = 16;
+    hints->tx_attr->op_flags = FI_COMPLETION;
+    hints->rx_attr->size = 3;
+    struct fi_info *info = ask(FI_VERSION(1, 17), hints);
+    assert_int_equal(info->tx_attr->inject_size, 16);
+    assert_int_equal(info->tx_attr->op_flags, FI_COMPLETION);
+    assert_int_equal(info->rx_attr->size, 3);
+    fi_freeinfo(info);
+}
+
+static void orders_and_flags__only_those_that_hold(void **state)
+{
+    struct fi_info *hints = *state;
+
+    hints->tx_attr->msg_order = FI_ORDER_SAS;
+    hints->rx_attr->msg_order = FI_ORDER_SAS;
+    assert_true(fits(hints));
+    hints->tx_attr->msg_order = FI_ORDER_RAW;
+    assert_false(fits(hints));
+    hints->tx_attr->msg_order = 0;
+    hints->rx_attr->comp_order = FI_ORDER_STRICT;
+    assert_false(fits(hints));
+    hints->rx_attr->comp_order = 0;
+    hints->tx_attr->op_flags = FI_COMMIT_COMPLETE;
+    assert_false(fits(hints));
+    hints->tx_attr->op_flags = 0;
+    hints->rx_attr->op_flags = FI_INJECT;
+    assert_false(fits(hints));
+}
+
+static void tags__a_format_needs_62_bits_at_most(void **state)
+{
+    struct fi_info *hints = *state;
+
+    hints->caps = FI_TAGGED;
+    hints->ep_attr->mem_tag_format = UINT64_MAX >> 2;
+    assert_true(fits(hints));
+    hints->ep_attr->mem_tag_format = UINT64_MAX >> 1;
+    assert_false(fits(hints));
+}
+
+static void names_and_protocol__only_ours(void **state)
+{
+    struct fi_info *hints = *state;
+
+    hints->domain_attr->name = strdup("end1");
+    struct fi_info *info = ask(FI_VERSION(1, 17), hints);
+    assert_string_equal(info->domain_attr->name, "end1");
+    hints->ep_attr->protocol = info->ep_attr->protocol;
+    hints->ep_attr->protocol_version = info->ep_attr->protocol_version;
+    hints->addr_format = info->addr_format;
+    hints->fabric_attr->name = strdup(info->fabric_attr->name);
+    fi_freeinfo(info);
+    assert_true(fits(hints));
+    hints->ep_attr->protocol_version++;
+    assert_false(fits(hints));
+    hints->ep_attr->protocol_version = 0;
+    hints->ep_attr->protocol = FI_PROTO_UDP;
+    assert_false(fits(hints));
+    hints->ep_attr->protocol = FI_PROTO_UNSPEC;
+    hints->addr_format = FI_SOCKADDR_IN;
+    assert_false(fits(hints));
+    hints->addr_format = FI_FORMAT_UNSPEC;
+    hints->domain_attr->name[0] = 'x';
+    assert_false(fits(hints));
+    hints->domain_attr->name[0] = 'e';
+    hints->fabric_attr->name[0] = 'x';
+    assert_false(fits(hints));
+}
+
+static void progress__who_wants_manual_gets_it(void **state)
+{
+    struct fi_info *hints = *state;
+
+    hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+    hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+    assert_true(fits(hints));
+    hints->domain_attr->data_progress = (enum fi_progress)99;
+    assert_false(fits(hints));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        HINTS_TEST(caps__those_asked_for_and_no_other_primary_ones),
+        HINTS_TEST(threading__each_model_is_echoed),
+        HINTS_TEST(av_type__is_echoed),
+        HINTS_TEST(mr_mode__each_is_accepted_and_none_needed),
+        HINTS_TEST(limits__no_more_than_there_is),
+        HINTS_TEST(limits__a_smaller_wish_is_granted),
+        HINTS_TEST(orders_and_flags__only_those_that_hold),
+        HINTS_TEST(tags__a_format_needs_62_bits_at_most),
+        HINTS_TEST(names_and_protocol__only_ours),
+        HINTS_TEST(progress__who_wants_manual_gets_it),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "namespace.h"
+#include "pair.h"
+
+#include <stdio.h>
+
+/** What is got for these hints (freed here). @return the list, or NULL if nothing fits. */
+static struct fi_info *ask(struct fi_info *hints, const char *node, uint64_t flags)
+{
+    struct fi_info *info = NULL;
+    int status = fi_getinfo(FI_VERSION(1, 17), node, NULL, flags, hints, &info);
+
+    fi_freeinfo(hints);
+    assert_true(status == 0 || status == -FI_ENODATA);
+    return status == 0 ? info : NULL;
+}
+
+static struct fi_info *hints_of_type(enum fi_ep_type type)
+{
+    struct fi_info *hints = fi_allocinfo();
+
+    assert_non_null(hints);
+    hints->ep_attr->type = type;
+    return hints;
+}
+
+static void fi_getinfo__one_for_each_interface_the_loopback_last(void **state)
+{
+    const char *const names[] = {"end0", "end1", "lo"};
+    struct fi_info *all = ask(NULL, NULL, 0);
+    const struct fi_info *info = all;
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_non_null(info);
+        assert_string_equal(info->domain_attr->name, names[i]);
+        assert_string_equal(info->fabric_attr->prov_name, "beowire");
+        assert_int_equal(info->ep_attr->type, FI_EP_RDM);
+        info = info->next;
+    }
+    assert_null(info);
+    fi_freeinfo(all);
+}
+
+static void fi_getinfo__only_interfaces_of_the_parameter(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("FI_BEOWIRE_INTERFACE", "lo,end1", 1), 0);
+    struct fi_info *info = ask(NULL, NULL, 0);
+    assert_non_null(info);
+    assert_string_equal(info->domain_attr->name, "end1");
+    assert_string_equal(info->next->domain_attr->name, "lo");
+    assert_null(info->next->next);
+    fi_freeinfo(info);
+    assert_int_equal(setenv("FI_BEOWIRE_INTERFACE", "end", 1), 0);
+    assert_null(ask(NULL, NULL, 0));
+    assert_int_equal(unsetenv("FI_BEOWIRE_INTERFACE"), 0);
+}
+
+static void fi_getinfo__nothing_for_another_provider_to_be_layered_over(void **state)
+{
+    (void)state;
+    assert_null(ask(hints_of_type(FI_EP_MSG), NULL, 0));
+    assert_null(ask(hints_of_type(FI_EP_DGRAM), NULL, 0));
+    fi_freeinfo(ask(hints_of_type(FI_EP_UNSPEC), NULL, 0));
+}
+
+static void fi_getinfo__a_node_of_ours(void **state)
+{
+    (void)state;
+    const char *const nodes[] = {"10.77.0.2", "end1"};
+    for (unsigned i = 0; i < 2; i++) {
+        struct fi_info *info = ask(NULL, nodes[i], FI_SOURCE);
+        assert_non_null(info);
+        assert_string_equal(info->domain_attr->name, "end1");
+        assert_null(info->next);
+        fi_freeinfo(info);
+    }
+    assert_null(ask(NULL, "10.77.0.3", FI_SOURCE | FI_NUMERICHOST));
+}
+
+static void fi_getinfo__a_node_that_is_a_peer(void **state)
+{
+    struct pair *pair = open_default_pair();
+    uint8_t name[FI_NAME_MAX];
+    char text[512];
+    size_t bytes = sizeof name;
+    size_t length = sizeof text;
+
+    (void)state;
+    assert_int_equal(fi_getname(&pair->sides[0].ep->fid, name, &bytes), 0);
+    (void)fi_av_straddr(pair->sides[0].av, name, text, &length);
+    struct fi_info *info = ask(NULL, text, 0);
+    assert_non_null(info);
+    assert_int_equal(info->dest_addrlen, bytes);
+    assert_memory_equal(info->dest_addr, name, bytes);
+    fi_freeinfo(info);
+    assert_null(ask(NULL, "10.77.0.2", 0));
+    close_pair(pair);
+}
+
+static void fi_getinfo__parameters_out_of_range(void **state)
+{
+    const struct {
+        const char *name;
+        const char *bad;
+        const char *good;
+    } cases[] = {
+        {"FI_BEOWIRE_ETHERTYPE", "0x5ff", "0x88b6"}, {"FI_BEOWIRE_ETHERTYPE", "ethernet", "2048"},
+        {"FI_BEOWIRE_OPERATIONS", "0", "1"},         {"FI_BEOWIRE_OPERATIONS", "32769", "32768"},
+        {"FI_BEOWIRE_PEERS", "-1", "65536"},         {"FI_BEOWIRE_PEER_TIMEOUT", "0", "1"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(setenv(cases[i].name, cases[i].bad, 1), 0);
+        assert_null(ask(NULL, NULL, 0));
+        assert_int_equal(setenv(cases[i].name, cases[i].good, 1), 0);
+        struct fi_info *info = ask(NULL, NULL, 0);
+        assert_non_null(info);
+        fi_freeinfo(info);
+        assert_int_equal(unsetenv(cases[i].name), 0);
+    }
+}
+
+static void fi_getinfo__limits_are_what_the_parameters_say(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("FI_BEOWIRE_OPERATIONS", "33", 1), 0);
+    struct fi_info *info = ask(NULL, NULL, 0);
+    assert_int_equal(info->tx_attr->size, 33);
+    assert_int_equal(info->rx_attr->size, 33);
+    fi_freeinfo(info);
+    assert_int_equal(unsetenv("FI_BEOWIRE_OPERATIONS"), 0);
+}
+
+static void fi_getparams__lists_ours(void **state)
+{
+    const char *const names[] = {"FI_BEOWIRE_INTERFACE", "FI_BEOWIRE_ETHERTYPE",
+                                 "FI_BEOWIRE_OPERATIONS", "FI_BEOWIRE_PEERS",
+                                 "FI_BEOWIRE_PEER_TIMEOUT"};
+    struct fi_param *params = NULL;
+    int count = 0;
+    unsigned found = 0;
+
+    (void)state;
+    assert_int_equal(fi_getparams(&params, &count), 0);
+    for (int i = 0; i < count; i++) {
+        for (size_t j = 0; j < sizeof names / sizeof names[0]; j++) {
+            found += strcmp(params[i].name, names[j]) == 0;
+        }
+    }
+    fi_freeparams(params);
+    assert_int_equal(found, sizeof names / sizeof names[0]);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fi_getinfo__one_for_each_interface_the_loopback_last),
+        cmocka_unit_test(fi_getinfo__only_interfaces_of_the_parameter),
+        cmocka_unit_test(fi_getinfo__nothing_for_another_provider_to_be_layered_over),
+        cmocka_unit_test(fi_getinfo__a_node_of_ours),
+        cmocka_unit_test(fi_getinfo__a_node_that_is_a_peer),
+        cmocka_unit_test(fi_getinfo__parameters_out_of_range),
+        cmocka_unit_test(fi_getinfo__limits_are_what_the_parameters_say),
+        cmocka_unit_test(fi_getparams__lists_ours),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

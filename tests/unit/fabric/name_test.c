@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "name.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/** An address with one interface, as text. */
+#define EXAMPLE                                                                                    \
+    "beowire:2:88b5:0007:0123456789abcdef:00000000deadbeef:00000123"                               \
+    ":02aabbccddee/00000000000000000000ffff0a4d0001/c351"
+
+static struct beowire_address example(void)
+{
+    struct beowire_address address;
+
+    assert_int_equal(beowire_address_parse(EXAMPLE, &address), 0);
+    return address;
+}
+
+static void name__there_and_back(void **state)
+{
+    struct beowire_address address = example();
+    struct beowire_address back;
+    uint8_t name[1 + NAME_BYTES];
+
+    (void)state;
+    assert_true(name_from_address(&address, name + 1));
+    assert_true(name_to_address(name + 1, &back));
+    assert_memory_equal(&back, &address, sizeof back);
+}
+
+static void name_from_address__one_that_is_too_long(void **state)
+{
+    struct beowire_address address = example();
+    uint8_t name[NAME_BYTES];
+
+    (void)state;
+    address.bytes[NAME_BYTES] = 1;
+    assert_false(name_from_address(&address, name));
+}
+
+static void name_to_address__what_is_none(void **state)
+{
+    struct beowire_address address;
+    uint8_t name[NAME_BYTES] = {0};
+
+    (void)state;
+    assert_false(name_to_address(name, &address));
+    memset(name, 0xFF, sizeof name);
+    assert_false(name_to_address(name, &address));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(name__there_and_back),
+        cmocka_unit_test(name_from_address__one_that_is_too_long),
+        cmocka_unit_test(name_to_address__what_is_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

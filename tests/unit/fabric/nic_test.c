@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nic.h"
+
+#include "namespace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void run(const char *command)
+{
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a constant */
+}
+
+static void nic_list__best_first(void **state)
+{
+    static struct nic nics[NIC_MAX];
+
+    (void)state;
+    run("ip link add plain type veth peer name other && ip link set plain up && "
+        "ip link set other up && ip link add down0 type veth peer name down1");
+    size_t count = nic_list(nics);
+    assert_int_equal(count, 5);
+    /* With IP addresses; without; the loopback. What is down is not there. */
+    assert_string_equal(nics[0].name, "end0");
+    assert_string_equal(nics[1].name, "end1");
+    assert_string_equal(nics[2].name, "other");
+    assert_string_equal(nics[3].name, "plain");
+    assert_string_equal(nics[4].name, "lo");
+    assert_true(nics[0].has_ip);
+    assert_false(nics[2].has_ip);
+    assert_true(nics[4].loopback);
+    assert_int_equal(nics[0].mtu_bytes, 1500);
+    assert_memory_not_equal(nics[0].mac, nics[1].mac, sizeof nics[0].mac);
+    run("ip link delete plain && ip link delete down0");
+}
+
+static void nic_list__the_cable_is_out(void **state)
+{
+    static struct nic nics[NIC_MAX];
+
+    (void)state;
+    run("ip link add near type veth peer name far && ip link set near up");
+    size_t count = nic_list(nics);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_not_equal(nics[i].name, "near");
+    }
+    run("ip link delete near");
+}
+
+static void nic_is_meant__by_name_and_address(void **state)
+{
+    const struct nic nic = {.name = "end1"};
+
+    (void)state;
+    assert_true(nic_is_meant(&nic, "end1", true));
+    assert_true(nic_is_meant(&nic, "10.77.0.2", true));
+    assert_false(nic_is_meant(&nic, "10.77.0.1", true));
+    assert_false(nic_is_meant(&nic, "end0", true));
+    assert_false(nic_is_meant(&nic, "localhost", true));
+    assert_true(nic_is_meant(&(const struct nic){.name = "lo"}, "127.0.0.1", true));
+    assert_true(nic_is_meant(&(const struct nic){.name = "lo"}, "::1", true));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nic_list__best_first),
+        cmocka_unit_test(nic_list__the_cable_is_out),
+        cmocka_unit_test(nic_is_meant__by_name_and_address),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
