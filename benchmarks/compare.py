@@ -108,6 +108,13 @@ def half_rtt_p99(result: Result) -> Estimate | None:
     return Estimate(half.p99, interval[0], interval[1])
 
 
+def mean_half_rtt(result: Result) -> Estimate | None:
+    """Half of all time over all round trips, ns, as programs measure that have no histogram."""
+    if result.half_rtt_ns is None or result.n == 0:
+        return None
+    return Estimate(result.elapsed_ns / result.n / 2, None, None)
+
+
 def rate(result: Result) -> Estimate | None:
     """Bytes per second: median."""
     summary = result.rate_bytes_per_s

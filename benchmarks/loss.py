@@ -24,7 +24,7 @@ _LOSSES = ("0", *_AT_LEAST)
 
 #: Turns of all labs: from six on the order of their ratios gives an interval.
 _TURNS = 6
-_LEAST_S = 3.0
+_LEAST_S = 6.0
 
 
 def run(context: Context) -> Results:
