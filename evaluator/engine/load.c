@@ -79,6 +79,7 @@ static int usable_cpus(cpu_set_t *cpus)
 static int start_hogs(struct load *load, int nice, uint64_t seconds)
 {
     cpu_set_t cpus;
+    CPU_ZERO(&cpus);
     int error = usable_cpus(&cpus);
     if (error != 0) {
         return error;
@@ -139,7 +140,7 @@ void load_answer(struct load *load, struct command *command)
 void load_end(struct load *load)
 {
     atomic_store(&ended, true);
-    for (size_t i = 0; i < load->count; i++) {
+    for (size_t i = 0; load->hogs != NULL && i < load->count; i++) {
         (void)pthread_join(load->hogs[i], NULL);
     }
     free(load->hogs);

@@ -23,8 +23,23 @@ static bool read_ticks(int stat, unsigned long long *irq, unsigned long long *so
         return false;
     }
     text[count] = '\0';
-    return sscanf(text, "cpu %*u %*u %*u %*u %*u %llu %llu", irq, softirq) ==
-           2; // NOLINT(cert-err34-c)
+    unsigned long long columns[7];
+    char *at = text;
+    if (strncmp(at, "cpu ", 4) != 0) {
+        return false;
+    }
+    at += 4;
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        char *end = at;
+        columns[i] = strtoull(at, &end, 10);
+        if (end == at) {
+            return false;
+        }
+        at = end;
+    }
+    *irq = columns[5];
+    *softirq = columns[6];
+    return true;
 }
 
 static void add_thread(struct softirq *softirq, const char *proc, const char *pid)
