@@ -9,6 +9,9 @@
  * bulk: DATA frames of a 4 MiB message, asked for in blocks as a receiver-driven pull does; the
  *     receiver puts them into the message's buffer, by copying or, "placed", by recvmsg itself.
  * frames: short frames one way, 32 in a call; "mixed" ones differ in length.
+ * cost: both ends in one process and on one core, in turns: the median time that a send(), and the
+ *     receive() of what it sent, take a frame. Nothing else on the machine disturbs a median much,
+ *     and the slower of both bounds the rate of bulk data.
  */
 #include "frame/address_layout.h"
 #include "frame/frame.h"
@@ -16,6 +19,7 @@
 #include "lane/udp.h"
 #include "namespace.h"
 
+#include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
@@ -341,13 +345,153 @@ static struct lane *open_lane(const char *kind, const char *interface)
     return lane;
 }
 
-static void find_other(struct side *side)
+static struct address_layout address_of(const struct lane *lane)
 {
     struct address_layout own = {
         .version = ADDRESS_VERSION, .rails = 1, .ethertype = to_le16(0x88B5)};
+
+    lane->operations->publish(lane, &own);
+    return own;
+}
+
+struct cost {
+    unsigned frames; /* in one send() */
+    uint32_t payload_bytes;
+    bool placed;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a;
+    uint64_t right = *(const uint64_t *)b;
+
+    return left < right ? -1 : left > right;
+}
+
+static double median(uint64_t *times_ns, unsigned count)
+{
+    qsort(times_ns, count, sizeof *times_ns, by_time);
+    return (double)times_ns[count / 2];
+}
+
+/** Takes what has been sent, and puts it where it belongs. */
+static void take(struct side *to, uint8_t *target, unsigned frames)
+{
+    struct lane_incoming incoming[BATCH_FRAMES];
+
+    for (unsigned taken = 0; taken < frames;) {
+        unsigned count = receive(to, incoming);
+        for (unsigned i = 0; i < count; i++) {
+            if (incoming[i].payload == NULL && incoming[i].bytes > DATA_HEAD_BYTES) {
+                memcpy(target, incoming[i].data + DATA_HEAD_BYTES,
+                       incoming[i].bytes - DATA_HEAD_BYTES);
+            }
+            target += incoming[i].bytes - DATA_HEAD_BYTES;
+        }
+        to->lane->operations->release(to->lane);
+        taken += count;
+    }
+}
+
+static void measure_cost(struct side *from, struct side *to, const struct cost *cost,
+                         uint8_t *source, uint8_t *target)
+{
+    enum { ROUNDS = 4001 };
+    static uint64_t send_ns[ROUNDS];
+    static uint64_t receive_ns[ROUNDS];
+    static uint8_t rooms[BATCH_FRAMES][LANE_HEADROOM + SHORT_FRAME_BYTES];
+    struct lane_outgoing frames[BATCH_FRAMES];
+    uint32_t bytes = cost->frames * cost->payload_bytes;
+    uint32_t offset = 0;
+
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        offset = offset + bytes <= MESSAGE_BYTES ? offset : 0;
+        for (unsigned i = 0; i < cost->frames; i++) {
+            uint64_t at = offset + (uint64_t)i * cost->payload_bytes;
+            uint8_t *head = encode(rooms[i], DATA_TYPE);
+            memcpy(head + 28, &round, sizeof round);
+            memcpy(head + 32, &at, sizeof at);
+            frames[i] = (struct lane_outgoing){.head = head,
+                                               .head_bytes = DATA_HEAD_BYTES,
+                                               .payload = source + at,
+                                               .payload_bytes = cost->payload_bytes};
+        }
+        if (cost->placed) {
+            to->lane->operations->expect(
+                to->lane, &(struct lane_expectation){.target = target + offset,
+                                                     .frames = cost->frames,
+                                                     .head_bytes = DATA_HEAD_BYTES,
+                                                     .payload_bytes = cost->payload_bytes,
+                                                     .bytes = bytes,
+                                                     .message = round,
+                                                     .offset = offset,
+                                                     .from = to->to});
+        }
+        uint64_t begin_ns = now_ns();
+        send_all(from, frames, cost->frames);
+        uint64_t sent_ns = now_ns();
+        take(to, target + offset, cost->frames);
+        receive_ns[round] = now_ns() - sent_ns;
+        send_ns[round] = sent_ns - begin_ns;
+        offset += bytes;
+    }
+    double sent = median(send_ns, ROUNDS);
+    double received = median(receive_ns, ROUNDS);
+    double slower = sent > received ? sent : received;
+    (void)printf("  %2u frames of %4u bytes%s: send %6.0f ns a frame, receive %6.0f ns",
+                 cost->frames, cost->payload_bytes, cost->placed ? ", placed" : "",
+                 sent / cost->frames, received / cost->frames);
+    if (bytes > 0) {
+        (void)printf("; at most %5.2f GB/s", (double)bytes / slower);
+    }
+    (void)printf("\n");
+}
+
+static void *make_data(uint8_t filling)
+{
+    uint8_t *data = mmap(NULL, MESSAGE_BYTES, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+    require(data != MAP_FAILED, "memory");
+    memset(data, filling, MESSAGE_BYTES);
+    return data;
+}
+
+/** Both lanes in this process. */
+static void measure_costs(const char *kind, int mtu, int here, int far)
+{
+    uint8_t *source = make_data(1);
+    uint8_t *target = make_data(2);
+    struct side a = {.lane = open_lane(kind, "end0")};
+
+    namespace_go(far);
+    struct side b = {.lane = open_lane(kind, "end1")};
+    namespace_go(here);
+    struct address_layout of_a = address_of(a.lane);
+    struct address_layout of_b = address_of(b.lane);
+    require(a.lane->operations->reach(a.lane, &of_b, &a.to) == 0 &&
+                b.lane->operations->reach(b.lane, &of_a, &b.to) == 0,
+            "reach");
+    uint32_t full = a.lane->frame_bytes - DATA_HEAD_BYTES;
+    unsigned batch = a.lane->batch_frames < BATCH_FRAMES ? a.lane->batch_frames : BATCH_FRAMES;
+    const struct cost costs[] = {
+        {1, 8, false}, {32, 8, false}, {1, full, false}, {batch, full, false}, {batch, full, true},
+    };
+    (void)printf("cost (%s, MTU %d)\n", kind, mtu);
+    for (unsigned i = 0; i < sizeof costs / sizeof *costs; i++) {
+        if (!costs[i].placed || b.lane->operations->expect != NULL) {
+            measure_cost(&a, &b, &costs[i], source, target);
+        }
+    }
+    a.lane->operations->close(a.lane);
+    b.lane->operations->close(b.lane);
+}
+
+static void find_other(struct side *side)
+{
+    struct address_layout own = address_of(side->lane);
     struct address_layout other;
 
-    side->lane->operations->publish(side->lane, &own);
     require(write(side->control, &own, sizeof own) == sizeof own, "write");
     require(read(side->control, &other, sizeof other) == sizeof other, "read");
     require(side->lane->operations->reach(side->lane, &other, &side->to) == 0, "reach");
@@ -394,12 +538,9 @@ static void be(bool first, const char *kind, int mtu, uint64_t run_ns, const cha
                int control)
 {
     const char *interface = first ? "end0" : "end1";
-    uint8_t *data = mmap(NULL, MESSAGE_BYTES, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    uint8_t *data = make_data(first);
 
-    require(data != MAP_FAILED, "memory");
     pin_to(first);
-    set_mtu(interface, mtu);
     for (unsigned pattern = 0; pattern < PATTERNS; pattern++) {
         if (strncmp(pattern_names[pattern], only, strlen(only)) != 0) {
             continue;
@@ -438,7 +579,18 @@ int main(int argc, char **argv)
     const char *only = argc > 4 ? argv[4] : "";
     namespace_enter(argv);
     int far = namespace_move_far_end();
+    int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    require(here >= 0, "this namespace");
+    set_mtu("end0", mtu);
+    namespace_go(far);
+    set_mtu("end1", mtu);
+    namespace_go(here);
+    if (strncmp("cost", only, strlen(only)) == 0) {
+        pin_to(0);
+        measure_costs(argv[1], mtu, here, far);
+    }
     require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) == 0, "socketpair");
+    (void)fflush(stdout);
     pid_t child = fork();
     require(child >= 0, "fork");
     if (child == 0) {

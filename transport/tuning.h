@@ -62,6 +62,10 @@
  *  who lack CAP_NET_ADMIN): a few bulk blocks of each of some peers. The kernel counts it double. */
 #define LANE_UDP_BUFFER_BYTES (4 << 20)
 
+/** Payloads of at least this are put where they belong by recvmsg() itself. Of shorter ones a train
+ *  has so many that their list costs more than copying them once more (docs/PERFORMANCE.md). */
+#define LANE_UDP_PLACED_BYTES_MIN 3000
+
 /** Frames of unexpected messages that an endpoint can hold for whichever peers send them. */
 #define MESSAGE_CHUNKS 4096
 

@@ -374,6 +374,9 @@ static int tune_socket(struct udp_lane *udp)
     }
     (void)set_buffer(udp, SO_SNDBUFFORCE, SO_SNDBUF, LANE_UDP_BUFFER_BYTES);
     uint64_t granted = set_buffer(udp, SO_RCVBUFFORCE, SO_RCVBUF, LANE_UDP_BUFFER_BYTES);
+    /* The kernel counts memory, not bytes: up to 4,096 for a frame of 1,472, if the driver gives
+     * each a page; and a quarter may still be counted for frames that were taken already. Trains
+     * need a third of that, and much shorter frames more. */
     udp->lane.capacity_bytes = granted / 4;
     return 0;
 }

@@ -3,6 +3,8 @@
  * frames at a time stay in the same few cache lines; or at the target of the expectation. */
 #include "udp_internal.h"
 
+#include "tuning.h"
+
 #include <errno.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
@@ -133,7 +135,7 @@ void udp_expect(struct lane *lane, const struct lane_expectation *expectation)
     *own = *expectation;
     uint64_t bytes_max = (uint64_t)own->frames * own->payload_bytes;
     own->bytes = own->bytes < bytes_max ? own->bytes : bytes_max;
-    if (!train_can_expect(own)) {
+    if (!train_can_expect(own) || own->payload_bytes < LANE_UDP_PLACED_BYTES_MIN) {
         own->frames = 0;
     }
 }

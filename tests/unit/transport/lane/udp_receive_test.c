@@ -4,6 +4,7 @@
 
 #include "lane/random.h"
 #include "lane/train.h"
+#include "tuning.h"
 
 #include <netinet/in.h>
 #include <netinet/udp.h>
@@ -11,6 +12,7 @@
 
 #define DATA 11
 #define MESSAGE 77
+#define SEGMENT 5000
 #define STRANGER_ROUNDS 20000
 
 static struct outbox outbox;
@@ -66,9 +68,9 @@ static void udp_receive__nothing_has_come(void **state)
 
 static void udp_receive__a_train_in_pieces(void **state)
 {
-    struct udp_pair pair = open_pair();
-
     (void)state;
+    set_mtu(1500);
+    struct udp_pair pair = open_pair();
     for (unsigned step = 1; step <= 44; step++) {
         for (unsigned i = 0; i < 44; i++) {
             add_data(i, 1432);
@@ -86,39 +88,49 @@ static void udp_receive__a_train_in_pieces(void **state)
     }
     assert_int_equal(pair.b->received_frames, 44 * 44);
     close_pair(&pair);
+    set_mtu(9000);
 }
 
 static void udp_receive__expected_data_is_placed(void **state)
 {
-    const int mtus[] = {1500, 9000};
+    struct udp_pair pair = open_pair();
+    uint32_t payload_bytes = pair.a->frame_bytes - HEAD_BYTES;
+    unsigned batch = pair.a->batch_frames;
 
     (void)state;
-    for (unsigned m = 0; m < 2; m++) {
-        set_mtu(mtus[m]);
-        struct udp_pair pair = open_pair();
-        uint32_t payload_bytes = pair.a->frame_bytes - HEAD_BYTES;
-        unsigned batch = pair.a->batch_frames;
-
-        expect(&pair, (uint64_t)payload_bytes * 100, payload_bytes);
-        for (unsigned first = 0; first < 100; first += batch) {
-            unsigned end = first + batch < 100 ? first + batch : 100;
-            for (unsigned i = first; i < end; i++) {
-                add_data(i, payload_bytes);
-            }
-            send_outbox(&outbox, pair.a, &pair.at_b);
-            take_data(&pair, first, end, payload_bytes, true);
+    assert_int_equal(batch, 7);
+    expect(&pair, (uint64_t)payload_bytes * 100, payload_bytes);
+    for (unsigned first = 0; first < 100; first += batch) {
+        unsigned end = first + batch < 100 ? first + batch : 100;
+        for (unsigned i = first; i < end; i++) {
+            add_data(i, payload_bytes);
         }
-        assert_int_equal(pair.b->placed_frames, 100);
-        for (uint32_t i = 0; i < 100 * payload_bytes; i++) {
-            assert_int_equal(target[i], byte_at(i));
-        }
-        /* All has come: the next frame is nobody's. */
-        add_data(100, payload_bytes);
         send_outbox(&outbox, pair.a, &pair.at_b);
-        take_data(&pair, 100, 101, payload_bytes, false);
-        close_pair(&pair);
+        take_data(&pair, first, end, payload_bytes, true);
     }
-    set_mtu(1500);
+    assert_int_equal(pair.b->placed_frames, 100);
+    for (uint32_t i = 0; i < 100 * payload_bytes; i++) {
+        assert_int_equal(target[i], byte_at(i));
+    }
+    /* All has come: the next frame is nobody's. */
+    add_data(100, payload_bytes);
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    take_data(&pair, 100, 101, payload_bytes, false);
+    close_pair(&pair);
+}
+
+static void udp_receive__short_frames_are_not_placed(void **state)
+{
+    struct udp_pair pair = open_pair();
+    uint32_t payload_bytes = LANE_UDP_PLACED_BYTES_MIN - 1;
+
+    (void)state;
+    expect(&pair, 100000, payload_bytes);
+    add_data(0, payload_bytes);
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    take_data(&pair, 0, 1, payload_bytes, false);
+    assert_int_equal(target[0], 0);
+    close_pair(&pair);
 }
 
 static void udp_receive__the_last_expected_frame_is_shorter(void **state)
@@ -126,15 +138,15 @@ static void udp_receive__the_last_expected_frame_is_shorter(void **state)
     struct udp_pair pair = open_pair();
 
     (void)state;
-    expect(&pair, 2 * 1000 + 17, 1000);
-    add_data(0, 1000);
-    add_data(1, 1000);
-    add_frame(&outbox, DATA, MESSAGE, 2000, 17);
+    expect(&pair, 2 * SEGMENT + 17, SEGMENT);
+    add_data(0, SEGMENT);
+    add_data(1, SEGMENT);
+    add_frame(&outbox, DATA, MESSAGE, 2 * SEGMENT, 17);
     send_outbox(&outbox, pair.a, &pair.at_b);
     receive_all(pair.b, incoming, 3);
-    check_frame(&incoming[2], DATA, MESSAGE, 2000, 17);
-    assert_ptr_equal(incoming[2].payload, target + 2000);
-    assert_int_equal(target[2017], 0);
+    check_frame(&incoming[2], DATA, MESSAGE, 2 * SEGMENT, 17);
+    assert_ptr_equal(incoming[2].payload, target + 2 * SEGMENT);
+    assert_int_equal(target[2 * SEGMENT + 17], 0);
     assert_int_equal(pair.a->sent_calls, 1);
     pair.b->operations->release(pair.b);
     close_pair(&pair);
@@ -145,25 +157,25 @@ static void udp_receive__other_frames_between(void **state)
     struct udp_pair pair = open_pair();
 
     (void)state;
-    expect(&pair, 10000, 1000);
-    add_data(0, 1000);
-    add_frame(&outbox, FRAME_EAGER, MESSAGE, 1000, 1000);
-    add_data(1, 1000);
-    add_frame(&outbox, DATA, MESSAGE + 1, 2000, 1000);
-    add_data(2, 1000);
+    expect(&pair, 10 * SEGMENT, SEGMENT);
+    add_data(0, SEGMENT);
+    add_frame(&outbox, FRAME_EAGER, MESSAGE, SEGMENT, SEGMENT);
+    add_data(1, SEGMENT);
+    add_frame(&outbox, DATA, MESSAGE + 1, 2 * SEGMENT, SEGMENT);
+    add_data(2, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
     receive_all(pair.b, incoming, 5);
     assert_int_equal(pair.a->sent_calls, 1);
-    check_frame(&incoming[0], DATA, MESSAGE, 0, 1000);
-    check_frame(&incoming[1], FRAME_EAGER, MESSAGE, 1000, 1000);
-    check_frame(&incoming[2], DATA, MESSAGE, 1000, 1000);
-    check_frame(&incoming[3], DATA, MESSAGE + 1, 2000, 1000);
-    check_frame(&incoming[4], DATA, MESSAGE, 2000, 1000);
+    check_frame(&incoming[0], DATA, MESSAGE, 0, SEGMENT);
+    check_frame(&incoming[1], FRAME_EAGER, MESSAGE, SEGMENT, SEGMENT);
+    check_frame(&incoming[2], DATA, MESSAGE, SEGMENT, SEGMENT);
+    check_frame(&incoming[3], DATA, MESSAGE + 1, 2 * SEGMENT, SEGMENT);
+    check_frame(&incoming[4], DATA, MESSAGE, 2 * SEGMENT, SEGMENT);
     pair.b->operations->release(pair.b);
     /* And then it goes on as expected. */
-    add_data(3, 1000);
+    add_data(3, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
-    take_data(&pair, 3, 4, 1000, true);
+    take_data(&pair, 3, 4, SEGMENT, true);
     close_pair(&pair);
 }
 
@@ -172,26 +184,26 @@ static void udp_receive__a_frame_was_lost(void **state)
     struct udp_pair pair = open_pair();
 
     (void)state;
-    expect(&pair, 100000, 1000);
-    add_data(0, 1000);
+    expect(&pair, 100 * SEGMENT, SEGMENT);
+    add_data(0, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
-    take_data(&pair, 0, 1, 1000, true);
+    take_data(&pair, 0, 1, SEGMENT, true);
     for (unsigned i = 5; i < 10; i++) {
-        add_data(i, 1000);
+        add_data(i, SEGMENT);
     }
     send_outbox(&outbox, pair.a, &pair.at_b);
-    take_data(&pair, 5, 10, 1000, false);
+    take_data(&pair, 5, 10, SEGMENT, false);
     for (unsigned i = 10; i < 20; i++) {
-        add_data(i, 1000);
+        add_data(i, SEGMENT);
     }
     send_outbox(&outbox, pair.a, &pair.at_b);
-    take_data(&pair, 10, 20, 1000, true);
+    take_data(&pair, 10, 20, SEGMENT, true);
     /* Again: it is behind what is expected. */
     for (unsigned i = 1; i < 5; i++) {
-        add_data(i, 1000);
+        add_data(i, SEGMENT);
     }
     send_outbox(&outbox, pair.a, &pair.at_b);
-    take_data(&pair, 1, 5, 1000, false);
+    take_data(&pair, 1, 5, SEGMENT, false);
     assert_int_equal(pair.b->placed_frames, 11);
     close_pair(&pair);
 }
@@ -202,17 +214,17 @@ static void udp_receive__a_stranger_sends_what_is_expected(void **state)
     struct lane *stranger = open_udp(here, "end0", 0);
 
     (void)state;
-    expect(&pair, 10000, 1000);
-    add_data(0, 1000);
+    expect(&pair, 10 * SEGMENT, SEGMENT);
+    add_data(0, SEGMENT);
     send_outbox(&outbox, stranger, &pair.at_b);
     receive_all(pair.b, incoming, 1);
-    check_frame(&incoming[0], DATA, MESSAGE, 0, 1000);
+    check_frame(&incoming[0], DATA, MESSAGE, 0, SEGMENT);
     assert_null(incoming[0].payload);
     assert_memory_not_equal(&incoming[0].from, &pair.at_a, sizeof pair.at_a);
     pair.b->operations->release(pair.b);
-    add_data(0, 1000);
+    add_data(0, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
-    take_data(&pair, 0, 1, 1000, true);
+    take_data(&pair, 0, 1, SEGMENT, true);
     close_lane(stranger);
     close_pair(&pair);
 }
@@ -223,11 +235,11 @@ static void udp_receive__expect_nothing_any_more(void **state)
     struct lane_expectation nothing = {.frames = 0};
 
     (void)state;
-    expect(&pair, 10000, 1000);
+    expect(&pair, 10 * SEGMENT, SEGMENT);
     pair.b->operations->expect(pair.b, &nothing);
-    add_data(0, 1000);
+    add_data(0, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
-    take_data(&pair, 0, 1, 1000, false);
+    take_data(&pair, 0, 1, SEGMENT, false);
     assert_int_equal(target[0], 0);
     close_pair(&pair);
 }
@@ -240,9 +252,9 @@ static void udp_receive__an_expectation_without_sense(void **state)
 
     (void)state;
     pair.b->operations->expect(pair.b, &senseless);
-    add_data(0, 1000);
+    add_data(0, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
-    take_data(&pair, 0, 1, 1000, false);
+    take_data(&pair, 0, 1, SEGMENT, false);
     close_pair(&pair);
 }
 
@@ -252,7 +264,7 @@ static void udp_receive__fewer_frames_than_bytes(void **state)
     struct lane_expectation one = {.target = target,
                                    .frames = 1,
                                    .head_bytes = HEAD_BYTES,
-                                   .payload_bytes = 1000,
+                                   .payload_bytes = SEGMENT,
                                    .bytes = sizeof target,
                                    .message = MESSAGE,
                                    .from = pair.at_a};
@@ -260,13 +272,13 @@ static void udp_receive__fewer_frames_than_bytes(void **state)
     (void)state;
     memset(target, 0, sizeof target);
     pair.b->operations->expect(pair.b, &one);
-    add_data(0, 1000);
-    add_data(1, 1000);
+    add_data(0, SEGMENT);
+    add_data(1, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
     receive_all(pair.b, incoming, 2);
     assert_ptr_equal(incoming[0].payload, target);
     assert_null(incoming[1].payload);
-    assert_int_equal(target[1000], 0);
+    assert_int_equal(target[SEGMENT], 0);
     pair.b->operations->release(pair.b);
     close_pair(&pair);
 }
@@ -327,7 +339,6 @@ static void udp_receive__what_was_promised_fits(void **state)
             close_pair(&pair);
         }
     }
-    set_mtu(1500);
 }
 
 /** Random datagrams and trains from a socket that is not a lane's. */
@@ -349,7 +360,7 @@ static void udp_receive__a_stranger_sends_anything(void **state)
     for (unsigned round = 0; round < STRANGER_ROUNDS; round++) {
         uint32_t bytes =
             (uint32_t)random_below(&random, random_chance(&random, 900000) ? 200 : 60000);
-        int segment = random_chance(&random, 500000) ? 0 : 1 + (int)random_below(&random, 1400);
+        int segment = random_chance(&random, 500000) ? 0 : 1 + (int)random_below(&random, 8900);
         if (segment > 0 && bytes / (uint32_t)segment >= 64) {
             segment = 0;
         }
@@ -360,7 +371,7 @@ static void udp_receive__a_stranger_sends_anything(void **state)
             noise[i] = (uint8_t)random_next(&random);
         }
         if (round % 64 == 0) {
-            expect(&pair, sizeof target, 1 + (uint32_t)random_below(&random, 1432));
+            expect(&pair, sizeof target, 1 + (uint32_t)random_below(&random, 8000));
         }
         assert_int_equal(setsockopt(stranger, SOL_UDP, UDP_SEGMENT, &segment, sizeof segment), 0);
         assert_int_equal(sendto(stranger, noise, bytes, 0, (struct sockaddr *)&to, sizeof to),
@@ -381,11 +392,11 @@ static void udp_receive__a_stranger_sends_anything(void **state)
     assert_int_equal(received_bytes, sent_bytes);
     assert_int_equal(pair.b->placed_frames, 0);
     assert_true(pair.b->foreign_frames > 0); /* empty datagrams */
-    expect(&pair, 2000, 1000);
-    add_data(0, 1000);
-    add_data(1, 1000);
+    expect(&pair, 2 * SEGMENT, SEGMENT);
+    add_data(0, SEGMENT);
+    add_data(1, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
-    take_data(&pair, 0, 2, 1000, true);
+    take_data(&pair, 0, 2, SEGMENT, true);
     close_pair(&pair);
 }
 
@@ -395,6 +406,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(udp_receive__nothing_has_come),
         cmocka_unit_test(udp_receive__a_train_in_pieces),
         cmocka_unit_test(udp_receive__expected_data_is_placed),
+        cmocka_unit_test(udp_receive__short_frames_are_not_placed),
         cmocka_unit_test(udp_receive__the_last_expected_frame_is_shorter),
         cmocka_unit_test(udp_receive__other_frames_between),
         cmocka_unit_test(udp_receive__a_frame_was_lost),
@@ -410,5 +422,6 @@ int main(int argc, char **argv)
     (void)argc;
     namespace_enter(argv);
     udp_pair_far();
+    set_mtu(9000);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
