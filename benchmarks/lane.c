@@ -403,6 +403,7 @@ static void measure_cost(struct side *from, struct side *to, const struct cost *
     struct lane_outgoing frames[BATCH_FRAMES];
     uint32_t bytes = cost->frames * cost->payload_bytes;
     uint32_t offset = 0;
+    uint64_t placed = to->lane->placed_frames;
 
     for (unsigned round = 0; round < ROUNDS; round++) {
         offset = offset + bytes <= MESSAGE_BYTES ? offset : 0;
@@ -439,8 +440,9 @@ static void measure_cost(struct side *from, struct side *to, const struct cost *
     double received = median(receive_ns, ROUNDS);
     double slower = sent > received ? sent : received;
     (void)printf("  %2u frames of %4u bytes%s: send %6.0f ns a frame, receive %6.0f ns",
-                 cost->frames, cost->payload_bytes, cost->placed ? ", placed" : "",
-                 sent / cost->frames, received / cost->frames);
+                 cost->frames, cost->payload_bytes,
+                 to->lane->placed_frames > placed ? ", placed" : "", sent / cost->frames,
+                 received / cost->frames);
     if (bytes > 0) {
         (void)printf("; at most %5.2f GB/s", (double)bytes / slower);
     }

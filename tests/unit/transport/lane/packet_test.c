@@ -288,6 +288,31 @@ static void packet_lane_open__mtu_decides_the_longest_frame(void **state)
     set_interface("end0", SIOCSIFMTU, 1500);
 }
 
+static void packet_lane__jumbo_frames_go_round_the_ring(void **state)
+{
+    uint32_t bytes = 0;
+
+    (void)state;
+    set_interface("end0", SIOCSIFMTU, 9000);
+    set_interface("end1", SIOCSIFMTU, 9000);
+    struct lane *a = open_lane("end0", 1);
+    struct lane *b = open_lane("end1", 2);
+    assert_true(b->capacity_bytes >= LANE_RING_FRAMES * UINT64_C(9000));
+    for (unsigned i = 0; i < 3 * LANE_RING_FRAMES; i += 8) {
+        assert_int_equal(send_frames(a, b, 2, 8, (uint8_t)i, 9000 - HEAD_BYTES), 8);
+        for (unsigned j = 0; j < 8; j++) {
+            assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), (uint8_t)(i + j));
+            assert_int_equal(bytes, 9000);
+        }
+    }
+    assert_int_equal(b->operations->status(b), 0);
+    assert_int_equal(b->dropped_frames, 0);
+    close_lane(a);
+    close_lane(b);
+    set_interface("end0", SIOCSIFMTU, 1500);
+    set_interface("end1", SIOCSIFMTU, 1500);
+}
+
 static void packet_lane__over_loopback_frames_are_as_long_as_their_length_field(void **state)
 {
     struct lane *a = open_lane("lo", 1);
@@ -374,6 +399,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(packet_lane_open__no_such_interface),
         cmocka_unit_test(packet_lane_open__interface_is_down),
         cmocka_unit_test(packet_lane_open__mtu_decides_the_longest_frame),
+        cmocka_unit_test(packet_lane__jumbo_frames_go_round_the_ring),
         cmocka_unit_test(packet_lane__over_loopback_frames_are_as_long_as_their_length_field),
         cmocka_unit_test(packet_lane__a_frame_longer_than_ours),
         cmocka_unit_test(packet_lane__interface_goes_down),

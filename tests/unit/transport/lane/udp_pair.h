@@ -12,6 +12,8 @@
 #include "namespace.h"
 
 #include <fcntl.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -60,6 +62,21 @@ static inline void set_interface_there(int namespace, const char *name, unsigned
     }
     assert_true(control >= 0);
     assert_int_equal(ioctl(control, request, &interface), 0);
+    close(control);
+    namespace_go(here);
+}
+
+/** Switches an offload of a network card: a command of ETHTOOL_S..., linux/ethtool.h. */
+static inline void set_offload(int namespace, const char *name, uint32_t command, bool on)
+{
+    struct ethtool_value value = {.cmd = command, .data = on};
+    struct ifreq interface = {.ifr_data = (void *)&value};
+
+    namespace_go(namespace);
+    int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    (void)snprintf(interface.ifr_name, sizeof interface.ifr_name, "%s", name);
+    assert_true(control >= 0);
+    assert_int_equal(ioctl(control, SIOCETHTOOL, &interface), 0);
     close(control);
     namespace_go(here);
 }

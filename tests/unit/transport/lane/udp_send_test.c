@@ -154,6 +154,35 @@ static void udp_send__the_path_has_a_shorter_mtu(void **state)
     close_pair(&pair);
 }
 
+/** With and without what the card, or the kernel in its place, does for us. */
+static void udp_send__offloads_are_off(void **state)
+{
+    const uint32_t senders[] = {ETHTOOL_SGSO, ETHTOOL_STXCSUM, ETHTOOL_SSG};
+    uint32_t lengths[44];
+
+    (void)state;
+    for (unsigned i = 0; i < 44; i++) {
+        lengths[i] = 1432;
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        for (unsigned bit = 0; bit < 3; bit++) {
+            set_offload(here, "end0", senders[bit], (i >> bit & 1) == 0);
+        }
+        for (unsigned gro = 0; gro < 2; gro++) {
+            set_offload(far, "end1", ETHTOOL_SGRO, gro == 1);
+            struct udp_pair pair = open_pair();
+            send_lengths(&pair, lengths, 44);
+            send_lengths(&pair, (uint32_t[]){100, 100, 99, 98, 98}, 5);
+            assert_int_equal(pair.b->received_frames, 49);
+            close_pair(&pair);
+        }
+    }
+    for (unsigned bit = 3; bit-- > 0;) {
+        set_offload(here, "end0", senders[bit], true);
+    }
+    set_offload(far, "end1", ETHTOOL_SGRO, false);
+}
+
 static void udp_send__no_way_to_that_host(void **state)
 {
     struct udp_pair pair = open_pair();
@@ -217,6 +246,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(udp_send__frames_of_different_lengths),
         cmocka_unit_test(udp_send__jumbo_frames),
         cmocka_unit_test(udp_send__the_path_has_a_shorter_mtu),
+        cmocka_unit_test(udp_send__offloads_are_off),
         cmocka_unit_test(udp_send__no_way_to_that_host),
         cmocka_unit_test(udp_send__a_refused_peer_does_not_disturb_others),
         cmocka_unit_test(udp_send__the_kernel_has_no_room),
