@@ -61,6 +61,38 @@
 /** Kernel memory for each direction of the UDP lane, if it is granted (net.core.rmem_max limits those
  *  who lack CAP_NET_ADMIN): a few bulk blocks of each of some peers. The kernel counts it double. */
 #define LANE_UDP_BUFFER_BYTES (4 << 20)
+/** Long messages that are pulled at once; others wait. */
+#define PULLS_MAX 64
+
+/** Blocks of one message that are asked for at once; about a megabyte. */
+#define PULL_BLOCKS 16
+
+/** Bytes of a block, at most: with headers, what one call can send with segmentation offload. */
+#define PULL_BLOCK_BYTES 63500
+
+/** Of a long message, the first so many blocks are sent with its announcement, unasked. */
+#define PULL_UNASKED_BLOCKS 2
+
+/** A peer that cuts messages into less than this wants to waste our time. */
+#define PULL_SEGMENT_BYTES_MIN 64
+
+/** A path on which nothing comes for this long has lost what was asked for: before any block has
+ *  been timed, at least, and at most. */
+#define PULL_TIMEOUT_FIRST_NS 5000000u
+#define PULL_TIMEOUT_MIN_NS 300000u
+#define PULL_TIMEOUT_MAX_NS 500000000u
+
+/** After so many silences in a row a path is not used, ... */
+#define PULL_PATIENCE_TIMEOUTS 3
+
+/** ... for so long, if there is another one. */
+#define PULL_SILENCE_NS 500000000u
+
+/** Requests of receivers that a sender remembers; more are dropped and asked again. */
+#define PULL_REQUESTS 1024
+
+/** How often a sender may find that unasked blocks were wasted before it waits to be asked. */
+#define PULL_UNASKED_CREDIT 4
 
 /** Payloads of at least this are put where they belong by recvmsg() itself. Of shorter ones a train
  *  has so many that their list costs more than copying them once more (docs/PERFORMANCE.md). */

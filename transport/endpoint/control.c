@@ -104,6 +104,25 @@ void control_send_probe(struct core *core, struct core_peer *peer)
     send_frame(core, peer, &frame, FRAME_PROBE);
 }
 
+void control_send_pull(struct core *core, struct core_peer *peer, const struct pull_ask *ask)
+{
+    const struct lane *lane = core->options.lanes.lanes[ask->lane];
+    struct control_frame frame;
+    struct frame_pull *body = body_of(&frame);
+
+    encode(&frame, peer, FRAME_PULL, peer->message.key, peer->message.flow.highest);
+    flow_stamp(&peer->message.flow, head_of(&frame), 0);
+    *body = (struct frame_pull){
+        .message = to_le32(ask->message),
+        .lane_kind = (uint8_t)lane->kind,
+        .lane_rail = lane->rail,
+        .offset = to_le64(ask->offset),
+        .wanted = to_le64(ask->wanted),
+    };
+    core->counters.pulls_sent++;
+    send_frame(core, peer, &frame, FRAME_PULL);
+}
+
 void control_send_close(struct core *core, struct core_peer *peer)
 {
     struct control_frame frame;

@@ -7,6 +7,7 @@
 #define BEOWIRE_ENDPOINT_CONTROL_H
 
 #include "endpoint/core.h"
+#include "message/pull.h"
 
 /** CONNECT (echoed_key 0) or ACCEPT (echoed_key: the key of the CONNECT that it answers). */
 void control_send_connect(struct core *core, struct core_peer *peer, enum frame_type type,
@@ -18,6 +19,9 @@ void control_send_ack(struct core *core, struct core_peer *peer, uint64_t now_ns
 /** Needs flow_timeout() after it. */
 void control_send_probe(struct core *core, struct core_peer *peer);
 void control_send_close(struct core *core, struct core_peer *peer);
+
+/** Asks for segments of a long message. */
+void control_send_pull(struct core *core, struct core_peer *peer, const struct pull_ask *ask);
 
 /** Refuses a frame from whoever sent it, unless too many were refused in this second. */
 void control_send_reset(struct core *core, const struct frame *refused, const struct arrival *from,

@@ -24,6 +24,14 @@ int core_open(struct core *core, const struct core_options *options)
     if (status != 0) {
         return status;
     }
+    for (unsigned i = 0; i < options->lanes.count; i++) {
+        const struct lane *lane = options->lanes.lanes[i];
+        core->messages.lanes[i] = (struct message_lane){
+            .kind = (uint8_t)lane->kind,
+            .rail = lane->rail,
+            .capacity_bytes = lane->capacity_bytes / 2,
+        };
+    }
     core->peers = calloc(options->peers, sizeof(struct core_peer *));
     core->touched = calloc(options->peers, sizeof *core->touched);
     if (core->peers == NULL || core->touched == NULL ||
@@ -120,6 +128,7 @@ void core_check_lane(struct core *core, unsigned by)
             paths_choose(&peer->paths, lanes);
             core->lane_users[peer->paths.fast]++;
         }
+        core_choose_bulk_lanes(core, peer);
     }
 }
 
@@ -196,13 +205,6 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
     message_peer_failed(&core->messages, &peer->message, peer->connection.error, &wire);
 }
 
-static void note_deadline(struct core *core, uint64_t deadline_ns)
-{
-    if (deadline_ns < core->deadline_ns) {
-        core->deadline_ns = deadline_ns;
-    }
-}
-
 /** Has the peer owed us an answer for longer than we wait? */
 static bool is_dead(const struct core *core, const struct core_peer *peer, uint64_t now_ns)
 {
@@ -267,18 +269,18 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         flow_timeout(flow, now_ns);
     }
     if (flow_waits_for_lane(flow)) {
-        note_deadline(core, now_ns); /* the lane was busy: again at the next progress */
+        core_note_deadline(core, now_ns); /* the lane was busy: again at the next progress */
     }
     if (message_has_work(&peer->message) && flow_has_room(flow)) {
-        note_deadline(core, now_ns + FLOW_RTO_MIN_NS); /* other peers have all the frames */
+        core_note_deadline(core, now_ns + FLOW_RTO_MIN_NS); /* other peers have all the frames */
     }
-    note_deadline(core, flow_deadline(flow));
+    core_note_deadline(core, flow_deadline(flow));
 }
 
 void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     service_connection(core, peer, now_ns);
-    note_deadline(core, connection_deadline(&peer->connection));
+    core_note_deadline(core, connection_deadline(&peer->connection));
     if (peer->message.ready) {
         service_flow(core, peer, now_ns);
     }
@@ -300,6 +302,7 @@ void core_timers(struct core *core, uint64_t now_ns)
             core_service(core, peer, now_ns);
         }
     }
+    core_bulk(core, now_ns);
 }
 
 bool core_is_flushed(const struct core *core)

@@ -39,7 +39,10 @@ struct core_counters {
     uint64_t dropped_acknowledgement; /**< acknowledges what was never sent */
     uint64_t dropped_duplicate;
     uint64_t dropped_gap;
-    uint64_t dropped_overrun; /**< sent without credit */
+    uint64_t dropped_overrun;      /**< sent without credit */
+    uint64_t dropped_data_unknown; /**< DATA or PULL of a message that is not there (any more) */
+    uint64_t dropped_data_duplicate;
+    uint64_t pulls_sent;
     uint64_t connects_sent;
     uint64_t accepts_sent;
     uint64_t acks_sent;
@@ -76,6 +79,7 @@ struct core {
     uint32_t *touched; /**< indices */
     uint32_t touched_count;
     uint32_t lane_users[LANES_MAX]; /**< peers whose fast path is this lane */
+    bool expecting[LANES_MAX];      /**< the lane has been told what comes next */
     unsigned receives;              /**< calls of core_receive() */
     struct map by_key;
     struct map by_incarnation;
@@ -126,6 +130,15 @@ void core_timers(struct core *core, uint64_t now_ns);
 
 /** Sends what can be sent to a peer: after posting operations. Asks for a connection first. */
 void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
+/** Is there data of long messages to be sent? core_bulk() has to be called soon. */
+static inline bool core_has_bulk(const struct core *core)
+{
+    return !list_is_empty(&core->messages.requests);
+}
+
+/** Sends data of long messages that peers have asked for, a little at a time, and asks for more. */
+void core_bulk(struct core *core, uint64_t now_ns);
 
 /** Is everything that was posted for sending acknowledged, or failed? */
 bool core_is_flushed(const struct core *core);

@@ -28,6 +28,25 @@ void core_reserve_credit(struct core *core, struct core_peer *peer);
 /** The peer has failed: all of it ends with `error`. */
 void core_fail_peer(struct core *core, struct core_peer *peer, int error);
 
+/** Chooses the lanes that carry the data of long messages to and from the peer. */
+void core_choose_bulk_lanes(const struct core *core, struct core_peer *peer);
+
+/** Tells a lane what is likely to come next. */
+void core_expect(struct core *core, unsigned by);
+
+/** Handles PULL or DATA of an open connection, that has come over the lane `by`.
+ *  @return 0; -EPROTO: the peer broke a rule. */
+int core_receive_bulk(struct core *core, struct core_peer *peer, const struct frame *frame,
+                      unsigned by, uint64_t now_ns);
+
+/** Timers have to be looked at from then on. */
+static inline void core_note_deadline(struct core *core, uint64_t deadline_ns)
+{
+    if (deadline_ns < core->deadline_ns) {
+        core->deadline_ns = deadline_ns;
+    }
+}
+
 /** Asks a lane whether it works, and has peers use others if not. */
 void core_check_lane(struct core *core, unsigned by);
 

@@ -128,6 +128,9 @@ static void progress(struct beowire_endpoint *endpoint)
         endpoint->idle_polls = 0;
         return;
     }
+    if (core_has_bulk(core)) {
+        core_bulk(core, clock_ns(NULL));
+    }
     unsigned polls = ++endpoint->idle_polls;
     if (core->deadline_ns != UINT64_MAX && polls % POLLS_PER_CLOCK == 0) {
         core_timers(core, clock_ns(NULL));
@@ -217,7 +220,11 @@ int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, ui
     }
     int status = message_send(&core->messages, &to->message, tag, immediate, data, bytes, context);
     if (status == 0) {
-        core_service(core, to, clock_ns(NULL));
+        uint64_t now_ns = clock_ns(NULL);
+        core_service(core, to, now_ns);
+        if (core_has_bulk(core)) {
+            core_bulk(core, now_ns);
+        }
     }
     return status;
 }
@@ -270,7 +277,9 @@ int beowire_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
     int status = message_receive(&core->messages, from != NULL ? &from->message : NULL, tag, ignore,
                                  data, bytes, context, &touched);
     if (touched != NULL) {
-        core_service(core, core->peers[touched->index], clock_ns(NULL));
+        uint64_t now_ns = clock_ns(NULL);
+        core_service(core, core->peers[touched->index], now_ns);
+        core_bulk(core, now_ns);
     }
     return status;
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "path.h"
 
-static bool is_usable(const struct paths *paths, const struct path_lanes *lanes, unsigned lane)
-{
-    return paths->at[lane].reachable && !lanes->down[lane];
-}
-
 void paths_find(struct paths *paths, const struct path_lanes *lanes,
                 const struct address_layout *address)
 {
@@ -32,7 +27,7 @@ void paths_choose(struct paths *paths, const struct path_lanes *lanes)
 {
     paths->fast = PATH_NONE;
     for (unsigned i = 0; i < lanes->count; i++) {
-        if (is_usable(paths, lanes, i)) {
+        if (paths_is_usable(paths, lanes, i)) {
             paths->fast = (uint8_t)i;
             return;
         }
@@ -49,7 +44,7 @@ bool paths_next(struct paths *paths, const struct path_lanes *lanes)
 {
     for (unsigned step = 1; paths->fast != PATH_NONE && step < lanes->count; step++) {
         unsigned lane = (paths->fast + step) % lanes->count;
-        if (is_usable(paths, lanes, lane)) {
+        if (paths_is_usable(paths, lanes, lane)) {
             paths->fast = (uint8_t)lane;
             return true;
         }

@@ -40,6 +40,13 @@ struct paths {
 void paths_find(struct paths *paths, const struct path_lanes *lanes,
                 const struct address_layout *address);
 
+/** Does the lane reach the peer, and work? */
+static inline bool paths_is_usable(const struct paths *paths, const struct path_lanes *lanes,
+                                   unsigned lane)
+{
+    return paths->at[lane].reachable && !lanes->down[lane];
+}
+
 /** Sets `fast` to the first lane that reaches the peer and is not down; if all are down, to the
  *  first that reaches it. */
 void paths_choose(struct paths *paths, const struct path_lanes *lanes);

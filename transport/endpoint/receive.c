@@ -32,6 +32,7 @@ static void open_peer(struct core *core, struct core_peer *peer, const struct fr
     core_reserve_credit(core, peer);
     peer->message.key = peer->connection.peer_key;
     peer->message.frame_bytes = own < theirs ? own : theirs;
+    core_choose_bulk_lanes(core, peer);
     message_peer_ready(&core->messages, &peer->message, peer->first_credit, frame->credit);
     uint32_t features = from_le32(frame->connect->features) & core_features(core);
     peer->message.flow.go_back_n = (features & FRAME_FEATURE_SELECTIVE) == 0;
@@ -111,6 +112,14 @@ static void receive_reset(struct core *core, const struct frame *frame, const st
     core->counters.dropped_key++;
 }
 
+/** The peer broke a rule. */
+static void break_off(struct core *core, struct core_peer *peer, const struct frame *frame,
+                      const struct arrival *from, uint64_t now_ns)
+{
+    control_send_reset(core, frame, from, FRAME_RESET_PROTOCOL, now_ns);
+    core_fail_peer(core, peer, -EPROTO);
+}
+
 /** Handles the frame that is next in order. @return false: it breaks a rule, the peer has failed.
  */
 static bool accept_frame(struct core *core, struct core_peer *peer, const struct frame *frame,
@@ -119,8 +128,7 @@ static bool accept_frame(struct core *core, struct core_peer *peer, const struct
     struct message_peer *message = &peer->message;
 
     if (message_frame(&core->messages, message, frame) != 0) {
-        control_send_reset(core, frame, from, FRAME_RESET_PROTOCOL, now_ns);
-        core_fail_peer(core, peer, -EPROTO);
+        break_off(core, peer, frame, from, now_ns);
         return false;
     }
     flow_accept(&message->flow, frame, now_ns);
@@ -179,6 +187,10 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
     }
     if (frame->type >= FRAME_SEQUENCED) {
         receive_sequenced(core, peer, frame, from, now_ns);
+    } else if (frame->type == FRAME_DATA || frame->type == FRAME_PULL) {
+        if (core_receive_bulk(core, peer, frame, from->by, now_ns) != 0) {
+            break_off(core, peer, frame, from, now_ns);
+        }
     } else if (frame->type == FRAME_PROBE) {
         flow_probed(&peer->message.flow, frame);
     } else if (frame->type == FRAME_CLOSE &&
@@ -226,6 +238,9 @@ static void receive_frame(struct core *core, unsigned by, const struct lane_inco
         core->counters.dropped[verdict]++;
         return;
     }
+    if (incoming->payload != NULL) {
+        frame.payload = incoming->payload;
+    }
     if (frame.type == FRAME_CONNECT) {
         receive_connect(core, &frame, &from, now_ns);
         return;
@@ -250,13 +265,15 @@ static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns
 {
     struct lane_incoming incoming[ENDPOINT_RECEIVE_FRAMES];
     struct lane *lane = core->options.lanes.lanes[by];
-    unsigned count = lane->operations->receive(lane, incoming, ENDPOINT_RECEIVE_FRAMES);
 
+    core_expect(core, by);
+    unsigned count = lane->operations->receive(lane, incoming, ENDPOINT_RECEIVE_FRAMES);
     if (count == 0) {
         return 0;
     }
     if (*now_ns == 0) {
         *now_ns = clock_ns(clock);
+        core->messages.now_ns = *now_ns;
     }
     for (unsigned i = 0; i < count; i++) {
         receive_frame(core, by, &incoming[i], *now_ns);
@@ -272,7 +289,8 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
     bool all = core->receives++ % RECEIVES_PER_QUIET_LANE == 0;
 
     for (unsigned i = 0; i < core->options.lanes.count; i++) {
-        if (all || core->lane_users[i] > 0 || !core->options.lanes.lanes[i]->polling_is_costly) {
+        if (all || core->lane_users[i] > 0 || core->messages.lanes[i].outstanding_bytes > 0 ||
+            !core->options.lanes.lanes[i]->polling_is_costly) {
             count += receive_lane(core, i, clock_ns, clock, &now_ns);
         }
     }
@@ -285,6 +303,7 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
         core_service(core, peer, now_ns);
     }
     core->touched_count = 0;
+    core_bulk(core, now_ns);
     core_timers(core, now_ns); /* those of other peers, under traffic that never pauses */
     return count;
 }

@@ -122,7 +122,9 @@ enum connection_event connection_receive(struct connection *connection, const st
     case FRAME_EAGER:
     case FRAME_FRAGMENT:
     case FRAME_ANNOUNCE:
-    case FRAME_CLEAR:
+    case FRAME_DONE:
+    case FRAME_PULL:
+    case FRAME_DATA:
         break;
     }
     return CONNECTION_NOTHING;

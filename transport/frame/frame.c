@@ -22,7 +22,9 @@ static const struct shape shapes[] = {
     [FRAME_EAGER] = {1, sizeof(struct frame_eager), 1},
     [FRAME_FRAGMENT] = {1, sizeof(struct frame_fragment), 1},
     [FRAME_ANNOUNCE] = {1, sizeof(struct frame_announce), 0},
-    [FRAME_CLEAR] = {1, sizeof(struct frame_clear), 0},
+    [FRAME_DONE] = {1, sizeof(struct frame_done), 0},
+    [FRAME_PULL] = {1, sizeof(struct frame_pull), 0},
+    [FRAME_DATA] = {1, sizeof(struct frame_data), 1},
 };
 
 #define HEADER_WORDS (sizeof(struct frame_header) / 4)
@@ -63,15 +65,19 @@ static bool fields_valid(const struct frame *frame)
     case FRAME_EAGER:
         return frame->payload_bytes <= from_le32(frame->eager->message_bytes);
     case FRAME_FRAGMENT:
+    case FRAME_DATA:
         return frame->payload_bytes > 0;
     case FRAME_SACK:
         return sack_valid(frame);
+    case FRAME_PULL:
+        return from_le64(frame->pull->wanted) != 0;
+    case FRAME_ANNOUNCE:
+        return from_le16(frame->announce->segment_bytes) != 0;
     case FRAME_RESET:
     case FRAME_CLOSE:
     case FRAME_ACK:
     case FRAME_PROBE:
-    case FRAME_ANNOUNCE:
-    case FRAME_CLEAR:
+    case FRAME_DONE:
         return true;
     }
     return false;

@@ -38,10 +38,12 @@ enum frame_type {
     FRAME_ACK = 5,       /**< acknowledgement and credit with nothing to piggy-back on */
     FRAME_PROBE = 6,     /**< asks for an acknowledgement now: struct frame_probe */
     FRAME_SACK = 7,      /**< acknowledgement, and what came behind a gap: struct frame_sack */
+    FRAME_PULL = 10,     /**< asks for segments of an announced message: struct frame_pull */
+    FRAME_DATA = 11,     /**< a segment of an announced message: struct frame_data + data */
     FRAME_EAGER = 16,    /**< first (often only) frame of a message: struct frame_eager + data */
     FRAME_FRAGMENT = 17, /**< more of a message: struct frame_fragment + data */
     FRAME_ANNOUNCE = 18, /**< a long message waits at the sender: struct frame_announce */
-    FRAME_CLEAR = 19,    /**< the receiver is ready for it: struct frame_clear */
+    FRAME_DONE = 19,     /**< the receiver has all it wants of it: struct frame_done */
 };
 
 /** Flags. A receiver ignores bits of the low byte that it does not know, and drops a frame that
@@ -131,16 +133,45 @@ struct frame_announce {
     le64 tag;
     le32 immediate;
     le64 message_bytes;
-    le16 message;
+    le64 address;       /**< where it lies in the sender's memory, for a peer on its host; or 0 */
+    le32 message;       /**< names it in PULL, DATA and DONE; not used again for long after */
+    le32 unasked_bytes; /**< its first so many bytes are sent without a PULL, ... */
+    le16 segment_bytes; /**< payload of each DATA frame but the last */
+    uint8_t lane_kind;  /**< ... over the lane of this kind, enum frame_lane (0: none are), ... */
+    uint8_t lane_rail;  /**< ... and rail */
 };
-static_assert(sizeof(struct frame_announce) == 22, "docs/PROTOCOL.md");
+static_assert(sizeof(struct frame_announce) == 40, "docs/PROTOCOL.md");
 
-struct frame_clear {
-    le16 message;        /**< as announced */
-    le16 reserved;       /**< 0; ignored on receipt */
-    le64 accepted_bytes; /**< the first so many are wanted (a short buffer wants fewer) */
+/** Lanes, as frames name them. */
+enum frame_lane {
+    FRAME_LANE_NONE = 0,
+    FRAME_LANE_PACKET = 1,
+    FRAME_LANE_UDP = 2,
+    FRAME_LANE_SHM = 3,
+    FRAME_LANE_SIM = 4,
 };
-static_assert(sizeof(struct frame_clear) == 12, "docs/PROTOCOL.md");
+
+struct frame_pull {
+    le32 message;      /**< as announced */
+    uint8_t lane_kind; /**< over which the data shall come: enum frame_lane */
+    uint8_t lane_rail;
+    le16 reserved; /**< 0; ignored on receipt */
+    le64 offset;   /**< of the first segment; a multiple of segment_bytes */
+    le64 wanted;   /**< bit i: the segment at offset + i * segment_bytes */
+};
+static_assert(sizeof(struct frame_pull) == 24, "docs/PROTOCOL.md");
+
+struct frame_data {
+    le32 message; /**< as announced */
+    le64 offset;  /**< of the payload in the message; a multiple of segment_bytes */
+};
+static_assert(sizeof(struct frame_data) == 12, "docs/PROTOCOL.md");
+
+struct frame_done {
+    le32 message;  /**< as announced */
+    le32 reserved; /**< 0; ignored on receipt */
+};
+static_assert(sizeof(struct frame_done) == 8, "docs/PROTOCOL.md");
 
 /** Longest of header and operation header together. */
 #define FRAME_HEAD_BYTES_MAX (sizeof(struct frame_header) + sizeof(struct frame_connect))
@@ -171,7 +202,9 @@ struct frame {
         const struct frame_eager *eager;       /**< EAGER */
         const struct frame_fragment *fragment; /**< FRAGMENT */
         const struct frame_announce *announce; /**< ANNOUNCE */
-        const struct frame_clear *clear;       /**< CLEAR */
+        const struct frame_done *done;         /**< DONE */
+        const struct frame_pull *pull;         /**< PULL */
+        const struct frame_data *data;         /**< DATA */
     };
 };
 

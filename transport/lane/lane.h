@@ -58,11 +58,12 @@ struct lane_expectation {
     struct lane_address from; /**< and come from here */
 };
 
+/** The numbers are those of frames that name a lane (enum frame_lane). */
 enum lane_kind {
-    LANE_PACKET, /**< Ethernet frames */
-    LANE_UDP,    /**< UDP datagrams, with segmentation offload */
-    LANE_SHM,    /**< memory shared by processes of one host */
-    LANE_SIM,    /**< a simulated wire */
+    LANE_PACKET = 1, /**< Ethernet frames */
+    LANE_UDP = 2,    /**< UDP datagrams, with segmentation offload */
+    LANE_SHM = 3,    /**< memory shared by processes of one host */
+    LANE_SIM = 4,    /**< a simulated wire */
 };
 
 struct lane;

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define DATA_TYPE 11
-
 /** The beginning of a DATA frame (docs/PROTOCOL.md). */
 struct data_head {
     struct frame_header header;
@@ -73,7 +71,7 @@ static bool is_of_message(const uint8_t *data, const struct lane_expectation *ex
 {
     const struct data_head *head = (const struct data_head *)(const void *)data;
 
-    return head->header.type == DATA_TYPE && from_le32(head->message) == expectation->message;
+    return head->header.type == FRAME_DATA && from_le32(head->message) == expectation->message;
 }
 
 static uint64_t offset_of(const uint8_t *data)

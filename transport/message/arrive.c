@@ -4,11 +4,11 @@
 
 #include <errno.h>
 
-static struct inbound *find_inbound(const struct message_peer *peer, uint16_t message)
+static struct inbound *find_inbound(const struct message_peer *peer, uint32_t name, bool announced)
 {
     for (struct list *link = peer->inbound.next; link != &peer->inbound; link = link->next) {
         struct inbound *inbound = LIST_ENTRY(link, struct inbound, of_peer);
-        if (inbound->message == message) {
+        if (inbound->name == name && inbound->announced == announced) {
             return inbound;
         }
     }
@@ -37,7 +37,7 @@ static int arrive_eager(struct message_layer *layer, struct message_peer *peer,
     bool whole = frame->payload_bytes == bytes;
 
     if (bytes > BEOWIRE_MESSAGE_BYTES_MAX ||
-        (!whole && (frame->payload_bytes == 0 || find_inbound(peer, message) != NULL))) {
+        (!whole && (frame->payload_bytes == 0 || find_inbound(peer, message, false) != NULL))) {
         return -EPROTO;
     }
     struct operation *operation = match_posted(layer, peer, tag);
@@ -52,13 +52,13 @@ static int arrive_eager(struct message_layer *layer, struct message_peer *peer,
     inbound->bytes = bytes;
     inbound->expected_bytes = bytes;
     inbound->received = frame->payload_bytes;
-    inbound->message = message;
+    inbound->name = message;
     if (!whole) {
         list_append(&peer->inbound, &inbound->of_peer);
     }
     if (operation != NULL) {
         operation_copy_in(operation, 0, frame->payload, frame->payload_bytes);
-        inbound_attach(layer, inbound, operation);
+        inbound_attach(layer, inbound, operation, 0, 0);
     } else {
         inbound_keep(layer, inbound, frame->payload, frame->payload_bytes);
         list_append(&layer->unexpected, &inbound->arrival);
@@ -67,14 +67,28 @@ static int arrive_eager(struct message_layer *layer, struct message_peer *peer,
     return 0;
 }
 
+uint8_t lane_of(const struct message_layer *layer, uint8_t kind, uint8_t rail)
+{
+    uint8_t lane = 0;
+
+    while (lane < LANES_MAX &&
+           (kind == 0 || layer->lanes[lane].kind != kind || layer->lanes[lane].rail != rail)) {
+        lane++;
+    }
+    return lane;
+}
+
 static int arrive_announce(struct message_layer *layer, struct message_peer *peer,
                            const struct frame *frame)
 {
     const struct frame_announce *announce = frame->announce;
     uint64_t bytes = from_le64(announce->message_bytes);
-    uint16_t message = from_le16(announce->message);
+    uint64_t unasked = from_le32(announce->unasked_bytes);
+    uint32_t name = from_le32(announce->message);
+    uint16_t segment_bytes = from_le16(announce->segment_bytes);
 
-    if (bytes > BEOWIRE_MESSAGE_BYTES_MAX || find_inbound(peer, message) != NULL) {
+    if (bytes > BEOWIRE_MESSAGE_BYTES_MAX || segment_bytes < PULL_SEGMENT_BYTES_MIN ||
+        find_inbound(peer, name, true) != NULL) {
         return -EPROTO;
     }
     struct operation *operation = match_posted(layer, peer, from_le64(announce->tag));
@@ -84,11 +98,13 @@ static int arrive_announce(struct message_layer *layer, struct message_peer *pee
     inbound->immediate = from_le32(announce->immediate);
     inbound->bytes = bytes;
     inbound->expected_bytes = bytes;
-    inbound->message = message;
+    inbound->name = name;
+    inbound->segment_bytes = segment_bytes;
     inbound->announced = true;
     list_append(&peer->inbound, &inbound->of_peer);
     if (operation != NULL) {
-        inbound_attach(layer, inbound, operation);
+        uint8_t lane = lane_of(layer, announce->lane_kind, announce->lane_rail);
+        inbound_attach(layer, inbound, operation, lane < LANES_MAX ? unasked : 0, lane);
     } else {
         inbound_keep(layer, inbound, NULL, 0); /* counts against the sender's credit */
         list_append(&layer->unexpected, &inbound->arrival);
@@ -100,14 +116,11 @@ static int arrive_announce(struct message_layer *layer, struct message_peer *pee
 static int arrive_fragment(struct message_layer *layer, struct message_peer *peer,
                            const struct frame *frame)
 {
-    struct inbound *inbound = find_inbound(peer, from_le16(frame->fragment->message));
+    struct inbound *inbound = find_inbound(peer, from_le16(frame->fragment->message), false);
 
     if (inbound == NULL || from_le64(frame->fragment->offset) != inbound->received ||
         frame->payload_bytes > inbound->expected_bytes - inbound->received) {
         return -EPROTO;
-    }
-    if (inbound->announced && (inbound->operation == NULL || !list_is_empty(&inbound->clear))) {
-        return -EPROTO; /* we have not asked for it */
     }
     if (inbound->operation != NULL) {
         operation_copy_in(inbound->operation, inbound->received, frame->payload,
@@ -128,28 +141,21 @@ static int arrive_fragment(struct message_layer *layer, struct message_peer *pee
     return 0;
 }
 
-static int arrive_clear(struct message_layer *layer, struct message_peer *peer,
-                        const struct frame *frame)
+static int arrive_done(struct message_layer *layer, struct message_peer *peer,
+                       const struct frame *frame)
 {
-    uint16_t message = from_le16(frame->clear->message);
-    uint64_t accepted = from_le64(frame->clear->accepted_bytes);
+    uint32_t name = from_le32(frame->done->message);
+    uint32_t index = name & 0xFFFFu;
 
-    if (message >= layer->operations_each) {
+    if (index >= layer->operations_each) {
         return -EPROTO;
     }
-    struct operation *operation = &layer->operations[message];
+    struct operation *operation = &layer->operations[index];
     if (operation->state != OPERATION_ANNOUNCED || operation->peer != peer ||
-        accepted > operation->bytes) {
+        message_name(layer, operation) != name) {
         return -EPROTO;
     }
-    operation->capacity = accepted;
-    if (accepted == 0) {
-        operation_done(layer, operation, 0);
-        return 0;
-    }
-    list_remove(&operation->link);
-    operation->state = OPERATION_BULK;
-    list_append(&peer->bulk, &operation->link);
+    operation_done(layer, operation, 0);
     return 0;
 }
 
@@ -168,8 +174,8 @@ int message_frame(struct message_layer *layer, struct message_peer *peer, const 
     case FRAME_ANNOUNCE:
         status = arrive_announce(layer, peer, frame);
         break;
-    case FRAME_CLEAR:
-        status = arrive_clear(layer, peer, frame);
+    case FRAME_DONE:
+        status = arrive_done(layer, peer, frame);
         break;
     case FRAME_CONNECT:
     case FRAME_ACCEPT:
@@ -178,6 +184,8 @@ int message_frame(struct message_layer *layer, struct message_peer *peer, const 
     case FRAME_ACK:
     case FRAME_PROBE:
     case FRAME_SACK:
+    case FRAME_PULL:
+    case FRAME_DATA:
         break;
     }
     layer->counters.protocol_errors += status != 0;

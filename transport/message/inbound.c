@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages on their way in: their chunks, and the receive that takes them. */
 #include "message/internal.h"
+#include "message/pull.h"
 
 #include <assert.h>
 #include <string.h>
@@ -15,7 +16,8 @@ struct inbound *inbound_take(struct message_layer *layer)
     *inbound = (struct inbound){0};
     list_init(&inbound->arrival);
     list_init(&inbound->of_peer);
-    list_init(&inbound->clear);
+    list_init(&inbound->done);
+    list_init(&inbound->waiting);
     return inbound;
 }
 
@@ -34,9 +36,10 @@ void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound)
 void inbound_free(struct message_layer *layer, struct inbound *inbound)
 {
     inbound_free_chunks(layer, inbound);
+    pull_stop(layer, inbound);
     list_remove(&inbound->arrival);
     list_remove(&inbound->of_peer);
-    list_remove(&inbound->clear);
+    list_remove(&inbound->done);
     list_prepend(&layer->free_inbounds, &inbound->arrival);
 }
 
@@ -74,8 +77,19 @@ static void hand_over_chunks(struct message_layer *layer, struct inbound *inboun
     inbound_free_chunks(layer, inbound);
 }
 
+void inbound_pulled(struct message_layer *layer, struct inbound *inbound)
+{
+    struct operation *operation = inbound->operation;
+
+    pull_stop(layer, inbound);
+    inbound->operation = NULL;
+    list_remove(&inbound->of_peer);
+    list_append(&inbound->peer->dones, &inbound->done);
+    operation_received(layer, operation);
+}
+
 void inbound_attach(struct message_layer *layer, struct inbound *inbound,
-                    struct operation *operation)
+                    struct operation *operation, uint64_t unasked, uint8_t lane)
 {
     list_remove(&inbound->arrival);
     list_remove(&operation->link);
@@ -90,7 +104,11 @@ void inbound_attach(struct message_layer *layer, struct inbound *inbound,
         inbound->expected_bytes =
             inbound->bytes < operation->capacity ? inbound->bytes : operation->capacity;
         inbound->operation = operation;
-        list_append(&inbound->peer->clears, &inbound->clear);
+        if (inbound->expected_bytes == 0) {
+            inbound_pulled(layer, inbound);
+        } else {
+            pull_start(layer, inbound, unasked, lane, layer->now_ns);
+        }
         return;
     }
     if (inbound->received == inbound->expected_bytes) {

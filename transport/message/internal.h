@@ -27,9 +27,23 @@ void inbound_keep(struct message_layer *layer, struct inbound *inbound, const ui
 
 void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound);
 
-/** Gives a message to a receive: what is there is copied, for a long one a CLEAR is queued. */
+/** Gives a message to a receive: what is there is copied, a long one is pulled; its first `unasked`
+ *  bytes are on their way over our lane `lane`. */
 void inbound_attach(struct message_layer *layer, struct inbound *inbound,
-                    struct operation *operation);
+                    struct operation *operation, uint64_t unasked, uint8_t lane);
+
+/** All that is wanted of a long message is here: its receive ends, and DONE is queued. */
+void inbound_pulled(struct message_layer *layer, struct inbound *inbound);
+
+/** Our lane of this kind and rail; LANES_MAX: there is none. */
+uint8_t lane_of(const struct message_layer *layer, uint8_t kind, uint8_t rail);
+
+/** The name of an announced send: its slot, and how often that was used. */
+static inline uint32_t message_name(const struct message_layer *layer,
+                                    const struct operation *operation)
+{
+    return (uint32_t)(operation - layer->operations) | (uint32_t)operation->generation << 16;
+}
 
 /** Takes the oldest posted receive that wants this message out of the list; NULL: none. */
 struct operation *match_posted(struct message_layer *layer, const struct message_peer *peer,

@@ -61,8 +61,8 @@ int message_receive(struct message_layer *layer, struct message_peer *peer, uint
 
     struct inbound *inbound = match_unexpected(layer, operation);
     if (inbound != NULL) {
-        *touched = inbound->peer; /* chunks are free again, perhaps a CLEAR is to be sent */
-        inbound_attach(layer, inbound, operation);
+        *touched = inbound->peer; /* chunks are free again, perhaps a PULL is to be sent */
+        inbound_attach(layer, inbound, operation, 0, 0);
         return 0;
     }
     if (peer != NULL && peer->error != 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory, peers, credit and completions; see send.c, match.c and arrive.c for the rest. */
 #include "message/internal.h"
+#include "message/pull.h"
 #include "message/reorder.h"
 
 #include <errno.h>
@@ -31,6 +32,23 @@ static int make_chunks(struct message_layer *layer, uint32_t chunk_bytes)
         layer->free_chunks = &layer->chunks[i];
     }
     layer->chunks_shared = MESSAGE_CHUNKS;
+    return 0;
+}
+
+static int make_pulls(struct message_layer *layer)
+{
+    layer->pull_memory = calloc(PULLS_MAX, sizeof *layer->pull_memory);
+    layer->request_memory = calloc(PULL_REQUESTS, sizeof *layer->request_memory);
+    if (layer->pull_memory == NULL || layer->request_memory == NULL) {
+        return -ENOMEM;
+    }
+    for (unsigned i = 0; i < PULLS_MAX; i++) {
+        list_append(&layer->free_pulls, &layer->pull_memory[i].link);
+    }
+    for (unsigned i = 0; i < PULL_REQUESTS; i++) {
+        list_append(&layer->free_requests, &layer->request_memory[i].link);
+    }
+    layer->pulls_deadline_ns = UINT64_MAX;
     return 0;
 }
 
@@ -67,10 +85,18 @@ int message_open(struct message_layer *layer, uint32_t operations, uint32_t peer
     list_init(&layer->unexpected);
     list_init(&layer->claimed);
     list_init(&layer->completed);
+    list_init(&layer->free_pulls);
+    list_init(&layer->pulls);
+    list_init(&layer->waiting_pulls);
+    list_init(&layer->free_requests);
+    list_init(&layer->requests);
 
     int status = frame_pool_open(&layer->frames, SLIM_FRAMES, ENDPOINT_COPY_FRAMES, frame_bytes);
     if (status == 0) {
         status = make_operations(layer, operations);
+    }
+    if (status == 0) {
+        status = make_pulls(layer);
     }
     if (status == 0) {
         status = make_chunks(layer, frame_bytes);
@@ -86,6 +112,8 @@ void message_close(struct message_layer *layer)
     frame_pool_close(&layer->frames);
     free(layer->operations);
     free(layer->inbounds);
+    free(layer->pull_memory);
+    free(layer->request_memory);
     free(layer->chunks);
     if (layer->chunk_memory != NULL) {
         munmap(layer->chunk_memory, layer->chunk_memory_bytes);
@@ -98,9 +126,9 @@ void message_peer_init(struct message_peer *peer, uint32_t index)
     *peer = (struct message_peer){.index = index, .window_frames = FLOW_INITIAL_CREDIT_FRAMES};
     list_init(&peer->queue);
     list_init(&peer->announced);
-    list_init(&peer->bulk);
     list_init(&peer->inbound);
-    list_init(&peer->clears);
+    list_init(&peer->dones);
+    peer->unasked_credit = PULL_UNASKED_CREDIT;
 }
 
 /** Reserves up to `wanted` chunks for a peer: its own first. @return how many. */
@@ -200,7 +228,11 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
 
     peer->ready = false;
     peer->error = error;
+    serve_forget(layer, peer);
     fail_operations(layer, peer, error);
+    while (!list_is_empty(&peer->dones)) {
+        inbound_free(layer, LIST_ENTRY(peer->dones.next, struct inbound, done));
+    }
     /* What came whole stays and can be received; the rest never will be. */
     while (!list_is_empty(&peer->inbound)) {
         inbound_free(layer, LIST_ENTRY(peer->inbound.next, struct inbound, of_peer));

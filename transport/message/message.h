@@ -4,13 +4,12 @@
  *
  *   up to one frame       EAGER                              copied on sending: done at once
  *   up to eager limit     EAGER FRAGMENT FRAGMENT ...        straight from the user's buffer
- *   longer                ANNOUNCE ----->                    sent when the receiver has a buffer,
- *                         <------- CLEAR                     so it never needs memory for it
- *                         FRAGMENT FRAGMENT ... ----->
+ *   longer                ANNOUNCE ----->                    pulled by the receiver when it has a
+ *                         <------- PULL ... DATA ----->      buffer (pull.h), so it never needs
+ *                         <------- DONE                      memory for it
  *
  * First frames leave in the order of the sends, and frames arrive in order, so messages match
- * receives in order. The data of a cleared message goes behind later first frames: a short
- * message does not wait for a long one.
+ * receives in order. A short message does not wait for the data of a long one.
  *
  * Memory of the receiver. A frame of a message that nobody waits for is kept in a *chunk*, and
  * each frame that some peer may send (its credit) has one reserved. Of the chunks of a peer,
@@ -31,13 +30,13 @@
 #include "beowire.h"
 #include "flow/flow.h"
 #include "flow/frame_pool.h"
+#include "lane/lane.h"
 #include "message/list.h"
 
 enum operation_state {
     OPERATION_FREE,
     OPERATION_QUEUED,    /**< send: in the peer's queue; not all of its first part is pushed */
-    OPERATION_ANNOUNCED, /**< send: waits for CLEAR */
-    OPERATION_BULK,      /**< send: cleared, in the peer's bulk list */
+    OPERATION_ANNOUNCED, /**< send: the peer pulls it, and says DONE */
     OPERATION_DRAINING,  /**< send: all pushed, waits for acknowledgements */
     OPERATION_POSTED,    /**< receive: waits for a message */
     OPERATION_RECEIVING, /**< receive: matched, waits for the rest of the message */
@@ -56,13 +55,15 @@ struct operation {
     uint64_t tag;
     uint64_t ignore;   /**< receive: bits of the tag that do not matter */
     uint64_t bytes;    /**< length of the message */
-    uint64_t capacity; /**< receive: of the buffer; send: how much is wanted */
+    uint64_t capacity; /**< receive: of the buffer */
     uint64_t pushed;   /**< send: bytes handed to the flow */
     union {
         const uint8_t *source; /**< send */
         uint8_t *target;       /**< receive */
     };
     uint32_t immediate;
+    uint16_t generation;    /**< of this slot: makes its name another one */
+    uint16_t segment_bytes; /**< announced send: payload of a DATA frame */
 };
 
 /** Part of an unexpected message, or a whole frame that came too early (reorder.h). */
@@ -78,7 +79,9 @@ struct inbound {
     struct list
         arrival; /**< in the layer's `unexpected` (oldest first) or `claimed`, if unmatched */
     struct list of_peer; /**< in the peer's `inbound`, until complete */
-    struct list clear;   /**< in the peer's `clears` while a CLEAR is to be sent */
+    struct list done;    /**< in the peer's `dones` while a DONE is to be sent */
+    struct list waiting; /**< in the layer's `waiting_pulls` */
+    struct pull *pull;   /**< announced and being pulled */
     struct message_peer *peer;
     struct operation *operation; /**< the receive that matched it, or NULL */
     struct chunk *chunks;        /**< unmatched: its data so far */
@@ -89,8 +92,71 @@ struct inbound {
     uint64_t expected_bytes; /**< how much of it will come */
     uint64_t received;
     uint32_t immediate;
-    uint16_t message; /**< its name in FRAGMENTs */
-    bool announced;   /**< came as ANNOUNCE */
+    uint32_t name; /**< in FRAGMENTs, or PULL and DATA */
+    uint16_t segment_bytes;
+    bool announced; /**< came as ANNOUNCE */
+};
+
+/** A block of a message that is being pulled; see pull.h. */
+struct pull_block {
+    uint64_t asked_ns;
+    uint64_t missing;         /**< bit i: segment i of the block has not come */
+    uint64_t asked;           /**< `missing` when it was last asked for */
+    uint64_t accounted_bytes; /**< part of `outstanding_bytes` of path and lane */
+    uint32_t index;           /**< number in the message */
+    uint32_t serial;          /**< order of asking on its path */
+    uint8_t lane;
+    uint8_t attempts; /**< timeouts */
+    bool active;
+    bool again;    /**< some of it was lost */
+    bool repeated; /**< asked for more than once */
+};
+
+/** A message that is being pulled. */
+struct pull {
+    struct list link; /**< in the layer's `pulls` or `free_pulls` */
+    struct message_peer *peer;
+    struct inbound *inbound;
+    uint64_t bytes; /**< that are wanted */
+    uint32_t message;
+    uint32_t segment_bytes;
+    uint32_t block_segments;
+    uint32_t blocks;
+    uint32_t next_block; /**< first that has never been asked for */
+    uint32_t blocks_done;
+    struct pull_block block[PULL_BLOCKS]; /**< block i is at i % PULL_BLOCKS */
+};
+
+/** What a receiver knows of the way from a peer over one lane. */
+struct pull_path {
+    uint64_t outstanding_bytes; /**< asked for */
+    uint64_t srtt_ns;           /**< from PULL to the whole block, smoothed; 0: none measured */
+    uint64_t rttvar_ns;
+    uint64_t heard_ns;        /**< data came last */
+    uint64_t last_ns;         /**< a block was complete last */
+    uint64_t timed_out_ns;    /**< a silence was last noticed */
+    uint64_t silent_until_ns; /**< not used before, if there is another */
+    uint32_t rate;            /**< bytes a microsecond, smoothed; 0: none measured */
+    uint32_t serial;          /**< of the block that was asked for last */
+    uint8_t timeouts;         /**< silences in a row */
+};
+
+/** Segments of an announced message that its receiver has asked for. */
+struct request {
+    struct list link;
+    struct message_peer *peer;
+    uint64_t offset;
+    uint64_t wanted;
+    uint32_t message;
+    uint8_t lane;
+};
+
+/** What the layer knows of a lane of the endpoint. */
+struct message_lane {
+    uint8_t kind; /**< as in PULL and ANNOUNCE, enum frame_lane */
+    uint8_t rail;
+    uint64_t capacity_bytes;    /**< may be on the way to us */
+    uint64_t outstanding_bytes; /**< asked for, of all peers */
 };
 
 /** What the layer knows of a peer. Embedded in the endpoint's. */
@@ -108,10 +174,12 @@ struct message_peer {
     struct chunk *reordered;      /**< frames that came too early, in order: in reserved chunks */
     struct chunk *reordered_last; /**< valid if there are any */
     struct list queue;            /**< operations: sends, in order */
-    struct list announced;        /**< operations: sends that wait for CLEAR */
-    struct list bulk;             /**< operations: cleared sends */
+    struct list announced;        /**< operations: sends that wait for DONE */
     struct list inbound;
-    struct list clears;
+    struct list dones;   /**< inbound messages whose DONE is to be sent */
+    uint32_t bulk_lanes; /**< bit i: lane i carries DATA to and from it */
+    int unasked_credit;  /**< positive: the first blocks of long messages are sent unasked */
+    struct pull_path pull_paths[LANES_MAX];
 };
 
 struct message_counters {
@@ -121,6 +189,11 @@ struct message_counters {
     uint64_t unexpected_messages;
     uint64_t truncated_messages;
     uint64_t protocol_errors;
+    uint64_t pulls_repeated;
+    uint64_t pull_timeouts;
+    uint64_t data_frames_sent;
+    uint64_t data_unasked;     /**< blocks sent before they were asked for */
+    uint64_t requests_dropped; /**< PULLs for which there was no room */
 };
 
 struct message_layer {
@@ -142,6 +215,17 @@ struct message_layer {
     uint32_t chunks_shared; /**< of MESSAGE_CHUNKS: those that no peer uses */
     bool frame_kept;        /**< the frame just handled is in a chunk */
     uint32_t ready_peers;
+    struct message_lane lanes[LANES_MAX]; /**< written by whoever opens, before traffic */
+    struct pull *pull_memory;
+    struct list free_pulls;
+    struct list pulls;         /**< active */
+    struct list waiting_pulls; /**< inbound messages that wait for a pull to be free */
+    bool pulls_changed;        /**< pull_ask() may have something */
+    uint64_t pulls_deadline_ns;
+    struct request *request_memory;
+    struct list free_requests;
+    struct list requests; /**< to be answered, oldest first */
+    uint64_t now_ns;      /**< when the frame being handled came */
     uint8_t *chunk_memory;
     size_t chunk_memory_bytes;
     struct message_counters counters;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages on their way out: how they become frames. */
 #include "message/internal.h"
+#include "message/pull.h"
 
 #include <errno.h>
 #include <string.h>
@@ -49,11 +50,6 @@ static void refer(struct flow_frame *frame, struct operation *operation, uint32_
     operation->pushed += bytes;
 }
 
-static uint16_t message_name(const struct message_layer *layer, const struct operation *operation)
-{
-    return (uint16_t)(operation - layer->operations);
-}
-
 static void fill_eager(const struct flow_frame *frame, uint64_t tag, uint32_t immediate,
                        uint64_t bytes, uint16_t message)
 {
@@ -95,7 +91,7 @@ static bool push_first(struct message_layer *layer, struct message_peer *peer,
         return false;
     }
     fill_eager(frame, operation->tag, operation->immediate, operation->bytes,
-               message_name(layer, operation));
+               (uint16_t)message_name(layer, operation));
     refer(frame, operation, bytes);
     flow_push(&peer->flow, frame);
     layer->counters.eager_messages++;
@@ -105,7 +101,7 @@ static bool push_first(struct message_layer *layer, struct message_peer *peer,
 static bool push_fragment(struct message_layer *layer, struct message_peer *peer,
                           struct operation *operation)
 {
-    uint64_t left = operation->capacity - operation->pushed;
+    uint64_t left = operation->bytes - operation->pushed;
     uint32_t room = room_in(peer, FRAME_FRAGMENT);
     uint32_t bytes = left < room ? (uint32_t)left : room;
     struct flow_frame *frame = begin(layer, peer, FRAME_FRAGMENT, 0, bytes);
@@ -115,11 +111,11 @@ static bool push_fragment(struct message_layer *layer, struct message_peer *peer
     }
     struct frame_fragment *fragment = operation_header(frame);
     *fragment = (struct frame_fragment){
-        .message = to_le16(message_name(layer, operation)),
+        .message = to_le16((uint16_t)message_name(layer, operation)),
         .offset = to_le64(operation->pushed),
     };
     refer(frame, operation, bytes);
-    if (operation->pushed == operation->capacity) {
+    if (operation->pushed == operation->bytes) {
         /* The sender waits for this one: its buffer is free when it is acknowledged. */
         frame_stamp(frame->head, FRAME_ACK_REQUEST, 0, 0);
     }
@@ -127,48 +123,79 @@ static bool push_fragment(struct message_layer *layer, struct message_peer *peer
     return true;
 }
 
+/** The lane whose DATA arrives first, and the first blocks on their way there without a PULL. */
+static uint8_t send_unasked(struct message_layer *layer, struct message_peer *peer,
+                            const struct operation *operation, uint64_t *unasked)
+{
+    uint32_t segments = pull_block_segments(operation->segment_bytes);
+    uint64_t block_bytes = (uint64_t)segments * operation->segment_bytes;
+    uint8_t lane = pull_best_lane(layer, peer, block_bytes);
+
+    *unasked = 0;
+    if (lane == LANES_MAX) {
+        return lane;
+    }
+    for (unsigned i = 0; i < PULL_UNASKED_BLOCKS && *unasked < operation->bytes; i++) {
+        uint64_t left =
+            (operation->bytes - *unasked + operation->segment_bytes - 1) / operation->segment_bytes;
+        uint64_t wanted = left < segments ? left : segments;
+        if (serve_add(layer, peer, message_name(layer, operation), *unasked,
+                      wanted == 64 ? UINT64_MAX : (UINT64_C(1) << wanted) - 1, lane) != 0) {
+            break;
+        }
+        layer->counters.data_unasked++;
+        *unasked += wanted * operation->segment_bytes;
+    }
+    return lane;
+}
+
 static bool push_announce(struct message_layer *layer, struct message_peer *peer,
                           struct operation *operation)
 {
     struct flow_frame *frame = begin(layer, peer, FRAME_ANNOUNCE, 0, 0);
+    uint64_t unasked = 0;
+    uint8_t lane = LANES_MAX;
 
     if (frame == NULL) {
         return false;
     }
+    operation->segment_bytes = (uint16_t)room_in(peer, FRAME_DATA);
+    list_remove(&operation->link);
+    operation->state = OPERATION_ANNOUNCED;
+    list_append(&peer->announced, &operation->link);
+    if (peer->unasked_credit > 0) {
+        lane = send_unasked(layer, peer, operation, &unasked);
+    }
+    operation->pushed = unasked;
     struct frame_announce *announce = operation_header(frame);
     *announce = (struct frame_announce){
         .tag = to_le64(operation->tag),
         .immediate = to_le32(operation->immediate),
         .message_bytes = to_le64(operation->bytes),
-        .message = to_le16(message_name(layer, operation)),
+        .message = to_le32(message_name(layer, operation)),
+        .unasked_bytes = to_le32((uint32_t)unasked),
+        .segment_bytes = to_le16(operation->segment_bytes),
+        .lane_kind = unasked > 0 ? layer->lanes[lane].kind : FRAME_LANE_NONE,
+        .lane_rail = unasked > 0 ? layer->lanes[lane].rail : 0,
     };
-    list_remove(&operation->link);
-    list_append(&peer->announced, &operation->link);
-    operation->state = OPERATION_ANNOUNCED;
     flow_push(&peer->flow, frame);
     layer->counters.announced_messages++;
     return true;
 }
 
-static bool push_clear(struct message_layer *layer, struct message_peer *peer)
+/** Tells the sender of the first message in the list that its buffer is free. */
+static bool push_done(struct message_layer *layer, struct message_peer *peer)
 {
-    struct inbound *inbound = LIST_ENTRY(peer->clears.next, struct inbound, clear);
-    struct flow_frame *frame = begin(layer, peer, FRAME_CLEAR, 0, 0);
+    struct inbound *inbound = LIST_ENTRY(peer->dones.next, struct inbound, done);
+    struct flow_frame *frame = begin(layer, peer, FRAME_DONE, 0, 0);
 
     if (frame == NULL) {
         return false;
     }
-    struct frame_clear *clear = operation_header(frame);
-    *clear = (struct frame_clear){
-        .message = to_le16(inbound->message),
-        .accepted_bytes = to_le64(inbound->expected_bytes),
-    };
-    list_remove(&inbound->clear);
-    if (inbound->expected_bytes == 0) {
-        operation_received(layer, inbound->operation); /* nothing will follow */
-        inbound_free(layer, inbound);
-    }
+    struct frame_done *done = operation_header(frame);
+    *done = (struct frame_done){.message = to_le32(inbound->name)};
     flow_push(&peer->flow, frame);
+    inbound_free(layer, inbound);
     return true;
 }
 
@@ -211,23 +238,9 @@ static bool push_queued(struct message_layer *layer, struct message_peer *peer)
     return true;
 }
 
-static bool push_bulk(struct message_layer *layer, struct message_peer *peer)
-{
-    struct operation *operation = LIST_ENTRY(peer->bulk.next, struct operation, link);
-
-    if (!push_fragment(layer, peer, operation)) {
-        return false;
-    }
-    if (operation->pushed == operation->capacity) {
-        all_pushed(layer, operation);
-    }
-    return true;
-}
-
 bool message_has_work(const struct message_peer *peer)
 {
-    return !list_is_empty(&peer->queue) || !list_is_empty(&peer->clears) ||
-           !list_is_empty(&peer->bulk);
+    return !list_is_empty(&peer->queue) || !list_is_empty(&peer->dones);
 }
 
 bool message_is_flushed(const struct message_peer *peer)
@@ -245,12 +258,10 @@ void message_pump(struct message_layer *layer, struct message_peer *peer)
     bool pushed = peer->ready;
 
     while (pushed && flow_has_room(&peer->flow)) {
-        if (!list_is_empty(&peer->clears)) {
-            pushed = push_clear(layer, peer);
+        if (!list_is_empty(&peer->dones)) {
+            pushed = push_done(layer, peer);
         } else if (!list_is_empty(&peer->queue)) {
             pushed = push_queued(layer, peer);
-        } else if (!list_is_empty(&peer->bulk)) {
-            pushed = push_bulk(layer, peer);
         } else {
             pushed = false;
         }
@@ -287,9 +298,9 @@ int message_send(struct message_layer *layer, struct message_peer *peer, uint64_
         .context = context,
         .tag = tag,
         .bytes = bytes,
-        .capacity = bytes,
         .source = data,
         .immediate = immediate,
+        .generation = (uint16_t)(operation->generation + 1),
     };
     list_append(&peer->queue, &operation->link);
     message_pump(layer, peer);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The data of long messages: which lanes carry it, and its frames in and out. */
+#include "endpoint/control.h"
+#include "endpoint/core_internal.h"
+#include "message/pull.h"
+
+#include <errno.h>
+
+/** Runs of segments that are sent before anything else gets a turn. */
+#define BATCHES_AT_ONCE 2
+
+void core_choose_bulk_lanes(const struct core *core, struct core_peer *peer)
+{
+    /* What is best for bulk comes first: memory, then segmentation offload. */
+    static const enum lane_kind kinds[] = {LANE_SHM, LANE_UDP, LANE_PACKET, LANE_SIM};
+    const struct path_lanes *lanes = &core->options.lanes;
+    uint32_t chosen = 0;
+
+    for (unsigned k = 0; k < sizeof kinds / sizeof *kinds && chosen == 0; k++) {
+        for (unsigned i = 0; i < lanes->count; i++) {
+            if (lanes->lanes[i]->kind == kinds[k] && paths_is_usable(&peer->paths, lanes, i)) {
+                chosen |= 1u << i;
+            }
+        }
+    }
+    peer->message.bulk_lanes = chosen;
+}
+
+void core_expect(struct core *core, unsigned by)
+{
+    struct lane *lane = core->options.lanes.lanes[by];
+    struct lane_expectation expectation = {0};
+    const struct message_peer *peer = NULL;
+
+    if (lane->operations->expect == NULL) {
+        return;
+    }
+    bool expects = core->messages.lanes[by].outstanding_bytes > 0 &&
+                   pull_expect(&core->messages, (uint8_t)by, &expectation, &peer);
+    if (expects) {
+        expectation.from = core->peers[peer->index]->paths.at[by].to;
+    }
+    if (expects || core->expecting[by]) {
+        lane->operations->expect(lane, &expectation);
+    }
+    core->expecting[by] = expects;
+}
+
+/** Sends the first frames of a run, as many as the lane likes. @return how many. */
+static uint32_t send_batch(struct core *core, const struct pull_batch *batch)
+{
+    struct data_head {
+        _Alignas(8)
+            uint8_t room[LANE_HEADROOM + sizeof(struct frame_header) + sizeof(struct frame_data)];
+    } heads[64];
+    struct lane_outgoing outgoing[64];
+    struct core_peer *peer = core->peers[batch->peer->index];
+    const struct lane *lane = core->options.lanes.lanes[batch->lane];
+    uint32_t most = lane->batch_frames < 64 ? lane->batch_frames : 64;
+    uint32_t count = 0;
+
+    for (uint64_t done = 0; done < batch->bytes && count < most; count++) {
+        uint8_t *head = heads[count].room + LANE_HEADROOM;
+        uint64_t left = batch->bytes - done;
+        uint32_t bytes = left < batch->segment_bytes ? (uint32_t)left : batch->segment_bytes;
+        frame_encode(head, &(struct frame_fields){
+                               .type = FRAME_DATA,
+                               .destination = peer->message.destination,
+                               .source = peer->message.source,
+                               .key = peer->message.key,
+                               .sequence = peer->message.flow.highest,
+                               .payload_bytes = (uint16_t)bytes,
+                           });
+        flow_stamp(&peer->message.flow, head, 0);
+        struct frame_data *data = (struct frame_data *)(void *)(head + sizeof(struct frame_header));
+        *data = (struct frame_data){
+            .message = to_le32(batch->message),
+            .offset = to_le64(batch->offset + done),
+        };
+        outgoing[count] = (struct lane_outgoing){
+            .head = head,
+            .head_bytes = sizeof(struct frame_header) + sizeof(struct frame_data),
+            .payload = batch->source + done,
+            .payload_bytes = bytes,
+        };
+        done += bytes;
+    }
+    return core_send(core, peer, batch->lane, outgoing, count);
+}
+
+static void serve(struct core *core)
+{
+    struct pull_batch batch;
+    uint32_t busy = 0;
+
+    for (unsigned i = 0; i < BATCHES_AT_ONCE && serve_next(&core->messages, busy, &batch); i++) {
+        uint32_t sent = send_batch(core, &batch);
+        if (sent == 0) {
+            busy |= 1u << batch.lane;
+        } else {
+            serve_sent(&core->messages, &batch, sent);
+        }
+    }
+}
+
+void core_bulk(struct core *core, uint64_t now_ns)
+{
+    struct pull_ask ask;
+
+    serve(core);
+    while (pull_ask(&core->messages, now_ns, &ask)) {
+        control_send_pull(core, core->peers[ask.peer->index], &ask);
+    }
+    core_note_deadline(core, core_has_bulk(core) ? now_ns : pull_deadline(&core->messages));
+}
+
+int core_receive_bulk(struct core *core, struct core_peer *peer, const struct frame *frame,
+                      unsigned by, uint64_t now_ns)
+{
+    struct message_layer *layer = &core->messages;
+
+    if (frame->type == FRAME_PULL) {
+        int status = serve_pull(layer, &peer->message, frame);
+        core->counters.dropped_data_unknown += status == -ENOENT;
+        return status == -ENOENT ? 0 : status;
+    }
+    switch (pull_data(layer, &peer->message, frame, (uint8_t)by, now_ns)) {
+    case PULL_PLACED:
+        break;
+    case PULL_UNKNOWN:
+        core->counters.dropped_data_unknown++;
+        break;
+    case PULL_DUPLICATE:
+        core->counters.dropped_data_duplicate++;
+        break;
+    case PULL_INVALID:
+        return -EPROTO;
+    }
+    return 0;
+}

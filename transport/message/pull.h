@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pull.h - long messages: the receiver asks for their data, block by block, when it has a buffer.
+ *
+ *      sender                                   receiver
+ *        ANNOUNCE (sequenced) ------------------>  matches a receive
+ *        DATA DATA ... (the first, unasked) ---->  placed, if the receive was there
+ *        <-------------------------------- PULL    which segments of which block, over which lane
+ *        DATA DATA ... ------------------------->  placed where they belong, in any order
+ *        <-------------------------------- DONE    (sequenced) the sender's buffer is free
+ *
+ * PULL and DATA are not sequenced: a lost one is noticed by the receiver, which asks again, and
+ * asking twice does no harm. So data may travel any lane, or several at once, and a lane that has
+ * died costs only time. The sender keeps nothing but the announced operation; a receiver asks only
+ * for what its lanes have room for, so many senders do not drown it.
+ *
+ * A message is cut into *segments*, each the payload of one DATA frame, and *blocks* of up to 64
+ * segments, as many as one call to a lane with segmentation offload can send. A block whose
+ * segments are incomplete is asked for again
+ *   - when its last wanted segment, or data of a block that was asked for later on the same lane,
+ *     has arrived: lanes mostly keep the order, so what is missing was lost;
+ *   - when it has been silent for the timeout (as RFC 6298), doubled each time.
+ *
+ * Pure: time comes in, what is to be sent is handed out. One thread.
+ * Sources: receiver-driven pull of Open-MX (Goglin 2011), Homa's unscheduled bytes (Montazeri et
+ * al., SIGCOMM 2018), striping of blocks by measured rate.
+ */
+#ifndef BEOWIRE_MESSAGE_PULL_H
+#define BEOWIRE_MESSAGE_PULL_H
+
+#include "lane/lane.h"
+#include "message/message.h"
+
+/** One request, as PULL carries it. */
+struct pull_ask {
+    struct message_peer *peer;
+    uint32_t message;
+    uint8_t lane; /**< ours, over which the data shall come */
+    uint64_t offset;
+    uint64_t wanted; /**< bit i: segment i from `offset` on */
+};
+
+/** DATA frames that are to be sent: a run of segments. */
+struct pull_batch {
+    struct message_peer *peer;
+    uint32_t message;
+    uint8_t lane;
+    uint64_t offset;        /**< of the first */
+    uint32_t segment_bytes; /**< of each but perhaps the last */
+    uint64_t bytes;
+    const uint8_t *source;
+    struct request *request;
+};
+
+/** What became of a DATA frame. */
+enum pull_verdict {
+    PULL_PLACED,
+    PULL_UNKNOWN,   /**< no such message is being pulled: drop it */
+    PULL_DUPLICATE, /**< drop it */
+    PULL_INVALID,   /**< not a segment of the message: the peer broke a rule */
+};
+
+/* ---- receiver ------------------------------------------------------------------------------ */
+
+/** The message has its receive: `inbound->operation`. Begins to pull it, now or when there is
+ *  room. `unasked`: so many bytes, whole blocks or all, are on their way, over our lane `lane`. */
+void pull_start(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
+                uint8_t lane, uint64_t now_ns);
+
+/** The message will not be pulled any more. */
+void pull_stop(struct message_layer *layer, struct inbound *inbound);
+
+/** The next request that should be sent now. @return false: none. */
+bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask);
+
+/** Takes a DATA frame that has come from `peer` over our lane `lane`. */
+enum pull_verdict pull_data(struct message_layer *layer, struct message_peer *peer,
+                            const struct frame *frame, uint8_t lane, uint64_t now_ns);
+
+/** What is likely to come next over a lane. @return false: nothing. */
+bool pull_expect(const struct message_layer *layer, uint8_t lane,
+                 struct lane_expectation *expectation, const struct message_peer **peer);
+
+/** When pull_ask() may next have something, if no frame comes; UINT64_MAX: never. */
+uint64_t pull_deadline(const struct message_layer *layer);
+
+/** Segments of a block, if segments have so many bytes. Both ends have to agree only about blocks
+ *  that are sent unasked. */
+static inline uint32_t pull_block_segments(uint32_t segment_bytes)
+{
+    uint32_t segments = PULL_BLOCK_BYTES / segment_bytes;
+
+    return segments > 64 ? 64 : (segments > 0 ? segments : 1);
+}
+
+/** The lane on which so many bytes from a peer, or to it, would arrive first; LANES_MAX: none. */
+uint8_t pull_best_lane(const struct message_layer *layer, const struct message_peer *peer,
+                       uint64_t bytes);
+
+/* ---- sender -------------------------------------------------------------------------------- */
+
+/** Handles a PULL of the peer.
+ *  @return 0; -EPROTO: no such segments, or no such lane; -ENOENT: no such message (any more): drop
+ *  it. */
+int serve_pull(struct message_layer *layer, struct message_peer *peer, const struct frame *frame);
+
+/** Notes that segments of an announced send shall leave over our lane `lane`.
+ *  @return 0; -EPROTO: no such segments; -ENOENT: no such message (any more): drop it. */
+int serve_add(struct message_layer *layer, struct message_peer *peer, uint32_t message,
+              uint64_t offset, uint64_t wanted, uint8_t lane);
+
+/** Has the sender of long messages anything to send? */
+static inline bool serve_is_needed(const struct message_layer *layer)
+{
+    return !list_is_empty(&layer->requests);
+}
+
+/** The next run of segments, of at most 64, for a lane that is not `busy` (bit i: lane i). Requests
+ *  for the same lane are answered in their order. @return false: there is none. */
+bool serve_next(struct message_layer *layer, uint32_t busy, struct pull_batch *batch);
+
+/** `frames` of the run have been sent; the others are offered again. */
+void serve_sent(struct message_layer *layer, const struct pull_batch *batch, uint32_t frames);
+
+/** The peer has failed: nothing is sent to it any more. */
+void serve_forget(struct message_layer *layer, const struct message_peer *peer);
+
+#endif /* BEOWIRE_MESSAGE_PULL_H */

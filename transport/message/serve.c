@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sender's side of long messages: what receivers have asked for. */
+#include "message/internal.h"
+#include "message/pull.h"
+
+#include <errno.h>
+
+/** The announced send with this name, or NULL. */
+static struct operation *find_announced(struct message_layer *layer,
+                                        const struct message_peer *peer, uint32_t message)
+{
+    uint32_t index = message & 0xFFFFu;
+
+    if (index >= layer->operations_each) {
+        return NULL;
+    }
+    struct operation *operation = &layer->operations[index];
+    bool valid = operation->state == OPERATION_ANNOUNCED && operation->peer == peer &&
+                 message_name(layer, operation) == message;
+    return valid ? operation : NULL;
+}
+
+/** Bits for the segments from `offset` to the end of the message. */
+static uint64_t segments_there(const struct operation *operation, uint64_t offset)
+{
+    uint64_t segments =
+        (operation->bytes - offset + operation->segment_bytes - 1) / operation->segment_bytes;
+
+    return segments >= 64 ? UINT64_MAX : (UINT64_C(1) << segments) - 1;
+}
+
+int serve_add(struct message_layer *layer, struct message_peer *peer, uint32_t message,
+              uint64_t offset, uint64_t wanted, uint8_t lane)
+{
+    const struct operation *operation = find_announced(layer, peer, message);
+
+    if (operation == NULL) {
+        return -ENOENT;
+    }
+    if (offset >= operation->bytes || offset % operation->segment_bytes != 0 || wanted == 0 ||
+        (wanted & ~segments_there(operation, offset)) != 0) {
+        return -EPROTO;
+    }
+    for (struct list *link = layer->requests.next; link != &layer->requests; link = link->next) {
+        struct request *request = LIST_ENTRY(link, struct request, link);
+        if (request->message == message && request->offset == offset && request->peer == peer) {
+            request->wanted |= wanted; /* asked again before it was answered */
+            request->lane = lane;
+            return 0;
+        }
+    }
+    if (list_is_empty(&layer->free_requests)) {
+        layer->counters.requests_dropped++;
+        return 0; /* the receiver will ask again */
+    }
+    struct request *request = LIST_ENTRY(layer->free_requests.next, struct request, link);
+    list_remove(&request->link);
+    request->peer = peer;
+    request->message = message;
+    request->offset = offset;
+    request->wanted = wanted;
+    request->lane = lane;
+    list_append(&layer->requests, &request->link);
+    return 0;
+}
+
+int serve_pull(struct message_layer *layer, struct message_peer *peer, const struct frame *frame)
+{
+    const struct frame_pull *pull = frame->pull;
+    uint32_t message = from_le32(pull->message);
+    uint64_t offset = from_le64(pull->offset);
+    struct operation *operation = find_announced(layer, peer, message);
+    uint8_t lane = lane_of(layer, pull->lane_kind, pull->lane_rail);
+
+    if (operation == NULL) {
+        return -ENOENT;
+    }
+    if (lane == LANES_MAX) {
+        return -EPROTO;
+    }
+    if (offset < operation->pushed) {
+        /* What was sent unasked has found no receive, or was lost. */
+        operation->pushed = 0;
+        peer->unasked_credit -= peer->unasked_credit > -PULL_UNASKED_CREDIT ? 2 : 0;
+    } else if (offset == 0 && peer->unasked_credit < PULL_UNASKED_CREDIT) {
+        peer->unasked_credit++;
+    }
+    return serve_add(layer, peer, message, offset, from_le64(pull->wanted), lane);
+}
+
+static void forget(struct message_layer *layer, struct request *request)
+{
+    list_remove(&request->link);
+    list_prepend(&layer->free_requests, &request->link);
+}
+
+/** Fills in the first run of the request's segments. */
+static void fill_batch(const struct operation *operation, struct request *request,
+                       struct pull_batch *batch)
+{
+    unsigned from = (unsigned)__builtin_ctzll(request->wanted);
+    uint64_t run = request->wanted >> from;
+    unsigned segments = ~run == 0 ? 64 : (unsigned)__builtin_ctzll(~run);
+    uint64_t offset = request->offset + (uint64_t)from * operation->segment_bytes;
+    uint64_t bytes = (uint64_t)segments * operation->segment_bytes;
+    uint64_t left = operation->bytes - offset;
+
+    *batch = (struct pull_batch){
+        .peer = request->peer,
+        .message = request->message,
+        .lane = request->lane,
+        .offset = offset,
+        .segment_bytes = operation->segment_bytes,
+        .bytes = bytes < left ? bytes : left,
+        .source = operation->source + offset,
+        .request = request,
+    };
+}
+
+bool serve_next(struct message_layer *layer, uint32_t busy, struct pull_batch *batch)
+{
+    struct list *link = layer->requests.next;
+
+    while (link != &layer->requests) {
+        struct request *request = LIST_ENTRY(link, struct request, link);
+        const struct operation *operation = find_announced(layer, request->peer, request->message);
+        link = link->next;
+        if (operation == NULL) {
+            forget(layer, request); /* it has ended meanwhile */
+        } else if ((busy >> request->lane & 1) == 0) {
+            fill_batch(operation, request, batch);
+            return true;
+        }
+    }
+    return false;
+}
+
+void serve_sent(struct message_layer *layer, const struct pull_batch *batch, uint32_t frames)
+{
+    layer->counters.data_frames_sent += frames;
+    for (; frames > 0; frames--) {
+        batch->request->wanted &= batch->request->wanted - 1;
+    }
+    if (batch->request->wanted == 0) {
+        forget(layer, batch->request);
+    }
+}
+
+void serve_forget(struct message_layer *layer, const struct message_peer *peer)
+{
+    struct list *link = layer->requests.next;
+
+    while (link != &layer->requests) {
+        struct request *request = LIST_ENTRY(link, struct request, link);
+        link = link->next;
+        if (request->peer == peer) {
+            forget(layer, request);
+        }
+    }
+}
