@@ -263,9 +263,9 @@ static void core_receive__broken_rule_ends_the_connection(void **state)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
-    const struct frame_clear clear = {.message = to_le16(3)};
+    const struct frame_done done = {.message = to_le32(3)};
 
-    say(stranger, &(struct says){.fields.type = FRAME_CLEAR, .body = &clear});
+    say(stranger, &(struct says){.fields.type = FRAME_DONE, .body = &done});
     round_trip(stranger);
     assert_int_equal(from_le32(hear_type(stranger, FRAME_RESET)->reset->reason),
                      FRAME_RESET_PROTOCOL);
@@ -437,10 +437,10 @@ static void core_receive__go_back_n_keeps_nothing(void **state)
 static void core_receive__rule_broken_by_what_was_kept(void **state)
 {
     struct stranger *stranger = *state;
-    const struct frame_clear clear = {.message = to_le16(3)}; /* nothing was announced */
+    const struct frame_done done = {.message = to_le32(3)}; /* nothing was announced */
 
     struct core_peer *peer = be_accepted(stranger);
-    say(stranger, &(struct says){.fields = {.type = FRAME_CLEAR, .sequence = 1}, .body = &clear});
+    say(stranger, &(struct says){.fields = {.type = FRAME_DONE, .sequence = 1}, .body = &done});
     say_byte(stranger, 2, 'c');
     round_trip(stranger);
     assert_int_equal(peer->connection.state, CONNECTION_OPEN);

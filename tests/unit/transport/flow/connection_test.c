@@ -218,7 +218,7 @@ static void connection_receive__close_ends_an_open_one_only(void **state)
 static void connection_receive__other_frames_change_nothing(void **state)
 {
     (void)state;
-    for (unsigned type = FRAME_ACK; type <= FRAME_CLEAR; type++) {
+    for (unsigned type = FRAME_ACK; type <= FRAME_DONE; type++) {
         struct connection connection = fresh(CONNECTION_OPEN);
         assert_int_equal(connection_receive(&connection, &(struct frame){.type = type}),
                          CONNECTION_NOTHING);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fixture.h"
 
-#define LONG_BYTES (MESSAGE_EAGER_BYTES_MAX + 1)
-
 static void message_frame__eager_for_a_receive_that_waits(void **state)
 {
     struct fixture *fixture = *state;
@@ -156,22 +154,26 @@ static void message_frame__messages_of_two_peers_may_have_one_name(void **state)
 static void message_frame__announced_for_a_receive_that_waits(void **state)
 {
     struct fixture *fixture = *state;
-    uint8_t *data = pattern(1000);
+    uint8_t *data = pattern(SEGMENT + 40);
     uint8_t *buffer = calloc(1, 1000);
 
     assert_int_equal(post(fixture, 0, 5, 0, buffer, 1000, NULL), 0);
-    assert_int_equal(arrive_announce(fixture, 0, 5, 500, 9), 0);
-    message_pump(&fixture->layer, &fixture->peers[0]);
-    struct frame clear = pushed_frame(fixture, 0, 0);
-    assert_int_equal(clear.type, FRAME_CLEAR);
-    assert_int_equal(from_le16(clear.clear->message), 9);
-    assert_int_equal(from_le64(clear.clear->accepted_bytes), 500);
-    assert_int_equal(arrive_fragment(fixture, 0, 9, 0, data, 460), 0);
-    assert_int_equal(arrive_fragment(fixture, 0, 9, 460, data + 460, 40), 0);
+    assert_int_equal(arrive_announce(fixture, 0, 5, SEGMENT + 40, 9), 0);
+    assert_true(message_depends_on(&fixture->peers[0]));
+    struct pull_ask ask = asked(fixture, 1000);
+    assert_ptr_equal(ask.peer, &fixture->peers[0]);
+    assert_int_equal(ask.message, 9);
+    assert_int_equal(ask.offset, 0);
+    assert_int_equal(ask.wanted, 3);
+    assert_int_equal(arrive_data(fixture, 0, 9, SEGMENT, data + SEGMENT, 40, 0, 2000), PULL_PLACED);
+    assert_int_equal(arrive_data(fixture, 0, 9, 0, data, SEGMENT, 0, 2000), PULL_PLACED);
     struct beowire_completion done = completed(fixture);
-    assert_int_equal(done.bytes, 500);
+    assert_int_equal(done.bytes, SEGMENT + 40);
     assert_int_equal(done.immediate, 77);
-    assert_memory_equal(buffer, data, 500);
+    assert_memory_equal(buffer, data, SEGMENT + 40);
+    assert_false(message_depends_on(&fixture->peers[0]));
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(pushed_frame(fixture, 0, 0).type, FRAME_DONE);
     free(data);
     free(buffer);
 }
@@ -183,11 +185,10 @@ static void message_frame__announced_and_received_later(void **state)
 
     assert_int_equal(arrive_announce(fixture, 0, 5, 50, 9), 0);
     assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count - 1);
-    message_pump(&fixture->layer, &fixture->peers[0]);
-    assert_int_equal(pushed(fixture, 0), 0);
+    assert_true(nothing_asked(fixture, 1000));
+    assert_int_equal(arrive_data(fixture, 0, 9, 0, "x", 1, 0, 1000), PULL_UNKNOWN);
     assert_int_equal(post(fixture, ANYONE, 5, 0, buffer, 100, NULL), 0);
-    message_pump(&fixture->layer, &fixture->peers[0]);
-    assert_int_equal(pushed(fixture, 0), 1);
+    assert_int_equal(asked(fixture, 2000).wanted, 1);
     assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
 }
 
@@ -195,17 +196,18 @@ static void message_frame__announced_for_a_short_buffer(void **state)
 {
     struct fixture *fixture = *state;
     uint8_t buffer[100];
-    uint8_t *data = pattern(100);
+    uint8_t *data = pattern(SEGMENT);
 
-    assert_int_equal(post(fixture, 0, 5, 0, buffer, 100, NULL), 0);
+    memset(buffer, '.', sizeof buffer);
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, 99, NULL), 0);
     assert_int_equal(arrive_announce(fixture, 0, 5, 5000, 9), 0);
-    message_pump(&fixture->layer, &fixture->peers[0]);
-    assert_int_equal(from_le64(pushed_frame(fixture, 0, 0).clear->accepted_bytes), 100);
-    assert_int_equal(arrive_fragment(fixture, 0, 9, 0, data, 101), -EPROTO);
-    assert_int_equal(arrive_fragment(fixture, 0, 9, 0, data, 100), 0);
+    assert_int_equal(asked(fixture, 1000).wanted, 1);
+    assert_int_equal(arrive_data(fixture, 0, 9, 0, data, SEGMENT, 0, 2000), PULL_PLACED);
     struct beowire_completion done = completed(fixture);
     assert_int_equal(done.status, -EMSGSIZE);
     assert_int_equal(done.bytes, 5000);
+    assert_memory_equal(buffer, data, 99);
+    assert_int_equal(buffer[99], '.');
     free(data);
 }
 
@@ -215,29 +217,60 @@ static void message_frame__announced_for_no_buffer_at_all(void **state)
 
     assert_int_equal(post(fixture, 0, 5, 0, NULL, 0, NULL), 0);
     assert_int_equal(arrive_announce(fixture, 0, 5, 5000, 9), 0);
-    message_pump(&fixture->layer, &fixture->peers[0]);
-    assert_int_equal(from_le64(pushed_frame(fixture, 0, 0).clear->accepted_bytes), 0);
     assert_int_equal(completed(fixture).status, -EMSGSIZE);
-    assert_int_equal(arrive_fragment(fixture, 0, 9, 0, "x", 1), -EPROTO);
+    assert_true(nothing_asked(fixture, 1000));
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    struct frame done = pushed_frame(fixture, 0, 0);
+    assert_int_equal(done.type, FRAME_DONE);
+    assert_int_equal(from_le32(done.done->message), 9);
+    assert_int_equal(arrive_data(fixture, 0, 9, 0, "x", 1, 0, 1000), PULL_UNKNOWN);
 }
 
-static void message_frame__clear_sends_what_is_wanted(void **state)
+static void message_frame__announced_with_data_on_its_way(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t bytes = UINT64_C(3) * 64 * SEGMENT;
+    uint8_t *buffer = calloc(1, bytes);
+    struct frame_announce announce = announcement(5, bytes, 9);
+
+    announce.unasked_bytes = to_le32(2 * 64 * SEGMENT);
+    announce.lane_kind = FRAME_LANE_SIM;
+    announce.lane_rail = 1;
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, bytes, NULL), 0);
+    assert_int_equal(
+        arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}), 0);
+    assert_int_equal(fixture->layer.lanes[1].outstanding_bytes, 2 * 64 * SEGMENT);
+    assert_int_equal(asked(fixture, 1000).offset, 2 * 64 * SEGMENT);
+    assert_true(nothing_asked(fixture, 1000));
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    free(buffer);
+}
+
+static void message_frame__data_on_its_way_over_a_lane_that_is_not_there(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *buffer = calloc(1, LONG_BYTES);
+    struct frame_announce announce = announcement(5, LONG_BYTES, 9);
+
+    announce.unasked_bytes = to_le32(LONG_BYTES);
+    announce.lane_kind = FRAME_LANE_SIM;
+    announce.lane_rail = 2;
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, LONG_BYTES, NULL), 0);
+    assert_int_equal(
+        arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}), 0);
+    assert_int_equal(asked(fixture, 1000).offset, 0); /* it never came, as far as we can know */
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    free(buffer);
+}
+
+static void message_frame__done_ends_the_send(void **state)
 {
     struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
 
-    assert_int_equal(
-        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, LONG_BYTES, NULL), 0);
-    uint16_t name = from_le16(pushed_frame(fixture, 0, 0).announce->message);
-    acknowledge(fixture, 0, 1);
-    assert_int_equal(arrive_clear(fixture, 0, name, FRAGMENT_ROOM + 1), 0);
-    message_pump(&fixture->layer, &fixture->peers[0]);
-    assert_int_equal(pushed(fixture, 0), 2);
-    assert_int_equal(pushed_frame(fixture, 0, 0).payload_bytes, FRAGMENT_ROOM);
-    assert_memory_equal(pushed_frame(fixture, 0, 0).payload, data, FRAGMENT_ROOM);
-    assert_int_equal(pushed_frame(fixture, 0, 1).payload_bytes, 1);
-    assert_int_equal(from_le64(pushed_frame(fixture, 0, 1).fragment->offset), FRAGMENT_ROOM);
-    acknowledge(fixture, 0, 2);
+    uint32_t name = announce_long(fixture, 0, 1, data, LONG_BYTES);
+    assert_true(nothing_completed(fixture));
+    assert_int_equal(arrive_done(fixture, 0, name), 0);
     struct beowire_completion done = completed(fixture);
     assert_int_equal(done.status, 0);
     assert_int_equal(done.bytes, LONG_BYTES);
@@ -245,35 +278,36 @@ static void message_frame__clear_sends_what_is_wanted(void **state)
     free(data);
 }
 
-static void message_frame__clear_of_nothing_ends_the_send(void **state)
+static void message_frame__dones_that_break_rules(void **state)
 {
     struct fixture *fixture = *state;
     uint8_t *data = pattern(LONG_BYTES);
 
-    assert_int_equal(
-        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, LONG_BYTES, NULL), 0);
-    uint16_t name = from_le16(pushed_frame(fixture, 0, 0).announce->message);
-    assert_int_equal(arrive_clear(fixture, 0, name, 0), 0);
-    assert_int_equal(completed(fixture).status, 0);
+    uint32_t name = announce_long(fixture, 0, 1, data, LONG_BYTES);
+    assert_int_equal(arrive_done(fixture, 0, name + 1), -EPROTO);
+    assert_int_equal(arrive_done(fixture, 0, name + 0x10000), -EPROTO); /* of another use */
+    assert_int_equal(arrive_done(fixture, 0, OPERATIONS), -EPROTO);     /* a receive */
+    assert_int_equal(arrive_done(fixture, 0, 0xFFFF), -EPROTO);
+    assert_int_equal(arrive_done(fixture, 1, name), -EPROTO); /* another's */
+    assert_int_equal(arrive_done(fixture, 0, name), 0);
+    assert_int_equal(arrive_done(fixture, 0, name), -EPROTO); /* twice */
+    assert_int_equal(fixture->layer.counters.protocol_errors, 6);
+    (void)completed(fixture);
+    assert_int_equal(arrive_done(fixture, 0, name), -EPROTO);
     free(data);
 }
 
-static void message_frame__clears_that_break_rules(void **state)
+static void message_frame__done_of_what_was_not_announced(void **state)
 {
     struct fixture *fixture = *state;
-    uint8_t *data = pattern(LONG_BYTES);
+    uint8_t *data = pattern(1000);
 
-    assert_int_equal(
-        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, LONG_BYTES, NULL), 0);
-    uint16_t name = from_le16(pushed_frame(fixture, 0, 0).announce->message);
-    assert_int_equal(arrive_clear(fixture, 0, name, LONG_BYTES + 1), -EPROTO);
-    assert_int_equal(arrive_clear(fixture, 0, (uint16_t)(name + 1), 1), -EPROTO);
-    assert_int_equal(arrive_clear(fixture, 0, OPERATIONS, 1), -EPROTO); /* a receive */
-    assert_int_equal(arrive_clear(fixture, 0, 0xFFFF, 1), -EPROTO);
-    assert_int_equal(arrive_clear(fixture, 1, name, 1), -EPROTO); /* another's */
-    assert_int_equal(arrive_clear(fixture, 0, name, 1), 0);
-    assert_int_equal(arrive_clear(fixture, 0, name, 1), -EPROTO); /* twice */
-    assert_int_equal(fixture->layer.counters.protocol_errors, 6);
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 1000, NULL), 0);
+    uint16_t name = from_le16(pushed_frame(fixture, 0, 0).eager->message);
+    for (uint32_t generation = 0; generation < 4; generation++) {
+        assert_int_equal(arrive_done(fixture, 0, (name & 0xFFFFu) | generation << 16), -EPROTO);
+    }
+    assert_true(nothing_completed(fixture));
     free(data);
 }
 
@@ -295,7 +329,7 @@ static void message_frame__fragments_that_break_rules(void **state)
     free(data);
 }
 
-static void message_frame__fragment_before_our_clear_has_left(void **state)
+static void message_frame__fragment_of_an_announced_message(void **state)
 {
     struct fixture *fixture = *state;
     uint8_t buffer[100];
@@ -312,7 +346,9 @@ static void message_frame__names_in_use(void **state)
 
     assert_int_equal(arrive_eager(fixture, 0, 5, 500, 9, data, 400), 0);
     assert_int_equal(arrive_eager(fixture, 0, 5, 500, 9, data, 400), -EPROTO);
+    assert_int_equal(arrive_announce(fixture, 0, 5, 500, 9), 0); /* names of another kind */
     assert_int_equal(arrive_announce(fixture, 0, 5, 500, 9), -EPROTO);
+    assert_int_equal(arrive_announce(fixture, 1, 5, 500, 9), 0);
     assert_int_equal(arrive_eager(fixture, 0, 5, 3, 9, "abc", 3), 0); /* whole: needs no name */
     free(data);
 }
@@ -329,12 +365,28 @@ static void message_frame__lengths_beyond_the_limit(void **state)
                      -EPROTO); /* begins with nothing */
 }
 
+static void message_frame__announced_in_crumbs(void **state)
+{
+    struct fixture *fixture = *state;
+    struct frame_announce announce = announcement(5, LONG_BYTES, 9);
+
+    announce.segment_bytes = to_le16(PULL_SEGMENT_BYTES_MIN - 1);
+    assert_int_equal(
+        arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}),
+        -EPROTO);
+    announce.segment_bytes = to_le16(PULL_SEGMENT_BYTES_MIN);
+    assert_int_equal(
+        arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}), 0);
+}
+
 static void message_frame__frames_without_sequence(void **state)
 {
     struct fixture *fixture = *state;
 
     assert_int_equal(arrive(fixture, 0, &(struct frame){.type = FRAME_ACK}), -EPROTO);
     assert_int_equal(arrive(fixture, 0, &(struct frame){.type = FRAME_CONNECT}), -EPROTO);
+    assert_int_equal(arrive(fixture, 0, &(struct frame){.type = FRAME_PULL}), -EPROTO);
+    assert_int_equal(arrive(fixture, 0, &(struct frame){.type = FRAME_DATA}), -EPROTO);
 }
 
 int main(void)
@@ -353,13 +405,16 @@ int main(void)
         FIXTURE_TEST(message_frame__announced_and_received_later),
         FIXTURE_TEST(message_frame__announced_for_a_short_buffer),
         FIXTURE_TEST(message_frame__announced_for_no_buffer_at_all),
-        FIXTURE_TEST(message_frame__clear_sends_what_is_wanted),
-        FIXTURE_TEST(message_frame__clear_of_nothing_ends_the_send),
-        FIXTURE_TEST(message_frame__clears_that_break_rules),
+        FIXTURE_TEST(message_frame__announced_with_data_on_its_way),
+        FIXTURE_TEST(message_frame__data_on_its_way_over_a_lane_that_is_not_there),
+        FIXTURE_TEST(message_frame__done_ends_the_send),
+        FIXTURE_TEST(message_frame__dones_that_break_rules),
+        FIXTURE_TEST(message_frame__done_of_what_was_not_announced),
         FIXTURE_TEST(message_frame__fragments_that_break_rules),
-        FIXTURE_TEST(message_frame__fragment_before_our_clear_has_left),
+        FIXTURE_TEST(message_frame__fragment_of_an_announced_message),
         FIXTURE_TEST(message_frame__names_in_use),
         FIXTURE_TEST(message_frame__lengths_beyond_the_limit),
+        FIXTURE_TEST(message_frame__announced_in_crumbs),
         FIXTURE_TEST(message_frame__frames_without_sequence),
     };
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fixture.h - a message layer with two connected peers, and frames that are handed to it as if
- * they had come, and taken from it as if they left. No connection, no wire.
+ * fixture.h - a message layer with two lanes and two connected peers, and frames that are handed to
+ * it as if they had come, and taken from it as if they left. No connection, no wire.
  */
 #ifndef BEOWIRE_TESTS_MESSAGE_FIXTURE_H
 #define BEOWIRE_TESTS_MESSAGE_FIXTURE_H
 
 #include "message/internal.h"
+#include "message/pull.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -18,6 +19,9 @@
 #define FRAME_BYTES 500
 #define EAGER_ROOM ((size_t)FRAME_BYTES - 46)
 #define FRAGMENT_ROOM ((size_t)FRAME_BYTES - 40)
+#define SEGMENT ((size_t)FRAME_BYTES - 40) /**< of a long message */
+#define LONG_BYTES ((size_t)MESSAGE_EAGER_BYTES_MAX + 1)
+#define LANE_CAPACITY (UINT64_C(1) << 20)
 #define OPERATIONS 16
 #define PEERS 4
 #define LIMIT 100 /**< credit that the peers gave */
@@ -32,6 +36,7 @@ static inline void make_ready(struct fixture *fixture, unsigned index)
     struct message_peer *peer = &fixture->peers[index];
 
     peer->frame_bytes = FRAME_BYTES;
+    peer->bulk_lanes = 1;
     message_peer_ready(&fixture->layer, peer, message_initial_credit(&fixture->layer, peer), LIMIT);
 }
 
@@ -41,6 +46,10 @@ static inline int fixture_setup(void **state)
 
     if (fixture == NULL || message_open(&fixture->layer, OPERATIONS, PEERS, FRAME_BYTES) != 0) {
         return -1;
+    }
+    for (uint8_t i = 0; i < 2; i++) {
+        fixture->layer.lanes[i] = (struct message_lane){
+            .kind = FRAME_LANE_SIM, .rail = i, .capacity_bytes = LANE_CAPACITY};
     }
     for (unsigned i = 0; i < PEERS; i++) {
         message_peer_init(&fixture->peers[i], i);
@@ -102,24 +111,59 @@ static inline int arrive_fragment(struct fixture *fixture, unsigned from, uint16
                                   .payload_bytes = bytes});
 }
 
-static inline int arrive_announce(struct fixture *fixture, unsigned from, uint64_t tag,
-                                  uint64_t message_bytes, uint16_t message)
+/** The announcement of a message of which nothing comes unasked. */
+static inline struct frame_announce announcement(uint64_t tag, uint64_t message_bytes,
+                                                 uint32_t message)
 {
-    const struct frame_announce announce = {.tag = to_le64(tag),
-                                            .immediate = to_le32(77),
-                                            .message_bytes = to_le64(message_bytes),
-                                            .message = to_le16(message)};
+    return (struct frame_announce){.tag = to_le64(tag),
+                                   .immediate = to_le32(77),
+                                   .message_bytes = to_le64(message_bytes),
+                                   .message = to_le32(message),
+                                   .segment_bytes = to_le16((uint16_t)SEGMENT)};
+}
+
+static inline int arrive_announce(struct fixture *fixture, unsigned from, uint64_t tag,
+                                  uint64_t message_bytes, uint32_t message)
+{
+    const struct frame_announce announce = announcement(tag, message_bytes, message);
 
     return arrive(fixture, from, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce});
 }
 
-static inline int arrive_clear(struct fixture *fixture, unsigned from, uint16_t message,
-                               uint64_t accepted_bytes)
+static inline int arrive_done(struct fixture *fixture, unsigned from, uint32_t message)
 {
-    const struct frame_clear clear = {.message = to_le16(message),
-                                      .accepted_bytes = to_le64(accepted_bytes)};
+    const struct frame_done done = {.message = to_le32(message)};
 
-    return arrive(fixture, from, &(struct frame){.type = FRAME_CLEAR, .clear = &clear});
+    return arrive(fixture, from, &(struct frame){.type = FRAME_DONE, .done = &done});
+}
+
+/** DATA is not sequenced. */
+static inline enum pull_verdict arrive_data(struct fixture *fixture, unsigned from,
+                                            uint32_t message, uint64_t offset, const void *data,
+                                            uint32_t bytes, uint8_t lane, uint64_t now_ns)
+{
+    const struct frame_data head = {.message = to_le32(message), .offset = to_le64(offset)};
+
+    return pull_data(
+        &fixture->layer, &fixture->peers[from],
+        &(struct frame){.type = FRAME_DATA, .data = &head, .payload = data, .payload_bytes = bytes},
+        lane, now_ns);
+}
+
+/** The next PULL that the layer wants to send; the test ends if there is none. */
+static inline struct pull_ask asked(struct fixture *fixture, uint64_t now_ns)
+{
+    struct pull_ask ask = {0};
+
+    assert_true(pull_ask(&fixture->layer, now_ns, &ask));
+    return ask;
+}
+
+static inline bool nothing_asked(struct fixture *fixture, uint64_t now_ns)
+{
+    struct pull_ask ask;
+
+    return !pull_ask(&fixture->layer, now_ns, &ask);
 }
 
 /** The frames pushed towards a peer and not yet acknowledged. */
@@ -160,6 +204,22 @@ static inline void acknowledge(struct fixture *fixture, unsigned from, uint32_t 
         flow->highest = flow->first;
         message_frame_released(&fixture->layer, frame);
     }
+}
+
+/** Sends a long message; its ANNOUNCE has been acknowledged. @return its name. */
+static inline uint32_t announce_long(struct fixture *fixture, unsigned to, uint64_t tag,
+                                     const void *data, uint64_t bytes)
+{
+    uint32_t before = pushed(fixture, to);
+
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[to], tag, 0, data, bytes, NULL),
+                     0);
+    assert_int_equal(pushed(fixture, to), before + 1);
+    struct frame frame = pushed_frame(fixture, to, before);
+    assert_int_equal(frame.type, FRAME_ANNOUNCE);
+    uint32_t name = from_le32(frame.announce->message);
+    acknowledge(fixture, to, before + 1);
+    return name;
 }
 
 static inline void release_for(void *context, struct flow_frame *frame)

@@ -26,7 +26,9 @@ static void inbound_take__is_empty_and_in_no_list(void **state)
     assert_null(inbound->chunks);
     assert_true(list_is_empty(&inbound->arrival));
     assert_true(list_is_empty(&inbound->of_peer));
-    assert_true(list_is_empty(&inbound->clear));
+    assert_true(list_is_empty(&inbound->done));
+    assert_true(list_is_empty(&inbound->waiting));
+    assert_null(inbound->pull);
 }
 
 static void inbound_keep__chunks_stay_in_order(void **state)
@@ -69,13 +71,15 @@ static void inbound_free__gives_everything_back(void **state)
     inbound_keep(&fixture->layer, inbound, (const uint8_t *)"cd", 2);
     list_append(&fixture->layer.unexpected, &inbound->arrival);
     list_append(&fixture->peers[0].inbound, &inbound->of_peer);
-    list_append(&fixture->peers[0].clears, &inbound->clear);
+    list_append(&fixture->peers[0].dones, &inbound->done);
+    list_append(&fixture->layer.waiting_pulls, &inbound->waiting);
     inbound_free(&fixture->layer, inbound);
     assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
     assert_int_equal(fixture->peers[0].chunks, used - 2);
     assert_true(list_is_empty(&fixture->layer.unexpected));
     assert_true(list_is_empty(&fixture->peers[0].inbound));
-    assert_true(list_is_empty(&fixture->peers[0].clears));
+    assert_true(list_is_empty(&fixture->peers[0].dones));
+    assert_true(list_is_empty(&fixture->layer.waiting_pulls));
 }
 
 static void inbound_attach__hands_over_what_is_there(void **state)
@@ -93,7 +97,7 @@ static void inbound_attach__hands_over_what_is_there(void **state)
     inbound->received = 4;
     inbound_keep(&fixture->layer, inbound, (const uint8_t *)"ab", 2);
     inbound_keep(&fixture->layer, inbound, (const uint8_t *)"cd", 2);
-    inbound_attach(&fixture->layer, inbound, &operation);
+    inbound_attach(&fixture->layer, inbound, &operation, 0, 0);
     assert_memory_equal(buffer, "abc.....", 8);
     assert_int_equal(operation.state, OPERATION_RECEIVING);
     assert_ptr_equal(operation.peer, &fixture->peers[0]);
@@ -104,6 +108,59 @@ static void inbound_attach__hands_over_what_is_there(void **state)
     assert_null(inbound->chunks);
 }
 
+static void inbound_attach__pulls_what_was_announced(void **state)
+{
+    struct fixture *fixture = *state;
+    struct inbound *inbound = take(fixture);
+    uint8_t buffer[3 * SEGMENT];
+    struct operation operation = {.capacity = sizeof buffer, .target = buffer};
+
+    list_init(&operation.link);
+    inbound->announced = true;
+    inbound->bytes = 5 * SEGMENT;
+    inbound->segment_bytes = SEGMENT;
+    inbound->name = 9;
+    inbound_attach(&fixture->layer, inbound, &operation, 0, 0);
+    assert_int_equal(inbound->expected_bytes, sizeof buffer);
+    assert_non_null(inbound->pull);
+    struct pull_ask ask = asked(fixture, 0);
+    assert_int_equal(ask.message, 9);
+    assert_int_equal(ask.wanted, 7);
+    inbound_free(&fixture->layer, inbound);
+    assert_true(nothing_asked(fixture, UINT64_MAX - 1));
+}
+
+static void inbound_pulled__ends_the_receive_and_owes_done(void **state)
+{
+    struct fixture *fixture = *state;
+    struct inbound *inbound = take(fixture);
+    uint8_t buffer[SEGMENT];
+    struct operation *operation = operation_take(&fixture->layer.free_receives);
+
+    *operation = (struct operation){
+        .kind = BEOWIRE_RECEIVE, .capacity = sizeof buffer, .target = buffer, .context = buffer};
+    list_init(&operation->link);
+    inbound->announced = true;
+    inbound->bytes = 5 * SEGMENT;
+    inbound->segment_bytes = SEGMENT;
+    inbound->name = 9;
+    list_append(&fixture->peers[0].inbound, &inbound->of_peer);
+    inbound_attach(&fixture->layer, inbound, operation, 0, 0);
+    assert_true(nothing_completed(fixture));
+    inbound_pulled(&fixture->layer, inbound);
+    struct beowire_completion done = completed(fixture);
+    assert_ptr_equal(done.context, buffer);
+    assert_int_equal(done.status, -EMSGSIZE);
+    assert_int_equal(done.bytes, 5 * SEGMENT);
+    assert_true(list_is_empty(&fixture->peers[0].inbound));
+    assert_true(message_has_work(&fixture->peers[0]));
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    struct frame frame = pushed_frame(fixture, 0, 0);
+    assert_int_equal(frame.type, FRAME_DONE);
+    assert_int_equal(from_le32(frame.done->message), 9);
+    assert_false(message_has_work(&fixture->peers[0]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +169,8 @@ int main(void)
         FIXTURE_TEST(inbound_keep__nothing_takes_a_chunk_too),
         FIXTURE_TEST(inbound_free__gives_everything_back),
         FIXTURE_TEST(inbound_attach__hands_over_what_is_there),
+        FIXTURE_TEST(inbound_attach__pulls_what_was_announced),
+        FIXTURE_TEST(inbound_pulled__ends_the_receive_and_owes_done),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

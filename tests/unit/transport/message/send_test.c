@@ -248,24 +248,71 @@ static void message_inject__does_not_overtake_a_queued_send(void **state)
     free(data);
 }
 
-static void message_pump__short_messages_pass_cleared_ones(void **state)
+static void message_send__long_says_how_it_is_cut_and_what_comes_unasked(void **state)
 {
     struct fixture *fixture = *state;
-    const uint64_t bytes = UINT64_C(2) * FLOW_WINDOW_FRAMES * FRAGMENT_ROOM;
+    const uint64_t bytes = UINT64_C(64) * SEGMENT * PULL_UNASKED_BLOCKS + 1;
     uint8_t *data = pattern(bytes);
 
     assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, bytes, NULL), 0);
-    uint16_t name = from_le16(pushed_frame(fixture, 0, 0).announce->message);
-    acknowledge(fixture, 0, 1);
-    assert_int_equal(arrive_clear(fixture, 0, name, bytes), 0);
+    struct frame frame = pushed_frame(fixture, 0, 0);
+    assert_int_equal(from_le16(frame.announce->segment_bytes), SEGMENT);
+    assert_int_equal(from_le32(frame.announce->unasked_bytes), bytes - 1);
+    assert_int_equal(frame.announce->lane_kind, FRAME_LANE_SIM);
+    assert_int_equal(frame.announce->lane_rail, 0);
+    assert_true(serve_is_needed(&fixture->layer));
+    free(data);
+}
+
+static void message_send__nothing_comes_unasked_without_a_lane(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(LONG_BYTES);
+
+    fixture->peers[0].bulk_lanes = 0;
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, LONG_BYTES, NULL), 0);
+    struct frame frame = pushed_frame(fixture, 0, 0);
+    assert_int_equal(from_le32(frame.announce->unasked_bytes), 0);
+    assert_int_equal(frame.announce->lane_kind, FRAME_LANE_NONE);
+    assert_false(serve_is_needed(&fixture->layer));
+    free(data);
+}
+
+static void message_send__names_of_long_messages_differ(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(LONG_BYTES);
+    uint32_t names[50];
+
+    for (unsigned i = 0; i < 50; i++) {
+        names[i] = announce_long(fixture, 0, 1, data, LONG_BYTES);
+        for (unsigned j = 0; j < i; j++) {
+            assert_int_not_equal(names[i], names[j]);
+        }
+        assert_int_equal(arrive_done(fixture, 0, names[i]), 0);
+        (void)completed(fixture);
+    }
+    free(data);
+}
+
+static void message_pump__done_goes_before_what_is_queued(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t buffer[1];
+
+    while (message_inject(&fixture->layer, &fixture->peers[0], 1, 0, "x", 1) == 0) {
+        /* the window fills */
+    }
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 2, 0, "y", 1, NULL), 0);
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, 0, NULL), 0);
+    assert_int_equal(arrive_announce(fixture, 0, 5, LONG_BYTES, 9), 0);
     message_pump(&fixture->layer, &fixture->peers[0]);
-    assert_int_equal(pushed(fixture, 0), FLOW_WINDOW_FRAMES);
-    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 2, 0, "x", 1, NULL), 0);
     acknowledge(fixture, 0, FLOW_WINDOW_FRAMES);
     message_pump(&fixture->layer, &fixture->peers[0]);
-    assert_int_equal(pushed_frame(fixture, 0, 0).type, FRAME_EAGER);
-    assert_int_equal(pushed_frame(fixture, 0, 1).type, FRAME_FRAGMENT);
-    free(data);
+    assert_int_equal(pushed(fixture, 0), 2);
+    assert_int_equal(pushed_frame(fixture, 0, 0).type, FRAME_DONE);
+    assert_int_equal(pushed_frame(fixture, 0, 1).type, FRAME_EAGER);
 }
 
 int main(void)
@@ -285,7 +332,10 @@ int main(void)
         FIXTURE_TEST(message_inject__longest),
         FIXTURE_TEST(message_inject__before_the_connection_is_open),
         FIXTURE_TEST(message_inject__does_not_overtake_a_queued_send),
-        FIXTURE_TEST(message_pump__short_messages_pass_cleared_ones),
+        FIXTURE_TEST(message_send__long_says_how_it_is_cut_and_what_comes_unasked),
+        FIXTURE_TEST(message_send__nothing_comes_unasked_without_a_lane),
+        FIXTURE_TEST(message_send__names_of_long_messages_differ),
+        FIXTURE_TEST(message_pump__done_goes_before_what_is_queued),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
