@@ -66,7 +66,7 @@ int message_receive_claimed(struct message_layer *layer, beowire_message message
         };
         list_init(&operation->link);
         *touched = inbound->peer;
-        inbound_attach(layer, inbound, operation);
+        inbound_attach(layer, inbound, operation, 0, 0);
         return 0;
     }
     return -ENOENT;
