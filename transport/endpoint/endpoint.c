@@ -316,7 +316,9 @@ int beowire_receive_claimed(beowire_endpoint *endpoint, beowire_message message,
     int status = message_receive_claimed(&core->messages, message, data, bytes, context, &touched);
 
     if (touched != NULL) {
-        core_service(core, core->peers[touched->index], clock_ns(NULL));
+        uint64_t now_ns = clock_ns(NULL);
+        core_service(core, core->peers[touched->index], now_ns);
+        core_bulk(core, now_ns);
     }
     return status;
 }
