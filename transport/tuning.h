@@ -32,8 +32,11 @@
 #define FLOW_BACKOFF_MAX_NS 1000000000u
 
 /** A peer that owes nothing, but on which an operation depends, is asked this often whether it is
- *  alive. */
-#define FLOW_WATCH_NS 1000000000u
+ *  alive: if its process has ended, its kernel refuses the question. */
+#define FLOW_WATCH_NS 5000000u
+
+/** So long after a probe it may still be refused. */
+#define PROBE_REFUSAL_NS 20000000u
 
 /** Go-back-N: the same gap is reported, or answered by going back, again only after this or the
  *  round trip: one loss must not cause a storm. */
@@ -118,8 +121,27 @@
 #define PATH_PATIENCE_PROBES 3
 #define PATH_PATIENCE_CONNECTS 2
 
-/** beowire_wait() spins so long before it sleeps: about the price of a wake-up. */
-#define ENDPOINT_SPIN_NS 50000u
+/** Spinning for a frame lasts at most so long: about the price of a wake-up. */
+#define PATIENCE_SPIN_MAX_NS 50000u
+
+/** Where the core is wanted by others it lasts at least so long: a frame that is just coming. */
+#define PATIENCE_SPIN_MIN_NS 1000u
+
+/** And grows by this with each wait that was not disturbed. */
+#define PATIENCE_GROWTH_NS 50u
+
+/** Nothing between two looks for a frame takes so long, but the loss of the core. */
+#define PATIENCE_GAP_NS 100000u
+
+/** Polls in a row that find nothing, after which beowire_poll() asks whether others want the core,
+ *  and, if they do, lets them have it for so long, or until a frame comes. */
+#define POLLS_PER_BREAK 512
+#define POLL_BREAK_NS 200000u
+
+/** How often the keeper looks whether the application has called: to prove that the process lives,
+ *  and to move data while the application computes. */
+#define KEEPER_INTERVAL_NS 100000000u
+#define KEEPER_THREAD_INTERVAL_NS 1000000u
 
 /** RESET frames an endpoint sends at most in a second: it answers strangers, and must not be
  *  made to flood anyone. */

@@ -24,12 +24,18 @@ static struct lane_outgoing outgoing_of(struct control_frame *frame, enum frame_
     };
 }
 
-static void send_frame(struct core *core, struct core_peer *peer, struct control_frame *frame,
-                       enum frame_type type)
+static void send_frame_by(struct core *core, struct core_peer *peer, unsigned by,
+                          struct control_frame *frame, enum frame_type type)
 {
     struct lane_outgoing outgoing = outgoing_of(frame, type);
 
-    (void)core_send(core, peer, peer->paths.fast, &outgoing, 1);
+    (void)core_send(core, peer, by, &outgoing, 1);
+}
+
+static void send_frame(struct core *core, struct core_peer *peer, struct control_frame *frame,
+                       enum frame_type type)
+{
+    send_frame_by(core, peer, peer->paths.fast, frame, type);
 }
 
 static void encode(struct control_frame *frame, const struct core_peer *peer, enum frame_type type,
@@ -92,7 +98,7 @@ void control_send_ack(struct core *core, struct core_peer *peer, uint64_t now_ns
     send_frame(core, peer, &frame, FRAME_ACK);
 }
 
-void control_send_probe(struct core *core, struct core_peer *peer)
+void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned by)
 {
     struct control_frame frame;
     struct frame_probe *body = body_of(&frame);
@@ -101,7 +107,12 @@ void control_send_probe(struct core *core, struct core_peer *peer)
     body->number = to_le32(flow_probe_number(&peer->message.flow));
     flow_stamp(&peer->message.flow, head_of(&frame), 0);
     core->counters.probes_sent++;
-    send_frame(core, peer, &frame, FRAME_PROBE);
+    send_frame_by(core, peer, by, &frame, FRAME_PROBE);
+}
+
+void control_send_probe(struct core *core, struct core_peer *peer)
+{
+    control_send_probe_by(core, peer, peer->paths.fast);
 }
 
 void control_send_pull(struct core *core, struct core_peer *peer, const struct pull_ask *ask)

@@ -18,6 +18,8 @@ void control_send_ack(struct core *core, struct core_peer *peer, uint64_t now_ns
 
 /** Needs flow_timeout() after it. */
 void control_send_probe(struct core *core, struct core_peer *peer);
+/** The same over the lane with index `by`. */
+void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned by);
 void control_send_close(struct core *core, struct core_peer *peer);
 
 /** Asks for segments of a long message. */

@@ -7,6 +7,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+/** After a probe, lanes are asked this often whether it was refused. */
+#define REFUSAL_CHECK_NS 500000u
 
 int core_open(struct core *core, const struct core_options *options)
 {
@@ -230,6 +234,53 @@ static void try_another_path(struct core *core, struct core_peer *peer)
     }
 }
 
+/** What has just been sent may be refused, by a lane that notices. */
+static void expect_refusal(struct core *core, uint64_t now_ns)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+
+    for (unsigned i = 0; i < lanes->count; i++) {
+        if (lanes->lanes[i]->operations->lost != NULL) {
+            core->refusals_until_ns = now_ns + PROBE_REFUSAL_NS;
+        }
+    }
+}
+
+/** Asks the peer over the lanes whose kernel says so when a process has ended. */
+static void ask_kernel(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+
+    for (unsigned i = 0; i < lanes->count; i++) {
+        if (i != peer->paths.fast && lanes->lanes[i]->operations->lost != NULL &&
+            paths_is_usable(&peer->paths, lanes, i)) {
+            control_send_probe_by(core, peer, i);
+        }
+    }
+    expect_refusal(core, now_ns);
+}
+
+void core_notice_lost(struct core *core, bool costly)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+    struct lane_address address;
+
+    for (unsigned i = 0; i < lanes->count; i++) {
+        struct lane *lane = lanes->lanes[i];
+        while (lane->operations->lost != NULL && (costly || !lane->polling_is_costly) &&
+               lane->operations->lost(lane, &address)) {
+            for (uint32_t j = 0; j < core->peer_count; j++) {
+                struct core_peer *peer = core->peers[j];
+                const struct path *path = &peer->paths.at[i];
+                if (!peer->gone && path->reachable &&
+                    memcmp(&path->to, &address, sizeof address) == 0) {
+                    core_fail_peer(core, peer, -ECONNRESET);
+                }
+            }
+        }
+    }
+}
+
 static void service_connection(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     if (message_has_work(&peer->message)) {
@@ -241,6 +292,7 @@ static void service_connection(struct core *core, struct core_peer *peer, uint64
             try_another_path(core, peer);
         }
         control_send_connect(core, peer, FRAME_CONNECT, 0);
+        expect_refusal(core, now_ns);
     }
     if (peer->connection.accept_owed) {
         peer->connection.accept_owed = false;
@@ -266,6 +318,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
             try_another_path(core, peer);
         }
         control_send_probe(core, peer);
+        ask_kernel(core, peer, now_ns);
         flow_timeout(flow, now_ns);
     }
     if (flow_waits_for_lane(flow)) {
@@ -294,6 +347,10 @@ void core_timers(struct core *core, uint64_t now_ns)
         return;
     }
     core->deadline_ns = UINT64_MAX;
+    if (now_ns < core->refusals_until_ns) {
+        core_notice_lost(core, true);
+        core_note_deadline(core, now_ns + REFUSAL_CHECK_NS);
+    }
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
         if (is_dead(core, peer, now_ns)) {

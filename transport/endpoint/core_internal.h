@@ -47,6 +47,10 @@ static inline void core_note_deadline(struct core *core, uint64_t deadline_ns)
     }
 }
 
+/** Fails the peers of which a lane knows that their process has ended; also asks lanes of which it
+ * is `costly` to ask. */
+void core_notice_lost(struct core *core, bool costly);
+
 /** Asks a lane whether it works, and has peers use others if not. */
 void core_check_lane(struct core *core, unsigned by);
 

@@ -15,21 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/** While nothing arrives, the clock is read only at every so many polls. */
-#define POLLS_PER_CLOCK 16
-
-/** And the lanes are asked whether they still work at every so many. */
-#define POLLS_PER_STATUS (1u << 20)
-
-static uint64_t clock_ns(void *unused)
-{
-    struct timespec now;
-
-    (void)unused;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t random_number(void *unused)
 {
     uint64_t number = 0;
@@ -46,7 +31,7 @@ static int check_options(const struct beowire_options *options)
     if (options == NULL || options->size != sizeof *options || options->interface == NULL ||
         options->interface[0] == '\0' || options->ethertype < 0x0600 || options->operations < 1 ||
         options->operations > 32768 || options->peers < 1 || options->peers > 65536 ||
-        options->peer_timeout_ns == 0) {
+        options->peer_timeout_ns == 0 || options->progress > BEOWIRE_PROGRESS_CALLS) {
         return -EINVAL;
     }
     return 0;
@@ -95,6 +80,15 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
     return status;
 }
 
+/** Takes back what set_up() made, but for the number. */
+static void take_down(struct beowire_endpoint *endpoint)
+{
+    struct path_lanes lanes = endpoint->core.options.lanes;
+
+    core_close(&endpoint->core);
+    lanes_close(&lanes);
+}
+
 int beowire_open(const struct beowire_options *options, beowire_endpoint **endpoint)
 {
     int status = check_options(options);
@@ -107,7 +101,15 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
         return -ENOMEM;
     }
     opened->number_holder = -1;
+    turn_open(&opened->turn);
+    patience_open(&opened->patience);
     status = set_up(opened, options);
+    if (status == 0) {
+        status = endpoint_start_keeper(opened, options->progress);
+        if (status != 0) {
+            take_down(opened);
+        }
+    }
     if (status != 0) {
         if (opened->number_holder >= 0) {
             close(opened->number_holder);
@@ -119,39 +121,18 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
     return 0;
 }
 
-/** Takes what has arrived and runs timers that are due. */
-static void progress(struct beowire_endpoint *endpoint)
+static int flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
 {
     struct core *core = &endpoint->core;
-
-    if (core_receive(core, clock_ns, NULL) > 0) {
-        endpoint->idle_polls = 0;
-        return;
-    }
-    if (core_has_bulk(core)) {
-        core_bulk(core, clock_ns(NULL));
-    }
-    unsigned polls = ++endpoint->idle_polls;
-    if (core->deadline_ns != UINT64_MAX && polls % POLLS_PER_CLOCK == 0) {
-        core_timers(core, clock_ns(NULL));
-    }
-    if (polls % POLLS_PER_STATUS == 0) {
-        endpoint->status = core_status(core);
-    }
-}
-
-int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns)
-{
-    struct core *core = &endpoint->core;
-    uint64_t start_ns = clock_ns(NULL);
+    uint64_t start_ns = endpoint_now();
     uint64_t now_ns = start_ns;
 
     while (!core_is_flushed(core)) {
         if (endpoint->status != 0) {
             return endpoint->status;
         }
-        progress(endpoint);
-        now_ns = clock_ns(NULL);
+        endpoint_progress(endpoint);
+        now_ns = endpoint_now();
         core_timers(core, now_ns);
         if (now_ns - start_ns >= timeout_ns && !core_is_flushed(core)) {
             return -ETIMEDOUT;
@@ -161,17 +142,24 @@ int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns)
     return 0;
 }
 
+int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns)
+{
+    turn_enter(&endpoint->turn);
+    int status = flush(endpoint, timeout_ns);
+    turn_leave(&endpoint->turn);
+    return status;
+}
+
 int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
 {
+    keeper_stop(&endpoint->keeper);
     endpoint->core.undelivered = false; /* of earlier failures the application knows */
-    int status = beowire_flush(endpoint, linger_ns);
+    int status = flush(endpoint, linger_ns);
     if (status != 0 || endpoint->core.undelivered) {
         status = -ETIMEDOUT;
     }
     core_say_goodbye(&endpoint->core);
-    struct path_lanes lanes = endpoint->core.options.lanes;
-    core_close(&endpoint->core);
-    lanes_close(&lanes);
+    take_down(endpoint);
     close(endpoint->number_holder);
     free(endpoint);
     return status;
@@ -182,8 +170,8 @@ void beowire_address(const beowire_endpoint *endpoint, struct beowire_address *a
     *address = endpoint->core.options.address;
 }
 
-int beowire_peer_add(beowire_endpoint *endpoint, const struct beowire_address *address,
-                     beowire_peer *peer)
+static int do_peer_add(beowire_endpoint *endpoint, const struct beowire_address *address,
+                       beowire_peer *peer)
 {
     struct core_peer *added = NULL;
 
@@ -194,6 +182,15 @@ int beowire_peer_add(beowire_endpoint *endpoint, const struct beowire_address *a
     if (status == 0) {
         *peer = added->message.index;
     }
+    return status;
+}
+
+int beowire_peer_add(beowire_endpoint *endpoint, const struct beowire_address *address,
+                     beowire_peer *peer)
+{
+    turn_enter(&endpoint->turn);
+    int status = do_peer_add(endpoint, address, peer);
+    turn_leave(&endpoint->turn);
     return status;
 }
 
@@ -209,8 +206,8 @@ int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
     return 0;
 }
 
-int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
-                 const void *data, uint64_t bytes, void *context)
+static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
+                   const void *data, uint64_t bytes, void *context)
 {
     struct core *core = &endpoint->core;
     struct core_peer *to = core_peer_at(core, peer);
@@ -220,7 +217,7 @@ int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, ui
     }
     int status = message_send(&core->messages, &to->message, tag, immediate, data, bytes, context);
     if (status == 0) {
-        uint64_t now_ns = clock_ns(NULL);
+        uint64_t now_ns = endpoint_now();
         core_service(core, to, now_ns);
         if (core_has_bulk(core)) {
             core_bulk(core, now_ns);
@@ -229,8 +226,17 @@ int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, ui
     return status;
 }
 
-int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
-                   const void *data, uint64_t bytes)
+int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
+                 const void *data, uint64_t bytes, void *context)
+{
+    turn_enter(&endpoint->turn);
+    int status = do_send(endpoint, peer, tag, immediate, data, bytes, context);
+    turn_leave(&endpoint->turn);
+    return status;
+}
+
+static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
+                     uint32_t immediate, const void *data, uint64_t bytes)
 {
     struct core *core = &endpoint->core;
     struct core_peer *to = core_peer_at(core, peer);
@@ -242,13 +248,22 @@ int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
         return -EMSGSIZE;
     }
     int status = message_inject(&core->messages, &to->message, tag, immediate, data, bytes);
-    uint64_t now_ns = clock_ns(NULL);
+    uint64_t now_ns = endpoint_now();
     if (status == -EAGAIN) {
         connection_ask(&to->connection, now_ns);
     }
     if (status == 0 || status == -EAGAIN) {
         core_service(core, to, now_ns);
     }
+    return status;
+}
+
+int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
+                   const void *data, uint64_t bytes)
+{
+    turn_enter(&endpoint->turn);
+    int status = do_inject(endpoint, peer, tag, immediate, data, bytes);
+    turn_leave(&endpoint->turn);
     return status;
 }
 
@@ -264,8 +279,8 @@ uint64_t beowire_inject_bytes(const beowire_endpoint *endpoint)
     return frame_bytes - sizeof(struct frame_header) - sizeof(struct frame_eager);
 }
 
-int beowire_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
-                    void *data, uint64_t bytes, void *context)
+static int do_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
+                      void *data, uint64_t bytes, void *context)
 {
     struct core *core = &endpoint->core;
     struct core_peer *from = core_peer_at(core, peer);
@@ -277,7 +292,7 @@ int beowire_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
     int status = message_receive(&core->messages, from != NULL ? &from->message : NULL, tag, ignore,
                                  data, bytes, context, &touched);
     if (touched != NULL) {
-        uint64_t now_ns = clock_ns(NULL);
+        uint64_t now_ns = endpoint_now();
         core_service(core, core->peers[touched->index], now_ns);
         core_bulk(core, now_ns);
     }
@@ -288,12 +303,16 @@ int beowire_peek(const beowire_endpoint *endpoint, beowire_peer peer, uint64_t t
                  struct beowire_completion *found)
 {
     const struct core_peer *from = core_peer_at(&endpoint->core, peer);
+    struct turn *turn = (struct turn *)(uintptr_t)&endpoint->turn; /* looking is a turn, too */
 
     if (found == NULL || (from == NULL && peer != BEOWIRE_ANY_PEER)) {
         return -EINVAL;
     }
-    return message_peek(&endpoint->core.messages, from != NULL ? &from->message : NULL, tag, ignore,
-                        found);
+    turn_enter(turn);
+    int status = message_peek(&endpoint->core.messages, from != NULL ? &from->message : NULL, tag,
+                              ignore, found);
+    turn_leave(turn);
+    return status;
 }
 
 int beowire_claim(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
@@ -304,8 +323,11 @@ int beowire_claim(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, u
     if (found == NULL || message == NULL || (from == NULL && peer != BEOWIRE_ANY_PEER)) {
         return -EINVAL;
     }
-    return message_claim(&endpoint->core.messages, from != NULL ? &from->message : NULL, tag,
-                         ignore, found, message);
+    turn_enter(&endpoint->turn);
+    int status = message_claim(&endpoint->core.messages, from != NULL ? &from->message : NULL, tag,
+                               ignore, found, message);
+    turn_leave(&endpoint->turn);
+    return status;
 }
 
 int beowire_receive_claimed(beowire_endpoint *endpoint, beowire_message message, void *data,
@@ -313,83 +335,54 @@ int beowire_receive_claimed(beowire_endpoint *endpoint, beowire_message message,
 {
     struct core *core = &endpoint->core;
     struct message_peer *touched = NULL;
-    int status = message_receive_claimed(&core->messages, message, data, bytes, context, &touched);
 
+    turn_enter(&endpoint->turn);
+    int status = message_receive_claimed(&core->messages, message, data, bytes, context, &touched);
     if (touched != NULL) {
-        uint64_t now_ns = clock_ns(NULL);
+        uint64_t now_ns = endpoint_now();
         core_service(core, core->peers[touched->index], now_ns);
         core_bulk(core, now_ns);
     }
+    turn_leave(&endpoint->turn);
+    return status;
+}
+
+int beowire_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
+                    void *data, uint64_t bytes, void *context)
+{
+    turn_enter(&endpoint->turn);
+    int status = do_receive(endpoint, peer, tag, ignore, data, bytes, context);
+    turn_leave(&endpoint->turn);
     return status;
 }
 
 int beowire_cancel(beowire_endpoint *endpoint, const void *context)
 {
-    return message_cancel(&endpoint->core.messages, context);
+    turn_enter(&endpoint->turn);
+    int status = message_cancel(&endpoint->core.messages, context);
+    turn_leave(&endpoint->turn);
+    return status;
 }
 
-int beowire_poll(beowire_endpoint *endpoint, struct beowire_completion *completions, size_t count)
+static int do_poll(beowire_endpoint *endpoint, struct beowire_completion *completions, size_t count)
 {
     int taken = 0;
 
-    progress(endpoint);
+    endpoint_progress(endpoint);
     while ((size_t)taken < count && taken < INT_MAX &&
            message_complete(&endpoint->core.messages, &completions[taken])) {
         taken++;
     }
+    if (endpoint->idle_polls % POLLS_PER_BREAK == POLLS_PER_BREAK - 1 && taken == 0) {
+        endpoint_take_a_break(endpoint);
+    }
     return taken == 0 ? endpoint->status : taken;
 }
 
-/** Sleeps until a frame comes, a timer is due, or the time is over. */
-static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint64_t end_ns)
+int beowire_poll(beowire_endpoint *endpoint, struct beowire_completion *completions, size_t count)
 {
-    uint64_t wake_ns = endpoint->core.deadline_ns < end_ns ? endpoint->core.deadline_ns : end_ns;
-
-    if (wake_ns <= now_ns) {
-        return 0;
-    }
-    endpoint->status = core_status(&endpoint->core);
-    if (endpoint->status != 0) {
-        return endpoint->status;
-    }
-    const struct path_lanes *lanes = &endpoint->core.options.lanes;
-    struct pollfd readable[LANES_MAX];
-    for (unsigned i = 0; i < lanes->count; i++) {
-        struct lane *lane = lanes->lanes[i];
-        if (lane->operations->arm != NULL && !lane->operations->arm(lane)) {
-            return 0;
-        }
-        readable[i] = (struct pollfd){.fd = lane->operations->descriptor(lane), .events = POLLIN};
-    }
-    uint64_t pause_ns = wake_ns - now_ns;
-    struct timespec timeout = {.tv_sec = (time_t)(pause_ns / 1000000000u),
-                               .tv_nsec = (long)(pause_ns % 1000000000u)};
-    return ppoll(readable, lanes->count, &timeout, NULL) < 0 ? -errno : 0;
-}
-
-int beowire_wait(beowire_endpoint *endpoint, uint64_t timeout_ns)
-{
-    uint64_t start_ns = clock_ns(NULL);
-    uint64_t end_ns = start_ns + timeout_ns < start_ns ? UINT64_MAX : start_ns + timeout_ns;
-
-    for (;;) {
-        progress(endpoint);
-        if (!list_is_empty(&endpoint->core.messages.completed)) {
-            return 1;
-        }
-        if (endpoint->status != 0) {
-            return endpoint->status;
-        }
-        uint64_t now_ns = clock_ns(NULL);
-        core_timers(&endpoint->core, now_ns);
-        if (now_ns >= end_ns) {
-            return !list_is_empty(&endpoint->core.messages.completed);
-        }
-        if (now_ns - start_ns >= ENDPOINT_SPIN_NS) {
-            int status = sleep_until(endpoint, now_ns, end_ns);
-            if (status != 0) {
-                return status;
-            }
-        }
-    }
+    turn_enter(&endpoint->turn);
+    int status = do_poll(endpoint, completions, count);
+    turn_leave(&endpoint->turn);
+    return status;
 }

@@ -6,12 +6,37 @@
 #define BEOWIRE_ENDPOINT_ENDPOINT_H
 
 #include "endpoint/core.h"
+#include "endpoint/keeper.h"
+#include "endpoint/patience.h"
+#include "endpoint/turn.h"
+
+#include <poll.h>
 
 struct beowire_endpoint {
+    struct turn turn;
     struct core core;
+    struct patience patience;
+    long preemptions;    /**< of this thread, as last asked */
     int number_holder;   /**< descriptor that reserves the endpoint's number */
     unsigned idle_polls; /**< polls in a row that found nothing */
     int status;          /**< of the lanes, as last asked */
+    struct keeper keeper;
+    struct pollfd keeper_readable[LANES_MAX + 1]; /**< what the keeper sleeps on */
+    uint64_t keeper_sleep_ns;                     /**< and for how long, at most */
 };
+
+/** Monotonic time. */
+uint64_t endpoint_now(void);
+
+/** Takes what has arrived, and now and then runs timers that are due. @return true: there was
+ *  something. */
+bool endpoint_progress(struct beowire_endpoint *endpoint);
+
+/** Many polls in a row have found nothing: if others want this core, sleeps for a moment, or until
+ *  a frame comes. */
+void endpoint_take_a_break(struct beowire_endpoint *endpoint);
+
+/** Starts the keeper that was ordered. @return 0, or a negative errno. */
+int endpoint_start_keeper(struct beowire_endpoint *endpoint, enum beowire_progress progress);
 
 #endif /* BEOWIRE_ENDPOINT_ENDPOINT_H */

@@ -8,9 +8,9 @@
 #include "beowire.h"
 #include "endpoint/path.h"
 
-/** Opens what `options->interface` and `options->lanes` ask for, in order of preference. A lane that
- *  this process may not open (no CAP_NET_RAW), or that has nothing to stand on (no IP address), is
- *  left out if there is another.
+/** Opens what `options->interface` and `options->lanes` ask for, in order of preference. A lane
+ * that this process may not open (no CAP_NET_RAW), or that has nothing to stand on (no IP address),
+ * is left out if there is another.
  *
  * @param number of the endpoint
  * @param lanes on success, at least one; lanes_close() is the caller's

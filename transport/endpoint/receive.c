@@ -288,6 +288,9 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
     uint64_t now_ns = 0;
     bool all = core->receives++ % RECEIVES_PER_QUIET_LANE == 0;
 
+    if (all) {
+        core_notice_lost(core, false);
+    }
     for (unsigned i = 0; i < core->options.lanes.count; i++) {
         if (all || core->lane_users[i] > 0 || core->messages.lanes[i].outstanding_bytes > 0 ||
             !core->options.lanes.lanes[i]->polling_is_costly) {

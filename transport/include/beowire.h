@@ -16,14 +16,15 @@
  * an error that names the peer. Messages between two endpoints match receives in the order in
  * which they were sent.
  *
- * Progress is made only inside the calls below: an endpoint with work outstanding has to be
- * polled (or waited on) at least every `peer_timeout_ns`, or its peers will think it dead.
+ * Progress is made inside the calls below, and, while there are none, by a thread of the endpoint
+ * (enum beowire_progress).
  *
- * Threads: an endpoint is used by one thread at a time; different endpoints are independent.
- * Fork: an endpoint does not survive fork() in the child.
- * Ownership: a buffer handed to beowire_send() or beowire_receive() belongs to the endpoint until
- * its completion has been returned by beowire_poll(), or beowire_close() has returned.
- * Errors: 0 (or a count) is success, a negative errno value is a failure. Nothing is printed.
+ * Threads: an endpoint is used by one thread at a time; different endpoints are independent. Its
+ * own thread has all signals blocked, and is ended by beowire_close(). Fork: an endpoint does not
+ * survive fork() in the child. Ownership: a buffer handed to beowire_send() or beowire_receive()
+ * belongs to the endpoint until its completion has been returned by beowire_poll(), or
+ * beowire_close() has returned. Errors: 0 (or a count) is success, a negative errno value is a
+ * failure. Nothing is printed.
  */
 #ifndef BEOWIRE_H
 #define BEOWIRE_H
@@ -63,6 +64,19 @@ struct beowire_address {
     uint8_t bytes[BEOWIRE_ADDRESS_BYTES];
 };
 
+/** Who makes progress while the application does not call. */
+enum beowire_progress {
+    /** A thread that looks ten times a second whether the application has called, and if not, does
+     *  what is due: peers know that the process lives, and what was lost is repeated. */
+    BEOWIRE_PROGRESS_KEEPER = 0,
+    /** The same thread looks every millisecond, and while the application is away it sleeps until a
+     *  frame comes: messages move while the application computes. */
+    BEOWIRE_PROGRESS_THREAD = 1,
+    /** Nobody: no thread is started, and the application has to poll or wait at least every
+     *  `peer_timeout_ns`. */
+    BEOWIRE_PROGRESS_CALLS = 2,
+};
+
 /** How to open an endpoint. Start from BEOWIRE_OPTIONS_DEFAULT. */
 struct beowire_options {
     size_t size;           /**< sizeof(struct beowire_options) of the caller */
@@ -73,13 +87,14 @@ struct beowire_options {
     uint32_t operations;   /**< most sends, and most receives, outstanding at once (1..32768) */
     uint32_t peers;        /**< most peers (1..65536) */
     uint64_t peer_timeout_ns; /**< a peer that owes an answer and is silent this long is dead */
+    enum beowire_progress progress; /**< while the application does not call */
 };
 
 #define BEOWIRE_OPTIONS_DEFAULT                                                                    \
     {                                                                                              \
         .size = sizeof(struct beowire_options), .interface = NULL, .lanes = NULL,                  \
         .ethertype = 0x88B5, .endpoint = 0, .operations = 1024, .peers = 1024,                     \
-        .peer_timeout_ns = UINT64_C(30000000000)                                                   \
+        .peer_timeout_ns = UINT64_C(5000000000), .progress = BEOWIRE_PROGRESS_KEEPER               \
     }
 
 enum beowire_operation {

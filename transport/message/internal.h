@@ -10,6 +10,9 @@
 /** Takes an operation from its list of free ones; NULL if there is none. */
 struct operation *operation_take(struct list *free);
 
+/** The receive waits in `posted` no more. */
+void operation_matched(struct operation *operation);
+
 /** Ends an operation: its completion is ready to be taken. */
 void operation_done(struct message_layer *layer, struct operation *operation, int status);
 

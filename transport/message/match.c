@@ -10,6 +10,14 @@ static bool wants(const struct operation *operation, const struct message_peer *
            ((operation->tag ^ tag) & ~operation->ignore) == 0;
 }
 
+void operation_matched(struct operation *operation)
+{
+    if (operation->peer != NULL) {
+        operation->peer->posted--;
+    }
+    operation->state = OPERATION_RECEIVING;
+}
+
 struct operation *match_posted(struct message_layer *layer, const struct message_peer *peer,
                                uint64_t tag)
 {
@@ -17,6 +25,7 @@ struct operation *match_posted(struct message_layer *layer, const struct message
         struct operation *operation = LIST_ENTRY(link, struct operation, link);
         if (wants(operation, peer, tag)) {
             list_remove(link);
+            operation_matched(operation);
             return operation;
         }
     }
@@ -72,6 +81,9 @@ int message_receive(struct message_layer *layer, struct message_peer *peer, uint
         return peer->error;
     }
     list_append(&layer->posted, &operation->link);
+    if (peer != NULL) {
+        peer->posted++;
+    }
     return 0;
 }
 

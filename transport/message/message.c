@@ -259,6 +259,9 @@ struct operation *operation_take(struct list *free)
 void operation_done(struct message_layer *layer, struct operation *operation, int status)
 {
     list_remove(&operation->link);
+    if (operation->state == OPERATION_POSTED) {
+        operation_matched(operation);
+    }
     operation->state = OPERATION_DONE;
     operation->status = status;
     list_append(&layer->completed, &operation->link);

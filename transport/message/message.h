@@ -177,6 +177,7 @@ struct message_peer {
     struct list announced;        /**< operations: sends that wait for DONE */
     struct list inbound;
     struct list dones;   /**< inbound messages whose DONE is to be sent */
+    uint32_t posted;     /**< receives that wait for a message of this peer, and of no other */
     uint32_t bulk_lanes; /**< bit i: lane i carries DATA to and from it */
     int unasked_credit;  /**< positive: the first blocks of long messages are sent unasked */
     struct pull_path pull_paths[LANES_MAX];
@@ -283,7 +284,8 @@ bool message_has_work(const struct message_peer *peer);
 /** Is everything that was to be sent to the peer there? */
 bool message_is_flushed(const struct message_peer *peer);
 
-/** Is there a message, announced or half there, that only the peer can bring to an end? */
+/** Is there something that only the peer can bring to an end: a message, announced or half there,
+ * or a receive that wants one of this peer? */
 bool message_depends_on(const struct message_peer *peer);
 
 /** Handles a sequenced frame that is the next in order.

@@ -250,7 +250,7 @@ bool message_is_flushed(const struct message_peer *peer)
 
 bool message_depends_on(const struct message_peer *peer)
 {
-    return !list_is_empty(&peer->announced) || !list_is_empty(&peer->inbound);
+    return !list_is_empty(&peer->announced) || !list_is_empty(&peer->inbound) || peer->posted > 0;
 }
 
 void message_pump(struct message_layer *layer, struct message_peer *peer)

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint/keeper.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define INTERVAL_NS 1000000u
+
+/** Counts what the keeper does. */
+struct work {
+    struct turn turn;
+    struct keeper keeper;
+    uint32_t progress; /* atomic, like the next */
+    uint32_t sleeps;
+    bool blocked; /* its signals are */
+};
+
+static uint32_t read_count(const uint32_t *count)
+{
+    return __atomic_load_n(count, __ATOMIC_ACQUIRE);
+}
+
+static void do_progress(void *context)
+{
+    struct work *work = context;
+    sigset_t mask;
+
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    work->blocked = sigismember(&mask, SIGTERM) == 1 && sigismember(&mask, SIGALRM) == 1;
+    __atomic_fetch_add(&work->progress, 1, __ATOMIC_RELEASE);
+}
+
+static void do_sleep(void *context, uint64_t timeout_ns, int wake)
+{
+    struct work *work = context;
+    struct pollfd ended = {.fd = wake, .events = POLLIN};
+
+    (void)timeout_ns;
+    __atomic_fetch_add(&work->sleeps, 1, __ATOMIC_RELEASE);
+    (void)poll(&ended, 1, 1);
+}
+
+static void start(struct work *work, bool sleeps)
+{
+    const struct keeper_duty duty = {
+        .progress = do_progress, .sleep = sleeps ? do_sleep : NULL, .context = work};
+
+    *work = (struct work){0};
+    turn_open(&work->turn);
+    assert_int_equal(keeper_start(&work->keeper, &work->turn, INTERVAL_NS, &duty), 0);
+}
+
+/** Waits until the count is that high, however long it takes. */
+static void await(const uint32_t *count, uint32_t value)
+{
+    while (read_count(count) < value) {
+        (void)poll(NULL, 0, 1);
+    }
+}
+
+static void keeper__stands_in_while_the_application_is_away(void **state)
+{
+    struct work work;
+
+    (void)state;
+    start(&work, false);
+    await(&work.progress, 3);
+    keeper_stop(&work.keeper);
+    assert_true(work.blocked);
+    assert_int_equal(work.sleeps, 0);
+}
+
+static void keeper__sleeps_between_rounds(void **state)
+{
+    struct work work;
+
+    (void)state;
+    start(&work, true);
+    await(&work.progress, 3);
+    assert_true(read_count(&work.sleeps) >= 2);
+    keeper_stop(&work.keeper);
+}
+
+static void keeper__stays_away_while_the_application_is_inside(void **state)
+{
+    struct work work;
+
+    (void)state;
+    start(&work, true);
+    turn_enter(&work.turn);
+    uint32_t before = read_count(&work.progress);
+    (void)poll(NULL, 0, 20); /* twenty of its intervals */
+    assert_int_equal(read_count(&work.progress), before);
+    turn_leave(&work.turn);
+    await(&work.progress, before + 1); /* and comes when it has left */
+    keeper_stop(&work.keeper);
+}
+
+static void keeper_stop__wakes_it_and_may_be_called_without_one(void **state)
+{
+    struct work work;
+    struct keeper none = {0};
+    const struct keeper_duty duty = {.progress = do_progress, .context = &work};
+
+    (void)state;
+    work = (struct work){0};
+    turn_open(&work.turn);
+    /* It would sleep for an hour. */
+    assert_int_equal(keeper_start(&work.keeper, &work.turn, UINT64_C(3600000000000), &duty), 0);
+    keeper_stop(&work.keeper);
+    assert_int_equal(work.progress, 0);
+    keeper_stop(&work.keeper);
+    keeper_stop(&none);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeper__stands_in_while_the_application_is_away),
+        cmocka_unit_test(keeper__sleeps_between_rounds),
+        cmocka_unit_test(keeper__stays_away_while_the_application_is_inside),
+        cmocka_unit_test(keeper_stop__wakes_it_and_may_be_called_without_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who makes progress, over the veth pair of a network namespace of the test's own. */
+#include "endpoint/endpoint.h"
+
+#include "namespace.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MILLISECOND UINT64_C(1000000)
+#define SECOND UINT64_C(1000000000)
+#define PATIENCE_NS (20 * SECOND)
+#define LONG_BYTES (4u << 20)
+
+static beowire_endpoint *open_endpoint(const char *interface, enum beowire_progress progress,
+                                       uint64_t peer_timeout_ns)
+{
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    beowire_endpoint *endpoint = NULL;
+
+    options.interface = interface;
+    options.progress = progress;
+    options.peer_timeout_ns = peer_timeout_ns;
+    assert_int_equal(beowire_open(&options, &endpoint), 0);
+    return endpoint;
+}
+
+static beowire_peer know(beowire_endpoint *endpoint, const beowire_endpoint *other)
+{
+    struct beowire_address address;
+    beowire_peer peer = BEOWIRE_ANY_PEER;
+
+    beowire_address(other, &address);
+    assert_int_equal(beowire_peer_add(endpoint, &address, &peer), 0);
+    return peer;
+}
+
+static struct beowire_completion await(beowire_endpoint *endpoint)
+{
+    struct beowire_completion done = {0};
+
+    assert_int_equal(beowire_wait(endpoint, PATIENCE_NS), 1);
+    assert_int_equal(beowire_poll(endpoint, &done, 1), 1);
+    return done;
+}
+
+static void keeper__acknowledges_for_an_application_that_is_away(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+    beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_KEEPER, SECOND);
+
+    (void)state;
+    assert_int_equal(beowire_send(a, know(a, b), 1, 0, "x", 1, NULL), 0);
+    assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
+    assert_int_equal(beowire_close(a, 0), 0);
+    assert_int_equal(beowire_close(b, 0), 0);
+}
+
+static void keeper__proves_that_the_process_lives(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND / 2);
+    beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_KEEPER, SECOND / 2);
+    beowire_peer peer = know(a, b);
+    char buffer[1];
+
+    (void)state;
+    assert_int_equal(beowire_inject(a, peer, 1, 0, "x", 1), -EAGAIN); /* connects */
+    assert_int_equal(beowire_send(a, peer, 1, 0, "x", 1, NULL), 0);
+    assert_int_equal(await(a).status, 0);
+    assert_int_equal(beowire_receive(a, peer, 2, 0, buffer, 1, NULL), 0);
+    assert_int_equal(beowire_wait(a, 2 * SECOND), 0); /* four times the timeout: no error */
+    assert_int_equal(beowire_close(a, 0), 0);
+    assert_int_equal(beowire_close(b, 0), 0);
+}
+
+static void calls__whoever_does_not_call_is_taken_for_dead(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND / 5);
+    beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_CALLS, SECOND / 5);
+    beowire_peer peer = know(a, b);
+
+    (void)state;
+    assert_int_equal(beowire_send(a, peer, 1, 0, "x", 1, a), 0);
+    struct beowire_completion done = await(a);
+    assert_int_equal(done.status, -ETIMEDOUT);
+    assert_int_equal(done.peer, peer);
+    assert_int_equal(beowire_close(a, 0), 0);
+    assert_int_equal(beowire_close(b, 0), 0);
+}
+
+static void thread__moves_a_long_message_while_both_compute(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_THREAD, 5 * SECOND);
+    beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_THREAD, 5 * SECOND);
+    char *source = malloc(LONG_BYTES);
+    char *target = calloc(1, LONG_BYTES);
+    struct timespec tick = {.tv_nsec = 1000000};
+
+    (void)state;
+    assert_non_null(source);
+    assert_non_null(target);
+    memset(source, 7, LONG_BYTES);
+    assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, target, LONG_BYTES, NULL), 0);
+    assert_int_equal(beowire_send(a, know(a, b), 1, 0, source, LONG_BYTES, NULL), 0);
+    /* Nobody calls: the last byte comes all the same. */
+    for (int i = 0; i < 20000 && __atomic_load_n(&target[LONG_BYTES - 1], __ATOMIC_RELAXED) == 0;
+         i++) {
+        (void)nanosleep(&tick, NULL);
+    }
+    assert_int_equal(target[LONG_BYTES - 1], 7);
+    assert_int_equal(await(b).status, 0);
+    assert_memory_equal(source, target, LONG_BYTES);
+    assert_int_equal(await(a).status, 0);
+    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
+    assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
+    free(source);
+    free(target);
+}
+
+static void poll__gives_the_core_away_only_if_it_is_wanted(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+
+    (void)state;
+    for (unsigned i = 0; i < 10 * POLLS_PER_BREAK; i++) {
+        assert_int_equal(beowire_poll(a, NULL, 0), 0);
+    }
+    a->patience.spin_ns = PATIENCE_SPIN_MIN_NS; /* as if it were */
+    uint64_t start_ns = endpoint_now();
+    endpoint_take_a_break(a);
+    assert_true(endpoint_now() - start_ns >= POLL_BREAK_NS);
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeper__acknowledges_for_an_application_that_is_away),
+        cmocka_unit_test(keeper__proves_that_the_process_lives),
+        cmocka_unit_test(calls__whoever_does_not_call_is_taken_for_dead),
+        cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
+        cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

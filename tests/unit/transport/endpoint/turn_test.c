@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint/turn.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define ROUNDS 200000
+
+/** What the lock protects: `plain` is not atomic, and a lost update shows. */
+struct shared {
+    struct turn turn;
+    uint64_t plain;
+    uint64_t keeper_turns;
+    bool ending; /* atomic */
+};
+
+static void turn_try__only_when_nobody_is_inside(void **state)
+{
+    struct turn turn;
+
+    (void)state;
+    turn_open(&turn);
+    assert_true(turn_try(&turn));
+    turn_end(&turn);
+    turn_enter(&turn);
+    assert_false(turn_try(&turn));
+    turn_leave(&turn);
+    assert_true(turn_try(&turn));
+    turn_end(&turn);
+}
+
+static void turn_entered__counts_the_application_only(void **state)
+{
+    struct turn turn;
+
+    (void)state;
+    turn_open(&turn);
+    assert_true(turn_try(&turn));
+    turn_end(&turn);
+    assert_int_equal(turn_entered(&turn), 0);
+    turn_enter(&turn);
+    turn_leave(&turn);
+    assert_int_equal(turn_entered(&turn), 1);
+}
+
+static void *try_always(void *argument)
+{
+    struct shared *shared = argument;
+
+    const struct timespec pause = {.tv_nsec = 10000};
+
+    while (!__atomic_load_n(&shared->ending, __ATOMIC_RELAXED)) {
+        (void)nanosleep(&pause, NULL);
+        if (turn_try(&shared->turn)) {
+            shared->plain++;
+            shared->keeper_turns++;
+            turn_end(&shared->turn);
+        }
+    }
+    return NULL;
+}
+
+static void compete(bool fence)
+{
+    struct shared shared = {0};
+    pthread_t keeper;
+    uint64_t turns = 0;
+
+    turn_open(&shared.turn);
+    shared.turn.fence = shared.turn.fence || fence;
+    assert_int_equal(pthread_create(&keeper, NULL, try_always, &shared), 0);
+    /* As long as it takes until both have been there often. */
+    bool both = false;
+    while (!both) {
+        turn_enter(&shared.turn);
+        shared.plain++;
+        turns++;
+        both = turns >= ROUNDS && shared.keeper_turns >= 100;
+        turn_leave(&shared.turn);
+    }
+    __atomic_store_n(&shared.ending, true, __ATOMIC_RELAXED);
+    assert_int_equal(pthread_join(keeper, NULL), 0);
+    assert_int_equal(shared.plain, turns + shared.keeper_turns);
+}
+
+static void turn__excludes_each_other(void **state)
+{
+    (void)state;
+    compete(false);
+}
+
+static void turn__excludes_each_other_where_the_kernel_does_not_help(void **state)
+{
+    (void)state;
+    compete(true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(turn_try__only_when_nobody_is_inside),
+        cmocka_unit_test(turn_entered__counts_the_application_only),
+        cmocka_unit_test(turn__excludes_each_other),
+        cmocka_unit_test(turn__excludes_each_other_where_the_kernel_does_not_help),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

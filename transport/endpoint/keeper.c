@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "keeper.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/** A stack is mapped, not used: frames of a whole train are encoded on it. */
+#define STACK_BYTES (256u << 10)
+
+static bool is_ending(const struct keeper *keeper)
+{
+    return __atomic_load_n(&keeper->ending, __ATOMIC_ACQUIRE);
+}
+
+static void let_pass(const struct keeper *keeper)
+{
+    struct pollfd ended = {.fd = keeper->wake, .events = POLLIN};
+    struct timespec timeout = {.tv_sec = (time_t)(keeper->interval_ns / 1000000000u),
+                               .tv_nsec = (long)(keeper->interval_ns % 1000000000u)};
+
+    (void)ppoll(&ended, 1, &timeout, NULL);
+}
+
+/** In place of the application, until that comes back. */
+static void stand_in(struct keeper *keeper, uint32_t seen)
+{
+    while (!is_ending(keeper) && turn_entered(keeper->turn) == seen && turn_try(keeper->turn)) {
+        keeper->duty.progress(keeper->duty.context);
+        turn_end(keeper->turn);
+        if (keeper->duty.sleep == NULL) {
+            return;
+        }
+        keeper->duty.sleep(keeper->duty.context, keeper->interval_ns, keeper->wake);
+    }
+}
+
+static void *keep(void *argument)
+{
+    struct keeper *keeper = argument;
+    uint32_t seen = turn_entered(keeper->turn);
+
+    while (!is_ending(keeper)) {
+        let_pass(keeper);
+        uint32_t entered = turn_entered(keeper->turn);
+        if (entered == seen) {
+            stand_in(keeper, seen);
+        }
+        seen = entered;
+    }
+    return NULL;
+}
+
+int keeper_start(struct keeper *keeper, struct turn *turn, uint64_t interval_ns,
+                 const struct keeper_duty *duty)
+{
+    pthread_attr_t attributes;
+    sigset_t all;
+    sigset_t before;
+
+    *keeper = (struct keeper){.duty = *duty, .turn = turn, .interval_ns = interval_ns};
+    keeper->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (keeper->wake < 0) {
+        return -errno;
+    }
+    (void)pthread_attr_init(&attributes);
+    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    /* Signals are the application's: it would not expect them in a thread that it does not know. */
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int status = pthread_create(&keeper->thread, &attributes, keep, keeper);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    if (status != 0) {
+        close(keeper->wake);
+        return -status;
+    }
+    keeper->running = true;
+    return 0;
+}
+
+void keeper_stop(struct keeper *keeper)
+{
+    if (!keeper->running) {
+        return;
+    }
+    uint64_t one = 1;
+    __atomic_store_n(&keeper->ending, true, __ATOMIC_RELEASE);
+    (void)!write(keeper->wake, &one, sizeof one);
+    (void)pthread_join(keeper->thread, NULL);
+    close(keeper->wake);
+    keeper->running = false;
+}

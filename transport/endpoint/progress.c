@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Progress: by the application's calls, while it waits, and by the keeper while it is away. */
+#include "endpoint/endpoint.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <time.h>
+
+/** While nothing arrives, the clock is read only at every so many polls. */
+#define POLLS_PER_CLOCK 16
+
+/** And the lanes are asked whether they still work at every so many. */
+#define POLLS_PER_STATUS (1u << 20)
+
+/** Rounds of progress that the keeper makes before it lets the application in. */
+#define KEEPER_ROUNDS 16
+
+uint64_t endpoint_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t clock_ns(void *unused)
+{
+    (void)unused;
+    return endpoint_now();
+}
+
+bool endpoint_progress(struct beowire_endpoint *endpoint)
+{
+    struct core *core = &endpoint->core;
+
+    if (core_receive(core, clock_ns, NULL) > 0) {
+        endpoint->idle_polls = 0;
+        return true;
+    }
+    if (core_has_bulk(core)) {
+        core_bulk(core, endpoint_now());
+    }
+    unsigned polls = ++endpoint->idle_polls;
+    if (core->deadline_ns != UINT64_MAX && polls % POLLS_PER_CLOCK == 0) {
+        core_timers(core, endpoint_now());
+    }
+    if (polls % POLLS_PER_STATUS == 0) {
+        endpoint->status = core_status(core);
+    }
+    return false;
+}
+
+/* ---- sleeping ------------------------------------------------------------------------------ */
+
+/** Fills in what becomes readable when a frame comes. @return false: frames are there already. */
+static bool arm(struct beowire_endpoint *endpoint, struct pollfd *readable)
+{
+    const struct path_lanes *lanes = &endpoint->core.options.lanes;
+
+    for (unsigned i = 0; i < lanes->count; i++) {
+        struct lane *lane = lanes->lanes[i];
+        if (lane->operations->arm != NULL && !lane->operations->arm(lane)) {
+            return false;
+        }
+        readable[i] = (struct pollfd){.fd = lane->operations->descriptor(lane), .events = POLLIN};
+    }
+    return true;
+}
+
+static int sleep_on(struct pollfd *readable, unsigned count, uint64_t time_ns)
+{
+    struct timespec timeout = {.tv_sec = (time_t)(time_ns / 1000000000u),
+                               .tv_nsec = (long)(time_ns % 1000000000u)};
+
+    return ppoll(readable, count, &timeout, NULL) < 0 ? -errno : 0;
+}
+
+/** Sleeps until a frame comes, a timer is due, or the time is over. */
+static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint64_t end_ns)
+{
+    uint64_t wake_ns = endpoint->core.deadline_ns < end_ns ? endpoint->core.deadline_ns : end_ns;
+    struct pollfd readable[LANES_MAX];
+
+    if (wake_ns <= now_ns || core_has_bulk(&endpoint->core)) {
+        return 0;
+    }
+    endpoint->status = core_status(&endpoint->core);
+    if (endpoint->status != 0) {
+        return endpoint->status;
+    }
+    if (!arm(endpoint, readable)) {
+        return 0;
+    }
+    return sleep_on(readable, endpoint->core.options.lanes.count, wake_ns - now_ns);
+}
+
+/* ---- the application waits ----------------------------------------------------------------- */
+
+static bool has_completions(const struct beowire_endpoint *endpoint)
+{
+    return !list_is_empty(&endpoint->core.messages.completed);
+}
+
+static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
+{
+    struct patience *patience = &endpoint->patience;
+    uint64_t start_ns = 0;
+    uint64_t end_ns = 0;
+    uint64_t spun_since_ns = 0;
+    uint64_t now_ns = 0;
+    bool disturbed = false;
+
+    for (unsigned looks = 0;; looks++) {
+        bool found = endpoint_progress(endpoint);
+        if (has_completions(endpoint)) {
+            if (!disturbed) {
+                patience_undisturbed(patience);
+            }
+            return 1;
+        }
+        if (endpoint->status != 0) {
+            return endpoint->status;
+        }
+        if (start_ns != 0 && looks % POLLS_PER_CLOCK != 0 && timeout_ns != 0) {
+            continue; /* a look is cheaper than the clock */
+        }
+        uint64_t before_ns = now_ns;
+        now_ns = endpoint_now();
+        if (start_ns == 0) {
+            start_ns = spun_since_ns = before_ns = now_ns;
+            end_ns = start_ns + timeout_ns < start_ns ? UINT64_MAX : start_ns + timeout_ns;
+        }
+        core_timers(&endpoint->core, now_ns);
+        if (now_ns >= end_ns) {
+            return has_completions(endpoint);
+        }
+        if (found) {
+            spun_since_ns = now_ns; /* a message is on its way: its next frame comes soon */
+        } else if (patience_is_gap(now_ns - before_ns)) {
+            disturbed = true;
+            patience_disturbed(patience);
+        }
+        if (now_ns - spun_since_ns >= patience->spin_ns && !has_completions(endpoint)) {
+            int status = sleep_until(endpoint, now_ns, end_ns);
+            if (status != 0) {
+                return status;
+            }
+            now_ns = spun_since_ns = endpoint_now();
+        }
+    }
+}
+
+int beowire_wait(beowire_endpoint *endpoint, uint64_t timeout_ns)
+{
+    turn_enter(&endpoint->turn);
+    int status = wait_for_completions(endpoint, timeout_ns);
+    turn_leave(&endpoint->turn);
+    return status;
+}
+
+void endpoint_take_a_break(struct beowire_endpoint *endpoint)
+{
+    struct rusage usage;
+
+    if (getrusage(RUSAGE_THREAD, &usage) != 0) {
+        return;
+    }
+    if (usage.ru_nivcsw != endpoint->preemptions) {
+        endpoint->preemptions = usage.ru_nivcsw;
+        patience_disturbed(&endpoint->patience);
+    } else {
+        patience_undisturbed(&endpoint->patience);
+    }
+    if (patience_is_crowded(&endpoint->patience)) {
+        uint64_t now_ns = endpoint_now();
+        (void)sleep_until(endpoint, now_ns, now_ns + POLL_BREAK_NS);
+    }
+}
+
+/* ---- the application is away --------------------------------------------------------------- */
+
+static void keeper_progress(void *context)
+{
+    struct beowire_endpoint *endpoint = context;
+
+    for (unsigned i = 0; i < KEEPER_ROUNDS && endpoint_progress(endpoint); i++) {
+        /* until nothing is there */
+    }
+    core_timers(&endpoint->core, endpoint_now());
+    endpoint->keeper_sleep_ns = 0;
+    if (!core_has_bulk(&endpoint->core) && arm(endpoint, endpoint->keeper_readable)) {
+        uint64_t now_ns = endpoint_now();
+        uint64_t deadline_ns = endpoint->core.deadline_ns;
+        endpoint->keeper_sleep_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+    }
+}
+
+static void keeper_sleep(void *context, uint64_t timeout_ns, int wake)
+{
+    struct beowire_endpoint *endpoint = context;
+    unsigned count = endpoint->core.options.lanes.count;
+    uint64_t time_ns = endpoint->keeper_sleep_ns;
+
+    if (time_ns == 0) {
+        return;
+    }
+    /* Longer than the interval: whoever does nothing shall cost nothing. */
+    uint64_t most_ns = timeout_ns * 100;
+    endpoint->keeper_readable[count] = (struct pollfd){.fd = wake, .events = POLLIN};
+    (void)sleep_on(endpoint->keeper_readable, count + 1, time_ns < most_ns ? time_ns : most_ns);
+}
+
+int endpoint_start_keeper(struct beowire_endpoint *endpoint, enum beowire_progress progress)
+{
+    struct keeper_duty duty = {.progress = keeper_progress, .context = endpoint};
+
+    switch (progress) {
+    case BEOWIRE_PROGRESS_CALLS:
+        return 0;
+    case BEOWIRE_PROGRESS_KEEPER:
+        return keeper_start(&endpoint->keeper, &endpoint->turn, KEEPER_INTERVAL_NS, &duty);
+    case BEOWIRE_PROGRESS_THREAD:
+        duty.sleep = keeper_sleep;
+        return keeper_start(&endpoint->keeper, &endpoint->turn, KEEPER_THREAD_INTERVAL_NS, &duty);
+    }
+    return -EINVAL;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "turn.h"
+
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/** Looks at the keeper's flag so often before it lets others run. */
+#define SPINS 1000
+
+static long membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0);
+}
+
+void turn_open(struct turn *turn)
+{
+    *turn = (struct turn){0};
+    turn->fence = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0;
+}
+
+void turn_wait(struct turn *turn)
+{
+    do {
+        __atomic_store_n(&turn->inside, 0, __ATOMIC_RELEASE);
+        for (unsigned i = 0; __atomic_load_n(&turn->wanted, __ATOMIC_ACQUIRE) != 0; i++) {
+            if (i >= SPINS) {
+                (void)sched_yield();
+            }
+        }
+        __atomic_store_n(&turn->inside, 1, __ATOMIC_RELAXED);
+        /* Rare enough for a barrier of its own. */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    } while (__atomic_load_n(&turn->wanted, __ATOMIC_ACQUIRE) != 0);
+}
+
+bool turn_try(struct turn *turn)
+{
+    __atomic_store_n(&turn->wanted, 1, __ATOMIC_SEQ_CST);
+    if (turn->fence || membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    }
+    if (__atomic_load_n(&turn->inside, __ATOMIC_ACQUIRE) != 0) {
+        turn_end(turn);
+        return false;
+    }
+    return true;
+}
+
+void turn_end(struct turn *turn)
+{
+    __atomic_store_n(&turn->wanted, 0, __ATOMIC_RELEASE);
+}
