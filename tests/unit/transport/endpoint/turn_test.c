@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#define ROUNDS 200000
+#define ROUNDS 50000
 
 /** What the lock protects: `plain` is not atomic, and a lost update shows. */
 struct shared {
