@@ -131,8 +131,9 @@ static bool accept_frame(struct core *core, struct core_peer *peer, const struct
         break_off(core, peer, frame, from, now_ns);
         return false;
     }
+    bool reserved = sequence_before(frame->sequence, message->flow.granted);
     flow_accept(&message->flow, frame, now_ns);
-    message_frame_accepted(&core->messages, message);
+    message_frame_accepted(&core->messages, message, reserved);
     return true;
 }
 

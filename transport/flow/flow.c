@@ -47,7 +47,7 @@ static uint64_t timeout_ns(const struct flow *flow)
 /** Is there anything that only an answer of the peer can move on? */
 static bool awaits_answer(const struct flow *flow)
 {
-    return flow->first != flow->next;
+    return flow->first != flow->next || flow->starved;
 }
 
 static void restart_timer(struct flow *flow, uint64_t now_ns)
@@ -73,7 +73,12 @@ static uint32_t allowance(const struct flow *flow)
 /** The frames that may be sent for the first time end here. */
 static uint32_t sendable_end(const struct flow *flow)
 {
-    return sequence_before(flow->limit, flow->next) ? flow->limit : flow->next;
+    uint32_t end = sequence_before(flow->limit, flow->next) ? flow->limit : flow->next;
+
+    while (end != flow->next && flow_ring_at(flow, end)->exempt) {
+        end++;
+    }
+    return end;
 }
 
 bool flow_waits_for_lane(const struct flow *flow)

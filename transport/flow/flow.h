@@ -58,6 +58,7 @@ struct flow_frame {
     uint32_t head_bytes;     /**< header, operation header, and data copied behind them */
     uint8_t *head;           /**< with LANE_HEADROOM writable bytes in front */
     uint64_t sent_ns;        /**< the flow's: when it left last */
+    bool exempt;             /**< may be sent without credit; set before it is pushed */
     uint32_t transmissions;  /**< the flow's: how many times it has left */
 };
 
@@ -78,6 +79,7 @@ struct flow {
     uint32_t next;
     uint32_t limit;
     uint32_t reported; /**< from `first` on: frames before this may be missing, or sent again */
+    bool starved;      /**< flow_starve() */
     uint32_t delivered_frames; /**< in `delivered`, */
     uint32_t lost_frames;      /**< and in `lost` */
 
@@ -154,6 +156,18 @@ static inline bool flow_is_idle(const struct flow *flow)
     return flow->first == flow->next;
 }
 
+/** And would it be sent at once, as far as credit goes? */
+static inline bool flow_has_credit(const struct flow *flow)
+{
+    return sequence_before(flow->next, flow->limit);
+}
+
+/** There is more to push, and no credit for it: only the peer can go on. */
+static inline void flow_starve(struct flow *flow, bool starved)
+{
+    flow->starved = starved;
+}
+
 /** Takes the next sequence number for a frame whose head is encoded with it, and queues it.
  *  Needs flow_has_room(). @return nothing; flow_transmit() sends it. */
 static inline void flow_push(struct flow *flow, struct flow_frame *frame)
@@ -218,6 +232,9 @@ static inline void flow_accept(struct flow *flow, const struct frame *frame, uin
 {
     uint32_t accepted = flow->expected++;
 
+    if (sequence_before(flow->granted, flow->expected)) {
+        flow->granted = flow->expected; /* it was exempt */
+    }
     if (flow->seen == accepted) {
         flow->seen++;
     } else {

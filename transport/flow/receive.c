@@ -33,7 +33,9 @@ enum flow_verdict flow_check(struct flow *flow, const struct frame *frame, uint6
         return FLOW_DUPLICATE;
     }
     if (!sequence_before(sequence, flow->granted)) {
-        return FLOW_OVERRUN;
+        /* Nothing is reserved for it, so it cannot be kept; but handled, if it needs nothing. */
+        return frame_is_exempt(frame->type) && sequence == flow->expected ? FLOW_NEXT
+                                                                          : FLOW_OVERRUN;
     }
     if (sequence == flow->expected) {
         return FLOW_NEXT;
@@ -64,7 +66,8 @@ void flow_probed(struct flow *flow, const struct frame *frame)
     if (sequence_before(flow->probe_seen, number)) {
         flow->probe_seen = number;
     }
-    if (!sequence_before(flow->granted, frame->sequence)) { /* else it cannot be true */
+    /* Beyond the credit may be what is exempt; beyond the window nothing is. */
+    if (!sequence_before(flow->expected + FLOW_WINDOW_FRAMES, frame->sequence)) {
         note_seen(flow, frame->sequence);
     }
 }

@@ -46,6 +46,13 @@ enum frame_type {
     FRAME_DONE = 19,     /**< the receiver has all it wants of it: struct frame_done */
 };
 
+/** Frames that need no memory at the receiver, because it asked for what they say: they may be sent
+ *  without credit, so that no end waits for the other to match messages before it can go on. */
+static inline bool frame_is_exempt(enum frame_type type)
+{
+    return type == FRAME_DONE;
+}
+
 /** Flags. A receiver ignores bits of the low byte that it does not know, and drops a frame that
  *  has an unknown bit of the high byte. */
 enum frame_flag {

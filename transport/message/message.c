@@ -188,10 +188,10 @@ void message_renew_credit(struct message_layer *layer, struct message_peer *peer
     }
 }
 
-void message_frame_accepted(struct message_layer *layer, struct message_peer *peer)
+void message_frame_accepted(struct message_layer *layer, struct message_peer *peer, bool reserved)
 {
     /* The chunk that was reserved for the frame holds it now, or is free again. */
-    message_return_credit(layer, peer, layer->frame_kept ? 0 : 1);
+    message_return_credit(layer, peer, layer->frame_kept || !reserved ? 0 : 1);
     /* One more for each frame: the window doubles with each window that is used. */
     if (peer->window_frames < FLOW_WINDOW_FRAMES) {
         peer->window_frames++;

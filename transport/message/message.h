@@ -293,9 +293,9 @@ bool message_depends_on(const struct message_peer *peer);
 int message_frame(struct message_layer *layer, struct message_peer *peer,
                   const struct frame *frame);
 
-/** The frame just handled was accepted by the flow (`expected` has moved): its reservation ends,
- *  and the peer's credit is renewed. */
-void message_frame_accepted(struct message_layer *layer, struct message_peer *peer);
+/** The frame just handled was accepted by the flow (`expected` has moved): its reservation ends (if
+ *  it had one: it was sent with credit), and the peer's credit is renewed. */
+void message_frame_accepted(struct message_layer *layer, struct message_peer *peer, bool reserved);
 
 /** Raises the peer's credit as far as memory allows. */
 void message_renew_credit(struct message_layer *layer, struct message_peer *peer);

@@ -194,6 +194,7 @@ static bool push_done(struct message_layer *layer, struct message_peer *peer)
     }
     struct frame_done *done = operation_header(frame);
     *done = (struct frame_done){.message = to_le32(inbound->name)};
+    frame->exempt = true;
     flow_push(&peer->flow, frame);
     inbound_free(layer, inbound);
     return true;
@@ -260,12 +261,13 @@ void message_pump(struct message_layer *layer, struct message_peer *peer)
     while (pushed && flow_has_room(&peer->flow)) {
         if (!list_is_empty(&peer->dones)) {
             pushed = push_done(layer, peer);
-        } else if (!list_is_empty(&peer->queue)) {
+        } else if (!list_is_empty(&peer->queue) && flow_has_credit(&peer->flow)) {
             pushed = push_queued(layer, peer);
         } else {
             pushed = false;
         }
     }
+    flow_starve(&peer->flow, !list_is_empty(&peer->queue) && !flow_has_credit(&peer->flow));
 }
 
 static int check_send(const struct message_peer *peer, const void *data, uint64_t bytes)
@@ -315,7 +317,8 @@ int message_inject(struct message_layer *layer, struct message_peer *peer, uint6
     if (status != 0) {
         return status;
     }
-    if (!peer->ready || !list_is_empty(&peer->queue) || !flow_has_room(&peer->flow)) {
+    if (!peer->ready || !list_is_empty(&peer->queue) || !flow_has_room(&peer->flow) ||
+        !flow_has_credit(&peer->flow)) {
         return -EAGAIN;
     }
     if (bytes > room_in(peer, FRAME_EAGER)) {

@@ -79,7 +79,7 @@ static inline int arrive(struct fixture *fixture, unsigned from, const struct fr
 
     if (status == 0) {
         flow_accept(&peer->flow, frame, 0);
-        message_frame_accepted(&fixture->layer, peer);
+        message_frame_accepted(&fixture->layer, peer, true);
     }
     return status;
 }
