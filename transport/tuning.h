@@ -64,6 +64,16 @@
 /** Kernel memory for each direction of the UDP lane, if it is granted (net.core.rmem_max limits those
  *  who lack CAP_NET_ADMIN): a few bulk blocks of each of some peers. The kernel counts it double. */
 #define LANE_UDP_BUFFER_BYTES (4 << 20)
+/** Messages of at most so many bytes are bundled into one frame ... */
+#define BUNDLE_BYTES_MAX 256
+
+/** ... up to so many messages, while so many frames are on their way unacknowledged. */
+#define BUNDLE_MESSAGES_MAX 16
+#define BUNDLE_IN_FLIGHT_MIN 4
+
+/** A bundle is held back at most so long, while the application polls. */
+#define BUNDLE_HOLD_NS 50000u
+
 /** Long messages that are pulled at once; others wait. */
 #define PULLS_MAX 64
 

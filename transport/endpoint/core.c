@@ -4,6 +4,7 @@
 #include "endpoint/address.h"
 #include "endpoint/control.h"
 #include "endpoint/core_internal.h"
+#include "message/bundle.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ int core_open(struct core *core, const struct core_options *options)
     if (status != 0) {
         return status;
     }
+    core->messages.bundles = options->bundle;
     for (unsigned i = 0; i < options->lanes.count; i++) {
         const struct lane *lane = options->lanes.lanes[i];
         core->messages.lanes[i] = (struct message_lane){
@@ -328,6 +330,9 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         core_note_deadline(core, now_ns + FLOW_RTO_MIN_NS); /* other peers have all the frames */
     }
     core_note_deadline(core, flow_deadline(flow));
+    if (peer->message.open_bundle != NULL) {
+        core_note_deadline(core, now_ns + BUNDLE_HOLD_NS);
+    }
 }
 
 void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns)
@@ -347,6 +352,7 @@ void core_timers(struct core *core, uint64_t now_ns)
         return;
     }
     core->deadline_ns = UINT64_MAX;
+    core_send_bundles(core, true, now_ns);
     if (now_ns < core->refusals_until_ns) {
         core_notice_lost(core, true);
         core_note_deadline(core, now_ns + REFUSAL_CHECK_NS);
@@ -360,6 +366,21 @@ void core_timers(struct core *core, uint64_t now_ns)
         }
     }
     core_bulk(core, now_ns);
+}
+
+void core_send_bundles(struct core *core, bool all, uint64_t now_ns)
+{
+    struct list *link = core->messages.bundling.next;
+
+    while (link != &core->messages.bundling) {
+        struct message_peer *message = LIST_ENTRY(link, struct message_peer, bundling);
+        const struct flow *flow = &message->flow;
+        link = link->next;
+        if (all || flow->highest - flow->first < BUNDLE_IN_FLIGHT_MIN) {
+            bundle_close(&core->messages, message);
+            core_service(core, core->peers[message->index], now_ns);
+        }
+    }
 }
 
 bool core_is_flushed(const struct core *core)

@@ -66,7 +66,8 @@ struct core_options {
     uint32_t operations;
     uint32_t peers;
     uint64_t peer_timeout_ns;
-    bool go_back_n;                    /**< do not offer to keep frames that come early */
+    bool go_back_n; /**< do not offer to keep frames that come early */
+    bool bundle;    /**< short messages may be held back until core_send_bundles() */
     uint64_t (*random)(void *context); /**< unpredictable to others */
     void *random_context;
 };
@@ -131,6 +132,16 @@ void core_timers(struct core *core, uint64_t now_ns);
 
 /** Sends what can be sent to a peer: after posting operations. Asks for a connection first. */
 void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
+/** Sends short messages that were held back to be bundled: all, or only those to peers towards
+ * which little is under way. */
+void core_send_bundles(struct core *core, bool all, uint64_t now_ns);
+
+/** Are there any? */
+static inline bool core_has_bundles(const struct core *core)
+{
+    return !list_is_empty(&core->messages.bundling);
+}
 
 /** Is there data of long messages to be sent? core_bulk() has to be called soon. */
 static inline bool core_has_bulk(const struct core *core)

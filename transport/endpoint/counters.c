@@ -83,6 +83,8 @@ static const struct counter counters[] = {
     CORE("dropped_data_unknown", dropped_data_unknown),
     CORE("dropped_data_duplicate", dropped_data_duplicate),
     CORE("sent_pull", pulls_sent),
+    LAYER("sent_bundles", bundles_sent),
+    LAYER("bundled_messages", bundled_messages),
     LAYER("pull_repeated", pulls_repeated),
     LAYER("pull_timeouts", pull_timeouts),
     LAYER("sent_data", data_frames_sent),

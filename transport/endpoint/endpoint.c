@@ -62,6 +62,8 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         .operations = options->operations,
         .peers = options->peers,
         .peer_timeout_ns = options->peer_timeout_ns,
+        /* Without a keeper nobody would send what the application leaves behind. */
+        .bundle = options->progress != BEOWIRE_PROGRESS_CALLS,
         .random = random_number,
     };
     uint16_t number = options->endpoint;

@@ -36,7 +36,13 @@ bool endpoint_progress(struct beowire_endpoint *endpoint)
 
     if (core_receive(core, clock_ns, NULL) > 0) {
         endpoint->idle_polls = 0;
+        if (core_has_bundles(core)) {
+            core_send_bundles(core, false, endpoint_now());
+        }
         return true;
+    }
+    if (core_has_bundles(core)) {
+        core_send_bundles(core, true, endpoint_now());
     }
     if (core_has_bulk(core)) {
         core_bulk(core, endpoint_now());

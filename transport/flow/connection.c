@@ -125,6 +125,7 @@ enum connection_event connection_receive(struct connection *connection, const st
     case FRAME_DONE:
     case FRAME_PULL:
     case FRAME_DATA:
+    case FRAME_BUNDLE:
         break;
     }
     return CONNECTION_NOTHING;

@@ -78,7 +78,7 @@ static uint32_t sendable_end(const struct flow *flow)
     while (end != flow->next && flow_ring_at(flow, end)->exempt) {
         end++;
     }
-    return end;
+    return end == flow->next && flow->held ? end - 1 : end;
 }
 
 bool flow_waits_for_lane(const struct flow *flow)

@@ -80,6 +80,7 @@ struct flow {
     uint32_t limit;
     uint32_t reported; /**< from `first` on: frames before this may be missing, or sent again */
     bool starved;      /**< flow_starve() */
+    bool held;         /**< flow_hold() */
     uint32_t delivered_frames; /**< in `delivered`, */
     uint32_t lost_frames;      /**< and in `lost` */
 
@@ -166,6 +167,12 @@ static inline bool flow_has_credit(const struct flow *flow)
 static inline void flow_starve(struct flow *flow, bool starved)
 {
     flow->starved = starved;
+}
+
+/** While held, the last frame pushed is not sent, so that more can be put into it. */
+static inline void flow_hold(struct flow *flow, bool held)
+{
+    flow->held = held;
 }
 
 /** Takes the next sequence number for a frame whose head is encoded with it, and queues it.

@@ -22,6 +22,7 @@ static const struct shape shapes[] = {
     [FRAME_EAGER] = {1, sizeof(struct frame_eager), 1},
     [FRAME_FRAGMENT] = {1, sizeof(struct frame_fragment), 1},
     [FRAME_ANNOUNCE] = {1, sizeof(struct frame_announce), 0},
+    [FRAME_BUNDLE] = {1, 0, 1},
     [FRAME_DONE] = {1, sizeof(struct frame_done), 0},
     [FRAME_PULL] = {1, sizeof(struct frame_pull), 0},
     [FRAME_DATA] = {1, sizeof(struct frame_data), 1},
@@ -66,6 +67,7 @@ static bool fields_valid(const struct frame *frame)
         return frame->payload_bytes <= from_le32(frame->eager->message_bytes);
     case FRAME_FRAGMENT:
     case FRAME_DATA:
+    case FRAME_BUNDLE:
         return frame->payload_bytes > 0;
     case FRAME_SACK:
         return sack_valid(frame);

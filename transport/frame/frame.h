@@ -43,6 +43,7 @@ enum frame_type {
     FRAME_EAGER = 16,    /**< first (often only) frame of a message: struct frame_eager + data */
     FRAME_FRAGMENT = 17, /**< more of a message: struct frame_fragment + data */
     FRAME_ANNOUNCE = 18, /**< a long message waits at the sender: struct frame_announce */
+    FRAME_BUNDLE = 20,   /**< several short messages: struct frame_bundled + data each */
     FRAME_DONE = 19,     /**< the receiver has all it wants of it: struct frame_done */
 };
 
@@ -173,6 +174,14 @@ struct frame_data {
     le64 offset;  /**< of the payload in the message; a multiple of segment_bytes */
 };
 static_assert(sizeof(struct frame_data) == 12, "docs/PROTOCOL.md");
+
+/** One message in the payload of a BUNDLE; its data follows, and then the next one. */
+struct frame_bundled {
+    le64 tag;
+    le32 immediate;
+    le16 bytes; /**< of data */
+};
+static_assert(sizeof(struct frame_bundled) == 14, "docs/PROTOCOL.md");
 
 struct frame_done {
     le32 message;  /**< as announced */

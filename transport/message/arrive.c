@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sequenced frames, in order: what they do to messages. */
+#include "message/bundle.h"
 #include "message/internal.h"
 
 #include <errno.h>
@@ -15,15 +16,14 @@ static struct inbound *find_inbound(const struct message_peer *peer, uint32_t na
     return NULL;
 }
 
-/** A whole message for a receive that waits: the common case, nothing to remember. */
-static void deliver(struct message_layer *layer, struct message_peer *peer,
-                    const struct frame *frame, struct operation *operation)
+void message_deliver(struct message_layer *layer, struct message_peer *peer,
+                     struct operation *operation, const struct arrived *arrived)
 {
     operation->peer = peer;
-    operation->tag = from_le64(frame->eager->tag);
-    operation->immediate = from_le32(frame->eager->immediate);
-    operation->bytes = frame->payload_bytes;
-    operation_copy_in(operation, 0, frame->payload, frame->payload_bytes);
+    operation->tag = arrived->tag;
+    operation->immediate = arrived->immediate;
+    operation->bytes = arrived->bytes;
+    operation_copy_in(operation, 0, arrived->data, arrived->bytes);
     operation_received(layer, operation);
 }
 
@@ -42,7 +42,11 @@ static int arrive_eager(struct message_layer *layer, struct message_peer *peer,
     }
     struct operation *operation = match_posted(layer, peer, tag);
     if (operation != NULL && whole) {
-        deliver(layer, peer, frame, operation);
+        message_deliver(layer, peer, operation,
+                        &(struct arrived){.tag = tag,
+                                          .immediate = from_le32(eager->immediate),
+                                          .bytes = bytes,
+                                          .data = frame->payload});
         return 0;
     }
     struct inbound *inbound = inbound_take(layer);
@@ -173,6 +177,9 @@ int message_frame(struct message_layer *layer, struct message_peer *peer, const 
         break;
     case FRAME_ANNOUNCE:
         status = arrive_announce(layer, peer, frame);
+        break;
+    case FRAME_BUNDLE:
+        status = bundle_arrive(layer, peer, frame);
         break;
     case FRAME_DONE:
         status = arrive_done(layer, peer, frame);

@@ -8,11 +8,16 @@
 
 struct inbound *inbound_take(struct message_layer *layer)
 {
-    /* There is one for every chunk and for every receive, so it cannot run out. */
-    assert(!list_is_empty(&layer->free_inbounds));
-    struct inbound *inbound = LIST_ENTRY(layer->free_inbounds.next, struct inbound, arrival);
+    struct inbound *inbound;
 
-    list_remove(&inbound->arrival);
+    if (list_is_empty(&layer->free_inbounds)) {
+        /* There is one for every message that a chunk can hold, and for every receive. */
+        assert(layer->inbounds_used < layer->inbound_count);
+        inbound = &layer->inbounds[layer->inbounds_used++];
+    } else {
+        inbound = LIST_ENTRY(layer->free_inbounds.next, struct inbound, arrival);
+        list_remove(&inbound->arrival);
+    }
     *inbound = (struct inbound){0};
     list_init(&inbound->arrival);
     list_init(&inbound->of_peer);
@@ -21,16 +26,25 @@ struct inbound *inbound_take(struct message_layer *layer)
     return inbound;
 }
 
+static void free_chunk(struct message_layer *layer, struct message_peer *peer, struct chunk *chunk)
+{
+    chunk->next = layer->free_chunks;
+    layer->free_chunks = chunk;
+    message_return_credit(layer, peer, 1);
+}
+
 void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound)
 {
     while (inbound->chunks != NULL) {
         struct chunk *chunk = inbound->chunks;
         inbound->chunks = chunk->next;
-        chunk->next = layer->free_chunks;
-        layer->free_chunks = chunk;
-        message_return_credit(layer, inbound->peer, 1);
+        free_chunk(layer, inbound->peer, chunk);
     }
     inbound->last_chunk = NULL;
+    if (inbound->shared != NULL && --inbound->shared->users == 0) {
+        free_chunk(layer, inbound->peer, inbound->shared);
+    }
+    inbound->shared = NULL;
 }
 
 void inbound_free(struct message_layer *layer, struct inbound *inbound)
@@ -43,8 +57,7 @@ void inbound_free(struct message_layer *layer, struct inbound *inbound)
     list_prepend(&layer->free_inbounds, &inbound->arrival);
 }
 
-void inbound_keep(struct message_layer *layer, struct inbound *inbound, const uint8_t *data,
-                  uint32_t bytes)
+struct chunk *chunk_take(struct message_layer *layer)
 {
     struct chunk *chunk = layer->free_chunks;
 
@@ -52,6 +65,14 @@ void inbound_keep(struct message_layer *layer, struct inbound *inbound, const ui
     layer->free_chunks = chunk->next;
     layer->frame_kept = true;
     chunk->next = NULL;
+    return chunk;
+}
+
+void inbound_keep(struct message_layer *layer, struct inbound *inbound, const uint8_t *data,
+                  uint32_t bytes)
+{
+    struct chunk *chunk = chunk_take(layer);
+
     chunk->bytes = bytes;
     if (bytes > 0) {
         memcpy(chunk->data, data, bytes);
@@ -74,18 +95,17 @@ static void hand_over_chunks(struct message_layer *layer, struct inbound *inboun
         operation_copy_in(operation, offset, chunk->data, chunk->bytes);
         offset += chunk->bytes;
     }
+    if (inbound->shared != NULL) {
+        operation_copy_in(operation, 0, inbound->shared_data, (uint32_t)inbound->bytes);
+    }
     inbound_free_chunks(layer, inbound);
 }
 
 void inbound_pulled(struct message_layer *layer, struct inbound *inbound)
 {
-    struct operation *operation = inbound->operation;
-
     pull_stop(layer, inbound);
-    inbound->operation = NULL;
     list_remove(&inbound->of_peer);
     list_append(&inbound->peer->dones, &inbound->done);
-    operation_received(layer, operation);
 }
 
 void inbound_attach(struct message_layer *layer, struct inbound *inbound,

@@ -7,6 +7,18 @@
 
 #include "message/message.h"
 
+/** A whole message that has just come. */
+struct arrived {
+    uint64_t tag;
+    uint32_t immediate;
+    uint32_t bytes;
+    const uint8_t *data;
+};
+
+/** Ends a receive with a whole message: the common case, nothing to remember. */
+void message_deliver(struct message_layer *layer, struct message_peer *peer,
+                     struct operation *operation, const struct arrived *arrived);
+
 /** Takes an operation from its list of free ones; NULL if there is none. */
 struct operation *operation_take(struct list *free);
 
@@ -28,6 +40,9 @@ void inbound_free(struct message_layer *layer, struct inbound *inbound);
 void inbound_keep(struct message_layer *layer, struct inbound *inbound, const uint8_t *data,
                   uint32_t bytes);
 
+/** Takes the chunk that was reserved for the frame being handled. */
+struct chunk *chunk_take(struct message_layer *layer);
+
 void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound);
 
 /** Gives a message to a receive: what is there is copied, a long one is pulled; its first `unasked`
@@ -35,7 +50,8 @@ void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound);
 void inbound_attach(struct message_layer *layer, struct inbound *inbound,
                     struct operation *operation, uint64_t unasked, uint8_t lane);
 
-/** All that is wanted of a long message is here: its receive ends, and DONE is queued. */
+/** All that is wanted of a long message is here: its receive ends as soon as DONE is on its way, so
+ *  that no more is remembered than there are receives. */
 void inbound_pulled(struct message_layer *layer, struct inbound *inbound);
 
 /** Our lane of this kind and rail; LANES_MAX: there is none. */

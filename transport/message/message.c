@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory, peers, credit and completions; see send.c, match.c and arrive.c for the rest. */
+#include "message/bundle.h"
 #include "message/internal.h"
 #include "message/pull.h"
 #include "message/reorder.h"
@@ -55,20 +56,21 @@ static int make_pulls(struct message_layer *layer)
 static int make_operations(struct message_layer *layer, uint32_t operations)
 {
     /* An unmatched message holds a chunk, a matched one a receive. */
-    uint32_t inbounds = layer->chunk_count + operations;
+    layer->inbound_count = layer->chunk_count * BUNDLE_MESSAGES_MAX + operations;
+    layer->inbound_bytes = (size_t)layer->inbound_count * sizeof *layer->inbounds;
 
     layer->operations_each = operations;
     layer->operations = calloc(2 * (size_t)operations, sizeof *layer->operations);
-    layer->inbounds = calloc(inbounds, sizeof *layer->inbounds);
-    if (layer->operations == NULL || layer->inbounds == NULL) {
+    /* Memory that is never used is never touched. */
+    void *inbounds = mmap(NULL, layer->inbound_bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (layer->operations == NULL || inbounds == MAP_FAILED) {
         return -ENOMEM;
     }
+    layer->inbounds = inbounds;
     for (uint32_t i = 0; i < operations; i++) {
         list_append(&layer->free_sends, &layer->operations[i].link);
         list_append(&layer->free_receives, &layer->operations[operations + i].link);
-    }
-    for (uint32_t i = 0; i < inbounds; i++) {
-        list_append(&layer->free_inbounds, &layer->inbounds[i].arrival);
     }
     return 0;
 }
@@ -90,6 +92,7 @@ int message_open(struct message_layer *layer, uint32_t operations, uint32_t peer
     list_init(&layer->waiting_pulls);
     list_init(&layer->free_requests);
     list_init(&layer->requests);
+    list_init(&layer->bundling);
 
     int status = frame_pool_open(&layer->frames, SLIM_FRAMES, ENDPOINT_COPY_FRAMES, frame_bytes);
     if (status == 0) {
@@ -111,7 +114,9 @@ void message_close(struct message_layer *layer)
 {
     frame_pool_close(&layer->frames);
     free(layer->operations);
-    free(layer->inbounds);
+    if (layer->inbounds != NULL) {
+        munmap(layer->inbounds, layer->inbound_bytes);
+    }
     free(layer->pull_memory);
     free(layer->request_memory);
     free(layer->chunks);
@@ -128,6 +133,7 @@ void message_peer_init(struct message_peer *peer, uint32_t index)
     list_init(&peer->announced);
     list_init(&peer->inbound);
     list_init(&peer->dones);
+    list_init(&peer->bundling);
     peer->unasked_credit = PULL_UNASKED_CREDIT;
 }
 
@@ -229,6 +235,7 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
     peer->ready = false;
     peer->error = error;
     serve_forget(layer, peer);
+    bundle_close(layer, peer);
     fail_operations(layer, peer, error);
     while (!list_is_empty(&peer->dones)) {
         inbound_free(layer, LIST_ENTRY(peer->dones.next, struct inbound, done));

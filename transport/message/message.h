@@ -69,6 +69,7 @@ struct operation {
 /** Part of an unexpected message, or a whole frame that came too early (reorder.h). */
 struct chunk {
     struct chunk *next;
+    uint32_t users; /**< messages of a bundle that are in it */
     uint32_t bytes;
     uint32_t sequence; /**< of a frame */
     uint8_t *data;
@@ -86,7 +87,9 @@ struct inbound {
     struct operation *operation; /**< the receive that matched it, or NULL */
     struct chunk *chunks;        /**< unmatched: its data so far */
     struct chunk *last_chunk;
-    uint64_t claim; /**< its name while in `claimed` */
+    struct chunk *shared; /**< unmatched, came in a bundle: the chunk that holds all of that, ... */
+    const uint8_t *shared_data; /**< ... and where this message is in it */
+    uint64_t claim;             /**< its name while in `claimed` */
     uint64_t tag;
     uint64_t bytes;          /**< length of the message */
     uint64_t expected_bytes; /**< how much of it will come */
@@ -176,7 +179,10 @@ struct message_peer {
     struct list queue;            /**< operations: sends, in order */
     struct list announced;        /**< operations: sends that wait for DONE */
     struct list inbound;
-    struct list dones;   /**< inbound messages whose DONE is to be sent */
+    struct list bundling;           /**< in the layer's, while there is an open bundle */
+    struct flow_frame *open_bundle; /**< the last frame of the flow, held back; or NULL */
+    unsigned open_messages;         /**< in it */
+    struct list dones;              /**< inbound messages whose DONE is to be sent */
     uint32_t posted;     /**< receives that wait for a message of this peer, and of no other */
     uint32_t bulk_lanes; /**< bit i: lane i carries DATA to and from it */
     int unasked_credit;  /**< positive: the first blocks of long messages are sent unasked */
@@ -190,6 +196,8 @@ struct message_counters {
     uint64_t unexpected_messages;
     uint64_t truncated_messages;
     uint64_t protocol_errors;
+    uint64_t bundles_sent;
+    uint64_t bundled_messages;
     uint64_t pulls_repeated;
     uint64_t pull_timeouts;
     uint64_t data_frames_sent;
@@ -209,11 +217,16 @@ struct message_layer {
     uint64_t last_claim;    /**< the newest name of one */
     struct list completed;  /**< operations, oldest first */
     struct inbound *inbounds;
+    size_t inbound_bytes;
+    uint32_t inbound_count;
+    uint32_t inbounds_used; /**< those from here on have never been taken */
     struct list free_inbounds;
     struct chunk *chunks;
     struct chunk *free_chunks;
     uint32_t chunk_count;   /**< in all, the spare one of reorder.h included */
     uint32_t chunks_shared; /**< of MESSAGE_CHUNKS: those that no peer uses */
+    bool bundles;           /**< short messages may be bundled */
+    struct list bundling;   /**< peers that have an open bundle */
     bool frame_kept;        /**< the frame just handled is in a chunk */
     uint32_t ready_peers;
     struct message_lane lanes[LANES_MAX]; /**< written by whoever opens, before traffic */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages on their way out: how they become frames. */
+#include "message/bundle.h"
 #include "message/internal.h"
 #include "message/pull.h"
 
@@ -196,6 +197,7 @@ static bool push_done(struct message_layer *layer, struct message_peer *peer)
     *done = (struct frame_done){.message = to_le32(inbound->name)};
     frame->exempt = true;
     flow_push(&peer->flow, frame);
+    operation_received(layer, inbound->operation);
     inbound_free(layer, inbound);
     return true;
 }
@@ -258,6 +260,10 @@ void message_pump(struct message_layer *layer, struct message_peer *peer)
 {
     bool pushed = peer->ready;
 
+    if (!list_is_empty(&peer->dones) || !list_is_empty(&peer->queue)) {
+        bundle_close(layer, peer); /* only the last frame can be open */
+    }
+
     while (pushed && flow_has_room(&peer->flow)) {
         if (!list_is_empty(&peer->dones)) {
             pushed = push_done(layer, peer);
@@ -268,6 +274,14 @@ void message_pump(struct message_layer *layer, struct message_peer *peer)
         }
     }
     flow_starve(&peer->flow, !list_is_empty(&peer->queue) && !flow_has_credit(&peer->flow));
+}
+
+static bool can_bundle(const struct message_layer *layer, const struct message_peer *peer,
+                       uint64_t bytes)
+{
+    return peer->ready && list_is_empty(&peer->queue) && list_is_empty(&peer->dones) &&
+           (peer->open_bundle != NULL ? bytes <= BUNDLE_BYTES_MAX
+                                      : bundle_is_wanted(layer, peer, bytes));
 }
 
 static int check_send(const struct message_peer *peer, const void *data, uint64_t bytes)
@@ -293,6 +307,8 @@ int message_send(struct message_layer *layer, struct message_peer *peer, uint64_
     if (operation == NULL) {
         return -EAGAIN;
     }
+    bool bundled = can_bundle(layer, peer, bytes) &&
+                   bundle_add(layer, peer, tag, immediate, data, (uint32_t)bytes);
     *operation = (struct operation){
         .state = OPERATION_QUEUED,
         .kind = BEOWIRE_SEND,
@@ -304,6 +320,11 @@ int message_send(struct message_layer *layer, struct message_peer *peer, uint64_
         .immediate = immediate,
         .generation = (uint16_t)(operation->generation + 1),
     };
+    if (bundled) {
+        list_init(&operation->link);
+        operation_done(layer, operation, 0);
+        return 0;
+    }
     list_append(&peer->queue, &operation->link);
     message_pump(layer, peer);
     return 0;
@@ -324,5 +345,10 @@ int message_inject(struct message_layer *layer, struct message_peer *peer, uint6
     if (bytes > room_in(peer, FRAME_EAGER)) {
         return -EMSGSIZE;
     }
+    if (can_bundle(layer, peer, bytes) &&
+        bundle_add(layer, peer, tag, immediate, data, (uint32_t)bytes)) {
+        return 0;
+    }
+    bundle_close(layer, peer);
     return push_copied(layer, peer, tag, immediate, data, (uint32_t)bytes) ? 0 : -EAGAIN;
 }
