@@ -153,6 +153,9 @@
 #define KEEPER_INTERVAL_NS 100000000u
 #define KEEPER_THREAD_INTERVAL_NS 1000000u
 
+/** So long the application has to come back for messages that it left in a bundle. */
+#define KEEPER_HURRY_NS 500000u
+
 /** RESET frames an endpoint sends at most in a second: it answers strangers, and must not be
  *  made to flood anyone. */
 #define ENDPOINT_RESETS_PER_SECOND 1000

@@ -233,6 +233,9 @@ int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, ui
 {
     turn_enter(&endpoint->turn);
     int status = do_send(endpoint, peer, tag, immediate, data, bytes, context);
+    if (core_has_bundles(&endpoint->core)) {
+        keeper_hurry(&endpoint->keeper);
+    }
     turn_leave(&endpoint->turn);
     return status;
 }
@@ -265,6 +268,9 @@ int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
 {
     turn_enter(&endpoint->turn);
     int status = do_inject(endpoint, peer, tag, immediate, data, bytes);
+    if (core_has_bundles(&endpoint->core)) {
+        keeper_hurry(&endpoint->keeper);
+    }
     turn_leave(&endpoint->turn);
     return status;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "keeper.h"
 
+#include "tuning.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,13 +18,17 @@ static bool is_ending(const struct keeper *keeper)
     return __atomic_load_n(&keeper->ending, __ATOMIC_ACQUIRE);
 }
 
-static void let_pass(const struct keeper *keeper)
+/** Sleeps for the time, or until it is woken. */
+static void let_pass(const struct keeper *keeper, uint64_t time_ns)
 {
-    struct pollfd ended = {.fd = keeper->wake, .events = POLLIN};
-    struct timespec timeout = {.tv_sec = (time_t)(keeper->interval_ns / 1000000000u),
-                               .tv_nsec = (long)(keeper->interval_ns % 1000000000u)};
+    struct pollfd woken = {.fd = keeper->wake, .events = POLLIN};
+    struct timespec timeout = {.tv_sec = (time_t)(time_ns / 1000000000u),
+                               .tv_nsec = (long)(time_ns % 1000000000u)};
+    uint64_t count;
 
-    (void)ppoll(&ended, 1, &timeout, NULL);
+    if (ppoll(&woken, 1, &timeout, NULL) > 0) {
+        (void)!read(keeper->wake, &count, sizeof count);
+    }
 }
 
 /** In place of the application, until that comes back. */
@@ -44,7 +50,11 @@ static void *keep(void *argument)
     uint32_t seen = turn_entered(keeper->turn);
 
     while (!is_ending(keeper)) {
-        let_pass(keeper);
+        let_pass(keeper, keeper->interval_ns);
+        if (!is_ending(keeper) && __atomic_exchange_n(&keeper->hurried, false, __ATOMIC_ACQ_REL)) {
+            seen = turn_entered(keeper->turn);
+            let_pass(keeper, KEEPER_HURRY_NS);
+        }
         uint32_t entered = turn_entered(keeper->turn);
         if (entered == seen) {
             stand_in(keeper, seen);
@@ -80,6 +90,15 @@ int keeper_start(struct keeper *keeper, struct turn *turn, uint64_t interval_ns,
     }
     keeper->running = true;
     return 0;
+}
+
+void keeper_hurry(struct keeper *keeper)
+{
+    uint64_t one = 1;
+
+    if (keeper->running && !__atomic_exchange_n(&keeper->hurried, true, __ATOMIC_ACQ_REL)) {
+        (void)!write(keeper->wake, &one, sizeof one);
+    }
 }
 
 void keeper_stop(struct keeper *keeper)

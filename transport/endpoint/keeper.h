@@ -39,13 +39,18 @@ struct keeper {
     pthread_t thread;
     int wake; /**< eventfd: ends its sleep */
     bool running;
-    bool ending; /**< atomic */
+    bool hurried; /**< atomic: it is to look soon */
+    bool ending;  /**< atomic */
 };
 
 /** Starts the thread, with all signals blocked.
  *  @return 0; a negative errno: there is no thread. */
 int keeper_start(struct keeper *keeper, struct turn *turn, uint64_t interval_ns,
                  const struct keeper_duty *duty);
+
+/** Something was left for later: the keeper shall look soon, within KEEPER_HURRY_NS, whether the
+ *  application has come back for it. A system call if it has not been told already. */
+void keeper_hurry(struct keeper *keeper);
 
 /** Ends the thread, if there is one, and waits for that. */
 void keeper_stop(struct keeper *keeper);

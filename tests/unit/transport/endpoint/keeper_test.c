@@ -102,6 +102,23 @@ static void keeper__stays_away_while_the_application_is_inside(void **state)
     keeper_stop(&work.keeper);
 }
 
+static void keeper_hurry__looks_at_once(void **state)
+{
+    struct work work = {0};
+    const struct keeper_duty duty = {.progress = do_progress, .context = &work};
+
+    (void)state;
+    turn_open(&work.turn);
+    /* It would look in an hour. */
+    assert_int_equal(keeper_start(&work.keeper, &work.turn, UINT64_C(3600000000000), &duty), 0);
+    keeper_hurry(&work.keeper);
+    await(&work.progress, 1);
+    keeper_hurry(&work.keeper);
+    await(&work.progress, 2);
+    keeper_stop(&work.keeper);
+    keeper_hurry(&work.keeper); /* there is nobody to hurry */
+}
+
 static void keeper_stop__wakes_it_and_may_be_called_without_one(void **state)
 {
     struct work work;
@@ -125,6 +142,7 @@ int main(void)
         cmocka_unit_test(keeper__stands_in_while_the_application_is_away),
         cmocka_unit_test(keeper__sleeps_between_rounds),
         cmocka_unit_test(keeper__stays_away_while_the_application_is_inside),
+        cmocka_unit_test(keeper_hurry__looks_at_once),
         cmocka_unit_test(keeper_stop__wakes_it_and_may_be_called_without_one),
     };
 

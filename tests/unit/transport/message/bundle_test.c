@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "message/bundle.h"
+
+#include "simulation/cluster.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MILLISECOND UINT64_C(1000000)
+
+/** Two nodes; node 0 knows node 1 and has an open connection to it. */
+struct pair {
+    struct cluster cluster;
+    struct message_layer *from;
+    struct message_layer *to;
+    struct core_peer *peer;
+};
+
+static void run(struct pair *pair)
+{
+    cluster_run(&pair->cluster, cluster_now(&pair->cluster) + 10 * MILLISECOND);
+}
+
+static int setup(void **state)
+{
+    struct pair *pair = calloc(1, sizeof *pair);
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+
+    if (pair == NULL) {
+        return -1;
+    }
+    cluster_open(&pair->cluster, &wire);
+    cluster_start(&pair->cluster, 0);
+    cluster_start(&pair->cluster, 1);
+    pair->from = &pair->cluster.nodes[0].core.messages;
+    pair->to = &pair->cluster.nodes[1].core.messages;
+    pair->peer = cluster_peer(&pair->cluster, 0, 1);
+    assert_int_equal(cluster_send(&pair->cluster, 0, pair->peer, 0, 0, NULL, 0, NULL), 0);
+    run(pair);
+    struct beowire_completion done;
+    assert_int_equal(cluster_receive(&pair->cluster, 1, NULL, 0, 0, NULL, 0, NULL), 0);
+    assert_true(message_complete(pair->from, &done));
+    assert_true(message_complete(pair->to, &done));
+    *state = pair;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct pair *pair = *state;
+
+    cluster_close(&pair->cluster);
+    free(pair);
+    return 0;
+}
+
+/** Sends messages 1 .. `count`, each of its number as tag and as its 4 bytes. */
+static void send_many(struct pair *pair, uint32_t count)
+{
+    for (uint32_t i = 1; i <= count; i++) {
+        assert_int_equal(cluster_inject(&pair->cluster, 0, pair->peer, i, i, &i, sizeof i), 0);
+    }
+}
+
+/** Receives message `tag` and checks it. */
+static void receive_one(struct pair *pair, uint32_t tag)
+{
+    struct beowire_completion done;
+    uint32_t value = 0;
+
+    assert_int_equal(cluster_receive(&pair->cluster, 1, NULL, tag, 0, &value, sizeof value, NULL),
+                     0);
+    assert_true(message_complete(pair->to, &done));
+    assert_int_equal(done.status, 0);
+    assert_int_equal(done.bytes, sizeof value);
+    assert_int_equal(done.immediate, tag);
+    assert_int_equal(value, tag);
+}
+
+static void bundle__idle_connection_sends_at_once(void **state)
+{
+    struct pair *pair = *state;
+
+    send_many(pair, BUNDLE_IN_FLIGHT_MIN);
+    assert_int_equal(pair->from->counters.bundles_sent, 0);
+    assert_int_equal(pair->peer->message.flow.highest, pair->peer->message.flow.next);
+}
+
+static void bundle__the_rest_waits_in_one_frame(void **state)
+{
+    struct pair *pair = *state;
+    uint64_t frames = pair->peer->message.flow.sent_frames;
+
+    send_many(pair, BUNDLE_IN_FLIGHT_MIN + 5);
+    assert_int_equal(pair->from->counters.bundles_sent, 1);
+    assert_int_equal(pair->from->counters.bundled_messages, 5);
+    assert_non_null(pair->peer->message.open_bundle);
+    run(pair);
+    assert_null(pair->peer->message.open_bundle);
+    assert_int_equal(pair->peer->message.flow.sent_frames - frames, BUNDLE_IN_FLIGHT_MIN + 1);
+    for (uint32_t tag = BUNDLE_IN_FLIGHT_MIN + 5; tag > 0; tag--) {
+        receive_one(pair, tag); /* in any order, as they are asked for */
+    }
+    cluster_check_empty(&pair->cluster);
+}
+
+static void bundle__full_frame_leaves(void **state)
+{
+    struct pair *pair = *state;
+
+    send_many(pair, BUNDLE_IN_FLIGHT_MIN + BUNDLE_MESSAGES_MAX + 1);
+    assert_int_equal(pair->from->counters.bundles_sent, 2);
+    assert_int_equal(pair->peer->message.open_messages, 1);
+    assert_int_equal(pair->peer->message.flow.highest + 1, pair->peer->message.flow.next);
+}
+
+static void bundle__order_is_kept_among_all_sizes(void **state)
+{
+    struct pair *pair = *state;
+    static uint8_t data[20000];
+    uint8_t buffer[20000];
+    const uint32_t sizes[] = {4, 4, 4, 4, 4, 8, 300, 8, 20000, 8, 8, 5000, 1};
+    const uint32_t count = sizeof sizes / sizeof *sizes;
+
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(cluster_send(&pair->cluster, 0, pair->peer, 7, i, data, sizes[i], NULL),
+                         0);
+    }
+    assert_true(pair->from->counters.bundled_messages > 0);
+    for (uint32_t i = 0; i < count; i++) {
+        struct beowire_completion done = {0};
+        assert_int_equal(
+            cluster_receive(&pair->cluster, 1, NULL, 7, 0, buffer, sizeof buffer, NULL), 0);
+        run(pair);
+        assert_true(message_complete(pair->to, &done));
+        assert_int_equal(done.immediate, i);
+        assert_int_equal(done.bytes, sizes[i]);
+    }
+}
+
+static void bundle__some_matched_some_not(void **state)
+{
+    struct pair *pair = *state;
+    const uint32_t count = BUNDLE_IN_FLIGHT_MIN + 6;
+    uint32_t values[2] = {0};
+    struct beowire_completion done;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(cluster_receive(&pair->cluster, 1, NULL, count - i, 0, &values[i],
+                                         sizeof values[i], NULL),
+                         0);
+    }
+    send_many(pair, count);
+    run(pair);
+    assert_true(message_complete(pair->to, &done));
+    assert_true(message_complete(pair->to, &done));
+    assert_int_equal(values[0], count);
+    assert_int_equal(values[1], count - 1);
+    cluster_check(&pair->cluster);
+    for (uint32_t tag = 1; tag < count - 1; tag++) {
+        receive_one(pair, tag);
+    }
+    cluster_check_empty(&pair->cluster);
+}
+
+static void bundle__peer_fails_while_one_is_open(void **state)
+{
+    struct pair *pair = *state;
+
+    send_many(pair, BUNDLE_IN_FLIGHT_MIN + 3);
+    assert_non_null(pair->peer->message.open_bundle);
+    cluster_crash(&pair->cluster, 1);
+    cluster_run(&pair->cluster, cluster_now(&pair->cluster) + 100000 * MILLISECOND);
+    assert_int_not_equal(pair->peer->message.error, 0);
+    assert_null(pair->peer->message.open_bundle);
+    assert_true(list_is_empty(&pair->from->bundling));
+    cluster_check(&pair->cluster);
+}
+
+/** Hands a BUNDLE with this payload to node 1. */
+static int arrive(struct pair *pair, const uint8_t *payload, uint32_t bytes)
+{
+    const struct frame frame = {.type = FRAME_BUNDLE, .payload = payload, .payload_bytes = bytes};
+    struct core_peer *from = cluster_peer(&pair->cluster, 1, 0);
+
+    return message_frame(pair->to, &from->message, &frame);
+}
+
+static void bundle_arrive__payload_that_breaks_rules(void **state)
+{
+    struct pair *pair = *state;
+    uint8_t payload[(BUNDLE_MESSAGES_MAX + 1) * sizeof(struct frame_bundled)] = {0};
+    struct frame_bundled *first = (struct frame_bundled *)(void *)payload;
+
+    assert_int_equal(arrive(pair, payload, sizeof *first - 1), -EPROTO); /* half a header */
+    first->bytes = to_le16(1);
+    assert_int_equal(arrive(pair, payload, sizeof *first), -EPROTO); /* no data */
+    first->bytes = to_le16(UINT16_MAX);
+    assert_int_equal(arrive(pair, payload, sizeof payload), -EPROTO);
+    first->bytes = to_le16(0);
+    assert_int_equal(arrive(pair, payload, sizeof payload), -EPROTO); /* too many */
+    assert_int_equal(pair->to->counters.unexpected_messages, 1);      /* the one of setup() */
+}
+
+#define PAIR_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PAIR_TEST(bundle__idle_connection_sends_at_once),
+        PAIR_TEST(bundle__the_rest_waits_in_one_frame),
+        PAIR_TEST(bundle__full_frame_leaves),
+        PAIR_TEST(bundle__order_is_kept_among_all_sizes),
+        PAIR_TEST(bundle__some_matched_some_not),
+        PAIR_TEST(bundle__peer_fails_while_one_is_open),
+        PAIR_TEST(bundle_arrive__payload_that_breaks_rules),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
