@@ -349,7 +349,7 @@ static void check_core(const struct cluster *cluster, const struct core *core)
     uint32_t shared = 0;
     uint32_t held_in_all = 0;
     uint32_t ready = 0;
-    uint32_t free_chunks = 0;
+    uint32_t free_chunks = layer->chunk_count - layer->chunks_used;
 
     for (uint32_t i = 0; i < core->peer_count; i++) {
         const struct core_peer *peer = core->peers[i];

@@ -28,8 +28,7 @@ struct inbound *inbound_take(struct message_layer *layer)
 
 static void free_chunk(struct message_layer *layer, struct message_peer *peer, struct chunk *chunk)
 {
-    chunk->next = layer->free_chunks;
-    layer->free_chunks = chunk;
+    chunk_give(layer, chunk);
     message_return_credit(layer, peer, 1);
 }
 
@@ -61,11 +60,21 @@ struct chunk *chunk_take(struct message_layer *layer)
 {
     struct chunk *chunk = layer->free_chunks;
 
-    assert(chunk != NULL); /* the frame had credit */
-    layer->free_chunks = chunk->next;
-    layer->frame_kept = true;
+    if (chunk != NULL) {
+        layer->free_chunks = chunk->next;
+    } else {
+        assert(layer->chunks_used < layer->chunk_count); /* the frame had credit */
+        chunk = &layer->chunks[layer->chunks_used];
+        chunk->data = layer->chunk_memory + (size_t)layer->chunks_used++ * layer->chunk_bytes;
+    }
     chunk->next = NULL;
     return chunk;
+}
+
+void chunk_give(struct message_layer *layer, struct chunk *chunk)
+{
+    chunk->next = layer->free_chunks;
+    layer->free_chunks = chunk;
 }
 
 void inbound_keep(struct message_layer *layer, struct inbound *inbound, const uint8_t *data,
@@ -73,6 +82,7 @@ void inbound_keep(struct message_layer *layer, struct inbound *inbound, const ui
 {
     struct chunk *chunk = chunk_take(layer);
 
+    layer->frame_kept = true;
     chunk->bytes = bytes;
     if (bytes > 0) {
         memcpy(chunk->data, data, bytes);

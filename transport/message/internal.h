@@ -42,6 +42,7 @@ void inbound_keep(struct message_layer *layer, struct inbound *inbound, const ui
 
 /** Takes the chunk that was reserved for the frame being handled. */
 struct chunk *chunk_take(struct message_layer *layer);
+void chunk_give(struct message_layer *layer, struct chunk *chunk);
 
 void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound);
 

@@ -27,11 +27,7 @@ static int make_chunks(struct message_layer *layer, uint32_t chunk_bytes)
     }
     layer->chunk_memory = memory;
     layer->chunk_memory_bytes = bytes;
-    for (uint32_t i = layer->chunk_count; i-- > 0;) {
-        layer->chunks[i].data = layer->chunk_memory + (size_t)i * chunk_bytes;
-        layer->chunks[i].next = layer->free_chunks;
-        layer->free_chunks = &layer->chunks[i];
-    }
+    layer->chunk_bytes = chunk_bytes;
     layer->chunks_shared = MESSAGE_CHUNKS;
     return 0;
 }

@@ -223,6 +223,8 @@ struct message_layer {
     struct list free_inbounds;
     struct chunk *chunks;
     struct chunk *free_chunks;
+    uint32_t chunks_used; /**< those from here on have never been taken */
+    uint32_t chunk_bytes;
     uint32_t chunk_count;   /**< in all, the spare one of reorder.h included */
     uint32_t chunks_shared; /**< of MESSAGE_CHUNKS: those that no peer uses */
     bool bundles;           /**< short messages may be bundled */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "message/reorder.h"
 
+#include "message/internal.h"
+
 #include <assert.h>
 #include <string.h>
 
 void reorder_keep(struct message_layer *layer, struct message_peer *peer, const struct frame *frame)
 {
-    struct chunk *chunk = layer->free_chunks;
+    struct chunk *chunk = chunk_take(layer);
     struct chunk **place = &peer->reordered;
 
-    assert(chunk != NULL); /* the frame had credit */
-    layer->free_chunks = chunk->next;
     chunk->sequence = frame->sequence;
     chunk->bytes = frame_length(frame);
     memcpy(chunk->data, frame_begin(frame), chunk->bytes);
@@ -44,8 +44,7 @@ struct chunk *reorder_take(struct message_peer *peer, struct frame *frame)
 
 void reorder_release(struct message_layer *layer, struct chunk *chunk)
 {
-    chunk->next = layer->free_chunks;
-    layer->free_chunks = chunk;
+    chunk_give(layer, chunk);
 }
 
 void reorder_drop(struct message_layer *layer, struct message_peer *peer)

@@ -275,7 +275,7 @@ static inline uint8_t *pattern(size_t bytes)
 
 static inline uint32_t free_chunks(const struct fixture *fixture)
 {
-    uint32_t count = 0;
+    uint32_t count = fixture->layer.chunk_count - fixture->layer.chunks_used;
 
     for (const struct chunk *chunk = fixture->layer.free_chunks; chunk != NULL;
          chunk = chunk->next) {
