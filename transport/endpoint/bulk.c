@@ -24,6 +24,21 @@ void core_choose_bulk_lanes(const struct core *core, struct core_peer *peer)
         }
     }
     peer->message.bulk_lanes = chosen;
+    peer->message.shares_memory =
+        peer->paths.fast != PATH_NONE && lanes->lanes[peer->paths.fast]->kind == LANE_SHM;
+}
+
+int core_read_memory(void *context, const struct message_peer *peer, uint64_t address, void *target,
+                     uint64_t bytes)
+{
+    const struct core *core = context;
+    const struct paths *paths = &core->peers[peer->index]->paths;
+    struct lane *lane = core->options.lanes.lanes[paths->fast];
+
+    if (lane->operations->read_memory == NULL) {
+        return -EOPNOTSUPP;
+    }
+    return lane->operations->read_memory(lane, &paths->at[paths->fast].to, address, target, bytes);
 }
 
 void core_expect(struct core *core, unsigned by)

@@ -30,6 +30,8 @@ int core_open(struct core *core, const struct core_options *options)
         return status;
     }
     core->messages.bundles = options->bundle;
+    core->messages.read_memory = core_read_memory;
+    core->messages.read_context = core;
     for (unsigned i = 0; i < options->lanes.count; i++) {
         const struct lane *lane = options->lanes.lanes[i];
         core->messages.lanes[i] = (struct message_lane){

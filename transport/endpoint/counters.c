@@ -85,6 +85,7 @@ static const struct counter counters[] = {
     CORE("sent_pull", pulls_sent),
     LAYER("sent_bundles", bundles_sent),
     LAYER("bundled_messages", bundled_messages),
+    LAYER("messages_read", messages_read),
     LAYER("pull_repeated", pulls_repeated),
     LAYER("pull_timeouts", pull_timeouts),
     LAYER("sent_data", data_frames_sent),

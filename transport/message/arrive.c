@@ -105,6 +105,7 @@ static int arrive_announce(struct message_layer *layer, struct message_peer *pee
     inbound->name = name;
     inbound->segment_bytes = segment_bytes;
     inbound->announced = true;
+    inbound->address = from_le64(announce->address);
     list_append(&peer->inbound, &inbound->of_peer);
     if (operation != NULL) {
         uint8_t lane = lane_of(layer, announce->lane_kind, announce->lane_rail);

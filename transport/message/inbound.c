@@ -118,6 +118,18 @@ void inbound_pulled(struct message_layer *layer, struct inbound *inbound)
     list_append(&inbound->peer->dones, &inbound->done);
 }
 
+/** Copies all that is wanted at once, if the sender is on our host. */
+static bool read_from_sender(struct message_layer *layer, const struct inbound *inbound)
+{
+    bool done = inbound->peer->shares_memory && inbound->address != 0 &&
+                layer->read_memory != NULL &&
+                layer->read_memory(layer->read_context, inbound->peer, inbound->address,
+                                   inbound->operation->target, inbound->expected_bytes) == 0;
+
+    layer->counters.messages_read += done;
+    return done;
+}
+
 void inbound_attach(struct message_layer *layer, struct inbound *inbound,
                     struct operation *operation, uint64_t unasked, uint8_t lane)
 {
@@ -134,7 +146,7 @@ void inbound_attach(struct message_layer *layer, struct inbound *inbound,
         inbound->expected_bytes =
             inbound->bytes < operation->capacity ? inbound->bytes : operation->capacity;
         inbound->operation = operation;
-        if (inbound->expected_bytes == 0) {
+        if (inbound->expected_bytes == 0 || read_from_sender(layer, inbound)) {
             inbound_pulled(layer, inbound);
         } else {
             pull_start(layer, inbound, unasked, lane, layer->now_ns);

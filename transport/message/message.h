@@ -97,7 +97,8 @@ struct inbound {
     uint32_t immediate;
     uint32_t name; /**< in FRAGMENTs, or PULL and DATA */
     uint16_t segment_bytes;
-    bool announced; /**< came as ANNOUNCE */
+    bool announced;   /**< came as ANNOUNCE */
+    uint64_t address; /**< where it lies in the sender's memory, or 0 */
 };
 
 /** A block of a message that is being pulled; see pull.h. */
@@ -185,6 +186,7 @@ struct message_peer {
     struct list dones;              /**< inbound messages whose DONE is to be sent */
     uint32_t posted;     /**< receives that wait for a message of this peer, and of no other */
     uint32_t bulk_lanes; /**< bit i: lane i carries DATA to and from it */
+    bool shares_memory;  /**< it is on our host: messages may be read from its memory */
     int unasked_credit;  /**< positive: the first blocks of long messages are sent unasked */
     struct pull_path pull_paths[LANES_MAX];
 };
@@ -198,6 +200,7 @@ struct message_counters {
     uint64_t protocol_errors;
     uint64_t bundles_sent;
     uint64_t bundled_messages;
+    uint64_t messages_read; /**< from the sender's memory */
     uint64_t pulls_repeated;
     uint64_t pull_timeouts;
     uint64_t data_frames_sent;
@@ -205,7 +208,14 @@ struct message_counters {
     uint64_t requests_dropped; /**< PULLs for which there was no room */
 };
 
+/** Copies from the memory of a peer's process, if that is possible.
+ *  @return 0, or a negative errno. */
+typedef int message_read_memory(void *context, const struct message_peer *peer, uint64_t address,
+                                void *target, uint64_t bytes);
+
 struct message_layer {
+    message_read_memory *read_memory; /**< NULL: it is not possible */
+    void *read_context;
     struct frame_pool frames;
     struct operation *operations; /**< sends first, then receives */
     uint32_t operations_each;

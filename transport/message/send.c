@@ -164,7 +164,7 @@ static bool push_announce(struct message_layer *layer, struct message_peer *peer
     list_remove(&operation->link);
     operation->state = OPERATION_ANNOUNCED;
     list_append(&peer->announced, &operation->link);
-    if (peer->unasked_credit > 0) {
+    if (peer->unasked_credit > 0 && !peer->shares_memory) {
         lane = send_unasked(layer, peer, operation, &unasked);
     }
     operation->pushed = unasked;
@@ -173,6 +173,7 @@ static bool push_announce(struct message_layer *layer, struct message_peer *peer
         .tag = to_le64(operation->tag),
         .immediate = to_le32(operation->immediate),
         .message_bytes = to_le64(operation->bytes),
+        .address = to_le64(peer->shares_memory ? (uint64_t)(uintptr_t)operation->source : 0),
         .message = to_le32(message_name(layer, operation)),
         .unasked_bytes = to_le32((uint32_t)unasked),
         .segment_bytes = to_le16(operation->segment_bytes),
