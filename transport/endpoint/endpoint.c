@@ -107,7 +107,7 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
     patience_open(&opened->patience);
     status = set_up(opened, options);
     if (status == 0) {
-        status = endpoint_start_keeper(opened, options->progress);
+        status = own_keeper(opened, options->progress);
         if (status != 0) {
             take_down(opened);
         }
@@ -126,15 +126,15 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
 static int flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
 {
     struct core *core = &endpoint->core;
-    uint64_t start_ns = endpoint_now();
+    uint64_t start_ns = own_clock();
     uint64_t now_ns = start_ns;
 
     while (!core_is_flushed(core)) {
         if (endpoint->status != 0) {
             return endpoint->status;
         }
-        endpoint_progress(endpoint);
-        now_ns = endpoint_now();
+        own_progress(endpoint);
+        now_ns = own_clock();
         core_timers(core, now_ns);
         if (now_ns - start_ns >= timeout_ns && !core_is_flushed(core)) {
             return -ETIMEDOUT;
@@ -219,7 +219,7 @@ static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
     }
     int status = message_send(&core->messages, &to->message, tag, immediate, data, bytes, context);
     if (status == 0) {
-        uint64_t now_ns = endpoint_now();
+        uint64_t now_ns = own_clock();
         core_service(core, to, now_ns);
         if (core_has_bulk(core)) {
             core_bulk(core, now_ns);
@@ -253,7 +253,7 @@ static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag
         return -EMSGSIZE;
     }
     int status = message_inject(&core->messages, &to->message, tag, immediate, data, bytes);
-    uint64_t now_ns = endpoint_now();
+    uint64_t now_ns = own_clock();
     if (status == -EAGAIN) {
         connection_ask(&to->connection, now_ns);
     }
@@ -300,7 +300,7 @@ static int do_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t ta
     int status = message_receive(&core->messages, from != NULL ? &from->message : NULL, tag, ignore,
                                  data, bytes, context, &touched);
     if (touched != NULL) {
-        uint64_t now_ns = endpoint_now();
+        uint64_t now_ns = own_clock();
         core_service(core, core->peers[touched->index], now_ns);
         core_bulk(core, now_ns);
     }
@@ -347,7 +347,7 @@ int beowire_receive_claimed(beowire_endpoint *endpoint, beowire_message message,
     turn_enter(&endpoint->turn);
     int status = message_receive_claimed(&core->messages, message, data, bytes, context, &touched);
     if (touched != NULL) {
-        uint64_t now_ns = endpoint_now();
+        uint64_t now_ns = own_clock();
         core_service(core, core->peers[touched->index], now_ns);
         core_bulk(core, now_ns);
     }
@@ -376,13 +376,13 @@ static int do_poll(beowire_endpoint *endpoint, struct beowire_completion *comple
 {
     int taken = 0;
 
-    endpoint_progress(endpoint);
+    own_progress(endpoint);
     while ((size_t)taken < count && taken < INT_MAX &&
            message_complete(&endpoint->core.messages, &completions[taken])) {
         taken++;
     }
     if (endpoint->idle_polls % POLLS_PER_BREAK == POLLS_PER_BREAK - 1 && taken == 0) {
-        endpoint_take_a_break(endpoint);
+        own_break(endpoint);
     }
     return taken == 0 ? endpoint->status : taken;
 }

@@ -26,17 +26,17 @@ struct beowire_endpoint {
 };
 
 /** Monotonic time. */
-uint64_t endpoint_now(void);
+uint64_t own_clock(void);
 
 /** Takes what has arrived, and now and then runs timers that are due. @return true: there was
  *  something. */
-bool endpoint_progress(struct beowire_endpoint *endpoint);
+bool own_progress(struct beowire_endpoint *endpoint);
 
 /** Many polls in a row have found nothing: if others want this core, sleeps for a moment, or until
  *  a frame comes. */
-void endpoint_take_a_break(struct beowire_endpoint *endpoint);
+void own_break(struct beowire_endpoint *endpoint);
 
 /** Starts the keeper that was ordered. @return 0, or a negative errno. */
-int endpoint_start_keeper(struct beowire_endpoint *endpoint, enum beowire_progress progress);
+int own_keeper(struct beowire_endpoint *endpoint, enum beowire_progress progress);
 
 #endif /* BEOWIRE_ENDPOINT_ENDPOINT_H */

@@ -16,7 +16,7 @@
 /** Rounds of progress that the keeper makes before it lets the application in. */
 #define KEEPER_ROUNDS 16
 
-uint64_t endpoint_now(void)
+uint64_t own_clock(void)
 {
     struct timespec now;
 
@@ -27,29 +27,29 @@ uint64_t endpoint_now(void)
 static uint64_t clock_ns(void *unused)
 {
     (void)unused;
-    return endpoint_now();
+    return own_clock();
 }
 
-bool endpoint_progress(struct beowire_endpoint *endpoint)
+bool own_progress(struct beowire_endpoint *endpoint)
 {
     struct core *core = &endpoint->core;
 
     if (core_receive(core, clock_ns, NULL) > 0) {
         endpoint->idle_polls = 0;
         if (core_has_bundles(core)) {
-            core_send_bundles(core, false, endpoint_now());
+            core_send_bundles(core, false, own_clock());
         }
         return true;
     }
     if (core_has_bundles(core)) {
-        core_send_bundles(core, true, endpoint_now());
+        core_send_bundles(core, true, own_clock());
     }
     if (core_has_bulk(core)) {
-        core_bulk(core, endpoint_now());
+        core_bulk(core, own_clock());
     }
     unsigned polls = ++endpoint->idle_polls;
     if (core->deadline_ns != UINT64_MAX && polls % POLLS_PER_CLOCK == 0) {
-        core_timers(core, endpoint_now());
+        core_timers(core, own_clock());
     }
     if (polls % POLLS_PER_STATUS == 0) {
         endpoint->status = core_status(core);
@@ -118,7 +118,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
     bool disturbed = false;
 
     for (unsigned looks = 0;; looks++) {
-        bool found = endpoint_progress(endpoint);
+        bool found = own_progress(endpoint);
         if (has_completions(endpoint)) {
             if (!disturbed) {
                 patience_undisturbed(patience);
@@ -132,7 +132,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
             continue; /* a look is cheaper than the clock */
         }
         uint64_t before_ns = now_ns;
-        now_ns = endpoint_now();
+        now_ns = own_clock();
         if (start_ns == 0) {
             start_ns = spun_since_ns = before_ns = now_ns;
             end_ns = start_ns + timeout_ns < start_ns ? UINT64_MAX : start_ns + timeout_ns;
@@ -152,7 +152,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
             if (status != 0) {
                 return status;
             }
-            now_ns = spun_since_ns = endpoint_now();
+            now_ns = spun_since_ns = own_clock();
         }
     }
 }
@@ -165,7 +165,7 @@ int beowire_wait(beowire_endpoint *endpoint, uint64_t timeout_ns)
     return status;
 }
 
-void endpoint_take_a_break(struct beowire_endpoint *endpoint)
+void own_break(struct beowire_endpoint *endpoint)
 {
     struct rusage usage;
 
@@ -179,7 +179,7 @@ void endpoint_take_a_break(struct beowire_endpoint *endpoint)
         patience_undisturbed(&endpoint->patience);
     }
     if (patience_is_crowded(&endpoint->patience)) {
-        uint64_t now_ns = endpoint_now();
+        uint64_t now_ns = own_clock();
         (void)sleep_until(endpoint, now_ns, now_ns + POLL_BREAK_NS);
     }
 }
@@ -190,13 +190,13 @@ static void keeper_progress(void *context)
 {
     struct beowire_endpoint *endpoint = context;
 
-    for (unsigned i = 0; i < KEEPER_ROUNDS && endpoint_progress(endpoint); i++) {
+    for (unsigned i = 0; i < KEEPER_ROUNDS && own_progress(endpoint); i++) {
         /* until nothing is there */
     }
-    core_timers(&endpoint->core, endpoint_now());
+    core_timers(&endpoint->core, own_clock());
     endpoint->keeper_sleep_ns = 0;
     if (!core_has_bulk(&endpoint->core) && arm(endpoint, endpoint->keeper_readable)) {
-        uint64_t now_ns = endpoint_now();
+        uint64_t now_ns = own_clock();
         uint64_t deadline_ns = endpoint->core.deadline_ns;
         endpoint->keeper_sleep_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
     }
@@ -217,7 +217,7 @@ static void keeper_sleep(void *context, uint64_t timeout_ns, int wake)
     (void)sleep_on(endpoint->keeper_readable, count + 1, time_ns < most_ns ? time_ns : most_ns);
 }
 
-int endpoint_start_keeper(struct beowire_endpoint *endpoint, enum beowire_progress progress)
+int own_keeper(struct beowire_endpoint *endpoint, enum beowire_progress progress)
 {
     struct keeper_duty duty = {.progress = keeper_progress, .context = endpoint};
 

@@ -3,14 +3,14 @@
 
 static enum flow_verdict check(struct fixture *fixture, uint32_t sequence, uint64_t now_ns)
 {
-    const struct frame frame = {.type = FRAME_DONE, .sequence = sequence};
+    const struct frame frame = {.type = FRAME_EAGER, .sequence = sequence};
 
     return flow_check(&fixture->flow, &frame, now_ns);
 }
 
 static void accept_frames(struct fixture *fixture, unsigned count, uint16_t flags, uint64_t now_ns)
 {
-    const struct frame frame = {.type = FRAME_DONE, .flags = flags};
+    const struct frame frame = {.type = FRAME_EAGER, .flags = flags};
 
     for (unsigned i = 0; i < count; i++) {
         flow_accept(&fixture->flow, &frame, now_ns);

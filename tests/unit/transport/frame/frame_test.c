@@ -68,16 +68,19 @@ static enum frame_verdict decode(const struct buffer *buffer, struct frame *fram
 }
 
 static const enum frame_type all_types[] = {
-    FRAME_CONNECT,  FRAME_ACCEPT,   FRAME_RESET, FRAME_CLOSE, FRAME_ACK,
-    FRAME_PROBE,    FRAME_SACK,     FRAME_PULL,  FRAME_DATA,  FRAME_EAGER,
-    FRAME_FRAGMENT, FRAME_ANNOUNCE, FRAME_DONE,
+    FRAME_CONNECT, FRAME_ACCEPT,   FRAME_RESET,    FRAME_CLOSE, FRAME_ACK,
+    FRAME_BUNDLE,  FRAME_PROBE,    FRAME_SACK,     FRAME_PULL,  FRAME_DATA,
+    FRAME_EAGER,   FRAME_FRAGMENT, FRAME_ANNOUNCE, FRAME_DONE,
 };
 
 #define TYPES (sizeof all_types / sizeof *all_types)
 
 static uint16_t some_payload(enum frame_type type)
 {
-    return type == FRAME_EAGER || type == FRAME_FRAGMENT || type == FRAME_DATA ? 100 : 0;
+    return type == FRAME_EAGER || type == FRAME_FRAGMENT || type == FRAME_DATA ||
+                   type == FRAME_BUNDLE
+               ? 100
+               : 0;
 }
 
 static void frame_encode__header_is_as_documented(void **state)
