@@ -32,7 +32,7 @@ static const struct shape shapes[] = {
 
 size_t frame_operation_bytes(enum frame_type type)
 {
-    return shapes[type].operation_bytes;
+    return (size_t)type < sizeof shapes / sizeof *shapes ? shapes[type].operation_bytes : 0;
 }
 
 /** A gap begins where the acknowledgement ends, and nothing is there of which nothing is known. */

@@ -239,19 +239,27 @@ enum frame_verdict {
  *  `data` needs no alignment and has to outlive the use of `frame`'s pointers. */
 enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame *frame);
 
-/** The whole frame, as it was given to frame_decode() but for padding. */
+/** The headers of a frame, as they were given to frame_decode(). */
 static inline const uint8_t *frame_begin(const struct frame *frame)
 {
     return (const uint8_t *)frame->connect - sizeof(struct frame_header);
 }
 
-static inline uint32_t frame_length(const struct frame *frame)
+/** Bytes of the operation header of a type that this version sends; 0 for one that it does not
+ *  know. */
+size_t frame_operation_bytes(enum frame_type type);
+
+/** Bytes of a frame's headers. Its payload follows them, or lies elsewhere (lane.h). */
+static inline uint32_t frame_head_length(const struct frame *frame)
 {
-    return (uint32_t)(frame->payload - frame_begin(frame)) + frame->payload_bytes;
+    return (uint32_t)(sizeof(struct frame_header) + frame_operation_bytes(frame->type));
 }
 
-/** Bytes of the operation header of a type that this version sends. */
-size_t frame_operation_bytes(enum frame_type type);
+/** Bytes of the whole frame, without padding. */
+static inline uint32_t frame_length(const struct frame *frame)
+{
+    return frame_head_length(frame) + frame->payload_bytes;
+}
 
 /** What goes into a header when it is built; the rest is stamped when the frame leaves. */
 struct frame_fields {

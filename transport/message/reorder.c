@@ -13,7 +13,11 @@ void reorder_keep(struct message_layer *layer, struct message_peer *peer, const 
 
     chunk->sequence = frame->sequence;
     chunk->bytes = frame_length(frame);
-    memcpy(chunk->data, frame_begin(frame), chunk->bytes);
+    uint32_t head_bytes = frame_head_length(frame);
+    memcpy(chunk->data, frame_begin(frame), head_bytes);
+    if (frame->payload_bytes > 0) {
+        memcpy(chunk->data + head_bytes, frame->payload, frame->payload_bytes);
+    }
     if (peer->reordered != NULL &&
         sequence_before(peer->reordered_last->sequence, chunk->sequence)) {
         place = &peer->reordered_last->next;

@@ -324,6 +324,14 @@ static void frame_decode__sack_has_nothing_of_which_nothing_is_known(void **stat
     }
 }
 
+static void frame_operation_bytes__of_a_type_that_does_not_exist(void **state)
+{
+    (void)state;
+    assert_int_equal(frame_operation_bytes(FRAME_EAGER), 18);
+    assert_int_equal(frame_operation_bytes((enum frame_type)15), 0);
+    assert_int_equal(frame_operation_bytes((enum frame_type)255), 0);
+}
+
 static void frame_length__without_padding(void **state)
 {
     struct frame frame;
@@ -337,6 +345,7 @@ static void frame_length__without_padding(void **state)
     buffer = valid(FRAME_EAGER, 100);
     assert_int_equal(frame_decode(buffer.bytes, buffer.length, &frame), FRAME_OK);
     assert_int_equal(frame_length(&frame), 146);
+    assert_int_equal(frame_head_length(&frame), 46);
 }
 
 static void frame_stamp__keeps_flags_set_before(void **state)
@@ -383,6 +392,7 @@ int main(void)
         cmocka_unit_test(frame_decode__fragment_is_not_empty),
         cmocka_unit_test(frame_decode__sack_tells_of_what_is_known),
         cmocka_unit_test(frame_decode__sack_has_nothing_of_which_nothing_is_known),
+        cmocka_unit_test(frame_operation_bytes__of_a_type_that_does_not_exist),
         cmocka_unit_test(frame_length__without_padding),
         cmocka_unit_test(frame_stamp__keeps_flags_set_before),
         cmocka_unit_test(sequence_before__around_the_wrap),

@@ -79,6 +79,32 @@ static void reorder_take__stops_at_the_next_gap(void **state)
     assert_int_equal(drain(fixture, 0), 2);
 }
 
+static void reorder_keep__payload_that_lies_elsewhere(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
+    uint8_t head[sizeof(struct frame_header) + sizeof(struct frame_eager)] = {0};
+    const uint8_t payload[] = "abcdefg";
+    struct frame_eager *eager = (struct frame_eager *)(void *)(head + sizeof(struct frame_header));
+    struct frame frame;
+
+    frame_encode(head, &(struct frame_fields){.type = FRAME_EAGER,
+                                              .sequence = peer->flow.expected + 1,
+                                              .payload_bytes = sizeof payload});
+    eager->tag = to_le64(5);
+    eager->message_bytes = to_le32(sizeof payload);
+    assert_int_equal(frame_decode(head, sizeof head + sizeof payload, &frame), FRAME_OK);
+    frame.payload = payload;
+    assert_int_equal(flow_check(&peer->flow, &frame, 0), FLOW_KEEP);
+    reorder_keep(&fixture->layer, peer, &frame);
+    assert_int_equal(arrive_eager(fixture, 0, 6, 1, 0, "0", 1), 0);
+    assert_int_equal(drain(fixture, 0), 1);
+    char buffer[sizeof payload];
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, sizeof buffer, NULL), 0);
+    (void)completed(fixture);
+    assert_memory_equal(buffer, payload, sizeof payload);
+}
+
 static void reorder_keep__across_the_wrap(void **state)
 {
     struct fixture *fixture = *state;
@@ -157,6 +183,7 @@ int main(void)
         FIXTURE_TEST(reorder_take__in_order_whatever_the_order_of_arrival),
         FIXTURE_TEST(reorder_take__stops_at_the_next_gap),
         FIXTURE_TEST(reorder_keep__across_the_wrap),
+        FIXTURE_TEST(reorder_keep__payload_that_lies_elsewhere),
         FIXTURE_TEST(reorder_keep__all_of_the_credit),
         FIXTURE_TEST(reorder_take__with_no_chunk_to_spare_but_one),
         FIXTURE_TEST(reorder_drop__when_the_peer_fails),
