@@ -111,6 +111,25 @@
  *  has so many that their list costs more than copying them once more (docs/PERFORMANCE.md). */
 #define LANE_UDP_PLACED_BYTES_MIN 3000
 
+/** Cells of a queue in shared memory, one a frame; a power of two. As many as a peer may have in
+ *  flight; a short queue stays in the cores' own caches. */
+#define SHM_CELLS 256
+
+/** Bytes of such a queue for frames that are longer than a cell; a power of two. */
+#define SHM_DATA_BYTES (1u << 20)
+
+/** Data in the longest frame of such a queue. */
+#define SHM_PAYLOAD_BYTES 16384u
+
+/** So many queues in shared memory are polled however long they have been silent; beyond, one that
+ *  stays silent for so many polls has to ring a bell. */
+#define SHM_POLLED_RINGS 8
+#define SHM_POLLS_OF_SILENCE 65536u
+
+/** The sockets beside shared memory (new peers, ended ones) are looked at after this: a system call
+ *  of half a microsecond, so a fifth of a percent of the time. */
+#define SHM_HOUSEKEEPING_NS 250000u
+
 /** Frames of unexpected messages that an endpoint can hold for whichever peers send them. */
 #define MESSAGE_CHUNKS 4096
 

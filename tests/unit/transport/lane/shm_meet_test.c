@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shm_pair.h"
+
+#include "lane/shm_segment.h"
+#include "lane/shm_socket.h"
+
+#include <errno.h>
+#include <poll.h>
+
+static void shm_meet_reach__twice_is_the_same_peer(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct lane *b = open_shm(2);
+    struct lane_address first = reach_lane(a, b);
+    int before = count_descriptors();
+    struct lane_address second = reach_lane(a, b);
+
+    (void)state;
+    assert_memory_equal(&first, &second, sizeof first);
+    assert_int_equal(count_descriptors(), before);
+    close_shm(a);
+    close_shm(b);
+}
+
+static void shm_meet__both_at_once_are_one_peer_each(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct lane *b = open_shm(2);
+    struct lane_address to_b = reach_lane(a, b);
+    struct lane_address to_a = reach_lane(b, a);
+    struct lane_address from;
+
+    (void)state;
+    assert_true(send_number(a, &to_b, 1, 8));
+    assert_true(send_number(b, &to_a, 2, 8));
+    assert_int_equal(receive_number(a, &from), 2);
+    assert_memory_equal(&from, &to_b, sizeof from);
+    assert_int_equal(receive_number(b, &from), 1);
+    assert_memory_equal(&from, &to_a, sizeof from);
+    settle(a);
+    settle(b);
+    assert_int_equal(inside(a)->peers_end, 1);
+    assert_int_equal(inside(b)->peers_end, 1);
+    close_shm(a);
+    close_shm(b);
+}
+
+static void shm_meet__who_is_reached_first_can_answer(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct lane *b = open_shm(2);
+    struct lane_address to_b = reach_lane(a, b);
+    struct lane_address from;
+
+    (void)state;
+    assert_true(send_number(a, &to_b, 1, 8));
+    assert_int_equal(receive_number(b, &from), 1);
+    /* To where the frame came from, without having asked to reach it. */
+    assert_true(send_number(b, &from, 2, 8));
+    assert_int_equal(receive_number(a, NULL), 2);
+    struct lane_address to_a = reach_lane(b, a);
+    assert_memory_equal(&from, &to_a, sizeof from);
+    close_shm(a);
+    close_shm(b);
+}
+
+static void shm_meet_reach__nobody_there_has_ended(void **state)
+{
+    struct lane *a = open_shm(1);
+    uint64_t nobody = incarnation_of(getpid(), 9);
+    struct lane_address lost;
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct lane_address to = reach(a, nobody);
+        assert_true(send_number(a, &to, 1, 8));
+        assert_true(a->operations->lost(a, &lost));
+        assert_memory_equal(&lost, &to, sizeof lost);
+        assert_false(a->operations->lost(a, &lost));
+        if (i > 0) {
+            settle(a);
+            assert_int_equal(inside(a)->peers_end, 0);
+        }
+    }
+    close_shm(a);
+}
+
+/** A peer that is no lane: it says what the test wants. */
+static int connect_to(const struct lane *lane)
+{
+    pid_t process = 0;
+    int connection = shm_socket_connect(inside(lane)->incarnation, &process);
+
+    assert_true(connection >= 0);
+    return connection;
+}
+
+static int say_hello(const struct lane *lane, uint64_t incarnation, size_t bytes, void **memory)
+{
+    int connection = connect_to(lane);
+    int file = -1;
+
+    assert_int_equal(shm_segment_make(bytes, memory, &file), 0);
+    assert_int_equal(
+        shm_socket_send(connection,
+                        (struct shm_message){.kind = SHM_HELLO, .incarnation = incarnation}, file),
+        0);
+    close(file);
+    return connection;
+}
+
+static void refused(struct lane *lane, int connection)
+{
+    settle(lane);
+    assert_int_equal(shm_socket_drain(connection), -ECONNRESET);
+    close(connection);
+    assert_int_equal(inside(lane)->peers_end, 0);
+    assert_int_equal(inside(lane)->polled_count, 0);
+}
+
+static void shm_meet__refuses_bad_manners_and_keeps_nothing(void **state)
+{
+    struct lane *a = open_shm(1);
+    int before = count_descriptors();
+    int mappings = count_mappings("memfd:beowire");
+    void *memory = NULL;
+
+    (void)state;
+    int mute = connect_to(a);
+    assert_int_equal(shm_socket_ring(mute), 0); /* no HELLO */
+    refused(a, mute);
+    refused(a, say_hello(a, 0, sizeof(struct shm_ring), &memory));
+    shm_segment_unmap(memory, sizeof(struct shm_ring));
+    refused(a, say_hello(a, 5, 4096, &memory));
+    shm_segment_unmap(memory, 4096);
+    close(connect_to(a)); /* gone before it was accepted */
+    settle(a);
+    assert_int_equal(inside(a)->peers_end, 0);
+    assert_int_equal(count_descriptors(), before);
+    assert_int_equal(count_mappings("memfd:beowire"), mappings);
+    close_shm(a);
+}
+
+static void shm_meet__one_ring_from_each_incarnation(void **state)
+{
+    struct lane *a = open_shm(1);
+    void *memory[2];
+    int first = say_hello(a, 5, sizeof(struct shm_ring), &memory[0]);
+
+    (void)state;
+    settle(a);
+    int second = say_hello(a, 5, sizeof(struct shm_ring), &memory[1]);
+    settle(a);
+    assert_int_equal(shm_socket_drain(second), -ECONNRESET);
+    assert_int_equal(shm_socket_check(first), 0);
+    assert_int_equal(inside(a)->polled_count, 1);
+    assert_int_equal(inside(a)->peers_end, 1);
+    close(second);
+    close(first);
+    settle(a);
+    settle(a);
+    assert_int_equal(inside(a)->peers_end, 0);
+    shm_segment_unmap(memory[0], sizeof(struct shm_ring));
+    shm_segment_unmap(memory[1], sizeof(struct shm_ring));
+    close_shm(a);
+}
+
+static void shm_meet__an_end_that_is_only_claimed_is_not_told(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct lane *b = open_shm(2);
+    struct lane_address to_b = reach_lane(a, b);
+    struct lane_address lost;
+    void *memory = NULL;
+
+    (void)state;
+    /* A third says that it is b, and goes. */
+    int liar = say_hello(a, inside(b)->incarnation, sizeof(struct shm_ring), &memory);
+    settle(a);
+    close(liar);
+    settle(a);
+    assert_false(a->operations->lost(a, &lost));
+    assert_true(send_number(a, &to_b, 1, 8));
+    assert_int_equal(receive_number(b, NULL), 1);
+    shm_segment_unmap(memory, sizeof(struct shm_ring));
+    close_shm(a);
+    close_shm(b);
+}
+
+static void shm_meet__a_reply_that_is_none_ends_the_peer(void **state)
+{
+    struct lane *a = open_shm(1);
+    uint64_t other = incarnation_of(getpid(), 2);
+    int listener = shm_socket_listen(other);
+    struct lane_address to = reach(a, other);
+    struct lane_address lost;
+    int before = count_mappings("memfd:beowire");
+
+    (void)state;
+    assert_true(send_number(a, &to, 1, 8));
+    int accepted = shm_socket_accept(listener);
+    assert_true(accepted >= 0);
+    assert_int_equal(
+        shm_socket_send(accepted, (struct shm_message){.kind = SHM_REPLY}, STDIN_FILENO), 0);
+    settle(a);
+    assert_true(a->operations->lost(a, &lost));
+    assert_memory_equal(&lost, &to, sizeof lost);
+    assert_int_equal(count_mappings("memfd:beowire"), before);
+    close(accepted);
+    close(listener);
+    close_shm(a);
+}
+
+static void shm_meet__wake_ups_that_nobody_asked_for(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct lane *b = open_shm(2);
+    struct lane_address to_b = reach_lane(a, b);
+
+    (void)state;
+    assert_true(send_number(a, &to_b, 1, 8));
+    assert_int_equal(receive_number(b, NULL), 1);
+    settle(a);
+    struct shm_peer *peer = inside(a)->peers[0];
+    for (unsigned i = 0; i < 5000; i++) {
+        assert_int_equal(shm_socket_ring(peer->outbound), 0);
+    }
+    for (unsigned i = 0; i < 200; i++) {
+        settle(b);
+    }
+    assert_int_equal(wait_for(b, 0), 0); /* all have been taken: it can sleep */
+    assert_true(send_number(a, &to_b, 2, 8));
+    assert_int_equal(receive_number(b, NULL), 2);
+    close_shm(a);
+    close_shm(b);
+}
+
+static void shm_meet_prepare__peer_that_ended_before_anything_was_sent(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct lane *b = open_shm(2);
+    struct lane_address to_b = reach_lane(a, b);
+
+    (void)state;
+    /* Ended before anything was sent: seen when something is. */
+    close_shm(b);
+    assert_true(send_number(a, &to_b, 1, 8));
+    wait_for_loss(a, &to_b);
+    close_shm(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shm_meet_reach__twice_is_the_same_peer),
+        cmocka_unit_test(shm_meet__both_at_once_are_one_peer_each),
+        cmocka_unit_test(shm_meet__who_is_reached_first_can_answer),
+        cmocka_unit_test(shm_meet_reach__nobody_there_has_ended),
+        cmocka_unit_test(shm_meet__refuses_bad_manners_and_keeps_nothing),
+        cmocka_unit_test(shm_meet__one_ring_from_each_incarnation),
+        cmocka_unit_test(shm_meet__an_end_that_is_only_claimed_is_not_told),
+        cmocka_unit_test(shm_meet__a_reply_that_is_none_ends_the_peer),
+        cmocka_unit_test(shm_meet__wake_ups_that_nobody_asked_for),
+        cmocka_unit_test(shm_meet_prepare__peer_that_ended_before_anything_was_sent),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shm_child.h"
+#include "shm_pair.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+/** What a child offers to be read; where there is nothing to be read behind it. */
+struct offer {
+    uint64_t incarnation;
+    uint64_t address;
+};
+
+#define OFFERED_BYTES 65536u
+
+static void offer_memory(int end, uint64_t parent)
+{
+    struct lane *lane = open_shm(1);
+    uint8_t *memory = mmap(NULL, (size_t)2 * OFFERED_BYTES, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)parent;
+    for (uint32_t i = 0; i < OFFERED_BYTES; i++) {
+        memory[i] = (uint8_t)(i * 11);
+    }
+    (void)munmap(memory + OFFERED_BYTES, OFFERED_BYTES);
+    struct offer offer = {.incarnation = inside(lane)->incarnation,
+                          .address = (uint64_t)(uintptr_t)memory};
+    tell(end, &offer, sizeof offer);
+}
+
+static void shm_read_memory__of_another_process(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct child child = start(offer_memory, 0);
+    struct offer offer;
+    static uint8_t target[OFFERED_BYTES + 100];
+
+    (void)state;
+    hear(&child, &offer, sizeof offer);
+    struct lane_address from = reach(a, offer.incarnation);
+    assert_int_equal(
+        a->operations->read_memory(a, &from, offer.address + 100, target, OFFERED_BYTES - 100), 0);
+    for (uint32_t i = 0; i < OFFERED_BYTES - 100; i++) {
+        assert_int_equal(target[i], (uint8_t)((i + 100) * 11));
+    }
+    assert_int_equal(a->operations->read_memory(a, &from, offer.address, target, 0), 0);
+    /* Where there is nothing, wholly or from some place on. */
+    assert_int_equal(a->operations->read_memory(a, &from, offer.address, target, OFFERED_BYTES + 1),
+                     -EFAULT);
+    assert_int_equal(a->operations->read_memory(a, &from, 0, target, 1), -EFAULT);
+    assert_int_equal(a->operations->read_memory(a, &from, UINT64_MAX - 1, target, 100), -EFAULT);
+    /* And it still works. */
+    assert_int_equal(a->operations->read_memory(a, &from, offer.address, target, 8), 0);
+    stop(&child);
+    assert_int_equal(a->operations->read_memory(a, &from, offer.address, target, 8), -ECONNRESET);
+    assert_int_equal(a->operations->read_memory(a, &from, offer.address, target, 8), -ECONNRESET);
+    wait_for_loss(a, &from);
+    close_shm(a);
+}
+
+static void shm_read_memory__of_this_process(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct lane *b = open_shm(2);
+    struct lane_address from = reach_lane(a, b);
+    uint8_t source[100];
+    uint8_t target[100] = {0};
+
+    (void)state;
+    memset(source, 5, sizeof source);
+    assert_int_equal(a->operations->read_memory(a, &from, (uint64_t)(uintptr_t)source, target, 100),
+                     0);
+    assert_memory_equal(source, target, sizeof source);
+    close_shm(a);
+    close_shm(b);
+}
+
+/** As an ordinary user: opens a lane, and a child of its own that may not be read. */
+static void read_the_unreadable(int end, uint64_t parent)
+{
+    (void)parent;
+    if (setresuid(NOBODY, NOBODY, NOBODY) != 0 || prctl(PR_SET_DUMPABLE, 1) != 0) {
+        _exit(8);
+    }
+    struct lane *lane = open_shm(1);
+    int ends[2];
+    if (pipe(ends) != 0) {
+        _exit(7);
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)prctl(PR_SET_DUMPABLE, 0);
+        offer_memory(ends[1], 0);
+        for (;;) {
+            pause();
+        }
+    }
+    struct offer offer;
+    uint8_t target[8];
+    if (read(ends[0], &offer, sizeof offer) != sizeof offer) {
+        _exit(6);
+    }
+    struct lane_address from = reach(lane, offer.incarnation);
+    int found[3];
+    found[0] = lane->operations->read_memory(lane, &from, offer.address, target, 8);
+    found[1] = lane->operations->read_memory(lane, &from, offer.address, target, 8);
+    found[2] = inside(lane)->peers[0]->no_reading; /* so the kernel is not asked again */
+    tell(end, found, sizeof found);
+}
+
+static void shm_read_memory__not_allowed(void **state)
+{
+    struct child child = start(read_the_unreadable, 0);
+    int found[3];
+
+    (void)state;
+    hear(&child, found, sizeof found);
+    assert_int_equal(found[0], -EPERM);
+    assert_int_equal(found[1], -EPERM);
+    assert_int_equal(found[2], true);
+    stop(&child);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shm_read_memory__of_another_process),
+        cmocka_unit_test(shm_read_memory__of_this_process),
+        cmocka_unit_test(shm_read_memory__not_allowed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/** FNV-1a, 64 bits. Nobody gains by a collision: it only costs a connection that is refused. */
+static uint64_t hash(uint64_t so_far, const void *data, size_t bytes)
+{
+    const uint8_t *at = data;
+
+    for (size_t i = 0; i < bytes; i++) {
+        so_far = (so_far ^ at[i]) * UINT64_C(0x100000001b3);
+    }
+    return so_far;
+}
+
+int host_identity(uint64_t *identity)
+{
+    uint8_t boot[64];
+    struct stat network;
+    int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
+    if (file < 0) {
+        return -errno;
+    }
+    ssize_t bytes = read(file, boot, sizeof boot);
+    int error = bytes < 0 ? errno : ENODATA;
+    close(file);
+    if (bytes <= 0) {
+        return -error;
+    }
+    if (stat("/proc/self/ns/net", &network) != 0) {
+        return -errno;
+    }
+    uint64_t found = hash(UINT64_C(0xcbf29ce484222325), boot, (size_t)bytes);
+    found = hash(found, &network.st_dev, sizeof network.st_dev);
+    found = hash(found, &network.st_ino, sizeof network.st_ino);
+    *identity = found != 0 ? found : 1;
+    return 0;
+}
