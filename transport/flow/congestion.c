@@ -47,7 +47,8 @@ void congestion_adapt(struct congestion *congestion, uint64_t now_ns, uint64_t r
 {
     uint64_t target_ns = congestion_target_ns(congestion, rtt);
 
-    congestion->applied = rtt->smoothed_ns > target_ns;
+    congestion->applied = rtt->smoothed_ns > target_ns && congestion->lost_ns != 0 &&
+                          now_ns - congestion->lost_ns < CONGESTION_MEMORY_NS;
     if (rtt_ns == 0) {
         return;
     }
@@ -61,7 +62,10 @@ void congestion_adapt(struct congestion *congestion, uint64_t now_ns, uint64_t r
 
 void congestion_lost(struct congestion *congestion, uint64_t now_ns, const struct rtt *rtt)
 {
-    if (congestion->applied && now_ns - congestion->cut_ns >= rtt->smoothed_ns) {
+    congestion->lost_ns = now_ns;
+    if (rtt->smoothed_ns > congestion_target_ns(congestion, rtt) &&
+        now_ns - congestion->cut_ns >= rtt->smoothed_ns) {
+        congestion->applied = true;
         cut_by(congestion, now_ns, congestion->window / 2);
     }
 }

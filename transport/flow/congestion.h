@@ -3,21 +3,24 @@
  * congestion.h - how much may be in flight when the network, not the receiver, is what is short.
  *
  * A window, in whatever unit its user counts: frames or bytes. It is computed all the time, and
- * applied only while the smoothed round trip is longer than
+ * applied only while
  *
- *      target = max(2 * base, base + slack)
+ *      the smoothed round trip is longer than target = max(2 * base, base + slack), and
+ *      something was lost within the last CONGESTION_MEMORY_NS,
  *
- * so a path without a queue is never held back, and one with a queue is, from a window that fits
- * what was seen before (eRPC, NSDI '19, section 5: congestion control that is bypassed when it has
- * nothing to do).
+ * so a path without a queue is never held back, and one whose queue overflows is, from a window
+ * that fits what was seen before (eRPC, NSDI '19, section 5: congestion control that is bypassed
+ * when it has nothing to do). Either sign alone deceives. A round trip measured by processes is
+ * also long when the other process waits for a core, and then a small window costs most of the
+ * throughput: what can be sent must last until it runs again. And a loss without a queue is the
+ * wire's doing: sending less would not mend it.
  *
  *   each window's worth of acknowledgements at or below target: more by a step      (Timely, Swift)
  *   a round trip above target: less by 0.8 * (rtt - target) / rtt, at most by half  (Swift, eq. 1)
  *   a loss while the round trip is above target: less by half
  *
- * each decrease at most once in a round trip. A loss on a path without a queue is the wire's doing
- * and changes nothing: sending less would not mend it. Never below `floor`, two bursts that the
- * receiver acknowledges at once, so that acknowledgements keep coming without a timer.
+ * each decrease at most once in a round trip. Never below `floor`, two bursts that the receiver
+ * acknowledges at once, so that acknowledgements keep coming without a timer.
  *
  * Sources: Mittal et al., TIMELY, SIGCOMM '15; Kumar et al., Swift, SIGCOMM '20; Kalia et al.,
  * Datacenter RPCs can be General and Fast, NSDI '19. Pure. One thread.
@@ -30,13 +33,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/** A queue that has lost nothing for so long harms nobody. */
+#define CONGESTION_MEMORY_NS UINT64_C(1000000000)
+
 struct congestion {
     uint64_t window;
     uint64_t floor;
     uint64_t ceiling;
     uint64_t slack_ns;
-    uint64_t earned; /**< units acknowledged towards the next step */
-    uint64_t cut_ns; /**< when the window was made smaller last */
+    uint64_t earned;  /**< units acknowledged towards the next step */
+    uint64_t cut_ns;  /**< when the window was made smaller last */
+    uint64_t lost_ns; /**< when something was lost last; 0: never */
     bool applied;
 };
 

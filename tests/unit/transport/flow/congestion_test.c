@@ -28,6 +28,15 @@ static struct path new_path(void)
     return path;
 }
 
+/** A path that has lost something just now. */
+static struct path new_lossy_path(void)
+{
+    struct path path = new_path();
+
+    congestion_lost(&path.congestion, path.now_ns, &path.rtt);
+    return path;
+}
+
 /** A whole window is acknowledged. */
 static void pass_window(struct path *path, uint64_t rtt_ns)
 {
@@ -54,14 +63,42 @@ static void congestion_window__one_long_round_trip_is_not_a_queue(void **state)
     struct path path = new_path();
 
     (void)state;
+    congestion_lost(&path.congestion, path.now_ns, &path.rtt);
     pass_window(&path, 3 * BASE_NS + SLACK_NS);
     assert_int_equal(congestion_window(&path.congestion), UINT64_MAX);
     assert_true(path.congestion.window < CEILING); /* computed, not applied */
 }
 
-static void congestion_window__applied_with_a_queue_and_down_to_the_floor(void **state)
+/** The other process may have no core: then a small window would only make it worse. */
+static void congestion_window__bypassed_when_nothing_was_lost(void **state)
 {
     struct path path = new_path();
+
+    (void)state;
+    for (unsigned i = 0; i < 100; i++) {
+        pass_window(&path, 4000000);
+        assert_int_equal(congestion_window(&path.congestion), UINT64_MAX);
+    }
+    assert_int_equal(path.congestion.window, FLOOR); /* computed, not applied */
+}
+
+static void congestion_window__bypassed_again_when_the_loss_is_long_ago(void **state)
+{
+    struct path path = new_lossy_path();
+
+    (void)state;
+    while (path.now_ns < 1000000000 + CONGESTION_MEMORY_NS - 1000000) {
+        pass_window(&path, 1000000);
+    }
+    assert_int_equal(congestion_window(&path.congestion), FLOOR);
+    pass_window(&path, 1000000);
+    pass_window(&path, 1000000);
+    assert_int_equal(congestion_window(&path.congestion), UINT64_MAX);
+}
+
+static void congestion_window__applied_with_a_queue_and_down_to_the_floor(void **state)
+{
+    struct path path = new_lossy_path();
     uint64_t before = CEILING;
 
     (void)state;
@@ -76,7 +113,7 @@ static void congestion_window__applied_with_a_queue_and_down_to_the_floor(void *
 
 static void congestion_window__grows_again_step_by_step(void **state)
 {
-    struct path path = new_path();
+    struct path path = new_lossy_path();
 
     (void)state;
     for (unsigned i = 0; i < 100; i++) {
@@ -94,7 +131,7 @@ static void congestion_window__grows_again_step_by_step(void **state)
 
 static void congestion_acknowledged__part_of_a_window_earns_part_of_a_step(void **state)
 {
-    struct path path = new_path();
+    struct path path = new_lossy_path();
 
     (void)state;
     for (unsigned i = 0; i < 100; i++) {
@@ -110,7 +147,7 @@ static void congestion_acknowledged__part_of_a_window_earns_part_of_a_step(void 
 
 static void congestion_acknowledged__smaller_once_in_a_round_trip(void **state)
 {
-    struct path path = new_path();
+    struct path path = new_lossy_path();
 
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
@@ -127,7 +164,7 @@ static void congestion_acknowledged__smaller_once_in_a_round_trip(void **state)
 
 static void congestion_acknowledged__a_little_over_the_target_cuts_little(void **state)
 {
-    struct path path = new_path();
+    struct path path = new_lossy_path();
 
     (void)state;
     for (unsigned i = 0; i < 40; i++) {
@@ -177,7 +214,7 @@ static void congestion_lost__without_a_queue_is_the_wires_doing(void **state)
 
 static void congestion_lost__with_a_queue_halves_once_in_a_round_trip(void **state)
 {
-    struct path path = new_path();
+    struct path path = new_lossy_path();
 
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
@@ -199,7 +236,8 @@ static void congestion__in_bytes_as_well(void **state)
 
     (void)state;
     congestion_init(&path.congestion, gigabyte, 65536, gigabyte, SLACK_NS);
-    for (unsigned i = 0; i < 100; i++) {
+    congestion_lost(&path.congestion, path.now_ns, &path.rtt);
+    for (unsigned i = 0; i < 50; i++) {
         pass_window(&path, 10000000);
     }
     assert_int_equal(congestion_window(&path.congestion), 65536);
@@ -212,6 +250,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(congestion_window__bypassed_without_a_queue),
         cmocka_unit_test(congestion_window__one_long_round_trip_is_not_a_queue),
+        cmocka_unit_test(congestion_window__bypassed_when_nothing_was_lost),
+        cmocka_unit_test(congestion_window__bypassed_again_when_the_loss_is_long_ago),
         cmocka_unit_test(congestion_window__applied_with_a_queue_and_down_to_the_floor),
         cmocka_unit_test(congestion_window__grows_again_step_by_step),
         cmocka_unit_test(congestion_acknowledged__part_of_a_window_earns_part_of_a_step),

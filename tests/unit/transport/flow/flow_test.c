@@ -96,12 +96,13 @@ static void flow_transmit__lane_takes_some_of_the_lost(void **state)
     assert_int_equal(fixture->sent[180], 100);
 }
 
-static void flow_transmit__congestion_window_while_the_round_trip_is_long(void **state)
+static void flow_transmit__congestion_window_while_losses_come_from_a_queue(void **state)
 {
     struct fixture *fixture = *state;
     uint64_t now_ns = NOW_NS;
 
     learn_rtt(fixture, now_ns, 20000);
+    congestion_lost(&fixture->flow.congestion, now_ns, &fixture->flow.rtt);
     for (unsigned i = 0; i < 20; i++) {
         now_ns += 2000000;
         learn_rtt(fixture, now_ns, 1000000);
@@ -513,7 +514,7 @@ int main(void)
         FIXTURE_TEST(flow_transmit__lane_takes_nothing),
         FIXTURE_TEST(flow_transmit__lost_before_new),
         FIXTURE_TEST(flow_transmit__lane_takes_some_of_the_lost),
-        FIXTURE_TEST(flow_transmit__congestion_window_while_the_round_trip_is_long),
+        FIXTURE_TEST(flow_transmit__congestion_window_while_losses_come_from_a_queue),
         FIXTURE_TEST(flow_has_room__until_the_ring_is_full),
         FIXTURE_TEST(flow__goes_on_across_the_wrap),
         FIXTURE_TEST(flow_acknowledged__releases_in_order),
