@@ -24,9 +24,10 @@
 
 struct address_layout;
 
-/** Where frames go to or come from: meaningful to one lane only, comparable bytewise. */
+/** Where frames go to or come from: meaningful to one lane only, comparable bytewise. Lanes lay
+ *  structs of their own over it. */
 struct lane_address {
-    uint8_t bytes[32];
+    _Alignas(8) uint8_t bytes[32];
 };
 
 struct lane_outgoing {

@@ -10,7 +10,7 @@ static void send_two(struct pair *pair, char got[2])
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(
             fi_trecv(pair->sides[1].ep, &got[i], 1, NULL, FI_ADDR_UNSPEC, i, 0, &got[i]), 0);
-        assert_int_equal(fi_tinjectdata(sender->ep, "ab" + i, 1, 50 + i, sender->other, i), 0);
+        assert_int_equal(fi_tinjectdata(sender->ep, &"ab"[i], 1, 50 + i, sender->other, i), 0);
     }
 }
 
