@@ -167,6 +167,7 @@ static int endpoint_enable(struct endpoint *endpoint)
         endpoint->av->wanted > endpoint->av->count ? endpoint->av->wanted : endpoint->av->count;
     uint64_t peers = (uint64_t)parameters->peers + announced;
     options.interface = endpoint->domain->interface;
+    options.lanes = parameters->lanes;
     options.ethertype = parameters->ethertype;
     options.operations = parameters->operations;
     options.peers = (uint32_t)(peers < PEERS_MAX ? peers : PEERS_MAX);

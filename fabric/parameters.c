@@ -21,6 +21,9 @@ void parameters_define(void)
     libfabric.param_define(&fabric_provider, "interface", FI_PARAM_STRING,
                            "Network interfaces to use, such as eth0 or eth0,eth1 (default: all "
                            "that are up)");
+    libfabric.param_define(&fabric_provider, "lanes", FI_PARAM_STRING,
+                           "Ways to send that may be used, such as packet or packet,udp (default: "
+                           "all that can be opened)");
     libfabric.param_define(&fabric_provider, "ethertype", FI_PARAM_INT,
                            "EtherType of the frames, the same on all nodes, 0x0600 to 0xffff "
                            "(default: 0x88b5)");
@@ -63,6 +66,7 @@ bool parameters_read(struct parameters *parameters)
     int peers = PEERS_DEFAULT;
     int timeout_s = (int)(defaults.peer_timeout_ns / NS_PER_SECOND);
     char *interfaces = NULL;
+    char *lanes = NULL;
 
     if (!read_number("ethertype", ETHERTYPE_MIN, UINT16_MAX, &ethertype) ||
         !read_number("operations", 1, OPERATIONS_MAX, &operations) ||
@@ -71,8 +75,10 @@ bool parameters_read(struct parameters *parameters)
         return false;
     }
     (void)libfabric.param_get(&fabric_provider, "interface", &interfaces);
+    (void)libfabric.param_get(&fabric_provider, "lanes", &lanes);
     *parameters = (struct parameters){
         .interfaces = interfaces,
+        .lanes = lanes,
         .ethertype = (uint16_t)ethertype,
         .operations = (uint32_t)operations,
         .peers = (uint32_t)peers,

@@ -2,12 +2,16 @@
 #include "namespace.h"
 
 #include <fcntl.h>
+#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define INSIDE "BEOWIRE_TEST_INSIDE"
@@ -42,6 +46,26 @@ static void run(char *const *command)
         (void)fprintf(stderr, "'%s' failed: a network for the test cannot be made\n", command[0]);
         exit(1);
     }
+}
+
+/** The kernel notices a moment after "up" that a link is running. */
+static void wait_until_running(const char *interface)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    require(fd >= 0, "a socket");
+    for (int tries = 0; tries < 10000; tries++) {
+        struct ifreq request = {0};
+        strncpy(request.ifr_name, interface, sizeof request.ifr_name - 1);
+        require(ioctl(fd, SIOCGIFFLAGS, &request) == 0, interface);
+        if ((request.ifr_flags & IFF_RUNNING) != 0) {
+            close(fd);
+            return;
+        }
+        (void)nanosleep(&moment, NULL);
+    }
+    require(0, "a link that is running");
 }
 
 #define IP(...) run((char *[]){"ip", __VA_ARGS__, NULL})
@@ -79,6 +103,8 @@ int namespace_move_far_end(void)
     IP("link", "set", "lo", "up");
     IP("address", "add", "10.77.0.2/24", "dev", "end1");
     IP("link", "set", "end1", "up");
+    wait_until_running("end0");
+    wait_until_running("end1");
     namespace_go(here);
     close(here);
     return far;
