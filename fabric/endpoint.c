@@ -258,21 +258,28 @@ static int bind_cq(struct endpoint *endpoint, struct cq *cq, uint64_t flags)
 
 static int bind_counter(struct endpoint *endpoint, struct counter *counter, uint64_t flags)
 {
-    const uint64_t remote = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+    static const uint64_t kinds[ENDPOINT_COUNTERS] = {FI_SEND,  FI_RECV,        FI_READ,
+                                                      FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE};
+    uint64_t known = 0;
 
-    if ((flags & ~(FI_SEND | FI_RECV | remote)) != 0 || flags == 0) {
+    for (unsigned i = 0; i < ENDPOINT_COUNTERS; i++) {
+        known |= kinds[i];
+        if ((flags & kinds[i]) != 0 && endpoint->counters[i] != NULL) {
+            return -FI_EINVAL;
+        }
+    }
+    if ((flags & ~known) != 0 || flags == 0) {
         return -FI_EBADFLAGS;
     }
     int status = progress_add(&counter->progress, endpoint);
     if (status != 0) {
         return status;
     }
-    if ((flags & FI_SEND) != 0) {
-        endpoint->tx_counter = counter;
+    for (unsigned i = 0; i < ENDPOINT_COUNTERS; i++) {
+        endpoint->counters[i] = (flags & kinds[i]) != 0 ? counter : endpoint->counters[i];
     }
-    if ((flags & FI_RECV) != 0) {
-        endpoint->rx_counter = counter;
-    }
+    endpoint->tx_counter = endpoint->counters[0];
+    endpoint->rx_counter = endpoint->counters[1];
     return 0;
 }
 
@@ -320,11 +327,10 @@ static int endpoint_close(struct fid *fid)
     if (endpoint->rx_cq != NULL) {
         cq_forget(endpoint->rx_cq, endpoint);
     }
-    if (endpoint->tx_counter != NULL) {
-        progress_remove(&endpoint->tx_counter->progress, endpoint);
-    }
-    if (endpoint->rx_counter != NULL) {
-        progress_remove(&endpoint->rx_counter->progress, endpoint);
+    for (unsigned i = 0; i < ENDPOINT_COUNTERS; i++) {
+        if (endpoint->counters[i] != NULL) {
+            progress_remove(&endpoint->counters[i]->progress, endpoint);
+        }
     }
     if (endpoint->av != NULL) {
         leave_av(endpoint);

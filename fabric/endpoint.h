@@ -31,6 +31,10 @@
 #define TAG_DATA (UINT64_C(1) << 62)
 static_assert(INFO_TAG_BITS == 62, "the bits above it are ours");
 
+/** Kinds of operations that a counter can be bound for: send, receive, read, write, and being read
+ *  and written. */
+#define ENDPOINT_COUNTERS 6
+
 enum request_kind {
     REQUEST_FREE,
     REQUEST_SEND,
@@ -72,6 +76,8 @@ struct endpoint {
     bool rx_selective;
     struct counter *tx_counter;
     struct counter *rx_counter;
+    /** All that are bound, by kind of operation, so that they are let go of. */
+    struct counter *counters[ENDPOINT_COUNTERS];
     uint64_t caps;
     uint64_t tx_flags; /**< of operations that cannot say */
     uint64_t rx_flags;

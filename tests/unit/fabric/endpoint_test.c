@@ -31,6 +31,28 @@ static void fi_enable__needs_an_address_vector_and_queues(void **state)
     close_side(&side);
 }
 
+/** MPICH binds one for remote memory access whether or not it uses that. */
+static void fi_ep_bind__counters_of_every_kind_are_let_go_of(void **state)
+{
+    struct side side = {.info = get_info("end0", &(struct pair_options){0})};
+    struct fi_cntr_attr attributes = {0};
+
+    (void)state;
+    assert_int_equal(fi_fabric(side.info->fabric_attr, &side.fabric, NULL), 0);
+    assert_int_equal(fi_domain(side.fabric, side.info, &side.domain, NULL), 0);
+    assert_int_equal(fi_endpoint(side.domain, side.info, &side.ep, NULL), 0);
+    assert_int_equal(fi_cntr_open(side.domain, &attributes, &side.sent, NULL), 0);
+    assert_int_equal(fi_ep_bind(side.ep, &side.sent->fid, FI_READ | FI_WRITE), 0);
+    assert_int_equal(fi_ep_bind(side.ep, &side.sent->fid, FI_READ), -FI_EINVAL);
+    assert_int_equal(fi_ep_bind(side.ep, &side.sent->fid, FI_MSG), -FI_EBADFLAGS);
+    assert_int_equal(fi_close(&side.sent->fid), -FI_EBUSY);
+    assert_int_equal(fi_close(&side.ep->fid), 0);
+    assert_int_equal(fi_close(&side.sent->fid), 0);
+    assert_int_equal(fi_close(&side.domain->fid), 0);
+    assert_int_equal(fi_close(&side.fabric->fid), 0);
+    fi_freeinfo(side.info);
+}
+
 static void fi_enable__an_interface_that_is_not_there(void **state)
 {
     struct fi_info *info = get_info("end0", &(struct pair_options){0});
@@ -152,6 +174,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fi_enable__needs_an_address_vector_and_queues),
+        cmocka_unit_test(fi_ep_bind__counters_of_every_kind_are_let_go_of),
         cmocka_unit_test(fi_enable__an_interface_that_is_not_there),
         cmocka_unit_test(fi_getname__tells_how_long_a_name_is),
         cmocka_unit_test(fi_cancel__the_oldest_receive_of_a_context),
