@@ -103,9 +103,9 @@ int namespace_move_far_end(void)
     IP("link", "set", "lo", "up");
     IP("address", "add", "10.77.0.2/24", "dev", "end1");
     IP("link", "set", "end1", "up");
-    wait_until_running("end0");
     wait_until_running("end1");
     namespace_go(here);
+    wait_until_running("end0");
     close(here);
     return far;
 }
@@ -139,6 +139,8 @@ void namespace_enter(char **argv)
     IP("address", "add", "10.77.0.2/24", "dev", "end1");
     IP("link", "set", "end0", "up");
     IP("link", "set", "end1", "up");
+    wait_until_running("end0");
+    wait_until_running("end1");
     require(setenv(INSIDE, "1", 1) == 0, "setenv");
     execv("/proc/self/exe", argv);
     require(0, "running the test again");
