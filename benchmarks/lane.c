@@ -371,7 +371,8 @@ static int by_time(const void *a, const void *b)
 static double median(uint64_t *times_ns, unsigned count)
 {
     qsort(times_ns, count, sizeof *times_ns, by_time);
-    return (double)times_ns[count / 2];
+    unsigned middle = count / 2;
+    return (double)times_ns[middle];
 }
 
 /** Takes what has been sent, and puts it where it belongs. */

@@ -90,11 +90,12 @@ static bool has_room(const struct udp_lane *udp)
 }
 
 /** Is it worth a system call to look for another train now? Not for one that would have to be cut
- *  in two, and not if frames come one at a time: then the answer is more urgent. */
-static bool is_worth_another(const struct udp_lane *udp, unsigned left)
+ *  in two, and not if frames come one at a time: then the answer is more urgent. Nor if all that
+ * was expected has come: what to expect next is said before the next receive(). */
+static bool is_worth_another(const struct udp_lane *udp, unsigned left, bool expected)
 {
     return udp->streaming && udp->runs[0].bytes == 0 && udp->runs[1].bytes == 0 &&
-           left >= udp->train_frames;
+           left >= udp->train_frames && (!expected || udp->expectation.frames > 0);
 }
 
 unsigned udp_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
@@ -102,8 +103,9 @@ unsigned udp_receive(struct lane *lane, struct lane_incoming *frames, unsigned c
     struct udp_lane *udp = udp_of(lane);
     unsigned taken = take_waiting(udp, frames, count);
     unsigned attempts = 0;
+    bool expected = udp->expectation.frames > 0;
 
-    while (has_room(udp) && (taken == 0 || is_worth_another(udp, count - taken))) {
+    while (has_room(udp) && (taken == 0 || is_worth_another(udp, count - taken, expected))) {
         int got = receive_train(udp, frames + taken, count - taken);
         if (got > 0) {
             taken += (unsigned)got;

@@ -12,7 +12,7 @@
 
 #define DATA 11
 #define MESSAGE 77
-#define SEGMENT 5000
+#define SEGMENT 5000ul
 #define STRANGER_ROUNDS 20000
 
 static struct outbox outbox;
@@ -149,6 +149,34 @@ static void udp_receive__the_last_expected_frame_is_shorter(void **state)
     assert_int_equal(target[2 * SEGMENT + 17], 0);
     assert_int_equal(pair.a->sent_calls, 1);
     pair.b->operations->release(pair.b);
+    close_pair(&pair);
+}
+
+/** What is expected after that is said between two calls, so none may go too far. */
+static void udp_receive__stops_when_all_that_was_expected_has_come(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    for (unsigned round = 0; round < 20; round++) {
+        for (unsigned train = 0; train < 4; train++) {
+            add_data(2 * train, SEGMENT);
+            add_data(2 * train + 1, SEGMENT);
+            send_outbox(&outbox, pair.a, &pair.at_b);
+        }
+        expect(&pair, 4 * SEGMENT, SEGMENT);
+        unsigned first = 0;
+        while (first < 4) {
+            unsigned count = receive_some(pair.b, incoming, PAIR_FRAMES);
+            for (unsigned i = 0; i < count; i++) {
+                assert_non_null(incoming[i].payload);
+            }
+            pair.b->operations->release(pair.b);
+            first += count;
+        }
+        assert_int_equal(first, 4);
+        take_data(&pair, 4, 8, SEGMENT, false);
+    }
     close_pair(&pair);
 }
 
@@ -408,6 +436,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(udp_receive__expected_data_is_placed),
         cmocka_unit_test(udp_receive__short_frames_are_not_placed),
         cmocka_unit_test(udp_receive__the_last_expected_frame_is_shorter),
+        cmocka_unit_test(udp_receive__stops_when_all_that_was_expected_has_come),
         cmocka_unit_test(udp_receive__other_frames_between),
         cmocka_unit_test(udp_receive__a_frame_was_lost),
         cmocka_unit_test(udp_receive__a_stranger_sends_what_is_expected),
