@@ -33,7 +33,6 @@
 #include <unistd.h>
 
 #define SHORT_FRAME_BYTES 54
-#define DATA_TYPE 11
 #define DATA_HEAD_BYTES 40
 #define MESSAGE_BYTES (4u << 20)
 #define BATCH_FRAMES 64
@@ -169,7 +168,7 @@ static void send_block(struct side *side, const uint8_t *data, uint32_t message,
     for (uint32_t at = offset; at < offset + bytes; at += payload_bytes) {
         uint32_t left = offset + bytes - at;
         uint64_t at_wire = at;
-        uint8_t *head = encode(rooms[count], DATA_TYPE);
+        uint8_t *head = encode(rooms[count], FRAME_DATA);
         memcpy(head + 28, &message, sizeof message);
         memcpy(head + 32, &at_wire, sizeof at_wire);
         frames[count++] =
@@ -410,7 +409,7 @@ static void measure_cost(struct side *from, struct side *to, const struct cost *
         offset = offset + bytes <= MESSAGE_BYTES ? offset : 0;
         for (unsigned i = 0; i < cost->frames; i++) {
             uint64_t at = offset + (uint64_t)i * cost->payload_bytes;
-            uint8_t *head = encode(rooms[i], DATA_TYPE);
+            uint8_t *head = encode(rooms[i], FRAME_DATA);
             memcpy(head + 28, &round, sizeof round);
             memcpy(head + 32, &at, sizeof at);
             frames[i] = (struct lane_outgoing){.head = head,

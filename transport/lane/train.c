@@ -8,8 +8,7 @@
 /** The beginning of a DATA frame (docs/PROTOCOL.md). */
 struct data_head {
     struct frame_header header;
-    le32 message;
-    le64 offset;
+    struct frame_data data;
 };
 
 bool train_can_expect(const struct lane_expectation *expectation)
@@ -71,12 +70,12 @@ static bool is_of_message(const uint8_t *data, const struct lane_expectation *ex
 {
     const struct data_head *head = (const struct data_head *)(const void *)data;
 
-    return head->header.type == FRAME_DATA && from_le32(head->message) == expectation->message;
+    return head->header.type == FRAME_DATA && from_le32(head->data.message) == expectation->message;
 }
 
 static uint64_t offset_of(const uint8_t *data)
 {
-    return from_le64(((const struct data_head *)(const void *)data)->offset);
+    return from_le64(((const struct data_head *)(const void *)data)->data.offset);
 }
 
 /** Takes the frames from the front of the train that are just what was expected.

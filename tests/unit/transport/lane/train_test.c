@@ -74,7 +74,7 @@ static void add_frame(uint8_t type, uint32_t message, uint64_t offset, uint32_t 
 
 static void add_data(uint64_t offset, uint32_t payload_bytes)
 {
-    add_frame(11, MESSAGE, offset, payload_bytes);
+    add_frame(FRAME_DATA, MESSAGE, offset, payload_bytes);
 }
 
 /** The train arrives, as frames of this length. */
@@ -274,8 +274,8 @@ static void train_sort__another_message(void **state)
 {
     (void)state;
     expect(0, 1000, 100);
-    add_frame(11, MESSAGE + 1, 0, 100);
-    add_frame(11, MESSAGE + 1, 100, 100);
+    add_frame(FRAME_DATA, MESSAGE + 1, 0, 100);
+    add_frame(FRAME_DATA, MESSAGE + 1, 100, 100);
     arrive(140, 64, &peer);
     check(140, 0);
     assert_int_equal(scene.expectation.offset, 0);
@@ -386,7 +386,7 @@ static void train_sort__random_trains(void **state)
             uint32_t own =
                 last ? (uint32_t)random_below(&random, payload_bytes + 1) : payload_bytes;
             own = offset + own > TARGET_BYTES ? (uint32_t)(TARGET_BYTES - offset) : own;
-            add_frame(random_chance(&random, 950000) ? 11 : FRAME_EAGER,
+            add_frame(random_chance(&random, 950000) ? FRAME_DATA : FRAME_EAGER,
                       random_chance(&random, 950000) ? MESSAGE : MESSAGE + 1, offset, own);
             offset += own;
             if (own < payload_bytes) {
@@ -399,7 +399,7 @@ static void train_sort__random_trains(void **state)
         for (uint32_t at = 0; at + HEAD_BYTES < scene.bytes && from == &peer; at += frame_bytes) {
             const uint8_t *frame = scene.train_bytes + at;
             uint32_t left = scene.bytes - at < frame_bytes ? scene.bytes - at : frame_bytes;
-            if (left > HEAD_BYTES && frame[1] == 11 && frame[28] == (MESSAGE & 0xFF)) {
+            if (left > HEAD_BYTES && frame[1] == FRAME_DATA && frame[28] == (MESSAGE & 0xFF)) {
                 le64 wire;
                 memcpy(&wire, frame + 32, sizeof wire);
                 memcpy(scene.target + from_le64(wire), frame + HEAD_BYTES, left - HEAD_BYTES);

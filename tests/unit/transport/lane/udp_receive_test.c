@@ -10,7 +10,7 @@
 #include <netinet/udp.h>
 #include <stdlib.h>
 
-#define DATA 11
+#define DATA FRAME_DATA
 #define MESSAGE 77
 #define SEGMENT 5000ul
 #define STRANGER_ROUNDS 20000

@@ -4,7 +4,7 @@
 
 #include <sys/wait.h>
 
-#define DATA 11
+#define DATA FRAME_DATA
 
 static struct outbox outbox;
 static struct lane_incoming incoming[PAIR_FRAMES];

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define DATA 11
+#define DATA FRAME_DATA
 
 static struct outbox outbox;
 static struct lane_incoming incoming[PAIR_FRAMES];
