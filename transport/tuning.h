@@ -175,6 +175,10 @@
 /** So long the application has to come back for messages that it left in a bundle. */
 #define KEEPER_HURRY_NS 500000u
 
+/** An endpoint that closes repeats this long that it does, unless its peers answer: about five times
+ *  in growing pauses, the first a sixteenth. */
+#define ENDPOINT_GOODBYE_NS 8000000u
+
 /** RESET frames an endpoint sends at most in a second: it answers strangers, and must not be
  *  made to flood anyone. */
 #define ENDPOINT_RESETS_PER_SECOND 1000

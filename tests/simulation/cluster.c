@@ -91,7 +91,7 @@ void cluster_crash(struct cluster *cluster, uint32_t node)
 
 void cluster_leave(struct cluster *cluster, uint32_t node)
 {
-    core_say_goodbye(&cluster->nodes[node].core);
+    (void)core_say_goodbye(&cluster->nodes[node].core);
     cluster_crash(cluster, node);
 }
 

@@ -134,12 +134,12 @@ void control_send_pull(struct core *core, struct core_peer *peer, const struct p
     send_frame(core, peer, &frame, FRAME_PULL);
 }
 
-void control_send_close(struct core *core, struct core_peer *peer)
+void control_send_close(struct core *core, struct core_peer *peer, bool asks)
 {
     struct control_frame frame;
 
     begin(&frame, peer, FRAME_CLOSE);
-    flow_stamp(&peer->message.flow, head_of(&frame), 0);
+    flow_stamp(&peer->message.flow, head_of(&frame), asks ? FRAME_ACK_REQUEST : 0);
     send_frame(core, peer, &frame, FRAME_CLOSE);
 }
 

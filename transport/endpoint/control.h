@@ -20,7 +20,8 @@ void control_send_ack(struct core *core, struct core_peer *peer, uint64_t now_ns
 void control_send_probe(struct core *core, struct core_peer *peer);
 /** The same over the lane with index `by`. */
 void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned by);
-void control_send_close(struct core *core, struct core_peer *peer);
+/** CLOSE; `asks`: the peer should answer with CLOSE. */
+void control_send_close(struct core *core, struct core_peer *peer, bool asks);
 
 /** Asks for segments of a long message. */
 void control_send_pull(struct core *core, struct core_peer *peer, const struct pull_ask *ask);

@@ -410,11 +410,25 @@ void core_acknowledge(struct core *core, uint64_t now_ns)
     }
 }
 
-void core_say_goodbye(struct core *core)
+bool core_has_connections(const struct core *core)
 {
     for (uint32_t i = 0; i < core->peer_count; i++) {
         if (core->peers[i]->connection.state == CONNECTION_OPEN) {
-            control_send_close(core, core->peers[i]);
+            return true;
         }
     }
+    return false;
+}
+
+bool core_say_goodbye(struct core *core)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        if (core->peers[i]->connection.state == CONNECTION_OPEN) {
+            control_send_close(core, core->peers[i], true);
+            any = true;
+        }
+    }
+    return any;
 }

@@ -159,7 +159,12 @@ bool core_is_flushed(const struct core *core);
 /** Sends every acknowledgement that is owed, without delay: nobody may be there to do it later. */
 void core_acknowledge(struct core *core, uint64_t now_ns);
 
-/** Tells connected peers that this endpoint ends. */
-void core_say_goodbye(struct core *core);
+/** Tells connected peers that this endpoint ends. They answer, which ends the connection here as
+ *  well; until then it may be said again.
+ *  @return false: there is no connected peer (any more). */
+bool core_say_goodbye(struct core *core);
+
+/** Is there a connected peer? */
+bool core_has_connections(const struct core *core);
 
 #endif /* BEOWIRE_ENDPOINT_CORE_H */

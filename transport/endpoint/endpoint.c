@@ -152,6 +152,25 @@ int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns)
     return status;
 }
 
+/** Says goodbye, and again until all peers have answered: one that misses it, and our last
+ *  acknowledgement, could not know that all its messages are here. */
+static void say_goodbye(struct beowire_endpoint *endpoint, uint64_t linger_ns)
+{
+    uint64_t patience_ns = linger_ns < ENDPOINT_GOODBYE_NS ? linger_ns : ENDPOINT_GOODBYE_NS;
+    uint64_t start_ns = own_clock();
+    uint64_t pause_ns = ENDPOINT_GOODBYE_NS / 16;
+    uint64_t now_ns = start_ns;
+
+    while (core_say_goodbye(&endpoint->core) && now_ns - start_ns < patience_ns) {
+        uint64_t said_ns = now_ns;
+        while (now_ns - said_ns < pause_ns && core_has_connections(&endpoint->core)) {
+            own_progress(endpoint);
+            now_ns = own_clock();
+        }
+        pause_ns *= 2;
+    }
+}
+
 int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
 {
     keeper_stop(&endpoint->keeper);
@@ -160,7 +179,7 @@ int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
     if (status != 0 || endpoint->core.undelivered) {
         status = -ETIMEDOUT;
     }
-    core_say_goodbye(&endpoint->core);
+    say_goodbye(endpoint, linger_ns);
     take_down(endpoint);
     close(endpoint->number_holder);
     free(endpoint);

@@ -176,6 +176,15 @@ static void receive_sequenced(struct core *core, struct core_peer *peer, const s
     }
 }
 
+/** CLOSE that asks is answered with one that does not: it has our last acknowledgement, and its
+ *  sender need not say it again. */
+static void answer_close(struct core *core, struct core_peer *peer, const struct frame *frame)
+{
+    if (frame->type == FRAME_CLOSE && (frame->flags & FRAME_ACK_REQUEST) != 0) {
+        control_send_close(core, peer, false);
+    }
+}
+
 /** A frame of an open connection. */
 static void receive_open(struct core *core, struct core_peer *peer, const struct frame *frame,
                          const struct arrival *from, uint64_t now_ns)
@@ -196,6 +205,7 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
         flow_probed(&peer->message.flow, frame);
     } else if (frame->type == FRAME_CLOSE &&
                connection_receive(&peer->connection, frame) == CONNECTION_BROKEN) {
+        answer_close(core, peer, frame);
         core_fail_peer(core, peer, peer->connection.error);
     }
 }
@@ -218,6 +228,9 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
         receive_open(core, peer, frame, from, now_ns);
     } else {
         core->counters.dropped_state++;
+        if (peer->connection.state == CONNECTION_FAILED && peer->message.key != 0) {
+            answer_close(core, peer, frame); /* our answer to an earlier one was lost */
+        }
         if (peer->connection.state == CONNECTION_FAILED && frame->type != FRAME_CLOSE) {
             control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
         }

@@ -121,7 +121,7 @@ static void control_send_close__with_the_last_acknowledgement(void **state)
 
     say(stranger, &(struct says){.fields.type = FRAME_EAGER, .body = &eager});
     pass(stranger, 25000); /* arrived, and not yet acknowledged */
-    control_send_close(stranger->core, peer);
+    control_send_close(stranger->core, peer, false);
     pass(stranger, 25000);
     assert_int_equal(hear_type(stranger, FRAME_CLOSE)->acknowledgement, 1);
 }

@@ -248,10 +248,29 @@ static void core_say_goodbye__to_connected_peers_only(void **state)
     (void)be_accepted(stranger);
     address.bytes[offsetof(struct address_layout, incarnation)] ^= 1;
     assert_int_equal(core_peer_add(stranger->core, &address, &peer), 0);
-    core_say_goodbye(stranger->core);
+    assert_true(core_say_goodbye(stranger->core));
     round_trip(stranger);
-    assert_int_equal(hear_type(stranger, FRAME_CLOSE)->key, STRANGER_KEY);
+    const struct frame *close = hear_type(stranger, FRAME_CLOSE);
+    assert_int_equal(close->key, STRANGER_KEY);
+    assert_int_equal(close->flags, FRAME_ACK_REQUEST);
     assert_false(hear(stranger));
+}
+
+static void core_say_goodbye__until_it_is_answered(void **state)
+{
+    struct stranger *stranger = *state;
+
+    (void)be_accepted(stranger);
+    assert_true(core_say_goodbye(stranger->core));
+    assert_true(core_say_goodbye(stranger->core));
+    assert_true(core_has_connections(stranger->core));
+    say(stranger, &(struct says){.fields.type = FRAME_CLOSE});
+    round_trip(stranger);
+    assert_false(core_has_connections(stranger->core));
+    assert_false(core_say_goodbye(stranger->core));
+    (void)hear_type(stranger, FRAME_CLOSE);
+    (void)hear_type(stranger, FRAME_CLOSE);
+    assert_false(hear(stranger)); /* an answer is not answered */
 }
 
 int main(void)
@@ -270,6 +289,7 @@ int main(void)
         STRANGER_TEST(core_timers__idle_peer_may_be_silent_for_ever),
         STRANGER_TEST(core_acknowledge__at_once),
         STRANGER_TEST(core_say_goodbye__to_connected_peers_only),
+        STRANGER_TEST(core_say_goodbye__until_it_is_answered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

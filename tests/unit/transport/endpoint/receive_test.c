@@ -287,6 +287,26 @@ static void core_receive__frames_for_a_failed_peer_are_reset(void **state)
     assert_int_equal(stranger->core->counters.dropped_state, 1);
 }
 
+static void core_receive__close_is_answered_as_often_as_it_is_said(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    const struct frame_eager eager = {.tag = to_le64(1)};
+
+    say(stranger, &(struct says){.fields.type = FRAME_EAGER, .body = &eager});
+    for (unsigned i = 0; i < 3; i++) { /* as if our answers were lost */
+        say(stranger, &(struct says){.fields.type = FRAME_CLOSE, .flags = FRAME_ACK_REQUEST});
+        round_trip(stranger);
+        const struct frame *answer = hear_type(stranger, FRAME_CLOSE);
+        assert_int_equal(answer->flags, 0); /* or each would answer the other for ever */
+        assert_int_equal(answer->acknowledgement, 1);
+        assert_int_equal(peer->connection.state, CONNECTION_FAILED);
+    }
+    say(stranger, &(struct says){.fields.type = FRAME_CLOSE});
+    round_trip(stranger);
+    assert_false(hear(stranger));
+}
+
 static void core_receive__frame_longer_than_the_lane_s(void **state)
 {
     struct stranger *stranger = *state;
@@ -482,6 +502,7 @@ int main(void)
         STRANGER_TEST(core_receive__key_is_right_and_the_sender_is_not),
         STRANGER_TEST(core_receive__broken_rule_ends_the_connection),
         STRANGER_TEST(core_receive__frames_for_a_failed_peer_are_reset),
+        STRANGER_TEST(core_receive__close_is_answered_as_often_as_it_is_said),
         STRANGER_TEST(core_receive__frame_longer_than_the_lane_s),
         STRANGER_TEST(core_receive__empty_frames),
         STRANGER_TEST(core_receive__peers_with_shorter_frames),
