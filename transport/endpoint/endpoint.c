@@ -28,23 +28,29 @@ static uint64_t random_number(void *unused)
 
 static int check_options(const struct beowire_options *options)
 {
-    if (options == NULL || options->size != sizeof *options || options->interface == NULL ||
-        options->interface[0] == '\0' || options->ethertype < 0x0600 || options->operations < 1 ||
-        options->operations > 32768 || options->peers < 1 || options->peers > 65536 ||
-        options->peer_timeout_ns == 0 || options->progress > BEOWIRE_PROGRESS_CALLS) {
+    /* The lists are checked where they are read. */
+    if (options == NULL || options->size != sizeof *options || options->ethertype < 0x0600 ||
+        options->operations < 1 || options->operations > 32768 || options->peers < 1 ||
+        options->peers > 65536 || options->peer_timeout_ns == 0 ||
+        options->progress > BEOWIRE_PROGRESS_CALLS) {
         return -EINVAL;
     }
     return 0;
 }
 
-static void own_address(const struct path_lanes *lanes, uint16_t ethertype, uint16_t endpoint,
-                        struct beowire_address *address)
+static uint64_t new_incarnation(void)
 {
     uint64_t incarnation = 0;
 
     while (incarnation == 0) {
         incarnation = random_number(NULL);
     }
+    return incarnation;
+}
+
+static void own_address(const struct path_lanes *lanes, uint64_t incarnation, uint16_t ethertype,
+                        uint16_t endpoint, struct beowire_address *address)
+{
     struct address_layout layout = {
         .version = ADDRESS_VERSION,
         .endpoint = to_le16(endpoint),
@@ -66,14 +72,16 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         .bundle = options->progress != BEOWIRE_PROGRESS_CALLS,
         .random = random_number,
     };
+    uint64_t incarnation = new_incarnation();
     uint16_t number = options->endpoint;
     int status = number_reserve(options->ethertype, &number, &endpoint->number_holder);
 
     if (status == 0) {
-        status = lanes_open(options, number, &core_options.lanes);
+        status = lanes_open(options, incarnation, number, &core_options.lanes);
     }
     if (status == 0) {
-        own_address(&core_options.lanes, options->ethertype, number, &core_options.address);
+        own_address(&core_options.lanes, incarnation, options->ethertype, number,
+                    &core_options.address);
         status = core_open(&endpoint->core, &core_options);
     }
     if (status != 0) {

@@ -2,6 +2,7 @@
 #include "lanes.h"
 
 #include "lane/packet.h"
+#include "lane/shm.h"
 #include "lane/udp.h"
 
 #include <errno.h>
@@ -18,9 +19,19 @@ struct names {
 struct opening {
     const struct beowire_options *options;
     const char *interface;
+    uint64_t incarnation;
     uint16_t number;
     uint8_t rail;
 };
+
+static int open_shm(const struct opening *opening, struct lane **lane)
+{
+    struct shm_lane_options options = {
+        .incarnation = opening->incarnation,
+        .peers = opening->options->peers,
+    };
+    return shm_lane_open(&options, lane);
+}
 
 static int open_packet(const struct opening *opening, struct lane **lane)
 {
@@ -44,9 +55,11 @@ static int open_udp(const struct opening *opening, struct lane **lane)
 static const struct {
     const char *name;
     int (*open)(const struct opening *opening, struct lane **lane);
+    bool of_host; /**< one, whatever interfaces there are; else one for each of them */
 } kinds[] = {
-    {"packet", open_packet},
-    {"udp", open_udp},
+    {"shm", open_shm, true},
+    {"packet", open_packet, false},
+    {"udp", open_udp, false},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
@@ -100,25 +113,43 @@ static int choose(const char *list, bool wanted[KINDS])
     return status;
 }
 
-/** Is this about what the host grants, so that other lanes may do? */
-static bool is_not_granted(int status)
+/** Are interfaces needed for what is wanted? */
+static bool needs_interface(const bool wanted[KINDS])
 {
-    return status == -EPERM || status == -EACCES || status == -EADDRNOTAVAIL;
+    bool needed = false;
+
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        needed = needed || (wanted[kind] && !kinds[kind].of_host);
+    }
+    return needed;
 }
 
-int lanes_open(const struct beowire_options *options, uint16_t number, struct path_lanes *lanes)
+/** Is this about what the host grants or has, so that other lanes may do? (-ENOENT: it has no
+ * /proc.)
+ */
+static bool is_not_granted(int status)
 {
-    struct opening opening = {.options = options, .number = number};
-    struct names interfaces;
+    return status == -EPERM || status == -EACCES || status == -EADDRNOTAVAIL || status == -ENOSYS ||
+           status == -ENOENT;
+}
+
+int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint16_t number,
+               struct path_lanes *lanes)
+{
+    struct opening opening = {.options = options, .incarnation = incarnation, .number = number};
+    struct names interfaces = {.count = 0};
     bool wanted[KINDS];
     int not_granted = 0;
 
     lanes->count = 0;
-    if (split(options->interface, &interfaces) != 0 || choose(options->lanes, wanted) != 0) {
+    if (choose(options->lanes, wanted) != 0 ||
+        (options->interface == NULL ? needs_interface(wanted)
+                                    : split(options->interface, &interfaces) != 0)) {
         return -EINVAL;
     }
     for (unsigned kind = 0; kind < KINDS; kind++) {
-        for (unsigned rail = 0; wanted[kind] && rail < interfaces.count; rail++) {
+        unsigned rails = kinds[kind].of_host ? 1 : interfaces.count;
+        for (unsigned rail = 0; wanted[kind] && rail < rails; rail++) {
             opening.interface = interfaces.at[rail];
             opening.rail = (uint8_t)rail;
             int status = kinds[kind].open(&opening, &lanes->lanes[lanes->count]);

@@ -12,12 +12,14 @@
  * that this process may not open (no CAP_NET_RAW), or that has nothing to stand on (no IP address),
  * is left out if there is another.
  *
+ * @param incarnation of the endpoint, new for each
  * @param number of the endpoint
  * @param lanes on success, at least one; lanes_close() is the caller's
  * @return 0; -EINVAL: an interface or a lane is named twice or not at all, is unknown, or there are
  * too many; why the first lane could not be opened, if none could; -ENODEV, -ENETDOWN, -ENOMEM or
  * another negative errno. */
-int lanes_open(const struct beowire_options *options, uint16_t number, struct path_lanes *lanes);
+int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint16_t number,
+               struct path_lanes *lanes);
 
 void lanes_close(struct path_lanes *lanes);
 

@@ -80,12 +80,13 @@ enum beowire_progress {
 /** How to open an endpoint. Start from BEOWIRE_OPTIONS_DEFAULT. */
 struct beowire_options {
     size_t size;           /**< sizeof(struct beowire_options) of the caller */
-    const char *interface; /**< network interfaces, such as "eth0" or "eth0,eth1"; required */
-    const char *lanes;     /**< which of "packet,udp" may be used; NULL: all that can be opened */
-    uint16_t ethertype;    /**< EtherType of our frames; all peers have the same */
-    uint16_t endpoint;     /**< wanted endpoint number on the interface, 0: any that is free */
-    uint32_t operations;   /**< most sends, and most receives, outstanding at once (1..32768) */
-    uint32_t peers;        /**< most peers (1..65536) */
+    const char *interface; /**< network interfaces, such as "eth0" or "eth0,eth1"; NULL if `lanes`
+                              is "shm": peers on other hosts are then out of reach */
+    const char *lanes;   /**< which of "shm,packet,udp" may be used; NULL: all that can be opened */
+    uint16_t ethertype;  /**< EtherType of our frames; all peers have the same */
+    uint16_t endpoint;   /**< wanted endpoint number on the interface, 0: any that is free */
+    uint32_t operations; /**< most sends, and most receives, outstanding at once (1..32768) */
+    uint32_t peers;      /**< most peers (1..65536) */
     uint64_t peer_timeout_ns; /**< a peer that owes an answer and is silent this long is dead */
     enum beowire_progress progress; /**< while the application does not call */
 };

@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -32,9 +34,10 @@ static beowire_endpoint *open_with_lanes(const char *interface, const char *lane
     return endpoint;
 }
 
+/** Both ends of the pair are interfaces of this host: without a choice, memory would be used. */
 static beowire_endpoint *open_endpoint(const char *interface)
 {
-    return open_with_lanes(interface, NULL);
+    return open_with_lanes(interface, "packet,udp");
 }
 
 static beowire_peer know(beowire_endpoint *endpoint, const beowire_endpoint *other)
@@ -170,6 +173,134 @@ static void beowire_send__over_one_kind_of_lane(void **state)
     /* They have only this in common. */
     send_messages(open_with_lanes("end0", NULL), open_with_lanes("end1", "udp"));
     send_messages(open_with_lanes("end0", "udp"), open_with_lanes("end1", NULL));
+}
+
+static uint64_t counter(const beowire_endpoint *endpoint, const char *wanted)
+{
+    const char *name = NULL;
+    uint64_t value = 0;
+
+    for (unsigned i = 0; beowire_counter(endpoint, i, &name, &value) == 0; i++) {
+        if (strcmp(name, wanted) == 0) {
+            return value;
+        }
+    }
+    fail_msg("there is no counter %s", wanted);
+    return 0;
+}
+
+static void beowire_send__over_shared_memory(void **state)
+{
+    (void)state;
+    /* Interfaces are not needed, nor any that is the same. */
+    send_messages(open_with_lanes(NULL, "shm"), open_with_lanes(NULL, "shm"));
+    send_messages(open_with_lanes(NULL, "shm"), open_with_lanes("end1", NULL));
+    send_messages(open_with_lanes("lo", NULL), open_with_lanes("end0", NULL));
+}
+
+static void beowire_peer_add__memory_comes_before_interfaces(void **state)
+{
+    beowire_endpoint *a = open_with_lanes("end0", NULL);
+    beowire_endpoint *b = open_with_lanes("end1", NULL);
+    beowire_peer to = know(a, b);
+    char buffer[1];
+
+    (void)state;
+    assert_int_equal(counter(a, "lanes_shm"), 1);
+    assert_int_equal(counter(a, "lanes_packet"), 1);
+    assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 0, 0, buffer, 1, NULL), 0);
+    assert_int_equal(beowire_send(a, to, 0, 0, "x", 1, NULL), 0);
+    (void)await(b, a);
+    assert_int_equal(buffer[0], 'x');
+    assert_int_equal(beowire_flush(b, PATIENCE_NS), 0);
+    /* Nothing was sent by a system call, but HELLO. */
+    assert_int_equal(counter(a, "lane_sent_calls"), 1);
+    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
+    assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
+}
+
+static void beowire__to_itself_in_memory(void **state)
+{
+    beowire_endpoint *a = open_with_lanes(NULL, "shm");
+    beowire_peer to = know(a, a);
+    char buffer[5] = "";
+
+    (void)state;
+    assert_int_equal(beowire_receive(a, to, 1, 0, buffer, 5, buffer), 0);
+    assert_int_equal(beowire_send(a, to, 1, 0, "self", 5, NULL), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(await(a, a).status, 0);
+    }
+    assert_string_equal(buffer, "self");
+    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
+}
+
+/** A process with an endpoint, that tells its address and then only receives. */
+static pid_t start_receiver(struct beowire_address *address)
+{
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        beowire_endpoint *endpoint = open_with_lanes(NULL, "shm");
+        beowire_address(endpoint, address);
+        if (write(ends[1], address, sizeof *address) != sizeof *address) {
+            _exit(1);
+        }
+        for (;;) {
+            (void)beowire_wait(endpoint, SECOND);
+        }
+    }
+    assert_int_equal(read(ends[0], address, sizeof *address), sizeof *address);
+    close(ends[0]);
+    close(ends[1]);
+    return child;
+}
+
+static void beowire__process_on_this_host_that_was_killed(void **state)
+{
+    beowire_endpoint *a = open_with_lanes(NULL, "shm");
+    struct beowire_address address;
+    struct beowire_completion done;
+    beowire_peer to;
+    char buffer[1];
+    pid_t child = start_receiver(&address);
+
+    (void)state;
+    assert_int_equal(beowire_peer_add(a, &address, &to), 0);
+    assert_int_equal(beowire_send(a, to, 0, 0, "x", 1, NULL), 0);
+    assert_int_equal(await(a, a).status, 0);
+    assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
+    assert_int_equal(beowire_receive(a, to, 0, 0, buffer, 1, buffer), 0);
+    assert_int_equal(beowire_wait(a, 1000), 0);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    /* Long before the peer timeout, asleep or not. */
+    assert_int_equal(beowire_wait(a, PATIENCE_NS / 10), 1);
+    assert_int_equal(beowire_poll(a, &done, 1), 1);
+    assert_int_equal(done.status, -ECONNRESET);
+    assert_int_equal(done.peer, to);
+    assert_ptr_equal(done.context, buffer);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
+}
+
+static void beowire__process_on_this_host_that_had_ended_before(void **state)
+{
+    beowire_endpoint *a = open_with_lanes(NULL, "shm");
+    struct beowire_address address;
+    beowire_peer to;
+    char buffer[1];
+    pid_t child = start_receiver(&address);
+
+    (void)state;
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(beowire_peer_add(a, &address, &to), 0);
+    assert_int_equal(beowire_receive(a, to, 0, 0, buffer, 1, buffer), 0);
+    assert_int_equal(await(a, a).status, -ECONNRESET);
+    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
 }
 
 static void beowire_send__without_privilege(void **state)
@@ -393,6 +524,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(beowire_open__at_the_limits),
         cmocka_unit_test(beowire_send__to_an_endpoint_that_receives),
         cmocka_unit_test(beowire_send__over_one_kind_of_lane),
+        cmocka_unit_test(beowire_send__over_shared_memory),
+        cmocka_unit_test(beowire_peer_add__memory_comes_before_interfaces),
+        cmocka_unit_test(beowire__to_itself_in_memory),
+        cmocka_unit_test(beowire__process_on_this_host_that_was_killed),
+        cmocka_unit_test(beowire__process_on_this_host_that_had_ended_before),
         cmocka_unit_test(beowire_send__without_privilege),
         cmocka_unit_test(beowire_peer_add__no_lane_in_common),
         cmocka_unit_test(beowire_inject__once_connected),

@@ -28,7 +28,7 @@ static int try_open(const char *interface, const char *wanted, struct path_lanes
 
     options.interface = interface;
     options.lanes = wanted;
-    return lanes_open(&options, NUMBER, lanes);
+    return lanes_open(&options, (uint64_t)getpid() << 16 | 1, NUMBER, lanes);
 }
 
 /** Opens, and closes if that went well. */
@@ -54,8 +54,11 @@ static void check(const char *interface, const char *wanted, const char *expecte
     for (unsigned i = 0; i < lanes.count; i++) {
         const struct lane *lane = lanes.lanes[i];
         size_t used = strlen(text);
-        (void)snprintf(text + used, sizeof text - used, "%s%s%u", i > 0 ? " " : "",
-                       lane->kind == LANE_PACKET ? "packet" : "udp", lane->rail);
+        const char *name = lane->kind == LANE_SHM      ? "shm"
+                           : lane->kind == LANE_PACKET ? "packet"
+                                                       : "udp";
+        (void)snprintf(text + used, sizeof text - used, "%s%s%u", i > 0 ? " " : "", name,
+                       lane->rail);
     }
     assert_string_equal(text, expected);
     lanes_close(&lanes);
@@ -64,9 +67,9 @@ static void check(const char *interface, const char *wanted, const char *expecte
 static void lanes_open__all_that_there_are(void **state)
 {
     (void)state;
-    check("end0", NULL, "packet0 udp0");
-    check("end0,end1", NULL, "packet0 packet1 udp0 udp1");
-    check("end1,lo,end0", NULL, "packet0 packet1 packet2 udp0 udp1 udp2");
+    check("end0", NULL, "shm0 packet0 udp0");
+    check("end0,end1", NULL, "shm0 packet0 packet1 udp0 udp1");
+    check("end1,lo,end0", NULL, "shm0 packet0 packet1 packet2 udp0 udp1 udp2");
 }
 
 static void lanes_open__those_that_are_wanted(void **state)
@@ -77,6 +80,9 @@ static void lanes_open__those_that_are_wanted(void **state)
     check("end0", "packet,udp", "packet0 udp0");
     check("end0", "udp,packet", "packet0 udp0"); /* which is quicker is not a wish */
     check("end0,end1", "udp", "udp0 udp1");
+    check("end0,end1", "udp,shm", "shm0 udp0 udp1");
+    check("end0", "shm", "shm0");
+    check(NULL, "shm", "shm0"); /* it needs no interface */
 }
 
 static void lanes_open__bad_lists(void **state)
@@ -99,6 +105,9 @@ static void lanes_open__bad_lists(void **state)
     for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         assert_int_equal(status_of("end0", wanted[i]), -EINVAL);
     }
+    assert_int_equal(status_of(NULL, NULL), -EINVAL);
+    assert_int_equal(status_of(NULL, "shm,udp"), -EINVAL);
+    assert_int_equal(status_of("end0,", "shm"), -EINVAL);
 }
 
 static void set_interface(const char *name, unsigned long request, struct ifreq value)
@@ -136,9 +145,9 @@ static void lanes_open__no_ip_address(void **state)
 {
     (void)state;
     set_address("end0", 0);
-    check("end0", NULL, "packet0");
+    check("end0", NULL, "shm0 packet0");
     check("end0", "packet,udp", "packet0");
-    check("end0,end1", NULL, "packet0 packet1 udp1");
+    check("end0,end1", NULL, "shm0 packet0 packet1 udp1");
     check("end0,end1", "udp", "udp1");
     assert_int_equal(status_of("end0", "udp"), -EADDRNOTAVAIL);
     set_address("end0", 0x0A4D0001);
@@ -155,7 +164,7 @@ static void lanes_open__without_privilege(void **state)
         if (syscall(SYS_capset, &header, none) != 0) {
             _exit(2);
         }
-        check("end0", NULL, "udp0");
+        check("end0", NULL, "shm0 udp0");
         check("end0", "udp,packet", "udp0");
         _exit(status_of("end0", "packet") == -EPERM ? 0 : 3);
     }
