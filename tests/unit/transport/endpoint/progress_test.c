@@ -99,7 +99,6 @@ static void thread__moves_a_long_message_while_both_compute(void **state)
     beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_THREAD, 5 * SECOND);
     char *source = malloc(LONG_BYTES);
     char *target = calloc(1, LONG_BYTES);
-    struct timespec tick = {.tv_nsec = 1000000};
 
     (void)state;
     assert_non_null(source);
@@ -107,12 +106,16 @@ static void thread__moves_a_long_message_while_both_compute(void **state)
     memset(source, 7, LONG_BYTES);
     assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, target, LONG_BYTES, NULL), 0);
     assert_int_equal(beowire_send(a, know(a, b), 1, 0, source, LONG_BYTES, NULL), 0);
-    /* Nobody calls: the last byte comes all the same. */
-    for (int i = 0; i < 20000 && __atomic_load_n(&target[LONG_BYTES - 1], __ATOMIC_RELAXED) == 0;
-         i++) {
-        (void)nanosleep(&tick, NULL);
+    /* Nobody makes progress here, and now and then somebody looks. */
+    bool done = false;
+    for (int i = 0; i < 1000 && !done; i++) {
+        struct timespec pause = {.tv_nsec = 20000000};
+        (void)nanosleep(&pause, NULL);
+        turn_enter(&b->turn);
+        done = !list_is_empty(&b->core.messages.completed);
+        turn_leave(&b->turn);
     }
-    assert_int_equal(target[LONG_BYTES - 1], 7);
+    assert_true(done);
     assert_int_equal(await(b).status, 0);
     assert_memory_equal(source, target, LONG_BYTES);
     assert_int_equal(await(a).status, 0);
