@@ -5,10 +5,14 @@
 #include "namespace.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -93,6 +97,54 @@ static void calls__whoever_does_not_call_is_taken_for_dead(void **state)
     assert_int_equal(beowire_close(b, 0), 0);
 }
 
+/** A process with an endpoint that only polls; its address is written to `out`. */
+static void be_a_peer(int out)
+{
+    beowire_endpoint *endpoint = open_endpoint("end1", BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
+    struct beowire_address address;
+
+    beowire_address(endpoint, &address);
+    if (write(out, &address, sizeof address) != sizeof address) {
+        _exit(1);
+    }
+    for (;;) {
+        (void)beowire_wait(endpoint, SECOND);
+    }
+}
+
+static void wait__ends_when_the_peer_s_process_has_ended(void **state)
+{
+    struct beowire_address address;
+    beowire_peer peer = BEOWIRE_ANY_PEER;
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        be_a_peer(ends[1]);
+    }
+    assert_int_equal(read(ends[0], &address, sizeof address), sizeof address);
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_KEEPER, 60 * SECOND);
+    assert_int_equal(beowire_peer_add(a, &address, &peer), 0);
+    assert_int_equal(beowire_send(a, peer, 1, 0, "x", 1, NULL), 0);
+    assert_int_equal(await(a).status, 0);
+    assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
+    assert_int_equal(beowire_receive(a, peer, 2, 0, NULL, 0, a), 0);
+    assert_int_equal(beowire_wait(a, 50 * MILLISECOND), 0); /* it lives */
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    /* Its kernel says so: no need to wait for the timeout of a minute. */
+    struct beowire_completion done = await(a);
+    assert_int_equal(done.status, -ECONNRESET);
+    assert_int_equal(done.peer, peer);
+    assert_ptr_equal(done.context, a);
+    assert_int_equal(beowire_close(a, 0), 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void thread__moves_a_long_message_while_both_compute(void **state)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_THREAD, 5 * SECOND);
@@ -146,6 +198,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(keeper__acknowledges_for_an_application_that_is_away),
         cmocka_unit_test(keeper__proves_that_the_process_lives),
         cmocka_unit_test(calls__whoever_does_not_call_is_taken_for_dead),
+        cmocka_unit_test(wait__ends_when_the_peer_s_process_has_ended),
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
         cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
     };
