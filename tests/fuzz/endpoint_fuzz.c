@@ -20,6 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define NAMES 4      /* that the peer gives its messages */
 #define BUFFER_BYTES 40000
 #define STEPS_MAX 400
+#define SEGMENT_BYTES_MIN 300
+#define ANNOUNCED 1000 /* names of announced messages begin here */
 
 /** A message that the peer has begun. */
 struct begun {
@@ -27,6 +29,8 @@ struct begun {
     uint64_t sent; /* of which the endpoint has accepted so many, */
     uint64_t said; /* and has so many if what it keeps is counted */
     bool delivered;
+    uint32_t segment_bytes;                          /* announced: of its DATA frames */
+    bool segments[BUFFER_BYTES / SEGMENT_BYTES_MIN]; /* announced: those that were said */
 };
 
 /** What a frame does to the messages once its turn has come: it may be kept until then. */
@@ -53,8 +57,10 @@ struct fuzz {
     struct beowire_address peer_address;
     uint32_t own_key;      /* the endpoint wants it in frames; 0: not known yet */
     uint32_t highest_sent; /* one past the last sequence of the endpoint */
-    uint16_t announced;    /* the endpoint's last ANNOUNCE */
+    uint32_t announced;    /* the endpoint's last ANNOUNCE */
     uint64_t announced_bytes;
+    uint32_t announced_segment;
+    uint32_t last_announced; /* message of the peer */
     struct begun begun[MESSAGES];
     uint32_t begun_count;
     uint32_t named[NAMES]; /* which of them has the name */
@@ -123,7 +129,8 @@ static void learn(struct fuzz *fuzz, const struct frame *frame)
         fuzz->highest_sent = frame->sequence + 1;
     }
     if (frame->type == FRAME_ANNOUNCE) {
-        fuzz->announced = from_le16(frame->announce->message);
+        fuzz->announced = from_le32(frame->announce->message);
+        fuzz->announced_segment = from_le16(frame->announce->segment_bytes);
         fuzz->announced_bytes = from_le64(frame->announce->message_bytes);
     }
 }
@@ -241,6 +248,9 @@ static void open_fuzz(struct fuzz *fuzz)
     fuzz->node.lanes = options.lanes;
     fuzz->core = &fuzz->node.core;
     fuzz->lane.operations = &fuzz_operations;
+    fuzz->lane.kind = LANE_SIM;
+    fuzz->lane.batch_frames = 8;
+    fuzz->lane.capacity_bytes = UINT64_MAX;
     fuzz->lane.frame_bytes = FRAME_BYTES;
     fuzz->peer_at = (struct lane_address){{2, 0, 0, 0, 0, 1}};
     address_of(1, 0x1111, &fuzz->peer_address);
@@ -447,17 +457,58 @@ static void say_eager(struct fuzz *fuzz, bool whole)
 static void say_announce(struct fuzz *fuzz)
 {
     uint32_t message = fuzz->begun_count;
-    uint8_t name = take(fuzz) % NAMES;
+    uint8_t choice = take(fuzz);
     uint64_t bytes = take_bytes(fuzz);
-    const struct frame_announce body = {.tag = to_le64(take(fuzz) % 2),
-                                        .immediate = to_le32(message),
-                                        .message_bytes = to_le64(bytes),
-                                        .message = to_le16(name)};
+    uint32_t segment_bytes = SEGMENT_BYTES_MIN + choice % 61u; /* the longest does not fit */
+    const struct frame_announce body = {
+        .tag = to_le64(take(fuzz) % 2),
+        .immediate = to_le32(message),
+        .message_bytes = to_le64(bytes),
+        .address = to_le64(choice), /* nobody shares memory with the peer */
+        .message = to_le32(ANNOUNCED + ((choice & 0x80) != 0 ? message - 1 : message)),
+        .unasked_bytes = to_le32((choice & 0x40) != 0 ? take_16(fuzz) : 0),
+        .segment_bytes = to_le16((uint16_t)segment_bytes),
+        .lane_kind = (uint8_t)((choice & 0x20) != 0 ? LANE_SIM : choice % 8),
+        .lane_rail = choice & 1};
     struct says says = usual(fuzz, FRAME_ANNOUNCE, &body);
 
-    says.effect = (struct effect){.some = true, .names = true, .name = name, .message = message};
-    fuzz->begun[message] = (struct begun){.bytes = bytes};
+    says.effect = (struct effect){.some = true, .message = message};
+    fuzz->begun[message] = (struct begun){.bytes = bytes, .segment_bytes = segment_bytes};
+    fuzz->last_announced = message;
     fuzz->begun_count++;
+    (void)say(fuzz, &says);
+}
+
+/** A segment of an announced message; asked for or not. */
+static void say_data(struct fuzz *fuzz)
+{
+    uint8_t choice = take(fuzz);
+    uint32_t message = (choice & 0x80) != 0 ? choice % MESSAGES : fuzz->last_announced;
+    struct begun *begun = &fuzz->begun[message];
+    uint32_t segment_bytes = begun->segment_bytes != 0 ? begun->segment_bytes : SEGMENT_BYTES_MIN;
+    uint64_t segments = (begun->bytes + segment_bytes - 1) / segment_bytes;
+    uint64_t segment = (choice & 0x40) != 0 || segments == 0 ? take(fuzz) : begun->said % segments;
+    uint64_t offset = segment * segment_bytes;
+    uint64_t left = offset < begun->bytes ? begun->bytes - offset : 1;
+    uint64_t part = left < segment_bytes ? left : segment_bytes;
+
+    offset += (choice & 0x30) == 0x30 ? take(fuzz) : 0;
+    part = (choice & 0x30) == 0x20 ? 1 + take(fuzz) : part;
+    part = part < FRAME_BYTES - 40 ? part : FRAME_BYTES - 40;
+    const struct frame_data body = {.message = to_le32(ANNOUNCED + message),
+                                    .offset = to_le64(offset)};
+    struct says says = usual(fuzz, FRAME_DATA, &body);
+    says.payload_bytes = (uint32_t)part;
+    says.message = message;
+    says.offset = offset;
+    if (segment < sizeof begun->segments) {
+        begun->segments[segment] = true;
+    }
+    begun->said++;
+    begun->sent = 0;
+    for (uint64_t i = 0; i < sizeof begun->segments && begun->segments[i]; i++) {
+        begun->sent += segment_bytes;
+    }
     (void)say(fuzz, &says);
 }
 
@@ -487,15 +538,46 @@ static void say_fragment(struct fuzz *fuzz)
     }
 }
 
-static void say_clear(struct fuzz *fuzz)
+/** The name of the endpoint's last announced message, or not. */
+static le32 some_name(const struct fuzz *fuzz, uint8_t choice)
+{
+    return to_le32((choice & 0x40) != 0 ? choice % 20 | (uint32_t)choice << 16 : fuzz->announced);
+}
+
+static void say_pull(struct fuzz *fuzz)
 {
     uint8_t choice = take(fuzz);
-    uint64_t accepted = (choice & 0x80) != 0 ? take_16(fuzz) : fuzz->announced_bytes;
-    const struct frame_clear body = {
-        .message = to_le16((uint16_t)((choice & 0x40) != 0 ? choice % 20 : fuzz->announced)),
-        .accepted_bytes = to_le64(accepted)};
-    struct says says = usual(fuzz, FRAME_CLEAR, &body);
+    uint64_t segment = take(fuzz);
+    uint64_t offset = segment * fuzz->announced_segment + ((choice & 0x20) != 0 ? 1 : 0);
+    uint64_t wanted = (choice & 0x10) != 0 ? UINT64_MAX : (uint64_t)take(fuzz) + 1;
+    const struct frame_pull body = {
+        .message = some_name(fuzz, choice),
+        .lane_kind = (uint8_t)((choice & 8) != 0 ? choice : LANE_SIM),
+        .lane_rail = (choice & 7) == 7,
+        .offset = to_le64((choice & 0x80) != 0 ? UINT64_MAX - offset : offset),
+        .wanted = to_le64(wanted)};
+    struct says says = usual(fuzz, FRAME_PULL, &body);
 
+    (void)say(fuzz, &says);
+}
+
+static void say_done(struct fuzz *fuzz)
+{
+    const struct frame_done body = {.message = some_name(fuzz, take(fuzz))};
+    struct says says = usual(fuzz, FRAME_DONE, &body);
+
+    (void)say(fuzz, &says);
+}
+
+/** Several messages in one frame; the payload is what it says it is, or not. */
+static void say_bundle(struct fuzz *fuzz)
+{
+    struct says says = usual(fuzz, FRAME_BUNDLE, NULL);
+
+    fuzz->mangled = true; /* content() does not make bundles */
+    says.payload_bytes = 1 + take_16(fuzz) % (FRAME_BYTES - 28);
+    says.message = take(fuzz);
+    says.offset = take_16(fuzz);
     (void)say(fuzz, &says);
 }
 
@@ -602,7 +684,7 @@ static void let_time_pass(struct fuzz *fuzz)
 
 static void step(struct fuzz *fuzz)
 {
-    switch (take(fuzz) % 20) {
+    switch (take(fuzz) % 24) {
     case 0:
         say_connect(fuzz, FRAME_CONNECT);
         break;
@@ -625,7 +707,17 @@ static void step(struct fuzz *fuzz)
         say_announce(fuzz);
         break;
     case 9:
-        say_clear(fuzz);
+        say_done(fuzz);
+        break;
+    case 20:
+    case 21:
+        say_data(fuzz);
+        break;
+    case 22:
+        say_pull(fuzz);
+        break;
+    case 23:
+        say_bundle(fuzz);
         break;
     case 10:
         say_bare(fuzz, FRAME_ACK);
