@@ -117,8 +117,9 @@ struct driver {
 
     /** Receives one message of a stream, of which `more` follow, of the same size and into the same
      *  `data`; NULL: receive() is used. So that what follows can be waited for in advance; beyond
-     *  `more` nothing may be. After an error, and after a stream that was left before its end, the
-     *  session is only closed. */
+     *  `more` nothing may be. `data` holds a message for certain only after the call with `more` 0:
+     *  before, those that are waited for in advance may be half there. After an error, and after a
+     *  stream that was left before its end, the session is only closed. */
     int (*stream_receive)(void *session, void *data, uint64_t size, uint64_t more);
 
     /** Returns when everything sent has left this process for good, as far as the protocol can

@@ -212,8 +212,8 @@ static void posted_responder(struct pair *pair)
                 int result =
                     driver->stream_receive(pair->sessions[0], message, POSTED_SIZES[at], more);
                 pair_check(result == 0, result);
-                check_content(message, 0, POSTED_SIZES[at], index);
             }
+            check_content(message, 0, POSTED_SIZES[at], index);
             int result = driver->send(pair->sessions[0], &index, sizeof index);
             pair_check(result == 0, result);
         }
