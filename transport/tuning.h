@@ -74,8 +74,10 @@
 /** A bundle is held back at most so long, while the application polls. */
 #define BUNDLE_HOLD_NS 50000u
 
-/** Long messages that are pulled at once; others wait. */
+/** Long messages that are pulled at once, in all and of one peer; others wait. A peer that has died
+ *  does not keep all for itself until that is noticed. */
 #define PULLS_MAX 64
+#define PULLS_PER_PEER 16
 
 /** Blocks of one message that are asked for at once; about a megabyte. */
 #define PULL_BLOCKS 16
@@ -95,14 +97,20 @@
 #define PULL_TIMEOUT_MIN_NS 300000u
 #define PULL_TIMEOUT_MAX_NS 500000000u
 
-/** After so many silences in a row a path is not used, ... */
-#define PULL_PATIENCE_TIMEOUTS 3
+/** After so many silences in a row nothing is taken to be on its way over a path any more: one block
+ *  at a time is asked for, and no room is kept for it. */
+#define PULL_PATIENCE_SILENCES 2
 
-/** ... for so long, if there is another one. */
-#define PULL_SILENCE_NS 500000000u
+/** Such a path is tried again after this, if there is another one. */
+#define PULL_AVOID_NS 500000000u
 
-/** Requests of receivers that a sender remembers; more are dropped and asked again. */
+/** The rate of a path is measured over at least this: what came in one turn says nothing of it. */
+#define PULL_RATE_NS 100000u
+
+/** Requests of receivers that a sender remembers, in all and of one peer, which is all that an honest
+ *  one has; more are dropped and asked again. */
 #define PULL_REQUESTS 1024
+#define PULL_REQUESTS_PER_PEER (PULLS_PER_PEER * PULL_BLOCKS)
 
 /** How often a sender may find that unasked blocks were wasted before it waits to be asked. */
 #define PULL_UNASKED_CREDIT 4

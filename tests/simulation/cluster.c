@@ -2,6 +2,7 @@
 #include "cluster.h"
 
 #include "endpoint/address.h"
+#include "message/pull_path.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -201,6 +202,7 @@ int cluster_send(struct cluster *cluster, uint32_t from, struct core_peer *to, u
 
     if (status == 0) {
         core_service(core, to, cluster_now(cluster));
+        core_bulk(core, cluster_now(cluster));
     }
     return status;
 }
@@ -228,6 +230,7 @@ int cluster_receive(struct cluster *cluster, uint32_t at, struct core_peer *from
 
     if (touched != NULL) {
         core_service(core, core->peers[touched->index], cluster_now(cluster));
+        core_bulk(core, cluster_now(cluster));
     }
     return status;
 }
@@ -343,6 +346,63 @@ static uint32_t check_reordered(const struct cluster *cluster, const struct mess
     return count;
 }
 
+/** What a path is said to have outstanding is what the blocks of its peer's messages are. */
+static void check_path(const struct cluster *cluster, const struct message_layer *layer,
+                       const struct message_peer *peer, unsigned lane)
+{
+    uint64_t bytes = 0;
+    uint32_t blocks = 0;
+
+    for (const struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
+        const struct pull *pull = LIST_ENTRY(link, struct pull, link);
+        for (unsigned i = 0; i < PULL_BLOCKS && pull->peer == peer; i++) {
+            const struct pull_block *block = &pull->block[i];
+            if (block->active && block->lane == lane) {
+                blocks++;
+                bytes += block->accounted_bytes;
+            }
+        }
+    }
+    if (peer->pull_paths[lane].blocks != blocks ||
+        peer->pull_paths[lane].outstanding_bytes != bytes) {
+        cluster_fail(cluster, "peer %u, lane %u: %u blocks are outstanding, said to be %u",
+                     peer->index, lane, blocks, peer->pull_paths[lane].blocks);
+    }
+}
+
+static void check_pulls(const struct cluster *cluster, const struct core *core)
+{
+    const struct message_layer *layer = &core->messages;
+    uint32_t pulls = 0;
+    uint32_t requests = 0;
+
+    for (unsigned lane = 0; lane < core->options.lanes.count; lane++) {
+        uint64_t bytes = 0;
+        uint32_t blocks = 0;
+        for (uint32_t i = 0; i < core->peer_count; i++) {
+            const struct message_peer *peer = &core->peers[i]->message;
+            const struct pull_path *path = &peer->pull_paths[lane];
+            check_path(cluster, layer, peer, lane);
+            blocks += path->blocks;
+            bytes += pull_path_is_quiet(path) ? 0 : path->outstanding_bytes;
+        }
+        if (layer->lanes[lane].blocks != blocks || layer->lanes[lane].outstanding_bytes != bytes) {
+            cluster_fail(cluster,
+                         "lane %u: %u blocks, %llu bytes are outstanding, said to be %u, %llu",
+                         lane, blocks, (unsigned long long)bytes, layer->lanes[lane].blocks,
+                         (unsigned long long)layer->lanes[lane].outstanding_bytes);
+        }
+    }
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        pulls += core->peers[i]->message.pulls;
+        requests += core->peers[i]->message.requests;
+    }
+    if (pulls != list_length(&layer->pulls) || requests != list_length(&layer->requests)) {
+        cluster_fail(cluster, "%u pulls and %u requests, said to be %u and %u",
+                     list_length(&layer->pulls), list_length(&layer->requests), pulls, requests);
+    }
+}
+
 static void check_core(const struct cluster *cluster, const struct core *core)
 {
     const struct message_layer *layer = &core->messages;
@@ -351,6 +411,7 @@ static void check_core(const struct cluster *cluster, const struct core *core)
     uint32_t ready = 0;
     uint32_t free_chunks = layer->chunk_count - layer->chunks_used;
 
+    check_pulls(cluster, core);
     for (uint32_t i = 0; i < core->peer_count; i++) {
         const struct core_peer *peer = core->peers[i];
         const struct message_peer *message = &peer->message;
@@ -420,6 +481,11 @@ static void check_core_empty(const struct cluster *cluster, uint32_t node)
     if (!list_is_empty(&layer->unexpected) ||
         list_length(&layer->free_inbounds) != layer->inbounds_used) {
         cluster_fail(cluster, "node %u: messages are left", node);
+    }
+    if (!list_is_empty(&layer->pulls) || !list_is_empty(&layer->waiting_pulls) ||
+        list_length(&layer->free_pulls) != PULLS_MAX ||
+        list_length(&layer->free_requests) != PULL_REQUESTS) {
+        cluster_fail(cluster, "node %u: pulls or requests are left", node);
     }
     if (frames_in(layer->frames.slim) != frames_in(fresh.frames.slim) ||
         frames_in(layer->frames.full) != frames_in(fresh.frames.full)) {

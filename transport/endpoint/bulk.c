@@ -9,21 +9,23 @@
 /** Runs of segments that are sent before anything else gets a turn. */
 #define BATCHES_AT_ONCE 2
 
-void core_choose_bulk_lanes(const struct core *core, struct core_peer *peer)
+void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
 {
     /* What is best for bulk comes first: memory, then segmentation offload. */
     static const enum lane_kind kinds[] = {LANE_SHM, LANE_UDP, LANE_PACKET, LANE_SIM};
     const struct path_lanes *lanes = &core->options.lanes;
-    uint32_t chosen = 0;
+    uint32_t best = 0;
+    uint32_t usable = 0;
 
-    for (unsigned k = 0; k < sizeof kinds / sizeof *kinds && chosen == 0; k++) {
+    for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         for (unsigned i = 0; i < lanes->count; i++) {
             if (lanes->lanes[i]->kind == kinds[k] && paths_is_usable(&peer->paths, lanes, i)) {
-                chosen |= 1u << i;
+                usable |= 1u << i;
             }
         }
+        best = best == 0 ? usable : best;
     }
-    peer->message.bulk_lanes = chosen;
+    pull_set_lanes(&core->messages, &peer->message, best, usable);
     peer->message.shares_memory =
         peer->paths.fast != PATH_NONE && lanes->lanes[peer->paths.fast]->kind == LANE_SHM;
 }
@@ -50,7 +52,7 @@ void core_expect(struct core *core, unsigned by)
     if (lane->operations->expect == NULL) {
         return;
     }
-    bool expects = core->messages.lanes[by].outstanding_bytes > 0 &&
+    bool expects = core->messages.lanes[by].blocks > 0 &&
                    pull_expect(&core->messages, (uint8_t)by, &expectation, &peer);
     if (expects) {
         expectation.from = core->peers[peer->index]->paths.at[by].to;

@@ -29,7 +29,7 @@ void core_reserve_credit(struct core *core, struct core_peer *peer);
 void core_fail_peer(struct core *core, struct core_peer *peer, int error);
 
 /** Chooses the lanes that carry the data of long messages to and from the peer. */
-void core_choose_bulk_lanes(const struct core *core, struct core_peer *peer);
+void core_choose_bulk_lanes(struct core *core, struct core_peer *peer);
 
 /** Copies from the memory of a peer's process (message_read_memory). */
 int core_read_memory(void *context, const struct message_peer *peer, uint64_t address, void *target,

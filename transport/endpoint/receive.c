@@ -306,7 +306,7 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
         core_notice_lost(core, false);
     }
     for (unsigned i = 0; i < core->options.lanes.count; i++) {
-        if (all || core->lane_users[i] > 0 || core->messages.lanes[i].outstanding_bytes > 0 ||
+        if (all || core->lane_users[i] > 0 || core->messages.lanes[i].blocks > 0 ||
             !core->options.lanes.lanes[i]->polling_is_costly) {
             count += receive_lane(core, i, clock_ns, clock, &now_ns);
         }

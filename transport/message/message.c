@@ -298,6 +298,11 @@ bool message_complete(struct message_layer *layer, struct beowire_completion *co
     };
     operation->state = OPERATION_FREE;
     operation->peer = NULL;
+    if (operation->segment_bytes != 0) {
+        /* Late frames may still name it: it is the last to be used again. */
+        list_append(&layer->free_sends, &operation->link);
+        return true;
+    }
     list_prepend(operation->kind == BEOWIRE_SEND ? &layer->free_sends : &layer->free_receives,
                  &operation->link);
     return true;

@@ -106,14 +106,14 @@ struct pull_block {
     uint64_t asked_ns;
     uint64_t missing;         /**< bit i: segment i of the block has not come */
     uint64_t asked;           /**< `missing` when it was last asked for */
-    uint64_t accounted_bytes; /**< part of `outstanding_bytes` of path and lane */
+    uint64_t accounted_bytes; /**< part of `outstanding_bytes` of its path */
     uint32_t index;           /**< number in the message */
     uint32_t serial;          /**< order of asking on its path */
     uint8_t lane;
-    uint8_t attempts; /**< timeouts */
     bool active;
     bool again;    /**< some of it was lost */
-    bool repeated; /**< asked for more than once */
+    bool repeated; /**< asked for more than once: what comes may have been asked for before */
+    bool unasked;  /**< it came, or should have, without being asked for */
 };
 
 /** A message that is being pulled. */
@@ -131,18 +131,21 @@ struct pull {
     struct pull_block block[PULL_BLOCKS]; /**< block i is at i % PULL_BLOCKS */
 };
 
-/** What a receiver knows of the way from a peer over one lane. */
+/** What a receiver knows of the way from a peer over one lane; see pull_path.h. */
 struct pull_path {
     uint64_t outstanding_bytes; /**< asked for */
     uint64_t srtt_ns;           /**< from PULL to the whole block, smoothed; 0: none measured */
     uint64_t rttvar_ns;
-    uint64_t heard_ns;        /**< data came last */
-    uint64_t last_ns;         /**< a block was complete last */
-    uint64_t timed_out_ns;    /**< a silence was last noticed */
-    uint64_t silent_until_ns; /**< not used before, if there is another */
-    uint32_t rate;            /**< bytes a microsecond, smoothed; 0: none measured */
-    uint32_t serial;          /**< of the block that was asked for last */
-    uint8_t timeouts;         /**< silences in a row */
+    uint64_t heard_ns;     /**< data came last */
+    uint64_t silence_ns;   /**< a silence was noticed last */
+    uint64_t avoid_ns;     /**< silent: until then, if there is another */
+    uint64_t rate_ns;      /**< since then the rate is measured, ... */
+    uint64_t rate_bytes;   /**< ... and so much has come */
+    uint32_t rate;         /**< bytes a microsecond, smoothed; 0: none measured */
+    uint32_t blocks;       /**< outstanding */
+    uint32_t serial;       /**< of the block that was asked for last */
+    uint32_t heard_serial; /**< the latest of which data has come */
+    uint8_t silences;      /**< in a row, since data came last */
 };
 
 /** Segments of an announced message that its receiver has asked for. */
@@ -160,7 +163,8 @@ struct message_lane {
     uint8_t kind; /**< as in PULL and ANNOUNCE, enum frame_lane */
     uint8_t rail;
     uint64_t capacity_bytes;    /**< may be on the way to us */
-    uint64_t outstanding_bytes; /**< asked for, of all peers */
+    uint64_t outstanding_bytes; /**< probably are: asked for, of all peers that are not silent */
+    uint32_t blocks;            /**< outstanding, of all peers */
 };
 
 /** What the layer knows of a peer. Embedded in the endpoint's. */
@@ -184,10 +188,13 @@ struct message_peer {
     struct flow_frame *open_bundle; /**< the last frame of the flow, held back; or NULL */
     unsigned open_messages;         /**< in it */
     struct list dones;              /**< inbound messages whose DONE is to be sent */
-    uint32_t posted;     /**< receives that wait for a message of this peer, and of no other */
-    uint32_t bulk_lanes; /**< bit i: lane i carries DATA to and from it */
-    bool shares_memory;  /**< it is on our host: messages may be read from its memory */
-    int unasked_credit;  /**< positive: the first blocks of long messages are sent unasked */
+    uint32_t posted;       /**< receives that wait for a message of this peer, and of no other */
+    uint32_t bulk_lanes;   /**< bit i: lane i carries DATA to and from it */
+    uint32_t usable_lanes; /**< bit i: lane i could; those above are the best of them */
+    uint32_t pulls;        /**< of its messages */
+    uint32_t requests;     /**< of it, that are to be answered */
+    bool shares_memory;    /**< it is on our host: messages may be read from its memory */
+    int unasked_credit;    /**< positive: the first blocks of long messages are sent unasked */
     struct pull_path pull_paths[LANES_MAX];
 };
 
@@ -246,6 +253,7 @@ struct message_layer {
     struct list free_pulls;
     struct list pulls;         /**< active */
     struct list waiting_pulls; /**< inbound messages that wait for a pull to be free */
+    bool pull_freed;           /**< one of them may begin */
     bool pulls_changed;        /**< pull_ask() may have something */
     uint64_t pulls_deadline_ns;
     struct request *request_memory;

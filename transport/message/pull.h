@@ -17,9 +17,10 @@
  * A message is cut into *segments*, each the payload of one DATA frame, and *blocks* of up to 64
  * segments, as many as one call to a lane with segmentation offload can send. A block whose
  * segments are incomplete is asked for again
- *   - when its last wanted segment, or data of a block that was asked for later on the same lane,
- *     has arrived: lanes mostly keep the order, so what is missing was lost;
- *   - when it has been silent for the timeout (as RFC 6298), doubled each time.
+ *   - when its last wanted segment, or data of a block of the message that was asked for later on
+ *     the same lane, has arrived: lanes mostly keep the order, so what is missing was lost;
+ *   - when the lane has been silent for the timeout (pull_path.h), or has for so long brought only
+ *     data that was asked for later.
  *
  * Pure: time comes in, what is to be sent is handed out. One thread.
  * Sources: receiver-driven pull of Open-MX (Goglin 2011), Homa's unscheduled bytes (Montazeri et
@@ -67,6 +68,11 @@ enum pull_verdict {
 void pull_start(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
                 uint8_t lane, uint64_t now_ns);
 
+/** DATA of the peer may come over the `usable` lanes (bit i: lane i), of which the `best` are used
+ *  while one of them works. What was asked for over others is asked for again. */
+void pull_set_lanes(struct message_layer *layer, struct message_peer *peer, uint32_t best,
+                    uint32_t usable);
+
 /** The message will not be pulled any more. */
 void pull_stop(struct message_layer *layer, struct inbound *inbound);
 
@@ -100,8 +106,8 @@ uint8_t pull_best_lane(const struct message_layer *layer, const struct message_p
 /* ---- sender -------------------------------------------------------------------------------- */
 
 /** Handles a PULL of the peer.
- *  @return 0; -EPROTO: no such segments, or no such lane; -ENOENT: no such message (any more): drop
- *  it. */
+ *  @return 0; -EPROTO: no such segments, or no such lane; -ENOENT: no such message (any more), or
+ * no way over that lane (now): drop it. */
 int serve_pull(struct message_layer *layer, struct message_peer *peer, const struct frame *frame);
 
 /** Notes that segments of an announced send shall leave over our lane `lane`.

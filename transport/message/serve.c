@@ -49,7 +49,7 @@ int serve_add(struct message_layer *layer, struct message_peer *peer, uint32_t m
             return 0;
         }
     }
-    if (list_is_empty(&layer->free_requests)) {
+    if (list_is_empty(&layer->free_requests) || peer->requests == PULL_REQUESTS_PER_PEER) {
         layer->counters.requests_dropped++;
         return 0; /* the receiver will ask again */
     }
@@ -61,6 +61,7 @@ int serve_add(struct message_layer *layer, struct message_peer *peer, uint32_t m
     request->wanted = wanted;
     request->lane = lane;
     list_append(&layer->requests, &request->link);
+    peer->requests++;
     return 0;
 }
 
@@ -78,6 +79,9 @@ int serve_pull(struct message_layer *layer, struct message_peer *peer, const str
     if (lane == LANES_MAX) {
         return -EPROTO;
     }
+    if ((peer->usable_lanes >> lane & 1) == 0) {
+        return -ENOENT;
+    }
     if (offset < operation->pushed) {
         /* What was sent unasked has found no receive, or was lost. */
         operation->pushed = 0;
@@ -90,6 +94,7 @@ int serve_pull(struct message_layer *layer, struct message_peer *peer, const str
 
 static void forget(struct message_layer *layer, struct request *request)
 {
+    request->peer->requests--;
     list_remove(&request->link);
     list_prepend(&layer->free_requests, &request->link);
 }
@@ -125,8 +130,8 @@ bool serve_next(struct message_layer *layer, uint32_t busy, struct pull_batch *b
         struct request *request = LIST_ENTRY(link, struct request, link);
         const struct operation *operation = find_announced(layer, request->peer, request->message);
         link = link->next;
-        if (operation == NULL) {
-            forget(layer, request); /* it has ended meanwhile */
+        if (operation == NULL || (request->peer->usable_lanes >> request->lane & 1) == 0) {
+            forget(layer, request); /* it has ended, or the lane is down: it will be asked again */
         } else if ((busy >> request->lane & 1) == 0) {
             fill_batch(operation, request, batch);
             return true;

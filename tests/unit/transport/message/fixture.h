@@ -37,6 +37,7 @@ static inline void make_ready(struct fixture *fixture, unsigned index)
 
     peer->frame_bytes = FRAME_BYTES;
     peer->bulk_lanes = 1;
+    peer->usable_lanes = 1;
     message_peer_ready(&fixture->layer, peer, message_initial_credit(&fixture->layer, peer), LIMIT);
 }
 

@@ -208,6 +208,23 @@ static void message_complete__oldest_first(void **state)
     assert_false(message_complete(&fixture->layer, &done));
 }
 
+static void message_complete__names_of_long_messages_rest(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(LONG_BYTES);
+    uint32_t slot = 0;
+
+    for (unsigned i = 0; i < 2 * OPERATIONS; i++) {
+        uint32_t name = announce_long(fixture, 0, 1, data, LONG_BYTES);
+        /* Each slot is the last to be used again. */
+        assert_int_equal(name & 0xFFFF, slot);
+        slot = (slot + 1) % OPERATIONS;
+        assert_int_equal(arrive_done(fixture, 0, name), 0);
+        (void)completed(fixture);
+    }
+    free(data);
+}
+
 static void message_frame_released__last_frame_ends_the_send(void **state)
 {
     struct fixture *fixture = *state;
@@ -239,6 +256,7 @@ int main(void)
         FIXTURE_TEST(message_peer_failed__others_go_on),
         FIXTURE_TEST(message_peer_failed__frees_operations_for_others_at_once),
         FIXTURE_TEST(message_complete__oldest_first),
+        FIXTURE_TEST(message_complete__names_of_long_messages_rest),
         FIXTURE_TEST(message_frame_released__last_frame_ends_the_send),
     };
 

@@ -270,6 +270,7 @@ static void message_send__nothing_comes_unasked_without_a_lane(void **state)
     uint8_t *data = pattern(LONG_BYTES);
 
     fixture->peers[0].bulk_lanes = 0;
+    fixture->peers[0].usable_lanes = 0;
     assert_int_equal(
         message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, LONG_BYTES, NULL), 0);
     struct frame frame = pushed_frame(fixture, 0, 0);

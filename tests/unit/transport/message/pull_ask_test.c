@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pull_rig.h"
+
+static void pull_ask__covers_every_length_and_buffer(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t sizes[] = {
+        1,         SEGMENT - 1,         SEGMENT,   SEGMENT + 1,         BLOCK - 1,     BLOCK,
+        BLOCK + 1, 3 * BLOCK - SEGMENT, 3 * BLOCK, 3 * BLOCK + SEGMENT, 20 * BLOCK + 5};
+    const uint64_t count = sizeof sizes / sizeof *sizes;
+    uint64_t now_ns = START_NS;
+
+    for (uint64_t i = 0; i < count * count; i++) {
+        uint64_t bytes = sizes[i / count];
+        uint64_t capacity = sizes[i % count];
+        struct transfer transfer = begin(fixture, 0, (uint32_t)i, bytes, capacity);
+        uint64_t asked_bytes = 0;
+        struct pull_ask ask;
+        while (pull_ask(&fixture->layer, ++now_ns, &ask)) {
+            assert_ptr_equal(ask.peer, &fixture->peers[0]);
+            assert_int_equal(ask.message, i);
+            assert_int_equal(ask.offset, asked_bytes);
+            unsigned segments = (unsigned)__builtin_popcountll(ask.wanted);
+            assert_true(ask.wanted == UINT64_MAX || ask.wanted == (UINT64_C(1) << segments) - 1);
+            asked_bytes += segments * SEGMENT;
+            check_balance(fixture);
+            bring_all(&transfer, &ask, 0, now_ns);
+        }
+        uint64_t wanted = bytes < capacity ? bytes : capacity;
+        assert_int_equal(asked_bytes, (wanted + SEGMENT - 1) / SEGMENT * SEGMENT);
+        check_complete(&transfer);
+        check_nothing_outstanding(fixture);
+        acknowledge(fixture, 0, pushed(fixture, 0));
+        end(&transfer);
+    }
+    assert_int_equal(fixture->layer.counters.pulls_repeated, 0);
+}
+
+static void pull_ask__so_many_blocks_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->layer.lanes[0].capacity_bytes = UINT64_MAX;
+    struct transfer transfer = begin(fixture, 0, 1, 40 * BLOCK, 40 * BLOCK);
+    struct pull_ask asks[PULL_BLOCKS];
+    for (unsigned i = 0; i < PULL_BLOCKS; i++) {
+        asks[i] = asked(fixture, START_NS);
+        assert_int_equal(asks[i].offset, i * BLOCK);
+    }
+    assert_true(nothing_asked(fixture, START_NS));
+    /* The window moves on when its oldest block is there. */
+    bring_all(&transfer, &asks[1], 0, START_NS);
+    bring_all(&transfer, &asks[0], 0, START_NS);
+    assert_int_equal(asked(fixture, START_NS).offset, PULL_BLOCKS * BLOCK);
+    assert_int_equal(asked(fixture, START_NS).offset, (PULL_BLOCKS + 1) * BLOCK);
+    assert_true(nothing_asked(fixture, START_NS));
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+}
+
+static void pull_ask__no_more_than_the_lane_has_room_for(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->layer.lanes[0].capacity_bytes = 3 * BLOCK;
+    struct transfer first = begin(fixture, 0, 1, 10 * BLOCK, 10 * BLOCK);
+    struct transfer second = begin(fixture, 1, 2, 10 * BLOCK, 10 * BLOCK);
+    struct pull_ask ask[3];
+    for (unsigned i = 0; i < 3; i++) {
+        ask[i] = asked(fixture, START_NS);
+    }
+    /* In turns. */
+    assert_ptr_not_equal(ask[0].peer, ask[1].peer);
+    assert_ptr_equal(ask[0].peer, ask[2].peer);
+    assert_true(nothing_asked(fixture, START_NS));
+    assert_int_equal(fixture->layer.lanes[0].outstanding_bytes, 3 * BLOCK);
+    bring_all(ask[0].message == 1 ? &first : &second, &ask[0], 0, START_NS);
+    assert_ptr_equal(asked(fixture, START_NS).peer, ask[1].peer);
+    assert_true(nothing_asked(fixture, START_NS));
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    fail_peer(fixture, 1, -ETIMEDOUT);
+    check_nothing_outstanding(fixture);
+    end(&first);
+    end(&second);
+}
+
+static void pull_ask__a_long_block_is_not_passed_by_short_ones_for_ever(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t name = 100;
+    unsigned rounds = 0;
+
+    fixture->layer.lanes[0].capacity_bytes = BLOCK + SEGMENT;
+    struct transfer shorts[2];
+    struct pull_ask asks[2];
+    for (unsigned i = 0; i < 2; i++) {
+        shorts[i] = begin(fixture, 0, name++, 10 * SEGMENT, 10 * SEGMENT);
+        asks[i] = asked(fixture, START_NS);
+    }
+    struct transfer big = begin(fixture, 1, 1, BLOCK, BLOCK);
+    for (bool passed = true; passed; rounds++) {
+        assert_true(rounds < 3);
+        unsigned i = rounds % 2;
+        /* As soon as a short one is there, another comes. */
+        bring_all(&shorts[i], &asks[i], 0, START_NS);
+        check_complete(&shorts[i]);
+        end(&shorts[i]);
+        shorts[i] = begin(fixture, 0, name++, 10 * SEGMENT, 10 * SEGMENT);
+        struct pull_ask ask;
+        if (pull_ask(&fixture->layer, START_NS, &ask)) {
+            asks[i] = ask;
+            passed = ask.message != 1;
+        } else {
+            asks[i].wanted = 0;
+        }
+        if (asks[i].wanted == 0) {
+            end(&shorts[i]); /* it waits its turn: no more of them */
+            shorts[i] = shorts[1 - i];
+            asks[i] = asks[1 - i];
+        }
+    }
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    fail_peer(fixture, 1, -ETIMEDOUT);
+    end(&big);
+}
+
+static void pull_ask__what_is_lost_while_other_messages_stream(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = START_NS;
+    bool again = false;
+
+    struct transfer lost = begin(fixture, 0, 1, BLOCK, BLOCK);
+    (void)asked(fixture, now_ns); /* never answered */
+    struct transfer stream = begin(fixture, 0, 2, 1000 * BLOCK, 1000 * BLOCK);
+    for (unsigned i = 0; i < 999 && !again; i++) {
+        struct pull_ask ask = asked(fixture, now_ns);
+        again = ask.message == 1;
+        now_ns += PULL_TIMEOUT_MIN_NS / 4;
+        bring_all(again ? &lost : &stream, &ask, 0, now_ns);
+    }
+    assert_true(again);
+    assert_true(now_ns < START_NS + 2 * PULL_TIMEOUT_FIRST_NS);
+    assert_int_equal(fixture->layer.counters.pull_timeouts, 0); /* the path was never silent */
+    check_complete(&lost);
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    end(&lost);
+    end(&stream);
+}
+
+static void pull_ask__again_after_a_silence(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfer = begin(fixture, 0, 7, 3 * BLOCK, 3 * BLOCK);
+
+    for (unsigned i = 0; i < 3; i++) {
+        (void)asked(fixture, START_NS);
+    }
+    assert_true(nothing_asked(fixture, START_NS));
+    assert_int_equal(pull_deadline(&fixture->layer), START_NS + PULL_TIMEOUT_FIRST_NS);
+    uint64_t now_ns = START_NS + PULL_TIMEOUT_FIRST_NS;
+    assert_true(nothing_asked(fixture, now_ns - 1));
+    for (unsigned i = 0; i < 3; i++) {
+        struct pull_ask ask = asked(fixture, now_ns);
+        assert_int_equal(ask.offset, i * BLOCK);
+        assert_int_equal(ask.wanted, UINT64_MAX);
+    }
+    assert_true(nothing_asked(fixture, now_ns));
+    assert_int_equal(fixture->layer.counters.pull_timeouts, 1);
+    assert_int_equal(fixture->layer.counters.pulls_repeated, 3);
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+}
+
+/** A peer that has died owes many messages: what does waiting for it cost? */
+static void pull_ask__a_dead_peer_costs_little(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfers[OPERATIONS];
+    struct pull_ask ask;
+    unsigned asks = 0;
+    uint64_t now_ns = START_NS;
+
+    fixture->layer.lanes[0].capacity_bytes = 64 * BLOCK;
+    for (unsigned i = 0; i < OPERATIONS; i++) {
+        transfers[i] = begin(fixture, 0, i + 1, 10 * BLOCK, 10 * BLOCK);
+    }
+    while (now_ns < START_NS + UINT64_C(30000000000)) {
+        while (pull_ask(&fixture->layer, now_ns, &ask)) {
+            asks++;
+        }
+        check_balance(fixture);
+        assert_true(pull_deadline(&fixture->layer) > now_ns);
+        now_ns = pull_deadline(&fixture->layer);
+    }
+    assert_true(asks < 2 * 64 + 100);
+    assert_int_equal(fixture->layer.lanes[0].outstanding_bytes, 0); /* others have all the room */
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    check_nothing_outstanding(fixture);
+    for (unsigned i = 0; i < OPERATIONS; i++) {
+        assert_int_equal(completed(fixture).status, -ETIMEDOUT);
+        end(&transfers[i]);
+    }
+}
+
+static void pull_ask__goes_on_at_once_when_a_peer_is_back(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfer = begin(fixture, 0, 7, 5 * BLOCK, 5 * BLOCK);
+    struct pull_ask ask = {0};
+    uint64_t now_ns = START_NS;
+
+    for (unsigned i = 0; i < 20; i++) {
+        while (pull_ask(&fixture->layer, now_ns, &ask)) {
+            /* nothing comes */
+        }
+        now_ns = pull_deadline(&fixture->layer);
+    }
+    ask = asked(fixture, now_ns);
+    assert_true(nothing_asked(fixture, now_ns));
+    uint64_t probed = ask.offset;
+    bring_all(&transfer, &ask, 0, now_ns);
+    for (unsigned i = 0; i < 4; i++) {
+        ask = asked(fixture, now_ns);
+        assert_int_not_equal(ask.offset, probed);
+        bring_all(&transfer, &ask, 0, now_ns);
+    }
+    check_complete(&transfer);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+}
+
+static void pull_ask__a_dead_lane_costs_one_timeout(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pull_ask ask;
+    uint64_t now_ns = START_NS;
+    unsigned lost = 0;
+
+    use_two_lanes(fixture, 0);
+    fixture->layer.lanes[0].capacity_bytes = fixture->layer.lanes[1].capacity_bytes = 100 * BLOCK;
+    struct transfer transfer = begin(fixture, 0, 7, 100 * BLOCK, 100 * BLOCK);
+    while (nothing_completed(fixture)) {
+        while (pull_ask(&fixture->layer, now_ns, &ask)) {
+            lost += ask.lane == 0;
+            if (ask.lane == 1) {
+                bring_all(&transfer, &ask, 0, now_ns);
+            }
+            message_pump(&fixture->layer, &fixture->peers[0]);
+        }
+        now_ns = nothing_completed(fixture) ? pull_deadline(&fixture->layer) : now_ns;
+    }
+    check_complete(&transfer);
+    assert_true(lost <= PULL_BLOCKS + 3);
+    assert_true(now_ns < START_NS + 4 * PULL_TIMEOUT_FIRST_NS);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+}
+
+static void pull_ask__less_good_lanes_when_the_best_do_not_work(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pull_ask ask;
+    uint64_t now_ns = START_NS;
+
+    pull_set_lanes(&fixture->layer, &fixture->peers[0], 1, 3);
+    struct transfer transfer = begin(fixture, 0, 7, 20 * BLOCK, 20 * BLOCK);
+    while (nothing_completed(fixture)) {
+        assert_true(now_ns < START_NS + UINT64_C(100000000));
+        while (pull_ask(&fixture->layer, now_ns, &ask)) {
+            if (ask.lane == 1) {
+                bring_all(&transfer, &ask, 0, now_ns);
+            }
+            message_pump(&fixture->layer, &fixture->peers[0]);
+        }
+        now_ns = nothing_completed(fixture) ? pull_deadline(&fixture->layer) : now_ns;
+    }
+    check_complete(&transfer);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+}
+
+static void pull_ask__stripes_over_two_lanes_by_their_rates(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pull_ask waiting[2][PULL_BLOCKS + 1];
+    unsigned count[2] = {0};
+    unsigned came[2] = {0};
+
+    use_two_lanes(fixture, 0);
+    fixture->layer.lanes[0].capacity_bytes = fixture->layer.lanes[1].capacity_bytes = UINT64_MAX;
+    struct transfer transfer = begin(fixture, 0, 7, 400 * BLOCK, 400 * BLOCK);
+    for (uint64_t tick = 0; nothing_completed(fixture); tick++) {
+        uint64_t now_ns = START_NS + tick * 20000;
+        while (pull_ask(&fixture->layer, now_ns, &waiting[0][PULL_BLOCKS])) {
+            struct pull_ask ask = waiting[0][PULL_BLOCKS];
+            waiting[ask.lane][count[ask.lane]++] = ask;
+        }
+        for (unsigned lane = 0; lane < 2; lane++) {
+            /* A block every 20 us over one, every 60 us over the other. */
+            if (count[lane] > 0 && (lane == 0 || tick % 3 == 0)) {
+                bring_all(&transfer, &waiting[lane][0], 0, now_ns);
+                memmove(&waiting[lane][0], &waiting[lane][1],
+                        --count[lane] * sizeof waiting[lane][0]);
+                came[lane]++;
+            }
+        }
+        message_pump(&fixture->layer, &fixture->peers[0]);
+    }
+    assert_int_equal(came[0] + came[1], 400);
+    assert_in_range(came[0], 270, 330); /* 300 */
+    assert_int_equal(fixture->layer.counters.pulls_repeated, 0);
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(pull_ask__covers_every_length_and_buffer),
+        FIXTURE_TEST(pull_ask__so_many_blocks_at_once),
+        FIXTURE_TEST(pull_ask__no_more_than_the_lane_has_room_for),
+        FIXTURE_TEST(pull_ask__a_long_block_is_not_passed_by_short_ones_for_ever),
+        FIXTURE_TEST(pull_ask__what_is_lost_while_other_messages_stream),
+        FIXTURE_TEST(pull_ask__again_after_a_silence),
+        FIXTURE_TEST(pull_ask__a_dead_peer_costs_little),
+        FIXTURE_TEST(pull_ask__goes_on_at_once_when_a_peer_is_back),
+        FIXTURE_TEST(pull_ask__a_dead_lane_costs_one_timeout),
+        FIXTURE_TEST(pull_ask__less_good_lanes_when_the_best_do_not_work),
+        FIXTURE_TEST(pull_ask__stripes_over_two_lanes_by_their_rates),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pull_rig.h"
+
+static void pull_data__unknown(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfer = begin(fixture, 0, 7, 10 * SEGMENT, 10 * SEGMENT);
+
+    assert_int_equal(arrive_data(fixture, 0, 8, 0, transfer.data, SEGMENT, 0, START_NS),
+                     PULL_UNKNOWN);
+    assert_int_equal(arrive_data(fixture, 1, 7, 0, transfer.data, SEGMENT, 0, START_NS),
+                     PULL_UNKNOWN);
+    struct pull_ask ask = asked(fixture, START_NS);
+    bring_all(&transfer, &ask, 0, START_NS);
+    assert_int_equal(bring(&transfer, 0, 0, START_NS), PULL_UNKNOWN); /* it has ended */
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+static void pull_data__not_a_segment(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfer = begin(fixture, 0, 7, 10 * SEGMENT + 5, 10 * SEGMENT + 5);
+    const struct {
+        uint64_t offset;
+        uint32_t bytes;
+    } wrong[] = {
+        {0, SEGMENT - 1},
+        {0, SEGMENT + 1},
+        {1, SEGMENT},
+        {SEGMENT - 1, SEGMENT},
+        {10 * SEGMENT, 4},
+        {10 * SEGMENT, 6},
+        {10 * SEGMENT, SEGMENT},
+        {11 * SEGMENT, SEGMENT},
+        {11 * SEGMENT, 1},
+        {UINT64_MAX, 1},
+        {UINT64_MAX / SEGMENT * SEGMENT, SEGMENT},
+        {UINT64_C(1) << 63, SEGMENT},
+    };
+    uint8_t *any = pattern(2 * SEGMENT);
+
+    (void)asked(fixture, START_NS);
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(
+            arrive_data(fixture, 0, 7, wrong[i].offset, any, wrong[i].bytes, 0, START_NS),
+            PULL_INVALID);
+    }
+    for (uint64_t i = 0; i < transfer.capacity + SEGMENT; i++) {
+        assert_int_equal(transfer.buffer[i], GUARD);
+    }
+    fail_peer(fixture, 0, -EPROTO);
+    free(any);
+    end(&transfer);
+}
+
+static void pull_data__beyond_what_is_wanted(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfer = begin(fixture, 0, 7, 100 * BLOCK, 2 * SEGMENT + 3);
+
+    struct pull_ask ask = asked(fixture, START_NS);
+    assert_int_equal(ask.wanted, 7);
+    /* A segment of the message, but nobody has asked for it. */
+    for (uint64_t offset = 3 * SEGMENT; offset < 100 * BLOCK; offset += 7 * SEGMENT) {
+        assert_int_equal(bring(&transfer, offset, 0, START_NS), PULL_DUPLICATE);
+    }
+    bring_all(&transfer, &ask, 0, START_NS);
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+static void pull_data__not_asked_for_yet(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->layer.lanes[0].capacity_bytes = BLOCK;
+    struct transfer transfer = begin(fixture, 0, 7, 3 * BLOCK, 3 * BLOCK);
+    (void)asked(fixture, START_NS);
+    assert_int_equal(bring(&transfer, BLOCK, 0, START_NS), PULL_DUPLICATE);
+    fail_peer(fixture, 0, -EPROTO);
+    end(&transfer);
+}
+
+static void pull_data__twice(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfer = begin(fixture, 0, 7, 2 * SEGMENT, 2 * SEGMENT);
+
+    (void)asked(fixture, START_NS);
+    assert_int_equal(bring(&transfer, SEGMENT, 0, START_NS), PULL_PLACED);
+    assert_int_equal(bring(&transfer, SEGMENT, 0, START_NS), PULL_DUPLICATE);
+    assert_int_equal(bring(&transfer, SEGMENT, 1, START_NS), PULL_DUPLICATE);
+    assert_true(nothing_completed(fixture));
+    assert_int_equal(bring(&transfer, 0, 1, START_NS), PULL_PLACED); /* by whichever way */
+    check_complete(&transfer);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+}
+
+/** Whatever happens to frames on two lanes, messages of several peers end well. */
+static void pull_data__in_any_order_with_losses(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct frame_on_the_way {
+            uint64_t offset;
+            uint8_t transfer;
+            uint8_t lane;
+        } *way = calloc(200000, sizeof *way);
+        struct transfer transfers[3];
+        struct random random;
+        uint64_t now_ns = START_NS * 1000 * seed;
+        size_t ways = 0;
+        unsigned left = 3;
+        bool ended[3] = {false};
+        unsigned steps = 0;
+
+        assert_non_null(way);
+        random_seed(&random, seed);
+        uint32_t lost_ppm = (uint32_t)random_below(&random, 4) * 100000;
+        use_two_lanes(fixture, 0);
+        fixture->layer.lanes[0].capacity_bytes = (1 + random_below(&random, 20)) * BLOCK;
+        for (unsigned i = 0; i < 3; i++) {
+            uint64_t bytes = 1 + random_below(&random, 25 * BLOCK);
+            uint64_t capacity = random_below(&random, 3) > 0 ? bytes : random_below(&random, bytes);
+            fixture->layer.now_ns = now_ns;
+            transfers[i] =
+                begin(fixture, i % 2, (uint32_t)(seed * 3 + i), bytes, capacity > 0 ? capacity : 1);
+        }
+        while (left > 0) {
+            struct pull_ask ask;
+            assert_true(++steps < 1000000);
+            now_ns += random_below(&random, 20000);
+            while (pull_ask(&fixture->layer, now_ns, &ask)) {
+                for (unsigned i = 0; i < 64; i++) {
+                    if ((ask.wanted >> i & 1) != 0 && !random_chance(&random, lost_ppm)) {
+                        assert_true(ways < 200000);
+                        way[ways++] = (struct frame_on_the_way){
+                            .offset = ask.offset + i * SEGMENT,
+                            .transfer = (uint8_t)(ask.message - seed * 3),
+                            .lane = ask.lane,
+                        };
+                    }
+                }
+            }
+            check_balance(fixture);
+            assert_true(fixture->layer.lanes[0].outstanding_bytes <
+                        fixture->layer.lanes[0].capacity_bytes + 3 * PULL_BLOCKS * BLOCK);
+            if (ways == 0) {
+                uint64_t deadline_ns = pull_deadline(&fixture->layer);
+                assert_true(deadline_ns < now_ns + UINT64_C(60000000000));
+                now_ns = deadline_ns > now_ns ? deadline_ns : now_ns;
+                continue;
+            }
+            for (uint64_t count = 1 + random_below(&random, 100); count > 0 && ways > 0; count--) {
+                size_t at = random_below(&random, random_below(&random, 2) ? ways : 1);
+                struct frame_on_the_way frame = way[at];
+                const struct transfer *transfer = &transfers[frame.transfer];
+                if (!random_chance(&random, 50000)) { /* else it comes again */
+                    memmove(&way[at], &way[at + 1], (--ways - at) * sizeof *way);
+                }
+                enum pull_verdict verdict = bring(transfer, frame.offset, frame.lane, now_ns);
+                assert_int_not_equal(verdict, PULL_INVALID);
+                assert_true(verdict != PULL_UNKNOWN || ended[frame.transfer]);
+                message_pump(&fixture->layer, &fixture->peers[transfer->from]);
+                if (!nothing_completed(fixture)) {
+                    check_complete(transfer);
+                    ended[frame.transfer] = true;
+                    left--;
+                }
+            }
+        }
+        check_nothing_outstanding(fixture);
+        for (unsigned i = 0; i < 3; i++) {
+            end(&transfers[i]);
+        }
+        acknowledge(fixture, 0, pushed(fixture, 0));
+        acknowledge(fixture, 1, pushed(fixture, 1));
+        free(way);
+    }
+}
+
+static void pull_data__last_segment_with_holes_before_it(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfer = begin(fixture, 0, 7, BLOCK, BLOCK);
+
+    struct pull_ask ask = asked(fixture, START_NS);
+    bring_all(&transfer, &ask, 0x0F00 | UINT64_C(1) << 63, START_NS);
+    assert_true(nothing_asked(fixture, START_NS)); /* they may still come */
+    assert_int_equal(bring(&transfer, 63 * SEGMENT, 0, START_NS), PULL_PLACED);
+    ask = asked(fixture, START_NS);
+    assert_int_equal(ask.offset, 0);
+    assert_int_equal(ask.wanted, 0x0F00);
+    assert_true(nothing_asked(fixture, START_NS));
+    bring_all(&transfer, &ask, 0x0200, START_NS); /* again */
+    ask = asked(fixture, START_NS);
+    assert_int_equal(ask.wanted, 0x0200);
+    bring_all(&transfer, &ask, 0, START_NS);
+    check_complete(&transfer);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+}
+
+static void pull_data__of_a_later_block_shows_losses(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfer = begin(fixture, 0, 7, 3 * BLOCK, 3 * BLOCK);
+
+    struct pull_ask first = asked(fixture, START_NS);
+    struct pull_ask second = asked(fixture, START_NS);
+    struct pull_ask third = asked(fixture, START_NS);
+    bring_all(&transfer, &first, UINT64_C(1) << 63, START_NS);
+    bring_all(&transfer, &second, ~UINT64_C(1), START_NS); /* the first of it alone */
+    struct pull_ask again = asked(fixture, START_NS);
+    assert_int_equal(again.offset, 0);
+    assert_int_equal(again.wanted, UINT64_C(1) << 63);
+    assert_true(nothing_asked(fixture, START_NS)); /* once */
+    bring_all(&transfer, &second, 1, START_NS);
+    assert_true(nothing_asked(fixture, START_NS));
+    bring_all(&transfer, &third, 0, START_NS);
+    bring_all(&transfer, &again, 0, START_NS);
+    check_complete(&transfer);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+}
+
+static void pull_data__of_another_lane_shows_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+
+    use_two_lanes(fixture, 0);
+    struct transfer transfer = begin(fixture, 0, 7, 2 * BLOCK, 2 * BLOCK);
+    struct pull_ask first = asked(fixture, START_NS);
+    struct pull_ask second = asked(fixture, START_NS);
+    assert_int_not_equal(first.lane, second.lane);
+    bring_all(&transfer, &second, 0, START_NS);
+    assert_true(nothing_asked(fixture, START_NS));
+    bring_all(&transfer, &first, 0, START_NS);
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+static void pull_data__over_another_lane_than_asked_for(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfer = begin(fixture, 0, 7, 2 * BLOCK, 2 * BLOCK);
+
+    struct pull_ask first = asked(fixture, START_NS);
+    struct pull_ask second = asked(fixture, START_NS);
+    second.lane = 1; /* of an earlier request, perhaps */
+    bring_all(&transfer, &second, 1, START_NS);
+    assert_true(nothing_asked(fixture, START_NS));
+    second.lane = 0;
+    second.wanted = 1;
+    bring_all(&transfer, &second, 0, START_NS);
+    assert_int_equal(asked(fixture, START_NS).offset, 0); /* now the first is late */
+    bring_all(&transfer, &first, 0, START_NS);
+    check_complete(&transfer);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+}
+
+static void pull_data__late_ones_show_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfer = begin(fixture, 0, 7, 3 * BLOCK, 3 * BLOCK);
+
+    (void)asked(fixture, START_NS);
+    struct pull_ask second = asked(fixture, START_NS);
+    struct pull_ask third = asked(fixture, START_NS);
+    bring_all(&transfer, &second, ~UINT64_C(1), START_NS); /* it has overtaken the first */
+    struct pull_ask again = asked(fixture, START_NS);
+    assert_int_equal(again.offset, 0);
+    /* The first comes late: it was asked for a second time after the others, but this is no answer
+     * to that. */
+    bring_all(&transfer, &again, 0, START_NS);
+    assert_true(nothing_asked(fixture, START_NS));
+    bring_all(&transfer, &second, 1, START_NS);
+    bring_all(&transfer, &third, 0, START_NS);
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+static void pull_expect__the_missing_run(void **state)
+{
+    struct fixture *fixture = *state;
+    struct lane_expectation expectation;
+    const struct message_peer *peer = NULL;
+
+    assert_false(pull_expect(&fixture->layer, 0, &expectation, &peer));
+    struct transfer transfer = begin(fixture, 0, 7, 2 * BLOCK - 3, 2 * BLOCK - 3);
+    assert_false(pull_expect(&fixture->layer, 0, &expectation, &peer)); /* not asked for */
+    struct pull_ask first = asked(fixture, START_NS);
+    struct pull_ask second = asked(fixture, START_NS);
+    assert_false(pull_expect(&fixture->layer, 1, &expectation, &peer));
+
+    assert_true(pull_expect(&fixture->layer, 0, &expectation, &peer));
+    assert_ptr_equal(peer, &fixture->peers[0]);
+    assert_ptr_equal(expectation.target, transfer.buffer);
+    assert_int_equal(expectation.frames, 64);
+    assert_int_equal(expectation.head_bytes, 40);
+    assert_int_equal(expectation.payload_bytes, SEGMENT);
+    assert_int_equal(expectation.bytes, BLOCK);
+    assert_int_equal(expectation.message, 7);
+    assert_int_equal(expectation.offset, 0);
+
+    bring_all(&transfer, &first, ~UINT64_C(0x11), START_NS); /* segments 0 and 4 are here */
+    assert_true(pull_expect(&fixture->layer, 0, &expectation, &peer));
+    assert_ptr_equal(expectation.target, transfer.buffer + SEGMENT);
+    assert_int_equal(expectation.frames, 3);
+    assert_int_equal(expectation.bytes, 3 * SEGMENT);
+    assert_int_equal(expectation.offset, SEGMENT);
+
+    bring_all(&transfer, &first, 0x11, START_NS);
+    assert_true(pull_expect(&fixture->layer, 0, &expectation, &peer));
+    assert_int_equal(expectation.offset, BLOCK);
+    assert_int_equal(expectation.frames, 64);
+    assert_int_equal(expectation.bytes, BLOCK - 3); /* the last one is shorter */
+    bring_all(&transfer, &second, 0, START_NS);
+    assert_false(pull_expect(&fixture->layer, 0, &expectation, &peer));
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+static void pull_expect__never_beyond_the_buffer(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t name = 1;
+
+    for (uint64_t capacity = 1; capacity < 5 * SEGMENT; capacity += 97) {
+        struct transfer transfer = begin(fixture, 0, name++, 10 * SEGMENT, capacity);
+        struct lane_expectation expectation;
+        const struct message_peer *peer;
+        struct pull_ask ask = asked(fixture, START_NS);
+        for (unsigned i = 0; i < (capacity + SEGMENT - 1) / SEGMENT; i++) {
+            if (pull_expect(&fixture->layer, 0, &expectation, &peer)) {
+                assert_true(expectation.offset >= i * SEGMENT);
+                assert_true(expectation.offset + expectation.bytes <= capacity);
+                assert_ptr_equal(expectation.target, transfer.buffer + expectation.offset);
+            }
+            assert_int_equal(bring(&transfer, i * SEGMENT, ask.lane, START_NS), PULL_PLACED);
+        }
+        assert_false(pull_expect(&fixture->layer, 0, &expectation, &peer));
+        check_complete(&transfer);
+        acknowledge(fixture, 0, pushed(fixture, 0));
+        end(&transfer);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(pull_data__unknown),
+        FIXTURE_TEST(pull_data__not_a_segment),
+        FIXTURE_TEST(pull_data__beyond_what_is_wanted),
+        FIXTURE_TEST(pull_data__not_asked_for_yet),
+        FIXTURE_TEST(pull_data__twice),
+        FIXTURE_TEST(pull_data__in_any_order_with_losses),
+        FIXTURE_TEST(pull_data__last_segment_with_holes_before_it),
+        FIXTURE_TEST(pull_data__of_a_later_block_shows_losses),
+        FIXTURE_TEST(pull_data__of_another_lane_shows_nothing),
+        FIXTURE_TEST(pull_data__over_another_lane_than_asked_for),
+        FIXTURE_TEST(pull_data__late_ones_show_nothing),
+        FIXTURE_TEST(pull_expect__the_missing_run),
+        FIXTURE_TEST(pull_expect__never_beyond_the_buffer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

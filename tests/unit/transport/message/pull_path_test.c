@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "message/pull_path.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define CAPACITY 1000
+#define START_NS UINT64_C(1000000)
+
+/** A peer that is reached over lanes 0, 1 and 2, of which the last is not as good. */
+struct fixture {
+    struct message_layer layer;
+    struct message_peer peer;
+    struct pull_block blocks[4];
+};
+
+static int setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+
+    if (fixture == NULL) {
+        return -1;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        fixture->layer.lanes[i].capacity_bytes = CAPACITY;
+    }
+    fixture->peer.bulk_lanes = 3;
+    fixture->peer.usable_lanes = 7;
+    for (unsigned i = 0; i < 4; i++) {
+        fixture->blocks[i] = (struct pull_block){.active = true, .missing = 1};
+    }
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+static void ask(struct fixture *fixture, unsigned block, unsigned lane, uint64_t bytes,
+                uint64_t now_ns)
+{
+    pull_path_ask(&fixture->layer, &fixture->peer, lane, &fixture->blocks[block], bytes, now_ns);
+}
+
+static unsigned choose(const struct fixture *fixture, uint64_t now_ns)
+{
+    return pull_path_choose(&fixture->layer, &fixture->peer, 100, now_ns, false, 0);
+}
+
+static unsigned choose_more(const struct fixture *fixture, uint64_t now_ns, uint32_t closed)
+{
+    return pull_path_choose(&fixture->layer, &fixture->peer, 100, now_ns, true, closed);
+}
+
+static void fall_silent(struct fixture *fixture, unsigned lane, unsigned times, uint64_t now_ns)
+{
+    for (unsigned i = 0; i < times; i++) {
+        pull_path_silent(&fixture->layer, &fixture->peer, lane, now_ns);
+    }
+}
+
+static void pull_path_ask__counts_on_path_and_lane(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct pull_path *path = &fixture->peer.pull_paths[1];
+
+    fixture->blocks[0].missing = 5;
+    ask(fixture, 0, 1, 300, START_NS);
+    ask(fixture, 1, 1, 200, START_NS);
+    assert_int_equal(path->outstanding_bytes, 500);
+    assert_int_equal(path->blocks, 2);
+    assert_int_equal(fixture->layer.lanes[1].outstanding_bytes, 500);
+    assert_int_equal(fixture->layer.lanes[1].blocks, 2);
+    assert_int_equal(fixture->blocks[0].asked, 5);
+    assert_int_equal(fixture->blocks[0].asked_ns, START_NS);
+    assert_int_equal(fixture->blocks[0].lane, 1);
+    assert_int_equal(fixture->blocks[1].serial, fixture->blocks[0].serial + 1);
+    pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+    pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[1]);
+    assert_int_equal(path->outstanding_bytes, 0);
+    assert_int_equal(path->blocks, 0);
+    assert_int_equal(fixture->layer.lanes[1].outstanding_bytes, 0);
+    assert_int_equal(fixture->layer.lanes[1].blocks, 0);
+}
+
+static void pull_path_silent__what_a_quiet_path_owes_takes_no_room(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_lane *lane = &fixture->layer.lanes[0];
+
+    ask(fixture, 0, 0, 300, START_NS);
+    ask(fixture, 1, 0, 200, START_NS);
+    for (unsigned i = 1; i < PULL_PATIENCE_SILENCES; i++) {
+        fall_silent(fixture, 0, 1, START_NS);
+        assert_int_equal(lane->outstanding_bytes, 500);
+    }
+    fall_silent(fixture, 0, 1, START_NS);
+    assert_true(pull_path_is_quiet(&fixture->peer.pull_paths[0]));
+    assert_int_equal(lane->outstanding_bytes, 0);
+    assert_int_equal(lane->blocks, 2);
+    fall_silent(fixture, 0, 300, START_NS); /* nor is it given back twice */
+    assert_int_equal(lane->outstanding_bytes, 0);
+    /* What is asked for, or settled, meanwhile does not count either. */
+    pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+    ask(fixture, 2, 0, 50, START_NS);
+    assert_int_equal(lane->outstanding_bytes, 0);
+    assert_true(pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS));
+    assert_int_equal(lane->outstanding_bytes, 250);
+    assert_false(pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS));
+    pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[1]);
+    pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[2]);
+    assert_int_equal(lane->outstanding_bytes, 0);
+    assert_int_equal(lane->blocks, 0);
+}
+
+static void pull_path_due__before_any_measurement(void **state)
+{
+    struct fixture *fixture = *state;
+
+    ask(fixture, 0, 0, 100, START_NS);
+    assert_int_equal(pull_path_due(&fixture->peer.pull_paths[0], &fixture->blocks[0]),
+                     START_NS + PULL_TIMEOUT_FIRST_NS);
+}
+
+static void pull_path_due__as_rfc_6298_within_bounds(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pull_path *path = &fixture->peer.pull_paths[0];
+
+    ask(fixture, 0, 0, 100, START_NS);
+    pull_path_time(path, START_NS, START_NS + 1000000);
+    assert_int_equal(path->srtt_ns, 1000000);
+    assert_int_equal(path->rttvar_ns, 500000);
+    assert_int_equal(pull_path_due(path, &fixture->blocks[0]), START_NS + 3000000);
+    pull_path_time(path, START_NS, START_NS + 1800000);
+    assert_int_equal(path->srtt_ns, 1100000);
+    assert_int_equal(path->rttvar_ns, 575000);
+    for (unsigned i = 0; i < 100; i++) {
+        pull_path_time(path, START_NS, START_NS); /* at once */
+    }
+    assert_int_equal(pull_path_due(path, &fixture->blocks[0]), START_NS + PULL_TIMEOUT_MIN_NS);
+    pull_path_time(path, 0, UINT64_C(1) << 60);
+    assert_int_equal(pull_path_due(path, &fixture->blocks[0]), START_NS + PULL_TIMEOUT_MAX_NS);
+}
+
+static void pull_path_due__waits_as_long_as_what_was_asked_before_comes(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pull_path *path = &fixture->peer.pull_paths[0];
+
+    ask(fixture, 0, 0, 100, START_NS);
+    ask(fixture, 1, 0, 100, START_NS);
+    (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS + 777);
+    path->heard_serial = fixture->blocks[0].serial;
+    assert_int_equal(pull_path_due(path, &fixture->blocks[1]),
+                     START_NS + 777 + PULL_TIMEOUT_FIRST_NS);
+}
+
+static void pull_path_due__does_not_wait_for_what_was_asked_later(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pull_path *path = &fixture->peer.pull_paths[0];
+
+    ask(fixture, 0, 0, 100, START_NS);
+    ask(fixture, 1, 0, 100, START_NS);
+    (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS + 777);
+    path->heard_serial = fixture->blocks[1].serial;
+    assert_int_equal(pull_path_due(path, &fixture->blocks[0]), START_NS + PULL_TIMEOUT_FIRST_NS);
+}
+
+static void pull_path_due__doubles_with_each_silence(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct pull_path *path = &fixture->peer.pull_paths[0];
+    uint64_t last_ns = 0;
+
+    ask(fixture, 0, 0, 100, START_NS);
+    for (unsigned i = 1; i < 300; i++) {
+        fall_silent(fixture, 0, 1, START_NS);
+        uint64_t wait_ns = pull_path_due(path, &fixture->blocks[0]) - START_NS;
+        uint64_t expected_ns = i < 10 ? (uint64_t)PULL_TIMEOUT_FIRST_NS << i : PULL_TIMEOUT_MAX_NS;
+        assert_true(wait_ns == expected_ns || wait_ns == PULL_TIMEOUT_MAX_NS);
+        assert_true(wait_ns >= last_ns);
+        last_ns = wait_ns;
+    }
+    assert_int_equal(last_ns, PULL_TIMEOUT_MAX_NS);
+}
+
+static void pull_path_due__one_at_a_time_on_a_quiet_path(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct pull_path *path = &fixture->peer.pull_paths[0];
+
+    ask(fixture, 0, 0, 100, START_NS);
+    ask(fixture, 1, 0, 100, START_NS);
+    fall_silent(fixture, 0, PULL_PATIENCE_SILENCES, START_NS + 500);
+    uint64_t due_ns = pull_path_due(path, &fixture->blocks[0]);
+    assert_true(due_ns > START_NS + 500 + PULL_TIMEOUT_FIRST_NS);
+    fall_silent(fixture, 0, 1, due_ns); /* the first is asked for again, ... */
+    assert_true(pull_path_due(path, &fixture->blocks[1]) > due_ns); /* ... so the other is not */
+}
+
+static void pull_path_measure__over_a_time_that_says_something(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pull_path *path = &fixture->peer.pull_paths[0];
+
+    ask(fixture, 0, 0, 100, START_NS);
+    for (unsigned i = 0; i < 10; i++) {
+        pull_path_measure(path, 60000, START_NS + 1); /* ten blocks came in one turn */
+    }
+    assert_int_equal(path->rate, 0);
+    pull_path_measure(path, 60000, START_NS + PULL_RATE_NS);
+    assert_int_equal(path->rate, 660000 / (PULL_RATE_NS / 1000));
+    /* Smoothed, and never 0, which means unknown. */
+    pull_path_measure(path, 0, START_NS + 2 * PULL_RATE_NS);
+    assert_int_equal(path->rate, 660000 / (PULL_RATE_NS / 1000) * 3 / 4);
+    for (unsigned i = 3; i < 200; i++) {
+        pull_path_measure(path, 0, START_NS + i * PULL_RATE_NS);
+    }
+    assert_int_equal(path->rate, 1);
+}
+
+static void pull_path_measure__idle_time_does_not_count(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pull_path *path = &fixture->peer.pull_paths[0];
+    uint64_t later_ns = START_NS + UINT64_C(3600000000000);
+
+    ask(fixture, 0, 0, 100, START_NS);
+    pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+    ask(fixture, 0, 0, 100, later_ns);
+    pull_path_measure(path, 100000, later_ns + PULL_RATE_NS);
+    assert_int_equal(path->rate, 100000 / (PULL_RATE_NS / 1000));
+}
+
+static void pull_path_choose__shares_by_rate(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t asked[2] = {0};
+
+    fixture->peer.pull_paths[0].rate = 1000;
+    fixture->peer.pull_paths[1].rate = 3000;
+    for (unsigned i = 0; i < 400; i++) {
+        unsigned lane = choose(fixture, START_NS);
+        assert_true(lane < 2);
+        fixture->peer.pull_paths[lane].outstanding_bytes += 100;
+        asked[lane]++;
+    }
+    assert_int_equal(asked[0], 100);
+    assert_int_equal(asked[1], 300);
+}
+
+static void pull_path_choose__very_fast_paths_share_too(void **state)
+{
+    struct fixture *fixture = *state;
+    unsigned asked[2] = {0};
+
+    fixture->peer.pull_paths[0].rate = 100000;
+    fixture->peer.pull_paths[1].rate = 100000;
+    for (unsigned i = 0; i < 20; i++) {
+        unsigned lane =
+            pull_path_choose(&fixture->layer, &fixture->peer, 63500, START_NS, false, 0);
+        fixture->peer.pull_paths[lane].outstanding_bytes += 63500;
+        asked[lane]++;
+    }
+    assert_int_equal(asked[0], 10);
+    assert_int_equal(asked[1], 10);
+}
+
+static void pull_path_choose__one_not_measured_is_thought_fast(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->peer.pull_paths[0].rate = 1000;
+    fixture->peer.pull_paths[0].outstanding_bytes = 1;
+    assert_int_equal(choose(fixture, START_NS), 1);
+    fixture->peer.pull_paths[1].outstanding_bytes = 2;
+    assert_int_equal(choose(fixture, START_NS), 0);
+}
+
+static void pull_path_choose__only_where_there_is_room(void **state)
+{
+    struct fixture *fixture = *state;
+
+    ask(fixture, 0, 0, CAPACITY - 99, START_NS);
+    assert_int_equal(choose_more(fixture, START_NS, 0), 1);
+    ask(fixture, 1, 1, CAPACITY - 100, START_NS);
+    assert_int_equal(choose_more(fixture, START_NS, 0), 1);
+    assert_int_equal(choose_more(fixture, START_NS, 2), LANES_MAX); /* others wait for it */
+    ask(fixture, 2, 1, 100, START_NS);
+    assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
+    assert_int_not_equal(choose(fixture, START_NS), LANES_MAX);
+}
+
+static void pull_path_choose__one_block_always_may(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->layer.lanes[0].capacity_bytes = 10;
+    fixture->layer.lanes[1].capacity_bytes = 0;
+    assert_int_equal(choose_more(fixture, START_NS, 0), 0);
+    ask(fixture, 0, 0, 100, START_NS);
+    assert_int_equal(choose_more(fixture, START_NS, 0), 1);
+    ask(fixture, 1, 1, 100, START_NS);
+    assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
+}
+
+static void pull_path_choose__no_limit(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->peer.bulk_lanes = fixture->peer.usable_lanes = 1;
+    fixture->layer.lanes[0].capacity_bytes = UINT64_MAX / 2;
+    ask(fixture, 0, 0, UINT64_C(1) << 40, START_NS);
+    assert_int_equal(choose_more(fixture, START_NS, 0), 0);
+}
+
+static void pull_path_choose__not_the_silent_one(void **state)
+{
+    struct fixture *fixture = *state;
+
+    ask(fixture, 0, 0, 100, START_NS);
+    fall_silent(fixture, 0, 1, START_NS);
+    fixture->peer.pull_paths[1].outstanding_bytes = UINT64_C(1) << 40;
+    assert_int_equal(choose(fixture, START_NS), 1);
+    /* When its time has come it is tried again, with one block. */
+    pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
+    uint64_t later_ns = fixture->peer.pull_paths[0].avoid_ns;
+    assert_int_equal(choose(fixture, later_ns - 1), 1);
+    assert_int_equal(choose_more(fixture, later_ns, 0), 0);
+    ask(fixture, 0, 0, 100, later_ns);
+    assert_int_equal(choose(fixture, later_ns), 1);
+    (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, later_ns);
+    assert_int_equal(choose(fixture, later_ns), 0);
+}
+
+static void pull_path_choose__the_less_good_when_the_best_are_quiet(void **state)
+{
+    struct fixture *fixture = *state;
+
+    ask(fixture, 0, 0, 100, START_NS);
+    ask(fixture, 1, 1, 100, START_NS);
+    fall_silent(fixture, 0, PULL_PATIENCE_SILENCES, START_NS);
+    fall_silent(fixture, 1, PULL_PATIENCE_SILENCES - 1, START_NS);
+    assert_int_equal(choose(fixture, START_NS), 1); /* it is not given up yet */
+    fall_silent(fixture, 1, 1, START_NS);
+    assert_int_equal(choose(fixture, START_NS), 2);
+    assert_int_equal(choose_more(fixture, START_NS, 0), 2);
+    (void)pull_path_heard(&fixture->layer, &fixture->peer, 1, START_NS);
+    assert_int_equal(choose(fixture, START_NS), 1);
+}
+
+static void pull_path_choose__all_are_quiet(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (unsigned lane = 0; lane < 3; lane++) {
+        ask(fixture, lane, lane, 100, START_NS);
+        fall_silent(fixture, lane, PULL_PATIENCE_SILENCES, START_NS + 10 - lane);
+    }
+    assert_int_equal(choose(fixture, START_NS), 2);                 /* for the longest time */
+    assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX); /* something is out already */
+}
+
+static void pull_path_choose__no_lane(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->peer.bulk_lanes = fixture->peer.usable_lanes = 0;
+    assert_int_equal(choose(fixture, START_NS), LANES_MAX);
+    assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
+}
+
+#define PATH_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PATH_TEST(pull_path_ask__counts_on_path_and_lane),
+        PATH_TEST(pull_path_silent__what_a_quiet_path_owes_takes_no_room),
+        PATH_TEST(pull_path_due__before_any_measurement),
+        PATH_TEST(pull_path_due__as_rfc_6298_within_bounds),
+        PATH_TEST(pull_path_due__waits_as_long_as_what_was_asked_before_comes),
+        PATH_TEST(pull_path_due__does_not_wait_for_what_was_asked_later),
+        PATH_TEST(pull_path_due__doubles_with_each_silence),
+        PATH_TEST(pull_path_due__one_at_a_time_on_a_quiet_path),
+        PATH_TEST(pull_path_measure__over_a_time_that_says_something),
+        PATH_TEST(pull_path_measure__idle_time_does_not_count),
+        PATH_TEST(pull_path_choose__shares_by_rate),
+        PATH_TEST(pull_path_choose__very_fast_paths_share_too),
+        PATH_TEST(pull_path_choose__one_not_measured_is_thought_fast),
+        PATH_TEST(pull_path_choose__only_where_there_is_room),
+        PATH_TEST(pull_path_choose__one_block_always_may),
+        PATH_TEST(pull_path_choose__no_limit),
+        PATH_TEST(pull_path_choose__not_the_silent_one),
+        PATH_TEST(pull_path_choose__the_less_good_when_the_best_are_quiet),
+        PATH_TEST(pull_path_choose__all_are_quiet),
+        PATH_TEST(pull_path_choose__no_lane),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pull_rig.h"
+
+/** Announces a message whose first blocks follow unasked. */
+static struct transfer begin_unasked(struct fixture *fixture, uint32_t name, uint64_t bytes,
+                                     uint32_t unasked)
+{
+    struct transfer transfer = {.fixture = fixture,
+                                .name = name,
+                                .bytes = bytes,
+                                .capacity = bytes,
+                                .data = pattern(bytes),
+                                .buffer = malloc(bytes + SEGMENT)};
+    struct frame_announce announce = announcement(name, bytes, name);
+
+    assert_non_null(transfer.buffer);
+    memset(transfer.buffer, GUARD, bytes + SEGMENT);
+    announce.unasked_bytes = to_le32(unasked);
+    announce.lane_kind = FRAME_LANE_SIM;
+    fixture->layer.now_ns = START_NS;
+    assert_int_equal(post(fixture, 0, name, 0, transfer.buffer, bytes, transfer.buffer), 0);
+    assert_int_equal(
+        arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}), 0);
+    return transfer;
+}
+
+static void pull_set_lanes__what_was_asked_over_others_moves(void **state)
+{
+    struct fixture *fixture = *state;
+
+    use_two_lanes(fixture, 0);
+    struct transfer transfer = begin(fixture, 0, 7, 6 * BLOCK, 6 * BLOCK);
+    uint64_t moved = 0;
+    for (unsigned i = 0; i < 6; i++) {
+        struct pull_ask ask = asked(fixture, START_NS);
+        moved |= ask.lane == 0 ? UINT64_C(1) << ask.offset / BLOCK : 0;
+    }
+    assert_true(moved != 0 && moved != 0x3F);
+    pull_set_lanes(&fixture->layer, &fixture->peers[0], 2, 2);
+    while (moved != 0) {
+        struct pull_ask ask = asked(fixture, START_NS);
+        assert_int_equal(ask.lane, 1);
+        assert_true((moved >> ask.offset / BLOCK & 1) != 0);
+        moved &= ~(UINT64_C(1) << ask.offset / BLOCK);
+    }
+    assert_true(nothing_asked(fixture, START_NS));
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+}
+
+static void pull_set_lanes__none_and_then_one(void **state)
+{
+    struct fixture *fixture = *state;
+
+    pull_set_lanes(&fixture->layer, &fixture->peers[0], 0, 0);
+    struct transfer transfer = begin(fixture, 0, 7, BLOCK, BLOCK);
+    assert_true(nothing_asked(fixture, START_NS));
+    assert_int_equal(pull_deadline(&fixture->layer), UINT64_MAX);
+    pull_set_lanes(&fixture->layer, &fixture->peers[0], 2, 2);
+    assert_int_equal(pull_deadline(&fixture->layer), 0);
+    struct pull_ask ask = asked(fixture, START_NS);
+    assert_int_equal(ask.lane, 1);
+    bring_all(&transfer, &ask, 0, START_NS);
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+static void pull_start__more_than_one_peer_may_have(void **state)
+{
+    struct message_layer *layer;
+    struct fixture fixture = {0};
+    enum { MESSAGES = 3 * PULLS_PER_PEER };
+    struct transfer transfers[MESSAGES];
+    uint64_t seen = 0;
+
+    (void)state;
+    /* More operations than the usual fixture has. */
+    layer = &fixture.layer;
+    assert_int_equal(message_open(layer, 200, PEERS, FRAME_BYTES), 0);
+    layer->lanes[0] = (struct message_lane){.kind = FRAME_LANE_SIM, .capacity_bytes = UINT64_MAX};
+    for (unsigned i = 0; i < PEERS; i++) {
+        message_peer_init(&fixture.peers[i], i);
+        make_ready(&fixture, i);
+    }
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        transfers[i] = begin(&fixture, 0, i, SEGMENT, SEGMENT);
+    }
+    for (uint32_t i = 0; i < PULLS_PER_PEER; i++) {
+        assert_int_equal(asked(&fixture, START_NS).message, i);
+    }
+    assert_true(nothing_asked(&fixture, START_NS));
+    /* Others are not kept waiting, even if they come later. */
+    struct transfer other = begin(&fixture, 1, 1000, SEGMENT, SEGMENT);
+    struct pull_ask ask = asked(&fixture, START_NS);
+    assert_int_equal(ask.message, 1000);
+    bring_all(&other, &ask, 0, START_NS);
+    check_complete(&other);
+    end(&other);
+    /* They take their turns in order as the first ones end. */
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        bring_all(&transfers[i], &(struct pull_ask){.wanted = 1}, 0, START_NS);
+        check_complete(&transfers[i]);
+        acknowledge(&fixture, 0, pushed(&fixture, 0));
+        if (i + PULLS_PER_PEER < MESSAGES) {
+            assert_int_equal(asked(&fixture, START_NS).message, i + PULLS_PER_PEER);
+        }
+        assert_true(nothing_asked(&fixture, START_NS));
+        seen++;
+    }
+    assert_int_equal(seen, MESSAGES);
+    check_nothing_outstanding(&fixture);
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        end(&transfers[i]);
+    }
+    message_close(layer);
+}
+
+static void pull_start__more_than_all_peers_may_have(void **state)
+{
+    struct fixture fixture = {0};
+    enum { EACH = PULLS_MAX / PEERS + 1 };
+    static_assert(EACH > PULLS_PER_PEER, "peers that are held back by their own share alone");
+    struct transfer transfers[PEERS][EACH];
+
+    (void)state;
+    assert_int_equal(message_open(&fixture.layer, 200, PEERS, FRAME_BYTES), 0);
+    fixture.layer.lanes[0] =
+        (struct message_lane){.kind = FRAME_LANE_SIM, .capacity_bytes = UINT64_MAX};
+    for (uint32_t i = 0; i < PEERS; i++) {
+        message_peer_init(&fixture.peers[i], i);
+        make_ready(&fixture, i);
+        for (uint32_t j = 0; j < EACH; j++) {
+            transfers[i][j] = begin(&fixture, i, i * EACH + j, SEGMENT, SEGMENT);
+        }
+    }
+    for (unsigned i = 0; i < PULLS_MAX; i++) {
+        (void)asked(&fixture, START_NS);
+    }
+    assert_true(nothing_asked(&fixture, START_NS));
+    /* A failure gives room to others, whose own share allows it. */
+    fail_peer(&fixture, 0, -ETIMEDOUT);
+    assert_true(nothing_asked(&fixture, START_NS));
+    bring_all(&transfers[1][0], &(struct pull_ask){.wanted = 1}, 0, START_NS);
+    assert_int_equal(asked(&fixture, START_NS).message, 2 * EACH - 1);
+    for (uint32_t i = 0; i < PEERS; i++) {
+        fail_peer(&fixture, i, -ETIMEDOUT);
+        for (uint32_t j = 0; j < EACH; j++) {
+            end(&transfers[i][j]);
+        }
+    }
+    check_nothing_outstanding(&fixture);
+    message_close(&fixture.layer);
+}
+
+static void pull_stop__in_the_middle(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (unsigned blocks = 0; blocks < 6; blocks++) {
+        struct transfer transfer = begin(fixture, 1, 7 + blocks, 5 * BLOCK, 5 * BLOCK);
+        struct pull_ask ask;
+        for (unsigned i = 0; i < blocks && pull_ask(&fixture->layer, START_NS, &ask); i++) {
+            bring_all(&transfer, &ask, i == 4 ? 1 : UINT64_C(0xFF) << i, START_NS);
+        }
+        check_balance(fixture);
+        fail_peer(fixture, 1, -ECONNRESET);
+        assert_int_equal(completed(fixture).status, -ECONNRESET);
+        check_nothing_outstanding(fixture);
+        assert_int_equal(fixture->peers[1].pulls, 0);
+        memset(transfer.buffer, 0, transfer.capacity); /* it is the caller's again */
+        assert_int_equal(bring(&transfer, 0, 0, START_NS), PULL_UNKNOWN);
+        assert_int_equal(transfer.buffer[0], 0);
+        end(&transfer);
+        fixture->peers[1].error = 0;
+        make_ready(fixture, 1);
+    }
+}
+
+static void pull_start__unasked_blocks_come(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfer = begin_unasked(fixture, 7, 2 * BLOCK, 2 * BLOCK);
+    const struct pull_ask both[] = {{.wanted = UINT64_MAX},
+                                    {.wanted = UINT64_MAX, .offset = BLOCK}};
+
+    assert_true(nothing_asked(fixture, START_NS));
+    bring_all(&transfer, &both[0], 0, START_NS);
+    bring_all(&transfer, &both[1], 0, START_NS);
+    check_complete(&transfer);
+    check_nothing_outstanding(fixture);
+    /* Who knows when they were sent? */
+    assert_int_equal(fixture->peers[0].pull_paths[0].srtt_ns, 0);
+    end(&transfer);
+}
+
+static void pull_start__unasked_blocks_do_not_come(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfer = begin_unasked(fixture, 7, 2 * BLOCK, 2 * BLOCK);
+
+    assert_true(nothing_asked(fixture, START_NS));
+    uint64_t now_ns = pull_deadline(&fixture->layer);
+    assert_int_equal(now_ns, START_NS + PULL_TIMEOUT_FIRST_NS);
+    for (unsigned i = 0; i < 2; i++) {
+        struct pull_ask ask = asked(fixture, now_ns);
+        assert_int_equal(ask.offset, i * BLOCK);
+        bring_all(&transfer, &ask, 0, now_ns);
+    }
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+static void pull_start__lies_about_unasked_bytes(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint32_t lies[] = {1, 2 * BLOCK - 1, 2 * BLOCK + 1, UINT32_MAX};
+
+    for (uint32_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        struct transfer transfer = begin_unasked(fixture, 7 + i, 100 * BLOCK, lies[i]);
+        struct pull_ask ask;
+        uint64_t now_ns = START_NS;
+        check_balance(fixture);
+        assert_true(fixture->layer.lanes[0].outstanding_bytes <= PULL_BLOCKS * BLOCK);
+        while (nothing_completed(fixture)) {
+            while (pull_ask(&fixture->layer, now_ns, &ask)) {
+                bring_all(&transfer, &ask, 0, now_ns);
+            }
+            message_pump(&fixture->layer, &fixture->peers[0]);
+            now_ns = nothing_completed(fixture) ? pull_deadline(&fixture->layer) : now_ns;
+        }
+        check_complete(&transfer);
+        check_nothing_outstanding(fixture);
+        end(&transfer);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(pull_set_lanes__what_was_asked_over_others_moves),
+        FIXTURE_TEST(pull_set_lanes__none_and_then_one),
+        FIXTURE_TEST(pull_start__more_than_one_peer_may_have),
+        FIXTURE_TEST(pull_start__more_than_all_peers_may_have),
+        FIXTURE_TEST(pull_stop__in_the_middle),
+        FIXTURE_TEST(pull_start__unasked_blocks_come),
+        FIXTURE_TEST(pull_start__unasked_blocks_do_not_come),
+        FIXTURE_TEST(pull_start__lies_about_unasked_bytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fixture.h"
+
+/** A PULL of the peer. */
+static int pull(struct fixture *fixture, unsigned from, uint32_t message, uint64_t offset,
+                uint64_t wanted, uint8_t rail)
+{
+    const struct frame_pull body = {
+        .message = to_le32(message),
+        .lane_kind = FRAME_LANE_SIM,
+        .lane_rail = rail,
+        .offset = to_le64(offset),
+        .wanted = to_le64(wanted),
+    };
+
+    return serve_pull(&fixture->layer, &fixture->peers[from],
+                      &(struct frame){.type = FRAME_PULL, .pull = &body});
+}
+
+/** Announces a message of which nothing is sent unasked. */
+static uint32_t announce_quietly(struct fixture *fixture, unsigned to, const void *data,
+                                 uint64_t bytes)
+{
+    fixture->peers[to].unasked_credit = 0;
+    return announce_long(fixture, to, 1, data, bytes);
+}
+
+static struct pull_batch next(struct fixture *fixture, uint32_t busy)
+{
+    struct pull_batch batch = {0};
+
+    assert_true(serve_next(&fixture->layer, busy, &batch));
+    return batch;
+}
+
+static bool nothing_next(struct fixture *fixture)
+{
+    struct pull_batch batch;
+
+    return !serve_next(&fixture->layer, 0, &batch);
+}
+
+static uint32_t frames_of(const struct pull_batch *batch)
+{
+    return (uint32_t)((batch->bytes + batch->segment_bytes - 1) / batch->segment_bytes);
+}
+
+static void serve_pull__runs_of_what_is_wanted(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(100 * SEGMENT);
+    uint32_t name = announce_quietly(fixture, 0, data, 100 * SEGMENT);
+
+    assert_int_equal(pull(fixture, 0, name, 10 * SEGMENT, 0xF1, 0), 0);
+    struct pull_batch batch = next(fixture, 0);
+    assert_ptr_equal(batch.peer, &fixture->peers[0]);
+    assert_int_equal(batch.message, name);
+    assert_int_equal(batch.lane, 0);
+    assert_int_equal(batch.offset, 10 * SEGMENT);
+    assert_int_equal(batch.bytes, SEGMENT);
+    assert_ptr_equal(batch.source, data + 10 * SEGMENT);
+    serve_sent(&fixture->layer, &batch, 1);
+    batch = next(fixture, 0);
+    assert_int_equal(batch.offset, 14 * SEGMENT);
+    assert_int_equal(batch.bytes, 4 * SEGMENT);
+    serve_sent(&fixture->layer, &batch, 3); /* the lane took no more */
+    batch = next(fixture, 0);
+    assert_int_equal(batch.offset, 17 * SEGMENT);
+    assert_int_equal(batch.bytes, SEGMENT);
+    serve_sent(&fixture->layer, &batch, 1);
+    assert_true(nothing_next(fixture));
+    assert_int_equal(fixture->layer.counters.data_frames_sent, 5);
+    assert_int_equal(fixture->peers[0].requests, 0);
+    free(data);
+}
+
+static void serve_pull__all_64_and_the_short_last_one(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t bytes = 100 * SEGMENT + 7;
+    uint8_t *data = pattern(bytes);
+    uint32_t name = announce_quietly(fixture, 0, data, bytes);
+
+    assert_int_equal(pull(fixture, 0, name, 37 * SEGMENT, UINT64_MAX, 0), 0);
+    struct pull_batch batch = next(fixture, 0);
+    assert_int_equal(frames_of(&batch), 64);
+    assert_int_equal(batch.bytes, 63 * SEGMENT + 7);
+    serve_sent(&fixture->layer, &batch, 64);
+    assert_true(nothing_next(fixture));
+    assert_int_equal(pull(fixture, 0, name, 100 * SEGMENT, 1, 0), 0);
+    batch = next(fixture, 0);
+    assert_int_equal(batch.bytes, 7);
+    free(data);
+}
+
+static void serve_pull__segments_that_are_not_there(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t bytes = 100 * SEGMENT + 7;
+    uint8_t *data = pattern(bytes);
+    uint32_t name = announce_quietly(fixture, 0, data, bytes);
+
+    assert_int_equal(pull(fixture, 0, name, 38 * SEGMENT, UINT64_MAX, 0), -EPROTO);
+    assert_int_equal(pull(fixture, 0, name, 100 * SEGMENT, 2, 0), -EPROTO);
+    assert_int_equal(pull(fixture, 0, name, 101 * SEGMENT, 1, 0), -EPROTO);
+    assert_int_equal(pull(fixture, 0, name, bytes, 1, 0), -EPROTO);
+    assert_int_equal(pull(fixture, 0, name, 1, 1, 0), -EPROTO);
+    assert_int_equal(pull(fixture, 0, name, UINT64_MAX / SEGMENT * SEGMENT, 1, 0), -EPROTO);
+    assert_int_equal(pull(fixture, 0, name, UINT64_MAX, 1, 0), -EPROTO);
+    assert_int_equal(pull(fixture, 0, name, 0, 0, 0), -EPROTO);
+    assert_true(nothing_next(fixture));
+    free(data);
+}
+
+static void serve_pull__of_what_was_not_announced(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(LONG_BYTES);
+    uint32_t name = announce_quietly(fixture, 0, data, LONG_BYTES);
+
+    assert_int_equal(pull(fixture, 0, name + 1, 0, 1, 0), -ENOENT);
+    assert_int_equal(pull(fixture, 0, name ^ 0x10000, 0, 1, 0), -ENOENT);
+    assert_int_equal(pull(fixture, 0, OPERATIONS, 0, 1, 0), -ENOENT);
+    assert_int_equal(pull(fixture, 0, UINT32_MAX, 0, 1, 0), -ENOENT);
+    assert_int_equal(pull(fixture, 1, name, 0, 1, 0), -ENOENT); /* another's */
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 1000, NULL), 0);
+    uint16_t eager = from_le16(pushed_frame(fixture, 0, 0).eager->message);
+    for (uint32_t generation = 0; generation < 8; generation++) {
+        assert_int_equal(pull(fixture, 0, (eager & 0xFFFFu) | generation << 16, 0, 1, 0), -ENOENT);
+    }
+    assert_true(nothing_next(fixture));
+    free(data);
+}
+
+static void serve_pull__over_lanes_that_do_not_exist(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(LONG_BYTES);
+    uint32_t name = announce_quietly(fixture, 0, data, LONG_BYTES);
+
+    assert_int_equal(pull(fixture, 0, name, 0, 1, 2), -EPROTO);
+    assert_int_equal(pull(fixture, 0, name, 0, 1, 255), -EPROTO);
+    free(data);
+}
+
+static void serve_pull__over_a_lane_that_does_not_reach_the_peer(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(LONG_BYTES);
+    uint32_t name = announce_quietly(fixture, 0, data, LONG_BYTES);
+
+    assert_int_equal(pull(fixture, 0, name, 0, 1, 1), -ENOENT);
+    assert_false(serve_is_needed(&fixture->layer));
+    /* And if it is down when its turn comes, the peer has to ask again. */
+    fixture->peers[0].usable_lanes = 3;
+    assert_int_equal(pull(fixture, 0, name, 0, 1, 1), 0);
+    fixture->peers[0].usable_lanes = 1;
+    assert_true(nothing_next(fixture));
+    assert_false(serve_is_needed(&fixture->layer));
+    assert_int_equal(fixture->peers[0].requests, 0);
+    free(data);
+}
+
+static void serve_pull__asked_twice_is_sent_once(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(100 * SEGMENT);
+    uint32_t name = announce_quietly(fixture, 0, data, 100 * SEGMENT);
+
+    fixture->peers[0].usable_lanes = 3;
+    assert_int_equal(pull(fixture, 0, name, 0, 0x3, 0), 0);
+    assert_int_equal(pull(fixture, 0, name, 0, 0x6, 1), 0); /* and over another lane now */
+    struct pull_batch batch = next(fixture, 0);
+    assert_int_equal(batch.bytes, 3 * SEGMENT);
+    assert_int_equal(batch.lane, 1);
+    serve_sent(&fixture->layer, &batch, 3);
+    assert_true(nothing_next(fixture));
+    assert_int_equal(pull(fixture, 0, name, 0, 0x3, 0), 0); /* it was lost: sent again */
+    assert_int_equal(next(fixture, 0).bytes, 2 * SEGMENT);
+    free(data);
+}
+
+static void serve_next__a_busy_lane_does_not_hold_up_another(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(100 * SEGMENT);
+    uint32_t name = announce_quietly(fixture, 0, data, 100 * SEGMENT);
+
+    fixture->peers[0].usable_lanes = 3;
+    assert_int_equal(pull(fixture, 0, name, 0, 1, 0), 0);
+    assert_int_equal(pull(fixture, 0, name, SEGMENT, 1, 1), 0);
+    assert_int_equal(pull(fixture, 0, name, 2 * SEGMENT, 1, 1), 0);
+    struct pull_batch batch = next(fixture, 1);
+    assert_int_equal(batch.offset, SEGMENT);
+    serve_sent(&fixture->layer, &batch, 1);
+    batch = next(fixture, 1);
+    assert_int_equal(batch.offset, 2 * SEGMENT);
+    serve_sent(&fixture->layer, &batch, 1);
+    assert_false(serve_next(&fixture->layer, 1, &batch));
+    assert_true(serve_is_needed(&fixture->layer));
+    assert_int_equal(next(fixture, 0).offset, 0);
+    free(data);
+}
+
+static void serve_next__nothing_of_a_message_that_has_ended(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(100 * SEGMENT);
+    uint32_t name = announce_quietly(fixture, 0, data, 100 * SEGMENT);
+
+    assert_int_equal(pull(fixture, 0, name, 0, UINT64_MAX, 0), 0);
+    struct pull_batch batch = next(fixture, 0);
+    serve_sent(&fixture->layer, &batch, 10);
+    assert_int_equal(arrive_done(fixture, 0, name), 0);
+    assert_int_equal(completed(fixture).status, 0);
+    memset(data, 0, 100 * SEGMENT); /* it is the caller's again */
+    assert_true(nothing_next(fixture));
+    assert_int_equal(pull(fixture, 0, name, 0, 1, 0), -ENOENT);
+    free(data);
+}
+
+static void serve_next__what_was_announced_is_sent_unasked(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t block = 64 * SEGMENT;
+    uint8_t *data = pattern(3 * block);
+
+    (void)announce_long(fixture, 0, 1, data, 3 * block);
+    for (unsigned i = 0; i < PULL_UNASKED_BLOCKS; i++) {
+        struct pull_batch batch = next(fixture, 0);
+        assert_int_equal(batch.offset, i * block);
+        assert_int_equal(batch.bytes, block);
+        serve_sent(&fixture->layer, &batch, 64);
+    }
+    assert_true(nothing_next(fixture));
+    assert_int_equal(fixture->layer.counters.data_unasked, PULL_UNASKED_BLOCKS);
+    free(data);
+}
+
+static void serve_pull__what_was_wasted_teaches_not_to_send_unasked(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
+    uint8_t *data = pattern(LONG_BYTES);
+    unsigned unasked = 0;
+    unsigned unasked_late = 0;
+
+    for (unsigned i = 0; i < 100; i++) {
+        uint64_t before = fixture->layer.counters.data_unasked;
+        uint32_t name = announce_long(fixture, 0, 1, data, LONG_BYTES);
+        bool was = fixture->layer.counters.data_unasked > before;
+        unasked += was;
+        unasked_late += was && i >= 50;
+        /* The receive is posted late: all is asked for. */
+        assert_int_equal(pull(fixture, 0, name, 0, 1, 0), 0);
+        assert_int_equal(arrive_done(fixture, 0, name), 0);
+        (void)completed(fixture);
+        assert_true(nothing_next(fixture));
+        assert_true(peer->unasked_credit >= -PULL_UNASKED_CREDIT - 1);
+        assert_true(peer->unasked_credit <= PULL_UNASKED_CREDIT);
+    }
+    assert_true(unasked < 50);
+    assert_true(unasked_late > 0); /* but it is tried now and then */
+    free(data);
+}
+
+static void serve_pull__a_wasted_message_counts_once(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
+    uint8_t *data = pattern(2 * 64 * SEGMENT);
+
+    uint32_t name = announce_long(fixture, 0, 1, data, 2 * 64 * SEGMENT);
+    assert_int_equal(pull(fixture, 0, name, 64 * SEGMENT, 1, 0), 0);
+    int after = peer->unasked_credit;
+    assert_true(after < PULL_UNASKED_CREDIT);
+    assert_int_equal(pull(fixture, 0, name, 64 * SEGMENT, 2, 0), 0);
+    assert_int_equal(pull(fixture, 0, name, 64 * SEGMENT, 4, 0), 0);
+    assert_int_equal(peer->unasked_credit, after);
+    free(data);
+}
+
+static void serve_pull__one_peer_does_not_take_all_the_memory(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(100000 * SEGMENT / 64);
+    uint64_t bytes = 100000 * SEGMENT / 64;
+    uint32_t name = announce_quietly(fixture, 0, data, bytes);
+    uint32_t other = announce_quietly(fixture, 1, data, bytes);
+
+    for (uint64_t i = 0; i < 1500; i++) {
+        assert_int_equal(pull(fixture, 0, name, i * SEGMENT, 1, 0), 0);
+    }
+    assert_int_equal(fixture->peers[0].requests, PULL_REQUESTS_PER_PEER);
+    assert_int_equal(fixture->layer.counters.requests_dropped, 1500 - PULL_REQUESTS_PER_PEER);
+    assert_int_equal(pull(fixture, 1, other, 0, 1, 0), 0);
+    assert_int_equal(fixture->peers[1].requests, 1);
+    /* What is asked for already is not dropped. */
+    assert_int_equal(pull(fixture, 0, name, 0, 2, 0), 0);
+    assert_int_equal(fixture->layer.counters.requests_dropped, 1500 - PULL_REQUESTS_PER_PEER);
+    free(data);
+}
+
+static void serve_forget__only_the_failed_peer_s(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(100 * SEGMENT);
+    uint32_t name = announce_quietly(fixture, 0, data, 100 * SEGMENT);
+    uint32_t other = announce_quietly(fixture, 1, data, 100 * SEGMENT);
+
+    for (uint64_t i = 0; i < 50; i++) {
+        assert_int_equal(pull(fixture, 0, name, i * SEGMENT, 1, 0), 0);
+        assert_int_equal(pull(fixture, 1, other, i * SEGMENT, 1, 0), 0);
+    }
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    assert_int_equal(completed(fixture).status, -ETIMEDOUT);
+    assert_int_equal(fixture->peers[0].requests, 0);
+    assert_int_equal(fixture->peers[1].requests, 50);
+    for (uint64_t i = 0; i < 50; i++) {
+        struct pull_batch batch = next(fixture, 0);
+        assert_ptr_equal(batch.peer, &fixture->peers[1]);
+        assert_int_equal(batch.offset, i * SEGMENT);
+        serve_sent(&fixture->layer, &batch, 1);
+    }
+    assert_true(nothing_next(fixture));
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(serve_pull__runs_of_what_is_wanted),
+        FIXTURE_TEST(serve_pull__all_64_and_the_short_last_one),
+        FIXTURE_TEST(serve_pull__segments_that_are_not_there),
+        FIXTURE_TEST(serve_pull__of_what_was_not_announced),
+        FIXTURE_TEST(serve_pull__over_lanes_that_do_not_exist),
+        FIXTURE_TEST(serve_pull__over_a_lane_that_does_not_reach_the_peer),
+        FIXTURE_TEST(serve_pull__asked_twice_is_sent_once),
+        FIXTURE_TEST(serve_next__a_busy_lane_does_not_hold_up_another),
+        FIXTURE_TEST(serve_next__nothing_of_a_message_that_has_ended),
+        FIXTURE_TEST(serve_next__what_was_announced_is_sent_unasked),
+        FIXTURE_TEST(serve_pull__what_was_wasted_teaches_not_to_send_unasked),
+        FIXTURE_TEST(serve_pull__a_wasted_message_counts_once),
+        FIXTURE_TEST(serve_pull__one_peer_does_not_take_all_the_memory),
+        FIXTURE_TEST(serve_forget__only_the_failed_peer_s),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

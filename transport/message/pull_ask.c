@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Long messages: what is asked for, over which lane, and when again. */
+#include "message/internal.h"
+#include "message/pull_internal.h"
+
+static void fill_ask(const struct pull *pull, const struct pull_block *block, struct pull_ask *ask)
+{
+    *ask = (struct pull_ask){
+        .peer = pull->peer,
+        .message = pull->message,
+        .lane = block->lane,
+        .offset = block->index * pull_block_bytes(pull),
+        .wanted = block->missing,
+    };
+}
+
+/** Nothing comes over the block's path. */
+static void notice_silence(struct message_layer *layer, const struct pull *pull,
+                           struct pull_block *block, uint64_t now_ns)
+{
+    struct message_peer *peer = pull->peer;
+    uint32_t lane = UINT32_C(1) << block->lane;
+
+    pull_path_silent(layer, peer, block->lane, now_ns);
+    layer->counters.pull_timeouts++;
+    unsigned other =
+        pull_path_choose(layer, peer, pull_bytes_of(pull, block->missing), now_ns, false, lane);
+    if (peer->pull_paths[block->lane].silences == 1 ||
+        (other != LANES_MAX && peer->pull_paths[other].silences == 0)) {
+        pull_ask_all_again(layer, peer, lane, NULL);
+    }
+    block->again = true;
+}
+
+/** Has the block, or a part of it, been lost? */
+static bool is_lost(struct message_layer *layer, const struct pull *pull, struct pull_block *block,
+                    uint64_t now_ns)
+{
+    const struct pull_path *path = &pull->peer->pull_paths[block->lane];
+
+    if (!block->again && now_ns >= pull_path_due(path, block)) {
+        if (!pull_path_is_quiet(path) && sequence_before(block->serial, path->heard_serial)) {
+            block->again = true; /* it alone */
+        } else {
+            notice_silence(layer, pull, block, now_ns);
+        }
+    }
+    return block->again;
+}
+
+/** The first block of the pull that has to be asked for again. */
+static bool ask_again(struct message_layer *layer, struct pull *pull, uint64_t now_ns,
+                      struct pull_ask *ask)
+{
+    for (unsigned i = 0; i < PULL_BLOCKS; i++) {
+        struct pull_block *block = &pull->block[i];
+        if (!block->active || !is_lost(layer, pull, block, now_ns)) {
+            continue;
+        }
+        pull_path_settle(layer, pull->peer, block);
+        unsigned lane = pull_path_choose(layer, pull->peer, pull_bytes_of(pull, block->missing),
+                                         now_ns, false, 0);
+        pull_mark_asked(layer, pull, block, lane != LANES_MAX ? lane : block->lane, now_ns);
+        block->repeated = true;
+        layer->counters.pulls_repeated++;
+        fill_ask(pull, block, ask);
+        return true;
+    }
+    return false;
+}
+
+/** Asks for the next block, if a lane has room for it. `closed`: lanes on which others have waited
+ *  longer; those on which this one has to wait are added. */
+static bool ask_next(struct message_layer *layer, struct pull *pull, uint64_t now_ns,
+                     uint32_t *closed, struct pull_ask *ask)
+{
+    if (pull->next_block == pull->blocks || pull->block[pull->next_block % PULL_BLOCKS].active) {
+        return false;
+    }
+    uint64_t bytes = pull_bytes_of(pull, pull_all_segments(pull, pull->next_block));
+    unsigned lane = pull_path_choose(layer, pull->peer, bytes, now_ns, true, *closed);
+    if (lane == LANES_MAX) {
+        for (unsigned i = 0; i < LANES_MAX; i++) {
+            *closed |= pull_path_is_quiet(&pull->peer->pull_paths[i])
+                           ? 0
+                           : pull->peer->bulk_lanes & UINT32_C(1) << i;
+        }
+        return false;
+    }
+    struct pull_block *block = pull_open_block(pull);
+    pull_mark_asked(layer, pull, block, lane, now_ns);
+    fill_ask(pull, block, ask);
+    return true;
+}
+
+bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask)
+{
+    uint32_t closed = 0;
+
+    if (!layer->pulls_changed && now_ns < layer->pulls_deadline_ns) {
+        return false;
+    }
+    if (layer->pull_freed) {
+        pull_begin_waiting(layer, now_ns);
+    }
+    for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
+        struct pull *pull = LIST_ENTRY(link, struct pull, link);
+        if (ask_again(layer, pull, now_ns, ask) || ask_next(layer, pull, now_ns, &closed, ask)) {
+            /* The next request is for another message, so that all get their turn. */
+            list_remove(link);
+            list_append(&layer->pulls, link);
+            return true;
+        }
+    }
+    layer->pulls_changed = false;
+    layer->pulls_deadline_ns = UINT64_MAX;
+    for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
+        const struct pull *pull = LIST_ENTRY(link, struct pull, link);
+        for (unsigned i = 0; i < PULL_BLOCKS; i++) {
+            const struct pull_block *block = &pull->block[i];
+            if (block->active) {
+                uint64_t due_ns = pull_path_due(&pull->peer->pull_paths[block->lane], block);
+                layer->pulls_deadline_ns =
+                    due_ns < layer->pulls_deadline_ns ? due_ns : layer->pulls_deadline_ns;
+            }
+        }
+    }
+    return false;
+}
+
+uint64_t pull_deadline(const struct message_layer *layer)
+{
+    return layer->pulls_changed ? 0 : layer->pulls_deadline_ns;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Long messages: data that comes, and what that says of data that does not. */
+#include "message/internal.h"
+#include "message/pull_internal.h"
+
+static struct pull *find_pull(struct message_layer *layer, const struct message_peer *peer,
+                              uint32_t message)
+{
+    for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
+        struct pull *pull = LIST_ENTRY(link, struct pull, link);
+        if (pull->message == message && pull->peer == peer) {
+            return pull;
+        }
+    }
+    return NULL;
+}
+
+/** Data of `block` has come: whatever was asked for earlier over the same lane, by this pull, and
+ *  is not here, was lost. */
+static void notice_losses(struct message_layer *layer, struct pull *pull,
+                          const struct pull_block *block)
+{
+    for (unsigned i = 0; i < PULL_BLOCKS; i++) {
+        struct pull_block *other = &pull->block[i];
+        if (other->active && !other->again && other->lane == block->lane &&
+            sequence_before(other->serial, block->serial)) {
+            other->again = true;
+            layer->pulls_changed = true;
+        }
+    }
+}
+
+static void finish_block(struct message_layer *layer, struct pull *pull, struct pull_block *block,
+                         uint64_t now_ns)
+{
+    struct pull_path *path = &pull->peer->pull_paths[block->lane];
+
+    pull_path_settle(layer, pull->peer, block);
+    pull_path_measure(path, pull_bytes_of(pull, pull_all_segments(pull, block->index)), now_ns);
+    if (!block->repeated && !block->unasked) {
+        pull_path_time(path, block->asked_ns, now_ns);
+    }
+    block->active = false;
+    pull->blocks_done++;
+    layer->pulls_changed = true;
+    if (pull->blocks_done == pull->blocks) {
+        inbound_pulled(layer, pull->inbound);
+    }
+}
+
+/** Data of the block has come over the lane that it was asked for: what does that tell? */
+static void draw_conclusions(struct message_layer *layer, struct pull *pull,
+                             struct pull_block *block, uint64_t bit)
+{
+    struct pull_path *path = &pull->peer->pull_paths[block->lane];
+
+    if (!block->repeated) { /* else it may be of an earlier time */
+        notice_losses(layer, pull, block);
+        if (!block->unasked && sequence_before(path->heard_serial, block->serial)) {
+            path->heard_serial = block->serial;
+        }
+    }
+    /* The last segment that was asked for is here, and others are not. */
+    if (block->missing != 0 && (block->asked & ~(bit | (bit - 1))) == 0) {
+        block->again = true;
+        layer->pulls_changed = true;
+    }
+}
+
+enum pull_verdict pull_data(struct message_layer *layer, struct message_peer *peer,
+                            const struct frame *frame, uint8_t lane, uint64_t now_ns)
+{
+    struct pull *pull = find_pull(layer, peer, from_le32(frame->data->message));
+    uint64_t offset = from_le64(frame->data->offset);
+
+    if (pull == NULL) {
+        return PULL_UNKNOWN;
+    }
+    uint64_t segment = offset / pull->segment_bytes;
+    uint64_t index = segment / pull->block_segments;
+    uint64_t whole = pull->inbound->bytes; /* the sender cuts the message, not what is wanted */
+    uint64_t left = offset < whole ? whole - offset : 0;
+    if (offset % pull->segment_bytes != 0 || left == 0 ||
+        frame->payload_bytes != (left < pull->segment_bytes ? left : pull->segment_bytes)) {
+        return PULL_INVALID;
+    }
+    struct pull_block *block = &pull->block[index % PULL_BLOCKS];
+    uint64_t bit = UINT64_C(1) << segment % pull->block_segments;
+    if (pull_path_heard(layer, peer, lane, now_ns)) {
+        pull_ask_all_again(layer, peer, UINT32_C(1) << lane, block); /* it is back */
+    }
+    if (!block->active || block->index != index || (block->missing & bit) == 0) {
+        return PULL_DUPLICATE;
+    }
+    operation_copy_in(pull->inbound->operation, offset, frame->payload, frame->payload_bytes);
+    pull->inbound->received += frame->payload_bytes;
+    block->missing &= ~bit;
+    if (block->lane == lane) {
+        draw_conclusions(layer, pull, block, bit);
+    }
+    if (block->missing == 0) {
+        finish_block(layer, pull, block, now_ns);
+    }
+    return PULL_PLACED;
+}
+
+bool pull_expect(const struct message_layer *layer, uint8_t lane,
+                 struct lane_expectation *expectation, const struct message_peer **peer)
+{
+    const struct pull *found = NULL;
+    const struct pull_block *first = NULL;
+
+    for (const struct list *link = layer->pulls.next; link != &layer->pulls && found == NULL;
+         link = link->next) {
+        const struct pull *pull = LIST_ENTRY(link, struct pull, link);
+        for (unsigned i = 0; i < PULL_BLOCKS; i++) {
+            const struct pull_block *block = &pull->block[i];
+            if (block->active && block->lane == lane && block->missing != 0 &&
+                (first == NULL || sequence_before(block->serial, first->serial))) {
+                first = block;
+                found = pull;
+            }
+        }
+    }
+    if (found == NULL) {
+        return false;
+    }
+    unsigned from = (unsigned)__builtin_ctzll(first->missing);
+    uint64_t run = first->missing >> from;
+    unsigned frames = ~run == 0 ? 64 : (unsigned)__builtin_ctzll(~run);
+    uint64_t offset =
+        first->index * pull_block_bytes(found) + (uint64_t)from * found->segment_bytes;
+    uint64_t end = offset + (uint64_t)frames * found->segment_bytes;
+    if (end > found->inbound->bytes) {
+        end = found->inbound->bytes;
+    }
+    if (end > found->inbound->operation->capacity) {
+        return false; /* the last segment does not fit the buffer */
+    }
+    *expectation = (struct lane_expectation){
+        .target = found->inbound->operation->target + offset,
+        .frames = frames,
+        .head_bytes = (uint32_t)(sizeof(struct frame_header) + sizeof(struct frame_data)),
+        .payload_bytes = found->segment_bytes,
+        .bytes = end - offset,
+        .message = found->message,
+        .offset = offset,
+    };
+    *peer = found->peer;
+    return true;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pull_internal.h - what the files about pulling share: pull.c (beginning and end), pull_ask.c
+ * (what is asked for, and when again) and pull_data.c (what comes).
+ */
+#ifndef BEOWIRE_MESSAGE_PULL_INTERNAL_H
+#define BEOWIRE_MESSAGE_PULL_INTERNAL_H
+
+#include "message/pull.h"
+#include "message/pull_path.h"
+
+static inline uint64_t pull_block_bytes(const struct pull *pull)
+{
+    return (uint64_t)pull->segment_bytes * pull->block_segments;
+}
+
+/** Segments of a block, as bits. */
+static inline uint64_t pull_all_segments(const struct pull *pull, uint32_t block)
+{
+    uint64_t left = pull->bytes - block * pull_block_bytes(pull);
+    uint64_t segments = (left + pull->segment_bytes - 1) / pull->segment_bytes;
+
+    segments = segments < pull->block_segments ? segments : pull->block_segments;
+    return segments == 64 ? UINT64_MAX : (UINT64_C(1) << segments) - 1;
+}
+
+/** Bytes of so many full segments: the last one of a message may be shorter. */
+static inline uint64_t pull_bytes_of(const struct pull *pull, uint64_t segments)
+{
+    return (uint64_t)__builtin_popcountll(segments) * pull->segment_bytes;
+}
+
+/** The next block of the message; its slot has to be free. */
+struct pull_block *pull_open_block(struct pull *pull);
+
+/** The block's missing segments are (as good as) asked for. */
+static inline void pull_mark_asked(struct message_layer *layer, struct pull *pull,
+                                   struct pull_block *block, unsigned lane, uint64_t now_ns)
+{
+    pull_path_ask(layer, pull->peer, lane, block, pull_bytes_of(pull, block->missing), now_ns);
+}
+
+/** Begins messages that have waited until others ended, oldest first. */
+void pull_begin_waiting(struct message_layer *layer, uint64_t now_ns);
+
+/** What was asked for over these lanes (bit i: lane i) is not waited for any longer, except `but`
+ *  (may be NULL). */
+void pull_ask_all_again(struct message_layer *layer, const struct message_peer *peer,
+                        uint32_t lanes, const struct pull_block *but);
+
+#endif /* BEOWIRE_MESSAGE_PULL_INTERNAL_H */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "message/pull_path.h"
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+/** As RFC 6298, doubled with each silence. */
+static uint64_t timeout_of(const struct pull_path *path)
+{
+    uint64_t timeout_ns =
+        path->srtt_ns == 0 ? PULL_TIMEOUT_FIRST_NS : path->srtt_ns + 4 * path->rttvar_ns;
+
+    timeout_ns = timeout_ns > PULL_TIMEOUT_MIN_NS ? timeout_ns : PULL_TIMEOUT_MIN_NS;
+    timeout_ns <<= path->silences < 10 ? path->silences : 10;
+    return timeout_ns < PULL_TIMEOUT_MAX_NS ? timeout_ns : PULL_TIMEOUT_MAX_NS;
+}
+
+uint64_t pull_path_due(const struct pull_path *path, const struct pull_block *block)
+{
+    uint64_t since_ns = block->asked_ns;
+
+    if (pull_path_is_quiet(path)) {
+        /* One at a time: this one after that which was asked for last. */
+        since_ns = path->silence_ns > since_ns ? path->silence_ns : since_ns;
+    } else if (!sequence_before(block->serial, path->heard_serial) && path->heard_ns > since_ns) {
+        /* It waits its turn behind others: as long as these come, all is well. But what was asked
+         * for later is not here before it, unless it was lost. */
+        since_ns = path->heard_ns;
+    }
+    return since_ns + timeout_of(path);
+}
+
+void pull_path_time(struct pull_path *path, uint64_t asked_ns, uint64_t now_ns)
+{
+    uint64_t sample_ns = now_ns - asked_ns;
+
+    if (path->srtt_ns == 0) {
+        path->srtt_ns = sample_ns > 0 ? sample_ns : 1;
+        path->rttvar_ns = sample_ns / 2;
+        return;
+    }
+    uint64_t deviation =
+        sample_ns > path->srtt_ns ? sample_ns - path->srtt_ns : path->srtt_ns - sample_ns;
+    path->rttvar_ns = (3 * path->rttvar_ns + deviation) / 4;
+    path->srtt_ns = (7 * path->srtt_ns + sample_ns) / 8;
+    path->srtt_ns += path->srtt_ns == 0;
+}
+
+void pull_path_measure(struct pull_path *path, uint64_t bytes, uint64_t now_ns)
+{
+    uint64_t elapsed_ns = now_ns - path->rate_ns;
+
+    path->rate_bytes += bytes;
+    if (elapsed_ns < PULL_RATE_NS) {
+        return;
+    }
+    uint64_t rate = path->rate_bytes * 1000 / elapsed_ns;
+    if (path->rate != 0) {
+        rate = (3 * (uint64_t)path->rate + rate) / 4;
+    }
+    path->rate = rate == 0 ? 1 : (rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX);
+    path->rate_ns = now_ns;
+    path->rate_bytes = 0;
+}
+
+/* ---- what is outstanding ------------------------------------------------------------------- */
+
+void pull_path_ask(struct message_layer *layer, struct message_peer *peer, unsigned lane,
+                   struct pull_block *block, uint64_t bytes, uint64_t now_ns)
+{
+    struct pull_path *path = &peer->pull_paths[lane];
+
+    if (path->blocks == 0) {
+        path->rate_ns = now_ns; /* idle time does not count */
+        path->rate_bytes = 0;
+    }
+    block->lane = (uint8_t)lane;
+    block->asked = block->missing;
+    block->asked_ns = now_ns;
+    block->again = false;
+    block->serial = ++path->serial;
+    block->accounted_bytes = bytes;
+    path->blocks++;
+    path->outstanding_bytes += bytes;
+    layer->lanes[lane].blocks++;
+    if (!pull_path_is_quiet(path)) {
+        layer->lanes[lane].outstanding_bytes += bytes;
+    }
+}
+
+void pull_path_settle(struct message_layer *layer, struct message_peer *peer,
+                      struct pull_block *block)
+{
+    struct pull_path *path = &peer->pull_paths[block->lane];
+
+    path->blocks--;
+    path->outstanding_bytes -= block->accounted_bytes;
+    layer->lanes[block->lane].blocks--;
+    if (!pull_path_is_quiet(path)) {
+        layer->lanes[block->lane].outstanding_bytes -= block->accounted_bytes;
+    }
+    block->accounted_bytes = 0;
+}
+
+bool pull_path_heard(struct message_layer *layer, struct message_peer *peer, unsigned lane,
+                     uint64_t now_ns)
+{
+    struct pull_path *path = &peer->pull_paths[lane];
+    bool was_quiet = pull_path_is_quiet(path);
+
+    path->heard_ns = now_ns;
+    path->silences = 0;
+    path->avoid_ns = 0;
+    if (was_quiet) {
+        layer->lanes[lane].outstanding_bytes += path->outstanding_bytes;
+    }
+    return was_quiet;
+}
+
+void pull_path_silent(struct message_layer *layer, struct message_peer *peer, unsigned lane,
+                      uint64_t now_ns)
+{
+    struct pull_path *path = &peer->pull_paths[lane];
+    bool was_quiet = pull_path_is_quiet(path);
+
+    path->silences = path->silences < UINT8_MAX ? (uint8_t)(path->silences + 1) : UINT8_MAX;
+    path->silence_ns = now_ns;
+    path->avoid_ns = now_ns + (pull_path_is_quiet(path) ? PULL_AVOID_NS : timeout_of(path));
+    if (!was_quiet && pull_path_is_quiet(path)) {
+        layer->lanes[lane].outstanding_bytes -= path->outstanding_bytes;
+    }
+}
+
+/* ---- choice -------------------------------------------------------------------------------- */
+
+/** May more be asked for? One block always may, however little room there is. */
+static bool has_room(const struct message_layer *layer, const struct message_peer *peer,
+                     unsigned lane, uint64_t bytes)
+{
+    const struct pull_path *path = &peer->pull_paths[lane];
+    uint64_t out = layer->lanes[lane].outstanding_bytes;
+
+    if (pull_path_is_quiet(path)) {
+        return path->blocks == 0;
+    }
+    return out == 0 || out + bytes <= layer->lanes[lane].capacity_bytes;
+}
+
+/** Not silent, or silent for so long that one block may find out. */
+static bool is_promising(const struct pull_path *path, uint64_t now_ns)
+{
+    return path->silences == 0 || (path->blocks == 0 && now_ns >= path->avoid_ns);
+}
+
+static uint32_t promising_of(const struct message_peer *peer, uint32_t lanes, uint64_t now_ns)
+{
+    for (unsigned i = 0; i < LANES_MAX; i++) {
+        if (!is_promising(&peer->pull_paths[i], now_ns)) {
+            lanes &= ~(UINT32_C(1) << i);
+        }
+    }
+    return lanes;
+}
+
+/** The one of these lanes that has been silent for the longest time. */
+static uint32_t most_patient_of(const struct message_peer *peer, uint32_t lanes)
+{
+    uint32_t best = 0;
+    uint64_t until_ns = UINT64_MAX;
+
+    for (unsigned i = 0; i < LANES_MAX; i++) {
+        if ((lanes >> i & 1) != 0 && peer->pull_paths[i].avoid_ns < until_ns) {
+            until_ns = peer->pull_paths[i].avoid_ns;
+            best = UINT32_C(1) << i;
+        }
+    }
+    return best;
+}
+
+/** The lanes that are worth using. */
+static uint32_t lanes_of(const struct message_peer *peer, uint64_t now_ns)
+{
+    uint32_t lanes = promising_of(peer, peer->bulk_lanes, now_ns);
+
+    for (unsigned i = 0; i < LANES_MAX && lanes == 0; i++) {
+        if ((peer->bulk_lanes >> i & 1) != 0 && !pull_path_is_quiet(&peer->pull_paths[i])) {
+            return most_patient_of(peer, peer->bulk_lanes); /* not given up yet */
+        }
+    }
+    if (lanes == 0) {
+        lanes = promising_of(peer, peer->usable_lanes, now_ns);
+    }
+    return lanes != 0 ? lanes : most_patient_of(peer, peer->usable_lanes);
+}
+
+unsigned pull_path_choose(const struct message_layer *layer, const struct message_peer *peer,
+                          uint64_t bytes, uint64_t now_ns, bool for_more, uint32_t closed)
+{
+    uint32_t lanes = lanes_of(peer, now_ns) & ~closed;
+    unsigned best = LANES_MAX;
+    uint64_t best_ns = UINT64_MAX;
+    uint64_t rate_max = 1;
+
+    for (unsigned i = 0; i < LANES_MAX; i++) {
+        rate_max = peer->pull_paths[i].rate > rate_max ? peer->pull_paths[i].rate : rate_max;
+    }
+    for (unsigned i = 0; i < LANES_MAX; i++) {
+        const struct pull_path *path = &peer->pull_paths[i];
+        if ((lanes >> i & 1) != 0 && (!for_more || has_room(layer, peer, i, bytes))) {
+            uint64_t rate = path->rate != 0 ? path->rate : rate_max;
+            uint64_t time_ns = (path->outstanding_bytes + bytes) * 1000 / rate;
+            if (time_ns < best_ns) {
+                best_ns = time_ns;
+                best = i;
+            }
+        }
+    }
+    return best;
+}
