@@ -133,19 +133,19 @@ struct pull {
 
 /** What a receiver knows of the way from a peer over one lane; see pull_path.h. */
 struct pull_path {
-    uint64_t outstanding_bytes; /**< asked for */
-    uint64_t srtt_ns;           /**< from PULL to the whole block, smoothed; 0: none measured */
+    uint64_t srtt_ns; /**< from PULL to the whole block, smoothed; 0: none measured */
     uint64_t rttvar_ns;
-    uint64_t heard_ns;     /**< data came last */
-    uint64_t silence_ns;   /**< a silence was noticed last */
-    uint64_t avoid_ns;     /**< silent: until then, if there is another */
-    uint64_t rate_ns;      /**< since then the rate is measured, ... */
-    uint64_t rate_bytes;   /**< ... and so much has come */
-    uint32_t rate;         /**< bytes a microsecond, smoothed; 0: none measured */
-    uint32_t blocks;       /**< outstanding */
-    uint32_t serial;       /**< of the block that was asked for last */
-    uint32_t heard_serial; /**< the latest of which data has come */
-    uint8_t silences;      /**< in a row, since data came last */
+    uint64_t heard_ns;          /**< data came last */
+    uint64_t silence_ns;        /**< a silence was noticed last */
+    uint64_t avoid_ns;          /**< silent: until then, if there is another */
+    uint64_t rate_ns;           /**< since then the rate is measured, ... */
+    uint64_t rate_bytes;        /**< ... and so much has come */
+    uint32_t outstanding_bytes; /**< asked for: at most PULLS_MAX * PULL_BLOCKS blocks */
+    uint32_t rate;              /**< bytes a microsecond, smoothed; 0: none measured */
+    uint32_t blocks;            /**< outstanding */
+    uint32_t serial;            /**< of the block that was asked for last */
+    uint32_t heard_serial;      /**< the latest of which data has come */
+    uint8_t silences;           /**< in a row, since data came last */
 };
 
 /** Segments of an announced message that its receiver has asked for. */

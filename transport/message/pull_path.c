@@ -80,7 +80,7 @@ void pull_path_ask(struct message_layer *layer, struct message_peer *peer, unsig
     block->serial = ++path->serial;
     block->accounted_bytes = bytes;
     path->blocks++;
-    path->outstanding_bytes += bytes;
+    path->outstanding_bytes += (uint32_t)bytes;
     layer->lanes[lane].blocks++;
     if (!pull_path_is_quiet(path)) {
         layer->lanes[lane].outstanding_bytes += bytes;
@@ -93,7 +93,7 @@ void pull_path_settle(struct message_layer *layer, struct message_peer *peer,
     struct pull_path *path = &peer->pull_paths[block->lane];
 
     path->blocks--;
-    path->outstanding_bytes -= block->accounted_bytes;
+    path->outstanding_bytes -= (uint32_t)block->accounted_bytes;
     layer->lanes[block->lane].blocks--;
     if (!pull_path_is_quiet(path)) {
         layer->lanes[block->lane].outstanding_bytes -= block->accounted_bytes;

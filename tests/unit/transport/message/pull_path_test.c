@@ -328,7 +328,7 @@ static void pull_path_choose__not_the_silent_one(void **state)
 
     ask(fixture, 0, 0, 100, START_NS);
     fall_silent(fixture, 0, 1, START_NS);
-    fixture->peer.pull_paths[1].outstanding_bytes = UINT64_C(1) << 40;
+    fixture->peer.pull_paths[1].outstanding_bytes = UINT32_C(1) << 31;
     assert_int_equal(choose(fixture, START_NS), 1);
     /* When its time has come it is tried again, with one block. */
     pull_path_settle(&fixture->layer, &fixture->peer, &fixture->blocks[0]);
