@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * endpoint_fuzz.h - what endpoint_fuzz.c works with: the script, a lane whose frames come from it,
+ * the endpoint behind that lane, and the judge of what the endpoint delivers. One program includes
+ * it.
+ */
+#ifndef BEOWIRE_TESTS_ENDPOINT_FUZZ_H
+#define BEOWIRE_TESTS_ENDPOINT_FUZZ_H
+
+#include "endpoint/address.h"
+#include "simulation/cluster.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FRAME_BYTES UINT32_C(400)
+#define OPERATIONS 8
+#define MESSAGES 256 /* of the peer, told apart by their immediate data */
+#define NAMES 4      /* that the peer gives its messages */
+#define BUFFER_BYTES 40000
+#define STEPS_MAX 400
+#define SEGMENT_BYTES_MIN 300
+#define ANNOUNCED 1000 /* names of announced messages begin here */
+
+/** A message that the peer has begun. */
+struct begun {
+    uint64_t bytes;
+    uint64_t sent; /* of which the endpoint has accepted so many, */
+    uint64_t said; /* and has so many if what it keeps is counted */
+    bool delivered;
+    uint32_t segment_bytes;                          /* announced: of its DATA frames */
+    bool segments[BUFFER_BYTES / SEGMENT_BYTES_MIN]; /* announced: those that were said */
+};
+
+/** What a frame does to the messages once its turn has come: it may be kept until then. */
+struct effect {
+    uint32_t sequence;
+    bool some;        /* else it does nothing */
+    bool names;       /* the message has this name from now on */
+    bool continues;   /* whatever has this name: it should be the message */
+    uint8_t name;     /* given by the peer */
+    uint32_t message; /* whose bytes it carries, */
+    uint64_t sent;    /* of which so many are then there */
+};
+
+struct fuzz {
+    struct lane lane; /* first: the endpoint knows only this */
+    struct cluster cluster;
+    struct node node;
+    struct core *core;
+    const uint8_t *script;
+    size_t left;
+    uint8_t *frame; /* on its way to the endpoint: of exactly its length */
+    uint32_t frame_bytes;
+    struct lane_address peer_at;
+    struct beowire_address peer_address;
+    uint32_t own_key;      /* the endpoint wants it in frames; 0: not known yet */
+    uint32_t highest_sent; /* one past the last sequence of the endpoint */
+    uint32_t announced;    /* the endpoint's last ANNOUNCE */
+    uint64_t announced_bytes;
+    uint32_t announced_segment;
+    uint32_t last_announced; /* message of the peer */
+    struct begun begun[MESSAGES];
+    uint32_t begun_count;
+    uint32_t named[NAMES]; /* which of them has the name */
+    struct effect effects[FLOW_WINDOW_FRAMES];
+    uint32_t applied; /* the effects of frames before this sequence */
+    uint8_t send_buffer[BUFFER_BYTES];
+    uint8_t buffers[OPERATIONS][BUFFER_BYTES];
+    uint64_t capacities[OPERATIONS];
+    bool posted[OPERATIONS];
+    bool mangled; /* a frame was changed: its bytes may be anything from here on */
+};
+
+static void require(bool condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+/* ---- the script ---------------------------------------------------------------------------- */
+
+static uint8_t take(struct fuzz *fuzz)
+{
+    if (fuzz->left == 0) {
+        return 0;
+    }
+    fuzz->left--;
+    return *fuzz->script++;
+}
+
+static uint32_t take_16(struct fuzz *fuzz)
+{
+    uint32_t high = take(fuzz);
+
+    return high << 8 | take(fuzz);
+}
+
+static uint64_t take_bytes(struct fuzz *fuzz)
+{
+    static const uint64_t edges[] = {0,
+                                     1,
+                                     FRAME_BYTES - 46,
+                                     FRAME_BYTES - 45,
+                                     FRAME_BYTES - 40,
+                                     MESSAGE_EAGER_BYTES_MAX,
+                                     MESSAGE_EAGER_BYTES_MAX + 1,
+                                     BUFFER_BYTES};
+    uint8_t choice = take(fuzz);
+
+    return (choice & 0x80) != 0 ? take_16(fuzz) % BUFFER_BYTES : edges[choice % 8];
+}
+
+/* ---- the lane ------------------------------------------------------------------------------ */
+
+static struct fuzz *fuzz_of(struct lane *lane)
+{
+    return (struct fuzz *)(void *)lane;
+}
+
+static void learn(struct fuzz *fuzz, const struct frame *frame)
+{
+    if (frame->type == FRAME_CONNECT || frame->type == FRAME_ACCEPT) {
+        fuzz->own_key = from_le32(frame->connect->key);
+    } else if (frame->type >= FRAME_SEQUENCED &&
+               !sequence_before(frame->sequence, fuzz->highest_sent)) {
+        fuzz->highest_sent = frame->sequence + 1;
+    }
+    if (frame->type == FRAME_ANNOUNCE) {
+        fuzz->announced = from_le32(frame->announce->message);
+        fuzz->announced_segment = from_le16(frame->announce->segment_bytes);
+        fuzz->announced_bytes = from_le64(frame->announce->message_bytes);
+    }
+}
+
+/** What the endpoint says has to be right whatever it was told. */
+static unsigned fuzz_send(struct lane *lane, const struct lane_address *to,
+                          const struct lane_outgoing *frames, unsigned count)
+{
+    struct fuzz *fuzz = fuzz_of(lane);
+
+    (void)to;
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t wire[FRAME_BYTES];
+        uint32_t bytes = frames[i].head_bytes + frames[i].payload_bytes;
+        struct frame frame;
+        require(bytes <= FRAME_BYTES);
+        memset(frames[i].head - LANE_HEADROOM, 0xA5, LANE_HEADROOM);
+        memcpy(wire, frames[i].head, frames[i].head_bytes);
+        if (frames[i].payload_bytes > 0) {
+            memcpy(wire + frames[i].head_bytes, frames[i].payload, frames[i].payload_bytes);
+        }
+        require(frame_decode(wire, bytes, &frame) == FRAME_OK);
+        learn(fuzz, &frame);
+    }
+    return count;
+}
+
+static unsigned fuzz_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    struct fuzz *fuzz = fuzz_of(lane);
+
+    (void)count;
+    if (fuzz->frame == NULL) {
+        return 0;
+    }
+    frames[0] = (struct lane_incoming){
+        .data = fuzz->frame, .bytes = fuzz->frame_bytes, .from = fuzz->peer_at};
+    return 1;
+}
+
+static void fuzz_release(struct lane *lane)
+{
+    struct fuzz *fuzz = fuzz_of(lane);
+
+    free(fuzz->frame);
+    fuzz->frame = NULL;
+}
+
+static int fuzz_reach(struct lane *lane, const struct address_layout *address,
+                      struct lane_address *to)
+{
+    (void)lane;
+    *to = (struct lane_address){0};
+    memcpy(to->bytes, address->rail[0].mac, sizeof address->rail[0].mac);
+    return 0;
+}
+
+static int fuzz_status(struct lane *lane)
+{
+    (void)lane;
+    return 0;
+}
+
+static const struct lane_operations fuzz_operations = {
+    .reach = fuzz_reach,
+    .send = fuzz_send,
+    .receive = fuzz_receive,
+    .release = fuzz_release,
+    .status = fuzz_status,
+};
+
+/* ---- the endpoint -------------------------------------------------------------------------- */
+
+static uint64_t some_random(void *context)
+{
+    return random_next(context);
+}
+
+static uint64_t now_of(void *cluster)
+{
+    return cluster_now(cluster);
+}
+
+static void address_of(uint8_t node, uint64_t incarnation, struct beowire_address *address)
+{
+    struct address_layout layout = {
+        .version = ADDRESS_VERSION,
+        .rails = 1,
+        .endpoint = to_le16(CLUSTER_ENDPOINT),
+        .rail[0].mac = {2, 0, 0, 0, 0, node},
+        .ethertype = to_le16(0x88B5),
+        .incarnation = to_le64(incarnation),
+    };
+
+    memcpy(address->bytes, &layout, sizeof layout);
+}
+
+static void open_fuzz(struct fuzz *fuzz)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct core_options options = {
+        .lanes = {.lanes[0] = &fuzz->lane, .count = 1},
+        .operations = OPERATIONS,
+        .peers = 2,
+        .peer_timeout_ns = UINT64_C(5000000000),
+        .random = some_random,
+        .random_context = &fuzz->cluster.random,
+    };
+
+    wire.frames = 1; /* only its clock is used */
+    require(sim_wire_open(&wire, &fuzz->cluster.wire) == 0);
+    random_seed(&fuzz->cluster.random, 1);
+    fuzz->cluster.nodes = &fuzz->node;
+    fuzz->cluster.node_count = 1;
+    fuzz->node.lanes = options.lanes;
+    fuzz->core = &fuzz->node.core;
+    fuzz->lane.operations = &fuzz_operations;
+    fuzz->lane.kind = LANE_SIM;
+    fuzz->lane.batch_frames = 8;
+    fuzz->lane.capacity_bytes = UINT64_MAX;
+    fuzz->lane.frame_bytes = FRAME_BYTES;
+    fuzz->peer_at = (struct lane_address){{2, 0, 0, 0, 0, 1}};
+    address_of(1, 0x1111, &fuzz->peer_address);
+    address_of(0, 0x2222, &options.address);
+    require(core_open(fuzz->core, &options) == 0);
+}
+
+static void close_fuzz(struct fuzz *fuzz)
+{
+    core_close(fuzz->core);
+    sim_wire_close(fuzz->cluster.wire);
+}
+
+static struct core_peer *peer_of(struct fuzz *fuzz)
+{
+    struct core_peer *peer = NULL;
+
+    require(core_peer_add(fuzz->core, &fuzz->peer_address, &peer) == 0);
+    return peer;
+}
+
+static uint8_t content(uint32_t message, uint64_t offset)
+{
+    return (uint8_t)((uint64_t)message * 31 + offset * 7 + (offset >> 8));
+}
+
+static void judge(struct fuzz *fuzz, const struct beowire_completion *done)
+{
+    if (done->operation != BEOWIRE_RECEIVE) {
+        return;
+    }
+    size_t slot = (size_t)((uint8_t(*)[BUFFER_BYTES])done->context - fuzz->buffers);
+    require(slot < OPERATIONS && fuzz->posted[slot]);
+    fuzz->posted[slot] = false;
+    if (fuzz->mangled || (done->status != 0 && done->status != -EMSGSIZE)) {
+        return;
+    }
+    uint64_t capacity = fuzz->capacities[slot];
+    require(done->immediate < fuzz->begun_count);
+    struct begun *message = &fuzz->begun[done->immediate];
+    require(!message->delivered && done->bytes == message->bytes);
+    message->delivered = true;
+    uint64_t wanted = message->bytes < capacity ? message->bytes : capacity;
+    require(message->sent >= wanted);
+    require((done->status == -EMSGSIZE) == (message->bytes > capacity));
+    for (uint64_t i = 0; i < wanted; i++) {
+        require(fuzz->buffers[slot][i] == content(done->immediate, i));
+    }
+}
+
+/** Frames were handed up: what they did to the messages. */
+static void apply_effects(struct fuzz *fuzz)
+{
+    uint32_t expected = peer_of(fuzz)->message.flow.expected;
+
+    for (; fuzz->applied != expected; fuzz->applied++) {
+        const struct effect *effect = &fuzz->effects[fuzz->applied % FLOW_WINDOW_FRAMES];
+        if (!effect->some || effect->sequence != fuzz->applied) {
+            continue;
+        }
+        if (effect->continues && fuzz->named[effect->name] != effect->message) {
+            fuzz->mangled = true; /* while it was kept, the name was given to another message */
+        }
+        if (effect->names) {
+            fuzz->named[effect->name] = effect->message;
+        }
+        fuzz->begun[effect->message].sent = effect->sent;
+    }
+}
+
+static void settle(struct fuzz *fuzz)
+{
+    struct beowire_completion done;
+
+    while (core_receive(fuzz->core, now_of, &fuzz->cluster) > 0) {
+        /* at most one frame */
+    }
+    apply_effects(fuzz);
+    core_timers(fuzz->core, cluster_now(&fuzz->cluster));
+    while (message_complete(&fuzz->core->messages, &done)) {
+        judge(fuzz, &done);
+    }
+    cluster_check(&fuzz->cluster);
+}
+
+#endif /* BEOWIRE_TESTS_ENDPOINT_FUZZ_H */
