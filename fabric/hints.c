@@ -122,6 +122,7 @@ static const char *refuse_endpoint(const struct fi_ep_attr *offer, const struct 
 
 static const char *refuse_tx(const struct fi_tx_attr *offer, const struct fi_tx_attr *asked)
 {
+    /* NOLINTNEXTLINE(misc-redundant-expression): bits, by name */
     if ((asked->caps & ~(offer->caps | OF_EITHER_SIDE)) != 0) {
         return "capabilities of transmitting";
     }
@@ -141,6 +142,7 @@ static const char *refuse_tx(const struct fi_tx_attr *offer, const struct fi_tx_
 
 static const char *refuse_rx(const struct fi_rx_attr *offer, const struct fi_rx_attr *asked)
 {
+    /* NOLINTNEXTLINE(misc-redundant-expression): bits, by name */
     if ((asked->caps & ~(offer->caps | OF_EITHER_SIDE)) != 0) {
         return "capabilities of receiving";
     }

@@ -61,8 +61,9 @@
  * of whole cache lines in place of 1,024 took 0.1 us off the half round trip of a short message. */
 #define LANE_RING_FRAMES 512
 
-/** Kernel memory for each direction of the UDP lane, if it is granted (net.core.rmem_max limits those
- *  who lack CAP_NET_ADMIN): a few bulk blocks of each of some peers. The kernel counts it double. */
+/** Kernel memory for each direction of the UDP lane, if it is granted (net.core.rmem_max limits
+ * those who lack CAP_NET_ADMIN): a few bulk blocks of each of some peers. The kernel counts it
+ * double. */
 #define LANE_UDP_BUFFER_BYTES (4 << 20)
 /** Messages of at most so many bytes are bundled into one frame ... */
 #define BUNDLE_BYTES_MAX 256
@@ -97,8 +98,8 @@
 #define PULL_TIMEOUT_MIN_NS 300000u
 #define PULL_TIMEOUT_MAX_NS 500000000u
 
-/** After so many silences in a row nothing is taken to be on its way over a path any more: one block
- *  at a time is asked for, and no room is kept for it. */
+/** After so many silences in a row nothing is taken to be on its way over a path any more: one
+ * block at a time is asked for, and no room is kept for it. */
 #define PULL_PATIENCE_SILENCES 2
 
 /** Such a path is tried again after this, if there is another one. */
@@ -107,8 +108,8 @@
 /** The rate of a path is measured over at least this: what came in one turn says nothing of it. */
 #define PULL_RATE_NS 100000u
 
-/** Requests of receivers that a sender remembers, in all and of one peer, which is all that an honest
- *  one has; more are dropped and asked again. */
+/** Requests of receivers that a sender remembers, in all and of one peer, which is all that an
+ * honest one has; more are dropped and asked again. */
 #define PULL_REQUESTS 1024
 #define PULL_REQUESTS_PER_PEER (PULLS_PER_PEER * PULL_BLOCKS)
 
@@ -154,7 +155,8 @@
 /** A CONNECT is repeated after this, doubling up to FLOW_BACKOFF_MAX_NS. */
 #define CONNECTION_RETRY_NS 2000000u
 
-/** Probes, and CONNECTs, that may stay without an answer before another path to the peer is tried. */
+/** Probes, and CONNECTs, that may stay without an answer before another path to the peer is tried.
+ */
 #define PATH_PATIENCE_PROBES 3
 #define PATH_PATIENCE_CONNECTS 2
 
@@ -183,8 +185,8 @@
 /** So long the application has to come back for messages that it left in a bundle. */
 #define KEEPER_HURRY_NS 500000u
 
-/** An endpoint that closes repeats this long that it does, unless its peers answer: about five times
- *  in growing pauses, the first a sixteenth. */
+/** An endpoint that closes repeats this long that it does, unless its peers answer: about five
+ * times in growing pauses, the first a sixteenth. */
 #define ENDPOINT_GOODBYE_NS 8000000u
 
 /** RESET frames an endpoint sends at most in a second: it answers strangers, and must not be

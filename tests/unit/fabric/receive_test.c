@@ -90,8 +90,8 @@ static void fi_discard__throws_messages_away(void **state)
     char got = 0;
 
     (void)state;
-    for (char byte = 'a'; byte <= 'c'; byte++) {
-        assert_int_equal(fi_tinject(sender->ep, &byte, 1, sender->other, 7), 0);
+    for (const char *byte = "abc"; *byte != '\0'; byte++) {
+        assert_int_equal(fi_tinject(sender->ep, byte, 1, sender->other, 7), 0);
     }
     let_arrive(pair, 0);
     assert_int_equal(look(receiver, FI_PEEK | FI_DISCARD, NULL, 0, &context), 0);

@@ -87,8 +87,8 @@ static inline void push(struct fixture *fixture, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         struct flow_frame *frame = &fixture->frames[fixture->pushed++ % FLOW_WINDOW_FRAMES];
         assert_true(flow_has_room(&fixture->flow));
-        frame_encode(frame->head, &(struct frame_fields){.type = FRAME_EAGER,
-                                                         .sequence = fixture->flow.next});
+        frame_encode(frame->head,
+                     &(struct frame_fields){.type = FRAME_EAGER, .sequence = fixture->flow.next});
         flow_push(&fixture->flow, frame);
     }
 }
