@@ -215,6 +215,7 @@ def test_run__pingpong(start: Start, driver: str) -> None:
     assert set(near["cpu"]) == {
         "user_ns",
         "system_ns",
+        "softirq_ns",
         "voluntary_switches",
         "involuntary_switches",
     }
