@@ -303,7 +303,6 @@ static void frame_decode__sack_tells_of_what_is_known(void **state)
     }
     sack->upto = to_le32(0xF0); /* 256 later */
     assert_int_equal(decode(&buffer, &frame), FRAME_OK);
-    assert_int_equal(from_le32(frame.sack->upto), 0xF0);
 }
 
 static void frame_decode__sack_has_nothing_of_which_nothing_is_known(void **state)

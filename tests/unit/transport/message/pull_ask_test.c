@@ -85,46 +85,6 @@ static void pull_ask__no_more_than_the_lane_has_room_for(void **state)
     end(&second);
 }
 
-static void pull_ask__a_long_block_is_not_passed_by_short_ones_for_ever(void **state)
-{
-    struct fixture *fixture = *state;
-    uint32_t name = 100;
-    unsigned rounds = 0;
-
-    fixture->layer.lanes[0].capacity_bytes = BLOCK + SEGMENT;
-    struct transfer shorts[2];
-    struct pull_ask asks[2];
-    for (unsigned i = 0; i < 2; i++) {
-        shorts[i] = begin(fixture, 0, name++, 10 * SEGMENT, 10 * SEGMENT);
-        asks[i] = asked(fixture, START_NS);
-    }
-    struct transfer big = begin(fixture, 1, 1, BLOCK, BLOCK);
-    for (bool passed = true; passed; rounds++) {
-        assert_true(rounds < 3);
-        unsigned i = rounds % 2;
-        /* As soon as a short one is there, another comes. */
-        bring_all(&shorts[i], &asks[i], 0, START_NS);
-        check_complete(&shorts[i]);
-        end(&shorts[i]);
-        shorts[i] = begin(fixture, 0, name++, 10 * SEGMENT, 10 * SEGMENT);
-        struct pull_ask ask;
-        if (pull_ask(&fixture->layer, START_NS, &ask)) {
-            asks[i] = ask;
-            passed = ask.message != 1;
-        } else {
-            asks[i].wanted = 0;
-        }
-        if (asks[i].wanted == 0) {
-            end(&shorts[i]); /* it waits its turn: no more of them */
-            shorts[i] = shorts[1 - i];
-            asks[i] = asks[1 - i];
-        }
-    }
-    fail_peer(fixture, 0, -ETIMEDOUT);
-    fail_peer(fixture, 1, -ETIMEDOUT);
-    end(&big);
-}
-
 static void pull_ask__what_is_lost_while_other_messages_stream(void **state)
 {
     struct fixture *fixture = *state;
@@ -322,7 +282,6 @@ int main(void)
         FIXTURE_TEST(pull_ask__covers_every_length_and_buffer),
         FIXTURE_TEST(pull_ask__so_many_blocks_at_once),
         FIXTURE_TEST(pull_ask__no_more_than_the_lane_has_room_for),
-        FIXTURE_TEST(pull_ask__a_long_block_is_not_passed_by_short_ones_for_ever),
         FIXTURE_TEST(pull_ask__what_is_lost_while_other_messages_stream),
         FIXTURE_TEST(pull_ask__again_after_a_silence),
         FIXTURE_TEST(pull_ask__a_dead_peer_costs_little),
