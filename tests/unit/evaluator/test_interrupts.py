@@ -9,8 +9,12 @@ from beowire.interrupts import Interrupts
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupts__all_signals_are_one_exception(number: signal.Signals) -> None:
-    with Interrupts(), pytest.raises(KeyboardInterrupt):
-        os.kill(os.getpid(), number)
+    before = signal.signal(number, signal.SIG_DFL)  # nohup makes it ignored
+    try:
+        with Interrupts(), pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+    finally:
+        signal.signal(number, before)
 
 
 def test_interrupts__under_nohup_a_hangup_is_nothing() -> None:
