@@ -91,11 +91,11 @@ struct beowire_options {
     enum beowire_progress progress; /**< while the application does not call */
 };
 
+/** The members in their order: C++17 has no other way to say this. */
 #define BEOWIRE_OPTIONS_DEFAULT                                                                    \
     {                                                                                              \
-        .size = sizeof(struct beowire_options), .interface = NULL, .lanes = NULL,                  \
-        .ethertype = 0x88B5, .endpoint = 0, .operations = 1024, .peers = 1024,                     \
-        .peer_timeout_ns = UINT64_C(5000000000), .progress = BEOWIRE_PROGRESS_KEEPER               \
+        sizeof(struct beowire_options), NULL, NULL, 0x88B5, 0, 1024, 1024, UINT64_C(5000000000),   \
+            BEOWIRE_PROGRESS_KEEPER                                                                \
     }
 
 enum beowire_operation {

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `meson install` leaves on a host, as somebody who writes a program against it meets it."""
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from system.conftest import ROOT
+
+C_OPTIONS = ["cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+CXX_OPTIONS = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+
+# Two endpoints of one process talk through memory: no network is touched. Valid C and C++.
+PROGRAM = """
+#include <beowire.h>
+#include <stdio.h>
+#include <string.h>
+
+static beowire_endpoint *open_one(void)
+{
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    beowire_endpoint *endpoint = NULL;
+    options.lanes = "shm";
+    int status = beowire_open(&options, &endpoint);
+    if (status != 0) {
+        fprintf(stderr, "%s\\n", beowire_error(status));
+    }
+    return endpoint;
+}
+
+int main(void)
+{
+    beowire_endpoint *a = open_one();
+    beowire_endpoint *b = open_one();
+    struct beowire_address address;
+    struct beowire_completion done;
+    beowire_peer peer = 0;
+    char text[16] = "";
+    bool received = false;
+
+    if (a == NULL || b == NULL) {
+        return 1;
+    }
+    beowire_address(b, &address);
+    if (beowire_peer_add(a, &address, &peer) != 0 ||
+        beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, text, sizeof text, NULL) != 0 ||
+        beowire_send(a, peer, 1, 0, "hello", 6, NULL) != 0) {
+        return 2;
+    }
+    while (!received) {
+        if (beowire_poll(a, &done, 1) < 0) {
+            return 3;
+        }
+        int count = beowire_poll(b, &done, 1);
+        if (count < 0 || (count == 1 && done.status != 0)) {
+            return 4;
+        }
+        received = count == 1;
+    }
+    beowire_close(a, 0);
+    beowire_close(b, 0);
+    puts(text);
+    return 0;
+}
+"""
+
+
+@dataclass
+class Installed:
+    """A directory that stands for the root of a host."""
+
+    root: Path
+
+    def find(self, name: str) -> Path:
+        found = [path for path in self.root.rglob(name)]
+        assert len(found) == 1, (name, found)
+        return found[0]
+
+    def flags(self) -> list[str]:
+        """What pkg-config says for beowire."""
+        environment = {
+            **os.environ,
+            "PKG_CONFIG_LIBDIR": str(self.find("beowire.pc").parent),
+            "PKG_CONFIG_SYSROOT_DIR": str(self.root),
+        }
+        return run("pkg-config", "--cflags", "--libs", "beowire", env=environment).split()
+
+    def run(self, program: Path) -> str:
+        libraries = str(self.find("libbeowire.so.0").parent)
+        return run(str(program), env={**os.environ, "LD_LIBRARY_PATH": libraries})
+
+
+def run(*command: str, env: dict[str, str] | None = None) -> str:
+    done = subprocess.run(
+        command, env=env, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    root = tmp_path_factory.mktemp("installed")
+    build = ROOT / "build" / "release"
+    run("meson", "install", "-C", str(build), "--no-rebuild", "--quiet", "--destdir", str(root))
+    return Installed(root)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compiler"), [("c", C_OPTIONS), ("cpp", CXX_OPTIONS)], ids=["c", "c++"]
+)
+def test_program__built_and_run_with_what_pkg_config_says(
+    installed: Installed, tmp_path: Path, suffix: str, compiler: list[str]
+) -> None:
+    source = tmp_path / f"hello.{suffix}"
+    source.write_text(PROGRAM, encoding="ascii")
+    program = tmp_path / "hello"
+    run(*compiler, str(source), "-o", str(program), *installed.flags())
+    assert installed.run(program) == "hello\n"
+    # It is the shared library that was linked, by the name that keeps its interface.
+    assert "libbeowire.so.0" in run("readelf", "--dynamic", str(program))
+
+
+def test_library__shows_its_interface_and_nothing_else(installed: Installed) -> None:
+    header = installed.find("beowire.h").read_text(encoding="utf-8")
+    library = installed.find("libbeowire.so.0").resolve()
+    exported = {
+        line.split()[-1].partition("@")[0]
+        for line in run("nm", "--dynamic", "--defined-only", str(library)).splitlines()
+        if line.split()[1] != "A"  # the name of the version itself
+    }
+    assert {"beowire_open", "beowire_send", "beowire_close"} <= exported
+    for name in exported:
+        assert name.startswith("beowire_"), name
+        assert f"{name}(" in header, name
+
+
+def test_provider__is_where_libfabric_looks_for_it(installed: Installed) -> None:
+    provider = installed.find("libbeowire-fi.so")
+    assert provider.parent == installed.find("libbeowire.so.0").parent / "libfabric"
+    symbols = run("nm", "--dynamic", "--defined-only", str(provider)).split()
+    assert [word for word in symbols if word.startswith(("fi_", "beowire_"))] == ["fi_prov_ini"]
+
+
+def test_engine__is_installed_with_its_drivers(installed: Installed) -> None:
+    engine = installed.find("beowire-engine")
+    assert os.access(engine, os.X_OK)
+    assert (engine.parent / "drivers" / "beowire-driver-tcp.so").is_file()
