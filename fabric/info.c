@@ -2,11 +2,11 @@
 #include "info.h"
 
 #include "beowire.h"
+#include "endpoint/nic.h"
 #include "error_text.h"
 #include "hints.h"
 #include "libfabric.h"
 #include "name.h"
-#include "nic.h"
 #include "parameters.h"
 
 #include <stdlib.h>

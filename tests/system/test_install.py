@@ -16,6 +16,7 @@ CXX_OPTIONS = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 # Two endpoints of one process talk through memory: no network is touched. Valid C and C++.
 PROGRAM = """
 #include <beowire.h>
+#include <beowire_job.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,7 +41,12 @@ int main(void)
     beowire_peer peer = 0;
     char text[16] = "";
     bool received = false;
+    beowire_job *job = NULL;
 
+    if (beowire_job_open(&job, NULL, 0) != 0 || beowire_job_size(job) != 1) {
+        return 5;
+    }
+    beowire_job_close(job);
     if (a == NULL || b == NULL) {
         return 1;
     }
@@ -125,7 +131,9 @@ def test_program__built_and_run_with_what_pkg_config_says(
 
 
 def test_library__shows_its_interface_and_nothing_else(installed: Installed) -> None:
-    header = installed.find("beowire.h").read_text(encoding="utf-8")
+    headers = "".join(
+        installed.find(name).read_text(encoding="utf-8") for name in ("beowire.h", "beowire_job.h")
+    )
     library = installed.find("libbeowire.so.0").resolve()
     exported = {
         line.split()[-1].partition("@")[0]
@@ -135,7 +143,7 @@ def test_library__shows_its_interface_and_nothing_else(installed: Installed) -> 
     assert {"beowire_open", "beowire_send", "beowire_close"} <= exported
     for name in exported:
         assert name.startswith("beowire_"), name
-        assert f"{name}(" in header, name
+        assert f"{name}(" in headers, name
 
 
 def test_provider__is_where_libfabric_looks_for_it(installed: Installed) -> None:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "nic.h"
+#include "endpoint/nic.h"
 
 #include "namespace.h"
 

@@ -2,8 +2,8 @@
 /*
  * nic.h - which network interfaces of this host can carry our frames.
  */
-#ifndef BEOWIRE_FABRIC_NIC_H
-#define BEOWIRE_FABRIC_NIC_H
+#ifndef BEOWIRE_ENDPOINT_NIC_H
+#define BEOWIRE_ENDPOINT_NIC_H
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -31,4 +31,4 @@ size_t nic_list(struct nic nics[NIC_MAX]);
  *  `numeric`, as a host name? */
 bool nic_is_meant(const struct nic *nic, const char *node, bool numeric);
 
-#endif /* BEOWIRE_FABRIC_NIC_H */
+#endif /* BEOWIRE_ENDPOINT_NIC_H */

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A job of two: this process, and an endpoint that stands for the other. */
+#include "job/hex.h"
+#include "job/job.h"
+#include "lane/host.h"
+#include "namespace.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct other {
+    bool elsewhere; /**< it says that it runs on another host */
+    struct beowire_address address;
+    char mine[JOB_VALUE_BYTES]; /**< what this process published last */
+};
+
+static int publish(void *context, const char *key, const char *value, struct reason reason)
+{
+    struct other *other = context;
+
+    (void)key;
+    (void)reason;
+    (void)snprintf(other->mine, sizeof other->mine, "%s", value);
+    return 0;
+}
+
+static int look_up(void *context, uint32_t rank, const char *key, char value[JOB_VALUE_BYTES],
+                   struct reason reason)
+{
+    const struct other *other = context;
+    uint64_t host = 0;
+
+    (void)reason;
+    if (rank == 0) {
+        (void)snprintf(value, JOB_VALUE_BYTES, "%s", other->mine);
+    } else if (strncmp(key, "beowire-0-", strlen("beowire-0-")) == 0) {
+        assert_int_equal(host_identity(&host), 0);
+        host += other->elsewhere;
+        hex_write(&host, sizeof host, value);
+    } else {
+        hex_write(&other->address, sizeof other->address, value);
+    }
+    return 0;
+}
+
+static void leave(void *context)
+{
+    (void)context;
+}
+
+static const struct job_launcher launcher = {publish, look_up, leave};
+
+static uint64_t counter(const beowire_endpoint *endpoint, const char *wanted)
+{
+    const char *name = NULL;
+    uint64_t value = 0;
+
+    for (unsigned i = 0; beowire_counter(endpoint, i, &name, &value) == 0; i++) {
+        if (strcmp(name, wanted) == 0) {
+            return value;
+        }
+    }
+    fail_msg("no counter %s", wanted);
+    return 0;
+}
+
+/** Connects a job whose other process has these lanes. @return as beowire_job_connect(). */
+static int connect_to(struct other *other, const char *lanes, beowire_endpoint **endpoint,
+                      char reason[BEOWIRE_JOB_REASON_BYTES])
+{
+    struct beowire_job job = {&launcher, other, 0, 2, 0};
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    beowire_endpoint *theirs = NULL;
+    beowire_peer peers[2] = {7, 7};
+
+    options.lanes = lanes;
+    options.interface = "end1";
+    assert_int_equal(beowire_open(&options, &theirs), 0);
+    beowire_address(theirs, &other->address);
+    int status = beowire_job_connect(&job, NULL, endpoint, peers, reason, BEOWIRE_JOB_REASON_BYTES);
+    if (status == 0) {
+        assert_int_equal(peers[0], BEOWIRE_ANY_PEER);
+        assert_int_equal(peers[1], 0);
+    }
+    assert_int_equal(beowire_close(theirs, 0), 0);
+    return status;
+}
+
+static int clean_environment(void **state)
+{
+    (void)state;
+    assert_int_equal(unsetenv("BEOWIRE_INTERFACE"), 0);
+    assert_int_equal(unsetenv("BEOWIRE_LANES"), 0);
+    return 0;
+}
+
+static void beowire_job_connect__on_one_host_no_network_is_used(void **state)
+{
+    struct other other = {.elsewhere = false};
+    char reason[BEOWIRE_JOB_REASON_BYTES] = "";
+    beowire_endpoint *endpoint = NULL;
+
+    (void)state;
+    assert_int_equal(connect_to(&other, "shm", &endpoint, reason), 0);
+    assert_int_equal(counter(endpoint, "lanes_shm"), 1);
+    assert_int_equal(counter(endpoint, "lanes_packet"), 0);
+    assert_int_equal(counter(endpoint, "lanes_udp"), 0);
+    assert_int_equal(beowire_close(endpoint, 0), 0);
+}
+
+static void beowire_job_connect__across_hosts_by_an_interface_that_is_up(void **state)
+{
+    struct other other = {.elsewhere = true};
+    char reason[BEOWIRE_JOB_REASON_BYTES] = "";
+    beowire_endpoint *endpoint = NULL;
+
+    (void)state;
+    assert_int_equal(connect_to(&other, NULL, &endpoint, reason), 0);
+    assert_int_equal(counter(endpoint, "lanes_udp"), 1);
+    assert_int_equal(beowire_close(endpoint, 0), 0);
+}
+
+static void beowire_job_connect__as_the_environment_says(void **state)
+{
+    struct other other = {.elsewhere = false};
+    char reason[BEOWIRE_JOB_REASON_BYTES] = "";
+    beowire_endpoint *endpoint = NULL;
+
+    (void)state;
+    assert_int_equal(setenv("BEOWIRE_INTERFACE", "end0", 1), 0);
+    assert_int_equal(setenv("BEOWIRE_LANES", "udp", 1), 0);
+    assert_int_equal(connect_to(&other, "udp", &endpoint, reason), 0);
+    assert_int_equal(counter(endpoint, "lanes_shm"), 0);
+    assert_int_equal(counter(endpoint, "lanes_udp"), 1);
+    assert_int_equal(beowire_close(endpoint, 0), 0);
+}
+
+static void beowire_job_connect__interface_that_is_not_there(void **state)
+{
+    struct other other = {.elsewhere = false};
+    char reason[BEOWIRE_JOB_REASON_BYTES] = "";
+    beowire_endpoint *endpoint = NULL;
+
+    (void)state;
+    assert_int_equal(setenv("BEOWIRE_INTERFACE", "none0", 1), 0);
+    assert_int_equal(connect_to(&other, "udp", &endpoint, reason), -ENODEV);
+    assert_string_equal(reason, "none0: there is no such network interface");
+}
+
+static void beowire_job_connect__process_that_no_lane_reaches(void **state)
+{
+    struct other other = {.elsewhere = false};
+    char reason[BEOWIRE_JOB_REASON_BYTES] = "";
+    beowire_endpoint *endpoint = NULL;
+
+    (void)state;
+    assert_int_equal(connect_to(&other, "udp", &endpoint, reason), -EHOSTUNREACH);
+    assert_string_equal(reason, "process 1: no lane of this endpoint reaches that address");
+}
+
+static void beowire_job_connect__bad_arguments(void **state)
+{
+    struct other other = {.elsewhere = false};
+    struct beowire_job job = {&launcher, &other, 0, 2, 0};
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    beowire_endpoint *endpoint = NULL;
+    beowire_peer peers[2];
+
+    (void)state;
+    options.size = 1;
+    assert_int_equal(beowire_job_connect(&job, &options, &endpoint, peers, NULL, 0), -EINVAL);
+    assert_int_equal(beowire_job_connect(NULL, NULL, &endpoint, peers, NULL, 0), -EINVAL);
+    assert_int_equal(beowire_job_connect(&job, NULL, NULL, peers, NULL, 0), -EINVAL);
+    assert_int_equal(beowire_job_connect(&job, NULL, &endpoint, NULL, NULL, 0), -EINVAL);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(beowire_job_connect__on_one_host_no_network_is_used,
+                               clean_environment),
+        cmocka_unit_test_setup(beowire_job_connect__across_hosts_by_an_interface_that_is_up,
+                               clean_environment),
+        cmocka_unit_test_setup(beowire_job_connect__as_the_environment_says, clean_environment),
+        cmocka_unit_test_setup(beowire_job_connect__interface_that_is_not_there, clean_environment),
+        cmocka_unit_test_setup(beowire_job_connect__process_that_no_lane_reaches,
+                               clean_environment),
+        cmocka_unit_test(beowire_job_connect__bad_arguments),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PMIX_LIBRARY in the environment names what pmix_library.c became. */
+#include "job/pmix.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int prepare(void **state)
+{
+    const char *library = getenv("PMIX_LIBRARY");
+
+    (void)state;
+    assert_non_null(library);
+    if (library == NULL) {
+        return -1; /* the assertion above has ended this; the linter does not know */
+    }
+    assert_int_equal(setenv("BEOWIRE_PMIX", library, 1), 0);
+    assert_int_equal(unsetenv("FAIL"), 0);
+    assert_int_equal(unsetenv("SMALL"), 0);
+    assert_int_equal(unsetenv("NUMBER"), 0);
+    return 0;
+}
+
+static void pmix_is_present__names_a_process_of_a_job(void **state)
+{
+    (void)state;
+    assert_int_equal(unsetenv("PMIX_RANK"), 0);
+    assert_int_equal(setenv("PMIX_NAMESPACE", "job", 1), 0);
+    assert_false(pmix_is_present());
+    assert_int_equal(setenv("PMIX_RANK", "2", 1), 0);
+    assert_true(pmix_is_present());
+}
+
+static void pmix_open__publishes_and_looks_up(void **state)
+{
+    struct beowire_job job = {0};
+    struct reason reason = {0};
+    char value[JOB_VALUE_BYTES];
+
+    (void)state;
+    assert_int_equal(pmix_open(&job, reason), 0);
+    assert_int_equal(job.rank, 2);
+    assert_int_equal(job.size, 3);
+    assert_int_equal(job.launcher->publish(job.context, "key", "abcd", reason), 0);
+    assert_int_equal(job.launcher->look_up(job.context, 1, "key", value, reason), 0);
+    assert_string_equal(value, "abcd");
+    job.launcher->close(job.context);
+}
+
+static void pmix_open__library_that_is_no_pmix(void **state)
+{
+    char text[BEOWIRE_JOB_REASON_BYTES] = "";
+    struct reason reason = {text, sizeof text};
+    struct beowire_job job = {0};
+
+    (void)state;
+    assert_int_equal(setenv("BEOWIRE_PMIX", "/nonexistent/libpmix.so", 1), 0);
+    assert_int_equal(pmix_open(&job, reason), -ELIBACC);
+    assert_non_null(strstr(text, "install libpmix2"));
+    assert_int_equal(setenv("BEOWIRE_PMIX", "libc.so.6", 1), 0);
+    assert_int_equal(pmix_open(&job, reason), -ELIBACC);
+    assert_string_equal(text, "the PMIx library has no PMIx_Init");
+    assert_null(job.launcher);
+}
+
+static void pmix_open__launcher_that_refuses(void **state)
+{
+    char text[BEOWIRE_JOB_REASON_BYTES] = "";
+    struct reason reason = {text, sizeof text};
+    struct beowire_job job = {0};
+
+    (void)state;
+    assert_int_equal(setenv("FAIL", "PMIx_Init", 1), 0);
+    assert_int_equal(pmix_open(&job, reason), -EPROTO);
+    assert_string_equal(text, "PMIx_Init: NOT-FOUND (-1)");
+    assert_int_equal(setenv("FAIL", "PMIx_Get", 1), 0);
+    assert_int_equal(pmix_open(&job, reason), -EPROTO);
+    assert_non_null(strstr(text, "how many processes"));
+    assert_int_equal(unsetenv("FAIL"), 0);
+    assert_int_equal(setenv("SMALL", "1", 1), 0); /* a job of 2 has no process 2 */
+    assert_int_equal(pmix_open(&job, reason), -EPROTO);
+    assert_null(job.launcher);
+}
+
+static void pmix_publish__calls_that_fail(void **state)
+{
+    static const char *const calls[] = {"PMIx_Put", "PMIx_Commit", "PMIx_Fence"};
+    char text[BEOWIRE_JOB_REASON_BYTES] = "";
+    struct reason reason = {text, sizeof text};
+    struct beowire_job job = {0};
+    char value[JOB_VALUE_BYTES];
+
+    (void)state;
+    assert_int_equal(pmix_open(&job, reason), 0);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        assert_int_equal(setenv("FAIL", calls[i], 1), 0);
+        assert_int_equal(job.launcher->publish(job.context, "key", "ab", reason), -EPROTO);
+        assert_memory_equal(text, calls[i], strlen(calls[i]));
+    }
+    assert_int_equal(unsetenv("FAIL"), 0);
+    assert_int_equal(job.launcher->look_up(job.context, 0, "other", value, reason), -EPROTO);
+    assert_string_equal(text, "PMIx_Get: NOT-FOUND (-1)");
+    assert_int_equal(job.launcher->publish(job.context, "key", "ab", reason), 0);
+    assert_int_equal(setenv("NUMBER", "1", 1), 0);
+    assert_int_equal(job.launcher->look_up(job.context, 0, "key", value, reason), -EPROTO);
+    assert_non_null(strstr(text, "something else"));
+    job.launcher->close(job.context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(pmix_is_present__names_a_process_of_a_job, prepare),
+        cmocka_unit_test_setup(pmix_open__publishes_and_looks_up, prepare),
+        cmocka_unit_test_setup(pmix_open__library_that_is_no_pmix, prepare),
+        cmocka_unit_test_setup(pmix_open__launcher_that_refuses, prepare),
+        cmocka_unit_test_setup(pmix_publish__calls_that_fail, prepare),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * hex.h - bytes as text that every launcher can carry.
+ */
+#ifndef BEOWIRE_JOB_HEX_H
+#define BEOWIRE_JOB_HEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Writes 2 * bytes lower-case digits and an end. */
+void hex_write(const void *data, size_t bytes, char *text);
+
+/** Reads what hex_write() wrote. @return false: it is not exactly so many bytes. */
+bool hex_read(const char *text, void *data, size_t bytes);
+
+#endif /* BEOWIRE_JOB_HEX_H */
