@@ -189,6 +189,13 @@
  * times in growing pauses, the first a sixteenth. */
 #define ENDPOINT_GOODBYE_NS 8000000u
 
+/** Counters are published for other processes at most so often, ... */
+#define STATS_INTERVAL_NS 100000000u
+
+/** ... with the state of so many peers each time, of which so many can be seen at all. */
+#define STATS_PEERS_AT_ONCE 32u
+#define STATS_PEERS 256u
+
 /** RESET frames an endpoint sends at most in a second: it answers strangers, and must not be
  *  made to flood anyone. */
 #define ENDPOINT_RESETS_PER_SECOND 1000

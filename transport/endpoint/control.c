@@ -69,8 +69,6 @@ void control_send_connect(struct core *core, struct core_peer *peer, enum frame_
     };
     memcpy(body->address, core->options.address.bytes, sizeof body->address);
     frame_stamp(head_of(&frame), 0, 0, (uint16_t)peer->first_credit);
-    core->counters.connects_sent += type == FRAME_CONNECT;
-    core->counters.accepts_sent += type == FRAME_ACCEPT;
     send_frame(core, peer, &frame, type);
 }
 
@@ -88,13 +86,11 @@ void control_send_ack(struct core *core, struct core_peer *peer, uint64_t now_ns
     if (flow_has_gap(flow)) {
         begin(&frame, peer, FRAME_SACK);
         flow_stamp_sack(flow, head_of(&frame), body_of(&frame), now_ns);
-        core->counters.sacks_sent++;
         send_frame(core, peer, &frame, FRAME_SACK);
         return;
     }
     begin(&frame, peer, FRAME_ACK);
     flow_stamp(flow, head_of(&frame), 0);
-    core->counters.acks_sent++;
     send_frame(core, peer, &frame, FRAME_ACK);
 }
 
@@ -106,7 +102,6 @@ void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned b
     begin(&frame, peer, FRAME_PROBE);
     body->number = to_le32(flow_probe_number(&peer->message.flow));
     flow_stamp(&peer->message.flow, head_of(&frame), 0);
-    core->counters.probes_sent++;
     send_frame_by(core, peer, by, &frame, FRAME_PROBE);
 }
 
@@ -130,7 +125,6 @@ void control_send_pull(struct core *core, struct core_peer *peer, const struct p
         .offset = to_le64(ask->offset),
         .wanted = to_le64(ask->wanted),
     };
-    core->counters.pulls_sent++;
     send_frame(core, peer, &frame, FRAME_PULL);
 }
 
@@ -157,7 +151,6 @@ void control_send_reset(struct core *core, const struct frame *refused, const st
         return;
     }
     core->resets_this_second++;
-    core->counters.resets_sent++;
 
     struct control_frame frame = {0};
     struct frame_reset *body = body_of(&frame);
@@ -174,5 +167,5 @@ void control_send_reset(struct core *core, const struct frame *refused, const st
     };
     struct lane *lane = core->options.lanes.lanes[from->by];
     struct lane_outgoing outgoing = outgoing_of(&frame, FRAME_RESET);
-    (void)lane->operations->send(lane, &from->address, &outgoing, 1);
+    core->counters.sent[FRAME_RESET] += lane->operations->send(lane, &from->address, &outgoing, 1);
 }

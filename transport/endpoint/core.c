@@ -159,6 +159,9 @@ unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
     struct lane *lane = core->options.lanes.lanes[by];
     unsigned taken = lane->operations->send(lane, &peer->paths.at[by].to, frames, count);
 
+    for (unsigned i = 0; i < taken; i++) {
+        core->counters.sent[frame_type_of(frames[i].head)]++;
+    }
     if (taken == 0) {
         core_check_lane(core, by);
     }

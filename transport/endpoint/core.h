@@ -33,6 +33,8 @@ static_assert(sizeof(struct core_peer) <= 4000,
 
 /** Counters of the endpoint as a whole; those of flows and lanes are added when read. */
 struct core_counters {
+    uint64_t sent[FRAME_TYPES];       /**< frames that a lane has taken, by type */
+    uint64_t received[FRAME_TYPES];   /**< frames that frame_decode() let in, by type */
     uint64_t dropped[FRAME_VERDICTS]; /**< frames that frame_decode() refused, by verdict */
     uint64_t dropped_key;             /**< frames with a key that no peer has */
     uint64_t dropped_source;          /**< the key is right, the sender is not */
@@ -43,13 +45,6 @@ struct core_counters {
     uint64_t dropped_overrun;      /**< sent without credit */
     uint64_t dropped_data_unknown; /**< DATA or PULL of a message that is not there (any more) */
     uint64_t dropped_data_duplicate;
-    uint64_t pulls_sent;
-    uint64_t connects_sent;
-    uint64_t accepts_sent;
-    uint64_t acks_sent;
-    uint64_t sacks_sent;
-    uint64_t probes_sent;
-    uint64_t resets_sent;
     uint64_t resets_suppressed; /**< not sent: too many in this second */
     uint64_t peers_failed;
     uint64_t path_changes; /**< a peer did not answer, so another path was tried */

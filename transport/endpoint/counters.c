@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every counter of an endpoint has its name here, and nowhere else. */
+#include "endpoint/counters.h"
+
 #include "endpoint/endpoint.h"
 
 #include <errno.h>
@@ -26,6 +28,8 @@ struct counter {
     {                                                                                              \
         (name), OF_LAYER, offsetof(struct message_counters, member)                                \
     }
+/* Frames of a type: two counters. */
+#define TYPE(name, type) CORE("sent_" name, sent[type]), CORE("received_" name, received[type])
 #define LANE(name, member)                                                                         \
     {                                                                                              \
         (name), OF_LANE, offsetof(struct lane, member)                                             \
@@ -61,12 +65,20 @@ static const struct counter counters[] = {
     LAYER("message_unexpected", unexpected_messages),
     LAYER("message_truncated", truncated_messages),
     LAYER("message_protocol_errors", protocol_errors),
-    CORE("sent_connect", connects_sent),
-    CORE("sent_accept", accepts_sent),
-    CORE("sent_ack", acks_sent),
-    CORE("sent_sack", sacks_sent),
-    CORE("sent_probe", probes_sent),
-    CORE("sent_reset", resets_sent),
+    TYPE("connect", FRAME_CONNECT),
+    TYPE("accept", FRAME_ACCEPT),
+    TYPE("reset", FRAME_RESET),
+    TYPE("close", FRAME_CLOSE),
+    TYPE("ack", FRAME_ACK),
+    TYPE("probe", FRAME_PROBE),
+    TYPE("sack", FRAME_SACK),
+    TYPE("pull", FRAME_PULL),
+    TYPE("data", FRAME_DATA),
+    TYPE("eager", FRAME_EAGER),
+    TYPE("fragment", FRAME_FRAGMENT),
+    TYPE("announce", FRAME_ANNOUNCE),
+    TYPE("done", FRAME_DONE),
+    TYPE("bundle", FRAME_BUNDLE),
     CORE("suppressed_reset", resets_suppressed),
     CORE("dropped_version", dropped[FRAME_BAD_VERSION]),
     CORE("dropped_type", dropped[FRAME_BAD_TYPE]),
@@ -82,15 +94,14 @@ static const struct counter counters[] = {
     CORE("dropped_overrun", dropped_overrun),
     CORE("dropped_data_unknown", dropped_data_unknown),
     CORE("dropped_data_duplicate", dropped_data_duplicate),
-    CORE("sent_pull", pulls_sent),
-    LAYER("sent_bundles", bundles_sent),
-    LAYER("bundled_messages", bundled_messages),
-    LAYER("messages_read", messages_read),
+    LAYER("message_bundles", bundles_sent),
+    LAYER("message_bundled", bundled_messages),
+    LAYER("message_read", messages_read),
     LAYER("pull_repeated", pulls_repeated),
     LAYER("pull_timeouts", pull_timeouts),
-    LAYER("sent_data", data_frames_sent),
-    LAYER("data_unasked", data_unasked),
-    LAYER("requests_dropped", requests_dropped),
+    LAYER("pull_served_frames", data_frames_sent),
+    LAYER("pull_unasked_blocks", data_unasked),
+    LAYER("pull_requests_dropped", requests_dropped),
     CORE("peers_failed", peers_failed),
     CORE("path_changes", path_changes),
 };
@@ -133,32 +144,53 @@ static uint64_t lanes_of_kind(const struct core *core, enum lane_kind kind)
     return count;
 }
 
+unsigned counters_count(void)
+{
+    return sizeof counters / sizeof *counters;
+}
+
+const char *counters_name(unsigned index)
+{
+    return counters[index].name;
+}
+
+bool counters_is_of_flows(unsigned index)
+{
+    return counters[index].place == OF_FLOWS;
+}
+
+uint64_t counters_read_flow(const struct flow *flow, unsigned index)
+{
+    return read_at(flow, counters[index].offset);
+}
+
+uint64_t counters_read(const struct core *core, unsigned index)
+{
+    const struct counter *counter = &counters[index];
+
+    switch (counter->place) {
+    case OF_CORE:
+        return read_at(&core->counters, counter->offset);
+    case OF_LAYER:
+        return read_at(&core->messages.counters, counter->offset);
+    case OF_LANE:
+        return sum_over_lanes(core, counter->offset);
+    case OF_KIND:
+        return lanes_of_kind(core, (enum lane_kind)counter->offset);
+    case OF_FLOWS:
+        return sum_over_flows(core, counter->offset);
+    }
+    return 0;
+}
+
 int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char **name,
                     uint64_t *value)
 {
-    if (index >= sizeof counters / sizeof *counters) {
+    if (index >= counters_count()) {
         return -ENOENT;
     }
-    const struct counter *counter = &counters[index];
-    const struct core *core = &endpoint->core;
-    *name = counter->name;
-    switch (counter->place) {
-    case OF_CORE:
-        *value = read_at(&core->counters, counter->offset);
-        break;
-    case OF_LAYER:
-        *value = read_at(&core->messages.counters, counter->offset);
-        break;
-    case OF_LANE:
-        *value = sum_over_lanes(core, counter->offset);
-        break;
-    case OF_KIND:
-        *value = lanes_of_kind(core, (enum lane_kind)counter->offset);
-        break;
-    case OF_FLOWS:
-        *value = sum_over_flows(core, counter->offset);
-        break;
-    }
+    *name = counters_name(index);
+    *value = counters_read(&endpoint->core, index);
     return 0;
 }
 

@@ -86,8 +86,10 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
     }
     if (status != 0) {
         lanes_close(&core_options.lanes);
+        return status;
     }
-    return status;
+    stats_open(&endpoint->stats, &endpoint->core, own_clock());
+    return 0;
 }
 
 /** Takes back what set_up() made, but for the number. */
@@ -95,6 +97,7 @@ static void take_down(struct beowire_endpoint *endpoint)
 {
     struct path_lanes lanes = endpoint->core.options.lanes;
 
+    stats_close(&endpoint->stats);
     core_close(&endpoint->core);
     lanes_close(&lanes);
 }

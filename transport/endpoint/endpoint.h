@@ -8,6 +8,7 @@
 #include "endpoint/core.h"
 #include "endpoint/keeper.h"
 #include "endpoint/patience.h"
+#include "endpoint/stats.h"
 #include "endpoint/turn.h"
 
 #include <poll.h>
@@ -20,6 +21,7 @@ struct beowire_endpoint {
     int number_holder;   /**< descriptor that reserves the endpoint's number */
     unsigned idle_polls; /**< polls in a row that found nothing */
     int status;          /**< of the lanes, as last asked */
+    struct stats stats;
     struct keeper keeper;
     struct pollfd keeper_readable[LANES_MAX + 1]; /**< what the keeper sleeps on */
     uint64_t keeper_sleep_ns;                     /**< and for how long, at most */

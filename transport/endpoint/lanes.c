@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <stdio.h>
 #include <string.h>
 
 /** A list "a,b,c", taken apart. */
@@ -133,6 +134,15 @@ static bool is_not_granted(int status)
            status == -ENOENT;
 }
 
+static_assert(sizeof "packet/" - 1 + IF_NAMESIZE <= sizeof((struct lane *)0)->name,
+              "all names fit");
+
+static void name_lane(struct lane *lane, const char *kind, const char *interface)
+{
+    (void)snprintf(lane->name, sizeof lane->name, "%s%s%s", kind, interface != NULL ? "/" : "",
+                   interface != NULL ? interface : "");
+}
+
 int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint16_t number,
                struct path_lanes *lanes)
 {
@@ -154,6 +164,8 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
             opening.rail = (uint8_t)rail;
             int status = kinds[kind].open(&opening, &lanes->lanes[lanes->count]);
             if (status == 0) {
+                name_lane(lanes->lanes[lanes->count], kinds[kind].name,
+                          kinds[kind].of_host ? NULL : opening.interface);
                 lanes->count++;
             } else if (!is_not_granted(status)) {
                 lanes_close(lanes);

@@ -30,12 +30,20 @@ static uint64_t clock_ns(void *unused)
     return own_clock();
 }
 
+static void publish_if_due(struct beowire_endpoint *endpoint, uint64_t now_ns)
+{
+    if (now_ns >= endpoint->stats.due_ns) {
+        stats_publish(&endpoint->stats, &endpoint->core, now_ns);
+    }
+}
+
 bool own_progress(struct beowire_endpoint *endpoint)
 {
     struct core *core = &endpoint->core;
 
     if (core_receive(core, clock_ns, NULL) > 0) {
         endpoint->idle_polls = 0;
+        publish_if_due(endpoint, core->messages.now_ns);
         if (core_has_bundles(core)) {
             core_send_bundles(core, false, own_clock());
         }
@@ -95,6 +103,11 @@ static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint6
     if (endpoint->status != 0) {
         return endpoint->status;
     }
+    if (stats_is_stale(&endpoint->stats, &endpoint->core)) {
+        /* What happened last shall be seen, too, once. */
+        uint64_t due_ns = endpoint->stats.due_ns;
+        wake_ns = due_ns > now_ns && due_ns < wake_ns ? due_ns : wake_ns;
+    }
     if (!arm(endpoint, readable)) {
         return 0;
     }
@@ -138,6 +151,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
             end_ns = start_ns + timeout_ns < start_ns ? UINT64_MAX : start_ns + timeout_ns;
         }
         core_timers(&endpoint->core, now_ns);
+        publish_if_due(endpoint, now_ns);
         if (now_ns >= end_ns) {
             return has_completions(endpoint);
         }
@@ -169,6 +183,7 @@ void own_break(struct beowire_endpoint *endpoint)
 {
     struct rusage usage;
 
+    publish_if_due(endpoint, own_clock());
     if (getrusage(RUSAGE_THREAD, &usage) != 0) {
         return;
     }
@@ -193,7 +208,9 @@ static void keeper_progress(void *context)
     for (unsigned i = 0; i < KEEPER_ROUNDS && own_progress(endpoint); i++) {
         /* until nothing is there */
     }
-    core_timers(&endpoint->core, own_clock());
+    uint64_t arrived_ns = own_clock();
+    core_timers(&endpoint->core, arrived_ns);
+    publish_if_due(endpoint, arrived_ns);
     endpoint->keeper_sleep_ns = 0;
     if (!core_has_bulk(&endpoint->core) && arm(endpoint, endpoint->keeper_readable)) {
         uint64_t now_ns = own_clock();

@@ -252,6 +252,7 @@ static void receive_frame(struct core *core, unsigned by, const struct lane_inco
         core->counters.dropped[verdict]++;
         return;
     }
+    core->counters.received[frame.type]++;
     if (incoming->payload != NULL) {
         frame.payload = incoming->payload;
     }

@@ -28,7 +28,24 @@ static const struct shape shapes[] = {
     [FRAME_DATA] = {1, sizeof(struct frame_data), 1},
 };
 
+static_assert(sizeof shapes / sizeof *shapes <= FRAME_TYPES, "counters have room for each type");
+
+/** Apart from the shapes, which every frame looks at. */
+static const char *const names[] = {
+    [FRAME_CONNECT] = "connect", [FRAME_ACCEPT] = "accept",     [FRAME_RESET] = "reset",
+    [FRAME_CLOSE] = "close",     [FRAME_ACK] = "ack",           [FRAME_PROBE] = "probe",
+    [FRAME_SACK] = "sack",       [FRAME_PULL] = "pull",         [FRAME_DATA] = "data",
+    [FRAME_EAGER] = "eager",     [FRAME_FRAGMENT] = "fragment", [FRAME_ANNOUNCE] = "announce",
+    [FRAME_DONE] = "done",       [FRAME_BUNDLE] = "bundle",
+};
+static_assert(sizeof names / sizeof *names == sizeof shapes / sizeof *shapes, "a name each");
+
 #define HEADER_WORDS (sizeof(struct frame_header) / 4)
+
+const char *frame_type_name(unsigned type)
+{
+    return type < sizeof names / sizeof *names ? names[type] : NULL;
+}
 
 size_t frame_operation_bytes(enum frame_type type)
 {

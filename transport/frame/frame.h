@@ -29,7 +29,11 @@
 /** Types from here on are sequenced: delivered once and in order by `flow/`. */
 #define FRAME_SEQUENCED 16
 
-/** If you add a type: give it a row in `shapes` (frame.c) and in docs/PROTOCOL.md. */
+/** Types are below this; a power of two. */
+#define FRAME_TYPES 32
+
+/** If you add a type: give it a row in `shapes` and in `names` (frame.c) and in docs/PROTOCOL.md,
+ *  and counters (endpoint/counters.c). */
 enum frame_type {
     FRAME_CONNECT = 1,   /**< asks for a connection: body struct frame_connect */
     FRAME_ACCEPT = 2,    /**< grants it: body struct frame_connect */
@@ -243,6 +247,16 @@ enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame 
 static inline const uint8_t *frame_begin(const struct frame *frame)
 {
     return (const uint8_t *)frame->connect - sizeof(struct frame_header);
+}
+
+/** The name of a type, in lower case, as counters have it; NULL for one that this version does not
+ *  know. */
+const char *frame_type_name(unsigned type);
+
+/** The type of a frame that was encoded here. */
+static inline unsigned frame_type_of(const uint8_t *data)
+{
+    return data[offsetof(struct frame_header, type)] % FRAME_TYPES;
 }
 
 /** Bytes of the operation header of a type that this version sends; 0 for one that it does not

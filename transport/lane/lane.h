@@ -127,6 +127,8 @@ struct lane {
     uint64_t foreign_frames; /**< arrived, but not for us or not whole */
     uint64_t dropped_frames; /**< lost by the kernel for want of room in our ring */
     uint64_t placed_frames;  /**< came as expected, so their payload needed no copy */
+    char name[24];           /**< for people: its kind, and its interface if it has one, such as
+                                  "packet/eth0"; written by whoever opens it */
 };
 
 #endif /* BEOWIRE_LANE_LANE_H */

@@ -276,7 +276,7 @@ static int set_up(struct shm_lane *shm)
     if (shm->peers == NULL || shm->polled == NULL) {
         return -ENOMEM;
     }
-    status = shm_segment_make(sizeof *shm->bell, &memory, &shm->bell_file);
+    status = shm_segment_make("beowire-bell", sizeof *shm->bell, &memory, &shm->bell_file);
     if (status != 0) {
         return status;
     }

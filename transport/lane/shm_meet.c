@@ -97,7 +97,8 @@ int shm_meet_prepare(struct shm_lane *shm, struct shm_peer *peer)
         return -ECONNRESET;
     }
     struct shm_producer *producer = calloc(1, sizeof *producer);
-    if (producer == NULL || shm_segment_make(sizeof *producer->ring, &memory, &file) != 0) {
+    if (producer == NULL ||
+        shm_segment_make("beowire-ring", sizeof *producer->ring, &memory, &file) != 0) {
         free(producer);
         return -EAGAIN;
     }

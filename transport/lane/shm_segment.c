@@ -22,9 +22,9 @@ static int map(int file, size_t bytes, void **memory)
     return 0;
 }
 
-int shm_segment_make(size_t bytes, void **memory, int *file)
+int shm_segment_make(const char *name, size_t bytes, void **memory, int *file)
 {
-    int made = memfd_create("beowire", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int made = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     int status = 0;
 
     if (made < 0) {

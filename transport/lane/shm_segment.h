@@ -12,8 +12,9 @@
 #include <stddef.h>
 
 /** Makes a segment of `bytes` zeroed bytes and maps it. `file` is for passing on; the mapping does
- *  not need it. @return 0, or a negative errno. */
-int shm_segment_make(size_t bytes, void **memory, int *file);
+ *  not need it. `name` is what people see of it in /proc/PID/fd and /proc/PID/maps.
+ *  @return 0, or a negative errno. */
+int shm_segment_make(const char *name, size_t bytes, void **memory, int *file);
 
 /** Maps a segment that somebody else has made; `file` stays the caller's.
  *  @return 0; -EINVAL: it is not a sealed segment of `bytes` bytes in ordinary memory; another

@@ -32,7 +32,7 @@ static void control_send_connect__says_who_and_whom(void **state)
     assert_int_equal(from_le16(frame->connect->frame_bytes), 1500);
     assert_memory_equal(frame->connect->address, stranger->core->options.address.bytes,
                         BEOWIRE_ADDRESS_BYTES);
-    assert_int_equal(stranger->core->counters.connects_sent, 1);
+    assert_int_equal(stranger->core->counters.sent[FRAME_CONNECT], 1);
 }
 
 static void control_send_connect__accept_echoes_the_key(void **state)
@@ -44,7 +44,7 @@ static void control_send_connect__accept_echoes_the_key(void **state)
     const struct frame *frame = hear_type(stranger, FRAME_ACCEPT);
     assert_int_equal(frame->key, STRANGER_KEY);
     assert_int_equal(from_le32(frame->connect->echoed_key), STRANGER_KEY);
-    assert_int_equal(stranger->core->counters.accepts_sent, 1);
+    assert_int_equal(stranger->core->counters.sent[FRAME_ACCEPT], 1);
 }
 
 static void control_send_connect__go_back_n_offers_nothing(void **state)
@@ -73,7 +73,7 @@ static void control_send_ack__carries_acknowledgement_and_credit(void **state)
     assert_int_equal(frame->credit, FLOW_INITIAL_CREDIT_FRAMES);
     assert_int_equal(frame->flags, 0);
     assert_int_equal(peer->message.flow.unacknowledged, 0);
-    assert_int_equal(stranger->core->counters.acks_sent, 1);
+    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
 }
 
 static void control_send_ack__of_a_gap_is_sack(void **state)
@@ -91,8 +91,8 @@ static void control_send_ack__of_a_gap_is_sack(void **state)
     assert_int_equal(frame->credit, FLOW_INITIAL_CREDIT_FRAMES);
     assert_int_equal(from_le32(frame->sack->upto), 3);
     assert_int_equal(from_le32(frame->sack->probe), 9);
-    assert_int_equal(stranger->core->counters.sacks_sent, 1);
-    assert_int_equal(stranger->core->counters.acks_sent, 0);
+    assert_int_equal(stranger->core->counters.sent[FRAME_SACK], 1);
+    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 0);
 }
 
 static void control_send_probe__names_the_next_new_frame(void **state)
@@ -110,7 +110,7 @@ static void control_send_probe__names_the_next_new_frame(void **state)
     const struct frame *frame = hear_type(stranger, FRAME_PROBE);
     assert_int_equal(frame->sequence, 2);
     assert_int_equal(from_le32(frame->probe->number), 1);
-    assert_int_equal(stranger->core->counters.probes_sent, 1);
+    assert_int_equal(stranger->core->counters.sent[FRAME_PROBE], 1);
 }
 
 static void control_send_close__with_the_last_acknowledgement(void **state)
@@ -159,11 +159,11 @@ static void control_send_reset__no_more_than_so_many_in_a_second(void **state)
                            &(struct arrival){.address = sim_address(1, 0)}, FRAME_RESET_UNKNOWN,
                            7 * UINT64_C(1000000000) + i);
     }
-    assert_int_equal(counters->resets_sent, ENDPOINT_RESETS_PER_SECOND);
+    assert_int_equal(counters->sent[FRAME_RESET], ENDPOINT_RESETS_PER_SECOND);
     assert_int_equal(counters->resets_suppressed, 10);
     control_send_reset(stranger->core, &refused, &(struct arrival){.address = sim_address(1, 0)},
                        FRAME_RESET_UNKNOWN, 8 * UINT64_C(1000000000));
-    assert_int_equal(counters->resets_sent, ENDPOINT_RESETS_PER_SECOND + 1);
+    assert_int_equal(counters->sent[FRAME_RESET], ENDPOINT_RESETS_PER_SECOND + 1);
 }
 
 int main(void)

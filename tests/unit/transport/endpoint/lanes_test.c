@@ -85,6 +85,20 @@ static void lanes_open__those_that_are_wanted(void **state)
     check(NULL, "shm", "shm0"); /* it needs no interface */
 }
 
+static void lanes_open__names_them(void **state)
+{
+    const char *expected[] = {"shm", "packet/end1", "packet/lo", "udp/end1", "udp/lo"};
+    struct path_lanes lanes = {.count = 0};
+
+    (void)state;
+    assert_int_equal(try_open("end1,lo", NULL, &lanes), 0);
+    assert_int_equal(lanes.count, sizeof expected / sizeof *expected);
+    for (unsigned i = 0; i < lanes.count; i++) {
+        assert_string_equal(lanes.lanes[i]->name, expected[i]);
+    }
+    lanes_close(&lanes);
+}
+
 static void lanes_open__bad_lists(void **state)
 {
     const char *const interfaces[] = {"",
@@ -178,6 +192,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_open__all_that_there_are),
         cmocka_unit_test(lanes_open__those_that_are_wanted),
+        cmocka_unit_test(lanes_open__names_them),
         cmocka_unit_test(lanes_open__bad_lists),
         cmocka_unit_test(lanes_open__an_interface_is_no_use),
         cmocka_unit_test(lanes_open__no_ip_address),

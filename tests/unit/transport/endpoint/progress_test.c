@@ -192,6 +192,89 @@ static void poll__gives_the_core_away_only_if_it_is_wanted(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
+/* ---- counters for other processes ---------------------------------------------------------- */
+
+/** What is published of an endpoint, read while its own threads go on. */
+static uint64_t published_eager_frames(const beowire_endpoint *endpoint)
+{
+    struct stats_type row;
+    off_t at = offsetof(struct stats_file, types) + FRAME_EAGER * sizeof row;
+
+    assert_int_equal(pread(endpoint->stats.descriptor, &row, sizeof row, at), sizeof row);
+    assert_string_equal(row.name, "eager");
+    return row.received;
+}
+
+static void keeper__publishes_for_an_application_that_is_away(void **state)
+{
+    const enum beowire_progress kinds[] = {BEOWIRE_PROGRESS_KEEPER, BEOWIRE_PROGRESS_THREAD};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
+        beowire_endpoint *b = open_endpoint("end1", kinds[i], 5 * SECOND);
+        uint64_t start_ns = own_clock();
+        assert_int_equal(published_eager_frames(b), 0);
+        assert_int_equal(beowire_send(a, know(a, b), 1, 0, "x", 1, NULL), 0);
+        while (published_eager_frames(b) == 0) {
+            assert_true(own_clock() - start_ns < PATIENCE_NS);
+            (void)beowire_flush(a, MILLISECOND);
+        }
+        assert_int_equal(published_eager_frames(b), 1);
+        assert_int_equal(beowire_close(a, 0), 0);
+        assert_int_equal(beowire_close(b, 0), 0);
+    }
+}
+
+/** Lets `look` have its way with an endpoint until all that has happened is published. */
+static void publishes_in_the_end(void (*look)(beowire_endpoint *endpoint))
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
+    beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
+    struct beowire_completion done;
+    char buffer[1];
+    uint64_t start_ns = own_clock();
+
+    assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, buffer, 1, NULL), 0);
+    assert_int_equal(beowire_send(a, know(a, b), 1, 0, "x", 1, NULL), 0);
+    while (beowire_poll(b, &done, 1) == 0) {
+        assert_true(own_clock() - start_ns < PATIENCE_NS);
+        (void)beowire_wait(a, 0);
+    }
+    while (stats_is_stale(&b->stats, &b->core)) {
+        assert_true(own_clock() - start_ns < PATIENCE_NS);
+        look(b);
+    }
+    assert_int_equal(published_eager_frames(b), 1);
+    assert_int_equal(beowire_close(a, 0), 0);
+    assert_int_equal(beowire_close(b, 0), 0);
+}
+
+static void wait_for_nothing(beowire_endpoint *endpoint)
+{
+    assert_int_equal(beowire_wait(endpoint, SECOND), 0);
+    assert_false(stats_is_stale(&endpoint->stats, &endpoint->core)); /* it was woken for it */
+}
+
+static void poll_for_nothing(beowire_endpoint *endpoint)
+{
+    struct beowire_completion completion;
+
+    assert_int_equal(beowire_poll(endpoint, &completion, 1), 0);
+}
+
+static void wait__publishes_what_happened_last(void **state)
+{
+    (void)state;
+    publishes_in_the_end(wait_for_nothing);
+}
+
+static void poll__publishes_what_happened_last(void **state)
+{
+    (void)state;
+    publishes_in_the_end(poll_for_nothing);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +284,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(wait__ends_when_the_peer_s_process_has_ended),
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
         cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
+        cmocka_unit_test(keeper__publishes_for_an_application_that_is_away),
+        cmocka_unit_test(wait__publishes_what_happened_last),
+        cmocka_unit_test(poll__publishes_what_happened_last),
     };
 
     (void)argc;

@@ -148,6 +148,8 @@ static void core_receive__data_is_delivered_and_acknowledged(void **state)
     assert_memory_equal(buffer, "abc.", 4);
     assert_int_equal(hear_type(stranger, FRAME_ACK)->acknowledgement, 1);
     assert_false(hear(stranger));
+    assert_int_equal(stranger->core->counters.received[FRAME_EAGER], 1);
+    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
 }
 
 static void core_receive__every_drop_has_its_counter(void **state)
@@ -371,13 +373,13 @@ static void core_receive__traffic_that_never_pauses_stops_no_clock(void **state)
     address.bytes[offsetof(struct address_layout, rail[0].mac) + 4] ^= 1;
     assert_int_equal(core_peer_add(stranger->core, &address, &silent), 0);
     assert_int_equal(cluster_send(&stranger->cluster, 0, silent, 1, 0, "x", 1, NULL), 0);
-    connects = stranger->core->counters.connects_sent;
+    connects = stranger->core->counters.sent[FRAME_CONNECT];
     for (unsigned i = 0; i < 1000; i++) {
         say(stranger, &(struct says){.fields.type = FRAME_ACK});
         sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 20000);
         assert_int_not_equal(core_receive(stranger->core, now_of, &stranger->cluster), 0);
     }
-    assert_true(stranger->core->counters.connects_sent > connects);
+    assert_true(stranger->core->counters.sent[FRAME_CONNECT] > connects);
 }
 
 /* ---- loss ---------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -347,6 +348,30 @@ static void frame_length__without_padding(void **state)
     assert_int_equal(frame_head_length(&frame), 46);
 }
 
+static void frame_type_name__each_type_has_its_own(void **state)
+{
+    unsigned named = 0;
+
+    (void)state;
+    for (unsigned type = 0; type < FRAME_TYPES; type++) {
+        const char *name = frame_type_name(type);
+        named += name != NULL;
+        for (unsigned other = 0; name != NULL && other < type; other++) {
+            assert_true(frame_type_name(other) == NULL ||
+                        strcmp(frame_type_name(other), name) != 0);
+        }
+    }
+    assert_int_equal(named, TYPES);
+    for (size_t i = 0; i < TYPES; i++) {
+        struct buffer buffer = valid(all_types[i], some_payload(all_types[i]));
+        assert_non_null(frame_type_name(frame_type_of(buffer.bytes)));
+        assert_int_equal(frame_type_of(buffer.bytes), all_types[i]);
+    }
+    assert_string_equal(frame_type_name(FRAME_BUNDLE), "bundle");
+    assert_null(frame_type_name(FRAME_TYPES));
+    assert_null(frame_type_name(UINT32_MAX));
+}
+
 static void frame_stamp__keeps_flags_set_before(void **state)
 {
     struct frame frame;
@@ -393,6 +418,7 @@ int main(void)
         cmocka_unit_test(frame_decode__sack_has_nothing_of_which_nothing_is_known),
         cmocka_unit_test(frame_operation_bytes__of_a_type_that_does_not_exist),
         cmocka_unit_test(frame_length__without_padding),
+        cmocka_unit_test(frame_type_name__each_type_has_its_own),
         cmocka_unit_test(frame_stamp__keeps_flags_set_before),
         cmocka_unit_test(sequence_before__around_the_wrap),
     };

@@ -100,7 +100,7 @@ static int say_hello(const struct lane *lane, uint64_t incarnation, size_t bytes
     int connection = connect_to(lane);
     int file = -1;
 
-    assert_int_equal(shm_segment_make(bytes, memory, &file), 0);
+    assert_int_equal(shm_segment_make("test", bytes, memory, &file), 0);
     assert_int_equal(
         shm_socket_send(connection,
                         (struct shm_message){.kind = SHM_HELLO, .incarnation = incarnation}, file),

@@ -22,7 +22,7 @@ static void shm_segment_map__is_the_same_memory(void **state)
     int file = -1;
 
     (void)state;
-    assert_int_equal(shm_segment_make(BYTES, &made, &file), 0);
+    assert_int_equal(shm_segment_make("test", BYTES, &made, &file), 0);
     assert_int_equal(shm_segment_map(file, BYTES, &mapped), 0);
     close(file);
     assert_ptr_not_equal(made, mapped);
@@ -43,7 +43,7 @@ static void shm_segment_make__cannot_be_truncated_or_grown(void **state)
     int file = -1;
 
     (void)state;
-    assert_int_equal(shm_segment_make(BYTES, &memory, &file), 0);
+    assert_int_equal(shm_segment_make("test", BYTES, &memory, &file), 0);
     assert_int_equal(ftruncate(file, 0), -1);
     assert_int_equal(ftruncate(file, (off_t)2 * BYTES), -1);
     close(file);

@@ -374,7 +374,7 @@ static void shm_lane__a_ring_that_breaks_the_rules_is_closed(void **state)
     int connection = shm_socket_connect(inside(a)->incarnation, &process);
 
     (void)state;
-    assert_int_equal(shm_segment_make(sizeof(struct shm_ring), &memory, &file), 0);
+    assert_int_equal(shm_segment_make("test", sizeof(struct shm_ring), &memory, &file), 0);
     struct shm_ring *ring = memory;
     ring->cells[0].control = UINT64_C(1) << 48 | UINT64_C(50) << 32;
     ring->cells[1].control = UINT64_C(1) << 48 | UINT64_C(300) << 32 | (SHM_DATA_BYTES - 299);
