@@ -22,7 +22,7 @@ app = typer.Typer(
 )
 
 #: Modules of `beowire.commands`; each has `register(app)`, which adds its command or group.
-COMMANDS = ("compare", "drivers", "report", "lab")
+COMMANDS = ("compare", "drivers", "report", "lab", "top")
 
 #: What typer raises for words that it cannot read. It lives in another module from version to
 #: version; `BadParameter` is the one of its family that typer itself hands out.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * exchange INTERFACE INCOMING_SEED OUTGOING_SEED MESSAGES: two of these send each other MESSAGES
- * messages of mixed sizes at the same time, and check every byte of what comes.
+ * exchange INTERFACE INCOMING_SEED OUTGOING_SEED MESSAGES [hold]: two of these send each other
+ * MESSAGES messages of mixed sizes at the same time, and check every byte of what comes. With
+ * "hold" the endpoint stays open after that until standard input ends.
  *
  * The program prints its address, reads the other's from standard input, and at the end prints
  * its counters as one JSON object. Length and content of message i follow from the sender's seed
@@ -12,6 +13,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,7 @@
 #define IN_FLIGHT 8
 #define LONGEST ((size_t)4 << 20)
 #define WAIT_NS UINT64_C(1000000000)
+#define HOLD_LOOK_NS UINT64_C(20000000)
 #define SECONDS_MAX 300
 
 struct transfer {
@@ -215,6 +218,22 @@ static void print_counters(const beowire_endpoint *endpoint)
     (void)puts("}");
 }
 
+/** Lets others look at the endpoint: makes progress until standard input ends. */
+static void hold(const struct exchange *exchange)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+
+    (void)fflush(stdout);
+    while (poll(&input, 1, 0) == 0) {
+        struct beowire_completion completion;
+        int status = beowire_wait(exchange->endpoint, HOLD_LOOK_NS);
+        status = status < 0 ? status : beowire_poll(exchange->endpoint, &completion, 1);
+        if (status < 0) {
+            fail(beowire_error(status), exchange->messages, status);
+        }
+    }
+}
+
 static void meet(struct exchange *exchange, const char *interface)
 {
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
@@ -248,8 +267,9 @@ int main(int argc, char **argv)
 {
     static struct exchange exchange;
 
-    if (argc != 5) {
-        (void)fputs("usage: exchange INTERFACE INCOMING_SEED OUTGOING_SEED MESSAGES\n", stderr);
+    if (argc < 5 || argc > 6) {
+        (void)fputs("usage: exchange INTERFACE INCOMING_SEED OUTGOING_SEED MESSAGES [hold]\n",
+                    stderr);
         return 2;
     }
     (void)alarm(SECONDS_MAX); /* ends us, whatever happens */
@@ -266,6 +286,9 @@ int main(int argc, char **argv)
     meet(&exchange, argv[1]);
     run(&exchange);
     print_counters(exchange.endpoint);
+    if (argc == 6) {
+        hold(&exchange);
+    }
     int status = beowire_close(exchange.endpoint, 2 * WAIT_NS);
     if (status != 0) {
         fail("closing: the other end may not have all", exchange.messages, status);

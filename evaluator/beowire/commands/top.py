@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire top`: what the endpoints of this host are doing, live, or for a program to read."""
+
+import itertools
+import json
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.top import Look, Watcher, render, to_json
+
+_SHORTEST_S, _LONGEST_S = 0.1, 3600.0
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("top")(top)
+
+
+def top(
+    pid: Annotated[
+        int | None, typer.Option("--pid", help="Only this process; default: all you may look at.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object a line, with all counters.")
+    ] = False,
+    count: Annotated[
+        int | None,
+        typer.Option("--count", help="Looks; default: 1, or in a terminal until Ctrl-C."),
+    ] = None,
+    interval: Annotated[
+        float, typer.Option("--interval", help="Seconds from one look to the next.")
+    ] = 1.0,
+) -> None:
+    """Shows each process that has an endpoint open: its lanes, peers, frames and drops.
+
+    Rates are of the time since the last look; at the first, averages since the endpoint was opened.
+    """
+    if count is not None and count < 1:
+        raise BeowireError("--count has to be at least 1")
+    if not _SHORTEST_S <= interval <= _LONGEST_S:
+        raise BeowireError(f"--interval has to be {_SHORTEST_S} to {_LONGEST_S:.0f} seconds")
+    console = Console()
+    with Interrupts(), suppress(KeyboardInterrupt):  # Ctrl-C is how one leaves
+        if as_json:
+            for look in _looks(pid, count or 1, interval):
+                print(json.dumps(to_json(look)), flush=True)
+        elif console.is_terminal and count is None:
+            _show(_looks(pid, None, interval), console)
+        else:
+            for number, look in enumerate(_looks(pid, count or 1, interval)):
+                print("\n".join([*([""] if number else []), *render(look)]), flush=True)
+
+
+def _looks(pid: int | None, count: int | None, interval: float) -> Iterator[Look]:
+    """Looks `count` times, or for ever."""
+    watcher = Watcher(pid)
+    for number in itertools.count(1):
+        look = watcher.look()
+        if pid is not None and not look.views and not look.unreadable:
+            raise BeowireError(
+                f"process {pid} has no endpoint open, or is not yours to look at: "
+                "`beowire top` lists all that you may see",
+                exit_code=1,
+            )
+        yield look
+        if number == count:
+            return
+        time.sleep(interval)
+
+
+def _show(looks: Iterator[Look], console: Console) -> None:
+    with Live(console=console, screen=True, auto_refresh=False) as live:
+        for look in looks:
+            lines = "\n".join(render(look))
+            live.update(Text(lines, no_wrap=True, overflow="crop"), refresh=True)

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The endpoints of this host as people and programs want to see them: counters, and their rates."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv6Address
+from typing import Any
+
+from beowire import stats
+from beowire.stats import Row, Snapshot, StatsError, number, text
+from beowire.units import count_rate_text, rate_text, time_text
+
+#: Peers of an endpoint that are listed for people, the busiest first; programs get all.
+_PEERS_SHOWN = 12
+
+#: STATS_INTERVAL_NS of transport/tuning.h: what happens is published so soon.
+_PUBLISHED_EVERY_NS = 100_000_000
+
+_LANE_RATES = ("sent_frames", "sent_bytes", "sent_calls", "received_frames", "received_bytes")
+
+
+@dataclass(frozen=True)
+class View:
+    """An endpoint now, and as it was the last time, if it was there."""
+
+    pid: int
+    command: str
+    now: Snapshot
+    seen_ns: int  # when that was read
+    before: Snapshot | None = None
+    before_seen_ns: int = 0
+
+    @property
+    def interval_s(self) -> float:
+        """The time that rates are of: since the last time, else since it was opened; 0 if nothing
+        has been published since."""
+        if self.before is None:
+            return max(0, self.now.published_ns - self.now.opened_ns) / 1e9
+        if self.now.published_ns == self.before.published_ns:
+            return 0.0
+        # What was not published when it was last looked at had not happened yet, or just so.
+        since = max(self.before.published_ns, self.before_seen_ns - _PUBLISHED_EVERY_NS)
+        return max(0, self.now.published_ns - since) / 1e9
+
+    @property
+    def address(self) -> str:
+        """The endpoint's address as text."""
+        return next((text(row, "name") for row in self.now.rows("endpoint")), "")
+
+    @property
+    def name(self) -> str:
+        """Where it is, for people: as others name it in their list of peers."""
+        return short_address(self.address)
+
+    def rate(self, table: str, name: str, column: str) -> float:
+        """How fast a counter of a row grows, per second; 0 if nothing was published since."""
+        then = _find(self.before.rows(table), name) if self.before else {}
+        grown = number(_find(self.now.rows(table), name), column) - number(then, column)
+        return max(0, grown) / self.interval_s if self.interval_s > 0 else 0.0
+
+
+@dataclass
+class Look:
+    """What there was to be seen at one moment."""
+
+    views: list[View] = field(default_factory=list)
+    unreadable: list[tuple[int, str]] = field(default_factory=list)
+
+
+class Watcher:
+    """Looks again and again, and remembers what it saw last, so that there are rates."""
+
+    def __init__(self, pid: int | None = None) -> None:
+        """`pid`: only this process."""
+        self._pid = pid
+        self._last: dict[tuple[int, int], tuple[Snapshot, int]] = {}
+
+    def look(self) -> Look:
+        """Finds and reads all endpoints."""
+        look = Look()
+        seen: dict[tuple[int, int], tuple[Snapshot, int]] = {}
+        for found in stats.find(self._pid):
+            try:
+                snapshot = stats.read(found.path)
+            except StatsError as error:
+                look.unreadable.append((found.pid, str(error)))
+                continue
+            except OSError:
+                continue  # it has ended since it was found
+            seen_ns = time.monotonic_ns()
+            before = self._last.get(found.identity, (None, 0))
+            command = stats.command_of(found.pid)
+            look.views.append(View(found.pid, command, snapshot, seen_ns, *before))
+            seen[found.identity] = snapshot, seen_ns
+        self._last = seen
+        return look
+
+
+def _find(rows: Sequence[Row], name: str) -> Row:
+    return next((row for row in rows if row.get("name") == name), {})
+
+
+def short_address(address: str) -> str:
+    """`10.77.0.1/4711` from an address as text; the text itself where it is something else."""
+    words = address.split(":")
+    try:
+        endpoint = int(words[3], 16)
+        if len(words) == 7:
+            return f"process {int(words[6], 16)}/{endpoint}"
+        mac, ip, port = words[7].split("/")
+        if int(port, 16) == 0:
+            return f"{':'.join(mac[i : i + 2] for i in range(0, 12, 2))}/{endpoint}"
+        v6 = IPv6Address(int(ip, 16))
+        return f"{v6.ipv4_mapped or v6}/{endpoint}"
+    except (ValueError, IndexError):
+        return address
+
+
+# ---- for programs --------------------------------------------------------------------------------
+
+
+def to_json(look: Look) -> dict[str, Any]:
+    """All that is known; names and numbers as dictionaries, other tables as lists of rows."""
+    return {
+        "endpoints": [_view_json(view) for view in look.views],
+        "unreadable": [{"pid": pid, "reason": reason} for pid, reason in look.unreadable],
+    }
+
+
+def _view_json(view: View) -> dict[str, Any]:
+    tables: dict[str, Any] = {
+        name: view.now.values(name) if rows and set(rows[0]) == {"name", "value"} else rows
+        for name, rows in view.now.tables.items()
+        if name != "endpoint"
+    }
+    lanes = [text(row, "name") for row in view.now.rows("lanes")]
+    return {
+        "pid": view.pid,
+        "command": view.command,
+        "address": view.address,
+        "opened_ns": view.now.opened_ns,
+        "published_ns": view.now.published_ns,
+        "seen_ns": view.seen_ns,
+        **{key: value for key, value in _endpoint_row(view).items() if key != "name"},
+        **tables,
+        "interval_s": view.interval_s,
+        "rates_per_s": {
+            lane: {column: view.rate("lanes", lane, column) for column in _LANE_RATES}
+            for lane in lanes
+        },
+    }
+
+
+def _endpoint_row(view: View) -> Row:
+    return next(iter(view.now.rows("endpoint")), {})
+
+
+# ---- for people ----------------------------------------------------------------------------------
+
+
+def render(look: Look) -> list[str]:
+    """Lines of text, for a terminal or a pipe."""
+    lines: list[str] = []
+    for view in look.views:
+        lines += [*([""] if lines else []), *_view_lines(view)]
+    for pid, reason in look.unreadable:
+        lines.append(f"process {pid}: its counters cannot be read: {reason}")
+    if not lines:
+        lines.append("no endpoint is open in any process that you may look at")
+    return lines
+
+
+def _view_lines(view: View) -> list[str]:
+    row = _endpoint_row(view)
+    since = "average since it was opened"
+    if view.before:
+        since = f"last {view.interval_s:.1f} s" if view.interval_s else "idle"
+    lines = [
+        f"{view.name}  process {view.pid}: {view.command}",
+        f"  open for {time_text(view.seen_ns - view.now.opened_ns)}, "
+        f"{number(row, 'peers_connected')} of {number(row, 'peers_known')} peers connected; "
+        f"rates: {since}",
+    ]
+    lines += _lane_lines(view)
+    lines += _peer_lines(view)
+    lines.append(f"  sent      {_types(view, 'sent')}")
+    lines.append(f"  received  {_types(view, 'received')}")
+    drops = {name: count for name, count in view.now.values("drops").items() if count}
+    shown = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in drops.items())
+    lines.append(f"  dropped   {shown or 'nothing'}")
+    return lines
+
+
+def _lane_lines(view: View) -> list[str]:
+    table = [
+        ["lane", "sent frames", "bytes", "calls", "received frames", "bytes", "refused", "lost"]
+    ]
+    for row in view.now.rows("lanes"):
+        name = text(row, "name")
+        rates = [view.rate("lanes", name, column) for column in _LANE_RATES]
+        table.append(
+            [
+                name + (" (down)" if number(row, "down") else ""),
+                count_rate_text(rates[0]),
+                rate_text(rates[1]),
+                count_rate_text(rates[2]),
+                count_rate_text(rates[3]),
+                rate_text(rates[4]),
+                str(number(row, "refused_frames")),
+                str(number(row, "dropped_frames")),
+            ]
+        )
+    return _aligned(table)
+
+
+def _peer_lines(view: View) -> list[str]:
+    peers = view.now.rows("peers")
+    if not peers:
+        return []
+    table = [
+        ["peer", "state", "lane", "round trip", "in flight", "waiting", "sent", "again", "probes"]
+    ]
+    busiest = sorted(
+        peers, key=lambda row: -number(row, "sent_frames") - number(row, "accepted_frames")
+    )
+    for row in busiest[:_PEERS_SHOWN]:
+        rtt_ns = number(row, "rtt_ns")
+        table.append(
+            [
+                text(row, "name"),
+                text(row, "state"),
+                text(row, "lane"),
+                time_text(rtt_ns) if rtt_ns else "-",
+                *(str(number(row, f"{column}_frames")) for column in ("in_flight", "waiting")),
+                str(number(row, "sent_frames")),
+                str(number(row, "retransmitted_frames")),
+                str(number(row, "probes")),
+            ]
+        )
+    more = len(peers) - _PEERS_SHOWN
+    return _aligned(table) + ([f"  and {more} peers more: `--json` has them"] if more > 0 else [])
+
+
+def _types(view: View, column: str) -> str:
+    rates = {
+        text(row, "name"): view.rate("frames", text(row, "name"), column)
+        for row in view.now.rows("frames")
+    }
+    shown = [f"{name} {count_rate_text(rate)}" for name, rate in rates.items() if rate > 0]
+    return ", ".join(shown) or "nothing"
+
+
+def _aligned(table: list[list[str]]) -> list[str]:
+    """Columns as wide as they need to be; the first ones are words, numbers stand right."""
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    words = 1 if table[0][0] == "lane" else 3
+    return [
+        "  "
+        + "  ".join(
+            cell.ljust(widths[i]) if i < words else cell.rjust(widths[i])
+            for i, cell in enumerate(row)
+        ).rstrip()
+        for row in table
+    ]

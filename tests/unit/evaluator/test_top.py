@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import json
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from beowire.stats import parse
+from beowire.top import Look, View, Watcher, render, short_address, to_json
+from unit.evaluator.published import ADDRESS, endpoint, file_of, publish
+
+
+@pytest.fixture
+def published() -> Iterator[int]:
+    descriptor = publish(endpoint(100, at_s=2.0, process=os.getpid()))
+    yield descriptor
+    os.close(descriptor)
+
+
+def view(sent: int, at_s: float, before: View | None = None, **more: int) -> View:
+    now = parse(endpoint(sent, at_s=at_s, **more))
+    seen_ns = round((at_s + 0.05) * 1e9)
+    if before is None:
+        return View(42, "exchange eth0", now, seen_ns)
+    return View(42, "exchange eth0", now, seen_ns, before.now, before.seen_ns)
+
+
+def test_view__rates_are_of_the_time_since_the_last_look() -> None:
+    first = view(100, 2.0)
+    assert first.rate("lanes", "packet/eth0", "sent_frames") == 50.0  # since it was opened
+    second = view(400, 3.0, first)
+    assert second.interval_s == 1.0
+    assert second.rate("lanes", "packet/eth0", "sent_frames") == 300.0
+    assert second.rate("lanes", "packet/eth0", "sent_bytes") == 30_000.0
+    assert second.rate("frames", "eager", "sent") == 300.0
+    assert second.rate("lanes", "nowhere", "sent_frames") == 0.0
+
+
+def test_view__the_time_in_which_nothing_happened_before_the_last_look_does_not_count() -> None:
+    idle = view(100, 2.0)
+    long_idle = View(42, "exchange eth0", idle.now, 9_100_000_000, idle.now, idle.seen_ns)
+    assert long_idle.interval_s == 0.0
+    busy = view(400, 10.0, long_idle)
+    assert busy.interval_s == 1.0
+    assert busy.rate("lanes", "packet/eth0", "sent_frames") == 300.0
+
+
+def test_view__nothing_published_since_is_nothing_done() -> None:
+    first = view(100, 2.0)
+    assert view(100, 2.0, first).rate("lanes", "packet/eth0", "sent_frames") == 0.0
+
+
+def test_view__a_counter_that_shrinks_has_no_rate() -> None:
+    assert view(1, 3.0, view(100, 2.0)).rate("lanes", "packet/eth0", "sent_frames") == 0.0
+
+
+def test_watcher__remembers_what_it_saw(published: int) -> None:
+    watcher = Watcher(os.getpid())
+    (first,) = watcher.look().views
+    assert first.before is None
+    os.pwrite(published, endpoint(300, at_s=3.0, process=os.getpid()), 0)
+    (second,) = watcher.look().views
+    assert second.before == first.now
+    assert second.before_seen_ns == first.seen_ns
+    assert second.now.values("counters") == {"message_eager": 300}
+
+
+def test_watcher__says_what_it_cannot_read() -> None:
+    descriptor = publish(b"nonsense")
+    try:
+        look = Watcher(os.getpid()).look()
+    finally:
+        os.close(descriptor)
+    assert look.views == []
+    assert [pid for pid, _ in look.unreadable] == [os.getpid()]
+    assert f"process {os.getpid()}: its counters cannot be read" in render(look)[0]
+    assert to_json(look)["unreadable"][0]["pid"] == os.getpid()
+
+
+def test_to_json__has_all_tables_and_rates() -> None:
+    said = json.loads(json.dumps(to_json(Look([view(400, 3.0, view(100, 2.0), drops=3)]))))
+    (one,) = said["endpoints"]
+    assert (one["pid"], one["address"], one["peers_connected"]) == (42, ADDRESS, 1)
+    assert one["drops"] == {"key": 3, "data_unknown": 0}
+    assert one["counters"] == {"message_eager": 400}
+    assert one["lanes"][0]["sent_frames"] == 400
+    assert one["frames"][1] == {"name": "ack", "sent": 0, "received": 5}
+    assert one["peers"][0]["state"] == "connected"
+    assert one["interval_s"] == 1.0
+    assert one["rates_per_s"]["packet/eth0"]["sent_frames"] == 300.0
+    assert said["unreadable"] == []
+
+
+def test_render__shows_lanes_peers_frames_and_drops() -> None:
+    lines = render(Look([view(400, 3.0, view(100, 2.0), drops=3)]))
+    shown = "\n".join(lines)
+    assert lines[0] == "10.77.0.1/4711  process 42: exchange eth0"
+    for words in ("1 of 1 peers connected", "last 1.0 s", "packet/eth0", "300 /s", "30.0 kB/s"):
+        assert words in shown
+    assert "shm (down)" in shown
+    assert "10.77.0.2/0  connected  packet/eth0" in shown
+    assert "8.20 µs" in shown
+    assert "  sent      eager 300 /s" in lines
+    assert "  dropped   key 3" in lines
+
+
+def test_render__nothing_has_happened_since() -> None:
+    before = view(100, 2.0)
+    lines = render(Look([view(100, 2.0, before)]))
+    assert lines[1].endswith("rates: idle")
+    assert "  sent      nothing" in lines
+
+
+def test_render__an_endpoint_that_has_done_nothing() -> None:
+    lines = render(Look([view(0, 0.0, peers=0)]))
+    assert "  sent      nothing" in lines
+    assert "  dropped   nothing" in lines
+    assert not any("round trip" in line for line in lines)
+
+
+def test_render__many_peers_the_busiest_first() -> None:
+    lines = render(Look([view(10, 1.0, peers=30)]))
+    peers = [line.split()[0] for line in lines if line.startswith("  10.77.0.2/")]
+    assert peers == [f"10.77.0.2/{number}" for number in range(29, 17, -1)]
+    assert "  and 18 peers more: `--json` has them" in lines
+
+
+def test_render__tables_may_be_missing() -> None:
+    assert render(Look([View(1, "x", parse(file_of({})), 0)]))
+
+
+def test_render__nobody_is_there() -> None:
+    assert render(Look()) == ["no endpoint is open in any process that you may look at"]
+
+
+@pytest.mark.parametrize(
+    ("address", "short"),
+    [
+        (ADDRESS, "10.77.0.1/4711"),
+        (
+            ADDRESS.replace("00000000000000000000ffff0a4d0001", "fd" + 29 * "0" + "1"),
+            "fd00::1/4711",
+        ),
+        (ADDRESS.rpartition(":")[0], "process 99/4711"),
+        (
+            ADDRESS.replace("00000000000000000000ffff0a4d0001/0fa0", 32 * "0" + "/0000"),
+            "02:00:00:00:00:01/4711",
+        ),
+        ("nonsense", "nonsense"),
+        ("a:b:c:d:e:f:g:h", "a:b:c:d:e:f:g:h"),
+    ],
+)
+def test_short_address__where_an_endpoint_is(address: str, short: str) -> None:
+    assert short_address(address) == short
