@@ -108,6 +108,15 @@ fuzz: tools
 system: tools
 	@exec scripts/run-pytest system tests/system $(TESTS)
 
+#: make mpi-test        Open MPI 5, MPICH and Intel MPI over Beowire (fetches 0.5 GB from PyPI)
+.PHONY: mpi-test
+mpi-test:
+	@exec scripts/install-packages test
+	@exec scripts/make-venv test
+	@exec scripts/build release
+	@exec scripts/install-mpi all
+	@exec scripts/run-pytest wheels tests/wheels $(TESTS)
+
 #: make package-test    `pip install .` in a fresh virtual environment, and use what it installed
 .PHONY: package-test
 package-test:

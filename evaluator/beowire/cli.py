@@ -21,8 +21,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-#: Modules of `beowire.commands`; each has `register(app)`, which adds its command or group.
-COMMANDS = ("compare", "drivers", "report", "lab", "top")
+#: Commands, each a module of `beowire.commands` (with `_` for `-`) that has `register(app)`, which
+#: adds the command or group.
+COMMANDS = ("compare", "drivers", "report", "lab", "mpi-env", "top")
 
 #: What typer raises for words that it cannot read. It lives in another module from version to
 #: version; `BadParameter` is the one of its family that typer itself hands out.
@@ -41,7 +42,7 @@ def _register() -> None:
     # Only the command that is asked for: others import scipy and plotly, which takes a second.
     asked = [name for name in COMMANDS if sys.argv[1:2] == [name]]
     for name in asked or COMMANDS:
-        importlib.import_module(f"beowire.commands.{name}").register(app)
+        importlib.import_module(f"beowire.commands.{name.replace('-', '_')}").register(app)
 
 
 def main() -> None:

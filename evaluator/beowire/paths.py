@@ -26,3 +26,19 @@ def engine_directory() -> Path:
         f"no beowire-engine in {candidates[-1]}: build it first"
         " (`make` at the root of the checkout)"
     )
+
+
+def provider_directory() -> Path:
+    """The directory with `libbeowire-fi.so`, for libfabric's FI_PROVIDER_PATH."""
+    directory = engine_directory() / "fabric"
+    if not (directory / "libbeowire-fi.so").is_file():
+        raise BeowireError(
+            "the libfabric provider is not built: install the package libfabric-dev, then `make` at"
+            " the root of the checkout"
+        )
+    return directory.resolve()
+
+
+def mpi_directories(name: str) -> list[Path]:
+    """Where an MPI may be that was installed for this checkout (scripts/install-mpi)."""
+    return [_PACKAGE.parent.parent / "build" / "mpi" / name]

@@ -11,8 +11,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from beowire.commands.mpi_env import MpiOption, OverOption, PrefixOption
 from beowire.errors import BeowireError
 from beowire.lab import cluster
+from beowire.lab import mpirun as job
 from beowire.lab.options import (
     DEFAULT_MTU,
     DelayOption,
@@ -25,6 +27,7 @@ from beowire.lab.options import (
     read_lab_options,
 )
 from beowire.lab.state import LabState
+from beowire.mpi import installation
 
 NameOption = Annotated[str, typer.Option("--name", help="Name of the lab.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -127,6 +130,30 @@ def execute(
         os.execv(inside[0], inside)
     except OSError as error:
         raise BeowireError(f"cannot start {command[0]}: {error.strerror}", exit_code=126) from None
+
+
+@_group.command("mpirun", context_settings={"ignore_unknown_options": True})
+def mpirun(
+    program: Annotated[list[str], typer.Argument(help="Program and arguments, after --.")],
+    *,
+    mpi: MpiOption,
+    over: OverOption = "beowire",
+    ranks: Annotated[int, typer.Option("-n", help="Number of ranks.")] = 2,
+    on: Annotated[
+        list[str] | None,
+        typer.Option("--on", help="A node to use, may be repeated. Default: all nodes."),
+    ] = None,
+    prefix: PrefixOption = None,
+    name: NameOption = cluster.DEFAULT_NAME,
+) -> None:
+    """Run an MPI program across the lab's nodes, with the launcher of its MPI.
+
+    Ranks go to the nodes in blocks, and run on their node's core; on a single node, on any core.
+    """
+    found = installation.find(mpi, prefix)
+    lab = cluster.find(name)
+    status = job.run(lab, found, over=over, ranks=ranks, program=program, on=on or ())
+    raise typer.Exit(status)
 
 
 def _link_text(options: LabOptions) -> str:

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs an MPI program across the nodes of a lab, with the launcher of its MPI.
+
+That launcher reaches other hosts by a remote shell. Here this is a script, made for one run, that
+enters a node of the lab instead; like ssh it hands over no variables of the environment.
+"""
+
+import contextlib
+import math
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from beowire.errors import BeowireError
+from beowire.lab import cluster
+from beowire.lab.state import LabNode, LabState
+from beowire.mpi import environment, launch
+from beowire.mpi.installation import Installation
+
+_INTERFACE = "eth0"
+
+#: What a login on another host would set.
+_HANDED_OVER = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
+
+
+def nodes_of(lab: LabState, names: Sequence[str]) -> list[LabNode]:
+    """The nodes of these names, all if there are none; BeowireError for one that is not there."""
+    if not names:
+        return list(lab.nodes)
+    return [cluster.node_of(lab, name) for name in dict.fromkeys(names)]
+
+
+def spread(nodes: Sequence[LabNode], ranks: int) -> list[launch.Host]:
+    """How many ranks go to which node: in blocks, as evenly as possible."""
+    if ranks < 1:
+        raise BeowireError(f"a program has at least one rank, not {ranks}: -n 2")
+    share = math.ceil(ranks / len(nodes))
+    pinned = len(nodes) > 1 and nodes[0].cpu is not None
+    cores = 1 if pinned else len(os.sched_getaffinity(0))
+    used = nodes[: math.ceil(ranks / share)]
+    return [launch.Host(node.address, share, min(cores, share)) for node in used]
+
+
+def agent_script(nodes: Sequence[LabNode], kept: Mapping[str, str], *, pin: bool) -> str:
+    """The remote shell of a run: `AGENT HOST COMMAND...`, as rsh and ssh are called."""
+    variables = " ".join(f"{name}={shlex.quote(value)}" for name, value in kept.items())
+    lines = ["#!/bin/sh", "# Enters a node of a lab in place of ssh.", "host=$1", "shift"]
+    lines.append('case "$host" in')
+    for node in nodes:
+        inside = cluster.command_in(node, ["sh", "-c"], pin=pin)
+        lines.append(
+            f'{node.name}|{node.address}) exec env -i {variables} {shlex.join(inside)} "$*" ;;'
+        )
+    lines += ["esac", 'echo "beowire: this job has no host $host" >&2', "exit 255", ""]
+    return "\n".join(lines)
+
+
+def run(
+    lab: LabState,
+    mpi: Installation,
+    *,
+    over: str,
+    ranks: int,
+    program: Sequence[str],
+    on: Sequence[str] = (),
+) -> int:
+    """Runs a program to its end, its standard streams being ours; returns the launcher's exit
+    status. The launcher ends with this process."""
+    nodes = nodes_of(lab, on)
+    hosts = spread(nodes, ranks)
+    ours = {**environment.variables(mpi, over), **launch.environment(mpi)}
+    variables = {**os.environ, **ours, **launch.handed_over(mpi, [*os.environ, *ours])}
+    kept = {name: os.environ[name] for name in _HANDED_OVER if name in os.environ}
+    pin = len(nodes) > 1
+    with tempfile.TemporaryDirectory(prefix="beowire-mpirun-") as directory:
+        agent = Path(directory) / "agent"
+        agent.write_text(agent_script(nodes, kept, pin=pin), encoding="utf-8")
+        agent.chmod(0o700)
+        job = launch.Job(ranks, hosts, _INTERFACE, agent, program)
+        file = Path(directory) / "hosts"
+        file.write_text(launch.hosts_file(mpi, job), encoding="ascii")
+        line = launch.command(mpi, job, file)
+        inside = cluster.command_in(nodes[0], line, pin=pin, die_with=os.getpid())
+        sys.stdout.flush()
+        with subprocess.Popen(inside, env=variables) as launcher, _signals_go_to(launcher):
+            status = launcher.wait()
+    return 128 - status if status < 0 else status
+
+
+@contextlib.contextmanager
+def _signals_go_to(process: "subprocess.Popen[bytes]") -> Iterator[None]:
+    """What is to end this command ends the launcher, which then ends the ranks."""
+
+    def pass_on(number: int, _frame: object) -> None:
+        process.send_signal(number)
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, pass_on) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The variables that make an MPI use Beowire, or TCP to compare with.
+
+They are what `beowire mpi-env` prints and what `beowire lab mpirun` sets: one and the same. Open
+MPI hands variables that begin with OMPI_ to all nodes, and others that are named in
+`mca_base_env_list`; the launchers of MPICH and Intel MPI hand over all.
+"""
+
+from beowire import paths
+from beowire.errors import BeowireError
+from beowire.mpi.installation import Installation
+
+TRANSPORTS = ("beowire", "tcp")
+
+_PROVIDER = "beowire"
+
+
+def variables(mpi: Installation, over: str) -> dict[str, str]:
+    """Variables for this MPI over `beowire` or `tcp`. BeowireError: no such transport, or the
+    provider is not built."""
+    if over not in TRANSPORTS:
+        raise BeowireError(f"no MPI runs over {over!r} here: --over is one of beowire, tcp")
+    provider = str(paths.provider_directory()) if over == "beowire" else ""
+    if mpi.name in ("openmpi4", "openmpi5"):
+        return _open_mpi(mpi, provider)
+    chosen = _mpich(provider) if mpi.name == "mpich" else _intel(mpi, provider)
+    return {"FI_PROVIDER": _PROVIDER if provider else "tcp", **chosen}
+
+
+def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
+    first = mpi.name == "openmpi4"
+    if not provider:
+        memory = "vader" if first else "sm"
+        return {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": f"tcp,{memory},self"}
+    include = "mtl_ofi_provider_include" if first else "opal_common_ofi_provider_include"
+    return {
+        "OMPI_MCA_pml": "cm",
+        # Debian's configuration file leaves it out; this says otherwise.
+        "OMPI_MCA_mtl": "ofi",
+        f"OMPI_MCA_{include}": _PROVIDER,
+        "FI_PROVIDER_PATH": provider,
+        "OMPI_MCA_mca_base_env_list": "FI_PROVIDER_PATH",
+    }
+
+
+def _mpich(provider: str) -> dict[str, str]:
+    # Some builds have UCX as well, and would prefer it.
+    path = {"FI_PROVIDER_PATH": provider} if provider else {}
+    return {**path, "MPIR_CVAR_CH4_NETMOD": "ofi"}
+
+
+def _intel(mpi: Installation, provider: str) -> dict[str, str]:
+    libraries = str(mpi.prefix / "lib")
+    return {
+        "FI_PROVIDER_PATH": provider or libraries,
+        "I_MPI_ROOT": str(mpi.prefix),
+        "I_MPI_FABRICS": "shm:ofi",
+        "I_MPI_OFI_PROVIDER": _PROVIDER if provider else "tcp",
+        # Its own libfabric, not one of the system that happens to be older.
+        "LD_LIBRARY_PATH": libraries,
+    }

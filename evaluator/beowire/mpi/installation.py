@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finds the MPI libraries of this machine.
+
+The same commands (`mpirun`, `mpicc`) belong to different MPIs on different machines, so a launcher
+counts as the one that is looked for when it says so itself (`--version`).
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from beowire import paths
+from beowire.errors import BeowireError
+
+_ASK_S = 20.0
+
+
+@dataclass(frozen=True)
+class Kind:
+    """An MPI library that we know how to start."""
+
+    title: str
+    launchers: tuple[str, ...]
+    """Names of its launcher, the one that no other MPI has first."""
+
+    compilers: tuple[str, ...]
+    """Names of its C compiler wrapper, likewise."""
+
+    version: str
+    """Pattern in what the launcher says of itself; its group is the version."""
+
+    hint: str
+    """How to get it."""
+
+
+KINDS = {
+    "openmpi4": Kind(
+        title="Open MPI 4",
+        launchers=("mpirun.openmpi", "mpirun"),
+        compilers=("mpicc.openmpi", "mpicc"),
+        version=r"\(Open MPI\) (4\.[\w.]+)",
+        hint="Debian's packages are openmpi-bin and libopenmpi-dev",
+    ),
+    "openmpi5": Kind(
+        title="Open MPI 5",
+        launchers=("mpirun.openmpi", "mpirun"),
+        compilers=("mpicc.openmpi", "mpicc"),
+        version=r"\(Open MPI\) (5\.[\w.]+)",
+        hint="`scripts/install-mpi openmpi5` brings it to a checkout",
+    ),
+    "mpich": Kind(
+        title="MPICH",
+        launchers=("mpiexec.hydra", "mpiexec.mpich"),
+        compilers=("mpicc.mpich", "mpicc"),
+        version=r"HYDRA build details:\s+Version:\s+(\S+)",
+        # Debian's own is built for UCX alone.
+        hint="`scripts/install-mpi mpich` brings one with libfabric to a checkout",
+    ),
+    "intel": Kind(
+        title="Intel MPI",
+        launchers=("mpiexec.hydra",),
+        compilers=("mpicc",),
+        version=r"Intel\(R\) MPI Library.*?Version ([\d.]+)",
+        hint="`scripts/install-mpi intel` brings it to a checkout",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Installation:
+    """An MPI that is here."""
+
+    name: str
+    """As in KINDS."""
+
+    version: str
+    launcher: Path
+    compiler: Path | None
+    """None: programs cannot be compiled here, only run."""
+
+    @property
+    def prefix(self) -> Path:
+        """The directory above its `bin`."""
+        return self.launcher.parent.parent
+
+
+def kind_of(name: str) -> Kind:
+    """What is known of an MPI; BeowireError with all names when it is none of them."""
+    if name not in KINDS:
+        known = ", ".join(KINDS)
+        raise BeowireError(f"no MPI is called {name!r}: --mpi is one of {known}")
+    return KINDS[name]
+
+
+def find(name: str, prefix: Path | None = None) -> Installation:
+    """The MPI of this name: under `prefix` if that is given, otherwise of this checkout, of
+    `I_MPI_ROOT` (Intel MPI), or in the search path. BeowireError, with a way to get it, if none."""
+    kind = kind_of(name)
+    for launcher in _launchers(name, kind, prefix):
+        version = _version_of(launcher, kind)
+        if version:
+            return Installation(name, version, launcher, _compiler_beside(launcher, kind))
+    where = f" in {prefix}" if prefix is not None else " here"
+    raise BeowireError(
+        f"there is no {kind.title}{where}: {kind.hint}; --prefix names the directory of another"
+    )
+
+
+def compiler_of(installation: Installation) -> Path:
+    """Its C compiler wrapper; BeowireError if it has none."""
+    if installation.compiler is None:
+        title = KINDS[installation.name].title
+        raise BeowireError(
+            f"{title} {installation.version} has no mpicc in {installation.launcher.parent}:"
+            " install its development package (Debian: libopenmpi-dev)"
+        )
+    return installation.compiler
+
+
+def _launchers(name: str, kind: Kind, prefix: Path | None) -> Iterator[Path]:
+    if prefix is not None:
+        directories = [prefix]
+    else:
+        directories = paths.mpi_directories(name)
+        if name == "intel" and os.environ.get("I_MPI_ROOT"):
+            directories.append(Path(os.environ["I_MPI_ROOT"]))
+    for directory in directories:
+        for launcher in kind.launchers:
+            path = directory.absolute() / "bin" / launcher
+            if os.access(path, os.X_OK):
+                yield path
+    if prefix is None:
+        for launcher in kind.launchers:
+            found = shutil.which(launcher)
+            if found:
+                yield Path(found).absolute()
+
+
+def _version_of(launcher: Path, kind: Kind) -> str:
+    """Its version; empty when it is another MPI's."""
+    try:
+        said = subprocess.run(
+            [launcher, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_ASK_S,
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = re.search(kind.version, said, re.DOTALL)
+    return found[1] if found else ""
+
+
+def _compiler_beside(launcher: Path, kind: Kind) -> Path | None:
+    for name in kind.compilers:
+        path = launcher.parent / name
+        if os.access(path, os.X_OK):
+            return path
+    return None

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Command lines of the MPIs' own launchers, for hosts that are reached through an agent.
+
+The agent stands where ssh otherwise does: it is called `AGENT HOST COMMAND...`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from beowire.mpi.installation import Installation
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host that ranks run on."""
+
+    address: str
+    ranks: int
+    """How many, at most."""
+
+    cores: int
+    """How many of these may compute at a time."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be started."""
+
+    ranks: int
+    hosts: Sequence[Host]
+    """Filled in this order. The launcher itself is started on the first."""
+
+    interface: str
+    """The hosts' network interface."""
+
+    agent: Path
+    program: Sequence[str]
+
+
+def hosts_file(mpi: Installation, job: Job) -> str:
+    """The content of the file that names the hosts."""
+    if mpi.name.startswith("openmpi"):
+        # Ranks beyond the slots make Open MPI yield while it waits, as it has to on a shared core.
+        return "".join(f"{host.address} slots={host.cores}\n" for host in job.hosts)
+    return "".join(f"{host.address}:{host.ranks}\n" for host in job.hosts)
+
+
+def command(mpi: Installation, job: Job, hosts: Path) -> list[str]:
+    """The command line; `hosts` is where the content of hosts_file() was written."""
+    line = [str(mpi.launcher), "-n", str(job.ranks)]
+    if mpi.name == "mpich":
+        line += ["-f", str(hosts), "-launcher", "rsh", "-launcher-exec", str(job.agent)]
+        # The name of a lab's node means nothing to the others.
+        line += ["-localhost", job.hosts[0].address]
+    elif mpi.name == "intel":
+        line += ["-f", str(hosts), "-bootstrap", "rsh", "-bootstrap-exec", str(job.agent)]
+        line += ["-iface", job.interface]
+    else:
+        line += _open_mpi(mpi, job, hosts)
+    return [*line, *job.program]
+
+
+def _open_mpi(mpi: Installation, job: Job, hosts: Path) -> list[str]:
+    per_host = max(host.ranks for host in job.hosts)
+    line = ["--allow-run-as-root", "--hostfile", str(hosts), "--bind-to", "none"]
+    line += ["--map-by", f"ppr:{per_host}:node:OVERSUBSCRIBE"]
+    if mpi.name == "openmpi4":
+        line += ["--mca", "plm_rsh_agent", str(job.agent), "--mca", "plm_rsh_no_tree_spawn", "1"]
+    else:
+        line += ["--prtemca", "plm_ssh_agent", str(job.agent)]
+        line += ["--prtemca", "plm_ssh_no_tree_spawn", "1"]
+    return line
+
+
+def environment(mpi: Installation) -> dict[str, str]:
+    """What the launcher needs besides, in a lab, where everybody is root."""
+    if mpi.name == "openmpi4":
+        return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    if mpi.name == "openmpi5":
+        return {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return {}
+
+
+def handed_over(mpi: Installation, names: Iterable[str]) -> dict[str, str]:
+    """Has the launcher hand libfabric's variables among `names` to all hosts, if it does not do so
+    anyway."""
+    if mpi.name not in ("openmpi4", "openmpi5"):
+        return {}
+    chosen = sorted({name for name in names if name.startswith("FI_")})
+    return {"OMPI_MCA_mca_base_env_list": ";".join(chosen)} if chosen else {}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * check.h - what the checks of mpi_check share.
+ *
+ * mpi_check is an ordinary MPI program, compiled with the mpicc of the MPI library that it tries.
+ * It says nothing about speed: it moves data whose every byte is known, and ends the job by
+ * MPI_Abort() with one line as soon as something is wrong.
+ */
+#ifndef BEOWIRE_MPI_CHECK_H
+#define BEOWIRE_MPI_CHECK_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Number of this process, and of all, in MPI_COMM_WORLD. */
+extern int rank, ranks;
+
+/** Says what is wrong and ends the job. */
+_Noreturn void check_failed(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/** Goes on only if the condition holds; the rest is as for printf(). */
+#define CHECK(condition, ...)                                                                      \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            check_failed(__FILE__, __LINE__, __VA_ARGS__);                                         \
+        }                                                                                          \
+    } while (0)
+
+/** Memory for so many bytes, at least one; ends the job if there is none. */
+void *check_memory(size_t bytes);
+
+/** Fills a buffer with the data that belongs to a seed. */
+void fill(uint8_t *buffer, size_t bytes, uint32_t seed);
+
+/** The first byte that is not of that data; `bytes` if all are. */
+size_t first_wrong(const uint8_t *buffer, size_t bytes, uint32_t seed);
+
+/** Numbers that look random and are the same for the same state. */
+uint32_t next_random(uint32_t *state);
+
+/** Two ranks at a time exchange messages of 0 B to 4 MiB, with all kinds of send and receive. */
+void check_pingpong(void);
+
+/** Many messages between all at once: order, wildcards, probes, receives before and after. */
+void check_ordering(void);
+
+/** Collective operations, blocking and not, on several communicators at once. */
+void check_collectives(void);
+
+/** Put, get and accumulate, with fences and with locks. */
+void check_onesided(void);
+
+/** Rank 0 and 1 exchange messages without end, until one of them is gone; `name` is a file that
+ *  each rank makes, with its number behind, when it is under way. */
+void check_endless(const char *name);
+
+#endif /* BEOWIRE_MPI_CHECK_H */

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Debian's Open MPI, unmodified, over the libfabric provider: bytes and order are checked."""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from system.conftest import RunBeowire, assert_refused
+from system.mpi_jobs import Mpi, compiled_check
+
+CHECKS = ("pingpong", "ordering", "collectives")
+
+MakeLab = Callable[..., Mpi]
+
+
+@pytest.fixture(name="lab")
+def make_lab(run_beowire: RunBeowire) -> Iterator[MakeLab]:
+    """Makes a lab with these options, and removes it."""
+
+    def make(*options: str) -> Mpi:
+        done = run_beowire("lab", "up", *options)
+        assert done.returncode == 0, done.stderr
+        return Mpi(run_beowire, "openmpi4")
+
+    yield make
+    run_beowire("lab", "down", "--all")
+
+
+def test_two_nodes(lab: MakeLab) -> None:
+    said = lab().check(*CHECKS)
+    assert "rank 0 of 2 is on node0" in said
+    assert "rank 1 of 2 is on node1" in said
+
+
+def test_four_ranks_on_two_nodes(lab: MakeLab) -> None:
+    said = lab().check(*CHECKS, ranks=4)
+    assert "rank 1 of 4 is on node0" in said
+    assert "rank 2 of 4 is on node1" in said
+
+
+def test_within_one_node(lab: MakeLab) -> None:
+    assert "rank 1 of 2 is on node0" in lab().check(*CHECKS, on=("node0",))
+
+
+def test_lost_frames(lab: MakeLab) -> None:
+    lab("--loss", "0.1%").check(*CHECKS, ranks=4)
+
+
+def test_libfabrics_variables_reach_all_nodes(lab: MakeLab) -> None:
+    """So it is Beowire that carries the messages: nothing else knows what that means."""
+    done = lab().run(environment={"FI_BEOWIRE_ETHERTYPE": "5", "FI_LOG_LEVEL": "warn"})
+    assert done.returncode != 0
+    named = [line for line in done.stderr.splitlines() if "FI_BEOWIRE_ethertype" in line]
+    processes = {line.split(":")[1] for line in named}
+    assert len(processes) == 2, done.stderr
+
+
+def test_exit_status_is_the_programs(lab: MakeLab) -> None:
+    done = lab().run("no-such-check")
+    assert done.returncode == 1
+    assert "no check is named no-such-check" in done.stderr
+
+
+def test_refusals(run_beowire: RunBeowire, tmp_path: Path) -> None:
+    program = str(compiled_check("openmpi4"))
+
+    def mpirun(*options: str) -> "subprocess.CompletedProcess[str]":
+        return run_beowire("lab", "mpirun", *options, "--", program)
+
+    assert_refused(mpirun("--mpi", "openmpi4"), "no lab named lab", "beowire lab up", code=2)
+    assert_refused(mpirun("--mpi", "lam"), "'lam'", "openmpi4, openmpi5, mpich, intel")
+    assert_refused(mpirun("--mpi", "mpich", "--prefix", str(tmp_path)), "no MPICH in")
+    assert run_beowire("lab", "up").returncode == 0
+    try:
+        assert_refused(mpirun("--mpi", "openmpi4", "--over", "gamma"), "'gamma'", "beowire, tcp")
+        assert_refused(mpirun("--mpi", "openmpi4", "-n", "0"), "at least one rank")
+        assert_refused(mpirun("--mpi", "openmpi4", "--on", "node7"), "no node 'node7'")
+    finally:
+        run_beowire("lab", "down")

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a job is spread over a lab's nodes, and how its launcher gets into them."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from beowire.errors import BeowireError
+from beowire.lab import cluster
+from beowire.lab.mpirun import agent_script, spread
+from beowire.lab.processes import Namespaces, Process
+from beowire.lab.state import LabNode
+
+
+def nodes(count: int, *, pinned: bool = True) -> list[LabNode]:
+    return [
+        LabNode(
+            name=f"node{i}",
+            holder=Process(1, 1),
+            namespaces=Namespaces(1, 1),
+            address=f"10.77.0.{i + 1}",
+            address6="",
+            mac="",
+            cpu=i if pinned else None,
+        )
+        for i in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "ranks", "expected"),
+    [(2, 2, [1, 1]), (2, 4, [2, 2]), (2, 3, [2, 2]), (2, 1, [1]), (4, 6, [2, 2, 2]), (1, 3, [3])],
+)
+def test_spread__in_blocks(count: int, ranks: int, expected: list[int]) -> None:
+    assert [host.ranks for host in spread(nodes(count), ranks)] == expected
+
+
+def test_spread__ranks_of_a_pinned_node_share_its_core() -> None:
+    assert [host.cores for host in spread(nodes(2), 4)] == [1, 1]
+
+
+def test_spread__no_ranks() -> None:
+    with pytest.raises(BeowireError, match="at least one rank, not 0"):
+        spread(nodes(2), 0)
+
+
+@pytest.fixture(name="agent")
+def make_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The agent of a job on two nodes that are entered by saying their name."""
+
+    def say(node: LabNode, command: list[str], *, pin: bool) -> list[str]:
+        assert pin
+        return ["env", f"NODE={node.name}", *command]
+
+    monkeypatch.setattr(cluster, "command_in", say)
+    script = tmp_path / "agent"
+    kept = {"PATH": "/usr/bin:/bin", "HOME": "/it's here"}
+    script.write_text(agent_script(nodes(2), kept, pin=True), encoding="ascii")
+    script.chmod(0o700)
+    return script
+
+
+def call(agent: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [agent, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": "/usr/bin:/bin", "SECRET": "not handed over"},
+        timeout=20,
+    )
+
+
+@pytest.mark.parametrize("host", ["node1", "10.77.0.2"])
+def test_agent__runs_a_shell_line_in_the_node(agent: Path, host: str) -> None:
+    done = call(agent, host, "A='a b';", "export A;", 'echo "$NODE $A $HOME ${SECRET-unset}"')
+    assert (done.stdout, done.stderr) == ("node1 a b /it's here unset\n", "")
+
+
+def test_agent__exit_status_is_the_commands(agent: Path) -> None:
+    assert call(agent, "node0", "exit 7").returncode == 7
+
+
+def test_agent__unknown_host(agent: Path) -> None:
+    done = call(agent, "node7", "true")
+    assert done.returncode == 255
+    assert done.stderr == "beowire: this job has no host node7\n"

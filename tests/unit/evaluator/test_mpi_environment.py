@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What an MPI is told, so that it uses Beowire or TCP."""
+
+from pathlib import Path
+
+import pytest
+
+from beowire import paths
+from beowire.errors import BeowireError
+from beowire.mpi.environment import variables
+from beowire.mpi.installation import KINDS, Installation
+
+
+@pytest.fixture(name="provider", autouse=True)
+def make_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    directory = tmp_path / "engine" / "fabric"
+    directory.mkdir(parents=True)
+    (directory.parent / "beowire-engine").touch()
+    (directory / "libbeowire-fi.so").touch()
+    monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(directory.parent))
+    return directory.resolve()
+
+
+def mpi(name: str) -> Installation:
+    return Installation(name, "1", Path("/opt/mpi/bin/mpirun"), None)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_beowire__the_provider_is_found_and_chosen(name: str, provider: Path) -> None:
+    told = variables(mpi(name), "beowire")
+    assert told["FI_PROVIDER_PATH"] == str(provider)
+    assert "beowire" in told.values()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_tcp__knows_nothing_of_us(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BEOWIRE_ENGINE_DIR", "/nowhere")
+    told = variables(mpi(name), "tcp")
+    assert "beowire" not in " ".join(told.values())
+    assert "tcp" in ",".join(told.values())
+
+
+@pytest.mark.parametrize("name", ["openmpi4", "openmpi5"])
+def test_open_mpi__takes_no_other_way(name: str) -> None:
+    told = variables(mpi(name), "beowire")
+    assert (told["OMPI_MCA_pml"], told["OMPI_MCA_mtl"]) == ("cm", "ofi")
+    # Its launcher hands over no others.
+    assert told["OMPI_MCA_mca_base_env_list"] == "FI_PROVIDER_PATH"
+    assert all(word.startswith("OMPI_") or word == "FI_PROVIDER_PATH" for word in told)
+
+
+def test_intel__uses_its_own_libfabric() -> None:
+    for over in ("beowire", "tcp"):
+        told = variables(mpi("intel"), over)
+        assert (told["I_MPI_ROOT"], told["LD_LIBRARY_PATH"]) == ("/opt/mpi", "/opt/mpi/lib")
+
+
+def test_unknown_transport() -> None:
+    with pytest.raises(BeowireError, match=r"'gamma'.*beowire, tcp"):
+        variables(mpi("mpich"), "gamma")
+
+
+def test_provider_not_built(provider: Path) -> None:
+    (provider / "libbeowire-fi.so").unlink()
+    with pytest.raises(BeowireError, match=r"provider is not built: .*libfabric-dev"):
+        paths.provider_directory()
+    with pytest.raises(BeowireError, match="provider is not built"):
+        variables(mpi("mpich"), "beowire")

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Command lines of the launchers."""
+
+from pathlib import Path
+
+import pytest
+
+from beowire.mpi import launch
+from beowire.mpi.installation import KINDS, Installation
+
+JOB = launch.Job(
+    ranks=3,
+    hosts=[launch.Host("10.0.0.1", ranks=2, cores=1), launch.Host("10.0.0.2", ranks=2, cores=1)],
+    interface="eth7",
+    agent=Path("/run/agent"),
+    program=["./program", "-n", "9"],
+)
+HOSTS = Path("/run/hosts")
+
+
+def mpi(name: str) -> Installation:
+    return Installation(name, "1", Path("/opt/mpi/bin/launcher"), None)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_command__reaches_hosts_by_the_agent_and_ends_with_the_program(name: str) -> None:
+    line = launch.command(mpi(name), JOB, HOSTS)
+    assert line[:3] == ["/opt/mpi/bin/launcher", "-n", "3"]
+    assert line[-3:] == ["./program", "-n", "9"]
+    assert "/run/agent" in line
+    assert "/run/hosts" in line
+
+
+def test_command__no_name_of_a_node_is_looked_up() -> None:
+    assert "10.0.0.1" in launch.command(mpi("mpich"), JOB, HOSTS)
+    assert "eth7" in launch.command(mpi("intel"), JOB, HOSTS)
+
+
+@pytest.mark.parametrize("name", ["openmpi4", "openmpi5"])
+def test_command__open_mpi_fills_a_host_before_the_next(name: str) -> None:
+    line = launch.command(mpi(name), JOB, HOSTS)
+    assert line[line.index("--map-by") + 1] == "ppr:2:node:OVERSUBSCRIBE"
+
+
+def test_hosts_file__cores_for_open_mpi_ranks_for_the_others() -> None:
+    assert launch.hosts_file(mpi("openmpi4"), JOB) == "10.0.0.1 slots=1\n10.0.0.2 slots=1\n"
+    assert launch.hosts_file(mpi("mpich"), JOB) == "10.0.0.1:2\n10.0.0.2:2\n"
+    assert launch.hosts_file(mpi("intel"), JOB) == "10.0.0.1:2\n10.0.0.2:2\n"
+
+
+def test_environment__root_may_run_open_mpi() -> None:
+    assert "OMPI_ALLOW_RUN_AS_ROOT" in launch.environment(mpi("openmpi4"))
+    assert "PRTE_ALLOW_RUN_AS_ROOT" in launch.environment(mpi("openmpi5"))
+    assert launch.environment(mpi("mpich")) == {}
+
+
+def test_handed_over__libfabrics_variables() -> None:
+    names = ["FI_B", "PATH", "FI_A", "FI_A", "OMPI_MCA_pml"]
+    told = launch.handed_over(mpi("openmpi4"), names)
+    assert told == {"OMPI_MCA_mca_base_env_list": "FI_A;FI_B"}
+    assert launch.handed_over(mpi("openmpi5"), ["PATH"]) == {}
+    assert launch.handed_over(mpi("mpich"), names) == {}

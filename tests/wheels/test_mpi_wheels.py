@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Open MPI 5, MPICH 4 and 5, and Intel MPI, unmodified: bytes and order are checked.
+
+`make mpi-test` installs them first. What Debian's Open MPI is tried with is in tests/system.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from system.conftest import ROOT, RunBeowire
+from system.mpi_jobs import Mpi
+
+CHECKS = ("pingpong", "ordering", "collectives")
+
+MPICH_4 = ROOT / "build" / "mpi" / "mpich4"
+
+#: Names as in --mpi, and where another than the default one is.
+MPIS: dict[str, tuple[str, Path | None]] = {
+    "openmpi5": ("openmpi5", None),
+    "mpich": ("mpich", None),
+    "mpich4": ("mpich", MPICH_4),
+    "intel": ("intel", None),
+}
+
+
+@pytest.fixture(name="mpi", params=MPIS)
+def make_mpi(request: pytest.FixtureRequest, run_beowire: RunBeowire) -> Iterator[Mpi]:
+    """Each MPI in turn; the test makes the lab, which is removed here."""
+    name, prefix = MPIS[request.param]
+    yield Mpi(run_beowire, name, prefix)
+    run_beowire("lab", "down", "--all")
+
+
+def make_lab(mpi: Mpi, *options: str) -> None:
+    done = mpi.run_beowire("lab", "up", *options)
+    assert done.returncode == 0, done.stderr
+
+
+def test_two_nodes(mpi: Mpi) -> None:
+    make_lab(mpi)
+    assert "rank 1 of 2 is on node1" in mpi.check(*CHECKS)
+
+
+def test_four_ranks_on_two_nodes_with_lost_frames(mpi: Mpi) -> None:
+    make_lab(mpi, "--loss", "0.1%")
+    assert "rank 3 of 4 is on node1" in mpi.check(*CHECKS, ranks=4)
+
+
+def test_within_one_node(mpi: Mpi) -> None:
+    make_lab(mpi)
+    # MPICH and Intel MPI have a way of their own within a node, unless they are told not to.
+    alone = {"MPIR_CVAR_NOLOCAL": "1", "I_MPI_FABRICS": "ofi"}
+    assert "rank 1 of 2 is on node0" in mpi.check(*CHECKS, on=("node0",), environment=alone)
