@@ -17,7 +17,7 @@ from pathlib import Path
 
 MAX_LINES = 700
 LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
-SOURCE_SUFFIXES = {".c", ".h", ".py", ".build", ".sh", ".js", ".css", ".toml"}
+SOURCE_SUFFIXES = {".c", ".h", ".py", ".build", ".sh", ".js", ".css", ".toml", ".lua"}
 SKIPPED_DIRECTORIES = {"build", ".git", "__pycache__", ".hypothesis", ".venv", "venv"}
 
 #: Where sources are, and where their unit tests must be.

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * frame_samples: writes a capture (pcap) to standard output that has one frame of each type, made
+ * by the code that makes them on the wire: what the dissector says of it must be what is put in
+ * here (test_dissector.py). First all as Ethernet frames, then all as UDP datagrams, then two
+ * in one datagram, as a host with segmentation offload captures them.
+ *
+ * frame_samples bad: frames that a receiver drops, for each reason that the frame itself gives.
+ */
+#include "frame/address_layout.h"
+#include "frame/frame.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ETHERNET_BYTES 14
+#define IP_BYTES 20
+#define UDP_BYTES 8
+#define KEY 0x11223344
+#define SEQUENCE 1000
+#define ACKNOWLEDGEMENT 2000
+#define CREDIT 2032
+
+struct sample {
+    uint8_t bytes[512];
+    uint32_t length;
+};
+
+/* ---- the capture ------------------------------------------------------------------------------
+ */
+
+static void put_16(uint8_t *at, unsigned value) /* as networks have it */
+{
+    at[0] = (uint8_t)(value >> 8);
+    at[1] = (uint8_t)value;
+}
+
+static void write_file_header(void)
+{
+    const uint32_t header[] = {0xA1B2C3D4, 4u << 16 | 2, 0, 0, 65535, 1 /* Ethernet */};
+
+    (void)fwrite(header, sizeof header, 1, stdout);
+}
+
+/** A packet of the capture: `packet` has room for headers before what is `bytes` bytes long. */
+static void write_packet(const uint8_t *packet, uint32_t bytes)
+{
+    const uint32_t header[] = {1, 0, bytes, bytes};
+
+    (void)fwrite(header, sizeof header, 1, stdout);
+    (void)fwrite(packet, bytes, 1, stdout);
+}
+
+static void write_ethernet(const struct sample *sample)
+{
+    uint8_t packet[ETHERNET_BYTES + sizeof sample->bytes] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1};
+    uint32_t bytes = sample->length < FRAME_PADDED_BYTES ? FRAME_PADDED_BYTES : sample->length;
+
+    put_16(packet + 12, 0x88B5);
+    memcpy(packet + ETHERNET_BYTES, sample->bytes, sample->length);
+    write_packet(packet, ETHERNET_BYTES + bytes);
+}
+
+static void write_udp(const struct sample *first, const struct sample *second)
+{
+    uint8_t packet[ETHERNET_BYTES + IP_BYTES + UDP_BYTES + 2 * sizeof first->bytes] = {2, 0, 0, 0,
+                                                                                       0, 2, 2};
+    uint32_t payload = first->length + (second != NULL ? second->length : 0);
+    const uint8_t addresses[] = {10, 77, 0, 1, 10, 77, 0, 2};
+    uint8_t *ip = packet + ETHERNET_BYTES;
+    uint8_t *udp = ip + IP_BYTES;
+
+    put_16(packet + 12, 0x0800);
+    ip[0] = 0x45;
+    ip[8] = 64;
+    ip[9] = 17;
+    put_16(ip + 2, IP_BYTES + UDP_BYTES + payload);
+    memcpy(ip + 12, addresses, sizeof addresses);
+    put_16(udp, 40001);
+    put_16(udp + 2, 40002);
+    put_16(udp + 4, UDP_BYTES + payload);
+    memcpy(udp + UDP_BYTES, first->bytes, first->length);
+    if (second != NULL) {
+        memcpy(udp + UDP_BYTES + first->length, second->bytes, second->length);
+    }
+    write_packet(packet, ETHERNET_BYTES + IP_BYTES + UDP_BYTES + payload);
+}
+
+/* ---- frames -----------------------------------------------------------------------------------
+ */
+
+static void *body_of(struct sample *sample)
+{
+    return sample->bytes + sizeof(struct frame_header);
+}
+
+static void begin(struct sample *sample, enum frame_type type, const char *payload)
+{
+    size_t bytes = strlen(payload);
+    size_t head = sizeof(struct frame_header) + frame_operation_bytes(type);
+
+    *sample = (struct sample){.length = (uint32_t)(head + bytes)};
+    frame_encode(sample->bytes, &(struct frame_fields){
+                                    .type = type,
+                                    .destination = 4711,
+                                    .source = 815,
+                                    .key = type == FRAME_CONNECT || type == FRAME_RESET ? 0 : KEY,
+                                    .sequence = SEQUENCE,
+                                    .payload_bytes = (uint16_t)bytes,
+                                });
+    frame_stamp(sample->bytes, type == FRAME_CLOSE ? FRAME_ACK_REQUEST : 0, ACKNOWLEDGEMENT,
+                CREDIT);
+    memcpy(sample->bytes + head, payload, bytes);
+}
+
+static void fill_connect(struct sample *sample, enum frame_type type)
+{
+    struct frame_connect *connect = body_of(sample);
+    struct address_layout address = {
+        .version = ADDRESS_VERSION,
+        .rails = 2,
+        .endpoint = to_le16(815),
+        .ethertype = to_le16(0x88B5),
+        .incarnation = to_le64(0x0102030405060708),
+        .host = to_le64(0x1112131415161718),
+        .process = to_le32(4242),
+        .rail = {{.mac = {2, 0, 0, 0, 0, 1},
+                  .port = to_le16(40001),
+                  .ip = {[10] = 0xFF, [11] = 0xFF, [12] = 10, [13] = 77, [14] = 0, [15] = 1}},
+                 {.mac = {2, 0, 0, 0, 1, 1}, .port = to_le16(40003), .ip = {0xFD, [15] = 9}}},
+    };
+
+    *connect = (struct frame_connect){
+        .incarnation = to_le64(0x0102030405060708),
+        .expected_incarnation = to_le64(0x2122232425262728),
+        .key = to_le32(0x55667788),
+        .echoed_key = to_le32(type == FRAME_ACCEPT ? KEY : 0),
+        .features = to_le32(FRAME_FEATURE_SELECTIVE),
+        .frame_bytes = to_le16(1500),
+    };
+    memcpy(connect->address, &address, sizeof address);
+}
+
+static void fill_sack(struct sample *sample)
+{
+    struct frame_sack *sack = body_of(sample);
+
+    sack->upto = to_le32(ACKNOWLEDGEMENT + 11);
+    sack->probe = to_le32(3);
+    sack->received[0] = 0x07; /* 2001 to 2003 */
+    sack->received[1] = 0x02; /* 2010 */
+}
+
+static void make_bundle(struct sample *sample)
+{
+    char payload[128];
+    const char *messages[] = {"one", "", "three"};
+    size_t at = 0;
+
+    begin(sample, FRAME_BUNDLE, "");
+    for (unsigned i = 0; i < 3; i++) {
+        struct frame_bundled bundled = {
+            .tag = to_le64(100 + i),
+            .immediate = to_le32(200 + i),
+            .bytes = to_le16((uint16_t)strlen(messages[i])),
+        };
+        memcpy(payload + at, &bundled, sizeof bundled);
+        at += sizeof bundled;
+        memcpy(payload + at, messages[i], strlen(messages[i]));
+        at += strlen(messages[i]);
+    }
+    memcpy(body_of(sample), payload, at);
+    ((struct frame_header *)(void *)sample->bytes)->payload_bytes = to_le16((uint16_t)at);
+    sample->length += (uint32_t)at;
+}
+
+/** A frame of each type. If you add a type: the compiler misses it here, and what is put in belongs
+ *  into test_dissector.py, and the type into tools/wireshark/beowire.lua. */
+static void make(struct sample *sample, enum frame_type type)
+{
+    switch (type) {
+    case FRAME_CONNECT:
+    case FRAME_ACCEPT:
+        begin(sample, type, "");
+        fill_connect(sample, type);
+        return;
+    case FRAME_RESET:
+        begin(sample, type, "");
+        *(struct frame_reset *)body_of(sample) =
+            (struct frame_reset){.echoed_key = to_le32(KEY), .reason = to_le32(FRAME_RESET_FULL)};
+        return;
+    case FRAME_CLOSE:
+    case FRAME_ACK:
+        begin(sample, type, "");
+        return;
+    case FRAME_PROBE:
+        begin(sample, type, "");
+        *(struct frame_probe *)body_of(sample) = (struct frame_probe){.number = to_le32(77)};
+        return;
+    case FRAME_SACK:
+        begin(sample, type, "");
+        fill_sack(sample);
+        return;
+    case FRAME_PULL:
+        begin(sample, type, "");
+        *(struct frame_pull *)body_of(sample) = (struct frame_pull){
+            .message = to_le32(0x00050006),
+            .lane_kind = FRAME_LANE_UDP,
+            .lane_rail = 1,
+            .offset = to_le64(61920),
+            .wanted = to_le64(0x8000000000000005),
+        };
+        return;
+    case FRAME_DATA:
+        begin(sample, type, "some data");
+        *(struct frame_data *)body_of(sample) =
+            (struct frame_data){.message = to_le32(0x00050006), .offset = to_le64(5000000000)};
+        return;
+    case FRAME_EAGER:
+        begin(sample, type, "hello");
+        *(struct frame_eager *)body_of(sample) = (struct frame_eager){
+            .tag = to_le64(0x123456789ABCDEF0),
+            .immediate = to_le32(0xCAFEF00D),
+            .message_bytes = to_le32(3000),
+            .message = to_le16(9),
+        };
+        return;
+    case FRAME_FRAGMENT:
+        begin(sample, type, "more");
+        *(struct frame_fragment *)body_of(sample) =
+            (struct frame_fragment){.message = to_le16(9), .offset = to_le64(1454)};
+        return;
+    case FRAME_ANNOUNCE:
+        begin(sample, type, "");
+        *(struct frame_announce *)body_of(sample) = (struct frame_announce){
+            .tag = to_le64(42),
+            .immediate = to_le32(43),
+            .message_bytes = to_le64(1u << 30),
+            .address = to_le64(0x7F0011223344),
+            .message = to_le32(0x00050006),
+            .unasked_bytes = to_le32(123840),
+            .segment_bytes = to_le16(1440),
+            .lane_kind = FRAME_LANE_PACKET,
+            .lane_rail = 3,
+        };
+        return;
+    case FRAME_DONE:
+        begin(sample, type, "");
+        *(struct frame_done *)body_of(sample) = (struct frame_done){.message = to_le32(0x00050006)};
+        return;
+    case FRAME_BUNDLE:
+        make_bundle(sample);
+        return;
+    }
+}
+
+/** What frame_decode() says to a sample. */
+static enum frame_verdict verdict_of(const struct sample *sample)
+{
+    struct frame frame;
+
+    return frame_decode(sample->bytes, sample->length, &frame);
+}
+
+static int write_good(void)
+{
+    struct sample sample;
+    struct sample other;
+
+    for (unsigned lane = 0; lane < 2; lane++) {
+        for (unsigned type = 0; type < FRAME_TYPES; type++) {
+            if (frame_type_name(type) == NULL) {
+                continue;
+            }
+            make(&sample, (enum frame_type)type);
+            if (verdict_of(&sample) != FRAME_OK) {
+                (void)fprintf(stderr, "frame_samples: %s is refused\n", frame_type_name(type));
+                return 1;
+            }
+            if (lane == 0) {
+                write_ethernet(&sample);
+            } else {
+                write_udp(&sample, NULL);
+            }
+        }
+    }
+    make(&sample, FRAME_DATA);
+    make(&other, FRAME_FRAGMENT);
+    write_udp(&sample, &other);
+    return 0;
+}
+
+/* ---- bad ones ---------------------------------------------------------------------------------
+ */
+
+static struct frame_header *header_of(struct sample *sample)
+{
+    return (struct frame_header *)(void *)sample->bytes;
+}
+
+static void bad_version(struct sample *sample)
+{
+    header_of(sample)->version_words = 0x37;
+}
+
+static void bad_type(struct sample *sample)
+{
+    header_of(sample)->type = 99;
+}
+
+static void bad_flags(struct sample *sample)
+{
+    header_of(sample)->flags = to_le16(0x0100);
+}
+
+static void bad_length(struct sample *sample)
+{
+    header_of(sample)->payload_bytes = to_le16(300);
+}
+
+static void bad_payload(struct sample *sample)
+{
+    header_of(sample)->type = FRAME_ACK;
+}
+
+static void bad_field(struct sample *sample)
+{
+    ((struct frame_eager *)body_of(sample))->message_bytes = to_le32(4);
+}
+
+static void bad_nothing_in_it(struct sample *sample)
+{
+    begin(sample, FRAME_FRAGMENT, "");
+}
+
+static void bad_sack(struct sample *sample)
+{
+    begin(sample, FRAME_SACK, "");
+    fill_sack(sample);
+    ((struct frame_sack *)body_of(sample))->received[31] = 0x40;
+}
+
+static void bad_sack_range(struct sample *sample)
+{
+    begin(sample, FRAME_SACK, "");
+    ((struct frame_sack *)body_of(sample))->upto = to_le32(ACKNOWLEDGEMENT + 257);
+}
+
+static void bad_connect(struct sample *sample)
+{
+    make(sample, FRAME_CONNECT);
+    ((struct frame_connect *)body_of(sample))->key = to_le32(0);
+}
+
+static void bad_pull(struct sample *sample)
+{
+    make(sample, FRAME_PULL);
+    ((struct frame_pull *)body_of(sample))->wanted = to_le64(0);
+}
+
+static void bad_announce(struct sample *sample)
+{
+    make(sample, FRAME_ANNOUNCE);
+    ((struct frame_announce *)body_of(sample))->segment_bytes = to_le16(0);
+}
+
+static void bad_tail(struct sample *sample)
+{
+    sample->length += 30; /* more than padding explains */
+}
+
+static int write_bad(void)
+{
+    static void (*const spoil[])(struct sample *) = {
+        bad_version, bad_type,          bad_flags, bad_length,     bad_payload,
+        bad_field,   bad_nothing_in_it, bad_sack,  bad_sack_range, bad_connect,
+        bad_pull,    bad_announce,      bad_tail,
+    };
+    struct sample sample;
+
+    for (unsigned i = 0; i < sizeof spoil / sizeof *spoil; i++) {
+        make(&sample, FRAME_EAGER);
+        spoil[i](&sample);
+        if (verdict_of(&sample) == FRAME_OK) {
+            (void)fprintf(stderr, "frame_samples: bad frame %u is let in\n", i);
+            return 1;
+        }
+        write_ethernet(&sample);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    bool bad = argc == 2 && strcmp(argv[1], "bad") == 0;
+
+    if (argc > 2 || (argc == 2 && !bad)) {
+        (void)fputs("usage: frame_samples [bad]\n", stderr);
+        return 2;
+    }
+    write_file_header();
+    return bad ? write_bad() : write_good();
+}

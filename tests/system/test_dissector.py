@@ -1,0 +1,410 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The Wireshark dissector says of frames what is in them: of one of each type, made by the code
+that makes them on the wire, and of all that two processes sent each other across a lab.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from beowire.lab import cluster, network
+from beowire.lab.options import LabOptions
+from beowire.lab.state import LabState
+from system.conftest import ROOT, wait_until
+
+PROGRAMS = ROOT / "build" / "release" / "tests" / "system"
+DISSECTOR = ROOT / "tools" / "wireshark" / "beowire.lua"
+MESSAGES = 2000
+TAG = 42
+MARK = b"this is where the capture may end"
+PATIENCE_S = 60
+
+#: Every type that there is (enum frame_type), and a frame's place in the capture of samples.
+TYPES = {
+    1: "CONNECT",
+    2: "ACCEPT",
+    3: "RESET",
+    4: "CLOSE",
+    5: "ACK",
+    6: "PROBE",
+    7: "SACK",
+    10: "PULL",
+    11: "DATA",
+    16: "EAGER",
+    17: "FRAGMENT",
+    18: "ANNOUNCE",
+    19: "DONE",
+    20: "BUNDLE",
+}
+
+#: What frame_samples.c puts into the frame of each type, as tshark shows it.
+SAMPLES: dict[str, dict[str, str]] = {
+    "CONNECT": {
+        "key": "0x00000000",
+        "connect.incarnation": "0x0102030405060708",
+        "connect.expected_incarnation": "0x2122232425262728",
+        "connect.key": "0x55667788",
+        "connect.echoed_key": "0x00000000",
+        "connect.features.selective": "1",
+        "connect.frame_bytes": "1500",
+        "address.rails": "2",
+        "address.endpoint": "815",
+        "address.ethertype": "0x88b5",
+        "address.incarnation": "0x0102030405060708",
+        "address.host": "0x1112131415161718",
+        "address.process": "4242",
+        "address.mac": "02:00:00:00:00:01,02:00:00:00:01:01",
+        "address.port": "40001,40003",
+        "address.ipv4": "10.77.0.1",
+        "address.ipv6": "fd00::9",
+    },
+    "ACCEPT": {"key": "0x11223344", "connect.echoed_key": "0x11223344"},
+    "RESET": {"reset.echoed_key": "0x11223344", "reset.reason": "3"},
+    "CLOSE": {"flags.ack_request": "1", "flags.retransmitted": "0"},
+    "ACK": {
+        "version_words": "0x27",
+        "flags": "0x0000",
+        "destination": "4711",
+        "source": "815",
+        "key": "0x11223344",
+        "sequence": "1000",
+        "acknowledgement": "2000",
+        "credit": "2032",
+        "window": "32",
+        "payload_bytes": "0",
+        "length": "28",
+    },
+    "PROBE": {"probe.number": "77"},
+    "SACK": {
+        "sack.upto": "2011",
+        "sack.probe": "3",
+        "sack.received": "0702" + 60 * "0",
+        "sack.here": "2001-2003, 2010",
+        "sack.missing": "2000, 2004-2009",
+    },
+    "PULL": {
+        "pull.message": "0x00050006",
+        "pull.lane_kind": "2",
+        "pull.lane_rail": "1",
+        "pull.offset": "61920",
+        "pull.wanted": "0x8000000000000005",
+    },
+    "DATA": {
+        "data.message": "0x00050006",
+        "data.offset": "5000000000",
+        "payload": b"some data".hex(),
+    },
+    "EAGER": {
+        "eager.tag": "0x123456789abcdef0",
+        "eager.immediate": "0xcafef00d",
+        "eager.message_bytes": "3000",
+        "eager.message": "0x0009",
+        "payload": b"hello".hex(),
+        "length": "51",
+    },
+    "FRAGMENT": {
+        "fragment.message": "0x0009",
+        "fragment.offset": "1454",
+        "payload": b"more".hex(),
+    },
+    "ANNOUNCE": {
+        "announce.tag": "0x000000000000002a",
+        "announce.immediate": "0x0000002b",
+        "announce.message_bytes": "1073741824",
+        "announce.address": "0x00007f0011223344",
+        "announce.message": "0x00050006",
+        "announce.unasked_bytes": "123840",
+        "announce.segment_bytes": "1440",
+        "announce.lane_kind": "1",
+        "announce.lane_rail": "3",
+    },
+    "DONE": {"done.message": "0x00050006"},
+    "BUNDLE": {
+        "bundle.tag": "0x0000000000000064,0x0000000000000065,0x0000000000000066",
+        "bundle.immediate": "0x000000c8,0x000000c9,0x000000ca",
+        "bundle.bytes": "3,0,5",
+        "bundle.data": f"{b'one'.hex()},{b'three'.hex()}",
+    },
+}
+
+#: What is wrong with each bad frame of frame_samples.c.
+PROBLEMS = [
+    "version 3",
+    "type 99 is not known",
+    "a flag that is not understood",
+    "shorter than it says: 51 bytes of 346",
+    "a payload where none belongs",
+    "it carries more than its message",
+    "no payload",
+    "frames are here of which nothing is known",
+    "upto is not 1 to 256 after the acknowledgement",
+    "key and incarnation must not be 0",
+    "nothing is wanted",
+    "segments of 0 bytes",
+    "longer than it says",
+]
+
+
+def tshark(capture: Path, *words: str) -> list[str]:
+    """Lines that tshark prints of a capture, with the dissector and nothing of the user's."""
+    done = subprocess.run(
+        ["tshark", "-n", "-X", f"lua_script:{DISSECTOR}", "-r", str(capture), *words],
+        env={**os.environ, "HOME": str(capture.parent), "XDG_CONFIG_HOME": str(capture.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "lua" not in done.stderr.lower(), done.stderr
+    return done.stdout.splitlines()
+
+
+def fields_of(capture: Path, names: list[str], *words: str) -> list[list[str]]:
+    """A row for each packet: its fields, several of one name separated by commas."""
+    shown = [word for name in names for word in ("-e", name)]
+    return [line.split("\t") for line in tshark(capture, *words, "-T", "fields", *shown)]
+
+
+def samples(tmp_path: Path, *words: str) -> Path:
+    capture = tmp_path / "samples.pcap"
+    with capture.open("wb") as file:
+        subprocess.run([str(PROGRAMS / "frame_samples"), *words], stdout=file, check=True)
+    return capture
+
+
+# ---- one of each type ----------------------------------------------------------------------------
+
+
+def test_dissector__shows_each_field_of_each_type(tmp_path: Path) -> None:
+    capture = samples(tmp_path)
+    found = fields_of(capture, ["beowire.type", "frame.protocols"])
+    on_ethernet, on_udp, train = found[: len(TYPES)], found[len(TYPES) : -1], found[-1]
+    assert [int(row[0]) for row in on_ethernet] == list(TYPES)
+    assert [int(row[0]) for row in on_udp] == list(TYPES)
+    assert all(row[1] == "eth:ethertype:beowire" for row in on_ethernet)
+    assert all(row[1] == "eth:ethertype:ip:udp:beowire" for row in on_udp)
+    assert train[0] == "11,17"  # what segmentation offload has put into one datagram
+    for number, name in TYPES.items():
+        names = list(SAMPLES[name])
+        rows = fields_of(
+            capture, [f"beowire.{field}" for field in names], "-Y", f"beowire.type == {number}"
+        )
+        for row in rows[:2]:
+            assert dict(zip(names, row, strict=True)) == SAMPLES[name], name
+
+
+def test_dissector__finds_nothing_wrong_with_good_ones(tmp_path: Path) -> None:
+    capture = samples(tmp_path)
+    assert tshark(capture, "-Y", "beowire.problem || _ws.malformed || _ws.lua.error") == []
+    assert len(tshark(capture, "-Y", "beowire")) == 2 * len(TYPES) + 1
+
+
+def test_dissector__info_column_says_what_happens(tmp_path: Path) -> None:
+    lines = [row[0] for row in fields_of(samples(tmp_path), ["_ws.col.Info"])]
+    for shown, name in zip(lines, TYPES.values(), strict=False):
+        assert shown.startswith(f"{name} 815 > 4711"), shown
+    assert "SACK 815 > 4711 ack=2000 upto=2011 missing=2000, 2004-2009" in lines
+    assert "EAGER 815 > 4711 seq=1000 ack=2000 tag=0x123456789abcdef0 length=3000" in lines
+    assert lines[-1].endswith("(first of 2 frames)")
+
+
+def test_dissector__says_why_a_frame_is_dropped(tmp_path: Path) -> None:
+    capture = samples(tmp_path, "bad")
+    assert len(tshark(capture, "-Y", "beowire.problem")) == len(PROBLEMS)
+    said = [row[0] for row in fields_of(capture, ["_ws.expert.message"])]
+    assert len(said) == len(PROBLEMS)
+    for text, problem in zip(said, PROBLEMS, strict=True):
+        assert problem in text
+
+
+def test_dissector__other_datagrams_are_left_alone(tmp_path: Path) -> None:
+    """Anything over UDP comes by it: what only resembles a frame is not one."""
+    capture = samples(tmp_path)
+    data = bytearray(capture.read_bytes())
+    at, packets = 24, 0
+    while at < len(data):
+        length = int.from_bytes(data[at + 8 : at + 12], "little")
+        if data[at + 16 + 12 : at + 16 + 14] == b"\x08\x00":  # in IP
+            destination_at = at + 16 + 14 + 28 + 4
+            data[destination_at : destination_at + 2] = b"\0\0"
+            packets += 1
+        at += 16 + length
+    capture.write_bytes(data)
+    assert packets == len(TYPES) + 1
+    assert len(tshark(capture, "-Y", "udp && !beowire")) == packets
+
+
+# ---- a capture of the lab ------------------------------------------------------------------------
+
+
+def mix(x: int) -> int:
+    """splitmix64, as exchange.c has it."""
+    mask = (1 << 64) - 1
+    x = (x + 0x9E3779B97F4A7C15) & mask
+    x = ((x ^ x >> 30) * 0xBF58476D1CE4E5B9) & mask
+    x = ((x ^ x >> 27) * 0x94D049BB133111EB) & mask
+    return x ^ x >> 31
+
+
+def length_of(seed: int, number: int) -> int:
+    """Length of a message of exchange.c."""
+    dice = mix(seed ^ mix(number))
+    if dice % 2000 == 0:
+        return 4 << 20
+    kind = dice >> 32 & 63
+    if kind == 0:
+        return 0
+    return (dice >> 40) % 65537 if kind <= 3 else 1 + (dice >> 40) % 4096
+
+
+def start(lab: LabState, node: str, program: list[str]) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        cluster.command_in(cluster.node_of(lab, node), program, pin=False),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@contextmanager
+def capturing(lab: LabState, port: str, capture: Path) -> Iterator[None]:
+    """Captures all that passes a port of the switch, and fails if anything was missed.
+
+    Not in the node: what bypasses its queues on the way out is not shown to captures there.
+    """
+    options = ["-q", "-B", "64", "-i", port, "-w", str(capture)]
+    dump = start(lab, network.SWITCH, ["dumpcap", *options])
+    try:
+        # It writes the file's header when it has begun.
+        assert wait_until(lambda: capture.exists() and capture.stat().st_size > 0)
+        yield
+        mark_the_end(lab)
+        assert wait_until(lambda: MARK in capture.read_bytes(), PATIENCE_S)
+        dump.send_signal(signal.SIGINT)
+        _, said = dump.communicate(timeout=PATIENCE_S)
+        assert re.search(rf"dropped on interface '{port}': \d+/0 ", said), said
+    finally:
+        dump.kill()
+        dump.communicate()
+
+
+def exchange(lab: LabState) -> tuple[list[int], list[dict[str, int]]]:
+    """Two ends send each other messages, and one gets a frame of nobody's; their numbers, and what
+    they count."""
+    program = [str(PROGRAMS / "exchange"), "eth0"]
+    ends = [
+        start(lab, node, [*program, *seeds, str(MESSAGES), "hold"])
+        for node, seeds in (("node0", ["1", "2"]), ("node1", ["2", "1"]))
+    ]
+    try:
+        addresses = []
+        for end in ends:
+            assert end.stdout is not None
+            addresses.append(end.stdout.readline())
+        for end, other in zip(ends, reversed(addresses), strict=True):
+            assert end.stdin is not None
+            end.stdin.write(other)
+            end.stdin.flush()
+        counters = []
+        for end in ends:
+            assert end.stdout is not None
+            counters.append(json.loads(end.stdout.readline()))
+        numbers = [int(address.split(":")[3], 16) for address in addresses]
+        send_as_a_stranger(lab, addresses[0])
+        for end in ends:
+            _, said = end.communicate(timeout=PATIENCE_S)
+            assert (end.returncode, said) == (0, "")
+    finally:
+        for end in ends:
+            end.kill()
+            end.communicate()
+    return numbers, counters
+
+
+def run_in_node1(lab: LabState, program: str) -> None:
+    done = start(lab, "node1", ["python3", "-c", "import socket\n" + program])
+    _, said = done.communicate(timeout=PATIENCE_S)
+    assert (done.returncode, said) == (0, "")
+
+
+def mark_the_end(lab: LabState) -> None:
+    """Sends a frame of another EtherType: when that is in the capture, all before it is."""
+    run_in_node1(
+        lab,
+        "s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\n"
+        "s.bind(('eth0', 0))\n"
+        f"s.send(b'\\xff' * 6 + s.getsockname()[4] + b'\\x88\\xb6' + {MARK!r})\n",
+    )
+
+
+def send_as_a_stranger(lab: LabState, address: str) -> None:
+    """Sends an ACK with a key that nobody has, which is answered with RESET; waits for that."""
+    words = address.strip().split(":")
+    number, mac = int(words[3], 16), words[7].split("/")[0]
+    frame = bytes([0x27, 5, 0, 0]) + number.to_bytes(2, "little") + b"\x01\0\xaa\xaa" + bytes(18)
+    run_in_node1(
+        lab,
+        "s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\n"
+        "s.bind(('eth0', 0x88B5))\n"
+        "s.settimeout(30)\n"
+        "own = s.getsockname()[4]\n"
+        f"s.send(bytes.fromhex({mac!r}) + own + b'\\x88\\xb5' + bytes.fromhex({frame.hex()!r}))\n"
+        "while s.recv(2048)[15] != 3:\n"
+        "    pass\n",
+    )
+
+
+def split(cell: str) -> list[str]:
+    return [word for word in cell.split(",") if word]
+
+
+@pytest.mark.timeout(4 * PATIENCE_S)
+def test_dissector__of_a_lossy_lab_it_shows_what_was_sent(tmp_path: Path) -> None:
+    capture = tmp_path / "lab.pcapng"
+    tmp_path.chmod(0o755)
+    lab = cluster.up_ephemeral(LabOptions(loss=0.01), "dissector")
+    try:
+        with capturing(lab.state, "to-node0", capture):
+            numbers, counters = exchange(lab.state)
+    finally:
+        lab.close()
+
+    assert tshark(capture, "-Y", "beowire.problem || _ws.malformed || _ws.lua.error") == []
+    # Nothing else is on this wire but what the kernel says of itself.
+    assert (
+        tshark(capture, "-Y", "!beowire && !arp && !icmpv6 && !igmp && !icmp && eth.type != 0x88b6")
+        == []
+    )
+
+    rows = fields_of(capture, ["beowire.type"], "-Y", "beowire")
+    seen = {int(word) for row in rows for word in split(row[0])}
+    assert {TYPES[number] for number in seen} == set(TYPES.values())
+
+    # node0 sent with seed 2. All that it sent is in the capture, also what was lost behind it.
+    sent = ["-Y", f"beowire.source == {numbers[0]}"]
+    messages: dict[int, int] = {}
+    for kind, length in (
+        ("eager", "message_bytes"),
+        ("announce", "message_bytes"),
+        ("bundle", "bytes"),
+    ):
+        names = [f"beowire.{kind}.{field}" for field in ("immediate", length, "tag")]
+        for row in fields_of(capture, names, *sent):
+            immediates, lengths, tags = (split(cell) for cell in row)
+            assert {int(tag, 16) for tag in tags} <= {TAG}
+            for immediate, bytes_ in zip(immediates, lengths, strict=True):
+                messages[int(immediate, 16)] = int(bytes_)
+    assert messages == {number: length_of(2, number) for number in range(MESSAGES)}
+
+    again = fields_of(capture, ["beowire.flags.retransmitted"], *sent)
+    repeated = sum(word == "1" for row in again for word in split(row[0]))
+    assert repeated >= counters[0]["flow_retransmitted_frames"] > 0
