@@ -25,7 +25,15 @@ def common_fingerprint() -> bytes:
     digest = hashlib.sha256()
     digest.update(subprocess.run([TOOL, "--version"], check=True, capture_output=True).stdout)
     digest.update((ROOT / ".clang-tidy").read_bytes())
-    for directory in ("fabric", "transport", "evaluator", "examples", "benchmarks", "tests"):
+    for directory in (
+        "fabric",
+        "transport",
+        "simulation",
+        "evaluator",
+        "examples",
+        "benchmarks",
+        "tests",
+    ):
         for header in sorted((ROOT / directory).rglob("*.h")):
             digest.update(str(header).encode() + header.read_bytes())
     return digest.digest()

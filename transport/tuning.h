@@ -160,6 +160,11 @@
 #define PATH_PATIENCE_PROBES 3
 #define PATH_PATIENCE_CONNECTS 2
 
+/** An endpoint that looks at its timers so much later than they were due, or an eighth of the peer
+ *  timeout if that is longer, has been away (stopped, or its clock has jumped): peers are not
+ *  charged with more of that time than this. Twice as long as the keeper lets pass. */
+#define ABSENCE_COUNTED_NS 200000000u
+
 /** Spinning for a frame lasts at most so long: about the price of a wake-up. */
 #define PATIENCE_SPIN_MAX_NS 50000u
 

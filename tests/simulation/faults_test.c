@@ -3,7 +3,7 @@
  * Peers and links that fail: each operation then ends with an error that says so, what can still
  * arrive does, and nothing is left over.
  */
-#include "workload.h"
+#include "simulation/workload.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define SEEDS 60
+#define SEEDS 20
 #define MILLISECOND UINT64_C(1000000)
 #define SECOND (1000 * MILLISECOND)
 
@@ -120,12 +120,16 @@ static void run_fault(uint64_t seed, enum fault fault)
     while (cluster_now(&cluster) < fault_ns) {
         (void)workload_step(&workload, fault_ns);
     }
+    workload_excuse_all(&workload, 1, EXCUSE_PARTED);
     if (fault == FAULT_VANISH) {
         sim_wire_vanish(cluster.wire, 1);
     } else if (fault == FAULT_LEAVE) {
         cluster_leave(&cluster, 1);
     } else {
         cluster_crash(&cluster, 1);
+    }
+    if (fault != FAULT_VANISH) {
+        workload_node_ended(&workload, 1);
     }
     if (fault == FAULT_RESTART) {
         cluster_start(&cluster, 1);
@@ -318,6 +322,7 @@ static void link__cut_one_way(void **state)
             (void)workload_step(&workload, cut_ns);
         }
         sim_wire_cut(cluster.wire, 0, 1, true);
+        workload_excuse(&workload, 0, 1, EXCUSE_PARTED);
         uint64_t end_ns = cluster_now(&cluster) + 6 * PEER_TIMEOUT_NS;
         while (cluster_now(&cluster) < end_ns) {
             (void)workload_step(&workload, end_ns);
@@ -361,6 +366,101 @@ static void link__cut_for_less_than_the_patience(void **state)
         cluster_run(&cluster, cluster_now(&cluster) + 5 * SECOND);
         cluster_check_empty(&cluster);
         workload_close(&workload);
+        cluster_close(&cluster);
+    }
+}
+
+/** Nothing sequenced is under way while a long message is pulled: the ends only watch each other.
+ *  The lane does not know that its cable is out: a switch behind it may have failed. */
+static void rail__lost_while_a_message_is_pulled(void **state)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    const uint64_t bytes = 4000000;
+    struct cluster cluster;
+    struct beowire_completion done;
+
+    (void)state;
+    for (uint32_t node = 0; node < 2; node++) {
+        uint8_t *data = calloc(1, bytes);
+        uint8_t *buffer = calloc(1, bytes);
+        wire.rails = 2;
+        wire.bytes_per_s = UINT64_C(125000000);
+        open_cluster(&cluster, &wire);
+        assert_int_equal(cluster_receive(&cluster, 1, NULL, 5, 0, buffer, bytes, buffer), 0);
+        assert_int_equal(
+            cluster_send(&cluster, 0, cluster_peer(&cluster, 0, 1), 5, 0, data, bytes, data), 0);
+        cluster_run(&cluster, cluster_now(&cluster) + 5 * MILLISECOND);
+        sim_wire_unplug(cluster.wire, node, 0, true);
+        assert_true(await(&cluster, 1, SECOND, &done));
+        assert_int_equal(done.status, 0);
+        assert_true(await(&cluster, 0, SECOND, &done));
+        assert_int_equal(done.status, 0);
+        cluster_close(&cluster);
+        free(data);
+        free(buffer);
+    }
+}
+
+/** A node that only receives waits for nothing, so it never doubts its way to the sender. */
+static void rail__lost_by_which_only_answers_go(void **state)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct cluster cluster;
+    uint8_t data[8] = {0};
+    uint8_t buffer[8];
+
+    (void)state;
+    wire.rails = 2;
+    open_cluster(&cluster, &wire);
+    struct core_peer *peer = cluster_peer(&cluster, 0, 1);
+    for (uint32_t i = 0; i < 100; i++) {
+        struct beowire_completion done;
+        if (i == 10) {
+            sim_wire_unplug(cluster.wire, 1, 0, true);
+        }
+        assert_int_equal(cluster_receive(&cluster, 1, NULL, 5, 0, buffer, sizeof buffer, NULL), 0);
+        while (cluster_inject(&cluster, 0, peer, 5, i, data, sizeof data) == -EAGAIN) {
+            (void)cluster_step(&cluster, cluster_now(&cluster) + MILLISECOND);
+        }
+        assert_true(await(&cluster, 1, SECOND, &done));
+        assert_int_equal(done.immediate, i);
+        cluster_run(&cluster, cluster_now(&cluster) + 100 * MILLISECOND);
+        assert_true(core_is_flushed(&cluster.nodes[0].core));
+    }
+    cluster_close(&cluster);
+}
+
+/** Each end asks over both rails in turn, and only one of them works: whoever asks is answered the
+ *  way it has asked. */
+static void rail__works_for_one_of_two_that_are_asked_over(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct sim_options wire = SIM_OPTIONS_DEFAULT;
+        struct cluster cluster;
+        struct beowire_completion done;
+        uint8_t data[8] = {0};
+        uint8_t buffer[8];
+        wire.rails = 2;
+        open_cluster(&cluster, &wire);
+        sim_wire_unplug(cluster.wire, 1, 0, true);
+        assert_int_equal(cluster_receive(&cluster, 1, NULL, 5, 0, buffer, sizeof buffer, NULL), 0);
+        assert_int_equal(
+            cluster_send(&cluster, 0, cluster_peer(&cluster, 0, 1), 5, 0, data, sizeof data, NULL),
+            0);
+        cluster_run(&cluster, cluster_now(&cluster) + seed * 700000);
+        assert_int_equal(
+            cluster_send(&cluster, 1, cluster_peer(&cluster, 1, 0), 6, 0, data, sizeof data, NULL),
+            0);
+        while (cluster.nodes[1].core.messages.counters.received_messages == 0) {
+            assert_true(cluster_now(&cluster) < wire.start_ns + SECOND);
+            (void)cluster_step(&cluster, wire.start_ns + SECOND);
+        }
+        cluster_run(&cluster, cluster_now(&cluster) + 4 * PEER_TIMEOUT_NS);
+        assert_true(core_is_flushed(&cluster.nodes[0].core));
+        assert_true(core_is_flushed(&cluster.nodes[1].core));
+        assert_true(await(&cluster, 1, 0, &done));
+        assert_int_equal(done.status, 0);
         cluster_close(&cluster);
     }
 }
@@ -413,6 +513,9 @@ int main(void)
         cmocka_unit_test(peer__asks_whoever_has_given_it_up),
         cmocka_unit_test(link__cut_one_way),
         cmocka_unit_test(link__cut_for_less_than_the_patience),
+        cmocka_unit_test(rail__lost_while_a_message_is_pulled),
+        cmocka_unit_test(rail__lost_by_which_only_answers_go),
+        cmocka_unit_test(rail__works_for_one_of_two_that_are_asked_over),
         cmocka_unit_test(frames__mangled_ones_are_survived),
     };
 

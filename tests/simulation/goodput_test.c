@@ -5,7 +5,7 @@
  * selective repeat is asserted. Also: many senders into one port, whose queue must not overflow all
  * the time.
  */
-#include "cluster.h"
+#include "simulation/cluster.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

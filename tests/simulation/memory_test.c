@@ -3,7 +3,7 @@
  * Memory and credit: receivers that do not receive, and more peers than there is memory for, slow
  * each other down, but nobody is shut out and nothing grows.
  */
-#include "workload.h"
+#include "simulation/workload.h"
 
 #include <errno.h>
 #include <setjmp.h>

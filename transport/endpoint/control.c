@@ -52,7 +52,7 @@ static void encode(struct control_frame *frame, const struct core_peer *peer, en
 }
 
 void control_send_connect(struct core *core, struct core_peer *peer, enum frame_type type,
-                          uint32_t echoed_key)
+                          uint32_t echoed_key, unsigned by)
 {
     struct control_frame frame;
     struct frame_connect *body = body_of(&frame);
@@ -69,7 +69,7 @@ void control_send_connect(struct core *core, struct core_peer *peer, enum frame_
     };
     memcpy(body->address, core->options.address.bytes, sizeof body->address);
     frame_stamp(head_of(&frame), 0, 0, (uint16_t)peer->first_credit);
-    send_frame(core, peer, &frame, type);
+    send_frame_by(core, peer, by, &frame, type);
 }
 
 /** Begins a frame of an open connection. */
@@ -78,20 +78,22 @@ static void begin(struct control_frame *frame, const struct core_peer *peer, enu
     encode(frame, peer, type, peer->message.key, peer->message.flow.highest);
 }
 
-void control_send_ack(struct core *core, struct core_peer *peer, uint64_t now_ns)
+void control_send_ack(struct core *core, struct core_peer *peer, unsigned also_by, uint64_t now_ns)
 {
     struct flow *flow = &peer->message.flow;
+    enum frame_type type = flow_has_gap(flow) ? FRAME_SACK : FRAME_ACK;
     struct control_frame frame;
 
-    if (flow_has_gap(flow)) {
-        begin(&frame, peer, FRAME_SACK);
+    begin(&frame, peer, type);
+    if (type == FRAME_SACK) {
         flow_stamp_sack(flow, head_of(&frame), body_of(&frame), now_ns);
-        send_frame(core, peer, &frame, FRAME_SACK);
-        return;
+    } else {
+        flow_stamp(flow, head_of(&frame), 0);
     }
-    begin(&frame, peer, FRAME_ACK);
-    flow_stamp(flow, head_of(&frame), 0);
-    send_frame(core, peer, &frame, FRAME_ACK);
+    send_frame(core, peer, &frame, type);
+    if (also_by != PATH_NONE) {
+        send_frame_by(core, peer, also_by, &frame, type);
+    }
 }
 
 void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned by)

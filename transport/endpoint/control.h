@@ -9,12 +9,14 @@
 #include "endpoint/core.h"
 #include "message/pull.h"
 
-/** CONNECT (echoed_key 0) or ACCEPT (echoed_key: the key of the CONNECT that it answers). */
+/** CONNECT (echoed_key 0) or ACCEPT (echoed_key: the key of the CONNECT that it answers), over the
+ *  lane with index `by`. */
 void control_send_connect(struct core *core, struct core_peer *peer, enum frame_type type,
-                          uint32_t echoed_key);
+                          uint32_t echoed_key, unsigned by);
 
-/** ACK, or SACK while there is a gap. */
-void control_send_ack(struct core *core, struct core_peer *peer, uint64_t now_ns);
+/** ACK, or SACK while there is a gap; the same frame `also_by` a lane that is not the usual one, if
+ *  that is not PATH_NONE. */
+void control_send_ack(struct core *core, struct core_peer *peer, unsigned also_by, uint64_t now_ns);
 
 /** Needs flow_timeout() after it. */
 void control_send_probe(struct core *core, struct core_peer *peer);

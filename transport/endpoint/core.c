@@ -109,6 +109,7 @@ int core_peer_add(struct core *core, const struct beowire_address *address, stru
     added->address = *address;
     added->incarnation = incarnation;
     added->paths = paths;
+    added->asked_by = PATH_NONE;
     core->lane_users[paths.fast]++;
     core->peers[index] = added;
     map_add(&core->by_incarnation, incarnation, index);
@@ -216,6 +217,36 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
     message_peer_failed(&core->messages, &peer->message, peer->connection.error, &wire);
 }
 
+/** We were not there, or the clock was set: what peers may have said meanwhile is not silence. Of a
+ *  time for which nobody looked, so much still counts: who looks seldom also notices at last. */
+static uint64_t counted_absence(const struct core *core)
+{
+    uint64_t part_ns = core->options.peer_timeout_ns / 8;
+
+    return part_ns > ABSENCE_COUNTED_NS ? part_ns : ABSENCE_COUNTED_NS;
+}
+
+static uint64_t later(uint64_t since_ns, uint64_t by_ns, uint64_t now_ns)
+{
+    if (since_ns == 0) {
+        return 0; /* nothing is waited for */
+    }
+    return now_ns - since_ns < by_ns ? now_ns : since_ns + by_ns;
+}
+
+/** Nobody has looked at the timers for so long after they were due. */
+static void forgive_absence(struct core *core, uint64_t absence_ns, uint64_t now_ns)
+{
+    uint64_t by_ns = absence_ns - counted_absence(core);
+
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        struct core_peer *peer = core->peers[i];
+        struct flow *flow = &peer->message.flow;
+        peer->connection.asking_since_ns = later(peer->connection.asking_since_ns, by_ns, now_ns);
+        flow->waiting_since_ns = later(flow->waiting_since_ns, by_ns, now_ns);
+    }
+}
+
 /** Has the peer owed us an answer for longer than we wait? */
 static bool is_dead(const struct core *core, const struct core_peer *peer, uint64_t now_ns)
 {
@@ -229,15 +260,25 @@ static bool is_dead(const struct core *core, const struct core_peer *peer, uint6
     return since_ns != 0 && now_ns - since_ns >= core->options.peer_timeout_ns;
 }
 
+void core_use_path(struct core *core, struct core_peer *peer, unsigned by)
+{
+    core->lane_users[peer->paths.fast]--;
+    peer->paths.fast = (uint8_t)by;
+    core->lane_users[by]++;
+    core->counters.path_changes++;
+}
+
 /** The peer has not answered twice: perhaps it is this path, and not the peer. */
 static void try_another_path(struct core *core, struct core_peer *peer)
 {
-    unsigned before = peer->paths.fast;
+    struct paths paths = peer->paths;
 
-    if (paths_next(&peer->paths, &core->options.lanes)) {
-        core->lane_users[before]--;
-        core->lane_users[peer->paths.fast]++;
-        core->counters.path_changes++;
+    if (peer->followed) {
+        peer->followed = false; /* the peer has reasons to ask there: this once over the same */
+        return;
+    }
+    if (paths_next(&paths, &core->options.lanes)) {
+        core_use_path(core, peer, paths.fast);
     }
 }
 
@@ -288,6 +329,28 @@ void core_notice_lost(struct core *core, bool costly)
     }
 }
 
+/** What asks us is answered also over the lane by which it came: whoever asks there may hear
+ *  nothing of what we send over another. @return that lane if it is not our usual one, or
+ *  PATH_NONE. */
+static unsigned take_asked_by(struct core_peer *peer)
+{
+    unsigned by = peer->asked_by;
+
+    peer->asked_by = PATH_NONE;
+    return by != peer->paths.fast ? by : PATH_NONE;
+}
+
+static void answer_connect(struct core *core, struct core_peer *peer)
+{
+    uint32_t key = peer->connection.peer_key;
+    unsigned by = take_asked_by(peer);
+
+    control_send_connect(core, peer, FRAME_ACCEPT, key, peer->paths.fast);
+    if (by != PATH_NONE) {
+        control_send_connect(core, peer, FRAME_ACCEPT, key, by);
+    }
+}
+
 static void service_connection(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     if (message_has_work(&peer->message)) {
@@ -298,12 +361,12 @@ static void service_connection(struct core *core, struct core_peer *peer, uint64
         if (peer->connection.attempts > PATH_PATIENCE_CONNECTS) {
             try_another_path(core, peer);
         }
-        control_send_connect(core, peer, FRAME_CONNECT, 0);
+        control_send_connect(core, peer, FRAME_CONNECT, 0, peer->paths.fast);
         expect_refusal(core, now_ns);
     }
     if (peer->connection.accept_owed) {
         peer->connection.accept_owed = false;
-        control_send_connect(core, peer, FRAME_ACCEPT, peer->connection.peer_key);
+        answer_connect(core, peer);
     }
 }
 
@@ -318,10 +381,10 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     flow_watch(flow, message_depends_on(&peer->message), now_ns);
     unsigned due = flow_due(flow, now_ns);
     if ((due & FLOW_DUE_ACK) != 0) {
-        control_send_ack(core, peer, now_ns);
+        control_send_ack(core, peer, take_asked_by(peer), now_ns);
     }
     if ((due & FLOW_DUE_PROBE) != 0) {
-        if (flow->backoff >= PATH_PATIENCE_PROBES) {
+        if (flow->backoff >= PATH_PATIENCE_PROBES || flow->unanswered >= PATH_PATIENCE_PROBES) {
             try_another_path(core, peer);
         }
         control_send_probe(core, peer);
@@ -355,6 +418,9 @@ void core_timers(struct core *core, uint64_t now_ns)
 {
     if (now_ns < core->deadline_ns) {
         return;
+    }
+    if (core->deadline_ns != 0 && now_ns - core->deadline_ns > counted_absence(core)) {
+        forgive_absence(core, now_ns - core->deadline_ns, now_ns);
     }
     core->deadline_ns = UINT64_MAX;
     core_send_bundles(core, true, now_ns);
@@ -408,7 +474,7 @@ void core_acknowledge(struct core *core, uint64_t now_ns)
         struct core_peer *peer = core->peers[i];
         struct flow *flow = &peer->message.flow;
         if (peer->message.ready && (flow->unacknowledged > 0 || flow->acknowledge_now)) {
-            control_send_ack(core, peer, now_ns);
+            control_send_ack(core, peer, PATH_NONE, now_ns);
         }
     }
 }

@@ -25,8 +25,11 @@ struct core_peer {
     uint64_t incarnation;
     uint32_t first_credit; /**< reserved for it and told in CONNECT or ACCEPT */
     bool credit_reserved;
-    bool gone;    /**< failed, and counted as such */
-    bool touched; /**< waits for core_service() at the end of this progress */
+    uint8_t asked_by;        /**< the lane of a PROBE or CONNECT to be answered, or PATH_NONE */
+    uint8_t asked_elsewhere; /**< PROBEs over another lane, since anything came over ours */
+    bool followed;           /**< its path is the one by which the peer asked, and not yet tried */
+    bool gone;               /**< failed, and counted as such */
+    bool touched;            /**< waits for core_service() at the end of this progress */
 };
 static_assert(sizeof(struct core_peer) <= 4000,
               "state of an idle peer: 4 KiB with its map entries");

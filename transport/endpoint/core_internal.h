@@ -25,6 +25,9 @@ void core_wire_released(void *context, struct flow_frame *frame);
 /** Reserves the credit that CONNECT or ACCEPT tells the peer, if that has not been done. */
 void core_reserve_credit(struct core *core, struct core_peer *peer);
 
+/** Sequenced frames and control go to the peer over the lane `by` from now on. */
+void core_use_path(struct core *core, struct core_peer *peer, unsigned by);
+
 /** The peer has failed: all of it ends with `error`. */
 void core_fail_peer(struct core *core, struct core_peer *peer, int error);
 

@@ -91,6 +91,7 @@ static void receive_connect(struct core *core, const struct frame *frame,
     if (connection_receive(&peer->connection, frame) == CONNECTION_OPENED) {
         open_peer(core, peer, frame);
     }
+    peer->asked_by = (uint8_t)from->by;
     if (peer->connection.state == CONNECTION_FAILED) {
         control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
     }
@@ -185,6 +186,23 @@ static void answer_close(struct core *core, struct core_peer *peer, const struct
     }
 }
 
+/** The peer asks over another lane, and nothing comes over ours: it has found that ours does not
+ *  work any more, in one direction at least, and we need not have noticed. */
+static void follow_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
+                        unsigned by)
+{
+    if (by == peer->paths.fast || frame->type != FRAME_PROBE) {
+        peer->asked_elsewhere = by == peer->paths.fast ? 0 : peer->asked_elsewhere;
+        return;
+    }
+    if (++peer->asked_elsewhere >= PATH_PATIENCE_PROBES &&
+        paths_is_usable(&peer->paths, &core->options.lanes, by)) {
+        peer->asked_elsewhere = 0;
+        peer->followed = true;
+        core_use_path(core, peer, by);
+    }
+}
+
 /** A frame of an open connection. */
 static void receive_open(struct core *core, struct core_peer *peer, const struct frame *frame,
                          const struct arrival *from, uint64_t now_ns)
@@ -203,6 +221,7 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
         }
     } else if (frame->type == FRAME_PROBE) {
         flow_probed(&peer->message.flow, frame);
+        peer->asked_by = (uint8_t)from->by;
     } else if (frame->type == FRAME_CLOSE &&
                connection_receive(&peer->connection, frame) == CONNECTION_BROKEN) {
         answer_close(core, peer, frame);
@@ -225,6 +244,7 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
             open_peer(core, peer, frame);
         }
     } else if (peer->connection.state == CONNECTION_OPEN) {
+        follow_peer(core, peer, frame, from->by);
         receive_open(core, peer, frame, from, now_ns);
     } else {
         core->counters.dropped_state++;

@@ -247,7 +247,7 @@ static void take_acknowledgement(struct flow *flow, uint32_t acknowledgement, ui
     }
     /* Nothing was missing: the last was sent last, and once, and is evidence of no loss. */
     news->arrived = acknowledgement - flow->first;
-    news->rtt_ns = now_ns - flow_ring_at(flow, acknowledgement - 1)->sent_ns;
+    news->rtt_ns = rtt_between(flow_ring_at(flow, acknowledgement - 1)->sent_ns, now_ns);
     flow->reported = acknowledgement;
     flow->loss.forward = acknowledgement;
     while (flow->first != acknowledgement) {
@@ -329,6 +329,7 @@ bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t no
     }
     /* Anything the peer says now is an answer. */
     flow->waiting_since_ns = 0;
+    flow->unanswered = 0;
     if (sequence_before(flow->limit, limit) && limit - acknowledgement < 0x8000u) {
         flow->limit = limit;
     }
@@ -386,6 +387,7 @@ unsigned flow_due(const struct flow *flow, uint64_t now_ns)
 void flow_timeout(struct flow *flow, uint64_t now_ns)
 {
     flow->probes++;
+    flow->unanswered = flow->unanswered < UINT8_MAX ? (uint8_t)(flow->unanswered + 1) : UINT8_MAX;
     flow->probed_ns = now_ns;
     flow->probed_highest = flow->highest;
     if (flow->watching) {
@@ -407,6 +409,7 @@ void flow_watch(struct flow *flow, bool wanted, uint64_t now_ns)
     if (!wanted) {
         flow->timeout_at_ns = 0;
         flow->waiting_since_ns = 0;
+        flow->unanswered = 0;
     } else if (flow->timeout_at_ns == 0) {
         flow->timeout_at_ns = now_ns + FLOW_WATCH_NS;
     }

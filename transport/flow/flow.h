@@ -103,6 +103,7 @@ struct flow {
     uint64_t timeout_at_ns;    /**< the next probe; 0: none */
     unsigned backoff;          /**< times that has been reached in a row */
     bool watching;             /**< the timeout is flow_watch()'s: nothing is outstanding */
+    uint8_t unanswered;        /**< PROBEs sent since the peer said anything; 255: or more */
     uint64_t waiting_since_ns; /**< since when the peer owes us an answer; 0: it does not */
     uint64_t probed_ns;        /**< when the latest PROBE left, */
     uint32_t probed_highest;   /**< and what `highest` was */

@@ -20,7 +20,7 @@ static void note_evidence(struct loss *loss, uint64_t sent_ns, uint32_t sequence
     if (sent_after(sent_ns, sequence, loss->evidence_ns, loss->evidence_sequence)) {
         loss->evidence_ns = sent_ns;
         loss->evidence_sequence = sequence;
-        loss->evidence_rtt_ns = now_ns - sent_ns;
+        loss->evidence_rtt_ns = rtt_between(sent_ns, now_ns);
     }
 }
 
@@ -42,7 +42,7 @@ uint64_t loss_arrived(struct flow *flow, const struct flow_frame *frame, uint32_
                       uint64_t now_ns)
 {
     struct loss *loss = &flow->loss;
-    uint64_t rtt_ns = now_ns - frame->sent_ns;
+    uint64_t rtt_ns = rtt_between(frame->sent_ns, now_ns);
 
     if (frame->transmissions > 1) {
         if (rtt_ns < flow->rtt.minimum_ns) {

@@ -9,6 +9,8 @@
 #ifndef BEOWIRE_FLOW_RTT_H
 #define BEOWIRE_FLOW_RTT_H
 
+#include "tuning.h"
+
 #include <stdint.h>
 
 #define RTT_PERIOD_NS UINT64_C(5000000000)
@@ -20,6 +22,13 @@ struct rtt {
     uint64_t period_minimum_ns;
     uint64_t period_began_ns;
 };
+
+/** The round trip of what was sent at `sent_ns` and is answered now. What is longer than any
+ * timeout says nothing of the way: an end was away, or its clock has jumped. */
+static inline uint64_t rtt_between(uint64_t sent_ns, uint64_t now_ns)
+{
+    return now_ns - sent_ns < FLOW_RTO_MAX_NS ? now_ns - sent_ns : FLOW_RTO_MAX_NS;
+}
 
 /** The first sample, or the first of a period: what the last period found still holds. */
 void rtt_begin_period(struct rtt *rtt, uint64_t now_ns, uint64_t sample_ns);

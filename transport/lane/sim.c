@@ -26,6 +26,8 @@ struct sim_lane {
     uint32_t node;
     struct sim_frame *arrived; /* oldest first */
     struct sim_frame **arrived_end;
+    uint32_t waiting;       /* frames in `arrived` */
+    uint64_t newest_serial; /* of those that arrived so far */
     struct sim_frame *held; /* handed out, not yet released */
 };
 
@@ -34,6 +36,7 @@ struct sim_node {
     uint64_t idle_ns[ADDRESS_RAILS]; /* when all that was sent to it so far has passed its port */
     bool unplugged[ADDRESS_RAILS];
     bool vanished;
+    uint32_t mangled_ppm;
 };
 
 struct sim_wire {
@@ -43,6 +46,8 @@ struct sim_wire {
     uint64_t next_serial;
     uint64_t trace_hash;
     struct sim_counters counters;
+    sim_observer *observer;
+    void *observer_context;
     struct sim_node *nodes;
     uint8_t *cut; /* [from * nodes + to]; made when the first link is cut */
     struct sim_frame *frames;
@@ -212,6 +217,44 @@ void sim_wire_unplug(struct sim_wire *wire, uint32_t node, uint32_t rail, bool u
     wire->nodes[node].unplugged[rail] = unplugged;
 }
 
+void sim_wire_mangle(struct sim_wire *wire, uint32_t node, uint32_t ppm)
+{
+    assert(node < wire->options.nodes);
+    wire->nodes[node].mangled_ppm = ppm;
+}
+
+void sim_wire_observe(struct sim_wire *wire, sim_observer *observer, void *context)
+{
+    wire->observer = observer;
+    wire->observer_context = context;
+}
+
+/** Counts what has happened to a frame, and tells the observer. */
+static void note(struct sim_wire *wire, enum sim_event_kind kind, const struct sim_event *frame)
+{
+    uint64_t *const counters[SIM_EVENTS] = {
+        [SIM_SENT] = &wire->counters.sent,
+        [SIM_DELIVERED] = &wire->counters.delivered,
+        [SIM_LOST] = &wire->counters.lost,
+        [SIM_DOUBLED] = &wire->counters.doubled,
+        [SIM_DELAYED] = &wire->counters.delayed,
+        [SIM_CORRUPTED] = &wire->counters.corrupted,
+        [SIM_MANGLED] = &wire->counters.mangled,
+        [SIM_CUT] = &wire->counters.cut,
+        [SIM_UNREACHABLE] = &wire->counters.unreachable,
+        [SIM_OVERFLOWED] = &wire->counters.overflowed,
+        [SIM_REFUSED] = &wire->counters.refused,
+    };
+
+    ++*counters[kind];
+    if (wire->observer != NULL) {
+        struct sim_event event = *frame;
+        event.kind = kind;
+        event.now_ns = wire->now_ns;
+        wire->observer(wire->observer_context, &event);
+    }
+}
+
 static bool is_cut(const struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t rail)
 {
     return wire->nodes[from].unplugged[rail] || wire->nodes[to].unplugged[rail] ||
@@ -219,35 +262,60 @@ static bool is_cut(const struct sim_wire *wire, uint32_t from, uint32_t to, uint
            (wire->cut != NULL && wire->cut[(size_t)from * wire->options.nodes + to] != 0);
 }
 
-/** FNV-1a, 64 bits (Fowler, Noll, Vo). */
-static void hash_bytes(struct sim_wire *wire, const void *data, size_t bytes)
+/** As FNV-1a (Fowler, Noll, Vo), but eight bytes at a time; the shift carries high bits down. */
+static void hash_word(struct sim_wire *wire, uint64_t word)
 {
-    const uint8_t *byte = data;
+    wire->trace_hash = (wire->trace_hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    wire->trace_hash ^= wire->trace_hash >> 32;
+}
 
-    for (size_t i = 0; i < bytes; i++) {
-        wire->trace_hash = (wire->trace_hash ^ byte[i]) * UINT64_C(0x100000001B3);
+static void hash_bytes(struct sim_wire *wire, const uint8_t *data, size_t bytes)
+{
+    uint64_t word;
+
+    for (; bytes >= sizeof word; bytes -= sizeof word, data += sizeof word) {
+        memcpy(&word, data, sizeof word);
+        hash_word(wire, word);
     }
+    word = bytes;
+    memcpy((uint8_t *)&word + 1, data, bytes);
+    hash_word(wire, word);
+}
+
+static struct sim_event event_of(const struct sim_frame *frame)
+{
+    return (struct sim_event){.from = frame->from,
+                              .to = frame->to,
+                              .rail = frame->rail,
+                              .bytes = frame->bytes,
+                              .head = frame->data};
 }
 
 static void deliver(struct sim_wire *wire, struct sim_frame *frame)
 {
     struct sim_lane *lane = wire->nodes[frame->to].lanes[frame->rail];
 
+    const struct sim_event event = event_of(frame);
+    enum sim_event_kind kind = SIM_DELIVERED;
+
     if (wire->nodes[frame->to].vanished) {
-        wire->counters.cut++;
+        kind = SIM_CUT;
+    } else if (lane == NULL) {
+        kind = SIM_UNREACHABLE;
+    } else if (wire->options.ring_frames != 0 && lane->waiting >= wire->options.ring_frames) {
+        kind = SIM_OVERFLOWED;
+    }
+    note(wire, kind, &event);
+    if (kind != SIM_DELIVERED) {
         give_back(wire, frame);
         return;
     }
-    if (lane == NULL) {
-        wire->counters.unreachable++;
-        give_back(wire, frame);
-        return;
-    }
-    wire->counters.delivered++;
-    hash_bytes(wire, &frame->due_ns, sizeof frame->due_ns);
-    hash_bytes(wire, &frame->from, sizeof frame->from);
-    hash_bytes(wire, &frame->to, sizeof frame->to);
-    hash_bytes(wire, &frame->rail, sizeof frame->rail);
+    wire->counters.overtaken += frame->serial < lane->newest_serial;
+    lane->newest_serial = frame->serial > lane->newest_serial ? frame->serial : lane->newest_serial;
+    lane->waiting++;
+    hash_word(wire, frame->due_ns);
+    hash_word(wire, (uint64_t)frame->from << 32 | frame->to);
+    hash_word(wire, frame->rail);
     hash_bytes(wire, frame->data, frame->bytes);
     frame->next = NULL;
     *lane->arrived_end = frame;
@@ -256,7 +324,7 @@ static void deliver(struct sim_wire *wire, struct sim_frame *frame)
 
 void sim_wire_advance(struct sim_wire *wire, uint64_t until_ns)
 {
-    while (sim_wire_next(wire) <= until_ns) {
+    while (wire->heap_count > 0 && wire->heap[0]->due_ns <= until_ns) {
         deliver(wire, heap_pop(wire));
     }
     if (until_ns > wire->now_ns) {
@@ -283,30 +351,40 @@ static uint64_t pass_port(struct sim_wire *wire, struct sim_node *to, uint32_t r
     return to->idle_ns[rail] - wire->now_ns;
 }
 
+/** Changes one byte. */
+static void corrupt(struct sim_wire *wire, const struct sim_frame *frame)
+{
+    uint64_t at = random_below(&wire->random, frame->bytes);
+
+    frame->data[at] ^= (uint8_t)(1 + random_below(&wire->random, 255));
+}
+
 /** Sends one copy on its way, with whatever happens to it there. */
-static void launch(struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t rail,
+static void launch(struct sim_wire *wire, const struct sim_event *event,
                    const struct lane_outgoing *outgoing)
 {
     const struct sim_options *options = &wire->options;
+    struct sim_node *nodes = wire->nodes;
     struct sim_frame *frame = wire->free;
     bool corrupted = random_chance(&wire->random, options->corrupted_ppm);
 
-    wire->counters.corrupted += corrupted;
-    if (corrupted && !options->deliver_corrupted) {
-        return;
+    if (corrupted) {
+        note(wire, SIM_CORRUPTED, event);
+        if (!options->deliver_corrupted) {
+            return;
+        }
     }
-    uint32_t bytes = outgoing->head_bytes + outgoing->payload_bytes;
     uint64_t passes_ns =
-        frame != NULL ? pass_port(wire, &wire->nodes[to], rail, bytes) : UINT64_MAX;
+        frame != NULL ? pass_port(wire, &nodes[event->to], event->rail, event->bytes) : UINT64_MAX;
     if (passes_ns == UINT64_MAX) {
-        wire->counters.overflowed++;
+        note(wire, SIM_OVERFLOWED, event);
         return;
     }
     wire->free = frame->next;
-    frame->from = from;
-    frame->to = to;
-    frame->rail = rail;
-    frame->bytes = bytes;
+    frame->from = event->from;
+    frame->to = event->to;
+    frame->rail = event->rail;
+    frame->bytes = event->bytes;
     frame->serial = wire->next_serial++;
     frame->due_ns = wire->now_ns + passes_ns + options->delay_ns;
     memcpy(frame->data, outgoing->head, outgoing->head_bytes);
@@ -314,11 +392,15 @@ static void launch(struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t r
         memcpy(frame->data + outgoing->head_bytes, outgoing->payload, outgoing->payload_bytes);
     }
     if (corrupted) {
-        uint64_t at = random_below(&wire->random, frame->bytes);
-        frame->data[at] ^= (uint8_t)(1 + random_below(&wire->random, 255));
+        corrupt(wire, frame);
+    }
+    if (random_chance(&wire->random, nodes[event->from].mangled_ppm) ||
+        random_chance(&wire->random, nodes[event->to].mangled_ppm)) {
+        corrupt(wire, frame);
+        note(wire, SIM_MANGLED, event);
     }
     if (random_chance(&wire->random, options->delayed_ppm)) {
-        wire->counters.delayed++;
+        note(wire, SIM_DELAYED, event);
         frame->due_ns += random_below(&wire->random, options->jitter_ns + 1);
     }
     heap_push(wire, frame);
@@ -357,25 +439,36 @@ static unsigned sim_send(struct lane *lane, const struct lane_address *to,
     unsigned taken = 0;
 
     lane->sent_calls++;
-    while (taken < count && !random_chance(&wire->random, wire->options.refused_ppm)) {
-        const struct lane_outgoing *outgoing = &frames[taken++];
-        assert(outgoing->head_bytes + outgoing->payload_bytes <= lane->frame_bytes);
+    for (; taken < count; taken++) {
+        const struct lane_outgoing *outgoing = &frames[taken];
+        const struct sim_event event = {
+            .from = sim->node,
+            .to = node,
+            .rail = lane->rail,
+            .bytes = outgoing->head_bytes + outgoing->payload_bytes,
+            .head = outgoing->head,
+        };
+        if (random_chance(&wire->random, wire->options.refused_ppm)) {
+            note(wire, SIM_REFUSED, &event);
+            break;
+        }
+        assert(event.bytes <= lane->frame_bytes);
         /* The headroom is ours to write: whoever still needs what is there learns it here. */
         memset(outgoing->head - LANE_HEADROOM, 0xA5, LANE_HEADROOM);
-        wire->counters.sent++;
-        lane->sent_bytes += outgoing->head_bytes + outgoing->payload_bytes;
+        note(wire, SIM_SENT, &event);
+        lane->sent_bytes += event.bytes;
         if (node == UINT32_MAX) {
-            wire->counters.unreachable++;
+            note(wire, SIM_UNREACHABLE, &event);
         } else if (is_cut(wire, sim->node, node, lane->rail)) {
-            wire->counters.cut++;
+            note(wire, SIM_CUT, &event);
         } else if (random_chance(&wire->random, wire->options.lost_ppm)) {
-            wire->counters.lost++;
+            note(wire, SIM_LOST, &event);
         } else {
             bool twice = random_chance(&wire->random, wire->options.doubled_ppm);
-            wire->counters.doubled += twice;
-            launch(wire, sim->node, node, lane->rail, outgoing);
+            launch(wire, &event, outgoing);
             if (twice) {
-                launch(wire, sim->node, node, lane->rail, outgoing);
+                note(wire, SIM_DOUBLED, &event);
+                launch(wire, &event, outgoing);
             }
         }
     }
@@ -392,6 +485,7 @@ static unsigned sim_receive(struct lane *lane, struct lane_incoming *frames, uns
     while (taken < count && sim->arrived != NULL) {
         struct sim_frame *frame = sim->arrived;
         sim->arrived = frame->next;
+        sim->waiting--;
         if (sim->arrived == NULL) {
             sim->arrived_end = &sim->arrived;
         }

@@ -12,8 +12,9 @@
  * Each frame sent may be lost, doubled, delayed (and so overtaken), or corrupted. A corrupted frame
  * is dropped, as the check sum of Ethernet has it dropped; with `deliver_corrupted` it arrives with
  * one byte changed, which only says something about robustness: the protocol trusts the check sum.
- * Links can be cut, one way; nodes can vanish. Links can have a rate: the switch then has a queue
- * for each node and rail, as real ones have.
+ * Links can be cut, one way; nodes can vanish, or be mangled: each frame to or from them may arrive
+ * with a byte changed. Links can have a rate: the switch then has a queue for each node and rail,
+ * as real ones have. A lane whose node does not look has room for so many frames, as a ring has.
  *
  * Pure: no system call, no clock; memory is made by sim_wire_open() and sim_lane_open() only.
  * Threads: a wire and all its lanes are used by one.
@@ -37,6 +38,7 @@ struct sim_options {
     uint64_t delay_ns;    /**< every frame takes this long */
     uint64_t bytes_per_s; /**< rate of a node's link, at the port that leads to it; 0: no limit */
     uint64_t queue_bytes; /**< that may wait at such a port, the rest is lost; 0: no limit */
+    uint32_t ring_frames; /**< that may wait in a lane, the rest is lost; 0: no limit */
     uint64_t jitter_ns;   /**< a delayed frame takes up to this much longer */
     uint32_t delayed_ppm; /**< frames of a million that are delayed, ... */
     uint32_t lost_ppm;    /**< ... lost, ... */
@@ -59,11 +61,43 @@ struct sim_counters {
     uint64_t lost;
     uint64_t doubled;
     uint64_t delayed;
+    uint64_t overtaken; /**< arrived at a lane after one that was sent later */
     uint64_t corrupted;
+    uint64_t mangled;     /**< arrived with a byte changed, at a mangled node or from it */
+    uint64_t refused;     /**< calls of send() that were told "not now" */
     uint64_t cut;         /**< lost because the link was cut or a node had vanished */
     uint64_t unreachable; /**< no lane at the node, or no such node */
     uint64_t overflowed;  /**< lost because `frames` were on the way, or a queue was full */
 };
+
+enum sim_event_kind {
+    SIM_SENT,
+    SIM_DELIVERED,
+    SIM_LOST,
+    SIM_DOUBLED,
+    SIM_DELAYED,
+    SIM_CORRUPTED,
+    SIM_MANGLED,
+    SIM_CUT,
+    SIM_UNREACHABLE,
+    SIM_OVERFLOWED,
+    SIM_REFUSED,
+    SIM_EVENTS
+};
+
+/** What has just happened to a frame. */
+struct sim_event {
+    enum sim_event_kind kind;
+    uint64_t now_ns;
+    uint32_t from;
+    uint32_t to; /**< UINT32_MAX: no such node */
+    uint32_t rail;
+    uint32_t bytes;      /**< of the whole frame */
+    const uint8_t *head; /**< its first bytes, the headers at least; valid during the call */
+};
+
+/** Must not use the wire. */
+typedef void sim_observer(void *context, const struct sim_event *event);
 
 struct sim_wire;
 
@@ -95,6 +129,12 @@ void sim_wire_unplug(struct sim_wire *wire, uint32_t node, uint32_t rail, bool u
 
 /** Nothing goes to or from the node any more; what was on the way to it is lost. */
 void sim_wire_vanish(struct sim_wire *wire, uint32_t node);
+
+/** So many of a million frames to and from the node arrive with one byte changed from now on. */
+void sim_wire_mangle(struct sim_wire *wire, uint32_t node, uint32_t ppm);
+
+/** Tells `observer` everything that happens from now on; NULL: nobody. */
+void sim_wire_observe(struct sim_wire *wire, sim_observer *observer, void *context);
 
 /** A number that depends on every delivery so far: when, from whom, to whom, which bytes. */
 uint64_t sim_wire_trace_hash(const struct sim_wire *wire);

@@ -33,6 +33,8 @@ void pull_path_time(struct pull_path *path, uint64_t asked_ns, uint64_t now_ns)
 {
     uint64_t sample_ns = now_ns - asked_ns;
 
+    /* Longer than any timeout: this end was away, or its clock has jumped. */
+    sample_ns = sample_ns < PULL_TIMEOUT_MAX_NS ? sample_ns : PULL_TIMEOUT_MAX_NS;
     if (path->srtt_ns == 0) {
         path->srtt_ns = sample_ns > 0 ? sample_ns : 1;
         path->rttvar_ns = sample_ns / 2;

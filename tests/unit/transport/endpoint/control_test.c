@@ -17,7 +17,7 @@ static void control_send_connect__says_who_and_whom(void **state)
     struct core_peer *peer = known(stranger);
 
     peer->first_credit = 9;
-    control_send_connect(stranger->core, peer, FRAME_CONNECT, 0);
+    control_send_connect(stranger->core, peer, FRAME_CONNECT, 0, 0);
     pass(stranger, 1000000);
     const struct frame *frame = hear_type(stranger, FRAME_CONNECT);
     assert_int_equal(frame->key, 0);
@@ -39,7 +39,7 @@ static void control_send_connect__accept_echoes_the_key(void **state)
 {
     struct stranger *stranger = *state;
 
-    control_send_connect(stranger->core, known(stranger), FRAME_ACCEPT, STRANGER_KEY);
+    control_send_connect(stranger->core, known(stranger), FRAME_ACCEPT, STRANGER_KEY, 0);
     pass(stranger, 1000000);
     const struct frame *frame = hear_type(stranger, FRAME_ACCEPT);
     assert_int_equal(frame->key, STRANGER_KEY);
@@ -52,7 +52,7 @@ static void control_send_connect__go_back_n_offers_nothing(void **state)
     struct stranger *stranger = *state;
 
     stranger->core->options.go_back_n = true;
-    control_send_connect(stranger->core, known(stranger), FRAME_CONNECT, 0);
+    control_send_connect(stranger->core, known(stranger), FRAME_CONNECT, 0, 0);
     pass(stranger, 1000000);
     assert_int_equal(from_le32(hear_type(stranger, FRAME_CONNECT)->connect->features), 0);
 }
@@ -64,7 +64,7 @@ static void control_send_ack__carries_acknowledgement_and_credit(void **state)
 
     peer->message.flow.expected = peer->message.flow.seen = 3;
     peer->message.flow.unacknowledged = 3;
-    control_send_ack(stranger->core, peer, cluster_now(&stranger->cluster));
+    control_send_ack(stranger->core, peer, PATH_NONE, cluster_now(&stranger->cluster));
     peer->message.flow.expected = peer->message.flow.seen = 0;
     pass(stranger, 1000000);
     const struct frame *frame = hear_type(stranger, FRAME_ACK);
@@ -83,7 +83,7 @@ static void control_send_ack__of_a_gap_is_sack(void **state)
 
     peer->message.flow.seen = 3;
     peer->message.flow.probe_seen = 9;
-    control_send_ack(stranger->core, peer, cluster_now(&stranger->cluster));
+    control_send_ack(stranger->core, peer, PATH_NONE, cluster_now(&stranger->cluster));
     pass(stranger, 1000000);
     const struct frame *frame = hear_type(stranger, FRAME_SACK);
     assert_int_equal(frame->key, STRANGER_KEY);

@@ -212,6 +212,53 @@ static void core_timers__silent_peer_is_dead(void **state)
     assert_true(stranger->core->undelivered);
 }
 
+/** A process that was stopped, or a clock that was set, says nothing about a peer. */
+static void core_timers__a_jump_of_the_clock_is_no_silence(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    pass(stranger, 2 * (uint64_t)FLOW_RTO_MIN_NS);
+    cluster_jump_clock(&stranger->cluster, 0, 20 * PEER_TIMEOUT_NS);
+    pass(stranger, PEER_TIMEOUT_NS / 2);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    say(stranger, &(struct says){.fields.type = FRAME_ACK, .acknowledgement = 1, .credit = 16});
+    pass(stranger, 2 * PEER_TIMEOUT_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_true(core_is_flushed(stranger->core));
+}
+
+static void core_timers__a_jump_of_the_clock_while_asking(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    pass(stranger, CONNECTION_RETRY_NS / 2);
+    cluster_jump_clock(&stranger->cluster, 0, 20 * PEER_TIMEOUT_NS);
+    pass(stranger, PEER_TIMEOUT_NS / 2);
+    assert_int_equal(peer->connection.state, CONNECTION_ASKING);
+    pass(stranger, PEER_TIMEOUT_NS + UINT64_C(2000000000));
+    assert_int_equal(completed(stranger).status, -ETIMEDOUT);
+}
+
+/** Whoever looks seldom notices as well, only later. */
+static void core_timers__silent_peer_is_dead_however_seldom_one_looks(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    pass(stranger, 1000);
+    for (unsigned looks = 0; looks < 12; looks++) {
+        cluster_pause(&stranger->cluster, 0, cluster_now(&stranger->cluster) + PEER_TIMEOUT_NS);
+        pass(stranger, PEER_TIMEOUT_NS + 1000);
+    }
+    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
+}
+
 static void core_timers__idle_peer_may_be_silent_for_ever(void **state)
 {
     struct stranger *stranger = *state;
@@ -286,6 +333,9 @@ int main(void)
         STRANGER_TEST(core_timers__lane_that_was_busy_is_tried_again_soon),
         STRANGER_TEST(core_timers__frames_that_were_used_up_are_looked_for_again),
         STRANGER_TEST(core_timers__silent_peer_is_dead),
+        STRANGER_TEST(core_timers__a_jump_of_the_clock_is_no_silence),
+        STRANGER_TEST(core_timers__a_jump_of_the_clock_while_asking),
+        STRANGER_TEST(core_timers__silent_peer_is_dead_however_seldom_one_looks),
         STRANGER_TEST(core_timers__idle_peer_may_be_silent_for_ever),
         STRANGER_TEST(core_acknowledge__at_once),
         STRANGER_TEST(core_say_goodbye__to_connected_peers_only),

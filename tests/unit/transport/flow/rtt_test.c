@@ -42,6 +42,14 @@ static void rtt_sample__none_is_not_zero(void **state)
     }
 }
 
+static void rtt_between__an_end_was_away(void **state)
+{
+    (void)state;
+    assert_int_equal(rtt_between(100, 100), 0);
+    assert_int_equal(rtt_between(100, 20100), 20000);
+    assert_int_equal(rtt_between(100, 100 + UINT64_C(60000000000)), FLOW_RTO_MAX_NS);
+}
+
 static void rtt_minimum__follows_a_longer_way_after_two_periods(void **state)
 {
     struct rtt rtt = {0};
@@ -66,6 +74,7 @@ int main(void)
         cmocka_unit_test(rtt_sample__first_is_taken_as_it_is),
         cmocka_unit_test(rtt_sample__later_ones_are_smoothed),
         cmocka_unit_test(rtt_sample__none_is_not_zero),
+        cmocka_unit_test(rtt_between__an_end_was_away),
         cmocka_unit_test(rtt_minimum__follows_a_longer_way_after_two_periods),
     };
 

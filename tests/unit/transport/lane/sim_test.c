@@ -352,6 +352,98 @@ static void sim_wire__full_queue_of_a_port(void **state)
     close_wire(wire, lanes, 2);
 }
 
+static void sim_wire_mangle__only_what_the_node_sends_and_gets(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[3];
+    struct lane_incoming incoming;
+
+    (void)state;
+    options.nodes = 3;
+    struct sim_wire *wire = open_wire(&options, lanes);
+    sim_wire_mangle(wire, 2, 1000000);
+    for (unsigned i = 0; i < 9; i++) {
+        struct lane *from = lanes[i % 3];
+        struct lane *to = lanes[(i % 3 + 1 + i / 3 % 2) % 3];
+        bool mangled = from == lanes[2] || to == lanes[2];
+        unsigned different = 0;
+        (void)send_frame(from, to, 7);
+        sim_wire_advance(wire, sim_wire_next(wire));
+        assert_int_equal(to->operations->receive(to, &incoming, 1), 1);
+        for (uint32_t at = 0; at < incoming.bytes; at++) {
+            different += incoming.data[at] != 7;
+        }
+        assert_int_equal(different, mangled);
+        to->operations->release(to);
+    }
+    assert_int_equal(sim_wire_counters(wire)->mangled, 6);
+    close_wire(wire, lanes, 3);
+}
+
+static void sim_wire__more_frames_than_a_lane_has_room_for(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+
+    (void)state;
+    options.ring_frames = 4;
+    struct sim_wire *wire = open_wire(&options, lanes);
+    for (unsigned round = 0; round < 2; round++) {
+        for (uint8_t i = 0; i < 6; i++) {
+            assert_int_equal(send_frame(lanes[0], lanes[1], i), 1);
+        }
+        sim_wire_advance(wire, sim_wire_now(wire) + options.delay_ns);
+        for (uint8_t i = 0; i < 4; i++) {
+            assert_int_equal(receive_frame(lanes[1]), i);
+        }
+        assert_int_equal(receive_frame(lanes[1]), -1);
+    }
+    assert_int_equal(sim_wire_counters(wire)->overflowed, 4);
+    close_wire(wire, lanes, 2);
+}
+
+struct observed {
+    unsigned events[SIM_EVENTS];
+    uint64_t last_ns;
+};
+
+static void observe(void *context, const struct sim_event *event)
+{
+    struct observed *observed = context;
+
+    observed->events[event->kind]++;
+    observed->last_ns = event->now_ns;
+    assert_int_equal(event->bytes, HEAD_BYTES + 3);
+    assert_int_equal(event->head[0], 7);
+    assert_int_equal(event->from + event->to, 1);
+}
+
+static void sim_wire_observe__each_event(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct observed observed = {{0}, 0};
+
+    (void)state;
+    options.doubled_ppm = 1000000;
+    options.refused_ppm = 500000;
+    struct sim_wire *wire = open_wire(&options, lanes);
+    sim_wire_observe(wire, observe, &observed);
+    for (unsigned i = 0; i < 100; i++) {
+        (void)send_frame(lanes[i % 2], lanes[1 - i % 2], 7);
+    }
+    sim_wire_advance(wire, options.start_ns + options.delay_ns);
+    const struct sim_counters *counters = sim_wire_counters(wire);
+    assert_int_equal(observed.events[SIM_SENT], counters->sent);
+    assert_int_equal(observed.events[SIM_REFUSED], 100 - counters->sent);
+    assert_int_equal(observed.events[SIM_DOUBLED], counters->sent);
+    assert_int_equal(observed.events[SIM_DELIVERED], 2 * counters->sent);
+    sim_wire_observe(wire, NULL, NULL);
+    (void)send_frame(lanes[0], lanes[1], 7);
+    assert_int_equal(observed.events[SIM_SENT] + observed.events[SIM_REFUSED], 100);
+    close_wire(wire, lanes, 2);
+}
+
 static void sim_wire_cut__in_one_direction(void **state)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
@@ -450,6 +542,9 @@ int main(void)
         cmocka_unit_test(sim_wire__more_frames_than_it_holds),
         cmocka_unit_test(sim_wire__rate_is_kept_at_the_port_of_the_receiver),
         cmocka_unit_test(sim_wire__full_queue_of_a_port),
+        cmocka_unit_test(sim_wire_mangle__only_what_the_node_sends_and_gets),
+        cmocka_unit_test(sim_wire__more_frames_than_a_lane_has_room_for),
+        cmocka_unit_test(sim_wire_observe__each_event),
         cmocka_unit_test(sim_wire_cut__in_one_direction),
         cmocka_unit_test(sim_wire_vanish__with_what_was_on_the_way),
         cmocka_unit_test(sim_lane__closed_and_opened_again),

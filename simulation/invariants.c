@@ -1,239 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What holds in every node at any time, whatever the wire does: cluster_check(). */
 #include "cluster.h"
 
-#include "endpoint/address.h"
 #include "message/pull_path.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-/** A node looks around at least this often: how long a poll takes. */
-#define STEP_NS 100u
-
-/** Checking costs more than a step does. */
-#define STEPS_PER_CHECK 8
-
-/** What to say of the cluster that was opened last. */
-static char seed_line[64];
-static size_t seed_line_bytes;
-
-/** Whatever ends the process (an assertion of the library, a sanitizer, a check here): which run it
- *  was has to be known. */
-static void say_seed(int number)
-{
-    (void)!write(STDERR_FILENO, seed_line, seed_line_bytes);
-    (void)signal(number, SIG_DFL);
-    (void)raise(number);
-}
-
-static uint64_t cluster_random(void *context)
-{
-    struct cluster *cluster = context;
-
-    return random_next(&cluster->random);
-}
-
-static uint64_t cluster_clock(void *context)
-{
-    return cluster_now(context);
-}
-
-void cluster_fail(const struct cluster *cluster, const char *format, ...)
-{
-    va_list arguments;
-
-    (void)fflush(stdout);
-    (void)fprintf(
-        stderr, "simulation failed at %.6f ms, trace %016llx: ", (double)cluster_now(cluster) / 1e6,
-        (unsigned long long)sim_wire_trace_hash(cluster->wire));
-    va_start(arguments, format);
-    (void)vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    (void)fputc('\n', stderr);
-    abort();
-}
-
-void cluster_open(struct cluster *cluster, const struct sim_options *wire)
-{
-    seed_line_bytes =
-        (size_t)snprintf(seed_line, sizeof seed_line, "to repeat it: BEOWIRE_SEED=%llu\n",
-                         (unsigned long long)wire->seed);
-    (void)signal(SIGABRT, say_seed);
-    *cluster = (struct cluster){.node_count = wire->nodes, .rails = wire->rails};
-    cluster->nodes = calloc(wire->nodes, sizeof *cluster->nodes);
-    if (cluster->nodes == NULL || sim_wire_open(wire, &cluster->wire) != 0) {
-        abort();
-    }
-    random_seed(&cluster->random, ~wire->seed);
-    cluster->options = (struct core_options){
-        .operations = 512,
-        .bundle = true,
-        .peers = wire->nodes + 8,
-        .peer_timeout_ns = UINT64_C(30000000000),
-        .random = cluster_random,
-        .random_context = cluster,
-    };
-}
-
-void cluster_crash(struct cluster *cluster, uint32_t node)
-{
-    struct node *crashed = &cluster->nodes[node];
-
-    core_close(&crashed->core);
-    for (unsigned i = 0; i < crashed->lanes.count; i++) {
-        crashed->lanes.lanes[i]->operations->close(crashed->lanes.lanes[i]);
-    }
-    crashed->lanes.count = 0;
-}
-
-void cluster_leave(struct cluster *cluster, uint32_t node)
-{
-    (void)core_say_goodbye(&cluster->nodes[node].core);
-    cluster_crash(cluster, node);
-}
-
-void cluster_close(struct cluster *cluster)
-{
-    for (uint32_t i = 0; i < cluster->node_count; i++) {
-        if (cluster->nodes[i].lanes.count > 0) {
-            cluster_crash(cluster, i);
-        }
-    }
-    sim_wire_close(cluster->wire);
-    free(cluster->nodes);
-}
-
-void cluster_start(struct cluster *cluster, uint32_t node)
-{
-    struct node *started = &cluster->nodes[node];
-    struct core_options options = cluster->options;
-
-    for (uint32_t rail = 0; rail < cluster->rails; rail++) {
-        if (sim_lane_open(cluster->wire, node, rail, &started->lanes.lanes[rail]) != 0) {
-            cluster_fail(cluster, "node %u does not start", node);
-        }
-        started->lanes.count++;
-    }
-    struct address_layout layout = {
-        .version = ADDRESS_VERSION,
-        .endpoint = to_le16(CLUSTER_ENDPOINT),
-        .ethertype = to_le16(0x88B5),
-        .incarnation = to_le64(random_next(&cluster->random) | 1),
-    };
-    paths_publish(&started->lanes, &layout);
-    memcpy(options.address.bytes, &layout, sizeof layout);
-    options.lanes = started->lanes;
-    if (core_open(&started->core, &options) != 0) {
-        cluster_fail(cluster, "node %u does not open", node);
-    }
-}
-
-uint64_t cluster_now(const struct cluster *cluster)
-{
-    return sim_wire_now(cluster->wire);
-}
-
-static uint64_t progress(struct cluster *cluster, struct node *node)
-{
-    while (core_receive(&node->core, cluster_clock, cluster) > 0) {
-        /* until nothing is there */
-    }
-    core_timers(&node->core, cluster_now(cluster));
-    return node->core.deadline_ns;
-}
-
-bool cluster_step(struct cluster *cluster, uint64_t until_ns)
-{
-    uint64_t next_ns = UINT64_MAX;
-
-    for (uint32_t i = 0; i < cluster->node_count; i++) {
-        if (cluster->nodes[i].lanes.count > 0) {
-            uint64_t deadline_ns = progress(cluster, &cluster->nodes[i]);
-            next_ns = deadline_ns < next_ns ? deadline_ns : next_ns;
-        }
-    }
-    if (cluster->steps++ % STEPS_PER_CHECK == 0) {
-        cluster_check(cluster);
-    }
-    uint64_t arrival_ns = sim_wire_next(cluster->wire);
-    next_ns = arrival_ns < next_ns ? arrival_ns : next_ns;
-    if (next_ns < cluster_now(cluster) + STEP_NS) {
-        next_ns = cluster_now(cluster) + STEP_NS;
-    }
-    sim_wire_advance(cluster->wire, next_ns < until_ns ? next_ns : until_ns);
-    return next_ns < until_ns;
-}
-
-void cluster_run(struct cluster *cluster, uint64_t until_ns)
-{
-    while (cluster_step(cluster, until_ns)) {
-        /* on */
-    }
-}
-
-struct core_peer *cluster_peer(struct cluster *cluster, uint32_t from, uint32_t to)
-{
-    struct core_peer *peer = NULL;
-
-    if (core_peer_add(&cluster->nodes[from].core, &cluster->nodes[to].core.options.address,
-                      &peer) != 0) {
-        cluster_fail(cluster, "node %u cannot know node %u", from, to);
-    }
-    return peer;
-}
-
-uint32_t cluster_node_of(const struct cluster *cluster, const struct core *core, uint32_t peer)
-{
-    const struct core_peer *found = core_peer_at(core, peer);
-
-    return found != NULL ? sim_node_of(cluster->wire, &found->paths.at[found->paths.fast].to)
-                         : UINT32_MAX;
-}
-
-int cluster_send(struct cluster *cluster, uint32_t from, struct core_peer *to, uint64_t tag,
-                 uint32_t immediate, const void *data, uint64_t bytes, void *context)
-{
-    struct core *core = &cluster->nodes[from].core;
-    int status = message_send(&core->messages, &to->message, tag, immediate, data, bytes, context);
-
-    if (status == 0) {
-        core_service(core, to, cluster_now(cluster));
-        core_bulk(core, cluster_now(cluster));
-    }
-    return status;
-}
-
-int cluster_inject(struct cluster *cluster, uint32_t from, struct core_peer *to, uint64_t tag,
-                   uint32_t immediate, const void *data, uint64_t bytes)
-{
-    struct core *core = &cluster->nodes[from].core;
-    int status = message_inject(&core->messages, &to->message, tag, immediate, data, bytes);
-
-    if (status == -EAGAIN) {
-        connection_ask(&to->connection, cluster_now(cluster));
-    }
-    core_service(core, to, cluster_now(cluster));
-    return status;
-}
-
-int cluster_receive(struct cluster *cluster, uint32_t at, struct core_peer *from, uint64_t tag,
-                    uint64_t ignore, void *data, uint64_t bytes, void *context)
-{
-    struct core *core = &cluster->nodes[at].core;
-    struct message_peer *touched = NULL;
-    int status = message_receive(&core->messages, from != NULL ? &from->message : NULL, tag, ignore,
-                                 data, bytes, context, &touched);
-
-    if (touched != NULL) {
-        core_service(core, core->peers[touched->index], cluster_now(cluster));
-        core_bulk(core, cluster_now(cluster));
-    }
-    return status;
-}
 
 /* ---- what must hold ------------------------------------------------------------------------ */
 
@@ -403,7 +174,7 @@ static void check_pulls(const struct cluster *cluster, const struct core *core)
     }
 }
 
-static void check_core(const struct cluster *cluster, const struct core *core)
+static void check_core(struct cluster *cluster, const struct core *core)
 {
     const struct message_layer *layer = &core->messages;
     uint32_t shared = 0;
@@ -439,17 +210,33 @@ static void check_core(const struct cluster *cluster, const struct core *core)
         cluster_fail(cluster, "%u chunks are free and %u held, of %u", free_chunks, held_in_all,
                      layer->chunk_count);
     }
+    cluster->chunks_peak = held_in_all > cluster->chunks_peak ? held_in_all : cluster->chunks_peak;
     if (shared + layer->chunks_shared != MESSAGE_CHUNKS || ready != layer->ready_peers) {
         cluster_fail(cluster, "%u shared chunks used, %u left; %u peers ready of %u", shared,
                      layer->chunks_shared, layer->ready_peers, ready);
     }
 }
 
-void cluster_check(const struct cluster *cluster)
+static void check_node(struct cluster *cluster, uint32_t node)
+{
+    cluster->nodes[node].unchecked = false;
+    if (cluster_is_up(cluster, node)) {
+        check_core(cluster, &cluster->nodes[node].core);
+    }
+}
+
+void cluster_check(struct cluster *cluster)
 {
     for (uint32_t i = 0; i < cluster->node_count; i++) {
-        if (cluster->nodes[i].lanes.count > 0) {
-            check_core(cluster, &cluster->nodes[i].core);
+        check_node(cluster, i);
+    }
+}
+
+void cluster_check_some(struct cluster *cluster)
+{
+    for (uint32_t i = 0; i < cluster->node_count; i++) {
+        if (cluster->nodes[i].unchecked) {
+            check_node(cluster, i);
         }
     }
 }
@@ -464,7 +251,7 @@ static uint32_t frames_in(const struct flow_frame *list)
     return count;
 }
 
-static void check_core_empty(const struct cluster *cluster, uint32_t node)
+void cluster_check_node_empty(struct cluster *cluster, uint32_t node)
 {
     const struct message_layer *layer = &cluster->nodes[node].core.messages;
     struct message_layer fresh;
@@ -494,12 +281,12 @@ static void check_core_empty(const struct cluster *cluster, uint32_t node)
     message_close(&fresh);
 }
 
-void cluster_check_empty(const struct cluster *cluster)
+void cluster_check_empty(struct cluster *cluster)
 {
     cluster_check(cluster);
     for (uint32_t i = 0; i < cluster->node_count; i++) {
-        if (cluster->nodes[i].lanes.count > 0) {
-            check_core_empty(cluster, i);
+        if (cluster_is_up(cluster, i)) {
+            cluster_check_node_empty(cluster, i);
         }
     }
 }

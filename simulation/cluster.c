@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cluster.h"
+
+#include "endpoint/address.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/** A node looks around at least this often: how long a poll takes. */
+#define STEP_NS 100u
+
+/** Checking costs more than a step does. */
+#define STEPS_PER_CHECK 8
+
+/** Says the seed of a run that ended by a rule that was broken. */
+static char failure[512];
+
+static uint64_t cluster_random(void *context)
+{
+    struct cluster *cluster = context;
+
+    return random_next(&cluster->random);
+}
+
+/** A node's clock, as the core asks for it. */
+struct node_clock {
+    const struct cluster *cluster;
+    uint32_t node;
+};
+
+static uint64_t node_clock(void *context)
+{
+    const struct node_clock *clock = context;
+
+    return cluster_node_now(clock->cluster, clock->node);
+}
+
+const char *cluster_failure(void)
+{
+    return failure;
+}
+
+void cluster_fail(const struct cluster *cluster, const char *format, ...)
+{
+    va_list arguments;
+    int bytes =
+        snprintf(failure, sizeof failure, "at %.6f ms: ", (double)cluster_now(cluster) / 1e6);
+
+    va_start(arguments, format);
+    (void)vsnprintf(failure + bytes, sizeof failure - (size_t)bytes, format, arguments);
+    va_end(arguments);
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "simulation of seed %llu failed %s\n", (unsigned long long)cluster->seed,
+                  failure);
+    abort();
+}
+
+void cluster_trace(const struct cluster *cluster, const char *format, ...)
+{
+    va_list arguments;
+
+    if (cluster->trace == NULL) {
+        return;
+    }
+    (void)fprintf(cluster->trace, "%llu ", (unsigned long long)cluster_now(cluster));
+    va_start(arguments, format);
+    (void)vfprintf(cluster->trace, format, arguments);
+    va_end(arguments);
+    (void)fputc('\n', cluster->trace);
+}
+
+void cluster_note(struct cluster *cluster, uint64_t number)
+{
+    cluster->hash = (cluster->hash ^ number) * UINT64_C(0x9E3779B97F4A7C15);
+    cluster->hash ^= cluster->hash >> 32;
+}
+
+uint64_t cluster_hash(const struct cluster *cluster)
+{
+    return cluster->hash ^ sim_wire_trace_hash(cluster->wire);
+}
+
+void cluster_open(struct cluster *cluster, const struct sim_options *wire)
+{
+    *cluster = (struct cluster){.seed = wire->seed,
+                                .node_count = wire->nodes,
+                                .rails = wire->rails,
+                                .frame_bytes = wire->frame_bytes};
+    cluster->nodes = calloc(wire->nodes, sizeof *cluster->nodes);
+    if (cluster->nodes == NULL || sim_wire_open(wire, &cluster->wire) != 0) {
+        abort();
+    }
+    random_seed(&cluster->random, ~wire->seed);
+    cluster->options = (struct core_options){
+        .operations = 512,
+        .bundle = true,
+        .peers = wire->nodes + 8,
+        .peer_timeout_ns = UINT64_C(30000000000),
+        .random = cluster_random,
+        .random_context = cluster,
+    };
+}
+
+void cluster_crash(struct cluster *cluster, uint32_t node)
+{
+    struct node *crashed = &cluster->nodes[node];
+
+    core_close(&crashed->core);
+    for (unsigned i = 0; i < crashed->lanes.count; i++) {
+        crashed->lanes.lanes[i]->operations->close(crashed->lanes.lanes[i]);
+    }
+    crashed->lanes.count = 0;
+}
+
+void cluster_leave(struct cluster *cluster, uint32_t node)
+{
+    (void)core_say_goodbye(&cluster->nodes[node].core);
+    cluster_crash(cluster, node);
+}
+
+void cluster_close(struct cluster *cluster)
+{
+    for (uint32_t i = 0; i < cluster->node_count; i++) {
+        if (cluster->nodes[i].lanes.count > 0) {
+            cluster_crash(cluster, i);
+        }
+    }
+    sim_wire_close(cluster->wire);
+    free(cluster->nodes);
+}
+
+void cluster_start(struct cluster *cluster, uint32_t node)
+{
+    struct node *started = &cluster->nodes[node];
+    struct core_options options = cluster->options;
+
+    started->incarnation = random_next(&cluster->random) | 1;
+    started->generation++;
+    started->paused_until_ns = 0;
+    for (uint32_t rail = 0; rail < cluster->rails; rail++) {
+        if (sim_lane_open(cluster->wire, node, rail, &started->lanes.lanes[rail]) != 0) {
+            cluster_fail(cluster, "node %u does not start", node);
+        }
+        started->lanes.count++;
+    }
+    struct address_layout layout = {
+        .version = ADDRESS_VERSION,
+        .endpoint = to_le16(CLUSTER_ENDPOINT),
+        .ethertype = to_le16(0x88B5),
+        .incarnation = to_le64(started->incarnation),
+    };
+    paths_publish(&started->lanes, &layout);
+    memcpy(options.address.bytes, &layout, sizeof layout);
+    options.lanes = started->lanes;
+    if (core_open(&started->core, &options) != 0) {
+        cluster_fail(cluster, "node %u does not open", node);
+    }
+}
+
+uint64_t cluster_now(const struct cluster *cluster)
+{
+    return sim_wire_now(cluster->wire);
+}
+
+uint64_t cluster_node_now(const struct cluster *cluster, uint32_t node)
+{
+    return cluster_now(cluster) + cluster->nodes[node].clock_ahead_ns;
+}
+
+bool cluster_runs(const struct cluster *cluster, uint32_t node)
+{
+    return cluster_is_up(cluster, node) &&
+           cluster_now(cluster) >= cluster->nodes[node].paused_until_ns;
+}
+
+void cluster_jump_clock(struct cluster *cluster, uint32_t node, uint64_t by_ns)
+{
+    cluster->nodes[node].clock_ahead_ns += by_ns;
+}
+
+void cluster_pause(struct cluster *cluster, uint32_t node, uint64_t until_ns)
+{
+    struct node *paused = &cluster->nodes[node];
+
+    paused->paused_until_ns =
+        until_ns > paused->paused_until_ns ? until_ns : paused->paused_until_ns;
+}
+
+static bool has_arrived(const struct node *node)
+{
+    for (unsigned i = 0; i < node->lanes.count; i++) {
+        if (sim_has_arrived(node->lanes.lanes[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Lets a node do what there is to do. @return when it wants to be called next. */
+static uint64_t progress(struct cluster *cluster, uint32_t index)
+{
+    struct node *node = &cluster->nodes[index];
+    struct node_clock clock = {.cluster = cluster, .node = index};
+
+    if (cluster_now(cluster) < node->paused_until_ns) {
+        return node->paused_until_ns;
+    }
+    if (has_arrived(node) || node_clock(&clock) >= node->core.deadline_ns) {
+        node->unchecked = true;
+        while (core_receive(&node->core, node_clock, &clock) > 0) {
+            /* until nothing is there */
+        }
+        core_timers(&node->core, node_clock(&clock));
+    }
+    if (node->core.deadline_ns == UINT64_MAX) {
+        return UINT64_MAX;
+    }
+    return node->core.deadline_ns > node->clock_ahead_ns
+               ? node->core.deadline_ns - node->clock_ahead_ns
+               : 0;
+}
+
+bool cluster_step(struct cluster *cluster, uint64_t until_ns)
+{
+    uint64_t next_ns = UINT64_MAX;
+
+    for (uint32_t i = 0; i < cluster->node_count; i++) {
+        if (cluster_is_up(cluster, i)) {
+            uint64_t deadline_ns = progress(cluster, i);
+            next_ns = deadline_ns < next_ns ? deadline_ns : next_ns;
+        }
+    }
+    if (cluster->steps++ % STEPS_PER_CHECK == 0) {
+        cluster_check_some(cluster);
+    }
+    uint64_t arrival_ns = sim_wire_next(cluster->wire);
+    next_ns = arrival_ns < next_ns ? arrival_ns : next_ns;
+    if (next_ns < cluster_now(cluster) + STEP_NS) {
+        next_ns = cluster_now(cluster) + STEP_NS;
+    }
+    sim_wire_advance(cluster->wire, next_ns < until_ns ? next_ns : until_ns);
+    return next_ns < until_ns;
+}
+
+void cluster_run(struct cluster *cluster, uint64_t until_ns)
+{
+    while (cluster_step(cluster, until_ns)) {
+        /* on */
+    }
+}
+
+struct core_peer *cluster_peer(struct cluster *cluster, uint32_t from, uint32_t to)
+{
+    struct core_peer *peer = NULL;
+
+    if (core_peer_add(&cluster->nodes[from].core, &cluster->nodes[to].core.options.address,
+                      &peer) != 0) {
+        cluster_fail(cluster, "node %u cannot know node %u", from, to);
+    }
+    return peer;
+}
+
+uint32_t cluster_node_of(const struct cluster *cluster, const struct core *core, uint32_t peer)
+{
+    const struct core_peer *found = core_peer_at(core, peer);
+
+    return found != NULL ? sim_node_of(cluster->wire, &found->paths.at[found->paths.fast].to)
+                         : UINT32_MAX;
+}
+
+int cluster_send(struct cluster *cluster, uint32_t from, struct core_peer *to, uint64_t tag,
+                 uint32_t immediate, const void *data, uint64_t bytes, void *context)
+{
+    struct core *core = &cluster->nodes[from].core;
+    int status = message_send(&core->messages, &to->message, tag, immediate, data, bytes, context);
+
+    if (status == 0) {
+        core_service(core, to, cluster_node_now(cluster, from));
+        core_bulk(core, cluster_node_now(cluster, from));
+    }
+    return status;
+}
+
+int cluster_inject(struct cluster *cluster, uint32_t from, struct core_peer *to, uint64_t tag,
+                   uint32_t immediate, const void *data, uint64_t bytes)
+{
+    struct core *core = &cluster->nodes[from].core;
+    int status = message_inject(&core->messages, &to->message, tag, immediate, data, bytes);
+
+    if (status == -EAGAIN) {
+        connection_ask(&to->connection, cluster_node_now(cluster, from));
+    }
+    core_service(core, to, cluster_node_now(cluster, from));
+    return status;
+}
+
+/** A receive has been posted: `touched` may have something to send. */
+static void service(struct cluster *cluster, uint32_t at, const struct message_peer *touched)
+{
+    struct core *core = &cluster->nodes[at].core;
+
+    if (touched != NULL) {
+        core_service(core, core->peers[touched->index], cluster_node_now(cluster, at));
+        core_bulk(core, cluster_node_now(cluster, at));
+    }
+}
+
+int cluster_receive(struct cluster *cluster, uint32_t at, struct core_peer *from, uint64_t tag,
+                    uint64_t ignore, void *data, uint64_t bytes, void *context)
+{
+    struct message_peer *touched = NULL;
+    int status =
+        message_receive(&cluster->nodes[at].core.messages, from != NULL ? &from->message : NULL,
+                        tag, ignore, data, bytes, context, &touched);
+
+    service(cluster, at, touched);
+    return status;
+}
+
+int cluster_receive_claimed(struct cluster *cluster, uint32_t at, beowire_message message,
+                            void *data, uint64_t bytes, void *context)
+{
+    struct message_peer *touched = NULL;
+    int status = message_receive_claimed(&cluster->nodes[at].core.messages, message, data, bytes,
+                                         context, &touched);
+
+    service(cluster, at, touched);
+    return status;
+}

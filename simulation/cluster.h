@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cluster.h - endpoints on a simulated wire, moved on by virtual time, with the invariants of every
+ * layer checked all the time. A broken rule ends the process with a message.
+ *
+ * Each node has a clock of its own: the wire's time and what it is ahead, which may only grow.
+ * Times in this interface are the wire's.
+ */
+#ifndef BEOWIRE_SIMULATION_CLUSTER_H
+#define BEOWIRE_SIMULATION_CLUSTER_H
+
+#include "endpoint/core.h"
+#include "lane/random.h"
+#include "lane/sim.h"
+
+#include <stdio.h>
+
+#define CLUSTER_ENDPOINT 7 /**< every node's endpoint number */
+
+struct node {
+    struct core core;
+    struct path_lanes lanes; /**< none: the node is down */
+    uint64_t incarnation;    /**< of the endpoint that was started last */
+    uint32_t generation;     /**< how many endpoints it has had */
+    uint64_t clock_ahead_ns;
+    uint64_t paused_until_ns; /**< the process does not run before */
+    bool unchecked;           /**< it has done something since its invariants were checked */
+};
+
+struct cluster {
+    uint64_t seed;
+    struct sim_wire *wire;
+    struct random random; /**< keys and incarnations */
+    uint32_t node_count;
+    uint32_t rails;
+    uint32_t frame_bytes; /**< longest frame */
+    struct node *nodes;
+    struct core_options options; /**< for nodes that are started */
+    uint64_t steps;
+    FILE *trace;          /**< NULL: none */
+    uint64_t hash;        /**< of what cluster_note() was told */
+    uint32_t chunks_peak; /**< most chunks that held frames of unmatched messages at a node */
+};
+
+/** Makes a wire with nodes that are all down. */
+void cluster_open(struct cluster *cluster, const struct sim_options *wire);
+
+/** Frees everything; nodes that are up just stop. */
+void cluster_close(struct cluster *cluster);
+
+/** Starts an endpoint on a node, with a new incarnation. */
+void cluster_start(struct cluster *cluster, uint32_t node);
+
+/** Ends a node's endpoint without a word, as a killed process ends. */
+void cluster_crash(struct cluster *cluster, uint32_t node);
+
+/** Ends a node's endpoint as beowire_close() with linger 0 does: it says goodbye. */
+void cluster_leave(struct cluster *cluster, uint32_t node);
+
+/** Virtual time, and what the clock of a node shows. */
+uint64_t cluster_now(const struct cluster *cluster);
+uint64_t cluster_node_now(const struct cluster *cluster, uint32_t node);
+
+static inline bool cluster_is_up(const struct cluster *cluster, uint32_t node)
+{
+    return cluster->nodes[node].lanes.count > 0;
+}
+
+/** Is the node up, and not paused? */
+bool cluster_runs(const struct cluster *cluster, uint32_t node);
+
+/** The node's clock jumps forwards. */
+void cluster_jump_clock(struct cluster *cluster, uint32_t node, uint64_t by_ns);
+
+/** The node's process does nothing until then; its lanes take frames while they have room. */
+void cluster_pause(struct cluster *cluster, uint32_t node, uint64_t until_ns);
+
+/** Writes a line into the trace, if there is one: what somebody did, or what ended. */
+void cluster_trace(const struct cluster *cluster, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** Makes cluster_hash() depend on this number as well. */
+void cluster_note(struct cluster *cluster, uint64_t number);
+
+/** Depends on all that was delivered, and noted. */
+uint64_t cluster_hash(const struct cluster *cluster);
+
+/** Lets every endpoint take what arrived and run its timers, checks the invariants, and moves on to
+ *  the next thing that happens, or to `until_ns` if that is earlier.
+ *  @return false: nothing would happen before `until_ns`. */
+bool cluster_step(struct cluster *cluster, uint64_t until_ns);
+
+/** Steps until `until_ns`. */
+void cluster_run(struct cluster *cluster, uint64_t until_ns);
+
+/** How node `from` knows node `to`, which is up. */
+struct core_peer *cluster_peer(struct cluster *cluster, uint32_t from, uint32_t to);
+
+/** The node that a peer is, or was. */
+uint32_t cluster_node_of(const struct cluster *cluster, const struct core *core, uint32_t peer);
+
+/** As the public calls, at a node. */
+int cluster_send(struct cluster *cluster, uint32_t from, struct core_peer *to, uint64_t tag,
+                 uint32_t immediate, const void *data, uint64_t bytes, void *context);
+int cluster_inject(struct cluster *cluster, uint32_t from, struct core_peer *to, uint64_t tag,
+                   uint32_t immediate, const void *data, uint64_t bytes);
+int cluster_receive(struct cluster *cluster, uint32_t at, struct core_peer *from, uint64_t tag,
+                    uint64_t ignore, void *data, uint64_t bytes, void *context);
+int cluster_receive_claimed(struct cluster *cluster, uint32_t at, beowire_message message,
+                            void *data, uint64_t bytes, void *context);
+
+/** Ends the process unless nothing is left in any node that is up: no operation, no message, no
+ *  frame in use, all memory returned but the credit that peers hold. */
+void cluster_check_empty(struct cluster *cluster);
+void cluster_check_node_empty(struct cluster *cluster, uint32_t node);
+
+/** Ends the process unless memory and credit of every node are in balance. */
+void cluster_check(struct cluster *cluster);
+
+/** The same for nodes that have done something since they were checked. */
+void cluster_check_some(struct cluster *cluster);
+
+/** What the last cluster_fail() of the process said, or an empty text; for a handler of SIGABRT. */
+const char *cluster_failure(void);
+
+/** Prints what is wrong, and ends the process by abort(). */
+_Noreturn void cluster_fail(const struct cluster *cluster, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif /* BEOWIRE_SIMULATION_CLUSTER_H */

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * beowire-simulate: runs seeds, one after the other, and prints a JSON object a line for each;
+ * after the last one what they had in common, if --require-all asks for that. The words are those
+ * of `beowire simulate`, which starts it; probabilities are whole numbers, of a million.
+ *
+ * It ends with 0 if every run went well, 1 if one did not, 2 for bad words. A run that breaks an
+ * invariant ends the process at once: its line is the last one, and says so.
+ */
+#include "run.h"
+#include "scenario.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/** A run takes milliseconds, with hundreds of nodes a second or two. */
+#define SECONDS_A_RUN 120
+
+struct program {
+    struct run_options options;
+    uint64_t seeds;
+    uint64_t repeat_every; /**< each so many-th seed is run twice; 0: none */
+    bool require_all;      /**< every kind of fault has to have happened */
+    const char *scenario;
+    uint64_t happened[FAULT_KINDS];
+};
+
+static volatile uint64_t current_seed;
+
+static _Noreturn void die(const char *what, const char *word)
+{
+    (void)fprintf(stderr, "beowire-simulate: %s%s%s\n", what, word != NULL ? ": " : "",
+                  word != NULL ? word : "");
+    exit(2);
+}
+
+/* ---- what is printed ----------------------------------------------------------------------- */
+
+/** Texts of ours have no control characters. */
+static void print_text(const char *text)
+{
+    (void)putchar('"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\') {
+            (void)putchar('\\');
+        }
+        (void)putchar(*text);
+    }
+    (void)putchar('"');
+}
+
+static void print_number(const char *name, uint64_t value)
+{
+    (void)printf(",\"%s\":%" PRIu64, name, value);
+}
+
+static void print_faults(const uint64_t *faults)
+{
+    (void)printf("\"faults\":{");
+    for (enum fault_kind kind = 0; kind < FAULT_KINDS; kind++) {
+        (void)printf("%s\"%s\":%" PRIu64, kind == 0 ? "" : ",", fault_name(kind), faults[kind]);
+    }
+    (void)putchar('}');
+}
+
+static void print_result(const struct run_options *options, const struct run_result *result)
+{
+    (void)printf("{\"seed\":%" PRIu64, options->seed);
+    print_number("nodes", result->nodes);
+    print_number("messages", result->messages);
+    print_number("delivered", result->counters.delivered);
+    print_number("failed", result->counters.failed);
+    print_number("lost", result->verdict.lost);
+    print_number("duplicated", result->verdict.duplicated);
+    print_number("corrupted", result->verdict.corrupted);
+    print_number("hung", result->verdict.hung);
+    print_number("disordered", result->verdict.disordered);
+    print_number("wrong", result->verdict.wrong);
+    print_number("frames", result->frames);
+    print_number("retransmitted", result->retransmitted);
+    print_number("virtual_ns", result->virtual_ns);
+    print_number("chunks_peak", result->chunks_peak);
+    print_number("chunks_limit", result->chunks_limit);
+    (void)printf(",\"work\":{\"eager\":%" PRIu64, result->kinds.eager);
+    print_number("long", result->kinds.long_messages);
+    print_number("injected", result->counters.injected);
+    print_number("bundled", result->kinds.bundled);
+    print_number("unexpected", result->kinds.unexpected);
+    print_number("claimed", result->counters.claimed);
+    print_number("cancelled", result->counters.cancelled);
+    print_number("truncated", result->counters.truncated);
+    print_number("unasked_blocks", result->kinds.unasked_blocks);
+    print_number("pulls_repeated", result->kinds.pulls_repeated);
+    print_number("path_changes", result->kinds.path_changes);
+    print_number("peers_failed", result->kinds.peers_failed);
+    (void)printf("},");
+    print_faults(result->faults);
+    (void)printf(",\"trace_hash\":\"%016" PRIx64 "\"", result->hash);
+    if (result->verdict.first[0] != '\0') {
+        (void)printf(",\"failure\":");
+        print_text(result->verdict.first);
+    }
+    (void)printf("}\n");
+}
+
+/** An invariant is broken, or a run does not end. Handlers may not print, but this process is done
+ *  for: better a line that is torn in one case of a million than none. */
+static void broken(int number)
+{
+    const char *what = number == SIGALRM ? "no end in real time" : cluster_failure();
+
+    (void)signal(SIGABRT, SIG_DFL);
+    (void)fflush(NULL); /* the trace, above all */
+    (void)printf("{\"seed\":%" PRIu64 ",\"failure\":", current_seed);
+    print_text(what[0] != '\0' ? what : "an assertion failed");
+    (void)printf("}\n");
+    (void)fflush(stdout);
+    _exit(1);
+}
+
+/* ---- what is asked for --------------------------------------------------------------------- */
+
+static uint64_t number_of(const char *option, const char *text, uint64_t most)
+{
+    char *end = NULL;
+
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > most) {
+        (void)fprintf(stderr, "beowire-simulate: %s: not a number from 0 to %" PRIu64 ": %s\n",
+                      option, most, text);
+        exit(2);
+    }
+    return value;
+}
+
+struct number_option {
+    const char *name;
+    uint32_t *value;
+    uint32_t least;
+    uint32_t most;
+};
+
+static bool take_number(const struct number_option *options, unsigned count, const char *name,
+                        const char *text)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (strcmp(name, options[i].name) == 0) {
+            *options[i].value = (uint32_t)number_of(name, text, options[i].most);
+            if (*options[i].value < options[i].least) {
+                die("too few", name);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+static void take_option(struct program *program, const char *name, const char *text)
+{
+    struct run_options *options = &program->options;
+    const struct number_option numbers[] = {
+        {"--nodes", &options->nodes, 2, 1000},
+        {"--messages", &options->messages, 1, 100000},
+        {"--loss", &options->lost_ppm, 0, 1000000},
+        {"--duplicate", &options->doubled_ppm, 0, 1000000},
+        {"--reorder", &options->delayed_ppm, 0, 1000000},
+        {"--corrupt", &options->corrupted_ppm, 0, 1000000},
+        {"--undetected", &options->undetected_ppm, 0, 1000000},
+    };
+
+    if (take_number(numbers, sizeof numbers / sizeof *numbers, name, text)) {
+        return;
+    }
+    if (strcmp(name, "--seed") == 0) {
+        options->seed = number_of(name, text, UINT64_MAX / 2);
+    } else if (strcmp(name, "--seeds") == 0) {
+        program->seeds = number_of(name, text, UINT64_MAX / 2);
+    } else if (strcmp(name, "--repeat") == 0) {
+        program->repeat_every = number_of(name, text, UINT64_MAX);
+    } else if (strcmp(name, "--scenario") == 0) {
+        if (!scenario_find(text, &options->kinds)) {
+            die("no such scenario", text);
+        }
+        program->scenario = text;
+    } else if (strcmp(name, "--trace") == 0) {
+        options->trace = fopen(text, "we");
+        if (options->trace == NULL) {
+            die(strerror(errno), text);
+        }
+    } else {
+        die("no such option", name);
+    }
+}
+
+static void list_scenarios(void)
+{
+    (void)printf("all\nwire\n");
+    for (enum fault_kind kind = 0; kind < FAULT_KINDS; kind++) {
+        (void)printf("%s\n", fault_name(kind));
+    }
+}
+
+static void parse(struct program *program, int count, char **words)
+{
+    for (int i = 1; i < count; i++) {
+        if (strcmp(words[i], "--require-all") == 0) {
+            program->require_all = true;
+        } else if (strcmp(words[i], "--list-scenarios") == 0) {
+            list_scenarios();
+            exit(0);
+        } else if (i + 1 < count) {
+            take_option(program, words[i], words[i + 1]);
+            i++;
+        } else {
+            die("an option without its value, or none of ours", words[i]);
+        }
+    }
+}
+
+/* ---- what is done -------------------------------------------------------------------------- */
+
+/** Runs a seed, once or twice. @return true: all is well. */
+static bool run_seed(struct program *program, const struct run_options *options)
+{
+    struct run_result result;
+    struct run_result again;
+
+    current_seed = options->seed;
+    (void)alarm(SECONDS_A_RUN);
+    bool well = run(options, &result);
+    if (program->repeat_every != 0 && options->seed % program->repeat_every == 0) {
+        struct run_options untraced = *options;
+        untraced.trace = NULL;
+        (void)run(&untraced, &again);
+        if (again.hash != result.hash) {
+            well = false;
+            (void)snprintf(result.verdict.first, sizeof result.verdict.first,
+                           "the same seed gave another trace: %016" PRIx64, again.hash);
+        }
+    }
+    (void)alarm(0);
+    print_result(options, &result);
+    (void)fflush(stdout);
+    for (enum fault_kind kind = 0; kind < FAULT_KINDS; kind++) {
+        program->happened[kind] += result.faults[kind];
+    }
+    return well;
+}
+
+/** Has every kind of fault happened? */
+static bool check_happened(const struct program *program)
+{
+    bool all = true;
+
+    for (enum fault_kind kind = 0; kind < FAULT_KINDS; kind++) {
+        if (program->happened[kind] == 0) {
+            (void)fprintf(stderr, "beowire-simulate: no seed had the fault \"%s\"\n",
+                          fault_name(kind));
+            all = false;
+        }
+    }
+    return all;
+}
+
+int main(int count, char **words)
+{
+    struct program program = {.options = RUN_OPTIONS_DEFAULT, .seeds = 1, .scenario = "all"};
+    bool well = true;
+
+    parse(&program, count, words);
+    (void)signal(SIGABRT, broken);
+    (void)signal(SIGALRM, broken);
+    for (uint64_t i = 0; i < program.seeds; i++) {
+        struct run_options options = program.options;
+        options.seed += i;
+        well = run_seed(&program, &options) && well;
+    }
+    if (program.require_all) {
+        well = check_happened(&program) && well;
+    }
+    if (program.options.trace != NULL && fclose(program.options.trace) != 0) {
+        die("the trace cannot be written", strerror(errno));
+    }
+    return well ? 0 : 1;
+}

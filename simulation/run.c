@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run.h"
+
+#include "oracle.h"
+#include "scenario.h"
+#include "trace.h"
+
+#define SECOND UINT64_C(1000000000)
+
+/** So long after everything has been posted and has gone wrong, everything has ended. */
+#define LONGEST_NS (60 * SECOND)
+
+/** For what is still on its way in the end, such as the last acknowledgements. */
+#define LINGER_NS (5 * SECOND)
+
+/** Nodes of which each connects to all others so that sequence numbers can be moved. */
+#define WRAP_NODES_MAX 8
+
+struct running {
+    const struct run_options *options;
+    struct scenario scenario;
+    struct cluster cluster;
+    struct workload workload;
+    struct faults faults;
+};
+
+/** What a sequence number was is moved to just before it wraps, at both ends: nothing has been sent
+ *  yet, so they go on from there. */
+static void move_sequences(struct cluster *cluster, uint32_t by)
+{
+    for (uint32_t from = 0; from < cluster->node_count; from++) {
+        for (uint32_t to = 0; to < cluster->node_count; to++) {
+            if (from == to) {
+                continue;
+            }
+            struct flow *sender = &cluster_peer(cluster, from, to)->message.flow;
+            struct flow *receiver = &cluster_peer(cluster, to, from)->message.flow;
+            sender->first += by;
+            sender->highest += by;
+            sender->next += by;
+            sender->limit += by;
+            sender->reported += by;
+            sender->loss.forward += by;
+            receiver->expected += by;
+            receiver->seen += by;
+            receiver->granted += by;
+            receiver->granted_sent += by;
+        }
+    }
+}
+
+/** Connects all pairs, without a message, and waits until nothing is on the wire. */
+static void connect_all(struct cluster *cluster)
+{
+    for (uint32_t from = 0; from < cluster->node_count; from++) {
+        for (uint32_t to = from + 1; to < cluster->node_count; to++) {
+            struct core_peer *peer = cluster_peer(cluster, from, to);
+            connection_ask(&peer->connection, cluster_now(cluster));
+            core_service(&cluster->nodes[from].core, peer, cluster_now(cluster));
+        }
+    }
+    cluster_run(cluster, cluster_now(cluster) + LINGER_NS);
+}
+
+static void begin(struct running *running)
+{
+    struct cluster *cluster = &running->cluster;
+    const struct scenario *scenario = &running->scenario;
+
+    cluster_open(cluster, &scenario->wire);
+    cluster->trace = running->options->trace;
+    if (cluster->trace != NULL) {
+        sim_wire_observe(cluster->wire, trace_frame, cluster->trace);
+    }
+    cluster->options.go_back_n = scenario->go_back_n;
+    cluster->options.bundle = scenario->bundle;
+    cluster->options.peer_timeout_ns = scenario->peer_timeout_ns;
+    cluster->options.peers = 2 * scenario->wire.nodes + 16; /* some start again */
+    for (uint32_t i = 0; i < scenario->wire.nodes; i++) {
+        cluster_start(cluster, i);
+    }
+    if ((scenario->kinds & FAULT_BIT(FAULT_WRAP)) != 0 && scenario->wire.nodes <= WRAP_NODES_MAX) {
+        connect_all(cluster);
+        move_sequences(cluster, 0u - 1u - (uint32_t)(running->options->seed % 100));
+        running->faults.happened[FAULT_WRAP] = 1;
+    }
+}
+
+/** Whoever is paused goes on. */
+static uint64_t last_pause(const struct cluster *cluster)
+{
+    uint64_t until_ns = 0;
+
+    for (uint32_t i = 0; i < cluster->node_count; i++) {
+        uint64_t paused_ns = cluster->nodes[i].paused_until_ns;
+        until_ns = cluster_is_up(cluster, i) && paused_ns > until_ns ? paused_ns : until_ns;
+    }
+    return until_ns;
+}
+
+static void live(struct running *running)
+{
+    struct cluster *cluster = &running->cluster;
+    struct workload *workload = &running->workload;
+    uint64_t end_ns = UINT64_MAX;
+    bool finished = false;
+
+    while (cluster_now(cluster) < end_ns && (!finished || !faults_are_over(&running->faults))) {
+        uint64_t next_ns = faults_step(&running->faults);
+        if (end_ns == UINT64_MAX && running->faults.next == running->faults.count &&
+            workload->messages_due == workload->message_count) {
+            end_ns = cluster_now(cluster) + LONGEST_NS;
+        }
+        finished = workload_step(workload, next_ns < end_ns ? next_ns : end_ns);
+    }
+    while (cluster_now(cluster) < last_pause(cluster)) {
+        (void)workload_step(workload, last_pause(cluster));
+    }
+    workload_cancel(workload);
+    uint64_t linger_ns = cluster_now(cluster) + LINGER_NS;
+    if (cluster->options.peer_timeout_ns < LINGER_NS * 2) {
+        linger_ns += cluster->options.peer_timeout_ns; /* somebody may have to be given up */
+    }
+    while (cluster_now(cluster) < linger_ns) {
+        (void)workload_step(workload, linger_ns);
+    }
+    workload_cancel(workload);
+}
+
+/** Nothing is left in any node, but where it was not to be expected. */
+static void check_left(struct running *running)
+{
+    struct cluster *cluster = &running->cluster;
+    const struct flood *flood = &running->faults.flood;
+
+    cluster_check(cluster);
+    if ((running->scenario.kinds & FAULT_BIT(FAULT_MANGLE)) != 0 ||
+        running->scenario.wire.deliver_corrupted || !oracle_is_well(&running->workload.verdict)) {
+        return;
+    }
+    for (uint32_t i = 0; i < cluster->node_count; i++) {
+        bool flooded = running->faults.flooding && flood->received != flood->sent &&
+                       (i == flood->to || i == flood->from);
+        if (cluster_is_up(cluster, i) && !flooded) {
+            cluster_check_node_empty(cluster, i);
+        }
+    }
+}
+
+static void count_wire(const struct running *running, struct run_result *result)
+{
+    const struct sim_counters *counters = sim_wire_counters(running->cluster.wire);
+
+    memcpy(result->faults, running->faults.happened, sizeof result->faults);
+    result->faults[FAULT_LOSS] = counters->lost;
+    result->faults[FAULT_DUPLICATE] = counters->doubled;
+    result->faults[FAULT_DELAY] = counters->delayed;
+    result->faults[FAULT_REORDER] = counters->overtaken;
+    result->faults[FAULT_CORRUPT] = counters->corrupted;
+    result->faults[FAULT_REFUSE] = counters->refused;
+    result->faults[FAULT_QUEUE] = counters->overflowed;
+    result->faults[FAULT_MANGLE] = counters->mangled;
+    result->faults[FAULT_CROWD] = running->cluster.node_count >= 200;
+    result->frames = counters->sent;
+}
+
+static void count_nodes(const struct cluster *cluster, struct run_result *result)
+{
+    for (uint32_t i = 0; i < cluster->node_count; i++) {
+        const struct core *core = &cluster->nodes[i].core;
+        const struct message_counters *counters = &core->messages.counters;
+        if (!cluster_is_up(cluster, i)) {
+            continue;
+        }
+        result->kinds.eager += counters->eager_messages;
+        result->kinds.long_messages += counters->announced_messages;
+        result->kinds.bundled += counters->bundled_messages;
+        result->kinds.unexpected += counters->unexpected_messages;
+        result->kinds.unasked_blocks += counters->data_unasked;
+        result->kinds.pulls_repeated += counters->pulls_repeated;
+        result->kinds.path_changes += core->counters.path_changes;
+        result->kinds.peers_failed += core->counters.peers_failed;
+        for (uint32_t j = 0; j < core->peer_count; j++) {
+            result->retransmitted += core->peers[j]->message.flow.retransmitted_frames;
+        }
+        result->chunks_limit = core->messages.chunk_count;
+    }
+}
+
+bool run(const struct run_options *options, struct run_result *result)
+{
+    struct running running = {.options = options};
+    uint64_t wrapped = 0;
+
+    *result = (struct run_result){0};
+    scenario_plan(&running.scenario, options);
+    begin(&running);
+    wrapped = running.faults.happened[FAULT_WRAP];
+    workload_open(&running.workload, &running.cluster, &running.scenario.work, options->seed);
+    faults_open(&running.faults, &running.workload, running.scenario.kinds, options->seed);
+    running.faults.happened[FAULT_WRAP] = wrapped;
+    live(&running);
+    oracle_close(&running.workload);
+    faults_close(&running.faults);
+    check_left(&running);
+    result->nodes = running.cluster.node_count;
+    result->messages = running.workload.message_count;
+    result->counters = running.workload.counters;
+    result->verdict = running.workload.verdict;
+    result->virtual_ns = cluster_now(&running.cluster) - running.scenario.wire.start_ns;
+    result->hash = cluster_hash(&running.cluster);
+    result->chunks_peak = running.cluster.chunks_peak;
+    count_wire(&running, result);
+    count_nodes(&running.cluster, result);
+    workload_close(&running.workload);
+    cluster_close(&running.cluster);
+    return oracle_is_well(&result->verdict);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * run.h - one run: a cluster, a workload and faults, all of it decided by a seed.
+ */
+#ifndef BEOWIRE_SIMULATION_RUN_H
+#define BEOWIRE_SIMULATION_RUN_H
+
+#include "faults.h"
+
+/** Leave it to the seed. */
+#define RUN_ANY UINT32_MAX
+
+struct run_options {
+    uint64_t seed;
+    uint32_t nodes;    /**< or RUN_ANY */
+    uint32_t messages; /**< or RUN_ANY */
+    uint32_t kinds;    /**< bits of enum fault_kind, or RUN_ANY */
+    uint32_t lost_ppm; /**< or RUN_ANY; likewise: */
+    uint32_t doubled_ppm;
+    uint32_t delayed_ppm;
+    uint32_t corrupted_ppm;
+    uint32_t undetected_ppm; /**< corrupted frames that arrive all the same; RUN_ANY: none */
+    FILE *trace;             /**< NULL: none */
+};
+
+#define RUN_OPTIONS_DEFAULT                                                                        \
+    {                                                                                              \
+        .seed = 1, .nodes = RUN_ANY, .messages = RUN_ANY, .kinds = RUN_ANY, .lost_ppm = RUN_ANY,   \
+        .doubled_ppm = RUN_ANY, .delayed_ppm = RUN_ANY, .corrupted_ppm = RUN_ANY,                  \
+        .undetected_ppm = RUN_ANY                                                                  \
+    }
+
+/** What messages did; for each a test wants to see that it has happened. */
+struct run_kinds {
+    uint64_t eager;
+    uint64_t long_messages;
+    uint64_t bundled;
+    uint64_t unexpected;
+    uint64_t unasked_blocks;
+    uint64_t pulls_repeated;
+    uint64_t path_changes;
+    uint64_t peers_failed;
+};
+
+struct run_result {
+    uint32_t nodes;
+    uint32_t messages;
+    struct workload_counters counters;
+    struct workload_verdict verdict;
+    struct run_kinds kinds;
+    uint64_t faults[FAULT_KINDS];
+    uint64_t frames;
+    uint64_t retransmitted;
+    uint64_t virtual_ns;
+    uint64_t hash;
+    uint32_t chunks_peak;  /**< most frames that a node kept for messages without a receive ... */
+    uint32_t chunks_limit; /**< ... and what its credit allows */
+};
+
+/** Runs it. A broken invariant ends the process (cluster.h). @return true: all is well. */
+bool run(const struct run_options *options, struct run_result *result);
+
+#endif /* BEOWIRE_SIMULATION_RUN_H */

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "scenario.h"
+
+#include <string.h>
+
+#define MILLISECOND UINT64_C(1000000)
+#define SECOND (1000 * MILLISECOND)
+
+/** Faults of frames. */
+#define KINDS_OF_WIRE                                                                              \
+    (FAULT_BIT(FAULT_LOSS) | FAULT_BIT(FAULT_DUPLICATE) | FAULT_BIT(FAULT_DELAY) |                 \
+     FAULT_BIT(FAULT_REORDER) | FAULT_BIT(FAULT_CORRUPT))
+
+/** Faults by which a peer may be silent for a while: little is lost besides, or patience ends. */
+#define KINDS_OF_SILENCE                                                                           \
+    (FAULT_BIT(FAULT_FLAP) | FAULT_BIT(FAULT_PARTITION) | FAULT_BIT(FAULT_CRASH) |                 \
+     FAULT_BIT(FAULT_RESTART) | FAULT_BIT(FAULT_LEAVE) | FAULT_BIT(FAULT_PAUSE) |                  \
+     FAULT_BIT(FAULT_QUIET) | FAULT_BIT(FAULT_FLOOD) | FAULT_BIT(FAULT_MANGLE))
+
+bool scenario_find(const char *name, uint32_t *kinds)
+{
+    if (strcmp(name, "all") == 0) {
+        *kinds = RUN_ANY;
+        return true;
+    }
+    if (strcmp(name, "wire") == 0) {
+        *kinds = KINDS_OF_WIRE;
+        return true;
+    }
+    for (enum fault_kind kind = 0; kind < FAULT_KINDS; kind++) {
+        if (strcmp(name, fault_name(kind)) == 0) {
+            *kinds = FAULT_BIT(kind);
+            return true;
+        }
+    }
+    return false;
+}
+
+/** So many of a thousand seeds have a fault of this kind. */
+static uint32_t random_kinds(struct random *random)
+{
+    static const uint16_t permille[FAULT_KINDS] = {
+        [FAULT_LOSS] = 650,    [FAULT_DUPLICATE] = 500, [FAULT_DELAY] = 500,
+        [FAULT_REORDER] = 500, [FAULT_CORRUPT] = 400,   [FAULT_REFUSE] = 500,
+        [FAULT_QUEUE] = 250,   [FAULT_FLAP] = 200,      [FAULT_PARTITION] = 150,
+        [FAULT_CRASH] = 100,   [FAULT_RESTART] = 100,   [FAULT_LEAVE] = 80,
+        [FAULT_CLOCK] = 200,   [FAULT_PAUSE] = 150,     [FAULT_QUIET] = 100,
+        [FAULT_FLOOD] = 100,   [FAULT_MANGLE] = 50,     [FAULT_WRAP] = 200,
+        [FAULT_CROWD] = 10,
+    };
+    uint32_t kinds = 0;
+
+    for (enum fault_kind kind = 0; kind < FAULT_KINDS; kind++) {
+        kinds |= random_below(random, 1000) < permille[kind] ? FAULT_BIT(kind) : 0;
+    }
+    return kinds;
+}
+
+static uint32_t pick(struct random *random, const uint32_t *from, unsigned count)
+{
+    return from[random_below(random, count)];
+}
+
+static bool has(const struct scenario *scenario, enum fault_kind kind)
+{
+    return (scenario->kinds & FAULT_BIT(kind)) != 0;
+}
+
+static void plan_wire(struct scenario *scenario, struct random *random)
+{
+    static const uint32_t losses[] = {1000, 10000, 50000, 200000};
+    static const uint32_t few_losses[] = {1000, 5000, 20000};
+    static const uint32_t others[] = {1000, 20000, 100000};
+    static const uint32_t frames[] = {FRAME_BYTES_MIN + 1, 1500, 1500, 9000};
+    struct sim_options *wire = &scenario->wire;
+    bool silence = (scenario->kinds & KINDS_OF_SILENCE) != 0;
+
+    wire->nodes = 2 + (uint32_t)(random_below(random, 5) * random_below(random, 3) / 2);
+    wire->rails =
+        1 + (uint32_t)(random_below(random, 3) == 0) * (1 + (uint32_t)random_below(random, 2));
+    wire->frame_bytes = pick(random, frames, 4);
+    wire->delay_ns = 1000 + random_below(random, 50000);
+    wire->jitter_ns = 1 + random_below(random, has(scenario, FAULT_REORDER) ? 2000000 : 20000);
+    wire->ring_frames = 512;
+    uint32_t lost = silence ? pick(random, few_losses, 3) : pick(random, losses, 4);
+    uint32_t doubled = pick(random, others, 3);
+    uint32_t delayed = pick(random, others, 3);
+    uint32_t corrupted = pick(random, others, silence ? 2 : 3);
+    uint32_t refused = pick(random, others, 3);
+    wire->lost_ppm = has(scenario, FAULT_LOSS) ? lost : 0;
+    wire->doubled_ppm = has(scenario, FAULT_DUPLICATE) ? doubled : 0;
+    wire->delayed_ppm = has(scenario, FAULT_DELAY) || has(scenario, FAULT_REORDER) ? delayed : 0;
+    wire->corrupted_ppm = has(scenario, FAULT_CORRUPT) ? corrupted : 0;
+    wire->refused_ppm = has(scenario, FAULT_REFUSE) ? refused : 0;
+    if (has(scenario, FAULT_QUEUE)) {
+        wire->bytes_per_s = UINT64_C(12500000) << random_below(random, 8); /* 0.1 to 12 Gbit/s */
+        wire->queue_bytes = UINT64_C(16384) << random_below(random, 6);
+        wire->ring_frames = 32u << random_below(random, 4);
+    }
+}
+
+static void plan_work(struct scenario *scenario, struct random *random)
+{
+    scenario->work = (struct workload_options){
+        .messages = 10 + (uint32_t)random_below(random, 70),
+        .bytes_max = random_below(random, 4) == 0 ? 200000 : 30000,
+        .duration_ns = 1000 + random_below(random, 5 * MILLISECOND),
+        .tags = 1 + (uint32_t)random_below(random, 4),
+        .any_peer_ppm = 200000,
+        .any_tag_ppm = 200000,
+        .short_ppm = 100000,
+        .claim_ppm = 100000,
+        .cancel_ppm = 50000,
+        .burst_ppm = random_below(random, 2) == 0 ? 0 : 400000,
+        .into_first = random_below(random, 8) == 0,
+    };
+}
+
+/** Hundreds of nodes, and little work for each. */
+static void plan_crowd(struct scenario *scenario, struct random *random)
+{
+    scenario->wire.nodes = 200 + (uint32_t)random_below(random, 101);
+    scenario->wire.rails = 1;
+    scenario->wire.frames = 32768;
+    scenario->work.messages = 400 + (uint32_t)random_below(random, 200);
+    scenario->work.bytes_max = 20000;
+    scenario->work.duration_ns = 10 * MILLISECOND;
+    scenario->work.into_first = random_below(random, 2) == 0;
+}
+
+static void override(uint32_t *value, uint32_t by)
+{
+    *value = by != RUN_ANY ? by : *value;
+}
+
+void scenario_plan(struct scenario *scenario, const struct run_options *options)
+{
+    struct random random;
+
+    random_seed(&random, options->seed);
+    *scenario = (struct scenario){.wire = SIM_OPTIONS_DEFAULT};
+    uint32_t kinds = random_kinds(&random);
+    if (options->kinds != RUN_ANY) {
+        /* Alone, but on a wire that may do what wires do. */
+        kinds = options->kinds == KINDS_OF_WIRE ? options->kinds
+                                                : options->kinds | (kinds & KINDS_OF_WIRE);
+    }
+    scenario->kinds = kinds;
+    plan_wire(scenario, &random);
+    plan_work(scenario, &random);
+    if (has(scenario, FAULT_CROWD)) {
+        plan_crowd(scenario, &random);
+    }
+    scenario->go_back_n = random_below(&random, 4) == 0;
+    scenario->bundle = random_below(&random, 4) != 0;
+    scenario->peer_timeout_ns = (kinds & KINDS_OF_SILENCE) != 0 ? 5 * SECOND : 30 * SECOND;
+    scenario->wire.seed = options->seed;
+    override(&scenario->wire.nodes, options->nodes);
+    override(&scenario->work.messages, options->messages);
+    override(&scenario->wire.lost_ppm, options->lost_ppm);
+    override(&scenario->wire.doubled_ppm, options->doubled_ppm);
+    override(&scenario->wire.delayed_ppm, options->delayed_ppm);
+    override(&scenario->wire.corrupted_ppm, options->corrupted_ppm);
+    if (options->undetected_ppm != RUN_ANY) {
+        scenario->wire.corrupted_ppm = options->undetected_ppm;
+        scenario->wire.deliver_corrupted = true;
+    }
+}

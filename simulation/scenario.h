@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * scenario.h - what a seed makes of a run: the wire, the work, and which faults there are.
+ *
+ *      all      any mixture of faults
+ *      wire     only those of frames (loss, duplicate, delay, reorder, corrupt)
+ *      NAME     that one (faults.h), on a wire that may have those of frames
+ */
+#ifndef BEOWIRE_SIMULATION_SCENARIO_H
+#define BEOWIRE_SIMULATION_SCENARIO_H
+
+#include "run.h"
+
+struct scenario {
+    struct sim_options wire;
+    struct workload_options work;
+    uint32_t kinds; /**< bits of enum fault_kind */
+    uint64_t peer_timeout_ns;
+    bool go_back_n;
+    bool bundle;
+};
+
+/** The faults of a named scenario; RUN_ANY for "all". @return false: there is none of that name. */
+bool scenario_find(const char *name, uint32_t *kinds);
+
+/** Decides all that the options leave to the seed. */
+void scenario_plan(struct scenario *scenario, const struct run_options *options);
+
+#endif /* BEOWIRE_SIMULATION_SCENARIO_H */
