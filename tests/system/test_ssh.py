@@ -249,3 +249,37 @@ def test_compare__over_ssh(hosts: Hosts, tmp_path: Path) -> None:
     meta: dict[str, Any] = json.loads(lines[0])
     assert meta["link"]["kind"] == "hosts"
     assert [end["environment"]["hostname"] for end in meta["ends"]] == ["node0", "node1"]
+
+
+def run_job(hosts: Hosts, *words: str, **changes: str) -> "subprocess.CompletedProcess[str]":
+    """`beowire run --launcher ssh` as the user of these hosts types it."""
+    options = [word for option in hosts.options(**changes) for word in ("--ssh-option", option)]
+    chosen = ["run", "--launcher", "ssh", "--hosts", ",".join(HOSTS), *options, *words]
+    return subprocess.run(
+        hosts.command(str(ROOT / "beowire"), *chosen),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_run__over_ssh(hosts: Hosts) -> None:
+    before = set(Path("/tmp").glob("beowire-job-*"))
+    done = run_job(hosts, "-n", "4", str(ROOT / "build" / "release" / "examples" / "heat"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("4 processes, 4000 cells")
+    done = run_job(hosts, "-n", "2", "--label", "hostname")
+    assert sorted(done.stdout.splitlines()) == ["[0] node0", "[1] node1"]
+    assert set(Path("/tmp").glob("beowire-job-*")) == before
+
+
+def test_run__over_ssh__rank_that_fails_ends_the_others(hosts: Hosts) -> None:
+    script = "[ $PMI_RANK = 1 ] && exit 5; exec sleep 600"
+    done = run_job(hosts, "-n", "2", "--", "sh", "-c", script)
+    assert_refused(done, "rank 1 on root@10.77.0.2 ended with status 5", code=5)
+
+
+def test_run__over_ssh__host_that_cannot_be_had(hosts: Hosts) -> None:
+    assert_refused(run_job(hosts, "-n", "2", "true", Port="2223"), "no ssh server answers")

@@ -46,6 +46,62 @@ _SSH_ERRORS = (
 )
 
 
+class SshHosts:
+    """Hosts that ssh reaches, each `HOST` or `USER@HOST`, and the options that it is given."""
+
+    def __init__(self, hosts: Sequence[str], options: Sequence[str] = ()) -> None:
+        """`options` are ssh_config(5) options for all of them, such as `Port=2222`."""
+        for host in hosts:
+            if not re.fullmatch(r"[^\s\-,][^\s,]*", host):
+                raise BeowireError(f"no host can be named {host!r}: write HOST or USER@HOST")
+        for option in options:
+            if not re.match(r"[A-Za-z]\w*\s*[=\s]\s*\S", option):
+                raise BeowireError(
+                    f"{option!r} is no option for ssh: write it as in ssh_config: Port=2222"
+                )
+        if shutil.which("ssh") is None:
+            raise BeowireError("ssh is missing: install the package openssh-client")
+        self.options = [word for option in options for word in ("-o", option)]
+
+    def command(self, host: str, script: str, forward: tuple[str, str] | None = None) -> list[str]:
+        """A command line that runs one line of POSIX sh on the host, whatever the login shell is.
+
+        `forward`: a unix socket on the host leads to one here. ssh takes the first value that it
+        meets for an option: so BatchMode is ours, and the time limits are the user's to change.
+        """
+        assert "'" not in script and "\n" not in script and "!" not in script
+        if forward is None:
+            forwarding = ["-o", "ClearAllForwardings=yes"]
+        else:
+            forwarding = ["-o", "ExitOnForwardFailure=yes", "-R", ":".join(forward)]
+        return [
+            *("ssh", "-T", "-o", "BatchMode=yes", *self.options),
+            *("-o", f"ConnectTimeout={_CONNECT_S}"),
+            *("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"),
+            *(*forwarding, "-o", "LogLevel=ERROR", "--", host),
+            f"exec sh -c '{script}'",
+        ]
+
+    def run(self, host: str, script: str, data: bytes = b"", wanted_status: int = 0) -> str:
+        """Runs a script on the host, returns what it printed, or says what went wrong."""
+        try:
+            done = subprocess.run(
+                self.command(host, script),
+                input=data,
+                capture_output=True,
+                check=False,
+                timeout=_COMMAND_S,
+            )
+        except subprocess.TimeoutExpired:
+            raise BeowireError(f"{host}: it does not answer in {_COMMAND_S:.0f} s") from None
+        if done.returncode == wanted_status:
+            return done.stdout.decode(errors="replace")
+        said = done.stderr.decode(errors="replace").strip()
+        if done.returncode == 255:
+            raise BeowireError(f"{host}: {_explain_ssh(host, said)}")
+        raise BeowireError(f"{host}: {_explain_engine(said, done.returncode)}")
+
+
 class SshLauncher:
     """Engines on two hosts, each `HOST` or `USER@HOST`, as ssh understands them."""
 
@@ -60,17 +116,7 @@ class SshLauncher:
             hosts = [host.strip() for host in hosts.split(",")]
         if len(hosts) != 2 or hosts[0] == hosts[1]:
             raise BeowireError("two different hosts are needed: --hosts A,B")
-        for host in hosts:
-            if not re.fullmatch(r"[^\s\-,][^\s,]*", host):
-                raise BeowireError(f"no host can be named {host!r}: write HOST or USER@HOST")
-        for option in options:
-            if not re.match(r"[A-Za-z]\w*\s*[=\s]\s*\S", option):
-                raise BeowireError(
-                    f"{option!r} is no option for ssh: write it as in ssh_config: Port=2222"
-                )
-        if shutil.which("ssh") is None:
-            raise BeowireError("ssh is missing: install the package openssh-client")
-        self._ssh_options = [word for option in options for word in ("-o", option)]
+        self._ssh = SshHosts(hosts, options)
         self._hash = ""
         self._host_of: dict[str, str] = {}
         self._interface = interface
@@ -101,7 +147,7 @@ class SshLauncher:
         if chosen := cpu or node.cpu:
             engine += f" --cpu {shlex.quote(chosen)}"
         return subprocess.Popen(
-            self._ssh(self._host_of[node.name], engine),
+            self._ssh.command(self._host_of[node.name], engine),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -115,25 +161,10 @@ class SshLauncher:
         """The copy's directory, as the far side's shell reads it."""
         return f'"$HOME/.cache/beowire/{self._hash}"'
 
-    def _ssh(self, host: str, script: str) -> list[str]:
-        """A command line that runs one line of POSIX sh on the host, whatever the login shell is.
-
-        ssh takes the first value that it meets for an option: so BatchMode is ours, and the
-        time limits are the user's to change.
-        """
-        assert "'" not in script and "\n" not in script and "!" not in script
-        return [
-            *("ssh", "-T", "-o", "BatchMode=yes", *self._ssh_options),
-            *("-o", f"ConnectTimeout={_CONNECT_S}"),
-            *("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"),
-            *("-o", "ClearAllForwardings=yes", "-o", "LogLevel=ERROR", "--", host),
-            f"exec sh -c '{script}'",
-        ]
-
     def _address_of(self, host: str) -> str:
         """The address behind the name, which may be an alias in the user's ssh configuration."""
         told = subprocess.run(
-            ["ssh", "-G", *self._ssh_options, "--", host],
+            ["ssh", "-G", *self._ssh.options, "--", host],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -147,7 +178,9 @@ class SshLauncher:
 
     def _bring(self, host: str, package: bytes) -> None:
         """Copies the engine if it is not there yet, and sees that it can run."""
-        asked = self._run(host, f"uname -sm; test -x {self._directory()}/beowire-engine; echo $?")
+        asked = self._ssh.run(
+            host, f"uname -sm; test -x {self._directory()}/beowire-engine; echo $?"
+        )
         lines = asked.splitlines()  # a login script may have said something before
         machine, missing = (lines[-2], lines[-1]) if len(lines) > 1 else ("", "")
         ours = f"{platform.system()} {platform.machine()}"
@@ -157,7 +190,7 @@ class SshLauncher:
                 " build Beowire on a machine of that kind"
             )
         if missing != "0":
-            self._run(
+            self._ssh.run(
                 host,
                 # A rename of a whole directory: whoever sees it sees all of it. When somebody else
                 # was faster, theirs is the same.
@@ -169,26 +202,7 @@ class SshLauncher:
                 package,
             )
         # An engine without input ends at once, with a status of its own: 3 (docs/ENGINE.md).
-        self._run(host, f"{self._directory()}/beowire-engine </dev/null", wanted_status=3)
-
-    def _run(self, host: str, script: str, data: bytes = b"", wanted_status: int = 0) -> str:
-        """Runs a script on the host, returns what it printed, or says what went wrong."""
-        try:
-            done = subprocess.run(
-                self._ssh(host, script),
-                input=data,
-                capture_output=True,
-                check=False,
-                timeout=_COMMAND_S,
-            )
-        except subprocess.TimeoutExpired:
-            raise BeowireError(f"{host}: it does not answer in {_COMMAND_S:.0f} s") from None
-        if done.returncode == wanted_status:
-            return done.stdout.decode(errors="replace")
-        said = done.stderr.decode(errors="replace").strip()
-        if done.returncode == 255:
-            raise BeowireError(f"{host}: {_explain_ssh(host, said)}")
-        raise BeowireError(f"{host}: {_explain_engine(said, done.returncode)}")
+        self._ssh.run(host, f"{self._directory()}/beowire-engine </dev/null", wanted_status=3)
 
 
 def _pack(directory: Path) -> bytes:

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire run`: starts a native program. Options and calls; the work is in `beowire.job`."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.job import mpiexec
+from beowire.job.places import HerePlace, LabPlace, Place, SshPlace
+from beowire.job.watch import Job
+from beowire.lab import cluster
+from beowire.lab.options import (
+    DEFAULT_MTU,
+    DelayOption,
+    LabOptions,
+    LinkOption,
+    LossOption,
+    MtuOption,
+    NodesOption,
+    RateOption,
+    read_lab_options,
+)
+from beowire.launch.ssh import SshHosts
+
+_MOST_PROCESSES = 4096
+
+#: Options that say something only about a lab, as typer names their parameters.
+_LAB_OPTIONS = ("nodes", "link", "mtu", "rate", "delay", "loss")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    # What follows the program is the program's.
+    app.command("run", context_settings={"allow_interspersed_args": False})(run)
+
+
+def run(
+    context: typer.Context,
+    command: Annotated[list[str], typer.Argument(help="The program and its arguments.")],
+    *,
+    processes: Annotated[int, typer.Option("-n", help="How many processes.")] = 1,
+    hosts: Annotated[
+        str | None, typer.Option("--hosts", help="Where: A,B,... Default: on this host.")
+    ] = None,
+    lab: Annotated[
+        bool, typer.Option("--lab", help="In the nodes of a virtual cluster made for it.")
+    ] = False,
+    lab_name: Annotated[
+        str | None,
+        typer.Option("--lab-name", help="In the nodes of the lab that `lab up --name` made."),
+    ] = None,
+    launcher: Annotated[
+        str | None,
+        typer.Option(
+            "--launcher",
+            help="prterun or an mpiexec, by name or path; ssh; or none (here, and in a lab). "
+            "Default with --hosts: prterun, mpiexec or ssh, whichever is there first.",
+        ),
+    ] = None,
+    label: Annotated[
+        bool, typer.Option("--label", help="Say in front of each line which rank printed it.")
+    ] = False,
+    interface: Annotated[
+        str | None,
+        typer.Option("--interface", help="Network interfaces of every process, such as eth0,eth1."),
+    ] = None,
+    ssh_option: Annotated[
+        list[str] | None,
+        typer.Option("--ssh-option", help="For ssh, as in ssh_config: Port=2222. May be repeated."),
+    ] = None,
+    nodes: NodesOption = 2,
+    link: LinkOption = "direct",
+    mtu: MtuOption = DEFAULT_MTU,
+    rate: RateOption = None,
+    delay: DelayOption = None,
+    loss: LossOption = None,
+) -> None:
+    """Starts the processes of a native program, which find one another with beowire_job.h.
+
+    The first that fails ends all others, and its exit status becomes this command's.
+    """
+    _check_options(processes, hosts=hosts, lab=lab or lab_name is not None, launcher=launcher)
+    if lab and lab_name is not None:
+        raise BeowireError("--lab makes a lab, --lab-name uses one that is there: choose one")
+    _check_lab_options(context, lab)
+    environment = {} if interface is None else {"BEOWIRE_INTERFACE": interface}
+    names = [] if hosts is None else [name.strip() for name in hosts.split(",")]
+    if names and launcher is None:
+        launcher = mpiexec.usual() or "ssh"
+    where: AbstractContextManager[Sequence[Place]]
+    if lab or lab_name is not None:
+        options = read_lab_options(
+            nodes=nodes, link=link, mtu=mtu, rate=rate, delay=delay, loss=loss
+        )
+        where = _in_lab(processes, options, lab_name)
+    elif launcher == "ssh":
+        where = _over_ssh(processes, names, ssh_option or [])
+    elif launcher in (None, "none"):
+        where = contextlib.nullcontext([HerePlace()] * processes)
+    else:
+        assert launcher is not None
+        words = mpiexec.command_line(
+            launcher, processes, names, command, environment=environment, label=label
+        )
+        with Interrupts():
+            mpiexec.run(words, environment)
+        return
+    with Interrupts(), where as places:
+        job = Job(places, command, environment, label)
+        try:
+            job.run()
+        finally:
+            job.end()
+
+
+def _check_options(processes: int, *, hosts: str | None, lab: bool, launcher: str | None) -> None:
+    if not 1 <= processes <= _MOST_PROCESSES:
+        raise BeowireError(f"-n is 1 to {_MOST_PROCESSES} processes")
+    if lab and hosts is not None:
+        raise BeowireError("--hosts and a lab exclude each other")
+    if lab and launcher not in (None, "none"):
+        raise BeowireError(
+            "in a lab processes are started without a launcher: leave --launcher out"
+        )
+    if launcher == "ssh" and hosts is None:
+        raise BeowireError("--launcher ssh needs --hosts A,B")
+    if launcher == "none" and hosts is not None:
+        raise BeowireError("--hosts needs a launcher: ssh, prterun or an mpiexec")
+
+
+def _check_lab_options(context: typer.Context, lab: bool) -> None:
+    for name in _LAB_OPTIONS:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE" and not lab:
+            raise BeowireError(f"--{name} describes a lab: add --lab")
+
+
+def _spread(places: Sequence[Place], processes: int) -> list[Place]:
+    """Neighbours in rank are neighbours in place."""
+    return [places[rank * len(places) // processes] for rank in range(processes)]
+
+
+@contextmanager
+def _in_lab(processes: int, options: LabOptions, name: str | None) -> Iterator[list[Place]]:
+    if name is not None:
+        yield _spread([LabPlace(node) for node in cluster.find(name).nodes], processes)
+        return
+    made = cluster.up_ephemeral(options, f"job-{os.getpid()}")
+    try:
+        yield _spread([LabPlace(node) for node in made.state.nodes], processes)
+    finally:
+        made.close()
+
+
+@contextmanager
+def _over_ssh(
+    processes: int, names: Sequence[str], options: Sequence[str]
+) -> Iterator[list[Place]]:
+    hosts = SshHosts(names, options)
+    for name in names:
+        hosts.run(name, "true")
+    with tempfile.TemporaryDirectory(prefix="beowire-job-") as directory:
+        yield _spread([SshPlace(hosts, name, Path(directory)) for name in names], processes)
