@@ -47,6 +47,12 @@ struct session {
 
 static int explain(int status, const char *interface, char *error, size_t error_bytes)
 {
+    char reason[512] = "";
+
+    if (beowire_configuration_check(NULL, reason, sizeof reason) != 0) {
+        (void)snprintf(error, error_bytes, "%s", reason);
+        return status;
+    }
     /* The library cannot know of labs. */
     (void)snprintf(error, error_bytes, "%s: %s%s", interface, beowire_error(status),
                    status == -EPERM ? ", such as --lab makes" : "");

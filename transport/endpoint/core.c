@@ -30,6 +30,9 @@ int core_open(struct core *core, const struct core_options *options)
         return status;
     }
     core->messages.bundles = options->bundle;
+    if (options->limits != NULL) {
+        core->messages.limits = *options->limits;
+    }
     core->messages.read_memory = core_read_memory;
     core->messages.read_context = core;
     for (unsigned i = 0; i < options->lanes.count; i++) {
@@ -447,7 +450,7 @@ void core_send_bundles(struct core *core, bool all, uint64_t now_ns)
         struct message_peer *message = LIST_ENTRY(link, struct message_peer, bundling);
         const struct flow *flow = &message->flow;
         link = link->next;
-        if (all || flow->highest - flow->first < BUNDLE_IN_FLIGHT_MIN) {
+        if (all || flow->highest - flow->first < core->messages.limits.bundle_in_flight) {
             bundle_close(&core->messages, message);
             core_service(core, core->peers[message->index], now_ns);
         }

@@ -65,8 +65,10 @@ struct core_options {
     uint32_t operations;
     uint32_t peers;
     uint64_t peer_timeout_ns;
-    bool go_back_n; /**< do not offer to keep frames that come early */
-    bool bundle;    /**< short messages may be held back until core_send_bundles() */
+    bool go_back_n;                      /**< do not offer to keep frames that come early */
+    const struct message_limits *limits; /**< crossovers; NULL: the defaults */
+    uint32_t packet_bulk_rails; /**< bit r: bulk over rail r goes as frames although UDP is there */
+    bool bundle;                /**< short messages may be held back until core_send_bundles() */
     uint64_t (*random)(void *context); /**< unpredictable to others */
     void *random_context;
 };

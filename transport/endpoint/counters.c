@@ -213,6 +213,8 @@ const char *beowire_error(int status)
         return "the peer has closed, was restarted, or does not know this connection";
     case -EPROTO:
         return "the peer broke the protocol";
+    case -EBADMSG:
+        return "the configuration is wrong: beowire_configuration_check() says where";
     case -EPERM:
         return "raw frames need CAP_NET_RAW: run as root, or in a network namespace of your own";
     case -EADDRNOTAVAIL:

@@ -3,6 +3,7 @@
 #include "beowire.h"
 
 #include "endpoint/address.h"
+#include "endpoint/configuration.h"
 #include "endpoint/endpoint.h"
 #include "endpoint/lanes.h"
 #include "endpoint/number.h"
@@ -26,12 +27,21 @@ static uint64_t random_number(void *unused)
     return number;
 }
 
-static int check_options(const struct beowire_options *options)
+/** Length of the options of a program that was compiled with the first beowire.h. */
+#define FIRST_OPTIONS_BYTES offsetof(struct beowire_options, configuration)
+
+/** Takes over what the caller knows of, and defaults for what came later. */
+static int read_options(const struct beowire_options *given, struct beowire_options *options)
 {
+    *options = (struct beowire_options)BEOWIRE_OPTIONS_DEFAULT;
+    if (given == NULL || (given->size != sizeof *options && given->size != FIRST_OPTIONS_BYTES)) {
+        return -EINVAL;
+    }
+    memcpy(options, given, given->size);
+    options->size = sizeof *options;
     /* The lists are checked where they are read. */
-    if (options == NULL || options->size != sizeof *options || options->ethertype < 0x0600 ||
-        options->operations < 1 || options->operations > 32768 || options->peers < 1 ||
-        options->peers > 65536 || options->peer_timeout_ns == 0 ||
+    if (options->ethertype < 0x0600 || options->operations < 1 || options->operations > 32768 ||
+        options->peers < 1 || options->peers > 65536 || options->peer_timeout_ns == 0 ||
         options->progress > BEOWIRE_PROGRESS_CALLS) {
         return -EINVAL;
     }
@@ -62,7 +72,8 @@ static void own_address(const struct path_lanes *lanes, uint64_t incarnation, ui
 }
 
 /** Makes everything behind the handle; what was made is taken back by give_up(). */
-static int set_up(struct beowire_endpoint *endpoint, const struct beowire_options *options)
+static int set_up(struct beowire_endpoint *endpoint, const struct beowire_options *options,
+                  const struct settings *settings)
 {
     struct core_options core_options = {
         .operations = options->operations,
@@ -70,6 +81,9 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         .peer_timeout_ns = options->peer_timeout_ns,
         /* Without a keeper nobody would send what the application leaves behind. */
         .bundle = options->progress != BEOWIRE_PROGRESS_CALLS,
+        .go_back_n = options->go_back_n || settings->go_back_n,
+        .limits = &settings->message,
+        .packet_bulk_rails = settings_packet_rails(settings, options->interface),
         .random = random_number,
     };
     uint64_t incarnation = new_incarnation();
@@ -83,6 +97,7 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         own_address(&core_options.lanes, incarnation, options->ethertype, number,
                     &core_options.address);
         status = core_open(&endpoint->core, &core_options);
+        endpoint->core.options.limits = NULL; /* they were copied, and do not outlive this call */
     }
     if (status != 0) {
         lanes_close(&core_options.lanes);
@@ -104,10 +119,16 @@ static void take_down(struct beowire_endpoint *endpoint)
 
 int beowire_open(const struct beowire_options *options, beowire_endpoint **endpoint)
 {
-    int status = check_options(options);
+    struct beowire_options read;
+    struct settings settings;
+    int status = read_options(options, &read);
 
     if (status != 0 || endpoint == NULL) {
         return -EINVAL;
+    }
+    status = configuration_read(read.configuration, &settings, NULL, 0);
+    if (status != 0) {
+        return status;
     }
     struct beowire_endpoint *opened = calloc(1, sizeof *opened);
     if (opened == NULL) {
@@ -116,9 +137,10 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
     opened->number_holder = -1;
     turn_open(&opened->turn);
     patience_open(&opened->patience);
-    status = set_up(opened, options);
+    patience_limit(&opened->patience, settings.spin_ns);
+    status = set_up(opened, &read, &settings);
     if (status == 0) {
-        status = own_keeper(opened, options->progress);
+        status = own_keeper(opened, read.progress);
         if (status != 0) {
             take_down(opened);
         }

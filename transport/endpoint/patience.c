@@ -12,7 +12,7 @@ void patience_disturbed(struct patience *patience)
 void patience_undisturbed(struct patience *patience)
 {
     patience->spin_ns += PATIENCE_GROWTH_NS;
-    if (patience->spin_ns > PATIENCE_SPIN_MAX_NS) {
-        patience->spin_ns = PATIENCE_SPIN_MAX_NS;
+    if (patience->spin_ns > patience->max_ns) {
+        patience->spin_ns = patience->max_ns;
     }
 }

@@ -21,11 +21,20 @@
 
 struct patience {
     uint64_t spin_ns; /**< the bound */
+    uint64_t max_ns;  /**< which it does not exceed */
 };
 
 static inline void patience_open(struct patience *patience)
 {
     patience->spin_ns = PATIENCE_SPIN_MAX_NS;
+    patience->max_ns = PATIENCE_SPIN_MAX_NS;
+}
+
+/** Spins at most so long from now on: a wake-up was measured to cost about this. */
+static inline void patience_limit(struct patience *patience, uint64_t max_ns)
+{
+    patience->spin_ns = max_ns;
+    patience->max_ns = max_ns;
 }
 
 /** Does a step of the clock by so much, between two looks for a frame, mean that the core was taken
@@ -44,7 +53,7 @@ void patience_undisturbed(struct patience *patience);
 /** Is there reason to think that others want this core? */
 static inline bool patience_is_crowded(const struct patience *patience)
 {
-    return patience->spin_ns < PATIENCE_SPIN_MAX_NS / 2;
+    return patience->spin_ns < patience->max_ns / 2;
 }
 
 #endif /* BEOWIRE_ENDPOINT_PATIENCE_H */

@@ -89,13 +89,17 @@ struct beowire_options {
     uint32_t peers;      /**< most peers (1..65536) */
     uint64_t peer_timeout_ns; /**< a peer that owes an answer and is silent this long is dead */
     enum beowire_progress progress; /**< while the application does not call */
+    const char *configuration;      /**< file of `beowire tune`; "": none; NULL: BEOWIRE_CONFIG, or
+                                       beowire/beowire.conf in the user's or the host's configuration */
+    bool go_back_n; /**< after a loss, send everything again from there on (the classic protocol,
+                       for comparison) and not only what was lost; either end may ask for it */
 };
 
 /** The members in their order: C++17 has no other way to say this. */
 #define BEOWIRE_OPTIONS_DEFAULT                                                                    \
     {                                                                                              \
         sizeof(struct beowire_options), NULL, NULL, 0x88B5, 0, 1024, 1024, UINT64_C(5000000000),   \
-            BEOWIRE_PROGRESS_KEEPER                                                                \
+            BEOWIRE_PROGRESS_KEEPER, NULL, false                                                   \
     }
 
 enum beowire_operation {
@@ -116,11 +120,21 @@ struct beowire_completion {
 
 /** Opens an endpoint.
  *
- * @return 0; -EINVAL: an option is out of range or the interface is missing; -ENODEV: no such
- * interface; -ENETDOWN: the interface is down; -EPERM: needs CAP_NET_RAW (only if no other lane
- * than "packet" can be opened); -EADDRNOTAVAIL: the interface has no IP address (likewise for
- * "udp"); -EADDRINUSE: that endpoint number is taken; -ENOMEM. */
+ * @return 0; -EINVAL: an option is out of range or the interface is missing; -EBADMSG: the
+ * configuration is wrong, and beowire_configuration_check() says where; -ENOENT: it is not there;
+ * -ENODEV: no such interface; -ENETDOWN: the interface is down; -EPERM: needs CAP_NET_RAW (only if
+ * no other lane than "packet" can be opened); -EADDRNOTAVAIL: the interface has no IP address
+ * (likewise for "udp"); -EADDRINUSE: that endpoint number is taken; -ENOMEM. */
 BEOWIRE_API int beowire_open(const struct beowire_options *options, beowire_endpoint **endpoint);
+
+/** Reads a configuration as beowire_open() would, and says in one line what is wrong with it:
+ *  "FILE:LINE: TEXT". BEOWIRE_SETTINGS in the environment ("key=value,key=value") comes after the
+ *  file, and is checked too.
+ *
+ * @param path as `configuration` in beowire_options
+ * @param reason may be NULL; 512 bytes are always enough
+ * @return 0; -EBADMSG: something in it is wrong; -ENOENT or another errno: it cannot be read. */
+BEOWIRE_API int beowire_configuration_check(const char *path, char *reason, size_t reason_bytes);
 
 /** Closes an endpoint and frees it, whatever is outstanding.
  *

@@ -22,8 +22,8 @@
 static inline bool bundle_is_wanted(const struct message_layer *layer,
                                     const struct message_peer *peer, uint64_t bytes)
 {
-    return layer->bundles && bytes <= BUNDLE_BYTES_MAX &&
-           peer->flow.highest - peer->flow.first >= BUNDLE_IN_FLIGHT_MIN;
+    return layer->bundles && bytes <= layer->limits.bundle_bytes &&
+           peer->flow.highest - peer->flow.first >= layer->limits.bundle_in_flight;
 }
 
 /** Adds a copy of a short message to the peer's open frame; opens one if there is none.

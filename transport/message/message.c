@@ -74,8 +74,8 @@ static int make_operations(struct message_layer *layer, uint32_t operations)
 int message_open(struct message_layer *layer, uint32_t operations, uint32_t peers,
                  uint32_t frame_bytes)
 {
-    *layer =
-        (struct message_layer){.chunk_count = MESSAGE_CHUNKS + peers * MESSAGE_PEER_CHUNKS + 1};
+    *layer = (struct message_layer){.chunk_count = MESSAGE_CHUNKS + peers * MESSAGE_PEER_CHUNKS + 1,
+                                    .limits = MESSAGE_LIMITS_DEFAULT};
     list_init(&layer->free_sends);
     list_init(&layer->free_receives);
     list_init(&layer->free_inbounds);

@@ -31,6 +31,7 @@
 #include "flow/flow.h"
 #include "flow/frame_pool.h"
 #include "lane/lane.h"
+#include "message/limits.h"
 #include "message/list.h"
 
 enum operation_state {
@@ -221,6 +222,7 @@ typedef int message_read_memory(void *context, const struct message_peer *peer, 
                                 void *target, uint64_t bytes);
 
 struct message_layer {
+    struct message_limits limits;     /**< crossovers; a choice of this end alone */
     message_read_memory *read_memory; /**< NULL: it is not possible */
     void *read_context;
     struct frame_pool frames;

@@ -136,7 +136,7 @@ static uint8_t send_unasked(struct message_layer *layer, struct message_peer *pe
     if (lane == LANES_MAX) {
         return lane;
     }
-    for (unsigned i = 0; i < PULL_UNASKED_BLOCKS && *unasked < operation->bytes; i++) {
+    for (unsigned i = 0; i < layer->limits.unasked_blocks && *unasked < operation->bytes; i++) {
         uint64_t left =
             (operation->bytes - *unasked + operation->segment_bytes - 1) / operation->segment_bytes;
         uint64_t wanted = left < segments ? left : segments;
@@ -231,7 +231,7 @@ static bool push_queued(struct message_layer *layer, struct message_peer *peer)
             return false;
         }
         operation->pushed = operation->bytes;
-    } else if (operation->bytes > MESSAGE_EAGER_BYTES_MAX) {
+    } else if (operation->bytes > layer->limits.eager_bytes) {
         return push_announce(layer, peer, operation);
     } else if (!push_first(layer, peer, operation)) {
         return false;
@@ -281,7 +281,7 @@ static bool can_bundle(const struct message_layer *layer, const struct message_p
                        uint64_t bytes)
 {
     return peer->ready && list_is_empty(&peer->queue) && list_is_empty(&peer->dones) &&
-           (peer->open_bundle != NULL ? bytes <= BUNDLE_BYTES_MAX
+           (peer->open_bundle != NULL ? bytes <= layer->limits.bundle_bytes
                                       : bundle_is_wanted(layer, peer, bytes));
 }
 

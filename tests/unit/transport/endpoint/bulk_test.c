@@ -37,6 +37,11 @@ static void core_choose_bulk_lanes__the_best_kind_that_works(void **state)
         core->options.lanes.lanes[i] = &lanes[i];
         peer->paths.at[i].reachable = i != 4;
     }
+    core->options.packet_bulk_rails = 1u << lanes[0].rail; /* as was measured here */
+    core_choose_bulk_lanes(core, peer);
+    assert_int_equal(peer->message.bulk_lanes, 0x05);
+    assert_int_equal(peer->message.usable_lanes, 0x0F);
+    core->options.packet_bulk_rails = 0;
     core_choose_bulk_lanes(core, peer);
     assert_int_equal(peer->message.bulk_lanes, 0x0A);
     assert_int_equal(peer->message.usable_lanes, 0x0F);

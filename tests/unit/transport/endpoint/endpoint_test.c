@@ -3,6 +3,7 @@
 #include "beowire.h"
 
 #include "namespace.h"
+#include "tuning.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -176,6 +177,43 @@ static void beowire_send__over_one_kind_of_lane(void **state)
     send_messages(open_with_lanes("end0", "udp"), open_with_lanes("end1", NULL));
 }
 
+static void beowire_send__ends_that_are_tuned_differently(void **state)
+{
+    static const char *const settings[] = {
+        "eager_bytes=0,bundle_bytes=0,unasked_blocks=0",
+        "eager_bytes=1048576,bundle_bytes=1024,bundle_in_flight=1,unasked_blocks=16",
+        "go_back_n=true",
+        "bulk_by_packet=all",
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) {
+        assert_int_equal(setenv("BEOWIRE_SETTINGS", settings[i], 1), 0);
+        beowire_endpoint *a = open_endpoint("end0");
+        assert_int_equal(unsetenv("BEOWIRE_SETTINGS"), 0);
+        send_messages(a, open_endpoint("end1"));
+        assert_int_equal(setenv("BEOWIRE_SETTINGS", settings[i], 1), 0);
+        a = open_endpoint("end1");
+        assert_int_equal(unsetenv("BEOWIRE_SETTINGS"), 0);
+        send_messages(open_endpoint("end0"), a);
+    }
+}
+
+static void beowire_open__options_of_an_older_program(void **state)
+{
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    beowire_endpoint *endpoint = NULL;
+
+    (void)state;
+    options.lanes = "shm";
+    options.size = offsetof(struct beowire_options, configuration);
+    options.configuration = "/nonexistent"; /* is not looked at */
+    assert_int_equal(beowire_open(&options, &endpoint), 0);
+    assert_int_equal(beowire_close(endpoint, 0), 0);
+    options.size = sizeof options;
+    assert_int_equal(beowire_open(&options, &endpoint), -ENOENT);
+}
+
 static uint64_t counter(const beowire_endpoint *endpoint, const char *wanted)
 {
     const char *name = NULL;
@@ -188,6 +226,37 @@ static uint64_t counter(const beowire_endpoint *endpoint, const char *wanted)
     }
     fail_msg("there is no counter %s", wanted);
     return 0;
+}
+
+/** Sends one message of so many bytes. @return the counter of the sender. */
+static uint64_t count_sending(beowire_endpoint *a, uint64_t bytes, const char *name)
+{
+    static uint8_t data[200000];
+    static uint8_t buffer[sizeof data];
+    beowire_endpoint *b = open_endpoint("end1");
+    beowire_peer to = know(a, b);
+
+    assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, buffer, sizeof buffer, NULL), 0);
+    assert_int_equal(beowire_send(a, to, 1, 0, data, bytes, NULL), 0);
+    assert_int_equal(await(b, a).status, 0);
+    assert_int_equal(await(a, b).status, 0);
+    uint64_t value = counter(a, name);
+    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
+    assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
+    return value;
+}
+
+static void beowire_open__crossovers_of_a_configuration(void **state)
+{
+    (void)state;
+    assert_int_equal(count_sending(open_endpoint("end0"), 10000, "message_announced"), 0);
+    assert_int_equal(count_sending(open_endpoint("end0"), 200000, "pull_unasked_blocks"),
+                     PULL_UNASKED_BLOCKS);
+    assert_int_equal(setenv("BEOWIRE_SETTINGS", "eager_bytes=9999,unasked_blocks=1", 1), 0);
+    assert_int_equal(count_sending(open_endpoint("end0"), 10000, "message_announced"), 1);
+    assert_int_equal(count_sending(open_endpoint("end0"), 9999, "message_announced"), 0);
+    assert_int_equal(count_sending(open_endpoint("end0"), 200000, "pull_unasked_blocks"), 1);
+    assert_int_equal(unsetenv("BEOWIRE_SETTINGS"), 0);
 }
 
 static void beowire_send__over_shared_memory(void **state)
@@ -587,6 +656,9 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(beowire_open__bad_options),
         cmocka_unit_test(beowire_open__at_the_limits),
+        cmocka_unit_test(beowire_open__options_of_an_older_program),
+        cmocka_unit_test(beowire_open__crossovers_of_a_configuration),
+        cmocka_unit_test(beowire_send__ends_that_are_tuned_differently),
         cmocka_unit_test(beowire_send__to_an_endpoint_that_receives),
         cmocka_unit_test(beowire_send__over_one_kind_of_lane),
         cmocka_unit_test(beowire_send__over_shared_memory),

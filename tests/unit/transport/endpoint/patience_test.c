@@ -32,6 +32,22 @@ static void patience_disturbed__down_to_almost_nothing(void **state)
     assert_int_equal(patience.spin_ns, PATIENCE_SPIN_MIN_NS);
 }
 
+static void patience_limit__is_not_exceeded(void **state)
+{
+    struct patience patience;
+
+    (void)state;
+    patience_open(&patience);
+    patience_limit(&patience, 8000);
+    assert_int_equal(patience.spin_ns, 8000);
+    patience_undisturbed(&patience);
+    assert_int_equal(patience.spin_ns, 8000);
+    assert_false(patience_is_crowded(&patience));
+    patience_disturbed(&patience);
+    assert_int_equal(patience.spin_ns, 2000);
+    assert_true(patience_is_crowded(&patience));
+}
+
 static void patience_undisturbed__grows_back_and_no_further(void **state)
 {
     struct patience patience;
@@ -62,6 +78,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patience_open__as_long_as_a_wake_up_takes),
         cmocka_unit_test(patience_disturbed__down_to_almost_nothing),
+        cmocka_unit_test(patience_limit__is_not_exceeded),
         cmocka_unit_test(patience_undisturbed__grows_back_and_no_further),
         cmocka_unit_test(patience_is_gap__longer_than_any_look_takes),
     };

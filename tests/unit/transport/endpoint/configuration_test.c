@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint/configuration.h"
+
+#include "beowire.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/** A directory of the test's own, which is also its user's configuration directory. */
+static char directory[] = "/tmp/configuration-test-XXXXXX";
+static char file[128];
+
+static void write_file(const char *text)
+{
+    FILE *stream = fopen(file, "w");
+
+    assert_non_null(stream);
+    assert_true(fputs(text, stream) >= 0);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static int prepare(void **state)
+{
+    (void)state;
+    assert_int_equal(unsetenv("BEOWIRE_CONFIG"), 0);
+    assert_int_equal(unsetenv("BEOWIRE_SETTINGS"), 0);
+    assert_int_equal(setenv("XDG_CONFIG_HOME", directory, 1), 0);
+    write_file("eager_bytes = 1000\nspin_ns = 9000\n");
+    return 0;
+}
+
+static void configuration_read__file_of_the_user(void **state)
+{
+    struct settings settings;
+
+    (void)state;
+    assert_int_equal(configuration_read(NULL, &settings, NULL, 0), 0);
+    assert_int_equal(settings.message.eager_bytes, 1000);
+    assert_int_equal(settings.message.bundle_bytes, BUNDLE_BYTES_MAX);
+}
+
+static void configuration_read__file_that_is_named(void **state)
+{
+    struct settings settings;
+    char reason[400] = "";
+
+    (void)state;
+    assert_int_equal(setenv("BEOWIRE_CONFIG", "/nonexistent/beowire.conf", 1), 0);
+    assert_int_equal(configuration_read(NULL, &settings, reason, sizeof reason), -ENOENT);
+    assert_string_equal(reason, "/nonexistent/beowire.conf: No such file or directory");
+    assert_int_equal(configuration_read(file, &settings, NULL, 0), 0);
+    assert_int_equal(settings.message.eager_bytes, 1000);
+    assert_int_equal(setenv("BEOWIRE_CONFIG", "", 1), 0); /* none */
+    assert_int_equal(configuration_read(NULL, &settings, NULL, 0), 0);
+    assert_int_equal(settings.message.eager_bytes, MESSAGE_EAGER_BYTES_MAX);
+    assert_int_equal(configuration_read(directory, &settings, NULL, 0), -EISDIR);
+}
+
+static void configuration_read__environment_comes_last(void **state)
+{
+    struct settings settings;
+    char reason[400] = "";
+
+    (void)state;
+    assert_int_equal(setenv("BEOWIRE_SETTINGS", "eager_bytes=2000,go_back_n=true", 1), 0);
+    assert_int_equal(configuration_read(NULL, &settings, NULL, 0), 0);
+    assert_int_equal(settings.message.eager_bytes, 2000);
+    assert_int_equal(settings.spin_ns, 9000);
+    assert_true(settings.go_back_n);
+    assert_int_equal(setenv("BEOWIRE_SETTINGS", "go_back_n=true,x=1", 1), 0);
+    assert_int_equal(configuration_read(NULL, &settings, reason, sizeof reason), -EBADMSG);
+    assert_string_equal(reason, "BEOWIRE_SETTINGS:2: there is no setting x");
+}
+
+static void beowire_configuration_check__names_the_line(void **state)
+{
+    char reason[400] = "";
+    char expected[400];
+
+    (void)state;
+    assert_int_equal(beowire_configuration_check(file, reason, sizeof reason), 0);
+    write_file("# one\nspin_ns = never\n");
+    assert_int_equal(beowire_configuration_check(file, reason, sizeof reason), -EBADMSG);
+    (void)snprintf(expected, sizeof expected, "%s:2: spin_ns is a number from 4000 to 10000000",
+                   file);
+    assert_string_equal(reason, expected);
+    assert_int_equal(beowire_configuration_check(NULL, NULL, 0), -EBADMSG);
+}
+
+static void beowire_open__configuration_that_is_wrong(void **state)
+{
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    beowire_endpoint *endpoint = NULL;
+
+    (void)state;
+    options.lanes = "shm";
+    write_file("spin_ns = never\n");
+    assert_int_equal(beowire_open(&options, &endpoint), -EBADMSG);
+    options.configuration = ""; /* no file */
+    assert_int_equal(beowire_open(&options, &endpoint), 0);
+    assert_int_equal(beowire_close(endpoint, 0), 0);
+}
+
+static int make_directory(void **state)
+{
+    char folder[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    (void)snprintf(folder, sizeof folder, "%s/beowire", directory);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    (void)snprintf(file, sizeof file, "%s/beowire.conf", folder);
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    char folder[64];
+
+    (void)state;
+    (void)snprintf(folder, sizeof folder, "%s/beowire", directory);
+    return unlink(file) + rmdir(folder) + rmdir(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(configuration_read__file_of_the_user, prepare),
+        cmocka_unit_test_setup(configuration_read__file_that_is_named, prepare),
+        cmocka_unit_test_setup(configuration_read__environment_comes_last, prepare),
+        cmocka_unit_test_setup(beowire_configuration_check__names_the_line, prepare),
+        cmocka_unit_test_setup(beowire_open__configuration_that_is_wrong, prepare),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint/settings.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void settings_parse__every_key(void **state)
+{
+    struct settings settings;
+    struct settings_fault fault;
+
+    (void)state;
+    settings_default(&settings);
+    assert_int_equal(settings_parse(&settings,
+                                    "# measured\n"
+                                    "\n"
+                                    "eager_bytes = 4096\n"
+                                    "  bundle_bytes=128  # short\r\n"
+                                    "bundle_in_flight\t=\t8\n"
+                                    "unasked_blocks = 0\n"
+                                    "spin_ns = 20000\n"
+                                    "go_back_n = true\n"
+                                    "bulk_by_packet = eth0,eth1",
+                                    '\n', &fault),
+                     0);
+    assert_int_equal(settings.message.eager_bytes, 4096);
+    assert_int_equal(settings.message.bundle_bytes, 128);
+    assert_int_equal(settings.message.bundle_in_flight, 8);
+    assert_int_equal(settings.message.unasked_blocks, 0);
+    assert_int_equal(settings.spin_ns, 20000);
+    assert_true(settings.go_back_n);
+    assert_string_equal(settings.bulk_by_packet, "eth0,eth1");
+}
+
+static void settings_parse__what_is_not_named_stays(void **state)
+{
+    const struct message_limits limits = MESSAGE_LIMITS_DEFAULT;
+    struct settings settings;
+    struct settings_fault fault;
+
+    (void)state;
+    settings_default(&settings);
+    assert_int_equal(settings_parse(&settings, "", '\n', &fault), 0);
+    assert_int_equal(settings_parse(&settings, "go_back_n=true,eager_bytes=1", ',', &fault), 0);
+    assert_int_equal(settings_parse(&settings, "bulk_by_packet=a+b", ',', &fault), 0);
+    assert_true(settings.go_back_n);
+    assert_int_equal(settings.message.eager_bytes, 1);
+    assert_int_equal(settings.message.bundle_bytes, limits.bundle_bytes);
+    assert_int_equal(settings.spin_ns, PATIENCE_SPIN_MAX_NS);
+    assert_string_equal(settings.bulk_by_packet, "a,b");
+}
+
+static void settings_parse__says_what_is_wrong_and_where(void **state)
+{
+    static const struct {
+        const char *text;
+        unsigned line;
+        const char *reason;
+    } faults[] = {
+        {"eager_bytes = 1048577", 1, "eager_bytes is a number from 0 to 1048576"},
+        {"\n\neager_bytes = -1\n", 3, "eager_bytes is a number from 0 to 1048576"},
+        {"eager_bytes = 1k", 1, "eager_bytes is a number"},
+        {"eager_bytes =", 1, "eager_bytes is a number"},
+        {"eager_bytes = 99999999999999999999999", 1, "eager_bytes is a number"},
+        {"bundle_in_flight = 0", 1, "bundle_in_flight is a number from 1 to 128"},
+        {"unasked_blocks = 17", 1, "unasked_blocks is a number from 0 to 16"},
+        {"spin_ns = 10", 1, "spin_ns is a number from 4000 to 10000000"},
+        {"go_back_n = yes", 1, "go_back_n is true or false"},
+        {"bulk_by_packet = eth0, eth1", 1, "bulk_by_packet is a list such as eth0,eth1"},
+        {"# fine\neager = 1", 2, "there is no setting eager"},
+        {"eager_bytes = 1\neager_bytes = 2", 2, "eager_bytes is set twice"},
+        {"eager_bytes", 1, "this is not \"key = value\": eager_bytes"},
+        {"= 1", 1, "there is no setting "},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        struct settings settings;
+        struct settings_fault fault;
+        struct settings before;
+        settings_default(&settings);
+        settings_default(&before);
+        assert_int_equal(settings_parse(&settings, faults[i].text, '\n', &fault), -EBADMSG);
+        assert_int_equal(fault.line, faults[i].line);
+        assert_memory_equal(fault.reason, faults[i].reason, strlen(faults[i].reason));
+        /* Half a configuration is none. */
+        assert_int_equal(settings.message.eager_bytes, before.message.eager_bytes);
+    }
+}
+
+static void settings_parse__longer_than_any_line(void **state)
+{
+    char text[1000];
+    struct settings settings;
+    struct settings_fault fault;
+
+    (void)state;
+    settings_default(&settings);
+    memset(text, 'x', sizeof text);
+    text[0] = '\n';
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(settings_parse(&settings, text, '\n', &fault), -EBADMSG);
+    assert_int_equal(fault.line, 2);
+    assert_string_equal(fault.reason, "the line is too long");
+    (void)snprintf(text, sizeof text, "bulk_by_packet = %0200d", 0);
+    assert_int_equal(settings_parse(&settings, text, '\n', &fault), -EBADMSG);
+}
+
+static void settings_packet_rails__by_name(void **state)
+{
+    struct settings settings;
+
+    (void)state;
+    settings_default(&settings);
+    assert_int_equal(settings_packet_rails(&settings, "eth0,eth1"), 0);
+    (void)snprintf(settings.bulk_by_packet, sizeof settings.bulk_by_packet, "eth1,eth22");
+    assert_int_equal(settings_packet_rails(&settings, "eth0,eth1"), 2);
+    assert_int_equal(settings_packet_rails(&settings, "eth22,eth2,eth222,eth1"), 1 | 8);
+    assert_int_equal(settings_packet_rails(&settings, NULL), 0);
+    assert_int_equal(settings_packet_rails(&settings, ""), 0);
+    (void)snprintf(settings.bulk_by_packet, sizeof settings.bulk_by_packet, "all");
+    assert_int_equal(settings_packet_rails(&settings, "eth0,eth1"), 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_parse__every_key),
+        cmocka_unit_test(settings_parse__what_is_not_named_stays),
+        cmocka_unit_test(settings_parse__says_what_is_wrong_and_where),
+        cmocka_unit_test(settings_parse__longer_than_any_line),
+        cmocka_unit_test(settings_packet_rails__by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * limits.h - where one way to send a message gives way to another: the crossovers that
+ * `beowire tune` measures. All are the sender's own affair: two ends need not have the same.
+ */
+#ifndef BEOWIRE_MESSAGE_LIMITS_H
+#define BEOWIRE_MESSAGE_LIMITS_H
+
+#include "tuning.h"
+
+#include <stdint.h>
+
+struct message_limits {
+    uint32_t eager_bytes;      /**< longer messages are announced (MESSAGE_EAGER_BYTES_MAX) */
+    uint32_t bundle_bytes;     /**< longer messages are not bundled (BUNDLE_BYTES_MAX) */
+    uint32_t bundle_in_flight; /**< nor are any while fewer frames are on their way */
+    uint32_t unasked_blocks;   /**< sent with an announcement (PULL_UNASKED_BLOCKS) */
+};
+
+#define MESSAGE_LIMITS_DEFAULT                                                                     \
+    {                                                                                              \
+        .eager_bytes = MESSAGE_EAGER_BYTES_MAX, .bundle_bytes = BUNDLE_BYTES_MAX,                  \
+        .bundle_in_flight = BUNDLE_IN_FLIGHT_MIN, .unasked_blocks = PULL_UNASKED_BLOCKS            \
+    }
+
+#endif /* BEOWIRE_MESSAGE_LIMITS_H */
