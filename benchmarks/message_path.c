@@ -67,6 +67,7 @@ static unsigned memory_receive(struct lane *lane, struct lane_incoming *frames, 
         uint32_t slot = (memory->taken + i) % SLOTS;
         frames[i].data = memory->data[slot];
         frames[i].bytes = memory->bytes[slot];
+        frames[i].payload = NULL; /* all bytes follow one another */
         frames[i].from = memory->other->local;
     }
     memory->taken += count;
