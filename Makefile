@@ -20,6 +20,9 @@ endif
 # How long each fuzz target runs, and how long the demo measures, in seconds.
 SECONDS := 300
 TIME := 120
+# What `make simulate` runs.
+SEEDS := 10000
+SEED := 1
 # What `make bench` measures: scripts/bench --help names them.
 NAME := all
 # What `make unit` and `make system` are to run, such as TESTS="-k lab".
@@ -62,13 +65,13 @@ demo: all
 bench:
 	@exec scripts/bench $(NAME)
 
-#: make test            everything below that checks: lint, unit, asan, fuzz, system
+#: make test            everything below that checks: lint, unit, asan, tsan, fuzz, system
 .PHONY: test
-test: tools lint unit asan
+test: tools lint unit asan tsan
 	@exec scripts/fuzz 10
 	@exec scripts/run-pytest system tests/system
 	@exec build/venv/bin/python scripts/summarize_results.py build/results \
-		unit-c-release unit-c-asan unit-python system-python
+		unit-c-release unit-c-asan unit-c-tsan unit-python system-python
 
 .PHONY: tools
 tools:
@@ -97,6 +100,17 @@ unit: tools
 .PHONY: asan
 asan: tools
 	@exec scripts/run-meson-tests asan
+
+#: make tsan            the C tests that have threads under ThreadSanitizer
+.PHONY: tsan
+tsan: tools
+	@exec scripts/build tsan
+	@exec scripts/run-meson-tests tsan
+
+#: make simulate        SEEDS=10000 runs of the protocol on a simulated wire, from SEED=1 on
+.PHONY: simulate
+simulate: all
+	@exec ./beowire simulate --seeds $(SEEDS) --seed $(SEED)
 
 #: make fuzz            each fuzz target for SECONDS=300
 .PHONY: fuzz

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 void oracle_blame(struct workload *workload, uint64_t *counter, const char *format, ...)
 {
@@ -226,29 +227,62 @@ static bool accepts(const struct workload_receive *receive, const struct workloa
            (receive->from == UINT32_MAX || receive->from == message->from);
 }
 
+/** By receiver and sender, and then as they were posted. */
+static int by_pair(const void *a, const void *b)
+{
+    const struct workload_receive *left = *(const struct workload_receive *const *)a;
+    const struct workload_receive *right = *(const struct workload_receive *const *)b;
+
+    if (left->at != right->at) {
+        return left->at > right->at ? 1 : -1;
+    }
+    if (left->got->from != right->got->from) {
+        return left->got->from > right->got->from ? 1 : -1;
+    }
+    return left->order > right->order ? 1 : -1;
+}
+
+static bool same_pair(const struct workload_receive *a, const struct workload_receive *b)
+{
+    return a->at == b->at && a->got->from == b->got->from;
+}
+
+/** Of two receives that took messages of the same pair, posted in this order. */
 static bool is_disordered(const struct workload_receive *first,
                           const struct workload_receive *second)
 {
-    return second->got != NULL && second->at == first->at && first->order < second->order &&
-           first->at_generation == second->at_generation && first->got->from == second->got->from &&
+    return first->at_generation == second->at_generation &&
            first->got->from_generation == second->got->from_generation &&
            first->got->serial > second->got->serial && accepts(first, second->got);
 }
 
 void oracle_order(struct workload *workload)
 {
+    const struct workload_receive **got =
+        calloc((size_t)workload->receives_due + 1, sizeof(const struct workload_receive *));
+    uint32_t count = 0;
+
+    if (got == NULL) {
+        abort();
+    }
     for (uint32_t i = 0; i < workload->receives_due; i++) {
-        const struct workload_receive *first = &workload->receives[i];
-        for (uint32_t j = 0; first->got != NULL && j < workload->receives_due; j++) {
-            const struct workload_receive *second = &workload->receives[j];
-            if (is_disordered(first, second)) {
+        if (workload->receives[i].got != NULL) {
+            got[count++] = &workload->receives[i];
+        }
+    }
+    qsort(got, count, sizeof(const struct workload_receive *), by_pair);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t j = i + 1; j < count && same_pair(got[i], got[j]); j++) {
+            if (is_disordered(got[i], got[j])) {
                 oracle_blame(workload, &workload->verdict.disordered,
                              "node %u: an earlier receive took message %u of node %u, a later one "
                              "message %u",
-                             first->at, first->got->serial, first->got->from, second->got->serial);
+                             got[i]->at, got[i]->got->serial, got[i]->got->from,
+                             got[j]->got->serial);
             }
         }
     }
+    free(got);
 }
 
 static void close_message(struct workload *workload, const struct workload_message *message)

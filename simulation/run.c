@@ -62,6 +62,16 @@ static void connect_all(struct cluster *cluster)
     cluster_run(cluster, cluster_now(cluster) + LINGER_NS);
 }
 
+/** All that the workload posts may be outstanding at one node, within reason. */
+static uint32_t operations_for(const struct scenario *scenario)
+{
+    uint32_t wanted = 512 + 2 * scenario->work.messages;
+    uint32_t room = 2000000 / scenario->wire.nodes;
+
+    wanted = wanted < room ? wanted : room;
+    return wanted < 32768 ? wanted : 32768;
+}
+
 static void begin(struct running *running)
 {
     struct cluster *cluster = &running->cluster;
@@ -75,6 +85,7 @@ static void begin(struct running *running)
     cluster->options.go_back_n = scenario->go_back_n;
     cluster->options.bundle = scenario->bundle;
     cluster->options.peer_timeout_ns = scenario->peer_timeout_ns;
+    cluster->options.operations = operations_for(scenario);
     cluster->options.peers = 2 * scenario->wire.nodes + 16; /* some start again */
     for (uint32_t i = 0; i < scenario->wire.nodes; i++) {
         cluster_start(cluster, i);

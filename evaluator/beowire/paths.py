@@ -28,6 +28,14 @@ def engine_directory() -> Path:
     )
 
 
+def simulator() -> Path:
+    """The program `beowire-simulate`."""
+    program = engine_directory() / "beowire-simulate"
+    if not program.is_file():
+        raise BeowireError(f"no {program}: build it first (`make` at the root of the checkout)")
+    return program
+
+
 def provider_directory() -> Path:
     """The directory with `libbeowire-fi.so`, for libfabric's FI_PROVIDER_PATH."""
     directory = engine_directory() / "fabric"

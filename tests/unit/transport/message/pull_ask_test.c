@@ -85,6 +85,54 @@ static void pull_ask__no_more_than_the_lane_has_room_for(void **state)
     end(&second);
 }
 
+/** Short blocks fit wherever something becomes free, a long one only when they leave it some room.
+ */
+static void pull_ask__a_long_block_is_not_passed_by_short_ones_for_ever(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_layer *layer = &fixture->layer;
+    enum { SHORTS = 12, SHORT_BYTES = BLOCK / 4 };
+    struct transfer shorts[SHORTS];
+    struct pull_ask asks[SHORTS];
+    struct pull_ask ask;
+    bool asked_for[SHORTS] = {false};
+    unsigned rounds = 0;
+    bool come = false;
+
+    layer->lanes[0].capacity_bytes = SHORTS * SHORT_BYTES;
+    for (unsigned i = 0; i < SHORTS; i++) {
+        shorts[i] = begin(fixture, 0, i, SHORT_BYTES, SHORT_BYTES);
+        asks[i] = asked(fixture, START_NS);
+    }
+    struct transfer long_one = begin(fixture, 1, 100, BLOCK, BLOCK);
+    assert_true(nothing_asked(fixture, START_NS));
+    /* One after the other ends, and another takes its place in the line. */
+    for (; rounds < SHORTS && !come; rounds++) {
+        bring_all(&shorts[rounds], &asks[rounds], 0, START_NS);
+        check_complete(&shorts[rounds]);
+        end(&shorts[rounds]);
+        shorts[rounds] = begin(fixture, 0, 200 + rounds, SHORT_BYTES, SHORT_BYTES);
+        while (pull_ask(layer, START_NS, &ask)) {
+            come = come || ask.message == 100;
+            asked_for[rounds] = ask.message >= 200;
+        }
+        assert_true(layer->lanes[0].outstanding_bytes <= SHORTS * SHORT_BYTES);
+        check_balance(fixture);
+    }
+    assert_true(come);
+    assert_int_equal(rounds, BLOCK / SHORT_BYTES);
+    for (unsigned i = 0; i < rounds; i++) {
+        assert_false(asked_for[i]); /* all came later than the long one */
+    }
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    fail_peer(fixture, 1, -ETIMEDOUT);
+    check_nothing_outstanding(fixture);
+    for (unsigned i = 0; i < SHORTS; i++) {
+        end(&shorts[i]);
+    }
+    end(&long_one);
+}
+
 static void pull_ask__what_is_lost_while_other_messages_stream(void **state)
 {
     struct fixture *fixture = *state;
@@ -282,6 +330,7 @@ int main(void)
         FIXTURE_TEST(pull_ask__covers_every_length_and_buffer),
         FIXTURE_TEST(pull_ask__so_many_blocks_at_once),
         FIXTURE_TEST(pull_ask__no_more_than_the_lane_has_room_for),
+        FIXTURE_TEST(pull_ask__a_long_block_is_not_passed_by_short_ones_for_ever),
         FIXTURE_TEST(pull_ask__what_is_lost_while_other_messages_stream),
         FIXTURE_TEST(pull_ask__again_after_a_silence),
         FIXTURE_TEST(pull_ask__a_dead_peer_costs_little),

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire simulate`: the transport's protocol on a simulated wire, by seed."""
+
+import json
+import os
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.paths import simulator
+from beowire.simulation import Outcome, Simulator
+
+SCENARIOS = (
+    "all",
+    "wire",
+    "loss",
+    "duplicate",
+    "delay",
+    "reorder",
+    "corrupt",
+    "refuse",
+    "queue",
+    "flap",
+    "partition",
+    "crash",
+    "restart",
+    "leave",
+    "clock",
+    "pause",
+    "quiet",
+    "flood",
+    "mangle",
+    "wrap",
+    "crowd",
+)
+
+_MOST_NODES, _MOST_MESSAGES, _MOST_SEEDS, _LAST_SEED = 1000, 20000, 100_000_000, 2**62
+
+ShareOption = str | None
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("simulate")(simulate)
+
+
+def simulate(
+    *,
+    seeds: Annotated[int, typer.Option("--seeds", help="How many seeds to run.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="The first of them.")] = 1,
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", help="Nodes, 2 to 1000; default: as the seed says.")
+    ] = None,
+    messages: Annotated[
+        int | None, typer.Option("--messages", help="Messages; default: as the seed says.")
+    ] = None,
+    loss: Annotated[
+        ShareOption, typer.Option("--loss", help="Share of frames lost, as 1% or 0.01.")
+    ] = None,
+    reorder: Annotated[
+        ShareOption, typer.Option("--reorder", help="Share of frames delayed, so overtaken.")
+    ] = None,
+    duplicate: Annotated[
+        ShareOption, typer.Option("--duplicate", help="Share of frames that come twice.")
+    ] = None,
+    corrupt: Annotated[
+        ShareOption, typer.Option("--corrupt", help="Share of frames damaged, and so dropped.")
+    ] = None,
+    undetected: Annotated[
+        ShareOption,
+        typer.Option("--undetected", help="Share of frames damaged that arrive all the same."),
+    ] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            "--scenario",
+            help=f"What goes wrong: {', '.join(SCENARIOS)} [all; wire if a share or --messages is"
+            " given, and then nothing else]",
+        ),
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option("--trace", help="Write every event of one seed to this file.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", help="Processes [one a core].")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON (always, if not to a terminal).")
+    ] = False,
+) -> None:
+    """Runs clusters on a simulated wire; each seed decides a run, and always the same one.
+
+    Exits with 0 only if nothing was lost, doubled, altered, out of order, or hung.
+    """
+    _check("--seeds", seeds, 1, _MOST_SEEDS)
+    _check("--seed", seed, 0, _LAST_SEED)
+    _check("--nodes", nodes, 2, _MOST_NODES)
+    _check("--messages", messages, 1, _MOST_MESSAGES)
+    _check("--jobs", jobs, 1, 1000)
+    if scenario is not None and scenario not in SCENARIOS:
+        raise BeowireError(f"no scenario {scenario!r}: there are {', '.join(SCENARIOS)}")
+    if trace is not None and seeds != 1:
+        raise BeowireError("--trace is of one seed: leave --seeds away")
+    shares = {
+        "--loss": loss,
+        "--reorder": reorder,
+        "--duplicate": duplicate,
+        "--corrupt": corrupt,
+        "--undetected": undetected,
+    }
+    given = {name: text for name, text in shares.items() if text is not None}
+    numbers = {"--nodes": nodes, "--messages": messages}
+    options = {name: str(value) for name, value in numbers.items() if value is not None} | given
+    words = [w for n, v in numbers.items() if v is not None for w in (n, str(v))]
+    if scenario is None and (given or messages is not None):
+        scenario = "wire"
+        zeros = {name: "0" for name in shares if name != "--undetected" and name not in given}
+        words += [word for pair in zeros.items() for word in pair]
+    elif scenario is not None:
+        options["--scenario"] = scenario
+    words += [word for name, text in given.items() for word in (name, str(_ppm(name, text)))]
+    if scenario is not None:
+        words += ["--scenario", scenario]
+    if trace is not None:
+        words += ["--trace", str(trace)]
+    outcome = _run(Simulator(simulator(), words, options), seed, seeds, jobs or os.cpu_count() or 1)
+    _show(outcome, seed, as_json)
+    if outcome.failures:
+        raise typer.Exit(1)
+
+
+def _run(simulator: Simulator, first: int, count: int, jobs: int) -> Outcome:
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("seeds"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+    with Interrupts(), simulator, bar if console.is_terminal else nullcontext():
+        task = bar.add_task("seeds", total=count)
+        return simulator.run(first, count, jobs, lambda: bar.advance(task))
+
+
+def _show(outcome: Outcome, first_seed: int, as_json: bool) -> None:
+    if as_json or not sys.stdout.isatty():
+        print(json.dumps(outcome.to_json(first_seed)))
+    if not as_json:
+        stream = sys.stdout if sys.stdout.isatty() else sys.stderr
+        print("\n".join(outcome.lines()), file=stream)
+
+
+def _check(name: str, value: int | None, least: int, most: int) -> None:
+    if value is not None and not least <= value <= most:
+        raise BeowireError(f"{name} has to be {least} to {most}, not {value}")
+
+
+def _ppm(name: str, text: str) -> int:
+    """A share, as `1%` or `0.01`, in millionths."""
+    number, percent = (text.strip().removesuffix("%"), text.strip().endswith("%"))
+    try:
+        share = float(number) / (100 if percent else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise BeowireError(
+            f"cannot read {name} {text!r}: write a share of the frames, as 1% or 0.01"
+        )
+    return round(share * 1_000_000)

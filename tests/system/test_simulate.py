@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire simulate` as a user runs it, with the simulator that was built."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from beowire.commands.simulate import SCENARIOS
+from beowire.paths import simulator
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def beowire(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [ROOT / "beowire", "simulate", *words],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def simulated(*words: str) -> dict[str, Any]:
+    done = beowire("--json", *words)
+    assert done.returncode == 0, done.stderr + done.stdout
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_simulate__every_message_arrives_over_a_bad_wire() -> None:
+    found = simulated(
+        *("--nodes", "8", "--messages", "400", "--seed", "3", "--loss", "5%"),
+        *("--reorder", "0.05", "--duplicate", "2%", "--corrupt", "0.02"),
+    )
+    assert found["seed"] == 3
+    assert found["delivered"] == found["messages"] == 400
+    assert found["lost"] == found["duplicated"] == found["corrupted"] == found["hung"] == 0
+    assert found["retransmitted"] > 0
+    assert found["faults"]["loss"] > 0 and found["faults"]["corrupt"] > 0
+    assert found["faults"]["crash"] == 0
+    assert len(found["trace_hash"]) == 16
+
+
+def test_simulate__nothing_goes_wrong_on_a_good_wire() -> None:
+    found = simulated("--messages", "200", "--seed", "5")
+    assert found["delivered"] == 200
+    assert not any(found["faults"].values())
+
+
+def test_simulate__the_same_seed_gives_the_same_trace(tmp_path: Path) -> None:
+    traces = [tmp_path / "first", tmp_path / "second"]
+    hashes = {simulated("--seed", "11", "--trace", str(path))["trace_hash"] for path in traces}
+    assert len(hashes) == 1
+    first, second = (path.read_bytes() for path in traces)
+    assert first == second
+    assert first.count(b"\n") > 100
+    assert simulated("--seed", "12")["trace_hash"] not in hashes
+
+
+def test_simulate__every_scenario_has_its_fault() -> None:
+    for name in SCENARIOS[2:]:
+        found = simulated("--scenario", name, "--seeds", "4", "--seed", "1")
+        assert found["faults"][name] > 0, name
+
+
+def test_simulate__names_are_those_of_the_simulator() -> None:
+    listed = subprocess.run(
+        [simulator(), "--list-scenarios"], capture_output=True, text=True, check=True
+    )
+    assert tuple(listed.stdout.split()) == SCENARIOS
+
+
+def test_simulate__damage_that_nothing_detects_is_found() -> None:
+    done = beowire("--json", "--undetected", "2%", "--seeds", "20")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    failures = found["failures"]
+    assert found["corrupted"] > 0 and failures
+    again = beowire("--json", "--undetected", "2%", "--seed", str(failures[0]["seed"]))
+    assert again.returncode == 1
+    assert json.loads(again.stdout)["failures"][0]["reason"] == failures[0]["reason"]
+
+
+def test_simulate__summary_for_people() -> None:
+    done = beowire("--seeds", "3")
+    assert done.returncode == 0
+    assert done.stderr.startswith("3 seeds, ")
+    assert json.loads(done.stdout)["seeds"] == 3
