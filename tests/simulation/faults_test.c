@@ -3,6 +3,7 @@
  * Peers and links that fail: each operation then ends with an error that says so, what can still
  * arrive does, and nothing is left over.
  */
+#include "endpoint/control.h"
 #include "simulation/workload.h"
 
 #include <errno.h>
@@ -430,6 +431,45 @@ static void rail__lost_by_which_only_answers_go(void **state)
     cluster_close(&cluster);
 }
 
+/** An end that asks its peer's kernel sends the same PROBE over several lanes. Those of a lane that
+ *  is looked at seldom come late, and in a row: that is no reason to move there. */
+static void rail__by_which_the_same_probes_come_late(void **state)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct cluster cluster;
+
+    (void)state;
+    wire.rails = 2;
+    open_cluster(&cluster, &wire);
+    struct core *core = &cluster.nodes[1].core;
+    struct core_peer *peer = cluster_peer(&cluster, 0, 1);
+    struct core_peer *asking = cluster_peer(&cluster, 1, 0);
+    connection_ask(&asking->connection, cluster_now(&cluster));
+    core_service(core, asking, cluster_now(&cluster));
+    cluster_run(&cluster, cluster_now(&cluster) + MILLISECOND);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    for (unsigned late = 0; late < 2; late++) {
+        for (unsigned i = 0; i < 2 * PATH_PATIENCE_PROBES; i++) {
+            control_send_probe_by(core, asking, late);
+            if (late == 0) {
+                flow_timeout(&asking->message.flow, cluster_now(&cluster));
+            }
+        }
+        cluster_run(&cluster, cluster_now(&cluster) + 100000);
+        asking->message.flow.probes -= late == 0 ? 2 * PATH_PATIENCE_PROBES : 0;
+    }
+    assert_int_equal(peer->paths.fast, 0);
+    asking->message.flow.probes += 2 * PATH_PATIENCE_PROBES;
+    for (unsigned i = 0; i < PATH_PATIENCE_PROBES; i++) {
+        assert_int_equal(peer->paths.fast, 0);
+        control_send_probe_by(core, asking, 1);
+        flow_timeout(&asking->message.flow, cluster_now(&cluster));
+    }
+    cluster_run(&cluster, cluster_now(&cluster) + 100000);
+    assert_int_equal(peer->paths.fast, 1);
+    cluster_close(&cluster);
+}
+
 /** Each end asks over both rails in turn, and only one of them works: whoever asks is answered the
  *  way it has asked. */
 static void rail__works_for_one_of_two_that_are_asked_over(void **state)
@@ -515,6 +555,7 @@ int main(void)
         cmocka_unit_test(link__cut_for_less_than_the_patience),
         cmocka_unit_test(rail__lost_while_a_message_is_pulled),
         cmocka_unit_test(rail__lost_by_which_only_answers_go),
+        cmocka_unit_test(rail__by_which_the_same_probes_come_late),
         cmocka_unit_test(rail__works_for_one_of_two_that_are_asked_over),
         cmocka_unit_test(frames__mangled_ones_are_survived),
     };

@@ -186,17 +186,22 @@ static void answer_close(struct core *core, struct core_peer *peer, const struct
     }
 }
 
+/** A PROBE that has come over no other lane before: its sender may hear nothing over another. */
+static bool asks_here(const struct core_peer *peer, const struct frame *frame)
+{
+    return frame->type == FRAME_PROBE &&
+           sequence_before(peer->message.flow.probe_seen, from_le32(frame->probe->number));
+}
+
 /** The peer asks over another lane, and nothing comes over ours: it has found that ours does not
  *  work any more, in one direction at least, and we need not have noticed. */
 static void follow_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
                         unsigned by)
 {
-    if (by == peer->paths.fast || frame->type != FRAME_PROBE) {
-        peer->asked_elsewhere = by == peer->paths.fast ? 0 : peer->asked_elsewhere;
-        return;
-    }
-    if (++peer->asked_elsewhere >= PATH_PATIENCE_PROBES &&
-        paths_is_usable(&peer->paths, &core->options.lanes, by)) {
+    if (by == peer->paths.fast) {
+        peer->asked_elsewhere = 0;
+    } else if (asks_here(peer, frame) && ++peer->asked_elsewhere >= PATH_PATIENCE_PROBES &&
+               paths_is_usable(&peer->paths, &core->options.lanes, by)) {
         peer->asked_elsewhere = 0;
         peer->followed = true;
         core_use_path(core, peer, by);
@@ -220,8 +225,8 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
             break_off(core, peer, frame, from, now_ns);
         }
     } else if (frame->type == FRAME_PROBE) {
+        peer->asked_by = asks_here(peer, frame) ? (uint8_t)from->by : peer->asked_by;
         flow_probed(&peer->message.flow, frame);
-        peer->asked_by = (uint8_t)from->by;
     } else if (frame->type == FRAME_CLOSE &&
                connection_receive(&peer->connection, frame) == CONNECTION_BROKEN) {
         answer_close(core, peer, frame);
