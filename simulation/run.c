@@ -16,6 +16,12 @@
 /** Nodes of which each connects to all others so that sequence numbers can be moved. */
 #define WRAP_NODES_MAX 8
 
+/** Faults by which an endpoint may end. */
+#define KINDS_THAT_END                                                                             \
+    (FAULT_BIT(FAULT_CRASH) | FAULT_BIT(FAULT_RESTART) | FAULT_BIT(FAULT_LEAVE) |                  \
+     FAULT_BIT(FAULT_QUIET) | FAULT_BIT(FAULT_FLOOD) | FAULT_BIT(FAULT_PARTITION) |                \
+     FAULT_BIT(FAULT_PAUSE))
+
 struct running {
     const struct run_options *options;
     struct scenario scenario;
@@ -109,6 +115,36 @@ static uint64_t last_pause(const struct cluster *cluster)
     return until_ns;
 }
 
+static void step_until(struct running *running, uint64_t until_ns)
+{
+    while (cluster_now(&running->cluster) < until_ns) {
+        (void)workload_step(&running->workload, until_ns);
+    }
+}
+
+/** Nobody waits any longer for an endpoint that has ended: a receive, too, that no message has
+ *  matched, ends with an error. */
+static void check_waiting(struct running *running)
+{
+    struct cluster *cluster = &running->cluster;
+    struct workload *workload = &running->workload;
+
+    for (uint32_t at = 0; at < cluster->node_count; at++) {
+        const struct core *core = &cluster->nodes[at].core;
+        for (uint32_t i = 0; cluster_is_up(cluster, at) && i < core->peer_count; i++) {
+            const struct core_peer *peer = core->peers[i];
+            uint32_t of = cluster_node_of(cluster, core, i);
+            bool ended =
+                !cluster_is_up(cluster, of) || cluster->nodes[of].incarnation != peer->incarnation;
+            if (ended && peer->connection.state == CONNECTION_OPEN &&
+                message_depends_on(&peer->message)) {
+                oracle_blame(workload, &workload->verdict.hung,
+                             "node %u waits for an endpoint of node %u that has ended", at, of);
+            }
+        }
+    }
+}
+
 static void live(struct running *running)
 {
     struct cluster *cluster = &running->cluster;
@@ -124,17 +160,14 @@ static void live(struct running *running)
         }
         finished = workload_step(workload, next_ns < end_ns ? next_ns : end_ns);
     }
-    while (cluster_now(cluster) < last_pause(cluster)) {
-        (void)workload_step(workload, last_pause(cluster));
+    step_until(running, last_pause(cluster));
+    if ((running->scenario.kinds & KINDS_THAT_END) != 0) {
+        /* Those who wait for somebody who has ended have to give up. */
+        step_until(running, cluster_now(cluster) + cluster->options.peer_timeout_ns + LINGER_NS);
+        check_waiting(running);
     }
     workload_cancel(workload);
-    uint64_t linger_ns = cluster_now(cluster) + LINGER_NS;
-    if (cluster->options.peer_timeout_ns < LINGER_NS * 2) {
-        linger_ns += cluster->options.peer_timeout_ns; /* somebody may have to be given up */
-    }
-    while (cluster_now(cluster) < linger_ns) {
-        (void)workload_step(workload, linger_ns);
-    }
+    step_until(running, cluster_now(cluster) + LINGER_NS);
     workload_cancel(workload);
 }
 
