@@ -14,8 +14,7 @@
 /** Checking costs more than a step does. */
 #define STEPS_PER_CHECK 8
 
-/** Says the seed of a run that ended by a rule that was broken. */
-static char failure[512];
+static void (*report_failure)(const char *what);
 
 static uint64_t cluster_random(void *context)
 {
@@ -37,14 +36,15 @@ static uint64_t node_clock(void *context)
     return cluster_node_now(clock->cluster, clock->node);
 }
 
-const char *cluster_failure(void)
+void cluster_on_failure(void (*report)(const char *what))
 {
-    return failure;
+    report_failure = report;
 }
 
 void cluster_fail(const struct cluster *cluster, const char *format, ...)
 {
     va_list arguments;
+    char failure[512];
     int bytes =
         snprintf(failure, sizeof failure, "at %.6f ms: ", (double)cluster_now(cluster) / 1e6);
 
@@ -54,6 +54,9 @@ void cluster_fail(const struct cluster *cluster, const char *format, ...)
     (void)fflush(stdout);
     (void)fprintf(stderr, "simulation of seed %llu failed %s\n", (unsigned long long)cluster->seed,
                   failure);
+    if (report_failure != NULL) {
+        report_failure(failure);
+    }
     abort();
 }
 
@@ -316,6 +319,9 @@ int cluster_receive(struct cluster *cluster, uint32_t at, struct core_peer *from
                         tag, ignore, data, bytes, context, &touched);
 
     service(cluster, at, touched);
+    if (touched == NULL && status == 0 && from != NULL) {
+        core_watch(&cluster->nodes[at].core, from);
+    }
     return status;
 }
 

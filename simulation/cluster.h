@@ -120,8 +120,8 @@ void cluster_check(struct cluster *cluster);
 /** The same for nodes that have done something since they were checked. */
 void cluster_check_some(struct cluster *cluster);
 
-/** What the last cluster_fail() of the process said, or an empty text; for a handler of SIGABRT. */
-const char *cluster_failure(void);
+/** `report` is told what cluster_fail() is about to end the process for, and may end it itself. */
+void cluster_on_failure(void (*report)(const char *what));
 
 /** Prints what is wrong, and ends the process by abort(). */
 _Noreturn void cluster_fail(const struct cluster *cluster, const char *format, ...)

@@ -5,14 +5,14 @@
  * of `beowire simulate`, which starts it; probabilities are whole numbers, of a million.
  *
  * It ends with 0 if every run went well, 1 if one did not, 2 for bad words. A run that breaks an
- * invariant ends the process at once: its line is the last one, and says so.
+ * invariant ends the process at once: its line is the last one, and says so. One that does not end
+ * is ended by SIGALRM.
  */
 #include "run.h"
 #include "scenario.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ struct program {
     uint64_t happened[FAULT_KINDS];
 };
 
-static volatile uint64_t current_seed;
+static uint64_t current_seed;
 
 static _Noreturn void die(const char *what, const char *word)
 {
@@ -107,19 +107,13 @@ static void print_result(const struct run_options *options, const struct run_res
     (void)printf("}\n");
 }
 
-/** An invariant is broken, or a run does not end. Handlers may not print, but this process is done
- *  for: better a line that is torn in one case of a million than none. */
-static void broken(int number)
+/** An invariant is broken: this run cannot go on. */
+static void broken(const char *what)
 {
-    const char *what = number == SIGALRM ? "no end in real time" : cluster_failure();
-
-    (void)signal(SIGABRT, SIG_DFL);
-    (void)fflush(NULL); /* the trace, above all */
     (void)printf("{\"seed\":%" PRIu64 ",\"failure\":", current_seed);
-    print_text(what[0] != '\0' ? what : "an assertion failed");
+    print_text(what);
     (void)printf("}\n");
-    (void)fflush(stdout);
-    _exit(1);
+    exit(1); /* which writes what is left of the trace */
 }
 
 /* ---- what is asked for --------------------------------------------------------------------- */
@@ -273,8 +267,7 @@ int main(int count, char **words)
     bool well = true;
 
     parse(&program, count, words);
-    (void)signal(SIGABRT, broken);
-    (void)signal(SIGALRM, broken);
+    cluster_on_failure(broken);
     for (uint64_t i = 0; i < program.seeds; i++) {
         struct run_options options = program.options;
         options.seed += i;

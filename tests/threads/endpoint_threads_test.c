@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Endpoints of several threads, each with a thread of its own beside it, over the lanes that threads
- * share memory by. What is asked for is that messages arrive; what it is built for is the thread
- * sanitizer, which sees whether any two threads touch the same without order.
+ * Endpoints of several threads, each with a thread of its own beside it, over the lanes that
+ * threads share memory by. What is asked for is that messages arrive; what it is built for is the
+ * thread sanitizer, which sees whether any two threads touch the same without order.
  */
 #include "beowire.h"
 

@@ -419,6 +419,17 @@ void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns)
     }
 }
 
+void core_watch(struct core *core, struct core_peer *peer)
+{
+    struct flow *flow = &peer->message.flow;
+
+    if (peer->message.ready && flow->timeout_at_ns == 0) {
+        /* The time of the last frame will do, and costs no look at the clock. */
+        flow_watch(flow, true, core->messages.now_ns);
+        core_note_deadline(core, flow->timeout_at_ns != 0 ? flow->timeout_at_ns : UINT64_MAX);
+    }
+}
+
 /* ---- time ---------------------------------------------------------------------------------- */
 
 void core_timers(struct core *core, uint64_t now_ns)

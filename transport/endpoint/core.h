@@ -134,6 +134,10 @@ void core_timers(struct core *core, uint64_t now_ns);
 /** Sends what can be sent to a peer: after posting operations. Asks for a connection first. */
 void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
+/** A receive that only this peer can end has been posted: from now on it is watched, so that its
+ *  death is noticed. */
+void core_watch(struct core *core, struct core_peer *peer);
+
 /** Sends short messages that were held back to be bundled: all, or only those to peers towards
  * which little is under way. */
 void core_send_bundles(struct core *core, bool all, uint64_t now_ns);

@@ -355,6 +355,8 @@ static int do_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t ta
         uint64_t now_ns = own_clock();
         core_service(core, core->peers[touched->index], now_ns);
         core_bulk(core, now_ns);
+    } else if (status == 0 && from != NULL) {
+        core_watch(core, from);
     }
     return status;
 }

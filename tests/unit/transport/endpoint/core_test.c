@@ -270,6 +270,24 @@ static void core_timers__idle_peer_may_be_silent_for_ever(void **state)
     assert_int_equal(stranger->core->deadline_ns, UINT64_MAX);
 }
 
+/** Nothing is under way, and nothing else happens: the receive alone has the peer watched. */
+static void core_watch__a_peer_that_a_receive_waits_for(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    char buffer[1];
+
+    pass(stranger, 10 * PEER_TIMEOUT_NS);
+    assert_int_equal(
+        cluster_receive(&stranger->cluster, 0, peer, 1, 0, buffer, sizeof buffer, buffer), 0);
+    pass(stranger, 2 * (uint64_t)FLOW_WATCH_NS);
+    (void)hear_type(stranger, FRAME_PROBE);
+    pass(stranger, PEER_TIMEOUT_NS + UINT64_C(1000000000));
+    struct beowire_completion done = completed(stranger);
+    assert_int_equal(done.status, -ETIMEDOUT);
+    assert_ptr_equal(done.context, buffer);
+}
+
 static void core_acknowledge__at_once(void **state)
 {
     struct stranger *stranger = *state;
@@ -337,6 +355,7 @@ int main(void)
         STRANGER_TEST(core_timers__a_jump_of_the_clock_while_asking),
         STRANGER_TEST(core_timers__silent_peer_is_dead_however_seldom_one_looks),
         STRANGER_TEST(core_timers__idle_peer_may_be_silent_for_ever),
+        STRANGER_TEST(core_watch__a_peer_that_a_receive_waits_for),
         STRANGER_TEST(core_acknowledge__at_once),
         STRANGER_TEST(core_say_goodbye__to_connected_peers_only),
         STRANGER_TEST(core_say_goodbye__until_it_is_answered),
