@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """For all Python tests: tests that are ended from outside still undo what they did."""
 
+import os
 import signal
 from pathlib import Path
 
@@ -19,6 +20,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise KeyboardInterrupt(f"signal {number}")
 
     signal.signal(signal.SIGTERM, interrupt)
+    os.environ["BEOWIRE_CONFIG"] = ""  # what the user has tuned does not count here
     # A shell starts background jobs with Ctrl-C ignored, and children inherit that: tests that
     # send it would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -23,7 +23,17 @@ app = typer.Typer(
 
 #: Commands, each a module of `beowire.commands` (with `_` for `-`) that has `register(app)`, which
 #: adds the command or group.
-COMMANDS = ("compare", "drivers", "report", "run", "lab", "mpi-env", "top", "simulate")
+COMMANDS = (
+    "compare",
+    "drivers",
+    "report",
+    "run",
+    "tune",
+    "lab",
+    "mpi-env",
+    "top",
+    "simulate",
+)
 
 #: What typer raises for words that it cannot read. It lives in another module from version to
 #: version; `BadParameter` is the one of its family that typer itself hands out.

@@ -143,7 +143,7 @@ class SshLauncher:
 
     def start(self, node: Node, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
         """Starts an engine on the host. It ends with the connection."""
-        engine = f"exec {self._directory()}/beowire-engine"
+        engine = f"exec {_settings()}{self._directory()}/beowire-engine"
         if chosen := cpu or node.cpu:
             engine += f" --cpu {shlex.quote(chosen)}"
         return subprocess.Popen(
@@ -203,6 +203,16 @@ class SshLauncher:
             )
         # An engine without input ends at once, with a status of its own: 3 (docs/ENGINE.md).
         self._ssh.run(host, f"{self._directory()}/beowire-engine </dev/null", wanted_status=3)
+
+
+def _settings() -> str:
+    """What `beowire tune` tries, for an engine on another host."""
+    settings = os.environ.get("BEOWIRE_SETTINGS")
+    if settings is None:
+        return ""
+    if not re.fullmatch(r"[\w=,.+-]*", settings, re.ASCII):
+        raise BeowireError("BEOWIRE_SETTINGS is key=value,key=value, without blanks")
+    return f"env BEOWIRE_SETTINGS={settings} "
 
 
 def _pack(directory: Path) -> bytes:

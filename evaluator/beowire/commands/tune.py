@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire tune`: writes the transport's configuration from measurement. The work is in
+`beowire.tuning`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from beowire import tuning
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.lab.options import (
+    DEFAULT_MTU,
+    DelayOption,
+    LinkOption,
+    LossOption,
+    MtuOption,
+    NodesOption,
+    RateOption,
+    read_lab_options,
+)
+from beowire.launch.base import Launcher
+from beowire.launch.lab import LabLauncher
+from beowire.launch.ssh import SshLauncher
+
+_LONGEST_RUN_S = 24 * 3600.0
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("tune")(tune)
+
+
+def tune(
+    *,
+    hosts: Annotated[
+        str | None, typer.Option("--hosts", help="Between two hosts, reached by ssh: A,B.")
+    ] = None,
+    lab: Annotated[
+        bool, typer.Option("--lab", help="Between two nodes of a virtual cluster made for it.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The file. Default: beowire/beowire.conf in ~/.config."),
+    ] = None,
+    check: Annotated[
+        str | None,
+        typer.Option("--check", help="Measure nothing: say whether this configuration is right."),
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option("--time", help="Seconds that measuring may take in all.")
+    ] = 120.0,
+    interface: Annotated[
+        str, typer.Option("--interface", help="Network interface. Default: by the route.")
+    ] = "",
+    ssh_option: Annotated[
+        list[str] | None,
+        typer.Option("--ssh-option", help="For ssh, as in ssh_config: Port=2222. May be repeated."),
+    ] = None,
+    nodes: NodesOption = 2,
+    link: LinkOption = "direct",
+    mtu: MtuOption = DEFAULT_MTU,
+    rate: RateOption = None,
+    delay: DelayOption = None,
+    loss: LossOption = None,
+) -> None:
+    """Measures where one way to send gives way to another, and writes a configuration.
+
+    Every endpoint that is opened from then on reads it: docs/CONFIGURATION.md.
+    """
+    if check is not None:
+        tuning.check_file(check)
+        print(f"{check} is right")
+        return
+    if lab == (hosts is not None):
+        raise BeowireError("say where to measure: --hosts A,B, or --lab to try it")
+    if not 0 < seconds <= _LONGEST_RUN_S:
+        raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
+    path = out or tuning.default_path()
+    tuning.check_writable(path)
+    launcher: Launcher
+    if hosts is not None:
+        launcher = SshLauncher(hosts, ssh_option or [], interface)
+        where = f"between {hosts}"
+    else:
+        options = read_lab_options(
+            nodes=nodes, link=link, mtu=mtu, rate=rate, delay=delay, loss=loss
+        )
+        launcher = LabLauncher(options)
+        where = "in a lab: no real network"
+    choices = []
+    with Interrupts() as interrupts:
+        measure = tuning.measure_on(launcher, seconds / tuning.RUNS, interrupts, interface)
+        for choice in tuning.tune(measure):
+            print(f"{choice.key} = {choice.value}  ({choice.why})", flush=True)
+            choices.append(choice)
+    tuning.write(path, tuning.text_of(choices, where))
+    tuning.check_file(str(path.absolute()))
+    print(f"written: {path}")

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The crossovers of the transport, measured: what `beowire tune` does.
+
+Where two ways to send compete, both are forced in turn for the same sizes (`BEOWIRE_SETTINGS`), and
+the size up to which the first wins is the crossover. Where a number is to be chosen, the default
+stays unless another is better by more than what runs differ anyway.
+"""
+
+import ctypes
+import math
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from beowire import paths
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.launch.base import Launcher
+from beowire.record import read_record
+from beowire.run import Request, run
+
+#: Sizes, in bytes, at which the competitors meet.
+EAGER_SIZES = [1 << power for power in range(11, 19)]
+BUNDLE_SIZES = [8, 64, 256, 512, 1024]
+UNASKED_SIZES = [128 << 10, 512 << 10]
+BULK_SIZES = [1 << 20, 4 << 20]
+
+#: A default that is at most this much slower than the best stays.
+WORTH = 0.03
+
+#: How many runs share the time.
+RUNS = 12
+
+_HEADER = "# Written by beowire tune."
+_SPIN_NS = (4000, 10_000_000)
+_REASON_BYTES = 512
+
+#: Cost of a message by driver and size: lower is better.
+Costs = Mapping[tuple[str, int], float]
+
+
+@dataclass(frozen=True)
+class Work:
+    """One run: what is measured under which settings."""
+
+    settings: str
+    drivers: str
+    pattern: str
+    sizes: Sequence[int]
+
+
+#: Carries out a run.
+Measure = Callable[[Work], Costs]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A line of the configuration, and what it rests on."""
+
+    key: str
+    value: str
+    why: str
+
+
+def crossover(first: Costs, second: Costs, sizes: Sequence[int]) -> int:
+    """The largest size up to which the first way is never the slower; 0: it is from the start."""
+    best = 0
+    for size in sorted(sizes):
+        if first["beowire", size] > second["beowire", size]:
+            break
+        best = size
+    return best
+
+
+def mean_cost(costs: Costs) -> float:
+    """The geometric mean over the sizes, so that none counts more for being longer."""
+    return math.exp(sum(math.log(cost) for cost in costs.values()) / len(costs))
+
+
+def choose(costs: Mapping[str, float], default: str) -> str:
+    """The cheapest value, unless the default is nearly as cheap."""
+    best = min(costs, key=lambda value: costs[value])
+    return default if costs[default] <= costs[best] * (1 + WORTH) else best
+
+
+def tune(measure: Measure) -> Iterator[Choice]:
+    """Measures one crossover after the other, each with what was found before it."""
+    wake = measure(Work("", "tcp,tcp-spin", "pingpong", [8]))
+    asleep_ns = max(0.0, wake["tcp", 8] - wake["tcp-spin", 8])
+    spin_ns = min(max(round(asleep_ns, -3), _SPIN_NS[0]), _SPIN_NS[1])
+    yield Choice("spin_ns", f"{spin_ns:.0f}", f"a wake-up takes {asleep_ns:.0f} ns")
+
+    at_once, announced = (
+        measure(Work(f"eager_bytes={limit}", "beowire", "pingpong", EAGER_SIZES))
+        for limit in (1 << 20, 0)
+    )
+    eager = str(crossover(at_once, announced, EAGER_SIZES))
+    yield Choice("eager_bytes", eager, "up to here sending at once is not slower than announcing")
+
+    unasked = {
+        value: mean_cost(
+            measure(Work(f"unasked_blocks={value}", "beowire", "pingpong", UNASKED_SIZES))
+        )
+        for value in ("0", "1", "2", "4")
+    }
+    yield Choice("unasked_blocks", choose(unasked, "2"), _shares(unasked))
+
+    bundled, alone = (
+        measure(Work(f"bundle_bytes={limit}", "beowire", "stream", BUNDLE_SIZES))
+        for limit in (1024, 0)
+    )
+    bundle = str(crossover(bundled, alone, BUNDLE_SIZES))
+    yield Choice("bundle_bytes", bundle, "up to here a stream is not slower in bundles")
+
+    bulk = {
+        value: mean_cost(
+            measure(Work(f"bulk_by_packet={value}", "beowire", "pingpong", BULK_SIZES))
+        )
+        for value in ("", "all")
+    }
+    yield Choice("bulk_by_packet", choose(bulk, ""), _shares(bulk))
+
+
+def _shares(costs: Mapping[str, float]) -> str:
+    least = min(costs.values())
+    return "times of long messages: " + ", ".join(
+        f"{value or 'none'}: {cost / least:.2f}" for value, cost in costs.items()
+    )
+
+
+def measure_on(
+    launcher: Launcher, seconds: float, interrupts: Interrupts, interface: str
+) -> Measure:
+    """Runs between the nodes of a launcher, each for so many seconds."""
+
+    def measure(work: Work) -> Costs:
+        with tempfile.TemporaryDirectory(prefix="beowire-tune-") as directory:
+            request = Request(
+                patterns=[work.pattern],
+                sizes=list(work.sizes),
+                directory=Path(directory),
+                drivers=work.drivers,
+                seconds=seconds,
+                interface=interface,
+            )
+            with _settings(work.settings):
+                outcome = run(launcher, request, interrupts)
+            if outcome.interrupted:
+                raise KeyboardInterrupt
+            if outcome.failures:
+                raise BeowireError("; ".join(outcome.failures), exit_code=1)
+            return _costs(request.record, work)
+
+    return measure
+
+
+@contextmanager
+def _settings(settings: str) -> Iterator[None]:
+    """What engines inherit: these settings, and no file."""
+    before = {name: os.environ.get(name) for name in ("BEOWIRE_SETTINGS", "BEOWIRE_CONFIG")}
+    os.environ.update({"BEOWIRE_SETTINGS": settings, "BEOWIRE_CONFIG": ""})
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _costs(path: Path, work: Work) -> Costs:
+    costs = {}
+    for result in read_record(path).results:
+        if result.half_rtt_ns is not None:
+            costs[result.driver, result.size] = result.half_rtt_ns.median
+        elif result.rate_messages_per_s is not None:
+            costs[result.driver, result.size] = 1e9 / result.rate_messages_per_s.median
+    missing = [
+        f"{driver} at {size} bytes"
+        for driver in work.drivers.split(",")
+        for size in work.sizes
+        if not costs.get((driver, size), 0) > 0
+    ]
+    if missing:
+        raise BeowireError(
+            f"there was no time to measure {missing[0]}: give more with --time", exit_code=1
+        )
+    return costs
+
+
+def text_of(choices: Sequence[Choice], where: str) -> str:
+    """The configuration file."""
+    lines = [f"{_HEADER} Measured {where}. What each means: docs/CONFIGURATION.md."]
+    for choice in choices:
+        lines += ["", f"# {choice.why}", f"{choice.key} = {choice.value}"]
+    return "\n".join(lines) + "\n"
+
+
+def default_path() -> Path:
+    """Where the transport looks first, unless BEOWIRE_CONFIG says otherwise."""
+    base = os.environ.get("XDG_CONFIG_HOME") or ""
+    return (
+        Path(base) if base.startswith("/") else Path.home() / ".config"
+    ) / "beowire/beowire.conf"
+
+
+def check_writable(path: Path) -> None:
+    """Raises BeowireError when a person wrote what is there."""
+    if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(_HEADER):
+        raise BeowireError(f"{path} was not written by `beowire tune`: choose another --out")
+
+
+def write(path: Path, text: str) -> None:
+    """All of the file or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(path.name + ".new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)
+
+
+def check_file(path: str | None) -> None:
+    """Raises BeowireError with the line that the transport refuses, by asking the transport."""
+    driver = paths.engine_directory() / "drivers" / "beowire-driver-beowire.so"
+    try:
+        check = ctypes.CDLL(str(driver)).beowire_configuration_check
+    except OSError as error:
+        raise BeowireError(f"the transport cannot be asked: {error}") from None
+    check.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
+    reason = ctypes.create_string_buffer(_REASON_BYTES)
+    if check(None if path is None else os.fsencode(path), reason, _REASON_BYTES) != 0:
+        raise BeowireError(reason.value.decode(errors="replace"))

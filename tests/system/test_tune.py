@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire tune`: a configuration that the transport accepts, and the line that it does not."""
+
+from pathlib import Path
+
+import pytest
+
+from system.conftest import RunBeowire, assert_refused
+
+
+@pytest.mark.timeout(200)
+def test_tune__writes_what_the_transport_accepts(run_beowire: RunBeowire, tmp_path: Path) -> None:
+    path = tmp_path / "beowire.conf"
+    done = run_beowire("tune", "--lab", "--time", "12", "--out", str(path), timeout=150)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    keys = [line.partition(" =")[0] for line in lines if line and not line.startswith("#")]
+    assert keys == ["spin_ns", "eager_bytes", "unasked_blocks", "bundle_bytes", "bulk_by_packet"]
+    done = run_beowire("tune", "--check", str(path))
+    assert (done.returncode, done.stdout) == (0, f"{path} is right\n")
+    # And a program that is started with it runs.
+    words = ("compare", "--lab", "--drivers", "beowire", "--sizes", "8,64KiB", "--time", "2")
+    environment = {"BEOWIRE_CONFIG": str(path)}
+    done = run_beowire(*words, "--out", str(tmp_path / "run"), environment=environment)
+    assert done.returncode == 0
+
+
+def test_tune__configuration_that_is_wrong(run_beowire: RunBeowire, tmp_path: Path) -> None:
+    path = tmp_path / "beowire.conf"
+    path.write_text("# mine\neager_bytes = many\n", encoding="ascii")
+    said = f"{path}:2: eager_bytes is a number from 0 to 1048576"
+    assert_refused(run_beowire("tune", "--check", str(path)), said)
+    assert_refused(run_beowire("tune", "--check", "/nonexistent"), "/nonexistent: No such file")
+    # Whoever opens an endpoint with it hears the same.
+    words = ("compare", "--lab", "--drivers", "beowire", "--sizes", "8", "--time", "1")
+    done = run_beowire(
+        *words, "--out", str(tmp_path / "run"), environment={"BEOWIRE_CONFIG": str(path)}
+    )
+    assert done.returncode != 0
+    assert said in done.stderr
+
+
+def test_tune__refused(run_beowire: RunBeowire, tmp_path: Path) -> None:
+    assert_refused(run_beowire("tune"), "--hosts A,B, or --lab")
+    assert_refused(run_beowire("tune", "--lab", "--hosts", "a,b"), "--hosts A,B, or --lab")
+    assert_refused(run_beowire("tune", "--lab", "--time", "0"), "--time is more than 0")
+    path = tmp_path / "beowire.conf"
+    path.write_text("spin_ns = 9000\n", encoding="ascii")
+    assert_refused(run_beowire("tune", "--lab", "--out", str(path)), "choose another --out")

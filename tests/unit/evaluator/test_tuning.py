@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import os
+from pathlib import Path
+
+import pytest
+
+from beowire import tuning
+from beowire.errors import BeowireError
+from beowire.tuning import Choice, Costs, Work
+
+
+def of(*costs: float) -> Costs:
+    return {("beowire", 8 << index): cost for index, cost in enumerate(costs)}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "limit"),
+    [
+        ((1, 2, 3), (2, 2, 2), 16),
+        ((1, 1, 1), (2, 2, 2), 32),
+        ((3, 1, 1), (2, 2, 2), 0),
+        ((1, 3, 1), (2, 2, 2), 8),  # one win further up is luck
+    ],
+)
+def test_crossover__up_to_which_the_first_wins(
+    first: tuple[float, ...], second: tuple[float, ...], limit: int
+) -> None:
+    assert tuning.crossover(of(*first), of(*second), [8, 16, 32]) == limit
+
+
+def test_choose__the_default_stays_unless_another_is_worth_it() -> None:
+    assert tuning.choose({"a": 1.0, "b": 0.98}, "a") == "a"
+    assert tuning.choose({"a": 1.0, "b": 0.9}, "a") == "b"
+    assert tuning.choose({"a": 0.5, "b": 0.9}, "a") == "a"
+
+
+def test_mean_cost__no_size_counts_more() -> None:
+    assert tuning.mean_cost(of(1, 100)) == pytest.approx(10)
+    assert tuning.mean_cost(of(2, 100)) == pytest.approx(tuning.mean_cost(of(1, 200)))
+
+
+def machine(work: Work) -> Costs:
+    """A machine on which everything crosses over at known places."""
+    key, _, value = work.settings.partition("=")
+    costs = {}
+    for driver in work.drivers.split(","):
+        for size in work.sizes:
+            cost = 1000.0 + size
+            if driver == "tcp":
+                cost += 12_345
+            if key == "eager_bytes":
+                cost = size * 2.0 if value != "0" else 8192 + size
+            elif key == "bundle_bytes":
+                cost = 100.0 + size if value != "0" else 400
+            elif key == "unasked_blocks":
+                cost = size * {"0": 2.0, "1": 1.0, "2": 1.5, "4": 1.6}[value]
+            elif key == "bulk_by_packet":
+                cost = size * (1.0 if value == "" else 0.5)
+            costs[driver, size] = cost
+    return costs
+
+
+def test_tune__finds_what_the_machine_is_like() -> None:
+    found = {choice.key: choice.value for choice in tuning.tune(machine)}
+    assert found == {
+        "spin_ns": "12000",
+        "eager_bytes": "8192",
+        "bundle_bytes": "256",
+        "unasked_blocks": "1",
+        "bulk_by_packet": "all",
+    }
+
+
+def test_tune__spinning_has_bounds() -> None:
+    def quick(work: Work) -> Costs:
+        return {key: 100.0 for key in machine(work)}
+
+    assert next(iter(tuning.tune(quick))).value == "4000"
+
+
+def test_tune__measures_as_often_as_the_time_is_shared() -> None:
+    works: list[Work] = []
+
+    def counted(work: Work) -> Costs:
+        works.append(work)
+        return machine(work)
+
+    assert len(list(tuning.tune(counted))) == 5
+    assert len(works) <= tuning.RUNS
+
+
+def test_write__replaces_only_what_it_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "beowire.conf"
+    text = tuning.text_of([Choice("spin_ns", "9000", "because")], "here")
+    tuning.check_writable(path)
+    tuning.write(path, text)
+    assert path.read_text(encoding="utf-8").endswith("\n# because\nspin_ns = 9000\n")
+    tuning.check_writable(path)
+    tuning.write(path, text)
+    assert [each.name for each in path.parent.iterdir()] == ["beowire.conf"]
+    path.write_text("spin_ns = 9000\n", encoding="utf-8")
+    with pytest.raises(BeowireError, match="was not written by `beowire tune`"):
+        tuning.check_writable(path)
+
+
+def test_default_path__of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/somewhere")
+    assert tuning.default_path() == Path("/somewhere/beowire/beowire.conf")
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    assert tuning.default_path() == Path.home() / ".config/beowire/beowire.conf"
+
+
+def test_settings__are_there_for_a_run_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BEOWIRE_SETTINGS", "mine")
+    monkeypatch.delenv("BEOWIRE_CONFIG", raising=False)
+    with tuning._settings("theirs"):
+        assert (os.environ["BEOWIRE_SETTINGS"], os.environ["BEOWIRE_CONFIG"]) == ("theirs", "")
+    assert os.environ["BEOWIRE_SETTINGS"] == "mine"
+    assert "BEOWIRE_CONFIG" not in os.environ
