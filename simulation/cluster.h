@@ -108,6 +108,15 @@ int cluster_receive(struct cluster *cluster, uint32_t at, struct core_peer *from
                     uint64_t ignore, void *data, uint64_t bytes, void *context);
 int cluster_receive_claimed(struct cluster *cluster, uint32_t at, beowire_message message,
                             void *data, uint64_t bytes, void *context);
+int cluster_put(struct cluster *cluster, uint32_t from, struct core_peer *to,
+                const struct beowire_remote *remote, const void *data, uint64_t bytes,
+                unsigned flags, uint32_t immediate, void *context);
+int cluster_get(struct cluster *cluster, uint32_t from, struct core_peer *to,
+                const struct beowire_remote *remote, void *data, uint64_t bytes, void *context);
+int cluster_atomic(struct cluster *cluster, uint32_t from, struct core_peer *to,
+                   const struct beowire_remote *remote, const struct beowire_atomic *atomic,
+                   void *context);
+int cluster_unregister(struct cluster *cluster, uint32_t at, uint64_t key);
 
 /** Ends the process unless nothing is left in any node that is up: no operation, no message, no
  *  frame in use, all memory returned but the credit that peers hold. */

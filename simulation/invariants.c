@@ -28,10 +28,36 @@ static uint32_t chunks_held_by(const struct inbound *inbound)
     return held;
 }
 
-/** Chunks that hold unmatched frames of a peer: only unmatched messages have any. */
-static uint32_t chunks_held(const struct message_layer *layer, const struct message_peer *peer)
+/** Chunks that the peer's requests for memory hold: to be answered, offered, pulled by the peer, or
+ *  to be told of. */
+static uint32_t chunks_of_requests(const struct message_layer *layer,
+                                   const struct message_peer *peer)
 {
     uint32_t held = 0;
+
+    for (const struct list *link = peer->dones.next; link != &peer->dones; link = link->next) {
+        held += chunks_held_by(LIST_ENTRY(link, struct inbound, done));
+    }
+    for (const struct list *link = peer->inbound.next; link != &peer->inbound; link = link->next) {
+        const struct inbound *inbound = LIST_ENTRY(link, struct inbound, of_peer);
+        held += inbound->target != NULL ? chunks_held_by(inbound) : 0;
+    }
+    for (const struct list *link = layer->served.next; link != &layer->served; link = link->next) {
+        const struct operation *served = LIST_ENTRY(link, struct operation, link);
+        held += served->peer == peer ? chunks_held_by(served->context) : 0;
+    }
+    for (const struct list *link = layer->notices.next; link != &layer->notices;
+         link = link->next) {
+        const struct inbound *inbound = LIST_ENTRY(link, struct inbound, arrival);
+        held += inbound->peer == peer ? chunks_held_by(inbound) : 0;
+    }
+    return held;
+}
+
+/** Chunks that hold unmatched frames of a peer: only unmatched messages and requests have any. */
+static uint32_t chunks_held(const struct message_layer *layer, const struct message_peer *peer)
+{
+    uint32_t held = chunks_of_requests(layer, peer);
     const struct chunk *shared = NULL;
 
     for (const struct list *link = layer->unexpected.next; link != &layer->unexpected;
@@ -273,6 +299,10 @@ void cluster_check_node_empty(struct cluster *cluster, uint32_t node)
         list_length(&layer->free_pulls) != PULLS_MAX ||
         list_length(&layer->free_requests) != PULL_REQUESTS) {
         cluster_fail(cluster, "node %u: pulls or requests are left", node);
+    }
+    if (!list_is_empty(&layer->served) || !list_is_empty(&layer->notices) ||
+        list_length(&layer->free_served) != layer->served_used) {
+        cluster_fail(cluster, "node %u: requests for memory are left", node);
     }
     if (frames_in(layer->frames.slim) != frames_in(fresh.frames.slim) ||
         frames_in(layer->frames.full) != frames_in(fresh.frames.full)) {

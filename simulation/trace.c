@@ -51,6 +51,20 @@ static const char *type_name(uint8_t type)
         return "BUNDLE";
     case FRAME_DONE:
         return "DONE";
+    case FRAME_PUT:
+        return "PUT";
+    case FRAME_OFFER:
+        return "OFFER";
+    case FRAME_GET:
+        return "GET";
+    case FRAME_ATOMIC:
+        return "ATOMIC";
+    case FRAME_RESULT:
+        return "RESULT";
+    case FRAME_REPLY:
+        return "REPLY";
+    case FRAME_GRANT:
+        return "GRANT";
     }
     return "UNKNOWN"; /* another version's, or a mangled one */
 }

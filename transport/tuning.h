@@ -139,6 +139,10 @@
  *  of half a microsecond, so a fifth of a percent of the time. */
 #define SHM_HOUSEKEEPING_NS 250000u
 
+/** Gets of peers that they may pull at once, in all and one peer alone; others wait. */
+#define REMOTE_SERVED 1024
+#define REMOTE_SERVED_PER_PEER 64
+
 /** Frames of unexpected messages that an endpoint can hold for whichever peers send them. */
 #define MESSAGE_CHUNKS 4096
 

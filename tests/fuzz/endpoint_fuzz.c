@@ -7,82 +7,11 @@
  * and no message is delivered that was not sent in full, or with other bytes.
  */
 #include "endpoint_fuzz.h"
+#include "endpoint_fuzz_remote.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ---- what the peer says -------------------------------------------------------------------- */
-
-struct says {
-    enum frame_type type;
-    const void *body;
-    uint32_t payload_bytes;
-    uint32_t message; /* whose content the payload is, */
-    uint64_t offset;  /* from here on */
-    uint32_t key;
-    uint32_t behind; /* acknowledge so many less than could be */
-    uint16_t credit;
-    uint16_t flags;
-    struct effect effect; /* but for its sequence */
-};
-
-/** Says it, with the changes that the script wants. @return true: a sequenced frame was accepted,
- * or is kept. */
-static bool say(struct fuzz *fuzz, const struct says *says)
-{
-    struct core_peer *peer = peer_of(fuzz);
-    const struct flow *flow = &peer->message.flow;
-    uint32_t expected = flow->expected;
-    uint32_t body_bytes = (uint32_t)frame_operation_bytes(says->type);
-    uint8_t change = take(fuzz); /* 0: none, and the usual end of a script */
-    uint32_t acknowledgement = fuzz->highest_sent - says->behind;
-    uint32_t sequence = expected;
-
-    fuzz->frame_bytes = (uint32_t)sizeof(struct frame_header) + body_bytes + says->payload_bytes;
-    fuzz->frame = malloc(fuzz->frame_bytes);
-    require(fuzz->frame != NULL);
-    if ((change & 1) != 0) {
-        acknowledgement -= take(fuzz);
-    }
-    if ((change & 2) != 0) {
-        sequence += take(fuzz) - 128u;
-    }
-    if ((change & 8) != 0) {
-        sequence += take(fuzz) % 4;
-    }
-    if (sequence - expected < flow->granted - expected && !window_set_has(&flow->kept, sequence)) {
-        struct effect *effect = &fuzz->effects[sequence % FLOW_WINDOW_FRAMES];
-        *effect = says->effect;
-        effect->sequence = sequence;
-    }
-    frame_encode(fuzz->frame,
-                 &(struct frame_fields){.type = says->type,
-                                        .destination = CLUSTER_ENDPOINT,
-                                        .source = CLUSTER_ENDPOINT,
-                                        .key = says->key,
-                                        .sequence = sequence,
-                                        .payload_bytes = (uint16_t)says->payload_bytes});
-    frame_stamp(fuzz->frame, says->flags, acknowledgement,
-                (uint16_t)(acknowledgement + says->credit));
-    if (says->body != NULL) {
-        memcpy(fuzz->frame + sizeof(struct frame_header), says->body, body_bytes);
-    }
-    for (uint32_t i = 0; i < says->payload_bytes; i++) {
-        fuzz->frame[sizeof(struct frame_header) + body_bytes + i] =
-            content(says->message, says->offset + i);
-    }
-    if ((change & 4) != 0) {
-        fuzz->mangled = true;
-        fuzz->frame[take_16(fuzz) % fuzz->frame_bytes] ^= (uint8_t)(take(fuzz) | 1);
-    }
-    settle(fuzz);
-    return peer->connection.state == CONNECTION_OPEN &&
-           (flow->expected != expected || window_set_has(&flow->kept, sequence));
-}
-
-static struct says usual(struct fuzz *fuzz, enum frame_type type, const void *body)
-{
-    return (struct says){.type = type, .body = body, .key = fuzz->own_key, .credit = 64};
-}
 
 static void say_connect(struct fuzz *fuzz, enum frame_type type)
 {
@@ -95,7 +24,8 @@ static void say_connect(struct fuzz *fuzz, enum frame_type type)
     };
     uint8_t credit = take(fuzz);
 
-    body.features = to_le32((credit & 1) != 0 ? 0 : FRAME_FEATURE_SELECTIVE);
+    body.features = to_le32(((credit & 1) != 0 ? 0 : FRAME_FEATURE_SELECTIVE) |
+                            ((credit & 2) != 0 ? 0 : FRAME_FEATURE_REMOTE));
     memcpy(body.address, fuzz->peer_address.bytes, sizeof body.address);
     struct says says = usual(fuzz, type, &body);
     says.key = type == FRAME_ACCEPT ? fuzz->own_key : 0;
@@ -153,6 +83,19 @@ static void say_announce(struct fuzz *fuzz)
     (void)say(fuzz, &says);
 }
 
+/** The peer says this segment of an announced message. */
+static void note_segment(struct begun *begun, uint64_t segment)
+{
+    if (segment < sizeof begun->segments) {
+        begun->segments[segment] = true;
+    }
+    begun->said++;
+    begun->sent = 0;
+    for (uint64_t i = 0; i < sizeof begun->segments && begun->segments[i]; i++) {
+        begun->sent += begun->segment_bytes;
+    }
+}
+
 /** A segment of an announced message; asked for or not. */
 static void say_data(struct fuzz *fuzz)
 {
@@ -175,13 +118,8 @@ static void say_data(struct fuzz *fuzz)
     says.payload_bytes = (uint32_t)part;
     says.message = message;
     says.offset = offset;
-    if (segment < sizeof begun->segments) {
-        begun->segments[segment] = true;
-    }
-    begun->said++;
-    begun->sent = 0;
-    for (uint64_t i = 0; i < sizeof begun->segments && begun->segments[i]; i++) {
-        begun->sent += segment_bytes;
+    if (begun->segment_bytes != 0) { /* else it came otherwise, or not at all */
+        note_segment(begun, segment);
     }
     (void)say(fuzz, &says);
 }
@@ -358,7 +296,7 @@ static void let_time_pass(struct fuzz *fuzz)
 
 static void step(struct fuzz *fuzz)
 {
-    switch (take(fuzz) % 24) {
+    switch (take(fuzz) % 32) {
     case 0:
         say_connect(fuzz, FRAME_CONNECT);
         break;
@@ -422,6 +360,28 @@ static void step(struct fuzz *fuzz)
     case 19:
         say_sack(fuzz);
         break;
+    case 24:
+        say_put(fuzz);
+        break;
+    case 25:
+        say_offer(fuzz);
+        break;
+    case 26:
+        say_get(fuzz);
+        break;
+    case 27:
+        say_atomic(fuzz);
+        break;
+    case 28:
+        say_answer(fuzz);
+        break;
+    case 29:
+    case 30:
+        ask_peer(fuzz);
+        break;
+    case 31:
+        change_memory(fuzz);
+        break;
     default:
         let_time_pass(fuzz);
         break;
@@ -434,6 +394,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     fuzz = (struct fuzz){.script = data, .left = size};
     open_fuzz(&fuzz);
+    open_memory(&fuzz);
     for (unsigned i = 0; i < STEPS_MAX && fuzz.left > 0 && fuzz.begun_count < MESSAGES - 1; i++) {
         step(&fuzz);
     }
@@ -445,6 +406,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t i = 0; i < OPERATIONS; i++) {
         require(fuzz.core->messages.operations[i].state == OPERATION_FREE);
     }
+    check_memory(&fuzz);
     close_fuzz(&fuzz);
     return 0;
 }

@@ -20,6 +20,8 @@
 #define BUFFER_BYTES 40000
 #define STEPS_MAX 400
 #define SEGMENT_BYTES_MIN 300
+#define MEMORY_BYTES 20000
+#define GUARD_BYTES 64
 #define ANNOUNCED 1000 /* names of announced messages begin here */
 
 /** A message that the peer has begun. */
@@ -69,7 +71,13 @@ struct fuzz {
     uint8_t buffers[OPERATIONS][BUFFER_BYTES];
     uint64_t capacities[OPERATIONS];
     bool posted[OPERATIONS];
-    bool mangled; /* a frame was changed: its bytes may be anything from here on */
+    uint8_t memory[MEMORY_BYTES + 2 * GUARD_BYTES];
+    uint8_t constant[MEMORY_BYTES];
+    bool offered;              /* `memory`, without its guards, may be read and written */
+    uint8_t got[BUFFER_BYTES]; /* of all gets: nobody looks at it */
+    bool asked[OPERATIONS];
+    uint32_t request; /* the endpoint's last request for memory */
+    bool mangled;     /* a frame was changed: its bytes may be anything from here on */
 };
 
 static void require(bool condition)
@@ -134,6 +142,24 @@ static void learn(struct fuzz *fuzz, const struct frame *frame)
     }
 }
 
+/** What it asks for and grants. */
+static void learn_remote(struct fuzz *fuzz, const struct frame *frame)
+{
+    if (frame->type == FRAME_PUT) {
+        fuzz->request = from_le32(frame->put->request);
+    } else if (frame->type == FRAME_GET) {
+        fuzz->request = from_le32(frame->get->request);
+    } else if (frame->type == FRAME_ATOMIC) {
+        fuzz->request = from_le32(frame->atomic->request);
+    } else if (frame->type == FRAME_OFFER) {
+        fuzz->announced = from_le32(frame->offer->message);
+        fuzz->announced_segment = from_le16(frame->offer->segment_bytes);
+    } else if (frame->type == FRAME_GRANT) {
+        fuzz->announced = from_le32(frame->grant->message);
+        fuzz->announced_segment = from_le16(frame->grant->segment_bytes);
+    }
+}
+
 /** What the endpoint says has to be right whatever it was told. */
 static unsigned fuzz_send(struct lane *lane, const struct lane_address *to,
                           const struct lane_outgoing *frames, unsigned count)
@@ -153,6 +179,7 @@ static unsigned fuzz_send(struct lane *lane, const struct lane_address *to,
         }
         require(frame_decode(wire, bytes, &frame) == FRAME_OK);
         learn(fuzz, &frame);
+        learn_remote(fuzz, &frame);
     }
     return count;
 }
@@ -278,6 +305,11 @@ static uint8_t content(uint32_t message, uint64_t offset)
 
 static void judge(struct fuzz *fuzz, const struct beowire_completion *done)
 {
+    if (done->operation > BEOWIRE_RECEIVE && done->operation != BEOWIRE_PUT_ARRIVED) {
+        bool *asked = done->context;
+        require(*asked); /* once */
+        *asked = false;
+    }
     if (done->operation != BEOWIRE_RECEIVE) {
         return;
     }
@@ -333,6 +365,81 @@ static void settle(struct fuzz *fuzz)
         judge(fuzz, &done);
     }
     cluster_check(&fuzz->cluster);
+}
+
+/* ---- what the peer says -------------------------------------------------------------------- */
+
+struct says {
+    enum frame_type type;
+    const void *body;
+    const uint8_t *payload; /* or NULL: the content of ... */
+    uint32_t payload_bytes;
+    uint32_t message; /* whose content the payload is, */
+    uint64_t offset;  /* from here on */
+    uint32_t key;
+    uint32_t behind; /* acknowledge so many less than could be */
+    uint16_t credit;
+    uint16_t flags;
+    struct effect effect; /* but for its sequence */
+};
+
+/** Says it, with the changes that the script wants. @return true: a sequenced frame was accepted,
+ * or is kept. */
+static bool say(struct fuzz *fuzz, const struct says *says)
+{
+    struct core_peer *peer = peer_of(fuzz);
+    const struct flow *flow = &peer->message.flow;
+    uint32_t expected = flow->expected;
+    uint32_t body_bytes = (uint32_t)frame_operation_bytes(says->type);
+    uint8_t change = take(fuzz); /* 0: none, and the usual end of a script */
+    uint32_t acknowledgement = fuzz->highest_sent - says->behind;
+    uint32_t sequence = expected;
+
+    fuzz->frame_bytes = (uint32_t)sizeof(struct frame_header) + body_bytes + says->payload_bytes;
+    fuzz->frame = malloc(fuzz->frame_bytes);
+    require(fuzz->frame != NULL);
+    if ((change & 1) != 0) {
+        acknowledgement -= take(fuzz);
+    }
+    if ((change & 2) != 0) {
+        sequence += take(fuzz) - 128u;
+    }
+    if ((change & 8) != 0) {
+        sequence += take(fuzz) % 4;
+    }
+    if (sequence - expected < flow->granted - expected && !window_set_has(&flow->kept, sequence)) {
+        struct effect *effect = &fuzz->effects[sequence % FLOW_WINDOW_FRAMES];
+        *effect = says->effect;
+        effect->sequence = sequence;
+    }
+    frame_encode(fuzz->frame,
+                 &(struct frame_fields){.type = says->type,
+                                        .destination = CLUSTER_ENDPOINT,
+                                        .source = CLUSTER_ENDPOINT,
+                                        .key = says->key,
+                                        .sequence = sequence,
+                                        .payload_bytes = (uint16_t)says->payload_bytes});
+    frame_stamp(fuzz->frame, says->flags, acknowledgement,
+                (uint16_t)(acknowledgement + says->credit));
+    if (says->body != NULL) {
+        memcpy(fuzz->frame + sizeof(struct frame_header), says->body, body_bytes);
+    }
+    for (uint32_t i = 0; i < says->payload_bytes; i++) {
+        fuzz->frame[sizeof(struct frame_header) + body_bytes + i] =
+            says->payload != NULL ? says->payload[i] : content(says->message, says->offset + i);
+    }
+    if ((change & 4) != 0) {
+        fuzz->mangled = true;
+        fuzz->frame[take_16(fuzz) % fuzz->frame_bytes] ^= (uint8_t)(take(fuzz) | 1);
+    }
+    settle(fuzz);
+    return peer->connection.state == CONNECTION_OPEN &&
+           (flow->expected != expected || window_set_has(&flow->kept, sequence));
+}
+
+static struct says usual(struct fuzz *fuzz, enum frame_type type, const void *body)
+{
+    return (struct says){.type = type, .body = body, .key = fuzz->own_key, .credit = 64};
 }
 
 #endif /* BEOWIRE_TESTS_ENDPOINT_FUZZ_H */

@@ -174,6 +174,83 @@ static void make_bundle(struct sample *sample)
     sample->length += (uint32_t)at;
 }
 
+static void make_result(struct sample *sample)
+{
+    const struct frame_result results[] = {
+        {.request = to_le32(0x00050006), .status = to_le32(FRAME_STATUS_OK)},
+        {.request = to_le32(0x00050007), .status = to_le32(FRAME_STATUS_RANGE)},
+    };
+
+    begin(sample, FRAME_RESULT, "0123456789abcdef");
+    memcpy(body_of(sample), results, sizeof results);
+}
+
+static void make_remote(struct sample *sample, enum frame_type type)
+{
+    const le64 key = to_le64(0x1122334455667788);
+    const le64 address = to_le64(0x7F0011223344);
+
+    begin(sample, type,
+          type == FRAME_PUT || type == FRAME_ATOMIC || type == FRAME_REPLY ? "operands" : "");
+    if (type == FRAME_PUT) {
+        *(struct frame_put *)body_of(sample) = (struct frame_put){
+            .key = key,
+            .address = address,
+            .request = to_le32(0x00050006),
+            .immediate = to_le32(43),
+            .bytes = to_le32(3000),
+            .offset = to_le32(1436),
+            .flags = to_le16(FRAME_PUT_NOTIFY),
+        };
+    } else if (type == FRAME_OFFER) {
+        *(struct frame_offer *)body_of(sample) = (struct frame_offer){
+            .key = key,
+            .remote_address = address,
+            .bytes = to_le64(1u << 30),
+            .address = to_le64(0x7F0055667788),
+            .message = to_le32(0x00050006),
+            .immediate = to_le32(43),
+            .unasked_bytes = to_le32(123840),
+            .segment_bytes = to_le16(1440),
+            .lane_kind = FRAME_LANE_UDP,
+            .lane_rail = 1,
+            .flags = to_le16(FRAME_PUT_NOTIFY),
+        };
+    } else if (type == FRAME_GET) {
+        *(struct frame_get *)body_of(sample) = (struct frame_get){
+            .key = key,
+            .address = address,
+            .bytes = to_le64(1u << 30),
+            .request = to_le32(0x00050006),
+        };
+    } else if (type == FRAME_ATOMIC) {
+        *(struct frame_atomic *)body_of(sample) = (struct frame_atomic){
+            .key = key,
+            .address = address,
+            .request = to_le32(0x00050006),
+            .count = to_le16(1),
+            .operation = 2,
+            .type = 7,
+            .flags = to_le16(FRAME_ATOMIC_FETCH),
+        };
+    } else if (type == FRAME_REPLY) {
+        *(struct frame_reply *)body_of(sample) =
+            (struct frame_reply){.request = to_le32(0x00050006), .offset = to_le32(1464)};
+    } else if (type == FRAME_GRANT) {
+        *(struct frame_grant *)body_of(sample) = (struct frame_grant){
+            .address = address,
+            .request = to_le32(0x00050006),
+            .message = to_le32(0x00018003),
+            .unasked_bytes = to_le32(123840),
+            .segment_bytes = to_le16(1440),
+            .lane_kind = FRAME_LANE_PACKET,
+            .lane_rail = 3,
+        };
+    } else {
+        make_result(sample);
+    }
+}
+
 /** A frame of each type. If you add a type: the compiler misses it here, and what is put in belongs
  *  into test_dissector.py, and the type into tools/wireshark/beowire.lua. */
 static void make(struct sample *sample, enum frame_type type)
@@ -250,6 +327,15 @@ static void make(struct sample *sample, enum frame_type type)
         return;
     case FRAME_BUNDLE:
         make_bundle(sample);
+        return;
+    case FRAME_PUT:
+    case FRAME_OFFER:
+    case FRAME_GET:
+    case FRAME_ATOMIC:
+    case FRAME_RESULT:
+    case FRAME_REPLY:
+    case FRAME_GRANT:
+        make_remote(sample, type);
         return;
     }
 }

@@ -47,6 +47,14 @@ local REASONS = {
     [4] = "a rule was broken",
 }
 
+local STATUSES = { [0] = "carried out", "bad key", "out of bounds", "no such operation" }
+local OPERATIONS = {
+    [0] = "min", "max", "sum", "product", "logical or", "logical and", "bit or", "bit and",
+    "logical xor", "bit xor", "read", "write", "swap if =", "swap if !=", "swap if <=", "swap if <",
+    "swap if >=", "swap if >", "swap masked" }
+local ELEMENTS = { [0] = "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+    "float", "double" }
+
 -- Kinds of numbers: how many bytes they have, and how they are shown.
 local KINDS = {
     u8 = { 1, ProtoField.uint8, base.DEC },
@@ -191,6 +199,8 @@ local ADDRESS_BYTES, ADDRESS_HEAD_BYTES, RAIL_BYTES, RAILS = 128, 32, 24, 4
 
 local f_selective = keep(ProtoField.bool("beowire.connect.features.selective",
     "Keeps frames that come early", 32, nil, 0x00000001))
+local f_remote = keep(ProtoField.bool("beowire.connect.features.remote", "Remote memory", 32, nil,
+    0x00000002))
 local f_address = keep(ProtoField.none("beowire.address", "Address of the sender"))
 local f_rail = keep(ProtoField.none("beowire.address.rail", "Rail"))
 local f_mac = keep(ProtoField.ether("beowire.address.mac", "MAC"))
@@ -212,6 +222,7 @@ end
 
 local function add_address(tree, body, _, _, items)
     items.features:add_le(f_selective, body(24, 4))
+    items.features:add_le(f_remote, body(24, 4))
     local range = body(CONNECT_BYTES, ADDRESS_BYTES)
     local address = tree:add(f_address, range)
     local values = add_columns(address, range(0, ADDRESS_HEAD_BYTES), ADDRESS)
@@ -368,6 +379,10 @@ define(17, "FRAGMENT", {
     { "reserved", "Reserved", "x16" },
     { "offset", "Offset", "u64", info = "offset=%s" },
 }, { payload = "must" })
+local function check_segments(values)
+    return values.segment_bytes == 0 and "segments of 0 bytes" or nil
+end
+
 define(18, "ANNOUNCE", message_columns({
     { "message_bytes", "Message length", "u64", info = "length=%s" },
     { "address", "Address in the sender's memory", "x64" },
@@ -376,14 +391,10 @@ define(18, "ANNOUNCE", message_columns({
     { "segment_bytes", "Segment length", "u16" },
     { "lane_kind", "Over lane", "u8", names = LANES },
     { "lane_rail", "Rail", "u8" },
-}), {
-    check = function(values)
-        return values.segment_bytes == 0 and "segments of 0 bytes" or nil
-    end,
-})
+}), { check = check_segments })
 define(19, "DONE", {
     { "message", "Message", "x32", info = "message=0x%s" },
-    { "reserved", "Reserved", "x32" },
+    { "status", "Status", "u32", names = STATUSES },
 })
 
 -- -- BUNDLE: whole messages, one after the other
@@ -419,6 +430,99 @@ local function add_bundle(tree, body)
 end
 
 define(20, "BUNDLE", {}, { payload = "must", more = add_bundle })
+
+-- -- remote memory
+
+local function place_columns(more)
+    local columns = {
+        { "key", "Key of the memory", "x64", info = "key=0x%s" },
+        { "address", "Address in it", "x64", info = "address=0x%s" },
+    }
+    for _, column in ipairs(more) do
+        columns[#columns + 1] = column
+    end
+    return columns
+end
+
+define(21, "PUT", place_columns({
+    { "request", "Request", "x32", info = "request=0x%s" },
+    { "immediate", "Immediate", "x32" },
+    { "bytes", "Length of the put", "u32", info = "length=%s" },
+    { "offset", "Offset", "u32", info = "offset=%s" },
+    { "flags", "Flags", "x16" },
+    { "reserved", "Reserved", "x16" },
+}), {
+    payload = "may",
+    check = function(values, header)
+        local left = values.bytes - values.offset - header.payload_bytes
+        return left < 0 and "it carries more than its put"
+            or header.payload_bytes == 0 and values.bytes > 0 and "no payload" or nil
+    end,
+})
+define(22, "OFFER", place_columns({
+    { "bytes", "Length of the put", "u64", info = "length=%s" },
+    { "source_address", "Address in the initiator's memory", "x64" },
+    { "message", "Message", "x32", info = "message=0x%s" },
+    { "immediate", "Immediate", "x32" },
+    { "unasked_bytes", "Sent without being asked for", "u32" },
+    { "segment_bytes", "Segment length", "u16" },
+    { "lane_kind", "Over lane", "u8", names = LANES },
+    { "lane_rail", "Rail", "u8" },
+    { "flags", "Flags", "x16" },
+    { "reserved", "Reserved", "x16" },
+}), {
+    check = function(values)
+        return is_zero(values.bytes) and "a long put of nothing" or check_segments(values)
+    end,
+})
+define(23, "GET", place_columns({
+    { "bytes", "Length", "u64", info = "length=%s" },
+    { "request", "Request", "x32", info = "request=0x%s" },
+    { "reserved", "Reserved", "x32" },
+}))
+define(24, "ATOMIC", place_columns({
+    { "request", "Request", "x32", info = "request=0x%s" },
+    { "count", "Elements", "u16", info = "%s x" },
+    { "operation", "Operation", "u8", names = OPERATIONS, info = "%s" },
+    { "element", "Type", "u8", names = ELEMENTS, info = "%s" },
+    { "flags", "Flags", "x16" },
+    { "reserved", "Reserved", "x16" },
+}), { payload = "may" })
+
+local f_result = keep(ProtoField.none("beowire.result.entry", "Result"))
+local RESULT = {
+    { "request", "Request", "x32", info = "request=0x%s" },
+    { "status", "Status", "u32", names = STATUSES, info = "%s" },
+}
+local RESULT_BYTES = make_columns("result.", RESULT)
+
+define(25, "RESULT", {}, {
+    payload = "must",
+    more = function(tree, body)
+        if body:len() % RESULT_BYTES ~= 0 then
+            return nil, "the last result is not whole"
+        end
+        for at = 0, body:len() - 1, RESULT_BYTES do
+            local item = tree:add(f_result, body(at, RESULT_BYTES))
+            local _, _, info = add_columns(item, body(at, RESULT_BYTES), RESULT)
+            item:append_text(": " .. info)
+        end
+        return body:len() / RESULT_BYTES .. " results", nil
+    end,
+})
+define(26, "REPLY", {
+    { "request", "Request", "x32", info = "request=0x%s" },
+    { "offset", "Offset", "u32", info = "offset=%s" },
+}, { payload = "must" })
+define(27, "GRANT", {
+    { "address", "Address in the target's memory", "x64" },
+    { "request", "Request", "x32", info = "request=0x%s" },
+    { "message", "Message", "x32", info = "message=0x%s" },
+    { "unasked_bytes", "Sent without being asked for", "u32" },
+    { "segment_bytes", "Segment length", "u16" },
+    { "lane_kind", "Over lane", "u8", names = LANES },
+    { "lane_rail", "Rail", "u8" },
+}, { check = check_segments })
 
 -- ---- a frame ------------------------------------------------------------------------------------
 

@@ -51,6 +51,13 @@ static void encode(struct control_frame *frame, const struct core_peer *peer, en
                                  });
 }
 
+/** What both ends of an open connection can do. */
+static uint32_t chosen_features(const struct core_peer *peer)
+{
+    return (peer->message.flow.go_back_n ? 0u : FRAME_FEATURE_SELECTIVE) |
+           (peer->message.remote_memory ? FRAME_FEATURE_REMOTE : 0u);
+}
+
 void control_send_connect(struct core *core, struct core_peer *peer, enum frame_type type,
                           uint32_t echoed_key, unsigned by)
 {
@@ -63,8 +70,7 @@ void control_send_connect(struct core *core, struct core_peer *peer, enum frame_
         .expected_incarnation = to_le64(peer->incarnation),
         .key = to_le32(peer->connection.own_key),
         .echoed_key = to_le32(echoed_key),
-        .features =
-            to_le32(type == FRAME_ACCEPT && peer->message.flow.go_back_n ? 0 : core_features(core)),
+        .features = to_le32(type == FRAME_ACCEPT ? chosen_features(peer) : core_features(core)),
         .frame_bytes = to_le16((uint16_t)paths_frame_bytes(&peer->paths, &core->options.lanes)),
     };
     memcpy(body->address, core->options.address.bytes, sizeof body->address);

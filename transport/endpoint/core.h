@@ -102,7 +102,7 @@ void core_close(struct core *core);
 /** The features that this endpoint offers (enum frame_feature). */
 static inline uint32_t core_features(const struct core *core)
 {
-    return core->options.go_back_n ? 0 : FRAME_FEATURE_SELECTIVE;
+    return FRAME_FEATURE_REMOTE | (core->options.go_back_n ? 0u : FRAME_FEATURE_SELECTIVE);
 }
 
 /** Finds or makes the peer with this address.

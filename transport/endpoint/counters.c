@@ -79,6 +79,13 @@ static const struct counter counters[] = {
     TYPE("announce", FRAME_ANNOUNCE),
     TYPE("done", FRAME_DONE),
     TYPE("bundle", FRAME_BUNDLE),
+    TYPE("put", FRAME_PUT),
+    TYPE("offer", FRAME_OFFER),
+    TYPE("get", FRAME_GET),
+    TYPE("atomic", FRAME_ATOMIC),
+    TYPE("result", FRAME_RESULT),
+    TYPE("reply", FRAME_REPLY),
+    TYPE("grant", FRAME_GRANT),
     CORE("suppressed_reset", resets_suppressed),
     CORE("dropped_version", dropped[FRAME_BAD_VERSION]),
     CORE("dropped_type", dropped[FRAME_BAD_TYPE]),
@@ -102,6 +109,10 @@ static const struct counter counters[] = {
     LAYER("pull_served_frames", data_frames_sent),
     LAYER("pull_unasked_blocks", data_unasked),
     LAYER("pull_requests_dropped", requests_dropped),
+    LAYER("remote_puts", remote_puts),
+    LAYER("remote_gets", remote_gets),
+    LAYER("remote_atomics", remote_atomics),
+    LAYER("remote_refused", remote_refused),
     CORE("peers_failed", peers_failed),
     CORE("path_changes", path_changes),
 };
@@ -213,6 +224,14 @@ const char *beowire_error(int status)
         return "the peer has closed, was restarted, or does not know this connection";
     case -EPROTO:
         return "the peer broke the protocol";
+    case -EACCES:
+        return "the peer has no memory with this key, or its memory does not allow this";
+    case -ERANGE:
+        return "not all of it is inside the peer's memory";
+    case -EOPNOTSUPP:
+        return "the peer does not support this";
+    case -EEXIST:
+        return "that key is in use";
     case -EBADMSG:
         return "the configuration is wrong: beowire_configuration_check() says where";
     case -EPERM:

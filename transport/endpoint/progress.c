@@ -118,7 +118,7 @@ static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint6
 
 static bool has_completions(const struct beowire_endpoint *endpoint)
 {
-    return !list_is_empty(&endpoint->core.messages.completed);
+    return message_has_completions(&endpoint->core.messages);
 }
 
 static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t timeout_ns)

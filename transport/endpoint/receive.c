@@ -35,6 +35,7 @@ static void open_peer(struct core *core, struct core_peer *peer, const struct fr
     core_choose_bulk_lanes(core, peer);
     message_peer_ready(&core->messages, &peer->message, peer->first_credit, frame->credit);
     uint32_t features = from_le32(frame->connect->features) & core_features(core);
+    peer->message.remote_memory = (features & FRAME_FEATURE_REMOTE) != 0;
     peer->message.flow.go_back_n = (features & FRAME_FEATURE_SELECTIVE) == 0;
 }
 

@@ -123,6 +123,13 @@ enum connection_event connection_receive(struct connection *connection, const st
     case FRAME_FRAGMENT:
     case FRAME_ANNOUNCE:
     case FRAME_DONE:
+    case FRAME_PUT:
+    case FRAME_OFFER:
+    case FRAME_GET:
+    case FRAME_ATOMIC:
+    case FRAME_RESULT:
+    case FRAME_REPLY:
+    case FRAME_GRANT:
     case FRAME_PULL:
     case FRAME_DATA:
     case FRAME_BUNDLE:

@@ -26,6 +26,13 @@ static const struct shape shapes[] = {
     [FRAME_DONE] = {1, sizeof(struct frame_done), 0},
     [FRAME_PULL] = {1, sizeof(struct frame_pull), 0},
     [FRAME_DATA] = {1, sizeof(struct frame_data), 1},
+    [FRAME_PUT] = {1, sizeof(struct frame_put), 1},
+    [FRAME_OFFER] = {1, sizeof(struct frame_offer), 0},
+    [FRAME_GET] = {1, sizeof(struct frame_get), 0},
+    [FRAME_ATOMIC] = {1, sizeof(struct frame_atomic), 1},
+    [FRAME_RESULT] = {1, 0, 1},
+    [FRAME_REPLY] = {1, sizeof(struct frame_reply), 1},
+    [FRAME_GRANT] = {1, sizeof(struct frame_grant), 0},
 };
 
 static_assert(sizeof shapes / sizeof *shapes <= FRAME_TYPES, "counters have room for each type");
@@ -36,7 +43,9 @@ static const char *const names[] = {
     [FRAME_CLOSE] = "close",     [FRAME_ACK] = "ack",           [FRAME_PROBE] = "probe",
     [FRAME_SACK] = "sack",       [FRAME_PULL] = "pull",         [FRAME_DATA] = "data",
     [FRAME_EAGER] = "eager",     [FRAME_FRAGMENT] = "fragment", [FRAME_ANNOUNCE] = "announce",
-    [FRAME_DONE] = "done",       [FRAME_BUNDLE] = "bundle",
+    [FRAME_DONE] = "done",       [FRAME_BUNDLE] = "bundle",     [FRAME_PUT] = "put",
+    [FRAME_OFFER] = "offer",     [FRAME_GET] = "get",           [FRAME_ATOMIC] = "atomic",
+    [FRAME_RESULT] = "result",   [FRAME_REPLY] = "reply",       [FRAME_GRANT] = "grant",
 };
 static_assert(sizeof names / sizeof *names == sizeof shapes / sizeof *shapes, "a name each");
 
@@ -70,6 +79,16 @@ static bool sack_valid(const struct frame *frame)
     return true;
 }
 
+/** Does the payload belong to the put? Only an empty put has none. */
+static bool put_valid(const struct frame *frame)
+{
+    uint32_t bytes = from_le32(frame->put->bytes);
+    uint32_t offset = from_le32(frame->put->offset);
+
+    return offset <= bytes && frame->payload_bytes <= bytes - offset &&
+           (frame->payload_bytes > 0 || bytes == 0);
+}
+
 /** The rules of a type that concern its own fields only. */
 static bool fields_valid(const struct frame *frame)
 {
@@ -85,6 +104,7 @@ static bool fields_valid(const struct frame *frame)
     case FRAME_FRAGMENT:
     case FRAME_DATA:
     case FRAME_BUNDLE:
+    case FRAME_REPLY:
         return frame->payload_bytes > 0;
     case FRAME_SACK:
         return sack_valid(frame);
@@ -92,6 +112,16 @@ static bool fields_valid(const struct frame *frame)
         return from_le64(frame->pull->wanted) != 0;
     case FRAME_ANNOUNCE:
         return from_le16(frame->announce->segment_bytes) != 0;
+    case FRAME_OFFER:
+        return from_le16(frame->offer->segment_bytes) != 0 && from_le64(frame->offer->bytes) != 0;
+    case FRAME_GRANT:
+        return from_le16(frame->grant->segment_bytes) != 0;
+    case FRAME_PUT:
+        return put_valid(frame);
+    case FRAME_RESULT:
+        return frame->payload_bytes > 0 && frame->payload_bytes % sizeof(struct frame_result) == 0;
+    case FRAME_GET:
+    case FRAME_ATOMIC:
     case FRAME_RESET:
     case FRAME_CLOSE:
     case FRAME_ACK:

@@ -49,13 +49,20 @@ enum frame_type {
     FRAME_ANNOUNCE = 18, /**< a long message waits at the sender: struct frame_announce */
     FRAME_BUNDLE = 20,   /**< several short messages: struct frame_bundled + data each */
     FRAME_DONE = 19,     /**< the receiver has all it wants of it: struct frame_done */
+    FRAME_PUT = 21,      /**< part of a short put: struct frame_put + data */
+    FRAME_OFFER = 22,    /**< a long put waits at its initiator: struct frame_offer */
+    FRAME_GET = 23,      /**< asks for remote memory: struct frame_get */
+    FRAME_ATOMIC = 24,   /**< asks for an atomic operation: struct frame_atomic + operands */
+    FRAME_RESULT = 25,   /**< how requests ended: one struct frame_result each */
+    FRAME_REPLY = 26,    /**< data that was asked for: struct frame_reply + data */
+    FRAME_GRANT = 27,    /**< a long get may be pulled: struct frame_grant */
 };
 
 /** Frames that need no memory at the receiver, because it asked for what they say: they may be sent
  *  without credit, so that no end waits for the other to match messages before it can go on. */
 static inline bool frame_is_exempt(enum frame_type type)
 {
-    return type == FRAME_DONE;
+    return type == FRAME_DONE || type == FRAME_RESULT || type == FRAME_REPLY || type == FRAME_GRANT;
 }
 
 /** Flags. A receiver ignores bits of the low byte that it does not know, and drops a frame that
@@ -95,6 +102,7 @@ static_assert(sizeof(struct frame_connect) == 160, "docs/PROTOCOL.md");
 /** What two ends may do if both offer it. Unknown bits are not chosen. */
 enum frame_feature {
     FRAME_FEATURE_SELECTIVE = 1 << 0, /**< receivers keep what comes early; without it: go-back-N */
+    FRAME_FEATURE_REMOTE = 1 << 1,    /**< remote memory: PUT to GRANT are understood */
 };
 
 struct frame_reset {
@@ -188,10 +196,99 @@ struct frame_bundled {
 static_assert(sizeof(struct frame_bundled) == 14, "docs/PROTOCOL.md");
 
 struct frame_done {
-    le32 message;  /**< as announced */
-    le32 reserved; /**< 0; ignored on receipt */
+    le32 message; /**< as announced, offered or granted */
+    le32 status;  /**< of an offered put: enum frame_status; else 0, ignored on receipt */
 };
 static_assert(sizeof(struct frame_done) == 8, "docs/PROTOCOL.md");
+
+/** How a request for remote memory ended. Unknown values mean "refused". */
+enum frame_status {
+    FRAME_STATUS_OK = 0,
+    FRAME_STATUS_KEY = 1,       /**< no memory has this key (any more), or it does not allow that */
+    FRAME_STATUS_RANGE = 2,     /**< not all of it is inside the memory */
+    FRAME_STATUS_OPERATION = 3, /**< no such atomic operation on that type */
+};
+
+enum frame_put_flag {
+    FRAME_PUT_NOTIFY = 1 << 0, /**< the target's application is told, and gets `immediate` */
+};
+
+struct frame_put {
+    le64 key;     /**< of the memory */
+    le64 address; /**< in it, of the put's first byte */
+    le32 request; /**< names the operation in its RESULT */
+    le32 immediate;
+    le32 bytes;  /**< of the whole put; what is not in this frame follows in others */
+    le32 offset; /**< of the payload in the put */
+    le16 flags;  /**< enum frame_put_flag; the same in each; unknown bits are ignored */
+    le16 reserved;
+};
+static_assert(sizeof(struct frame_put) == 36, "docs/PROTOCOL.md");
+
+struct frame_offer {
+    le64 key;
+    le64 remote_address; /**< in the memory with that key */
+    le64 bytes;
+    le64 address; /**< where it lies in the initiator's memory, for a peer on its host; or 0 */
+    le32 message; /**< names it in PULL, DATA and DONE */
+    le32 immediate;
+    le32 unasked_bytes; /**< this and the next three: as in frame_announce */
+    le16 segment_bytes;
+    uint8_t lane_kind;
+    uint8_t lane_rail;
+    le16 flags; /**< enum frame_put_flag; unknown bits are ignored */
+    le16 reserved;
+};
+static_assert(sizeof(struct frame_offer) == 52, "docs/PROTOCOL.md");
+
+struct frame_get {
+    le64 key;
+    le64 address;
+    le64 bytes;
+    le32 request; /**< names the operation in RESULT, REPLY and GRANT */
+    le32 reserved;
+};
+static_assert(sizeof(struct frame_get) == 32, "docs/PROTOCOL.md");
+
+enum frame_atomic_flag {
+    FRAME_ATOMIC_FETCH = 1 << 0, /**< the old values are wanted, in REPLY */
+};
+
+struct frame_atomic {
+    le64 key;
+    le64 address;
+    le32 request;
+    le16 count;        /**< of elements */
+    uint8_t operation; /**< enum beowire_atomic_operation */
+    uint8_t type;      /**< enum beowire_atomic_type */
+    le16 flags;        /**< enum frame_atomic_flag; unknown bits are ignored */
+    le16 reserved;
+};
+static_assert(sizeof(struct frame_atomic) == 28, "docs/PROTOCOL.md");
+
+/** One of those in the payload of a RESULT. */
+struct frame_result {
+    le32 request;
+    le32 status; /**< enum frame_status */
+};
+static_assert(sizeof(struct frame_result) == 8, "docs/PROTOCOL.md");
+
+struct frame_reply {
+    le32 request;
+    le32 offset; /**< of the payload in what was asked for */
+};
+static_assert(sizeof(struct frame_reply) == 8, "docs/PROTOCOL.md");
+
+struct frame_grant {
+    le64 address; /**< where it lies in the sender's memory, for a peer on its host; or 0 */
+    le32 request;
+    le32 message;       /**< names it in PULL, DATA and DONE */
+    le32 unasked_bytes; /**< this and the next three: as in frame_announce */
+    le16 segment_bytes;
+    uint8_t lane_kind;
+    uint8_t lane_rail;
+};
+static_assert(sizeof(struct frame_grant) == 24, "docs/PROTOCOL.md");
 
 /** Longest of header and operation header together. */
 #define FRAME_HEAD_BYTES_MAX (sizeof(struct frame_header) + sizeof(struct frame_connect))
@@ -225,6 +322,12 @@ struct frame {
         const struct frame_done *done;         /**< DONE */
         const struct frame_pull *pull;         /**< PULL */
         const struct frame_data *data;         /**< DATA */
+        const struct frame_put *put;           /**< PUT */
+        const struct frame_offer *offer;       /**< OFFER */
+        const struct frame_get *get;           /**< GET */
+        const struct frame_atomic *atomic;     /**< ATOMIC */
+        const struct frame_reply *reply;       /**< REPLY */
+        const struct frame_grant *grant;       /**< GRANT */
     };
 };
 

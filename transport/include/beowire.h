@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * beowire.h - reliable tagged messages between processes of an Ethernet cluster.
+ * beowire.h - reliable tagged messages between processes of an Ethernet cluster, and access to
+ * each other's memory.
  *
  * An *endpoint* is one process's door to the network. A *peer* is another endpoint, known by its
  * *address*: opaque bytes that the application carries from one process to the other by any
@@ -16,12 +17,16 @@
  * an error that names the peer. Messages between two endpoints match receives in the order in
  * which they were sent.
  *
+ * Remote memory: a process registers memory and tells others its key; they put data into it, get
+ * data from it, and have atomic operations carried out on it. Each is carried out exactly once, or
+ * completes with an error; its completion means that it has been done there.
+ *
  * Progress is made inside the calls below, and, while there are none, by a thread of the endpoint
  * (enum beowire_progress).
  *
  * Threads: an endpoint is used by one thread at a time; different endpoints are independent. Its
  * own thread has all signals blocked, and is ended by beowire_close(). Fork: an endpoint does not
- * survive fork() in the child. Ownership: a buffer handed to beowire_send() or beowire_receive()
+ * survive fork() in the child. Ownership: a buffer handed to an operation
  * belongs to the endpoint until its completion has been returned by beowire_poll(), or
  * beowire_close() has returned. Errors: 0 (or a count) is success, a negative errno value is a
  * failure. Nothing is printed.
@@ -105,6 +110,10 @@ struct beowire_options {
 enum beowire_operation {
     BEOWIRE_SEND = 1,
     BEOWIRE_RECEIVE = 2,
+    BEOWIRE_PUT = 3,
+    BEOWIRE_GET = 4,
+    BEOWIRE_ATOMIC = 5,
+    BEOWIRE_PUT_ARRIVED = 6, /**< a peer's put with BEOWIRE_PUT_NOTIFY is in our memory */
 };
 
 /** The end of one operation. */
@@ -113,8 +122,8 @@ struct beowire_completion {
     enum beowire_operation operation; /**< what has ended */
     int status;                       /**< 0, or a negative errno: see beowire_poll() */
     beowire_peer peer;                /**< whom it went to or came from */
-    uint32_t immediate;               /**< receive: the 32 bits sent beside the data */
-    uint64_t tag;                     /**< the message's tag */
+    uint32_t immediate;               /**< receive, put arrived: the 32 bits sent beside the data */
+    uint64_t tag;                     /**< the message's tag; remote memory: its key */
     uint64_t bytes; /**< the message's length; may exceed the buffer's if -EMSGSIZE */
 };
 
@@ -211,6 +220,127 @@ BEOWIRE_API int beowire_claim(beowire_endpoint *endpoint, beowire_peer peer, uin
 BEOWIRE_API int beowire_receive_claimed(beowire_endpoint *endpoint, beowire_message message,
                                         void *data, uint64_t bytes, void *context);
 
+/* ---- remote memory -------------------------------------------------------------------------- */
+
+enum beowire_memory_flag {
+    BEOWIRE_MEMORY_READ = 1 << 0,  /**< peers may get it, and fetch by atomic operations */
+    BEOWIRE_MEMORY_WRITE = 1 << 1, /**< peers may put into it, and change it by atomic operations */
+    /** Peers address it as this process does; without this flag, from 0 on. */
+    BEOWIRE_MEMORY_VIRTUAL = 1 << 2,
+    /** The key is chosen by the caller. Whoever can guess it can use it. */
+    BEOWIRE_MEMORY_KEY = 1 << 3,
+};
+
+/** Lets peers use `bytes` bytes at `base`, until beowire_memory_unregister(). Any number of
+ *  registrations may overlap.
+ *
+ * @param flags of enum beowire_memory_flag
+ * @param key gets the key, which is hard to guess; with BEOWIRE_MEMORY_KEY: is the key
+ * @return 0; -EINVAL: NULL, unknown flags, or memory that wraps around; -EEXIST: that key is in
+ * use; -ENOMEM. */
+BEOWIRE_API int beowire_memory_register(beowire_endpoint *endpoint, void *base, uint64_t bytes,
+                                        unsigned flags, uint64_t *key);
+
+/** Ends that: when it returns, no peer reads or writes that memory by this key any more. Operations
+ *  of peers that were in progress end with -EACCES.
+ *  @return 0; -ENOENT: no such key. */
+BEOWIRE_API int beowire_memory_unregister(beowire_endpoint *endpoint, uint64_t key);
+
+/** A place in a peer's memory. */
+struct beowire_remote {
+    uint64_t key;
+    uint64_t address; /**< the peer's own with BEOWIRE_MEMORY_VIRTUAL, else from the beginning on */
+};
+
+enum beowire_put_flag {
+    BEOWIRE_PUT_NOTIFY = 1 << 0, /**< the peer gets a completion (BEOWIRE_PUT_ARRIVED), too */
+    /** `data` may be reused on return. Of at most beowire_put_inject_bytes(). */
+    BEOWIRE_PUT_INJECT = 1 << 1,
+};
+
+/** Writes into a peer's memory. The completion comes when all of it is there. Operations on remote
+ *  memory are begun in the order of their posting, and after messages that were sent before to the
+ *  same peer have begun to arrive; up to 16 KiB they are also carried out in that order.
+ *
+ * @param flags of enum beowire_put_flag
+ * @param immediate 32 bits that the peer gets with BEOWIRE_PUT_NOTIFY
+ * @return 0: posted; -EAGAIN: no room now, poll and try again; -EINVAL: no such peer, NULL, or
+ * unknown flags; -EMSGSIZE: longer than BEOWIRE_MESSAGE_BYTES_MAX, or than can be injected; a
+ * peer's error once it has failed. */
+BEOWIRE_API int beowire_put(beowire_endpoint *endpoint, beowire_peer peer,
+                            const struct beowire_remote *remote, const void *data, uint64_t bytes,
+                            unsigned flags, uint32_t immediate, void *context);
+
+/** The longest put with BEOWIRE_PUT_INJECT, in bytes. */
+BEOWIRE_API uint64_t beowire_put_inject_bytes(const beowire_endpoint *endpoint);
+
+/** Reads from a peer's memory. @return as beowire_put(). */
+BEOWIRE_API int beowire_get(beowire_endpoint *endpoint, beowire_peer peer,
+                            const struct beowire_remote *remote, void *data, uint64_t bytes,
+                            void *context);
+
+/** What happens to each element t of the target, with the operand o and the value c to compare. */
+enum beowire_atomic_operation {
+    BEOWIRE_ATOMIC_MIN = 0,
+    BEOWIRE_ATOMIC_MAX = 1,
+    BEOWIRE_ATOMIC_SUM = 2,
+    BEOWIRE_ATOMIC_PRODUCT = 3,
+    BEOWIRE_ATOMIC_LOGICAL_OR = 4, /**< t = t || o, likewise the other logical ones: 0 or 1 */
+    BEOWIRE_ATOMIC_LOGICAL_AND = 5,
+    BEOWIRE_ATOMIC_BIT_OR = 6, /**< operations on bits: integers only */
+    BEOWIRE_ATOMIC_BIT_AND = 7,
+    BEOWIRE_ATOMIC_LOGICAL_XOR = 8,
+    BEOWIRE_ATOMIC_BIT_XOR = 9,
+    BEOWIRE_ATOMIC_READ = 10,
+    BEOWIRE_ATOMIC_WRITE = 11,
+    BEOWIRE_ATOMIC_SWAP_EQUAL = 12, /**< if (c == t) t = o */
+    BEOWIRE_ATOMIC_SWAP_NOT_EQUAL = 13,
+    BEOWIRE_ATOMIC_SWAP_LESS_EQUAL = 14, /**< if (c <= t) t = o */
+    BEOWIRE_ATOMIC_SWAP_LESS = 15,
+    BEOWIRE_ATOMIC_SWAP_GREATER_EQUAL = 16,
+    BEOWIRE_ATOMIC_SWAP_GREATER = 17,
+    BEOWIRE_ATOMIC_SWAP_MASKED = 18, /**< t = (o & c) | (t & ~c): integers only */
+};
+
+enum beowire_atomic_type {
+    BEOWIRE_INT8 = 0,
+    BEOWIRE_UINT8 = 1,
+    BEOWIRE_INT16 = 2,
+    BEOWIRE_UINT16 = 3,
+    BEOWIRE_INT32 = 4,
+    BEOWIRE_UINT32 = 5,
+    BEOWIRE_INT64 = 6,
+    BEOWIRE_UINT64 = 7,
+    BEOWIRE_FLOAT = 8,
+    BEOWIRE_DOUBLE = 9,
+};
+
+struct beowire_atomic {
+    enum beowire_atomic_operation operation;
+    enum beowire_atomic_type type;
+    uint32_t count;      /**< of elements; up to beowire_atomic_count() */
+    const void *operand; /**< not for BEOWIRE_ATOMIC_READ */
+    const void *compare; /**< for BEOWIRE_ATOMIC_SWAP_EQUAL and those after it */
+    void *result;        /**< gets the old values; or NULL, but for BEOWIRE_ATOMIC_READ */
+};
+
+/** Carries out an operation on each element of an array in a peer's memory. Each element is changed
+ *  atomically towards every other such operation on that peer; not towards puts and gets. If it is
+ *  aligned, also towards atomic instructions of the peer's own threads. Needs memory that may be
+ *  written, and read if there is a result.
+ *
+ * The arrays are the endpoint's until the completion; `atomic` itself is not.
+ * @return as beowire_put(); -EINVAL also: an array is missing; -EOPNOTSUPP: no such operation on
+ * this type; -EMSGSIZE: too many elements. */
+BEOWIRE_API int beowire_atomic(beowire_endpoint *endpoint, beowire_peer peer,
+                               const struct beowire_remote *remote,
+                               const struct beowire_atomic *atomic, void *context);
+
+/** Most elements of one beowire_atomic(); 0: there is no such operation on this type. */
+BEOWIRE_API uint32_t beowire_atomic_count(const beowire_endpoint *endpoint,
+                                          enum beowire_atomic_operation operation,
+                                          enum beowire_atomic_type type);
+
 /** Makes progress until everything sent to peers that have not failed is acknowledged: their
  *  endpoints have it. What was received is acknowledged, so that they can flush too. An injected
  * message is otherwise only on its way, and is repeated if it got lost only while this endpoint
@@ -227,7 +357,9 @@ BEOWIRE_API int beowire_cancel(beowire_endpoint *endpoint, const void *context);
  * A completion's status is 0, or: -EMSGSIZE: the message was longer than the receive's buffer,
  * which holds its beginning; -ECANCELED: beowire_cancel(); -ETIMEDOUT: the peer is silent;
  * -ECONNRESET: the peer closed, restarted, or does not know us; -EPROTO: the peer broke the
- * protocol.
+ * protocol; of remote memory: -EACCES: the peer has no memory with this key (any more), or it does
+ * not allow this; -ERANGE: not all of it is inside that memory; -EOPNOTSUPP: the peer does not
+ * support this. The last three leave all other operations alone, and the connection.
  * @return the number of completions written (0 .. count); -ENETDOWN: the interface is gone. */
 BEOWIRE_API int beowire_poll(beowire_endpoint *endpoint, struct beowire_completion *completions,
                              size_t count);

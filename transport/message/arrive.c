@@ -2,10 +2,11 @@
 /* Sequenced frames, in order: what they do to messages. */
 #include "message/bundle.h"
 #include "message/internal.h"
+#include "message/remote.h"
 
 #include <errno.h>
 
-static struct inbound *find_inbound(const struct message_peer *peer, uint32_t name, bool announced)
+struct inbound *inbound_named(const struct message_peer *peer, uint32_t name, bool announced)
 {
     for (struct list *link = peer->inbound.next; link != &peer->inbound; link = link->next) {
         struct inbound *inbound = LIST_ENTRY(link, struct inbound, of_peer);
@@ -37,7 +38,7 @@ static int arrive_eager(struct message_layer *layer, struct message_peer *peer,
     bool whole = frame->payload_bytes == bytes;
 
     if (bytes > BEOWIRE_MESSAGE_BYTES_MAX ||
-        (!whole && (frame->payload_bytes == 0 || find_inbound(peer, message, false) != NULL))) {
+        (!whole && (frame->payload_bytes == 0 || inbound_named(peer, message, false) != NULL))) {
         return -EPROTO;
     }
     struct operation *operation = match_posted(layer, peer, tag);
@@ -92,7 +93,7 @@ static int arrive_announce(struct message_layer *layer, struct message_peer *pee
     uint16_t segment_bytes = from_le16(announce->segment_bytes);
 
     if (bytes > BEOWIRE_MESSAGE_BYTES_MAX || segment_bytes < PULL_SEGMENT_BYTES_MIN ||
-        find_inbound(peer, name, true) != NULL) {
+        inbound_named(peer, name, true) != NULL) {
         return -EPROTO;
     }
     struct operation *operation = match_posted(layer, peer, from_le64(announce->tag));
@@ -121,7 +122,7 @@ static int arrive_announce(struct message_layer *layer, struct message_peer *pee
 static int arrive_fragment(struct message_layer *layer, struct message_peer *peer,
                            const struct frame *frame)
 {
-    struct inbound *inbound = find_inbound(peer, from_le16(frame->fragment->message), false);
+    struct inbound *inbound = inbound_named(peer, from_le16(frame->fragment->message), false);
 
     if (inbound == NULL || from_le64(frame->fragment->offset) != inbound->received ||
         frame->payload_bytes > inbound->expected_bytes - inbound->received) {
@@ -150,17 +151,19 @@ static int arrive_done(struct message_layer *layer, struct message_peer *peer,
                        const struct frame *frame)
 {
     uint32_t name = from_le32(frame->done->message);
-    uint32_t index = name & 0xFFFFu;
+    struct operation *operation = operation_named(layer, peer, name);
 
-    if (index >= layer->operations_each) {
+    if (operation == NULL && (name & MESSAGE_NAME_SERVED) != 0) {
+        return 0; /* its memory was withdrawn meanwhile */
+    }
+    if (operation == NULL || operation->state != OPERATION_ANNOUNCED) {
         return -EPROTO;
     }
-    struct operation *operation = &layer->operations[index];
-    if (operation->state != OPERATION_ANNOUNCED || operation->peer != peer ||
-        message_name(layer, operation) != name) {
-        return -EPROTO;
+    if (operation->kind == BEOWIRE_SEND) {
+        operation_done(layer, operation, 0);
+    } else {
+        remote_done(layer, operation, from_le32(frame->done->status));
     }
-    operation_done(layer, operation, 0);
     return 0;
 }
 
@@ -184,6 +187,17 @@ int message_frame(struct message_layer *layer, struct message_peer *peer, const 
         break;
     case FRAME_DONE:
         status = arrive_done(layer, peer, frame);
+        break;
+    case FRAME_PUT:
+    case FRAME_OFFER:
+    case FRAME_GET:
+    case FRAME_ATOMIC:
+        status = remote_request(layer, peer, frame);
+        break;
+    case FRAME_RESULT:
+    case FRAME_REPLY:
+    case FRAME_GRANT:
+        status = remote_answer(layer, peer, frame);
         break;
     case FRAME_CONNECT:
     case FRAME_ACCEPT:

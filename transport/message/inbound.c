@@ -124,10 +124,20 @@ static bool read_from_sender(struct message_layer *layer, const struct inbound *
     bool done = inbound->peer->shares_memory && inbound->address != 0 &&
                 layer->read_memory != NULL &&
                 layer->read_memory(layer->read_context, inbound->peer, inbound->address,
-                                   inbound->operation->target, inbound->expected_bytes) == 0;
+                                   inbound_target(inbound), inbound->expected_bytes) == 0;
 
     layer->counters.messages_read += done;
     return done;
+}
+
+void inbound_fetch(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
+                   uint8_t lane)
+{
+    if (inbound->expected_bytes == 0 || read_from_sender(layer, inbound)) {
+        inbound_pulled(layer, inbound);
+    } else {
+        pull_start(layer, inbound, unasked, lane, layer->now_ns);
+    }
 }
 
 void inbound_attach(struct message_layer *layer, struct inbound *inbound,
@@ -146,11 +156,7 @@ void inbound_attach(struct message_layer *layer, struct inbound *inbound,
         inbound->expected_bytes =
             inbound->bytes < operation->capacity ? inbound->bytes : operation->capacity;
         inbound->operation = operation;
-        if (inbound->expected_bytes == 0 || read_from_sender(layer, inbound)) {
-            inbound_pulled(layer, inbound);
-        } else {
-            pull_start(layer, inbound, unasked, lane, layer->now_ns);
-        }
+        inbound_fetch(layer, inbound, unasked, lane);
         return;
     }
     if (inbound->received == inbound->expected_bytes) {

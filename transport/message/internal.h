@@ -51,6 +51,17 @@ void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound);
 void inbound_attach(struct message_layer *layer, struct inbound *inbound,
                     struct operation *operation, uint64_t unasked, uint8_t lane);
 
+/** Gets the data of an announced message that has a place: read from the sender's memory, or
+ * pulled; `unasked` and `lane` as above. */
+void inbound_fetch(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
+                   uint8_t lane);
+
+/** Where the data of a message goes that has its receive, is our get, or a put. */
+static inline uint8_t *inbound_target(const struct inbound *inbound)
+{
+    return inbound->operation != NULL ? inbound->operation->target : inbound->target;
+}
+
 /** All that is wanted of a long message is here: its receive ends as soon as DONE is on its way, so
  *  that no more is remembered than there are receives. */
 void inbound_pulled(struct message_layer *layer, struct inbound *inbound);
@@ -58,12 +69,27 @@ void inbound_pulled(struct message_layer *layer, struct inbound *inbound);
 /** Our lane of this kind and rail; LANES_MAX: there is none. */
 uint8_t lane_of(const struct message_layer *layer, uint8_t kind, uint8_t rail);
 
-/** The name of an announced send: its slot, and how often that was used. */
+/** Part of the names of gets that peers pull; other slots are below it. */
+#define MESSAGE_NAME_SERVED 0x8000u
+
+/** The name of an operation: its slot, and how often that was used. */
 static inline uint32_t message_name(const struct message_layer *layer,
                                     const struct operation *operation)
 {
-    return (uint32_t)(operation - layer->operations) | (uint32_t)operation->generation << 16;
+    size_t slot =
+        operation >= layer->served_memory && operation < layer->served_memory + layer->served_used
+            ? (size_t)(operation - layer->served_memory) | MESSAGE_NAME_SERVED
+            : (size_t)(operation - layer->operations);
+
+    return (uint32_t)slot | (uint32_t)operation->generation << 16;
 }
+
+/** The peer's operation with this name; NULL: there is none (any more). */
+struct operation *operation_named(struct message_layer *layer, const struct message_peer *peer,
+                                  uint32_t name);
+
+/** A message of the peer that is incomplete: begun by EAGER, or announced; NULL: none. */
+struct inbound *inbound_named(const struct message_peer *peer, uint32_t name, bool announced);
 
 /** Takes the oldest posted receive that wants this message out of the list; NULL: none. */
 struct operation *match_posted(struct message_layer *layer, const struct message_peer *peer,

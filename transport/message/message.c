@@ -3,6 +3,7 @@
 #include "message/bundle.h"
 #include "message/internal.h"
 #include "message/pull.h"
+#include "message/remote.h"
 #include "message/reorder.h"
 
 #include <errno.h>
@@ -51,19 +52,21 @@ static int make_pulls(struct message_layer *layer)
 
 static int make_operations(struct message_layer *layer, uint32_t operations)
 {
-    /* An unmatched message holds a chunk, a matched one a receive. */
-    layer->inbound_count = layer->chunk_count * BUNDLE_MESSAGES_MAX + operations;
+    /* An unmatched message holds a chunk, as does a request for our memory; a matched one holds a
+     * receive, one that is got from a peer's memory our operation. */
+    layer->inbound_count = layer->chunk_count * BUNDLE_MESSAGES_MAX + 2 * operations;
     layer->inbound_bytes = (size_t)layer->inbound_count * sizeof *layer->inbounds;
 
     layer->operations_each = operations;
     layer->operations = calloc(2 * (size_t)operations, sizeof *layer->operations);
+    layer->served_memory = calloc(REMOTE_SERVED, sizeof *layer->served_memory);
     /* Memory that is never used is never touched. */
     void *inbounds = mmap(NULL, layer->inbound_bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (layer->operations == NULL || inbounds == MAP_FAILED) {
+    layer->inbounds = inbounds != MAP_FAILED ? inbounds : NULL;
+    if (layer->operations == NULL || layer->served_memory == NULL || layer->inbounds == NULL) {
         return -ENOMEM;
     }
-    layer->inbounds = inbounds;
     for (uint32_t i = 0; i < operations; i++) {
         list_append(&layer->free_sends, &layer->operations[i].link);
         list_append(&layer->free_receives, &layer->operations[operations + i].link);
@@ -89,6 +92,9 @@ int message_open(struct message_layer *layer, uint32_t operations, uint32_t peer
     list_init(&layer->free_requests);
     list_init(&layer->requests);
     list_init(&layer->bundling);
+    list_init(&layer->notices);
+    list_init(&layer->free_served);
+    list_init(&layer->served);
 
     int status = frame_pool_open(&layer->frames, SLIM_FRAMES, ENDPOINT_COPY_FRAMES, frame_bytes);
     if (status == 0) {
@@ -110,6 +116,8 @@ void message_close(struct message_layer *layer)
 {
     frame_pool_close(&layer->frames);
     free(layer->operations);
+    free(layer->served_memory);
+    region_table_close(&layer->regions);
     if (layer->inbounds != NULL) {
         munmap(layer->inbounds, layer->inbound_bytes);
     }
@@ -208,7 +216,7 @@ void message_frame_released(struct message_layer *layer, struct flow_frame *fram
     frame_pool_give(&layer->frames, frame);
     if (operation != NULL && --operation->frames_outstanding == 0 &&
         operation->state == OPERATION_DRAINING) {
-        operation_done(layer, operation, 0);
+        operation_done(layer, operation, operation->status);
     }
 }
 
@@ -233,6 +241,7 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
     serve_forget(layer, peer);
     bundle_close(layer, peer);
     fail_operations(layer, peer, error);
+    remote_forget(layer, peer);
     while (!list_is_empty(&peer->dones)) {
         inbound_free(layer, LIST_ENTRY(peer->dones.next, struct inbound, done));
     }
@@ -279,10 +288,26 @@ void operation_received(struct message_layer *layer, struct operation *operation
     operation_done(layer, operation, truncated ? -EMSGSIZE : 0);
 }
 
+struct operation *operation_named(struct message_layer *layer, const struct message_peer *peer,
+                                  uint32_t name)
+{
+    uint32_t slot = name & 0xFFFFu;
+    struct operation *operation = NULL;
+
+    if ((slot & MESSAGE_NAME_SERVED) != 0 && (slot & ~MESSAGE_NAME_SERVED) < layer->served_used) {
+        operation = &layer->served_memory[slot & ~MESSAGE_NAME_SERVED];
+    } else if (slot < layer->operations_each) {
+        operation = &layer->operations[slot];
+    }
+    return operation != NULL && operation->peer == peer && message_name(layer, operation) == name
+               ? operation
+               : NULL;
+}
+
 bool message_complete(struct message_layer *layer, struct beowire_completion *completion)
 {
     if (list_is_empty(&layer->completed)) {
-        return false;
+        return remote_take_notice(layer, completion);
     }
     struct operation *operation = LIST_ENTRY(layer->completed.next, struct operation, link);
 
@@ -298,7 +323,7 @@ bool message_complete(struct message_layer *layer, struct beowire_completion *co
     };
     operation->state = OPERATION_FREE;
     operation->peer = NULL;
-    if (operation->segment_bytes != 0) {
+    if (operation->segment_bytes != 0 || operation->kind > BEOWIRE_RECEIVE) {
         /* Late frames may still name it: it is the last to be used again. */
         list_append(&layer->free_sends, &operation->link);
         return true;

@@ -33,18 +33,21 @@
 #include "lane/lane.h"
 #include "message/limits.h"
 #include "message/list.h"
+#include "message/region.h"
 
 enum operation_state {
     OPERATION_FREE,
     OPERATION_QUEUED,    /**< send: in the peer's queue; not all of its first part is pushed */
-    OPERATION_ANNOUNCED, /**< send: the peer pulls it, and says DONE */
-    OPERATION_DRAINING,  /**< send: all pushed, waits for acknowledgements */
+    OPERATION_ANNOUNCED, /**< send, put: the peer pulls it, and says DONE */
+    OPERATION_DRAINING,  /**< send, put: waits for acknowledgements only */
+    OPERATION_REMOTE,    /**< put, get, atomic: all pushed, waits for what the peer answers */
     OPERATION_POSTED,    /**< receive: waits for a message */
-    OPERATION_RECEIVING, /**< receive: matched, waits for the rest of the message */
+    OPERATION_RECEIVING, /**< receive: matched, waits for the rest of the message; get: pulled */
     OPERATION_DONE,      /**< in the list of completed ones */
 };
 
-/** A send or a receive, from its posting until its completion is taken. */
+/** A send, a receive, or one on remote memory, from its posting until its completion is taken. A
+ *  get of a peer that it pulls is one here, too (remote.h). */
 struct operation {
     struct list link; /**< in whichever list its state names */
     enum operation_state state;
@@ -53,15 +56,22 @@ struct operation {
     uint32_t frames_outstanding; /**< send: pushed, not acknowledged, and referring to `data` */
     struct message_peer *peer;   /**< receive: NULL until matched if from anyone */
     void *context;
-    uint64_t tag;
+    uint64_t tag;      /**< remote memory: its key */
     uint64_t ignore;   /**< receive: bits of the tag that do not matter */
     uint64_t bytes;    /**< length of the message */
-    uint64_t capacity; /**< receive: of the buffer */
-    uint64_t pushed;   /**< send: bytes handed to the flow */
+    uint64_t capacity; /**< receive, and what else gets data: of the buffer */
+    uint64_t pushed;   /**< send, put: bytes handed to the flow; else: bytes that have come */
     union {
-        const uint8_t *source; /**< send */
-        uint8_t *target;       /**< receive */
+        const uint8_t *source; /**< send, put */
+        uint8_t *target;       /**< whatever gets data */
     };
+    uint64_t address;       /**< remote memory: where in it */
+    const uint8_t *operand; /**< atomic */
+    const uint8_t *compare; /**< atomic */
+    uint32_t count;         /**< atomic: elements */
+    uint8_t atomic;         /**< enum beowire_atomic_operation */
+    uint8_t atomic_type;    /**< enum beowire_atomic_type */
+    uint8_t put_flags;      /**< enum beowire_put_flag */
     uint32_t immediate;
     uint16_t generation;    /**< of this slot: makes its name another one */
     uint16_t segment_bytes; /**< announced send: payload of a DATA frame */
@@ -76,17 +86,27 @@ struct chunk {
     uint8_t *data;
 };
 
-/** A message on its way in that needs remembering: unmatched, or not yet complete. */
+/** What is said to the peer at the end. */
+enum inbound_answer {
+    ANSWER_DONE,   /**< DONE: the message has been pulled */
+    ANSWER_RESULT, /**< RESULT: the request has ended with `status` */
+    ANSWER_MEMORY, /**< REPLY: our memory as it then is */
+    ANSWER_KEPT,   /**< REPLY: the old values, in the chunk */
+    ANSWER_GRANT,  /**< GRANT: our memory may be pulled */
+};
+
+/** A message on its way in that needs remembering: unmatched, or not yet complete. Also a peer's
+ *  request for our memory, until it is answered. */
 struct inbound {
-    struct list
-        arrival; /**< in the layer's `unexpected` (oldest first) or `claimed`, if unmatched */
+    struct list arrival; /**< in the layer's `unexpected` (oldest first) or `claimed`, if unmatched;
+                            in `notices`: a put that the application is to be told of */
     struct list of_peer; /**< in the peer's `inbound`, until complete */
-    struct list done;    /**< in the peer's `dones` while a DONE is to be sent */
+    struct list done;    /**< in the peer's `dones` while an answer is to be sent */
     struct list waiting; /**< in the layer's `waiting_pulls` */
     struct pull *pull;   /**< announced and being pulled */
     struct message_peer *peer;
-    struct operation *operation; /**< the receive that matched it, or NULL */
-    struct chunk *chunks;        /**< unmatched: its data so far */
+    struct operation *operation; /**< the receive that matched it, our get, or NULL */
+    struct chunk *chunks;        /**< unmatched: its data so far; request: its credit */
     struct chunk *last_chunk;
     struct chunk *shared; /**< unmatched, came in a bundle: the chunk that holds all of that, ... */
     const uint8_t *shared_data; /**< ... and where this message is in it */
@@ -98,8 +118,14 @@ struct inbound {
     uint32_t immediate;
     uint32_t name; /**< in FRAGMENTs, or PULL and DATA */
     uint16_t segment_bytes;
-    bool announced;   /**< came as ANNOUNCE */
-    uint64_t address; /**< where it lies in the sender's memory, or 0 */
+    bool announced;          /**< came as ANNOUNCE, OFFER or GRANT */
+    uint64_t address;        /**< where it lies in the sender's memory, or 0 */
+    uint8_t *target;         /**< offered put: where it belongs in our memory */
+    uint64_t key;            /**< request: which memory, and ... */
+    uint64_t remote_address; /**< ... where in it */
+    uint8_t answer;          /**< enum inbound_answer */
+    uint8_t status;          /**< enum frame_status, of RESULT and DONE */
+    bool notify;             /**< the application is to be told */
 };
 
 /** A block of a message that is being pulled; see pull.h. */
@@ -122,7 +148,9 @@ struct pull {
     struct list link; /**< in the layer's `pulls` or `free_pulls` */
     struct message_peer *peer;
     struct inbound *inbound;
-    uint64_t bytes; /**< that are wanted */
+    uint8_t *target;
+    uint64_t capacity; /**< of `target` */
+    uint64_t bytes;    /**< that are wanted */
     uint32_t message;
     uint32_t segment_bytes;
     uint32_t block_segments;
@@ -183,18 +211,20 @@ struct message_peer {
     struct chunk *reordered;      /**< frames that came too early, in order: in reserved chunks */
     struct chunk *reordered_last; /**< valid if there are any */
     struct list queue;            /**< operations: sends, in order */
-    struct list announced;        /**< operations: sends that wait for DONE */
+    struct list announced;        /**< operations that wait for DONE, RESULT or data */
     struct list inbound;
     struct list bundling;           /**< in the layer's, while there is an open bundle */
     struct flow_frame *open_bundle; /**< the last frame of the flow, held back; or NULL */
     unsigned open_messages;         /**< in it */
-    struct list dones;              /**< inbound messages whose DONE is to be sent */
+    struct list dones;              /**< inbound messages and requests that are to be answered */
     uint32_t posted;       /**< receives that wait for a message of this peer, and of no other */
     uint32_t bulk_lanes;   /**< bit i: lane i carries DATA to and from it */
     uint32_t usable_lanes; /**< bit i: lane i could; those above are the best of them */
     uint32_t pulls;        /**< of its messages */
     uint32_t requests;     /**< of it, that are to be answered */
+    uint32_t served;       /**< gets of it that it pulls */
     bool shares_memory;    /**< it is on our host: messages may be read from its memory */
+    bool remote_memory;    /**< it understands requests for its memory */
     int unasked_credit;    /**< positive: the first blocks of long messages are sent unasked */
     struct pull_path pull_paths[LANES_MAX];
 };
@@ -214,6 +244,10 @@ struct message_counters {
     uint64_t data_frames_sent;
     uint64_t data_unasked;     /**< blocks sent before they were asked for */
     uint64_t requests_dropped; /**< PULLs for which there was no room */
+    uint64_t remote_puts;      /**< by peers, into our memory */
+    uint64_t remote_gets;
+    uint64_t remote_atomics;
+    uint64_t remote_refused; /**< requests of peers that ended with an error */
 };
 
 /** Copies from the memory of a peer's process, if that is possible.
@@ -235,6 +269,12 @@ struct message_layer {
     struct list claimed;    /**< inbound messages taken aside */
     uint64_t last_claim;    /**< the newest name of one */
     struct list completed;  /**< operations, oldest first */
+    struct list notices;    /**< inbound puts that the application is to be told of */
+    struct region_table regions;
+    struct operation *served_memory; /**< gets of peers that they pull */
+    uint32_t served_used;            /**< those from here on have never been taken */
+    struct list free_served;
+    struct list served;
     struct inbound *inbounds;
     size_t inbound_bytes;
     uint32_t inbound_count;
@@ -337,6 +377,12 @@ void message_renew_credit(struct message_layer *layer, struct message_peer *peer
 
 /** A frame's owner gets it back (struct flow_wire `released`). */
 void message_frame_released(struct message_layer *layer, struct flow_frame *frame);
+
+/** Is there a completion to be taken? */
+static inline bool message_has_completions(const struct message_layer *layer)
+{
+    return !list_is_empty(&layer->completed) || !list_is_empty(&layer->notices);
+}
 
 /** Takes the oldest completion. @return false: there is none. */
 bool message_complete(struct message_layer *layer, struct beowire_completion *completion);

@@ -36,6 +36,8 @@ static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t
         .peer = inbound->peer,
         .inbound = inbound,
         .message = inbound->name,
+        .target = inbound_target(inbound),
+        .capacity = inbound->operation != NULL ? inbound->operation->capacity : inbound->bytes,
         .bytes = inbound->expected_bytes,
         .segment_bytes = inbound->segment_bytes,
     };

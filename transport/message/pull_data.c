@@ -67,6 +67,17 @@ static void draw_conclusions(struct message_layer *layer, struct pull *pull,
     }
 }
 
+/** Copies a segment to where it belongs, as far as there is room. */
+static void place(const struct pull *pull, uint64_t offset, const struct frame *frame)
+{
+    uint64_t room = offset < pull->capacity ? pull->capacity - offset : 0;
+
+    if (room > 0) {
+        memcpy(pull->target + offset, frame->payload,
+               frame->payload_bytes < room ? frame->payload_bytes : (size_t)room);
+    }
+}
+
 enum pull_verdict pull_data(struct message_layer *layer, struct message_peer *peer,
                             const struct frame *frame, uint8_t lane, uint64_t now_ns)
 {
@@ -92,7 +103,7 @@ enum pull_verdict pull_data(struct message_layer *layer, struct message_peer *pe
     if (!block->active || block->index != index || (block->missing & bit) == 0) {
         return PULL_DUPLICATE;
     }
-    operation_copy_in(pull->inbound->operation, offset, frame->payload, frame->payload_bytes);
+    place(pull, offset, frame);
     pull->inbound->received += frame->payload_bytes;
     block->missing &= ~bit;
     if (block->lane == lane) {
@@ -134,11 +145,11 @@ bool pull_expect(const struct message_layer *layer, uint8_t lane,
     if (end > found->inbound->bytes) {
         end = found->inbound->bytes;
     }
-    if (end > found->inbound->operation->capacity) {
+    if (end > found->capacity) {
         return false; /* the last segment does not fit the buffer */
     }
     *expectation = (struct lane_expectation){
-        .target = found->inbound->operation->target + offset,
+        .target = found->target + offset,
         .frames = frames,
         .head_bytes = (uint32_t)(sizeof(struct frame_header) + sizeof(struct frame_data)),
         .payload_bytes = found->segment_bytes,

@@ -2,59 +2,17 @@
 /* Messages on their way out: how they become frames. */
 #include "message/bundle.h"
 #include "message/internal.h"
+#include "message/outgoing.h"
 #include "message/pull.h"
+#include "message/remote.h"
 
 #include <errno.h>
 #include <string.h>
 
-static uint32_t room_in(const struct message_peer *peer, enum frame_type type)
-{
-    return peer->frame_bytes -
-           (uint32_t)(sizeof(struct frame_header) + frame_operation_bytes(type));
-}
-
-/** Takes a frame and encodes its header. `copied` bytes will follow the operation header in the
- *  head, `referred` bytes stay where they are. @return NULL: none is free. */
-static struct flow_frame *begin(struct message_layer *layer, struct message_peer *peer,
-                                enum frame_type type, uint32_t copied, uint32_t referred)
-{
-    size_t head_bytes = sizeof(struct frame_header) + frame_operation_bytes(type) + copied;
-    struct flow_frame *frame = frame_pool_take(&layer->frames, head_bytes);
-
-    if (frame == NULL) {
-        return NULL;
-    }
-    frame->head_bytes = (uint32_t)head_bytes;
-    frame->payload_bytes = referred;
-    frame_encode(frame->head, &(struct frame_fields){
-                                  .type = type,
-                                  .destination = peer->destination,
-                                  .source = peer->source,
-                                  .key = peer->key,
-                                  .sequence = peer->flow.next,
-                                  .payload_bytes = (uint16_t)(copied + referred),
-                              });
-    return frame;
-}
-
-static void *operation_header(const struct flow_frame *frame)
-{
-    return frame->head + sizeof(struct frame_header);
-}
-
-/** The frame's data is `bytes` bytes of the send, from where it stands. */
-static void refer(struct flow_frame *frame, struct operation *operation, uint32_t bytes)
-{
-    frame->payload = operation->source + operation->pushed;
-    frame->owner = operation;
-    operation->frames_outstanding++;
-    operation->pushed += bytes;
-}
-
 static void fill_eager(const struct flow_frame *frame, uint64_t tag, uint32_t immediate,
                        uint64_t bytes, uint16_t message)
 {
-    struct frame_eager *eager = operation_header(frame);
+    struct frame_eager *eager = outgoing_header(frame);
 
     eager->tag = to_le64(tag);
     eager->immediate = to_le32(immediate);
@@ -66,7 +24,7 @@ static void fill_eager(const struct flow_frame *frame, uint64_t tag, uint32_t im
 static bool push_copied(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                         uint32_t immediate, const void *data, uint32_t bytes)
 {
-    struct flow_frame *frame = begin(layer, peer, FRAME_EAGER, bytes, 0);
+    struct flow_frame *frame = outgoing_begin(layer, peer, FRAME_EAGER, bytes, 0);
 
     if (frame == NULL) {
         return false;
@@ -84,16 +42,16 @@ static bool push_copied(struct message_layer *layer, struct message_peer *peer, 
 static bool push_first(struct message_layer *layer, struct message_peer *peer,
                        struct operation *operation)
 {
-    uint32_t room = room_in(peer, FRAME_EAGER);
+    uint32_t room = outgoing_room(peer, FRAME_EAGER);
     uint32_t bytes = operation->bytes < room ? (uint32_t)operation->bytes : room;
-    struct flow_frame *frame = begin(layer, peer, FRAME_EAGER, 0, bytes);
+    struct flow_frame *frame = outgoing_begin(layer, peer, FRAME_EAGER, 0, bytes);
 
     if (frame == NULL) {
         return false;
     }
     fill_eager(frame, operation->tag, operation->immediate, operation->bytes,
                (uint16_t)message_name(layer, operation));
-    refer(frame, operation, bytes);
+    outgoing_refer(frame, operation, bytes);
     flow_push(&peer->flow, frame);
     layer->counters.eager_messages++;
     return true;
@@ -103,19 +61,19 @@ static bool push_fragment(struct message_layer *layer, struct message_peer *peer
                           struct operation *operation)
 {
     uint64_t left = operation->bytes - operation->pushed;
-    uint32_t room = room_in(peer, FRAME_FRAGMENT);
+    uint32_t room = outgoing_room(peer, FRAME_FRAGMENT);
     uint32_t bytes = left < room ? (uint32_t)left : room;
-    struct flow_frame *frame = begin(layer, peer, FRAME_FRAGMENT, 0, bytes);
+    struct flow_frame *frame = outgoing_begin(layer, peer, FRAME_FRAGMENT, 0, bytes);
 
     if (frame == NULL) {
         return false;
     }
-    struct frame_fragment *fragment = operation_header(frame);
+    struct frame_fragment *fragment = outgoing_header(frame);
     *fragment = (struct frame_fragment){
         .message = to_le16((uint16_t)message_name(layer, operation)),
         .offset = to_le64(operation->pushed),
     };
-    refer(frame, operation, bytes);
+    outgoing_refer(frame, operation, bytes);
     if (operation->pushed == operation->bytes) {
         /* The sender waits for this one: its buffer is free when it is acknowledged. */
         frame_stamp(frame->head, FRAME_ACK_REQUEST, 0, 0);
@@ -124,17 +82,16 @@ static bool push_fragment(struct message_layer *layer, struct message_peer *peer
     return true;
 }
 
-/** The lane whose DATA arrives first, and the first blocks on their way there without a PULL. */
-static uint8_t send_unasked(struct message_layer *layer, struct message_peer *peer,
-                            const struct operation *operation, uint64_t *unasked)
+uint8_t outgoing_unasked(struct message_layer *layer, struct message_peer *peer,
+                         const struct operation *operation, uint64_t *unasked)
 {
     uint32_t segments = pull_block_segments(operation->segment_bytes);
     uint64_t block_bytes = (uint64_t)segments * operation->segment_bytes;
     uint8_t lane = pull_best_lane(layer, peer, block_bytes);
 
     *unasked = 0;
-    if (lane == LANES_MAX) {
-        return lane;
+    if (lane == LANES_MAX || peer->unasked_credit <= 0 || peer->shares_memory) {
+        return LANES_MAX;
     }
     for (unsigned i = 0; i < layer->limits.unasked_blocks && *unasked < operation->bytes; i++) {
         uint64_t left =
@@ -153,22 +110,19 @@ static uint8_t send_unasked(struct message_layer *layer, struct message_peer *pe
 static bool push_announce(struct message_layer *layer, struct message_peer *peer,
                           struct operation *operation)
 {
-    struct flow_frame *frame = begin(layer, peer, FRAME_ANNOUNCE, 0, 0);
+    struct flow_frame *frame = outgoing_begin(layer, peer, FRAME_ANNOUNCE, 0, 0);
     uint64_t unasked = 0;
-    uint8_t lane = LANES_MAX;
 
     if (frame == NULL) {
         return false;
     }
-    operation->segment_bytes = (uint16_t)room_in(peer, FRAME_DATA);
+    operation->segment_bytes = (uint16_t)outgoing_room(peer, FRAME_DATA);
     list_remove(&operation->link);
     operation->state = OPERATION_ANNOUNCED;
     list_append(&peer->announced, &operation->link);
-    if (peer->unasked_credit > 0 && !peer->shares_memory) {
-        lane = send_unasked(layer, peer, operation, &unasked);
-    }
+    uint8_t lane = outgoing_unasked(layer, peer, operation, &unasked);
     operation->pushed = unasked;
-    struct frame_announce *announce = operation_header(frame);
+    struct frame_announce *announce = outgoing_header(frame);
     *announce = (struct frame_announce){
         .tag = to_le64(operation->tag),
         .immediate = to_le32(operation->immediate),
@@ -189,18 +143,37 @@ static bool push_announce(struct message_layer *layer, struct message_peer *peer
 static bool push_done(struct message_layer *layer, struct message_peer *peer)
 {
     struct inbound *inbound = LIST_ENTRY(peer->dones.next, struct inbound, done);
-    struct flow_frame *frame = begin(layer, peer, FRAME_DONE, 0, 0);
+    struct flow_frame *frame = outgoing_begin(layer, peer, FRAME_DONE, 0, 0);
 
     if (frame == NULL) {
         return false;
     }
-    struct frame_done *done = operation_header(frame);
-    *done = (struct frame_done){.message = to_le32(inbound->name)};
-    frame->exempt = true;
+    struct frame_done *done = outgoing_header(frame);
+    *done = (struct frame_done){
+        .message = to_le32(inbound->name),
+        .status = to_le32(inbound->status),
+    };
     flow_push(&peer->flow, frame);
-    operation_received(layer, inbound->operation);
+    if (inbound->operation == NULL) {
+        remote_answered(layer, inbound);
+        return true;
+    }
+    if (inbound->operation->kind == BEOWIRE_RECEIVE) {
+        operation_received(layer, inbound->operation);
+    } else {
+        operation_done(layer, inbound->operation, 0);
+    }
     inbound_free(layer, inbound);
     return true;
+}
+
+/** Answers the first message or request in the list. */
+static bool push_answer(struct message_layer *layer, struct message_peer *peer)
+{
+    struct inbound *inbound = LIST_ENTRY(peer->dones.next, struct inbound, done);
+
+    return inbound->answer == ANSWER_DONE ? push_done(layer, peer)
+                                          : remote_push_answer(layer, peer, inbound);
 }
 
 /** Everything of the send is pushed: it ends when nothing refers to its data any more. */
@@ -217,8 +190,11 @@ static void all_pushed(struct message_layer *layer, struct operation *operation)
 static bool push_queued(struct message_layer *layer, struct message_peer *peer)
 {
     struct operation *operation = LIST_ENTRY(peer->queue.next, struct operation, link);
-    uint32_t room = room_in(peer, FRAME_EAGER);
+    uint32_t room = outgoing_room(peer, FRAME_EAGER);
 
+    if (operation->kind != BEOWIRE_SEND) {
+        return remote_push(layer, peer, operation);
+    }
     if (operation->pushed > 0) {
         if (!push_fragment(layer, peer, operation)) {
             return false;
@@ -254,7 +230,8 @@ bool message_is_flushed(const struct message_peer *peer)
 
 bool message_depends_on(const struct message_peer *peer)
 {
-    return !list_is_empty(&peer->announced) || !list_is_empty(&peer->inbound) || peer->posted > 0;
+    return !list_is_empty(&peer->announced) || !list_is_empty(&peer->inbound) || peer->posted > 0 ||
+           peer->served > 0;
 }
 
 void message_pump(struct message_layer *layer, struct message_peer *peer)
@@ -267,7 +244,7 @@ void message_pump(struct message_layer *layer, struct message_peer *peer)
 
     while (pushed && flow_has_room(&peer->flow)) {
         if (!list_is_empty(&peer->dones)) {
-            pushed = push_done(layer, peer);
+            pushed = push_answer(layer, peer);
         } else if (!list_is_empty(&peer->queue) && flow_has_credit(&peer->flow)) {
             pushed = push_queued(layer, peer);
         } else {
@@ -343,7 +320,7 @@ int message_inject(struct message_layer *layer, struct message_peer *peer, uint6
         !flow_has_credit(&peer->flow)) {
         return -EAGAIN;
     }
-    if (bytes > room_in(peer, FRAME_EAGER)) {
+    if (bytes > outgoing_room(peer, FRAME_EAGER)) {
         return -EMSGSIZE;
     }
     if (can_bundle(layer, peer, bytes) &&

@@ -5,19 +5,13 @@
 
 #include <errno.h>
 
-/** The announced send with this name, or NULL. */
+/** The announced send, offered put or granted get with this name, or NULL. */
 static struct operation *find_announced(struct message_layer *layer,
                                         const struct message_peer *peer, uint32_t message)
 {
-    uint32_t index = message & 0xFFFFu;
+    struct operation *operation = operation_named(layer, peer, message);
 
-    if (index >= layer->operations_each) {
-        return NULL;
-    }
-    struct operation *operation = &layer->operations[index];
-    bool valid = operation->state == OPERATION_ANNOUNCED && operation->peer == peer &&
-                 message_name(layer, operation) == message;
-    return valid ? operation : NULL;
+    return operation != NULL && operation->state == OPERATION_ANNOUNCED ? operation : NULL;
 }
 
 /** Bits for the segments from `offset` to the end of the message. */

@@ -28,7 +28,8 @@ static void control_send_connect__says_who_and_whom(void **state)
     assert_int_equal(from_le64(frame->connect->expected_incarnation), STRANGER_INCARNATION);
     assert_int_equal(from_le32(frame->connect->key), peer->connection.own_key);
     assert_int_equal(from_le32(frame->connect->echoed_key), 0);
-    assert_int_equal(from_le32(frame->connect->features), FRAME_FEATURE_SELECTIVE);
+    assert_int_equal(from_le32(frame->connect->features),
+                     FRAME_FEATURE_SELECTIVE | FRAME_FEATURE_REMOTE);
     assert_int_equal(from_le16(frame->connect->frame_bytes), 1500);
     assert_memory_equal(frame->connect->address, stranger->core->options.address.bytes,
                         BEOWIRE_ADDRESS_BYTES);
@@ -47,14 +48,15 @@ static void control_send_connect__accept_echoes_the_key(void **state)
     assert_int_equal(stranger->core->counters.sent[FRAME_ACCEPT], 1);
 }
 
-static void control_send_connect__go_back_n_offers_nothing(void **state)
+static void control_send_connect__go_back_n_does_not_offer_to_keep(void **state)
 {
     struct stranger *stranger = *state;
 
     stranger->core->options.go_back_n = true;
     control_send_connect(stranger->core, known(stranger), FRAME_CONNECT, 0, 0);
     pass(stranger, 1000000);
-    assert_int_equal(from_le32(hear_type(stranger, FRAME_CONNECT)->connect->features), 0);
+    assert_int_equal(from_le32(hear_type(stranger, FRAME_CONNECT)->connect->features),
+                     FRAME_FEATURE_REMOTE);
 }
 
 static void control_send_ack__carries_acknowledgement_and_credit(void **state)
@@ -171,7 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STRANGER_TEST(control_send_connect__says_who_and_whom),
         STRANGER_TEST(control_send_connect__accept_echoes_the_key),
-        STRANGER_TEST(control_send_connect__go_back_n_offers_nothing),
+        STRANGER_TEST(control_send_connect__go_back_n_does_not_offer_to_keep),
         STRANGER_TEST(control_send_ack__carries_acknowledgement_and_credit),
         STRANGER_TEST(control_send_ack__of_a_gap_is_sack),
         STRANGER_TEST(control_send_probe__names_the_next_new_frame),

@@ -52,6 +52,16 @@ static struct buffer valid(enum frame_type type, uint16_t payload_bytes)
     } else if (type == FRAME_PULL) {
         struct frame_pull *pull = body_of(&buffer);
         pull->wanted = to_le64(1);
+    } else if (type == FRAME_PUT) {
+        struct frame_put *put = body_of(&buffer);
+        put->bytes = to_le32(payload_bytes);
+    } else if (type == FRAME_OFFER) {
+        struct frame_offer *offer = body_of(&buffer);
+        offer->segment_bytes = to_le16(1);
+        offer->bytes = to_le64(1);
+    } else if (type == FRAME_GRANT) {
+        struct frame_grant *grant = body_of(&buffer);
+        grant->segment_bytes = to_le16(1);
     }
     return buffer;
 }
@@ -69,9 +79,10 @@ static enum frame_verdict decode(const struct buffer *buffer, struct frame *fram
 }
 
 static const enum frame_type all_types[] = {
-    FRAME_CONNECT, FRAME_ACCEPT,   FRAME_RESET,    FRAME_CLOSE, FRAME_ACK,
-    FRAME_BUNDLE,  FRAME_PROBE,    FRAME_SACK,     FRAME_PULL,  FRAME_DATA,
-    FRAME_EAGER,   FRAME_FRAGMENT, FRAME_ANNOUNCE, FRAME_DONE,
+    FRAME_CONNECT,  FRAME_ACCEPT, FRAME_RESET, FRAME_CLOSE, FRAME_ACK,   FRAME_BUNDLE,
+    FRAME_PROBE,    FRAME_SACK,   FRAME_PULL,  FRAME_DATA,  FRAME_EAGER, FRAME_FRAGMENT,
+    FRAME_ANNOUNCE, FRAME_DONE,   FRAME_PUT,   FRAME_OFFER, FRAME_GET,   FRAME_ATOMIC,
+    FRAME_RESULT,   FRAME_REPLY,  FRAME_GRANT,
 };
 
 #define TYPES (sizeof all_types / sizeof *all_types)
@@ -79,8 +90,9 @@ static const enum frame_type all_types[] = {
 static uint16_t some_payload(enum frame_type type)
 {
     return type == FRAME_EAGER || type == FRAME_FRAGMENT || type == FRAME_DATA ||
-                   type == FRAME_BUNDLE
-               ? 100
+                   type == FRAME_BUNDLE || type == FRAME_PUT || type == FRAME_ATOMIC ||
+                   type == FRAME_RESULT || type == FRAME_REPLY
+               ? 104
                : 0;
 }
 
@@ -227,7 +239,7 @@ static void frame_decode__payload_where_none_belongs(void **state)
     (void)state;
     for (size_t i = 0; i < TYPES; i++) {
         struct frame frame;
-        struct buffer buffer = valid(all_types[i], 1);
+        struct buffer buffer = valid(all_types[i], 8); /* the shortest RESULT */
         enum frame_verdict expected = some_payload(all_types[i]) > 0 ? FRAME_OK : FRAME_BAD_LENGTH;
         assert_int_equal(decode(&buffer, &frame), expected);
     }
@@ -395,6 +407,63 @@ static void sequence_before__around_the_wrap(void **state)
     assert_true(sequence_before(0x80000000, 0xFFFFFFFF));
 }
 
+static void frame_decode__put_inside_itself(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_PUT, 100);
+    struct frame_put *put = body_of(&buffer);
+
+    (void)state;
+    put->bytes = to_le32(99);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+    put->bytes = to_le32(1000);
+    put->offset = to_le32(900);
+    assert_int_equal(decode(&buffer, &frame), FRAME_OK);
+    put->offset = to_le32(901);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+    put->offset = to_le32(UINT32_MAX);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+    put->bytes = to_le32(UINT32_MAX);
+    put->offset = to_le32(UINT32_MAX - 99);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+    buffer = valid(FRAME_PUT, 0); /* an empty put */
+    assert_int_equal(decode(&buffer, &frame), FRAME_OK);
+    put->bytes = to_le32(1);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+}
+
+static void frame_decode__offer_and_grant_of_something(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_OFFER, 0);
+    struct frame_offer *offer = body_of(&buffer);
+
+    (void)state;
+    offer->bytes = to_le64(0);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+    buffer = valid(FRAME_OFFER, 0);
+    offer->segment_bytes = to_le16(0);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+    buffer = valid(FRAME_GRANT, 0);
+    struct frame_grant *grant = body_of(&buffer);
+    grant->segment_bytes = to_le16(0);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+}
+
+static void frame_decode__results_are_whole(void **state)
+{
+    struct frame frame;
+
+    (void)state;
+    for (uint16_t bytes = 0; bytes < 40; bytes++) {
+        struct buffer buffer = valid(FRAME_RESULT, bytes);
+        assert_int_equal(decode(&buffer, &frame),
+                         bytes > 0 && bytes % 8 == 0 ? FRAME_OK : FRAME_BAD_FIELD);
+    }
+    struct buffer buffer = valid(FRAME_REPLY, 0);
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FIELD);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,6 +476,9 @@ int main(void)
         cmocka_unit_test(frame_decode__bytes_beyond_padding_are_refused),
         cmocka_unit_test(frame_decode__other_version_or_header_length),
         cmocka_unit_test(frame_decode__unknown_types),
+        cmocka_unit_test(frame_decode__put_inside_itself),
+        cmocka_unit_test(frame_decode__offer_and_grant_of_something),
+        cmocka_unit_test(frame_decode__results_are_whole),
         cmocka_unit_test(frame_decode__unknown_flags_low_byte_is_ignored),
         cmocka_unit_test(frame_decode__unknown_flags_high_byte_is_refused),
         cmocka_unit_test(frame_decode__payload_where_none_belongs),

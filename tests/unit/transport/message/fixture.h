@@ -38,6 +38,7 @@ static inline void make_ready(struct fixture *fixture, unsigned index)
     peer->frame_bytes = FRAME_BYTES;
     peer->bulk_lanes = 1;
     peer->usable_lanes = 1;
+    peer->remote_memory = true;
     message_peer_ready(&fixture->layer, peer, message_initial_credit(&fixture->layer, peer), LIMIT);
 }
 
@@ -262,7 +263,7 @@ static inline struct beowire_completion completed(struct fixture *fixture)
 
 static inline bool nothing_completed(struct fixture *fixture)
 {
-    return list_is_empty(&fixture->layer.completed);
+    return !message_has_completions(&fixture->layer);
 }
 
 /** Bytes that differ from place to place. */
@@ -286,6 +287,31 @@ static inline uint32_t free_chunks(const struct fixture *fixture)
         count++;
     }
     return count;
+}
+
+/* ---- remote memory -------------------------------------------------------------------------- */
+
+#define PUT_ROOM ((size_t)FRAME_BYTES - 28 - 36)
+
+static inline void offer_memory(struct fixture *fixture, uint64_t key, void *base, uint64_t bytes,
+                                unsigned flags)
+{
+    assert_int_equal(
+        region_add(&fixture->layer.regions,
+                   &(struct region){.key = key, .base = base, .bytes = bytes, .flags = flags}),
+        0);
+}
+
+/** Nothing is remembered of any request: all chunks but the peers' credit are free. */
+static inline bool nothing_remembered(const struct fixture *fixture)
+{
+    uint32_t used = 0;
+
+    for (unsigned i = 0; i < PEERS; i++) {
+        const struct message_peer *peer = &fixture->peers[i];
+        used += peer->ready ? peer->chunks - (peer->flow.granted - peer->flow.expected) : 0;
+    }
+    return used == 0 && free_chunks(fixture) == fixture->layer.chunk_count;
 }
 
 #endif /* BEOWIRE_TESTS_MESSAGE_FIXTURE_H */

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "message/region.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define READ BEOWIRE_MEMORY_READ
+#define WRITE BEOWIRE_MEMORY_WRITE
+
+static int setup(void **state)
+{
+    *state = calloc(1, sizeof(struct region_table));
+    return *state == NULL;
+}
+
+static int teardown(void **state)
+{
+    region_table_close(*state);
+    free(*state);
+    return 0;
+}
+
+static enum frame_status look(const struct region_table *table, uint64_t key, uint64_t address,
+                              uint64_t bytes, unsigned access, uint8_t **at)
+{
+    const struct region_range range = {
+        .key = key, .address = address, .bytes = bytes, .access = access};
+
+    return region_find(table, &range, at);
+}
+
+static void region_find__inside_and_outside(void **state)
+{
+    struct region_table *table = *state;
+    uint8_t memory[100];
+    uint8_t *at = NULL;
+
+    assert_int_equal(
+        region_add(table,
+                   &(struct region){.key = 7, .base = memory, .bytes = 100, .flags = READ | WRITE}),
+        0);
+    assert_int_equal(look(table, 7, 0, 100, READ, &at), FRAME_STATUS_OK);
+    assert_ptr_equal(at, memory);
+    assert_int_equal(look(table, 7, 99, 1, WRITE, &at), FRAME_STATUS_OK);
+    assert_ptr_equal(at, memory + 99);
+    assert_int_equal(look(table, 7, 100, 0, READ | WRITE, &at), FRAME_STATUS_OK);
+    assert_int_equal(look(table, 7, 100, 1, READ, &at), FRAME_STATUS_RANGE);
+    assert_int_equal(look(table, 7, 0, 101, READ, &at), FRAME_STATUS_RANGE);
+    assert_int_equal(look(table, 7, 101, 0, READ, &at), FRAME_STATUS_RANGE);
+    assert_int_equal(look(table, 7, 50, UINT64_MAX - 40, READ, &at), FRAME_STATUS_RANGE);
+    assert_int_equal(look(table, 7, UINT64_MAX, 2, READ, &at), FRAME_STATUS_RANGE);
+}
+
+static void region_find__by_the_owners_addresses(void **state)
+{
+    struct region_table *table = *state;
+    uint8_t memory[100];
+    uint64_t base = (uint64_t)(uintptr_t)(memory + 10);
+    uint8_t *at = NULL;
+
+    assert_int_equal(region_add(table, &(struct region){.key = 0,
+                                                        .base = memory + 10,
+                                                        .bytes = 80,
+                                                        .flags = READ | BEOWIRE_MEMORY_VIRTUAL}),
+                     0);
+    assert_int_equal(look(table, 0, base + 5, 75, READ, &at), FRAME_STATUS_OK);
+    assert_ptr_equal(at, memory + 15);
+    assert_int_equal(look(table, 0, base - 1, 1, READ, &at), FRAME_STATUS_RANGE);
+    assert_int_equal(look(table, 0, 5, 1, READ, &at), FRAME_STATUS_RANGE);
+    assert_int_equal(look(table, 0, base + 5, 76, READ, &at), FRAME_STATUS_RANGE);
+}
+
+static void region_find__what_is_not_allowed(void **state)
+{
+    struct region_table *table = *state;
+    uint8_t memory[8];
+    uint8_t *at = NULL;
+
+    assert_int_equal(
+        region_add(table, &(struct region){.key = 1, .base = memory, .bytes = 8, .flags = READ}),
+        0);
+    assert_int_equal(
+        region_add(table, &(struct region){.key = 2, .base = memory, .bytes = 8, .flags = WRITE}),
+        0);
+    assert_int_equal(look(table, 1, 0, 8, WRITE, &at), FRAME_STATUS_KEY);
+    assert_int_equal(look(table, 1, 0, 8, READ | WRITE, &at), FRAME_STATUS_KEY);
+    assert_int_equal(look(table, 2, 0, 8, READ, &at), FRAME_STATUS_KEY);
+    assert_int_equal(look(table, 2, 0, 8, WRITE, &at), FRAME_STATUS_OK);
+    assert_int_equal(look(table, 3, 0, 0, 0, &at), FRAME_STATUS_KEY);
+}
+
+static void region_add__in_any_order(void **state)
+{
+    struct region_table *table = *state;
+    static uint8_t memory[1000];
+    uint8_t *at = NULL;
+
+    for (uint64_t i = 0; i < 1000; i++) { /* 7 and 1000 have no common factor: all keys, mixed */
+        uint64_t key = i * 7 % 1000;
+        assert_int_equal(region_add(table, &(struct region){.key = key << 40,
+                                                            .base = memory + key,
+                                                            .bytes = 1,
+                                                            .flags = READ}),
+                         0);
+    }
+    for (uint64_t key = 0; key < 1000; key += 3) {
+        assert_int_equal(region_remove(table, key << 40), 0);
+    }
+    for (uint64_t key = 0; key < 1000; key++) {
+        assert_int_equal(region_exists(table, key << 40), key % 3 != 0);
+        assert_int_equal(look(table, key << 40, 0, 1, READ, &at),
+                         key % 3 != 0 ? FRAME_STATUS_OK : FRAME_STATUS_KEY);
+        assert_true(key % 3 == 0 || at == memory + key);
+    }
+}
+
+static void region_add__what_cannot_be(void **state)
+{
+    struct region_table *table = *state;
+    uint8_t memory[8];
+    const struct region region = {.key = 5, .base = memory, .bytes = 8, .flags = READ};
+    struct region wraps = {.key = 6, .base = memory, .bytes = UINT64_MAX, .flags = READ};
+
+    assert_int_equal(region_remove(table, 5), -ENOENT);
+    assert_int_equal(region_add(table, &region), 0);
+    assert_int_equal(region_add(table, &region), -EEXIST);
+    assert_int_equal(region_add(table, &wraps), -EINVAL);
+    assert_int_equal(region_remove(table, 6), -ENOENT);
+    assert_int_equal(region_remove(table, 5), 0);
+    assert_int_equal(region_remove(table, 5), -ENOENT);
+    assert_int_equal(region_add(table, &region), 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(region_find__inside_and_outside),  TEST(region_find__by_the_owners_addresses),
+        TEST(region_find__what_is_not_allowed), TEST(region_add__in_any_order),
+        TEST(region_add__what_cannot_be),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

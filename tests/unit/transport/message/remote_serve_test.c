@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The target of puts, gets and atomic operations; who asks is the test. */
+#include "message/remote.h"
+
+#include "fixture.h"
+
+#define KEY 42
+#define ALL ((unsigned)BEOWIRE_MEMORY_READ | (unsigned)BEOWIRE_MEMORY_WRITE)
+
+struct puts {
+    uint64_t key;
+    uint64_t address;
+    uint32_t bytes;
+    uint32_t offset;
+    uint32_t request;
+    uint16_t flags;
+};
+
+static int arrive_put(struct fixture *fixture, unsigned from, const struct puts *puts,
+                      const void *data, uint32_t bytes)
+{
+    const struct frame_put put = {
+        .key = to_le64(puts->key),
+        .address = to_le64(puts->address),
+        .request = to_le32(puts->request),
+        .immediate = to_le32(99),
+        .bytes = to_le32(puts->bytes),
+        .offset = to_le32(puts->offset),
+        .flags = to_le16(puts->flags),
+    };
+
+    return arrive(
+        fixture, from,
+        &(struct frame){.type = FRAME_PUT, .put = &put, .payload = data, .payload_bytes = bytes});
+}
+
+static int arrive_offer(struct fixture *fixture, uint64_t key, uint64_t address, uint64_t bytes,
+                        uint32_t name, uint16_t segment_bytes)
+{
+    const struct frame_offer offer = {
+        .key = to_le64(key),
+        .remote_address = to_le64(address),
+        .bytes = to_le64(bytes),
+        .message = to_le32(name),
+        .immediate = to_le32(98),
+        .segment_bytes = to_le16(segment_bytes),
+        .flags = to_le16(FRAME_PUT_NOTIFY),
+    };
+
+    return arrive(fixture, 0, &(struct frame){.type = FRAME_OFFER, .offer = &offer});
+}
+
+static int arrive_get(struct fixture *fixture, uint64_t key, uint64_t address, uint64_t bytes,
+                      uint32_t request)
+{
+    const struct frame_get get = {
+        .key = to_le64(key),
+        .address = to_le64(address),
+        .bytes = to_le64(bytes),
+        .request = to_le32(request),
+    };
+
+    return arrive(fixture, 0, &(struct frame){.type = FRAME_GET, .get = &get});
+}
+
+static int arrive_atomic(struct fixture *fixture, uint8_t operation, uint8_t type, uint16_t count,
+                         uint16_t flags, const void *payload, uint32_t bytes)
+{
+    const struct frame_atomic atomic = {
+        .key = to_le64(KEY),
+        .request = to_le32(7),
+        .count = to_le16(count),
+        .operation = operation,
+        .type = type,
+        .flags = to_le16(flags),
+    };
+
+    return arrive(
+        fixture, 0,
+        &(struct frame){
+            .type = FRAME_ATOMIC, .atomic = &atomic, .payload = payload, .payload_bytes = bytes});
+}
+
+/** The next frame that answers peer 0; acknowledged. */
+static struct frame answered(struct fixture *fixture)
+{
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    struct frame frame = pushed_frame(fixture, 0, 0);
+    acknowledge(fixture, 0, 1);
+    return frame;
+}
+
+/** That is RESULT, of one request. */
+static void assert_result(struct fixture *fixture, uint32_t request, uint32_t status)
+{
+    struct frame frame = answered(fixture);
+    const struct frame_result *result = (const struct frame_result *)(const void *)frame.payload;
+
+    assert_int_equal(frame.type, FRAME_RESULT);
+    assert_int_equal(frame.payload_bytes, sizeof *result);
+    assert_int_equal(from_le32(result->request), request);
+    assert_int_equal(from_le32(result->status), status);
+}
+
+static void remote_request__put_in_parts(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t memory[64] = {0};
+    struct puts puts = {.key = KEY, .address = 10, .bytes = 6, .request = 5};
+
+    offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
+    assert_int_equal(arrive_put(fixture, 0, &puts, "abcd", 4), 0);
+    assert_true(nothing_remembered(fixture));
+    assert_memory_equal(memory + 9, "\0abcd\0", 6);
+    puts.offset = 4;
+    assert_int_equal(arrive_put(fixture, 0, &puts, "ef", 2), 0);
+    assert_false(nothing_remembered(fixture)); /* until it is answered */
+    assert_result(fixture, 5, FRAME_STATUS_OK);
+    assert_memory_equal(memory + 9, "\0abcdef\0", 8);
+    assert_true(nothing_remembered(fixture));
+    assert_true(nothing_completed(fixture)); /* the application need not know */
+    assert_int_equal(fixture->layer.counters.remote_puts, 1);
+}
+
+static void remote_request__put_that_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t memory[8] = {0};
+    static const struct {
+        struct puts puts;
+        uint32_t status;
+    } rows[] = {
+        {{.key = KEY + 1, .bytes = 8, .request = 1}, FRAME_STATUS_KEY},
+        {{.key = KEY, .bytes = 8, .address = 1, .request = 2}, FRAME_STATUS_RANGE},
+        {{.key = KEY, .bytes = 8, .address = UINT64_MAX - 3, .request = 3}, FRAME_STATUS_RANGE},
+        {{.key = KEY - 1, .bytes = 8, .request = 4}, FRAME_STATUS_KEY}, /* may be read only */
+    };
+
+    offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
+    offer_memory(fixture, KEY - 1, memory, sizeof memory, BEOWIRE_MEMORY_READ);
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct puts puts = rows[i].puts;
+        puts.flags = FRAME_PUT_NOTIFY;
+        assert_int_equal(arrive_put(fixture, 0, &puts, "abcdefgh", 8), 0);
+        assert_result(fixture, puts.request, rows[i].status);
+        assert_memory_equal(memory, "\0\0\0\0\0\0\0\0", 8);
+    }
+    assert_true(nothing_completed(fixture));
+    assert_true(nothing_remembered(fixture));
+    assert_int_equal(fixture->layer.counters.remote_refused, 4);
+}
+
+static void remote_request__without_the_feature(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->peers[0].remote_memory = false;
+    assert_int_equal(arrive_get(fixture, KEY, 0, 8, 1), -EPROTO);
+}
+
+static void remote_push_answer__many_results_in_one_frame(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t memory[8];
+    uint32_t told = 0;
+
+    offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
+    for (uint32_t i = 0; i < 25; i++) {
+        struct puts puts = {.key = KEY, .bytes = 1, .request = i};
+        assert_int_equal(arrive_put(fixture, 0, &puts, "x", 1), 0);
+    }
+    while (told < 25) {
+        struct frame frame = answered(fixture);
+        const struct frame_result *results =
+            (const struct frame_result *)(const void *)frame.payload;
+        assert_int_equal(frame.type, FRAME_RESULT);
+        for (uint32_t i = 0; i < frame.payload_bytes / sizeof *results; i++) {
+            assert_int_equal(from_le32(results[i].request), told++);
+        }
+        assert_true(frame.payload_bytes > 2 * sizeof *results);
+    }
+    assert_true(nothing_remembered(fixture));
+}
+
+static void remote_take_notice__of_a_put(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t memory[8];
+    struct puts puts = {.key = KEY, .bytes = 3, .request = 1, .flags = FRAME_PUT_NOTIFY};
+
+    offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
+    assert_int_equal(arrive_put(fixture, 0, &puts, "abc", 3), 0);
+    struct beowire_completion done = completed(fixture);
+    assert_int_equal(done.operation, BEOWIRE_PUT_ARRIVED);
+    assert_int_equal(done.status, 0);
+    assert_int_equal(done.peer, 0);
+    assert_int_equal(done.bytes, 3);
+    assert_int_equal(done.immediate, 99);
+    assert_int_equal(done.tag, KEY);
+    assert_true(nothing_completed(fixture));
+    assert_true(nothing_remembered(fixture));
+    /* Also if the peer fails before it could be answered. */
+    assert_int_equal(arrive_put(fixture, 0, &puts, "abc", 3), 0);
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    assert_int_equal(completed(fixture).operation, BEOWIRE_PUT_ARRIVED);
+    assert_true(nothing_completed(fixture));
+}
+
+static void remote_request__long_put_is_pulled(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(LONG_BYTES);
+    uint8_t *memory = calloc(1, LONG_BYTES + 2);
+
+    offer_memory(fixture, KEY, memory, LONG_BYTES + 2, BEOWIRE_MEMORY_WRITE);
+    assert_int_equal(arrive_offer(fixture, KEY, 1, LONG_BYTES, 3, SEGMENT), 0);
+    assert_int_equal(arrive_offer(fixture, KEY, 1, LONG_BYTES, 3, SEGMENT), -EPROTO);
+    assert_int_equal(asked(fixture, 1).message, 3);
+    for (size_t offset = 0; offset < LONG_BYTES; offset += SEGMENT) {
+        size_t left = LONG_BYTES - offset;
+        assert_int_equal(arrive_data(fixture, 0, 3, offset, data + offset,
+                                     (uint32_t)(left < SEGMENT ? left : SEGMENT), 0, 2),
+                         PULL_PLACED);
+    }
+    struct frame frame = answered(fixture);
+    assert_int_equal(frame.type, FRAME_DONE);
+    assert_int_equal(from_le32(frame.done->message), 3);
+    assert_int_equal(from_le32(frame.done->status), FRAME_STATUS_OK);
+    assert_memory_equal(memory + 1, data, LONG_BYTES);
+    assert_int_equal(memory[0] | memory[LONG_BYTES + 1], 0);
+    struct beowire_completion done = completed(fixture);
+    assert_int_equal(done.operation, BEOWIRE_PUT_ARRIVED);
+    assert_int_equal(done.immediate, 98);
+    assert_int_equal(done.bytes, LONG_BYTES);
+    assert_true(nothing_remembered(fixture));
+    free(data);
+    free(memory);
+}
+
+static void remote_request__long_put_that_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t memory[8];
+
+    offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
+    assert_int_equal(arrive_offer(fixture, KEY, 0, LONG_BYTES, 3, SEGMENT), 0);
+    struct frame frame = answered(fixture);
+    assert_int_equal(frame.type, FRAME_DONE);
+    assert_int_equal(from_le32(frame.done->status), FRAME_STATUS_RANGE);
+    assert_true(nothing_asked(fixture, 1));
+    assert_true(nothing_completed(fixture));
+    assert_true(nothing_remembered(fixture));
+    assert_int_equal(arrive_offer(fixture, KEY, 0, BEOWIRE_MESSAGE_BYTES_MAX + 1, 4, SEGMENT),
+                     -EPROTO);
+    assert_int_equal(arrive_offer(fixture, KEY, 0, 8, 4, PULL_SEGMENT_BYTES_MIN - 1), -EPROTO);
+}
+
+static void remote_unregister__while_a_put_is_pulled(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(SEGMENT);
+    uint8_t *memory = calloc(1, LONG_BYTES);
+
+    offer_memory(fixture, KEY, memory, LONG_BYTES, BEOWIRE_MEMORY_WRITE);
+    for (uint32_t name = 0; name <= PULLS_PER_PEER; name++) { /* the last has to wait */
+        assert_int_equal(arrive_offer(fixture, KEY, 0, LONG_BYTES, name, SEGMENT), 0);
+    }
+    (void)asked(fixture, 1);
+    assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
+    assert_int_equal(remote_unregister(&fixture->layer, KEY), -ENOENT);
+    assert_int_equal(arrive_data(fixture, 0, 0, 0, data, SEGMENT, 0, 2), PULL_UNKNOWN);
+    assert_int_equal(memory[1], 0);
+    for (uint32_t name = 0; name <= PULLS_PER_PEER; name++) {
+        struct frame frame = answered(fixture);
+        assert_int_equal(frame.type, FRAME_DONE);
+        assert_int_equal(from_le32(frame.done->status), FRAME_STATUS_KEY);
+    }
+    assert_true(nothing_asked(fixture, UINT64_C(10000000000)));
+    assert_true(nothing_completed(fixture)); /* nobody is told of it */
+    assert_true(nothing_remembered(fixture));
+    free(data);
+    free(memory);
+}
+
+static void remote_request__short_get(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *memory = pattern(1000);
+    uint8_t got[900] = {0};
+    uint32_t at = 0;
+
+    offer_memory(fixture, KEY, memory, 1000, BEOWIRE_MEMORY_READ);
+    assert_int_equal(arrive_get(fixture, KEY, 100, 900, 6), 0);
+    while (at < 900) {
+        struct frame frame = answered(fixture);
+        assert_int_equal(frame.type, FRAME_REPLY);
+        assert_int_equal(from_le32(frame.reply->request), 6);
+        assert_int_equal(from_le32(frame.reply->offset), at);
+        memcpy(got + at, frame.payload, frame.payload_bytes);
+        at += frame.payload_bytes;
+    }
+    assert_memory_equal(got, memory + 100, 900);
+    assert_true(nothing_remembered(fixture));
+    assert_int_equal(arrive_get(fixture, KEY, 1000, 0, 7), 0);
+    assert_result(fixture, 7, FRAME_STATUS_OK);
+    assert_int_equal(arrive_get(fixture, KEY, 1000, 1, 8), 0);
+    assert_result(fixture, 8, FRAME_STATUS_RANGE);
+    assert_int_equal(arrive_get(fixture, KEY, 0, UINT64_MAX, 9), 0);
+    assert_result(fixture, 9, FRAME_STATUS_RANGE);
+    free(memory);
+}
+
+static void remote_unregister__before_a_get_is_answered(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t memory[100];
+
+    offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_READ);
+    assert_int_equal(arrive_get(fixture, KEY, 0, 100, 6), 0);
+    assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
+    assert_result(fixture, 6, FRAME_STATUS_KEY);
+    assert_true(nothing_remembered(fixture));
+}
+
+static void remote_request__long_get_is_granted(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *memory = pattern(LONG_BYTES);
+    struct pull_batch batch;
+
+    fixture->peers[0].unasked_credit = 0;
+    offer_memory(fixture, KEY, memory, LONG_BYTES, BEOWIRE_MEMORY_READ);
+    assert_int_equal(arrive_get(fixture, KEY, 0, LONG_BYTES, 6), 0);
+    struct frame frame = answered(fixture);
+    assert_int_equal(frame.type, FRAME_GRANT);
+    assert_int_equal(from_le32(frame.grant->request), 6);
+    assert_int_equal(from_le16(frame.grant->segment_bytes), SEGMENT);
+    assert_int_equal(from_le32(frame.grant->unasked_bytes), 0);
+    uint32_t name = from_le32(frame.grant->message);
+    assert_true((name & 0x8000) != 0);
+    assert_true(message_depends_on(&fixture->peers[0]));
+    assert_int_equal(serve_add(&fixture->layer, &fixture->peers[1], name, 0, 1, 0), -ENOENT);
+    assert_int_equal(serve_add(&fixture->layer, &fixture->peers[0], name, SEGMENT, 1, 0), 0);
+    assert_true(serve_next(&fixture->layer, 0, &batch));
+    assert_ptr_equal(batch.source, memory + SEGMENT);
+    serve_sent(&fixture->layer, &batch, 1);
+    assert_int_equal(arrive_done(fixture, 0, name), 0);
+    assert_int_equal(serve_add(&fixture->layer, &fixture->peers[0], name, 0, 1, 0), -ENOENT);
+    assert_false(message_depends_on(&fixture->peers[0]));
+    assert_true(nothing_remembered(fixture));
+    assert_true(nothing_completed(fixture));
+    free(memory);
+}
+
+static void remote_request__more_long_gets_than_may_be_pulled_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *memory = pattern(LONG_BYTES);
+    uint32_t names[REMOTE_SERVED_PER_PEER + 1];
+
+    offer_memory(fixture, KEY, memory, LONG_BYTES, BEOWIRE_MEMORY_READ);
+    for (uint32_t i = 0; i <= REMOTE_SERVED_PER_PEER; i++) {
+        assert_int_equal(arrive_get(fixture, KEY, 0, LONG_BYTES, i), 0);
+        message_pump(&fixture->layer, &fixture->peers[0]);
+    }
+    for (uint32_t i = 0; i < REMOTE_SERVED_PER_PEER; i++) {
+        names[i] = from_le32(answered(fixture).grant->message);
+    }
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(pushed(fixture, 0), 0);
+    assert_int_equal(arrive_done(fixture, 0, names[3]), 0);
+    assert_int_equal(from_le32(answered(fixture).grant->request), REMOTE_SERVED_PER_PEER);
+    fail_peer(fixture, 0, -ECONNRESET);
+    assert_true(list_is_empty(&fixture->layer.served));
+    assert_true(nothing_remembered(fixture));
+    free(memory);
+}
+
+static void remote_unregister__while_a_get_is_pulled(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *memory = pattern(LONG_BYTES);
+    struct pull_batch batch;
+
+    offer_memory(fixture, KEY, memory, LONG_BYTES, BEOWIRE_MEMORY_READ);
+    assert_int_equal(arrive_get(fixture, KEY, 0, LONG_BYTES, 6), 0);
+    uint32_t name = from_le32(answered(fixture).grant->message);
+    assert_true(serve_is_needed(&fixture->layer)); /* unasked */
+    assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
+    assert_false(serve_next(&fixture->layer, 0, &batch));
+    assert_result(fixture, 6, FRAME_STATUS_KEY);
+    assert_int_equal(arrive_done(fixture, 0, name), 0); /* it crossed that */
+    assert_true(nothing_remembered(fixture));
+    free(memory);
+}
+
+static void remote_request__atomic(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t memory[4] = {10, 20, 30, 40};
+    const uint32_t payload[4] = {1, 2, 10, 21};
+
+    offer_memory(fixture, KEY, memory, sizeof memory, ALL);
+    assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT32, 4, 0, payload, 16),
+                     0);
+    assert_result(fixture, 7, FRAME_STATUS_OK);
+    assert_int_equal(memory[0], 11);
+    assert_int_equal(memory[3], 61);
+    /* The first two are operands, the others are compared. */
+    assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_SWAP_LESS, BEOWIRE_UINT32, 2,
+                                   FRAME_ATOMIC_FETCH, payload, 16),
+                     0);
+    assert_int_equal(memory[0], 1);
+    assert_int_equal(memory[1], 2);
+    struct frame frame = answered(fixture);
+    assert_int_equal(frame.type, FRAME_REPLY);
+    assert_int_equal(frame.payload_bytes, 8);
+    const uint32_t olds[2] = {11, 22};
+    assert_memory_equal(frame.payload, olds, 8);
+    assert_int_equal(
+        arrive_atomic(fixture, BEOWIRE_ATOMIC_READ, BEOWIRE_UINT32, 1, FRAME_ATOMIC_FETCH, NULL, 0),
+        0);
+    assert_memory_equal(answered(fixture).payload, memory, 4);
+    assert_true(nothing_remembered(fixture));
+    assert_int_equal(fixture->layer.counters.remote_atomics, 3);
+}
+
+static void remote_request__atomic_that_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t memory[4] = {0};
+    const uint64_t one = 1;
+
+    offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
+    assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT64, 1, 0, &one, 8), 0);
+    assert_result(fixture, 7, FRAME_STATUS_RANGE);
+    assert_int_equal(
+        arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT32, 1, FRAME_ATOMIC_FETCH, &one, 4),
+        0);
+    assert_result(fixture, 7, FRAME_STATUS_KEY); /* it must not be read */
+    assert_int_equal(arrive_atomic(fixture, 200, BEOWIRE_UINT32, 1, 0, &one, 4), 0);
+    assert_result(fixture, 7, FRAME_STATUS_OPERATION);
+    assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, 200, 1, 0, &one, 4), 0);
+    assert_result(fixture, 7, FRAME_STATUS_OPERATION);
+    assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_BIT_OR, BEOWIRE_FLOAT, 1, 0, &one, 4),
+                     0);
+    assert_result(fixture, 7, FRAME_STATUS_OPERATION);
+    assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_READ, BEOWIRE_UINT64, UINT16_MAX,
+                                   FRAME_ATOMIC_FETCH, NULL, 0),
+                     0);
+    assert_result(fixture, 7, FRAME_STATUS_RANGE);
+    assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT32, 1, 0, &one, 8),
+                     -EPROTO);
+    assert_memory_equal(memory, "\0\0\0\0", 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(remote_request__put_in_parts),
+        FIXTURE_TEST(remote_request__put_that_is_refused),
+        FIXTURE_TEST(remote_request__without_the_feature),
+        FIXTURE_TEST(remote_push_answer__many_results_in_one_frame),
+        FIXTURE_TEST(remote_take_notice__of_a_put),
+        FIXTURE_TEST(remote_request__long_put_is_pulled),
+        FIXTURE_TEST(remote_request__long_put_that_is_refused),
+        FIXTURE_TEST(remote_unregister__while_a_put_is_pulled),
+        FIXTURE_TEST(remote_request__short_get),
+        FIXTURE_TEST(remote_unregister__before_a_get_is_answered),
+        FIXTURE_TEST(remote_request__long_get_is_granted),
+        FIXTURE_TEST(remote_request__more_long_gets_than_may_be_pulled_at_once),
+        FIXTURE_TEST(remote_unregister__while_a_get_is_pulled),
+        FIXTURE_TEST(remote_request__atomic),
+        FIXTURE_TEST(remote_request__atomic_that_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

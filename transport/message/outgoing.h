@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * outgoing.h - how sequenced frames of operations are made; for the files of message/.
+ */
+#ifndef BEOWIRE_MESSAGE_OUTGOING_H
+#define BEOWIRE_MESSAGE_OUTGOING_H
+
+#include "message/message.h"
+
+/** Bytes of payload that fit a frame of this type to the peer. */
+static inline uint32_t outgoing_room(const struct message_peer *peer, enum frame_type type)
+{
+    return peer->frame_bytes -
+           (uint32_t)(sizeof(struct frame_header) + frame_operation_bytes(type));
+}
+
+/** Takes a frame and encodes its header. `copied` bytes will follow the operation header in the
+ *  head, `referred` bytes stay where they are. @return NULL: none is free. */
+static inline struct flow_frame *outgoing_begin(struct message_layer *layer,
+                                                struct message_peer *peer, enum frame_type type,
+                                                uint32_t copied, uint32_t referred)
+{
+    size_t head_bytes = sizeof(struct frame_header) + frame_operation_bytes(type) + copied;
+    struct flow_frame *frame = frame_pool_take(&layer->frames, head_bytes);
+
+    if (frame == NULL) {
+        return NULL;
+    }
+    frame->head_bytes = (uint32_t)head_bytes;
+    frame->payload_bytes = referred;
+    frame_encode(frame->head, &(struct frame_fields){
+                                  .type = type,
+                                  .destination = peer->destination,
+                                  .source = peer->source,
+                                  .key = peer->key,
+                                  .sequence = peer->flow.next,
+                                  .payload_bytes = (uint16_t)(copied + referred),
+                              });
+    frame->exempt = frame_is_exempt(type);
+    return frame;
+}
+
+static inline void *outgoing_header(const struct flow_frame *frame)
+{
+    return frame->head + sizeof(struct frame_header);
+}
+
+/** The frame's data is `bytes` bytes of the operation's, from where it stands. */
+static inline void outgoing_refer(struct flow_frame *frame, struct operation *operation,
+                                  uint32_t bytes)
+{
+    frame->payload = operation->source + operation->pushed;
+    frame->owner = operation;
+    operation->frames_outstanding++;
+    operation->pushed += bytes;
+}
+
+/** Has the first blocks of an announced operation sent without a PULL, over the lane whose DATA
+ *  arrives first. @return our lane; LANES_MAX, and 0 in `unasked`: they are not. */
+uint8_t outgoing_unasked(struct message_layer *layer, struct message_peer *peer,
+                         const struct operation *operation, uint64_t *unasked);
+
+#endif /* BEOWIRE_MESSAGE_OUTGOING_H */
