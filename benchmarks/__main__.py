@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks import bulk, cpu, latency, loaded, loss, memory, rate, shaped, shm, table
+from benchmarks import bulk, cpu, latency, loaded, loss, memory, mpi, rate, shaped, shm, table
 from benchmarks.context import Context
 from benchmarks.figure import Results
 from beowire.errors import BeowireError
@@ -24,6 +24,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "cpu": cpu,
     "loaded": loaded,
     "memory": memory,
+    "mpi": mpi,
 }
 
 

@@ -3,12 +3,23 @@
 #include "complete.h"
 
 #include "libfabric.h"
+#include "notice.h"
 
 #include <errno.h>
 #include <string.h>
 
 /** Completions taken from the transport in one call. */
 #define BATCH 16
+
+void complete_tell_failure(const struct endpoint *endpoint, beowire_peer peer, int status)
+{
+    char text[ERROR_TEXT_BYTES];
+    struct beowire_address address;
+    bool has_peer = endpoint_peer_address(endpoint, peer, &address);
+
+    error_text(text, status, has_peer ? &address : NULL);
+    notice(FI_LOG_CQ, "%s", text);
+}
 
 static void report(struct endpoint *endpoint, struct cq *cq, const struct cq_slot *slot)
 {
@@ -19,12 +30,7 @@ static void report(struct endpoint *endpoint, struct cq *cq, const struct cq_slo
     *added = *slot;
     added->endpoint = endpoint;
     if (slot->status != 0 && slot->status != -ECANCELED && slot->status != -EMSGSIZE) {
-        /* The user's program may only say that something failed. */
-        char text[ERROR_TEXT_BYTES];
-        struct beowire_address address;
-        bool has_peer = endpoint_peer_address(endpoint, slot->peer, &address);
-        error_text(text, slot->status, has_peer ? &address : NULL);
-        FABRIC_WARN(FI_LOG_CQ, "%s\n", text);
+        complete_tell_failure(endpoint, slot->peer, slot->status);
     }
 }
 

@@ -17,4 +17,7 @@ static inline bool complete_has_room(const struct cq *cq)
     return cq == NULL || cq_room(cq) > 0;
 }
 
+/** Tells the user that a peer has failed: the program may only say that something did. */
+void complete_tell_failure(const struct endpoint *endpoint, beowire_peer peer, int status);
+
 #endif /* BEOWIRE_FABRIC_COMPLETE_H */

@@ -3,12 +3,16 @@
 
 #include "libfabric.h"
 #include "name.h"
+#include "notice.h"
 #include "unsupported.h"
 
+#include <errno.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_tagged.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /** How long closing waits for what was sent to arrive. */
 #define LINGER_NS UINT64_C(2000000000)
@@ -146,6 +150,24 @@ bool endpoint_wait(struct endpoint *endpoint, uint64_t timeout_ns)
     return endpoint->transport != NULL && beowire_wait(endpoint->transport, timeout_ns) > 0;
 }
 
+/** Without the privilege for Ethernet frames all goes over UDP, and a short message takes longer:
+ *  worth a line, unless the user has chosen the lanes. */
+static void tell_missing_privilege(const struct parameters *parameters)
+{
+    if (parameters->lanes != NULL || !notice_first_of_host()) {
+        return;
+    }
+    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* receives nothing: protocol 0 */
+    if (fd >= 0) {
+        (void)close(fd);
+    } else if (errno == EPERM) {
+        notice(FI_LOG_EP_CTRL,
+               "no permission for Ethernet frames (lane packet), so short messages go over UDP and "
+               "take longer; to allow it: `setcap cap_net_raw+ep PROGRAM`, or start as root; to be "
+               "content with it: FI_BEOWIRE_LANES=shm,udp");
+    }
+}
+
 static int endpoint_enable(struct endpoint *endpoint)
 {
     const struct parameters *parameters = &endpoint->domain->parameters;
@@ -180,12 +202,13 @@ static int endpoint_enable(struct endpoint *endpoint)
     }
     int status = beowire_open(&options, &endpoint->transport);
     if (status != 0) {
-        FABRIC_WARN(FI_LOG_EP_CTRL, "%s: %s\n", options.interface, beowire_error(status));
+        notice(FI_LOG_EP_CTRL, "%s: %s", options.interface, beowire_error(status));
         free(endpoint->requests);
         endpoint->requests = NULL;
         return status;
     }
     endpoint->inject_bytes = beowire_inject_bytes(endpoint->transport);
+    tell_missing_privilege(parameters);
     return 0;
 }
 

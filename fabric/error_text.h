@@ -13,7 +13,8 @@
 /** libfabric's (positive) number for a (negative) status of the transport. */
 int error_number(int status);
 
-/** Writes one line: "peer beowire:1:...: silent for too long". `peer` NULL: no peer is to blame. */
+/** Writes one line: "process 291 on 10.77.0.1 (beowire:2:...): the peer ...". `peer` NULL: no peer
+ * is to blame. */
 void error_text(char text[ERROR_TEXT_BYTES], int status, const struct beowire_address *peer);
 
 #endif /* BEOWIRE_FABRIC_ERROR_TEXT_H */

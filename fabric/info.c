@@ -7,8 +7,10 @@
 #include "hints.h"
 #include "libfabric.h"
 #include "name.h"
+#include "notice.h"
 #include "parameters.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +30,9 @@
 #define OBJECTS_MAX 65536
 
 #define KEY_BYTES 8
+
+/** Room for the names of interfaces in a notice. */
+#define NAMES_BYTES 256
 
 static size_t inject_bytes(const struct nic *nic)
 {
@@ -146,6 +151,17 @@ static int apply_node(struct fi_info *info, const struct nic *nic, const char *n
     return 0;
 }
 
+/** The names of all interfaces, with a space before each. */
+static void write_names(const struct nic *nics, size_t count, char names[NAMES_BYTES])
+{
+    size_t used = 0;
+
+    names[0] = '\0';
+    for (size_t i = 0; i < count && used + 1 + IF_NAMESIZE < NAMES_BYTES; i++) {
+        used += (size_t)snprintf(names + used, NAMES_BYTES - used, " %s", nics[i].name);
+    }
+}
+
 int info_get(uint32_t version, const char *node, const char *service, uint64_t flags,
              const struct fi_info *hints, struct fi_info **info)
 {
@@ -184,8 +200,11 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
         tail = &offer->next;
     }
     if (!any && parameters.interfaces != NULL) {
-        FABRIC_WARN(FI_LOG_CORE, "FI_BEOWIRE_INTERFACE=%s: no such interface is up\n",
-                    parameters.interfaces);
+        char names[NAMES_BYTES];
+        write_names(nics, count, names);
+        notice(FI_LOG_CORE,
+               "FI_BEOWIRE_INTERFACE=%s: no such network interface is up; there are:%s",
+               parameters.interfaces, names);
     }
     return *info != NULL ? 0 : -FI_ENODATA;
 }

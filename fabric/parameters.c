@@ -3,7 +3,9 @@
 
 #include "beowire.h"
 #include "libfabric.h"
+#include "notice.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define NS_PER_SECOND UINT64_C(1000000000)
@@ -12,6 +14,9 @@
 #define OPERATIONS_MAX 32768 /* of beowire_options */
 #define PEERS_MAX 65536
 #define PEER_TIMEOUT_MAX_S 86400
+
+/** Room for the end of a variable's name. */
+#define VARIABLE_BYTES 32
 
 #define OPERATIONS_DEFAULT 4096
 #define PEERS_DEFAULT 256
@@ -37,7 +42,7 @@ void parameters_define(void)
                            PEERS_MAX, PEERS_DEFAULT);
     libfabric.param_define(&fabric_provider, "peer_timeout", FI_PARAM_INT,
                            "Seconds of silence after which a peer that owes an answer is given "
-                           "up, 1 to %d (default: 30)",
+                           "up, 1 to %d (default: 5)",
                            PEER_TIMEOUT_MAX_S);
 }
 
@@ -50,8 +55,11 @@ static bool read_number(const char *name, int min, int max, int *value)
         return true;
     }
     if (number < min || number > max) {
-        FABRIC_WARN(FI_LOG_CORE, "FI_BEOWIRE_%s has to be a number from %d to %d\n", name, min,
-                    max);
+        char variable[VARIABLE_BYTES] = "";
+        for (size_t i = 0; name[i] != '\0' && i + 1 < sizeof variable; i++) {
+            variable[i] = (char)toupper((unsigned char)name[i]);
+        }
+        notice(FI_LOG_CORE, "FI_BEOWIRE_%s has to be a number from %d to %d", variable, min, max);
         return false;
     }
     *value = number;

@@ -52,8 +52,8 @@ void check_collectives(void);
 /** Put, get and accumulate, with fences and with locks. */
 void check_onesided(void);
 
-/** Rank 0 and 1 exchange messages without end, until one of them is gone; `name` is a file that
- *  each rank makes, with its number behind, when it is under way. */
-void check_endless(const char *name);
+/** Pairs of ranks exchange messages without end, until one of them is gone. Each rank says when it
+ *  is under way, and its process. */
+void check_endless(void);
 
 #endif /* BEOWIRE_MPI_CHECK_H */

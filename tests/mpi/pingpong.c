@@ -2,9 +2,12 @@
 #include "check.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define BYTES_MAX ((size_t)4 << 20)
+#define TAGS_ENDLESS 100
 #define LONG_BYTES 65536
 #define KINDS 4 /* of sending; of receiving likewise */
 
@@ -136,15 +139,33 @@ void check_pingpong(void)
     free(data);
 }
 
-void check_endless(const char *name)
+/** The MPI library hands an error over: this is what a program would act on. */
+static void on_error(MPI_Comm *comm, int *code, ...)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+
+    MPI_Error_string(*code, text, &length);
+    (void)fprintf(stderr, "mpi_check: rank %d: MPI says: %s\n", rank, text);
+    (void)fflush(stderr);
+    MPI_Abort(*comm, 1);
+}
+
+void check_endless(void)
 {
     uint8_t *data = check_memory(BYTES_MAX);
-    int peer = rank ^ 1;
-    (void)name;
+    int peer = rank % 2 == 0 ? rank + 1 : rank - 1;
+    MPI_Errhandler handler;
 
-    for (int tag = 0; peer < ranks; tag = (tag + 1) % 1000) {
-        round_trip(data, (size_t)(tag * 131), peer, tag, 0);
+    MPI_Comm_create_errhandler(on_error, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    CHECK(ranks % 2 == 0, "there have to be pairs");
+    for (int number = 0;; number++) {
+        int tag = number % TAGS_ENDLESS;
+        round_trip(data, (size_t)tag * 131, peer, tag, 0);
+        if (number == TAGS_ENDLESS) {
+            printf("mpi_check: rank %d, process %d, is under way\n", rank, (int)getpid());
+            (void)fflush(stdout);
+        }
     }
-    MPI_Barrier(MPI_COMM_WORLD);
-    free(data);
 }

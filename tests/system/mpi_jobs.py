@@ -2,6 +2,7 @@
 """For the tests of MPI libraries: the program that checks them, compiled for each of them."""
 
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -48,16 +49,18 @@ class Mpi:
         over: str = "beowire",
         on: tuple[str, ...] = (),
         environment: dict[str, str] | None = None,
+        before: Sequence[str] = (),
         timeout: float = 100.0,
     ) -> "subprocess.CompletedProcess[str]":
-        """Runs the check, `words` its arguments, to its end."""
+        """Runs the check, `words` its arguments, to its end; `before` is a command that starts it
+        on each rank."""
         program = compiled_check(self.name, self.prefix)
         options = ["--mpi", self.name, "--over", over, "-n", str(ranks)]
         options += [word for node in on for word in ("--on", node)]
         if self.prefix is not None:
             options += ["--prefix", str(self.prefix)]
         return self.run_beowire(
-            *("lab", "mpirun", *options, "--", str(program), *words),
+            *("lab", "mpirun", *options, "--", *before, str(program), *words),
             environment=environment,
             timeout=timeout,
         )

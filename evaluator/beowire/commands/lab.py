@@ -27,7 +27,7 @@ from beowire.lab.options import (
     read_lab_options,
 )
 from beowire.lab.state import LabState
-from beowire.mpi import installation
+from beowire.mpi import environment, installation
 
 NameOption = Annotated[str, typer.Option("--name", help="Name of the lab.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -152,7 +152,8 @@ def mpirun(
     """
     found = installation.find(mpi, prefix)
     lab = cluster.find(name)
-    status = job.run(lab, found, over=over, ranks=ranks, program=program, on=on or ())
+    variables = environment.variables(found, over)
+    status = job.run(lab, found, variables, ranks=ranks, program=program, on=on or ())
     raise typer.Exit(status)
 
 

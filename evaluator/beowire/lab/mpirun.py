@@ -15,11 +15,12 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from beowire.errors import BeowireError
 from beowire.lab import cluster
 from beowire.lab.state import LabNode, LabState
-from beowire.mpi import environment, launch
+from beowire.mpi import launch
 from beowire.mpi.installation import Installation
 
 _INTERFACE = "eth0"
@@ -63,18 +64,22 @@ def agent_script(nodes: Sequence[LabNode], kept: Mapping[str, str], *, pin: bool
 def run(
     lab: LabState,
     mpi: Installation,
+    variables: Mapping[str, str],
     *,
-    over: str,
     ranks: int,
     program: Sequence[str],
     on: Sequence[str] = (),
+    output: IO[bytes] | None = None,
 ) -> int:
-    """Runs a program to its end, its standard streams being ours; returns the launcher's exit
-    status. The launcher ends with this process."""
+    """Runs a program to its end; returns the launcher's exit status.
+
+    `variables` are added to our environment. Standard streams are ours, or `output` is where the
+    program's output and errors go. The launcher ends with the calling thread.
+    """
     nodes = nodes_of(lab, on)
     hosts = spread(nodes, ranks)
-    ours = {**environment.variables(mpi, over), **launch.environment(mpi)}
-    variables = {**os.environ, **ours, **launch.handed_over(mpi, [*os.environ, *ours])}
+    whole = {**os.environ, **variables, **launch.environment(mpi)}
+    whole |= launch.handed_over(mpi, whole)
     kept = {name: os.environ[name] for name in _HANDED_OVER if name in os.environ}
     pin = len(nodes) > 1
     with tempfile.TemporaryDirectory(prefix="beowire-mpirun-") as directory:
@@ -87,7 +92,11 @@ def run(
         line = launch.command(mpi, job, file)
         inside = cluster.command_in(nodes[0], line, pin=pin, die_with=os.getpid())
         sys.stdout.flush()
-        with subprocess.Popen(inside, env=variables) as launcher, _signals_go_to(launcher):
+        errors = None if output is None else subprocess.STDOUT
+        with (
+            subprocess.Popen(inside, env=whole, stdout=output, stderr=errors) as launcher,
+            _signals_go_to(launcher),
+        ):
             status = launcher.wait()
     return 128 - status if status < 0 else status
 

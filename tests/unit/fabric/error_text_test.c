@@ -22,8 +22,23 @@ static void error_text__names_the_peer(void **state)
     (void)state;
     assert_int_equal(beowire_address_parse(PEER, &peer), 0);
     error_text(text, -ECONNRESET, &peer);
-    assert_non_null(strstr(text, "peer " PEER ": "));
+    assert_ptr_equal(strstr(text, "process 291 on 10.77.0.1 (" PEER "): "), text);
     assert_non_null(strstr(text, beowire_error(-ECONNRESET)));
+}
+
+static void error_text__a_peer_without_ip_address(void **state)
+{
+    struct beowire_address peer;
+    char text[ERROR_TEXT_BYTES];
+
+    (void)state;
+    assert_int_equal(
+        beowire_address_parse("beowire:2:88b5:0007:0123456789abcdef:00000000deadbeef:00000123"
+                              ":02aabbccddee/00000000000000000000000000000000/0000",
+                              &peer),
+        0);
+    error_text(text, -ETIMEDOUT, &peer);
+    assert_ptr_equal(strstr(text, "process 291 on 02aabbccddee ("), text);
 }
 
 static void error_text__without_a_peer(void **state)
@@ -52,6 +67,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(error_text__names_the_peer),
+        cmocka_unit_test(error_text__a_peer_without_ip_address),
         cmocka_unit_test(error_text__without_a_peer),
         cmocka_unit_test(error_number__as_libfabric_counts),
     };

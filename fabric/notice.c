@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "notice.h"
+
+#include "libfabric.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TEXT_BYTES 512
+#define HOST_BYTES 65
+
+/** More different lines than this are not said. */
+#define LINES_MAX 64
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+    }
+    return hash | 1; /* 0 is a free place */
+}
+
+/** @return true: this line is new, and there is room to remember it. */
+static bool remember(const char *text)
+{
+    static _Atomic uint64_t said[LINES_MAX];
+    uint64_t hash = hash_of(text);
+
+    for (unsigned i = 0; i < LINES_MAX; i++) {
+        uint64_t found = 0;
+        if (atomic_compare_exchange_strong(&said[i], &found, hash)) {
+            return true;
+        }
+        if (found == hash) {
+            return false;
+        }
+    }
+    return false;
+}
+
+void notice(enum fi_log_subsys subsystem, const char *format, ...)
+{
+    char text[TEXT_BYTES];
+    char host[HOST_BYTES] = "";
+    va_list arguments;
+
+    va_start(arguments, format);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it has just been started */
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (libfabric.log_enabled(&fabric_provider, FI_LOG_WARN, subsystem)) {
+        FABRIC_WARN(subsystem, "%s\n", text);
+        return;
+    }
+    if (remember(text)) {
+        (void)gethostname(host, sizeof host - 1);
+        (void)fprintf(stderr, "beowire: %s: %s\n", host, text);
+    }
+}
+
+bool notice_first_of_host(void)
+{
+    /* Of Open MPI; of MPICH's and Intel MPI's launcher; of Slurm. */
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                        "SLURM_LOCALID"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+        if (value != NULL) {
+            return strcmp(value, "0") == 0;
+        }
+    }
+    return true;
+}
