@@ -153,10 +153,49 @@ static void complete_discard(struct endpoint *endpoint, struct request *request,
     complete_receive(endpoint, request, &good);
 }
 
+static void complete_remote(struct endpoint *endpoint, struct request *request,
+                            const struct beowire_completion *done)
+{
+    bool reads = (request->flags & FI_READ) != 0;
+
+    counter_count(endpoint->counters[reads ? ENDPOINT_READS : ENDPOINT_WRITES], done->status);
+    if (done->status == 0 && request->gathered != NULL && request->gathered->count > 0) {
+        scatter(request->gathered, done->bytes);
+    }
+    if (done->status != 0 || !request->quiet) {
+        report(endpoint, endpoint->tx_cq,
+               &(struct cq_slot){
+                   .entry = {.op_context = request->context, .flags = request->flags},
+                   .source = FI_ADDR_NOTAVAIL,
+                   .status = done->status,
+                   .peer = done->peer,
+               });
+    }
+    request_give(endpoint, request);
+}
+
+/** A peer has written, and says so with immediate data. */
+static void complete_arrived(struct endpoint *endpoint, const struct beowire_completion *done)
+{
+    report(endpoint, endpoint->rx_cq,
+           &(struct cq_slot){
+               .entry = {.flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA,
+                         .len = done->bytes,
+                         .data = done->immediate},
+               .source = (endpoint->caps & FI_SOURCE) != 0 ? endpoint_source(endpoint, done->peer)
+                                                           : FI_ADDR_NOTAVAIL,
+               .peer = done->peer,
+           });
+}
+
 static void complete(struct endpoint *endpoint, const struct beowire_completion *done)
 {
     struct request *request = done->context;
 
+    if (done->operation == BEOWIRE_PUT_ARRIVED) {
+        complete_arrived(endpoint, done);
+        return;
+    }
     switch (request->kind) {
     case REQUEST_SEND:
         complete_send(endpoint, request, done);
@@ -169,6 +208,9 @@ static void complete(struct endpoint *endpoint, const struct beowire_completion 
         break;
     case REQUEST_DISCARD:
         complete_discard(endpoint, request, done);
+        break;
+    case REQUEST_REMOTE:
+        complete_remote(endpoint, request, done);
         break;
     case REQUEST_FREE:
         break; /* the transport gives each context back once */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "domain.h"
 
+#include "atomic.h"
 #include "av.h"
 #include "counter.h"
 #include "cq.h"
@@ -98,17 +99,6 @@ static int domain_close(struct fid *fid)
     return 0;
 }
 
-static int domain_query_atomic(struct fid_domain *domain, enum fi_datatype datatype, enum fi_op op,
-                               struct fi_atomic_attr *attributes, uint64_t flags)
-{
-    (void)domain;
-    (void)datatype;
-    (void)op;
-    (void)attributes;
-    (void)flags;
-    return -FI_EOPNOTSUPP;
-}
-
 static int domain_query_collective(struct fid_domain *domain, enum fi_collective_op collective,
                                    struct fi_collective_attr *attributes, uint64_t flags)
 {
@@ -146,7 +136,7 @@ static struct fi_ops_domain domain_ops = {
     .poll_open = domain_poll_open,
     .stx_ctx = unsupported_stx_ctx,
     .srx_ctx = unsupported_srx_ctx,
-    .query_atomic = domain_query_atomic,
+    .query_atomic = atomic_query,
     .query_collective = domain_query_collective,
 };
 
@@ -174,6 +164,9 @@ int domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_doma
     (void)atomic_fetch_add(&domain->fabric->references, 1);
     memcpy(domain->interface, info->domain_attr->name, strlen(info->domain_attr->name));
     domain->av_type = info->domain_attr->av_type;
+    uint64_t mode = (uint64_t)info->domain_attr->mr_mode;
+    domain->mr_virtual = (mode & (FI_MR_BASIC | FI_MR_VIRT_ADDR)) != 0;
+    domain->mr_own_keys = (mode & (FI_MR_BASIC | FI_MR_PROV_KEY)) != 0;
     domain->locked = info->domain_attr->threading != FI_THREAD_DOMAIN;
     (void)pthread_mutex_init(&domain->lock, NULL);
     *fid = &domain->fid;

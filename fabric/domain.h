@@ -23,13 +23,20 @@ struct fabric {
     atomic_uint references; /**< domains and event queues */
 };
 
+struct endpoint;
+struct region;
+
 struct domain {
     struct fid_domain fid;
     struct fabric *fabric;
     char interface[IF_NAMESIZE];
     struct parameters parameters;
-    enum fi_av_type av_type; /**< of address vectors that do not say; may be FI_AV_UNSPEC */
-    bool locked;             /**< is the lock needed? */
+    enum fi_av_type av_type;    /**< of address vectors that do not say; may be FI_AV_UNSPEC */
+    bool mr_virtual;            /**< regions are addressed as by their process, not from 0 on */
+    bool mr_own_keys;           /**< keys are ours to choose */
+    struct endpoint *endpoints; /**< those that are open in it */
+    struct region *regions;     /**< those that peers may use */
+    bool locked;                /**< is the lock needed? */
     pthread_mutex_t lock;
     atomic_uint references; /**< objects opened in it */
 };

@@ -2,6 +2,7 @@
 #include "endpoint.h"
 
 #include "libfabric.h"
+#include "mr.h"
 #include "name.h"
 #include "notice.h"
 #include "unsupported.h"
@@ -209,7 +210,7 @@ static int endpoint_enable(struct endpoint *endpoint)
     }
     endpoint->inject_bytes = beowire_inject_bytes(endpoint->transport);
     tell_missing_privilege(parameters);
-    return 0;
+    return mr_offer_all(endpoint);
 }
 
 static int endpoint_control(struct fid *fid, int command, void *argument)
@@ -338,6 +339,26 @@ static void leave_av(struct endpoint *endpoint)
     *link = endpoint->next_of_av;
 }
 
+static void join_domain(struct endpoint *endpoint, struct domain *domain)
+{
+    domain_lock(domain);
+    endpoint->next_of_domain = domain->endpoints;
+    domain->endpoints = endpoint;
+    domain_unlock(domain);
+    (void)atomic_fetch_add(&domain->references, 1);
+}
+
+/** The domain is locked. */
+static void leave_domain(struct endpoint *endpoint)
+{
+    struct endpoint **link = &endpoint->domain->endpoints;
+
+    while (*link != endpoint) {
+        link = &(*link)->next_of_domain;
+    }
+    *link = endpoint->next_of_domain;
+}
+
 static int endpoint_close(struct fid *fid)
 {
     struct endpoint *endpoint = (struct endpoint *)(void *)fid;
@@ -358,6 +379,7 @@ static int endpoint_close(struct fid *fid)
     if (endpoint->av != NULL) {
         leave_av(endpoint);
     }
+    leave_domain(endpoint);
     if (endpoint->transport != NULL) {
         (void)beowire_close(endpoint->transport, LINGER_NS);
     }
@@ -501,13 +523,15 @@ int endpoint_open(struct fid_domain *fid_domain, struct fi_info *info, struct fi
     endpoint->fid.cm = &endpoint_cm_ops;
     endpoint->fid.msg = &endpoint_msg_ops;
     endpoint->fid.tagged = &endpoint_tagged_ops;
+    endpoint->fid.rma = &endpoint_rma_ops;
+    endpoint->fid.atomic = &endpoint_atomic_ops;
     endpoint->domain = domain;
     endpoint->caps = info->caps;
     endpoint->tx_flags = info->tx_attr->op_flags;
     endpoint->rx_flags = info->rx_attr->op_flags;
     endpoint->inject_limit = info->tx_attr->inject_size;
     endpoint->multi_receive_min = MULTI_RECEIVE_MIN;
-    (void)atomic_fetch_add(&domain->references, 1);
+    join_domain(endpoint, domain);
     *fid = &endpoint->fid;
     return 0;
 }

@@ -4,6 +4,8 @@
  *
  *   fi_tsend, fi_send ...        transmit.c   a request, or at once a completion if it is short
  *   fi_trecv, fi_recv ...        receive.c    a request; multi-receive buffers; peek and claim
+ *   fi_read, fi_write ...        rma.c        a request; memory that peers may use is in mr.c
+ *   fi_atomic ...                atomic.c     the same
  *   fi_cq_read ... progress      complete.c   the transport's completions -> queues and counters
  *
  * What a message is to libfabric is in the two upper bits of the transport's tag. All matching is
@@ -24,7 +26,9 @@
 #include "info.h"
 
 #include <assert.h>
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_endpoint.h>
+#include <rdma/fi_rma.h>
 #include <sys/uio.h>
 
 #define TAG_MESSAGE (UINT64_C(1) << 63)
@@ -34,6 +38,8 @@ static_assert(INFO_TAG_BITS == 62, "the bits above it are ours");
 /** Kinds of operations that a counter can be bound for: send, receive, read, write, and being read
  *  and written. */
 #define ENDPOINT_COUNTERS 6
+#define ENDPOINT_READS 2
+#define ENDPOINT_WRITES 3
 
 enum request_kind {
     REQUEST_FREE,
@@ -41,11 +47,12 @@ enum request_kind {
     REQUEST_RECEIVE,
     REQUEST_MULTI_RECEIVE, /**< its buffer takes message after message */
     REQUEST_DISCARD,       /**< a receive whose message is thrown away */
+    REQUEST_REMOTE,        /**< on a peer's memory */
 };
 
 /** Data in several parts, gathered into one: the transport wants it so. */
 struct gathered {
-    size_t count; /**< parts to scatter to when it has been received; 0: it is sent */
+    size_t count; /**< parts to scatter to when it has come; 0: it is sent */
     struct iovec parts[INFO_IOV_LIMIT];
     uint8_t data[];
 };
@@ -70,6 +77,7 @@ struct endpoint {
     struct domain *domain;
     struct av *av;
     struct endpoint *next_of_av;
+    struct endpoint *next_of_domain;
     struct cq *tx_cq;
     struct cq *rx_cq;
     bool tx_selective; /**< only operations with FI_COMPLETION are reported */
@@ -98,6 +106,8 @@ struct endpoint {
 
 extern struct fi_ops_msg endpoint_msg_ops;
 extern struct fi_ops_tagged endpoint_tagged_ops;
+extern struct fi_ops_rma endpoint_rma_ops;
+extern struct fi_ops_atomic endpoint_atomic_ops;
 
 /** fi_endpoint(). */
 int endpoint_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **fid,

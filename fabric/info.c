@@ -81,14 +81,15 @@ static void describe_endpoint(struct fi_info *info, const struct nic *nic,
 
     tx->caps = INFO_TX_CAPS;
     tx->op_flags = INFO_TX_FLAGS;
-    tx->msg_order = FI_ORDER_SAS;
+    tx->msg_order = INFO_ORDER;
     tx->inject_size = inject_bytes(nic);
     tx->size = parameters->operations;
     tx->iov_limit = INFO_IOV_LIMIT;
+    tx->rma_iov_limit = INFO_RMA_IOV_LIMIT;
 
     rx->caps = INFO_RX_CAPS;
     rx->op_flags = INFO_RX_FLAGS;
-    rx->msg_order = FI_ORDER_SAS;
+    rx->msg_order = INFO_ORDER;
     rx->size = parameters->operations;
     rx->iov_limit = INFO_IOV_LIMIT;
 }

@@ -9,10 +9,18 @@
 
 /** What the provider can do; endpoints get those of these that the user asks for. */
 #define INFO_MESSAGE_CAPS (FI_MSG | FI_TAGGED)
-#define INFO_TX_CAPS (INFO_MESSAGE_CAPS | FI_SEND)
-#define INFO_RX_CAPS (INFO_MESSAGE_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE)
+#define INFO_REMOTE_CAPS (FI_RMA | FI_ATOMIC)
+#define INFO_TX_CAPS (INFO_MESSAGE_CAPS | INFO_REMOTE_CAPS | FI_SEND | FI_READ | FI_WRITE)
+#define INFO_RX_CAPS                                                                               \
+    (INFO_MESSAGE_CAPS | INFO_REMOTE_CAPS | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE |           \
+     FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE)
 #define INFO_DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define INFO_CAPS (INFO_TX_CAPS | INFO_RX_CAPS | INFO_DOMAIN_CAPS)
+
+/** Atomic operations are carried out in the order of posting; puts and gets need not be. */
+#define INFO_ORDER                                                                                 \
+    (FI_ORDER_SAS | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR |              \
+     FI_ORDER_ATOMIC_WAW)
 
 /** Operation flags that may be an endpoint's default. */
 #define INFO_TX_FLAGS                                                                              \
@@ -29,6 +37,9 @@
 
 /** Parts that one message may be in. */
 #define INFO_IOV_LIMIT 8
+
+/** Places in a peer's memory that one operation may be on. */
+#define INFO_RMA_IOV_LIMIT 1
 
 /** Bytes of immediate data beside a message. */
 #define INFO_CQ_DATA_BYTES 4

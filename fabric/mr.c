@@ -1,21 +1,108 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mr.h"
 
+#include "endpoint.h"
 #include "libfabric.h"
 #include "unsupported.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 
 struct region {
     struct fid_mr fid;
     struct domain *domain;
+    struct region *next; /**< of the domain, if peers may use it */
+    void *base;
+    size_t bytes;
+    unsigned flags; /**< enum beowire_memory_flag; without leave for peers, they do not know it */
 };
+
+#define FOR_PEERS (BEOWIRE_MEMORY_READ | BEOWIRE_MEMORY_WRITE)
+
+/** Offers a region to the peers of an endpoint. */
+static int offer(const struct endpoint *endpoint, const struct region *region)
+{
+    uint64_t key = region->fid.key;
+
+    return beowire_memory_register(endpoint->transport, region->base, region->bytes, region->flags,
+                                   &key);
+}
+
+int mr_offer_all(const struct endpoint *endpoint)
+{
+    int status = 0;
+
+    for (const struct region *region = endpoint->domain->regions; region != NULL && status == 0;
+         region = region->next) {
+        status = offer(endpoint, region);
+    }
+    return status;
+}
+
+/** Takes it back from all endpoints up to `end`, which may be NULL. */
+static void take_back(const struct region *region, const struct endpoint *end)
+{
+    for (struct endpoint *endpoint = region->domain->endpoints; endpoint != end;
+         endpoint = endpoint->next_of_domain) {
+        if (endpoint->transport != NULL) {
+            (void)beowire_memory_unregister(endpoint->transport, region->fid.key);
+        }
+    }
+}
+
+static bool is_taken(const struct domain *domain, uint64_t key)
+{
+    const struct region *region = domain->regions;
+
+    while (region != NULL && region->fid.key != key) {
+        region = region->next;
+    }
+    return region != NULL;
+}
+
+/** Makes a region known to peers. The domain is locked. */
+static int publish(struct region *region)
+{
+    struct domain *domain = region->domain;
+
+    if (is_taken(domain, region->fid.key)) {
+        return -FI_ENOKEY;
+    }
+    for (struct endpoint *endpoint = domain->endpoints; endpoint != NULL;
+         endpoint = endpoint->next_of_domain) {
+        int status = endpoint->transport != NULL ? offer(endpoint, region) : 0;
+        if (status != 0) {
+            take_back(region, endpoint);
+            return status;
+        }
+    }
+    region->next = domain->regions;
+    domain->regions = region;
+    return 0;
+}
+
+static void withdraw(struct region *region)
+{
+    struct region **link = &region->domain->regions;
+
+    take_back(region, NULL);
+    while (*link != region) {
+        link = &(*link)->next;
+    }
+    *link = region->next;
+}
 
 static int mr_close(struct fid *fid)
 {
     struct region *region = (struct region *)(void *)fid;
+    struct domain *domain = region->domain;
 
-    (void)atomic_fetch_sub(&region->domain->references, 1);
+    if ((region->flags & FOR_PEERS) != 0) {
+        domain_lock(domain);
+        withdraw(region);
+        domain_unlock(domain);
+    }
+    (void)atomic_fetch_sub(&domain->references, 1);
     free(region);
     return 0;
 }
@@ -28,6 +115,24 @@ static struct fi_ops mr_fid_ops = {
     .ops_open = unsupported_ops_open,
 };
 
+static unsigned flags_of(const struct domain *domain, uint64_t access)
+{
+    return ((access & FI_REMOTE_READ) != 0 ? BEOWIRE_MEMORY_READ : 0u) |
+           ((access & FI_REMOTE_WRITE) != 0 ? BEOWIRE_MEMORY_WRITE : 0u) |
+           (domain->mr_virtual ? BEOWIRE_MEMORY_VIRTUAL : 0u) | BEOWIRE_MEMORY_KEY;
+}
+
+/** One that nobody guesses. */
+static uint64_t new_key(void)
+{
+    uint64_t key = 0;
+
+    while (getrandom(&key, sizeof key, 0) != sizeof key) {
+        /* interrupted before the pool was ready: only early at boot */
+    }
+    return key;
+}
+
 static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attributes, uint64_t flags,
                       struct fid_mr **mr)
 {
@@ -36,10 +141,6 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attributes, uint
     }
     if (flags != 0) {
         return -FI_EBADFLAGS;
-    }
-    /* Nobody else could reach it: the transport has no remote memory access. */
-    if ((attributes->access & (FI_REMOTE_READ | FI_REMOTE_WRITE)) != 0) {
-        return -FI_EOPNOTSUPP;
     }
     if (attributes->iov_count > 1 || attributes->iface != FI_HMEM_SYSTEM) {
         return -FI_EINVAL;
@@ -52,8 +153,21 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attributes, uint
     region->fid.fid.context = attributes->context;
     region->fid.fid.ops = &mr_fid_ops;
     region->fid.mem_desc = region;
-    region->fid.key = attributes->requested_key;
     region->domain = (struct domain *)(void *)fid;
+    region->fid.key = region->domain->mr_own_keys ? new_key() : attributes->requested_key;
+    region->base = attributes->mr_iov[0].iov_base;
+    region->bytes = attributes->mr_iov[0].iov_len;
+    region->flags = flags_of(region->domain, attributes->access);
+    int status = 0;
+    if ((region->flags & FOR_PEERS) != 0) {
+        domain_lock(region->domain);
+        status = publish(region);
+        domain_unlock(region->domain);
+    }
+    if (status != 0) {
+        free(region);
+        return status;
+    }
     (void)atomic_fetch_add(&region->domain->references, 1);
     *mr = &region->fid;
     return 0;

@@ -26,7 +26,7 @@ static uint64_t new_key(struct core *core)
 int beowire_memory_register(beowire_endpoint *endpoint, void *base, uint64_t bytes, unsigned flags,
                             uint64_t *key)
 {
-    if (key == NULL || (base == NULL && bytes > 0) || (flags & ~MEMORY_FLAGS) != 0) {
+    if (key == NULL || (flags & ~MEMORY_FLAGS) != 0) {
         return -EINVAL;
     }
     turn_enter(&endpoint->turn);

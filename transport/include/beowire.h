@@ -232,11 +232,12 @@ enum beowire_memory_flag {
 };
 
 /** Lets peers use `bytes` bytes at `base`, until beowire_memory_unregister(). Any number of
- *  registrations may overlap.
+ *  registrations may overlap. What is not there when a peer uses it ends this process, as any other
+ *  use of it does: base NULL and UINT64_MAX bytes stand for all that the process ever has.
  *
  * @param flags of enum beowire_memory_flag
  * @param key gets the key, which is hard to guess; with BEOWIRE_MEMORY_KEY: is the key
- * @return 0; -EINVAL: NULL, unknown flags, or memory that wraps around; -EEXIST: that key is in
+ * @return 0; -EINVAL: key NULL, unknown flags, or memory that wraps around; -EEXIST: that key is in
  * use; -ENOMEM. */
 BEOWIRE_API int beowire_memory_register(beowire_endpoint *endpoint, void *base, uint64_t bytes,
                                         unsigned flags, uint64_t *key);

@@ -95,7 +95,8 @@ enum frame_status region_find(const struct region_table *table, const struct reg
     if (range->address < begin || offset > region->bytes || range->bytes > region->bytes - offset) {
         return FRAME_STATUS_RANGE;
     }
-    *at = region->base + offset;
+    /* Of all memory the base is NULL, which has no place behind it. */
+    *at = (uint8_t *)((uintptr_t)region->base + offset); /* NOLINT(performance-no-int-to-ptr) */
     return FRAME_STATUS_OK;
 }
 

@@ -2,6 +2,8 @@
 #include "namespace.h"
 #include "pair.h"
 
+#include <rdma/fi_rma.h>
+
 static void fi_mr_reg__for_sending_and_receiving(void **state)
 {
     struct pair *pair = open_default_pair();
@@ -41,9 +43,64 @@ static void fi_mr_regattr__what_cannot_be(void **state)
     assert_int_equal(fi_mr_regattr(domain, &attributes, FI_RMA_EVENT, &region), -FI_EBADFLAGS);
     attributes.iface = FI_HMEM_CUDA;
     assert_int_equal(fi_mr_regattr(domain, &attributes, 0, &region), -FI_EINVAL);
-    attributes.iface = FI_HMEM_SYSTEM;
-    attributes.access = FI_REMOTE_WRITE;
-    assert_int_equal(fi_mr_regattr(domain, &attributes, 0, &region), -FI_EOPNOTSUPP);
+    close_pair(pair);
+}
+
+static void fi_mr_reg__keys_of_the_users_are_used_once(void **state)
+{
+    struct pair *pair = open_default_pair();
+    struct fid_domain *domain = pair->sides[0].domain;
+    struct fid_mr *regions[2];
+    char buffer[10];
+
+    (void)state;
+    assert_int_equal(fi_mr_reg(domain, buffer, 10, FI_REMOTE_WRITE, 0, 7, 0, &regions[0], NULL), 0);
+    assert_int_equal(fi_mr_key(regions[0]), 7);
+    assert_int_equal(fi_mr_reg(domain, buffer, 10, FI_REMOTE_READ, 0, 7, 0, &regions[1], NULL),
+                     -FI_ENOKEY);
+    /* Peers do not know it, so it does not matter. */
+    assert_int_equal(fi_mr_reg(domain, buffer, 10, FI_SEND, 0, 7, 0, &regions[1], NULL), 0);
+    assert_int_equal(fi_close(&regions[1]->fid), 0);
+    assert_int_equal(fi_close(&regions[0]->fid), 0);
+    assert_int_equal(fi_mr_reg(domain, buffer, 10, FI_REMOTE_READ, 0, 7, 0, &regions[1], NULL), 0);
+    assert_int_equal(fi_close(&regions[1]->fid), 0);
+    close_pair(pair);
+}
+
+/** FI_MR_BASIC: the keys are the provider's, and addresses the process's. Registered before any
+ *  endpoint is there, as programs do. */
+static void fi_mr_reg__basic_mode_and_endpoints_that_come_later(void **state)
+{
+    const struct pair_options options = {.caps = FI_MSG | FI_TAGGED | FI_RMA,
+                                         .mr_mode = FI_MR_BASIC};
+    struct pair *pair = calloc(1, sizeof *pair);
+    struct fid_mr *regions[2];
+    char memory[64] = "";
+    char data[4] = "abc";
+
+    (void)state;
+    open_domain(&pair->sides[1], "end1", &options);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(fi_mr_reg(pair->sides[1].domain, memory, sizeof memory, FI_REMOTE_WRITE, 0,
+                                   7, 0, &regions[i], NULL),
+                         0);
+    }
+    assert_true(fi_mr_key(regions[0]) != fi_mr_key(regions[1]));
+    open_endpoint(&pair->sides[1], &options);
+    open_side(&pair->sides[0], "end0", &options);
+    introduce(&pair->sides[0], &pair->sides[1]);
+    introduce(&pair->sides[1], &pair->sides[0]);
+    assert_int_equal(fi_write(pair->sides[0].ep, data, 4, NULL, pair->sides[0].other,
+                              (uint64_t)(uintptr_t)(memory + 8), fi_mr_key(regions[1]), data),
+                     0);
+    assert_ptr_equal(completed(pair, 0).op_context, data);
+    assert_string_equal(memory + 8, "abc");
+    assert_int_equal(fi_close(&regions[1]->fid), 0);
+    assert_int_equal(fi_write(pair->sides[0].ep, data, 4, NULL, pair->sides[0].other,
+                              (uint64_t)(uintptr_t)memory, fi_mr_key(regions[0]), data),
+                     0);
+    assert_ptr_equal(completed(pair, 0).op_context, data);
+    assert_int_equal(fi_close(&regions[0]->fid), 0);
     close_pair(pair);
 }
 
@@ -52,6 +109,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fi_mr_reg__for_sending_and_receiving),
         cmocka_unit_test(fi_mr_regattr__what_cannot_be),
+        cmocka_unit_test(fi_mr_reg__keys_of_the_users_are_used_once),
+        cmocka_unit_test(fi_mr_reg__basic_mode_and_endpoints_that_come_later),
     };
 
     (void)argc;

@@ -34,7 +34,8 @@ struct pair_options {
     size_t cq_entries;
     uint64_t cq_flags; /**< such as FI_SELECTIVE_COMPLETION */
     uint64_t tx_flags;
-    bool counters; /**< bind a counter for sends and one for receives */
+    int mr_mode;
+    bool counters; /**< bind a counter for sends, one for receives, one for a peer's memory */
 };
 
 struct side {
@@ -45,6 +46,7 @@ struct side {
     struct fid_cq *cq;
     struct fid_cntr *sent;
     struct fid_cntr *received;
+    struct fid_cntr *remote;
     struct fid_ep *ep;
     fi_addr_t other;
 };
@@ -74,13 +76,21 @@ static inline struct fi_info *get_info(const char *interface, const struct pair_
     hints->domain_attr->threading = options->threading;
     hints->domain_attr->av_type = options->av_type;
     hints->tx_attr->op_flags = options->tx_flags;
+    hints->domain_attr->mr_mode = options->mr_mode;
     assert_int_equal(fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info), 0);
     fi_freeinfo(hints);
     return info;
 }
 
-static inline void open_side(struct side *side, const char *interface,
-                             const struct pair_options *options)
+static inline void open_domain(struct side *side, const char *interface,
+                               const struct pair_options *options)
+{
+    side->info = get_info(interface, options);
+    assert_int_equal(fi_fabric(side->info->fabric_attr, &side->fabric, NULL), 0);
+    assert_int_equal(fi_domain(side->fabric, side->info, &side->domain, NULL), 0);
+}
+
+static inline void open_endpoint(struct side *side, const struct pair_options *options)
 {
     struct fi_av_attr av = {.type = options->av_type};
     struct fi_cq_attr cq = {.format = options->format != FI_CQ_FORMAT_UNSPEC ? options->format
@@ -89,9 +99,6 @@ static inline void open_side(struct side *side, const char *interface,
                             .wait_obj = options->wait};
     struct fi_cntr_attr counter = {.events = FI_CNTR_EVENTS_COMP};
 
-    side->info = get_info(interface, options);
-    assert_int_equal(fi_fabric(side->info->fabric_attr, &side->fabric, NULL), 0);
-    assert_int_equal(fi_domain(side->fabric, side->info, &side->domain, NULL), 0);
     assert_int_equal(fi_av_open(side->domain, &av, &side->av, NULL), 0);
     assert_int_equal(fi_cq_open(side->domain, &cq, &side->cq, NULL), 0);
     assert_int_equal(fi_endpoint(side->domain, side->info, &side->ep, NULL), 0);
@@ -103,8 +110,17 @@ static inline void open_side(struct side *side, const char *interface,
         assert_int_equal(fi_cntr_open(side->domain, &counter, &side->received, NULL), 0);
         assert_int_equal(fi_ep_bind(side->ep, &side->sent->fid, FI_SEND), 0);
         assert_int_equal(fi_ep_bind(side->ep, &side->received->fid, FI_RECV), 0);
+        assert_int_equal(fi_cntr_open(side->domain, &counter, &side->remote, NULL), 0);
+        assert_int_equal(fi_ep_bind(side->ep, &side->remote->fid, FI_READ | FI_WRITE), 0);
     }
     assert_int_equal(fi_enable(side->ep), 0);
+}
+
+static inline void open_side(struct side *side, const char *interface,
+                             const struct pair_options *options)
+{
+    open_domain(side, interface, options);
+    open_endpoint(side, options);
 }
 
 /** Makes one side known to the other. */
@@ -123,6 +139,7 @@ static inline void close_side(struct side *side)
     if (side->sent != NULL) {
         assert_int_equal(fi_close(&side->sent->fid), 0);
         assert_int_equal(fi_close(&side->received->fid), 0);
+        assert_int_equal(fi_close(&side->remote->fid), 0);
     }
     assert_int_equal(fi_close(&side->cq->fid), 0);
     assert_int_equal(fi_close(&side->av->fid), 0);

@@ -258,8 +258,6 @@ static void beowire_memory_register__keys(void **state)
     (void)state;
     assert_int_equal(beowire_memory_register(endpoint, memory, 8, BEOWIRE_MEMORY_READ, NULL),
                      -EINVAL);
-    assert_int_equal(beowire_memory_register(endpoint, NULL, 8, BEOWIRE_MEMORY_READ, keys),
-                     -EINVAL);
     assert_int_equal(beowire_memory_register(endpoint, memory, 8, 16, keys), -EINVAL);
     assert_int_equal(
         beowire_memory_register(endpoint, memory, UINT64_MAX, BEOWIRE_MEMORY_READ, keys), -EINVAL);
