@@ -64,6 +64,7 @@ def test_command_line__for_each_kind(programs: Path, monkeypatch: pytest.MonkeyP
     # On other hosts the program may be where it is not here.
     words = mpiexec.command_line("mpiexec", 3, hosts, ["there"], environment={}, label=False)
     assert words == ["mpiexec", "-n", "3", "-hosts", "a,b", "-ppn", "2", "there"]
+    monkeypatch.delenv("BEOWIRE_CONFIG", raising=False)  # the tests' own
     monkeypatch.setenv("BEOWIRE_LANES", "udp")
     words = mpiexec.command_line(
         "prterun", 3, hosts, ["there"], environment={"BEOWIRE_INTERFACE": "e0"}, label=False
