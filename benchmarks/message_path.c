@@ -65,10 +65,11 @@ static unsigned memory_receive(struct lane *lane, struct lane_incoming *frames, 
     count = count < there ? count : there;
     for (unsigned i = 0; i < count; i++) {
         uint32_t slot = (memory->taken + i) % SLOTS;
-        frames[i].data = memory->data[slot];
-        frames[i].bytes = memory->bytes[slot];
-        frames[i].payload = NULL; /* all bytes follow one another */
-        frames[i].from = memory->other->local;
+        frames[i] = (struct lane_incoming){
+            .data = memory->data[slot],
+            .bytes = memory->bytes[slot],
+            .from = memory->other->local,
+        };
     }
     memory->taken += count;
     return count;

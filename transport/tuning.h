@@ -72,6 +72,13 @@
 #define BUNDLE_MESSAGES_MAX 16
 #define BUNDLE_IN_FLIGHT_MIN 4
 
+/** Frames of equal length that are cheaper sent together over a lane with segmentation offload than
+ *  one by one over the fast lane. */
+#define CONVOY_FRAMES_MIN 3
+
+/** Bursts that may go that way without a sign that any has arrived. */
+#define CONVOY_UNPROVEN_MAX 32
+
 /** A bundle is held back at most so long, while the application polls. */
 #define BUNDLE_HOLD_NS 50000u
 
@@ -152,6 +159,13 @@
 
 /** Buffers for frames that are copied on sending, beyond those with room for a header only. */
 #define ENDPOINT_COPY_FRAMES 512
+
+/** Lanes on which nothing is expected, and of which it costs something to ask (a system call of
+ * half a microsecond), are polled this often. */
+#define QUIET_LANE_NS 50000u
+
+/** Such a lane on which frames came is polled always until so many polls have found nothing. */
+#define LANE_WARMTH_POLLS 128
 
 /** Frames taken from a lane in one call. */
 #define ENDPOINT_RECEIVE_FRAMES 64

@@ -45,6 +45,7 @@ void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
         }
         best = best == 0 ? usable : best;
     }
+    convoy_find(&peer->convoy, &peer->paths, lanes);
     pull_set_lanes(&core->messages, &peer->message, best, usable);
     peer->message.shares_memory =
         peer->paths.fast != PATH_NONE && lanes->lanes[peer->paths.fast]->kind == LANE_SHM;

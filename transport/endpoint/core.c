@@ -113,6 +113,7 @@ int core_peer_add(struct core *core, const struct beowire_address *address, stru
     added->incarnation = incarnation;
     added->paths = paths;
     added->asked_by = PATH_NONE;
+    added->convoy.lane = PATH_NONE;
     core->lane_users[paths.fast]++;
     core->peers[index] = added;
     map_add(&core->by_incarnation, incarnation, index);
@@ -189,13 +190,22 @@ unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigne
             .payload_bytes = frames[i]->payload_bytes,
         };
     }
-    return core_send(wire->core, wire->peer, wire->peer->paths.fast, outgoing, count);
+    struct convoy *convoy = &wire->peer->convoy;
+    const struct flow *flow = &wire->peer->message.flow;
+    unsigned fast = wire->peer->paths.fast;
+    unsigned by = convoy_choose(convoy, flow, frames, count, fast);
+    unsigned taken = core_send(wire->core, wire->peer, by, outgoing, count);
+    if (by != fast) {
+        convoy_sent(convoy, flow, frames, taken);
+    }
+    return taken;
 }
 
 void core_wire_released(void *context, struct flow_frame *frame)
 {
     const struct core_wire *wire = context;
 
+    convoy_released(&wire->peer->convoy, frame);
     message_frame_released(&wire->core->messages, frame);
 }
 
@@ -382,6 +392,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     WIRE_TO(wire, core, peer);
     struct flow *flow = &peer->message.flow;
 
+    bundle_gathered(&core->messages, &peer->message);
     message_renew_credit(&core->messages, &peer->message);
     message_pump(&core->messages, &peer->message);
     flow_transmit(flow, now_ns, &wire);
@@ -430,10 +441,24 @@ void core_watch(struct core *core, struct core_peer *peer)
     }
 }
 
+void core_posted(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    if (!core->options.bundle || !peer->message.ready ||
+        !convoy_waits(&peer->convoy, &peer->message.flow)) {
+        core_service(core, peer, now_ns);
+        return;
+    }
+    bundle_gather(&core->messages, &peer->message);
+    core_note_deadline(core, now_ns + BUNDLE_HOLD_NS);
+}
+
 /* ---- time ---------------------------------------------------------------------------------- */
 
 void core_timers(struct core *core, uint64_t now_ns)
 {
+    if (core->touched_count > 0) {
+        core_service_touched(core, now_ns);
+    }
     if (now_ns < core->deadline_ns) {
         return;
     }

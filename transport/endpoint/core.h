@@ -12,6 +12,7 @@
 #ifndef BEOWIRE_ENDPOINT_CORE_H
 #define BEOWIRE_ENDPOINT_CORE_H
 
+#include "endpoint/convoy.h"
 #include "endpoint/map.h"
 #include "endpoint/path.h"
 #include "flow/connection.h"
@@ -21,6 +22,7 @@ struct core_peer {
     struct message_peer message; /**< its index is the public beowire_peer */
     struct connection connection;
     struct paths paths;
+    struct convoy convoy;
     struct beowire_address address;
     uint64_t incarnation;
     uint32_t first_credit; /**< reserved for it and told in CONNECT or ACCEPT */
@@ -29,7 +31,7 @@ struct core_peer {
     uint8_t asked_elsewhere; /**< PROBEs over another lane, since anything came over ours */
     bool followed;           /**< its path is the one by which the peer asked, and not yet tried */
     bool gone;               /**< failed, and counted as such */
-    bool touched;            /**< waits for core_service() at the end of this progress */
+    bool touched;            /**< waits for core_service(), at the end of this progress or of the next */
 };
 static_assert(sizeof(struct core_peer) <= 4000,
               "state of an idle peer: 4 KiB with its map entries");
@@ -80,9 +82,13 @@ struct core {
     uint32_t peer_count;
     uint32_t *touched; /**< indices */
     uint32_t touched_count;
+    bool patient; /**< what has just come can wait until the application has had its messages */
     uint32_t lane_users[LANES_MAX]; /**< peers whose fast path is this lane */
     bool expecting[LANES_MAX];      /**< the lane has been told what comes next */
-    unsigned receives;              /**< calls of core_receive() */
+    /** Frames came, so more are expected for so many polls. */
+    uint16_t lane_warmth[LANES_MAX];
+    unsigned receives;  /**< calls of core_receive() */
+    uint64_t looked_ns; /**< when quiet lanes were polled last */
     struct map by_key;
     struct map by_incarnation;
     uint64_t incarnation;
@@ -124,9 +130,20 @@ unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
 /** Asks all lanes whether they work. @return 0, or -ENETDOWN: none does. */
 int core_status(struct core *core);
 
-/** Takes frames that have arrived, answers them, and then runs timers that are due.
- *  @return the number of frames taken; with 0 nothing was done and `now_ns` not looked at. */
+/** Takes frames that have arrived, answers them, and then runs timers that are due. If an operation
+ *  has ended and nothing is urgent, that is left for the next call.
+ *  @return the number of frames taken; with 0 nothing was done. */
 unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clock);
+
+/** Services the peers of which frames have come, if core_receive() has left that for later. */
+void core_service_touched(struct core *core, uint64_t now_ns);
+
+/** The next core_receive() looks at all lanes: something has come, and it is not known where. */
+static inline void core_look_at_all(struct core *core)
+{
+    core->receives = 0;
+    core->looked_ns = 0;
+}
 
 /** Runs timers if `now_ns` has reached `deadline_ns`. */
 void core_timers(struct core *core, uint64_t now_ns);
@@ -138,8 +155,11 @@ void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns);
  *  death is noticed. */
 void core_watch(struct core *core, struct core_peer *peer);
 
-/** Sends short messages that were held back to be bundled: all, or only those to peers towards
- * which little is under way. */
+/** After posting a send: as core_service(), or later, if it pays to wait for more to be posted. */
+void core_posted(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
+/** Sends what was held back in bundles and convoys: all, or only to peers towards which little is
+ * under way. */
 void core_send_bundles(struct core *core, bool all, uint64_t now_ns);
 
 /** Are there any? */

@@ -272,7 +272,11 @@ static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
     int status = message_send(&core->messages, &to->message, tag, immediate, data, bytes, context);
     if (status == 0) {
         uint64_t now_ns = own_clock();
-        core_service(core, to, now_ns);
+        if (bytes <= MESSAGE_EAGER_BYTES_MAX) {
+            core_posted(core, to, now_ns);
+        } else {
+            core_service(core, to, now_ns);
+        }
         if (core_has_bulk(core)) {
             core_bulk(core, now_ns);
         }
@@ -309,7 +313,9 @@ static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag
     if (status == -EAGAIN) {
         connection_ask(&to->connection, now_ns);
     }
-    if (status == 0 || status == -EAGAIN) {
+    if (status == 0) {
+        core_posted(core, to, now_ns);
+    } else if (status == -EAGAIN) {
         core_service(core, to, now_ns);
     }
     return status;

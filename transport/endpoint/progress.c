@@ -111,6 +111,7 @@ static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint6
     if (!arm(endpoint, readable)) {
         return 0;
     }
+    core_look_at_all(&endpoint->core);
     return sleep_on(readable, endpoint->core.options.lanes.count, wake_ns - now_ns);
 }
 
@@ -205,6 +206,7 @@ static void keeper_progress(void *context)
 {
     struct beowire_endpoint *endpoint = context;
 
+    core_look_at_all(&endpoint->core);
     for (unsigned i = 0; i < KEEPER_ROUNDS && own_progress(endpoint); i++) {
         /* until nothing is there */
     }

@@ -9,14 +9,15 @@
 
 #include <errno.h>
 
-/** Lanes whose polling costs a system call, and on which nothing is expected, are polled once in so
- *  many times. */
-#define RECEIVES_PER_QUIET_LANE 64
+/** While nothing is expected on quiet lanes, the clock is read once in so many polls. */
+#define RECEIVES_PER_CLOCK 64
 
 /* ---- frames in ----------------------------------------------------------------------------- */
 
-static void touch(struct core *core, struct core_peer *peer)
+/** Notes that the peer has to be serviced; if not `patient`, before the application goes on. */
+static void touch(struct core *core, struct core_peer *peer, bool patient)
 {
+    core->patient = core->patient && patient;
     if (!peer->touched) {
         peer->touched = true;
         core->touched[core->touched_count++] = peer->message.index;
@@ -96,7 +97,7 @@ static void receive_connect(struct core *core, const struct frame *frame,
     if (peer->connection.state == CONNECTION_FAILED) {
         control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
     }
-    touch(core, peer);
+    touch(core, peer, false);
 }
 
 /** RESET carries no key of ours: it is believed if it echoes what only a receiver of our frames
@@ -209,6 +210,14 @@ static void follow_peer(struct core *core, struct core_peer *peer, const struct 
     }
 }
 
+/** Is nothing owed for this frame that could not wait until the application has had its message? */
+static bool is_patient(const struct core_peer *peer, const struct frame *frame)
+{
+    return (frame->type == FRAME_EAGER || frame->type == FRAME_BUNDLE) &&
+           !peer->message.flow.acknowledge_now && !flow_has_gap(&peer->message.flow) &&
+           !message_has_work(&peer->message);
+}
+
 /** A frame of an open connection. */
 static void receive_open(struct core *core, struct core_peer *peer, const struct frame *frame,
                          const struct arrival *from, uint64_t now_ns)
@@ -261,7 +270,7 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
             control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
         }
     }
-    touch(core, peer);
+    touch(core, peer, is_patient(peer, frame));
 }
 
 static void receive_frame(struct core *core, unsigned by, const struct lane_incoming *incoming,
@@ -323,30 +332,73 @@ static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns
     return count;
 }
 
-unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
+/** Is it time to look at the quiet lanes? */
+static bool quiet_lanes_are_due(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
 {
-    unsigned count = 0;
-    uint64_t now_ns = 0;
-    bool all = core->receives++ % RECEIVES_PER_QUIET_LANE == 0;
+    if (core->receives++ % RECEIVES_PER_CLOCK != 0) {
+        return false;
+    }
+    uint64_t now_ns = clock_ns(clock);
+    if (now_ns - core->looked_ns < QUIET_LANE_NS) {
+        return false;
+    }
+    core->looked_ns = now_ns;
+    return true;
+}
 
-    if (all) {
-        core_notice_lost(core, false);
-    }
-    for (unsigned i = 0; i < core->options.lanes.count; i++) {
-        if (all || core->lane_users[i] > 0 || core->messages.lanes[i].blocks > 0 ||
-            !core->options.lanes.lanes[i]->polling_is_costly) {
-            count += receive_lane(core, i, clock_ns, clock, &now_ns);
-        }
-    }
-    if (count == 0) {
-        return 0;
-    }
+/** Is a frame likely to come over this lane? If not, and if looking costs something, it is quiet:
+ *  looking at it delays what comes elsewhere. */
+static bool is_awaited(const struct core *core, unsigned by)
+{
+    const struct lane *lane = core->options.lanes.lanes[by];
+
+    return core->lane_users[by] > 0 || core->messages.lanes[by].blocks > 0 ||
+           core->lane_warmth[by] > 0 || (!lane->polling_is_costly && lane->kind != LANE_SHM);
+}
+
+void core_service_touched(struct core *core, uint64_t now_ns)
+{
     for (uint32_t i = 0; i < core->touched_count; i++) {
         struct core_peer *peer = core->peers[core->touched[i]];
         peer->touched = false;
         core_service(core, peer, now_ns);
     }
     core->touched_count = 0;
+}
+
+unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
+{
+    unsigned count = 0;
+    uint64_t now_ns = 0;
+    core->patient = true;
+    bool all = quiet_lanes_are_due(core, clock_ns, clock);
+
+    if (all) {
+        core_notice_lost(core, false);
+    }
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        if (!all && !is_awaited(core, i)) {
+            continue;
+        }
+        unsigned frames = receive_lane(core, i, clock_ns, clock, &now_ns);
+        if (frames > 0) {
+            core->lane_warmth[i] = LANE_WARMTH_POLLS;
+        } else if (core->lane_warmth[i] > 0) {
+            core->lane_warmth[i]--;
+        }
+        count += frames;
+    }
+    if (count == 0) {
+        if (core->touched_count > 0) {
+            core_service_touched(core, clock_ns(clock));
+        }
+        return 0;
+    }
+    if (core->patient && !list_is_empty(&core->messages.completed)) {
+        core->patient = false;
+        return count; /* the application first: it may have an answer that can carry ours */
+    }
+    core_service_touched(core, now_ns);
     core_bulk(core, now_ns);
     core_timers(core, now_ns); /* those of other peers, under traffic that never pauses */
     return count;

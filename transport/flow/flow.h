@@ -59,6 +59,7 @@ struct flow_frame {
     uint8_t *head;           /**< with LANE_HEADROOM writable bytes in front */
     uint64_t sent_ns;        /**< the flow's: when it left last */
     bool exempt;             /**< may be sent without credit; set before it is pushed */
+    bool convoyed;           /**< its sender's: it left in a convoy (convoy.h) */
     uint32_t transmissions;  /**< the flow's: how many times it has left */
 };
 
@@ -181,6 +182,7 @@ static inline void flow_hold(struct flow *flow, bool held)
 static inline void flow_push(struct flow *flow, struct flow_frame *frame)
 {
     frame->transmissions = 0;
+    frame->convoyed = false;
     flow->ring[flow->next % FLOW_WINDOW_FRAMES] = frame;
     flow->next++;
 }

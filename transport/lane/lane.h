@@ -113,6 +113,7 @@ struct lane {
     enum lane_kind kind;
     uint8_t rail;            /**< the network interface it belongs to, in the endpoint's order */
     bool polling_is_costly;  /**< receive() is a system call even if nothing has arrived */
+    bool takes_trains;       /**< frames of equal length sent together cost little more than one */
     uint32_t frame_bytes;    /**< longest frame, without the envelope */
     uint32_t batch_frames;   /**< send() likes to be given so many at once */
     uint64_t capacity_bytes; /**< what may be on the way to us without being lost for want of room;

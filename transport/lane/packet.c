@@ -48,8 +48,9 @@ struct packet_lane {
     uint32_t slot_bytes;
     uint32_t slots_per_block;
     uint32_t slots;
-    uint32_t next_slot; /* the kernel fills this one next */
-    uint32_t held;      /* handed out and not yet released, ending at next_slot */
+    uint32_t next_slot;        /* the kernel fills this one next, ... */
+    struct tpacket2_hdr *next; /* ... which is here: a poll is too short for a division */
+    uint32_t held;             /* handed out and not yet released, ending at next_slot */
     bool down;
 };
 
@@ -79,7 +80,7 @@ static unsigned packet_receive(struct lane *lane, struct lane_incoming *frames, 
     unsigned taken = 0;
 
     while (taken < count && packet->held < packet->slots) {
-        struct tpacket2_hdr *slot = slot_at(packet, packet->next_slot);
+        struct tpacket2_hdr *slot = packet->next;
         /* Acquire: pairs with the kernel's release of a filled slot. */
         uint32_t status = __atomic_load_n(&slot->tp_status, __ATOMIC_ACQUIRE);
 
@@ -100,6 +101,7 @@ static unsigned packet_receive(struct lane *lane, struct lane_incoming *frames, 
             memcpy(frames[taken].from.bytes, envelope + ETH_ALEN, ETH_ALEN);
         }
         packet->next_slot = slot_after(packet, packet->next_slot, 1);
+        packet->next = slot_at(packet, packet->next_slot);
         packet->held++;
         taken++;
     }
@@ -376,6 +378,7 @@ static int map_ring(struct packet_lane *packet)
         return -errno;
     }
     packet->ring = ring;
+    packet->next = slot_at(packet, 0);
     packet->lane.capacity_bytes = (uint64_t)packet->slots * packet->lane.frame_bytes;
     return 0;
 }

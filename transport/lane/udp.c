@@ -433,6 +433,7 @@ int udp_lane_open(const struct udp_lane_options *options, struct lane **lane)
     udp->lane.kind = LANE_UDP;
     udp->lane.rail = options->rail;
     udp->lane.polling_is_costly = true;
+    udp->lane.takes_trains = true;
     udp->socket = -1;
 
     int status = set_up(udp, options);

@@ -29,7 +29,9 @@ static struct flow_frame *open_frame(struct message_layer *layer, struct message
     flow_hold(&peer->flow, true);
     peer->open_bundle = frame;
     peer->open_messages = 0;
-    list_append(&layer->bundling, &peer->bundling);
+    if (!peer->gathering) {
+        list_append(&layer->bundling, &peer->bundling);
+    }
     layer->counters.bundles_sent++;
     return frame;
 }
@@ -39,9 +41,28 @@ void bundle_close(struct message_layer *layer, struct message_peer *peer)
     (void)layer;
     if (peer->open_bundle != NULL) {
         peer->open_bundle = NULL;
-        list_remove(&peer->bundling);
         flow_hold(&peer->flow, false);
+        if (!peer->gathering) {
+            list_remove(&peer->bundling);
+        }
     }
+}
+
+void bundle_gather(struct message_layer *layer, struct message_peer *peer)
+{
+    if (!peer->gathering && peer->open_bundle == NULL) {
+        list_append(&layer->bundling, &peer->bundling);
+    }
+    peer->gathering = true;
+}
+
+void bundle_gathered(struct message_layer *layer, struct message_peer *peer)
+{
+    (void)layer;
+    if (peer->gathering && peer->open_bundle == NULL) {
+        list_remove(&peer->bundling);
+    }
+    peer->gathering = false;
 }
 
 struct message_peer *bundle_first(const struct message_layer *layer)

@@ -34,7 +34,13 @@ bool bundle_add(struct message_layer *layer, struct message_peer *peer, uint64_t
 /** The open frame may be sent now; nothing is added to it any more. */
 void bundle_close(struct message_layer *layer, struct message_peer *peer);
 
-/** A peer with an open frame, or NULL. */
+/** Frames were pushed that are to be sent together with more to come: lists the peer. */
+void bundle_gather(struct message_layer *layer, struct message_peer *peer);
+
+/** They are sent now. */
+void bundle_gathered(struct message_layer *layer, struct message_peer *peer);
+
+/** A peer for which something is held back, or NULL. */
 struct message_peer *bundle_first(const struct message_layer *layer);
 
 /** Handles a BUNDLE that is next in order. @return 0; -EPROTO: it breaks a rule. */

@@ -240,6 +240,7 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
     peer->error = error;
     serve_forget(layer, peer);
     bundle_close(layer, peer);
+    bundle_gathered(layer, peer);
     fail_operations(layer, peer, error);
     remote_forget(layer, peer);
     while (!list_is_empty(&peer->dones)) {

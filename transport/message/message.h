@@ -213,9 +213,10 @@ struct message_peer {
     struct list queue;            /**< operations: sends, in order */
     struct list announced;        /**< operations that wait for DONE, RESULT or data */
     struct list inbound;
-    struct list bundling;           /**< in the layer's, while there is an open bundle */
+    struct list bundling;           /**< in the layer's, while something is held back */
     struct flow_frame *open_bundle; /**< the last frame of the flow, held back; or NULL */
     unsigned open_messages;         /**< in it */
+    bool gathering;                 /**< whole frames are held back as well, for more to come */
     struct list dones;              /**< inbound messages and requests that are to be answered */
     uint32_t posted;       /**< receives that wait for a message of this peer, and of no other */
     uint32_t bulk_lanes;   /**< bit i: lane i carries DATA to and from it */
@@ -287,7 +288,7 @@ struct message_layer {
     uint32_t chunk_count;   /**< in all, the spare one of reorder.h included */
     uint32_t chunks_shared; /**< of MESSAGE_CHUNKS: those that no peer uses */
     bool bundles;           /**< short messages may be bundled */
-    struct list bundling;   /**< peers that have an open bundle */
+    struct list bundling;   /**< peers for which something is held back */
     bool frame_kept;        /**< the frame just handled is in a chunk */
     uint32_t ready_peers;
     struct message_lane lanes[LANES_MAX]; /**< written by whoever opens, before traffic */

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint/convoy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define FAST 0
+#define TRAINS 1
+#define FRAMES 8
+
+/** A fast lane, and one that takes trains; and frames on their way to a peer that both reach. */
+struct fixture {
+    struct lane lanes[2];
+    struct path_lanes all;
+    struct paths paths;
+    struct convoy convoy;
+    struct flow flow;
+    struct flow_frame frames[FRAMES];
+    struct flow_frame *batch[FRAMES];
+};
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+
+    fixture = (struct fixture){.all.count = 2, .convoy.lane = PATH_NONE};
+    for (unsigned i = 0; i < 2; i++) {
+        fixture.lanes[i] = (struct lane){.kind = LANE_SIM, .takes_trains = i == TRAINS};
+        fixture.all.lanes[i] = &fixture.lanes[i];
+        fixture.paths.at[i].reachable = true;
+    }
+    for (unsigned i = 0; i < FRAMES; i++) {
+        fixture.frames[i] = (struct flow_frame){.head_bytes = 40, .payload_bytes = 1000};
+        fixture.batch[i] = &fixture.frames[i];
+    }
+    convoy_find(&fixture.convoy, &fixture.paths, &fixture.all);
+    *state = &fixture;
+    return 0;
+}
+
+/** Sends the first `count` frames as core_wire_send() does. @return the lane. */
+static unsigned dispatch(struct fixture *fixture, unsigned count)
+{
+    unsigned by =
+        convoy_choose(&fixture->convoy, &fixture->flow, fixture->batch, count, fixture->paths.fast);
+
+    if (by != fixture->paths.fast) {
+        convoy_sent(&fixture->convoy, &fixture->flow, fixture->batch, count);
+    }
+    fixture->flow.highest += count;
+    fixture->flow.next = fixture->flow.highest;
+    return by;
+}
+
+static void acknowledge(struct fixture *fixture, unsigned transmissions)
+{
+    fixture->flow.first = fixture->flow.highest;
+    fixture->frames[0].transmissions = transmissions;
+    convoy_released(&fixture->convoy, &fixture->frames[0]);
+    fixture->frames[0].transmissions = 0;
+    fixture->frames[0].convoyed = false;
+}
+
+static void convoy_find__the_lane_that_takes_trains(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(fixture->convoy.lane, TRAINS);
+}
+
+static void convoy_find__none_if_it_is_down_or_not_needed(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->all.down[TRAINS] = true;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_int_equal(fixture->convoy.lane, PATH_NONE);
+    fixture->all.down[TRAINS] = false;
+    fixture->lanes[FAST].kind = LANE_SHM;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_int_equal(fixture->convoy.lane, PATH_NONE);
+    fixture->lanes[FAST].kind = LANE_SIM;
+    fixture->paths.fast = TRAINS;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_int_equal(fixture->convoy.lane, PATH_NONE);
+}
+
+static void convoy_choose__bursts_of_one_length(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN - 1), FAST);
+    assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN), TRAINS);
+}
+
+static void convoy_choose__the_last_frame_may_be_shorter(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->frames[CONVOY_FRAMES_MIN - 1].payload_bytes = 10;
+    assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN), TRAINS);
+}
+
+static void convoy_choose__not_for_frames_of_all_lengths(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (unsigned i = 0; i < FRAMES; i++) {
+        fixture->frames[i].payload_bytes = i % 2 == 0 ? 10 : 1000;
+    }
+    assert_int_equal(dispatch(fixture, FRAMES), FAST);
+}
+
+static void convoy_choose__what_follows_does_not_overtake(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+    assert_int_equal(dispatch(fixture, 1), TRAINS);
+    acknowledge(fixture, 1);
+    assert_int_equal(dispatch(fixture, 1), FAST);
+}
+
+static void convoy_choose__what_is_sent_again_takes_the_fast_lane(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+    fixture->frames[0].transmissions = 1;
+    assert_int_equal(dispatch(fixture, FRAMES), FAST);
+}
+
+static void convoy_choose__not_with_go_back_n(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->flow.go_back_n = true;
+    assert_int_equal(dispatch(fixture, FRAMES), FAST);
+}
+
+static void convoy_choose__not_for_ever_if_nothing_arrives(void **state)
+{
+    struct fixture *fixture = *state;
+    unsigned by_convoy = 0;
+
+    for (unsigned i = 0; i < CONVOY_UNPROVEN_MAX; i++) {
+        assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+        acknowledge(fixture, 2); /* what arrived was sent again, over the fast lane */
+    }
+    for (unsigned i = 0; i < 512; i++) {
+        by_convoy += dispatch(fixture, FRAMES) == TRAINS;
+        acknowledge(fixture, 2);
+    }
+    assert_int_equal(by_convoy, 2); /* once in a while it is tried */
+    while (dispatch(fixture, FRAMES) != TRAINS) {
+        acknowledge(fixture, 2);
+    }
+    acknowledge(fixture, 1); /* and this time it works */
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+}
+
+static void convoy_waits__for_more_while_enough_is_under_way(void **state)
+{
+    struct fixture *fixture = *state;
+    struct flow *flow = &fixture->flow;
+
+    flow->next = 1;
+    assert_false(convoy_waits(&fixture->convoy, flow)); /* nothing is under way: at once */
+    flow->highest = BUNDLE_IN_FLIGHT_MIN;
+    flow->next = flow->highest;
+    assert_false(convoy_waits(&fixture->convoy, flow)); /* nothing to be sent */
+    flow->next++;
+    assert_true(convoy_waits(&fixture->convoy, flow));
+    flow->next = flow->highest + FLOW_BATCH_FRAMES;
+    assert_false(convoy_waits(&fixture->convoy, flow)); /* a train is full */
+    flow->next--;
+    fixture->convoy.lane = PATH_NONE;
+    assert_false(convoy_waits(&fixture->convoy, flow));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(convoy_find__the_lane_that_takes_trains, setup),
+        cmocka_unit_test_setup(convoy_find__none_if_it_is_down_or_not_needed, setup),
+        cmocka_unit_test_setup(convoy_choose__bursts_of_one_length, setup),
+        cmocka_unit_test_setup(convoy_choose__the_last_frame_may_be_shorter, setup),
+        cmocka_unit_test_setup(convoy_choose__not_for_frames_of_all_lengths, setup),
+        cmocka_unit_test_setup(convoy_choose__what_follows_does_not_overtake, setup),
+        cmocka_unit_test_setup(convoy_choose__what_is_sent_again_takes_the_fast_lane, setup),
+        cmocka_unit_test_setup(convoy_choose__not_with_go_back_n, setup),
+        cmocka_unit_test_setup(convoy_choose__not_for_ever_if_nothing_arrives, setup),
+        cmocka_unit_test_setup(convoy_waits__for_more_while_enough_is_under_way, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
