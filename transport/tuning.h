@@ -183,6 +183,13 @@
  *  charged with more of that time than this. Twice as long as the keeper lets pass. */
 #define ABSENCE_COUNTED_NS 200000000u
 
+/** A lane that did not answer is used again, if the peer is heard, after this; after twice that if it
+ *  has to be left again within PATH_PROVEN_NS, and so on up to a bound: trying it costs some
+ *  milliseconds in which nothing moves. */
+#define PATH_RETURN_NS 20000000u
+#define PATH_RETURN_MAX_NS UINT64_C(10000000000)
+#define PATH_PROVEN_NS UINT64_C(1000000000)
+
 /** Spinning for a frame lasts at most so long: about the price of a wake-up. */
 #define PATIENCE_SPIN_MAX_NS 50000u
 

@@ -277,25 +277,42 @@ static bool is_dead(const struct core *core, const struct core_peer *peer, uint6
     return since_ns != 0 && now_ns - since_ns >= core->options.peer_timeout_ns;
 }
 
-void core_use_path(struct core *core, struct core_peer *peer, unsigned by)
+/** The peer has another fast path than `before`. */
+static void change_path(struct core *core, struct core_peer *peer, unsigned before)
 {
-    core->lane_users[peer->paths.fast]--;
-    peer->paths.fast = (uint8_t)by;
-    core->lane_users[by]++;
+    core->lane_users[before]--;
+    core->lane_users[peer->paths.fast]++;
     core->counters.path_changes++;
+    convoy_find(&peer->convoy, &peer->paths, &core->options.lanes);
+}
+
+void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns)
+{
+    unsigned before = peer->paths.fast;
+
+    paths_use(&peer->paths, &core->options.lanes, by, now_ns);
+    change_path(core, peer, before);
+}
+
+void core_return_to_path(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    unsigned before = peer->paths.fast;
+
+    paths_return(&peer->paths, &core->options.lanes, now_ns);
+    change_path(core, peer, before);
 }
 
 /** The peer has not answered twice: perhaps it is this path, and not the peer. */
-static void try_another_path(struct core *core, struct core_peer *peer)
+static void try_another_path(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
-    struct paths paths = peer->paths;
+    unsigned before = peer->paths.fast;
 
     if (peer->followed) {
         peer->followed = false; /* the peer has reasons to ask there: this once over the same */
         return;
     }
-    if (paths_next(&paths, &core->options.lanes)) {
-        core_use_path(core, peer, paths.fast);
+    if (paths_next(&peer->paths, &core->options.lanes, now_ns)) {
+        change_path(core, peer, before);
     }
 }
 
@@ -376,7 +393,7 @@ static void service_connection(struct core *core, struct core_peer *peer, uint64
     if (connection_ask_due(&peer->connection, now_ns)) {
         core_reserve_credit(core, peer);
         if (peer->connection.attempts > PATH_PATIENCE_CONNECTS) {
-            try_another_path(core, peer);
+            try_another_path(core, peer, now_ns);
         }
         control_send_connect(core, peer, FRAME_CONNECT, 0, peer->paths.fast);
         expect_refusal(core, now_ns);
@@ -403,7 +420,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     }
     if ((due & FLOW_DUE_PROBE) != 0) {
         if (flow->backoff >= PATH_PATIENCE_PROBES || flow->unanswered >= PATH_PATIENCE_PROBES) {
-            try_another_path(core, peer);
+            try_another_path(core, peer, now_ns);
         }
         control_send_probe(core, peer);
         ask_kernel(core, peer, now_ns);

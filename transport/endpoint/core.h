@@ -31,7 +31,7 @@ struct core_peer {
     uint8_t asked_elsewhere; /**< PROBEs over another lane, since anything came over ours */
     bool followed;           /**< its path is the one by which the peer asked, and not yet tried */
     bool gone;               /**< failed, and counted as such */
-    bool touched;            /**< waits for core_service(), at the end of this progress or of the next */
+    bool touched; /**< waits for core_service(), at the end of this progress or of the next */
 };
 static_assert(sizeof(struct core_peer) <= 4000,
               "state of an idle peer: 4 KiB with its map entries");

@@ -26,7 +26,7 @@ void core_wire_released(void *context, struct flow_frame *frame);
 void core_reserve_credit(struct core *core, struct core_peer *peer);
 
 /** Sequenced frames and control go to the peer over the lane `by` from now on. */
-void core_use_path(struct core *core, struct core_peer *peer, unsigned by);
+void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns);
 
 /** The peer has failed: all of it ends with `error`. */
 void core_fail_peer(struct core *core, struct core_peer *peer, int error);
@@ -57,6 +57,9 @@ static inline void core_note_deadline(struct core *core, uint64_t deadline_ns)
 /** Fails the peers of which a lane knows that their process has ended; also asks lanes of which it
  * is `costly` to ask. */
 void core_notice_lost(struct core *core, bool costly);
+
+/** Sends to the peer over the preferred lane again. */
+void core_return_to_path(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
 /** Asks a lane whether it works, and has peers use others if not. */
 void core_check_lane(struct core *core, unsigned by);

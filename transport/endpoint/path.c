@@ -23,28 +23,64 @@ void paths_find(struct paths *paths, const struct path_lanes *lanes,
     paths_choose(paths, lanes);
 }
 
-void paths_choose(struct paths *paths, const struct path_lanes *lanes)
+/** The lane that is used if all is well. */
+static uint8_t preferred(const struct paths *paths, const struct path_lanes *lanes)
 {
-    paths->fast = PATH_NONE;
     for (unsigned i = 0; i < lanes->count; i++) {
         if (paths_is_usable(paths, lanes, i)) {
-            paths->fast = (uint8_t)i;
-            return;
+            return (uint8_t)i;
         }
     }
     for (unsigned i = 0; i < lanes->count; i++) {
         if (paths->at[i].reachable) {
-            paths->fast = (uint8_t)i;
-            return;
+            return (uint8_t)i;
         }
     }
+    return PATH_NONE;
 }
 
-bool paths_next(struct paths *paths, const struct path_lanes *lanes)
+void paths_choose(struct paths *paths, const struct path_lanes *lanes)
+{
+    paths->fast = preferred(paths, lanes);
+    paths->astray = false;
+}
+
+/** Notes that the preferred lane is left, and for how long. */
+static void leave(struct paths *paths, uint64_t now_ns)
+{
+    bool again = paths->returned_ns != 0 && now_ns - paths->returned_ns < PATH_PROVEN_NS;
+
+    if (paths->astray) {
+        return;
+    }
+    if (!again) {
+        paths->wait_ns = PATH_RETURN_NS;
+    } else if (paths->wait_ns < PATH_RETURN_MAX_NS) {
+        paths->wait_ns *= 2;
+    }
+    paths->left_ns = now_ns;
+    paths->astray = true;
+}
+
+void paths_return(struct paths *paths, const struct path_lanes *lanes, uint64_t now_ns)
+{
+    paths_choose(paths, lanes);
+    paths->returned_ns = now_ns;
+}
+
+void paths_use(struct paths *paths, const struct path_lanes *lanes, unsigned by, uint64_t now_ns)
+{
+    leave(paths, now_ns);
+    paths->fast = (uint8_t)by;
+    paths->astray = by != preferred(paths, lanes);
+}
+
+bool paths_next(struct paths *paths, const struct path_lanes *lanes, uint64_t now_ns)
 {
     for (unsigned step = 1; paths->fast != PATH_NONE && step < lanes->count; step++) {
         unsigned lane = (paths->fast + step) % lanes->count;
         if (paths_is_usable(paths, lanes, lane)) {
+            leave(paths, now_ns);
             paths->fast = (uint8_t)lane;
             return true;
         }

@@ -14,6 +14,7 @@
 
 #include "frame/address_layout.h"
 #include "lane/lane.h"
+#include "tuning.h"
 
 /** `lane` of a peer that cannot be reached at all. */
 #define PATH_NONE UINT8_MAX
@@ -33,7 +34,11 @@ struct path_lanes {
 /** The paths to a peer, by lane. */
 struct paths {
     struct path at[LANES_MAX];
-    uint8_t fast; /**< the lane for sequenced frames, or PATH_NONE */
+    uint8_t fast;         /**< the lane for sequenced frames, or PATH_NONE */
+    bool astray;          /**< because one that is preferred did not answer; it is tried again */
+    uint64_t left_ns;     /**< when that one was left, ... */
+    uint64_t wait_ns;     /**< ... for how long at least, ... */
+    uint64_t returned_ns; /**< ... and when it was returned to last */
 };
 
 /** Finds out over which lanes an address is reached. If memory is shared, nothing else is used. */
@@ -53,7 +58,21 @@ void paths_choose(struct paths *paths, const struct path_lanes *lanes);
 
 /** Sets `fast` to the next lane after it, round and round, that reaches the peer and is not down.
  *  @return true: it is another one now. */
-bool paths_next(struct paths *paths, const struct path_lanes *lanes);
+bool paths_next(struct paths *paths, const struct path_lanes *lanes, uint64_t now_ns);
+
+/** Sets `fast` to that lane, because the peer does so. */
+void paths_use(struct paths *paths, const struct path_lanes *lanes, unsigned by, uint64_t now_ns);
+
+/** Is it time to return to the preferred lane? The peer has just been heard on lane `by`: perhaps
+ * it was only away. If the preferred lane proves dead again, it is left for longer each time. */
+static inline bool paths_may_return(const struct paths *paths, unsigned by, uint64_t now_ns)
+{
+    return paths->astray && (now_ns - paths->left_ns >= paths->wait_ns ||
+                             (by < paths->fast && paths->wait_ns == PATH_RETURN_NS));
+}
+
+/** Returns to the preferred lane. */
+void paths_return(struct paths *paths, const struct path_lanes *lanes, uint64_t now_ns);
 
 /** Writes into our own address how the lanes are reached. */
 void paths_publish(const struct path_lanes *lanes, struct address_layout *address);

@@ -198,7 +198,7 @@ static bool asks_here(const struct core_peer *peer, const struct frame *frame)
 /** The peer asks over another lane, and nothing comes over ours: it has found that ours does not
  *  work any more, in one direction at least, and we need not have noticed. */
 static void follow_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
-                        unsigned by)
+                        unsigned by, uint64_t now_ns)
 {
     if (by == peer->paths.fast) {
         peer->asked_elsewhere = 0;
@@ -206,7 +206,7 @@ static void follow_peer(struct core *core, struct core_peer *peer, const struct 
                paths_is_usable(&peer->paths, &core->options.lanes, by)) {
         peer->asked_elsewhere = 0;
         peer->followed = true;
-        core_use_path(core, peer, by);
+        core_use_path(core, peer, by, now_ns);
     }
 }
 
@@ -259,7 +259,10 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
             open_peer(core, peer, frame);
         }
     } else if (peer->connection.state == CONNECTION_OPEN) {
-        follow_peer(core, peer, frame, from->by);
+        if (paths_may_return(&peer->paths, from->by, now_ns)) {
+            core_return_to_path(core, peer, now_ns);
+        }
+        follow_peer(core, peer, frame, from->by, now_ns);
         receive_open(core, peer, frame, from, now_ns);
     } else {
         core->counters.dropped_state++;

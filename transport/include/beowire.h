@@ -174,7 +174,7 @@ BEOWIRE_API int beowire_peer_address(const beowire_endpoint *endpoint, beowire_p
                                      struct beowire_address *address);
 
 /** Posts a send. The completion comes when `data` may be reused: at once when the message was
- *  copied (it fits one frame), else when the peer has all of it.
+ *  copied (it is short, and there is room), else when the peer has all of it.
  *
  * @param immediate 32 bits that the receiver gets beside the data
  * @return 0: posted; -EAGAIN: no room now, poll and try again; -EINVAL: no such peer, or NULL

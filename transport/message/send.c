@@ -38,20 +38,40 @@ static bool push_copied(struct message_layer *layer, struct message_peer *peer, 
     return true;
 }
 
-/** Pushes the first frame of a message, referring to the user's data. */
+/** Begins a frame with the next `bytes` bytes of the send: copied, so that the send can end without
+ *  waiting for the peer; if no frame with so much room is free, referred to. */
+static struct flow_frame *begin_next(struct message_layer *layer, struct message_peer *peer,
+                                     enum frame_type type, struct operation *operation,
+                                     uint32_t bytes)
+{
+    struct flow_frame *frame = outgoing_begin(layer, peer, type, bytes, 0);
+
+    if (frame != NULL) {
+        memcpy(frame->head + frame->head_bytes - bytes, operation->source + operation->pushed,
+               bytes);
+        operation->pushed += bytes;
+        return frame;
+    }
+    frame = outgoing_begin(layer, peer, type, 0, bytes);
+    if (frame != NULL) {
+        outgoing_refer(frame, operation, bytes);
+    }
+    return frame;
+}
+
+/** Pushes the first frame of a message. */
 static bool push_first(struct message_layer *layer, struct message_peer *peer,
                        struct operation *operation)
 {
     uint32_t room = outgoing_room(peer, FRAME_EAGER);
     uint32_t bytes = operation->bytes < room ? (uint32_t)operation->bytes : room;
-    struct flow_frame *frame = outgoing_begin(layer, peer, FRAME_EAGER, 0, bytes);
+    struct flow_frame *frame = begin_next(layer, peer, FRAME_EAGER, operation, bytes);
 
     if (frame == NULL) {
         return false;
     }
     fill_eager(frame, operation->tag, operation->immediate, operation->bytes,
                (uint16_t)message_name(layer, operation));
-    outgoing_refer(frame, operation, bytes);
     flow_push(&peer->flow, frame);
     layer->counters.eager_messages++;
     return true;
@@ -63,7 +83,8 @@ static bool push_fragment(struct message_layer *layer, struct message_peer *peer
     uint64_t left = operation->bytes - operation->pushed;
     uint32_t room = outgoing_room(peer, FRAME_FRAGMENT);
     uint32_t bytes = left < room ? (uint32_t)left : room;
-    struct flow_frame *frame = outgoing_begin(layer, peer, FRAME_FRAGMENT, 0, bytes);
+    uint64_t offset = operation->pushed;
+    struct flow_frame *frame = begin_next(layer, peer, FRAME_FRAGMENT, operation, bytes);
 
     if (frame == NULL) {
         return false;
@@ -71,10 +92,9 @@ static bool push_fragment(struct message_layer *layer, struct message_peer *peer
     struct frame_fragment *fragment = outgoing_header(frame);
     *fragment = (struct frame_fragment){
         .message = to_le16((uint16_t)message_name(layer, operation)),
-        .offset = to_le64(operation->pushed),
+        .offset = to_le64(offset),
     };
-    outgoing_refer(frame, operation, bytes);
-    if (operation->pushed == operation->bytes) {
+    if (operation->pushed == operation->bytes && operation->frames_outstanding > 0) {
         /* The sender waits for this one: its buffer is free when it is acknowledged. */
         frame_stamp(frame->head, FRAME_ACK_REQUEST, 0, 0);
     }

@@ -104,13 +104,47 @@ static void paths_next__round_and_round(void **state)
     struct fixture *fixture = *state;
     struct paths paths = find(fixture, 5);
 
-    assert_true(paths_next(&paths, &fixture->all));
+    assert_true(paths_next(&paths, &fixture->all, 1));
     assert_int_equal(paths.fast, 2);
-    assert_true(paths_next(&paths, &fixture->all));
+    assert_true(paths_next(&paths, &fixture->all, 2));
     assert_int_equal(paths.fast, 0);
     fixture->all.down[2] = true;
-    assert_false(paths_next(&paths, &fixture->all));
+    assert_false(paths_next(&paths, &fixture->all, 3));
     assert_int_equal(paths.fast, 0);
+}
+
+static void paths_may_return__when_the_peer_is_heard_on_the_preferred_lane(void **state)
+{
+    struct fixture *fixture = *state;
+    struct paths paths = find(fixture, 5);
+    const uint64_t now_ns = 1000000000;
+
+    assert_false(paths_may_return(&paths, 0, now_ns)); /* it has not been left */
+    assert_true(paths_next(&paths, &fixture->all, now_ns));
+    assert_false(paths_may_return(&paths, 2, now_ns)); /* that is no news of the other */
+    assert_true(paths_may_return(&paths, 0, now_ns));
+    assert_true(paths_may_return(&paths, 2, now_ns + PATH_RETURN_NS)); /* to try it */
+    paths_return(&paths, &fixture->all, now_ns);
+    assert_int_equal(paths.fast, 0);
+    assert_false(paths_may_return(&paths, 0, now_ns));
+}
+
+static void paths_may_return__later_each_time_it_was_in_vain(void **state)
+{
+    struct fixture *fixture = *state;
+    struct paths paths = find(fixture, 5);
+    uint64_t now_ns = 1000000000;
+
+    for (uint64_t wait_ns = PATH_RETURN_NS; wait_ns < PATH_RETURN_MAX_NS; wait_ns *= 2) {
+        assert_true(paths_next(&paths, &fixture->all, now_ns));
+        assert_false(paths_may_return(&paths, 2, now_ns + wait_ns - 1));
+        now_ns += wait_ns;
+        assert_true(paths_may_return(&paths, 2, now_ns));
+        paths_return(&paths, &fixture->all, now_ns);
+    }
+    now_ns += PATH_PROVEN_NS; /* now it works, until it is left again */
+    assert_true(paths_next(&paths, &fixture->all, now_ns));
+    assert_true(paths_may_return(&paths, 2, now_ns + PATH_RETURN_NS));
 }
 
 static void paths_publish__every_lane(void **state)
@@ -142,6 +176,9 @@ int main(void)
         cmocka_unit_test_setup(paths_find__shared_memory_is_enough, setup),
         cmocka_unit_test_setup(paths_choose__first_that_is_not_down, setup),
         cmocka_unit_test_setup(paths_next__round_and_round, setup),
+        cmocka_unit_test_setup(paths_may_return__when_the_peer_is_heard_on_the_preferred_lane,
+                               setup),
+        cmocka_unit_test_setup(paths_may_return__later_each_time_it_was_in_vain, setup),
         cmocka_unit_test_setup(paths_publish__every_lane, setup),
         cmocka_unit_test_setup(paths_frame_bytes__what_each_can_carry, setup),
     };

@@ -302,6 +302,7 @@ static void message_frame__done_of_what_was_not_announced(void **state)
     struct fixture *fixture = *state;
     uint8_t *data = pattern(1000);
 
+    use_up_copies(fixture);
     assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 1000, NULL), 0);
     uint16_t name = from_le16(pushed_frame(fixture, 0, 0).eager->message);
     for (uint32_t generation = 0; generation < 4; generation++) {

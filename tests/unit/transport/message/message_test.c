@@ -101,6 +101,7 @@ static void message_peer_failed__ends_all_its_operations(void **state)
     struct beowire_completion done;
 
     /* DRAINING, ANNOUNCED, QUEUED; POSTED, RECEIVING */
+    use_up_copies(fixture);
     assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 1000, NULL), 0);
     assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data,
                                   MESSAGE_EAGER_BYTES_MAX + 1, NULL),
@@ -171,6 +172,7 @@ static void message_peer_failed__frees_operations_for_others_at_once(void **stat
     struct fixture *fixture = *state;
     uint8_t *data = pattern(1000);
 
+    use_up_copies(fixture);
     for (unsigned i = 0; i < OPERATIONS; i++) {
         assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 1000, NULL),
                          0);
@@ -230,6 +232,7 @@ static void message_frame_released__last_frame_ends_the_send(void **state)
     struct fixture *fixture = *state;
     uint8_t *data = pattern(3 * FRAGMENT_ROOM);
 
+    use_up_copies(fixture);
     assert_int_equal(
         message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 3 * FRAGMENT_ROOM, data), 0);
     uint32_t frames = pushed(fixture, 0);

@@ -45,7 +45,23 @@ static void message_send__one_byte_more_takes_two_frames(void **state)
     assert_int_equal(from_le16(second.fragment->message), name);
     assert_int_equal(from_le64(second.fragment->offset), EAGER_ROOM);
     assert_int_equal(second.payload_bytes, 1);
-    assert_true((second.flags & FRAME_ACK_REQUEST) != 0);
+    assert_true((second.flags & FRAME_ACK_REQUEST) == 0); /* nobody waits for it: */
+    assert_ptr_equal(completed(fixture).context, data);
+    free(data);
+}
+
+static void message_send__referred_data_is_to_be_acknowledged_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(EAGER_ROOM + 1);
+
+    use_up_copies(fixture);
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, EAGER_ROOM + 1, data), 0);
+    assert_true((pushed_frame(fixture, 0, 1).flags & FRAME_ACK_REQUEST) != 0);
+    assert_true(nothing_completed(fixture));
+    acknowledge(fixture, 0, 2);
+    assert_ptr_equal(completed(fixture).context, data);
     free(data);
 }
 
@@ -161,12 +177,9 @@ static void message_send__bad_arguments(void **state)
 static void message_send__without_a_free_copy_refers_to_the_data(void **state)
 {
     struct fixture *fixture = *state;
-    struct frame_pool *pool = &fixture->layer.frames;
     uint8_t *data = pattern(EAGER_ROOM);
 
-    while (frame_pool_take(pool, FRAME_BYTES) != NULL) {
-        /* all of them */
-    }
+    use_up_copies(fixture);
     assert_int_equal(
         message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, EAGER_ROOM, data), 0);
     assert_int_equal(pushed(fixture, 0), 1);
@@ -321,6 +334,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(message_send__one_frame_is_copied_and_done_at_once),
         FIXTURE_TEST(message_send__one_byte_more_takes_two_frames),
+        FIXTURE_TEST(message_send__referred_data_is_to_be_acknowledged_at_once),
         FIXTURE_TEST(message_send__up_to_the_eager_limit_goes_unasked),
         FIXTURE_TEST(message_send__above_it_is_announced),
         FIXTURE_TEST(message_send__first_frames_in_order_of_sends),
