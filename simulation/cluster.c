@@ -146,6 +146,8 @@ void cluster_start(struct cluster *cluster, uint32_t node)
         if (sim_lane_open(cluster->wire, node, rail, &started->lanes.lanes[rail]) != 0) {
             cluster_fail(cluster, "node %u does not start", node);
         }
+        /* As Ethernet frames and UDP: one is quick, the other takes bursts. */
+        started->lanes.lanes[rail]->takes_trains = rail % 2 == 1;
         started->lanes.count++;
     }
     struct address_layout layout = {

@@ -310,9 +310,9 @@ static void close_message(struct workload *workload, const struct workload_messa
         }
         return;
     }
-    /* Of more than a frame the sender is told only when the peer has it: then it is not lost, if
-     * that peer is still there. */
-    bool confirmed = message->status == 0 && message->bytes > cluster->frame_bytes;
+    /* Of one that is announced the sender is told only when the peer has it: then it is not lost,
+     * if that peer is still there. Shorter ones are copied. */
+    bool confirmed = message->status == 0 && message->bytes > MESSAGE_EAGER_BYTES_MAX;
     if (message->status == 0 && both_there(workload, message) && (why == 0 || confirmed)) {
         oracle_blame(workload, &workload->verdict.lost,
                      "message %u, node %u to %u, %llu bytes, was sent and did not arrive",

@@ -227,14 +227,14 @@ static void oracle__lost_is_excused_only_between_those_who_lost_each_other(void 
     struct fixture *fixture = *state;
     struct workload_message *message = some_message(fixture);
 
-    /* Of less than a frame: of more, the sender was told that it had arrived. */
+    /* Of a short one: of a long one, the sender was told that it had arrived. */
     message->received = false;
     message->bytes = 100;
     workload_cancel(&fixture->workload);
     workload_excuse(&fixture->workload, 0, 1, EXCUSE_PARTED);
     oracle_close(&fixture->workload);
     assert_true(oracle_is_well(&fixture->workload.verdict));
-    message->bytes = fixture->cluster.frame_bytes + 1;
+    message->bytes = MESSAGE_EAGER_BYTES_MAX + 1;
     oracle_close(&fixture->workload);
     assert_blamed(fixture, &fixture->workload.verdict.lost);
 }

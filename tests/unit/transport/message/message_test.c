@@ -230,11 +230,12 @@ static void message_complete__names_of_long_messages_rest(void **state)
 static void message_frame_released__last_frame_ends_the_send(void **state)
 {
     struct fixture *fixture = *state;
-    uint8_t *data = pattern(3 * FRAGMENT_ROOM);
+    uint8_t *data = pattern(EAGER_ROOM + 2 * FRAGMENT_ROOM);
 
     use_up_copies(fixture);
-    assert_int_equal(
-        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 3 * FRAGMENT_ROOM, data), 0);
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data,
+                                  EAGER_ROOM + 2 * FRAGMENT_ROOM, data),
+                     0);
     uint32_t frames = pushed(fixture, 0);
     acknowledge(fixture, 0, frames - 1);
     assert_true(nothing_completed(fixture));
