@@ -46,6 +46,13 @@ static inline void convoy_released(struct convoy *convoy, const struct flow_fram
     }
 }
 
+/** May frames that went by convoy be unacknowledged? */
+static inline bool convoy_is_under_way(const struct convoy *convoy, const struct flow *flow)
+{
+    return convoy->lane != PATH_NONE && convoy->under_way &&
+           sequence_before(flow->first, convoy->end);
+}
+
 /** Would it pay to wait for more frames before these, pushed and not sent yet, are sent? */
 static inline bool convoy_waits(const struct convoy *convoy, const struct flow *flow)
 {

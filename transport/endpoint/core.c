@@ -422,7 +422,12 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         if (flow->backoff >= PATH_PATIENCE_PROBES || flow->unanswered >= PATH_PATIENCE_PROBES) {
             try_another_path(core, peer, now_ns);
         }
-        control_send_probe(core, peer);
+        if (flow->backoff == 0 && convoy_is_under_way(&peer->convoy, flow)) {
+            /* Behind the convoy: over the fast lane it would be evidence of a loss that is none. */
+            control_send_probe_by(core, peer, peer->convoy.lane);
+        } else {
+            control_send_probe(core, peer);
+        }
         ask_kernel(core, peer, now_ns);
         flow_timeout(flow, now_ns);
     }

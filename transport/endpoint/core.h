@@ -82,6 +82,7 @@ struct core {
     uint32_t peer_count;
     uint32_t *touched; /**< indices */
     uint32_t touched_count;
+    bool probed;  /**< a PROBE has come in this progress */
     bool patient; /**< what has just come can wait until the application has had its messages */
     uint32_t lane_users[LANES_MAX]; /**< peers whose fast path is this lane */
     bool expecting[LANES_MAX];      /**< the lane has been told what comes next */

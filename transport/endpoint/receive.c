@@ -237,6 +237,7 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
     } else if (frame->type == FRAME_PROBE) {
         peer->asked_by = asks_here(peer, frame) ? (uint8_t)from->by : peer->asked_by;
         flow_probed(&peer->message.flow, frame);
+        core->probed = true;
     } else if (frame->type == FRAME_CLOSE &&
                connection_receive(&peer->connection, frame) == CONNECTION_BROKEN) {
         answer_close(core, peer, frame);
@@ -314,10 +315,33 @@ static void receive_frame(struct core *core, unsigned by, const struct lane_inco
 }
 
 static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
+                             void *clock, uint64_t *now_ns);
+
+/** Before frames of a train are handled: what was sent before them over a quicker lane may have
+ * come since that was looked at. Taken first, it makes no gap. */
+static unsigned receive_what_came_before(struct core *core, unsigned train,
+                                         uint64_t (*clock_ns)(void *), void *clock,
+                                         uint64_t *now_ns)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < train; i++) {
+        const struct lane *lane = core->options.lanes.lanes[i];
+        unsigned taken = ENDPOINT_RECEIVE_FRAMES;
+        while (!lane->takes_trains && core->lane_users[i] > 0 && taken == ENDPOINT_RECEIVE_FRAMES) {
+            taken = receive_lane(core, i, clock_ns, clock, now_ns);
+            count += taken;
+        }
+    }
+    return count;
+}
+
+static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
                              void *clock, uint64_t *now_ns)
 {
     struct lane_incoming incoming[ENDPOINT_RECEIVE_FRAMES];
     struct lane *lane = core->options.lanes.lanes[by];
+    unsigned before = 0;
 
     core_expect(core, by);
     unsigned count = lane->operations->receive(lane, incoming, ENDPOINT_RECEIVE_FRAMES);
@@ -328,11 +352,14 @@ static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns
         *now_ns = clock_ns(clock);
         core->messages.now_ns = *now_ns;
     }
+    if (lane->takes_trains) {
+        before = receive_what_came_before(core, by, clock_ns, clock, now_ns);
+    }
     for (unsigned i = 0; i < count; i++) {
         receive_frame(core, by, &incoming[i], *now_ns);
     }
     lane->operations->release(lane);
-    return count;
+    return before + count;
 }
 
 /** Is it time to look at the quiet lanes? */
@@ -390,6 +417,17 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
             core->lane_warmth[i]--;
         }
         count += frames;
+    }
+    if (core->probed) {
+        /* What is not here by now is taken for lost: first everything that has come. */
+        core->probed = false;
+        for (unsigned i = 0; i < core->options.lanes.count; i++) {
+            unsigned taken = ENDPOINT_RECEIVE_FRAMES;
+            for (unsigned turns = 0; turns < 8 && taken >= ENDPOINT_RECEIVE_FRAMES; turns++) {
+                taken = receive_lane(core, i, clock_ns, clock, &now_ns);
+                count += taken;
+            }
+        }
     }
     if (count == 0) {
         if (core->touched_count > 0) {
