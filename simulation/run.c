@@ -46,7 +46,9 @@ static void move_sequences(struct cluster *cluster, uint32_t by)
             sender->next += by;
             sender->limit += by;
             sender->reported += by;
-            sender->loss.forward += by;
+            for (unsigned way = 0; way < FLOW_WAYS; way++) {
+                sender->loss.ways[way].forward += by;
+            }
             receiver->expected += by;
             receiver->seen += by;
             receiver->granted += by;

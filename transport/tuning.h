@@ -170,6 +170,9 @@
 /** Frames taken from a lane in one call. */
 #define ENDPOINT_RECEIVE_FRAMES 64
 
+/** And before a PROBE is answered, at most: some windows of peers, and what they were asked for. */
+#define PROBED_FRAMES_MAX 4096
+
 /** A CONNECT is repeated after this, doubling up to FLOW_BACKOFF_MAX_NS. */
 #define CONNECTION_RETRY_NS 2000000u
 

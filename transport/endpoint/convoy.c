@@ -59,12 +59,8 @@ unsigned convoy_choose(struct convoy *convoy, const struct flow *flow,
     return convoy->lane;
 }
 
-void convoy_sent(struct convoy *convoy, const struct flow *flow, struct flow_frame *const *frames,
-                 unsigned count)
+void convoy_sent(struct convoy *convoy, const struct flow *flow, unsigned count)
 {
-    for (unsigned i = 0; i < count; i++) {
-        frames[i]->convoyed = true;
-    }
     if (count > 0) {
         convoy->end = flow->highest + count;
         convoy->under_way = true;

@@ -34,23 +34,15 @@ void convoy_find(struct convoy *convoy, const struct paths *paths, const struct 
 unsigned convoy_choose(struct convoy *convoy, const struct flow *flow,
                        struct flow_frame *const *frames, unsigned count, unsigned fast);
 
-/** The first `count` of these new frames have left over the convoy's lane. */
-void convoy_sent(struct convoy *convoy, const struct flow *flow, struct flow_frame *const *frames,
-                 unsigned count);
+/** `count` new frames have left over the convoy's lane. */
+void convoy_sent(struct convoy *convoy, const struct flow *flow, unsigned count);
 
 /** This frame is acknowledged (or given up, which tells nothing). */
 static inline void convoy_released(struct convoy *convoy, const struct flow_frame *frame)
 {
-    if (frame->convoyed && frame->transmissions == 1) {
+    if (frame->way == FLOW_WAY_OTHER && frame->transmissions == 1) {
         convoy->unproven = 0;
     }
-}
-
-/** May frames that went by convoy be unacknowledged? */
-static inline bool convoy_is_under_way(const struct convoy *convoy, const struct flow *flow)
-{
-    return convoy->lane != PATH_NONE && convoy->under_way &&
-           sequence_before(flow->first, convoy->end);
 }
 
 /** Would it pay to wait for more frames before these, pushed and not sent yet, are sent? */

@@ -195,8 +195,11 @@ unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigne
     unsigned fast = wire->peer->paths.fast;
     unsigned by = convoy_choose(convoy, flow, frames, count, fast);
     unsigned taken = core_send(wire->core, wire->peer, by, outgoing, count);
+    for (unsigned i = 0; i < taken; i++) {
+        frames[i]->way = by == fast ? FLOW_WAY_USUAL : FLOW_WAY_OTHER;
+    }
     if (by != fast) {
-        convoy_sent(convoy, flow, frames, taken);
+        convoy_sent(convoy, flow, taken);
     }
     return taken;
 }
@@ -283,6 +286,7 @@ static void change_path(struct core *core, struct core_peer *peer, unsigned befo
     core->lane_users[before]--;
     core->lane_users[peer->paths.fast]++;
     core->counters.path_changes++;
+    flow_change_way(&peer->message.flow);
     convoy_find(&peer->convoy, &peer->paths, &core->options.lanes);
 }
 
@@ -422,8 +426,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         if (flow->backoff >= PATH_PATIENCE_PROBES || flow->unanswered >= PATH_PATIENCE_PROBES) {
             try_another_path(core, peer, now_ns);
         }
-        if (flow->backoff == 0 && convoy_is_under_way(&peer->convoy, flow)) {
-            /* Behind the convoy: over the fast lane it would be evidence of a loss that is none. */
+        if (flow_probe_way(flow) == FLOW_WAY_OTHER && peer->convoy.lane != PATH_NONE) {
             control_send_probe_by(core, peer, peer->convoy.lane);
         } else {
             control_send_probe(core, peer);

@@ -362,6 +362,24 @@ static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns
     return before + count;
 }
 
+/** Takes all that has come, over every lane: a bounded number of frames, since more may come as
+ *  quickly as they are taken. */
+static unsigned receive_everything(struct core *core, uint64_t (*clock_ns)(void *), void *clock,
+                                   uint64_t *now_ns)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        unsigned before = count;
+        unsigned taken = 0;
+        do {
+            taken = receive_lane(core, i, clock_ns, clock, now_ns);
+            count += taken;
+        } while (taken > 0 && count - before < PROBED_FRAMES_MAX);
+    }
+    return count;
+}
+
 /** Is it time to look at the quiet lanes? */
 static bool quiet_lanes_are_due(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
 {
@@ -419,15 +437,9 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
         count += frames;
     }
     if (core->probed) {
-        /* What is not here by now is taken for lost: first everything that has come. */
+        /* What is not here by now is taken for lost. */
         core->probed = false;
-        for (unsigned i = 0; i < core->options.lanes.count; i++) {
-            unsigned taken = ENDPOINT_RECEIVE_FRAMES;
-            for (unsigned turns = 0; turns < 8 && taken >= ENDPOINT_RECEIVE_FRAMES; turns++) {
-                taken = receive_lane(core, i, clock_ns, clock, &now_ns);
-                count += taken;
-            }
-        }
+        count += receive_everything(core, clock_ns, clock, &now_ns);
     }
     if (count == 0) {
         if (core->touched_count > 0) {

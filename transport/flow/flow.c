@@ -249,7 +249,9 @@ static void take_acknowledgement(struct flow *flow, uint32_t acknowledgement, ui
     news->arrived = acknowledgement - flow->first;
     news->rtt_ns = rtt_between(flow_ring_at(flow, acknowledgement - 1)->sent_ns, now_ns);
     flow->reported = acknowledgement;
-    flow->loss.forward = acknowledgement;
+    for (unsigned way = 0; way < FLOW_WAYS; way++) {
+        flow->loss.ways[way].forward = acknowledgement;
+    }
     while (flow->first != acknowledgement) {
         release_first(flow, wire);
     }
@@ -390,6 +392,7 @@ void flow_timeout(struct flow *flow, uint64_t now_ns)
     flow->unanswered = flow->unanswered < UINT8_MAX ? (uint8_t)(flow->unanswered + 1) : UINT8_MAX;
     flow->probed_ns = now_ns;
     flow->probed_highest = flow->highest;
+    flow->probed_ways = flow->backoff == 0 ? (uint8_t)(1u << flow_probe_way(flow)) : UINT8_MAX;
     if (flow->watching) {
         flow->timeout_at_ns = now_ns + FLOW_WATCH_NS;
         if (flow->waiting_since_ns == 0) {

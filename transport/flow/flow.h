@@ -49,6 +49,14 @@
 
 static_assert(FLOW_WINDOW_FRAMES == FRAME_SACK_FRAMES, "one SACK tells of the whole window");
 
+/** Frames that leave on one way overtake one another only if the network makes them. Those on
+ *  different ways often do, so the arrival of one proves the loss of none but its own. */
+enum flow_way {
+    FLOW_WAY_USUAL,
+    FLOW_WAY_OTHER, /**< a second lane, or the one that was the usual before */
+    FLOW_WAYS,
+};
+
 /** A frame to be sent: a contiguous head, and perhaps data that stays where the user has it. */
 struct flow_frame {
     struct flow_frame *next; /**< for whoever owns it; the flow does not touch it */
@@ -59,14 +67,14 @@ struct flow_frame {
     uint8_t *head;           /**< with LANE_HEADROOM writable bytes in front */
     uint64_t sent_ns;        /**< the flow's: when it left last */
     bool exempt;             /**< may be sent without credit; set before it is pushed */
-    bool convoyed;           /**< its sender's: it left in a convoy (convoy.h) */
+    uint8_t way;             /**< the wire's: enum flow_way, on which it left last */
     uint32_t transmissions;  /**< the flow's: how many times it has left */
 };
 
 /** The way out. `context` is the one given to the call. */
 struct flow_wire {
-    /** Sends frames in order; returns how many were taken (0 .. count). What was not taken is
-     *  offered again later. */
+    /** Sends frames in order, and notes the way of each; returns how many were taken (0 .. count).
+     *  What was not taken is offered again later. */
     unsigned (*send)(void *context, struct flow_frame *const *frames, unsigned count);
     /** `frame` has been acknowledged (or given up): it is its owner's again. */
     void (*released)(void *context, struct flow_frame *frame);
@@ -107,7 +115,8 @@ struct flow {
     uint8_t unanswered;        /**< PROBEs sent since the peer said anything; 255: or more */
     uint64_t waiting_since_ns; /**< since when the peer owes us an answer; 0: it does not */
     uint64_t probed_ns;        /**< when the latest PROBE left, */
-    uint32_t probed_highest;   /**< and what `highest` was */
+    uint32_t probed_highest;   /**< and what `highest` was, */
+    uint8_t probed_ways;       /**< and for which ways its answer is evidence: bits */
     uint64_t went_back_ns;     /**< go-back-N: when we last went back, to ... */
     uint32_t went_back_to;
     struct congestion congestion; /**< in frames */
@@ -182,7 +191,7 @@ static inline void flow_hold(struct flow *flow, bool held)
 static inline void flow_push(struct flow *flow, struct flow_frame *frame)
 {
     frame->transmissions = 0;
-    frame->convoyed = false;
+    frame->way = FLOW_WAY_USUAL;
     flow->ring[flow->next % FLOW_WINDOW_FRAMES] = frame;
     flow->next++;
 }
@@ -200,6 +209,23 @@ bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t no
 
 /** A probe has been sent, with the number flow_probe_number(): starts the timeout again. */
 void flow_timeout(struct flow *flow, uint64_t now_ns);
+
+/** The way on which a PROBE is sent now: the first one after progress follows what it asks for, so
+ *  that it does not overtake it; later ones take the usual way, and prove for all. */
+static inline enum flow_way flow_probe_way(const struct flow *flow)
+{
+    return flow->backoff == 0 && flow->first != flow->highest
+               ? (enum flow_way)flow_ring_at(flow, flow->first)->way
+               : FLOW_WAY_USUAL;
+}
+
+/** What is on its way takes another than what is sent from now on. */
+static inline void flow_change_way(struct flow *flow)
+{
+    for (uint32_t sequence = flow->first; sequence != flow->highest; sequence++) {
+        flow_ring_at(flow, sequence)->way = FLOW_WAY_OTHER;
+    }
+}
 
 /** The number of the next PROBE. */
 static inline uint32_t flow_probe_number(const struct flow *flow)

@@ -15,12 +15,15 @@ static bool sent_after(uint64_t sent_ns, uint32_t sequence, uint64_t other_ns, u
     return sent_ns > other_ns || (sent_ns == other_ns && sequence_before(other, sequence));
 }
 
-static void note_evidence(struct loss *loss, uint64_t sent_ns, uint32_t sequence, uint64_t now_ns)
+static_assert(sizeof((struct loss){0}.ways) / sizeof(struct loss_way) == FLOW_WAYS, "each way");
+
+static void note_evidence(struct loss_way *way, uint64_t sent_ns, uint32_t sequence,
+                          uint64_t now_ns)
 {
-    if (sent_after(sent_ns, sequence, loss->evidence_ns, loss->evidence_sequence)) {
-        loss->evidence_ns = sent_ns;
-        loss->evidence_sequence = sequence;
-        loss->evidence_rtt_ns = rtt_between(sent_ns, now_ns);
+    if (sent_after(sent_ns, sequence, way->evidence_ns, way->evidence_sequence)) {
+        way->evidence_ns = sent_ns;
+        way->evidence_sequence = sequence;
+        way->evidence_rtt_ns = rtt_between(sent_ns, now_ns);
     }
 }
 
@@ -42,6 +45,7 @@ uint64_t loss_arrived(struct flow *flow, const struct flow_frame *frame, uint32_
                       uint64_t now_ns)
 {
     struct loss *loss = &flow->loss;
+    struct loss_way *way = &loss->ways[frame->way];
     uint64_t rtt_ns = rtt_between(frame->sent_ns, now_ns);
 
     if (frame->transmissions > 1) {
@@ -50,19 +54,23 @@ uint64_t loss_arrived(struct flow *flow, const struct flow_frame *frame, uint32_
             return 0; /* an earlier copy: when that was sent is not known any more */
         }
         rtt_ns = 0;
-    } else if (sequence_before(sequence, loss->forward)) {
+    } else if (sequence_before(sequence, way->forward)) {
         loss->reordering = true;
     }
-    if (!sequence_before(sequence, loss->forward)) {
-        loss->forward = sequence + 1;
+    if (!sequence_before(sequence, way->forward)) {
+        way->forward = sequence + 1;
     }
-    note_evidence(loss, frame->sent_ns, sequence, now_ns);
+    note_evidence(way, frame->sent_ns, sequence, now_ns);
     return rtt_ns;
 }
 
 void loss_probe_arrived(struct flow *flow, uint64_t now_ns)
 {
-    note_evidence(&flow->loss, flow->probed_ns, flow->probed_highest, now_ns);
+    for (unsigned way = 0; way < FLOW_WAYS; way++) {
+        if ((flow->probed_ways >> way & 1) != 0) {
+            note_evidence(&flow->loss.ways[way], flow->probed_ns, flow->probed_highest, now_ns);
+        }
+    }
 }
 
 static uint64_t reordering_window_ns(const struct flow *flow)
@@ -95,12 +103,12 @@ uint32_t loss_detect(struct flow *flow, uint64_t now_ns)
 {
     struct loss *loss = &flow->loss;
     uint32_t end = sequence_before(flow->reported, flow->highest) ? flow->reported : flow->highest;
-    uint64_t patience_ns = loss->evidence_rtt_ns + reordering_window_ns(flow);
+    uint64_t window_ns = reordering_window_ns(flow);
     struct window_set missing;
     uint32_t found = 0;
 
     loss->check_at_ns = 0;
-    if (loss->evidence_ns == 0 || !sequence_before(flow->first, end)) {
+    if (!sequence_before(flow->first, end)) {
         return 0;
     }
     for (unsigned i = 0; i < WINDOW_SET_WORDS; i++) {
@@ -108,15 +116,17 @@ uint32_t loss_detect(struct flow *flow, uint64_t now_ns)
     }
     for (uint32_t sequence = window_set_next(&missing, flow->first, end); sequence != end;
          sequence = window_set_next(&missing, sequence + 1, end)) {
-        uint64_t sent_ns = flow_ring_at(flow, sequence)->sent_ns;
-        if (!sent_after(loss->evidence_ns, loss->evidence_sequence, sent_ns, sequence)) {
+        const struct flow_frame *frame = flow_ring_at(flow, sequence);
+        const struct loss_way *way = &loss->ways[frame->way];
+        uint64_t lost_at_ns = frame->sent_ns + way->evidence_rtt_ns + window_ns;
+        if (!sent_after(way->evidence_ns, way->evidence_sequence, frame->sent_ns, sequence)) {
             continue;
         }
-        if (now_ns >= sent_ns + patience_ns) {
+        if (now_ns >= lost_at_ns) {
             window_set_add(&flow->lost, sequence);
             found++;
-        } else if (loss->check_at_ns == 0 || sent_ns + patience_ns < loss->check_at_ns) {
-            loss->check_at_ns = sent_ns + patience_ns;
+        } else if (loss->check_at_ns == 0 || lost_at_ns < loss->check_at_ns) {
+            loss->check_at_ns = lost_at_ns;
         }
     }
     flow->lost_frames += found;

@@ -17,6 +17,9 @@
  * the smoothed round trip; after 16 round trips with losses and without such an error it is a
  * quarter again. Frames that leave together have the same time; their sequences decide.
  *
+ * Frames on different ways (two lanes) overtake one another without any loss, so all of this is
+ * kept for each way alone.
+ *
  * Pure. One thread.
  */
 #ifndef BEOWIRE_FLOW_LOSS_H
@@ -28,19 +31,24 @@
 struct flow;
 struct flow_frame;
 
-struct loss {
+/** What is known of the frames that left on one way (enum flow_way). */
+struct loss_way {
     uint64_t evidence_ns;       /**< when the frame sent last of those that have arrived left; 0: no
                                      evidence */
     uint64_t evidence_rtt_ns;   /**< and its round trip */
     uint32_t evidence_sequence; /**< and which that was */
     uint32_t forward;           /**< one past the highest sequence that has arrived */
-    uint64_t check_at_ns;       /**< when a missing frame becomes a lost one; 0: none waits */
-    uint64_t spurious_ns;       /**< when the reordering window last became longer */
-    uint64_t counted_ns;        /**< when `calm` was last counted up */
-    bool reordering;            /**< the way changes the order of frames */
-    uint8_t quarters;           /**< of the shortest round trip, in the reordering window; 0: one */
-    uint8_t calm;               /**< round trips with losses since */
-    uint64_t spurious_frames;   /**< sent again for nothing, for good */
+};
+
+struct loss {
+    struct loss_way ways[2];  /**< FLOW_WAYS */
+    uint64_t check_at_ns;     /**< when a missing frame becomes a lost one; 0: none waits */
+    uint64_t spurious_ns;     /**< when the reordering window last became longer */
+    uint64_t counted_ns;      /**< when `calm` was last counted up */
+    bool reordering;          /**< the way changes the order of frames */
+    uint8_t quarters;         /**< of the shortest round trip, in the reordering window; 0: one */
+    uint8_t calm;             /**< round trips with losses since */
+    uint64_t spurious_frames; /**< sent again for nothing, for good */
 };
 
 /** A frame is known to have arrived: notes what follows from it. Frames have to be told of in the

@@ -201,6 +201,9 @@ struct message_peer {
     struct flow flow;
     uint32_t index;
     bool ready;           /**< connected: frames may be pushed */
+    bool shares_memory;   /**< it is on our host: messages may be read from its memory */
+    bool remote_memory;   /**< it understands requests for its memory */
+    bool gathering;       /**< whole frames are held back, as in a bundle, for more to come */
     int error;            /**< failed: why; 0 if not */
     uint16_t destination; /**< for headers, like the next two */
     uint16_t source;
@@ -215,17 +218,14 @@ struct message_peer {
     struct list inbound;
     struct list bundling;           /**< in the layer's, while something is held back */
     struct flow_frame *open_bundle; /**< the last frame of the flow, held back; or NULL */
-    unsigned open_messages;         /**< in it */
-    bool gathering;                 /**< whole frames are held back as well, for more to come */
     struct list dones;              /**< inbound messages and requests that are to be answered */
+    unsigned open_messages;         /**< in the open bundle */
     uint32_t posted;       /**< receives that wait for a message of this peer, and of no other */
     uint32_t bulk_lanes;   /**< bit i: lane i carries DATA to and from it */
     uint32_t usable_lanes; /**< bit i: lane i could; those above are the best of them */
     uint32_t pulls;        /**< of its messages */
     uint32_t requests;     /**< of it, that are to be answered */
     uint32_t served;       /**< gets of it that it pulls */
-    bool shares_memory;    /**< it is on our host: messages may be read from its memory */
-    bool remote_memory;    /**< it understands requests for its memory */
     int unasked_credit;    /**< positive: the first blocks of long messages are sent unasked */
     struct pull_path pull_paths[LANES_MAX];
 };

@@ -48,7 +48,7 @@ static unsigned dispatch(struct fixture *fixture, unsigned count)
         convoy_choose(&fixture->convoy, &fixture->flow, fixture->batch, count, fixture->paths.fast);
 
     if (by != fixture->paths.fast) {
-        convoy_sent(&fixture->convoy, &fixture->flow, fixture->batch, count);
+        convoy_sent(&fixture->convoy, &fixture->flow, count);
     }
     fixture->flow.highest += count;
     fixture->flow.next = fixture->flow.highest;
@@ -59,9 +59,10 @@ static void acknowledge(struct fixture *fixture, unsigned transmissions)
 {
     fixture->flow.first = fixture->flow.highest;
     fixture->frames[0].transmissions = transmissions;
+    fixture->frames[0].way = FLOW_WAY_OTHER;
     convoy_released(&fixture->convoy, &fixture->frames[0]);
     fixture->frames[0].transmissions = 0;
-    fixture->frames[0].convoyed = false;
+    fixture->frames[0].way = FLOW_WAY_USUAL;
 }
 
 static void convoy_find__the_lane_that_takes_trains(void **state)

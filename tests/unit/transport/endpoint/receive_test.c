@@ -456,6 +456,25 @@ static void core_receive__go_back_n_keeps_nothing(void **state)
     assert_null(stranger->core->peers[0]->message.reordered);
 }
 
+/** What a PROBE asks for may have come with it, and more than one receive() takes. */
+static void core_receive__probe_is_answered_when_all_has_been_taken(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct frame_probe body = {.number = to_le32(1)};
+
+    (void)be_accepted(stranger);
+    for (unsigned i = 1; i < ENDPOINT_RECEIVE_FRAMES; i++) {
+        say(stranger, &(struct says){.fields.type = FRAME_ACK});
+    }
+    say(stranger, &(struct says){.fields = {.type = FRAME_PROBE, .sequence = 4}, .body = &body});
+    for (unsigned i = 0; i < 4; i++) {
+        say_eager(stranger, i, "a", 1);
+    }
+    round_trip(stranger);
+    assert_int_equal(hear_type(stranger, FRAME_ACK)->acknowledgement, 4);
+    assert_false(hear(stranger));
+}
+
 static void core_receive__rule_broken_by_what_was_kept(void **state)
 {
     struct stranger *stranger = *state;
@@ -511,6 +530,7 @@ int main(void)
         STRANGER_TEST(core_receive__traffic_that_never_pauses_stops_no_clock),
         STRANGER_TEST(core_receive__keeps_what_is_early_and_says_so),
         STRANGER_TEST(core_receive__go_back_n_keeps_nothing),
+        STRANGER_TEST(core_receive__probe_is_answered_when_all_has_been_taken),
         STRANGER_TEST(core_receive__rule_broken_by_what_was_kept),
         STRANGER_TEST(core_receive__sack_of_what_was_never_sent),
     };

@@ -158,7 +158,10 @@ static inline void start_at(struct fixture *fixture, uint32_t sequence)
 {
     struct flow *flow = &fixture->flow;
 
-    flow->first = flow->reported = flow->highest = flow->next = flow->loss.forward = sequence;
+    flow->first = flow->reported = flow->highest = flow->next = sequence;
+    for (unsigned way = 0; way < FLOW_WAYS; way++) {
+        flow->loss.ways[way].forward = sequence;
+    }
     flow->limit = sequence + CREDIT;
     flow->expected = flow->seen = sequence;
     flow->granted = flow->granted_sent = sequence + CREDIT;

@@ -126,6 +126,77 @@ static void loss_probe_arrived__not_for_what_followed_it(void **state)
     assert_true(window_set_has(&fixture->flow.lost, 1));
 }
 
+/** The frames of these sequences left on the other way. */
+static void take_other_way(struct fixture *fixture, uint32_t first, uint32_t last)
+{
+    for (uint32_t sequence = first; sequence <= last; sequence++) {
+        flow_ring_at(&fixture->flow, sequence)->way = FLOW_WAY_OTHER;
+    }
+}
+
+static void loss_detect__what_overtook_on_another_way_proves_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 8, now_ns);
+    take_other_way(fixture, 1, 3);
+    assert_true(hear_sack(fixture, 1, 4, 8, 9, 0, now_ns + RTT_NS));
+    assert_int_equal(lost(fixture), 0);
+    assert_false(fixture->flow.loss.reordering);
+    /* 2 and 3 have come after all: of the same way, they prove that 1 is lost. */
+    assert_true(hear_sack(fixture, 1, 2, 8, 9, 0, now_ns + 2 * RTT_NS));
+    assert_int_equal(lost(fixture), 1);
+}
+
+static void loss_detect__each_way_for_itself(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 8, now_ns);
+    take_other_way(fixture, 2, 2);
+    take_other_way(fixture, 7, 7);
+    assert_true(hear_sack(fixture, 1, 4, 6, 9, 0, now_ns + RTT_NS));
+    assert_int_equal(lost(fixture), 2); /* 1 and 3; not 2 and 7, and not 8 */
+    assert_true(window_set_has(&fixture->flow.lost, 1));
+    assert_true(window_set_has(&fixture->flow.lost, 3));
+}
+
+static void loss_probe_arrived__the_first_proves_for_its_way_the_next_for_all(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 4, now_ns);
+    take_other_way(fixture, 1, 2);
+    assert_int_equal(flow_probe_way(&fixture->flow), FLOW_WAY_OTHER);
+    uint64_t probed_ns = flow_deadline(&fixture->flow);
+    probe(fixture, probed_ns);
+    assert_true(hear_sack(fixture, 1, NONE, 5, 1, probed_ns + RTT_NS));
+    assert_int_equal(lost(fixture), 2);
+    assert_true(window_set_has(&fixture->flow.lost, 2));
+    fixture->flow.lost = (struct window_set){{0}};
+    fixture->flow.lost_frames = 0;
+    assert_int_equal(flow_probe_way(&fixture->flow), FLOW_WAY_USUAL);
+    probed_ns = flow_deadline(&fixture->flow);
+    probe(fixture, probed_ns);
+    assert_true(hear_sack(fixture, 1, NONE, 5, 2, probed_ns + RTT_NS));
+    assert_int_equal(lost(fixture), 4);
+}
+
+static void flow_change_way__what_was_sent_before_is_apart(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = begin(fixture);
+
+    push_and_send(fixture, 4, now_ns);
+    flow_change_way(&fixture->flow);
+    push_and_send(fixture, 4, now_ns + 1);
+    assert_true(hear_sack(fixture, 1, 5, 8, 9, 0, now_ns + RTT_NS));
+    assert_int_equal(lost(fixture), 0);
+}
+
 static void loss_probe_arrived__an_earlier_probe_says_nothing_new(void **state)
 {
     struct fixture *fixture = *state;
@@ -243,6 +314,10 @@ int main(void)
         FIXTURE_TEST(loss_probe_arrived__is_evidence_for_all_before_it),
         FIXTURE_TEST(loss_probe_arrived__not_for_what_followed_it),
         FIXTURE_TEST(loss_probe_arrived__an_earlier_probe_says_nothing_new),
+        FIXTURE_TEST(loss_detect__what_overtook_on_another_way_proves_nothing),
+        FIXTURE_TEST(loss_detect__each_way_for_itself),
+        FIXTURE_TEST(loss_probe_arrived__the_first_proves_for_its_way_the_next_for_all),
+        FIXTURE_TEST(flow_change_way__what_was_sent_before_is_apart),
         FIXTURE_TEST(loss_arrived__late_ones_show_reordering),
         FIXTURE_TEST(loss_arrived__in_order_shows_none),
         FIXTURE_TEST(loss_arrived__an_error_makes_it_more_patient),
