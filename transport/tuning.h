@@ -176,7 +176,7 @@
 /** A CONNECT is repeated after this, doubling up to FLOW_BACKOFF_MAX_NS. */
 #define CONNECTION_RETRY_NS 2000000u
 
-/** Probes, and CONNECTs, that may stay without an answer before another path to the peer is tried.
+/** Probes, and CONNECTs, that may stay without an answer before the peer is asked over other paths.
  */
 #define PATH_PATIENCE_PROBES 3
 #define PATH_PATIENCE_CONNECTS 2
@@ -186,8 +186,8 @@
  *  charged with more of that time than this. Twice as long as the keeper lets pass. */
 #define ABSENCE_COUNTED_NS 200000000u
 
-/** A lane that did not answer is used again, if the peer is heard, after this; after twice that if it
- *  has to be left again within PATH_PROVEN_NS, and so on up to a bound: trying it costs some
+/** A lane that did not answer is used again, if the peer is heard, after this; after twice that if
+ * it has to be left again within PATH_PROVEN_NS, and so on up to a bound: trying it costs some
  *  milliseconds in which nothing moves. */
 #define PATH_RETURN_NS 20000000u
 #define PATH_RETURN_MAX_NS UINT64_C(10000000000)

@@ -431,6 +431,35 @@ static void rail__lost_by_which_only_answers_go(void **state)
     cluster_close(&cluster);
 }
 
+/** Silence on all rails proves nothing of one: whoever comes back is found where it was. */
+static void rail__kept_while_the_peer_is_away(void **state)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct cluster cluster;
+    struct beowire_completion done;
+    uint8_t data[8] = {0};
+    uint8_t buffer[8];
+
+    (void)state;
+    wire.rails = 2;
+    open_cluster(&cluster, &wire);
+    struct core_peer *peer = cluster_peer(&cluster, 0, 1);
+    for (uint64_t away_ns = MILLISECOND; away_ns <= 64 * MILLISECOND; away_ns *= 2) {
+        assert_int_equal(cluster_receive(&cluster, 1, NULL, 5, 0, buffer, sizeof buffer, NULL), 0);
+        cluster_pause(&cluster, 1, cluster_now(&cluster) + away_ns);
+        assert_int_equal(cluster_send(&cluster, 0, peer, 5, 0, data, sizeof data, NULL), 0);
+        assert_true(await(&cluster, 1, SECOND, &done));
+        assert_true(await(&cluster, 0, SECOND, &done));
+        cluster_run(&cluster, cluster_now(&cluster) + 100 * MILLISECOND);
+        assert_true(core_is_flushed(&cluster.nodes[0].core));
+    }
+    assert_int_equal(peer->paths.fast, 0);
+    for (uint32_t node = 0; node < 2; node++) {
+        assert_int_equal(cluster.nodes[node].core.counters.path_changes, 0);
+    }
+    cluster_close(&cluster);
+}
+
 /** An end that asks its peer's kernel sends the same PROBE over several lanes. Those of a lane that
  *  is looked at seldom come late, and in a row: that is no reason to move there. */
 static void rail__by_which_the_same_probes_come_late(void **state)
@@ -555,6 +584,7 @@ int main(void)
         cmocka_unit_test(link__cut_for_less_than_the_patience),
         cmocka_unit_test(rail__lost_while_a_message_is_pulled),
         cmocka_unit_test(rail__lost_by_which_only_answers_go),
+        cmocka_unit_test(rail__kept_while_the_peer_is_away),
         cmocka_unit_test(rail__by_which_the_same_probes_come_late),
         cmocka_unit_test(rail__works_for_one_of_two_that_are_asked_over),
         cmocka_unit_test(frames__mangled_ones_are_survived),

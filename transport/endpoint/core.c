@@ -306,7 +306,7 @@ void core_return_to_path(struct core *core, struct core_peer *peer, uint64_t now
     change_path(core, peer, before);
 }
 
-/** The peer has not answered twice: perhaps it is this path, and not the peer. */
+/** The peer answers, but what we send does not arrive: it is this path. */
 static void try_another_path(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     unsigned before = peer->paths.fast;
@@ -332,18 +332,24 @@ static void expect_refusal(struct core *core, uint64_t now_ns)
     }
 }
 
-/** Asks the peer over the lanes whose kernel says so when a process has ended. */
-static void ask_kernel(struct core *core, struct core_peer *peer, uint64_t now_ns)
+/** Sends PROBE or CONNECT over the other lanes, too: all, or those `refused` whose kernel says so
+ *  when a process has ended. */
+static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_type type,
+                          bool refused)
 {
     const struct path_lanes *lanes = &core->options.lanes;
 
     for (unsigned i = 0; i < lanes->count; i++) {
-        if (i != peer->paths.fast && lanes->lanes[i]->operations->lost != NULL &&
-            paths_is_usable(&peer->paths, lanes, i)) {
+        if (i == peer->paths.fast || !paths_is_usable(&peer->paths, lanes, i) ||
+            (refused && lanes->lanes[i]->operations->lost == NULL)) {
+            continue;
+        }
+        if (type == FRAME_CONNECT) {
+            control_send_connect(core, peer, FRAME_CONNECT, 0, i);
+        } else {
             control_send_probe_by(core, peer, i);
         }
     }
-    expect_refusal(core, now_ns);
 }
 
 void core_notice_lost(struct core *core, bool costly)
@@ -396,10 +402,10 @@ static void service_connection(struct core *core, struct core_peer *peer, uint64
     }
     if (connection_ask_due(&peer->connection, now_ns)) {
         core_reserve_credit(core, peer);
-        if (peer->connection.attempts > PATH_PATIENCE_CONNECTS) {
-            try_another_path(core, peer, now_ns);
-        }
         control_send_connect(core, peer, FRAME_CONNECT, 0, peer->paths.fast);
+        if (peer->connection.attempts > PATH_PATIENCE_CONNECTS) {
+            ask_elsewhere(core, peer, FRAME_CONNECT, false);
+        }
         expect_refusal(core, now_ns);
     }
     if (peer->connection.accept_owed) {
@@ -423,7 +429,8 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         control_send_ack(core, peer, take_asked_by(peer), now_ns);
     }
     if ((due & FLOW_DUE_PROBE) != 0) {
-        if (flow->backoff >= PATH_PATIENCE_PROBES || flow->unanswered >= PATH_PATIENCE_PROBES) {
+        if (flow->backoff >= PATH_PATIENCE_PROBES && flow->unanswered == 0 &&
+            flow->first != flow->highest) {
             try_another_path(core, peer, now_ns);
         }
         if (flow_probe_way(flow) == FLOW_WAY_OTHER && peer->convoy.lane != PATH_NONE) {
@@ -431,7 +438,8 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         } else {
             control_send_probe(core, peer);
         }
-        ask_kernel(core, peer, now_ns);
+        ask_elsewhere(core, peer, FRAME_PROBE, flow->unanswered < PATH_PATIENCE_PROBES);
+        expect_refusal(core, now_ns);
         flow_timeout(flow, now_ns);
     }
     if (flow_waits_for_lane(flow)) {

@@ -213,9 +213,19 @@ static void follow_peer(struct core *core, struct core_peer *peer, const struct 
 /** Is nothing owed for this frame that could not wait until the application has had its message? */
 static bool is_patient(const struct core_peer *peer, const struct frame *frame)
 {
-    return (frame->type == FRAME_EAGER || frame->type == FRAME_BUNDLE) &&
+    return (frame->type == FRAME_EAGER || frame->type == FRAME_FRAGMENT ||
+            frame->type == FRAME_BUNDLE) &&
            !peer->message.flow.acknowledge_now && !flow_has_gap(&peer->message.flow) &&
            !message_has_work(&peer->message);
+}
+
+/** Does the peer answer over another lane what ours got no answer to? Silence alone proves nothing
+ * of a lane: whoever is away is silent on all, and when it comes back answers on ours first. */
+static bool answers_elsewhere(const struct core *core, const struct core_peer *peer, unsigned by,
+                              unsigned questions, unsigned patience)
+{
+    return by != peer->paths.fast && questions > patience &&
+           paths_is_usable(&peer->paths, &core->options.lanes, by);
 }
 
 /** A frame of an open connection. */
@@ -257,10 +267,17 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
             from_le64(frame->connect->incarnation) != peer->incarnation) {
             core->counters.dropped_source++;
         } else if (connection_receive(&peer->connection, frame) == CONNECTION_OPENED) {
+            if (answers_elsewhere(core, peer, from->by, peer->connection.attempts,
+                                  PATH_PATIENCE_CONNECTS)) {
+                core_use_path(core, peer, from->by, now_ns);
+            }
             open_peer(core, peer, frame);
         }
     } else if (peer->connection.state == CONNECTION_OPEN) {
-        if (paths_may_return(&peer->paths, from->by, now_ns)) {
+        if (answers_elsewhere(core, peer, from->by, peer->message.flow.unanswered,
+                              PATH_PATIENCE_PROBES)) {
+            core_use_path(core, peer, from->by, now_ns);
+        } else if (paths_may_return(&peer->paths, from->by, now_ns)) {
             core_return_to_path(core, peer, now_ns);
         }
         follow_peer(core, peer, frame, from->by, now_ns);
@@ -418,7 +435,7 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
 {
     unsigned count = 0;
     uint64_t now_ns = 0;
-    core->patient = true;
+    core->patient = core->touched_count == 0; /* once: a stream of messages never pauses */
     bool all = quiet_lanes_are_due(core, clock_ns, clock);
 
     if (all) {

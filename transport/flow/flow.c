@@ -372,12 +372,19 @@ static bool grant_is_due(const struct flow *flow)
            (more >= FLOW_INITIAL_CREDIT_FRAMES / 2 && left < FLOW_WINDOW_FRAMES / 4);
 }
 
+/** Have so many frames come, or is it so urgent, that the peer is told without delay? */
+static bool acknowledgement_is_due(const struct flow *flow)
+{
+    return flow->acknowledge_now || flow->unacknowledged >= FLOW_ACK_EVERY_FRAMES ||
+           grant_is_due(flow);
+}
+
 unsigned flow_due(const struct flow *flow, uint64_t now_ns)
 {
     unsigned due = FLOW_DUE_NOTHING;
 
-    if (flow->acknowledge_now || (flow->unacknowledged > 0 && now_ns >= flow->acknowledge_at_ns) ||
-        grant_is_due(flow)) {
+    if (acknowledgement_is_due(flow) ||
+        (flow->unacknowledged > 0 && now_ns >= flow->acknowledge_at_ns)) {
         due |= FLOW_DUE_ACK;
     }
     if (flow->timeout_at_ns != 0 && now_ns >= flow->timeout_at_ns) {
@@ -423,7 +430,7 @@ uint64_t flow_deadline(const struct flow *flow)
 {
     uint64_t deadline = UINT64_MAX;
 
-    if (flow->acknowledge_now || grant_is_due(flow)) {
+    if (acknowledgement_is_due(flow)) {
         return 0;
     }
     if (flow->unacknowledged > 0) {

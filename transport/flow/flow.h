@@ -100,7 +100,7 @@ struct flow {
     uint32_t granted_sent;      /**< `granted` as the peer last saw it */
     uint32_t unacknowledged;    /**< frames accepted or kept since that was told */
     uint32_t probe_seen;        /**< number of the latest PROBE that came */
-    bool acknowledge_now;       /**< it is to be told without delay */
+    bool acknowledge_now;       /**< the peer waits for it */
     bool go_back_n;             /**< set once, before the first frame */
     bool gap_reported;          /**< go-back-N: gap_sequence, gap_ns are valid */
     uint32_t gap_sequence;      /**< `expected` at the last report */
@@ -219,9 +219,10 @@ static inline enum flow_way flow_probe_way(const struct flow *flow)
                : FLOW_WAY_USUAL;
 }
 
-/** What is on its way takes another than what is sent from now on. */
+/** What is sent from now on takes another way than what has left: nothing is known against it. */
 static inline void flow_change_way(struct flow *flow)
 {
+    flow->backoff = 0;
     for (uint32_t sequence = flow->first; sequence != flow->highest; sequence++) {
         flow_ring_at(flow, sequence)->way = FLOW_WAY_OTHER;
     }
@@ -258,7 +259,7 @@ static inline void flow_count_unacknowledged(struct flow *flow, const struct fra
     if (flow->unacknowledged++ == 0) {
         flow->acknowledge_at_ns = now_ns + FLOW_ACK_DELAY_NS;
     }
-    if ((frame->flags & FRAME_ACK_REQUEST) != 0 || flow->unacknowledged >= FLOW_ACK_EVERY_FRAMES) {
+    if ((frame->flags & FRAME_ACK_REQUEST) != 0) {
         flow->acknowledge_now = true;
     }
 }

@@ -73,6 +73,17 @@ static struct beowire_completion await(beowire_endpoint *endpoint, beowire_endpo
     return done;
 }
 
+/** Polls `other` until it has all that `endpoint` sent. */
+static void await_flushed(beowire_endpoint *endpoint, beowire_endpoint *other)
+{
+    uint64_t end_ns = now_ns() + PATIENCE_NS;
+
+    while (beowire_flush(endpoint, 0) != 0) {
+        assert_true(now_ns() < end_ns);
+        (void)beowire_poll(other, NULL, 0);
+    }
+}
+
 static void beowire_open__bad_options(void **state)
 {
     struct beowire_options good = BEOWIRE_OPTIONS_DEFAULT;
@@ -157,6 +168,7 @@ static void send_messages(beowire_endpoint *a, beowire_endpoint *b)
         free(data);
         free(buffer);
     }
+    await_flushed(a, b);
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
     assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
 }
@@ -522,16 +534,12 @@ static void beowire_flush__until_the_peer_has_it(void **state)
     beowire_endpoint *a = open_endpoint("end0");
     beowire_endpoint *b = open_endpoint("end1");
     beowire_peer to = know(a, b);
-    uint64_t end_ns = now_ns() + PATIENCE_NS;
 
     (void)state;
     assert_int_equal(beowire_flush(a, 0), 0);
     assert_int_equal(beowire_send(a, to, 1, 0, "x", 1, NULL), 0);
     assert_int_equal(beowire_flush(a, 1000000), -ETIMEDOUT); /* b does not look */
-    while (beowire_flush(a, 0) != 0) {
-        assert_true(now_ns() < end_ns);
-        (void)beowire_poll(b, NULL, 0);
-    }
+    await_flushed(a, b);
     assert_int_equal(beowire_close(a, 0), 0);
     assert_int_equal(beowire_close(b, 0), 0);
 }
