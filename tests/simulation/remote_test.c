@@ -476,9 +476,55 @@ static void remote__memory_is_taken_back(void **state)
     for_seeds(withdraw_seed, SEEDS / 4);
 }
 
+/** Two nodes get from each other, at the same time, more long pieces than either lets a peer pull
+ * at once: none waits for the other's end. */
+static void remote__long_gets_both_ways(void **state)
+{
+    enum { GETS = 3 * REMOTE_SERVED_PER_PEER };
+    static uint8_t got[2][GETS][MESSAGE_EAGER_BYTES_MAX + 1];
+    static uint8_t memory[2][MESSAGE_EAGER_BYTES_MAX + 1];
+    const struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    const struct beowire_remote remote = {.key = READ_KEY};
+    struct beowire_completion done;
+    struct cluster cluster;
+    unsigned ended = 0;
+
+    (void)state;
+    cluster_open(&cluster, &wire);
+    for (uint32_t node = 0; node < 2; node++) {
+        cluster_start(&cluster, node);
+        memset(memory[node], (int)node + 1, sizeof memory[node]);
+        offer(&cluster.nodes[node], READ_KEY, memory[node], sizeof memory[node],
+              BEOWIRE_MEMORY_READ);
+    }
+    for (uint32_t node = 0; node < 2; node++) {
+        for (unsigned i = 0; i < GETS; i++) {
+            assert_int_equal(cluster_get(&cluster, node, cluster_peer(&cluster, node, 1 - node),
+                                         &remote, got[node][i], sizeof got[node][i], got[node][i]),
+                             0);
+        }
+    }
+    uint64_t end_ns = cluster_now(&cluster) + LONGEST_NS;
+    while (ended < 2 * GETS && cluster_now(&cluster) < end_ns) {
+        (void)cluster_step(&cluster, end_ns);
+        for (uint32_t node = 0; node < 2; node++) {
+            while (message_complete(&cluster.nodes[node].core.messages, &done)) {
+                assert_int_equal(done.status, 0);
+                assert_memory_equal(done.context, memory[1 - node], sizeof memory[node]);
+                ended++;
+            }
+        }
+    }
+    assert_int_equal(ended, 2 * GETS);
+    cluster_run(&cluster, cluster_now(&cluster) + SECOND);
+    cluster_check_empty(&cluster);
+    cluster_close(&cluster);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remote__long_gets_both_ways),
         cmocka_unit_test(remote__random_wires),
         cmocka_unit_test(remote__a_node_is_killed),
         cmocka_unit_test(remote__memory_is_taken_back),

@@ -281,34 +281,48 @@ static bool push_reply(struct message_layer *layer, struct message_peer *peer,
     return true;
 }
 
-static struct operation *take_served(struct message_layer *layer, const struct message_peer *peer)
+/** May the peer pull one more? */
+static bool can_serve(const struct message_layer *layer, const struct message_peer *peer)
 {
-    struct operation *served = NULL;
+    return peer->served < REMOTE_SERVED_PER_PEER &&
+           (layer->served_used < REMOTE_SERVED || !list_is_empty(&layer->free_served));
+}
 
-    if (peer->served == REMOTE_SERVED_PER_PEER) {
-        return NULL;
+/** Grants wait until others have been pulled, and nothing else waits for them: what the peer grants
+ *  us may wait for our DONE. @return true: another answer stands first now; false: there is none.
+ */
+static bool overtake_grants(struct message_peer *peer)
+{
+    for (struct list *link = peer->dones.next; link != &peer->dones; link = link->next) {
+        if (LIST_ENTRY(link, struct inbound, done)->answer != ANSWER_GRANT) {
+            list_remove(link);
+            list_prepend(&peer->dones, link);
+            return true;
+        }
     }
-    served = operation_take(&layer->free_served);
-    if (served == NULL && layer->served_used < REMOTE_SERVED) {
-        served = &layer->served_memory[layer->served_used++];
-    }
-    return served;
+    return false;
+}
+
+/** can_serve() has said that there is one. */
+static struct operation *take_served(struct message_layer *layer)
+{
+    struct operation *served = operation_take(&layer->free_served);
+
+    return served != NULL ? served : &layer->served_memory[layer->served_used++];
 }
 
 /** The peer may pull it. The request's chunk is kept until it has. */
 static bool push_grant(struct message_layer *layer, struct message_peer *peer,
                        struct inbound *inbound, const uint8_t *source)
 {
-    struct operation *served = take_served(layer, peer);
-
-    if (served == NULL) {
-        return false; /* until others have been pulled */
+    if (!can_serve(layer, peer)) {
+        return overtake_grants(peer);
     }
     struct flow_frame *frame = outgoing_begin(layer, peer, FRAME_GRANT, 0, 0);
     if (frame == NULL) {
-        list_prepend(&layer->free_served, &served->link);
         return false;
     }
+    struct operation *served = take_served(layer);
     *served = (struct operation){
         .state = OPERATION_ANNOUNCED,
         .kind = BEOWIRE_GET,

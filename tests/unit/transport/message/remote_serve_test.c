@@ -368,6 +368,11 @@ static void remote_request__more_long_gets_than_may_be_pulled_at_once(void **sta
     }
     message_pump(&fixture->layer, &fixture->peers[0]);
     assert_int_equal(pushed(fixture, 0), 0);
+    /* Another answer does not wait with it. */
+    assert_int_equal(arrive_get(fixture, KEY + 1, 0, 1, 4711), 0);
+    assert_result(fixture, 4711, FRAME_STATUS_KEY);
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(pushed(fixture, 0), 0);
     assert_int_equal(arrive_done(fixture, 0, names[3]), 0);
     assert_int_equal(from_le32(answered(fixture).grant->request), REMOTE_SERVED_PER_PEER);
     fail_peer(fixture, 0, -ECONNRESET);
