@@ -25,17 +25,10 @@ def common_fingerprint() -> bytes:
     digest = hashlib.sha256()
     digest.update(subprocess.run([TOOL, "--version"], check=True, capture_output=True).stdout)
     digest.update((ROOT / ".clang-tidy").read_bytes())
-    for directory in (
-        "fabric",
-        "transport",
-        "simulation",
-        "evaluator",
-        "examples",
-        "benchmarks",
-        "tests",
-    ):
-        for header in sorted((ROOT / directory).rglob("*.h")):
-            digest.update(str(header).encode() + header.read_bytes())
+    listed = subprocess.run([ROOT / "scripts" / "find-c-files"], check=True, capture_output=True)
+    for name in listed.stdout.decode().split("\0"):
+        if name.endswith(".h"):
+            digest.update(name.encode() + (ROOT / name).read_bytes())
     return digest.digest()
 
 
