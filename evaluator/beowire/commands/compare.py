@@ -11,9 +11,18 @@ from typing import Annotated
 import typer
 
 from beowire import terminal
+from beowire.commands.options import (
+    InterfaceOption,
+    SshOption,
+    TimeOption,
+    TwoHostsOption,
+    TwoNodesOption,
+    refuse_lab_options,
+)
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.lab.options import (
+    DEFAULT_MTU,
     DelayOption,
     LinkOption,
     LossOption,
@@ -37,9 +46,6 @@ _LONGEST_RUN_S = 7 * 24 * 3600.0
 _MOST_LAUNCHES = 1000
 _PIPE_WIDTH = 100
 
-#: Options that say something only about a lab, as typer names their parameters.
-_LAB_OPTIONS = ("nodes", "link", "mtu", "rate", "delay", "loss")
-
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
@@ -49,12 +55,8 @@ def register(app: typer.Typer) -> None:
 def compare(
     context: typer.Context,
     *,
-    lab: Annotated[
-        bool, typer.Option("--lab", help="Between two nodes of a virtual cluster made for it.")
-    ] = False,
-    hosts: Annotated[
-        str | None, typer.Option("--hosts", help="Between two hosts, reached by ssh: A,B.")
-    ] = None,
+    lab: TwoNodesOption = False,
+    hosts: TwoHostsOption = None,
     drivers: Annotated[
         str | None,
         typer.Option("--drivers", help="Such as tcp,beowire. Default: all that are ready."),
@@ -74,22 +76,15 @@ def compare(
         Path | None,
         typer.Option("--out", help="Directory for record.jsonl and report.html. Default: new."),
     ] = None,
-    seconds: Annotated[
-        float, typer.Option("--time", help="Seconds that measuring may take in all.")
-    ] = 120.0,
+    seconds: TimeOption = 120.0,
     launches: Annotated[
         int, typer.Option("--launches", help="How often all is measured with new processes.")
     ] = 1,
     max_size: Annotated[
         str | None, typer.Option("--max-size", help="The largest message. Default: 4MiB.")
     ] = None,
-    interface: Annotated[
-        str, typer.Option("--interface", help="Network interface. Default: by the route.")
-    ] = "",
-    ssh_option: Annotated[
-        list[str] | None,
-        typer.Option("--ssh-option", help="For ssh, as in ssh_config: Port=2222. May be repeated."),
-    ] = None,
+    interface: InterfaceOption = "",
+    ssh_option: SshOption = None,
     pin: Annotated[
         str | None, typer.Option("--pin", help="CPUs of the two ends: A,B. Default: chosen.")
     ] = None,
@@ -108,7 +103,7 @@ def compare(
     ] = False,
     nodes: NodesOption = 2,
     link: LinkOption = "direct",
-    mtu: MtuOption = 1500,
+    mtu: MtuOption = DEFAULT_MTU,
     rate: RateOption = None,
     delay: DelayOption = None,
     loss: LossOption = None,
@@ -135,9 +130,8 @@ def compare(
         load=None if load is None else parse_load(load),
         json=as_json,
     )
-    given = [name for name in _LAB_OPTIONS if _was_given(context, name)]
-    if given and not lab:
-        raise BeowireError(f"--{given[0]} describes a lab: add --lab")
+    if not lab:
+        refuse_lab_options(context)
     if ssh_option and hosts is None:
         raise BeowireError("--ssh-option needs --hosts A,B")
     with Interrupts() as interrupts:
@@ -216,8 +210,3 @@ def _pins(text: str | None) -> tuple[str | None, str | None]:
     if len(words) != 2 or not all(word == "auto" or word.isdecimal() for word in words):
         raise BeowireError(f"cannot read --pin {text!r}: write two CPU numbers, as 0,1")
     return words[0], words[1]
-
-
-def _was_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from beowire.commands.options import SshOption, refuse_lab_options
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.job import mpiexec
@@ -31,9 +32,6 @@ from beowire.lab.options import (
 from beowire.launch.ssh import SshHosts
 
 _MOST_PROCESSES = 4096
-
-#: Options that say something only about a lab, as typer names their parameters.
-_LAB_OPTIONS = ("nodes", "link", "mtu", "rate", "delay", "loss")
 
 
 def register(app: typer.Typer) -> None:
@@ -72,10 +70,7 @@ def run(
         str | None,
         typer.Option("--interface", help="Network interfaces of every process, such as eth0,eth1."),
     ] = None,
-    ssh_option: Annotated[
-        list[str] | None,
-        typer.Option("--ssh-option", help="For ssh, as in ssh_config: Port=2222. May be repeated."),
-    ] = None,
+    ssh_option: SshOption = None,
     nodes: NodesOption = 2,
     link: LinkOption = "direct",
     mtu: MtuOption = DEFAULT_MTU,
@@ -90,11 +85,14 @@ def run(
     _check_options(processes, hosts=hosts, lab=lab or lab_name is not None, launcher=launcher)
     if lab and lab_name is not None:
         raise BeowireError("--lab makes a lab, --lab-name uses one that is there: choose one")
-    _check_lab_options(context, lab)
+    if not lab:
+        refuse_lab_options(context)
     environment = {} if interface is None else {"BEOWIRE_INTERFACE": interface}
     names = [] if hosts is None else [name.strip() for name in hosts.split(",")]
     if names and launcher is None:
         launcher = mpiexec.usual() or "ssh"
+    if ssh_option and launcher != "ssh":
+        raise BeowireError("--ssh-option needs --launcher ssh --hosts A,B")
     where: AbstractContextManager[Sequence[Place]]
     if lab or lab_name is not None:
         options = read_lab_options(
@@ -134,13 +132,6 @@ def _check_options(processes: int, *, hosts: str | None, lab: bool, launcher: st
         raise BeowireError("--launcher ssh needs --hosts A,B")
     if launcher == "none" and hosts is not None:
         raise BeowireError("--hosts needs a launcher: ssh, prterun or an mpiexec")
-
-
-def _check_lab_options(context: typer.Context, lab: bool) -> None:
-    for name in _LAB_OPTIONS:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE" and not lab:
-            raise BeowireError(f"--{name} describes a lab: add --lab")
 
 
 def _spread(places: Sequence[Place], processes: int) -> list[Place]:

@@ -8,6 +8,14 @@ from typing import Annotated
 import typer
 
 from beowire import tuning
+from beowire.commands.options import (
+    InterfaceOption,
+    SshOption,
+    TimeOption,
+    TwoHostsOption,
+    TwoNodesOption,
+    refuse_lab_options,
+)
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.lab.options import (
@@ -33,13 +41,10 @@ def register(app: typer.Typer) -> None:
 
 
 def tune(
+    context: typer.Context,
     *,
-    hosts: Annotated[
-        str | None, typer.Option("--hosts", help="Between two hosts, reached by ssh: A,B.")
-    ] = None,
-    lab: Annotated[
-        bool, typer.Option("--lab", help="Between two nodes of a virtual cluster made for it.")
-    ] = False,
+    hosts: TwoHostsOption = None,
+    lab: TwoNodesOption = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="The file. Default: beowire/beowire.conf in ~/.config."),
@@ -48,16 +53,9 @@ def tune(
         str | None,
         typer.Option("--check", help="Measure nothing: say whether this configuration is right."),
     ] = None,
-    seconds: Annotated[
-        float, typer.Option("--time", help="Seconds that measuring may take in all.")
-    ] = 120.0,
-    interface: Annotated[
-        str, typer.Option("--interface", help="Network interface. Default: by the route.")
-    ] = "",
-    ssh_option: Annotated[
-        list[str] | None,
-        typer.Option("--ssh-option", help="For ssh, as in ssh_config: Port=2222. May be repeated."),
-    ] = None,
+    seconds: TimeOption = 120.0,
+    interface: InterfaceOption = "",
+    ssh_option: SshOption = None,
     nodes: NodesOption = 2,
     link: LinkOption = "direct",
     mtu: MtuOption = DEFAULT_MTU,
@@ -75,6 +73,10 @@ def tune(
         return
     if lab == (hosts is not None):
         raise BeowireError("say where to measure: --hosts A,B, or --lab to try it")
+    if not lab:
+        refuse_lab_options(context)
+    if ssh_option and hosts is None:
+        raise BeowireError("--ssh-option needs --hosts A,B")
     if not 0 < seconds <= _LONGEST_RUN_S:
         raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
     path = out or tuning.default_path()

@@ -2,8 +2,8 @@
 """What a virtual cluster looks like: its options, how they are written, what is refused.
 
 `LabOptions` is the checked form. `read_lab_options` makes one from what people type. The
-`...Option` annotations are for typer: `beowire lab up` and `beowire compare --lab` share them, so
-that both take the same options with the same words.
+`...Option` annotations are for typer: `beowire lab up` and the commands that have `--lab` share
+them, so that all take the same options with the same words.
 """
 
 import re

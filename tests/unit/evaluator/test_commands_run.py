@@ -31,6 +31,7 @@ def application() -> typer.Typer:
         ("--launcher ssh true", "needs --hosts"),
         ("--launcher none --hosts a true", "needs a launcher"),
         ("--mtu 9000 true", "--mtu describes a lab: add --lab"),
+        ("--ssh-option Port=2222 true", "--ssh-option needs --launcher ssh"),
         ("--launcher ssh --hosts -x true", "no host can be named '-x'"),
         ("--launcher ssh --hosts a, true", "no host can be named ''"),
     ],

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options that several commands have, with the same words; those of a lab are in
+`beowire.lab.options`."""
+
+from typing import Annotated
+
+import typer
+
+from beowire.errors import BeowireError
+
+TwoHostsOption = Annotated[
+    str | None, typer.Option("--hosts", help="Between two hosts, reached by ssh: A,B.")
+]
+TwoNodesOption = Annotated[
+    bool, typer.Option("--lab", help="Between two nodes of a virtual cluster made for it.")
+]
+TimeOption = Annotated[
+    float, typer.Option("--time", help="Seconds that measuring may take in all.")
+]
+InterfaceOption = Annotated[
+    str, typer.Option("--interface", help="Network interface. Default: by the route.")
+]
+SshOption = Annotated[
+    list[str] | None,
+    typer.Option("--ssh-option", help="For ssh, as in ssh_config: Port=2222. May be repeated."),
+]
+
+#: Options that say something only about a lab, as typer names their parameters.
+_OF_A_LAB = ("nodes", "link", "mtu", "rate", "delay", "loss")
+
+
+def refuse_lab_options(context: typer.Context) -> None:
+    """Raises BeowireError when the user describes a lab to a command that is to make none."""
+    for name in _OF_A_LAB:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise BeowireError(f"--{name} describes a lab: add --lab")
