@@ -47,7 +47,7 @@ def ways(mpi: Installation) -> dict[str, dict[str, str]]:
     """Beowire, and every way over TCP that this MPI has, with its variables."""
     tcp = environment.variables(mpi, "tcp")
     found = {_OURS: environment.variables(mpi, _OURS)}
-    if mpi.name not in ("openmpi4", "openmpi5"):
+    if not mpi.is_open_mpi:
         return {**found, "ofi-tcp": tcp}
     layered = "tcp;ofi_rxm" if mpi.name == "openmpi4" else "tcp"
     framework = "mtl" if mpi.name == "openmpi4" else "opal_common"

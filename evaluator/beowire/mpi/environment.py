@@ -19,20 +19,21 @@ def variables(mpi: Installation, over: str) -> dict[str, str]:
     """Variables for this MPI over `beowire` or `tcp`. BeowireError: no such transport, or the
     provider is not built."""
     if over not in TRANSPORTS:
-        raise BeowireError(f"no MPI runs over {over!r} here: --over is one of beowire, tcp")
+        known = ", ".join(TRANSPORTS)
+        raise BeowireError(f"no MPI runs over {over!r} here: --over is one of {known}")
     provider = str(paths.provider_directory()) if over == "beowire" else ""
-    if mpi.name in ("openmpi4", "openmpi5"):
+    if mpi.is_open_mpi:
         return _open_mpi(mpi, provider)
     chosen = _mpich(provider) if mpi.name == "mpich" else _intel(mpi, provider)
     return {"FI_PROVIDER": _PROVIDER if provider else "tcp", **chosen}
 
 
 def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
-    first = mpi.name == "openmpi4"
+    is_4 = mpi.name == "openmpi4"
     if not provider:
-        memory = "vader" if first else "sm"
+        memory = "vader" if is_4 else "sm"
         return {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": f"tcp,{memory},self"}
-    include = "mtl_ofi_provider_include" if first else "opal_common_ofi_provider_include"
+    include = "mtl_ofi_provider_include" if is_4 else "opal_common_ofi_provider_include"
     return {
         "OMPI_MCA_pml": "cm",
         # Debian's configuration file leaves it out; this says otherwise.

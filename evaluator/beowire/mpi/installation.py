@@ -37,21 +37,19 @@ class Kind:
     """How to get it."""
 
 
+def _open_mpi(major: int, hint: str) -> Kind:
+    return Kind(
+        title=f"Open MPI {major}",
+        launchers=("mpirun.openmpi", "mpirun"),
+        compilers=("mpicc.openmpi", "mpicc"),
+        version=rf"\(Open MPI\) ({major}\.[\w.]+)",
+        hint=hint,
+    )
+
+
 KINDS = {
-    "openmpi4": Kind(
-        title="Open MPI 4",
-        launchers=("mpirun.openmpi", "mpirun"),
-        compilers=("mpicc.openmpi", "mpicc"),
-        version=r"\(Open MPI\) (4\.[\w.]+)",
-        hint="Debian's packages are openmpi-bin and libopenmpi-dev",
-    ),
-    "openmpi5": Kind(
-        title="Open MPI 5",
-        launchers=("mpirun.openmpi", "mpirun"),
-        compilers=("mpicc.openmpi", "mpicc"),
-        version=r"\(Open MPI\) (5\.[\w.]+)",
-        hint="`scripts/install-mpi openmpi5` brings it to a checkout",
-    ),
+    "openmpi4": _open_mpi(4, "Debian's packages are openmpi-bin and libopenmpi-dev"),
+    "openmpi5": _open_mpi(5, "`scripts/install-mpi openmpi5` brings it to a checkout"),
     "mpich": Kind(
         title="MPICH",
         launchers=("mpiexec.hydra", "mpiexec.mpich"),
@@ -81,6 +79,11 @@ class Installation:
     launcher: Path
     compiler: Path | None
     """None: programs cannot be compiled here, only run."""
+
+    @property
+    def is_open_mpi(self) -> bool:
+        """Whether it is an Open MPI, of whichever version."""
+        return self.name.startswith("openmpi")
 
     @property
     def prefix(self) -> Path:

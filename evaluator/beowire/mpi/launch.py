@@ -40,7 +40,7 @@ class Job:
 
 def hosts_file(mpi: Installation, job: Job) -> str:
     """The content of the file that names the hosts."""
-    if mpi.name.startswith("openmpi"):
+    if mpi.is_open_mpi:
         # Ranks beyond the slots make Open MPI yield while it waits, as it has to on a shared core.
         return "".join(f"{host.address} slots={host.cores}\n" for host in job.hosts)
     return "".join(f"{host.address}:{host.ranks}\n" for host in job.hosts)
@@ -85,7 +85,7 @@ def environment(mpi: Installation) -> dict[str, str]:
 def handed_over(mpi: Installation, names: Iterable[str]) -> dict[str, str]:
     """Has the launcher hand libfabric's variables among `names` to all hosts, if it does not do so
     anyway."""
-    if mpi.name not in ("openmpi4", "openmpi5"):
+    if not mpi.is_open_mpi:
         return {}
     chosen = sorted({name for name in names if name.startswith("FI_")})
     return {"OMPI_MCA_mca_base_env_list": ";".join(chosen)} if chosen else {}
