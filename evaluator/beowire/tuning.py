@@ -31,8 +31,8 @@ BULK_SIZES = [1 << 20, 4 << 20]
 #: A default that is at most this much slower than the best stays.
 WORTH = 0.03
 
-#: How many runs share the time.
-RUNS = 12
+#: How many runs share the time: as many as tune() measures.
+RUNS = 11
 
 _HEADER = "# Written by beowire tune."
 _SPIN_NS = (4000, 10_000_000)
@@ -209,14 +209,23 @@ def default_path() -> Path:
 
 
 def check_writable(path: Path) -> None:
-    """Raises BeowireError when a person wrote what is there."""
-    if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(_HEADER):
+    """Makes the directory. Raises BeowireError when nothing can be written there, or when a person
+    wrote what is there."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        written = path.read_text(encoding="utf-8", errors="replace") if path.exists() else _HEADER
+    except OSError as error:
+        raise BeowireError(
+            f"{path} cannot be written: {error.strerror}: choose another --out"
+        ) from None
+    if not os.access(path.parent, os.W_OK):
+        raise BeowireError(f"{path.parent} may not be written to: choose another --out")
+    if not written.startswith(_HEADER):
         raise BeowireError(f"{path} was not written by `beowire tune`: choose another --out")
 
 
 def write(path: Path, text: str) -> None:
-    """All of the file or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """All of the file or nothing, where check_writable() has found nothing against it."""
     new = path.with_name(path.name + ".new")
     new.write_text(text, encoding="utf-8")
     new.replace(path)
