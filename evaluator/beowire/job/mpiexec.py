@@ -55,7 +55,6 @@ def command_line(
 ) -> list[str]:
     """What to execute, with `environment` added to the environment. Raises BeowireError."""
     kind = kind_of(launcher)
-    # A program here is looked for here, where that can be said in one line.
     words = [launcher, "-n", str(processes)]
     if kind == "openmpi":
         words += ["--map-by", "slot:OVERSUBSCRIBE"]
@@ -69,6 +68,7 @@ def command_line(
         words += ["-prepend-rank"] if label else []
         per_host = -(-processes // max(1, len(hosts)))
         words += ["-hosts", ",".join(hosts), "-ppn", str(per_host)] if hosts else []
+    # Of a program here it can be said in one line that it is missing.
     return [*words, *(command if hosts else find(command))]
 
 
