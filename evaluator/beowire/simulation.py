@@ -38,6 +38,9 @@ SUMS = (
 #: Seeds that one process is given: few enough that all jobs end at about the same time.
 _BLOCK = 20
 
+#: Seeds that failed of which the summary says why.
+_SHOWN = 10
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -115,9 +118,6 @@ class Outcome:
         if len(failures) > _SHOWN:
             lines.append(f"and {len(failures) - _SHOWN} more that failed")
         return lines
-
-
-_SHOWN = 10
 
 
 def _count(number: int, noun: str) -> str:

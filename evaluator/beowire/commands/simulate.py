@@ -45,6 +45,9 @@ _MOST_NODES, _MOST_MESSAGES, _MOST_SEEDS, _LAST_SEED = 1000, 20000, 100_000_000,
 
 ShareOption = str | None
 
+#: Shares that are 0 if only others are given.
+_WIRE_SHARES = ("--loss", "--reorder", "--duplicate", "--corrupt")
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
@@ -113,21 +116,21 @@ def simulate(
         "--corrupt": corrupt,
         "--undetected": undetected,
     }
-    given = {name: text for name, text in shares.items() if text is not None}
-    numbers = {"--nodes": nodes, "--messages": messages}
-    options = {name: str(value) for name, value in numbers.items() if value is not None} | given
-    words = [w for n, v in numbers.items() if v is not None for w in (n, str(v))]
-    if scenario is None and (given or messages is not None):
-        scenario = "wire"
-        zeros = {name: "0" for name in shares if name != "--undetected" and name not in given}
-        words += [word for pair in zeros.items() for word in pair]
-    elif scenario is not None:
-        options["--scenario"] = scenario
-    words += [word for name, text in given.items() for word in (name, str(_ppm(name, text)))]
+    # As the user wrote them, to be shown in replays; the program is told shares in millionths.
+    options = {
+        name: str(value)
+        for name, value in {"--nodes": nodes, "--messages": messages, **shares}.items()
+        if value is not None
+    }
+    told = dict(options)
+    told.update({name: str(_ppm(name, text)) for name, text in shares.items() if text is not None})
     if scenario is not None:
-        words += ["--scenario", scenario]
+        told["--scenario"] = options["--scenario"] = scenario
+    elif told.keys() & {"--messages", *shares}:
+        told = {"--scenario": "wire", **dict.fromkeys(_WIRE_SHARES, "0"), **told}
     if trace is not None:
-        words += ["--trace", str(trace)]
+        told["--trace"] = str(trace)
+    words = [word for pair in told.items() for word in pair]
     outcome = _run(Simulator(simulator(), words, options), seed, seeds, jobs or os.cpu_count() or 1)
     _show(outcome, seed, as_json)
     if outcome.failures:
