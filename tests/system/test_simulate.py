@@ -8,29 +8,19 @@ from typing import Any
 
 from beowire.commands.simulate import SCENARIOS
 from beowire.paths import simulator
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-
-
-def beowire(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [ROOT / "beowire", "simulate", *words],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+from system.conftest import RunBeowire
 
 
-def simulated(*words: str) -> dict[str, Any]:
-    done = beowire("--json", *words)
+def simulated(run_beowire: RunBeowire, *words: str) -> dict[str, Any]:
+    done = run_beowire("simulate", "--json", *words)
     assert done.returncode == 0, done.stderr + done.stdout
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
-def test_simulate__every_message_arrives_over_a_bad_wire() -> None:
+def test_simulate__every_message_arrives_over_a_bad_wire(run_beowire: RunBeowire) -> None:
     found = simulated(
+        run_beowire,
         *("--nodes", "8", "--messages", "400", "--seed", "3", "--loss", "5%"),
         *("--reorder", "0.05", "--duplicate", "2%", "--corrupt", "0.02"),
     )
@@ -43,25 +33,30 @@ def test_simulate__every_message_arrives_over_a_bad_wire() -> None:
     assert len(found["trace_hash"]) == 16
 
 
-def test_simulate__nothing_goes_wrong_on_a_good_wire() -> None:
-    found = simulated("--messages", "200", "--seed", "5")
+def test_simulate__nothing_goes_wrong_on_a_good_wire(run_beowire: RunBeowire) -> None:
+    found = simulated(run_beowire, "--messages", "200", "--seed", "5")
     assert found["delivered"] == 200
     assert not any(found["faults"].values())
 
 
-def test_simulate__the_same_seed_gives_the_same_trace(tmp_path: Path) -> None:
+def test_simulate__the_same_seed_gives_the_same_trace(
+    run_beowire: RunBeowire, tmp_path: Path
+) -> None:
     traces = [tmp_path / "first", tmp_path / "second"]
-    hashes = {simulated("--seed", "11", "--trace", str(path))["trace_hash"] for path in traces}
+    hashes = {
+        simulated(run_beowire, "--seed", "11", "--trace", str(path))["trace_hash"]
+        for path in traces
+    }
     assert len(hashes) == 1
     first, second = (path.read_bytes() for path in traces)
     assert first == second
     assert first.count(b"\n") > 100
-    assert simulated("--seed", "12")["trace_hash"] not in hashes
+    assert simulated(run_beowire, "--seed", "12")["trace_hash"] not in hashes
 
 
-def test_simulate__every_scenario_has_its_fault() -> None:
+def test_simulate__every_scenario_has_its_fault(run_beowire: RunBeowire) -> None:
     for name in SCENARIOS[2:]:
-        found = simulated("--scenario", name, "--seeds", "4", "--seed", "1")
+        found = simulated(run_beowire, "--scenario", name, "--seeds", "4", "--seed", "1")
         assert found["faults"][name] > 0, name
 
 
@@ -72,19 +67,21 @@ def test_simulate__names_are_those_of_the_simulator() -> None:
     assert tuple(listed.stdout.split()) == SCENARIOS
 
 
-def test_simulate__damage_that_nothing_detects_is_found() -> None:
-    done = beowire("--json", "--undetected", "2%", "--seeds", "20")
+def test_simulate__damage_that_nothing_detects_is_found(run_beowire: RunBeowire) -> None:
+    done = run_beowire("simulate", "--json", "--undetected", "2%", "--seeds", "20")
     assert done.returncode == 1
     found = json.loads(done.stdout)
     failures = found["failures"]
     assert found["corrupted"] > 0 and failures
-    again = beowire("--json", "--undetected", "2%", "--seed", str(failures[0]["seed"]))
+    again = run_beowire(
+        "simulate", "--json", "--undetected", "2%", "--seed", str(failures[0]["seed"])
+    )
     assert again.returncode == 1
     assert json.loads(again.stdout)["failures"][0]["reason"] == failures[0]["reason"]
 
 
-def test_simulate__summary_for_people() -> None:
-    done = beowire("--seeds", "3")
+def test_simulate__summary_for_people(run_beowire: RunBeowire) -> None:
+    done = run_beowire("simulate", "--seeds", "3")
     assert done.returncode == 0
     assert done.stderr.startswith("3 seeds, ")
     assert json.loads(done.stdout)["seeds"] == 3
