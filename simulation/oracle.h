@@ -4,8 +4,9 @@
  * nothing of the protocol.
  *
  *      exactly once    a message is received at most once, by an endpoint that was there when it
- * was sent; and at least once, if its sender and receiver could reach each other in order        of
- * two messages of a sender that a receive could have had, the one posted earlier has the earlier
+ *                      was sent; at least once, if its sender and receiver could reach each other
+ *      in order        of two messages of a sender that a receive could have had, the one posted
+ *                      earlier is received by the receive that was posted earlier
  *      intact          tag, length and every byte; nothing behind the buffer is touched
  *      right error     an operation fails only between nodes that are excused, and as they are
  *      nothing hangs   every operation ends

@@ -26,8 +26,7 @@ struct sample {
     uint32_t length;
 };
 
-/* ---- the capture ------------------------------------------------------------------------------
- */
+/* ---- the capture ----------------------------------------------------------------------------- */
 
 static void put_16(uint8_t *at, unsigned value) /* as networks have it */
 {
@@ -86,8 +85,7 @@ static void write_udp(const struct sample *first, const struct sample *second)
     write_packet(packet, ETHERNET_BYTES + IP_BYTES + UDP_BYTES + payload);
 }
 
-/* ---- frames -----------------------------------------------------------------------------------
- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 static void *body_of(struct sample *sample)
 {
@@ -376,8 +374,7 @@ static int write_good(void)
     return 0;
 }
 
-/* ---- bad ones ---------------------------------------------------------------------------------
- */
+/* ---- bad ones -------------------------------------------------------------------------------- */
 
 static struct frame_header *header_of(struct sample *sample)
 {

@@ -85,8 +85,7 @@ static struct core_peer *add_peer(struct fixture *fixture, uint16_t number)
     return peer;
 }
 
-/* ---- reading, by nothing but what the file says of itself -------------------------------------
- */
+/* ---- reading, by nothing but what the file says of itself ------------------------------------ */
 
 static void look(struct fixture *fixture)
 {
@@ -179,8 +178,7 @@ static unsigned publish_all(struct fixture *fixture)
     return times;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void stats_open__says_what_it_is(void **state)
 {
