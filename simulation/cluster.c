@@ -275,6 +275,14 @@ uint32_t cluster_node_of(const struct cluster *cluster, const struct core *core,
                          : UINT32_MAX;
 }
 
+void cluster_service(struct cluster *cluster, uint32_t at, struct core_peer *to)
+{
+    struct core *core = &cluster->nodes[at].core;
+
+    core_service(core, to, cluster_node_now(cluster, at));
+    core_bulk(core, cluster_node_now(cluster, at));
+}
+
 int cluster_send(struct cluster *cluster, uint32_t from, struct core_peer *to, uint64_t tag,
                  uint32_t immediate, const void *data, uint64_t bytes, void *context)
 {
@@ -282,8 +290,7 @@ int cluster_send(struct cluster *cluster, uint32_t from, struct core_peer *to, u
     int status = message_send(&core->messages, &to->message, tag, immediate, data, bytes, context);
 
     if (status == 0) {
-        core_service(core, to, cluster_node_now(cluster, from));
-        core_bulk(core, cluster_node_now(cluster, from));
+        cluster_service(cluster, from, to);
     }
     return status;
 }
@@ -304,11 +311,8 @@ int cluster_inject(struct cluster *cluster, uint32_t from, struct core_peer *to,
 /** A receive has been posted: `touched` may have something to send. */
 static void service(struct cluster *cluster, uint32_t at, const struct message_peer *touched)
 {
-    struct core *core = &cluster->nodes[at].core;
-
     if (touched != NULL) {
-        core_service(core, core->peers[touched->index], cluster_node_now(cluster, at));
-        core_bulk(core, cluster_node_now(cluster, at));
+        cluster_service(cluster, at, cluster->nodes[at].core.peers[touched->index]);
     }
 }
 

@@ -99,6 +99,9 @@ struct core_peer *cluster_peer(struct cluster *cluster, uint32_t from, uint32_t 
 /** The node that a peer is, or was. */
 uint32_t cluster_node_of(const struct cluster *cluster, const struct core *core, uint32_t peer);
 
+/** Lets a node send what there is to be sent to a peer: something may have been posted for it. */
+void cluster_service(struct cluster *cluster, uint32_t at, struct core_peer *to);
+
 /** As the public calls, at a node. */
 int cluster_send(struct cluster *cluster, uint32_t from, struct core_peer *to, uint64_t tag,
                  uint32_t immediate, const void *data, uint64_t bytes, void *context);

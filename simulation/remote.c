@@ -4,14 +4,6 @@
 
 #include "cluster.h"
 
-static void go_on(struct cluster *cluster, uint32_t at, struct core_peer *to)
-{
-    struct core *core = &cluster->nodes[at].core;
-
-    core_service(core, to, cluster_node_now(cluster, at));
-    core_bulk(core, cluster_node_now(cluster, at));
-}
-
 int cluster_put(struct cluster *cluster, uint32_t from, struct core_peer *to,
                 const struct beowire_remote *remote, const void *data, uint64_t bytes,
                 unsigned flags, uint32_t immediate, void *context)
@@ -19,7 +11,7 @@ int cluster_put(struct cluster *cluster, uint32_t from, struct core_peer *to,
     int status = remote_put(&cluster->nodes[from].core.messages, &to->message, remote, data, bytes,
                             flags, immediate, context);
 
-    go_on(cluster, from, to);
+    cluster_service(cluster, from, to);
     return status;
 }
 
@@ -29,7 +21,7 @@ int cluster_get(struct cluster *cluster, uint32_t from, struct core_peer *to,
     int status =
         remote_get(&cluster->nodes[from].core.messages, &to->message, remote, data, bytes, context);
 
-    go_on(cluster, from, to);
+    cluster_service(cluster, from, to);
     return status;
 }
 
@@ -40,7 +32,7 @@ int cluster_atomic(struct cluster *cluster, uint32_t from, struct core_peer *to,
     int status =
         remote_atomic(&cluster->nodes[from].core.messages, &to->message, remote, atomic, context);
 
-    go_on(cluster, from, to);
+    cluster_service(cluster, from, to);
     return status;
 }
 
@@ -50,7 +42,7 @@ int cluster_unregister(struct cluster *cluster, uint32_t at, uint64_t key)
     int status = remote_unregister(&core->messages, key);
 
     for (uint32_t i = 0; i < core->peer_count; i++) {
-        go_on(cluster, at, core->peers[i]);
+        cluster_service(cluster, at, core->peers[i]);
     }
     return status;
 }
