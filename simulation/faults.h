@@ -81,7 +81,7 @@ struct faults {
     uint64_t span_ns;
     struct flood flood;
     bool flooding;
-    uint64_t happened[FAULT_KINDS]; /**< of the kinds here; the wire counts its own */
+    uint64_t happened[FAULT_KINDS]; /**< of the kinds here; run.c adds the others */
 };
 
 /** Plans the faults of these kinds (bits) over the time in which the workload posts. */

@@ -28,6 +28,7 @@ struct running {
     struct cluster cluster;
     struct workload workload;
     struct faults faults;
+    bool wrapped; /**< sequence numbers began just before they wrap */
 };
 
 /** What a sequence number was is moved to just before it wraps, at both ends: nothing has been sent
@@ -101,7 +102,7 @@ static void begin(struct running *running)
     if ((scenario->kinds & FAULT_BIT(FAULT_WRAP)) != 0 && scenario->wire.nodes <= WRAP_NODES_MAX) {
         connect_all(cluster);
         move_sequences(cluster, 0u - 1u - (uint32_t)(running->options->seed % 100));
-        running->faults.happened[FAULT_WRAP] = 1;
+        running->wrapped = true;
     }
 }
 
@@ -206,6 +207,7 @@ static void count_wire(const struct running *running, struct run_result *result)
     result->faults[FAULT_REFUSE] = counters->refused;
     result->faults[FAULT_QUEUE] = counters->overflowed;
     result->faults[FAULT_MANGLE] = counters->mangled;
+    result->faults[FAULT_WRAP] = running->wrapped;
     result->faults[FAULT_CROWD] = running->cluster.node_count >= 200;
     result->frames = counters->sent;
 }
@@ -236,15 +238,12 @@ static void count_nodes(const struct cluster *cluster, struct run_result *result
 bool run(const struct run_options *options, struct run_result *result)
 {
     struct running running = {.options = options};
-    uint64_t wrapped = 0;
 
     *result = (struct run_result){0};
     scenario_plan(&running.scenario, options);
     begin(&running);
-    wrapped = running.faults.happened[FAULT_WRAP];
     workload_open(&running.workload, &running.cluster, &running.scenario.work, options->seed);
     faults_open(&running.faults, &running.workload, running.scenario.kinds, options->seed);
-    running.faults.happened[FAULT_WRAP] = wrapped;
     live(&running);
     oracle_close(&running.workload);
     faults_close(&running.faults);
