@@ -9,6 +9,9 @@
 /** Outages without excuse last so long in sum: less than a third of the peer timeout. */
 #define OUTAGE_MAX_NS (1500 * MILLISECOND)
 
+/** A flood goes on after so long. */
+#define FLOOD_PAUSE_NS 20000u
+
 /** Frames of a million, to and from a mangled node, that arrive with a byte changed. */
 #define MANGLED_PPM 10000
 
@@ -296,8 +299,10 @@ static void end_node(struct faults *faults, const struct fault_event *event)
 static void act(struct faults *faults, const struct fault_event *event)
 {
     static const char *const names[] = {
-        "cut",   "mend",  "unplug", "plug",   "crash", "start",
-        "leave", "clock", "pause",  "unmute", "flood", "drain",
+        [ACTION_CUT] = "cut",       [ACTION_MEND] = "mend",   [ACTION_UNPLUG] = "unplug",
+        [ACTION_PLUG] = "plug",     [ACTION_CRASH] = "crash", [ACTION_START] = "start",
+        [ACTION_LEAVE] = "leave",   [ACTION_JUMP] = "clock",  [ACTION_PAUSE] = "pause",
+        [ACTION_UNMUTE] = "unmute", [ACTION_FLOOD] = "flood", [ACTION_DRAIN] = "drain",
     };
     struct workload *workload = faults->workload;
     struct cluster *cluster = workload->cluster;
@@ -369,7 +374,7 @@ uint64_t faults_step(struct faults *faults)
         faults->next < faults->count ? faults->events[faults->next].at_ns : UINT64_MAX;
     if (faults->flooding) {
         flood_step(&faults->flood);
-        uint64_t again_ns = cluster_now(cluster) + 20000;
+        uint64_t again_ns = cluster_now(cluster) + FLOOD_PAUSE_NS;
         next_ns = flood_is_over(&faults->flood) || next_ns < again_ns ? next_ns : again_ns;
     }
     return next_ns;
