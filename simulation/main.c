@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * beowire-simulate: runs seeds, one after the other, and prints a JSON object a line for each;
- * after the last one what they had in common, if --require-all asks for that. The words are those
- * of `beowire simulate`, which starts it; probabilities are whole numbers, of a million.
+ * beowire-simulate: runs seeds, one after the other, and prints a JSON object a line for each. The
+ * words are those of `beowire simulate`, which starts it; probabilities are whole numbers, of a
+ * million. Those for tests: --repeat N runs each N-th seed twice, which has to give the same trace;
+ * --require-all asks that every kind of fault has happened in some run.
  *
  * It ends with 0 if every run went well, 1 if one did not, 2 for bad words. A run that breaks an
  * invariant ends the process at once: its line is the last one, and says so. One that does not end
