@@ -39,6 +39,12 @@ void settings_default(struct settings *settings)
     };
 }
 
+/** In ASCII: whatever the locale, and bytes that are half of something else are not. */
+static bool is_printable(char letter)
+{
+    return letter >= ' ' && letter <= '~';
+}
+
 static int wrong(struct settings_fault *fault, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -49,6 +55,12 @@ static int wrong(struct settings_fault *fault, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(fault->reason, sizeof fault->reason, format, arguments);
     va_end(arguments);
+    /* What is wrong is quoted, and may be anything: a terminal is not to obey it. */
+    for (char *at = fault->reason; *at != '\0'; at++) {
+        if (!is_printable(*at)) {
+            *at = '?';
+        }
+    }
     return -EBADMSG;
 }
 

@@ -76,6 +76,7 @@ static void settings_parse__says_what_is_wrong_and_where(void **state)
         {"eager_bytes = 1\neager_bytes = 2", 2, "eager_bytes is set twice"},
         {"eager_bytes", 1, "this is not \"key = value\": eager_bytes"},
         {"= 1", 1, "there is no setting "},
+        {"\033[2Jeager\177\303\244 = 1", 1, "there is no setting ?[2Jeager???"},
     };
 
     (void)state;
