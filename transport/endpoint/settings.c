@@ -103,11 +103,14 @@ static int set(struct settings *settings, const struct setting *setting, char *v
         *(bool *)(void *)place = value[0] == 't';
         return 0;
     case NAMES:
-        if (strlen(value) >= SETTINGS_NAMES_BYTES || strpbrk(value, " \t\"") != NULL) {
+        if (strlen(value) >= SETTINGS_NAMES_BYTES) {
             return wrong(fault, "%s is a list such as eth0,eth1", setting->key);
         }
-        for (char *at = value; separator == ',' && *at != '\0'; at++) {
-            if (*at == '+') {
+        for (char *at = value; *at != '\0'; at++) {
+            if ((unsigned char)*at <= ' ' || *at == 0x7F || *at == '"') {
+                return wrong(fault, "%s is a list such as eth0,eth1", setting->key);
+            }
+            if (separator == ',' && *at == '+') {
                 *at = ',';
             }
         }

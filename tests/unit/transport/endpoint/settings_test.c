@@ -72,6 +72,7 @@ static void settings_parse__says_what_is_wrong_and_where(void **state)
         {"spin_ns = 10", 1, "spin_ns is a number from 4000 to 10000000"},
         {"go_back_n = yes", 1, "go_back_n is true or false"},
         {"bulk_by_packet = eth0, eth1", 1, "bulk_by_packet is a list such as eth0,eth1"},
+        {"bulk_by_packet = eth0\r,eth1", 1, "bulk_by_packet is a list such as eth0,eth1"},
         {"# fine\neager = 1", 2, "there is no setting eager"},
         {"eager_bytes = 1\neager_bytes = 2", 2, "eager_bytes is set twice"},
         {"eager_bytes", 1, "this is not \"key = value\": eager_bytes"},
