@@ -49,20 +49,23 @@ static char *read_text(const char *path)
     ssize_t got = file < 0 || text == NULL ? -1 : 1;
     size_t have = 0;
 
-    while (got > 0 && have < SETTINGS_BYTES_MAX) {
-        got = read(file, text + have, SETTINGS_BYTES_MAX - have);
+    while (got > 0 && have <= SETTINGS_BYTES_MAX) {
+        got = read(file, text + have, SETTINGS_BYTES_MAX + 1 - have);
         have += got > 0 ? (size_t)got : 0;
     }
-    int error = errno;
+    int error = got < 0 ? errno : EFBIG;
     if (file >= 0) {
         close(file);
     }
-    if (got < 0) {
+    if (got < 0 || have > SETTINGS_BYTES_MAX) { /* half of it might say something else */
         free(text);
         errno = error;
         return NULL;
     }
     text[have] = '\0';
+    for (size_t i = strlen(text); i < have; i += strlen(text + i)) {
+        text[i] = '\1'; /* it is not the end, and no setting */
+    }
     return text;
 }
 

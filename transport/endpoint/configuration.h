@@ -14,7 +14,8 @@
  * stands for none.
  *
  * @param reason what is wrong and where, as FILE:LINE: TEXT; may be NULL
- * @return 0; -EBADMSG: something in it is wrong; -ENOENT or another errno: it cannot be read. */
+ * @return 0; -EBADMSG: something in it is wrong; -EFBIG: it is longer than SETTINGS_BYTES_MAX;
+ * -ENOENT or another errno: it cannot be read. */
 int configuration_read(const char *path, struct settings *settings, char *reason,
                        size_t reason_bytes);
 

@@ -18,13 +18,18 @@
 static char directory[] = "/tmp/configuration-test-XXXXXX";
 static char file[128];
 
-static void write_file(const char *text)
+static void write_bytes(const void *data, size_t bytes)
 {
     FILE *stream = fopen(file, "w");
 
     assert_non_null(stream);
-    assert_true(fputs(text, stream) >= 0);
+    assert_int_equal(fwrite(data, 1, bytes, stream), bytes);
     assert_int_equal(fclose(stream), 0);
+}
+
+static void write_file(const char *text)
+{
+    write_bytes(text, strlen(text));
 }
 
 static int prepare(void **state)
@@ -62,6 +67,30 @@ static void configuration_read__file_that_is_named(void **state)
     assert_int_equal(configuration_read(NULL, &settings, NULL, 0), 0);
     assert_int_equal(settings.message.eager_bytes, MESSAGE_EAGER_BYTES_MAX);
     assert_int_equal(configuration_read(directory, &settings, NULL, 0), -EISDIR);
+}
+
+static void configuration_read__all_of_a_file_or_nothing(void **state)
+{
+    static char text[SETTINGS_BYTES_MAX + 1];
+    const char last[] = {'s', 'p', 'i', 'n', '_', 'n', 's', '=', '9', '0', '0', '0'};
+    const char after_zero[] = "# a\0b\nspin_ns = 9000\0\n";
+    struct settings settings;
+    char reason[400] = "";
+
+    (void)state;
+    memset(text, '\n', sizeof text);
+    memcpy(text + SETTINGS_BYTES_MAX - sizeof last, last, sizeof last);
+    write_bytes(text, SETTINGS_BYTES_MAX);
+    assert_int_equal(configuration_read(file, &settings, NULL, 0), 0);
+    assert_int_equal(settings.spin_ns, 9000);
+    text[SETTINGS_BYTES_MAX] = '0';
+    write_bytes(text, sizeof text); /* it says 90000, and not 9000 */
+    assert_int_equal(configuration_read(file, &settings, reason, sizeof reason), -EFBIG);
+    assert_non_null(strstr(reason, "beowire.conf: File too large"));
+    /* A zero byte ends nothing. */
+    write_bytes(after_zero, sizeof after_zero - 1);
+    assert_int_equal(configuration_read(file, &settings, reason, sizeof reason), -EBADMSG);
+    assert_non_null(strstr(reason, ":2: spin_ns is a number"));
 }
 
 static void configuration_read__environment_comes_last(void **state)
@@ -135,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(configuration_read__file_of_the_user, prepare),
         cmocka_unit_test_setup(configuration_read__file_that_is_named, prepare),
+        cmocka_unit_test_setup(configuration_read__all_of_a_file_or_nothing, prepare),
         cmocka_unit_test_setup(configuration_read__environment_comes_last, prepare),
         cmocka_unit_test_setup(beowire_configuration_check__names_the_line, prepare),
         cmocka_unit_test_setup(beowire_open__configuration_that_is_wrong, prepare),
