@@ -71,6 +71,29 @@ static void store(uint8_t *to, uint32_t bytes, element value)
     }
 }
 
+static bool is_aligned(const uint8_t *at, uint32_t bytes)
+{
+    return ((uintptr_t)at & (bytes - 1)) == 0;
+}
+
+/** What is there at one moment, without writing: the memory may be read-only. */
+static element peek(const uint8_t *at, uint32_t bytes)
+{
+    if (!is_aligned(at, bytes)) {
+        return load(at, bytes);
+    }
+    switch (bytes) {
+    case 1:
+        return __atomic_load_n(at, __ATOMIC_SEQ_CST);
+    case 2:
+        return __atomic_load_n((const uint16_t *)(const void *)at, __ATOMIC_SEQ_CST);
+    case 4:
+        return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_SEQ_CST);
+    default:
+        return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_SEQ_CST);
+    }
+}
+
 /** Stores `value` if `expected` is there. @return false: something else was, now in `expected`. */
 static bool exchange(uint8_t *at, uint32_t bytes, element *expected, element value)
 {
@@ -79,7 +102,7 @@ static bool exchange(uint8_t *at, uint32_t bytes, element *expected, element val
     uint32_t four = (uint32_t)*expected;
     bool done = false;
 
-    if (((uintptr_t)at & (bytes - 1)) != 0) { /* no atomic instruction can do it everywhere */
+    if (!is_aligned(at, bytes)) { /* no atomic instruction can do it everywhere */
         store(at, bytes, value);
         return true;
     }
@@ -255,8 +278,9 @@ void atomic_apply(unsigned operation, unsigned type, const struct atomic_arrays 
         size_t at = (size_t)i * bytes;
         element operand = arrays->operand != NULL ? load(arrays->operand + at, bytes) : 0;
         element compared = arrays->compare != NULL ? load(arrays->compare + at, bytes) : 0;
-        element target = load(arrays->target + at, bytes);
-        while (!exchange(arrays->target + at, bytes, &target,
+        element target = peek(arrays->target + at, bytes);
+        while (operation != BEOWIRE_ATOMIC_READ &&
+               !exchange(arrays->target + at, bytes, &target,
                          changed(operation, type, target, operand, compared))) {
             /* another thread was faster */
         }

@@ -4,6 +4,7 @@
  *
  * An element that is aligned to its size is changed by an atomic instruction of its width, so that
  * endpoints and threads of the process may work on the same one. Others are changed by plain ones.
+ * Reading writes nothing.
  *
  * Pure. Thread-safe.
  */

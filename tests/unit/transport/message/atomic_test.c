@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -176,6 +177,27 @@ static void atomic_apply__arrays_at_any_alignment(void **state)
     }
 }
 
+static void atomic_apply__reads_memory_that_cannot_be_written(void **state)
+{
+    static const unsigned types[] = {BEOWIRE_UINT8, BEOWIRE_UINT16, BEOWIRE_UINT32, BEOWIRE_UINT64};
+    uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    assert_ptr_not_equal(page, MAP_FAILED);
+    for (unsigned i = 0; i < 32; i++) {
+        page[i] = (uint8_t)(i + 1);
+    }
+    assert_int_equal(mprotect(page, 4096, PROT_READ), 0);
+    for (unsigned i = 0; i < 8; i++) {
+        uint8_t old[16] = {0};
+        unsigned at = i / 4; /* aligned, and not */
+        atomic_apply(BEOWIRE_ATOMIC_READ, types[i % 4],
+                     &(struct atomic_arrays){.target = page + at, .old = old, .count = 2});
+        assert_memory_equal(old, page + at, 2 * (size_t)atomic_type_bytes(types[i % 4]));
+    }
+    assert_int_equal(munmap(page, 4096), 0);
+}
+
 #define ROUNDS 20000
 
 static void *add_many(void *counters)
@@ -226,6 +248,7 @@ int main(void)
         cmocka_unit_test(atomic_apply__width_and_sign),
         cmocka_unit_test(atomic_apply__floating_point),
         cmocka_unit_test(atomic_apply__arrays_at_any_alignment),
+        cmocka_unit_test(atomic_apply__reads_memory_that_cannot_be_written),
         cmocka_unit_test(atomic_apply__two_threads_on_the_same),
         cmocka_unit_test(atomic_is_supported__bits_of_integers_only),
     };
