@@ -34,7 +34,7 @@ static int share_host(beowire_job *job, bool *shared, struct reason reason)
     return status;
 }
 
-/** Fills in what the options leave open. `nic` keeps the name that they may then point to. */
+/** Fills in what the options leave open. `nics` keeps the name that they may then point to. */
 static int complete(beowire_job *job, struct beowire_options *options, struct nic nics[NIC_MAX],
                     struct reason reason)
 {
@@ -88,6 +88,10 @@ static int connect_all(beowire_job *job, const struct beowire_options *options,
 {
     int status = beowire_open(options, endpoint);
 
+    if (status != 0 &&
+        beowire_configuration_check(options->configuration, reason.text, reason.bytes) != 0) {
+        return status;
+    }
     if (status != 0) {
         return reason_set(reason, status, "%.100s: %s",
                           options->interface != NULL ? options->interface : "shared memory",

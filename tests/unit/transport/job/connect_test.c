@@ -97,6 +97,7 @@ static int clean_environment(void **state)
     (void)state;
     assert_int_equal(unsetenv("BEOWIRE_INTERFACE"), 0);
     assert_int_equal(unsetenv("BEOWIRE_LANES"), 0);
+    assert_int_equal(unsetenv("BEOWIRE_SETTINGS"), 0);
     return 0;
 }
 
@@ -153,6 +154,22 @@ static void beowire_job_connect__interface_that_is_not_there(void **state)
     assert_string_equal(reason, "none0: there is no such network interface");
 }
 
+static void beowire_job_connect__configuration_that_is_wrong(void **state)
+{
+    struct beowire_job alone = {.size = 1};
+    char reason[BEOWIRE_JOB_REASON_BYTES] = "";
+    beowire_endpoint *endpoint = NULL;
+    beowire_peer peer = 0;
+
+    (void)state;
+    assert_int_equal(setenv("BEOWIRE_SETTINGS", "go_back_n=maybe", 1), 0);
+    assert_int_equal(
+        beowire_job_connect(&alone, NULL, &endpoint, &peer, reason, BEOWIRE_JOB_REASON_BYTES),
+        -EBADMSG);
+    assert_string_equal(reason, "BEOWIRE_SETTINGS:1: go_back_n is true or false");
+    assert_int_equal(beowire_job_connect(&alone, NULL, &endpoint, &peer, NULL, 0), -EBADMSG);
+}
+
 static void beowire_job_connect__process_that_no_lane_reaches(void **state)
 {
     struct other other = {.elsewhere = false};
@@ -189,6 +206,7 @@ int main(int argc, char **argv)
                                clean_environment),
         cmocka_unit_test_setup(beowire_job_connect__as_the_environment_says, clean_environment),
         cmocka_unit_test_setup(beowire_job_connect__interface_that_is_not_there, clean_environment),
+        cmocka_unit_test_setup(beowire_job_connect__configuration_that_is_wrong, clean_environment),
         cmocka_unit_test_setup(beowire_job_connect__process_that_no_lane_reaches,
                                clean_environment),
         cmocka_unit_test(beowire_job_connect__bad_arguments),
