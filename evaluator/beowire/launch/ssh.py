@@ -206,13 +206,14 @@ class SshLauncher:
 
 
 def _settings() -> str:
-    """What `beowire tune` tries, for an engine on another host."""
+    """What `beowire tune` tries, for an engine on another host: settings, and no file."""
+    words = ["BEOWIRE_CONFIG="] if os.environ.get("BEOWIRE_CONFIG") == "" else []
     settings = os.environ.get("BEOWIRE_SETTINGS")
-    if settings is None:
-        return ""
-    if not re.fullmatch(r"[\w=,.+-]*", settings, re.ASCII):
-        raise BeowireError("BEOWIRE_SETTINGS is key=value,key=value, without blanks")
-    return f"env BEOWIRE_SETTINGS={settings} "
+    if settings is not None:
+        if not re.fullmatch(r"[\w=,.+-]*", settings, re.ASCII):
+            raise BeowireError("BEOWIRE_SETTINGS is key=value,key=value, without blanks")
+        words.append(f"BEOWIRE_SETTINGS={settings}")
+    return f"env {' '.join(words)} " if words else ""
 
 
 def _pack(directory: Path) -> bytes:

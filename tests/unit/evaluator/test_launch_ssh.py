@@ -73,6 +73,33 @@ def test_ssh_command__never_asks_for_a_password() -> None:
 
 
 @pytest.mark.parametrize(
+    ("config", "settings", "words"),
+    [
+        (None, None, ""),
+        ("/home/user/mine.conf", None, ""),  # that file is not there
+        ("", None, "env BEOWIRE_CONFIG= "),
+        (None, "spin_ns=9000", "env BEOWIRE_SETTINGS=spin_ns=9000 "),
+        ("", "", "env BEOWIRE_CONFIG= BEOWIRE_SETTINGS= "),
+    ],
+)
+def test_settings__what_is_tried_and_no_file_of_the_host(
+    monkeypatch: pytest.MonkeyPatch, config: str | None, settings: str | None, words: str
+) -> None:
+    for name, value in (("BEOWIRE_CONFIG", config), ("BEOWIRE_SETTINGS", settings)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    assert ssh._settings() == words
+
+
+def test_settings__what_a_shell_would_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BEOWIRE_SETTINGS", "a=$(reboot)")
+    with pytest.raises(BeowireError, match="BEOWIRE_SETTINGS is key=value"):
+        ssh._settings()
+
+
+@pytest.mark.parametrize(
     ("said", "meaning"),
     [
         ("Host key verification failed.", "its host key is not known"),
