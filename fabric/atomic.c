@@ -178,13 +178,12 @@ static ssize_t carry_out(struct fid_ep *fid, struct operation *operation, uint64
     return remote_finish(endpoint, status);
 }
 
-/* ---- fi_atomic() ---------------------------------------------------------------------------- */
-
-static ssize_t atomic_writev(struct fid_ep *fid, const struct fi_ioc *parts, void **desc,
-                             size_t count, fi_addr_t to, uint64_t address, uint64_t key,
-                             enum fi_datatype type, enum fi_op op, void *context)
+/** What the calls that have no message say alike. */
+static struct operation described(struct fid_ep *fid, struct array operand, fi_addr_t to,
+                                  uint64_t address, uint64_t key, enum fi_datatype type,
+                                  enum fi_op op, void *context)
 {
-    struct operation operation = {
+    return (struct operation){
         .remote = {.to = to,
                    .address = address,
                    .key = key,
@@ -192,8 +191,18 @@ static ssize_t atomic_writev(struct fid_ep *fid, const struct fi_ioc *parts, voi
                    .context = context},
         .type = type,
         .op = op,
-        .operand = {parts, count},
+        .operand = operand,
     };
+}
+
+/* ---- fi_atomic() ---------------------------------------------------------------------------- */
+
+static ssize_t atomic_writev(struct fid_ep *fid, const struct fi_ioc *parts, void **desc,
+                             size_t count, fi_addr_t to, uint64_t address, uint64_t key,
+                             enum fi_datatype type, enum fi_op op, void *context)
+{
+    struct operation operation =
+        described(fid, (struct array){parts, count}, to, address, key, type, op, context);
 
     (void)desc;
     return carry_out(fid, &operation, 0);
@@ -258,17 +267,10 @@ static ssize_t atomic_readwritev(struct fid_ep *fid, const struct fi_ioc *parts,
                                  size_t result_count, fi_addr_t to, uint64_t address, uint64_t key,
                                  enum fi_datatype type, enum fi_op op, void *context)
 {
-    struct operation operation = {
-        .remote = {.to = to,
-                   .address = address,
-                   .key = key,
-                   .flags = endpoint_of(fid)->tx_flags,
-                   .context = context},
-        .type = type,
-        .op = op,
-        .operand = {parts, count},
-        .result = {results, result_count},
-    };
+    struct operation operation =
+        described(fid, (struct array){parts, count}, to, address, key, type, op, context);
+
+    operation.result = (struct array){results, result_count};
 
     (void)desc;
     (void)result_desc;
@@ -310,18 +312,11 @@ static ssize_t atomic_compwritev(struct fid_ep *fid, const struct fi_ioc *parts,
                                  size_t result_count, fi_addr_t to, uint64_t address, uint64_t key,
                                  enum fi_datatype type, enum fi_op op, void *context)
 {
-    struct operation operation = {
-        .remote = {.to = to,
-                   .address = address,
-                   .key = key,
-                   .flags = endpoint_of(fid)->tx_flags,
-                   .context = context},
-        .type = type,
-        .op = op,
-        .operand = {parts, count},
-        .compare = {compares, compare_count},
-        .result = {results, result_count},
-    };
+    struct operation operation =
+        described(fid, (struct array){parts, count}, to, address, key, type, op, context);
+
+    operation.compare = (struct array){compares, compare_count};
+    operation.result = (struct array){results, result_count};
 
     (void)desc;
     (void)compare_desc;
