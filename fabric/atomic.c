@@ -4,6 +4,7 @@
 
 #include "complete.h"
 #include "endpoint.h"
+#include "message/atomic.h"
 #include "remote.h"
 
 #include <stdlib.h>
@@ -36,13 +37,6 @@ struct operation {
     struct array compare;
     struct array result;
 };
-
-static size_t type_bytes(enum fi_datatype type)
-{
-    static const uint8_t bytes[] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
-
-    return (unsigned)type < sizeof bytes ? bytes[type] : 0;
-}
 
 static bool compares(enum fi_op op)
 {
@@ -86,7 +80,7 @@ static uint8_t *flatten(uint8_t *to, const struct array *array, size_t each)
 static int arrange(const struct operation *operation, size_t count, struct request *request,
                    struct beowire_atomic *atomic)
 {
-    size_t each = type_bytes(operation->type);
+    size_t each = atomic_type_bytes(operation->type);
     bool keep = (operation->remote.flags & FI_INJECT) != 0;
     bool copies = keep || operation->operand.count > 1 || operation->compare.count > 1 ||
                   operation->result.count > 1;
@@ -118,7 +112,7 @@ static int arrange(const struct operation *operation, size_t count, struct reque
 
 static int check(const struct operation *operation, uint64_t call, size_t count)
 {
-    if (!belongs(operation->op, call) || type_bytes(operation->type) == 0) {
+    if (!belongs(operation->op, call) || atomic_type_bytes(operation->type) == 0) {
         return -FI_EOPNOTSUPP;
     }
     if (operation->operand.count > INFO_IOV_LIMIT || operation->compare.count > INFO_IOV_LIMIT ||
@@ -367,7 +361,7 @@ static int valid(struct fid_ep *fid, enum fi_datatype type, enum fi_op op, size_
     if (endpoint->transport == NULL) {
         return -FI_EOPBADSTATE;
     }
-    *count = belongs(op, call) && type_bytes(type) > 0
+    *count = belongs(op, call)
                  ? beowire_atomic_count(endpoint->transport, (enum beowire_atomic_operation)op,
                                         (enum beowire_atomic_type)type)
                  : 0;
@@ -395,18 +389,15 @@ static int atomic_compwritevalid(struct fid_ep *fid, enum fi_datatype type, enum
 int atomic_query(struct fid_domain *domain, enum fi_datatype type, enum fi_op op,
                  struct fi_atomic_attr *attributes, uint64_t flags)
 {
-    bool on_bits = op == FI_BOR || op == FI_BAND || op == FI_BXOR || op == FI_MSWAP;
-    bool known = (unsigned)op <= FI_MSWAP && type_bytes(type) > 0;
-
     (void)domain;
     if ((flags & ~(FI_FETCH_ATOMIC | FI_COMPARE_ATOMIC)) != 0 ||
         flags == (FI_FETCH_ATOMIC | FI_COMPARE_ATOMIC)) {
         return -FI_EBADFLAGS;
     }
-    if (!known || !belongs(op, flags) || (on_bits && type >= FI_FLOAT)) {
+    if (!atomic_is_supported(op, type) || !belongs(op, flags)) {
         return -FI_EOPNOTSUPP;
     }
-    attributes->size = type_bytes(type);
+    attributes->size = atomic_type_bytes(type);
     attributes->count = BYTES_ANYWHERE / attributes->size;
     return 0;
 }
