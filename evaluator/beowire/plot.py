@@ -7,11 +7,15 @@ from collections.abc import Sequence
 import plotext  # type: ignore[import-untyped]
 
 from beowire.report.curves import Curve
+from beowire.report.palette import look
 
 #: One mark a driver, so that nothing hangs on colour.
 _MARKS = "ox+*#@%&=$"
 
 _HEIGHT = 20
+
+#: How bright each step of a terminal's colour cube is.
+_LEVELS = (0, 95, 135, 175, 215, 255)
 
 
 def plot(curves: Sequence[Curve], *, rates: bool, width: int, colour: bool) -> str:
@@ -28,11 +32,18 @@ def plot(curves: Sequence[Curve], *, rates: bool, width: int, colour: bool) -> s
     plotext.terminal.limit(False, False)
     figure.plot_size(width, _HEIGHT)
     figure.legend(False)
-    for number, (_, points) in enumerate(series):
+    # The terminal's own background, be it light or dark.
+    figure.theme("simple")
+    marks = [
+        plotext.colorize(_MARKS[number % len(_MARKS)], _colour(driver))
+        for number, (driver, _) in enumerate(series)
+    ]
+    # Where curves meet, the last one drawn is seen: that of the first driver.
+    for mark, (_, points) in reversed([*zip(marks, series, strict=True)]):
         signal = figure.signal(
             [math.log10(size) for size, _ in points],
             [math.log10(value) for _, value in points],
-            marker=_MARKS[number % len(_MARKS)],
+            marker=mark,
         )
         figure.draw(signal.lines())
     everything = [point for _, points in series for point in points]
@@ -44,10 +55,20 @@ def plot(curves: Sequence[Curve], *, rates: bool, width: int, colour: bool) -> s
     figure.clear()
     title = "Throughput in MB/s" if rates else "Half round trip in µs"
     legend = "  ".join(
-        f"{_MARKS[number % len(_MARKS)]} {driver}" for number, (driver, _) in enumerate(series)
+        f"{mark.string(colorless=not colour)} {driver}"
+        for mark, (driver, _) in zip(marks, series, strict=True)
     )
     lines = [f"{title} against message size in bytes:  {legend}", *text.splitlines()]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _colour(driver: str) -> int:
+    """The driver's colour in the report, as near as the 256 of a terminal come."""
+    wanted = (int(look(driver).colour[at : at + 2], 16) for at in (1, 3, 5))
+    red, green, blue = (
+        min(range(len(_LEVELS)), key=lambda step: abs(_LEVELS[step] - one)) for one in wanted
+    )
+    return 16 + 36 * red + 6 * green + blue
 
 
 def _points(curve: Curve, rates: bool) -> list[tuple[int, float]]:

@@ -25,6 +25,7 @@ _KNOWN = {
     "beowire": Look("#d9540b", "circle"),
     "tcp-spin": Look("#1f6fc4", "square"),
     "tcp": Look("#2f9bcd", "diamond"),
+    "fi-tcp": Look("#8d6bd1", "pentagon"),
     "udp": Look("#0b9269", "triangle-up"),
     "shm": Look("#bb6296", "triangle-down"),
     "packet": Look("#7d8590", "x", bound=True),
@@ -32,7 +33,6 @@ _KNOWN = {
 }
 
 _OTHERS = (
-    Look("#8d6bd1", "pentagon"),
     Look("#b5514a", "hexagon"),
     Look("#5d8a2d", "star"),
     Look("#9c6b3f", "hourglass"),

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import re
+from dataclasses import replace
 from pathlib import Path
 
 from beowire.plot import plot
@@ -43,3 +45,19 @@ def test_plot__may_be_drawn_again(tmp_path: Path) -> None:
     found = _curves(tmp_path, 1, 64, 4096)
     first = plot(found, rates=False, width=80, colour=False)
     assert plot(found, rates=False, width=80, colour=False) == first
+
+
+def test_plot__the_first_driver_is_seen_where_curves_meet(tmp_path: Path) -> None:
+    (curve,) = _curves(tmp_path, 1, 64, 4096)[:1]
+    twice = [curve, replace(curve, driver="packet")]
+    _, *rest = plot(twice, rates=False, width=80, colour=False).splitlines()
+    assert any("o" in line for line in rest) and not any("x" in line for line in rest)
+
+
+def test_plot__colours_are_told_apart_on_the_terminals_own_background(tmp_path: Path) -> None:
+    text = plot(_curves(tmp_path, 1, 64, 4096), rates=False, width=80, colour=True)
+    legend = text.splitlines()[0]
+    colours = re.findall(r"\x1b\[38;5;(\d+)m[ox]", legend)
+    assert len(set(colours)) == 2
+    assert all(f"\x1b[38;5;{colour}m" in text.split("\n", 1)[1] for colour in colours)
+    assert "\x1b[48;" not in text
