@@ -9,7 +9,20 @@ from datetime import datetime
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks import bulk, cpu, latency, loaded, loss, memory, mpi, rate, shaped, shm, table
+from benchmarks import (
+    bulk,
+    cpu,
+    document,
+    latency,
+    loaded,
+    loss,
+    memory,
+    mpi,
+    rate,
+    shaped,
+    shm,
+    table,
+)
 from benchmarks.context import Context
 from benchmarks.figure import Results
 from beowire.errors import BeowireError
@@ -56,6 +69,9 @@ def main(arguments: Sequence[str]) -> int:
         if number:
             print()
         done.append(_one(name, options.time or BENCHMARKS[name].SECONDS, out / name))
+    path = out / "figures.md"
+    path.write_text(document.render(document.read([out])), encoding="utf-8")
+    print(f"\nall of it as Markdown: {path}")
     return table.exit_status(done)
 
 
