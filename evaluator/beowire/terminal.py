@@ -18,6 +18,8 @@ _NARROWEST = 60
 _SIZE_COLUMN = 9
 _GAP = 2
 
+_REMEDY = "more --time, or fewer sizes or drivers, helps"
+
 #: Rows of a table, at most; a longer schedule is shown at selected sizes.
 _MAXIMUM_ROWS = 14
 
@@ -71,8 +73,8 @@ def _precision_notes(cells: Sequence[Cell], pattern: str) -> list[str]:
     if precise == len(cells):
         return []
     goal = f"±{PRECISE_MEDIAN:.0%}" + (f", p99 ±{PRECISE_P99:.0%}" if pattern == PINGPONG else "")
-    remedy = "more --time, or fewer sizes or drivers, helps"
-    notes = [f"{precise} of {len(cells)} cells met the goal ({goal}): {remedy}"]
+    what = "cells (a driver at a size)"
+    notes = [f"{precise} of {len(cells)} {what} met the goal ({goal}): {_REMEDY}"]
     if wide:
         notes.insert(0, f"~ wider than ±{WIDE:.0%}: {wide} of {len(cells)} cells")
     return notes
@@ -188,7 +190,7 @@ def _shown_sizes(sizes: list[int]) -> list[int]:
 
 @dataclass
 class _Range:
-    """Neighbouring sizes at which the same drivers are fastest."""
+    """Neighbouring sizes at which the same drivers are fastest; none, if that is not known."""
 
     winners: list[str]
     cells: list[dict[str, Cell]]
@@ -208,6 +210,9 @@ def _advice(found: Sequence[Curve], pattern: str, drivers: Sequence[DriverInfo])
         span = size_text(sizes[0])
         if len(sizes) > 1:
             span += f" to {size_text(sizes[-1])}"
+        if not one.winners:
+            lines.append(f"  {span:<20} not known, for too few rounds: {_REMEDY}")
+            continue
         cost, cpu = _cost(one, pattern, floor)
         lines.append(f"  {span:<20} {_names(one.winners)}: {cost}")
         lines.append(f"  {'':<20} {cpu}")
@@ -219,19 +224,31 @@ def _ranges(contenders: Sequence[Curve], pattern: str) -> list[_Range]:
     for size in all_sizes(contenders):
         cells = {c.driver: cell for c in contenders if (cell := c.at(size)) is not None}
         best = _fastest(cells, pattern)
-        common = [name for name in ranges[-1].winners if name in best] if ranges else []
-        if common:
-            ranges[-1].winners = common
-            ranges[-1].cells.append(cells)
+        last = ranges[-1] if ranges else None
+        common = [name for name in last.winners if name in best] if last else []
+        if last is not None and (common or not (best or last.winners)):
+            last.winners = common
+            last.cells.append(cells)
         else:
             ranges.append(_Range(best, [cells]))
+    for one in ranges:
+        costs = {name: _usual_cost(name, one.cells, pattern) for name in one.winners}
+        one.winners.sort(key=costs.__getitem__)
     return ranges
 
 
+def _usual_cost(name: str, cells: Sequence[dict[str, Cell]], pattern: str) -> float:
+    """What a driver costs in a range, to be compared with what others cost there."""
+    return sum(math.log(_cost_of(one[name], pattern)) for one in cells if name in one)
+
+
 def _fastest(cells: dict[str, Cell], pattern: str) -> list[str]:
-    """The fastest driver, then those that this run cannot tell from it."""
+    """The fastest driver, then those that this run cannot tell from it. None if it had too few
+    rounds for an interval: nothing is told apart then."""
     order = sorted(cells, key=lambda name: _cost_of(cells[name], pattern))
     first = _quantity(cells[order[0]], pattern)
+    if first.ci95 is None:
+        return []
     return [
         name
         for name in order
@@ -245,8 +262,9 @@ def _quantity(cell: Cell, pattern: str) -> Summary:
 
 
 def _cost_of(cell: Cell, pattern: str) -> float:
-    median = _quantity(cell, pattern).median
-    return median if pattern == PINGPONG else -median
+    """Positive, and the less the better."""
+    median = max(_quantity(cell, pattern).median, 1e-9)
+    return median if pattern == PINGPONG else 1 / median
 
 
 def _overlap(one: Summary, other: Summary) -> bool:

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,7 @@ def test_render__an_interval_is_a_share_and_marked_if_wide(
     text = terminal.render(record, width=80, colour=False)
     assert shown in text
     assert ("~ wider than ±5%: 1 of 1 cells" in text) == ("~" in shown)
-    assert "0 of 1 cells met the goal (±1%, p99 ±5%)" in text
+    assert "0 of 1 cells (a driver at a size) met the goal (±1%, p99 ±5%)" in text
 
 
 def test_render__seven_drivers_fit_120_columns(tmp_path: Path) -> None:
@@ -117,6 +118,41 @@ def test_render__advises_among_reliable_drivers_between_nodes(tmp_path: Path) ->
     assert "CPU" in advice
     for line in advice.splitlines()[1:]:
         assert not any(f" {name}:" in line for name in ("packet", "shm", "memcpy"))
+
+
+def _half_rounds(
+    record: Record, medians: dict[tuple[str, int], float], reach: float | None
+) -> Record:
+    """The record with the medians of these drivers and sizes, and intervals of that reach."""
+    changed = []
+    for result in record.results:
+        if result.half_rtt_ns is None:
+            continue
+        value = medians[result.driver, result.size]
+        around = None if reach is None else (value / reach, value * reach)
+        half = result.half_rtt_ns.model_copy(update={"median": value, "ci95": around})
+        changed.append(result.model_copy(update={"half_rtt_ns": half}))
+    return replace(record, results=changed)
+
+
+def _advice(record: Record) -> list[str]:
+    text = terminal.render(record, width=80, colour=False)
+    return text[text.index("What to use") :].split("\n\n")[0].splitlines()[1:]
+
+
+def test_render__without_intervals_nothing_is_advised(tmp_path: Path) -> None:
+    record = _record(tmp_path, "tcp", "tcp-spin", sizes=(8, 1024))
+    medians = {("tcp", 8): 9e3, ("tcp", 1024): 9e3, ("tcp-spin", 8): 1e3, ("tcp-spin", 1024): 1e3}
+    (advice,) = _advice(_half_rounds(record, medians, None))
+    assert advice.startswith("  8 B to 1 KiB         not known, for too few rounds: more --time")
+
+
+def test_render__of_those_not_told_apart_the_usually_faster_is_first(tmp_path: Path) -> None:
+    record = _record(tmp_path, "tcp", "tcp-spin", sizes=(8, 1024))
+    # At the first size the other one is a little faster.
+    medians = {("tcp", 8): 1e3, ("tcp", 1024): 5e3, ("tcp-spin", 8): 11e2, ("tcp-spin", 1024): 3e3}
+    advice = _advice(_half_rounds(record, medians, 9.0))
+    assert advice[0].startswith("  8 B to 1 KiB         tcp-spin or tcp (not told apart)")
 
 
 def test_render__gives_no_advice_on_a_single_driver(tmp_path: Path) -> None:
