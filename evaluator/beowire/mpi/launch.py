@@ -47,7 +47,8 @@ def hosts_file(mpi: Installation, job: Job) -> str:
 
 
 def command(mpi: Installation, job: Job, hosts: Path) -> list[str]:
-    """The command line; `hosts` is where the content of hosts_file() was written."""
+    """The command line; `hosts` is where the content of hosts_file() was written, in a directory
+    that is the job's."""
     line = [str(mpi.launcher), "-n", str(job.ranks)]
     if mpi.name == "mpich":
         line += ["-f", str(hosts), "-launcher", "rsh", "-launcher-exec", str(job.agent)]
@@ -67,6 +68,8 @@ def _open_mpi(mpi: Installation, job: Job, hosts: Path) -> list[str]:
     line += ["--map-by", f"ppr:{per_host}:node:OVERSUBSCRIBE"]
     if mpi.name == "openmpi4":
         line += ["--mca", "plm_rsh_agent", str(job.agent), "--mca", "plm_rsh_no_tree_spawn", "1"]
+        # Its usual directory, in /tmp, has a name that all users' labs share: that of the node.
+        line += ["--mca", "orte_tmpdir_base", str(hosts.parent)]
     else:
         line += ["--prtemca", "plm_ssh_agent", str(job.agent)]
         line += ["--prtemca", "plm_ssh_no_tree_spawn", "1"]

@@ -42,6 +42,11 @@ def test_command__open_mpi_fills_a_host_before_the_next(name: str) -> None:
     assert line[line.index("--map-by") + 1] == "ppr:2:node:OVERSUBSCRIBE"
 
 
+def test_command__open_mpi_4_keeps_its_files_in_the_jobs_directory() -> None:
+    line = launch.command(mpi("openmpi4"), JOB, HOSTS)
+    assert line[line.index("orte_tmpdir_base") + 1] == "/run"
+
+
 def test_hosts_file__cores_for_open_mpi_ranks_for_the_others() -> None:
     assert launch.hosts_file(mpi("openmpi4"), JOB) == "10.0.0.1 slots=1\n10.0.0.2 slots=1\n"
     assert launch.hosts_file(mpi("mpich"), JOB) == "10.0.0.1:2\n10.0.0.2:2\n"
