@@ -5,6 +5,7 @@
 makes it of what several runs have left; where a benchmark is in more than one, of the last.
 """
 
+import importlib
 import json
 import sys
 from collections.abc import Sequence
@@ -16,7 +17,15 @@ from beowire.units import significant
 #: What a benchmark's JSON says, and a figure of it.
 _Json = dict[str, Any]
 
-_SUMMARY_HEAD = ("| benchmark | asked | measured | met |", "|---|---|---|---|")
+_TITLE = """\
+# The transport's figures, as measured
+
+From `scripts/bench all`; [what is measured, and how](../benchmarks/README.md). Each
+benchmark is followed by the commands that measure it again. `met?` and `missed?`: the 95 % interval
+has the asked value inside, or there is none. Rows without `asked` are there to compare with.
+"""
+
+_SUMMARY_HEAD = ("| `scripts/bench` | what | asked | measured | met |", "|---|---|---|---|---|")
 _FIGURE_HEAD = ("| figure | asked | measured (95 %) | met | values |", "|---|---|---|---|---|")
 
 
@@ -31,8 +40,8 @@ def read(directories: Sequence[Path]) -> list[_Json]:
 
 
 def render(benchmarks: Sequence[_Json]) -> str:
-    """The document's tables, ending with a newline."""
-    lines = [*_SUMMARY_HEAD, *(row for one in benchmarks for row in _summary(one))]
+    """The document, ending with a newline."""
+    lines = [_TITLE, *_SUMMARY_HEAD, *(row for one in benchmarks for row in _summary(one))]
     for one in benchmarks:
         figures = one["figures"]
         lines += ["", f"## {one['benchmark']}", ""]
@@ -46,13 +55,14 @@ def render(benchmarks: Sequence[_Json]) -> str:
 
 def _summary(benchmark: _Json) -> list[str]:
     """A row for each thing asked: bulk asks less of 64 KiB than of 1 MiB."""
-    name = f"`{benchmark['benchmark']}`"
+    module = importlib.import_module(f"benchmarks.{benchmark['benchmark']}")
+    name = f"`{benchmark['benchmark']}` | {module.SUMMARY}"
     groups: dict[str, list[_Json]] = {}
     for figure in benchmark["figures"]:
         if asked := _asked(figure):
             groups.setdefault(asked, []).append(figure)
     if not groups:
-        return [f"| {name} | | {'; '.join(benchmark['problems']) or 'nothing'} | not measured |"]
+        return [f"| {name} |  | {'; '.join(benchmark['problems']) or 'nothing'} | not measured |"]
     rows = []
     for asked, figures in groups.items():
         values = sorted(figure["value"] for figure in figures)

@@ -3,7 +3,8 @@
  * beowire_job.h - the processes of a parallel program find one another.
  *
  * Whoever started them knows how many there are: mpiexec (MPICH, Intel MPI: PMI-1; Open MPI: PMIx),
- * prterun, srun, or `beowire run`. This asks it, and carries addresses between the processes:
+ * prterun (PMIx), srun (with --mpi=pmi2 or pmix), or `beowire run`; examples/README.md says which
+ * of these have been tried. This asks it, and carries addresses between the processes:
  *
  *      beowire_job_open(&job, ...);
  *      beowire_job_connect(job, NULL, &endpoint, peers, ...);
