@@ -188,7 +188,7 @@ def _view_lines(view: View) -> list[str]:
     lines.append(f"  received  {_types(view, 'received')}")
     drops = {name: count for name, count in view.now.values("drops").items() if count}
     shown = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in drops.items())
-    lines.append(f"  dropped   {shown or 'nothing'}")
+    lines.append(f"  dropped   {f'{shown} (since it was opened)' if shown else 'nothing'}")
     return lines
 
 

@@ -40,9 +40,10 @@ def top(
         float, typer.Option("--interval", help="Seconds from one look to the next.")
     ] = 1.0,
 ) -> None:
-    """Shows each process that has an endpoint open: its lanes, peers, frames and drops.
+    """Shows what the endpoints of this host are doing.
 
-    Rates are of the time since the last look; at the first, averages since the endpoint was opened.
+    Of each process that has one open: its lanes, peers, frames and drops. Rates are of the time
+    since the last look; at the first, averages since the endpoint was opened.
     """
     if count is not None and count < 1:
         raise BeowireError("--count has to be at least 1")
@@ -80,5 +81,14 @@ def _looks(pid: int | None, count: int | None, interval: float) -> Iterator[Look
 def _show(looks: Iterator[Look], console: Console) -> None:
     with Live(console=console, screen=True, auto_refresh=False) as live:
         for look in looks:
-            lines = "\n".join(render(look))
-            live.update(Text(lines, no_wrap=True, overflow="crop"), refresh=True)
+            title = f"{time.strftime('%H:%M:%S')}  endpoints: {len(look.views)}  (Ctrl-C ends)"
+            lines = _fitted([title, "", *render(look)], console.height)
+            live.update(Text("\n".join(lines), no_wrap=True, overflow="crop"), refresh=True)
+
+
+def _fitted(lines: list[str], height: int) -> list[str]:
+    """As many lines as the terminal has; the last one says what is missing."""
+    if len(lines) <= height:
+        return lines
+    more = len(lines) - height + 1
+    return [*lines[: height - 1], f"{more} lines more: a taller terminal, or --pid, shows them"]

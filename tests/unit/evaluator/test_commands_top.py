@@ -101,3 +101,21 @@ def test_top__in_a_terminal_it_is_live_until_it_is_interrupted(
     assert looked == [2.0, 2.0, 2.0]
     assert screen.getvalue().count("packet/eth0") >= 3
     assert screen.getvalue().count("\x1b[?1049l") == 1  # the terminal is given back
+
+
+@pytest.mark.usefixtures("published")
+def test_top__in_a_low_terminal_it_says_what_is_missing(
+    app: typer.Typer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=100, height=5)
+    monkeypatch.setattr(top, "Console", lambda: console)
+    monkeypatch.setattr("beowire.commands.top.time.sleep", _interrupt)
+    assert run(app, "--pid", str(os.getpid())) == []
+    assert "endpoints: 1  (Ctrl-C ends)" in screen.getvalue()
+    assert "lines more: a taller terminal, or --pid, shows them" in screen.getvalue()
+    assert "dropped" not in screen.getvalue()
+
+
+def _interrupt(_seconds: float) -> None:
+    raise KeyboardInterrupt

@@ -101,7 +101,7 @@ def test_render__shows_lanes_peers_frames_and_drops() -> None:
     assert "10.77.0.2/0  connected  packet/eth0" in shown
     assert "8.20 µs" in shown
     assert "  sent      eager 300 /s" in lines
-    assert "  dropped   key 3" in lines
+    assert "  dropped   key 3 (since it was opened)" in lines
 
 
 def test_render__nothing_has_happened_since() -> None:
