@@ -108,9 +108,10 @@ def compare(
     delay: DelayOption = None,
     loss: LossOption = None,
 ) -> None:
-    """Measures every protocol between two nodes on the same work, and says what to use.
+    """Measures protocols between two nodes, and says what to use.
 
-    Without --lab or --hosts both ends are on this host, over loopback.
+    All do the same work and take turns. Without --lab or --hosts both ends are on this host,
+    over loopback.
     """
     if not 0 < seconds <= _LONGEST_RUN_S:
         raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")

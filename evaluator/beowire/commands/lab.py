@@ -35,7 +35,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _PIPE_WIDTH = 200
 
 _group = typer.Typer(
-    help="A cluster in this machine: nodes are network namespaces, joined by a virtual wire.",
+    help="A cluster in this machine: namespaces joined by a virtual wire.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -146,9 +146,10 @@ def mpirun(
     prefix: PrefixOption = None,
     name: NameOption = cluster.DEFAULT_NAME,
 ) -> None:
-    """Run an MPI program across the lab's nodes, with the launcher of its MPI.
+    """Run an MPI program across the lab's nodes.
 
-    Ranks go to the nodes in blocks, and run on their node's core; on a single node, on any core.
+    Its MPI's own launcher starts it. Ranks go to the nodes in blocks, and run on their node's
+    core; on a single node, on any core.
     """
     found = installation.find(mpi, prefix)
     lab = cluster.find(name)

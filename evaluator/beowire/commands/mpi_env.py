@@ -36,7 +36,10 @@ def mpi_env(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Print the variables that make an MPI use Beowire: `eval "$(beowire mpi-env --mpi mpich)"`."""
+    """Prints the variables that make an MPI use Beowire.
+
+    For a shell: `eval "$(beowire mpi-env --mpi mpich)"`.
+    """
     found = installation.find(mpi, prefix)
     if print_cc:
         print(installation.compiler_of(found))

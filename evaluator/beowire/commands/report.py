@@ -29,9 +29,10 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Make report.html again from records; several records are drawn into the same charts.
+    """Makes report.html again from records.
 
-    The same records give the same file, byte for byte.
+    Several records are drawn into the same charts. The same records give the same file, byte
+    for byte.
     """
     paths = [path / "record.jsonl" if path.is_dir() else path for path in records]
     read = [read_record(path) for path in paths]

@@ -78,9 +78,10 @@ def run(
     delay: DelayOption = None,
     loss: LossOption = None,
 ) -> None:
-    """Starts the processes of a native program, which find one another with beowire_job.h.
+    """Starts the processes of a native program.
 
-    The first that fails ends all others, and its exit status becomes this command's.
+    They find one another with beowire_job.h. The first that fails ends all others, and its exit
+    status becomes this command's.
     """
     _check_options(processes, hosts=hosts, lab=lab or lab_name is not None, launcher=launcher)
     if lab and lab_name is not None:

@@ -96,9 +96,10 @@ def simulate(
         bool, typer.Option("--json", help="Print JSON (always, if not to a terminal).")
     ] = False,
 ) -> None:
-    """Runs clusters on a simulated wire; each seed decides a run, and always the same one.
+    """Runs the protocol in clusters on a simulated wire, by seed.
 
-    Exits with 0 only if nothing was lost, doubled, altered, out of order, or hung.
+    Each seed decides a run, and always the same one. Exits with 0 only if nothing was lost,
+    doubled, altered, out of order, or hung.
     """
     _check("--seeds", seeds, 1, _MOST_SEEDS)
     _check("--seed", seed, 0, _LAST_SEED)

@@ -63,9 +63,10 @@ def tune(
     delay: DelayOption = None,
     loss: LossOption = None,
 ) -> None:
-    """Measures where one way to send gives way to another, and writes a configuration.
+    """Measures the transport's crossovers, and writes them down.
 
-    Every endpoint that is opened from then on reads it: docs/CONFIGURATION.md.
+    That is where one way to send gives way to another. Every endpoint that is opened from then on
+    reads the configuration: docs/CONFIGURATION.md.
     """
     if check is not None:
         tuning.check_file(check)

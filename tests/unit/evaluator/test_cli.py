@@ -110,7 +110,9 @@ def test_words_that_make_no_sense__one_line(words: list[str], says: str) -> None
 def test_no_words__the_help() -> None:
     done = _beowire('exec "$@"')
     assert done.returncode == 2
-    assert "Commands:" in done.stderr
+    commands = done.stderr[done.stderr.index("Commands:") :]
+    assert all(f"\n  {name} " in commands for name in cli.COMMANDS)
+    assert "..." not in commands  # what a command is for fits in its line
 
 
 def test_a_reader_that_has_gone__no_complaint() -> None:
