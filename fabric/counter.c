@@ -11,6 +11,12 @@ static struct counter *counter_of(struct fid_cntr *fid)
     return (struct counter *)(void *)fid;
 }
 
+bool counter_has_news(const struct counter *counter)
+{
+    (void)progress_make(&counter->progress);
+    return counter->value + counter->errors != counter->seen;
+}
+
 static uint64_t counter_read(struct fid_cntr *fid)
 {
     struct counter *counter = counter_of(fid);
@@ -18,6 +24,7 @@ static uint64_t counter_read(struct fid_cntr *fid)
     domain_lock(counter->domain);
     (void)progress_make(&counter->progress);
     uint64_t value = counter->value;
+    counter->seen = value + counter->errors;
     domain_unlock(counter->domain);
     return value;
 }
@@ -29,6 +36,7 @@ static uint64_t counter_readerr(struct fid_cntr *fid)
     domain_lock(counter->domain);
     (void)progress_make(&counter->progress);
     uint64_t errors = counter->errors;
+    counter->seen = counter->value + errors;
     domain_unlock(counter->domain);
     return errors;
 }

@@ -192,11 +192,16 @@ void cq_forget(struct cq *cq, const struct endpoint *endpoint)
     }
 }
 
+bool cq_has_news(const struct cq *cq)
+{
+    (void)progress_make(&cq->progress);
+    return !is_empty(cq);
+}
+
 int cq_try_wait(struct cq *cq)
 {
     domain_lock(cq->domain);
-    (void)progress_make(&cq->progress);
-    int status = is_empty(cq) ? 0 : -FI_EAGAIN;
+    int status = cq_has_news(cq) ? -FI_EAGAIN : 0;
     domain_unlock(cq->domain);
     return status;
 }

@@ -44,6 +44,9 @@ struct cq {
 int cq_open(struct fid_domain *domain, struct fi_cq_attr *attributes, struct fid_cq **fid,
             void *context);
 
+/** Makes progress. @return is there something to read? The domain is locked. */
+bool cq_has_news(const struct cq *cq);
+
 /** fi_trywait(): @return 0: the caller may sleep; -FI_EAGAIN: not now. */
 int cq_try_wait(struct cq *cq);
 

@@ -6,8 +6,10 @@
 #include "counter.h"
 #include "cq.h"
 #include "endpoint.h"
+#include "eq.h"
 #include "libfabric.h"
 #include "mr.h"
+#include "pollset.h"
 #include "unsupported.h"
 
 #include <rdma/fi_eq.h>
@@ -25,16 +27,6 @@ static int fabric_close(struct fid *fid)
     return 0;
 }
 
-static int fabric_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attributes,
-                          struct fid_eq **eq, void *context)
-{
-    (void)fabric;
-    (void)attributes;
-    (void)eq;
-    (void)context;
-    return -FI_ENOSYS; /* there are no connections, and nothing else is asynchronous */
-}
-
 /** May the caller sleep on the wait objects of these queues and counters? Only if none has, or may
  *  already have, something to read. */
 static int fabric_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
@@ -44,6 +36,8 @@ static int fabric_trywait(struct fid_fabric *fabric, struct fid **fids, int coun
         int status = 0;
         if (fids[i]->fclass == FI_CLASS_CQ) {
             status = cq_try_wait((struct cq *)(void *)fids[i]);
+        } else if (fids[i]->fclass == FI_CLASS_EQ) {
+            status = eq_try_wait((struct eq *)(void *)fids[i]);
         } else {
             status = -FI_ENOSYS;
         }
@@ -66,7 +60,7 @@ static struct fi_ops_fabric fabric_ops = {
     .size = sizeof(struct fi_ops_fabric),
     .domain = domain_open,
     .passive_ep = unsupported_passive_ep,
-    .eq_open = fabric_eq_open,
+    .eq_open = eq_open,
     .wait_open = unsupported_wait_open,
     .trywait = fabric_trywait,
 };
@@ -109,15 +103,6 @@ static int domain_query_collective(struct fid_domain *domain, enum fi_collective
     return -FI_EOPNOTSUPP;
 }
 
-static int domain_poll_open(struct fid_domain *domain, struct fi_poll_attr *attributes,
-                            struct fid_poll **set)
-{
-    (void)domain;
-    (void)attributes;
-    (void)set;
-    return -FI_ENOSYS;
-}
-
 static struct fi_ops domain_fid_ops = {
     .size = sizeof(struct fi_ops),
     .close = domain_close,
@@ -133,7 +118,7 @@ static struct fi_ops_domain domain_ops = {
     .endpoint = endpoint_open,
     .scalable_ep = unsupported_scalable_ep,
     .cntr_open = counter_open,
-    .poll_open = domain_poll_open,
+    .poll_open = pollset_open,
     .stx_ctx = unsupported_stx_ctx,
     .srx_ctx = unsupported_srx_ctx,
     .query_atomic = atomic_query,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint.h"
 
+#include "eq.h"
 #include "libfabric.h"
 #include "mr.h"
 #include "name.h"
@@ -324,6 +325,10 @@ static int endpoint_bind(struct fid *fid, struct fid *bound, uint64_t flags)
         endpoint->next_of_av = endpoint->av->endpoints;
         endpoint->av->endpoints = endpoint;
         status = 0;
+    } else if (bound->fclass == FI_CLASS_EQ && endpoint->eq == NULL) {
+        endpoint->eq = (struct eq *)(void *)bound;
+        (void)atomic_fetch_add(eq_references(endpoint->eq), 1);
+        status = 0;
     }
     domain_unlock(endpoint->domain);
     return status;
@@ -378,6 +383,9 @@ static int endpoint_close(struct fid *fid)
     }
     if (endpoint->av != NULL) {
         leave_av(endpoint);
+    }
+    if (endpoint->eq != NULL) {
+        (void)atomic_fetch_sub(eq_references(endpoint->eq), 1);
     }
     leave_domain(endpoint);
     if (endpoint->transport != NULL) {

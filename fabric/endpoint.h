@@ -76,6 +76,7 @@ struct endpoint {
     struct fid_ep fid;
     struct domain *domain;
     struct av *av;
+    struct eq *eq; /**< or NULL; nothing is ever reported there */
     struct endpoint *next_of_av;
     struct endpoint *next_of_domain;
     struct cq *tx_cq;

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * eq.h - event queues.
+ *
+ * Endpoints of type FI_EP_RDM have no connections, and nothing else here ends later than its call;
+ * so the only events are those that the user writes. Programs open a queue all the same, before
+ * they know which type of endpoint they will get.
+ */
+#ifndef BEOWIRE_FABRIC_EQ_H
+#define BEOWIRE_FABRIC_EQ_H
+
+#include <rdma/fi_eq.h>
+#include <stdatomic.h>
+
+struct eq;
+
+/** fi_eq_open(): without a wait object, or with FI_WAIT_UNSPEC or FI_WAIT_FD. Any thread may use
+ *  it at any time. */
+int eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attributes, struct fid_eq **fid,
+            void *context);
+
+/** fi_trywait(): @return 0: the caller may sleep; -FI_EAGAIN: there is something to read. */
+int eq_try_wait(struct eq *eq);
+
+/** Whoever is bound to a queue keeps it open: the count of those. */
+atomic_uint *eq_references(struct eq *eq);
+
+#endif /* BEOWIRE_FABRIC_EQ_H */

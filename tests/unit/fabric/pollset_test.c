@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "namespace.h"
+#include "pair.h"
+
+static struct fid_poll *open_set(const struct side *side)
+{
+    struct fi_poll_attr attributes = {0};
+    struct fid_poll *set = NULL;
+
+    assert_int_equal(fi_poll_open(side->domain, &attributes, &set), 0);
+    return set;
+}
+
+/** Polls until so many members have news. */
+static void wait_for(struct pair *pair, struct fid_poll *set, void **contexts, int count)
+{
+    time_t start = time(NULL);
+
+    while (fi_poll(set, contexts, 4) < count) {
+        drive(&pair->sides[0]);
+        assert_false(is_late(start));
+    }
+}
+
+static void fi_poll__names_those_that_have_something(void **state)
+{
+    struct pair *pair = open_pair(&(struct pair_options){.counters = true});
+    struct side *receiver = &pair->sides[1];
+    struct fid_poll *set = open_set(receiver);
+    struct fi_cq_tagged_entry entry;
+    void *contexts[4];
+    char got = 0;
+
+    (void)state;
+    receiver->cq->fid.context = receiver->cq;
+    receiver->sent->fid.context = receiver->sent;
+    receiver->received->fid.context = receiver->received;
+    assert_int_equal(fi_poll_add(set, &receiver->cq->fid, 0), 0);
+    assert_int_equal(fi_poll_add(set, &receiver->sent->fid, 0), 0);
+    assert_int_equal(fi_poll_add(set, &receiver->received->fid, 0), 0);
+    assert_int_equal(fi_poll(set, contexts, 4), 0);
+
+    /* What polls makes progress: nothing else does here for side 1. */
+    assert_int_equal(fi_trecv(receiver->ep, &got, 1, NULL, FI_ADDR_UNSPEC, 7, 0, &got), 0);
+    assert_int_equal(fi_tinject(pair->sides[0].ep, "a", 1, pair->sides[0].other, 7), 0);
+    wait_for(pair, set, contexts, 2);
+    assert_ptr_equal(contexts[0], receiver->cq);
+    assert_ptr_equal(contexts[1], receiver->received);
+    assert_int_equal(fi_poll(set, contexts, 1), 1); /* no more than there is room for */
+
+    assert_int_equal(fi_cntr_read(receiver->received), 1);
+    assert_int_equal(fi_poll(set, contexts, 4), 1);
+    assert_int_equal(fi_cq_read(receiver->cq, &entry, 1), 1);
+    assert_int_equal(fi_poll(set, contexts, 4), 0);
+    assert_int_equal(fi_close(&set->fid), 0);
+    close_pair(pair);
+}
+
+static void fi_poll_add__and_remove(void **state)
+{
+    struct pair *pair = open_default_pair();
+    struct side *side = &pair->sides[0];
+    struct fid_poll *set = open_set(side);
+
+    (void)state;
+    assert_int_equal(fi_poll_del(set, &side->cq->fid, 0), -FI_EINVAL);
+    assert_int_equal(fi_poll_add(set, &side->cq->fid, 1), -FI_EBADFLAGS);
+    assert_int_equal(fi_poll_add(set, &side->av->fid, 0), -FI_EINVAL);
+    assert_int_equal(fi_poll_add(set, &pair->sides[1].cq->fid, 0), -FI_EINVAL);
+    assert_int_equal(fi_poll_add(set, &side->cq->fid, 0), 0);
+    assert_int_equal(fi_poll_add(set, &side->cq->fid, 0), 0); /* is there once */
+    assert_int_equal(fi_poll_del(set, &side->cq->fid, 1), -FI_EBADFLAGS);
+    assert_int_equal(fi_poll_del(set, &side->cq->fid, 0), 0);
+    assert_int_equal(fi_poll_del(set, &side->cq->fid, 0), -FI_EINVAL);
+    assert_int_equal(fi_close(&side->domain->fid), -FI_EBUSY);
+    assert_int_equal(fi_close(&set->fid), 0);
+    close_pair(pair);
+}
+
+static void fi_poll_open__bad_attributes(void **state)
+{
+    struct pair *pair = open_default_pair();
+    struct fi_poll_attr attributes = {.flags = 1};
+    struct fid_poll *set = NULL;
+
+    (void)state;
+    assert_int_equal(fi_poll_open(pair->sides[0].domain, &attributes, &set), -FI_EINVAL);
+    close_pair(pair);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fi_poll__names_those_that_have_something),
+        cmocka_unit_test(fi_poll_add__and_remove),
+        cmocka_unit_test(fi_poll_open__bad_attributes),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
