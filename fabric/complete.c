@@ -3,6 +3,7 @@
 #include "complete.h"
 
 #include "libfabric.h"
+#include "line.h"
 #include "notice.h"
 
 #include <errno.h>
@@ -130,14 +131,14 @@ static void complete_multi_receive(struct endpoint *endpoint, struct request *re
     bool again = done->status == 0 && room > 0 && room >= endpoint->multi_receive_min;
     if (again) {
         /* One has just ended, so there is room; only a directed one can fail, with its peer. */
-        again = beowire_receive(endpoint->transport, request->peer, TAG_MESSAGE, ~TAG_MESSAGE,
-                                request->buffer + request->used, room, request) == 0;
+        again = line_post_rest(endpoint, request);
     }
     slot.entry.flags |= again ? 0 : FI_MULTI_RECV;
     if (done->status != 0 || !request->quiet || !again) {
         report(endpoint, endpoint->rx_cq, &slot);
     }
     if (!again) {
+        line_leave(endpoint, request);
         request_give(endpoint, request);
     }
 }
@@ -217,6 +218,14 @@ static void complete(struct endpoint *endpoint, const struct beowire_completion 
     }
 }
 
+void complete_receive_failed(struct endpoint *endpoint, struct request *request, int status)
+{
+    complete(endpoint, &(struct beowire_completion){.context = request,
+                                                    .operation = BEOWIRE_RECEIVE,
+                                                    .status = status,
+                                                    .peer = request->peer});
+}
+
 static size_t room_of(const struct cq *cq)
 {
     return cq != NULL ? cq_room(cq) : BATCH;
@@ -235,6 +244,9 @@ int endpoint_progress(struct endpoint *endpoint)
     int count = beowire_poll(endpoint->transport, done, room < BATCH ? room : BATCH);
     for (int i = 0; i < count; i++) {
         complete(endpoint, &done[i]);
+    }
+    if (endpoint->line_first != NULL) {
+        line_advance(endpoint);
     }
     return count < 0 ? count : 0;
 }

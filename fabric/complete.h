@@ -11,6 +11,9 @@
  *  queue has room. */
 void complete_send_now(struct endpoint *endpoint, void *context, uint64_t flags, bool quiet);
 
+/** A receive that the transport does not have ends so. The queue has room. */
+void complete_receive_failed(struct endpoint *endpoint, struct request *request, int status);
+
 /** Is there room to report an operation that ends at once? */
 static inline bool complete_has_room(const struct cq *cq)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint.h"
 
+#include "complete.h"
 #include "eq.h"
 #include "libfabric.h"
+#include "line.h"
 #include "mr.h"
 #include "name.h"
 #include "notice.h"
@@ -418,10 +420,16 @@ static ssize_t endpoint_cancel(fid_t fid, void *context)
             oldest = request;
         }
     }
-    if (oldest != NULL) {
-        /* One that has a message already ends with that: too late, which is no error. */
-        (void)beowire_cancel(endpoint->transport, oldest);
+    if (oldest != NULL && oldest->in_line && !complete_has_room(endpoint->rx_cq)) {
+        status = -FI_EAGAIN;
+    } else if (oldest != NULL) {
         status = 0;
+        if (line_remove(endpoint, oldest)) {
+            complete_receive_failed(endpoint, oldest, -ECANCELED);
+        } else {
+            /* One that has a message already ends with that: too late, which is no error. */
+            (void)beowire_cancel(endpoint->transport, oldest);
+        }
     }
     domain_unlock(endpoint->domain);
     return status;

@@ -59,9 +59,10 @@ struct gathered {
 
 /** An operation that the transport has, from its posting until its completion. */
 struct request {
-    struct request *next; /**< the next free one */
+    struct request *next; /**< the next free one, or in line (line.h) */
     enum request_kind kind;
     bool quiet;      /**< only a failure is reported */
+    bool in_line;    /**< the transport does not have it yet */
     uint32_t serial; /**< order of posting, for fi_cancel() */
     beowire_peer peer;
     void *context;
@@ -102,6 +103,9 @@ struct endpoint {
     uint32_t requests_count; /**< in all */
     uint32_t requests_used;  /**< that have ever been used */
     struct request *free_requests;
+    struct request *line_head;  /**< the buffer that holds up the others, or NULL */
+    struct request *line_first; /**< of those that wait for it */
+    struct request *line_last;
     uint32_t serial;
 };
 

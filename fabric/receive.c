@@ -3,6 +3,7 @@
 
 #include "complete.h"
 #include "libfabric.h"
+#include "line.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -105,8 +106,10 @@ static int post(struct endpoint *endpoint, const struct reception *reception)
         return status;
     }
     request->peer = match.peer;
-    status = beowire_receive(endpoint->transport, match.peer, match.tag, match.ignore,
-                             target_of(request), request->bytes, request);
+    status = reception->kind == FI_MSG
+                 ? line_post(endpoint, request)
+                 : beowire_receive(endpoint->transport, match.peer, match.tag, match.ignore,
+                                   target_of(request), request->bytes, request);
     if (status != 0) {
         request_give(endpoint, request);
     }
