@@ -10,6 +10,7 @@
 #include "notice.h"
 #include "parameters.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,30 @@ static int set_destination(struct fi_info *info, const void *name)
     return 0;
 }
 
+/** An endpoint has no address before it is open, but an interface has a name: the source is that,
+ *  which no peer can be reached by. */
+static int set_source(struct fi_info *info, const struct nic *nic)
+{
+    char *name = calloc(1, NAME_BYTES);
+
+    if (name == NULL) {
+        return -FI_ENOMEM;
+    }
+    static_assert(NAME_BYTES > sizeof nic->name, "an interface's name fits");
+    memcpy(name, nic->name, strlen(nic->name));
+    info->src_addr = name;
+    info->src_addrlen = NAME_BYTES;
+    return 0;
+}
+
+/** The source that a program hands back chooses the interface, as fi_getinfo() named it. */
+static bool is_source(const struct fi_info *hints, const struct nic *nic)
+{
+    return hints == NULL || hints->src_addr == NULL ||
+           (hints->src_addrlen == NAME_BYTES &&
+            strncmp(hints->src_addr, nic->name, NAME_BYTES) == 0);
+}
+
 /** The node that the user names is ours with FI_SOURCE: then it says which interface. Otherwise it
  * is a peer's, and has to be an address as fi_av_straddr() writes it. */
 static int apply_node(struct fi_info *info, const struct nic *nic, const char *node, uint64_t flags,
@@ -137,6 +162,9 @@ static int apply_node(struct fi_info *info, const struct nic *nic, const char *n
     struct beowire_address address;
     uint8_t name[NAME_BYTES];
 
+    if ((flags & FI_SOURCE) == 0 && !is_source(hints, nic)) {
+        return -FI_ENODATA;
+    }
     if (node != NULL && (flags & FI_SOURCE) != 0) {
         return nic_is_meant(nic, node, (flags & FI_NUMERICHOST) != 0) ? 0 : -FI_ENODATA;
     }
@@ -197,6 +225,12 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
             continue;
         }
         hints_apply(offer, hints, version);
+        if (set_source(offer, &nics[i]) != 0) {
+            libfabric.freeinfo(offer);
+            libfabric.freeinfo(*info);
+            *info = NULL;
+            return -FI_ENOMEM;
+        }
         *tail = offer;
         tail = &offer->next;
     }

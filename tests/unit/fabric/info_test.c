@@ -134,6 +134,41 @@ static void fi_getinfo__limits_are_what_the_parameters_say(void **state)
     assert_int_equal(unsetenv("FI_BEOWIRE_OPERATIONS"), 0);
 }
 
+static void fi_getinfo__has_a_source_that_chooses_its_interface_again(void **state)
+{
+    struct fi_info *all = ask(NULL, NULL, 0);
+    struct fi_info *hints = fi_allocinfo();
+
+    (void)state;
+    assert_non_null(hints);
+    assert_non_null(all->next->src_addr);
+    assert_int_equal(all->next->src_addrlen, all->src_addrlen);
+    hints->src_addr = malloc(all->next->src_addrlen);
+    assert_non_null(hints->src_addr);
+    memcpy(hints->src_addr, all->next->src_addr, all->next->src_addrlen);
+    hints->src_addrlen = all->next->src_addrlen;
+    struct fi_info *info = ask(hints, NULL, 0);
+    assert_non_null(info);
+    assert_string_equal(info->domain_attr->name, all->next->domain_attr->name);
+    assert_null(info->next);
+    fi_freeinfo(info);
+    fi_freeinfo(all);
+}
+
+/** It names an interface and no endpoint, so nothing can be sent there. */
+static void fi_av_insert__not_a_source_of_fi_getinfo(void **state)
+{
+    struct pair *pair = open_default_pair();
+    struct fi_info *all = ask(NULL, NULL, 0);
+    fi_addr_t address = 0;
+
+    (void)state;
+    assert_int_equal(fi_av_insert(pair->sides[0].av, all->src_addr, 1, &address, 0, NULL), 0);
+    assert_int_equal(address, FI_ADDR_NOTAVAIL);
+    fi_freeinfo(all);
+    close_pair(pair);
+}
+
 static void fi_getparams__lists_ours(void **state)
 {
     const char *const names[] = {"FI_BEOWIRE_INTERFACE", "FI_BEOWIRE_LANES",
@@ -148,6 +183,10 @@ static void fi_getparams__lists_ours(void **state)
     for (int i = 0; i < count; i++) {
         for (size_t j = 0; j < sizeof names / sizeof names[0]; j++) {
             found += strcmp(params[i].name, names[j]) == 0;
+        }
+        if (strcmp(params[i].name, "FI_BEOWIRE_PEER_TIMEOUT") == 0) {
+            /* Two such waits end within the ten seconds that MPI is promised. */
+            assert_non_null(strstr(params[i].help_string, "(default: 4)"));
         }
     }
     fi_freeparams(params);
@@ -164,6 +203,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_getinfo__a_node_that_is_a_peer),
         cmocka_unit_test(fi_getinfo__parameters_out_of_range),
         cmocka_unit_test(fi_getinfo__limits_are_what_the_parameters_say),
+        cmocka_unit_test(fi_getinfo__has_a_source_that_chooses_its_interface_again),
+        cmocka_unit_test(fi_av_insert__not_a_source_of_fi_getinfo),
         cmocka_unit_test(fi_getparams__lists_ours),
     };
 
