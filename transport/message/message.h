@@ -171,9 +171,10 @@ struct pull_path {
     uint64_t rate_bytes;        /**< ... and so much has come */
     uint32_t outstanding_bytes; /**< asked for: at most PULLS_MAX * PULL_BLOCKS blocks */
     uint32_t rate;              /**< bytes a microsecond, smoothed; 0: none measured */
-    uint32_t blocks;            /**< outstanding */
     uint32_t serial;            /**< of the block that was asked for last */
     uint32_t heard_serial;      /**< the latest of which data has come */
+    uint32_t heard_unasked;     /**< the latest of those that come unasked */
+    uint16_t blocks;            /**< outstanding */
     uint8_t silences;           /**< in a row, since data came last */
 };
 

@@ -6,6 +6,7 @@
 #include <assert.h>
 
 static_assert(PULL_BLOCKS >= 2 && PULL_BLOCKS <= 64, "a few blocks at once");
+static_assert(PULLS_PER_PEER * PULL_BLOCKS <= UINT16_MAX, "struct pull_path: blocks");
 
 uint8_t pull_best_lane(const struct message_layer *layer, const struct message_peer *peer,
                        uint64_t bytes)

@@ -17,8 +17,9 @@
  * A message is cut into *segments*, each the payload of one DATA frame, and *blocks* of up to 64
  * segments, as many as one call to a lane with segmentation offload can send. A block whose
  * segments are incomplete is asked for again
- *   - when its last wanted segment, or data of a block of the message that was asked for later on
- *     the same lane, has arrived: lanes mostly keep the order, so what is missing was lost;
+ *   - when its last wanted segment, or data of a block, of any message of this peer, that was asked
+ *     for later on the same lane, has arrived: lanes mostly keep the order, so what is missing was
+ *     lost;
  *   - when the lane has been silent for the timeout (pull_path.h), or has for so long brought only
  *     data that was asked for later.
  *

@@ -15,17 +15,22 @@ static struct pull *find_pull(struct message_layer *layer, const struct message_
     return NULL;
 }
 
-/** Data of `block` has come: whatever was asked for earlier over the same lane, by this pull, and
- *  is not here, was lost. */
-static void notice_losses(struct message_layer *layer, struct pull *pull,
+/** The first data of `block` has come: whatever the peer was to send earlier over the same lane, of
+ *  any message, and is not here, was lost. Blocks that come unasked keep the order among themselves
+ *  only: requests may have been on their way when they left. */
+static void notice_losses(struct message_layer *layer, const struct pull *pull,
                           const struct pull_block *block)
 {
-    for (unsigned i = 0; i < PULL_BLOCKS; i++) {
-        struct pull_block *other = &pull->block[i];
-        if (other->active && !other->again && other->lane == block->lane &&
-            sequence_before(other->serial, block->serial)) {
-            other->again = true;
-            layer->pulls_changed = true;
+    for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
+        struct pull *earlier = LIST_ENTRY(link, struct pull, link);
+        for (unsigned i = 0; earlier->peer == pull->peer && i < PULL_BLOCKS; i++) {
+            struct pull_block *other = &earlier->block[i];
+            if (other->active && !other->again && other->lane == block->lane &&
+                sequence_before(other->serial, block->serial) &&
+                (other->unasked || !block->unasked)) {
+                other->again = true;
+                layer->pulls_changed = true;
+            }
         }
     }
 }
@@ -54,11 +59,10 @@ static void draw_conclusions(struct message_layer *layer, struct pull *pull,
 {
     struct pull_path *path = &pull->peer->pull_paths[block->lane];
 
-    if (!block->repeated) { /* else it may be of an earlier time */
+    uint32_t *heard = block->unasked ? &path->heard_unasked : &path->heard_serial;
+    if (!block->repeated && sequence_before(*heard, block->serial)) { /* else it may be old */
+        *heard = block->serial;
         notice_losses(layer, pull, block);
-        if (!block->unasked && sequence_before(path->heard_serial, block->serial)) {
-            path->heard_serial = block->serial;
-        }
     }
     /* The last segment that was asked for is here, and others are not. */
     if (block->missing != 0 && (block->asked & ~(bit | (bit - 1))) == 0) {

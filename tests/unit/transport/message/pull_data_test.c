@@ -227,6 +227,82 @@ static void pull_data__of_a_later_block_shows_losses(void **state)
     end(&transfer);
 }
 
+static void pull_data__of_another_message_shows_losses(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfers[3];
+    struct pull_ask asks[3];
+
+    for (unsigned i = 0; i < 3; i++) {
+        transfers[i] = begin(fixture, i == 1 ? 1 : 0, 7 + i, BLOCK, BLOCK);
+        asks[i] = asked(fixture, START_NS);
+    }
+    bring_all(&transfers[2], &asks[2], ~UINT64_C(1), START_NS); /* the first of it alone */
+    struct pull_ask again = asked(fixture, START_NS);
+    assert_ptr_equal(again.peer, &fixture->peers[0]);
+    assert_int_equal(again.message, 7);
+    assert_int_equal(again.wanted, UINT64_MAX);
+    /* Once, and not of the other peer: nothing orders what two of them send. */
+    bring_all(&transfers[2], &asks[2], 1, START_NS);
+    assert_true(nothing_asked(fixture, START_NS));
+    bring_all(&transfers[1], &asks[1], 0, START_NS);
+    bring_all(&transfers[0], &again, 0, START_NS);
+    for (unsigned i = 0; i < 3; i++) {
+        message_pump(&fixture->layer, &fixture->peers[0]);
+        message_pump(&fixture->layer, &fixture->peers[1]);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(completed(fixture).status, 0);
+        end(&transfers[i]);
+    }
+    check_nothing_outstanding(fixture);
+}
+
+static void pull_data__unasked_shows_losses_of_unasked_only(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer asked_for = begin(fixture, 0, 7, BLOCK, BLOCK);
+    struct pull_ask ask = asked(fixture, START_NS);
+    struct transfer lost = begin_unasked(fixture, 8, BLOCK, BLOCK);
+    struct transfer here = begin_unasked(fixture, 9, BLOCK, BLOCK);
+
+    assert_int_equal(bring(&here, 0, 0, START_NS), PULL_PLACED);
+    struct pull_ask again = asked(fixture, START_NS);
+    assert_int_equal(again.message, 8); /* and not 7: PULL may be on its way still */
+    assert_true(nothing_asked(fixture, START_NS));
+    const struct pull_ask rest = {.wanted = ~UINT64_C(1)};
+    bring_all(&here, &rest, 0, START_NS);
+    check_complete(&here);
+    bring_all(&asked_for, &ask, 0, START_NS);
+    check_complete(&asked_for);
+    bring_all(&lost, &again, 0, START_NS);
+    check_complete(&lost);
+    check_nothing_outstanding(fixture);
+    end(&asked_for);
+    end(&lost);
+    end(&here);
+}
+
+static void pull_data__asked_for_shows_losses_of_unasked(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer lost = begin_unasked(fixture, 7, BLOCK, BLOCK);
+    struct transfer later = begin(fixture, 0, 8, BLOCK, BLOCK);
+    struct pull_ask ask = asked(fixture, START_NS);
+
+    assert_int_equal(ask.message, 8);
+    assert_int_equal(bring(&later, 0, 0, START_NS), PULL_PLACED);
+    struct pull_ask again = asked(fixture, START_NS);
+    assert_int_equal(again.message, 7);
+    ask.wanted &= ~UINT64_C(1);
+    bring_all(&later, &ask, 0, START_NS);
+    check_complete(&later);
+    bring_all(&lost, &again, 0, START_NS);
+    check_complete(&lost);
+    end(&lost);
+    end(&later);
+}
+
 static void pull_data__of_another_lane_shows_nothing(void **state)
 {
     struct fixture *fixture = *state;
@@ -361,6 +437,9 @@ int main(void)
         FIXTURE_TEST(pull_data__in_any_order_with_losses),
         FIXTURE_TEST(pull_data__last_segment_with_holes_before_it),
         FIXTURE_TEST(pull_data__of_a_later_block_shows_losses),
+        FIXTURE_TEST(pull_data__of_another_message_shows_losses),
+        FIXTURE_TEST(pull_data__unasked_shows_losses_of_unasked_only),
+        FIXTURE_TEST(pull_data__asked_for_shows_losses_of_unasked),
         FIXTURE_TEST(pull_data__of_another_lane_shows_nothing),
         FIXTURE_TEST(pull_data__over_another_lane_than_asked_for),
         FIXTURE_TEST(pull_data__late_ones_show_nothing),

@@ -43,6 +43,29 @@ static inline struct transfer begin(struct fixture *fixture, unsigned from, uint
     return transfer;
 }
 
+/** Announces a message whose first blocks follow unasked. */
+static inline struct transfer begin_unasked(struct fixture *fixture, uint32_t name, uint64_t bytes,
+                                            uint32_t unasked)
+{
+    struct transfer transfer = {.fixture = fixture,
+                                .name = name,
+                                .bytes = bytes,
+                                .capacity = bytes,
+                                .data = pattern(bytes),
+                                .buffer = malloc(bytes + SEGMENT)};
+    struct frame_announce announce = announcement(name, bytes, name);
+
+    assert_non_null(transfer.buffer);
+    memset(transfer.buffer, GUARD, bytes + SEGMENT);
+    announce.unasked_bytes = to_le32(unasked);
+    announce.lane_kind = FRAME_LANE_SIM;
+    fixture->layer.now_ns = START_NS;
+    assert_int_equal(post(fixture, 0, name, 0, transfer.buffer, bytes, transfer.buffer), 0);
+    assert_int_equal(
+        arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}), 0);
+    return transfer;
+}
+
 static inline void end(struct transfer *transfer)
 {
     free(transfer->data);

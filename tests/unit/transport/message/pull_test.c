@@ -1,29 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pull_rig.h"
 
-/** Announces a message whose first blocks follow unasked. */
-static struct transfer begin_unasked(struct fixture *fixture, uint32_t name, uint64_t bytes,
-                                     uint32_t unasked)
-{
-    struct transfer transfer = {.fixture = fixture,
-                                .name = name,
-                                .bytes = bytes,
-                                .capacity = bytes,
-                                .data = pattern(bytes),
-                                .buffer = malloc(bytes + SEGMENT)};
-    struct frame_announce announce = announcement(name, bytes, name);
-
-    assert_non_null(transfer.buffer);
-    memset(transfer.buffer, GUARD, bytes + SEGMENT);
-    announce.unasked_bytes = to_le32(unasked);
-    announce.lane_kind = FRAME_LANE_SIM;
-    fixture->layer.now_ns = START_NS;
-    assert_int_equal(post(fixture, 0, name, 0, transfer.buffer, bytes, transfer.buffer), 0);
-    assert_int_equal(
-        arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}), 0);
-    return transfer;
-}
-
 static void pull_set_lanes__what_was_asked_over_others_moves(void **state)
 {
     struct fixture *fixture = *state;
