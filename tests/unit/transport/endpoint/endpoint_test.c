@@ -16,61 +16,16 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#define SECOND UINT64_C(1000000000)
-#define PATIENCE_NS (20 * SECOND)
-
-static beowire_endpoint *open_with_lanes(const char *interface, const char *lanes)
-{
-    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
-    beowire_endpoint *endpoint = NULL;
-
-    options.interface = interface;
-    options.lanes = lanes;
-    options.progress = BEOWIRE_PROGRESS_CALLS; /* the tests say who moves */
-    assert_int_equal(beowire_open(&options, &endpoint), 0);
-    return endpoint;
-}
+#include "endpoints.h"
 
 /** Both ends of the pair are interfaces of this host: without a choice, memory would be used. */
 static beowire_endpoint *open_endpoint(const char *interface)
 {
     return open_with_lanes(interface, "packet,udp");
-}
-
-static beowire_peer know(beowire_endpoint *endpoint, const beowire_endpoint *other)
-{
-    struct beowire_address address;
-    beowire_peer peer = BEOWIRE_ANY_PEER;
-
-    beowire_address(other, &address);
-    assert_int_equal(beowire_peer_add(endpoint, &address, &peer), 0);
-    return peer;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
-
-/** Polls both until `endpoint` has a completion. */
-static struct beowire_completion await(beowire_endpoint *endpoint, beowire_endpoint *other)
-{
-    struct beowire_completion done = {0};
-    uint64_t end_ns = now_ns() + PATIENCE_NS;
-
-    while (beowire_poll(endpoint, &done, 1) == 0) {
-        assert_true(now_ns() < end_ns);
-        (void)beowire_poll(other, NULL, 0);
-    }
-    return done;
 }
 
 /** Polls `other` until it has all that `endpoint` sent. */
@@ -153,7 +108,7 @@ static void send_messages(beowire_endpoint *a, beowire_endpoint *b)
         }
         assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, i, 0, buffer, sizes[i], buffer), 0);
         assert_int_equal(beowire_send(a, to, i, 9 + i, data, sizes[i], data), 0);
-        struct beowire_completion done = await(b, a);
+        struct beowire_completion done = await_both(b, a);
         assert_int_equal(done.status, 0);
         assert_int_equal(done.operation, BEOWIRE_RECEIVE);
         assert_ptr_equal(done.context, buffer);
@@ -161,7 +116,7 @@ static void send_messages(beowire_endpoint *a, beowire_endpoint *b)
         assert_int_equal(done.tag, i);
         assert_int_equal(done.immediate, 9 + i);
         assert_memory_equal(buffer, data, sizes[i]);
-        done = await(a, b);
+        done = await_both(a, b);
         assert_int_equal(done.status, 0);
         assert_int_equal(done.operation, BEOWIRE_SEND);
         assert_ptr_equal(done.context, data);
@@ -226,20 +181,6 @@ static void beowire_open__options_of_an_older_program(void **state)
     assert_int_equal(beowire_open(&options, &endpoint), -ENOENT);
 }
 
-static uint64_t counter(const beowire_endpoint *endpoint, const char *wanted)
-{
-    const char *name = NULL;
-    uint64_t value = 0;
-
-    for (unsigned i = 0; beowire_counter(endpoint, i, &name, &value) == 0; i++) {
-        if (strcmp(name, wanted) == 0) {
-            return value;
-        }
-    }
-    fail_msg("there is no counter %s", wanted);
-    return 0;
-}
-
 /** Sends one message of so many bytes. @return the counter of the sender. */
 static uint64_t count_sending(beowire_endpoint *a, uint64_t bytes, const char *name)
 {
@@ -250,8 +191,8 @@ static uint64_t count_sending(beowire_endpoint *a, uint64_t bytes, const char *n
 
     assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, buffer, sizeof buffer, NULL), 0);
     assert_int_equal(beowire_send(a, to, 1, 0, data, bytes, NULL), 0);
-    assert_int_equal(await(b, a).status, 0);
-    assert_int_equal(await(a, b).status, 0);
+    assert_int_equal(await_both(b, a).status, 0);
+    assert_int_equal(await_both(a, b).status, 0);
     uint64_t value = counter(a, name);
     assert_int_equal(beowire_flush(b, PATIENCE_NS),
                      0); /* acknowledges: it is not polled any more */
@@ -294,7 +235,7 @@ static void beowire_peer_add__memory_comes_before_interfaces(void **state)
     assert_int_equal(counter(a, "lanes_packet"), 1);
     assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 0, 0, buffer, 1, NULL), 0);
     assert_int_equal(beowire_send(a, to, 0, 0, "x", 1, NULL), 0);
-    (void)await(b, a);
+    (void)await_both(b, a);
     assert_int_equal(buffer[0], 'x');
     assert_int_equal(beowire_flush(b, PATIENCE_NS), 0);
     /* Nothing was sent by a system call, but HELLO. */
@@ -313,7 +254,7 @@ static void beowire__to_itself_in_memory(void **state)
     assert_int_equal(beowire_receive(a, to, 1, 0, buffer, 5, buffer), 0);
     assert_int_equal(beowire_send(a, to, 1, 0, "self", 5, NULL), 0);
     for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(await(a, a).status, 0);
+        assert_int_equal(await_both(a, a).status, 0);
     }
     assert_string_equal(buffer, "self");
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
@@ -355,7 +296,7 @@ static void beowire__process_on_this_host_that_was_killed(void **state)
     (void)state;
     assert_int_equal(beowire_peer_add(a, &address, &to), 0);
     assert_int_equal(beowire_send(a, to, 0, 0, "x", 1, NULL), 0);
-    assert_int_equal(await(a, a).status, 0);
+    assert_int_equal(await_both(a, a).status, 0);
     assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
     assert_int_equal(beowire_receive(a, to, 0, 0, buffer, 1, buffer), 0);
     assert_int_equal(beowire_wait(a, 1000), 0);
@@ -383,7 +324,7 @@ static void beowire__process_on_this_host_that_had_ended_before(void **state)
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_int_equal(beowire_peer_add(a, &address, &to), 0);
     assert_int_equal(beowire_receive(a, to, 0, 0, buffer, 1, buffer), 0);
-    assert_int_equal(await(a, a).status, -ECONNRESET);
+    assert_int_equal(await_both(a, a).status, -ECONNRESET);
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
 }
 
@@ -439,7 +380,7 @@ static void beowire_inject__once_connected(void **state)
     }
     assert_int_equal(status, 0);
     assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, buffer, sizeof buffer, NULL), 0);
-    assert_int_equal(await(b, a).bytes, 5);
+    assert_int_equal(await_both(b, a).bytes, 5);
     assert_memory_equal(buffer, "hello", 5);
     assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
@@ -456,8 +397,8 @@ static void beowire__over_loopback_to_itself(void **state)
     memset(data, 0x5A, 200000);
     assert_int_equal(beowire_receive(a, self, 1, 0, buffer, 200000, buffer), 0);
     assert_int_equal(beowire_send(a, self, 1, 0, data, 200000, data), 0);
-    assert_int_equal(await(a, a).status, 0);
-    assert_int_equal(await(a, a).status, 0);
+    assert_int_equal(await_both(a, a).status, 0);
+    assert_int_equal(await_both(a, a).status, 0);
     assert_memory_equal(buffer, data, 200000);
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
     free(data);
@@ -475,7 +416,7 @@ static void beowire_peer_address__of_a_peer_met_in_a_completion(void **state)
     beowire_address(a, &of_a);
     assert_int_equal(beowire_send(a, know(a, b), 1, 0, NULL, 0, NULL), 0);
     assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, NULL, 0, NULL), 0);
-    beowire_peer peer = await(b, a).peer;
+    beowire_peer peer = await_both(b, a).peer;
     assert_int_equal(beowire_peer_address(b, peer, &met), 0);
     assert_memory_equal(&met, &of_a, sizeof met);
     assert_int_equal(beowire_peer_address(b, peer + 1, &met), -EINVAL);
@@ -566,11 +507,11 @@ static void beowire_close__ends_what_peers_wait_for(void **state)
     (void)state;
     assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, NULL, 0, NULL), 0);
     assert_int_equal(beowire_send(a, to_b, 1, 0, NULL, 0, NULL), 0);
-    assert_int_equal(await(b, a).status, 0);
-    assert_int_equal(await(a, b).status, 0);
+    assert_int_equal(await_both(b, a).status, 0);
+    assert_int_equal(await_both(a, b).status, 0);
     assert_int_equal(beowire_receive(a, to_b, 2, 0, NULL, 0, a), 0);
     assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
-    struct beowire_completion done = await(a, a);
+    struct beowire_completion done = await_both(a, a);
     assert_int_equal(done.status, -ECONNRESET);
     assert_ptr_equal(done.context, a);
     assert_int_equal(beowire_send(a, to_b, 1, 0, NULL, 0, NULL), -ECONNRESET);
@@ -631,11 +572,11 @@ static void lose_a_card(const char *lanes, const char *card)
     }
     (void)snprintf(command, sizeof command, "link set %s down", card);
     run_ip(command);
-    done = await(b, a);
+    done = await_both(b, a);
     assert_int_equal(done.status, 0);
     assert_int_equal(done.bytes, bytes);
     assert_memory_equal(data, buffer, bytes);
-    assert_int_equal(await(a, b).status, 0);
+    assert_int_equal(await_both(a, b).status, 0);
     (void)snprintf(command, sizeof command, "link set %s up", card);
     run_ip(command);
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);

@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
+#include "endpoints.h"
+
 #define MILLISECOND UINT64_C(1000000)
-#define SECOND UINT64_C(1000000000)
-#define PATIENCE_NS (20 * SECOND)
 #define LONG_BYTES (4u << 20)
 
 static beowire_endpoint *open_endpoint(const char *interface, enum beowire_progress progress,
@@ -32,16 +32,6 @@ static beowire_endpoint *open_endpoint(const char *interface, enum beowire_progr
     options.peer_timeout_ns = peer_timeout_ns;
     assert_int_equal(beowire_open(&options, &endpoint), 0);
     return endpoint;
-}
-
-static beowire_peer know(beowire_endpoint *endpoint, const beowire_endpoint *other)
-{
-    struct beowire_address address;
-    beowire_peer peer = BEOWIRE_ANY_PEER;
-
-    beowire_address(other, &address);
-    assert_int_equal(beowire_peer_add(endpoint, &address, &peer), 0);
-    return peer;
 }
 
 static struct beowire_completion await(beowire_endpoint *endpoint)

@@ -9,12 +9,11 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
-#define SECOND UINT64_C(1000000000)
-#define PATIENCE_NS (20 * SECOND)
+#include "endpoints.h"
+
 #define MEMORY_BYTES 400000
 
 struct pair {
@@ -25,26 +24,11 @@ struct pair {
     uint64_t key;
 };
 
-static beowire_endpoint *open_endpoint(const char *interface, const char *lanes)
-{
-    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
-    beowire_endpoint *endpoint = NULL;
-
-    options.interface = interface;
-    options.lanes = lanes;
-    options.progress = BEOWIRE_PROGRESS_CALLS; /* the tests say who moves */
-    assert_int_equal(beowire_open(&options, &endpoint), 0);
-    return endpoint;
-}
-
 static void open_pair(struct pair *pair, const char *lanes)
 {
-    struct beowire_address address;
-
-    pair->a = open_endpoint("end0", lanes);
-    pair->b = open_endpoint("end1", lanes);
-    beowire_address(pair->b, &address);
-    assert_int_equal(beowire_peer_add(pair->a, &address, &pair->to), 0);
+    pair->a = open_with_lanes("end0", lanes);
+    pair->b = open_with_lanes("end1", lanes);
+    pair->to = know(pair->a, pair->b);
     pair->memory = calloc(1, MEMORY_BYTES);
     assert_non_null(pair->memory);
     assert_int_equal(beowire_memory_register(pair->b, pair->memory, MEMORY_BYTES,
@@ -61,26 +45,6 @@ static void close_pair(struct pair *pair)
     free(pair->memory);
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
-
-static struct beowire_completion await(beowire_endpoint *endpoint, beowire_endpoint *other)
-{
-    struct beowire_completion done = {0};
-    uint64_t end_ns = now_ns() + PATIENCE_NS;
-
-    while (beowire_poll(endpoint, &done, 1) == 0) {
-        assert_true(now_ns() < end_ns);
-        (void)beowire_poll(other, NULL, 0);
-    }
-    return done;
-}
-
 static void put_and_get(struct pair *pair, uint64_t bytes)
 {
     const struct beowire_remote remote = {.key = pair->key, .address = 1};
@@ -93,16 +57,16 @@ static void put_and_get(struct pair *pair, uint64_t bytes)
     assert_int_equal(beowire_put(pair->a, pair->to, &remote, data, bytes, BEOWIRE_PUT_NOTIFY,
                                  (uint32_t)bytes, data),
                      0);
-    struct beowire_completion done = await(pair->a, pair->b);
+    struct beowire_completion done = await_both(pair->a, pair->b);
     assert_int_equal(done.status, 0);
     assert_int_equal(done.operation, BEOWIRE_PUT);
     assert_ptr_equal(done.context, data);
     assert_memory_equal(pair->memory + 1, data, bytes);
-    done = await(pair->b, pair->a);
+    done = await_both(pair->b, pair->a);
     assert_int_equal(done.operation, BEOWIRE_PUT_ARRIVED);
     assert_int_equal(done.immediate, bytes);
     assert_int_equal(beowire_get(pair->a, pair->to, &remote, got, bytes, got), 0);
-    done = await(pair->a, pair->b);
+    done = await_both(pair->a, pair->b);
     assert_int_equal(done.status, 0);
     assert_int_equal(done.operation, BEOWIRE_GET);
     assert_memory_equal(got, data, bytes);
@@ -150,7 +114,7 @@ static void beowire_put__injected(void **state)
     }
     assert_int_equal(status, 0);
     memset(data, 'y', sizeof data);
-    assert_int_equal(await(pair.a, pair.b).status, 0);
+    assert_int_equal(await_both(pair.a, pair.b).status, 0);
     assert_int_equal(pair.memory[0], 'x');
     assert_int_equal(pair.memory[most - 1], 'x');
     assert_int_equal(pair.memory[most], 0);
@@ -173,7 +137,7 @@ static void beowire_atomic__counts(void **state)
     const struct beowire_remote remote = {.key = pair.key, .address = 16};
     for (uint64_t i = 0; i < 3; i++) {
         assert_int_equal(beowire_atomic(pair.a, pair.to, &remote, &atomic, &atomic), 0);
-        struct beowire_completion done = await(pair.a, pair.b);
+        struct beowire_completion done = await_both(pair.a, pair.b);
         assert_int_equal(done.status, 0);
         assert_int_equal(done.operation, BEOWIRE_ATOMIC);
         assert_int_equal(old, 5 * i);
@@ -251,7 +215,7 @@ static void beowire_put__bad_arguments(void **state)
 
 static void beowire_memory_register__keys(void **state)
 {
-    beowire_endpoint *endpoint = open_endpoint("end0", "packet,udp");
+    beowire_endpoint *endpoint = open_with_lanes("end0", "packet,udp");
     uint8_t memory[8];
     uint64_t keys[2] = {0, 0};
 
@@ -285,7 +249,7 @@ static int put_status(struct pair *pair, uint64_t key, uint64_t address, uint64_
     static uint8_t data[MEMORY_BYTES];
 
     assert_int_equal(beowire_put(pair->a, pair->to, &remote, data, bytes, 0, 0, NULL), 0);
-    struct beowire_completion done = await(pair->a, pair->b);
+    struct beowire_completion done = await_both(pair->a, pair->b);
     assert_int_equal(done.peer, pair->to);
     return done.status;
 }

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "unit/transport/endpoint/endpoints.h"
+
 struct other {
     bool elsewhere; /**< it says that it runs on another host */
     struct beowire_address address;
@@ -55,20 +57,6 @@ static void leave(void *context)
 }
 
 static const struct job_launcher launcher = {publish, look_up, leave};
-
-static uint64_t counter(const beowire_endpoint *endpoint, const char *wanted)
-{
-    const char *name = NULL;
-    uint64_t value = 0;
-
-    for (unsigned i = 0; beowire_counter(endpoint, i, &name, &value) == 0; i++) {
-        if (strcmp(name, wanted) == 0) {
-            return value;
-        }
-    }
-    fail_msg("no counter %s", wanted);
-    return 0;
-}
 
 /** Connects a job whose other process has these lanes. @return as beowire_job_connect(). */
 static int connect_to(struct other *other, const char *lanes, beowire_endpoint **endpoint,
