@@ -18,6 +18,7 @@ from benchmarks import (
     loss,
     memory,
     mpi,
+    provider,
     rate,
     shaped,
     shm,
@@ -38,6 +39,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "loaded": loaded,
     "memory": memory,
     "mpi": mpi,
+    "provider": provider,
 }
 
 

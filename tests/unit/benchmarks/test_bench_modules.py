@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 import benchmarks.__main__ as command
-from benchmarks import context, impi, memory, shm
+from benchmarks import context, impi, memory, provider, shm
 from benchmarks.compare import Comparison
 from benchmarks.context import Context
 from beowire.errors import BeowireError
@@ -164,6 +164,16 @@ def test_memory__figures_of_what_was_printed() -> None:
         "opening with room for 60000 peers / for one": "missed",
     }
     assert "making one known: 1.00 µs" in results.figures[-1].detail
+
+
+def test_provider__difference_pair_by_pair() -> None:
+    # Each pair is slower than the one before, as on a machine that gets busier.
+    pairs = [(3000.0 + 500 * i, 3100.0 + 500 * i + i % 3) for i in range(20)]
+    (figure,) = provider.figures(pairs, "again").figures
+    assert figure.ratio.value == pytest.approx(101)
+    assert (figure.asked, figure.verdict) == ("≤ 150 ns", "met")
+    slow = [(one[0], one[0] + 200) for one in pairs]
+    assert provider.figures(slow, "again").figures[0].verdict == "missed"
 
 
 def test_main__prints_and_writes_every_benchmark_that_is_named(
