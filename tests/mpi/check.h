@@ -49,7 +49,7 @@ void check_ordering(void);
 /** Collective operations, blocking and not, on several communicators at once. */
 void check_collectives(void);
 
-/** Put, get and accumulate, with fences and with locks. */
+/** Put, get, accumulate and their kin; fences, locks of both kinds, post and start, requests. */
 void check_onesided(void);
 
 /** Pairs of ranks exchange messages without end, until one of them is gone. Each rank says when it

@@ -66,6 +66,164 @@ static void check_accumulate(MPI_Win window, int64_t *mine)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/** Reads, adds one and writes under a lock that nobody shares: as good as an atomic operation. */
+static void check_exclusive(MPI_Win window, int64_t *mine)
+{
+    int64_t number = 0;
+
+    mine[0] = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < TURNS; i++) {
+        int to = (rank + i) % ranks;
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, to, 0, window);
+        MPI_Get(&number, 1, MPI_INT64_T, to, 0, 1, MPI_INT64_T, window);
+        MPI_Win_flush(to, window);
+        number++;
+        MPI_Put(&number, 1, MPI_INT64_T, to, 0, 1, MPI_INT64_T, window);
+        MPI_Win_unlock(to, window);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, window);
+    int64_t sum = mine[0];
+    MPI_Win_unlock(rank, window);
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum == (int64_t)TURNS * ranks, "under exclusive locks it is %lld", (long long)sum);
+}
+
+/** A group of one rank. */
+static MPI_Group group_of(int member)
+{
+    MPI_Group world;
+    MPI_Group group;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &member, &group);
+    MPI_Group_free(&world);
+    return group;
+}
+
+/** Each opens its window to the left neighbour alone, and writes into the right one's: what is
+ *  there when the left one says that it has finished, is all of it. */
+static void check_post_and_start(MPI_Win window, int64_t *mine)
+{
+    MPI_Group right = group_of((rank + 1) % ranks);
+    MPI_Group left = group_of((rank + ranks - 1) % ranks);
+
+    for (int turn = 0; turn < TURNS; turn++) {
+        int count = 1 + turn * 37;
+        int64_t *numbers = check_memory((size_t)count * sizeof *numbers);
+        for (int i = 0; i < count; i++) {
+            numbers[i] = (int64_t)rank * 1000000 + turn * 1000 + i;
+        }
+        MPI_Win_post(left, 0, window);
+        MPI_Win_start(right, 0, window);
+        MPI_Put(numbers, count, MPI_INT64_T, (rank + 1) % ranks, 0, count, MPI_INT64_T, window);
+        MPI_Win_complete(window);
+        MPI_Win_wait(window);
+        int from = (rank + ranks - 1) % ranks;
+        for (int i = 0; i < count; i++) {
+            CHECK(mine[i] == (int64_t)from * 1000000 + turn * 1000 + i, "turn %d: %d of %d is %lld",
+                  turn, i, count, (long long)mine[i]);
+        }
+        free(numbers);
+    }
+    MPI_Group_free(&left);
+    MPI_Group_free(&right);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/** Requests of one access epoch to all: every other element of each window, by a derived type. */
+static void check_requests(MPI_Win window, int64_t *mine)
+{
+    enum { COUNT = 500 };
+    int64_t *sent = check_memory(COUNT * sizeof *sent);
+    int64_t *got = check_memory(COUNT * sizeof *got);
+    MPI_Datatype spread;
+    MPI_Request request;
+
+    MPI_Type_vector(COUNT, 1, 2, MPI_INT64_T, &spread);
+    MPI_Type_commit(&spread);
+    for (int i = 0; i < NUMBERS; i++) {
+        mine[i] = -1;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, window);
+    for (int to = 0; to < ranks; to++) {
+        MPI_Aint base = (MPI_Aint)rank * 2 * COUNT;
+        for (int i = 0; i < COUNT; i++) {
+            sent[i] = rank * 1000 + to * 100000 + i;
+        }
+        MPI_Rput(sent, COUNT, MPI_INT64_T, to, base, 1, spread, window, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Win_flush(to, window);
+        MPI_Rget(got, COUNT, MPI_INT64_T, to, base, 1, spread, window, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int i = 0; i < COUNT; i++) {
+            CHECK(got[i] == sent[i], "at %d: %d is %lld", to, i, (long long)got[i]);
+        }
+    }
+    MPI_Win_unlock_all(window);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, window);
+    for (int i = 0; i < 2 * COUNT * ranks; i++) {
+        int from = i / 2 / COUNT;
+        int64_t wanted = i % 2 != 0 ? -1 : from * 1000 + rank * 100000 + i / 2 % COUNT;
+        CHECK(mine[i] == wanted, "element %d is %lld", i, (long long)mine[i]);
+    }
+    MPI_Win_unlock(rank, window);
+    MPI_Type_free(&spread);
+    free(sent);
+    free(got);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/** Arrays of other types and operations, whose order does not matter; and what was there before. */
+static void check_operations(void)
+{
+    enum { COUNT = 300 };
+    double *sums = NULL;
+    int32_t *bits = NULL;
+    double numbers[COUNT];
+    double before[COUNT];
+    int32_t bit[COUNT];
+    MPI_Win window;
+    MPI_Win of_bits;
+
+    MPI_Win_allocate(COUNT * (MPI_Aint)sizeof *sums, sizeof *sums, MPI_INFO_NULL, MPI_COMM_WORLD,
+                     (void *)&sums, &window);
+    MPI_Win_allocate(COUNT * (MPI_Aint)sizeof *bits, sizeof *bits, MPI_INFO_NULL, MPI_COMM_WORLD,
+                     (void *)&bits, &of_bits);
+    MPI_Win_fence(0, window);
+    MPI_Win_fence(0, of_bits);
+    for (int i = 0; i < COUNT; i++) {
+        sums[i] = 0.5;
+        bits[i] = 0;
+        numbers[i] = rank + i;
+        bit[i] = (int32_t)(UINT32_C(1) << (unsigned)rank);
+    }
+    MPI_Win_fence(0, window);
+    MPI_Win_fence(0, of_bits);
+    for (int to = 0; to < ranks; to++) {
+        MPI_Get_accumulate(numbers, COUNT, MPI_DOUBLE, before, COUNT, MPI_DOUBLE, to, 0, COUNT,
+                           MPI_DOUBLE, MPI_SUM, window);
+        MPI_Accumulate(bit, COUNT, MPI_INT32_T, to, 0, COUNT, MPI_INT32_T, MPI_BOR, of_bits);
+        MPI_Win_fence(0, window);
+        for (int i = 0; i < COUNT; i++) {
+            /* Sums of some of the ranks' numbers, and the half of the beginning. */
+            CHECK(before[i] >= 0.5 && before[i] - (int64_t)before[i] == 0.5,
+                  "at %d: before, %d was %f", to, i, before[i]);
+        }
+    }
+    MPI_Win_fence(0, of_bits);
+    for (int i = 0; i < COUNT; i++) {
+        double sum = 0.5 + ranks * (ranks - 1) / 2.0 + (double)ranks * i;
+        CHECK(sums[i] == sum, "the sum of %d is %f", i, sums[i]);
+        CHECK(bits[i] == (1 << ranks) - 1, "the bits of %d are %x", i, (unsigned)bits[i]);
+    }
+    MPI_Win_free(&window);
+    MPI_Win_free(&of_bits);
+}
+
 void check_onesided(void)
 {
     int64_t *mine = NULL;
@@ -77,5 +235,9 @@ void check_onesided(void)
     check_fence(window, mine, 100);
     check_fence(window, mine, NUMBERS);
     check_accumulate(window, mine);
+    check_exclusive(window, mine);
+    check_post_and_start(window, mine);
+    check_requests(window, mine);
+    check_operations();
     MPI_Win_free(&window);
 }

@@ -12,7 +12,7 @@ import pytest
 from system.conftest import ROOT, RunBeowire
 from system.mpi_jobs import Mpi
 
-CHECKS = ("pingpong", "ordering", "collectives")
+CHECKS = ("pingpong", "ordering", "collectives", "onesided")
 
 MPICH_4 = ROOT / "build" / "mpi" / "mpich4"
 

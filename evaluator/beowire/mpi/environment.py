@@ -33,12 +33,14 @@ def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
     if not provider:
         memory = "vader" if is_4 else "sm"
         return {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": f"tcp,{memory},self"}
-    include = "mtl_ofi_provider_include" if is_4 else "opal_common_ofi_provider_include"
+    include = ["mtl", "btl"] if is_4 else ["opal_common"]
     return {
         "OMPI_MCA_pml": "cm",
-        # Debian's configuration file leaves it out; this says otherwise.
+        # Debian's configuration file leaves both out; this says otherwise.
         "OMPI_MCA_mtl": "ofi",
-        f"OMPI_MCA_{include}": _PROVIDER,
+        # What one-sided operations use.
+        "OMPI_MCA_btl": "ofi,self",
+        **{f"OMPI_MCA_{framework}_ofi_provider_include": _PROVIDER for framework in include},
         "FI_PROVIDER_PATH": provider,
         "OMPI_MCA_mca_base_env_list": "FI_PROVIDER_PATH",
     }
