@@ -36,10 +36,10 @@ def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
     include = ["mtl", "btl"] if is_4 else ["opal_common"]
     return {
         "OMPI_MCA_pml": "cm",
-        # Debian's configuration file leaves both out; this says otherwise.
+        # Debian's configuration file leaves it out; this says otherwise.
         "OMPI_MCA_mtl": "ofi",
-        # What one-sided operations use.
-        "OMPI_MCA_btl": "ofi,self",
+        # The btl is for one-sided operations, and is only used if the user asks for it: it has an
+        # endpoint of its own, which is then polled beside the other.
         **{f"OMPI_MCA_{framework}_ofi_provider_include": _PROVIDER for framework in include},
         "FI_PROVIDER_PATH": provider,
         "OMPI_MCA_mca_base_env_list": "FI_PROVIDER_PATH",
