@@ -315,7 +315,7 @@ static void driver_close(void *opened)
 static const struct driver driver_beowire = {
     .abi = DRIVER_ABI,
     .name = "beowire",
-    .summary = "Beowire's transport over Ethernet frames: reliable, in order; spins",
+    .summary = "Beowire's transport over Ethernet frames and UDP: reliable, in order; spins",
     .placement = DRIVER_PAIR,
     .reliable = true,
     .spins = true,
