@@ -52,6 +52,7 @@ struct pull_batch {
     uint64_t bytes;
     const uint8_t *source;
     struct request *request;
+    struct request *rest; /**< to which the last of them belong, or NULL */
 };
 
 /** What became of a DATA frame. */

@@ -93,17 +93,56 @@ static void forget(struct message_layer *layer, struct request *request)
     list_prepend(&layer->free_requests, &request->link);
 }
 
-/** Fills in the first run of the request's segments. */
-static void fill_batch(const struct operation *operation, struct request *request,
-                       struct pull_batch *batch)
+/** Length of the run of set bits that begins with the lowest one. */
+static unsigned run_of(uint64_t wanted)
+{
+    uint64_t run = wanted >> (unsigned)__builtin_ctzll(wanted);
+
+    return ~run == 0 ? 64 : (unsigned)__builtin_ctzll(~run);
+}
+
+/** The request that comes next, if it is for the segments from `offset` to the end of the message,
+ *  and over the same lane; or NULL. */
+static struct request *end_of_message(struct message_layer *layer,
+                                      const struct operation *operation,
+                                      const struct request *request, uint64_t offset)
+{
+    struct request *next = LIST_ENTRY(request->link.next, struct request, link);
+
+    return request->link.next != &layer->requests && next->peer == request->peer &&
+                   next->message == request->message && next->lane == request->lane &&
+                   next->offset == offset && offset < operation->bytes &&
+                   next->wanted == segments_there(operation, offset)
+               ? next
+               : NULL;
+}
+
+/** Fills in the first run of the request's segments. If little of the message is left after it,
+ * both go together, or else in two equal parts: a small last part of its own is no sooner there,
+ * since the receiver is still busy with the one before it. */
+static void fill_batch(struct message_layer *layer, const struct operation *operation,
+                       struct request *request, struct pull_batch *batch)
 {
     unsigned from = (unsigned)__builtin_ctzll(request->wanted);
-    uint64_t run = request->wanted >> from;
-    unsigned segments = ~run == 0 ? 64 : (unsigned)__builtin_ctzll(~run);
+    unsigned segments = run_of(request->wanted);
     uint64_t offset = request->offset + (uint64_t)from * operation->segment_bytes;
+    struct request *rest = NULL;
+
+    if (segments == (unsigned)__builtin_popcountll(request->wanted)) {
+        rest = end_of_message(layer, operation, request,
+                              offset + (uint64_t)segments * operation->segment_bytes);
+    }
+    if (rest != NULL) {
+        unsigned both = segments + run_of(rest->wanted);
+        if (both <= pull_block_segments(operation->segment_bytes)) {
+            segments = both;
+        } else {
+            segments = (both + 1) / 2 < segments ? (both + 1) / 2 : segments;
+            rest = NULL;
+        }
+    }
     uint64_t bytes = (uint64_t)segments * operation->segment_bytes;
     uint64_t left = operation->bytes - offset;
-
     *batch = (struct pull_batch){
         .peer = request->peer,
         .message = request->message,
@@ -113,6 +152,7 @@ static void fill_batch(const struct operation *operation, struct request *reques
         .bytes = bytes < left ? bytes : left,
         .source = operation->source + offset,
         .request = request,
+        .rest = rest,
     };
 }
 
@@ -127,21 +167,31 @@ bool serve_next(struct message_layer *layer, uint32_t busy, struct pull_batch *b
         if (operation == NULL || (request->peer->usable_lanes >> request->lane & 1) == 0) {
             forget(layer, request); /* it has ended, or the lane is down: it will be asked again */
         } else if ((busy >> request->lane & 1) == 0) {
-            fill_batch(operation, request, batch);
+            fill_batch(layer, operation, request, batch);
             return true;
         }
     }
     return false;
 }
 
+/** So many segments of the request have been sent. @return how many were more than it had. */
+static uint32_t strike_out(struct message_layer *layer, struct request *request, uint32_t frames)
+{
+    for (; frames > 0 && request->wanted != 0; frames--) {
+        request->wanted &= request->wanted - 1;
+    }
+    if (request->wanted == 0) {
+        forget(layer, request);
+    }
+    return frames;
+}
+
 void serve_sent(struct message_layer *layer, const struct pull_batch *batch, uint32_t frames)
 {
     layer->counters.data_frames_sent += frames;
-    for (; frames > 0; frames--) {
-        batch->request->wanted &= batch->request->wanted - 1;
-    }
-    if (batch->request->wanted == 0) {
-        forget(layer, batch->request);
+    frames = strike_out(layer, batch->request, frames);
+    if (frames > 0 && batch->rest != NULL) {
+        (void)strike_out(layer, batch->rest, frames);
     }
 }
 

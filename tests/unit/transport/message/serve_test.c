@@ -180,6 +180,65 @@ static void serve_pull__asked_twice_is_sent_once(void **state)
     free(data);
 }
 
+static void serve_next__a_small_end_is_not_sent_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t bytes = 69 * SEGMENT + 7;
+    uint8_t *data = pattern(bytes);
+    uint32_t name = announce_quietly(fixture, 0, data, bytes);
+
+    assert_int_equal(pull(fixture, 0, name, 0, UINT64_MAX, 0), 0);
+    assert_int_equal(pull(fixture, 0, name, 64 * SEGMENT, 0x3F, 0), 0);
+    struct pull_batch batch = next(fixture, 0); /* 70 are more than go at once: two halves */
+    assert_int_equal(batch.offset, 0);
+    assert_int_equal(batch.bytes, 35 * SEGMENT);
+    serve_sent(&fixture->layer, &batch, 35);
+    batch = next(fixture, 0);
+    assert_int_equal(batch.offset, 35 * SEGMENT);
+    assert_int_equal(batch.bytes, 34 * SEGMENT + 7);
+    serve_sent(&fixture->layer, &batch, 31); /* the lane took two of the second request's */
+    batch = next(fixture, 0);
+    assert_int_equal(batch.offset, 66 * SEGMENT);
+    assert_int_equal(batch.bytes, 3 * SEGMENT + 7);
+    serve_sent(&fixture->layer, &batch, 4);
+    assert_true(nothing_next(fixture));
+    assert_int_equal(fixture->layer.counters.data_frames_sent, 70);
+    assert_int_equal(fixture->peers[0].requests, 0);
+    free(data);
+}
+
+static void serve_next__only_what_follows_goes_together(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t bytes = 70 * SEGMENT;
+    uint8_t *data = pattern(bytes);
+    uint32_t name = announce_quietly(fixture, 0, data, bytes);
+    const struct {
+        uint64_t first;
+        uint64_t second;
+        uint8_t rail;
+    } cases[] = {
+        {0xF0, 0x3F, 0},                     /* not up to the second */
+        {UINT64_C(0xF0) << 56, 1, 0},        /* not up to the end of the message */
+        {UINT64_C(0xF0) << 56, 0x3F, 1},     /* over another lane */
+        {UINT64_C(0xF0) << 56 | 1, 0x3F, 0}, /* its other run comes first, and is not at the end */
+    };
+
+    pull_set_lanes(&fixture->layer, &fixture->peers[0], 3, 3);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(pull(fixture, 0, name, 0, cases[i].first, 0), 0);
+        assert_int_equal(pull(fixture, 0, name, 64 * SEGMENT, cases[i].second, cases[i].rail), 0);
+        struct pull_batch batch = next(fixture, 0);
+        assert_null(batch.rest);
+        assert_true(batch.offset + batch.bytes <= 64 * SEGMENT);
+        while (serve_next(&fixture->layer, 0, &batch)) {
+            serve_sent(&fixture->layer, &batch, frames_of(&batch));
+        }
+    }
+    assert_int_equal(fixture->peers[0].requests, 0);
+    free(data);
+}
+
 static void serve_next__a_busy_lane_does_not_hold_up_another(void **state)
 {
     struct fixture *fixture = *state;
@@ -336,6 +395,8 @@ int main(void)
         FIXTURE_TEST(serve_pull__over_lanes_that_do_not_exist),
         FIXTURE_TEST(serve_pull__over_a_lane_that_does_not_reach_the_peer),
         FIXTURE_TEST(serve_pull__asked_twice_is_sent_once),
+        FIXTURE_TEST(serve_next__a_small_end_is_not_sent_alone),
+        FIXTURE_TEST(serve_next__only_what_follows_goes_together),
         FIXTURE_TEST(serve_next__a_busy_lane_does_not_hold_up_another),
         FIXTURE_TEST(serve_next__nothing_of_a_message_that_has_ended),
         FIXTURE_TEST(serve_next__what_was_announced_is_sent_unasked),
