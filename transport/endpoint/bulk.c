@@ -9,6 +9,10 @@
 /** Runs of segments that are sent before anything else gets a turn. */
 #define BATCHES_AT_ONCE 2
 
+/** Blocks that are asked for before anything else gets a turn: a PULL takes as long to send as a
+ *  third of its block to receive, and what was asked for first may be here. */
+#define ASKS_AT_ONCE 4
+
 enum { BULK_RANKS = 4 };
 
 /** What is best for bulk has the lowest rank: memory, then segmentation offload, unless it was
@@ -84,40 +88,52 @@ void core_expect(struct core *core, unsigned by)
     core->expecting[by] = expects;
 }
 
+/** What is before the payload of a DATA frame. */
+struct data_head {
+    struct frame_header header;
+    struct frame_data data;
+};
+
+/** The head that all frames of a run have but for their offset, and the last one's length. */
+static struct data_head head_of_run(const struct core_peer *peer, const struct pull_batch *batch)
+{
+    struct data_head head;
+
+    frame_encode((uint8_t *)&head, &(struct frame_fields){
+                                       .type = FRAME_DATA,
+                                       .destination = peer->message.destination,
+                                       .source = peer->message.source,
+                                       .key = peer->message.key,
+                                       .sequence = peer->message.flow.highest,
+                                   });
+    head.data = (struct frame_data){.message = to_le32(batch->message)};
+    return head;
+}
+
 /** Sends the first frames of a run, as many as the lane likes. @return how many. */
 static uint32_t send_batch(struct core *core, const struct pull_batch *batch)
 {
-    struct data_head {
-        _Alignas(8)
-            uint8_t room[LANE_HEADROOM + sizeof(struct frame_header) + sizeof(struct frame_data)];
+    struct {
+        _Alignas(8) uint8_t room[LANE_HEADROOM];
+        struct data_head head;
     } heads[64];
     struct lane_outgoing outgoing[64];
     struct core_peer *peer = core->peers[batch->peer->index];
     const struct lane *lane = core->options.lanes.lanes[batch->lane];
     uint32_t most = lane->batch_frames < 64 ? lane->batch_frames : 64;
     uint32_t count = 0;
+    struct data_head head = head_of_run(peer, batch);
 
+    flow_stamp(&peer->message.flow, (uint8_t *)&head, 0);
     for (uint64_t done = 0; done < batch->bytes && count < most; count++) {
-        uint8_t *head = heads[count].room + LANE_HEADROOM;
         uint64_t left = batch->bytes - done;
         uint32_t bytes = left < batch->segment_bytes ? (uint32_t)left : batch->segment_bytes;
-        frame_encode(head, &(struct frame_fields){
-                               .type = FRAME_DATA,
-                               .destination = peer->message.destination,
-                               .source = peer->message.source,
-                               .key = peer->message.key,
-                               .sequence = peer->message.flow.highest,
-                               .payload_bytes = (uint16_t)bytes,
-                           });
-        flow_stamp(&peer->message.flow, head, 0);
-        struct frame_data *data = (struct frame_data *)(void *)(head + sizeof(struct frame_header));
-        *data = (struct frame_data){
-            .message = to_le32(batch->message),
-            .offset = to_le64(batch->offset + done),
-        };
+        head.header.payload_bytes = to_le16((uint16_t)bytes);
+        head.data.offset = to_le64(batch->offset + done);
+        heads[count].head = head;
         outgoing[count] = (struct lane_outgoing){
-            .head = head,
-            .head_bytes = sizeof(struct frame_header) + sizeof(struct frame_data),
+            .head = (uint8_t *)&heads[count].head,
+            .head_bytes = sizeof head,
             .payload = batch->source + done,
             .payload_bytes = bytes,
         };
@@ -146,7 +162,7 @@ void core_bulk(struct core *core, uint64_t now_ns)
     struct pull_ask ask;
 
     serve(core);
-    while (pull_ask(&core->messages, now_ns, &ask)) {
+    for (unsigned i = 0; i < ASKS_AT_ONCE && pull_ask(&core->messages, now_ns, &ask); i++) {
         control_send_pull(core, core->peers[ask.peer->index], &ask);
     }
     core_note_deadline(core, core_has_bulk(core) ? now_ns : pull_deadline(&core->messages));

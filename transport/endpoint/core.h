@@ -169,10 +169,12 @@ static inline bool core_has_bundles(const struct core *core)
     return !list_is_empty(&core->messages.bundling);
 }
 
-/** Is there data of long messages to be sent? core_bulk() has to be called soon. */
+/** Is there data of long messages to be sent, or to be asked for? core_bulk() has to be called
+ * soon.
+ */
 static inline bool core_has_bulk(const struct core *core)
 {
-    return !list_is_empty(&core->messages.requests);
+    return !list_is_empty(&core->messages.requests) || core->messages.pulls_changed;
 }
 
 /** Sends data of long messages that peers have asked for, a little at a time, and asks for more. */

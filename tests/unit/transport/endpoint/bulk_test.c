@@ -152,6 +152,32 @@ static void core_bulk__pulls_what_was_announced(void **state)
     free(buffer);
 }
 
+static void core_bulk__asks_for_a_few_blocks_in_one_turn_and_goes_on(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core *core = stranger->core;
+    const uint64_t bytes = (uint64_t)PULL_BLOCKS * 64 * SEGMENT;
+    uint8_t *buffer = calloc(1, bytes);
+
+    (void)be_accepted(stranger);
+    announce(stranger, bytes, buffer, bytes);
+    const uint64_t asked = core->counters.sent[FRAME_PULL];
+    assert_int_equal(asked, PULL_BLOCKS); /* nothing had to come for that */
+    assert_false(core_has_bulk(core));
+    uint64_t now_ns = pull_deadline(&core->messages); /* all are lost: all are asked for again */
+    core_bulk(core, now_ns);
+    const uint64_t at_once = core->counters.sent[FRAME_PULL] - asked;
+    assert_in_range(at_once, 1, PULL_BLOCKS - 1);
+    assert_true(core_has_bulk(core));
+    assert_in_range(core->deadline_ns, 0, now_ns);
+    for (unsigned i = 0; i < PULL_BLOCKS && core_has_bulk(core); i++) {
+        core_bulk(core, now_ns);
+    }
+    assert_int_equal(core->counters.sent[FRAME_PULL], 2 * asked);
+    assert_false(core_has_bulk(core));
+    free(buffer);
+}
+
 static void core_receive_bulk__drops_are_counted(void **state)
 {
     struct stranger *stranger = *state;
@@ -408,6 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(core_choose_bulk_lanes__the_best_kind_that_works),
         STRANGER_TEST(core_bulk__pulls_what_was_announced),
+        STRANGER_TEST(core_bulk__asks_for_a_few_blocks_in_one_turn_and_goes_on),
         STRANGER_TEST(core_receive_bulk__drops_are_counted),
         STRANGER_TEST(core_receive_bulk__data_that_is_no_segment_breaks_off),
         STRANGER_TEST(core_expect__tells_the_lane_while_something_comes),
