@@ -53,7 +53,11 @@
 
 /** Longest message that is sent without asking, in bytes. Above it, the wait for the receiver's
  *  consent costs less than a second copy. */
-#define MESSAGE_EAGER_BYTES_MAX 16384
+#define MESSAGE_EAGER_BYTES_MAX 32768
+
+/** The same where the receiver can read the sender's memory: there is no wait for consent, and one
+ *  copy in all. */
+#define MESSAGE_EAGER_SHARED_BYTES_MAX 16384
 
 /** Full frames that a lane's receive ring holds. Peers that send share about so much credit, so
  * what was let in is seldom lost while the process computes; idle peers may hold more, and a frame

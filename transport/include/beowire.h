@@ -261,7 +261,7 @@ enum beowire_put_flag {
 
 /** Writes into a peer's memory. The completion comes when all of it is there. Operations on remote
  *  memory are begun in the order of their posting, and after messages that were sent before to the
- *  same peer have begun to arrive; up to 16 KiB they are also carried out in that order.
+ *  same peer have begun to arrive; up to 32 KiB they are also carried out in that order.
  *
  * @param flags of enum beowire_put_flag
  * @param immediate 32 bits that the peer gets with BEOWIRE_PUT_NOTIFY

@@ -14,6 +14,17 @@ static inline uint32_t outgoing_room(const struct message_peer *peer, enum frame
            (uint32_t)(sizeof(struct frame_header) + frame_operation_bytes(type));
 }
 
+/** Most bytes that are sent to this peer, or got from it, without one asking the other. */
+static inline uint32_t outgoing_eager_bytes(const struct message_layer *layer,
+                                            const struct message_peer *peer)
+{
+    uint32_t most = layer->limits.eager_bytes;
+
+    return peer->shares_memory && most > MESSAGE_EAGER_SHARED_BYTES_MAX
+               ? MESSAGE_EAGER_SHARED_BYTES_MAX
+               : most;
+}
+
 /** Takes a frame and encodes its header. `copied` bytes will follow the operation header in the
  *  head, `referred` bytes stay where they are. @return NULL: none is free. */
 static inline struct flow_frame *outgoing_begin(struct message_layer *layer,

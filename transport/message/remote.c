@@ -286,7 +286,7 @@ bool remote_push(struct message_layer *layer, struct message_peer *peer,
         return push_atomic(layer, peer, operation);
     }
     bool copied = (operation->put_flags & BEOWIRE_PUT_INJECT) != 0; /* it fits a frame */
-    return operation->bytes > layer->limits.eager_bytes && !copied
+    return operation->bytes > outgoing_eager_bytes(layer, peer) && !copied
                ? push_offer(layer, peer, operation)
                : push_put(layer, peer, operation);
 }

@@ -4,12 +4,12 @@
  * remote_serve.c the target, which has the memory (region.h).
  *
  *      initiator                              target
- *        PUT PUT ... (up to 16 KiB) -------->   written as they come
+ *        PUT PUT ... (up to 32 KiB) -------->   written as they come
  *        <----------------------- RESULT
  *        OFFER (a longer put) -------------->   pulled into the memory (pull.h)
  *        <------------------ PULL ... DONE
  *        GET ------------------------------->
- *        <--------------- REPLY REPLY ...       (up to 16 KiB)
+ *        <--------------- REPLY REPLY ...       (up to 32 KiB)
  *        <------------------------ GRANT        (longer): the initiator pulls
  *        PULL ... DONE --------------------->
  *        ATOMIC ---------------------------->   carried out when its turn comes

@@ -134,7 +134,9 @@ static int arrive_get(struct message_layer *layer, struct message_peer *peer,
         answer(layer, inbound, ANSWER_RESULT, status);
     } else {
         answer(layer, inbound,
-               inbound->bytes > layer->limits.eager_bytes ? ANSWER_GRANT : ANSWER_MEMORY, status);
+               inbound->bytes > outgoing_eager_bytes(layer, inbound->peer) ? ANSWER_GRANT
+                                                                           : ANSWER_MEMORY,
+               status);
     }
     return 0;
 }

@@ -227,7 +227,7 @@ static bool push_queued(struct message_layer *layer, struct message_peer *peer)
             return false;
         }
         operation->pushed = operation->bytes;
-    } else if (operation->bytes > layer->limits.eager_bytes) {
+    } else if (operation->bytes > outgoing_eager_bytes(layer, peer)) {
         return push_announce(layer, peer, operation);
     } else if (!push_first(layer, peer, operation)) {
         return false;

@@ -20,7 +20,8 @@
 #define EAGER_ROOM ((size_t)FRAME_BYTES - 46)
 #define FRAGMENT_ROOM ((size_t)FRAME_BYTES - 40)
 #define SEGMENT ((size_t)FRAME_BYTES - 40) /**< of a long message */
-#define LONG_BYTES ((size_t)MESSAGE_EAGER_BYTES_MAX + 1)
+#define EAGER_BYTES 16384                  /* longest message that is not announced */
+#define LONG_BYTES ((size_t)EAGER_BYTES + 1)
 #define LANE_CAPACITY (UINT64_C(1) << 20)
 #define OPERATIONS 16
 #define PEERS 4
@@ -56,6 +57,7 @@ static inline int fixture_setup(void **state)
     for (unsigned i = 0; i < PEERS; i++) {
         message_peer_init(&fixture->peers[i], i);
     }
+    fixture->layer.limits.eager_bytes = EAGER_BYTES;
     make_ready(fixture, 0);
     make_ready(fixture, 1);
     *state = fixture;

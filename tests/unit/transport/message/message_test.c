@@ -95,7 +95,7 @@ static void message_renew_credit__a_peers_share_shrinks_with_their_number(void *
 static void message_peer_failed__ends_all_its_operations(void **state)
 {
     struct fixture *fixture = *state;
-    uint8_t *data = pattern(MESSAGE_EAGER_BYTES_MAX + 1);
+    uint8_t *data = pattern(EAGER_BYTES + 1);
     uint8_t buffer[8];
     unsigned ended = 0;
     struct beowire_completion done;
@@ -103,9 +103,8 @@ static void message_peer_failed__ends_all_its_operations(void **state)
     /* DRAINING, ANNOUNCED, QUEUED; POSTED, RECEIVING */
     use_up_copies(fixture);
     assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 1000, NULL), 0);
-    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data,
-                                  MESSAGE_EAGER_BYTES_MAX + 1, NULL),
-                     0);
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, EAGER_BYTES + 1, NULL), 0);
     fixture->peers[0].ready = false;
     assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, 10, NULL), 0);
     fixture->peers[0].ready = true;

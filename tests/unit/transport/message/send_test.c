@@ -68,35 +68,33 @@ static void message_send__referred_data_is_to_be_acknowledged_at_once(void **sta
 static void message_send__up_to_the_eager_limit_goes_unasked(void **state)
 {
     struct fixture *fixture = *state;
-    uint8_t *data = pattern(MESSAGE_EAGER_BYTES_MAX);
+    uint8_t *data = pattern(EAGER_BYTES);
     uint64_t bytes = 0;
 
-    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 1, 0, data,
-                                  MESSAGE_EAGER_BYTES_MAX, data),
-                     0);
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, EAGER_BYTES, data), 0);
     for (uint32_t i = 0; i < pushed(fixture, 0); i++) {
         struct frame frame = pushed_frame(fixture, 0, i);
         assert_memory_equal(frame.payload, data + bytes, frame.payload_bytes);
         bytes += frame.payload_bytes;
     }
-    assert_int_equal(bytes, MESSAGE_EAGER_BYTES_MAX);
+    assert_int_equal(bytes, EAGER_BYTES);
     free(data);
 }
 
 static void message_send__above_it_is_announced(void **state)
 {
     struct fixture *fixture = *state;
-    uint8_t *data = pattern(MESSAGE_EAGER_BYTES_MAX + 1);
+    uint8_t *data = pattern(EAGER_BYTES + 1);
 
-    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 5, 6, data,
-                                  MESSAGE_EAGER_BYTES_MAX + 1, data),
-                     0);
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 5, 6, data, EAGER_BYTES + 1, data), 0);
     assert_int_equal(pushed(fixture, 0), 1);
     struct frame frame = pushed_frame(fixture, 0, 0);
     assert_int_equal(frame.type, FRAME_ANNOUNCE);
     assert_int_equal(from_le64(frame.announce->tag), 5);
     assert_int_equal(from_le32(frame.announce->immediate), 6);
-    assert_int_equal(from_le64(frame.announce->message_bytes), MESSAGE_EAGER_BYTES_MAX + 1);
+    assert_int_equal(from_le64(frame.announce->message_bytes), EAGER_BYTES + 1);
     acknowledge(fixture, 0, 1);
     assert_true(nothing_completed(fixture));
     assert_false(message_is_flushed(&fixture->peers[0]));
@@ -105,11 +103,30 @@ static void message_send__above_it_is_announced(void **state)
     free(data);
 }
 
+static void message_send__less_is_announced_to_who_can_read_our_memory(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(MESSAGE_EAGER_SHARED_BYTES_MAX + 1);
+
+    fixture->layer.limits.eager_bytes = 2 * MESSAGE_EAGER_SHARED_BYTES_MAX;
+    fixture->peers[0].shares_memory = true;
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 5, 6, data,
+                                  MESSAGE_EAGER_SHARED_BYTES_MAX + 1, data),
+                     0);
+    assert_int_equal(pushed(fixture, 0), 1);
+    assert_int_equal(pushed_frame(fixture, 0, 0).type, FRAME_ANNOUNCE);
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 5, 6, data,
+                                  MESSAGE_EAGER_SHARED_BYTES_MAX, data),
+                     0);
+    assert_int_equal(pushed_frame(fixture, 0, 1).type, FRAME_EAGER);
+    free(data);
+}
+
 static void message_send__first_frames_in_order_of_sends(void **state)
 {
     struct fixture *fixture = *state;
-    uint8_t *data = pattern(MESSAGE_EAGER_BYTES_MAX + 1);
-    const uint64_t sizes[] = {1000, MESSAGE_EAGER_BYTES_MAX + 1, 1, 2000};
+    uint8_t *data = pattern(EAGER_BYTES + 1);
+    const uint64_t sizes[] = {1000, EAGER_BYTES + 1, 1, 2000};
     uint64_t tag = 0;
 
     for (unsigned i = 0; i < 4; i++) {
@@ -337,6 +354,7 @@ int main(void)
         FIXTURE_TEST(message_send__referred_data_is_to_be_acknowledged_at_once),
         FIXTURE_TEST(message_send__up_to_the_eager_limit_goes_unasked),
         FIXTURE_TEST(message_send__above_it_is_announced),
+        FIXTURE_TEST(message_send__less_is_announced_to_who_can_read_our_memory),
         FIXTURE_TEST(message_send__first_frames_in_order_of_sends),
         FIXTURE_TEST(message_send__waits_for_room_in_the_window),
         FIXTURE_TEST(message_send__before_the_connection_is_open),
