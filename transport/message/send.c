@@ -102,6 +102,19 @@ static bool push_fragment(struct message_layer *layer, struct message_peer *peer
     return true;
 }
 
+/** Are so many long messages under way to the peer that it pulls others first? It would drop what
+ * of this one came before its turn. */
+static bool waits_its_turn(const struct message_peer *peer)
+{
+    unsigned count = 0;
+
+    for (const struct list *link = peer->announced.next;
+         link != &peer->announced && count <= PULLS_PER_PEER; link = link->next) {
+        count++;
+    }
+    return count > PULLS_PER_PEER;
+}
+
 uint8_t outgoing_unasked(struct message_layer *layer, struct message_peer *peer,
                          const struct operation *operation, uint64_t *unasked)
 {
@@ -110,7 +123,8 @@ uint8_t outgoing_unasked(struct message_layer *layer, struct message_peer *peer,
     uint8_t lane = pull_best_lane(layer, peer, block_bytes);
 
     *unasked = 0;
-    if (lane == LANES_MAX || peer->unasked_credit <= 0 || peer->shares_memory) {
+    if (lane == LANES_MAX || peer->unasked_credit <= 0 || peer->shares_memory ||
+        waits_its_turn(peer)) {
         return LANES_MAX;
     }
     for (unsigned i = 0; i < layer->limits.unasked_blocks && *unasked < operation->bytes; i++) {

@@ -23,7 +23,7 @@
 #define EAGER_BYTES 16384                  /* longest message that is not announced */
 #define LONG_BYTES ((size_t)EAGER_BYTES + 1)
 #define LANE_CAPACITY (UINT64_C(1) << 20)
-#define OPERATIONS 16
+#define OPERATIONS 32
 #define PEERS 4
 #define LIMIT 1000 /**< credit that the peers gave */
 

@@ -346,9 +346,35 @@ static void message_pump__done_goes_before_what_is_queued(void **state)
     assert_int_equal(pushed_frame(fixture, 0, 1).type, FRAME_EAGER);
 }
 
+static void message_send__unasked_only_what_the_peer_will_pull_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(LONG_BYTES);
+    uint64_t *blocks = &fixture->layer.counters.data_unasked;
+    uint32_t first = 0;
+
+    for (unsigned i = 0; i < PULLS_PER_PEER; i++) {
+        uint64_t before = *blocks;
+        uint32_t name = announce_long(fixture, 0, 1, data, LONG_BYTES);
+        first = i == 0 ? name : first;
+        assert_true(*blocks > before);
+    }
+    uint64_t before = *blocks;
+    (void)announce_long(fixture, 0, 1, data, LONG_BYTES);
+    assert_int_equal(*blocks, before); /* it waits its turn there */
+    (void)announce_long(fixture, 1, 1, data, LONG_BYTES);
+    assert_true(*blocks > before); /* of another peer it is the first */
+    assert_int_equal(arrive_done(fixture, 0, first), 0);
+    before = *blocks;
+    (void)announce_long(fixture, 0, 1, data, LONG_BYTES);
+    assert_int_equal(*blocks, before); /* 17 still */
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(message_send__unasked_only_what_the_peer_will_pull_at_once),
         FIXTURE_TEST(message_send__one_frame_is_copied_and_done_at_once),
         FIXTURE_TEST(message_send__one_byte_more_takes_two_frames),
         FIXTURE_TEST(message_send__referred_data_is_to_be_acknowledged_at_once),
