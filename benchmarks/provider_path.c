@@ -247,12 +247,13 @@ static void pin(bool first)
 
 static int number(char **argv, int argc, int index, int otherwise, int most)
 {
-    int value = argc > index ? atoi(argv[index]) : otherwise;
+    char *end = "";
+    long value = argc > index ? strtol(argv[index], &end, 10) : otherwise;
 
-    if (value < 1 || value > most) {
+    if (value < 1 || value > most || *end != '\0') {
         errx(2, "usage: provider-path-benchmark [BYTES 1-%d [ROUNDS 1-%d]]", BYTES_MAX, ROUNDS_MAX);
     }
-    return value;
+    return (int)value;
 }
 
 int main(int argc, char **argv)

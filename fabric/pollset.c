@@ -70,7 +70,8 @@ static int pollset_add(struct fid_poll *fid, struct fid *member, uint64_t flags)
     if (flags != 0) {
         return -FI_EBADFLAGS;
     }
-    if (domain_of_member(member) != set->domain) {
+    const struct domain *domain = domain_of_member(member);
+    if (domain == NULL || domain != set->domain) {
         return -FI_EINVAL;
     }
     domain_lock(set->domain);
