@@ -332,6 +332,7 @@ static void act(struct faults *faults, const struct fault_event *event)
     case ACTION_START:
         if (!cluster_is_up(cluster, event->node)) {
             cluster_start(cluster, event->node);
+            workload_node_started(workload, event->node);
             workload_excuse_all(workload, event->node, EXCUSE_ENDED);
             faults->happened[FAULT_RESTART]++;
         }

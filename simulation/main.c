@@ -3,7 +3,8 @@
  * beowire-simulate: runs seeds, one after the other, and prints a JSON object a line for each. The
  * words are those of `beowire simulate`, which starts it; probabilities are whole numbers, of a
  * million. Those for tests: --repeat N runs each N-th seed twice, which has to give the same trace;
- * --require-all asks that every kind of fault has happened in some run.
+ * --require-all asks that every kind of fault, and of work on remote memory, has happened in some
+ * run.
  *
  * It ends with 0 if every run went well, 1 if one did not, 2 for bad words. A run that breaks an
  * invariant ends the process at once: its line is the last one, and says so. One that does not end
@@ -28,6 +29,7 @@ struct program {
     bool require_all;      /**< every kind of fault has to have happened */
     const char *scenario;
     uint64_t happened[FAULT_KINDS];
+    struct remote_counters remote;
 };
 
 static uint64_t current_seed;
@@ -94,6 +96,11 @@ static void print_result(const struct run_options *options, const struct run_res
     print_number("claimed", result->counters.claimed);
     print_number("cancelled", result->counters.cancelled);
     print_number("truncated", result->counters.truncated);
+    print_number("puts", result->remote.puts);
+    print_number("gets", result->remote.gets);
+    print_number("atomics", result->remote.atomics);
+    print_number("puts_noticed", result->remote.notices);
+    print_number("remote_refused", result->remote.refused);
     print_number("unasked_blocks", result->kinds.unasked_blocks);
     print_number("pulls_repeated", result->kinds.pulls_repeated);
     print_number("path_changes", result->kinds.path_changes);
@@ -244,10 +251,15 @@ static bool run_seed(struct program *program, const struct run_options *options)
     for (enum fault_kind kind = 0; kind < FAULT_KINDS; kind++) {
         program->happened[kind] += result.faults[kind];
     }
+    program->remote.puts += result.remote.puts;
+    program->remote.gets += result.remote.gets;
+    program->remote.atomics += result.remote.atomics;
+    program->remote.notices += result.remote.notices;
+    program->remote.refused += result.remote.refused;
     return well;
 }
 
-/** Has every kind of fault happened? */
+/** Has every kind of fault, and of work on remote memory, happened? */
 static bool check_happened(const struct program *program)
 {
     bool all = true;
@@ -258,6 +270,12 @@ static bool check_happened(const struct program *program)
                           fault_name(kind));
             all = false;
         }
+    }
+    const struct remote_counters *remote = &program->remote;
+    if (remote->puts == 0 || remote->gets == 0 || remote->atomics == 0 || remote->notices == 0 ||
+        remote->refused == 0) {
+        (void)fprintf(stderr, "beowire-simulate: no seed had some kind of remote memory's work\n");
+        all = false;
     }
     return all;
 }

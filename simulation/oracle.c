@@ -23,20 +23,19 @@ void oracle_blame(struct workload *workload, uint64_t *counter, const char *form
 
 /* ---- what nodes may do to each other -------------------------------------------------------- */
 
-static unsigned excuses(const struct workload *workload, uint32_t a, uint32_t b)
+unsigned oracle_excuses(const struct workload *workload, uint32_t a, uint32_t b)
 {
     return workload->excuses[(size_t)a * workload->cluster->node_count + b];
 }
 
 static bool is_mangled(const struct workload *workload, uint32_t a, uint32_t b)
 {
-    return (excuses(workload, a, b) & EXCUSE_MANGLED) != 0;
+    return (oracle_excuses(workload, a, b) & EXCUSE_MANGLED) != 0;
 }
 
-/** May an operation between these nodes end with this error? */
-static bool may_fail(const struct workload *workload, uint32_t a, uint32_t b, int status)
+bool oracle_may_fail(const struct workload *workload, uint32_t a, uint32_t b, int status)
 {
-    unsigned why = excuses(workload, a, b);
+    unsigned why = oracle_excuses(workload, a, b);
 
     switch (status) {
     case -ETIMEDOUT: /* nothing was heard */
@@ -64,7 +63,7 @@ static bool both_there(const struct workload *workload, const struct workload_me
 
 void oracle_refused(struct workload *workload, uint32_t at, uint32_t peer, int status)
 {
-    if (peer != UINT32_MAX && may_fail(workload, at, peer, status)) {
+    if (peer != UINT32_MAX && oracle_may_fail(workload, at, peer, status)) {
         workload->counters.failed++;
         return;
     }
@@ -85,7 +84,7 @@ void oracle_sent(struct workload *workload, struct workload_message *message,
         cluster_node_of(cluster, &cluster->nodes[message->from].core, done->peer) != message->to) {
         oracle_blame(workload, wrong, "the send of message %u ended as another's", message->index);
     }
-    if (done->status != 0 && !may_fail(workload, message->from, message->to, done->status)) {
+    if (done->status != 0 && !oracle_may_fail(workload, message->from, message->to, done->status)) {
         oracle_blame(workload, wrong, "the send of message %u, node %u to %u, ended with %d",
                      message->index, message->from, message->to, done->status);
     }
@@ -213,7 +212,7 @@ void oracle_received(struct workload *workload, struct workload_receive *receive
         return;
     }
     workload->counters.failed++;
-    if (!may_fail(workload, receive->at, from, done->status)) {
+    if (!oracle_may_fail(workload, receive->at, from, done->status)) {
         oracle_blame(workload, wrong, "node %u: a receive from node %u ended with %d", receive->at,
                      from, done->status);
     }
@@ -288,7 +287,7 @@ void oracle_order(struct workload *workload)
 static void close_message(struct workload *workload, const struct workload_message *message)
 {
     const struct cluster *cluster = workload->cluster;
-    unsigned why = excuses(workload, message->from, message->to);
+    unsigned why = oracle_excuses(workload, message->from, message->to);
 
     if (message->received || message->unsent || (why & EXCUSE_MANGLED) != 0) {
         return;

@@ -27,6 +27,12 @@ void oracle_received(struct workload *workload, struct workload_receive *receive
 /** A message or receive could not even be posted: judges the error. */
 void oracle_refused(struct workload *workload, uint32_t at, uint32_t peer, int status);
 
+/** What two nodes may do to each other's operations: bits of enum workload_excuse. */
+unsigned oracle_excuses(const struct workload *workload, uint32_t a, uint32_t b);
+
+/** May an operation between these nodes end with this error? */
+bool oracle_may_fail(const struct workload *workload, uint32_t a, uint32_t b, int status);
+
 /** All is over: judges what has not ended, what has not arrived, and the order. */
 void oracle_close(struct workload *workload);
 

@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include "oracle.h"
+#include "remote_oracle.h"
 #include "scenario.h"
 #include "trace.h"
 
@@ -27,6 +28,7 @@ struct running {
     struct scenario scenario;
     struct cluster cluster;
     struct workload workload;
+    struct remote_work remote;
     struct faults faults;
     bool wrapped; /**< sequence numbers began just before they wrap */
 };
@@ -243,14 +245,22 @@ bool run(const struct run_options *options, struct run_result *result)
     scenario_plan(&running.scenario, options);
     begin(&running);
     workload_open(&running.workload, &running.cluster, &running.scenario.work, options->seed);
+    if (running.scenario.remote.operations > 0) {
+        remote_work_open(&running.remote, &running.workload, &running.scenario.remote,
+                         options->seed);
+    }
     faults_open(&running.faults, &running.workload, running.scenario.kinds, options->seed);
     live(&running);
     oracle_close(&running.workload);
+    if (running.workload.remote != NULL) {
+        remote_oracle_close(&running.remote);
+    }
     faults_close(&running.faults);
     check_left(&running);
     result->nodes = running.cluster.node_count;
     result->messages = running.workload.message_count;
     result->counters = running.workload.counters;
+    result->remote = running.remote.counters;
     result->verdict = running.workload.verdict;
     result->virtual_ns = cluster_now(&running.cluster) - running.scenario.wire.start_ns;
     result->hash = cluster_hash(&running.cluster);
@@ -258,6 +268,9 @@ bool run(const struct run_options *options, struct run_result *result)
     count_wire(&running, result);
     count_nodes(&running.cluster, result);
     workload_close(&running.workload);
+    if (running.workload.remote != NULL) {
+        remote_work_close(&running.remote);
+    }
     cluster_close(&running.cluster);
     return oracle_is_well(&result->verdict);
 }

@@ -6,6 +6,7 @@
 #define BEOWIRE_SIMULATION_RUN_H
 
 #include "faults.h"
+#include "remote_work.h"
 
 /** Leave it to the seed. */
 #define RUN_ANY UINT32_MAX
@@ -46,6 +47,7 @@ struct run_result {
     uint32_t nodes;
     uint32_t messages;
     struct workload_counters counters;
+    struct remote_counters remote;
     struct workload_verdict verdict;
     struct run_kinds kinds;
     uint64_t faults[FAULT_KINDS];

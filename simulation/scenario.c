@@ -128,6 +128,28 @@ static void plan_crowd(struct scenario *scenario, struct random *random)
     scenario->work.into_first = random_below(random, 2) == 0;
 }
 
+/** So many seeds have one that works on remote memory. */
+#define REMOTE_EVERY 3
+
+/** Decided apart, so that nothing else depends on it. */
+static void plan_remote(struct scenario *scenario, uint64_t seed)
+{
+    struct random random;
+
+    random_seed(&random, seed ^ UINT64_C(0x4E307E));
+    if (random_below(&random, REMOTE_EVERY) != 0) {
+        return;
+    }
+    scenario->remote = (struct remote_options){
+        .operations = 10 + (uint32_t)random_below(&random, 60),
+        .duration_ns = scenario->work.duration_ns,
+        .crossing = random_below(&random, 4) == 0 && !has(scenario, FAULT_CROWD),
+    };
+    if (scenario->remote.crossing) {
+        scenario->remote.operations = 5 * REMOTE_SERVED_PER_PEER / 2;
+    }
+}
+
 static void override(uint32_t *value, uint32_t by)
 {
     *value = by != RUN_ANY ? by : *value;
@@ -151,6 +173,7 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
     if (has(scenario, FAULT_CROWD)) {
         plan_crowd(scenario, &random);
     }
+    plan_remote(scenario, options->seed);
     scenario->go_back_n = random_below(&random, 4) == 0;
     scenario->bundle = random_below(&random, 4) != 0;
     scenario->peer_timeout_ns = (kinds & KINDS_OF_SILENCE) != 0 ? 5 * SECOND : 30 * SECOND;

@@ -14,6 +14,7 @@
 struct scenario {
     struct sim_options wire;
     struct workload_options work;
+    struct remote_options remote;
     uint32_t kinds; /**< bits of enum fault_kind */
     uint64_t peer_timeout_ns;
     bool go_back_n;

@@ -3,6 +3,7 @@
 
 #include "flood.h"
 #include "oracle.h"
+#include "remote_work.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,8 +36,18 @@ void workload_excuse_all(struct workload *workload, uint32_t node, enum workload
     }
 }
 
+void workload_node_started(struct workload *workload, uint32_t node)
+{
+    if (workload->remote != NULL) {
+        remote_work_node_started(workload->remote, node);
+    }
+}
+
 void workload_node_ended(struct workload *workload, uint32_t node)
 {
+    if (workload->remote != NULL) {
+        remote_work_node_ended(workload->remote, node);
+    }
     for (uint32_t i = 0; i < workload->receives_due; i++) {
         struct workload_receive *receive = &workload->receives[i];
         if (receive->at != node || !receive->posted || receive->ended) {
@@ -274,9 +285,15 @@ static uint64_t post(struct workload *workload, uint64_t until_ns)
          more = true) {
         workload->waiting_messages[workload->waiting_message_count++] = workload->messages_due++;
     }
+    if (workload->remote != NULL && remote_work_is_due(workload->remote)) {
+        more = true;
+    }
     if (more) {
         post_receives(workload);
         post_messages(workload);
+        if (workload->remote != NULL) {
+            remote_work_post(workload->remote);
+        }
         workload->retry_ns = now_ns + RETRY_NS;
     }
     cancel_due(workload);
@@ -293,6 +310,9 @@ static uint64_t post(struct workload *workload, uint64_t until_ns)
         uint64_t cancel_ns = workload->receives[workload->cancels[i]].cancel_ns;
         next_ns = cancel_ns > now_ns && cancel_ns < next_ns ? cancel_ns : next_ns;
     }
+    if (workload->remote != NULL) {
+        next_ns = remote_work_next(workload->remote, next_ns);
+    }
     return next_ns;
 }
 
@@ -305,10 +325,22 @@ static bool retries(const struct workload *workload)
             return true;
         }
     }
-    return workload->waiting_message_count > 0;
+    return workload->waiting_message_count > 0 ||
+           (workload->remote != NULL && remote_work_retries(workload->remote));
 }
 
 /* ---- completions --------------------------------------------------------------------------- */
+
+/** For the trace. */
+static const char *operation_name(enum beowire_operation operation)
+{
+    static const char *const names[] = {
+        [BEOWIRE_SEND] = "send", [BEOWIRE_RECEIVE] = "receive", [BEOWIRE_PUT] = "put",
+        [BEOWIRE_GET] = "get",   [BEOWIRE_ATOMIC] = "atomic",   [BEOWIRE_PUT_ARRIVED] = "arrived",
+    };
+
+    return names[operation];
+}
 
 static void take_completions(struct workload *workload, uint32_t node)
 {
@@ -319,9 +351,11 @@ static void take_completions(struct workload *workload, uint32_t node)
         cluster_note(workload->cluster,
                      done.tag ^ done.bytes << 8 ^ (uint64_t)done.immediate << 40);
         cluster_trace(workload->cluster, "done at %u: %s %u tag %llu bytes %llu: %d", node,
-                      done.operation == BEOWIRE_SEND ? "send" : "receive", done.immediate,
-                      (unsigned long long)done.tag, (unsigned long long)done.bytes, done.status);
-        switch (*(const enum workload_context *)done.context) {
+                      operation_name(done.operation), done.immediate, (unsigned long long)done.tag,
+                      (unsigned long long)done.bytes, done.status);
+        /* Nobody posted what says that a put has arrived: it has no context. */
+        switch (done.context != NULL ? *(const enum workload_context *)done.context
+                                     : WORKLOAD_REMOTE) {
         case WORKLOAD_MESSAGE: {
             struct workload_message *message = done.context;
             oracle_sent(workload, message, &done);
@@ -342,6 +376,9 @@ static void take_completions(struct workload *workload, uint32_t node)
         case WORKLOAD_FLOOD:
             flood_ended(done.context, &done);
             break;
+        case WORKLOAD_REMOTE:
+            remote_work_completed(workload->remote, node, &done);
+            break;
         }
     }
 }
@@ -349,8 +386,9 @@ static void take_completions(struct workload *workload, uint32_t node)
 static void take_all_completions(struct workload *workload)
 {
     for (uint32_t node = 0; node < workload->cluster->node_count; node++) {
+        const struct message_layer *layer = &workload->cluster->nodes[node].core.messages;
         if (cluster_runs(workload->cluster, node) &&
-            !list_is_empty(&workload->cluster->nodes[node].core.messages.completed)) {
+            (!list_is_empty(&layer->completed) || !list_is_empty(&layer->notices))) {
             take_completions(workload, node);
         }
     }
@@ -366,7 +404,8 @@ bool workload_step(struct workload *workload, uint64_t until_ns)
     }
     (void)cluster_step(cluster, next_ns);
     take_all_completions(workload);
-    return workload->unfinished == 0;
+    return workload->unfinished == 0 &&
+           (workload->remote == NULL || workload->remote->unfinished == 0);
 }
 
 bool workload_run(struct workload *workload, uint64_t until_ns)

@@ -11,7 +11,7 @@
  *      receives    of one peer or any, one tag or any, with short buffers; by claim; cancelled
  *
  * For each message there is a receive that wants it, and in the end one more that takes anything.
- * Another kind of work (remote memory, say) gets a context of its own, which begins with
+ * Another kind of work (remote_work.h is one) has a context of its own, which begins with
  * `enum workload_context`, and its case where completions are taken.
  */
 #ifndef BEOWIRE_SIMULATION_WORKLOAD_H
@@ -46,7 +46,7 @@ struct workload_options {
     }
 
 /** What the context of an operation is; first in each of them. */
-enum workload_context { WORKLOAD_MESSAGE, WORKLOAD_RECEIVE, WORKLOAD_FLOOD };
+enum workload_context { WORKLOAD_MESSAGE, WORKLOAD_RECEIVE, WORKLOAD_FLOOD, WORKLOAD_REMOTE };
 
 struct workload_message {
     enum workload_context context;
@@ -143,6 +143,7 @@ struct workload {
     uint8_t *excuses;  /**< [a * nodes + b] and [b * nodes + a], bits */
     bool *mute;        /**< nodes that post no receives */
     uint32_t unfinished;
+    struct remote_work *remote; /**< remote_work.h; NULL: none */
     struct workload_counters counters;
     struct workload_verdict verdict;
 };
@@ -163,6 +164,9 @@ bool workload_step(struct workload *workload, uint64_t until_ns);
 
 /** The node posts no receives from now on, or does again. */
 void workload_mute(struct workload *workload, uint32_t node, bool mute);
+
+/** Another endpoint has taken the place of the node's: it registers its memory. */
+void workload_node_started(struct workload *workload, uint32_t node);
 
 /** The node's endpoint has just ended: what it had posted will not end. If another has taken its
  *  place, that posts the last receives again. */

@@ -95,7 +95,7 @@ class Outcome:
 
     def lines(self) -> list[str]:
         """The summary for people."""
-        s = self.sums
+        s, w = self.sums, self.work
         happened = [
             f"{name} {count} ({self.seeds_with[name]})"
             for name, count in self.faults.items()
@@ -105,6 +105,9 @@ class Outcome:
             f"{_count(self.seeds, 'seed')}, {_count(s['messages'], 'message')}: "
             f"{s['delivered']} delivered; {_count(s['failed'], 'operation')} ended with the right"
             f" error; {s['retransmitted']} of {_count(s['frames'], 'frame')} sent again",
+            f"remote memory: {_count(w['puts'], 'put')}, {_count(w['gets'], 'get')},"
+            f" {_count(w['atomics'], 'atomic operation')}; {w['remote_refused']} refused as they"
+            " had to be",
             "faults (in so many seeds): " + (", ".join(happened) or "none"),
             f"lost {s['lost']}, duplicated {s['duplicated']}, corrupted {s['corrupted']}, hung"
             f" {s['hung']}, out of order {s['disordered']}, wrongly ended {s['wrong']}",

@@ -15,7 +15,8 @@ words = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 first = int(words["--seed"])
 for seed in range(first, first + int(words["--seeds"])):
     line = {{"seed": seed, "messages": 10, "delivered": 9, "failed": 1, "frames": 50,
-            "retransmitted": 2, "faults": {{"loss": seed % 2, "crash": 1}}, "work": {{"eager": 3}},
+            "retransmitted": 2, "faults": {{"loss": seed % 2, "crash": 1}},
+            "work": {{"puts": 3, "gets": 2, "atomics": 1, "remote_refused": 1}},
             "trace_hash": f"{{seed:016x}}"}}
     if seed == 13:
         line.update(lost=1, failure="message 3 did not arrive")
@@ -85,8 +86,8 @@ def test_run__program_that_refuses_its_words(program: Path) -> None:
 def test_lines__say_what_happened_and_how_to_repeat_it(program: Path) -> None:
     lines = run(program, 1, 20)[0].lines()
     assert lines[0].startswith("20 seeds, 200 messages: 180 delivered; 20 operations ended")
-    assert "loss 10 (10), crash 20 (20)" in lines[1]
-    assert lines[2].startswith("lost 1, duplicated 0")
+    assert "loss 10 (10), crash 20 (20)" in lines[2]
+    assert lines[3].startswith("lost 1, duplicated 0")
     assert lines[-1].splitlines()[0] == "seed 13 FAILED: message 3 did not arrive"
     assert "beowire simulate --seed 13" in lines[-1]
 
@@ -102,4 +103,11 @@ def test_to_json__has_what_scripts_depend_on(program: Path) -> None:
 def test_replay_command__quotes() -> None:
     assert replay_command(3, {"--loss": "1 %"}) == (
         "beowire simulate --seed 3 --loss '1 %' --trace trace.txt"
+    )
+
+
+def test_lines__what_was_done_on_remote_memory(program: Path) -> None:
+    lines = run(program, 1, 10)[0].lines()
+    assert lines[1] == (
+        "remote memory: 30 puts, 20 gets, 10 atomic operations; 10 refused as they had to be"
     )
