@@ -84,6 +84,7 @@ static beowire_endpoint *open_endpoint(const char *interface, uint32_t peers)
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
     beowire_endpoint *endpoint = NULL;
     options.interface = interface;
+    options.lanes = "packet,udp"; /* as peers on other hosts are reached, though all are on ours */
     options.peers = peers;
     require(interface, beowire_open(&options, &endpoint));
     return endpoint;
