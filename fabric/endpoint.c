@@ -172,6 +172,29 @@ static void tell_missing_privilege(const struct parameters *parameters)
     }
 }
 
+/** A wrong configuration is named by file and line. */
+static void tell_why_not_open(const char *interface, int status)
+{
+    char reason[512];
+
+    if (beowire_configuration_check(NULL, reason, sizeof reason) != 0) {
+        notice(FI_LOG_EP_CTRL, "%s", reason);
+    } else {
+        notice(FI_LOG_EP_CTRL, "%s: %s", interface, beowire_error(status));
+    }
+}
+
+/** As it was before it was enabled, perhaps in part. */
+static void disable(struct endpoint *endpoint)
+{
+    if (endpoint->transport != NULL) {
+        (void)beowire_close(endpoint->transport, 0);
+        endpoint->transport = NULL;
+    }
+    free(endpoint->requests);
+    endpoint->requests = NULL;
+}
+
 static int endpoint_enable(struct endpoint *endpoint)
 {
     const struct parameters *parameters = &endpoint->domain->parameters;
@@ -206,14 +229,17 @@ static int endpoint_enable(struct endpoint *endpoint)
     }
     int status = beowire_open(&options, &endpoint->transport);
     if (status != 0) {
-        notice(FI_LOG_EP_CTRL, "%s: %s", options.interface, beowire_error(status));
-        free(endpoint->requests);
-        endpoint->requests = NULL;
+        tell_why_not_open(options.interface, status);
+    } else {
+        status = mr_offer_all(endpoint);
+    }
+    if (status != 0) {
+        disable(endpoint);
         return status;
     }
     endpoint->inject_bytes = beowire_inject_bytes(endpoint->transport);
     tell_missing_privilege(parameters);
-    return mr_offer_all(endpoint);
+    return 0;
 }
 
 static int endpoint_control(struct fid *fid, int command, void *argument)

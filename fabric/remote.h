@@ -9,7 +9,8 @@
 
 #include "endpoint.h"
 
-#define REMOTE_FLAGS_KNOWN (INFO_TX_FLAGS | FI_REMOTE_CQ_DATA | FI_MORE | FI_FENCE)
+/** FI_FENCE is not among them: nothing here waits for what was posted before. */
+#define REMOTE_FLAGS_KNOWN (INFO_TX_FLAGS | FI_REMOTE_CQ_DATA | FI_MORE)
 
 struct remote {
     fi_addr_t to;

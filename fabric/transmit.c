@@ -8,7 +8,7 @@
 #include <string.h>
 
 /** Flags of operations that mean something here. FI_MORE needs nothing: what can be sent is. */
-#define FLAGS_KNOWN (INFO_TX_FLAGS | FI_REMOTE_CQ_DATA | FI_MORE | FI_FENCE)
+#define FLAGS_KNOWN (INFO_TX_FLAGS | FI_REMOTE_CQ_DATA | FI_MORE)
 
 static int check(const struct endpoint *endpoint, const struct transmission *message)
 {

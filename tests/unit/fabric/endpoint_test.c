@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "namespace.h"
 #include "pair.h"
+#include "said.h"
 
 static void fi_enable__needs_an_address_vector_and_queues(void **state)
 {
@@ -73,6 +74,35 @@ static void fi_enable__an_interface_that_is_not_there(void **state)
     uint8_t name[FI_NAME_MAX];
     size_t bytes = sizeof name;
     assert_int_equal(fi_getname(&side.ep->fid, name, &bytes), -FI_EOPBADSTATE);
+    close_side(&side);
+}
+
+/** An MPI program gets a number; its user needs to know which line is wrong. */
+static void fi_enable__a_configuration_that_is_wrong(void **state)
+{
+    struct fi_info *info = get_info("end0", &(struct pair_options){0});
+    struct side side = {.info = info};
+    struct fi_cq_attr cq = {0};
+    struct fi_av_attr av = {0};
+    char said[SAID_BYTES];
+
+    (void)state;
+    assert_int_equal(fi_fabric(info->fabric_attr, &side.fabric, NULL), 0);
+    assert_int_equal(fi_domain(side.fabric, info, &side.domain, NULL), 0);
+    assert_int_equal(fi_av_open(side.domain, &av, &side.av, NULL), 0);
+    assert_int_equal(fi_cq_open(side.domain, &cq, &side.cq, NULL), 0);
+    assert_int_equal(fi_endpoint(side.domain, info, &side.ep, NULL), 0);
+    assert_int_equal(fi_ep_bind(side.ep, &side.av->fid, 0), 0);
+    assert_int_equal(fi_ep_bind(side.ep, &side.cq->fid, FI_TRANSMIT | FI_RECV), 0);
+    assert_int_equal(setenv("BEOWIRE_SETTINGS", "egar_bytes=1", 1), 0);
+    said_begin();
+    int status = fi_enable(side.ep);
+    said_end(said);
+    assert_int_equal(unsetenv("BEOWIRE_SETTINGS"), 0);
+    assert_true(status < 0);
+    assert_non_null(strstr(said, "egar_bytes"));
+    assert_non_null(strstr(said, "BEOWIRE_SETTINGS"));
+    assert_int_equal(fi_enable(side.ep), 0); /* nothing of the attempt is left */
     close_side(&side);
 }
 
@@ -176,6 +206,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_enable__needs_an_address_vector_and_queues),
         cmocka_unit_test(fi_ep_bind__counters_of_every_kind_are_let_go_of),
         cmocka_unit_test(fi_enable__an_interface_that_is_not_there),
+        cmocka_unit_test(fi_enable__a_configuration_that_is_wrong),
         cmocka_unit_test(fi_getname__tells_how_long_a_name_is),
         cmocka_unit_test(fi_cancel__the_oldest_receive_of_a_context),
         cmocka_unit_test(fi_setopt__what_there_is),

@@ -2,6 +2,8 @@
 /* What goes to standard error is read back from a file that takes its place. */
 #include "notice.h"
 
+#include "said.h"
+
 #include "libfabric.h"
 
 #include <setjmp.h>
@@ -13,8 +15,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-#define TEXT_BYTES 4096
 
 struct libfabric libfabric;
 struct fi_provider fabric_provider;
@@ -43,29 +43,6 @@ static void log_line(const struct fi_provider *provider, enum fi_log_level level
     logged++;
 }
 
-static FILE *file;
-static int errors;
-
-static void begin(void)
-{
-    file = tmpfile();
-    assert_non_null(file);
-    errors = dup(STDERR_FILENO);
-    assert_true(errors >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
-}
-
-/** What was said since begin(). */
-static void end(char text[TEXT_BYTES])
-{
-    (void)fflush(stderr);
-    assert_true(dup2(errors, STDERR_FILENO) >= 0);
-    (void)close(errors);
-    rewind(file);
-    size_t bytes = fread(text, 1, TEXT_BYTES - 1, file);
-    text[bytes] = '\0';
-    (void)fclose(file);
-}
-
 static int setup(void **state)
 {
     (void)state;
@@ -78,17 +55,17 @@ static int setup(void **state)
 
 static void notice__once_each(void **state)
 {
-    char text[TEXT_BYTES];
+    char text[SAID_BYTES];
     char host[65] = "";
     char expected[256];
 
     (void)state;
     (void)gethostname(host, sizeof host - 1);
-    begin();
+    said_begin();
     notice(FI_LOG_CORE, "number %d", 1);
     notice(FI_LOG_CORE, "number %d", 2);
     notice(FI_LOG_CORE, "number %d", 1);
-    end(text);
+    said_end(text);
     (void)snprintf(expected, sizeof expected, "beowire: %s: number 1\nbeowire: %s: number 2\n",
                    host, host);
     assert_string_equal(text, expected);
@@ -97,28 +74,28 @@ static void notice__once_each(void **state)
 
 static void notice__where_warnings_are_shown(void **state)
 {
-    char text[TEXT_BYTES];
+    char text[SAID_BYTES];
 
     (void)state;
     shown = 1;
-    begin();
+    said_begin();
     notice(FI_LOG_CORE, "number %d", 3);
-    end(text);
+    said_end(text);
     assert_string_equal(text, "");
     assert_int_equal(logged, 1);
 }
 
 static void notice__not_without_end(void **state)
 {
-    char text[TEXT_BYTES];
+    char text[SAID_BYTES];
     size_t lines = 0;
 
     (void)state;
-    begin();
+    said_begin();
     for (int i = 0; i < 1000; i++) {
         notice(FI_LOG_CORE, "%d", i);
     }
-    end(text);
+    said_end(text);
     for (size_t i = 0; text[i] != '\0'; i++) {
         lines += text[i] == '\n';
     }

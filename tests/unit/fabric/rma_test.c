@@ -104,6 +104,7 @@ static void fi_writemsg__in_one_place(void **state)
     assert_ptr_equal(completed(remote.pair, 0).op_context, data);
     assert_memory_equal(data, "wxyz", 4);
     assert_int_equal(fi_writemsg(remote.ep, &message, FI_PEEK), -FI_EBADFLAGS);
+    assert_int_equal(fi_writemsg(remote.ep, &message, FI_FENCE), -FI_EBADFLAGS);
     message.rma_iov_count = 2;
     assert_int_equal(fi_writemsg(remote.ep, &message, 0), -FI_EINVAL);
     message.rma_iov_count = 1;

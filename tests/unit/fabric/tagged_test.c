@@ -119,6 +119,7 @@ static void fi_tsendmsg__flags_decide(void **state)
     assert_int_equal(fi_tsendmsg(sender->ep, &message, FI_COMPLETION | FI_INJECT), 0);
     assert_ptr_equal(completed(pair, 0).op_context, &pair);
     assert_int_equal(fi_tsendmsg(sender->ep, &message, FI_TRIGGER), -FI_EBADFLAGS);
+    assert_int_equal(fi_tsendmsg(sender->ep, &message, FI_FENCE), -FI_EBADFLAGS);
     close_pair(pair);
 }
 
