@@ -116,6 +116,10 @@
 /** Such a path is tried again after this, if there is another one. */
 #define PULL_AVOID_NS 500000000u
 
+/** What is missing of a block that has begun to come is asked for again when nothing has come for
+ * the time of so many blocks, at the rate of the path. */
+#define PULL_REST_BLOCKS 4
+
 /** The rate of a path is measured over at least this: what came in one turn says nothing of it. */
 #define PULL_RATE_NS 100000u
 

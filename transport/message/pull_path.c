@@ -14,9 +14,23 @@ static uint64_t timeout_of(const struct pull_path *path)
     return timeout_ns < PULL_TIMEOUT_MAX_NS ? timeout_ns : PULL_TIMEOUT_MAX_NS;
 }
 
+/** Of a block that has begun to come, the rest follows in the same train: how long that may take,
+ *  however long the block has waited behind others. */
+static uint64_t rest_timeout_of(const struct pull_path *path, const struct pull_block *block)
+{
+    uint64_t timeout_ns = timeout_of(path);
+    uint64_t rest_ns = path->rate == 0
+                           ? timeout_ns
+                           : PULL_REST_BLOCKS * block->accounted_bytes * 1000 / path->rate;
+
+    rest_ns = rest_ns > PULL_TIMEOUT_MIN_NS ? rest_ns : PULL_TIMEOUT_MIN_NS;
+    return rest_ns < timeout_ns ? rest_ns : timeout_ns;
+}
+
 uint64_t pull_path_due(const struct pull_path *path, const struct pull_block *block)
 {
     uint64_t since_ns = block->asked_ns;
+    bool has_begun = block->missing != block->asked;
 
     if (pull_path_is_quiet(path)) {
         /* One at a time: this one after that which was asked for last. */
@@ -25,6 +39,7 @@ uint64_t pull_path_due(const struct pull_path *path, const struct pull_block *bl
         /* It waits its turn behind others: as long as these come, all is well. But what was asked
          * for later is not here before it, unless it was lost. */
         since_ns = path->heard_ns;
+        return since_ns + (has_begun ? rest_timeout_of(path, block) : timeout_of(path));
     }
     return since_ns + timeout_of(path);
 }

@@ -149,6 +149,32 @@ static void pull_path_due__as_rfc_6298_within_bounds(void **state)
     assert_int_equal(pull_path_due(path, &fixture->blocks[0]), START_NS + PULL_TIMEOUT_MAX_NS);
 }
 
+/** What is left of a train is not late because the train has waited for long. */
+static void pull_path_due__the_rest_of_what_has_begun_to_come_is_soon_missed(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pull_path *path = &fixture->peer.pull_paths[0];
+    struct pull_block *block = &fixture->blocks[0];
+
+    block->missing = 0xF;
+    ask(fixture, 0, 0, 60000, START_NS);
+    pull_path_time(path, START_NS, START_NS + 8000000);
+    (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS + 777);
+    path->heard_serial = block->serial;
+    assert_int_equal(pull_path_due(path, block), START_NS + 777 + 24000000);
+    block->missing = 0x8;
+    assert_int_equal(pull_path_due(path, block), START_NS + 777 + 24000000); /* no rate is known */
+    path->rate = 120; /* half a millisecond a block */
+    assert_int_equal(pull_path_due(path, block), START_NS + 777 + PULL_REST_BLOCKS * 500000);
+    path->rate = 6000;
+    assert_int_equal(pull_path_due(path, block), START_NS + 777 + PULL_TIMEOUT_MIN_NS);
+    path->rate = 1; /* not later than without it */
+    assert_int_equal(pull_path_due(path, block), START_NS + 777 + 24000000);
+    block->missing = 0xF;
+    path->rate = 120;
+    assert_int_equal(pull_path_due(path, block), START_NS + 777 + 24000000); /* it has not begun */
+}
+
 static void pull_path_due__waits_as_long_as_what_was_asked_before_comes(void **state)
 {
     struct fixture *fixture = *state;
@@ -387,6 +413,7 @@ int main(void)
         PATH_TEST(pull_path_silent__what_a_quiet_path_owes_takes_no_room),
         PATH_TEST(pull_path_due__before_any_measurement),
         PATH_TEST(pull_path_due__as_rfc_6298_within_bounds),
+        PATH_TEST(pull_path_due__the_rest_of_what_has_begun_to_come_is_soon_missed),
         PATH_TEST(pull_path_due__waits_as_long_as_what_was_asked_before_comes),
         PATH_TEST(pull_path_due__does_not_wait_for_what_was_asked_later),
         PATH_TEST(pull_path_due__doubles_with_each_silence),
