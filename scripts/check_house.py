@@ -6,6 +6,7 @@
 - Each C file and each module of the evaluator has its unit-test file, in the same place and under
   the same name; no unit-test file is without its source. The drivers share a conformance test.
 - Links between documents lead somewhere, headings included.
+- No file has more than a mebibyte: what a run writes does not belong here.
 
 Usage: check_house.py [ROOT]
 """
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MAX_LINES = 700
+MAX_BYTES = 1 << 20
 LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
 SOURCE_SUFFIXES = {".c", ".h", ".py", ".build", ".sh", ".js", ".css", ".toml", ".lua"}
 SKIPPED_DIRECTORIES = {"build", ".git", "__pycache__", ".hypothesis", ".venv", "venv"}
@@ -43,14 +45,18 @@ TESTED_ELSEWHERE = {
 }
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]]*\]\(([^)\s]+)\)")
+#: Where `beowire compare` writes if it is not told where.
+_RUN = re.compile(r"beowire-\d{8}-\d{6}")
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 
 
 def files(root: Path) -> Iterator[Path]:
-    """All files of the project, generated ones left out, in a stable order."""
+    """All files of the project, generated ones and those of runs left out, in a stable order."""
     for path in sorted(root.iterdir()):
         if path.is_symlink() or path.name in SKIPPED_DIRECTORIES or path.name.endswith("_cache"):
             continue
+        if _RUN.fullmatch(path.name):
+            continue  # .gitignore has these, too
         if path.is_dir():
             yield from files(path)
         elif path.is_file():
@@ -152,6 +158,14 @@ def check_links(root: Path) -> Iterator[str]:
                 yield f"{name}: {link}: no such heading"
 
 
+def check_sizes(root: Path) -> Iterator[str]:
+    """Files too large to be anybody's writing."""
+    for path in files(root):
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            yield f"{path.relative_to(root)}: {size} bytes (at most {MAX_BYTES}): is it a result?"
+
+
 def check(root: Path) -> list[str]:
     """All findings, in a stable order."""
     return [
@@ -159,6 +173,7 @@ def check(root: Path) -> list[str]:
         *check_c_tests(root),
         *check_python_tests(root),
         *check_links(root),
+        *check_sizes(root),
     ]
 
 

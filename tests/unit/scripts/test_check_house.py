@@ -44,6 +44,11 @@ def test_good_tree_has_no_finding(house: ModuleType, tree: Path) -> None:
     assert house.check(tree) == []
 
 
+def test_runs_in_the_tree_are_let_be(house: ModuleType, tree: Path) -> None:
+    write(tree / "beowire-20260102-030405/report.html", "x" * ((1 << 20) + 1))
+    assert house.check(tree) == []
+
+
 @pytest.mark.parametrize(
     ("path", "text", "finding"),
     [
@@ -56,6 +61,7 @@ def test_good_tree_has_no_finding(house: ModuleType, tree: Path) -> None:
         ("README.md", "[that](docs/NONE.md)\n", "docs/NONE.md leads nowhere"),
         ("README.md", "# A part\n[that](docs/OTHER.md#nowhere)\n", "no such heading"),
         ("README.md", "# A part\n![picture](docs/none.png)\n", "docs/none.png leads nowhere"),
+        ("docs/report.html", "x" * ((1 << 20) + 1), "is it a result?"),
     ],
 )
 def test_each_fault_is_found(
