@@ -54,22 +54,29 @@ static void fi_ep_bind__counters_of_every_kind_are_let_go_of(void **state)
     fi_freeinfo(side.info);
 }
 
+/** Opens what an endpoint needs, and one that is ready to be enabled. */
+static void open_disabled(struct side *side)
+{
+    struct fi_cq_attr cq = {0};
+    struct fi_av_attr av = {0};
+
+    assert_int_equal(fi_fabric(side->info->fabric_attr, &side->fabric, NULL), 0);
+    assert_int_equal(fi_domain(side->fabric, side->info, &side->domain, NULL), 0);
+    assert_int_equal(fi_av_open(side->domain, &av, &side->av, NULL), 0);
+    assert_int_equal(fi_cq_open(side->domain, &cq, &side->cq, NULL), 0);
+    assert_int_equal(fi_endpoint(side->domain, side->info, &side->ep, NULL), 0);
+    assert_int_equal(fi_ep_bind(side->ep, &side->av->fid, 0), 0);
+    assert_int_equal(fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | FI_RECV), 0);
+}
+
 static void fi_enable__an_interface_that_is_not_there(void **state)
 {
     struct fi_info *info = get_info("end0", &(struct pair_options){0});
     struct side side = {.info = info};
-    struct fi_cq_attr cq = {0};
-    struct fi_av_attr av = {0};
 
     (void)state;
     memcpy(info->domain_attr->name, "end7", 4);
-    assert_int_equal(fi_fabric(info->fabric_attr, &side.fabric, NULL), 0);
-    assert_int_equal(fi_domain(side.fabric, info, &side.domain, NULL), 0);
-    assert_int_equal(fi_av_open(side.domain, &av, &side.av, NULL), 0);
-    assert_int_equal(fi_cq_open(side.domain, &cq, &side.cq, NULL), 0);
-    assert_int_equal(fi_endpoint(side.domain, info, &side.ep, NULL), 0);
-    assert_int_equal(fi_ep_bind(side.ep, &side.av->fid, 0), 0);
-    assert_int_equal(fi_ep_bind(side.ep, &side.cq->fid, FI_TRANSMIT | FI_RECV), 0);
+    open_disabled(&side);
     assert_int_equal(fi_enable(side.ep), -FI_ENODEV);
     uint8_t name[FI_NAME_MAX];
     size_t bytes = sizeof name;
@@ -82,18 +89,10 @@ static void fi_enable__a_configuration_that_is_wrong(void **state)
 {
     struct fi_info *info = get_info("end0", &(struct pair_options){0});
     struct side side = {.info = info};
-    struct fi_cq_attr cq = {0};
-    struct fi_av_attr av = {0};
     char said[SAID_BYTES];
 
     (void)state;
-    assert_int_equal(fi_fabric(info->fabric_attr, &side.fabric, NULL), 0);
-    assert_int_equal(fi_domain(side.fabric, info, &side.domain, NULL), 0);
-    assert_int_equal(fi_av_open(side.domain, &av, &side.av, NULL), 0);
-    assert_int_equal(fi_cq_open(side.domain, &cq, &side.cq, NULL), 0);
-    assert_int_equal(fi_endpoint(side.domain, info, &side.ep, NULL), 0);
-    assert_int_equal(fi_ep_bind(side.ep, &side.av->fid, 0), 0);
-    assert_int_equal(fi_ep_bind(side.ep, &side.cq->fid, FI_TRANSMIT | FI_RECV), 0);
+    open_disabled(&side);
     assert_int_equal(setenv("BEOWIRE_SETTINGS", "egar_bytes=1", 1), 0);
     said_begin();
     int status = fi_enable(side.ep);
