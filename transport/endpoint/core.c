@@ -423,6 +423,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     message_renew_credit(&core->messages, &peer->message);
     message_pump(&core->messages, &peer->message);
     flow_transmit(flow, now_ns, &wire);
+    message_take_back(&core->messages, &peer->message);
     flow_watch(flow, message_depends_on(&peer->message), now_ns);
     unsigned due = flow_due(flow, now_ns);
     if ((due & FLOW_DUE_ACK) != 0) {
@@ -482,6 +483,7 @@ void core_posted(struct core *core, struct core_peer *peer, uint64_t now_ns)
         return;
     }
     bundle_gather(&core->messages, &peer->message);
+    message_take_back(&core->messages, &peer->message);
     core_note_deadline(core, now_ns + BUNDLE_HOLD_NS);
 }
 

@@ -139,6 +139,16 @@ static uint32_t send_lost(struct flow *flow, uint32_t most, uint64_t now_ns,
     return sent;
 }
 
+/** How many of so many frames are sent at once: the last two times the same, since what is left
+ *  over would be no sooner there. */
+static unsigned batch_of(uint32_t left)
+{
+    if (left <= FLOW_BATCH_FRAMES) {
+        return left;
+    }
+    return left < 2 * FLOW_BATCH_FRAMES ? (left + 1) / 2 : FLOW_BATCH_FRAMES;
+}
+
 /** Sends new frames, up to `most`. */
 static void send_new(struct flow *flow, uint32_t most, uint64_t now_ns,
                      const struct flow_wire *wire)
@@ -150,8 +160,7 @@ static void send_new(struct flow *flow, uint32_t most, uint64_t now_ns,
         end = flow->highest + most;
     }
     while (sequence_before(flow->highest, end)) {
-        uint32_t left = end - flow->highest;
-        unsigned count = left < FLOW_BATCH_FRAMES ? left : FLOW_BATCH_FRAMES;
+        unsigned count = batch_of(end - flow->highest);
         for (unsigned i = 0; i < count; i++) {
             batch[i] = flow_ring_at(flow, flow->highest + i);
             flow_stamp(flow, batch[i]->head, 0);

@@ -67,6 +67,7 @@ struct flow_frame {
     uint8_t *head;           /**< with LANE_HEADROOM writable bytes in front */
     uint64_t sent_ns;        /**< the flow's: when it left last */
     bool exempt;             /**< may be sent without credit; set before it is pushed */
+    bool lent;               /**< its owner's: `payload` will be copied behind the head soon */
     uint8_t way;             /**< the wire's: enum flow_way, on which it left last */
     uint32_t transmissions;  /**< the flow's: how many times it has left */
 };

@@ -41,6 +41,7 @@ static inline struct flow_frame *frame_pool_take(struct frame_pool *pool, size_t
     frame->next = NULL;
     frame->owner = NULL;
     frame->exempt = false;
+    frame->lent = false;
     frame->payload = NULL;
     frame->payload_bytes = 0;
     return frame;

@@ -209,15 +209,21 @@ void message_frame_accepted(struct message_layer *layer, struct message_peer *pe
     message_renew_credit(layer, peer);
 }
 
-void message_frame_released(struct message_layer *layer, struct flow_frame *frame)
+void message_disowned(struct message_layer *layer, struct flow_frame *frame)
 {
     struct operation *operation = frame->owner;
 
-    frame_pool_give(&layer->frames, frame);
+    frame->owner = NULL;
     if (operation != NULL && --operation->frames_outstanding == 0 &&
         operation->state == OPERATION_DRAINING) {
         operation_done(layer, operation, operation->status);
     }
+}
+
+void message_frame_released(struct message_layer *layer, struct flow_frame *frame)
+{
+    message_disowned(layer, frame);
+    frame_pool_give(&layer->frames, frame);
 }
 
 static void fail_operations(struct message_layer *layer, const struct message_peer *peer, int error)

@@ -53,7 +53,8 @@ struct operation {
     enum operation_state state;
     enum beowire_operation kind;
     int status;
-    uint32_t frames_outstanding; /**< send: pushed, not acknowledged, and referring to `data` */
+    uint32_t frames_outstanding; /**< send: pushed, and referring to `source`: until they are
+                                      acknowledged, or copied (lent.h) */
     struct message_peer *peer;   /**< receive: NULL until matched if from anyone */
     void *context;
     uint64_t tag;      /**< remote memory: its key */
@@ -73,6 +74,7 @@ struct operation {
     uint8_t atomic_type;    /**< enum beowire_atomic_type */
     uint8_t put_flags;      /**< enum beowire_put_flag */
     uint32_t immediate;
+    bool is_referred;       /**< send: by frames that have to be acknowledged first */
     uint16_t generation;    /**< of this slot: makes its name another one */
     uint16_t segment_bytes; /**< announced send: payload of a DATA frame */
 };
@@ -201,12 +203,15 @@ struct message_lane {
 struct message_peer {
     struct flow flow;
     uint32_t index;
-    bool ready;           /**< connected: frames may be pushed */
-    bool shares_memory;   /**< it is on our host: messages may be read from its memory */
-    bool remote_memory;   /**< it understands requests for its memory */
-    bool gathering;       /**< whole frames are held back, as in a bundle, for more to come */
-    int error;            /**< failed: why; 0 if not */
-    uint16_t destination; /**< for headers, like the next two */
+    bool ready : 1;         /**< connected: frames may be pushed */
+    bool shares_memory : 1; /**< it is on our host: messages may be read from its memory */
+    bool remote_memory : 1; /**< it understands requests for its memory */
+    bool gathering : 1;     /**< whole frames are held back, as in a bundle, for more to come */
+    bool lends : 1;         /**< frames from `lent_from` on may be lent (lent.h) */
+    uint8_t open_messages;  /**< in the open bundle */
+    int8_t unasked_credit;  /**< positive: the first blocks of long messages are sent unasked */
+    int error;              /**< failed: why; 0 if not */
+    uint16_t destination;   /**< for headers, like the next two */
     uint16_t source;
     uint32_t key;
     uint32_t frame_bytes;         /**< longest frame towards it */
@@ -220,14 +225,13 @@ struct message_peer {
     struct list bundling;           /**< in the layer's, while something is held back */
     struct flow_frame *open_bundle; /**< the last frame of the flow, held back; or NULL */
     struct list dones;              /**< inbound messages and requests that are to be answered */
-    unsigned open_messages;         /**< in the open bundle */
+    uint32_t lent_from;
     uint32_t posted;       /**< receives that wait for a message of this peer, and of no other */
     uint32_t bulk_lanes;   /**< bit i: lane i carries DATA to and from it */
     uint32_t usable_lanes; /**< bit i: lane i could; those above are the best of them */
     uint32_t pulls;        /**< of its messages */
     uint32_t requests;     /**< of it, that are to be answered */
     uint32_t served;       /**< gets of it that it pulls */
-    int unasked_credit;    /**< positive: the first blocks of long messages are sent unasked */
     struct pull_path pull_paths[LANES_MAX];
 };
 
@@ -354,6 +358,10 @@ int message_receive_claimed(struct message_layer *layer, beowire_message message
 
 /** Turns queued work into frames while the flow has room. */
 void message_pump(struct message_layer *layer, struct message_peer *peer);
+
+/** What was pushed has had its chance to leave: what was lent for that is copied now (lent.h), and
+ *  sends that need no more end. */
+void message_take_back(struct message_layer *layer, struct message_peer *peer);
 
 /** Is there work that message_pump() could go on with? */
 bool message_has_work(const struct message_peer *peer);

@@ -2,6 +2,7 @@
 /* Messages on their way out: how they become frames. */
 #include "message/bundle.h"
 #include "message/internal.h"
+#include "message/lent.h"
 #include "message/outgoing.h"
 #include "message/pull.h"
 #include "message/remote.h"
@@ -38,7 +39,7 @@ static bool push_copied(struct message_layer *layer, struct message_peer *peer, 
     return true;
 }
 
-/** Begins a frame with the next `bytes` bytes of the send: copied, so that the send can end without
+/** Begins a frame with the next `bytes` bytes of the send: lent, so that the send can end without
  *  waiting for the peer; if no frame with so much room is free, referred to. */
 static struct flow_frame *begin_next(struct message_layer *layer, struct message_peer *peer,
                                      enum frame_type type, struct operation *operation,
@@ -47,14 +48,14 @@ static struct flow_frame *begin_next(struct message_layer *layer, struct message
     struct flow_frame *frame = outgoing_begin(layer, peer, type, bytes, 0);
 
     if (frame != NULL) {
-        memcpy(frame->head + frame->head_bytes - bytes, operation->source + operation->pushed,
-               bytes);
-        operation->pushed += bytes;
+        frame->head_bytes -= bytes;
+        lent_begin(peer, frame, operation, bytes);
         return frame;
     }
     frame = outgoing_begin(layer, peer, type, 0, bytes);
     if (frame != NULL) {
         outgoing_refer(frame, operation, bytes);
+        operation->is_referred = true;
     }
     return frame;
 }
@@ -94,7 +95,7 @@ static bool push_fragment(struct message_layer *layer, struct message_peer *peer
         .message = to_le16((uint16_t)message_name(layer, operation)),
         .offset = to_le64(offset),
     };
-    if (operation->pushed == operation->bytes && operation->frames_outstanding > 0) {
+    if (operation->pushed == operation->bytes && operation->is_referred) {
         /* The sender waits for this one: its buffer is free when it is acknowledged. */
         frame_stamp(frame->head, FRAME_ACK_REQUEST, 0, 0);
     }

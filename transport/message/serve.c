@@ -79,7 +79,8 @@ int serve_pull(struct message_layer *layer, struct message_peer *peer, const str
     if (offset < operation->pushed) {
         /* What was sent unasked has found no receive, or was lost. */
         operation->pushed = 0;
-        peer->unasked_credit -= peer->unasked_credit > -PULL_UNASKED_CREDIT ? 2 : 0;
+        peer->unasked_credit =
+            (int8_t)(peer->unasked_credit - (peer->unasked_credit > -PULL_UNASKED_CREDIT ? 2 : 0));
     } else if (offset == 0 && peer->unasked_credit < PULL_UNASKED_CREDIT) {
         peer->unasked_credit++;
     }

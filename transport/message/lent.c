@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "message/lent.h"
+
+#include "message/internal.h"
+#include "message/outgoing.h"
+
+#include <string.h>
+
+void lent_begin(struct message_peer *peer, struct flow_frame *frame, struct operation *operation,
+                uint32_t bytes)
+{
+    if (!peer->lends) {
+        peer->lends = true;
+        peer->lent_from = peer->flow.next;
+    }
+    frame->lent = true;
+    frame->payload_bytes = bytes;
+    outgoing_refer(frame, operation, bytes);
+}
+
+void message_take_back(struct message_layer *layer, struct message_peer *peer)
+{
+    if (!peer->lends) {
+        return;
+    }
+    peer->lends = false;
+    uint32_t sequence =
+        sequence_before(peer->lent_from, peer->flow.first) ? peer->flow.first : peer->lent_from;
+    for (; sequence != peer->flow.next; sequence++) {
+        struct flow_frame *frame = flow_ring_at(&peer->flow, sequence);
+        if (!frame->lent) {
+            continue;
+        }
+        memcpy(frame->head + frame->head_bytes, frame->payload, frame->payload_bytes);
+        frame->head_bytes += frame->payload_bytes;
+        frame->payload_bytes = 0;
+        frame->payload = NULL;
+        frame->lent = false;
+        message_disowned(layer, frame);
+    }
+}
