@@ -135,7 +135,7 @@ static void *allocate(size_t count, size_t bytes)
 static uint64_t random_bytes(struct random *random, uint64_t frame_bytes)
 {
     const uint64_t edges[] = {
-        0, 1, 8, frame_bytes, 2 * frame_bytes, MESSAGE_EAGER_BYTES_MAX, REMOTE_WORK_BYTES_MAX};
+        0, 1, 8, frame_bytes, 2 * frame_bytes, MESSAGE_EAGER_BUSY_BYTES_MAX, REMOTE_WORK_BYTES_MAX};
     uint64_t bytes;
 
     switch (random_below(random, 4)) {
@@ -147,7 +147,7 @@ static uint64_t random_bytes(struct random *random, uint64_t frame_bytes)
         bytes = random_below(random, 64);
         break;
     case 2:
-        bytes = random_below(random, MESSAGE_EAGER_BYTES_MAX);
+        bytes = random_below(random, MESSAGE_EAGER_BUSY_BYTES_MAX);
         break;
     default:
         bytes = random_below(random, REMOTE_WORK_BYTES_MAX);
@@ -226,7 +226,7 @@ static void plan_operation(struct remote_work *work, struct random *random,
     operation->compare = random_next(random);
     operation->old = ~operation->compare;
     if (long_get) {
-        operation->bytes = MESSAGE_EAGER_BYTES_MAX + 1 + random_below(random, 4000);
+        operation->bytes = MESSAGE_EAGER_BUSY_BYTES_MAX + 1 + random_below(random, 4000);
     } else if (is_atomic(operation)) {
         bool adds = operation->kind == REMOTE_WORK_ADD;
         operation->bytes = 8 * (adds ? 1 + random_below(random, REMOTE_WORK_ELEMENTS_MAX) : 1);

@@ -95,6 +95,7 @@ static void begin(struct running *running)
     }
     cluster->options.go_back_n = scenario->go_back_n;
     cluster->options.bundle = scenario->bundle;
+    cluster->options.limits = &scenario->limits;
     cluster->options.peer_timeout_ns = scenario->peer_timeout_ns;
     cluster->options.operations = operations_for(scenario);
     cluster->options.peers = 2 * scenario->wire.nodes + 16; /* some start again */

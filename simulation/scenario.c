@@ -178,6 +178,10 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
     plan_remote(scenario, options->seed);
     scenario->go_back_n = random_below(&random, 4) == 0;
     scenario->bundle = random_below(&random, 4) != 0;
+    scenario->limits = (struct message_limits)MESSAGE_LIMITS_DEFAULT;
+    if (random_below(&random, 2) == 0) { /* more is announced, of all lengths */
+        scenario->limits.eager_bytes = (uint32_t)random_below(&random, 32768);
+    }
     scenario->peer_timeout_ns = (kinds & KINDS_OF_SILENCE) != 0 ? 5 * SECOND : 30 * SECOND;
     scenario->wire.seed = options->seed;
     override(&scenario->wire.nodes, options->nodes);

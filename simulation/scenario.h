@@ -18,6 +18,7 @@ struct scenario {
     uint32_t kinds; /**< bits of enum fault_kind */
     uint64_t peer_timeout_ns;
     bool go_back_n;
+    struct message_limits limits; /**< of all endpoints */
     bool bundle;
 };
 

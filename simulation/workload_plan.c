@@ -39,6 +39,7 @@ static uint64_t random_bytes(struct workload *workload)
         FRAME_POOL_SLIM_BYTES - FRAME_PADDED_BYTES,
         eager_room,
         eager_room + fragment_room,
+        MESSAGE_EAGER_BUSY_BYTES_MAX,
         MESSAGE_EAGER_BYTES_MAX,
         2 * fragment_room,
         20 * fragment_room,

@@ -53,7 +53,12 @@
 
 /** Longest message that is sent without asking, in bytes. Above it, the wait for the receiver's
  *  consent costs less than a second copy. */
-#define MESSAGE_EAGER_BYTES_MAX 32768
+#define MESSAGE_EAGER_BYTES_MAX 131072
+
+/** The same while so many frames to the peer, or announced messages, are on their way: then nobody
+ *  waits for this one alone, and the copies would cost throughput. */
+#define MESSAGE_EAGER_BUSY_BYTES_MAX 32768
+#define MESSAGE_EAGER_BUSY_FRAMES 16
 
 /** The same where the receiver can read the sender's memory: there is no wait for consent, and one
  *  copy in all. */

@@ -112,8 +112,8 @@ static uint64_t take_bytes(struct fuzz *fuzz)
                                      FRAME_BYTES - 46,
                                      FRAME_BYTES - 45,
                                      FRAME_BYTES - 40,
-                                     MESSAGE_EAGER_BYTES_MAX,
-                                     MESSAGE_EAGER_BYTES_MAX + 1,
+                                     MESSAGE_EAGER_BUSY_BYTES_MAX,
+                                     MESSAGE_EAGER_BUSY_BYTES_MAX + 1,
                                      BUFFER_BYTES};
     uint8_t choice = take(fuzz);
 

@@ -103,8 +103,8 @@ static uint64_t random_bytes(struct random *random)
                                      222,
                                      1436,
                                      1437,
-                                     MESSAGE_EAGER_BYTES_MAX,
-                                     MESSAGE_EAGER_BYTES_MAX + 1,
+                                     MESSAGE_EAGER_BUSY_BYTES_MAX,
+                                     MESSAGE_EAGER_BUSY_BYTES_MAX + 1,
                                      SLICE_BYTES};
 
     return random_below(random, 2) == 0 ? edges[random_below(random, 10)]
@@ -481,8 +481,8 @@ static void remote__memory_is_taken_back(void **state)
 static void remote__long_gets_both_ways(void **state)
 {
     enum { GETS = 3 * REMOTE_SERVED_PER_PEER };
-    static uint8_t got[2][GETS][MESSAGE_EAGER_BYTES_MAX + 1];
-    static uint8_t memory[2][MESSAGE_EAGER_BYTES_MAX + 1];
+    static uint8_t got[2][GETS][MESSAGE_EAGER_BUSY_BYTES_MAX + 1];
+    static uint8_t memory[2][MESSAGE_EAGER_BUSY_BYTES_MAX + 1];
     const struct sim_options wire = SIM_OPTIONS_DEFAULT;
     const struct beowire_remote remote = {.key = READ_KEY};
     struct beowire_completion done;

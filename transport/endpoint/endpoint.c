@@ -272,7 +272,7 @@ static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
     int status = message_send(&core->messages, &to->message, tag, immediate, data, bytes, context);
     if (status == 0) {
         uint64_t now_ns = own_clock();
-        if (bytes <= core->messages.limits.eager_bytes) {
+        if (bytes <= message_limits_busy(&core->messages.limits)) {
             core_posted(core, to, now_ns);
         } else {
             core_service(core, to, now_ns);

@@ -23,4 +23,11 @@ struct message_limits {
         .bundle_in_flight = BUNDLE_IN_FLIGHT_MIN, .unasked_blocks = PULL_UNASKED_BLOCKS            \
     }
 
+/** Longest message that is sent at once to whoever has more to receive already. */
+static inline uint32_t message_limits_busy(const struct message_limits *limits)
+{
+    return limits->eager_bytes < MESSAGE_EAGER_BUSY_BYTES_MAX ? limits->eager_bytes
+                                                              : MESSAGE_EAGER_BUSY_BYTES_MAX;
+}
+
 #endif /* BEOWIRE_MESSAGE_LIMITS_H */

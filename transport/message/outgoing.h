@@ -14,15 +14,30 @@ static inline uint32_t outgoing_room(const struct message_peer *peer, enum frame
            (uint32_t)(sizeof(struct frame_header) + frame_operation_bytes(type));
 }
 
-/** Most bytes that are sent to this peer, or got from it, without one asking the other. */
+/** Most bytes that are put to this peer, got by it, or sent to it while it has more to receive
+ *  already, without one asking the other. */
 static inline uint32_t outgoing_eager_bytes(const struct message_layer *layer,
                                             const struct message_peer *peer)
 {
-    uint32_t most = layer->limits.eager_bytes;
+    uint32_t most = message_limits_busy(&layer->limits);
 
     return peer->shares_memory && most > MESSAGE_EAGER_SHARED_BYTES_MAX
                ? MESSAGE_EAGER_SHARED_BYTES_MAX
                : most;
+}
+
+/** Is a message that takes several frames sent at once? Not if what the peer has room for does not
+ *  hold it whole: it would wait half-way, and be in the way of those behind it. */
+static inline bool outgoing_is_eager(const struct message_layer *layer,
+                                     const struct message_peer *peer, uint64_t bytes)
+{
+    const struct flow *flow = &peer->flow;
+    uint32_t window = sequence_before(flow->limit, flow->first) ? 0 : flow->limit - flow->first;
+    bool idle = flow->next - flow->first < MESSAGE_EAGER_BUSY_FRAMES &&
+                list_is_empty(&peer->announced) && !peer->shares_memory;
+    uint32_t most = idle ? layer->limits.eager_bytes : outgoing_eager_bytes(layer, peer);
+
+    return bytes <= most && bytes <= (uint64_t)window * outgoing_room(peer, FRAME_EAGER);
 }
 
 /** Takes a frame and encodes its header. `copied` bytes will follow the operation header in the

@@ -242,7 +242,7 @@ static bool push_queued(struct message_layer *layer, struct message_peer *peer)
             return false;
         }
         operation->pushed = operation->bytes;
-    } else if (operation->bytes > outgoing_eager_bytes(layer, peer)) {
+    } else if (!outgoing_is_eager(layer, peer, operation->bytes)) {
         return push_announce(layer, peer, operation);
     } else if (!push_first(layer, peer, operation)) {
         return false;

@@ -103,6 +103,52 @@ static void message_send__above_it_is_announced(void **state)
     free(data);
 }
 
+static void message_send__less_is_announced_while_more_is_under_way(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(MESSAGE_EAGER_BUSY_BYTES_MAX + 1);
+
+    fixture->layer.limits.eager_bytes = 2 * MESSAGE_EAGER_BUSY_BYTES_MAX;
+    for (unsigned i = 0; i < MESSAGE_EAGER_BUSY_FRAMES; i++) {
+        assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 1, 0, data, 1), 0);
+    }
+    uint32_t before = pushed(fixture, 0);
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 5, 6, data,
+                                  MESSAGE_EAGER_BUSY_BYTES_MAX + 1, data),
+                     0);
+    assert_int_equal(pushed(fixture, 0), before + 1);
+    assert_int_equal(pushed_frame(fixture, 0, before).type, FRAME_ANNOUNCE);
+    acknowledge(fixture, 0, before + 1);
+    /* The long message is under way still. */
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 5, 6, data,
+                                  MESSAGE_EAGER_BUSY_BYTES_MAX + 1, data),
+                     0);
+    assert_int_equal(pushed_frame(fixture, 0, 0).type, FRAME_ANNOUNCE);
+    /* Nothing is under way to the other peer. */
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[1], 5, 6, data,
+                                  MESSAGE_EAGER_BUSY_BYTES_MAX + 1, data),
+                     0);
+    assert_int_equal(pushed_frame(fixture, 1, 0).type, FRAME_EAGER);
+    free(data);
+}
+
+static void message_send__what_the_peer_has_no_room_for_is_announced(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(3 * EAGER_ROOM + 1);
+
+    fixture->peers[0].flow.limit = 3;
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 5, 6, data, 3 * EAGER_ROOM + 1, data), 0);
+    assert_int_equal(pushed(fixture, 0), 1);
+    assert_int_equal(pushed_frame(fixture, 0, 0).type, FRAME_ANNOUNCE);
+    fixture->peers[1].flow.limit = 4;
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[1], 5, 6, data, 3 * EAGER_ROOM + 1, data), 0);
+    assert_int_equal(pushed_frame(fixture, 1, 0).type, FRAME_EAGER);
+    free(data);
+}
+
 static void message_send__less_is_announced_to_who_can_read_our_memory(void **state)
 {
     struct fixture *fixture = *state;
@@ -381,6 +427,8 @@ int main(void)
         FIXTURE_TEST(message_send__up_to_the_eager_limit_goes_unasked),
         FIXTURE_TEST(message_send__above_it_is_announced),
         FIXTURE_TEST(message_send__less_is_announced_to_who_can_read_our_memory),
+        FIXTURE_TEST(message_send__less_is_announced_while_more_is_under_way),
+        FIXTURE_TEST(message_send__what_the_peer_has_no_room_for_is_announced),
         FIXTURE_TEST(message_send__first_frames_in_order_of_sends),
         FIXTURE_TEST(message_send__waits_for_room_in_the_window),
         FIXTURE_TEST(message_send__before_the_connection_is_open),
