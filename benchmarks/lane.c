@@ -33,7 +33,7 @@
 #include <unistd.h>
 
 #define SHORT_FRAME_BYTES 54
-#define DATA_HEAD_BYTES 40
+#define DATA_HEAD_BYTES ((uint32_t)sizeof(struct frame_data))
 #define MESSAGE_BYTES (4u << 20)
 #define BATCH_FRAMES 64
 #define ENDPOINT 1
@@ -81,6 +81,22 @@ static uint8_t *encode(uint8_t *room, enum frame_type type)
     memset(head, 0, SHORT_FRAME_BYTES);
     frame_encode(head, &(struct frame_fields){.type = type, .destination = ENDPOINT});
     return head;
+}
+
+/** The head of a frame of a long message. */
+static uint8_t *encode_data(uint8_t *room, uint32_t message, uint32_t segment)
+{
+    uint8_t *head = room + LANE_HEADROOM;
+    struct frame_data data = frame_encode_data(ENDPOINT, 0, message);
+
+    frame_data_set_segment(&data, segment);
+    memcpy(head, &data, sizeof data);
+    return head;
+}
+
+static uint32_t segment_of(const uint8_t *head)
+{
+    return frame_data_segment((const struct frame_data *)(const void *)head);
 }
 
 static void send_all(struct side *side, struct lane_outgoing *frames, unsigned count)
@@ -160,19 +176,16 @@ static void ask(struct side *side, uint32_t message)
 static void send_block(struct side *side, const uint8_t *data, uint32_t message, uint32_t offset,
                        uint32_t bytes)
 {
-    static uint8_t rooms[BATCH_FRAMES][LANE_HEADROOM + SHORT_FRAME_BYTES];
+    static uint8_t rooms[BATCH_FRAMES][LANE_HEADROOM + DATA_HEAD_BYTES];
     struct lane_outgoing frames[BATCH_FRAMES];
     uint32_t payload_bytes = side->lane->frame_bytes - DATA_HEAD_BYTES;
     unsigned count = 0;
 
     for (uint32_t at = offset; at < offset + bytes; at += payload_bytes) {
         uint32_t left = offset + bytes - at;
-        uint64_t at_wire = at;
-        uint8_t *head = encode(rooms[count], FRAME_DATA);
-        memcpy(head + 28, &message, sizeof message);
-        memcpy(head + 32, &at_wire, sizeof at_wire);
+        uint8_t *room = rooms[count];
         frames[count++] =
-            (struct lane_outgoing){.head = head,
+            (struct lane_outgoing){.head = encode_data(room, message, at / payload_bytes),
                                    .head_bytes = DATA_HEAD_BYTES,
                                    .payload = data + at,
                                    .payload_bytes = left < payload_bytes ? left : payload_bytes};
@@ -239,6 +252,7 @@ static void bulk_receive(struct side *side, uint8_t *target, bool placed)
     struct lane_incoming frames[BATCH_FRAMES];
     uint32_t block = block_bytes_of(side->lane);
     uint32_t blocks = (MESSAGE_BYTES + block - 1) / block;
+    uint32_t payload_bytes = side->lane->frame_bytes - DATA_HEAD_BYTES;
     uint64_t begin_ns = now_ns();
     uint32_t messages = 0;
 
@@ -258,8 +272,7 @@ static void bulk_receive(struct side *side, uint8_t *target, bool placed)
             for (unsigned i = 0; i < count; i++) {
                 uint32_t bytes = frames[i].bytes - DATA_HEAD_BYTES;
                 if (frames[i].payload == NULL) {
-                    uint64_t at;
-                    memcpy(&at, frames[i].data + 32, sizeof at);
+                    size_t at = (size_t)segment_of(frames[i].data) * payload_bytes;
                     memcpy(target + at, frames[i].data + DATA_HEAD_BYTES, bytes);
                 }
                 arrived += bytes;
@@ -399,7 +412,7 @@ static void measure_cost(struct side *from, struct side *to, const struct cost *
     enum { ROUNDS = 4001 };
     static uint64_t send_ns[ROUNDS];
     static uint64_t receive_ns[ROUNDS];
-    static uint8_t rooms[BATCH_FRAMES][LANE_HEADROOM + SHORT_FRAME_BYTES];
+    static uint8_t rooms[BATCH_FRAMES][LANE_HEADROOM + DATA_HEAD_BYTES];
     struct lane_outgoing frames[BATCH_FRAMES];
     uint32_t bytes = cost->frames * cost->payload_bytes;
     uint32_t offset = 0;
@@ -409,10 +422,8 @@ static void measure_cost(struct side *from, struct side *to, const struct cost *
         offset = offset + bytes <= MESSAGE_BYTES ? offset : 0;
         for (unsigned i = 0; i < cost->frames; i++) {
             uint64_t at = offset + (uint64_t)i * cost->payload_bytes;
-            uint8_t *head = encode(rooms[i], FRAME_DATA);
-            memcpy(head + 28, &round, sizeof round);
-            memcpy(head + 32, &at, sizeof at);
-            frames[i] = (struct lane_outgoing){.head = head,
+            uint32_t segment = (uint32_t)(at / cost->payload_bytes);
+            frames[i] = (struct lane_outgoing){.head = encode_data(rooms[i], round, segment),
                                                .head_bytes = DATA_HEAD_BYTES,
                                                .payload = source + at,
                                                .payload_bytes = cost->payload_bytes};

@@ -72,13 +72,19 @@ static const char *type_name(uint8_t type)
 void trace_frame(void *context, const struct sim_event *event)
 {
     const struct frame_header *header = (const struct frame_header *)(const void *)event->head;
+    const struct frame_data *data = (const struct frame_data *)(const void *)event->head;
     FILE *file = context;
 
-    (void)fprintf(file,
-                  "%" PRIu64 " %s %" PRIu32 ">%" PRId32 " rail %" PRIu32 " %s sequence %" PRIu32
-                  " acknowledgement %" PRIu32 " credit %u flags %x bytes %" PRIu32 "\n",
+    (void)fprintf(file, "%" PRIu64 " %s %" PRIu32 ">%" PRId32 " rail %" PRIu32 " %s ",
                   event->now_ns, event_name(event->kind), event->from, (int32_t)event->to,
-                  event->rail, type_name(header->type), from_le32(header->sequence),
-                  from_le32(header->acknowledgement), from_le16(header->credit),
-                  from_le16(header->flags), event->bytes);
+                  event->rail, type_name(header->type));
+    if (header->type == FRAME_DATA) {
+        (void)fprintf(file, "message %" PRIx32 " segment %" PRIu32, from_le32(data->message),
+                      frame_data_segment(data));
+    } else {
+        (void)fprintf(file, "sequence %" PRIu32 " acknowledgement %" PRIu32 " credit %u flags %x",
+                      from_le32(header->sequence), from_le32(header->acknowledgement),
+                      from_le16(header->credit), from_le16(header->flags));
+    }
+    (void)fprintf(file, " bytes %" PRIu32 "\n", event->bytes);
 }

@@ -99,8 +99,9 @@
 /** Blocks of one message that are asked for at once; about a megabyte. */
 #define PULL_BLOCKS 16
 
-/** Bytes of a block, at most: with headers, what one call can send with segmentation offload. */
-#define PULL_BLOCK_BYTES 63500
+/** Bytes of a block, at most: with up to 64 headers of 16 bytes, what one call can send with
+ * segmentation offload (65,507 bytes). */
+#define PULL_BLOCK_BYTES 64400
 
 /** Of a long message, the first so many blocks are sent with its announcement, unasked. */
 #define PULL_UNASKED_BLOCKS 2

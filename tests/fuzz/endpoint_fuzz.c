@@ -63,7 +63,7 @@ static void say_announce(struct fuzz *fuzz)
     uint32_t message = fuzz->begun_count;
     uint8_t choice = take(fuzz);
     uint64_t bytes = take_bytes(fuzz);
-    uint32_t segment_bytes = SEGMENT_BYTES_MIN + choice % 61u; /* the longest does not fit */
+    uint32_t segment_bytes = SEGMENT_BYTES_MIN + choice % 86u; /* the longest does not fit */
     const struct frame_announce body = {
         .tag = to_le64(take(fuzz) % 2),
         .immediate = to_le32(message),
@@ -108,12 +108,16 @@ static void say_data(struct fuzz *fuzz)
     uint64_t offset = segment * segment_bytes;
     uint64_t left = offset < begun->bytes ? begun->bytes - offset : 1;
     uint64_t part = left < segment_bytes ? left : segment_bytes;
+    const uint64_t room = FRAME_BYTES - sizeof(struct frame_data);
 
-    offset += (choice & 0x30) == 0x30 ? take(fuzz) : 0;
     part = (choice & 0x30) == 0x20 ? 1 + take(fuzz) : part;
-    part = part < FRAME_BYTES - 40 ? part : FRAME_BYTES - 40;
-    const struct frame_data body = {.message = to_le32(ANNOUNCED + message),
-                                    .offset = to_le64(offset)};
+    part = part < room ? part : room;
+    if ((choice & 0x30) == 0x30 && part < FRAME_PADDED_BYTES - sizeof(struct frame_data)) {
+        part = FRAME_PADDED_BYTES - sizeof(struct frame_data);
+    }
+    struct frame_data body =
+        frame_encode_data(CLUSTER_ENDPOINT, fuzz->own_key, ANNOUNCED + message);
+    frame_data_set_segment(&body, (uint32_t)segment);
     struct says says = usual(fuzz, FRAME_DATA, &body);
     says.payload_bytes = (uint32_t)part;
     says.message = message;

@@ -383,6 +383,28 @@ struct says {
     struct effect effect; /* but for its sequence */
 };
 
+/** Writes the headers of what is said. DATA says nothing of sequences: its body is all of them. */
+static void write_head(struct fuzz *fuzz, const struct says *says, uint32_t sequence,
+                       uint32_t acknowledgement)
+{
+    size_t at = says->type == FRAME_DATA ? 0 : sizeof(struct frame_header);
+
+    if (says->type != FRAME_DATA) {
+        frame_encode(fuzz->frame,
+                     &(struct frame_fields){.type = says->type,
+                                            .destination = CLUSTER_ENDPOINT,
+                                            .source = CLUSTER_ENDPOINT,
+                                            .key = says->key,
+                                            .sequence = sequence,
+                                            .payload_bytes = (uint16_t)says->payload_bytes});
+        frame_stamp(fuzz->frame, says->flags, acknowledgement,
+                    (uint16_t)(acknowledgement + says->credit));
+    }
+    if (says->body != NULL) {
+        memcpy(fuzz->frame + at, says->body, frame_head_bytes(says->type) - at);
+    }
+}
+
 /** Says it, with the changes that the script wants. @return true: a sequenced frame was accepted,
  * or is kept. */
 static bool say(struct fuzz *fuzz, const struct says *says)
@@ -390,12 +412,12 @@ static bool say(struct fuzz *fuzz, const struct says *says)
     struct core_peer *peer = peer_of(fuzz);
     const struct flow *flow = &peer->message.flow;
     uint32_t expected = flow->expected;
-    uint32_t body_bytes = (uint32_t)frame_operation_bytes(says->type);
+    uint32_t head_bytes = (uint32_t)frame_head_bytes(says->type);
     uint8_t change = take(fuzz); /* 0: none, and the usual end of a script */
     uint32_t acknowledgement = fuzz->highest_sent - says->behind;
     uint32_t sequence = expected;
 
-    fuzz->frame_bytes = (uint32_t)sizeof(struct frame_header) + body_bytes + says->payload_bytes;
+    fuzz->frame_bytes = head_bytes + says->payload_bytes;
     fuzz->frame = malloc(fuzz->frame_bytes);
     require(fuzz->frame != NULL);
     if ((change & 1) != 0) {
@@ -412,20 +434,9 @@ static bool say(struct fuzz *fuzz, const struct says *says)
         *effect = says->effect;
         effect->sequence = sequence;
     }
-    frame_encode(fuzz->frame,
-                 &(struct frame_fields){.type = says->type,
-                                        .destination = CLUSTER_ENDPOINT,
-                                        .source = CLUSTER_ENDPOINT,
-                                        .key = says->key,
-                                        .sequence = sequence,
-                                        .payload_bytes = (uint16_t)says->payload_bytes});
-    frame_stamp(fuzz->frame, says->flags, acknowledgement,
-                (uint16_t)(acknowledgement + says->credit));
-    if (says->body != NULL) {
-        memcpy(fuzz->frame + sizeof(struct frame_header), says->body, body_bytes);
-    }
+    write_head(fuzz, says, sequence, acknowledgement);
     for (uint32_t i = 0; i < says->payload_bytes; i++) {
-        fuzz->frame[sizeof(struct frame_header) + body_bytes + i] =
+        fuzz->frame[head_bytes + i] =
             says->payload != NULL ? says->payload[i] : content(says->message, says->offset + i);
     }
     if ((change & 4) != 0) {

@@ -31,6 +31,22 @@ static void require_same_header(const uint8_t *data, const struct frame *frame)
     require(memcmp(again, &expected, sizeof again) == 0);
 }
 
+/** DATA has all that is there behind its own header. */
+static void check_data(const uint8_t *data, size_t size, struct frame *frame)
+{
+    struct frame_data again =
+        frame_encode_data(frame->destination, frame->key, from_le32(frame->data->message));
+
+    frame_data_set_segment(&again, frame_data_segment(frame->data));
+    require((const uint8_t *)frame->data == data && memcmp(data, &again, sizeof again) == 0);
+    require(frame->payload == data + sizeof again);
+    require(frame->payload_bytes > 0 && sizeof again + frame->payload_bytes == size);
+    require(frame_data_has(frame, frame->payload_bytes));
+    require(!frame_data_has(frame, frame->payload_bytes + UINT64_C(1)));
+    require(frame_decode(data, sizeof again, frame) == FRAME_BAD_FIELD);
+    require(frame_decode(data, sizeof again - 1, frame) == FRAME_BAD_LENGTH);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct frame frame;
@@ -38,6 +54,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     require(verdict < FRAME_VERDICTS);
     if (verdict != FRAME_OK) {
+        return 0;
+    }
+    if (frame.type == FRAME_DATA) {
+        check_data(data, size, &frame);
         return 0;
     }
     size_t head = sizeof(struct frame_header) + frame_operation_bytes(frame.type);

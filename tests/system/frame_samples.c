@@ -2,8 +2,8 @@
 /*
  * frame_samples: writes a capture (pcap) to standard output that has one frame of each type, made
  * by the code that makes them on the wire: what the dissector says of it must be what is put in
- * here (test_dissector.py). First all as Ethernet frames, then all as UDP datagrams, then two
- * in one datagram, as a host with segmentation offload captures them.
+ * here (test_dissector.py). First all as Ethernet frames, then all as UDP datagrams, then trains in
+ * one datagram, as a host with segmentation offload captures them: DATA and another, DATA thrice.
  *
  * frame_samples bad: frames that a receiver drops, for each reason that the frame itself gives.
  */
@@ -60,11 +60,12 @@ static void write_ethernet(const struct sample *sample)
     write_packet(packet, ETHERNET_BYTES + bytes);
 }
 
-static void write_udp(const struct sample *first, const struct sample *second)
+/** Several in one datagram, one after the other. */
+static void write_udp(const struct sample *samples, unsigned count)
 {
-    uint8_t packet[ETHERNET_BYTES + IP_BYTES + UDP_BYTES + 2 * sizeof first->bytes] = {2, 0, 0, 0,
-                                                                                       0, 2, 2};
-    uint32_t payload = first->length + (second != NULL ? second->length : 0);
+    uint8_t packet[ETHERNET_BYTES + IP_BYTES + UDP_BYTES + 3 * sizeof samples->bytes] = {2, 0, 0, 0,
+                                                                                         0, 2, 2};
+    uint32_t payload = 0;
     const uint8_t addresses[] = {10, 77, 0, 1, 10, 77, 0, 2};
     uint8_t *ip = packet + ETHERNET_BYTES;
     uint8_t *udp = ip + IP_BYTES;
@@ -73,15 +74,15 @@ static void write_udp(const struct sample *first, const struct sample *second)
     ip[0] = 0x45;
     ip[8] = 64;
     ip[9] = 17;
+    for (unsigned i = 0; i < count; i++) {
+        memcpy(udp + UDP_BYTES + payload, samples[i].bytes, samples[i].length);
+        payload += samples[i].length;
+    }
     put_16(ip + 2, IP_BYTES + UDP_BYTES + payload);
     memcpy(ip + 12, addresses, sizeof addresses);
     put_16(udp, 40001);
     put_16(udp + 2, 40002);
     put_16(udp + 4, UDP_BYTES + payload);
-    memcpy(udp + UDP_BYTES, first->bytes, first->length);
-    if (second != NULL) {
-        memcpy(udp + UDP_BYTES + first->length, second->bytes, second->length);
-    }
     write_packet(packet, ETHERNET_BYTES + IP_BYTES + UDP_BYTES + payload);
 }
 
@@ -147,6 +148,17 @@ static void fill_sack(struct sample *sample)
     sack->probe = to_le32(3);
     sack->received[0] = 0x07; /* 2001 to 2003 */
     sack->received[1] = 0x02; /* 2010 */
+}
+
+static void make_data(struct sample *sample)
+{
+    const char *payload = "some data, so much that nothing is padded";
+    struct frame_data head = frame_encode_data(4711, KEY, 0x00050006);
+
+    frame_data_set_segment(&head, 0x12345);
+    *sample = (struct sample){.length = (uint32_t)(sizeof head + strlen(payload))};
+    memcpy(sample->bytes, &head, sizeof head);
+    memcpy(sample->bytes + sizeof head, payload, strlen(payload));
 }
 
 static void make_bundle(struct sample *sample)
@@ -287,9 +299,7 @@ static void make(struct sample *sample, enum frame_type type)
         };
         return;
     case FRAME_DATA:
-        begin(sample, type, "some data");
-        *(struct frame_data *)body_of(sample) =
-            (struct frame_data){.message = to_le32(0x00050006), .offset = to_le64(5000000000)};
+        make_data(sample);
         return;
     case FRAME_EAGER:
         begin(sample, type, "hello");
@@ -349,7 +359,7 @@ static enum frame_verdict verdict_of(const struct sample *sample)
 static int write_good(void)
 {
     struct sample sample;
-    struct sample other;
+    struct sample train[3];
 
     for (unsigned lane = 0; lane < 2; lane++) {
         for (unsigned type = 0; type < FRAME_TYPES; type++) {
@@ -364,13 +374,19 @@ static int write_good(void)
             if (lane == 0) {
                 write_ethernet(&sample);
             } else {
-                write_udp(&sample, NULL);
+                write_udp(&sample, 1);
             }
         }
     }
-    make(&sample, FRAME_DATA);
-    make(&other, FRAME_FRAGMENT);
-    write_udp(&sample, &other);
+    make(&train[0], FRAME_DATA);
+    make(&train[1], FRAME_FRAGMENT);
+    write_udp(train, 2);
+    for (unsigned i = 0; i < 3; i++) {
+        make(&train[i], FRAME_DATA);
+        frame_data_set_segment((struct frame_data *)(void *)train[i].bytes, 70000 + i);
+    }
+    train[2].length -= 4;
+    write_udp(train, 3);
     return 0;
 }
 
@@ -447,6 +463,17 @@ static void bad_announce(struct sample *sample)
     ((struct frame_announce *)body_of(sample))->segment_bytes = to_le16(0);
 }
 
+static void bad_long_data(struct sample *sample)
+{
+    header_of(sample)->type = FRAME_DATA;
+}
+
+static void bad_short_ack(struct sample *sample)
+{
+    make(sample, FRAME_DATA);
+    sample->bytes[1] = FRAME_ACK;
+}
+
 static void bad_tail(struct sample *sample)
 {
     sample->length += 30; /* more than padding explains */
@@ -455,9 +482,9 @@ static void bad_tail(struct sample *sample)
 static int write_bad(void)
 {
     static void (*const spoil[])(struct sample *) = {
-        bad_version, bad_type,          bad_flags, bad_length,     bad_payload,
-        bad_field,   bad_nothing_in_it, bad_sack,  bad_sack_range, bad_connect,
-        bad_pull,    bad_announce,      bad_tail,
+        bad_version, bad_type,          bad_flags,     bad_length,     bad_payload,
+        bad_field,   bad_nothing_in_it, bad_sack,      bad_sack_range, bad_connect,
+        bad_pull,    bad_announce,      bad_long_data, bad_short_ack,  bad_tail,
     };
     struct sample sample;
 

@@ -107,9 +107,13 @@ SAMPLES: dict[str, dict[str, str]] = {
         "pull.wanted": "0x8000000000000005",
     },
     "DATA": {
+        "version_words": "0x24",
+        "destination": "4711",
+        "key": "0x11223344",
         "data.message": "0x00050006",
-        "data.offset": "5000000000",
-        "payload": b"some data".hex(),
+        "data.segment": "74565",
+        "payload": b"some data, so much that nothing is padded".hex(),
+        "length": "57",
     },
     "EAGER": {
         "eager.tag": "0x123456789abcdef0",
@@ -215,6 +219,8 @@ PROBLEMS = [
     "key and incarnation must not be 0",
     "nothing is wanted",
     "segments of 0 bytes",
+    "type 11 is not known, or has another header",
+    "version 2, or a header of another length",
     "longer than it says",
 ]
 
@@ -253,12 +259,15 @@ def samples(tmp_path: Path, *words: str) -> Path:
 def test_dissector__shows_each_field_of_each_type(tmp_path: Path) -> None:
     capture = samples(tmp_path)
     found = fields_of(capture, ["beowire.type", "frame.protocols"])
-    on_ethernet, on_udp, train = found[: len(TYPES)], found[len(TYPES) : -1], found[-1]
+    on_ethernet, on_udp, trains = found[: len(TYPES)], found[len(TYPES) : -2], found[-2:]
     assert [int(row[0]) for row in on_ethernet] == list(TYPES)
     assert [int(row[0]) for row in on_udp] == list(TYPES)
     assert all(row[1] == "eth:ethertype:beowire" for row in on_ethernet)
     assert all(row[1] == "eth:ethertype:ip:udp:beowire" for row in on_udp)
-    assert train[0] == "11,17"  # what segmentation offload has put into one datagram
+    # What segmentation offload has put into one datagram: DATA ends where another frame begins.
+    assert [row[0] for row in trains] == ["11,17", "11,11,11"]
+    train = fields_of(capture, ["beowire.data.segment", "beowire.length"])[-1]
+    assert train == ["70000,70001,70002", "57,57,53"]
     for number, name in TYPES.items():
         names = list(SAMPLES[name])
         rows = fields_of(
@@ -271,16 +280,19 @@ def test_dissector__shows_each_field_of_each_type(tmp_path: Path) -> None:
 def test_dissector__finds_nothing_wrong_with_good_ones(tmp_path: Path) -> None:
     capture = samples(tmp_path)
     assert tshark(capture, "-Y", "beowire.problem || _ws.malformed || _ws.lua.error") == []
-    assert len(tshark(capture, "-Y", "beowire")) == 2 * len(TYPES) + 1
+    assert len(tshark(capture, "-Y", "beowire")) == 2 * len(TYPES) + 2
 
 
 def test_dissector__info_column_says_what_happens(tmp_path: Path) -> None:
     lines = [row[0] for row in fields_of(samples(tmp_path), ["_ws.col.Info"])]
     for shown, name in zip(lines, TYPES.values(), strict=False):
-        assert shown.startswith(f"{name} 815 > 4711"), shown
+        ends = "> 4711" if name == "DATA" else "815 > 4711"  # it does not say from whom
+        assert shown.startswith(f"{name} {ends}"), shown
     assert "SACK 815 > 4711 ack=2000 upto=2011 missing=2000, 2004-2009" in lines
     assert "EAGER 815 > 4711 seq=1000 ack=2000 tag=0x123456789abcdef0 length=3000" in lines
-    assert lines[-1].endswith("(first of 2 frames)")
+    assert "DATA > 4711 message=0x50006 segment=74565" in lines
+    assert lines[-2].endswith("(first of 2 frames)")
+    assert lines[-1].endswith("(first of 3 frames)")
 
 
 def test_dissector__says_why_a_frame_is_dropped(tmp_path: Path) -> None:
@@ -305,7 +317,7 @@ def test_dissector__other_datagrams_are_left_alone(tmp_path: Path) -> None:
             packets += 1
         at += 16 + length
     capture.write_bytes(data)
-    assert packets == len(TYPES) + 1
+    assert packets == len(TYPES) + 2
     assert len(tshark(capture, "-Y", "udp && !beowire")) == packets
 
 

@@ -22,6 +22,7 @@ local beowire = Proto("beowire", "Beowire")
 
 local VERSION = 2
 local HEADER_BYTES = 28
+local DATA, DATA_BYTES = 11, 16 -- the type that has a header of its own, and its length
 local PADDED_BYTES = 46 -- Ethernet pads shorter payloads to this
 local SEQUENCED = 16 -- types from here on
 local SACK_FRAMES = 256
@@ -360,10 +361,11 @@ define(10, "PULL", {
         return is_zero(values.wanted) and "nothing is wanted" or nil
     end,
 })
-define(11, "DATA", {
-    { "message", "Message", "x32", info = "message=0x%s" },
-    { "offset", "Offset", "u64", info = "offset=%s" },
-}, { payload = "must" })
+-- DATA is not here: it has another header, see add_data().
+type_names[DATA] = "DATA"
+local f_segment = keep(ProtoField.uint32("beowire.data.segment", "Segment"))
+local DATA_MESSAGE = { { "message", "Message", "x32", info = "message=0x%s" } }
+make_columns("data.", DATA_MESSAGE)
 define(16, "EAGER", message_columns({
     { "message_bytes", "Message length", "u32", info = "length=%s" },
     { "message", "Message", "x16" },
@@ -529,9 +531,45 @@ define(27, "GRANT", {
 make_columns("", HEADER)
 beowire.fields = all_fields
 
+local HEADER_FIELDS = {}
+for _, column in ipairs(HEADER) do
+    HEADER_FIELDS[column.name] = column.field
+end
+
+local function begins_as(buffer, at, header_bytes)
+    return buffer:len() - at >= header_bytes
+        and buffer(at, 1):uint() == VERSION * 16 + header_bytes / 4
+end
+
+local function is_data(buffer, at)
+    return begins_as(buffer, at, DATA_BYTES) and buffer(at + 1, 1):uint() == DATA
+end
+
+-- DATA does not say how long it is: it ends where its datagram ends, or, in a train of segmentation
+-- offload, where another frame to the same endpoint with the same key begins.
+local function data_length(buffer, at)
+    local bytes = buffer:raw(at)
+    local to, key = bytes:sub(5, 6), bytes:sub(9, 12)
+    local found = bytes:find(key, DATA_BYTES + 9, true)
+
+    while found do
+        local next_at = at + found - 9
+        local begins = is_data(buffer, next_at)
+            or begins_as(buffer, next_at, HEADER_BYTES) and types[buffer(next_at + 1, 1):uint()]
+        if begins and bytes:sub(found - 4, found - 3) == to then
+            return next_at - at
+        end
+        found = bytes:find(key, found + 1, true)
+    end
+    return buffer:reported_len() - at
+end
+
 -- Length of the frame that begins at `at`, as it says, or nil if it does not say one that is known.
 local function frame_length(buffer, at)
-    if buffer:len() - at < HEADER_BYTES or buffer(at, 1):uint() ~= VERSION * 16 + HEADER_BYTES / 4 then
+    if is_data(buffer, at) then
+        return data_length(buffer, at)
+    end
+    if not begins_as(buffer, at, HEADER_BYTES) then
         return nil
     end
     local shape = types[buffer(at + 1, 1):uint()]
@@ -547,9 +585,40 @@ local function add_flags(item, range, flags)
     end
 end
 
+-- Adds a DATA frame of `length` bytes. What Ethernet has padded a short one with is shown as payload:
+-- only who knows the message can tell.
+local function add_data(buffer, at, length, tree)
+    local root = tree:add(beowire, buffer(at, math.min(length, buffer:len() - at)))
+    local function add(name, offset, bytes)
+        root:add_le(HEADER_FIELDS[name], buffer(at + offset, bytes))
+        return buffer(at + offset, bytes):le_uint()
+    end
+
+    add("version_words", 0, 1)
+    add("type", 1, 1)
+    local destination = add("destination", 4, 2)
+    add("key", 8, 4)
+    local segment = buffer(at + 2, 2):le_uint() + buffer(at + 6, 2):le_uint() * 0x10000
+    root:add(f_segment, buffer(at + 2, 6), segment)
+    local _, _, said = add_columns(root, buffer(at + 12, 4), DATA_MESSAGE)
+    root:set_text("Beowire DATA to " .. destination)
+    root:add(f_length, length):set_generated()
+    local info = string.format("DATA > %d %s segment=%d", destination, said, segment)
+    local there = math.min(length, buffer:len() - at) - DATA_BYTES
+    if there > 0 then
+        root:add(f_payload, buffer(at + DATA_BYTES, there))
+    elseif length == DATA_BYTES then
+        root:add_proto_expert_info(problem, "no payload")
+    end
+    return length, there < length - DATA_BYTES and info .. " (cut by the capture)" or info
+end
+
 -- Adds the frame at `at`; `left` bytes are there, or were before the capture was cut.
 -- Returns how long it is (without padding), and what the info column says of it.
 local function add_frame(buffer, at, left, tree)
+    if is_data(buffer, at) then
+        return add_data(buffer, at, data_length(buffer, at), tree)
+    end
     local root = tree:add(beowire, buffer(at, math.min(left, buffer:len() - at)))
     local function bad(text)
         root:add_proto_expert_info(problem, text)
@@ -570,7 +639,7 @@ local function add_frame(buffer, at, left, tree)
         return left, "of version " .. version
     end
     if not shape then
-        bad("type " .. header.type .. " is not known")
+        bad("type " .. header.type .. " is not known, or has another header")
         return left, "type " .. header.type
     end
     if header.flags >= 0x100 then
@@ -656,6 +725,20 @@ end
 
 -- ---- where frames are found ---------------------------------------------------------------------
 
+-- Can these be the numbers of a frame to somebody? No message has 2^24 segments.
+local function has_numbers(buffer, at)
+    local number = buffer(at + 1, 1):uint()
+    local has_key = buffer(at + 8, 4):le_uint() ~= 0
+
+    if buffer(at + 4, 2):le_uint() == 0 or has_key == (number == 1 or number == 3) then
+        return false
+    end
+    if number == DATA then
+        return buffer(at + 7, 1):uint() == 0
+    end
+    return buffer(at + 3, 1):uint() == 0 and buffer(at + 6, 2):le_uint() ~= 0
+end
+
 -- Is this datagram a frame, or several? Strict, because any UDP traffic comes here.
 local function is_beowire(buffer)
     local total, at = buffer:reported_len(), 0
@@ -664,13 +747,7 @@ local function is_beowire(buffer)
             return at > 0 -- cut by the capture
         end
         local length = frame_length(buffer, at)
-        if not length or at + length > total or buffer(at + 3, 1):uint() ~= 0
-            or buffer(at + 4, 2):le_uint() == 0 or buffer(at + 6, 2):le_uint() == 0 then
-            return false
-        end
-        local number = buffer(at + 1, 1):uint()
-        local has_key = buffer(at + 8, 4):le_uint() ~= 0
-        if has_key == (number == 1 or number == 3) then
+        if not length or at + length > total or not has_numbers(buffer, at) then
             return false
         end
         at = at + length

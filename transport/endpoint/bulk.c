@@ -6,6 +6,9 @@
 
 #include <errno.h>
 
+static_assert(PULL_BLOCK_BYTES + 64 * sizeof(struct frame_data) <= 65507,
+              "a block with its headers is one datagram's worth, which is what is segmented");
+
 /** Runs of segments that are sent before anything else gets a turn. */
 #define BATCHES_AT_ONCE 2
 
@@ -88,49 +91,28 @@ void core_expect(struct core *core, unsigned by)
     core->expecting[by] = expects;
 }
 
-/** What is before the payload of a DATA frame. */
-struct data_head {
-    struct frame_header header;
-    struct frame_data data;
-};
-
-/** The head that all frames of a run have but for their offset, and the last one's length. */
-static struct data_head head_of_run(const struct core_peer *peer, const struct pull_batch *batch)
-{
-    struct data_head head;
-
-    frame_encode((uint8_t *)&head, &(struct frame_fields){
-                                       .type = FRAME_DATA,
-                                       .destination = peer->message.destination,
-                                       .source = peer->message.source,
-                                       .key = peer->message.key,
-                                       .sequence = peer->message.flow.highest,
-                                   });
-    head.data = (struct frame_data){.message = to_le32(batch->message)};
-    return head;
-}
-
 /** Sends the first frames of a run, as many as the lane likes. @return how many. */
 static uint32_t send_batch(struct core *core, const struct pull_batch *batch)
 {
     struct {
         _Alignas(8) uint8_t room[LANE_HEADROOM];
-        struct data_head head;
+        struct frame_data head;
     } heads[64];
     struct lane_outgoing outgoing[64];
     struct core_peer *peer = core->peers[batch->peer->index];
     const struct lane *lane = core->options.lanes.lanes[batch->lane];
     uint32_t most = lane->batch_frames < 64 ? lane->batch_frames : 64;
     uint32_t count = 0;
-    struct data_head head = head_of_run(peer, batch);
+    /* The same for all but for the segment. */
+    const struct frame_data head =
+        frame_encode_data(peer->message.destination, peer->message.key, batch->message);
+    uint32_t segment = (uint32_t)(batch->offset / batch->segment_bytes);
 
-    flow_stamp(&peer->message.flow, (uint8_t *)&head, 0);
     for (uint64_t done = 0; done < batch->bytes && count < most; count++) {
         uint64_t left = batch->bytes - done;
         uint32_t bytes = left < batch->segment_bytes ? (uint32_t)left : batch->segment_bytes;
-        head.header.payload_bytes = to_le16((uint16_t)bytes);
-        head.data.offset = to_le64(batch->offset + done);
         heads[count].head = head;
+        frame_data_set_segment(&heads[count].head, segment + count);
         outgoing[count] = (struct lane_outgoing){
             .head = (uint8_t *)&heads[count].head,
             .head_bytes = sizeof head,

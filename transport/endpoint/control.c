@@ -20,7 +20,7 @@ static struct lane_outgoing outgoing_of(struct control_frame *frame, enum frame_
 {
     return (struct lane_outgoing){
         .head = head_of(frame),
-        .head_bytes = (uint32_t)(sizeof(struct frame_header) + frame_operation_bytes(type)),
+        .head_bytes = (uint32_t)frame_head_bytes(type),
     };
 }
 

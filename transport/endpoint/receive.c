@@ -234,7 +234,9 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
 {
     WIRE_TO(wire, core, peer);
 
-    if (!flow_acknowledged(&peer->message.flow, frame, now_ns, &wire)) {
+    if (frame->type == FRAME_DATA) {
+        flow_heard(&peer->message.flow);
+    } else if (!flow_acknowledged(&peer->message.flow, frame, now_ns, &wire)) {
         core->counters.dropped_acknowledgement++;
         return;
     }
@@ -323,12 +325,17 @@ static void receive_frame(struct core *core, unsigned by, const struct lane_inco
     uint32_t index = map_find(&core->by_key, frame.key);
     if (index == MAP_NONE) {
         core->counters.dropped_key++;
-        if (frame.type != FRAME_CLOSE) {
+        /* DATA does not say to whom: other frames of that connection do. */
+        if (frame.type != FRAME_CLOSE && frame.type != FRAME_DATA) {
             control_send_reset(core, &frame, &from, FRAME_RESET_UNKNOWN, now_ns);
         }
         return;
     }
-    receive_from_peer(core, core->peers[index], &frame, &from, now_ns);
+    struct core_peer *peer = core->peers[index];
+    if (frame.type == FRAME_DATA) {
+        frame.source = peer->message.destination; /* it says so by its key */
+    }
+    receive_from_peer(core, peer, &frame, &from, now_ns);
 }
 
 static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),

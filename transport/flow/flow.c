@@ -322,6 +322,15 @@ static void take_progress(struct flow *flow, const struct news *news, uint64_t n
     restart_timer(flow, now_ns);
 }
 
+void flow_heard(struct flow *flow)
+{
+    flow->waiting_since_ns = 0;
+    flow->unanswered = 0;
+    if (!awaits_answer(flow)) {
+        flow->timeout_at_ns = 0;
+    }
+}
+
 bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t now_ns,
                        const struct flow_wire *wire)
 {
@@ -338,9 +347,6 @@ bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t no
     if (sequence_before(acknowledgement, flow->first)) {
         return true; /* overtaken by a later one */
     }
-    /* Anything the peer says now is an answer. */
-    flow->waiting_since_ns = 0;
-    flow->unanswered = 0;
     if (sequence_before(flow->limit, limit) && limit - acknowledgement < 0x8000u) {
         flow->limit = limit;
     }
@@ -363,9 +369,7 @@ bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t no
     } else {
         flow->loss.check_at_ns = 0;
     }
-    if (!awaits_answer(flow)) {
-        flow->timeout_at_ns = 0;
-    }
+    flow_heard(flow); /* anything the peer says now is an answer */
     return true;
 }
 

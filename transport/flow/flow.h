@@ -203,7 +203,11 @@ void flow_transmit(struct flow *flow, uint64_t now_ns, const struct flow_wire *w
 /** Could flow_transmit() go on, if only the lane took more? */
 bool flow_waits_for_lane(const struct flow *flow);
 
-/** Takes acknowledgement and credit from any frame of the peer, and from SACK what is missing.
+/** The peer has said something, of which nothing else is known: it is there. */
+void flow_heard(struct flow *flow);
+
+/** Takes acknowledgement and credit from a frame of the peer (any but DATA, which has neither), and
+ *  from SACK what is missing. The peer was heard.
  *  @return false: they make no sense (the frame should be dropped, nothing has changed). */
 bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t now_ns,
                        const struct flow_wire *wire);

@@ -4,7 +4,7 @@
 /** Bits of the high byte that this version understands: none. */
 #define FRAME_FLAGS_UNKNOWN 0xFF00u
 
-/** What a type must look like. */
+/** What a type must look like. DATA is not here: it has another header, see decode_data(). */
 struct shape {
     uint8_t known;
     uint8_t operation_bytes;
@@ -25,7 +25,6 @@ static const struct shape shapes[] = {
     [FRAME_BUNDLE] = {1, 0, 1},
     [FRAME_DONE] = {1, sizeof(struct frame_done), 0},
     [FRAME_PULL] = {1, sizeof(struct frame_pull), 0},
-    [FRAME_DATA] = {1, sizeof(struct frame_data), 1},
     [FRAME_PUT] = {1, sizeof(struct frame_put), 1},
     [FRAME_OFFER] = {1, sizeof(struct frame_offer), 0},
     [FRAME_GET] = {1, sizeof(struct frame_get), 0},
@@ -50,6 +49,7 @@ static const char *const names[] = {
 static_assert(sizeof names / sizeof *names == sizeof shapes / sizeof *shapes, "a name each");
 
 #define HEADER_WORDS (sizeof(struct frame_header) / 4)
+#define DATA_VERSION_WORDS (FRAME_VERSION << 4 | sizeof(struct frame_data) / 4)
 
 const char *frame_type_name(unsigned type)
 {
@@ -132,10 +132,34 @@ static bool fields_valid(const struct frame *frame)
     return false;
 }
 
+static enum frame_verdict decode_data(const uint8_t *data, size_t bytes, struct frame *frame)
+{
+    const struct frame_data *header = (const struct frame_data *)(const void *)data;
+
+    if (bytes < sizeof *header) {
+        return FRAME_BAD_LENGTH;
+    }
+    if (header->type != FRAME_DATA) {
+        return FRAME_BAD_TYPE;
+    }
+    *frame = (struct frame){
+        .type = FRAME_DATA,
+        .destination = from_le16(header->destination),
+        .key = from_le32(header->key),
+        .payload_bytes = (uint32_t)(bytes - sizeof *header),
+        .payload = data + sizeof *header,
+        .data = header,
+    };
+    return fields_valid(frame) ? FRAME_OK : FRAME_BAD_FIELD;
+}
+
 enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame *frame)
 {
     const struct frame_header *header = (const struct frame_header *)(const void *)data;
 
+    if (bytes > 0 && header->version_words == DATA_VERSION_WORDS) {
+        return decode_data(data, bytes, frame);
+    }
     if (bytes < sizeof *header) {
         return FRAME_BAD_LENGTH;
     }
@@ -185,5 +209,16 @@ void frame_encode(uint8_t *data, const struct frame_fields *fields)
         .key = to_le32(fields->key),
         .sequence = to_le32(fields->sequence),
         .payload_bytes = to_le16(fields->payload_bytes),
+    };
+}
+
+struct frame_data frame_encode_data(uint16_t destination, uint32_t key, uint32_t message)
+{
+    return (struct frame_data){
+        .version_words = DATA_VERSION_WORDS,
+        .type = FRAME_DATA,
+        .destination = to_le16(destination),
+        .key = to_le32(key),
+        .message = to_le32(message),
     };
 }

@@ -7,6 +7,10 @@
  * the layouts here are asserted against it.
  *
  *      | frame_header 28 | operation header 0..160 | payload |
+ *      | frame_data 16 | payload |                              DATA
+ *
+ * DATA is what long messages are made of, so it has a header of its own, with nothing in it that
+ * other frames say as well: who sends is known by the key, and it ends where its datagram ends.
  *
  * frame_decode() is the only way in: after FRAME_OK every field it returns has been checked
  * against the length of the frame and the rules for its type, and nothing else needs to look at
@@ -43,7 +47,7 @@ enum frame_type {
     FRAME_PROBE = 6,     /**< asks for an acknowledgement now: struct frame_probe */
     FRAME_SACK = 7,      /**< acknowledgement, and what came behind a gap: struct frame_sack */
     FRAME_PULL = 10,     /**< asks for segments of an announced message: struct frame_pull */
-    FRAME_DATA = 11,     /**< a segment of an announced message: struct frame_data + data */
+    FRAME_DATA = 11,     /**< a segment of an announced message: only struct frame_data + data */
     FRAME_EAGER = 16,    /**< first (often only) frame of a message: struct frame_eager + data */
     FRAME_FRAGMENT = 17, /**< more of a message: struct frame_fragment + data */
     FRAME_ANNOUNCE = 18, /**< a long message waits at the sender: struct frame_announce */
@@ -181,11 +185,35 @@ struct frame_pull {
 };
 static_assert(sizeof(struct frame_pull) == 24, "docs/PROTOCOL.md");
 
+/** The whole header of DATA, in place of struct frame_header. The first two fields, destination and
+ *  key are where every frame has them. */
 struct frame_data {
+    uint8_t version_words; /**< FRAME_VERSION << 4 | 4 */
+    uint8_t type;          /**< FRAME_DATA */
+    le16 segment_low;      /**< number of the segment, from 0 on: frame_data_segment() */
+    le16 destination;
+    le16 segment_high;
+    le32 key;
     le32 message; /**< as announced */
-    le64 offset;  /**< of the payload in the message; a multiple of segment_bytes */
 };
-static_assert(sizeof(struct frame_data) == 12, "docs/PROTOCOL.md");
+static_assert(sizeof(struct frame_data) == 16, "docs/PROTOCOL.md");
+static_assert(offsetof(struct frame_data, type) == offsetof(struct frame_header, type) &&
+                  offsetof(struct frame_data, destination) ==
+                      offsetof(struct frame_header, destination) &&
+                  offsetof(struct frame_data, key) == offsetof(struct frame_header, key),
+              "docs/PROTOCOL.md");
+
+/** Which segment of its message the payload is. */
+static inline uint32_t frame_data_segment(const struct frame_data *data)
+{
+    return from_le16(data->segment_low) | (uint32_t)from_le16(data->segment_high) << 16;
+}
+
+static inline void frame_data_set_segment(struct frame_data *data, uint32_t segment)
+{
+    data->segment_low = to_le16((uint16_t)segment);
+    data->segment_high = to_le16((uint16_t)(segment >> 16));
+}
 
 /** One message in the payload of a BUNDLE; its data follows, and then the next one. */
 struct frame_bundled {
@@ -299,7 +327,9 @@ static_assert(sizeof(struct frame_grant) == 24, "docs/PROTOCOL.md");
 /** A lane has to carry frames of more than this: every head, and some data. */
 #define FRAME_BYTES_MIN 256
 
-/** A frame that has been checked, in host order. Pointers are into the frame. */
+/** A frame that has been checked, in host order. Pointers are into the frame. Of DATA, flags,
+ * source, sequence, acknowledgement and credit are 0: it has none; and to its payload belongs what
+ * Ethernet has padded it with (frame_data_has()). */
 struct frame {
     enum frame_type type;
     uint16_t flags;
@@ -346,7 +376,7 @@ enum frame_verdict {
  *  `data` needs no alignment and has to outlive the use of `frame`'s pointers. */
 enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame *frame);
 
-/** The headers of a frame, as they were given to frame_decode(). */
+/** The headers of a frame, as they were given to frame_decode(); not for DATA. */
 static inline const uint8_t *frame_begin(const struct frame *frame)
 {
     return (const uint8_t *)frame->connect - sizeof(struct frame_header);
@@ -362,20 +392,35 @@ static inline unsigned frame_type_of(const uint8_t *data)
     return data[offsetof(struct frame_header, type)] % FRAME_TYPES;
 }
 
-/** Bytes of the operation header of a type that this version sends; 0 for one that it does not
- *  know. */
+/** Bytes of the operation header of a type that this version sends; 0 for DATA, and for one that it
+ *  does not know. */
 size_t frame_operation_bytes(enum frame_type type);
+
+/** Bytes of all headers of a frame of this type. */
+static inline size_t frame_head_bytes(enum frame_type type)
+{
+    return type == FRAME_DATA ? sizeof(struct frame_data)
+                              : sizeof(struct frame_header) + frame_operation_bytes(type);
+}
 
 /** Bytes of a frame's headers. Its payload follows them, or lies elsewhere (lane.h). */
 static inline uint32_t frame_head_length(const struct frame *frame)
 {
-    return (uint32_t)(sizeof(struct frame_header) + frame_operation_bytes(frame->type));
+    return (uint32_t)frame_head_bytes(frame->type);
 }
 
 /** Bytes of the whole frame, without padding. */
 static inline uint32_t frame_length(const struct frame *frame)
 {
     return frame_head_length(frame) + frame->payload_bytes;
+}
+
+/** Is the payload of this DATA `bytes` bytes, and perhaps padding after them? Only who knows the
+ *  message can tell: the frame does not say how long it is. */
+static inline bool frame_data_has(const struct frame *frame, uint64_t bytes)
+{
+    return frame->payload_bytes == bytes ||
+           (frame->payload_bytes > bytes && frame_length(frame) <= FRAME_PADDED_BYTES);
 }
 
 /** What goes into a header when it is built; the rest is stamped when the frame leaves. */
@@ -388,8 +433,11 @@ struct frame_fields {
     uint16_t payload_bytes;
 };
 
-/** Writes a header at `data` (28 bytes); flags, acknowledgement and credit are 0. */
+/** Writes a header at `data` (28 bytes); flags, acknowledgement and credit are 0. Not for DATA. */
 void frame_encode(uint8_t *data, const struct frame_fields *fields);
+
+/** The header of DATA of this message; its segment is 0. */
+struct frame_data frame_encode_data(uint16_t destination, uint32_t key, uint32_t message);
 
 /** Writes what is known only when the frame leaves: flags are added to those set before. */
 static inline void frame_stamp(uint8_t *data, uint16_t flags, uint32_t acknowledgement,

@@ -55,7 +55,7 @@ struct lane_expectation {
     uint32_t payload_bytes;   /**< of each frame but perhaps the last */
     uint64_t bytes;           /**< of payload in all */
     uint32_t message;         /**< the frames are DATA (frame.h) of this name, ... */
-    uint64_t offset;          /**< ... the first of them at this offset */
+    uint64_t offset;          /**< ... the first of them at this offset: whole payloads */
     struct lane_address from; /**< and come from here */
 };
 

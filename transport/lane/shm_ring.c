@@ -129,7 +129,7 @@ static void take_long(struct lane_incoming *frame, struct shm_copy *copy, const 
 
     memcpy(copy->bytes, data, SHM_COPIED_BYTES);
     frame->data = copy->bytes;
-    frame->payload = data + sizeof *header + frame_operation_bytes((enum frame_type)header->type);
+    frame->payload = data + frame_head_bytes((enum frame_type)header->type);
 }
 
 unsigned shm_consumer_take(struct shm_consumer *consumer, struct lane_incoming *frames,

@@ -5,16 +5,10 @@
 
 #include <string.h>
 
-/** The beginning of a DATA frame (docs/PROTOCOL.md). */
-struct data_head {
-    struct frame_header header;
-    struct frame_data data;
-};
-
 bool train_can_expect(const struct lane_expectation *expectation)
 {
     return expectation->frames > 0 && expectation->target != NULL &&
-           expectation->head_bytes >= sizeof(struct data_head) &&
+           expectation->head_bytes >= sizeof(struct frame_data) &&
            expectation->head_bytes <= TRAIN_HEAD_BYTES_MAX && expectation->payload_bytes > 0 &&
            expectation->head_bytes + expectation->payload_bytes <= TRAIN_BYTES_MAX &&
            expectation->bytes > 0;
@@ -68,14 +62,17 @@ unsigned train_lay_out(struct train *train, const struct lane_expectation *expec
 /** Is this the head of a frame of the expected message? */
 static bool is_of_message(const uint8_t *data, const struct lane_expectation *expectation)
 {
-    const struct data_head *head = (const struct data_head *)(const void *)data;
+    const struct frame_data *head = (const struct frame_data *)(const void *)data;
 
-    return head->header.type == FRAME_DATA && from_le32(head->data.message) == expectation->message;
+    return head->type == FRAME_DATA && from_le32(head->message) == expectation->message;
 }
 
-static uint64_t offset_of(const uint8_t *data)
+/** Where in the message the frame with this head belongs. */
+static uint64_t offset_of(const uint8_t *data, const struct lane_expectation *expectation)
 {
-    return from_le64(((const struct data_head *)(const void *)data)->data.offset);
+    const struct frame_data *head = (const struct frame_data *)(const void *)data;
+
+    return (uint64_t)frame_data_segment(head) * expectation->payload_bytes;
 }
 
 /** Takes the frames from the front of the train that are just what was expected.
@@ -93,7 +90,8 @@ static uint32_t take_placed(const struct train *train, uint32_t bytes, uint32_t 
 
         /* Of the length expected, as all before it: so its head is where we look for it. */
         if (length != expectation->head_bytes + payload_bytes ||
-            !is_of_message(head, expectation) || offset_of(head) != expectation->offset) {
+            !is_of_message(head, expectation) ||
+            offset_of(head, expectation) != expectation->offset) {
             break;
         }
         frames[*placed] = (struct lane_incoming){
@@ -151,7 +149,7 @@ static void move_past(struct train_run run, const struct lane_address *from,
         if (frame.bytes <= expectation->head_bytes || !is_of_message(frame.data, expectation)) {
             continue;
         }
-        uint64_t offset = offset_of(frame.data);
+        uint64_t offset = offset_of(frame.data, expectation);
         uint64_t bytes = frame.bytes - expectation->head_bytes;
         uint64_t ahead = offset - expectation->offset;
         uint64_t behind = expectation->offset - offset;

@@ -10,8 +10,7 @@
 /** Bytes of payload that fit a frame of this type to the peer. */
 static inline uint32_t outgoing_room(const struct message_peer *peer, enum frame_type type)
 {
-    return peer->frame_bytes -
-           (uint32_t)(sizeof(struct frame_header) + frame_operation_bytes(type));
+    return peer->frame_bytes - (uint32_t)frame_head_bytes(type);
 }
 
 /** Most bytes that are put to this peer, got by it, or sent to it while it has more to receive
@@ -46,7 +45,7 @@ static inline struct flow_frame *outgoing_begin(struct message_layer *layer,
                                                 struct message_peer *peer, enum frame_type type,
                                                 uint32_t copied, uint32_t referred)
 {
-    size_t head_bytes = sizeof(struct frame_header) + frame_operation_bytes(type) + copied;
+    size_t head_bytes = frame_head_bytes(type) + copied;
     struct flow_frame *frame = frame_pool_take(&layer->frames, head_bytes);
 
     if (frame == NULL) {

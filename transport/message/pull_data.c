@@ -72,13 +72,12 @@ static void draw_conclusions(struct message_layer *layer, struct pull *pull,
 }
 
 /** Copies a segment to where it belongs, as far as there is room. */
-static void place(const struct pull *pull, uint64_t offset, const struct frame *frame)
+static void place(const struct pull *pull, uint64_t offset, const uint8_t *payload, uint64_t bytes)
 {
     uint64_t room = offset < pull->capacity ? pull->capacity - offset : 0;
 
     if (room > 0) {
-        memcpy(pull->target + offset, frame->payload,
-               frame->payload_bytes < room ? frame->payload_bytes : (size_t)room);
+        memcpy(pull->target + offset, payload, bytes < room ? bytes : room);
     }
 }
 
@@ -86,17 +85,17 @@ enum pull_verdict pull_data(struct message_layer *layer, struct message_peer *pe
                             const struct frame *frame, uint8_t lane, uint64_t now_ns)
 {
     struct pull *pull = find_pull(layer, peer, from_le32(frame->data->message));
-    uint64_t offset = from_le64(frame->data->offset);
 
     if (pull == NULL) {
         return PULL_UNKNOWN;
     }
-    uint64_t segment = offset / pull->segment_bytes;
+    uint64_t segment = frame_data_segment(frame->data);
+    uint64_t offset = segment * pull->segment_bytes;
     uint64_t index = segment / pull->block_segments;
     uint64_t whole = pull->inbound->bytes; /* the sender cuts the message, not what is wanted */
     uint64_t left = offset < whole ? whole - offset : 0;
-    if (offset % pull->segment_bytes != 0 || left == 0 ||
-        frame->payload_bytes != (left < pull->segment_bytes ? left : pull->segment_bytes)) {
+    uint64_t bytes = left < pull->segment_bytes ? left : pull->segment_bytes;
+    if (left == 0 || !frame_data_has(frame, bytes)) {
         return PULL_INVALID;
     }
     struct pull_block *block = &pull->block[index % PULL_BLOCKS];
@@ -107,8 +106,8 @@ enum pull_verdict pull_data(struct message_layer *layer, struct message_peer *pe
     if (!block->active || block->index != index || (block->missing & bit) == 0) {
         return PULL_DUPLICATE;
     }
-    place(pull, offset, frame);
-    pull->inbound->received += frame->payload_bytes;
+    place(pull, offset, frame->payload, bytes);
+    pull->inbound->received += bytes;
     block->missing &= ~bit;
     if (block->lane == lane) {
         draw_conclusions(layer, pull, block, bit);
@@ -155,7 +154,7 @@ bool pull_expect(const struct message_layer *layer, uint8_t lane,
     *expectation = (struct lane_expectation){
         .target = found->target + offset,
         .frames = frames,
-        .head_bytes = (uint32_t)(sizeof(struct frame_header) + sizeof(struct frame_data)),
+        .head_bytes = (uint32_t)sizeof(struct frame_data),
         .payload_bytes = found->segment_bytes,
         .bytes = end - offset,
         .message = found->message,

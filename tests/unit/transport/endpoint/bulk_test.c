@@ -4,7 +4,7 @@
 #include "endpoint/core_internal.h"
 #include "message/pull.h"
 
-#define SEGMENT ((size_t)1500 - 40)
+#define SEGMENT ((size_t)1500 - 16)
 #define LONG_BYTES ((size_t)200000)
 #define NAME 77 /**< of the stranger's message */
 
@@ -92,11 +92,13 @@ static void announce(struct stranger *stranger, uint64_t bytes, void *buffer, ui
 static void say_data(struct stranger *stranger, uint32_t message, uint64_t offset,
                      const uint8_t *data, uint16_t bytes)
 {
-    const struct frame_data body = {.message = to_le32(message), .offset = to_le64(offset)};
+    uint8_t wire[1500];
+    struct frame_data head = frame_encode_data(CLUSTER_ENDPOINT, stranger->core_key, message);
 
-    say(stranger, &(struct says){.fields = {.type = FRAME_DATA, .payload_bytes = bytes},
-                                 .body = &body,
-                                 .payload = data});
+    frame_data_set_segment(&head, (uint32_t)(offset / SEGMENT));
+    memcpy(wire, &head, sizeof head);
+    memcpy(wire + sizeof head, data, bytes);
+    say_raw(stranger, wire, (uint32_t)sizeof head + bytes);
 }
 
 /** Hears frames until one of this type comes. */
@@ -219,6 +221,78 @@ static void core_receive_bulk__data_that_is_no_segment_breaks_off(void **state)
     free(buffer);
 }
 
+/** It does not say its length, so whatever is cut off or added is no segment. */
+static void core_receive_bulk__data_of_another_length_breaks_off(void **state)
+{
+    const uint16_t lengths[] = {1, 30, SEGMENT - 1};
+    uint8_t *data = pattern(SEGMENT);
+    uint8_t *buffer = calloc(1, 2 * SEGMENT);
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        void *again = NULL;
+        assert_int_equal(stranger_setup(&again), 0);
+        struct stranger *stranger = again;
+        struct core_peer *peer = be_accepted(stranger);
+        announce(stranger, 2 * SEGMENT, buffer, 2 * SEGMENT);
+        say_data(stranger, NAME, 0, data, lengths[i]);
+        round_trip(stranger);
+        assert_int_equal(peer->message.error, -EPROTO);
+        assert_int_equal(from_le32(hear_some(stranger, FRAME_RESET)->reset->reason),
+                         FRAME_RESET_PROTOCOL);
+        assert_int_equal(stranger_teardown(&again), 0);
+    }
+    free(data);
+    free(buffer);
+}
+
+static void core_receive_bulk__data_of_an_unknown_key_is_not_answered(void **state)
+{
+    struct stranger *stranger = *state;
+
+    (void)be_accepted(stranger);
+    stranger->core_key ^= 1;
+    say_data(stranger, NAME, 0, (const uint8_t *)"?", 1);
+    round_trip(stranger);
+    assert_int_equal(stranger->core->counters.dropped_key, 1);
+    assert_false(hear(stranger));
+}
+
+static void core_receive_bulk__data_from_another_place_is_dropped(void **state)
+{
+    struct stranger *stranger = *state;
+    uint8_t *data = pattern(2 * SEGMENT);
+    uint8_t *buffer = calloc(1, 2 * SEGMENT);
+
+    struct core_peer *peer = be_accepted(stranger);
+    announce(stranger, 2 * SEGMENT, buffer, 2 * SEGMENT);
+    peer->paths.at[0].to.bytes[0] ^= 1; /* it is elsewhere, and this is another one */
+    say_data(stranger, NAME, 0, data, SEGMENT);
+    round_trip(stranger);
+    assert_int_equal(stranger->core->counters.dropped_source, 1);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_int_equal(buffer[1], 0);
+    free(data);
+    free(buffer);
+}
+
+static void core_receive_bulk__data_is_a_sign_of_life(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    for (unsigned i = 0; i < 8; i++) {
+        pass(stranger, PEER_TIMEOUT_NS / 4);
+        say_data(stranger, NAME, 0, (const uint8_t *)"!", 1); /* and acknowledges nothing */
+        round_trip(stranger);
+    }
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_false(flow_is_idle(&peer->message.flow));
+    pass(stranger, 2 * PEER_TIMEOUT_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
+}
+
 static void core_expect__tells_the_lane_while_something_comes(void **state)
 {
     struct stranger *stranger = *state;
@@ -295,10 +369,10 @@ static uint64_t hear_data(struct stranger *stranger, uint32_t name, const uint8_
 
     while (hear(stranger)) {
         if (stranger->heard.type == FRAME_DATA) {
-            uint64_t offset = from_le64(stranger->heard.data->offset);
+            uint64_t offset = frame_data_segment(stranger->heard.data) * SEGMENT;
             assert_int_equal(from_le32(stranger->heard.data->message), name);
             assert_int_equal(stranger->heard.key, STRANGER_KEY);
-            assert_int_equal(offset % SEGMENT, 0);
+            assert_int_equal(stranger->heard.destination, CLUSTER_ENDPOINT);
             assert_memory_equal(stranger->heard.payload, data + offset,
                                 stranger->heard.payload_bytes);
             *first = bytes == 0 ? offset : *first;
@@ -349,6 +423,28 @@ static void core_bulk__sends_what_is_asked_for(void **state)
     assert_int_equal(hear_data(stranger, name, data, &first), 0);
     assert_int_equal(stranger->core->counters.dropped_data_unknown, 1);
     cluster_check(&stranger->cluster);
+    free(data);
+}
+
+/** DATA acknowledges nothing, so it does not settle what is owed. */
+static void core_bulk__acknowledges_beside_the_data_that_it_sends(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct frame_eager eager = {.tag = to_le64(9)};
+    uint8_t *data = pattern(LONG_BYTES);
+    unsigned segments = 0;
+    bool told_so = false;
+
+    uint32_t name = be_sent(stranger, be_accepted(stranger), data, false);
+    say(stranger, &(struct says){.fields.type = FRAME_EAGER, .body = &eager});
+    say_pull(stranger, name, 0, 3, FRAME_LANE_SIM, 0);
+    pass(stranger, 4 * (uint64_t)FLOW_ACK_DELAY_NS);
+    while (hear(stranger)) {
+        segments += stranger->heard.type == FRAME_DATA;
+        told_so = told_so || stranger->heard.acknowledgement == 1;
+    }
+    assert_int_equal(segments, 2);
+    assert_true(told_so);
     free(data);
 }
 
@@ -437,9 +533,14 @@ int main(void)
         STRANGER_TEST(core_bulk__asks_for_a_few_blocks_in_one_turn_and_goes_on),
         STRANGER_TEST(core_receive_bulk__drops_are_counted),
         STRANGER_TEST(core_receive_bulk__data_that_is_no_segment_breaks_off),
+        cmocka_unit_test(core_receive_bulk__data_of_another_length_breaks_off),
+        STRANGER_TEST(core_receive_bulk__data_of_an_unknown_key_is_not_answered),
+        STRANGER_TEST(core_receive_bulk__data_from_another_place_is_dropped),
+        STRANGER_TEST(core_receive_bulk__data_is_a_sign_of_life),
         STRANGER_TEST(core_expect__tells_the_lane_while_something_comes),
         STRANGER_TEST(core_bulk__sends_the_first_blocks_unasked),
         STRANGER_TEST(core_bulk__sends_what_is_asked_for),
+        STRANGER_TEST(core_bulk__acknowledges_beside_the_data_that_it_sends),
         STRANGER_TEST(core_bulk__a_lane_that_takes_nothing_is_offered_it_again),
         cmocka_unit_test(core_receive_bulk__pulls_that_break_rules),
         STRANGER_TEST(core_receive_bulk__pulls_of_what_is_not_there_are_dropped),

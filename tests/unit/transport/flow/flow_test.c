@@ -274,6 +274,31 @@ static void flow_acknowledged__lost_ones_that_come_after_all_are_not_sent(void *
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
+static void flow_heard__is_an_answer_and_no_progress(void **state)
+{
+    struct fixture *fixture = *state;
+
+    push_and_send(fixture, 2, 1000);
+    probe(fixture, fixture->flow.timeout_at_ns);
+    uint64_t next_ns = fixture->flow.timeout_at_ns;
+    flow_heard(&fixture->flow);
+    assert_int_equal(fixture->flow.waiting_since_ns, 0);
+    assert_int_equal(fixture->flow.unanswered, 0);
+    assert_int_equal(fixture->flow.timeout_at_ns, next_ns); /* two frames are still to be told of */
+    assert_int_equal(fixture->flow.first, 0);
+}
+
+static void flow_heard__puts_off_the_watch(void **state)
+{
+    struct fixture *fixture = *state;
+
+    flow_watch(&fixture->flow, true, 1000);
+    assert_int_equal(fixture->flow.timeout_at_ns, 1000 + FLOW_WATCH_NS);
+    flow_heard(&fixture->flow);
+    flow_watch(&fixture->flow, true, 2000);
+    assert_int_equal(fixture->flow.timeout_at_ns, 2000 + FLOW_WATCH_NS);
+}
+
 static void flow_timeout__follows_the_round_trip(void **state)
 {
     struct fixture *fixture = *state;
@@ -533,6 +558,8 @@ int main(void)
         FIXTURE_TEST(flow_acknowledged__what_was_sent_twice_is_not_timed),
         FIXTURE_TEST(flow_acknowledged__sack_releases_nothing_behind_the_gap),
         FIXTURE_TEST(flow_acknowledged__lost_ones_that_come_after_all_are_not_sent),
+        FIXTURE_TEST(flow_heard__is_an_answer_and_no_progress),
+        FIXTURE_TEST(flow_heard__puts_off_the_watch),
         FIXTURE_TEST(flow_timeout__follows_the_round_trip),
         FIXTURE_TEST(flow_timeout__has_bounds),
         FIXTURE_TEST(flow_timeout__doubles_up_to_a_bound),

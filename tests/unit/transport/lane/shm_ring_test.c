@@ -72,7 +72,7 @@ static unsigned take(struct pipe_of_frames *pipe, unsigned count)
 
 static uint8_t byte_at(const struct lane_incoming *frame, enum frame_type type, uint32_t at)
 {
-    uint32_t head = (uint32_t)(sizeof(struct frame_header) + frame_operation_bytes(type));
+    uint32_t head = (uint32_t)frame_head_bytes(type);
 
     return frame->payload != NULL && at >= head ? frame->payload[at - head] : frame->data[at];
 }

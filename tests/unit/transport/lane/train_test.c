@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define HEAD_BYTES 40
+#define HEAD_BYTES 16
 #define MESSAGE 0x01020304
 #define TARGET_BYTES 20000
 #define FUZZ_ROUNDS 20000
@@ -55,26 +55,26 @@ static uint8_t byte_at(uint64_t offset)
     return (uint8_t)(offset * 7 + offset / 251 + 1);
 }
 
-/** Adds a frame to the train that is to come. */
-static void add_frame(uint8_t type, uint32_t message, uint64_t offset, uint32_t payload_bytes)
+/** Adds a frame to the train that is to come: a segment of what is expected, or (a type that is not
+ *  DATA) what looks like one. */
+static void add_frame(uint8_t type, uint32_t message, uint32_t segment, uint32_t payload_bytes)
 {
     uint8_t *frame = scene.train_bytes + scene.bytes;
-    le32 message_wire = to_le32(message);
-    le64 offset_wire = to_le64(offset);
+    struct frame_data head = frame_encode_data(0xAAAA, 0xAAAAAAAA, message);
+    uint64_t offset = (uint64_t)segment * scene.expectation.payload_bytes;
 
-    memset(frame, 0xAA, HEAD_BYTES);
-    frame_encode(frame, &(struct frame_fields){.type = (enum frame_type)type});
-    memcpy(frame + 28, &message_wire, sizeof message_wire);
-    memcpy(frame + 32, &offset_wire, sizeof offset_wire);
+    head.type = type;
+    frame_data_set_segment(&head, segment);
+    memcpy(frame, &head, sizeof head);
     for (uint32_t i = 0; i < payload_bytes; i++) {
         frame[HEAD_BYTES + i] = byte_at(offset + i);
     }
     scene.bytes += HEAD_BYTES + payload_bytes;
 }
 
-static void add_data(uint64_t offset, uint32_t payload_bytes)
+static void add_data(uint32_t segment, uint32_t payload_bytes)
 {
-    add_frame(FRAME_DATA, MESSAGE, offset, payload_bytes);
+    add_frame(FRAME_DATA, MESSAGE, segment, payload_bytes);
 }
 
 /** The train arrives, as frames of this length. */
@@ -164,10 +164,10 @@ static void train_sort__nothing_is_expected(void **state)
     (void)state;
     expect(0, 0, 100);
     add_data(0, 100);
-    add_data(100, 100);
-    add_data(200, 60);
-    arrive(140, 64, &peer);
-    check(140, 0);
+    add_data(1, 100);
+    add_data(2, 60);
+    arrive(116, 64, &peer);
+    check(116, 0);
     assert_null(memchr(scene.target, byte_at(0), 1));
 }
 
@@ -176,10 +176,10 @@ static void train_sort__what_was_expected_is_placed(void **state)
     (void)state;
     expect(0, 1000, 100);
     add_data(0, 100);
-    add_data(100, 100);
-    add_data(200, 100);
-    arrive(140, 64, &peer);
-    check(140, 3);
+    add_data(1, 100);
+    add_data(2, 100);
+    arrive(116, 64, &peer);
+    check(116, 3);
     assert_ptr_equal(scene.frames[2].payload, scene.target + 200);
     assert_int_equal(scene.target[299], byte_at(299));
     assert_int_equal(scene.target[300], 0xEE);
@@ -187,9 +187,9 @@ static void train_sort__what_was_expected_is_placed(void **state)
     assert_int_equal(scene.expectation.offset, 300);
     assert_int_equal(scene.expectation.bytes, 700);
     scene.bytes = 0;
-    add_data(300, 100);
-    arrive(140, 64, &peer);
-    check(140, 1);
+    add_data(3, 100);
+    arrive(116, 64, &peer);
+    check(116, 1);
     assert_ptr_equal(scene.frames[0].payload, scene.target + 300);
 }
 
@@ -197,11 +197,11 @@ static void train_sort__the_last_frame_is_shorter(void **state)
 {
     (void)state;
     expect(500, 250, 100);
-    add_data(500, 100);
-    add_data(600, 100);
-    add_data(700, 50);
-    arrive(140, 64, &peer);
-    check(140, 3);
+    add_data(5, 100);
+    add_data(6, 100);
+    add_data(7, 50);
+    arrive(116, 64, &peer);
+    check(116, 3);
     assert_int_equal(scene.target[749], byte_at(749));
     assert_int_equal(scene.target[750], 0xEE);
     assert_int_equal(scene.expectation.frames, 0); /* all has come */
@@ -212,12 +212,12 @@ static void train_sort__the_last_frame_comes_alone(void **state)
     (void)state;
     expect(0, 150, 100);
     add_data(0, 100);
-    arrive(140, 64, &peer);
-    check(140, 1);
+    arrive(116, 64, &peer);
+    check(116, 1);
     scene.bytes = 0;
-    add_data(100, 50);
-    arrive(90, 64, &peer);
-    check(90, 1);
+    add_data(1, 50);
+    arrive(66, 64, &peer);
+    check(66, 1);
     assert_int_equal(scene.expectation.frames, 0);
 }
 
@@ -226,9 +226,9 @@ static void train_sort__a_frame_is_shorter_than_expected(void **state)
     (void)state;
     expect(0, 1000, 100);
     add_data(0, 100);
-    add_data(100, 70);
-    arrive(140, 64, &peer);
-    check(140, 1);
+    add_data(1, 70);
+    arrive(116, 64, &peer);
+    check(116, 1);
     assert_int_equal(scene.expectation.offset, 170); /* but it has come */
 }
 
@@ -241,10 +241,10 @@ static void train_sort__all_frames_are_of_another_length(void **state)
         }
         expect(0, 1000, 100);
         add_data(0, payload_bytes);
-        add_data(payload_bytes, payload_bytes);
+        add_data(1, payload_bytes);
         arrive(HEAD_BYTES + payload_bytes, 64, &peer);
         check(HEAD_BYTES + payload_bytes, 0);
-        assert_int_equal(scene.expectation.offset, 2 * payload_bytes);
+        assert_int_equal(scene.expectation.offset, 100 + payload_bytes);
     }
 }
 
@@ -254,19 +254,19 @@ static void train_sort__more_than_has_a_place(void **state)
     /* The place of the last expected frame is shorter than what comes: it ends in the rest. */
     expect(0, 250, 100);
     for (unsigned i = 0; i < 5; i++) {
-        add_data(100ull * i, 100);
+        add_data(i, 100);
     }
-    arrive(140, 64, &peer);
-    check(140, 2);
+    arrive(116, 64, &peer);
+    check(116, 2);
     assert_int_equal(scene.target[250], 0xEE);
     assert_int_equal(scene.expectation.frames, 0); /* all has come, if not as expected */
 
     expect(0, 1000, 100);
     for (unsigned i = 0; i < 5; i++) {
-        add_data(100ull * i, 100);
+        add_data(i, 100);
     }
-    arrive(140, 2, &peer);
-    check(140, 2);
+    arrive(116, 2, &peer);
+    check(116, 2);
     assert_int_equal(scene.expectation.offset, 500);
 }
 
@@ -275,9 +275,9 @@ static void train_sort__another_message(void **state)
     (void)state;
     expect(0, 1000, 100);
     add_frame(FRAME_DATA, MESSAGE + 1, 0, 100);
-    add_frame(FRAME_DATA, MESSAGE + 1, 100, 100);
-    arrive(140, 64, &peer);
-    check(140, 0);
+    add_frame(FRAME_DATA, MESSAGE + 1, 1, 100);
+    arrive(116, 64, &peer);
+    check(116, 0);
     assert_int_equal(scene.expectation.offset, 0);
 }
 
@@ -286,10 +286,10 @@ static void train_sort__frames_of_another_type_between(void **state)
     (void)state;
     expect(0, 1000, 100);
     add_data(0, 100);
-    add_frame(FRAME_EAGER, MESSAGE, 100, 100);
-    add_data(100, 100);
-    arrive(140, 64, &peer);
-    check(140, 1);
+    add_frame(FRAME_EAGER, MESSAGE, 1, 100);
+    add_data(1, 100);
+    arrive(116, 64, &peer);
+    check(116, 1);
     assert_int_equal(scene.expectation.offset, 200);
 }
 
@@ -298,10 +298,10 @@ static void train_sort__a_stranger_sends_the_same(void **state)
     (void)state;
     expect(0, 1000, 100);
     add_data(0, 100);
-    add_data(100, 100);
-    arrive(140, 64, &stranger);
+    add_data(1, 100);
+    arrive(116, 64, &stranger);
     assert_int_equal(scene.contents.placed, 0);
-    check_all_there(140, &stranger);
+    check_all_there(116, &stranger);
     assert_int_equal(scene.expectation.offset, 0);
 }
 
@@ -309,33 +309,48 @@ static void train_sort__after_a_loss_it_goes_on_behind_the_hole(void **state)
 {
     (void)state;
     expect(0, 1000, 100);
-    add_data(300, 100);
-    add_data(400, 100);
-    arrive(140, 64, &peer);
-    check(140, 0);
+    add_data(3, 100);
+    add_data(4, 100);
+    arrive(116, 64, &peer);
+    check(116, 0);
     assert_int_equal(scene.expectation.offset, 500);
     assert_ptr_equal(scene.expectation.target, scene.target + 500);
     /* The hole is filled later: by copying. */
     scene.bytes = 0;
     add_data(0, 100);
-    arrive(140, 64, &peer);
-    check(140, 0);
+    arrive(116, 64, &peer);
+    check(116, 0);
     assert_int_equal(scene.expectation.offset, 500);
 }
 
-static void train_sort__an_offset_far_away(void **state)
+static void train_sort__a_segment_far_away(void **state)
 {
-    const uint64_t offsets[] = {1000, 1100, UINT64_MAX, UINT64_MAX - 99, UINT64_MAX - 100};
+    const uint32_t segments[] = {0, 10, 11, 0x10000, 0x80000000, UINT32_MAX - 1, UINT32_MAX};
 
     (void)state;
-    for (unsigned i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+    for (unsigned i = 0; i < sizeof segments / sizeof *segments; i++) {
         expect(100, 900, 100);
-        add_data(offsets[i], 100);
-        arrive(140, 64, &peer);
-        check(140, 0);
+        add_data(segments[i], 100);
+        arrive(116, 64, &peer);
+        check(116, 0);
         assert_int_equal(scene.expectation.offset, 100);
         assert_int_equal(scene.expectation.frames, 9);
     }
+}
+
+static void train_sort__segments_beyond_16_bits(void **state)
+{
+    const uint32_t first = 0x2FFFF;
+
+    (void)state;
+    expect(0, 300, 100);
+    scene.expectation.offset = first * UINT64_C(100);
+    for (uint32_t i = 0; i < 3; i++) {
+        add_data(first + i, 100);
+    }
+    arrive(116, 64, &peer);
+    check(116, 3);
+    assert_ptr_equal(scene.frames[2].payload, scene.target + 200);
 }
 
 static void train_sort__too_short_to_be_anything(void **state)
@@ -366,9 +381,9 @@ static void train_sort__random_trains(void **state)
     expect(0, TARGET_BYTES, 100);
     for (unsigned round = 0; round < FUZZ_ROUNDS; round++) {
         if (scene.expectation.frames == 0 || random_chance(&random, 10000)) {
-            uint64_t begin = random_below(&random, TARGET_BYTES);
-            expect(begin, 1 + random_below(&random, TARGET_BYTES - begin),
-                   1 + (uint32_t)random_below(&random, 300));
+            uint32_t length = 1 + (uint32_t)random_below(&random, 300);
+            uint64_t begin = random_below(&random, TARGET_BYTES) / length * length;
+            expect(begin, 1 + random_below(&random, TARGET_BYTES - begin), length);
             memset(arrived, 0, sizeof arrived);
         }
         uint32_t payload_bytes = random_chance(&random, 800000)
@@ -376,19 +391,24 @@ static void train_sort__random_trains(void **state)
                                      : (uint32_t)random_below(&random, 400);
         uint32_t frame_bytes = HEAD_BYTES + payload_bytes;
         unsigned frames = 1 + (unsigned)random_below(&random, 70);
-        uint64_t offset = random_chance(&random, 800000) ? scene.expectation.offset
-                                                         : random_below(&random, TARGET_BYTES);
+        uint32_t segment_bytes = scene.expectation.payload_bytes;
+        uint64_t begin = random_chance(&random, 800000) ? scene.expectation.offset
+                                                        : random_below(&random, TARGET_BYTES);
+        uint32_t segment = (uint32_t)(begin / segment_bytes);
         const struct lane_address *from = random_chance(&random, 900000) ? &peer : &stranger;
 
         scene.bytes = 0;
-        for (unsigned i = 0; i < frames && scene.bytes + frame_bytes <= 65507; i++) {
+        for (unsigned i = 0; i < frames && scene.bytes + frame_bytes <= 65507; i++, segment++) {
+            uint64_t offset = (uint64_t)segment * segment_bytes;
+            if (offset > TARGET_BYTES) {
+                break;
+            }
             bool last = offset + payload_bytes >= TARGET_BYTES || i + 1 == frames;
             uint32_t own =
                 last ? (uint32_t)random_below(&random, payload_bytes + 1) : payload_bytes;
             own = offset + own > TARGET_BYTES ? (uint32_t)(TARGET_BYTES - offset) : own;
             add_frame(random_chance(&random, 950000) ? FRAME_DATA : FRAME_EAGER,
-                      random_chance(&random, 950000) ? MESSAGE : MESSAGE + 1, offset, own);
-            offset += own;
+                      random_chance(&random, 950000) ? MESSAGE : MESSAGE + 1, segment, own);
             if (own < payload_bytes) {
                 break;
             }
@@ -398,12 +418,13 @@ static void train_sort__random_trains(void **state)
         /* The layers above put every frame of the message in its place. */
         for (uint32_t at = 0; at + HEAD_BYTES < scene.bytes && from == &peer; at += frame_bytes) {
             const uint8_t *frame = scene.train_bytes + at;
+            const struct frame_data *head = (const struct frame_data *)(const void *)frame;
             uint32_t left = scene.bytes - at < frame_bytes ? scene.bytes - at : frame_bytes;
-            if (left > HEAD_BYTES && frame[1] == FRAME_DATA && frame[28] == (MESSAGE & 0xFF)) {
-                le64 wire;
-                memcpy(&wire, frame + 32, sizeof wire);
-                memcpy(scene.target + from_le64(wire), frame + HEAD_BYTES, left - HEAD_BYTES);
-                memset(arrived + from_le64(wire), 1, left - HEAD_BYTES);
+            if (left > HEAD_BYTES && head->type == FRAME_DATA &&
+                from_le32(head->message) == MESSAGE) {
+                uint64_t offset = (uint64_t)frame_data_segment(head) * segment_bytes;
+                memcpy(scene.target + offset, frame + HEAD_BYTES, left - HEAD_BYTES);
+                memset(arrived + offset, 1, left - HEAD_BYTES);
             }
         }
         for (uint32_t i = 0; i < TARGET_BYTES; i++) {
@@ -427,7 +448,8 @@ int main(void)
         cmocka_unit_test(train_sort__frames_of_another_type_between),
         cmocka_unit_test(train_sort__a_stranger_sends_the_same),
         cmocka_unit_test(train_sort__after_a_loss_it_goes_on_behind_the_hole),
-        cmocka_unit_test(train_sort__an_offset_far_away),
+        cmocka_unit_test(train_sort__a_segment_far_away),
+        cmocka_unit_test(train_sort__segments_beyond_16_bits),
         cmocka_unit_test(train_sort__too_short_to_be_anything),
         cmocka_unit_test(train_sort__random_trains),
     };

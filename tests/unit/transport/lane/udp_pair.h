@@ -27,7 +27,7 @@
 #include <cmocka.h>
 
 #define PATIENCE_MS 10000
-#define HEAD_BYTES 40
+#define HEAD_BYTES 16
 #define PAIR_FRAMES 64
 #define PAYLOAD_BYTES_MAX 9000
 
@@ -142,23 +142,27 @@ static inline uint8_t byte_at(uint64_t offset)
     return (uint8_t)(offset * 7 + offset / 251 + 1);
 }
 
-/** Adds a frame of a message with the bytes that belong to its offset. */
-static inline void add_frame(struct outbox *outbox, uint8_t type, uint32_t message, uint64_t offset,
-                             uint32_t payload_bytes)
+/** Byte i of a segment. */
+static inline uint8_t byte_of(uint32_t segment, uint64_t i)
+{
+    return byte_at(segment * UINT64_C(1009) + i);
+}
+
+/** Adds a frame of a message with the bytes that belong to its segment; whatever its type, the head
+ *  is that of DATA, since lanes look into no other. */
+static inline void add_frame(struct outbox *outbox, uint8_t type, uint32_t message,
+                             uint32_t segment, uint32_t payload_bytes)
 {
     unsigned index = outbox->count++;
     uint8_t *head = outbox->heads[index] + LANE_HEADROOM;
-    le32 message_wire = to_le32(message);
-    le64 offset_wire = to_le64(offset);
+    struct frame_data data = frame_encode_data(0, 0, message);
 
     assert_true(index < PAIR_FRAMES && payload_bytes <= PAYLOAD_BYTES_MAX);
-    memset(head, 0, HEAD_BYTES);
-    frame_encode(head, &(struct frame_fields){.type = (enum frame_type)type,
-                                              .payload_bytes = (uint16_t)payload_bytes});
-    memcpy(head + 28, &message_wire, sizeof message_wire);
-    memcpy(head + 32, &offset_wire, sizeof offset_wire);
+    data.type = type;
+    frame_data_set_segment(&data, segment);
+    memcpy(head, &data, sizeof data);
     for (uint32_t i = 0; i < payload_bytes; i++) {
-        outbox->payloads[index][i] = byte_at(offset + i);
+        outbox->payloads[index][i] = byte_of(segment, i);
     }
     outbox->frames[index] = (struct lane_outgoing){.head = head,
                                                    .head_bytes = HEAD_BYTES,
@@ -198,20 +202,17 @@ static inline void receive_all(struct lane *lane, struct lane_incoming *frames, 
 
 /** Is it the whole frame that add_frame() made? */
 static inline void check_frame(const struct lane_incoming *frame, uint8_t type, uint32_t message,
-                               uint64_t offset, uint32_t payload_bytes)
+                               uint32_t segment, uint32_t payload_bytes)
 {
+    const struct frame_data *head = (const struct frame_data *)(const void *)frame->data;
     const uint8_t *payload = frame->payload != NULL ? frame->payload : frame->data + HEAD_BYTES;
-    le32 message_wire;
-    le64 offset_wire;
 
     assert_int_equal(frame->bytes, HEAD_BYTES + payload_bytes);
-    assert_int_equal(frame->data[1], type);
-    memcpy(&message_wire, frame->data + 28, sizeof message_wire);
-    memcpy(&offset_wire, frame->data + 32, sizeof offset_wire);
-    assert_int_equal(from_le32(message_wire), message);
-    assert_int_equal(from_le64(offset_wire), offset);
+    assert_int_equal(head->type, type);
+    assert_int_equal(from_le32(head->message), message);
+    assert_int_equal(frame_data_segment(head), segment);
     for (uint32_t i = 0; i < payload_bytes; i++) {
-        assert_int_equal(payload[i], byte_at(offset + i));
+        assert_int_equal(payload[i], byte_of(segment, i));
     }
 }
 

@@ -22,7 +22,7 @@ static uint8_t target[1 << 20];
 /** Frame i of a message that is sent in frames of `payload_bytes`. */
 static void add_data(unsigned i, uint32_t payload_bytes)
 {
-    add_frame(&outbox, DATA, MESSAGE, (uint64_t)i * payload_bytes, payload_bytes);
+    add_frame(&outbox, DATA, MESSAGE, i, payload_bytes);
 }
 
 static void expect(struct udp_pair *pair, uint64_t bytes, uint32_t payload_bytes)
@@ -49,7 +49,7 @@ static void take_data(struct udp_pair *pair, unsigned first, unsigned end, uint3
     receive_all(pair->b, incoming, end - first);
     for (unsigned i = first; i < end; i++) {
         const struct lane_incoming *frame = &incoming[i - first];
-        check_frame(frame, DATA, MESSAGE, (uint64_t)i * payload_bytes, payload_bytes);
+        check_frame(frame, DATA, MESSAGE, i, payload_bytes);
         assert_ptr_equal(frame->payload, placed ? target + (size_t)i * payload_bytes : NULL);
         assert_memory_equal(&frame->from, &pair->at_a, sizeof pair->at_a);
     }
@@ -73,14 +73,14 @@ static void udp_receive__a_train_in_pieces(void **state)
     struct udp_pair pair = open_pair();
     for (unsigned step = 1; step <= 44; step++) {
         for (unsigned i = 0; i < 44; i++) {
-            add_data(i, 1432);
+            add_data(i, 1456);
         }
         send_outbox(&outbox, pair.a, &pair.at_b);
         for (unsigned taken = 0; taken < 44;) {
             unsigned count = receive_some(pair.b, incoming, step);
             assert_true(count <= step);
             for (unsigned i = 0; i < count; i++) {
-                check_frame(&incoming[i], DATA, MESSAGE, (uint64_t)(taken + i) * 1432, 1432);
+                check_frame(&incoming[i], DATA, MESSAGE, taken + i, 1456);
             }
             taken += count;
             pair.b->operations->release(pair.b);
@@ -110,7 +110,7 @@ static void udp_receive__expected_data_is_placed(void **state)
     }
     assert_int_equal(pair.b->placed_frames, 100);
     for (uint32_t i = 0; i < 100 * payload_bytes; i++) {
-        assert_int_equal(target[i], byte_at(i));
+        assert_int_equal(target[i], byte_of(i / payload_bytes, i % payload_bytes));
     }
     /* All has come: the next frame is nobody's. */
     add_data(100, payload_bytes);
@@ -141,10 +141,10 @@ static void udp_receive__the_last_expected_frame_is_shorter(void **state)
     expect(&pair, 2 * SEGMENT + 17, SEGMENT);
     add_data(0, SEGMENT);
     add_data(1, SEGMENT);
-    add_frame(&outbox, DATA, MESSAGE, 2 * SEGMENT, 17);
+    add_frame(&outbox, DATA, MESSAGE, 2, 17);
     send_outbox(&outbox, pair.a, &pair.at_b);
     receive_all(pair.b, incoming, 3);
-    check_frame(&incoming[2], DATA, MESSAGE, 2 * SEGMENT, 17);
+    check_frame(&incoming[2], DATA, MESSAGE, 2, 17);
     assert_ptr_equal(incoming[2].payload, target + 2 * SEGMENT);
     assert_int_equal(target[2 * SEGMENT + 17], 0);
     assert_int_equal(pair.a->sent_calls, 1);
@@ -187,18 +187,18 @@ static void udp_receive__other_frames_between(void **state)
     (void)state;
     expect(&pair, 10 * SEGMENT, SEGMENT);
     add_data(0, SEGMENT);
-    add_frame(&outbox, FRAME_EAGER, MESSAGE, SEGMENT, SEGMENT);
+    add_frame(&outbox, FRAME_EAGER, MESSAGE, 1, SEGMENT);
     add_data(1, SEGMENT);
-    add_frame(&outbox, DATA, MESSAGE + 1, 2 * SEGMENT, SEGMENT);
+    add_frame(&outbox, DATA, MESSAGE + 1, 2, SEGMENT);
     add_data(2, SEGMENT);
     send_outbox(&outbox, pair.a, &pair.at_b);
     receive_all(pair.b, incoming, 5);
     assert_int_equal(pair.a->sent_calls, 1);
     check_frame(&incoming[0], DATA, MESSAGE, 0, SEGMENT);
-    check_frame(&incoming[1], FRAME_EAGER, MESSAGE, SEGMENT, SEGMENT);
-    check_frame(&incoming[2], DATA, MESSAGE, SEGMENT, SEGMENT);
-    check_frame(&incoming[3], DATA, MESSAGE + 1, 2 * SEGMENT, SEGMENT);
-    check_frame(&incoming[4], DATA, MESSAGE, 2 * SEGMENT, SEGMENT);
+    check_frame(&incoming[1], FRAME_EAGER, MESSAGE, 1, SEGMENT);
+    check_frame(&incoming[2], DATA, MESSAGE, 1, SEGMENT);
+    check_frame(&incoming[3], DATA, MESSAGE + 1, 2, SEGMENT);
+    check_frame(&incoming[4], DATA, MESSAGE, 2, SEGMENT);
     pair.b->operations->release(pair.b);
     /* And then it goes on as expected. */
     add_data(3, SEGMENT);

@@ -27,19 +27,14 @@ static void run(char *const *command)
 /** Sends frames with payloads of these lengths in one call; all must arrive. */
 static void send_lengths(struct udp_pair *pair, const uint32_t *lengths, unsigned count)
 {
-    uint64_t offset = 0;
-
     for (unsigned i = 0; i < count; i++) {
-        add_frame(&outbox, DATA, 1, offset, lengths[i]);
-        offset += lengths[i];
+        add_frame(&outbox, DATA, 1, i, lengths[i]);
     }
     send_outbox(&outbox, pair->a, &pair->at_b);
     receive_all(pair->b, incoming, count);
-    offset = 0;
     for (unsigned i = 0; i < count; i++) {
-        check_frame(&incoming[i], DATA, 1, offset, lengths[i]);
+        check_frame(&incoming[i], DATA, 1, i, lengths[i]);
         assert_memory_equal(&incoming[i].from, &pair->at_a, sizeof pair->at_a);
-        offset += lengths[i];
     }
     pair->b->operations->release(pair->b);
 }
@@ -162,7 +157,7 @@ static void udp_send__offloads_are_off(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 44; i++) {
-        lengths[i] = 1432;
+        lengths[i] = 1456;
     }
     for (unsigned i = 0; i < 8; i++) {
         for (unsigned bit = 0; bit < 3; bit++) {
@@ -191,7 +186,7 @@ static void udp_send__no_way_to_that_host(void **state)
     (void)state;
     nowhere.bytes[12] = 192; /* 192.77.0.2: no route */
     add_frame(&outbox, DATA, 1, 0, 100);
-    add_frame(&outbox, DATA, 1, 100, 100);
+    add_frame(&outbox, DATA, 1, 1, 100);
     send_outbox(&outbox, pair.a, &nowhere); /* lost: only those above can do anything */
     assert_int_equal(pair.a->operations->status(pair.a), 0);
     send_lengths(&pair, (uint32_t[]){1, 2, 3}, 3);

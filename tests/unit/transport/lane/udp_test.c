@@ -46,11 +46,11 @@ static void exchange(struct lane *a, struct lane *b, const struct lane_address *
                      const struct lane_address *at_b)
 {
     for (unsigned i = 0; i < 5; i++) {
-        add_frame(&outbox, DATA, 1, 1000ull * i, 1000);
+        add_frame(&outbox, DATA, 1, i, 1000);
     }
     send_outbox(&outbox, a, at_b);
     receive_all(b, incoming, 5);
-    check_frame(&incoming[4], DATA, 1, 4000, 1000);
+    check_frame(&incoming[4], DATA, 1, 4, 1000);
     assert_memory_equal(&incoming[4].from, at_a, sizeof *at_a);
     b->operations->release(b);
     add_frame(&outbox, DATA, 2, 0, 100);

@@ -19,7 +19,7 @@
 #define FRAME_BYTES 500
 #define EAGER_ROOM ((size_t)FRAME_BYTES - 46)
 #define FRAGMENT_ROOM ((size_t)FRAME_BYTES - 40)
-#define SEGMENT ((size_t)FRAME_BYTES - 40) /**< of a long message */
+#define SEGMENT ((size_t)FRAME_BYTES - 16) /**< of a long message */
 #define EAGER_BYTES 16384                  /* longest message that is not announced */
 #define LONG_BYTES ((size_t)EAGER_BYTES + 1)
 #define LANE_CAPACITY (UINT64_C(1) << 20)
@@ -141,12 +141,15 @@ static inline int arrive_done(struct fixture *fixture, unsigned from, uint32_t m
     return arrive(fixture, from, &(struct frame){.type = FRAME_DONE, .done = &done});
 }
 
-/** DATA is not sequenced. */
+/** DATA is not sequenced. Its offset is that of a segment. */
 static inline enum pull_verdict arrive_data(struct fixture *fixture, unsigned from,
                                             uint32_t message, uint64_t offset, const void *data,
                                             uint32_t bytes, uint8_t lane, uint64_t now_ns)
 {
-    const struct frame_data head = {.message = to_le32(message), .offset = to_le64(offset)};
+    struct frame_data head = frame_encode_data(0, 0, message);
+
+    assert_int_equal(offset % SEGMENT, 0);
+    frame_data_set_segment(&head, (uint32_t)(offset / SEGMENT));
 
     return pull_data(
         &fixture->layer, &fixture->peers[from],

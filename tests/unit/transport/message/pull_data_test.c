@@ -27,16 +27,16 @@ static void pull_data__not_a_segment(void **state)
     } wrong[] = {
         {0, SEGMENT - 1},
         {0, SEGMENT + 1},
-        {1, SEGMENT},
-        {SEGMENT - 1, SEGMENT},
+        {0, 5},
+        {0, 30},
         {10 * SEGMENT, 4},
-        {10 * SEGMENT, 6},
+        {10 * SEGMENT, 31}, /* one more than padding explains */
         {10 * SEGMENT, SEGMENT},
         {11 * SEGMENT, SEGMENT},
-        {11 * SEGMENT, 1},
-        {UINT64_MAX, 1},
-        {UINT64_MAX / SEGMENT * SEGMENT, SEGMENT},
-        {UINT64_C(1) << 63, SEGMENT},
+        {11 * SEGMENT, 5},
+        {UINT32_MAX * SEGMENT, SEGMENT},
+        {UINT32_MAX * SEGMENT, 5},
+        {(UINT64_C(1) << 31) * SEGMENT, SEGMENT},
     };
     uint8_t *any = pattern(2 * SEGMENT);
 
@@ -52,6 +52,28 @@ static void pull_data__not_a_segment(void **state)
     fail_peer(fixture, 0, -EPROTO);
     free(any);
     end(&transfer);
+}
+
+/** Ethernet pads a frame to 46 bytes, and DATA does not say how long it is. */
+static void pull_data__padding_after_a_short_end_is_left_out(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (uint32_t left = 1; left <= 30; left++) {
+        uint32_t name = 100 + left;
+        struct transfer transfer = begin(fixture, 0, name, SEGMENT + left, SEGMENT + left);
+        uint8_t padded[30];
+        (void)asked(fixture, START_NS);
+        memset(padded, 0xFF, sizeof padded);
+        memcpy(padded, transfer.data + SEGMENT, left);
+        assert_int_equal(bring(&transfer, 0, 0, START_NS), PULL_PLACED);
+        assert_int_equal(arrive_data(fixture, 0, name, SEGMENT, padded, sizeof padded, 0, START_NS),
+                         PULL_PLACED);
+        check_complete(&transfer); /* and nothing behind the end has been written */
+        acknowledge(fixture, 0, pushed(fixture, 0));
+        end(&transfer);
+    }
+    check_nothing_outstanding(fixture);
 }
 
 static void pull_data__beyond_what_is_wanted(void **state)
@@ -377,7 +399,7 @@ static void pull_expect__the_missing_run(void **state)
     assert_ptr_equal(peer, &fixture->peers[0]);
     assert_ptr_equal(expectation.target, transfer.buffer);
     assert_int_equal(expectation.frames, 64);
-    assert_int_equal(expectation.head_bytes, 40);
+    assert_int_equal(expectation.head_bytes, 16);
     assert_int_equal(expectation.payload_bytes, SEGMENT);
     assert_int_equal(expectation.bytes, BLOCK);
     assert_int_equal(expectation.message, 7);
@@ -431,6 +453,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(pull_data__unknown),
         FIXTURE_TEST(pull_data__not_a_segment),
+        FIXTURE_TEST(pull_data__padding_after_a_short_end_is_left_out),
         FIXTURE_TEST(pull_data__beyond_what_is_wanted),
         FIXTURE_TEST(pull_data__not_asked_for_yet),
         FIXTURE_TEST(pull_data__twice),
