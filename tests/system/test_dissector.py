@@ -6,6 +6,7 @@ that makes them on the wire, and of all that two processes sent each other acros
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -225,10 +226,11 @@ PROBLEMS = [
 ]
 
 
-def tshark(capture: Path, *words: str) -> list[str]:
+def tshark(capture: Path, *words: str, script: Path | None = DISSECTOR) -> list[str]:
     """Lines that tshark prints of a capture, with the dissector and nothing of the user's."""
+    loaded = [] if script is None else ["-X", f"lua_script:{script}"]
     done = subprocess.run(
-        ["tshark", "-n", "-X", f"lua_script:{DISSECTOR}", "-r", str(capture), *words],
+        ["tshark", "-n", *loaded, "-r", str(capture), *words],
         env={**os.environ, "HOME": str(capture.parent), "XDG_CONFIG_HOME": str(capture.parent)},
         capture_output=True,
         text=True,
@@ -293,6 +295,15 @@ def test_dissector__info_column_says_what_happens(tmp_path: Path) -> None:
     assert "DATA > 4711 message=0x50006 segment=74565" in lines
     assert lines[-2].endswith("(first of 2 frames)")
     assert lines[-1].endswith("(first of 3 frames)")
+
+
+def test_dissector__works_from_the_folder_of_plugins(tmp_path: Path) -> None:
+    capture = samples(tmp_path)
+    plugins = tmp_path / ".local" / "lib" / "wireshark" / "plugins"
+    plugins.mkdir(parents=True)
+    for name in ("beowire.lua", "beowire_types.lua"):
+        shutil.copy(DISSECTOR.parent / name, plugins)
+    assert len(tshark(capture, "-Y", "beowire", script=None)) == 2 * len(TYPES) + 2
 
 
 def test_dissector__says_why_a_frame_is_dropped(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@
 --     tshark -X lua_script:tools/wireshark/beowire.lua -r capture.pcapng
 --     wireshark -X lua_script:tools/wireshark/beowire.lua
 --
--- or copy it to ~/.local/lib/wireshark/plugins. docs/PROTOCOL.md is the reference. Filters:
+-- or copy it to ~/.local/lib/wireshark/plugins, with beowire_types.lua. docs/PROTOCOL.md is the
+-- reference. Filters:
 --
 --     beowire.type == 17                      FRAGMENT
 --     beowire.eager.tag == 42
@@ -16,7 +17,7 @@
 -- Ethernet frames are known by their EtherType (0x88B5, or what the preferences say). UDP ports are
 -- chosen anew by each endpoint, so datagrams are known by what is in them.
 --
--- To add a type of frame: a row in `define` below. Nothing else needs to know it.
+-- What types of frames there are is in beowire_types.lua.
 
 local beowire = Proto("beowire", "Beowire")
 
@@ -25,110 +26,20 @@ local HEADER_BYTES = 28
 local DATA, DATA_BYTES = 11, 16 -- the type that has a header of its own, and its length
 local PADDED_BYTES = 46 -- Ethernet pads shorter payloads to this
 local SEQUENCED = 16 -- types from here on
-local SACK_FRAMES = 256
-local BUNDLE_MESSAGES = 16
+
+-- From the folder of this file, wherever that is.
+local named = dofile(__DIR__ .. "/beowire_types.lua")
+local keep, add_columns, types = named.keep, named.add_columns, named.types
 
 local problem = ProtoExpert.new("beowire.problem", "Frame that is dropped",
     expert.group.MALFORMED, expert.severity.ERROR)
 local again = ProtoExpert.new("beowire.again", "Sent again", expert.group.SEQUENCE,
     expert.severity.NOTE)
-local refused = ProtoExpert.new("beowire.refused", "Connection refused", expert.group.RESPONSE_CODE,
-    expert.severity.WARN)
-beowire.experts = { problem, again, refused }
+beowire.experts = { problem, again, named.refused }
 
 beowire.prefs.ethertype = Pref.uint("EtherType", 0x88B5, "EtherType of Beowire's frames")
 
--- ---- fields -------------------------------------------------------------------------------------
-
-local LANES = { [0] = "none", [1] = "packet", [2] = "udp", [3] = "shm", [4] = "sim" }
-local REASONS = {
-    [1] = "no such connection",
-    [2] = "another incarnation was meant",
-    [3] = "no room for another peer",
-    [4] = "a rule was broken",
-}
-
-local STATUSES = { [0] = "carried out", "bad key", "out of bounds", "no such operation" }
-local OPERATIONS = {
-    [0] = "min", "max", "sum", "product", "logical or", "logical and", "bit or", "bit and",
-    "logical xor", "bit xor", "read", "write", "swap if =", "swap if !=", "swap if <=", "swap if <",
-    "swap if >=", "swap if >", "swap masked" }
-local ELEMENTS = { [0] = "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
-    "float", "double" }
-
--- Kinds of numbers: how many bytes they have, and how they are shown.
-local KINDS = {
-    u8 = { 1, ProtoField.uint8, base.DEC },
-    u16 = { 2, ProtoField.uint16, base.DEC },
-    u32 = { 4, ProtoField.uint32, base.DEC },
-    u64 = { 8, ProtoField.uint64, base.DEC },
-    x8 = { 1, ProtoField.uint8, base.HEX },
-    x16 = { 2, ProtoField.uint16, base.HEX },
-    x32 = { 4, ProtoField.uint32, base.HEX },
-    x64 = { 8, ProtoField.uint64, base.HEX },
-}
-
-local all_fields = {}
-
-local function keep(field)
-    all_fields[#all_fields + 1] = field
-    return field
-end
-
--- A number, read from the range and added to the tree. Up to 4 bytes as a Lua number, else UInt64.
-local function add_number(tree, column, range)
-    local item = tree:add_le(column.field, range)
-    local value = range:len() == 8 and range:le_uint64() or range:le_uint()
-    return value, item
-end
-
--- Columns { name, label, kind, names = {...}, info = "text %s" } below a prefix get their fields.
-local function make_columns(prefix, columns)
-    local length = 0
-    for _, column in ipairs(columns) do
-        local kind = KINDS[column[3]]
-        column.name, column.bytes, column.hex = column[1], kind[1], column[3]:sub(1, 1) == "x"
-        column.field = keep(kind[2]("beowire." .. prefix .. column[1], column[2], kind[3],
-            column.names))
-        length = length + kind[1]
-    end
-    return length
-end
-
--- Adds columns one after the other. Returns their values by name, and what the info column says.
-local function add_columns(tree, range, columns)
-    local values, items, info, at = {}, {}, {}, 0
-    for _, column in ipairs(columns) do
-        local value, item = add_number(tree, column, range(at, column.bytes))
-        values[column.name], items[column.name] = value, item
-        if column.info then
-            local shown = column.hex and column.bytes == 8 and value:tohex():gsub("^0+(.)", "%1")
-                or column.hex and string.format("%x", value)
-                or tostring(value)
-            if column.names then
-                shown = column.names[value] or shown
-            end
-            info[#info + 1] = string.format(column.info, shown)
-        end
-        at = at + column.bytes
-    end
-    return values, items, table.concat(info, " ")
-end
-
-local HEADER = {
-    { "version_words", "Version and header length", "x8" },
-    { "type", "Type", "u8", names = {} },
-    { "flags", "Flags", "x16" },
-    { "destination", "Destination endpoint", "u16" },
-    { "source", "Source endpoint", "u16" },
-    { "key", "Key", "x32" },
-    { "sequence", "Sequence", "u32" },
-    { "acknowledgement", "Acknowledgement", "u32" },
-    { "credit", "Credit", "u16" },
-    { "payload_bytes", "Payload length", "u16" },
-    { "reserved", "Reserved", "x32" },
-}
-local type_names = HEADER[2].names
+-- ---- a frame ------------------------------------------------------------------------------------
 
 local f_ack_request = keep(ProtoField.bool("beowire.flags.ack_request", "Acknowledge at once", 16,
     nil, 0x0001))
@@ -140,440 +51,43 @@ local f_window = keep(ProtoField.uint16("beowire.window", "Frames that the other
 local f_length = keep(ProtoField.uint32("beowire.length", "Length without padding"))
 local f_payload = keep(ProtoField.bytes("beowire.payload", "Payload"))
 local f_padding = keep(ProtoField.bytes("beowire.padding", "Padding"))
-
--- ---- types --------------------------------------------------------------------------------------
-
-local types = {}
-
--- define(number, NAME, columns of the operation header, {
---     payload = "none" (default), "may" or "must",
---     check = function(values): what is wrong, or nil,
---     more = function(tree, body, values, header, items): adds what columns cannot say; `body` is
---            the operation header and the payload; returns text for the info column, or nil, and
---            what is wrong, or nil
--- })
-local function define(number, name, columns, options)
-    local prefix = name:lower() .. "."
-    types[number] = {
-        name = name,
-        columns = columns,
-        bytes = make_columns(prefix, columns),
-        payload = options and options.payload or "none",
-        check = options and options.check,
-        more = options and options.more,
-    }
-    -- What columns cannot say has a length of its own.
-    types[number].bytes = types[number].bytes + (options and options.extra_bytes or 0)
-    type_names[number] = name
-    return types[number]
-end
-
-local function is_zero(value)
-    return value == 0 or (type(value) ~= "number" and value:tonumber() == 0)
-end
-
--- -- CONNECT and ACCEPT
-
-local CONNECT = {
-    { "incarnation", "Incarnation", "x64" },
-    { "expected_incarnation", "Incarnation that is meant", "x64" },
-    { "key", "Key to be used from now on", "x32", info = "key=0x%s" },
-    { "echoed_key", "Key of the CONNECT", "x32" },
-    { "features", "Features", "x32" },
-    { "frame_bytes", "Longest frame", "u16", info = "frame=%s" },
-    { "reserved", "Reserved", "x16" },
-}
-local CONNECT_BYTES = 32
-local ADDRESS = {
-    { "version", "Version", "u8" },
-    { "rails", "Rails", "u8" },
-    { "endpoint", "Endpoint", "u16" },
-    { "ethertype", "EtherType", "x16" },
-    { "reserved", "Reserved", "x16" },
-    { "incarnation", "Incarnation", "x64" },
-    { "host", "Host", "x64" },
-    { "process", "Process", "u32" },
-    { "more", "Reserved", "x32" },
-}
-make_columns("address.", ADDRESS)
-local ADDRESS_BYTES, ADDRESS_HEAD_BYTES, RAIL_BYTES, RAILS = 128, 32, 24, 4
-
-local f_selective = keep(ProtoField.bool("beowire.connect.features.selective",
-    "Keeps frames that come early", 32, nil, 0x00000001))
-local f_remote = keep(ProtoField.bool("beowire.connect.features.remote", "Remote memory", 32, nil,
-    0x00000002))
-local f_address = keep(ProtoField.none("beowire.address", "Address of the sender"))
-local f_rail = keep(ProtoField.none("beowire.address.rail", "Rail"))
-local f_mac = keep(ProtoField.ether("beowire.address.mac", "MAC"))
-local f_port = keep(ProtoField.uint16("beowire.address.port", "UDP port"))
-local f_ipv4 = keep(ProtoField.ipv4("beowire.address.ipv4", "IPv4 address"))
-local f_ipv6 = keep(ProtoField.ipv6("beowire.address.ipv6", "IPv6 address"))
-
-local function add_rail(tree, range, number)
-    local rail = tree:add(f_rail, range):append_text(" " .. number)
-    rail:add(f_mac, range(0, 6))
-    rail:add_le(f_port, range(6, 2))
-    local head = range(8, 12):bytes():tohex(true)
-    if head == "00000000000000000000ffff" then
-        rail:add(f_ipv4, range(20, 4))
-    else
-        rail:add(f_ipv6, range(8, 16))
-    end
-end
-
-local function add_address(tree, body, _, _, items)
-    items.features:add_le(f_selective, body(24, 4))
-    items.features:add_le(f_remote, body(24, 4))
-    local range = body(CONNECT_BYTES, ADDRESS_BYTES)
-    local address = tree:add(f_address, range)
-    local values = add_columns(address, range(0, ADDRESS_HEAD_BYTES), ADDRESS)
-    for rail = 0, math.min(values.rails, RAILS) - 1 do
-        add_rail(address, range(ADDRESS_HEAD_BYTES + rail * RAIL_BYTES, RAIL_BYTES), rail)
-    end
-    if values.version ~= 2 or values.rails > RAILS then
-        return nil, "an address of version " .. values.version .. " with " .. values.rails .. " rails"
-    end
-    return nil, nil
-end
-
-local function check_connect(values)
-    if values.key == 0 or is_zero(values.incarnation) then
-        return "key and incarnation must not be 0"
-    end
-    return nil
-end
-
-define(1, "CONNECT", CONNECT, {
-    extra_bytes = ADDRESS_BYTES,
-    check = function(values, header)
-        return header.key ~= 0 and "CONNECT has a key in its header" or check_connect(values)
-    end,
-    more = add_address,
-})
--- The same body under the same names: what filters look for is "beowire.connect.key".
-types[2] = {
-    name = "ACCEPT",
-    columns = CONNECT,
-    bytes = CONNECT_BYTES + ADDRESS_BYTES,
-    payload = "none",
-    check = function(values, header)
-        return header.key == 0 and "ACCEPT has no key in its header" or check_connect(values)
-    end,
-    more = add_address,
-}
-type_names[2] = "ACCEPT"
-
--- -- the connection
-
-define(3, "RESET", {
-    { "echoed_key", "Key of the refused frame", "x32", info = "key=0x%s" },
-    { "reason", "Reason", "u32", names = REASONS, info = "(%s)" },
-}, {
-    more = function(tree, _, values)
-        tree:add_proto_expert_info(refused, REASONS[values.reason] or "refused")
-    end,
-})
-define(4, "CLOSE", {})
-define(5, "ACK", {})
-define(6, "PROBE", { { "number", "Number", "u32", info = "number=%s" } })
-
--- -- SACK: which frames behind the acknowledgement are here
-
-local f_received = keep(ProtoField.bytes("beowire.sack.received", "Received"))
-local f_here = keep(ProtoField.string("beowire.sack.here", "Here"))
-local f_missing = keep(ProtoField.string("beowire.sack.missing", "Missing"))
-
--- Sequences from `from` on, as "3, 5-9"; `is_in(i)`: is from + i one of them?
-local function ranges_of(from, count, is_in)
-    local found, first = {}, nil
-    for i = 0, count do
-        local inside = i < count and is_in(i)
-        if inside and not first then
-            first = i
-        elseif not inside and first then
-            local text = tostring((from + first) % 2 ^ 32)
-            if i - 1 > first then
-                text = text .. "-" .. tostring((from + i - 1) % 2 ^ 32)
-            end
-            found[#found + 1], first = text, nil
-        end
-    end
-    return table.concat(found, ", ")
-end
-
-local function add_sack(tree, body, values, header)
-    local known = (values.upto - header.acknowledgement) % 2 ^ 32
-    local bits = body(8, SACK_FRAMES / 8)
-    tree:add(f_received, bits)
-    if known == 0 or known > SACK_FRAMES then
-        return nil, "upto is not 1 to 256 after the acknowledgement"
-    end
-    local function is_here(i) -- acknowledgement + 1 + i
-        return i >= 0 and i < SACK_FRAMES
-            and math.floor(bits(math.floor(i / 8), 1):uint() / 2 ^ (i % 8)) % 2 == 1
-    end
-    local here = ranges_of(header.acknowledgement + 1, SACK_FRAMES, is_here)
-    local missing = ranges_of(header.acknowledgement, known, function(i)
-        return not is_here(i - 1)
-    end)
-    tree:add(f_here, bits, here):set_generated()
-    tree:add(f_missing, bits, missing):set_generated()
-    for i = known - 1, SACK_FRAMES - 1 do
-        if is_here(i) then
-            return nil, "frames are here of which nothing is known"
-        end
-    end
-    return "missing=" .. missing, nil
-end
-
-define(7, "SACK", {
-    { "upto", "Nothing is known from here on", "u32", info = "upto=%s" },
-    { "probe", "Latest PROBE", "u32" },
-}, { extra_bytes = SACK_FRAMES / 8, more = add_sack })
-
--- -- messages
-
-local MESSAGE = {
-    { "tag", "Tag", "x64", info = "tag=0x%s" },
-    { "immediate", "Immediate", "x32" },
-}
-
-local function message_columns(more)
-    local columns = {}
-    for _, column in ipairs(MESSAGE) do
-        columns[#columns + 1] = { column[1], column[2], column[3], info = column.info }
-    end
-    for _, column in ipairs(more) do
-        columns[#columns + 1] = column
-    end
-    return columns
-end
-
-define(10, "PULL", {
-    { "message", "Message", "x32", info = "message=0x%s" },
-    { "lane_kind", "Over lane", "u8", names = LANES, info = "over %s" },
-    { "lane_rail", "Rail", "u8", info = "%s" },
-    { "reserved", "Reserved", "x16" },
-    { "offset", "Offset of the first segment", "u64", info = "offset=%s" },
-    { "wanted", "Segments that are wanted", "x64", info = "wanted=0x%s" },
-}, {
-    check = function(values)
-        return is_zero(values.wanted) and "nothing is wanted" or nil
-    end,
-})
--- DATA is not here: it has another header, see add_data().
-type_names[DATA] = "DATA"
 local f_segment = keep(ProtoField.uint32("beowire.data.segment", "Segment"))
-local DATA_MESSAGE = { { "message", "Message", "x32", info = "message=0x%s" } }
-make_columns("data.", DATA_MESSAGE)
-define(16, "EAGER", message_columns({
-    { "message_bytes", "Message length", "u32", info = "length=%s" },
-    { "message", "Message", "x16" },
-}), {
-    payload = "may",
-    check = function(values, header)
-        return header.payload_bytes > values.message_bytes and "it carries more than its message"
-            or nil
-    end,
-})
-define(17, "FRAGMENT", {
-    { "message", "Message", "x16", info = "message=0x%s" },
-    { "reserved", "Reserved", "x16" },
-    { "offset", "Offset", "u64", info = "offset=%s" },
-}, { payload = "must" })
-local function check_segments(values)
-    return values.segment_bytes == 0 and "segments of 0 bytes" or nil
-end
+beowire.fields = named.fields
 
-define(18, "ANNOUNCE", message_columns({
-    { "message_bytes", "Message length", "u64", info = "length=%s" },
-    { "address", "Address in the sender's memory", "x64" },
-    { "message", "Message", "x32", info = "message=0x%s" },
-    { "unasked_bytes", "Sent without being asked for", "u32" },
-    { "segment_bytes", "Segment length", "u16" },
-    { "lane_kind", "Over lane", "u8", names = LANES },
-    { "lane_rail", "Rail", "u8" },
-}), { check = check_segments })
-define(19, "DONE", {
-    { "message", "Message", "x32", info = "message=0x%s" },
-    { "status", "Status", "u32", names = STATUSES },
-})
-
--- -- BUNDLE: whole messages, one after the other
-
-local f_bundled = keep(ProtoField.none("beowire.bundle.message", "Message"))
-local f_bundled_data = keep(ProtoField.bytes("beowire.bundle.data", "Data"))
-local BUNDLED = message_columns({ { "bytes", "Length", "u16" } })
-local BUNDLED_BYTES = make_columns("bundle.", BUNDLED)
-
-local function add_bundle(tree, body)
-    local at, count = 0, 0
-    while at < body:len() do
-        count = count + 1
-        if count > BUNDLE_MESSAGES then
-            return nil, "more than " .. BUNDLE_MESSAGES .. " messages"
-        end
-        if body:len() - at < BUNDLED_BYTES then
-            return nil, "the last message is not whole"
-        end
-        local bytes = body(at + 12, 2):le_uint()
-        if body:len() - at < BUNDLED_BYTES + bytes then
-            return nil, "the last message is not whole"
-        end
-        local item = tree:add(f_bundled, body(at, BUNDLED_BYTES + bytes))
-        local _, _, info = add_columns(item, body(at, BUNDLED_BYTES), BUNDLED)
-        item:append_text(" " .. count .. ": " .. info .. " length=" .. bytes)
-        if bytes > 0 then
-            item:add(f_bundled_data, body(at + BUNDLED_BYTES, bytes))
-        end
-        at = at + BUNDLED_BYTES + bytes
+-- Length of the header that begins at `at`, or nil if there is none that is known.
+local function header_bytes(buffer, at)
+    local left = buffer:len() - at
+    local first = left >= DATA_BYTES and buffer(at, 1):uint()
+    local number = left >= DATA_BYTES and buffer(at + 1, 1):uint()
+    if first == VERSION * 16 + DATA_BYTES / 4 then
+        return number == DATA and DATA_BYTES or nil
     end
-    return count .. " messages", nil
-end
-
-define(20, "BUNDLE", {}, { payload = "must", more = add_bundle })
-
--- -- remote memory
-
-local function place_columns(more)
-    local columns = {
-        { "key", "Key of the memory", "x64", info = "key=0x%s" },
-        { "address", "Address in it", "x64", info = "address=0x%s" },
-    }
-    for _, column in ipairs(more) do
-        columns[#columns + 1] = column
-    end
-    return columns
-end
-
-define(21, "PUT", place_columns({
-    { "request", "Request", "x32", info = "request=0x%s" },
-    { "immediate", "Immediate", "x32" },
-    { "bytes", "Length of the put", "u32", info = "length=%s" },
-    { "offset", "Offset", "u32", info = "offset=%s" },
-    { "flags", "Flags", "x16" },
-    { "reserved", "Reserved", "x16" },
-}), {
-    payload = "may",
-    check = function(values, header)
-        local left = values.bytes - values.offset - header.payload_bytes
-        return left < 0 and "it carries more than its put"
-            or header.payload_bytes == 0 and values.bytes > 0 and "no payload" or nil
-    end,
-})
-define(22, "OFFER", place_columns({
-    { "bytes", "Length of the put", "u64", info = "length=%s" },
-    { "source_address", "Address in the initiator's memory", "x64" },
-    { "message", "Message", "x32", info = "message=0x%s" },
-    { "immediate", "Immediate", "x32" },
-    { "unasked_bytes", "Sent without being asked for", "u32" },
-    { "segment_bytes", "Segment length", "u16" },
-    { "lane_kind", "Over lane", "u8", names = LANES },
-    { "lane_rail", "Rail", "u8" },
-    { "flags", "Flags", "x16" },
-    { "reserved", "Reserved", "x16" },
-}), {
-    check = function(values)
-        return is_zero(values.bytes) and "a long put of nothing" or check_segments(values)
-    end,
-})
-define(23, "GET", place_columns({
-    { "bytes", "Length", "u64", info = "length=%s" },
-    { "request", "Request", "x32", info = "request=0x%s" },
-    { "reserved", "Reserved", "x32" },
-}))
-define(24, "ATOMIC", place_columns({
-    { "request", "Request", "x32", info = "request=0x%s" },
-    { "count", "Elements", "u16", info = "%s x" },
-    { "operation", "Operation", "u8", names = OPERATIONS, info = "%s" },
-    { "element", "Type", "u8", names = ELEMENTS, info = "%s" },
-    { "flags", "Flags", "x16" },
-    { "reserved", "Reserved", "x16" },
-}), { payload = "may" })
-
-local f_result = keep(ProtoField.none("beowire.result.entry", "Result"))
-local RESULT = {
-    { "request", "Request", "x32", info = "request=0x%s" },
-    { "status", "Status", "u32", names = STATUSES, info = "%s" },
-}
-local RESULT_BYTES = make_columns("result.", RESULT)
-
-define(25, "RESULT", {}, {
-    payload = "must",
-    more = function(tree, body)
-        if body:len() % RESULT_BYTES ~= 0 then
-            return nil, "the last result is not whole"
-        end
-        for at = 0, body:len() - 1, RESULT_BYTES do
-            local item = tree:add(f_result, body(at, RESULT_BYTES))
-            local _, _, info = add_columns(item, body(at, RESULT_BYTES), RESULT)
-            item:append_text(": " .. info)
-        end
-        return body:len() / RESULT_BYTES .. " results", nil
-    end,
-})
-define(26, "REPLY", {
-    { "request", "Request", "x32", info = "request=0x%s" },
-    { "offset", "Offset", "u32", info = "offset=%s" },
-}, { payload = "must" })
-define(27, "GRANT", {
-    { "address", "Address in the target's memory", "x64" },
-    { "request", "Request", "x32", info = "request=0x%s" },
-    { "message", "Message", "x32", info = "message=0x%s" },
-    { "unasked_bytes", "Sent without being asked for", "u32" },
-    { "segment_bytes", "Segment length", "u16" },
-    { "lane_kind", "Over lane", "u8", names = LANES },
-    { "lane_rail", "Rail", "u8" },
-}, { check = check_segments })
-
--- ---- a frame ------------------------------------------------------------------------------------
-
-make_columns("", HEADER)
-beowire.fields = all_fields
-
-local HEADER_FIELDS = {}
-for _, column in ipairs(HEADER) do
-    HEADER_FIELDS[column.name] = column.field
-end
-
-local function begins_as(buffer, at, header_bytes)
-    return buffer:len() - at >= header_bytes
-        and buffer(at, 1):uint() == VERSION * 16 + header_bytes / 4
-end
-
-local function is_data(buffer, at)
-    return begins_as(buffer, at, DATA_BYTES) and buffer(at + 1, 1):uint() == DATA
+    return left >= HEADER_BYTES and first == VERSION * 16 + HEADER_BYTES / 4 and types[number]
+        and HEADER_BYTES or nil
 end
 
 -- DATA does not say how long it is: it ends where its datagram ends, or, in a train of segmentation
 -- offload, where another frame to the same endpoint with the same key begins.
 local function data_length(buffer, at)
     local bytes = buffer:raw(at)
-    local to, key = bytes:sub(5, 6), bytes:sub(9, 12)
-    local found = bytes:find(key, DATA_BYTES + 9, true)
-
-    while found do
-        local next_at = at + found - 9
-        local begins = is_data(buffer, next_at)
-            or begins_as(buffer, next_at, HEADER_BYTES) and types[buffer(next_at + 1, 1):uint()]
-        if begins and bytes:sub(found - 4, found - 3) == to then
-            return next_at - at
-        end
+    local key, found = bytes:sub(9, 12), DATA_BYTES + 8
+    repeat
         found = bytes:find(key, found + 1, true)
-    end
+        if found and bytes:sub(found - 4, found - 3) == bytes:sub(5, 6)
+            and header_bytes(buffer, at + found - 9) then
+            return found - 9
+        end
+    until not found
     return buffer:reported_len() - at
 end
 
--- Length of the frame that begins at `at`, as it says, or nil if it does not say one that is known.
+-- Length of the frame that begins at `at`, or nil if it does not say one that is known.
 local function frame_length(buffer, at)
-    if is_data(buffer, at) then
+    local header = header_bytes(buffer, at)
+    if header == DATA_BYTES then
         return data_length(buffer, at)
     end
-    if not begins_as(buffer, at, HEADER_BYTES) then
-        return nil
-    end
-    local shape = types[buffer(at + 1, 1):uint()]
-    return shape and HEADER_BYTES + shape.bytes + buffer(at + 22, 2):le_uint()
+    return header and header + types[buffer(at + 1, 1):uint()].bytes + buffer(at + 22, 2):le_uint()
 end
 
 local function add_flags(item, range, flags)
@@ -585,39 +99,31 @@ local function add_flags(item, range, flags)
     end
 end
 
--- Adds a DATA frame of `length` bytes. What Ethernet has padded a short one with is shown as payload:
--- only who knows the message can tell.
-local function add_data(buffer, at, length, tree)
-    local root = tree:add(beowire, buffer(at, math.min(length, buffer:len() - at)))
-    local function add(name, offset, bytes)
-        root:add_le(HEADER_FIELDS[name], buffer(at + offset, bytes))
-        return buffer(at + offset, bytes):le_uint()
-    end
-
-    add("version_words", 0, 1)
-    add("type", 1, 1)
-    local destination = add("destination", 4, 2)
-    add("key", 8, 4)
-    local segment = buffer(at + 2, 2):le_uint() + buffer(at + 6, 2):le_uint() * 0x10000
-    root:add(f_segment, buffer(at + 2, 6), segment)
-    local _, _, said = add_columns(root, buffer(at + 12, 4), DATA_MESSAGE)
-    root:set_text("Beowire DATA to " .. destination)
+-- Adds a DATA frame. What Ethernet has padded a short one with is shown as payload: only who knows
+-- the message can tell.
+local function add_data(buffer, at, tree)
+    local length = data_length(buffer, at)
+    local there = math.min(length, buffer:len() - at)
+    local root = tree:add(beowire, buffer(at, there))
+    local header, _, said = add_columns(root, buffer(at, DATA_BYTES), named.data_header)
+    local segment = header.segment_low + header.segment_high * 0x10000
+    root:add(f_segment, buffer(at + 2, 6), segment):set_generated()
     root:add(f_length, length):set_generated()
-    local info = string.format("DATA > %d %s segment=%d", destination, said, segment)
-    local there = math.min(length, buffer:len() - at) - DATA_BYTES
-    if there > 0 then
-        root:add(f_payload, buffer(at + DATA_BYTES, there))
+    root:set_text("Beowire DATA to " .. header.destination)
+    if there > DATA_BYTES then
+        root:add(f_payload, buffer(at + DATA_BYTES, there - DATA_BYTES))
     elseif length == DATA_BYTES then
         root:add_proto_expert_info(problem, "no payload")
     end
-    return length, there < length - DATA_BYTES and info .. " (cut by the capture)" or info
+    return length, string.format("DATA > %d %s segment=%d%s", header.destination, said, segment,
+        there < length and " (cut by the capture)" or "")
 end
 
 -- Adds the frame at `at`; `left` bytes are there, or were before the capture was cut.
 -- Returns how long it is (without padding), and what the info column says of it.
 local function add_frame(buffer, at, left, tree)
-    if is_data(buffer, at) then
-        return add_data(buffer, at, data_length(buffer, at), tree)
+    if header_bytes(buffer, at) == DATA_BYTES then
+        return add_data(buffer, at, tree)
     end
     local root = tree:add(beowire, buffer(at, math.min(left, buffer:len() - at)))
     local function bad(text)
@@ -630,7 +136,7 @@ local function add_frame(buffer, at, left, tree)
         end
         return left, "(no whole header)"
     end
-    local header, items = add_columns(root, buffer(at, HEADER_BYTES), HEADER)
+    local header, items = add_columns(root, buffer(at, HEADER_BYTES), named.header)
     add_flags(items.flags, buffer(at + 2, 2), header.flags)
     local shape = types[header.type]
     local version = math.floor(header.version_words / 16)
