@@ -95,7 +95,9 @@ static void shm_ring__frames_of_each_length_arrive_whole(void **state)
 
     (void)state;
     for (uint32_t bytes = 1; bytes <= SHM_FRAME_BYTES; bytes += bytes < 600 ? 1 : 97) {
-        enum frame_type type = bytes % 2 == 0 ? FRAME_EAGER : FRAME_CONNECT;
+        enum frame_type type = bytes % 3 == 0   ? FRAME_DATA
+                               : bytes % 2 == 0 ? FRAME_EAGER
+                                                : FRAME_CONNECT;
         for (uint32_t apart = 0; apart < bytes; apart += bytes / 3 + 1) {
             assert_true(put(pipe, type, bytes, apart, bytes + apart));
             assert_int_equal(take(pipe, COPIES), 1);
