@@ -112,6 +112,7 @@ static void take_down(struct beowire_endpoint *endpoint)
 {
     struct path_lanes lanes = endpoint->core.options.lanes;
 
+    descriptor_close(&endpoint->descriptor);
     stats_close(&endpoint->stats);
     core_close(&endpoint->core);
     lanes_close(&lanes);

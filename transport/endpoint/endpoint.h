@@ -6,6 +6,7 @@
 #define BEOWIRE_ENDPOINT_ENDPOINT_H
 
 #include "endpoint/core.h"
+#include "endpoint/descriptor.h"
 #include "endpoint/keeper.h"
 #include "endpoint/patience.h"
 #include "endpoint/stats.h"
@@ -25,6 +26,7 @@ struct beowire_endpoint {
     struct keeper keeper;
     struct pollfd keeper_readable[LANES_MAX + 1]; /**< what the keeper sleeps on */
     uint64_t keeper_sleep_ns;                     /**< and for how long, at most */
+    struct descriptor descriptor;                 /**< what the application may sleep on */
 };
 
 /** Monotonic time. */

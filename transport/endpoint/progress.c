@@ -90,10 +90,23 @@ static int sleep_on(struct pollfd *readable, unsigned count, uint64_t time_ns)
     return ppoll(readable, count, &timeout, NULL) < 0 ? -errno : 0;
 }
 
+/** When whoever sleeps now has to wake up, at the latest. */
+static uint64_t wake_time(const struct beowire_endpoint *endpoint, uint64_t now_ns, uint64_t end_ns)
+{
+    uint64_t wake_ns = endpoint->core.deadline_ns < end_ns ? endpoint->core.deadline_ns : end_ns;
+
+    if (stats_is_stale(&endpoint->stats, &endpoint->core)) {
+        /* What happened last shall be seen, too, once. */
+        uint64_t due_ns = endpoint->stats.due_ns;
+        wake_ns = due_ns > now_ns && due_ns < wake_ns ? due_ns : wake_ns;
+    }
+    return wake_ns;
+}
+
 /** Sleeps until a frame comes, a timer is due, or the time is over. */
 static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint64_t end_ns)
 {
-    uint64_t wake_ns = endpoint->core.deadline_ns < end_ns ? endpoint->core.deadline_ns : end_ns;
+    uint64_t wake_ns = wake_time(endpoint, now_ns, end_ns);
     struct pollfd readable[LANES_MAX];
 
     if (wake_ns <= now_ns || core_has_bulk(&endpoint->core)) {
@@ -102,11 +115,6 @@ static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint6
     endpoint->status = core_status(&endpoint->core);
     if (endpoint->status != 0) {
         return endpoint->status;
-    }
-    if (stats_is_stale(&endpoint->stats, &endpoint->core)) {
-        /* What happened last shall be seen, too, once. */
-        uint64_t due_ns = endpoint->stats.due_ns;
-        wake_ns = due_ns > now_ns && due_ns < wake_ns ? due_ns : wake_ns;
     }
     if (!arm(endpoint, readable)) {
         return 0;
@@ -200,7 +208,73 @@ void own_break(struct beowire_endpoint *endpoint)
     }
 }
 
+/* ---- the application waits at a descriptor, perhaps for others as well ----------------------- */
+
+int beowire_descriptor(beowire_endpoint *endpoint)
+{
+    int status = 0;
+
+    turn_enter(&endpoint->turn);
+    if (!endpoint->descriptor.is_open) {
+        status = descriptor_open(&endpoint->descriptor, &endpoint->core.options.lanes);
+    }
+    turn_leave(&endpoint->turn);
+    return status != 0 ? status : endpoint->descriptor.all;
+}
+
+static int arm_descriptor(struct beowire_endpoint *endpoint)
+{
+    struct core *core = &endpoint->core;
+    struct pollfd readable[LANES_MAX];
+
+    if (!endpoint->descriptor.is_open) {
+        return -EINVAL;
+    }
+    descriptor_quieten(&endpoint->descriptor);
+    if (own_progress(endpoint)) {
+        return -EAGAIN;
+    }
+    uint64_t now_ns = own_clock();
+    core_timers(core, now_ns);
+    publish_if_due(endpoint, now_ns);
+    if (has_completions(endpoint) || core_has_bulk(core)) {
+        return -EAGAIN;
+    }
+    endpoint->status = core_status(core);
+    if (endpoint->status != 0) {
+        return endpoint->status;
+    }
+    if (!arm(endpoint, readable)) {
+        return -EAGAIN;
+    }
+    core_look_at_all(core);
+    descriptor_set_timer(&endpoint->descriptor, wake_time(endpoint, now_ns, UINT64_MAX));
+    return 0;
+}
+
+int beowire_arm(beowire_endpoint *endpoint)
+{
+    turn_enter(&endpoint->turn);
+    int status = arm_descriptor(endpoint);
+    turn_leave(&endpoint->turn);
+    return status;
+}
+
 /* ---- the application is away --------------------------------------------------------------- */
+
+/** The application may sleep at the descriptor, and the keeper has taken the frames that would have
+ *  woken it. `quiet`: nothing is left to do before a frame comes or a timer is due. */
+static void keep_descriptor(struct beowire_endpoint *endpoint, bool quiet)
+{
+    bool stays = endpoint->keeper.duty.sleep != NULL; /* it does itself what is left, and in time */
+
+    if (has_completions(endpoint) || (!quiet && !stays)) {
+        descriptor_ring(&endpoint->descriptor);
+    } else {
+        descriptor_set_timer(&endpoint->descriptor,
+                             stays ? UINT64_MAX : endpoint->core.deadline_ns);
+    }
+}
 
 static void keeper_progress(void *context)
 {
@@ -214,10 +288,14 @@ static void keeper_progress(void *context)
     core_timers(&endpoint->core, arrived_ns);
     publish_if_due(endpoint, arrived_ns);
     endpoint->keeper_sleep_ns = 0;
-    if (!core_has_bulk(&endpoint->core) && arm(endpoint, endpoint->keeper_readable)) {
+    bool quiet = !core_has_bulk(&endpoint->core) && arm(endpoint, endpoint->keeper_readable);
+    if (quiet) {
         uint64_t now_ns = own_clock();
         uint64_t deadline_ns = endpoint->core.deadline_ns;
         endpoint->keeper_sleep_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+    }
+    if (endpoint->descriptor.is_open) {
+        keep_descriptor(endpoint, quiet);
     }
 }
 

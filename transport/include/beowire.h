@@ -370,6 +370,27 @@ BEOWIRE_API int beowire_poll(beowire_endpoint *endpoint, struct beowire_completi
  *  @return 1: completions are ready; 0: time ran out; -EINTR: a signal came; -ENETDOWN. */
 BEOWIRE_API int beowire_wait(beowire_endpoint *endpoint, uint64_t timeout_ns);
 
+/** A descriptor to sleep on in poll(2), select(2) or epoll(7), together with those of other things:
+ *  readable when this endpoint has something to do, be it a frame, a timer, or a completion that
+ * the endpoint's own thread has brought about. Before each sleep beowire_arm() has to agree:
+ *
+ *      while ((count = beowire_poll(endpoint, completions, room)) == 0) {
+ *          if (beowire_arm(endpoint) == 0) {
+ *              poll(&(struct pollfd){.fd = descriptor, .events = POLLIN}, 1, -1);
+ *          }
+ *      }
+ *
+ * It may be readable although beowire_poll() then finds nothing. It is made by the first call and
+ * is the same in all others; it belongs to the endpoint: it is not to be read, written or closed.
+ * @return the descriptor; -EMFILE, -ENFILE, -ENOMEM or another errno: none can be made. */
+BEOWIRE_API int beowire_descriptor(beowire_endpoint *endpoint);
+
+/** Makes progress, and has whatever comes next make beowire_descriptor() readable. That holds until
+ *  another function is called with this endpoint.
+ *  @return 0: the caller may sleep; -EAGAIN: not now, there is something to do: beowire_poll();
+ *  -EINVAL: beowire_descriptor() was not called before; -ENETDOWN. */
+BEOWIRE_API int beowire_arm(beowire_endpoint *endpoint);
+
 /** One of the endpoint's counters, by index from 0: its name, and its value since open.
  *  @return 0; -ENOENT: `index` is past the last. */
 BEOWIRE_API int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char **name,
