@@ -11,10 +11,18 @@ static struct counter *counter_of(struct fid_cntr *fid)
     return (struct counter *)(void *)fid;
 }
 
+static bool has_news(const struct progress *progress)
+{
+    const struct counter *counter =
+        (const void *)((const char *)progress - offsetof(struct counter, progress));
+
+    return counter->value + counter->errors != counter->seen;
+}
+
 bool counter_has_news(const struct counter *counter)
 {
     (void)progress_make(&counter->progress);
-    return counter->value + counter->errors != counter->seen;
+    return has_news(&counter->progress);
 }
 
 static uint64_t counter_read(struct fid_cntr *fid)
@@ -22,6 +30,7 @@ static uint64_t counter_read(struct fid_cntr *fid)
     struct counter *counter = counter_of(fid);
 
     domain_lock(counter->domain);
+    progress_awake(&counter->progress, counter->domain);
     (void)progress_make(&counter->progress);
     uint64_t value = counter->value;
     counter->seen = value + counter->errors;
@@ -34,6 +43,7 @@ static uint64_t counter_readerr(struct fid_cntr *fid)
     struct counter *counter = counter_of(fid);
 
     domain_lock(counter->domain);
+    progress_awake(&counter->progress, counter->domain);
     (void)progress_make(&counter->progress);
     uint64_t errors = counter->errors;
     counter->seen = counter->value + errors;
@@ -80,6 +90,7 @@ static int counter_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms
     bool in_time = true;
 
     domain_lock(counter->domain);
+    progress_awake(&counter->progress, counter->domain);
     uint64_t errors = counter->errors;
     domain_unlock(counter->domain);
     for (;;) {
@@ -113,17 +124,27 @@ static int counter_close(struct fid *fid)
     if (counter->progress.count > 0) {
         return -FI_EBUSY;
     }
+    domain_lock(counter->domain);
+    progress_awake(&counter->progress, counter->domain);
+    domain_unlock(counter->domain);
     (void)atomic_fetch_sub(&counter->domain->references, 1);
     progress_close(&counter->progress);
     free(counter);
     return 0;
 }
 
+static int counter_control(struct fid *fid, int command, void *argument)
+{
+    const struct counter *counter = (struct counter *)(void *)fid;
+
+    return wait_control(&counter->progress.wait, command, argument);
+}
+
 static struct fi_ops counter_fid_ops = {
     .size = sizeof(struct fi_ops),
     .close = counter_close,
     .bind = unsupported_bind,
-    .control = unsupported_control,
+    .control = counter_control,
     .ops_open = unsupported_ops_open,
 };
 
@@ -145,13 +166,15 @@ int counter_open(struct fid_domain *fid_domain, struct fi_cntr_attr *attributes,
         (attributes->events != FI_CNTR_EVENTS_COMP || attributes->flags != 0)) {
         return -FI_EINVAL;
     }
-    if (attributes != NULL && attributes->wait_obj != FI_WAIT_NONE &&
-        attributes->wait_obj != FI_WAIT_UNSPEC) {
-        return -FI_ENOSYS;
-    }
     struct counter *counter = calloc(1, sizeof *counter);
     if (counter == NULL) {
         return -FI_ENOMEM;
+    }
+    int status = progress_open(
+        &counter->progress, attributes != NULL ? attributes->wait_obj : FI_WAIT_UNSPEC, has_news);
+    if (status != 0) {
+        free(counter);
+        return status;
     }
     counter->fid.fid.fclass = FI_CLASS_CNTR;
     counter->fid.fid.context = context;

@@ -70,6 +70,7 @@ static ssize_t cq_readfrom(struct fid_cq *fid, void *buffer, size_t count, fi_ad
     struct cq *cq = cq_of(fid);
 
     domain_lock(cq->domain);
+    progress_awake(&cq->progress, cq->domain);
     ssize_t taken = read_locked(cq, buffer, count, sources);
     domain_unlock(cq->domain);
     return taken;
@@ -140,11 +141,12 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buffer, size_t count, fi_a
     bool in_time = true;
 
     (void)condition; /* a threshold is a hint */
-    if (cq->wait == FI_WAIT_NONE) {
+    if (cq->progress.wait.object == FI_WAIT_NONE) {
         return -FI_EINVAL;
     }
     do {
         domain_lock(cq->domain);
+        progress_awake(&cq->progress, cq->domain);
         taken = read_locked(cq, buffer, count, sources);
         if (taken == -FI_EAGAIN) {
             in_time = progress_wait(&cq->progress, deadline_ns);
@@ -162,7 +164,10 @@ static ssize_t cq_sread(struct fid_cq *fid, void *buffer, size_t count, const vo
 
 static int cq_signal(struct fid_cq *fid)
 {
-    atomic_store(&cq_of(fid)->signalled, true);
+    struct cq *cq = cq_of(fid);
+
+    atomic_store(&cq->signalled, true);
+    wait_ring(&cq->progress.wait);
     return 0;
 }
 
@@ -198,23 +203,24 @@ bool cq_has_news(const struct cq *cq)
     return !is_empty(cq);
 }
 
-int cq_try_wait(struct cq *cq)
+static bool has_news(const struct progress *progress)
 {
-    domain_lock(cq->domain);
-    int status = cq_has_news(cq) ? -FI_EAGAIN : 0;
-    domain_unlock(cq->domain);
-    return status;
+    return !is_empty(
+        (const struct cq *)(const void *)((const char *)progress - offsetof(struct cq, progress)));
 }
 
 static int cq_control(struct fid *fid, int command, void *argument)
 {
-    struct cq *cq = (struct cq *)(void *)fid;
+    const struct cq *cq = (struct cq *)(void *)fid;
 
-    if (command == FI_GETWAITOBJ && argument != NULL) {
-        *(enum fi_wait_obj *)argument = cq->wait;
-        return 0;
-    }
-    return -FI_ENOSYS;
+    return wait_control(&cq->progress.wait, command, argument);
+}
+
+static void destroy(struct cq *cq)
+{
+    progress_close(&cq->progress);
+    free(cq->ring);
+    free(cq);
 }
 
 static int cq_close(struct fid *fid)
@@ -224,10 +230,11 @@ static int cq_close(struct fid *fid)
     if (cq->progress.count > 0) {
         return -FI_EBUSY;
     }
+    domain_lock(cq->domain);
+    progress_awake(&cq->progress, cq->domain);
+    domain_unlock(cq->domain);
     (void)atomic_fetch_sub(&cq->domain->references, 1);
-    progress_close(&cq->progress);
-    free(cq->ring);
-    free(cq);
+    destroy(cq);
     return 0;
 }
 
@@ -272,22 +279,20 @@ int cq_open(struct fid_domain *fid_domain, struct fi_cq_attr *attributes, struct
     if (attributes == NULL || bytes_of(attributes->format) == 0 || attributes->size > ENTRIES_MAX) {
         return -FI_EINVAL;
     }
-    if (attributes->wait_obj != FI_WAIT_NONE && attributes->wait_obj != FI_WAIT_UNSPEC) {
-        return -FI_ENOSYS;
-    }
     struct cq *cq = calloc(1, sizeof *cq);
     if (cq == NULL) {
         return -FI_ENOMEM;
     }
+    int status = progress_open(&cq->progress, attributes->wait_obj, has_news);
     size_t wanted = attributes->size != 0 ? attributes->size : INFO_CQ_ENTRIES;
     cq->capacity = ENTRIES_MIN;
     while (cq->capacity < wanted) {
         cq->capacity *= 2;
     }
     cq->ring = calloc(cq->capacity, sizeof *cq->ring);
-    if (cq->ring == NULL) {
-        free(cq);
-        return -FI_ENOMEM;
+    if (status != 0 || cq->ring == NULL) {
+        destroy(cq);
+        return status != 0 ? status : -FI_ENOMEM;
     }
     cq->fid.fid.fclass = FI_CLASS_CQ;
     cq->fid.fid.context = context;
@@ -295,7 +300,6 @@ int cq_open(struct fid_domain *fid_domain, struct fi_cq_attr *attributes, struct
     cq->fid.ops = &cq_ops;
     cq->domain = domain_of(fid_domain);
     cq->entry_bytes = bytes_of(attributes->format);
-    cq->wait = attributes->wait_obj;
     if (attributes->format == FI_CQ_FORMAT_UNSPEC) {
         attributes->format = FI_CQ_FORMAT_TAGGED;
     }

@@ -35,7 +35,6 @@ struct cq {
     uint32_t head;     /**< the oldest; runs freely */
     uint32_t tail;     /**< behind the newest; runs freely */
     struct progress progress;
-    enum fi_wait_obj wait;
     atomic_bool signalled;       /**< fi_cq_signal(): whoever waits is to return */
     char text[ERROR_TEXT_BYTES]; /**< of the error read last */
 };
@@ -46,9 +45,6 @@ int cq_open(struct fid_domain *domain, struct fi_cq_attr *attributes, struct fid
 
 /** Makes progress. @return is there something to read? The domain is locked. */
 bool cq_has_news(const struct cq *cq);
-
-/** fi_trywait(): @return 0: the caller may sleep; -FI_EAGAIN: not now. */
-int cq_try_wait(struct cq *cq);
 
 /** Drives an endpoint no more; errors of it that nobody has read name no peer from now on. */
 void cq_forget(struct cq *cq, const struct endpoint *endpoint);

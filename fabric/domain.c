@@ -27,6 +27,14 @@ static int fabric_close(struct fid *fid)
     return 0;
 }
 
+int domain_try_sleep(struct domain *domain, struct progress *progress)
+{
+    domain_lock(domain);
+    int status = progress_try_sleep(progress, domain);
+    domain_release(domain);
+    return status;
+}
+
 /** May the caller sleep on the wait objects of these queues and counters? Only if none has, or may
  *  already have, something to read. */
 static int fabric_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
@@ -35,7 +43,11 @@ static int fabric_trywait(struct fid_fabric *fabric, struct fid **fids, int coun
     for (int i = 0; i < count; i++) {
         int status = 0;
         if (fids[i]->fclass == FI_CLASS_CQ) {
-            status = cq_try_wait((struct cq *)(void *)fids[i]);
+            struct cq *cq = (struct cq *)(void *)fids[i];
+            status = domain_try_sleep(cq->domain, &cq->progress);
+        } else if (fids[i]->fclass == FI_CLASS_CNTR) {
+            struct counter *counter = (struct counter *)(void *)fids[i];
+            status = domain_try_sleep(counter->domain, &counter->progress);
         } else if (fids[i]->fclass == FI_CLASS_EQ) {
             status = eq_try_wait((struct eq *)(void *)fids[i]);
         } else {
@@ -152,6 +164,8 @@ int domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_doma
     uint64_t mode = (uint64_t)info->domain_attr->mr_mode;
     domain->mr_virtual = (mode & (FI_MR_BASIC | FI_MR_VIRT_ADDR)) != 0;
     domain->mr_own_keys = (mode & (FI_MR_BASIC | FI_MR_PROV_KEY)) != 0;
+    domain->automatic = info->domain_attr->data_progress == FI_PROGRESS_AUTO ||
+                        info->domain_attr->control_progress == FI_PROGRESS_AUTO;
     domain->locked = info->domain_attr->threading != FI_THREAD_DOMAIN;
     (void)pthread_mutex_init(&domain->lock, NULL);
     *fid = &domain->fid;

@@ -10,6 +10,7 @@
 #define BEOWIRE_FABRIC_DOMAIN_H
 
 #include "parameters.h"
+#include "progress.h"
 
 #include <net/if.h>
 #include <pthread.h>
@@ -23,7 +24,6 @@ struct fabric {
     atomic_uint references; /**< domains and event queues */
 };
 
-struct endpoint;
 struct region;
 
 struct domain {
@@ -36,6 +36,8 @@ struct domain {
     bool mr_own_keys;           /**< keys are ours to choose */
     struct endpoint *endpoints; /**< those that are open in it */
     struct region *regions;     /**< those that peers may use */
+    bool automatic;             /**< a thread makes progress while the program does not call */
+    struct progress *asleep;    /**< queues and counters on which programs sleep */
     bool locked;                /**< is the lock needed? */
     pthread_mutex_t lock;
     atomic_uint references; /**< objects opened in it */
@@ -60,11 +62,23 @@ static inline void domain_lock(struct domain *domain)
     }
 }
 
-static inline void domain_unlock(struct domain *domain)
+/** Unlocks it, and leaves those that sleep in it as they are. */
+static inline void domain_release(struct domain *domain)
 {
     if (domain->locked) {
         (void)pthread_mutex_unlock(&domain->lock);
     }
 }
+
+static inline void domain_unlock(struct domain *domain)
+{
+    if (domain->asleep != NULL) {
+        progress_settle(domain);
+    }
+    domain_release(domain);
+}
+
+/** fi_trywait() of a queue or a counter. @return 0: the caller may sleep; -FI_EAGAIN: not now. */
+int domain_try_sleep(struct domain *domain, struct progress *progress);
 
 #endif /* BEOWIRE_FABRIC_DOMAIN_H */

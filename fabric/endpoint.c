@@ -195,6 +195,22 @@ static void disable(struct endpoint *endpoint)
     endpoint->requests = NULL;
 }
 
+/** Whatever the endpoint has to do wakes those that sleep on what it is bound to. */
+static int be_watched(const struct endpoint *endpoint)
+{
+    int status = endpoint->tx_cq != NULL ? progress_watch(&endpoint->tx_cq->progress, endpoint) : 0;
+
+    if (status == 0 && endpoint->rx_cq != NULL) {
+        status = progress_watch(&endpoint->rx_cq->progress, endpoint);
+    }
+    for (unsigned i = 0; i < ENDPOINT_COUNTERS && status == 0; i++) {
+        if (endpoint->counters[i] != NULL) {
+            status = progress_watch(&endpoint->counters[i]->progress, endpoint);
+        }
+    }
+    return status;
+}
+
 static int endpoint_enable(struct endpoint *endpoint)
 {
     const struct parameters *parameters = &endpoint->domain->parameters;
@@ -221,6 +237,9 @@ static int endpoint_enable(struct endpoint *endpoint)
     options.operations = parameters->operations;
     options.peers = (uint32_t)(peers < PEERS_MAX ? peers : PEERS_MAX);
     options.peer_timeout_ns = parameters->peer_timeout_ns;
+    if (endpoint->domain->automatic) {
+        options.progress = BEOWIRE_PROGRESS_THREAD;
+    }
     /* As many sends as receives, so it is the transport that says when there are too many. */
     endpoint->requests_count = 2 * parameters->operations;
     endpoint->requests = calloc(endpoint->requests_count, sizeof *endpoint->requests);
@@ -232,6 +251,7 @@ static int endpoint_enable(struct endpoint *endpoint)
         tell_why_not_open(options.interface, status);
     } else {
         status = mr_offer_all(endpoint);
+        status = status == 0 ? be_watched(endpoint) : status;
     }
     if (status != 0) {
         disable(endpoint);

@@ -36,11 +36,15 @@ static int rank(const int *order, int model)
     }
 }
 
-static bool progress_fits(int offer, int asked)
+/** FI_PROGRESS_CONTROL_UNIFIED, which later headers have: a promise to make control and data calls
+ *  in the same threads. We need no such promise. */
+#define PROGRESS_CONTROL_UNIFIED 3
+
+static bool progress_fits(int asked)
 {
     static const int order[] = {FI_PROGRESS_AUTO, FI_PROGRESS_MANUAL, FI_PROGRESS_UNSPEC};
 
-    return rank(order, asked) >= rank(order, offer);
+    return rank(order, asked) >= 0; /* whichever is asked for: the domain is opened with it */
 }
 
 static bool threading_fits(int asked)
@@ -72,8 +76,9 @@ static const char *refuse_domain(const struct fi_domain_attr *offer,
     if (!threading_fits((int)asked->threading)) {
         return "threading";
     }
-    if (!progress_fits((int)offer->control_progress, (int)asked->control_progress) ||
-        !progress_fits((int)offer->data_progress, (int)asked->data_progress)) {
+    if ((!progress_fits((int)asked->control_progress) &&
+         (int)asked->control_progress != PROGRESS_CONTROL_UNIFIED) ||
+        !progress_fits((int)asked->data_progress)) {
         return "progress";
     }
     if (asked->resource_mgmt > FI_RM_ENABLED || asked->av_type > FI_AV_TABLE) {

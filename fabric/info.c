@@ -45,6 +45,7 @@ static size_t inject_bytes(const struct nic *nic)
 static void describe_domain(struct fi_domain_attr *domain)
 {
     domain->threading = FI_THREAD_SAFE;
+    /* What is offered first; whoever asks for automatic progress gets it. */
     domain->control_progress = FI_PROGRESS_MANUAL;
     domain->data_progress = FI_PROGRESS_MANUAL;
     domain->resource_mgmt = FI_RM_ENABLED;

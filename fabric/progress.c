@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "progress.h"
 
+#include "domain.h"
 #include "endpoint.h"
 
 #include <rdma/fi_errno.h>
@@ -12,6 +13,13 @@
 
 /** One sleep at one endpoint: others may have something to do, and other threads want the lock. */
 #define SLICE_NS UINT64_C(200000)
+
+int progress_open(struct progress *progress, enum fi_wait_obj object,
+                  bool (*has_news)(const struct progress *progress))
+{
+    *progress = (struct progress){.has_news = has_news};
+    return wait_open(&progress->wait, object);
+}
 
 int progress_add(struct progress *progress, struct endpoint *endpoint)
 {
@@ -30,10 +38,22 @@ int progress_add(struct progress *progress, struct endpoint *endpoint)
     return 0;
 }
 
+int progress_watch(struct progress *progress, const struct endpoint *endpoint)
+{
+    if (progress->wait.fd < 0) {
+        return 0;
+    }
+    int fd = beowire_descriptor(endpoint->transport);
+    return fd < 0 ? fd : wait_add(&progress->wait, fd);
+}
+
 void progress_remove(struct progress *progress, const struct endpoint *endpoint)
 {
     for (size_t i = 0; i < progress->count; i++) {
         if (progress->endpoints[i] == endpoint) {
+            if (progress->wait.fd >= 0 && endpoint->transport != NULL) {
+                wait_remove(&progress->wait, beowire_descriptor(endpoint->transport));
+            }
             progress->endpoints[i] = progress->endpoints[--progress->count];
             return;
         }
@@ -43,7 +63,9 @@ void progress_remove(struct progress *progress, const struct endpoint *endpoint)
 void progress_close(struct progress *progress)
 {
     free(progress->endpoints);
-    *progress = (struct progress){0};
+    progress->endpoints = NULL;
+    progress->count = 0;
+    wait_close(&progress->wait);
 }
 
 int progress_make(const struct progress *progress)
@@ -87,4 +109,64 @@ bool progress_wait(const struct progress *progress, uint64_t deadline_ns)
         (void)nanosleep(&(struct timespec){.tv_nsec = (long)SLICE_NS}, NULL);
     }
     return now_ns() < deadline_ns;
+}
+
+/* ---- asleep on a descriptor ------------------------------------------------------------------ */
+
+/** Has whatever comes next to an endpoint wake those that sleep. @return false: something is there
+ *  already. */
+static bool arm(const struct progress *progress)
+{
+    for (size_t i = 0; i < progress->count; i++) {
+        beowire_endpoint *transport = progress->endpoints[i]->transport;
+        if (transport != NULL && beowire_arm(transport) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void progress_leave_sleep(struct progress *progress, struct domain *domain)
+{
+    struct progress **link = &domain->asleep;
+
+    while (*link != progress) {
+        link = &(*link)->next_asleep;
+    }
+    *link = progress->next_asleep;
+    progress->asleep = false;
+}
+
+void progress_settle(struct domain *domain)
+{
+    struct progress *next = NULL;
+
+    for (struct progress *sleeper = domain->asleep; sleeper != NULL; sleeper = next) {
+        next = sleeper->next_asleep;
+        if (sleeper->has_news(sleeper) || !arm(sleeper)) {
+            progress_leave_sleep(sleeper, domain);
+            wait_ring(&sleeper->wait);
+        }
+    }
+}
+
+int progress_try_sleep(struct progress *progress, struct domain *domain)
+{
+    progress_awake(progress, domain);
+    bool rung = wait_quieten(&progress->wait);
+    (void)progress_make(progress);
+    /* That may have been for others; and once armed, the endpoints are to be left alone. */
+    progress_settle(domain);
+    if (rung || progress->has_news(progress)) {
+        return -FI_EAGAIN;
+    }
+    if (progress->wait.fd >= 0) {
+        if (!arm(progress)) {
+            return -FI_EAGAIN;
+        }
+        progress->asleep = true;
+        progress->next_asleep = domain->asleep;
+        domain->asleep = progress;
+    }
+    return 0;
 }

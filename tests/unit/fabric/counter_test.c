@@ -92,7 +92,7 @@ static void fi_cntr_open__bad_attributes(void **state)
 {
     struct pair *pair = open_default_pair();
     struct fid_cntr *counter = NULL;
-    struct fi_cntr_attr attributes = {.wait_obj = FI_WAIT_FD};
+    struct fi_cntr_attr attributes = {.wait_obj = FI_WAIT_MUTEX_COND};
 
     (void)state;
     assert_int_equal(fi_cntr_open(pair->sides[0].domain, &attributes, &counter, NULL), -FI_ENOSYS);

@@ -233,15 +233,37 @@ static void names_and_protocol__only_ours(void **state)
     assert_false(fits(hints));
 }
 
-static void progress__who_wants_manual_gets_it(void **state)
+/** FI_PROGRESS_CONTROL_UNIFIED of later headers: of control progress alone. */
+#define CONTROL_UNIFIED ((enum fi_progress)3)
+
+static void progress__whichever_is_wanted(void **state)
 {
+    static const struct {
+        enum fi_progress control, data;                 /* asked for */
+        enum fi_progress offered_control, offered_data; /* UNSPEC: refused */
+    } cases[] = {
+        {FI_PROGRESS_UNSPEC, FI_PROGRESS_UNSPEC, FI_PROGRESS_MANUAL, FI_PROGRESS_MANUAL},
+        {FI_PROGRESS_MANUAL, FI_PROGRESS_MANUAL, FI_PROGRESS_MANUAL, FI_PROGRESS_MANUAL},
+        {FI_PROGRESS_AUTO, FI_PROGRESS_AUTO, FI_PROGRESS_AUTO, FI_PROGRESS_AUTO},
+        {FI_PROGRESS_UNSPEC, FI_PROGRESS_AUTO, FI_PROGRESS_MANUAL, FI_PROGRESS_AUTO},
+        {FI_PROGRESS_AUTO, FI_PROGRESS_MANUAL, FI_PROGRESS_AUTO, FI_PROGRESS_MANUAL},
+        {CONTROL_UNIFIED, FI_PROGRESS_MANUAL, CONTROL_UNIFIED, FI_PROGRESS_MANUAL},
+        {FI_PROGRESS_MANUAL, CONTROL_UNIFIED, FI_PROGRESS_UNSPEC, FI_PROGRESS_UNSPEC},
+        {(enum fi_progress)99, FI_PROGRESS_UNSPEC, FI_PROGRESS_UNSPEC, FI_PROGRESS_UNSPEC},
+    };
     struct fi_info *hints = *state;
 
-    hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
-    hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-    assert_true(fits(hints));
-    hints->domain_attr->data_progress = (enum fi_progress)99;
-    assert_false(fits(hints));
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hints->domain_attr->control_progress = cases[i].control;
+        hints->domain_attr->data_progress = cases[i].data;
+        struct fi_info *info = ask(FI_VERSION(1, 17), hints);
+        assert_int_equal(info != NULL, cases[i].offered_data != FI_PROGRESS_UNSPEC);
+        if (info != NULL) {
+            assert_int_equal(info->domain_attr->control_progress, cases[i].offered_control);
+            assert_int_equal(info->domain_attr->data_progress, cases[i].offered_data);
+        }
+        fi_freeinfo(info);
+    }
 }
 
 int main(int argc, char **argv)
@@ -256,7 +278,7 @@ int main(int argc, char **argv)
         HINTS_TEST(orders_and_flags__only_those_that_hold),
         HINTS_TEST(tags__a_format_needs_62_bits_at_most),
         HINTS_TEST(names_and_protocol__only_ours),
-        HINTS_TEST(progress__who_wants_manual_gets_it),
+        HINTS_TEST(progress__whichever_is_wanted),
     };
 
     (void)argc;

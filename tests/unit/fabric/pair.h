@@ -35,6 +35,8 @@ struct pair_options {
     uint64_t cq_flags; /**< such as FI_SELECTIVE_COMPLETION */
     uint64_t tx_flags;
     int mr_mode;
+    enum fi_progress progress; /**< of control and data */
+    enum fi_wait_obj counter_wait;
     bool counters; /**< bind a counter for sends, one for receives, one for a peer's memory */
 };
 
@@ -75,6 +77,8 @@ static inline struct fi_info *get_info(const char *interface, const struct pair_
     hints->domain_attr->name = strdup(interface);
     hints->domain_attr->threading = options->threading;
     hints->domain_attr->av_type = options->av_type;
+    hints->domain_attr->control_progress = options->progress;
+    hints->domain_attr->data_progress = options->progress;
     hints->tx_attr->op_flags = options->tx_flags;
     hints->domain_attr->mr_mode = options->mr_mode;
     assert_int_equal(fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info), 0);
@@ -97,7 +101,8 @@ static inline void open_endpoint(struct side *side, const struct pair_options *o
                                                                              : FI_CQ_FORMAT_TAGGED,
                             .size = options->cq_entries,
                             .wait_obj = options->wait};
-    struct fi_cntr_attr counter = {.events = FI_CNTR_EVENTS_COMP};
+    struct fi_cntr_attr counter = {.events = FI_CNTR_EVENTS_COMP,
+                                   .wait_obj = options->counter_wait};
 
     assert_int_equal(fi_av_open(side->domain, &av, &side->av, NULL), 0);
     assert_int_equal(fi_cq_open(side->domain, &cq, &side->cq, NULL), 0);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "wait.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <rdma/fi_errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static bool is_readable(int fd)
+{
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+
+    return poll(&readable, 1, 0) == 1;
+}
+
+static void wait_open__each_kind(void **state)
+{
+    const enum fi_wait_obj without[] = {FI_WAIT_NONE, FI_WAIT_UNSPEC, FI_WAIT_YIELD};
+    const enum fi_wait_obj refused[] = {FI_WAIT_SET, FI_WAIT_MUTEX_COND, FI_WAIT_POLLFD};
+    struct wait wait;
+    enum fi_wait_obj object = FI_WAIT_SET;
+    int fd = -1;
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(wait_open(&wait, without[i]), 0);
+        assert_int_equal(wait_control(&wait, FI_GETWAITOBJ, &object), 0);
+        assert_int_equal(object, without[i]);
+        assert_int_equal(wait_control(&wait, FI_GETWAIT, &fd), -FI_ENOSYS);
+        wait_ring(&wait); /* nobody can hear it */
+        assert_false(wait_quieten(&wait));
+        wait_close(&wait);
+        assert_int_equal(wait_open(&wait, refused[i]), -FI_ENOSYS);
+    }
+    assert_int_equal(wait_open(&wait, (enum fi_wait_obj)77), -FI_ENOSYS);
+    assert_int_equal(wait_open(&wait, FI_WAIT_FD), 0);
+    assert_int_equal(wait_control(&wait, FI_GETWAITOBJ, &object), 0);
+    assert_int_equal(object, FI_WAIT_FD);
+    assert_int_equal(wait_control(&wait, FI_GETWAIT, NULL), -FI_EINVAL);
+    assert_int_equal(wait_control(&wait, FI_GETWAIT, &fd), 0);
+    assert_false(is_readable(fd));
+    wait_close(&wait);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
+static void wait_ring__until_it_is_quietened(void **state)
+{
+    struct wait wait;
+
+    (void)state;
+    assert_int_equal(wait_open(&wait, FI_WAIT_FD), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_false(wait_quieten(&wait));
+        wait_ring(&wait);
+        wait_ring(&wait);
+        assert_true(is_readable(wait.fd));
+        assert_true(wait_quieten(&wait));
+        assert_false(is_readable(wait.fd));
+    }
+    wait_close(&wait);
+}
+
+static void *ring_often(void *argument)
+{
+    struct wait *wait = argument;
+
+    for (int i = 0; i < 20000; i++) {
+        wait_ring(wait);
+    }
+    return NULL;
+}
+
+static void wait_quieten__leaves_no_bell_that_nobody_quietens(void **state)
+{
+    struct wait wait;
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(wait_open(&wait, FI_WAIT_FD), 0);
+    assert_int_equal(pthread_create(&thread, NULL, ring_often, &wait), 0);
+    for (int i = 0; i < 20000; i++) {
+        (void)wait_quieten(&wait);
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    (void)wait_quieten(&wait);
+    assert_false(is_readable(wait.fd));
+    wait_close(&wait);
+}
+
+static void wait_add__and_remove(void **state)
+{
+    int other = eventfd(1, EFD_CLOEXEC);
+    struct wait wait;
+
+    (void)state;
+    assert_int_equal(wait_open(&wait, FI_WAIT_FD), 0);
+    assert_int_equal(wait_add(&wait, other), 0);
+    assert_int_equal(wait_add(&wait, other), 0);
+    assert_true(is_readable(wait.fd));
+    assert_false(wait_quieten(&wait)); /* it is not the bell */
+    wait_remove(&wait, other);
+    wait_remove(&wait, other);
+    assert_false(is_readable(wait.fd));
+    wait_close(&wait);
+    assert_int_equal(wait_open(&wait, FI_WAIT_UNSPEC), 0);
+    assert_int_equal(wait_add(&wait, other), 0);
+    wait_remove(&wait, other);
+    wait_close(&wait);
+    assert_int_equal(close(other), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wait_open__each_kind),
+        cmocka_unit_test(wait_ring__until_it_is_quietened),
+        cmocka_unit_test(wait_quieten__leaves_no_bell_that_nobody_quietens),
+        cmocka_unit_test(wait_add__and_remove),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
