@@ -129,6 +129,14 @@
 /** The rate of a path is measured over at least this: what came in one turn says nothing of it. */
 #define PULL_RATE_NS 100000u
 
+/** Messages of up to this are read from the memory of a sender on our host in one go; of longer
+ * ones sender and receiver both copy, which two cores do in less time (docs/PERFORMANCE.md). */
+#define PULL_READ_BYTES_MAX 131072
+
+/** A sender on our host that is asked and sends nothing for this long is busy elsewhere: a block is
+ *  read from its memory. As long as a few blocks take that come. */
+#define PULL_READ_PATIENCE_NS 20000u
+
 /** Requests of receivers that a sender remembers, in all and of one peer, which is all that an
  * honest one has; more are dropped and asked again. */
 #define PULL_REQUESTS 1024

@@ -118,11 +118,16 @@ void inbound_pulled(struct message_layer *layer, struct inbound *inbound)
     list_append(&inbound->peer->dones, &inbound->done);
 }
 
-/** Copies all that is wanted at once, if the sender is on our host. */
+bool inbound_is_readable(const struct message_layer *layer, const struct inbound *inbound)
+{
+    return inbound->peer->shares_memory && inbound->address != 0 && layer->read_memory != NULL;
+}
+
+/** Copies all that is wanted at once, if the sender is on our host and it is not much. */
 static bool read_from_sender(struct message_layer *layer, const struct inbound *inbound)
 {
-    bool done = inbound->peer->shares_memory && inbound->address != 0 &&
-                layer->read_memory != NULL &&
+    bool done = inbound->expected_bytes <= PULL_READ_BYTES_MAX &&
+                inbound_is_readable(layer, inbound) &&
                 layer->read_memory(layer->read_context, inbound->peer, inbound->address,
                                    inbound_target(inbound), inbound->expected_bytes) == 0;
 

@@ -59,6 +59,9 @@ void inbound_attach(struct message_layer *layer, struct inbound *inbound,
 void inbound_fetch(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
                    uint8_t lane);
 
+/** May its data be read from the sender's memory, as far as we know? */
+bool inbound_is_readable(const struct message_layer *layer, const struct inbound *inbound);
+
 /** Where the data of a message goes that has its receive, is our get, or a put. */
 static inline uint8_t *inbound_target(const struct inbound *inbound)
 {

@@ -159,6 +159,8 @@ struct pull {
     uint32_t blocks;
     uint32_t next_block; /**< first that has never been asked for */
     uint32_t blocks_done;
+    bool readable;     /**< its blocks may be read from the sender's memory (pull_read.c) */
+    uint64_t begun_ns; /**< readable: since then the sender may send */
     struct pull_block block[PULL_BLOCKS]; /**< block i is at i % PULL_BLOCKS */
 };
 
@@ -244,7 +246,8 @@ struct message_counters {
     uint64_t protocol_errors;
     uint64_t bundles_sent;
     uint64_t bundled_messages;
-    uint64_t messages_read; /**< from the sender's memory */
+    uint64_t messages_read; /**< from the sender's memory, in one go */
+    uint64_t blocks_read;   /**< of others, because the sender was busy elsewhere */
     uint64_t pulls_repeated;
     uint64_t pull_timeouts;
     uint64_t data_frames_sent;

@@ -27,6 +27,16 @@ struct pull_block *pull_open_block(struct pull *pull)
     return block;
 }
 
+void pull_block_done(struct message_layer *layer, struct pull *pull, struct pull_block *block)
+{
+    block->active = false;
+    pull->blocks_done++;
+    layer->pulls_changed = true;
+    if (pull->blocks_done == pull->blocks) {
+        inbound_pulled(layer, pull->inbound);
+    }
+}
+
 static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
                   uint8_t lane, uint64_t now_ns)
 {
@@ -41,6 +51,8 @@ static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t
         .capacity = inbound->operation != NULL ? inbound->operation->capacity : inbound->bytes,
         .bytes = inbound->expected_bytes,
         .segment_bytes = inbound->segment_bytes,
+        .readable = inbound_is_readable(layer, inbound),
+        .begun_ns = now_ns,
     };
     pull->block_segments = pull_block_segments(pull->segment_bytes);
     pull->blocks = (uint32_t)((pull->bytes + pull_block_bytes(pull) - 1) / pull_block_bytes(pull));

@@ -93,6 +93,33 @@ static bool ask_next(struct message_layer *layer, struct pull *pull, uint64_t no
     return true;
 }
 
+/** Reads a block of a message whose sender keeps us waiting: one, for others wait as well. */
+static void read_due(struct message_layer *layer, uint64_t now_ns)
+{
+    for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
+        struct pull *pull = LIST_ENTRY(link, struct pull, link);
+        if (now_ns >= pull_read_due(pull)) {
+            pull_read(layer, pull);
+            return;
+        }
+    }
+}
+
+/** When the pull may have something to ask for, or to read, if no frame comes. */
+static uint64_t deadline_of(const struct pull *pull)
+{
+    uint64_t deadline_ns = pull_read_due(pull);
+
+    for (unsigned i = 0; i < PULL_BLOCKS; i++) {
+        const struct pull_block *block = &pull->block[i];
+        if (block->active) {
+            uint64_t due_ns = pull_path_due(&pull->peer->pull_paths[block->lane], block);
+            deadline_ns = due_ns < deadline_ns ? due_ns : deadline_ns;
+        }
+    }
+    return deadline_ns;
+}
+
 bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask)
 {
     uint32_t closed = 0;
@@ -103,6 +130,7 @@ bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask
     if (layer->pull_freed) {
         pull_begin_waiting(layer, now_ns);
     }
+    read_due(layer, now_ns);
     for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
         struct pull *pull = LIST_ENTRY(link, struct pull, link);
         if (ask_again(layer, pull, now_ns, ask) || ask_next(layer, pull, now_ns, &closed, ask)) {
@@ -115,15 +143,9 @@ bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask
     layer->pulls_changed = false;
     layer->pulls_deadline_ns = UINT64_MAX;
     for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
-        const struct pull *pull = LIST_ENTRY(link, struct pull, link);
-        for (unsigned i = 0; i < PULL_BLOCKS; i++) {
-            const struct pull_block *block = &pull->block[i];
-            if (block->active) {
-                uint64_t due_ns = pull_path_due(&pull->peer->pull_paths[block->lane], block);
-                layer->pulls_deadline_ns =
-                    due_ns < layer->pulls_deadline_ns ? due_ns : layer->pulls_deadline_ns;
-            }
-        }
+        uint64_t due_ns = deadline_of(LIST_ENTRY(link, struct pull, link));
+        layer->pulls_deadline_ns =
+            due_ns < layer->pulls_deadline_ns ? due_ns : layer->pulls_deadline_ns;
     }
     return false;
 }

@@ -45,12 +45,7 @@ static void finish_block(struct message_layer *layer, struct pull *pull, struct 
     if (!block->repeated && !block->unasked) {
         pull_path_time(path, block->asked_ns, now_ns);
     }
-    block->active = false;
-    pull->blocks_done++;
-    layer->pulls_changed = true;
-    if (pull->blocks_done == pull->blocks) {
-        inbound_pulled(layer, pull->inbound);
-    }
+    pull_block_done(layer, pull, block);
 }
 
 /** Data of the block has come over the lane that it was asked for: what does that tell? */

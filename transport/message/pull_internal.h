@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * pull_internal.h - what the files about pulling share: pull.c (beginning and end), pull_ask.c
- * (what is asked for, and when again) and pull_data.c (what comes).
+ * (what is asked for, and when again), pull_data.c (what comes) and pull_read.c (what is read from
+ * the sender's memory, if it is on our host).
  */
 #ifndef BEOWIRE_MESSAGE_PULL_INTERNAL_H
 #define BEOWIRE_MESSAGE_PULL_INTERNAL_H
@@ -39,6 +40,16 @@ static inline void pull_mark_asked(struct message_layer *layer, struct pull *pul
 {
     pull_path_ask(layer, pull->peer, lane, block, pull_bytes_of(pull, block->missing), now_ns);
 }
+
+/** When a block of the message is to be read from the sender's memory, unless data comes before;
+ *  UINT64_MAX: never. */
+uint64_t pull_read_due(const struct pull *pull);
+
+/** Reads a block that is due. The pull may have ended by that. */
+void pull_read(struct message_layer *layer, struct pull *pull);
+
+/** The block is whole, and counts no more in what was asked for: this may end the pull. */
+void pull_block_done(struct message_layer *layer, struct pull *pull, struct pull_block *block);
 
 /** Begins messages that have waited until others ended, oldest first. */
 void pull_begin_waiting(struct message_layer *layer, uint64_t now_ns);
