@@ -131,7 +131,7 @@
 
 /** Messages of up to this are read from the memory of a sender on our host in one go; of longer
  * ones sender and receiver both copy, which two cores do in less time (docs/PERFORMANCE.md). */
-#define PULL_READ_BYTES_MAX 131072
+#define PULL_READ_BYTES_MAX 196608
 
 /** A sender on our host that is asked and sends nothing for this long is busy elsewhere: a block is
  *  read from its memory. As long as a few blocks take that come. */
