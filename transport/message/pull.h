@@ -23,8 +23,8 @@
  *   - when the lane has been silent for the timeout (pull_path.h), or has for so long brought only
  *     data that was asked for later.
  *
- * Of a sender on our host, blocks are also read from its memory, when it does not send what was asked
- * for (pull_read.c). What comes later of such a block is a duplicate.
+ * Of a sender on our host, blocks are also read from its memory, when it does not send what was
+ * asked for (pull_read.c). What comes later of such a block is a duplicate.
  *
  * Pure: time comes in, what is to be sent is handed out. One thread.
  * Sources: receiver-driven pull of Open-MX (Goglin 2011), Homa's unscheduled bytes (Montazeri et
