@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The socket: where it is, how it is opened, and what it says of trouble. */
+/* The socket: where it is, and how it is opened. */
 #include "udp.h"
 
 #include "frame/address_layout.h"
@@ -9,8 +9,6 @@
 
 #include <errno.h>
 #include <ifaddrs.h>
-#include <linux/errqueue.h>
-#include <linux/sock_diag.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -133,99 +131,12 @@ static int udp_reach(struct lane *lane, const struct address_layout *address,
     return 0;
 }
 
-/* ---- trouble -------------------------------------------------------------------------------- */
-
-bool udp_interface_is_down(const struct udp_lane *udp)
-{
-    struct ifreq request = {0};
-    const unsigned wanted = IFF_UP | IFF_RUNNING;
-
-    memcpy(request.ifr_name, udp->interface, sizeof request.ifr_name);
-    return ioctl(udp->socket, SIOCGIFFLAGS, &request) != 0 ||
-           ((unsigned)request.ifr_flags & wanted) != wanted;
-}
-
-/** Has the host of the address said that nobody is at that port? */
-static bool is_refusal(struct msghdr *message)
-{
-    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL;
-         header = CMSG_NXTHDR(message, header)) {
-        if ((header->cmsg_level == SOL_IP && header->cmsg_type == IP_RECVERR) ||
-            (header->cmsg_level == SOL_IPV6 && header->cmsg_type == IPV6_RECVERR)) {
-            struct sock_extended_err error;
-            memcpy(&error, CMSG_DATA(header), sizeof error);
-            return error.ee_errno == ECONNREFUSED &&
-                   (error.ee_origin == SO_EE_ORIGIN_ICMP || error.ee_origin == SO_EE_ORIGIN_ICMP6);
-        }
-    }
-    return false;
-}
-
-static void note_lost(struct udp_lane *udp, const struct lane_address *address)
-{
-    for (unsigned i = 0; i < udp->lost_count; i++) {
-        if (memcmp(&udp->lost[i], address, sizeof *address) == 0) {
-            return;
-        }
-    }
-    if (udp->lost_count < UDP_LOST_MAX) {
-        udp->lost[udp->lost_count++] = *address;
-    }
-}
-
-void udp_read_errors(struct udp_lane *udp)
-{
-    /* The kernel bounds this queue, and nobody can fill it faster than we send. */
-    for (;;) {
-        _Alignas(struct cmsghdr) uint8_t control[256];
-        union udp_sockaddr address = {0};
-        struct msghdr message = {
-            .msg_name = &address, /* of whom the datagram was for */
-            .msg_namelen = sizeof address,
-            .msg_control = control,
-            .msg_controllen = sizeof control,
-        };
-        if (recvmsg(udp->socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
-            return;
-        }
-        if (is_refusal(&message)) {
-            struct lane_address place = udp_place_of(&address);
-            note_lost(udp, &place);
-        }
-    }
-}
-
-static bool udp_lost(struct lane *lane, struct lane_address *address)
-{
-    struct udp_lane *udp = udp_of(lane);
-
-    if (udp->lost_count == 0) {
-        return false;
-    }
-    *address = udp->lost[--udp->lost_count];
-    return true;
-}
-
-static int udp_status(struct lane *lane)
-{
-    struct udp_lane *udp = udp_of(lane);
-    uint32_t memory[SK_MEMINFO_VARS] = {0};
-    socklen_t length = sizeof memory;
-
-    /* A train that did not fit counts as one. */
-    if (getsockopt(udp->socket, SOL_SOCKET, SO_MEMINFO, memory, &length) == 0) {
-        lane->dropped_frames += memory[SK_MEMINFO_DROPS] - udp->kernel_drops;
-        udp->kernel_drops = memory[SK_MEMINFO_DROPS];
-    }
-    return udp_interface_is_down(udp) ? -ENETDOWN : 0;
-}
+/* ---- open and close ------------------------------------------------------------------------- */
 
 static int udp_descriptor(const struct lane *lane)
 {
     return ((const struct udp_lane *)(const void *)lane)->socket;
 }
-
-/* ---- open and close ------------------------------------------------------------------------- */
 
 static void udp_close(struct lane *lane)
 {

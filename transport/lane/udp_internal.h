@@ -91,6 +91,8 @@ unsigned udp_send(struct lane *lane, const struct lane_address *to,
 unsigned udp_receive(struct lane *lane, struct lane_incoming *frames, unsigned count);
 void udp_release(struct lane *lane);
 void udp_expect(struct lane *lane, const struct lane_expectation *expectation);
+bool udp_lost(struct lane *lane, struct lane_address *address);
+int udp_status(struct lane *lane);
 
 /** Makes the memory that udp_receive() needs. @return 0, or -ENOMEM. */
 int udp_receive_open(struct udp_lane *udp);

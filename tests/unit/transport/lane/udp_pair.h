@@ -22,10 +22,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#define DATA FRAME_DATA
 #define PATIENCE_MS 10000
 #define HEAD_BYTES 16
 #define PAIR_FRAMES 64
@@ -129,6 +131,22 @@ static inline void close_pair(struct udp_pair *pair)
     close_lane(pair->b);
 }
 
+static inline void run(char *const *command)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        execvp(command[0], command);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/** Calls ip(8) in the namespace that the program is in. */
+#define IP(...) run((char *[]){"ip", __VA_ARGS__, NULL})
+
 /** Frames on their way out. */
 struct outbox {
     unsigned count;
@@ -136,6 +154,10 @@ struct outbox {
     uint8_t heads[PAIR_FRAMES][LANE_HEADROOM + HEAD_BYTES];
     uint8_t payloads[PAIR_FRAMES][PAYLOAD_BYTES_MAX];
 };
+
+/** For one test at a time. */
+static struct outbox outbox;
+static struct lane_incoming incoming[PAIR_FRAMES];
 
 static inline uint8_t byte_at(uint64_t offset)
 {
@@ -150,11 +172,11 @@ static inline uint8_t byte_of(uint32_t segment, uint64_t i)
 
 /** Adds a frame of a message with the bytes that belong to its segment; whatever its type, the head
  *  is that of DATA, since lanes look into no other. */
-static inline void add_frame(struct outbox *outbox, uint8_t type, uint32_t message,
+static inline void add_frame(struct outbox *box, uint8_t type, uint32_t message,
                              uint32_t segment, uint32_t payload_bytes)
 {
-    unsigned index = outbox->count++;
-    uint8_t *head = outbox->heads[index] + LANE_HEADROOM;
+    unsigned index = box->count++;
+    uint8_t *head = box->heads[index] + LANE_HEADROOM;
     struct frame_data data = frame_encode_data(0, 0, message);
 
     assert_true(index < PAIR_FRAMES && payload_bytes <= PAYLOAD_BYTES_MAX);
@@ -162,21 +184,19 @@ static inline void add_frame(struct outbox *outbox, uint8_t type, uint32_t messa
     frame_data_set_segment(&data, segment);
     memcpy(head, &data, sizeof data);
     for (uint32_t i = 0; i < payload_bytes; i++) {
-        outbox->payloads[index][i] = byte_of(segment, i);
+        box->payloads[index][i] = byte_of(segment, i);
     }
-    outbox->frames[index] = (struct lane_outgoing){.head = head,
-                                                   .head_bytes = HEAD_BYTES,
-                                                   .payload = outbox->payloads[index],
-                                                   .payload_bytes = payload_bytes};
+    box->frames[index] = (struct lane_outgoing){.head = head,
+                                                .head_bytes = HEAD_BYTES,
+                                                .payload = box->payloads[index],
+                                                .payload_bytes = payload_bytes};
 }
 
-/** Sends all that is in the outbox in one call, and empties it. */
-static inline void send_outbox(struct outbox *outbox, struct lane *lane,
-                               const struct lane_address *to)
+/** Sends all that is in the box in one call, and empties it. */
+static inline void send_outbox(struct outbox *box, struct lane *lane, const struct lane_address *to)
 {
-    assert_int_equal(lane->operations->send(lane, to, outbox->frames, outbox->count),
-                     outbox->count);
-    outbox->count = 0;
+    assert_int_equal(lane->operations->send(lane, to, box->frames, box->count), box->count);
+    box->count = 0;
 }
 
 /** Waits until frames are there, and takes up to `count` of them; release() is the caller's. */
@@ -214,6 +234,25 @@ static inline void check_frame(const struct lane_incoming *frame, uint8_t type, 
     for (uint32_t i = 0; i < payload_bytes; i++) {
         assert_int_equal(payload[i], byte_of(segment, i));
     }
+}
+
+/** A train one way, and a frame back. */
+static inline void exchange(struct lane *a, struct lane *b, const struct lane_address *at_a,
+                            const struct lane_address *at_b)
+{
+    for (unsigned i = 0; i < 5; i++) {
+        add_frame(&outbox, DATA, 1, i, 1000);
+    }
+    send_outbox(&outbox, a, at_b);
+    receive_all(b, incoming, 5);
+    check_frame(&incoming[4], DATA, 1, 4, 1000);
+    assert_memory_equal(&incoming[4].from, at_a, sizeof *at_a);
+    b->operations->release(b);
+    add_frame(&outbox, DATA, 2, 0, 100);
+    send_outbox(&outbox, b, at_a);
+    receive_all(a, incoming, 1);
+    check_frame(&incoming[0], DATA, 2, 0, 100);
+    a->operations->release(a);
 }
 
 #endif

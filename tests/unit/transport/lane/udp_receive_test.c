@@ -10,13 +10,10 @@
 #include <netinet/udp.h>
 #include <stdlib.h>
 
-#define DATA FRAME_DATA
 #define MESSAGE 77
 #define SEGMENT 5000ul
 #define STRANGER_ROUNDS 20000
 
-static struct outbox outbox;
-static struct lane_incoming incoming[PAIR_FRAMES];
 static uint8_t target[1 << 20];
 
 /** Frame i of a message that is sent in frames of `payload_bytes`. */

@@ -2,28 +2,6 @@
 /* What leaves: how many system calls and trains, and that all of it arrives. */
 #include "udp_pair.h"
 
-#include <sys/wait.h>
-
-#define DATA FRAME_DATA
-
-static struct outbox outbox;
-static struct lane_incoming incoming[PAIR_FRAMES];
-
-static void run(char *const *command)
-{
-    int status = 0;
-    pid_t child = fork();
-
-    if (child == 0) {
-        execvp(command[0], command);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-}
-
-#define IP(...) run((char *[]){"ip", __VA_ARGS__, NULL})
-
 /** Sends frames with payloads of these lengths in one call; all must arrive. */
 static void send_lengths(struct udp_pair *pair, const uint32_t *lengths, unsigned count)
 {

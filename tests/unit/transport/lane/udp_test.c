@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The socket: where it can be opened, whom it reaches, and what it notices. */
+/* The socket: where it can be opened, and whom it reaches. */
 #include "udp_pair.h"
 
 #include <arpa/inet.h>
@@ -9,26 +9,6 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-
-#define DATA FRAME_DATA
-
-static struct outbox outbox;
-static struct lane_incoming incoming[PAIR_FRAMES];
-
-static void run(char *const *command)
-{
-    int status = 0;
-    pid_t child = fork();
-
-    if (child == 0) {
-        execvp(command[0], command);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-}
-
-#define IP(...) run((char *[]){"ip", __VA_ARGS__, NULL})
 
 static int try_open(const char *interface, uint16_t port)
 {
@@ -40,24 +20,6 @@ static int try_open(const char *interface, uint16_t port)
         close_lane(lane);
     }
     return status;
-}
-
-static void exchange(struct lane *a, struct lane *b, const struct lane_address *at_a,
-                     const struct lane_address *at_b)
-{
-    for (unsigned i = 0; i < 5; i++) {
-        add_frame(&outbox, DATA, 1, i, 1000);
-    }
-    send_outbox(&outbox, a, at_b);
-    receive_all(b, incoming, 5);
-    check_frame(&incoming[4], DATA, 1, 4, 1000);
-    assert_memory_equal(&incoming[4].from, at_a, sizeof *at_a);
-    b->operations->release(b);
-    add_frame(&outbox, DATA, 2, 0, 100);
-    send_outbox(&outbox, b, at_a);
-    receive_all(a, incoming, 1);
-    check_frame(&incoming[0], DATA, 2, 0, 100);
-    a->operations->release(a);
 }
 
 static void udp_lane_open__what_it_says_of_itself(void **state)
@@ -259,103 +221,6 @@ static void udp_reach__only_what_it_can(void **state)
     close_pair(&pair);
 }
 
-static void udp_lost__names_who_refuses_once(void **state)
-{
-    struct udp_pair pair = open_pair();
-    struct lane_address lost;
-
-    (void)state;
-    exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
-    assert_false(pair.a->operations->lost(pair.a, &lost));
-    close_lane(pair.b);
-    for (unsigned round = 0; round < 2; round++) {
-        add_frame(&outbox, DATA, 1, 0, 100);
-        send_outbox(&outbox, pair.a, &pair.at_b);
-        assert_int_equal(pair.a->operations->receive(pair.a, incoming, 1), 0);
-        assert_true(pair.a->operations->lost(pair.a, &lost));
-        assert_memory_equal(&lost, &pair.at_b, sizeof lost);
-        assert_false(pair.a->operations->lost(pair.a, &lost));
-    }
-    /* Nothing is left that would keep poll() from sleeping. */
-    struct pollfd readable = {.fd = pair.a->operations->descriptor(pair.a), .events = POLLIN};
-    assert_int_equal(poll(&readable, 1, 0), 0);
-    close_lane(pair.a);
-}
-
-static void udp_lost__many_refuse(void **state)
-{
-    struct udp_pair pair = open_pair();
-    struct lane_address lost;
-    unsigned count = 0;
-
-    (void)state;
-    for (unsigned i = 0; i < 100; i++) {
-        struct lane_address refused = pair.at_b;
-        refused.bytes[16] = (uint8_t)(1 + i / 50); /* ports that are not in use */
-        refused.bytes[17] = (uint8_t)i;
-        add_frame(&outbox, DATA, 1, 0, 100);
-        send_outbox(&outbox, pair.a, &refused);
-    }
-    exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
-    while (pair.a->operations->lost(pair.a, &lost)) {
-        count++;
-    }
-    assert_true(count > 0); /* how many: ICMP is sent no faster than its host allows */
-    close_pair(&pair);
-}
-
-static void udp_status__interface_goes_down_and_comes_back(void **state)
-{
-    struct udp_pair pair = open_pair();
-
-    (void)state;
-    set_interface_there(here, "end0", SIOCSIFFLAGS, 0);
-    assert_int_equal(pair.a->operations->status(pair.a), -ENETDOWN);
-    add_frame(&outbox, DATA, 1, 0, 100);
-    assert_int_equal(pair.a->operations->send(pair.a, &pair.at_b, outbox.frames, 1), 0);
-    outbox.count = 0;
-    assert_int_equal(pair.a->operations->receive(pair.a, incoming, 1), 0);
-    set_interface_there(here, "end0", SIOCSIFFLAGS, IFF_UP);
-    assert_int_equal(pair.a->operations->status(pair.a), 0);
-    exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
-    close_pair(&pair);
-}
-
-static void udp_status__the_cable_is_pulled(void **state)
-{
-    struct udp_pair pair = open_pair();
-
-    (void)state;
-    /* The kernel tells of a carrier a moment later; the test has a timeout. */
-    set_interface_there(far, "end1", SIOCSIFFLAGS, 0);
-    while (pair.a->operations->status(pair.a) == 0) {
-    }
-    assert_int_equal(pair.a->operations->status(pair.a), -ENETDOWN);
-    set_interface_there(far, "end1", SIOCSIFFLAGS, IFF_UP);
-    while (pair.a->operations->status(pair.a) != 0) {
-    }
-    exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
-    close_pair(&pair);
-}
-
-static void udp_status__the_interface_is_gone(void **state)
-{
-    (void)state;
-    IP("link", "add", "gone0", "type", "veth", "peer", "name", "gone1");
-    IP("address", "add", "10.78.0.1/24", "dev", "gone0");
-    IP("link", "set", "gone1", "up");
-    IP("link", "set", "gone0", "up");
-    struct lane *lane = open_udp(here, "gone0", 0);
-    struct lane_address nobody = address_of(lane, lane);
-    nobody.bytes[15] = 99;
-    IP("link", "del", "gone0");
-    assert_int_equal(lane->operations->status(lane), -ENETDOWN);
-    add_frame(&outbox, DATA, 1, 0, 100);
-    assert_int_equal(lane->operations->send(lane, &nobody, outbox.frames, 1), 0);
-    outbox.count = 0;
-    close_lane(lane);
-}
-
 /** Two interfaces on one network: each lane uses its own. */
 static void udp_lane__leaves_through_its_own_interface(void **state)
 {
@@ -397,11 +262,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(udp_lane__endpoints_of_one_host),
         cmocka_unit_test(udp_lane__another_interface_of_this_host),
         cmocka_unit_test(udp_reach__only_what_it_can),
-        cmocka_unit_test(udp_lost__names_who_refuses_once),
-        cmocka_unit_test(udp_lost__many_refuse),
-        cmocka_unit_test(udp_status__interface_goes_down_and_comes_back),
-        cmocka_unit_test(udp_status__the_cable_is_pulled),
-        cmocka_unit_test(udp_status__the_interface_is_gone),
         cmocka_unit_test(udp_lane__leaves_through_its_own_interface),
     };
 
