@@ -145,6 +145,7 @@ static void udp_close(struct lane *lane)
     if (udp->socket >= 0) {
         close(udp->socket);
     }
+    udp_shortcuts_end(udp);
     free(udp->room);
     free(udp);
 }
@@ -240,51 +241,67 @@ static int read_interface(struct udp_lane *udp)
     return 0;
 }
 
-static int set_option(const struct udp_lane *udp, int level, int option, int value)
+int udp_set_option(int socket, int level, int option, int value)
 {
-    return setsockopt(udp->socket, level, option, &value, sizeof value) != 0 ? -errno : 0;
+    return setsockopt(socket, level, option, &value, sizeof value) != 0 ? -errno : 0;
 }
 
 /** Asks for as much memory as it may have. @return the bytes that it got, by the kernel's count. */
-static uint64_t set_buffer(const struct udp_lane *udp, int forced, int option, int bytes)
+static uint64_t set_buffer(int socket, int forced, int option, int bytes)
 {
     int granted = 0;
     socklen_t length = sizeof granted;
 
-    if (set_option(udp, SOL_SOCKET, forced, bytes) != 0) {
-        (void)set_option(udp, SOL_SOCKET, option, bytes); /* cut to the system's limit */
+    if (udp_set_option(socket, SOL_SOCKET, forced, bytes) != 0) {
+        (void)udp_set_option(socket, SOL_SOCKET, option, bytes); /* cut to the system's limit */
     }
-    (void)getsockopt(udp->socket, SOL_SOCKET, option, &granted, &length);
+    (void)getsockopt(socket, SOL_SOCKET, option, &granted, &length);
     return (uint64_t)granted;
 }
 
-int udp_pin(struct udp_lane *udp, bool pinned)
+static int pin(const struct udp_lane *udp, int socket, bool pinned)
 {
     bool v4 = udp->family == AF_INET;
     int through = pinned ? (int)htonl(udp->index) : 0;
 
-    udp->pinned = pinned;
-    return set_option(udp, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_UNICAST_IF : IPV6_UNICAST_IF, through);
+    return udp_set_option(socket, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_UNICAST_IF : IPV6_UNICAST_IF,
+                          through);
 }
 
-static int tune_socket(struct udp_lane *udp)
+int udp_pin(struct udp_lane *udp, bool pinned)
+{
+    udp->pinned = pinned;
+    return pin(udp, udp->socket, pinned);
+}
+
+int udp_tune_sending(const struct udp_lane *udp, int socket)
 {
     bool v4 = udp->family == AF_INET;
 
     /* Out through this interface, also if another is on the same network; in from any, so that
      * endpoints of one host reach each other (SO_BINDTODEVICE would not let them). */
-    int status = udp_pin(udp, true);
+    int status = pin(udp, socket, true);
     if (status == 0) {
-        status = set_option(udp, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, 1);
+        status = udp_set_option(socket, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, 1);
     }
     if (status == 0) {
-        status = set_option(udp, SOL_UDP, UDP_GRO, 1);
+        (void)set_buffer(socket, SO_SNDBUFFORCE, SO_SNDBUF, LANE_UDP_BUFFER_BYTES);
+    }
+    return status;
+}
+
+static int tune_socket(struct udp_lane *udp)
+{
+    int status = udp_tune_sending(udp, udp->socket);
+
+    udp->pinned = true;
+    if (status == 0) {
+        status = udp_set_option(udp->socket, SOL_UDP, UDP_GRO, 1);
     }
     if (status != 0) {
         return status;
     }
-    (void)set_buffer(udp, SO_SNDBUFFORCE, SO_SNDBUF, LANE_UDP_BUFFER_BYTES);
-    uint64_t granted = set_buffer(udp, SO_RCVBUFFORCE, SO_RCVBUF, LANE_UDP_BUFFER_BYTES);
+    uint64_t granted = set_buffer(udp->socket, SO_RCVBUFFORCE, SO_RCVBUF, LANE_UDP_BUFFER_BYTES);
     /* The kernel counts memory, not bytes: up to 4,096 for a frame of 1,472, if the driver gives
      * each a page; and a quarter may still be counted for frames that were taken already. Trains
      * need a third of that, and much shorter frames more. */
@@ -346,6 +363,7 @@ int udp_lane_open(const struct udp_lane_options *options, struct lane **lane)
     udp->lane.polling_is_costly = true;
     udp->lane.takes_trains = true;
     udp->socket = -1;
+    udp_shortcuts_begin(udp);
 
     int status = set_up(udp, options);
     if (status != 0) {

@@ -16,7 +16,8 @@
  * One socket an interface, not connected, bound to the interface's own address: IPv4, or a global
  * or unique local IPv6 address if it has no IPv4. Frames leave through this interface whatever
  * the routing table prefers; they may come by any. Anybody may send to the socket: what is not
- * from a peer is for the layers above to drop.
+ * from a peer is for the layers above to drop. The few peers that most is sent to have a second
+ * socket each, for sending only, from the same address and port (udp_shortcut.c).
  */
 #ifndef BEOWIRE_LANE_UDP_H
 #define BEOWIRE_LANE_UDP_H

@@ -20,6 +20,15 @@ struct shipment {
     _Alignas(struct cmsghdr) uint8_t control[TRAIN_FRAMES_MAX][CONTROL_BYTES];
 };
 
+/** Which socket the frames leave through, and what it has to be told. */
+struct way {
+    int socket;
+    bool is_shortcut;
+    socklen_t to_bytes;
+    union udp_sockaddr *to; /* NULL: the socket is connected to the peer */
+    union udp_sockaddr address;
+};
+
 static uint32_t length_of(const struct lane_outgoing *frame)
 {
     return frame->head_bytes + frame->payload_bytes;
@@ -60,7 +69,7 @@ static void ask_for_segments(struct msghdr *message, uint8_t *control, uint32_t 
     memcpy(CMSG_DATA(header), &segment_bytes, sizeof segment_bytes);
 }
 
-static void load(struct shipment *shipment, union udp_sockaddr *to, socklen_t to_bytes,
+static void load(struct shipment *shipment, const struct way *way,
                  const struct lane_outgoing *frames, unsigned count, bool segment)
 {
     struct iovec *part = shipment->parts;
@@ -71,7 +80,8 @@ static void load(struct shipment *shipment, union udp_sockaddr *to, socklen_t to
         unsigned index = shipment->count++;
         struct msghdr *message = &shipment->messages[index].msg_hdr;
 
-        *message = (struct msghdr){.msg_name = to, .msg_namelen = to_bytes, .msg_iov = part};
+        *message =
+            (struct msghdr){.msg_name = way->to, .msg_namelen = way->to_bytes, .msg_iov = part};
         for (unsigned i = 0; i < together; i++) {
             *part++ = (struct iovec){frames[i].head, frames[i].head_bytes};
             if (frames[i].payload_bytes > 0) {
@@ -90,17 +100,22 @@ static void load(struct shipment *shipment, union udp_sockaddr *to, socklen_t to
 }
 
 /** @return how many messages went, or a negative errno. */
-static int ship(struct udp_lane *udp, struct shipment *shipment)
+static int ship(struct udp_lane *udp, int socket, struct shipment *shipment)
 {
     ssize_t sent;
 
     udp->lane.sent_calls++;
     if (shipment->count == 1) {
-        sent = sendmsg(udp->socket, &shipment->messages[0].msg_hdr, MSG_DONTWAIT) < 0 ? -1 : 1;
+        sent = sendmsg(socket, &shipment->messages[0].msg_hdr, MSG_DONTWAIT) < 0 ? -1 : 1;
     } else {
-        sent = sendmmsg(udp->socket, shipment->messages, shipment->count, MSG_DONTWAIT);
+        sent = sendmmsg(socket, shipment->messages, shipment->count, MSG_DONTWAIT);
     }
     return sent < 0 ? -errno : (int)sent;
+}
+
+static bool is_full(int error)
+{
+    return error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM;
 }
 
 enum next_step {
@@ -112,11 +127,10 @@ enum next_step {
 static enum next_step after_error(struct udp_lane *udp, int error, bool train, bool *segment,
                                   unsigned *attempts)
 {
-    switch (error) {
-    case -EAGAIN:
-    case -ENOBUFS:
-    case -ENOMEM:
+    if (is_full(error)) {
         return STOP;
+    }
+    switch (error) {
     case -EINVAL:
     case -EIO:
     case -EMSGSIZE:
@@ -147,28 +161,53 @@ static bool is_neighbour(const struct udp_lane *udp, const struct lane_address *
     return false;
 }
 
+static void take_own_socket(struct udp_lane *udp, const struct lane_address *to, bool pinned,
+                            struct way *way)
+{
+    if (pinned != udp->pinned) {
+        (void)udp_pin(udp, pinned);
+    }
+    way->socket = udp->socket;
+    way->is_shortcut = false;
+    way->to_bytes = udp_sockaddr_of(udp, to, &way->address);
+    way->to = &way->address;
+}
+
+static void find_way(struct udp_lane *udp, const struct lane_address *to, struct way *way)
+{
+    bool neighbour = is_neighbour(udp, to);
+
+    way->socket = neighbour ? -1 : udp_shortcut(udp, to);
+    way->is_shortcut = way->socket >= 0;
+    way->to_bytes = 0;
+    way->to = NULL;
+    if (!way->is_shortcut) {
+        take_own_socket(udp, to, !neighbour, way);
+    }
+}
+
 unsigned udp_send(struct lane *lane, const struct lane_address *to,
                   const struct lane_outgoing *frames, unsigned count)
 {
     struct udp_lane *udp = udp_of(lane);
     struct shipment shipment;
-    union udp_sockaddr address;
-    socklen_t address_bytes = udp_sockaddr_of(udp, to, &address);
+    struct way way;
     bool segment = udp->unsegmented_calls == 0;
     unsigned offered = count;
     unsigned taken = 0;
     unsigned attempts = 0;
 
-    if (is_neighbour(udp, to) == udp->pinned) {
-        (void)udp_pin(udp, !udp->pinned);
-    }
+    find_way(udp, to, &way);
     udp->unsegmented_calls -= !segment;
     count = count < TRAIN_FRAMES_MAX ? count : TRAIN_FRAMES_MAX;
     while (taken < count) {
-        load(&shipment, &address, address_bytes, &frames[taken], count - taken, segment);
-        int sent = ship(udp, &shipment);
+        load(&shipment, &way, &frames[taken], count - taken, segment);
+        int sent = ship(udp, way.socket, &shipment);
         unsigned gone = 0;
-        if (sent < 0) {
+        if (sent < 0 && way.is_shortcut && !is_full(sent)) {
+            udp_shortcut_give_up(udp, to);
+            take_own_socket(udp, to, true, &way);
+        } else if (sent < 0) {
             enum next_step step =
                 after_error(udp, sent, shipment.frames[0] > 1, &segment, &attempts);
             if (step == STOP) {

@@ -115,7 +115,9 @@ static inline struct udp_pair open_pair(void)
 {
     struct udp_pair pair = {.a = open_udp(here, "end0", 0), .b = open_udp(far, "end1", 0)};
 
+    namespace_go(far); /* which addresses are those of b's own host */
     pair.at_a = address_of(pair.a, pair.b);
+    namespace_go(here);
     pair.at_b = address_of(pair.b, pair.a);
     return pair;
 }
@@ -253,6 +255,20 @@ static inline void exchange(struct lane *a, struct lane *b, const struct lane_ad
     receive_all(a, incoming, 1);
     check_frame(&incoming[0], DATA, 2, 0, 100);
     a->operations->release(a);
+}
+
+/** Both ends lose their IPv4 address, or have it again. */
+static inline void switch_to_ipv6(bool on)
+{
+    const char *add = on ? "add" : "del";
+    const char *del = on ? "del" : "add";
+
+    IP("address", (char *)(uintptr_t)del, "10.77.0.1/24", "dev", "end0");
+    IP("address", (char *)(uintptr_t)add, "fd77::1/64", "dev", "end0", "nodad");
+    namespace_go(far);
+    IP("address", (char *)(uintptr_t)del, "10.77.0.2/24", "dev", "end1");
+    IP("address", (char *)(uintptr_t)add, "fd77::2/64", "dev", "end1", "nodad");
+    namespace_go(here);
 }
 
 #endif

@@ -89,7 +89,6 @@ static void udp_lane_open__mtu_is_too_short(void **state)
     set_interface_there(here, "end0", SIOCSIFMTU, 1500);
 }
 
-/** Both ends lose their IPv4 address, and have it again afterwards. */
 static void udp_lane__ipv6_if_there_is_no_ipv4(void **state)
 {
     struct address_layout v4 = {.rails = 1};
@@ -99,12 +98,7 @@ static void udp_lane__ipv6_if_there_is_no_ipv4(void **state)
     (void)state;
     lane->operations->publish(lane, &v4);
     close_lane(lane);
-    IP("address", "del", "10.77.0.1/24", "dev", "end0");
-    IP("address", "add", "fd77::1/64", "dev", "end0", "nodad");
-    namespace_go(far);
-    IP("address", "del", "10.77.0.2/24", "dev", "end1");
-    IP("address", "add", "fd77::2/64", "dev", "end1", "nodad");
-    namespace_go(here);
+    switch_to_ipv6(true);
     struct udp_pair pair = open_pair();
     assert_int_equal(pair.a->frame_bytes, 1452);
     assert_int_equal(pair.at_b.bytes[0], 0xFD);
@@ -119,12 +113,7 @@ static void udp_lane__ipv6_if_there_is_no_ipv4(void **state)
     assert_true(pair.a->operations->lost(pair.a, &to));
     assert_memory_equal(&to, &refused, sizeof to);
     close_pair(&pair);
-    namespace_go(far);
-    IP("address", "del", "fd77::2/64", "dev", "end1");
-    IP("address", "add", "10.77.0.2/24", "dev", "end1");
-    namespace_go(here);
-    IP("address", "del", "fd77::1/64", "dev", "end0");
-    IP("address", "add", "10.77.0.1/24", "dev", "end0");
+    switch_to_ipv6(false);
 }
 
 static void udp_lane__without_privilege(void **state)
