@@ -232,6 +232,29 @@ static void udp_shortcut__none_to_another_interface_of_this_host(void **state)
     IP("link", "del", "two0");
 }
 
+/** Two interfaces on one network, of which the routes prefer the first. */
+static void udp_shortcut__leaves_through_its_own_interface(void **state)
+{
+    (void)state;
+    IP("link", "add", "two0", "type", "veth", "peer", "name", "two1");
+    IP("address", "add", "10.77.0.3/24", "dev", "two0");
+    IP("link", "set", "two0", "up");
+    IP("link", "set", "two1", "up");
+    struct udp_pair pair = open_short();
+    struct lane *second = open_udp(here, "two0", 0);
+    for (unsigned i = 0; i <= UDP_SHORTCUT_SENDS; i++) {
+        add_frame(&outbox, DATA, 1, 0, 100);
+        send_outbox(&outbox, second, &pair.at_b);
+    }
+    assert_true(shortcut_to(second, &pair.at_b) >= 0);
+    /* None of it came to the far end of the first. */
+    send_one(pair.a, pair.b, &pair.at_a, &pair.at_b);
+    assert_int_equal(pair.b->operations->receive(pair.b, incoming, 1), 0);
+    close_lane(second);
+    close_pair(&pair);
+    IP("link", "del", "two0");
+}
+
 static void udp_shortcut__none_if_the_route_prefers_another_address(void **state)
 {
     (void)state;
@@ -455,6 +478,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(udp_shortcut__several_trains_in_a_call),
         cmocka_unit_test(udp_shortcut__within_a_host),
         cmocka_unit_test(udp_shortcut__none_to_another_interface_of_this_host),
+        cmocka_unit_test(udp_shortcut__leaves_through_its_own_interface),
         cmocka_unit_test(udp_shortcut__none_if_the_route_prefers_another_address),
         cmocka_unit_test(udp_shortcut__more_peers_than_shortcuts),
         cmocka_unit_test(udp_shortcut__closed_with_the_lane),
