@@ -174,8 +174,8 @@ static inline uint8_t byte_of(uint32_t segment, uint64_t i)
 
 /** Adds a frame of a message with the bytes that belong to its segment; whatever its type, the head
  *  is that of DATA, since lanes look into no other. */
-static inline void add_frame(struct outbox *box, uint8_t type, uint32_t message,
-                             uint32_t segment, uint32_t payload_bytes)
+static inline void add_frame(struct outbox *box, uint8_t type, uint32_t message, uint32_t segment,
+                             uint32_t payload_bytes)
 {
     unsigned index = box->count++;
     uint8_t *head = box->heads[index] + LANE_HEADROOM;
