@@ -34,8 +34,9 @@ static uint32_t length_of(const struct lane_outgoing *frame)
     return frame->head_bytes + frame->payload_bytes;
 }
 
-/** How many of these frames can travel as one train: all of the first one's length, but the last
- *  may be shorter. */
+/** How many of these frames travel as one train: all of the first one's length, but the last may be
+ *  shorter. If a datagram does not hold what is there but nearly does, half of it: a short last
+ * train would be no sooner there, since the receiver is still busy with the one before it. */
 static unsigned frames_of_train(const struct lane_outgoing *frames, unsigned count)
 {
     uint32_t length = length_of(&frames[0]);
@@ -44,8 +45,11 @@ static unsigned frames_of_train(const struct lane_outgoing *frames, unsigned cou
 
     while (together < count) {
         uint32_t next = length_of(&frames[together]);
-        if (next > length || bytes + next > UDP_DATAGRAM_BYTES_MAX) {
+        if (next > length) {
             break;
+        }
+        if (bytes + next > UDP_DATAGRAM_BYTES_MAX) {
+            return count < 2 * together ? (count + 1) / 2 : together;
         }
         bytes += next;
         together++;

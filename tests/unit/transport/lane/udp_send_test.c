@@ -99,6 +99,23 @@ static void udp_send__jumbo_frames(void **state)
     set_mtu(1500);
 }
 
+static void udp_send__a_little_more_than_a_datagram_holds_goes_in_halves(void **state)
+{
+    (void)state;
+    set_mtu(9000);
+    struct udp_pair pair = open_pair();
+    for (uint32_t i = 0; i < 8; i++) { /* 7 would fit */
+        add_frame(&outbox, DATA, 1, i, pair.a->frame_bytes - HEAD_BYTES);
+    }
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    assert_int_equal(receive_some(pair.b, incoming, 8), 4);
+    pair.b->operations->release(pair.b);
+    receive_all(pair.b, incoming, 4);
+    pair.b->operations->release(pair.b);
+    close_pair(&pair);
+    set_mtu(1500);
+}
+
 static void udp_send__the_path_has_a_shorter_mtu(void **state)
 {
     uint32_t lengths[10];
@@ -218,6 +235,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(udp_send__more_than_a_datagram_holds),
         cmocka_unit_test(udp_send__frames_of_different_lengths),
         cmocka_unit_test(udp_send__jumbo_frames),
+        cmocka_unit_test(udp_send__a_little_more_than_a_datagram_holds_goes_in_halves),
         cmocka_unit_test(udp_send__the_path_has_a_shorter_mtu),
         cmocka_unit_test(udp_send__offloads_are_off),
         cmocka_unit_test(udp_send__no_way_to_that_host),
