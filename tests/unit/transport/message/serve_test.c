@@ -331,7 +331,7 @@ static void serve_pull__a_wasted_message_counts_once(void **state)
 
     uint32_t name = announce_long(fixture, 0, 1, data, 2 * 64 * SEGMENT);
     assert_int_equal(pull(fixture, 0, name, 64 * SEGMENT, 1, 0), 0);
-    int after = peer->unasked_credit;
+    int8_t after = peer->unasked_credit;
     assert_true(after < PULL_UNASKED_CREDIT);
     assert_int_equal(pull(fixture, 0, name, 64 * SEGMENT, 2, 0), 0);
     assert_int_equal(pull(fixture, 0, name, 64 * SEGMENT, 4, 0), 0);
