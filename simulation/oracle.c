@@ -284,6 +284,16 @@ void oracle_order(struct workload *workload)
     free(got);
 }
 
+/** Longer messages are announced, whatever else is under way: their sender is told only when the
+ *  peer has them. */
+static uint64_t longest_eager(const struct cluster *cluster)
+{
+    const struct message_limits *limits = cluster->options.limits;
+    uint64_t eager = limits != NULL ? limits->eager_bytes : MESSAGE_EAGER_BYTES_MAX;
+
+    return eager > cluster->frame_bytes ? eager : cluster->frame_bytes; /* or they fit a frame */
+}
+
 static void close_message(struct workload *workload, const struct workload_message *message)
 {
     const struct cluster *cluster = workload->cluster;
@@ -309,9 +319,9 @@ static void close_message(struct workload *workload, const struct workload_messa
         }
         return;
     }
-    /* Of one that is announced the sender is told only when the peer has it: then it is not lost,
-     * if that peer is still there. Shorter ones are copied. */
-    bool confirmed = message->status == 0 && message->bytes > MESSAGE_EAGER_BYTES_MAX;
+    /* Of what the peer has said that it is there is not lost, if that peer still is. Shorter ones are
+     * copied. */
+    bool confirmed = message->status == 0 && message->bytes > longest_eager(cluster);
     if (message->status == 0 && both_there(workload, message) && (why == 0 || confirmed)) {
         oracle_blame(workload, &workload->verdict.lost,
                      "message %u, node %u to %u, %llu bytes, was sent and did not arrive",

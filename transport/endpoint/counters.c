@@ -104,7 +104,7 @@ static const struct counter counters[] = {
     LAYER("message_bundles", bundles_sent),
     LAYER("message_bundled", bundled_messages),
     LAYER("message_read", messages_read),
-    LAYER("blocks_read", blocks_read),
+    LAYER("pull_read_blocks", blocks_read),
     LAYER("pull_repeated", pulls_repeated),
     LAYER("pull_timeouts", pull_timeouts),
     LAYER("pull_served_frames", data_frames_sent),

@@ -3,7 +3,7 @@
  * message.h - messages: tag matching, and their way through frames.
  *
  *   up to one frame       EAGER                              copied on sending: done at once
- *   up to eager limit     EAGER FRAGMENT FRAGMENT ...        straight from the user's buffer
+ *   up to eager limit     EAGER FRAGMENT FRAGMENT ...        copied when it has left (lent.h)
  *   longer                ANNOUNCE ----->                    pulled by the receiver when it has a
  *                         <------- PULL ... DATA ----->      buffer (pull.h), so it never needs
  *                         <------- DONE                      memory for it

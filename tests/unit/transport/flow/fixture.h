@@ -29,6 +29,8 @@ struct fixture {
     uint32_t sent[SENT_MAX];
     uint16_t sent_flags[SENT_MAX];
     unsigned sent_count;
+    unsigned batches[SENT_MAX]; /* frames that the wire was offered at once */
+    unsigned batch_count;
     unsigned released;
 };
 
@@ -37,6 +39,8 @@ static inline unsigned note_send(void *context, struct flow_frame *const *frames
     struct fixture *fixture = context;
     unsigned taken = count < fixture->lane_takes ? count : fixture->lane_takes;
 
+    assert_true(fixture->batch_count < SENT_MAX);
+    fixture->batches[fixture->batch_count++] = count;
     for (unsigned i = 0; i < taken; i++) {
         struct frame frame;
         assert_int_equal(frame_decode(frames[i]->head, frames[i]->head_bytes, &frame), FRAME_OK);

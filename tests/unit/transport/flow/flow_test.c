@@ -49,6 +49,19 @@ static void flow_transmit__lane_takes_some(void **state)
     assert_false(flow_waits_for_lane(&fixture->flow));
 }
 
+static void flow_transmit__the_end_goes_in_two_equal_batches(void **state)
+{
+    struct fixture *fixture = *state;
+    const unsigned expected[] = {FLOW_BATCH_FRAMES, 19, 18, FLOW_BATCH_FRAMES, FLOW_BATCH_FRAMES};
+
+    push_and_send(fixture, FLOW_BATCH_FRAMES + 37, NOW_NS);
+    push_and_send(fixture, 2 * FLOW_BATCH_FRAMES, NOW_NS);
+    assert_int_equal(fixture->batch_count, 5);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_int_equal(fixture->batches[i], expected[i]);
+    }
+}
+
 static void flow_transmit__lane_takes_nothing(void **state)
 {
     struct fixture *fixture = *state;
@@ -542,6 +555,7 @@ int main(void)
         FIXTURE_TEST(flow_transmit__in_order_and_once),
         FIXTURE_TEST(flow_transmit__stops_at_the_limit),
         FIXTURE_TEST(flow_transmit__lane_takes_some),
+        FIXTURE_TEST(flow_transmit__the_end_goes_in_two_equal_batches),
         FIXTURE_TEST(flow_transmit__lane_takes_nothing),
         FIXTURE_TEST(flow_transmit__lost_before_new),
         FIXTURE_TEST(flow_transmit__lane_takes_some_of_the_lost),
