@@ -182,6 +182,8 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
     if (random_below(&random, 2) == 0) { /* more is announced, of all lengths */
         scenario->limits.eager_bytes = (uint32_t)random_below(&random, 32768);
     }
+    scenario->limits.blocks_together =
+        1 + (uint32_t)random_below(&random, 2 * PULL_BLOCKS_TOGETHER);
     scenario->peer_timeout_ns = (kinds & KINDS_OF_SILENCE) != 0 ? 5 * SECOND : 30 * SECOND;
     scenario->wire.seed = options->seed;
     override(&scenario->wire.nodes, options->nodes);

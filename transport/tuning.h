@@ -60,8 +60,12 @@
 #define MESSAGE_EAGER_BUSY_BYTES_MAX 32768
 #define MESSAGE_EAGER_BUSY_FRAMES 16
 
-/** The same where the receiver can read the sender's memory: there is no wait for consent, and one
- *  copy in all. */
+/** Never more than fit so many frames where long messages need no headers of ours between (tso.h):
+ *  those pay at once. */
+#define MESSAGE_EAGER_CUT_FRAMES 18
+
+/** The latter where the receiver can read the sender's memory: there is no wait for consent, and
+ * one copy in all. */
 #define MESSAGE_EAGER_SHARED_BYTES_MAX 16384
 
 /** Full frames that a lane's receive ring holds. Peers that send share about so much credit, so
@@ -74,6 +78,10 @@
  * those who lack CAP_NET_ADMIN): a few bulk blocks of each of some peers. The kernel counts it
  * double. */
 #define LANE_UDP_BUFFER_BYTES (4 << 20)
+
+/** Endpoints of an interface that have the lane for DATA that cards cut: the kernel asks each of
+ *  them of each IPv4 frame that arrives, some 20 ns. */
+#define TSO_ENDPOINTS_MAX 8
 /** Messages of at most so many bytes are bundled into one frame ... */
 #define BUNDLE_BYTES_MAX 256
 
@@ -98,6 +106,10 @@
 
 /** Blocks of one message that are asked for at once; about a megabyte. */
 #define PULL_BLOCKS 16
+
+/** And so many of them in one PULL, if so many are there to be asked for: a PULL takes as long to
+ *  send as a third of a block to receive. */
+#define PULL_BLOCKS_TOGETHER 4
 
 /** Bytes of a block, at most: with up to 64 headers of 16 bytes, what one call can send with
  * segmentation offload (65,507 bytes). */

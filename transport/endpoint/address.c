@@ -5,6 +5,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/** Follows the port of a rail that takes DATA which network cards cut. */
+#define TSO_MARK '+'
+
 static bool all_zero(const uint8_t *bytes, size_t count)
 {
     uint8_t any = 0;
@@ -15,12 +18,13 @@ static bool all_zero(const uint8_t *bytes, size_t count)
     return any == 0;
 }
 
-static bool rail_is_valid(const struct address_rail *rail)
+static bool rail_is_valid(const struct address_rail *rail, bool tso)
 {
     bool has_mac = !all_zero(rail->mac, sizeof rail->mac);
     bool has_ip = !all_zero(rail->ip, sizeof rail->ip);
 
-    return (rail->mac[0] & 1) == 0 && has_ip == (from_le16(rail->port) != 0) && (has_mac || has_ip);
+    return (rail->mac[0] & 1) == 0 && (has_mac || !tso) && has_ip == (from_le16(rail->port) != 0) &&
+           (has_mac || has_ip);
 }
 
 bool address_is_valid(const struct beowire_address *address)
@@ -29,15 +33,14 @@ bool address_is_valid(const struct beowire_address *address)
 
     if (layout->version != ADDRESS_VERSION || layout->rails > ADDRESS_RAILS ||
         from_le16(layout->endpoint) == 0 || from_le16(layout->ethertype) < 0x0600 ||
-        from_le64(layout->incarnation) == 0 ||
-        !all_zero(layout->reserved, sizeof layout->reserved) ||
-        !all_zero(layout->more, sizeof layout->more) ||
+        from_le64(layout->incarnation) == 0 || layout->tso_rails >> layout->rails != 0 ||
+        layout->reserved != 0 || !all_zero(layout->more, sizeof layout->more) ||
         (from_le64(layout->host) == 0) != (from_le32(layout->process) == 0)) {
         return false;
     }
     for (unsigned i = 0; i < ADDRESS_RAILS; i++) {
         const struct address_rail *rail = &layout->rail[i];
-        if (i < layout->rails ? !rail_is_valid(rail)
+        if (i < layout->rails ? !rail_is_valid(rail, (layout->tso_rails >> i & 1) != 0)
                               : !all_zero((const uint8_t *)rail, sizeof *rail)) {
             return false;
         }
@@ -79,6 +82,10 @@ int beowire_address_format(const struct beowire_address *address, char *text, si
         text = write_hex(text, rail->mac, sizeof rail->mac, '/');
         text = write_hex(text, rail->ip, sizeof rail->ip, '/');
         text = write_hex(text, port, sizeof port, '\0') - 1;
+        if ((layout->tso_rails >> i & 1) != 0) {
+            *text++ = TSO_MARK;
+            *text = '\0';
+        }
     }
     return 0;
 }
@@ -145,12 +152,17 @@ int beowire_address_parse(const char *text, struct beowire_address *address)
     layout.host = to_le64(host);
     layout.process = to_le32((uint32_t)process);
     while (text != NULL && *text != '\0' && layout.rails < ADDRESS_RAILS) {
-        struct address_rail *rail = &layout.rail[layout.rails++];
+        struct address_rail *rail = &layout.rail[layout.rails];
         uint8_t port[2] = {0};
         text = read_bytes(text, ':', sizeof rail->mac, rail->mac);
         text = read_bytes(text, '/', sizeof rail->ip, rail->ip);
         text = read_bytes(text, '/', sizeof port, port);
         rail->port = to_le16((uint16_t)(port[0] << 8 | port[1]));
+        if (text != NULL && *text == TSO_MARK) {
+            layout.tso_rails |= (uint8_t)(1u << layout.rails);
+            text++;
+        }
+        layout.rails++;
     }
     struct beowire_address parsed;
     memcpy(parsed.bytes, &layout, sizeof layout);

@@ -16,10 +16,12 @@ static_assert(PULL_BLOCK_BYTES + 64 * sizeof(struct frame_data) <= 65507,
  *  third of its block to receive, and what was asked for first may be here. */
 #define ASKS_AT_ONCE 4
 
-enum { BULK_RANKS = 4 };
+enum { BULK_RANKS = 5 };
 
-/** What is best for bulk has the lowest rank: memory, then segmentation offload, unless it was
- *  measured on this interface that frames are quicker. */
+/** What is best for bulk has the lowest rank: memory, then segmentation offload without headers
+ *  between the payloads, then with, unless it was measured on this interface that frames are
+ * quicker.
+ */
 static unsigned bulk_rank(const struct core *core, const struct lane *lane)
 {
     bool by_packet = (core->options.packet_bulk_rails & 1u << lane->rail) != 0;
@@ -27,14 +29,16 @@ static unsigned bulk_rank(const struct core *core, const struct lane *lane)
     switch (lane->kind) {
     case LANE_SHM:
         return 0;
-    case LANE_UDP:
+    case LANE_TSO:
         return by_packet ? 2 : 1;
+    case LANE_UDP:
+        return by_packet ? 3 : 2;
     case LANE_PACKET:
-        return by_packet ? 1 : 2;
+        return by_packet ? 1 : 3;
     case LANE_SIM:
         break;
     }
-    return 3;
+    return 4;
 }
 
 void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
@@ -54,6 +58,7 @@ void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
     }
     convoy_find(&peer->convoy, &peer->paths, lanes);
     pull_set_lanes(&core->messages, &peer->message, best, usable);
+    peer->message.cut = best != 0 && lanes->lanes[__builtin_ctz(best)]->cuts;
     peer->message.shares_memory =
         peer->paths.fast != PATH_NONE && lanes->lanes[peer->paths.fast]->kind == LANE_SHM;
 }
@@ -89,6 +94,28 @@ void core_expect(struct core *core, unsigned by)
         lane->operations->expect(lane, &expectation);
     }
     core->expecting[by] = expects;
+}
+
+/** Sends a run in one, over a lane that cuts it. @return how many segments. */
+static uint32_t send_run(struct core *core, const struct pull_batch *batch)
+{
+    struct {
+        _Alignas(8) uint8_t room[LANE_HEADROOM];
+        struct frame_data head;
+    } first;
+    struct core_peer *peer = core->peers[batch->peer->index];
+    const struct lane_outgoing outgoing = {
+        .head = (uint8_t *)&first.head,
+        .head_bytes = sizeof first.head,
+        .payload = batch->source,
+        .payload_bytes = (uint32_t)batch->bytes,
+        .segment_bytes = batch->segment_bytes,
+    };
+
+    first.head = frame_encode_data(peer->message.destination, peer->message.key, batch->message);
+    frame_data_set_segment(&first.head, (uint32_t)(batch->offset / batch->segment_bytes));
+    return core_send(core, peer, batch->lane, &outgoing, 1) *
+           lane_segments(outgoing.payload_bytes, outgoing.segment_bytes);
 }
 
 /** Sends the first frames of a run, as many as the lane likes. @return how many. */
@@ -130,7 +157,8 @@ static void serve(struct core *core)
     uint32_t busy = 0;
 
     for (unsigned i = 0; i < BATCHES_AT_ONCE && serve_next(&core->messages, busy, &batch); i++) {
-        uint32_t sent = send_batch(core, &batch);
+        bool cuts = core->options.lanes.lanes[batch.lane]->cuts;
+        uint32_t sent = cuts ? send_run(core, &batch) : send_batch(core, &batch);
         if (sent == 0) {
             busy |= 1u << batch.lane;
         } else {

@@ -130,6 +130,7 @@ void control_send_pull(struct core *core, struct core_peer *peer, const struct p
         .message = to_le32(ask->message),
         .lane_kind = (uint8_t)lane->kind,
         .lane_rail = lane->rail,
+        .more = to_le16((uint16_t)ask->more),
         .offset = to_le64(ask->offset),
         .wanted = to_le64(ask->wanted),
     };

@@ -100,12 +100,14 @@ int core_peer_add(struct core *core, const struct beowire_address *address, stru
     if (paths.fast == PATH_NONE) {
         return -EHOSTUNREACH;
     }
-    struct core_peer *added = calloc(1, sizeof *added);
+    /* Of the ways that its data can take, there is one for each lane that this endpoint has. */
+    struct core_peer *added =
+        calloc(1, sizeof *added + core->options.lanes.count * sizeof(struct pull_path));
     if (added == NULL) {
         return -ENOMEM;
     }
     uint32_t index = core->peer_count++;
-    message_peer_init(&added->message, index);
+    message_peer_init(&added->message, index, (struct pull_path *)(void *)(added + 1));
     connection_init(&added->connection, new_key(core));
     added->message.destination = from_le16(layout->endpoint);
     added->message.source = core->endpoint;
@@ -165,7 +167,8 @@ unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
     unsigned taken = lane->operations->send(lane, &peer->paths.at[by].to, frames, count);
 
     if (taken == 1) { /* by itself, a short message does without the loop: 6 ns */
-        core->counters.sent[frame_type_of(frames->head)]++;
+        core->counters.sent[frame_type_of(frames->head)] +=
+            lane_segments(frames->payload_bytes, frames->segment_bytes);
         return 1;
     }
     for (unsigned i = 0; i < taken; i++) {

@@ -33,8 +33,8 @@ struct core_peer {
     bool gone;               /**< failed, and counted as such */
     bool touched; /**< waits for core_service(), at the end of this progress or of the next */
 };
-static_assert(sizeof(struct core_peer) <= 4000,
-              "state of an idle peer: 4 KiB with its map entries");
+static_assert(sizeof(struct core_peer) + 7 * sizeof(struct pull_path) <= 4000,
+              "state of an idle peer: 4 KiB with its map entries and two network cards");
 
 /** Counters of the endpoint as a whole; those of flows and lanes are added when read. */
 struct core_counters {

@@ -42,6 +42,7 @@ struct counter {
 static const struct counter counters[] = {
     {"lanes_packet", OF_KIND, LANE_PACKET},
     {"lanes_udp", OF_KIND, LANE_UDP},
+    {"lanes_tso", OF_KIND, LANE_TSO},
     {"lanes_shm", OF_KIND, LANE_SHM},
     LANE("lane_sent_frames", sent_frames),
     LANE("lane_sent_bytes", sent_bytes),

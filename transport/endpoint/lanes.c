@@ -3,6 +3,7 @@
 
 #include "lane/packet.h"
 #include "lane/shm.h"
+#include "lane/tso.h"
 #include "lane/udp.h"
 
 #include <errno.h>
@@ -45,12 +46,25 @@ static int open_packet(const struct opening *opening, struct lane **lane)
     return packet_lane_open(&options, lane);
 }
 
+static int open_tso(const struct opening *opening, struct lane **lane)
+{
+    struct tso_lane_options options = {
+        .interface = opening->interface,
+        .ethertype = opening->options->ethertype,
+        .endpoint = opening->number,
+        .rail = opening->rail,
+    };
+    return tso_lane_open(&options, lane);
+}
+
 static int open_udp(const struct opening *opening, struct lane **lane)
 {
     struct udp_lane_options options = {.interface = opening->interface, .rail = opening->rail};
 
     return udp_lane_open(&options, lane);
 }
+
+enum { KIND_PACKET = 1, KIND_TSO = 2 };
 
 /** Every lane of an endpoint, the quickest first. If you add one: LANES_MAX (lane.h). */
 static const struct {
@@ -59,7 +73,8 @@ static const struct {
     bool of_host; /**< one, whatever interfaces there are; else one for each of them */
 } kinds[] = {
     {"shm", open_shm, true},
-    {"packet", open_packet, false},
+    [KIND_PACKET] = {"packet", open_packet, false},
+    [KIND_TSO] = {"tso", open_tso, false},
     {"udp", open_udp, false},
 };
 
@@ -111,7 +126,8 @@ static int choose(const char *list, bool wanted[KINDS])
         }
         wanted[kind] = true;
     }
-    return status;
+    /* Beside DATA something has to carry the rest, to the same address. */
+    return wanted[KIND_TSO] && !wanted[KIND_PACKET] ? -EINVAL : status;
 }
 
 /** Are interfaces needed for what is wanted? */

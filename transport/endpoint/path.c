@@ -27,12 +27,12 @@ void paths_find(struct paths *paths, const struct path_lanes *lanes,
 static uint8_t preferred(const struct paths *paths, const struct path_lanes *lanes)
 {
     for (unsigned i = 0; i < lanes->count; i++) {
-        if (paths_is_usable(paths, lanes, i)) {
+        if (paths_is_for_all(lanes, i) && paths_is_usable(paths, lanes, i)) {
             return (uint8_t)i;
         }
     }
     for (unsigned i = 0; i < lanes->count; i++) {
-        if (paths->at[i].reachable) {
+        if (paths_is_for_all(lanes, i) && paths->at[i].reachable) {
             return (uint8_t)i;
         }
     }
@@ -79,7 +79,7 @@ bool paths_next(struct paths *paths, const struct path_lanes *lanes, uint64_t no
 {
     for (unsigned step = 1; paths->fast != PATH_NONE && step < lanes->count; step++) {
         unsigned lane = (paths->fast + step) % lanes->count;
-        if (paths_is_usable(paths, lanes, lane)) {
+        if (paths_is_for_all(lanes, lane) && paths_is_usable(paths, lanes, lane)) {
             leave(paths, now_ns);
             paths->fast = (uint8_t)lane;
             return true;

@@ -45,6 +45,12 @@ struct paths {
 void paths_find(struct paths *paths, const struct path_lanes *lanes,
                 const struct address_layout *address);
 
+/** May it be the fast path? */
+static inline bool paths_is_for_all(const struct path_lanes *lanes, unsigned lane)
+{
+    return !lanes->lanes[lane]->cuts;
+}
+
 /** Does the lane reach the peer, and work? */
 static inline bool paths_is_usable(const struct paths *paths, const struct path_lanes *lanes,
                                    unsigned lane)

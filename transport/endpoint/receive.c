@@ -225,6 +225,7 @@ static bool answers_elsewhere(const struct core *core, const struct core_peer *p
                               unsigned questions, unsigned patience)
 {
     return by != peer->paths.fast && questions > patience &&
+           paths_is_for_all(&core->options.lanes, by) &&
            paths_is_usable(&peer->paths, &core->options.lanes, by);
 }
 
@@ -299,18 +300,20 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
 static void receive_frame(struct core *core, unsigned by, const struct lane_incoming *incoming,
                           uint64_t now_ns)
 {
+    const struct lane *lane = core->options.lanes.lanes[by];
     const struct arrival from = {.by = by, .address = incoming->from};
     struct frame frame;
     enum frame_verdict verdict = frame_decode(incoming->data, incoming->bytes, &frame);
 
-    if (incoming->bytes > core->options.lanes.lanes[by]->frame_bytes) {
+    if (!lane->cuts && incoming->bytes > lane->frame_bytes) {
         verdict = FRAME_BAD_LENGTH; /* longer than we said, and than a chunk has room for */
     }
     if (verdict != FRAME_OK) {
         core->counters.dropped[verdict]++;
         return;
     }
-    core->counters.received[frame.type]++;
+    core->counters.received[frame.type] +=
+        lane->cuts ? lane_segments(frame.payload_bytes, incoming->segment_bytes) : 1;
     if (incoming->payload != NULL) {
         frame.payload = incoming->payload;
     }

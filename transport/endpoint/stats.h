@@ -151,7 +151,7 @@ struct stats_file {
     struct stats_counter counters[STATS_COUNTERS];
     struct stats_peer peers[STATS_PEERS];
 };
-static_assert(sizeof(struct stats_file) <= 65536, "a page of shared memory here and there");
+static_assert(sizeof(struct stats_file) <= 69632, "pages of shared memory, most of them for peers");
 
 /* ---- the endpoint's side --------------------------------------------------------------------- */
 

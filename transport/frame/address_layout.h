@@ -29,11 +29,12 @@ struct address_layout {
     uint8_t rails;   /**< how many of `rail` are in use, 0 (memory only) .. ADDRESS_RAILS */
     le16 endpoint;   /**< number on its node, never 0 */
     le16 ethertype;
-    uint8_t reserved[2]; /**< 0 */
-    le64 incarnation;    /**< random, never 0 */
-    le64 host;           /**< endpoints with the same number share memory; 0: with nobody */
-    le32 process;        /**< process id within `host`, 0 if that is 0 */
-    uint8_t more[4];     /**< 0 */
+    uint8_t tso_rails; /**< bit i: rail i takes DATA that network cards cut */
+    uint8_t reserved;  /**< 0 */
+    le64 incarnation;  /**< random, never 0 */
+    le64 host;         /**< endpoints with the same number share memory; 0: with nobody */
+    le32 process;      /**< process id within `host`, 0 if that is 0 */
+    uint8_t more[4];   /**< 0 */
     struct address_rail rail[ADDRESS_RAILS]; /**< unused ones are 0 */
 };
 static_assert(sizeof(struct address_layout) == BEOWIRE_ADDRESS_BYTES, "docs/PROTOCOL.md");

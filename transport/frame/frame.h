@@ -173,15 +173,18 @@ enum frame_lane {
     FRAME_LANE_UDP = 2,
     FRAME_LANE_SHM = 3,
     FRAME_LANE_SIM = 4,
+    FRAME_LANE_TSO = 5,
 };
+
+#define FRAME_PULL_BLOCKS_MAX 64 /**< that a PULL asks for */
 
 struct frame_pull {
     le32 message;      /**< as announced */
     uint8_t lane_kind; /**< over which the data shall come: enum frame_lane */
     uint8_t lane_rail;
-    le16 reserved; /**< 0; ignored on receipt */
-    le64 offset;   /**< of the first segment; a multiple of segment_bytes */
-    le64 wanted;   /**< bit i: the segment at offset + i * segment_bytes */
+    le16 more;   /**< so many whole blocks after that one are wanted, too */
+    le64 offset; /**< of the first segment; a multiple of segment_bytes */
+    le64 wanted; /**< bit i: the segment at offset + i * segment_bytes */
 };
 static_assert(sizeof(struct frame_pull) == 24, "docs/PROTOCOL.md");
 

@@ -87,11 +87,12 @@ struct beowire_options {
     size_t size;           /**< sizeof(struct beowire_options) of the caller */
     const char *interface; /**< network interfaces, such as "eth0" or "eth0,eth1"; NULL if `lanes`
                               is "shm": peers on other hosts are then out of reach */
-    const char *lanes;   /**< which of "shm,packet,udp" may be used; NULL: all that can be opened */
-    uint16_t ethertype;  /**< EtherType of our frames; all peers have the same */
-    uint16_t endpoint;   /**< wanted endpoint number on the interface, 0: any that is free */
-    uint32_t operations; /**< most sends, and most receives, outstanding at once (1..32768) */
-    uint32_t peers;      /**< most peers (1..65536) */
+    const char *lanes;     /**< which of "shm,packet,tso,udp" may be used ("tso" only beside
+                              "packet"); NULL: all that can be opened */
+    uint16_t ethertype;    /**< EtherType of our frames; all peers have the same */
+    uint16_t endpoint;     /**< wanted endpoint number on the interface, 0: any that is free */
+    uint32_t operations;   /**< most sends, and most receives, outstanding at once (1..32768) */
+    uint32_t peers;        /**< most peers (1..65536) */
     uint64_t peer_timeout_ns; /**< a peer that owes an answer and is silent this long is dead */
     enum beowire_progress progress; /**< while the application does not call */
     const char *configuration;      /**< file of `beowire tune`; "": none; NULL: BEOWIRE_CONFIG, or

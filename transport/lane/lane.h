@@ -19,15 +19,16 @@
 /** Bytes in front of each frame's head that belong to the lane. */
 #define LANE_HEADROOM 16
 
-/** Lanes of one endpoint at most: two for each of ADDRESS_RAILS network interfaces, and memory. */
-#define LANES_MAX 9
+/** Lanes of one endpoint at most: three for each of ADDRESS_RAILS network interfaces, and memory.
+ */
+#define LANES_MAX 13
 
 struct address_layout;
 
 /** Where frames go to or come from: meaningful to one lane only, comparable bytewise. Lanes lay
  *  structs of their own over it. */
 struct lane_address {
-    _Alignas(8) uint8_t bytes[32];
+    _Alignas(8) uint8_t bytes[24];
 };
 
 struct lane_outgoing {
@@ -35,7 +36,16 @@ struct lane_outgoing {
     uint32_t head_bytes;
     uint32_t payload_bytes; /**< 0: none */
     const uint8_t *payload; /**< follows the head */
+    /** 0: a frame. Else this is DATA (frame.h) of as many segments of so many bytes as the payload
+     *  has, the last perhaps shorter, and the head that of the first. Only for lanes that cut. */
+    uint32_t segment_bytes;
 };
+
+/** Frames on the wire that it is. */
+static inline uint32_t lane_segments(uint32_t payload_bytes, uint32_t segment_bytes)
+{
+    return segment_bytes == 0 ? 1 : (payload_bytes + segment_bytes - 1) / segment_bytes;
+}
 
 struct lane_incoming {
     const uint8_t *data; /**< without the lane's envelope */
@@ -43,19 +53,20 @@ struct lane_incoming {
     /** NULL: all bytes follow one another at `data`. Else the frame came as was expected (see
      *  expect()): at `data` are the first `head_bytes`, and the others lie here. */
     const uint8_t *payload;
+    uint32_t segment_bytes; /**< as in struct lane_outgoing; others than lanes that cut leave it */
     struct lane_address from;
 };
 
 /** What a lane may assume about the frames that come next, so that it can have them put where they
  *  belong: frames of equal length, of the same message, one after the other. */
 struct lane_expectation {
-    uint8_t *target;          /**< where the payload of the first frame goes */
-    uint32_t frames;          /**< so many; 0: nothing is expected */
-    uint32_t head_bytes;      /**< of each frame, before the payload */
-    uint32_t payload_bytes;   /**< of each frame but perhaps the last */
-    uint64_t bytes;           /**< of payload in all */
-    uint32_t message;         /**< the frames are DATA (frame.h) of this name, ... */
-    uint64_t offset;          /**< ... the first of them at this offset: whole payloads */
+    uint8_t *target;        /**< where the payload of the first frame goes */
+    uint32_t frames;        /**< so many; 0: nothing is expected */
+    uint32_t head_bytes;    /**< of each frame, before the payload */
+    uint32_t payload_bytes; /**< of each frame but perhaps the last */
+    uint64_t bytes;   /**< of payload in all; more than that of `frames`: so many may follow */
+    uint32_t message; /**< the frames are DATA (frame.h) of this name, ... */
+    uint64_t offset;  /**< ... the first of them at this offset: whole payloads */
     struct lane_address from; /**< and come from here */
 };
 
@@ -65,6 +76,7 @@ enum lane_kind {
     LANE_UDP = 2,    /**< UDP datagrams, with segmentation offload */
     LANE_SHM = 3,    /**< memory shared by processes of one host */
     LANE_SIM = 4,    /**< a simulated wire */
+    LANE_TSO = 5,    /**< Ethernet frames that the network card cuts: DATA alone */
 };
 
 struct lane;
@@ -114,7 +126,8 @@ struct lane {
     uint8_t rail;            /**< the network interface it belongs to, in the endpoint's order */
     bool polling_is_costly;  /**< receive() is a system call even if nothing has arrived */
     bool takes_trains;       /**< frames of equal length sent together cost little more than one */
-    uint32_t frame_bytes;    /**< longest frame, without the envelope */
+    bool cuts;               /**< carries nothing but DATA, many segments at once */
+    uint32_t frame_bytes;    /**< longest frame, without the envelope; if it cuts: on the wire */
     uint32_t batch_frames;   /**< send() likes to be given so many at once */
     uint64_t capacity_bytes; /**< what may be on the way to us without being lost for want of room;
                                   UINT64_MAX: no limit */

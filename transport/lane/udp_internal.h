@@ -72,9 +72,9 @@ struct udp_lane {
 
 /** How a lane_address of this lane looks inside. */
 struct udp_place {
-    uint8_t ip[16];   /* IPv6, or IPv4-mapped (RFC 4291, 2.5.5.2) */
-    in_port_t port;   /* network order */
-    uint8_t none[14]; /* 0 */
+    uint8_t ip[16];  /* IPv6, or IPv4-mapped (RFC 4291, 2.5.5.2) */
+    in_port_t port;  /* network order */
+    uint8_t none[6]; /* 0 */
 };
 static_assert(sizeof(struct udp_place) == sizeof(struct lane_address), "lane.h");
 

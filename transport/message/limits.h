@@ -15,12 +15,14 @@ struct message_limits {
     uint32_t bundle_bytes;     /**< longer messages are not bundled (BUNDLE_BYTES_MAX) */
     uint32_t bundle_in_flight; /**< nor are any while fewer frames are on their way */
     uint32_t unasked_blocks;   /**< sent with an announcement (PULL_UNASKED_BLOCKS) */
+    uint32_t blocks_together;  /**< that one PULL asks for (PULL_BLOCKS_TOGETHER) */
 };
 
 #define MESSAGE_LIMITS_DEFAULT                                                                     \
     {                                                                                              \
         .eager_bytes = MESSAGE_EAGER_BYTES_MAX, .bundle_bytes = BUNDLE_BYTES_MAX,                  \
-        .bundle_in_flight = BUNDLE_IN_FLIGHT_MIN, .unasked_blocks = PULL_UNASKED_BLOCKS            \
+        .bundle_in_flight = BUNDLE_IN_FLIGHT_MIN, .unasked_blocks = PULL_UNASKED_BLOCKS,           \
+        .blocks_together = PULL_BLOCKS_TOGETHER                                                    \
     }
 
 /** Longest message that is sent at once to whoever has more to receive already. */

@@ -130,9 +130,13 @@ void message_close(struct message_layer *layer)
     *layer = (struct message_layer){0};
 }
 
-void message_peer_init(struct message_peer *peer, uint32_t index)
+void message_peer_init(struct message_peer *peer, uint32_t index, struct pull_path *pull_paths)
 {
-    *peer = (struct message_peer){.index = index, .window_frames = FLOW_INITIAL_CREDIT_FRAMES};
+    *peer = (struct message_peer){
+        .index = index,
+        .window_frames = FLOW_INITIAL_CREDIT_FRAMES,
+        .pull_paths = pull_paths,
+    };
     list_init(&peer->queue);
     list_init(&peer->announced);
     list_init(&peer->inbound);

@@ -210,6 +210,7 @@ struct message_peer {
     bool remote_memory : 1; /**< it understands requests for its memory */
     bool gathering : 1;     /**< whole frames are held back, as in a bundle, for more to come */
     bool lends : 1;         /**< frames from `lent_from` on may be lent (lent.h) */
+    bool cut : 1;           /**< DATA goes to it over lanes that cut (lane.h) */
     uint8_t open_messages;  /**< in the open bundle */
     int8_t unasked_credit;  /**< positive: the first blocks of long messages are sent unasked */
     int error;              /**< failed: why; 0 if not */
@@ -234,7 +235,7 @@ struct message_peer {
     uint32_t pulls;        /**< of its messages */
     uint32_t requests;     /**< of it, that are to be answered */
     uint32_t served;       /**< gets of it that it pulls */
-    struct pull_path pull_paths[LANES_MAX];
+    struct pull_path *pull_paths; /**< one for each lane of the endpoint; its owner's */
 };
 
 struct message_counters {
@@ -324,7 +325,7 @@ int message_open(struct message_layer *layer, uint32_t operations, uint32_t peer
 
 void message_close(struct message_layer *layer);
 
-void message_peer_init(struct message_peer *peer, uint32_t index);
+void message_peer_init(struct message_peer *peer, uint32_t index, struct pull_path *pull_paths);
 
 /** The connection is there: `limit` frames may be sent to the peer. Its own first credit is
  *  `flow.granted`, given by message_initial_credit(). */

@@ -32,11 +32,13 @@ static inline bool outgoing_is_eager(const struct message_layer *layer,
 {
     const struct flow *flow = &peer->flow;
     uint32_t window = sequence_before(flow->limit, flow->first) ? 0 : flow->limit - flow->first;
-    bool idle = flow->next - flow->first < MESSAGE_EAGER_BUSY_FRAMES &&
-                list_is_empty(&peer->announced) && !peer->shares_memory;
+    bool idle =
+        flow->next - flow->first < MESSAGE_EAGER_BUSY_FRAMES && list_is_empty(&peer->announced);
     uint32_t most = idle ? layer->limits.eager_bytes : outgoing_eager_bytes(layer, peer);
+    uint32_t frames =
+        peer->cut && window > MESSAGE_EAGER_CUT_FRAMES ? MESSAGE_EAGER_CUT_FRAMES : window;
 
-    return bytes <= most && bytes <= (uint64_t)window * outgoing_room(peer, FRAME_EAGER);
+    return bytes <= most && bytes <= (uint64_t)frames * outgoing_room(peer, FRAME_EAGER);
 }
 
 /** Takes a frame and encodes its header. `copied` bytes will follow the operation header in the

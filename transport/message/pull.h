@@ -43,6 +43,7 @@ struct pull_ask {
     uint8_t lane; /**< ours, over which the data shall come */
     uint64_t offset;
     uint64_t wanted; /**< bit i: segment i from `offset` on */
+    uint32_t more;   /**< whole blocks after that one, or up to the message's end */
 };
 
 /** DATA frames that are to be sent: a run of segments. */
@@ -84,7 +85,8 @@ void pull_stop(struct message_layer *layer, struct inbound *inbound);
 /** The next request that should be sent now. @return false: none. */
 bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask);
 
-/** Takes a DATA frame that has come from `peer` over our lane `lane`. */
+/** Takes a DATA frame that has come from `peer` over our lane `lane`: a segment, or several that
+ *  follow one another and were joined on the way. */
 enum pull_verdict pull_data(struct message_layer *layer, struct message_peer *peer,
                             const struct frame *frame, uint8_t lane, uint64_t now_ns);
 

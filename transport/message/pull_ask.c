@@ -69,27 +69,67 @@ static bool ask_again(struct message_layer *layer, struct pull *pull, uint64_t n
     return false;
 }
 
-/** Asks for the next block, if a lane has room for it. `closed`: lanes on which others have waited
- *  longer; those on which this one has to wait are added. */
+static bool has_free_slot(const struct pull *pull, uint32_t block)
+{
+    return block < pull->blocks && block - pull->next_block < PULL_BLOCKS &&
+           !pull->block[block % PULL_BLOCKS].active;
+}
+
+/** Is it better to wait until more blocks can be asked for together? Only while enough others are
+ *  under way, and if there are more. */
+static bool is_worth_waiting(const struct message_layer *layer, const struct pull *pull)
+{
+    uint32_t together = layer->limits.blocks_together;
+    uint32_t left = pull->blocks - pull->next_block;
+    uint32_t under_way = 0;
+    uint32_t free = 0;
+
+    while (free < together && has_free_slot(pull, pull->next_block + free)) {
+        free++;
+    }
+    for (unsigned i = 0; i < PULL_BLOCKS; i++) {
+        under_way += pull->block[i].active && !pull->block[i].again;
+    }
+    return free < together && free < left && under_way >= PULL_BLOCKS / 2;
+}
+
+/** Asks for blocks together with the one before them, as long as that is the best lane for them.
+ * Not if the buffer ends before the message: of the last block not all is wanted then. */
+static void ask_for_more(struct message_layer *layer, struct pull *pull, uint64_t now_ns,
+                         uint32_t closed, struct pull_ask *ask)
+{
+    while (ask->more + 1 < layer->limits.blocks_together && pull->bytes == pull->inbound->bytes &&
+           has_free_slot(pull, pull->next_block)) {
+        uint64_t bytes = pull_bytes_of(pull, pull_all_segments(pull, pull->next_block));
+        if (pull_path_choose(layer, pull->peer, bytes, now_ns, true, closed) != ask->lane) {
+            return;
+        }
+        pull_mark_asked(layer, pull, pull_open_block(pull), ask->lane, now_ns);
+        ask->more++;
+    }
+}
+
+/** Asks for the next block, and more with it, if a lane has room for it. `closed`: lanes on which
+ * others have waited longer; those on which this one has to wait are added. */
 static bool ask_next(struct message_layer *layer, struct pull *pull, uint64_t now_ns,
                      uint32_t *closed, struct pull_ask *ask)
 {
-    if (pull->next_block == pull->blocks || pull->block[pull->next_block % PULL_BLOCKS].active) {
+    if (!has_free_slot(pull, pull->next_block) || is_worth_waiting(layer, pull)) {
         return false;
     }
     uint64_t bytes = pull_bytes_of(pull, pull_all_segments(pull, pull->next_block));
     unsigned lane = pull_path_choose(layer, pull->peer, bytes, now_ns, true, *closed);
     if (lane == LANES_MAX) {
         for (unsigned i = 0; i < LANES_MAX; i++) {
-            *closed |= pull_path_is_quiet(&pull->peer->pull_paths[i])
-                           ? 0
-                           : pull->peer->bulk_lanes & UINT32_C(1) << i;
+            uint32_t bit = pull->peer->bulk_lanes & UINT32_C(1) << i;
+            *closed |= bit == 0 || pull_path_is_quiet(&pull->peer->pull_paths[i]) ? 0 : bit;
         }
         return false;
     }
     struct pull_block *block = pull_open_block(pull);
     pull_mark_asked(layer, pull, block, lane, now_ns);
     fill_ask(pull, block, ask);
+    ask_for_more(layer, pull, now_ns, *closed, ask);
     return true;
 }
 

@@ -48,9 +48,10 @@ static void finish_block(struct message_layer *layer, struct pull *pull, struct 
     pull_block_done(layer, pull, block);
 }
 
-/** Data of the block has come over the lane that it was asked for: what does that tell? */
+/** Data of the block has come over the lane that it was asked for, and `last` is the last segment
+ * of it (a bit): what does that tell? */
 static void draw_conclusions(struct message_layer *layer, struct pull *pull,
-                             struct pull_block *block, uint64_t bit)
+                             struct pull_block *block, uint64_t last)
 {
     struct pull_path *path = &pull->peer->pull_paths[block->lane];
 
@@ -60,57 +61,114 @@ static void draw_conclusions(struct message_layer *layer, struct pull *pull,
         notice_losses(layer, pull, block);
     }
     /* The last segment that was asked for is here, and others are not. */
-    if (block->missing != 0 && (block->asked & ~(bit | (bit - 1))) == 0) {
+    if (block->missing != 0 && (block->asked & ~(last | (last - 1))) == 0) {
         block->again = true;
         layer->pulls_changed = true;
     }
 }
 
-/** Copies a segment to where it belongs, as far as there is room. */
+/** Copies data to where it belongs, as far as there is room, unless it is there already. */
 static void place(const struct pull *pull, uint64_t offset, const uint8_t *payload, uint64_t bytes)
 {
     uint64_t room = offset < pull->capacity ? pull->capacity - offset : 0;
 
-    if (room > 0) {
+    if (room > 0 && payload != pull->target + offset) {
         memcpy(pull->target + offset, payload, bytes < room ? bytes : room);
     }
+}
+
+/** Takes data that lies within one block. @return false: there was nothing new in it. */
+static bool take(struct message_layer *layer, struct pull *pull, uint64_t offset,
+                 const uint8_t *payload, uint64_t bytes, uint8_t lane, uint64_t now_ns)
+{
+    uint64_t first = offset / pull->segment_bytes;
+    uint64_t index = first / pull->block_segments;
+    unsigned within = (unsigned)(first % pull->block_segments);
+    unsigned count = (unsigned)((bytes + pull->segment_bytes - 1) / pull->segment_bytes);
+    uint64_t came = (count == 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1) << within;
+    struct pull_block *block = &pull->block[index % PULL_BLOCKS];
+
+    if (!block->active || block->index != index || (block->missing & came) == 0) {
+        return false;
+    }
+    for (uint64_t missing = block->missing & came; missing != 0;) {
+        unsigned begin = (unsigned)__builtin_ctzll(missing);
+        uint64_t run = missing >> begin;
+        unsigned segments = ~run == 0 ? 64 : (unsigned)__builtin_ctzll(~run);
+        uint64_t at = (uint64_t)(begin - within) * pull->segment_bytes;
+        uint64_t length = (uint64_t)segments * pull->segment_bytes;
+        length = length < bytes - at ? length : bytes - at;
+        place(pull, offset + at, payload + at, length);
+        pull->inbound->received += length;
+        missing &= begin + segments == 64 ? 0 : UINT64_MAX << (begin + segments);
+    }
+    block->missing &= ~came;
+    if (block->lane == lane) {
+        draw_conclusions(layer, pull, block, UINT64_C(1) << (within + count - 1));
+    }
+    if (block->missing == 0) {
+        finish_block(layer, pull, block, now_ns);
+    }
+    return true;
+}
+
+/** How much of the message a DATA frame has: a segment, or what a lane has joined. The sender cuts
+ *  the message, not what is wanted of it. @return 0: it breaks a rule. */
+static uint64_t bytes_of(const struct pull *pull, const struct frame *frame, uint64_t offset)
+{
+    uint64_t left = offset < pull->inbound->bytes ? pull->inbound->bytes - offset : 0;
+    uint64_t one = left < pull->segment_bytes ? left : pull->segment_bytes;
+    uint64_t bytes = frame->payload_bytes;
+
+    if (left == 0 || frame_data_has(frame, one)) {
+        return one;
+    }
+    return bytes == left || (bytes < left && bytes % pull->segment_bytes == 0) ? bytes : 0;
 }
 
 enum pull_verdict pull_data(struct message_layer *layer, struct message_peer *peer,
                             const struct frame *frame, uint8_t lane, uint64_t now_ns)
 {
-    struct pull *pull = find_pull(layer, peer, from_le32(frame->data->message));
+    uint32_t message = from_le32(frame->data->message);
+    struct pull *pull = find_pull(layer, peer, message);
+    bool any = false;
 
     if (pull == NULL) {
         return PULL_UNKNOWN;
     }
-    uint64_t segment = frame_data_segment(frame->data);
-    uint64_t offset = segment * pull->segment_bytes;
-    uint64_t index = segment / pull->block_segments;
-    uint64_t whole = pull->inbound->bytes; /* the sender cuts the message, not what is wanted */
-    uint64_t left = offset < whole ? whole - offset : 0;
-    uint64_t bytes = left < pull->segment_bytes ? left : pull->segment_bytes;
-    if (left == 0 || !frame_data_has(frame, bytes)) {
+    uint64_t offset = frame_data_segment(frame->data) * (uint64_t)pull->segment_bytes;
+    uint64_t bytes = bytes_of(pull, frame, offset);
+    if (bytes == 0) {
         return PULL_INVALID;
     }
-    struct pull_block *block = &pull->block[index % PULL_BLOCKS];
-    uint64_t bit = UINT64_C(1) << segment % pull->block_segments;
     if (pull_path_heard(layer, peer, lane, now_ns)) {
+        const struct pull_block *block =
+            &pull->block[offset / pull_block_bytes(pull) % PULL_BLOCKS];
         pull_ask_all_again(layer, peer, UINT32_C(1) << lane, block); /* it is back */
     }
-    if (!block->active || block->index != index || (block->missing & bit) == 0) {
-        return PULL_DUPLICATE;
+    for (uint64_t done = 0; done < bytes && pull != NULL;) {
+        uint64_t at = offset + done;
+        uint64_t room = pull_block_bytes(pull) - at % pull_block_bytes(pull);
+        uint64_t now = bytes - done < room ? bytes - done : room;
+        any |= take(layer, pull, at, frame->payload + done, now, lane, now_ns);
+        done += now;
+        pull = done < bytes ? find_pull(layer, peer, message) : NULL; /* it may have ended */
     }
-    place(pull, offset, frame->payload, bytes);
-    pull->inbound->received += bytes;
-    block->missing &= ~bit;
-    if (block->lane == lane) {
-        draw_conclusions(layer, pull, block, bit);
-    }
-    if (block->missing == 0) {
-        finish_block(layer, pull, block, now_ns);
-    }
-    return PULL_PLACED;
+    return any ? PULL_PLACED : PULL_DUPLICATE;
+}
+
+/** Bytes of the block after this one, if it is expected as well, nothing of it has come, and it
+ * fits the buffer: the end of a message comes in parts that do not end with blocks. */
+static uint64_t bytes_after(const struct pull *pull, const struct pull_block *block)
+{
+    const struct pull_block *next = &pull->block[(block->index + 1) % PULL_BLOCKS];
+    uint64_t begin = (block->index + 1) * pull_block_bytes(pull);
+    uint64_t left = pull->inbound->bytes - begin;
+    uint64_t bytes = left < pull_block_bytes(pull) ? left : pull_block_bytes(pull);
+    bool expected = next->active && next->index == block->index + 1 && next->lane == block->lane &&
+                    next->missing == pull_all_segments(pull, next->index);
+
+    return expected && begin + bytes <= pull->capacity ? bytes : 0;
 }
 
 bool pull_expect(const struct message_layer *layer, uint8_t lane,
@@ -145,6 +203,9 @@ bool pull_expect(const struct message_layer *layer, uint8_t lane,
     }
     if (end > found->capacity) {
         return false; /* the last segment does not fit the buffer */
+    }
+    if (end == (first->index + 1) * pull_block_bytes(found)) {
+        end += bytes_after(found, first);
     }
     *expectation = (struct lane_expectation){
         .target = found->target + offset,

@@ -171,7 +171,7 @@ static bool is_promising(const struct pull_path *path, uint64_t now_ns)
 static uint32_t promising_of(const struct message_peer *peer, uint32_t lanes, uint64_t now_ns)
 {
     for (unsigned i = 0; i < LANES_MAX; i++) {
-        if (!is_promising(&peer->pull_paths[i], now_ns)) {
+        if ((lanes >> i & 1) != 0 && !is_promising(&peer->pull_paths[i], now_ns)) {
             lanes &= ~(UINT32_C(1) << i);
         }
     }
@@ -217,12 +217,14 @@ unsigned pull_path_choose(const struct message_layer *layer, const struct messag
     uint64_t best_ns = UINT64_MAX;
     uint64_t rate_max = 1;
 
-    for (unsigned i = 0; i < LANES_MAX; i++) {
-        rate_max = peer->pull_paths[i].rate > rate_max ? peer->pull_paths[i].rate : rate_max;
+    for (uint32_t left = peer->usable_lanes; left != 0; left &= left - 1) {
+        const struct pull_path *path = &peer->pull_paths[__builtin_ctz(left)];
+        rate_max = path->rate > rate_max ? path->rate : rate_max;
     }
-    for (unsigned i = 0; i < LANES_MAX; i++) {
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctz(left);
         const struct pull_path *path = &peer->pull_paths[i];
-        if ((lanes >> i & 1) != 0 && (!for_more || has_room(layer, peer, i, bytes))) {
+        if (!for_more || has_room(layer, peer, i, bytes)) {
             uint64_t rate = path->rate != 0 ? path->rate : rate_max;
             uint64_t time_ns = (path->outstanding_bytes + bytes) * 1000 / rate;
             if (time_ns < best_ns) {

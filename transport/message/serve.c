@@ -23,6 +23,12 @@ static uint64_t segments_there(const struct operation *operation, uint64_t offse
     return segments >= 64 ? UINT64_MAX : (UINT64_C(1) << segments) - 1;
 }
 
+/** Bits for the segments of a block. */
+static uint64_t whole_block(const struct operation *operation)
+{
+    return UINT64_MAX >> (64 - pull_block_segments(operation->segment_bytes));
+}
+
 int serve_add(struct message_layer *layer, struct message_peer *peer, uint32_t message,
               uint64_t offset, uint64_t wanted, uint8_t lane)
 {
@@ -84,7 +90,21 @@ int serve_pull(struct message_layer *layer, struct message_peer *peer, const str
     } else if (offset == 0 && peer->unasked_credit < PULL_UNASKED_CREDIT) {
         peer->unasked_credit++;
     }
-    return serve_add(layer, peer, message, offset, from_le64(pull->wanted), lane);
+    uint64_t block_bytes =
+        (uint64_t)pull_block_segments(operation->segment_bytes) * operation->segment_bytes;
+    uint64_t wanted = from_le64(pull->wanted);
+    if (from_le16(pull->more) >= FRAME_PULL_BLOCKS_MAX) {
+        return -EPROTO;
+    }
+    for (unsigned i = 0; i <= from_le16(pull->more); i++) {
+        int status = serve_add(layer, peer, message, offset, wanted, lane);
+        if (status != 0) {
+            return status;
+        }
+        offset += block_bytes;
+        wanted = segments_there(operation, offset) & whole_block(operation);
+    }
+    return 0;
 }
 
 static void forget(struct message_layer *layer, struct request *request)

@@ -74,6 +74,8 @@ static void beowire_address_parse__refuses(void **state)
         "beowire:",
         HEAD ":",      /* too short */
         HEAD RAIL "0", /* too long */
+        HEAD RAIL "++",
+        HEAD ":000000000000/00000000000000000000ffff0a4d0001/c351+", /* no MAC */
         HEAD RAIL " ",
         " " HEAD RAIL,
         HEAD RAIL RAIL RAIL RAIL RAIL, /* too many interfaces */
@@ -107,7 +109,10 @@ static void beowire_address_parse__refuses(void **state)
 
 static void beowire_address_parse__of_memory_only_and_of_many_interfaces(void **state)
 {
-    static const char *const good[] = {HEAD, HEAD RAIL RAIL RAIL RAIL,
+    static const char *const good[] = {HEAD,
+                                       HEAD RAIL RAIL RAIL RAIL,
+                                       HEAD RAIL "+",
+                                       HEAD RAIL "+" RAIL "+" RAIL RAIL "+",
                                        HEAD ":02aabbccddee/00000000000000000000000000000000/0000",
                                        HEAD ":000000000000/00000000000000000000ffff0a4d0001/c351"};
     struct beowire_address address;
@@ -138,7 +143,8 @@ static void address_is_valid__every_reserved_byte_counts(void **state)
     assert_true(address_is_valid(&good));
     for (size_t i = 0; i < BEOWIRE_ADDRESS_BYTES; i++) {
         struct beowire_address address = good;
-        bool shape = i < 2; /* version, number of interfaces */
+        /* Version, number of interfaces, and one that is not there. */
+        bool shape = i < 2 || i == offsetof(struct address_layout, tso_rails);
         address.bytes[i] ^= 0x40;
         assert_int_equal(address_is_valid(&address), !is_reserved(i) && !shape);
     }

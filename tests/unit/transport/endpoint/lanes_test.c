@@ -56,6 +56,7 @@ static void check(const char *interface, const char *wanted, const char *expecte
         size_t used = strlen(text);
         const char *name = lane->kind == LANE_SHM      ? "shm"
                            : lane->kind == LANE_PACKET ? "packet"
+                           : lane->kind == LANE_TSO    ? "tso"
                                                        : "udp";
         (void)snprintf(text + used, sizeof text - used, "%s%s%u", i > 0 ? " " : "", name,
                        lane->rail);
@@ -67,9 +68,9 @@ static void check(const char *interface, const char *wanted, const char *expecte
 static void lanes_open__all_that_there_are(void **state)
 {
     (void)state;
-    check("end0", NULL, "shm0 packet0 udp0");
-    check("end0,end1", NULL, "shm0 packet0 packet1 udp0 udp1");
-    check("end1,lo,end0", NULL, "shm0 packet0 packet1 packet2 udp0 udp1 udp2");
+    check("end0", NULL, "shm0 packet0 tso0 udp0");
+    check("end0,end1", NULL, "shm0 packet0 packet1 tso0 tso1 udp0 udp1");
+    check("end1,lo,end0", NULL, "shm0 packet0 packet1 packet2 tso0 tso2 udp0 udp1 udp2");
 }
 
 static void lanes_open__those_that_are_wanted(void **state)
@@ -80,6 +81,7 @@ static void lanes_open__those_that_are_wanted(void **state)
     check("end0", "packet,udp", "packet0 udp0");
     check("end0", "udp,packet", "packet0 udp0"); /* which is quicker is not a wish */
     check("end0,end1", "udp", "udp0 udp1");
+    check("end0", "tso,packet", "packet0 tso0");
     check("end0,end1", "udp,shm", "shm0 udp0 udp1");
     check("end0", "shm", "shm0");
     check(NULL, "shm", "shm0"); /* it needs no interface */
@@ -87,7 +89,7 @@ static void lanes_open__those_that_are_wanted(void **state)
 
 static void lanes_open__names_them(void **state)
 {
-    const char *expected[] = {"shm", "packet/end1", "packet/lo", "udp/end1", "udp/lo"};
+    const char *expected[] = {"shm", "packet/end1", "packet/lo", "tso/end1", "udp/end1", "udp/lo"};
     struct path_lanes lanes = {.count = 0};
 
     (void)state;
@@ -109,8 +111,8 @@ static void lanes_open__bad_lists(void **state)
                                       "end0,end0",
                                       "end0,a-name-that-is-longer-than-any",
                                       "a,b,c,d,e"};
-    const char *const wanted[] = {"",    ",",          "udp,",       "udp,udp",
-                                  "tcp", "packet,tcp", "udp packet", "UDP"};
+    const char *const wanted[] = {"tso",     "udp,tso", "",           ",",          "udp,",
+                                  "udp,udp", "tcp",     "packet,tcp", "udp packet", "UDP"};
 
     (void)state;
     for (unsigned i = 0; i < sizeof interfaces / sizeof *interfaces; i++) {
@@ -159,9 +161,9 @@ static void lanes_open__no_ip_address(void **state)
 {
     (void)state;
     set_address("end0", 0);
-    check("end0", NULL, "shm0 packet0");
+    check("end0", NULL, "shm0 packet0 tso0");
     check("end0", "packet,udp", "packet0");
-    check("end0,end1", NULL, "shm0 packet0 packet1 udp1");
+    check("end0,end1", NULL, "shm0 packet0 packet1 tso0 tso1 udp1");
     check("end0,end1", "udp", "udp1");
     assert_int_equal(status_of("end0", "udp"), -EADDRNOTAVAIL);
     set_address("end0", 0x0A4D0001);

@@ -56,6 +56,24 @@ static struct paths find(struct fixture *fixture, uint8_t reached)
     return paths;
 }
 
+static void paths_choose__never_a_lane_that_cuts(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->lanes[0].cuts = true;
+    struct paths paths = find(fixture, 7);
+    assert_true(paths.at[0].reachable);
+    assert_int_equal(paths.fast, 1);
+    assert_true(paths_next(&paths, &fixture->all, 1));
+    assert_int_equal(paths.fast, 2);
+    assert_true(paths_next(&paths, &fixture->all, 1));
+    assert_int_equal(paths.fast, 1);
+    fixture->all.down[1] = fixture->all.down[2] = true;
+    paths_choose(&paths, &fixture->all);
+    assert_int_equal(paths.fast, 1); /* none works */
+    assert_int_equal(find(fixture, 1).fast, PATH_NONE);
+}
+
 static void paths_find__only_lanes_that_reach(void **state)
 {
     struct fixture *fixture = *state;
@@ -173,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(paths_find__only_lanes_that_reach, setup),
+        cmocka_unit_test_setup(paths_choose__never_a_lane_that_cuts, setup),
         cmocka_unit_test_setup(paths_find__shared_memory_is_enough, setup),
         cmocka_unit_test_setup(paths_choose__first_that_is_not_down, setup),
         cmocka_unit_test_setup(paths_next__round_and_round, setup),

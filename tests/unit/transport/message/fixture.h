@@ -30,6 +30,7 @@
 struct fixture {
     struct message_layer layer;
     struct message_peer peers[PEERS]; /**< 0 and 1 are ready */
+    struct pull_path pull_paths[PEERS][LANES_MAX];
 };
 
 static inline void make_ready(struct fixture *fixture, unsigned index)
@@ -55,9 +56,10 @@ static inline int fixture_setup(void **state)
             .kind = FRAME_LANE_SIM, .rail = i, .capacity_bytes = LANE_CAPACITY};
     }
     for (unsigned i = 0; i < PEERS; i++) {
-        message_peer_init(&fixture->peers[i], i);
+        message_peer_init(&fixture->peers[i], i, fixture->pull_paths[i]);
     }
     fixture->layer.limits.eager_bytes = EAGER_BYTES;
+    fixture->layer.limits.blocks_together = 1;
     make_ready(fixture, 0);
     make_ready(fixture, 1);
     *state = fixture;

@@ -59,6 +59,64 @@ static void pull_ask__so_many_blocks_at_once(void **state)
     end(&transfer);
 }
 
+static void pull_ask__several_blocks_in_one(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t bytes = 22 * BLOCK + 5;
+
+    fixture->layer.limits.blocks_together = 4;
+    fixture->layer.lanes[0].capacity_bytes = UINT64_MAX;
+    struct transfer transfer = begin(fixture, 0, 1, bytes, bytes);
+    for (unsigned i = 0; i < PULL_BLOCKS; i += 4) {
+        struct pull_ask ask = asked(fixture, START_NS);
+        assert_int_equal(ask.offset, i * BLOCK);
+        assert_int_equal(ask.more, 3);
+    }
+    assert_true(nothing_asked(fixture, START_NS));
+    /* While enough is under way it waits until it pays; for the last ones it does not. */
+    for (uint64_t i = 0; i < 4; i++) {
+        assert_true(nothing_asked(fixture, START_NS));
+        bring_block(&transfer, i, START_NS);
+    }
+    struct pull_ask ask = asked(fixture, START_NS);
+    assert_int_equal(ask.offset, PULL_BLOCKS * BLOCK);
+    assert_int_equal(ask.more, 3);
+    assert_true(nothing_asked(fixture, START_NS));
+    for (uint64_t i = 4; i < 6; i++) {
+        assert_true(nothing_asked(fixture, START_NS));
+        bring_block(&transfer, i, START_NS);
+    }
+    assert_true(nothing_asked(fixture, START_NS));
+    bring_block(&transfer, 6, START_NS);
+    ask = asked(fixture, START_NS);
+    assert_int_equal(ask.offset, 20 * BLOCK);
+    assert_int_equal(ask.more, 2);
+    check_balance(fixture);
+    for (uint64_t i = 7; i < 23; i++) {
+        bring_block(&transfer, i, START_NS);
+    }
+    check_complete(&transfer);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+}
+
+static void pull_ask__no_whole_blocks_where_the_buffer_ends_before(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->layer.limits.blocks_together = 4;
+    struct transfer transfer = begin(fixture, 0, 1, 8 * BLOCK, 3 * BLOCK + 1);
+    for (unsigned i = 0; i < 4; i++) {
+        struct pull_ask ask = asked(fixture, START_NS);
+        assert_int_equal(ask.offset, i * BLOCK);
+        assert_int_equal(ask.wanted, i < 3 ? UINT64_MAX : 1);
+        assert_int_equal(ask.more, 0);
+        bring_all(&transfer, &ask, 0, START_NS);
+    }
+    check_complete(&transfer);
+    end(&transfer);
+}
+
 static void pull_ask__no_more_than_the_lane_has_room_for(void **state)
 {
     struct fixture *fixture = *state;
@@ -329,6 +387,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(pull_ask__covers_every_length_and_buffer),
         FIXTURE_TEST(pull_ask__so_many_blocks_at_once),
+        FIXTURE_TEST(pull_ask__several_blocks_in_one),
+        FIXTURE_TEST(pull_ask__no_whole_blocks_where_the_buffer_ends_before),
         FIXTURE_TEST(pull_ask__no_more_than_the_lane_has_room_for),
         FIXTURE_TEST(pull_ask__a_long_block_is_not_passed_by_short_ones_for_ever),
         FIXTURE_TEST(pull_ask__what_is_lost_while_other_messages_stream),

@@ -401,7 +401,7 @@ static void pull_expect__the_missing_run(void **state)
     assert_int_equal(expectation.frames, 64);
     assert_int_equal(expectation.head_bytes, 16);
     assert_int_equal(expectation.payload_bytes, SEGMENT);
-    assert_int_equal(expectation.bytes, BLOCK);
+    assert_int_equal(expectation.bytes, 2 * BLOCK - 3); /* the next one follows */
     assert_int_equal(expectation.message, 7);
     assert_int_equal(expectation.offset, 0);
 
@@ -420,6 +420,96 @@ static void pull_expect__the_missing_run(void **state)
     bring_all(&transfer, &second, 0, START_NS);
     assert_false(pull_expect(&fixture->layer, 0, &expectation, &peer));
     check_complete(&transfer);
+    end(&transfer);
+}
+
+static void pull_data__several_segments_that_were_joined(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t bytes = 2 * BLOCK + 3 * SEGMENT + 5;
+    struct transfer transfer = begin(fixture, 0, 7, bytes, bytes);
+
+    for (unsigned i = 0; i < 3; i++) {
+        (void)asked(fixture, START_NS);
+    }
+    /* Over the end of a block; then all of that again and more; then a part; then the rest. */
+    assert_int_equal(arrive_data(fixture, 0, 7, BLOCK - 2 * SEGMENT,
+                                 transfer.data + BLOCK - 2 * SEGMENT, 5 * SEGMENT, 0, START_NS),
+                     PULL_PLACED);
+    assert_int_equal(arrive_data(fixture, 0, 7, BLOCK - 3 * SEGMENT,
+                                 transfer.data + BLOCK - 3 * SEGMENT, 7 * SEGMENT, 0, START_NS),
+                     PULL_PLACED);
+    assert_int_equal(arrive_data(fixture, 0, 7, BLOCK - SEGMENT, transfer.data + BLOCK - SEGMENT,
+                                 2 * SEGMENT, 0, START_NS),
+                     PULL_DUPLICATE);
+    check_balance(fixture);
+    assert_int_equal(arrive_data(fixture, 0, 7, 0, transfer.data, BLOCK, 0, START_NS), PULL_PLACED);
+    assert_int_equal(arrive_data(fixture, 0, 7, BLOCK + 4 * SEGMENT,
+                                 transfer.data + BLOCK + 4 * SEGMENT,
+                                 (uint32_t)(bytes - BLOCK - 4 * SEGMENT), 0, START_NS),
+                     PULL_PLACED);
+    check_complete(&transfer);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+}
+
+static void pull_data__joined_ones_that_are_not_of_whole_segments(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t bytes = 5 * SEGMENT + 100;
+    struct transfer transfer = begin(fixture, 0, 7, bytes, bytes);
+    const uint32_t bad[] = {SEGMENT + 1, 2 * SEGMENT - 1, 5 * SEGMENT + 99, 5 * SEGMENT + 101,
+                            6 * SEGMENT};
+
+    (void)asked(fixture, START_NS);
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(arrive_data(fixture, 0, 7, 0, transfer.data, bad[i], 0, START_NS),
+                         PULL_INVALID);
+    }
+    assert_int_equal(arrive_data(fixture, 0, 7, 0, transfer.data, (uint32_t)bytes, 0, START_NS),
+                     PULL_PLACED);
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+/** What has been received is where it belongs already, and what is lost among it comes later. */
+static void pull_data__joined_ones_show_losses_before_them(void **state)
+{
+    struct fixture *fixture = *state;
+    struct transfer transfer = begin(fixture, 0, 7, BLOCK, BLOCK);
+
+    (void)asked(fixture, START_NS);
+    assert_int_equal(arrive_data(fixture, 0, 7, 4 * SEGMENT, transfer.data + 4 * SEGMENT,
+                                 (uint32_t)(BLOCK - 4 * SEGMENT), 0, START_NS),
+                     PULL_PLACED);
+    struct pull_ask again = asked(fixture, START_NS); /* the last is here, so these are lost */
+    assert_int_equal(again.offset, 0);
+    assert_int_equal(again.wanted, 0xF);
+    assert_int_equal(again.more, 0);
+    bring_all(&transfer, &again, 0, START_NS);
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+static void pull_expect__over_blocks_that_follow(void **state)
+{
+    struct fixture *fixture = *state;
+    struct lane_expectation expectation;
+    const struct message_peer *peer = NULL;
+    struct transfer transfer = begin(fixture, 0, 7, 3 * BLOCK, 2 * BLOCK + 1);
+
+    (void)asked(fixture, START_NS);
+    assert_true(pull_expect(&fixture->layer, 0, &expectation, &peer));
+    assert_int_equal(expectation.bytes, BLOCK); /* no more was asked for */
+    struct pull_ask second = asked(fixture, START_NS);
+    (void)asked(fixture, START_NS);
+    assert_true(pull_expect(&fixture->layer, 0, &expectation, &peer));
+    assert_int_equal(expectation.bytes, 2 * BLOCK);
+    assert_int_equal(expectation.frames, 64);
+    bring_all(&transfer, &second, ~UINT64_C(1), START_NS); /* of the second something is here */
+    assert_true(pull_expect(&fixture->layer, 0, &expectation, &peer));
+    assert_int_equal(expectation.bytes, BLOCK);
+    fail_peer(fixture, 0, -ETIMEDOUT);
     end(&transfer);
 }
 
@@ -467,7 +557,11 @@ int main(void)
         FIXTURE_TEST(pull_data__over_another_lane_than_asked_for),
         FIXTURE_TEST(pull_data__late_ones_show_nothing),
         FIXTURE_TEST(pull_expect__the_missing_run),
+        FIXTURE_TEST(pull_expect__over_blocks_that_follow),
         FIXTURE_TEST(pull_expect__never_beyond_the_buffer),
+        FIXTURE_TEST(pull_data__several_segments_that_were_joined),
+        FIXTURE_TEST(pull_data__joined_ones_that_are_not_of_whole_segments),
+        FIXTURE_TEST(pull_data__joined_ones_show_losses_before_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 struct fixture {
     struct message_layer layer;
     struct message_peer peer;
+    struct pull_path paths[3];
     struct pull_block blocks[4];
 };
 
@@ -27,6 +28,7 @@ static int setup(void **state)
     for (unsigned i = 0; i < 3; i++) {
         fixture->layer.lanes[i].capacity_bytes = CAPACITY;
     }
+    fixture->peer.pull_paths = fixture->paths;
     fixture->peer.bulk_lanes = 3;
     fixture->peer.usable_lanes = 7;
     for (unsigned i = 0; i < 4; i++) {

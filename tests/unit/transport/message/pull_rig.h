@@ -43,6 +43,18 @@ static inline struct transfer begin(struct fixture *fixture, unsigned from, uint
     return transfer;
 }
 
+/** Brings a block of it, joined. */
+static inline void bring_block(const struct transfer *transfer, uint64_t index, uint64_t now_ns)
+{
+    uint64_t offset = index * BLOCK;
+    uint64_t left = transfer->bytes - offset;
+
+    assert_int_equal(arrive_data(transfer->fixture, transfer->from, transfer->name, offset,
+                                 transfer->data + offset, (uint32_t)(left < BLOCK ? left : BLOCK),
+                                 0, now_ns),
+                     PULL_PLACED);
+}
+
 /** Announces a message whose first blocks follow unasked. */
 static inline struct transfer begin_unasked(struct fixture *fixture, uint32_t name, uint64_t bytes,
                                             uint32_t unasked)

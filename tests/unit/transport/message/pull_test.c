@@ -57,7 +57,7 @@ static void pull_start__more_than_one_peer_may_have(void **state)
     assert_int_equal(message_open(layer, 200, PEERS, FRAME_BYTES), 0);
     layer->lanes[0] = (struct message_lane){.kind = FRAME_LANE_SIM, .capacity_bytes = UINT64_MAX};
     for (unsigned i = 0; i < PEERS; i++) {
-        message_peer_init(&fixture.peers[i], i);
+        message_peer_init(&fixture.peers[i], i, fixture.pull_paths[i]);
         make_ready(&fixture, i);
     }
     for (uint32_t i = 0; i < MESSAGES; i++) {
@@ -105,7 +105,7 @@ static void pull_start__more_than_all_peers_may_have(void **state)
     fixture.layer.lanes[0] =
         (struct message_lane){.kind = FRAME_LANE_SIM, .capacity_bytes = UINT64_MAX};
     for (uint32_t i = 0; i < PEERS; i++) {
-        message_peer_init(&fixture.peers[i], i);
+        message_peer_init(&fixture.peers[i], i, fixture.pull_paths[i]);
         make_ready(&fixture, i);
         for (uint32_t j = 0; j < EACH; j++) {
             transfers[i][j] = begin(&fixture, i, i * EACH + j, SEGMENT, SEGMENT);

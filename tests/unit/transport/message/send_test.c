@@ -153,18 +153,25 @@ static void message_send__less_is_announced_to_who_can_read_our_memory(void **st
 {
     struct fixture *fixture = *state;
     uint8_t *data = pattern(MESSAGE_EAGER_SHARED_BYTES_MAX + 1);
+    const uint64_t sizes[] = {MESSAGE_EAGER_SHARED_BYTES_MAX, MESSAGE_EAGER_SHARED_BYTES_MAX + 1};
 
     fixture->layer.limits.eager_bytes = 2 * MESSAGE_EAGER_SHARED_BYTES_MAX;
     fixture->peers[0].shares_memory = true;
-    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 5, 6, data,
-                                  MESSAGE_EAGER_SHARED_BYTES_MAX + 1, data),
-                     0);
-    assert_int_equal(pushed(fixture, 0), 1);
-    assert_int_equal(pushed_frame(fixture, 0, 0).type, FRAME_ANNOUNCE);
-    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 5, 6, data,
-                                  MESSAGE_EAGER_SHARED_BYTES_MAX, data),
-                     0);
-    assert_int_equal(pushed_frame(fixture, 0, 1).type, FRAME_EAGER);
+    for (unsigned i = 0; i < MESSAGE_EAGER_BUSY_FRAMES; i++) { /* more is under way */
+        assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 1, 0, data, 1), 0);
+        assert_int_equal(message_inject(&fixture->layer, &fixture->peers[1], 1, 0, data, 1), 0);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t before = pushed(fixture, 0);
+        assert_int_equal(
+            message_send(&fixture->layer, &fixture->peers[0], 5, 6, data, sizes[i], data), 0);
+        assert_int_equal(pushed_frame(fixture, 0, before).type,
+                         i == 0 ? FRAME_EAGER : FRAME_ANNOUNCE);
+        before = pushed(fixture, 1);
+        assert_int_equal(
+            message_send(&fixture->layer, &fixture->peers[1], 5, 6, data, sizes[i], data), 0);
+        assert_int_equal(pushed_frame(fixture, 1, before).type, FRAME_EAGER);
+    }
     free(data);
 }
 

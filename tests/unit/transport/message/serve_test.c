@@ -17,6 +17,22 @@ static int pull(struct fixture *fixture, unsigned from, uint32_t message, uint64
                       &(struct frame){.type = FRAME_PULL, .pull = &body});
 }
 
+/** The same for a block and so many after it. */
+static int pull_more(struct fixture *fixture, uint32_t message, uint64_t offset, uint64_t wanted,
+                     uint16_t more)
+{
+    const struct frame_pull body = {
+        .message = to_le32(message),
+        .lane_kind = FRAME_LANE_SIM,
+        .more = to_le16(more),
+        .offset = to_le64(offset),
+        .wanted = to_le64(wanted),
+    };
+
+    return serve_pull(&fixture->layer, &fixture->peers[0],
+                      &(struct frame){.type = FRAME_PULL, .pull = &body});
+}
+
 /** Announces a message of which nothing is sent unasked. */
 static uint32_t announce_quietly(struct fixture *fixture, unsigned to, const void *data,
                                  uint64_t bytes)
@@ -43,6 +59,41 @@ static bool nothing_next(struct fixture *fixture)
 static uint32_t frames_of(const struct pull_batch *batch)
 {
     return (uint32_t)((batch->bytes + batch->segment_bytes - 1) / batch->segment_bytes);
+}
+
+static void serve_pull__whole_blocks_after_the_first(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t block = pull_block_segments(SEGMENT) * SEGMENT;
+    const uint64_t bytes = 5 * block + 2 * SEGMENT + 7;
+    uint8_t *data = pattern(bytes);
+    uint32_t name = announce_quietly(fixture, 0, data, bytes);
+
+    assert_int_equal(pull_more(fixture, name, block, UINT64_MAX, 2), 0);
+    for (unsigned i = 1; i <= 3; i++) {
+        struct pull_batch batch = next(fixture, 0);
+        assert_int_equal(batch.offset, i * block);
+        assert_int_equal(batch.bytes, block);
+        serve_sent(&fixture->layer, &batch, frames_of(&batch));
+    }
+    assert_true(nothing_next(fixture));
+    /* Some of the first, and then up to the end of the message. */
+    assert_int_equal(pull_more(fixture, name, 4 * block, 2, 1), 0);
+    struct pull_batch batch = next(fixture, 0);
+    assert_int_equal(batch.offset, 4 * block + SEGMENT);
+    assert_int_equal(batch.bytes, SEGMENT);
+    serve_sent(&fixture->layer, &batch, frames_of(&batch));
+    batch = next(fixture, 0);
+    assert_int_equal(batch.offset, 5 * block);
+    assert_int_equal(batch.bytes, 2 * SEGMENT + 7);
+    serve_sent(&fixture->layer, &batch, frames_of(&batch));
+    assert_true(nothing_next(fixture));
+    /* Beyond it, or too many. */
+    assert_int_equal(pull_more(fixture, name, 5 * block, 1, 1), -EPROTO);
+    assert_int_equal(pull_more(fixture, name, 0, 1, 6), -EPROTO);
+    assert_int_equal(pull_more(fixture, name, 0, 1, FRAME_PULL_BLOCKS_MAX), -EPROTO);
+    assert_int_equal(pull_more(fixture, name, 0, 1, UINT16_MAX), -EPROTO);
+    free(data);
 }
 
 static void serve_pull__runs_of_what_is_wanted(void **state)
@@ -388,6 +439,7 @@ static void serve_forget__only_the_failed_peer_s(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(serve_pull__whole_blocks_after_the_first),
         FIXTURE_TEST(serve_pull__runs_of_what_is_wanted),
         FIXTURE_TEST(serve_pull__all_64_and_the_short_last_one),
         FIXTURE_TEST(serve_pull__segments_that_are_not_there),

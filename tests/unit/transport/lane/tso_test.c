@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two lanes in two network namespaces. The kernel cuts in place of a card, and joins if it is told
+ * to; or nobody does either, and a train goes through as it is.
+ */
+#include "lane/tso.h"
+
+#include "lane/random.h"
+#include "tso_pair.h"
+#include "tso_raw.h"
+#include "tuning.h"
+
+#include <errno.h>
+
+#define FORGED_ROUNDS 5000
+
+/* ---- data ----------------------------------------------------------------------------------- */
+
+static void tso_lane__a_train_arrives_as_one(void **state)
+{
+    struct udp_pair pair = open_lanes();
+
+    (void)state;
+    assert_true(pair.a->cuts);
+    assert_int_equal(pair.a->frame_bytes, SEGMENT + HEAD_BYTES);
+    assert_nothing_is_there(pair.b);
+    send_part(&pair, MESSAGE, 3, SEGMENT, TRAIN_BYTES);
+    assert_int_equal(take_part(&pair, MESSAGE, 3, SEGMENT, TRAIN_BYTES), 1);
+    assert_int_equal(pair.a->sent_calls, 1);
+    assert_int_equal(pair.a->sent_frames, TRAIN_SEGMENTS);
+    assert_int_equal(pair.a->sent_bytes, TRAIN_SEGMENTS * 1500);
+    assert_int_equal(pair.b->received_frames, TRAIN_SEGMENTS);
+    assert_int_equal(pair.b->received_bytes, TRAIN_SEGMENTS * 1500);
+    assert_int_equal(pair.b->placed_frames, 0);
+    assert_nothing_is_there(pair.b);
+    close_pair(&pair);
+}
+
+static void tso_lane__the_last_segment_is_shorter(void **state)
+{
+    const uint32_t lengths[] = {SEGMENT + 1, 10 * SEGMENT + 17, TRAIN_BYTES - 1, TRAIN_BYTES + 1};
+    struct udp_pair pair = open_lanes();
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        send_part(&pair, MESSAGE, 0, SEGMENT, lengths[i]);
+        assert_int_equal(take_part(&pair, MESSAGE, 0, SEGMENT, lengths[i]), 1);
+    }
+    /* So long that, with all its headers, the kernel does not take it for one. */
+    send_part(&pair, MESSAGE, 0, SEGMENT, TSO_PAYLOAD_BYTES_MAX);
+    (void)take_part(&pair, MESSAGE, 0, SEGMENT, TSO_PAYLOAD_BYTES_MAX);
+    assert_int_equal(pair.a->sent_frames, 2 + 11 + 44 + 45 + 45);
+    assert_int_equal(pair.b->received_frames, pair.a->sent_frames);
+    close_pair(&pair);
+}
+
+static void tso_lane__one_segment(void **state)
+{
+    const uint32_t lengths[] = {1, 5, 6, 7, SEGMENT - 1, SEGMENT};
+    struct udp_pair pair = open_lanes();
+
+    (void)state;
+    for (unsigned i = 0; i < 6; i++) {
+        send_part(&pair, MESSAGE, i, SEGMENT, lengths[i]);
+        assert_int_equal(take_part(&pair, MESSAGE, i, SEGMENT, lengths[i]), 1);
+    }
+    assert_int_equal(pair.b->received_frames, 6);
+    close_pair(&pair);
+}
+
+static void tso_lane__trains_of_jumbo_frames(void **state)
+{
+    (void)state;
+    set_mtu(9000);
+    struct udp_pair pair = open_lanes();
+    assert_int_equal(pair.a->frame_bytes, 8960 + HEAD_BYTES);
+    for (unsigned i = 0; i < 20; i++) {
+        send_part(&pair, MESSAGE, 7 * i, 8960, 7 * 8960);
+    }
+    assert_int_equal(take_part(&pair, MESSAGE, 0, 8960, 20 * 7 * 8960), 20);
+    close_pair(&pair);
+    set_mtu(1500);
+}
+
+/** Of long messages, far behind. */
+static void tso_lane__beyond_four_gigabytes(void **state)
+{
+    const uint32_t segments[] = {(uint32_t)(UINT64_C(0x100000000) / SEGMENT) + 1, UINT32_C(1) << 31,
+                                 UINT32_MAX - TRAIN_SEGMENTS + 1};
+    struct udp_pair pair = open_lanes();
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        send_part(&pair, MESSAGE, segments[i], SEGMENT, TRAIN_BYTES);
+        take_train(&pair, MESSAGE, segments[i]);
+    }
+    close_pair(&pair);
+}
+
+static void tso_lane__several_trains_in_one_call(void **state)
+{
+    struct udp_pair pair = open_lanes();
+    unsigned most = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 12; i++) {
+        send_part(&pair, MESSAGE, i * TRAIN_SEGMENTS, SEGMENT, TRAIN_BYTES);
+    }
+    for (unsigned train = 0; train < 12;) {
+        unsigned count = receive_some(pair.b, incoming, PAIR_FRAMES);
+        for (unsigned i = 0; i < count; i++) {
+            check_part(&pair, &incoming[i], MESSAGE, train++ * TRAIN_SEGMENTS, SEGMENT);
+        }
+        pair.b->operations->release(pair.b);
+        most = count > most ? count : most;
+    }
+    assert_true(most > 1);
+    close_pair(&pair);
+}
+
+/* ---- expected or not ------------------------------------------------------------------------ */
+
+static void tso_lane__expected_data_is_placed(void **state)
+{
+    const uint32_t bytes = 3 * TRAIN_BYTES + 2 * SEGMENT + 17;
+    struct udp_pair pair = open_lanes();
+
+    (void)state;
+    expect(&pair, MESSAGE, 5, bytes);
+    for (unsigned i = 0; i < 3; i++) {
+        send_part(&pair, MESSAGE, 5 + i * TRAIN_SEGMENTS, SEGMENT, TRAIN_BYTES);
+        assert_ptr_equal(take_train(&pair, MESSAGE, 5 + i * TRAIN_SEGMENTS),
+                         target + (size_t)i * TRAIN_BYTES);
+    }
+    send_part(&pair, MESSAGE, 5 + 3 * TRAIN_SEGMENTS, SEGMENT, 2 * SEGMENT + 17);
+    take_part(&pair, MESSAGE, 5 + 3 * TRAIN_SEGMENTS, SEGMENT, 2 * SEGMENT + 17);
+    assert_ptr_equal(incoming[0].payload, target + (size_t)3 * TRAIN_BYTES);
+    assert_int_equal(pair.b->placed_frames, 3 * TRAIN_SEGMENTS + 3);
+    for (uint32_t i = 0; i < bytes; i++) {
+        assert_int_equal(target[i], content_at(5 * SEGMENT + i));
+    }
+    assert_int_equal(target[bytes], 0);
+    /* All has come: what follows is nobody's. */
+    send_part(&pair, MESSAGE, 200, SEGMENT, TRAIN_BYTES);
+    assert_ptr_not_equal(take_train(&pair, MESSAGE, 200), target + bytes);
+    assert_int_equal(target[bytes], 0);
+    close_pair(&pair);
+}
+
+/** What is expected after that is said between two calls, so none may go too far. */
+static void tso_lane__stops_when_all_that_was_expected_has_come(void **state)
+{
+    struct udp_pair pair = open_lanes();
+
+    (void)state;
+    for (unsigned round = 0; round < 20; round++) {
+        for (unsigned i = 0; i < 4; i++) {
+            send_part(&pair, MESSAGE, i * TRAIN_SEGMENTS, SEGMENT, TRAIN_BYTES);
+        }
+        expect(&pair, MESSAGE, 0, 2 * TRAIN_BYTES);
+        take_part(&pair, MESSAGE, 0, SEGMENT, 2 * TRAIN_BYTES);
+        expect(&pair, MESSAGE, 2 * TRAIN_SEGMENTS, 2 * TRAIN_BYTES);
+        take_part(&pair, MESSAGE, 2 * TRAIN_SEGMENTS, SEGMENT, 2 * TRAIN_BYTES);
+        assert_int_equal(pair.b->placed_frames, (round + 1) * 4 * TRAIN_SEGMENTS);
+    }
+    close_pair(&pair);
+}
+
+/** Whatever of the expectation is not as it comes, or if it is less than comes at once: the data is
+ *  right, and not at the target. */
+static void tso_lane__expected_otherwise(void **state)
+{
+    const uint64_t lengths[] = {1, 1000, TRAIN_BYTES - 1, TRAIN_BYTES, sizeof target};
+
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        for (unsigned wrong = 0; wrong < 5; wrong++) {
+            struct udp_pair pair = open_lanes();
+            struct lane_expectation expectation = {
+                .target = target,
+                .frames = 1,
+                .head_bytes = HEAD_BYTES,
+                .payload_bytes = wrong == 0 ? SEGMENT - 1 : SEGMENT,
+                .bytes = lengths[i],
+                .message = wrong == 1 ? MESSAGE + 1 : MESSAGE,
+                .offset = wrong == 2 ? SEGMENT : 0,
+                .from = wrong == 3 ? pair.at_b : pair.at_a,
+            };
+            pair.b->operations->expect(pair.b, &expectation);
+            send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
+            const uint8_t *at = take_train(&pair, MESSAGE, 0);
+            bool right = wrong == 4 && lengths[i] >= TRAIN_BYTES;
+            assert_int_equal(at >= target && at < target + sizeof target, right);
+            assert_int_equal(pair.b->placed_frames, right ? TRAIN_SEGMENTS : 0);
+            close_pair(&pair);
+        }
+    }
+}
+
+/** Copying twice is avoided for a while, until something comes as expected. */
+static void tso_lane__after_a_wrong_expectation(void **state)
+{
+    struct udp_pair pair = open_lanes();
+
+    (void)state;
+    expect(&pair, MESSAGE, 0, sizeof target);
+    send_part(&pair, MESSAGE + 1, 0, SEGMENT, TRAIN_BYTES);
+    take_train(&pair, MESSAGE + 1, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        uint32_t segment = i * TRAIN_SEGMENTS;
+        send_part(&pair, MESSAGE, segment, SEGMENT, TRAIN_BYTES);
+        const uint8_t *at = take_train(&pair, MESSAGE, segment);
+        assert_int_equal(at == target + (size_t)segment * SEGMENT, i > 0);
+    }
+    /* Or until enough has come that is not. */
+    for (unsigned i = 0; i < 30; i++) {
+        send_part(&pair, MESSAGE + 1, i, SEGMENT, TRAIN_BYTES);
+        take_train(&pair, MESSAGE + 1, i);
+    }
+    send_part(&pair, MESSAGE, 3 * TRAIN_SEGMENTS, SEGMENT, TRAIN_BYTES);
+    take_train(&pair, MESSAGE, 3 * TRAIN_SEGMENTS);
+    send_part(&pair, MESSAGE, 4 * TRAIN_SEGMENTS, SEGMENT, TRAIN_BYTES);
+    assert_ptr_equal(take_train(&pair, MESSAGE, 4 * TRAIN_SEGMENTS),
+                     target + (size_t)4 * TRAIN_BYTES);
+    close_pair(&pair);
+}
+
+static void tso_lane__expect_nothing_any_more(void **state)
+{
+    struct udp_pair pair = open_lanes();
+    const struct lane_expectation nothing = {0};
+
+    (void)state;
+    expect(&pair, MESSAGE, 0, sizeof target);
+    pair.b->operations->expect(pair.b, &nothing);
+    send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
+    take_train(&pair, MESSAGE, 0);
+    assert_int_equal(pair.b->placed_frames, 0);
+    assert_int_equal(target[0], 0);
+    close_pair(&pair);
+}
+
+/* ---- who cuts and joins --------------------------------------------------------------------- */
+
+static void tso_lane__the_kernel_cuts(void **state)
+{
+    const uint32_t offloads[] = {ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_STXCSUM, ETHTOOL_SSG};
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        set_offload(here, "end0", offloads[i], false);
+        assert_int_equal(send_trains(3, 1000), TRAIN_SEGMENTS);
+    }
+    for (unsigned i = 4; i-- > 0;) {
+        set_offload(here, "end0", offloads[i], true);
+    }
+    assert_int_equal(send_trains(3, 1000), 1);
+}
+
+/** It does so only if all headers follow from one another, and the checksums are right. Within one
+ *  host it leaves the last frame alone, which still belongs to the socket that sent it. */
+static void tso_lane__the_kernel_joins(void **state)
+{
+    (void)state;
+    set_offload(here, "end0", ETHTOOL_STSO, false);
+    set_offload(here, "end0", ETHTOOL_STXCSUM, false); /* else nobody would check */
+    set_offload(far, "end1", ETHTOOL_SGRO, true);
+    unsigned pieces = send_trains(20, 1000);
+    set_offload(far, "end1", ETHTOOL_SGRO, false);
+    set_offload(here, "end0", ETHTOOL_STXCSUM, true);
+    set_offload(here, "end0", ETHTOOL_STSO, true);
+    assert_in_range(pieces, 1, 2);
+}
+
+/** The high bits of the position are the same in all frames that are cut from one call. */
+static void tso_lane__a_train_across_four_gigabytes(void **state)
+{
+    uint32_t segment = (uint32_t)(UINT64_C(0x100000000) / SEGMENT) - TRAIN_SEGMENTS / 2;
+
+    (void)state;
+    (void)send_trains(2, segment);
+    set_offload(here, "end0", ETHTOOL_STSO, false);
+    unsigned apart = send_trains(2, segment);
+    set_offload(far, "end1", ETHTOOL_SGRO, true);
+    (void)send_trains(2, segment);
+    set_offload(far, "end1", ETHTOOL_SGRO, false);
+    set_offload(here, "end0", ETHTOOL_STSO, true);
+    assert_int_equal(apart, TRAIN_SEGMENTS);
+}
+
+static void tso_lane__the_kernel_refuses(void **state)
+{
+    struct udp_pair pair = open_lanes();
+
+    (void)state;
+    set_mtu(1000);
+    assert_int_equal(send_to(pair.a, &pair.at_b, NUMBER, MESSAGE, 0, SEGMENT, SEGMENT), 0);
+    assert_int_equal(pair.a->refused_trains, 1);
+    assert_int_equal(pair.a->refused_frames, 1);
+    assert_int_equal(pair.a->sent_frames, 0);
+    assert_int_equal(pair.a->operations->status(pair.a), 0);
+    set_mtu(1500);
+    /* For a while segments go one by one. */
+    for (unsigned i = 0; i < 1100; i++) {
+        send_part(&pair, MESSAGE, 9, SEGMENT, SEGMENT + 1);
+        assert_int_equal(take_part(&pair, MESSAGE, 9, SEGMENT, SEGMENT + 1), i < 999 ? 2 : 1);
+    }
+    assert_int_equal(pair.a->refused_trains, 1);
+    close_pair(&pair);
+}
+
+static void tso_lane__what_was_promised_fits(void **state)
+{
+    (void)state;
+    set_offload(here, "end0", ETHTOOL_STSO, false);
+    struct udp_pair pair = open_lanes();
+    uint32_t trains = (uint32_t)(pair.b->capacity_bytes / (TRAIN_SEGMENTS * 1500));
+    assert_true(trains > 0);
+    for (unsigned i = 0; i < trains; i++) {
+        send_part(&pair, MESSAGE, i * TRAIN_SEGMENTS, SEGMENT, TRAIN_BYTES);
+    }
+    take_part(&pair, MESSAGE, 0, SEGMENT, trains * TRAIN_BYTES);
+    assert_int_equal(pair.b->operations->status(pair.b), 0);
+    assert_int_equal(pair.b->dropped_frames, 0);
+    close_pair(&pair);
+    set_offload(here, "end0", ETHTOOL_STSO, true);
+}
+
+static void tso_lane__what_does_not_fit_is_counted(void **state)
+{
+    struct udp_pair pair = open_lanes();
+    const unsigned sent = 400;
+    unsigned arrived = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < sent; i++) {
+        send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
+    }
+    for (unsigned count = 1; count > 0;) {
+        count = pair.b->operations->receive(pair.b, incoming, PAIR_FRAMES);
+        pair.b->operations->release(pair.b);
+        arrived += count;
+    }
+    assert_int_equal(pair.b->operations->status(pair.b), 0);
+    assert_true(pair.b->dropped_frames > 0);
+    assert_int_equal(arrived + pair.b->dropped_frames, sent);
+    close_pair(&pair);
+}
+
+/* ---- whom it is for ------------------------------------------------------------------------- */
+
+static void tso_lane__gets_only_what_is_for_its_endpoint(void **state)
+{
+    struct udp_pair pair = open_lanes();
+    struct tso_lane_options options = options_of("end1");
+
+    (void)state;
+    options.endpoint = 0x0201;
+    struct lane *other = open_tso(far, &options);
+    assert_int_equal(send_to(pair.a, &pair.at_b, 0x0103, MESSAGE, 0, SEGMENT, TRAIN_BYTES), 1);
+    assert_int_equal(send_to(pair.a, &pair.at_b, 0x0201, MESSAGE, 1, SEGMENT, TRAIN_BYTES), 1);
+    send_part(&pair, MESSAGE, 2, SEGMENT, TRAIN_BYTES);
+    take_train(&pair, MESSAGE, 2);
+    assert_int_equal(receive_some(other, incoming, 1), 1);
+    const struct frame_data *head = (const struct frame_data *)(const void *)incoming[0].data;
+    assert_int_equal(frame_data_segment(head), 1);
+    assert_int_equal(from_le16(head->destination), 0x0201);
+    other->operations->release(other);
+    assert_nothing_is_there(other);
+    assert_nothing_is_there(pair.b);
+    assert_int_equal(pair.b->foreign_frames, 0);
+    close_lane(other);
+    close_pair(&pair);
+}
+
+static void tso_lane__gets_only_what_is_for_its_cluster(void **state)
+{
+    struct udp_pair pair = open_lanes();
+    struct tso_lane_options options = options_of("end0");
+
+    (void)state;
+    options.ethertype = ETHERTYPE + 1;
+    struct lane *other = open_tso(here, &options);
+    assert_int_equal(send_to(other, &pair.at_b, NUMBER, MESSAGE, 0, SEGMENT, TRAIN_BYTES), 1);
+    send_part(&pair, MESSAGE, 1, SEGMENT, TRAIN_BYTES);
+    take_train(&pair, MESSAGE, 1);
+    assert_nothing_is_there(pair.b);
+    assert_int_equal(pair.b->foreign_frames, 0);
+    close_lane(other);
+    close_pair(&pair);
+}
+
+static void tso_lane__gets_only_what_is_for_its_host(void **state)
+{
+    const struct lane_address elsewhere = {{0x02, 0xFE, 1, 2, 3, 4}};
+    const struct lane_address everywhere = {{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}};
+    struct udp_pair pair = open_lanes();
+
+    (void)state;
+    assert_int_equal(send_to(pair.a, &elsewhere, NUMBER, MESSAGE, 0, SEGMENT, TRAIN_BYTES), 1);
+    assert_int_equal(send_to(pair.a, &everywhere, NUMBER, MESSAGE, 1, SEGMENT, TRAIN_BYTES), 1);
+    send_part(&pair, MESSAGE, 2, SEGMENT, TRAIN_BYTES);
+    take_train(&pair, MESSAGE, 2);
+    assert_nothing_is_there(pair.b);
+    close_pair(&pair);
+}
+
+static void tso_lane__reaches_who_has_such_a_lane_at_another_mac(void **state)
+{
+    struct tso_lane_options options = options_of("end0");
+    struct address_layout layout = {.rails = 3, .ethertype = to_le16(ETHERTYPE), .tso_rails = 4};
+    const uint8_t mac[ETH_ALEN] = {2, 0, 0, 0, 0, 7};
+    struct lane_address to;
+
+    (void)state;
+    options.rail = 2;
+    struct lane *lane = open_tso(here, &options);
+    memcpy(layout.rail[2].mac, mac, sizeof mac);
+    assert_int_equal(lane->operations->reach(lane, &layout, &to), 0);
+    const struct lane_address expected = {{2, 0, 0, 0, 0, 7}};
+    assert_memory_equal(&to, &expected, sizeof to);
+    layout.tso_rails = 0xFF & ~4;
+    assert_int_equal(lane->operations->reach(lane, &layout, &to), -EHOSTUNREACH);
+    layout.tso_rails = 4;
+    layout.ethertype = to_le16(ETHERTYPE + 1);
+    assert_int_equal(lane->operations->reach(lane, &layout, &to), -EHOSTUNREACH);
+    layout.ethertype = to_le16(ETHERTYPE);
+    layout.rails = 2;
+    assert_int_equal(lane->operations->reach(lane, &layout, &to), -EHOSTUNREACH);
+    layout.rails = 3;
+    lane->operations->publish(lane, &layout); /* a card does not hear itself */
+    assert_int_equal(lane->operations->reach(lane, &layout, &to), -EHOSTUNREACH);
+    close_lane(lane);
+}
+
+static void tso_lane__publishes_its_mac_and_that_it_is_there(void **state)
+{
+    struct tso_lane_options options = options_of("end0");
+    struct address_layout layout = {.rails = 2, .tso_rails = 1};
+    struct ifreq request = {.ifr_name = "end0"};
+
+    (void)state;
+    options.rail = 1;
+    struct lane *lane = open_tso(here, &options);
+    lane->operations->publish(lane, &layout);
+    assert_int_equal(layout.tso_rails, 3);
+    assert_int_equal(ioctl(lane->operations->descriptor(lane), SIOCGIFHWADDR, &request), 0);
+    assert_memory_equal(layout.rail[1].mac, request.ifr_hwaddr.sa_data, ETH_ALEN);
+    assert_int_equal(lane->kind, LANE_TSO);
+    assert_int_equal(lane->rail, 1);
+    close_lane(lane);
+}
+
+/* ---- opening, and trouble ------------------------------------------------------------------- */
+
+static void tso_lane_open__the_places_of_an_interface(void **state)
+{
+    struct lane *lanes[TSO_ENDPOINTS_MAX];
+    struct tso_lane_options options = options_of("end0");
+    struct lane *lane = NULL;
+
+    (void)state;
+    for (unsigned i = 0; i < TSO_ENDPOINTS_MAX; i++) {
+        options.endpoint = (uint16_t)(1 + i);
+        lanes[i] = open_tso(here, &options);
+    }
+    options.endpoint = 1 + TSO_ENDPOINTS_MAX;
+    assert_int_equal(tso_lane_open(&options, &lane), -EADDRNOTAVAIL);
+    /* Others have their own. */
+    struct tso_lane_options elsewhere = options_of("end1");
+    close_lane(open_tso(far, &elsewhere));
+    close_lane(lanes[3]);
+    lanes[3] = open_tso(here, &options);
+    options.endpoint++;
+    assert_int_equal(tso_lane_open(&options, &lane), -EADDRNOTAVAIL);
+    for (unsigned i = 0; i < TSO_ENDPOINTS_MAX; i++) {
+        close_lane(lanes[i]);
+    }
+}
+
+static void tso_lane_open__not_an_interface_for_it(void **state)
+{
+    (void)state;
+    assert_int_equal(opened("lo"), -EADDRNOTAVAIL);
+    assert_int_equal(opened("nowhere0"), -ENODEV);
+    assert_int_equal(opened("a-name-that-is-longer-than-any"), -ENODEV);
+    set_interface_there(here, "end0", SIOCSIFFLAGS, 0);
+    assert_int_equal(opened("end0"), -ENETDOWN);
+    set_interface_there(here, "end0", SIOCSIFFLAGS, IFF_UP);
+}
+
+static void tso_lane_open__mtu_decides_the_longest_frame(void **state)
+{
+    struct tso_lane_options options = options_of("end0");
+    struct lane *lane = NULL;
+
+    (void)state;
+    set_mtu((int)FRAME_BYTES_MIN + TSO_OVERHEAD_BYTES);
+    assert_int_equal(tso_lane_open(&options, &lane), -EINVAL);
+    set_mtu((int)FRAME_BYTES_MIN + TSO_OVERHEAD_BYTES + 1);
+    assert_int_equal(tso_lane_open(&options, &lane), 0);
+    assert_int_equal(lane->frame_bytes, FRAME_BYTES_MIN + 1 + HEAD_BYTES);
+    close_lane(lane);
+    set_mtu(65535);
+    assert_int_equal(tso_lane_open(&options, &lane), 0);
+    assert_int_equal(lane->frame_bytes, TSO_PAYLOAD_BYTES_MAX + HEAD_BYTES);
+    close_lane(lane);
+    set_mtu(1500);
+}
+
+static void tso_lane__interface_goes_down(void **state)
+{
+    struct udp_pair pair = open_lanes();
+
+    (void)state;
+    assert_int_equal(pair.a->operations->status(pair.a), 0);
+    assert_int_equal(pair.b->operations->status(pair.b), 0);
+    set_interface_there(here, "end0", SIOCSIFFLAGS, 0);
+    assert_int_equal(send_to(pair.a, &pair.at_b, NUMBER, MESSAGE, 0, SEGMENT, TRAIN_BYTES), 0);
+    assert_int_equal(pair.a->operations->status(pair.a), -ENETDOWN);
+    assert_int_equal(pair.a->refused_trains, 0);
+    set_interface_there(here, "end0", SIOCSIFFLAGS, IFF_UP);
+    close_pair(&pair);
+}
+
+/** Without sending. */
+static void tso_lane__interface_goes_down_while_it_listens(void **state)
+{
+    (void)state;
+    for (unsigned receives = 0; receives < 2; receives++) {
+        struct udp_pair pair = open_lanes();
+        set_interface_there(here, "end0", SIOCSIFFLAGS, 0);
+        if (receives == 1) {
+            assert_nothing_is_there(pair.a);
+        }
+        assert_int_equal(pair.a->operations->status(pair.a), -ENETDOWN);
+        set_interface_there(here, "end0", SIOCSIFFLAGS, IFF_UP);
+        close_pair(&pair);
+    }
+}
+
+/* ---- on the wire ---------------------------------------------------------------------------- */
+
+static void tso_lane__frames_are_valid_tcp(void **state)
+{
+    struct udp_pair pair = open_lanes();
+    uint8_t frame[2000] = {0};
+
+    (void)state;
+    set_offload(here, "end0", ETHTOOL_STSO, false);
+    set_offload(here, "end0", ETHTOOL_STXCSUM, false);
+    int raw = open_raw(far, "end1", ETH_P_IP);
+    send_part(&pair, MESSAGE, 3, SEGMENT, 3 * SEGMENT + 17);
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t payload_bytes = i < 3 ? SEGMENT : 17;
+        assert_int_equal(capture(raw, frame, sizeof frame), WIRE_HEAD_BYTES + payload_bytes);
+        check_tcp(frame, (3 + i) * SEGMENT, payload_bytes);
+    }
+    assert_int_equal(capture(raw, frame, sizeof frame), 0);
+    close(raw);
+    set_offload(here, "end0", ETHTOOL_STXCSUM, true);
+    set_offload(here, "end0", ETHTOOL_STSO, true);
+    close_pair(&pair);
+}
+
+/** Cards do so, veth does not. */
+static void tso_lane__a_short_frame_is_padded(void **state)
+{
+    struct udp_pair pair = open_lanes();
+    int raw = open_raw(here, "end0", 0);
+
+    (void)state;
+    expect(&pair, MESSAGE, 0, 5);
+    send_padded(raw, &pair, 5);
+    assert_int_equal(take_part(&pair, MESSAGE, 0, SEGMENT, 5), 1);
+    assert_ptr_equal(incoming[0].payload, target);
+    assert_int_equal(target[5], 0);
+    close(raw);
+    close_pair(&pair);
+}
+
+/** Whoever shares the wire may send what we never would. */
+static void tso_lane__garbage_is_foreign(void **state)
+{
+    struct udp_pair pair = open_lanes();
+    uint8_t frame[1514] = {0};
+    struct random random;
+    int raw = open_raw(here, "end0", 0);
+    struct tso_head right = head_of(&pair, 1);
+
+    (void)state;
+    random_seed(&random, 3);
+    expect(&pair, MESSAGE, 0, 1000);
+    for (unsigned round = 1; round <= FORGED_ROUNDS; round++) {
+        send_raw(raw, frame, forge(&right, &random, frame, sizeof frame));
+        assert_nothing_is_there(pair.b);
+        assert_int_equal(pair.b->foreign_frames, round);
+    }
+    /* The right headers, and another length. */
+    memset(frame, 0, sizeof frame);
+    memcpy(frame, right.ethernet, WIRE_HEAD_BYTES);
+    send_raw(raw, frame, WIRE_HEAD_BYTES);
+    send_raw(raw, frame, WIRE_HEAD_BYTES + 7);
+    assert_nothing_is_there(pair.b);
+    assert_int_equal(pair.b->foreign_frames, FORGED_ROUNDS + 2);
+    assert_int_equal(pair.b->received_frames, 0);
+    assert_int_equal(pair.b->placed_frames, 0);
+    close(raw);
+    send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
+    take_train(&pair, MESSAGE, 0);
+    close_pair(&pair);
+}
+
+/** Not the host's TCP either, which does so, with a reset, if the address is its own. */
+static void tso_lane__nobody_answers(void **state)
+{
+    struct udp_pair pair = open_lanes();
+    uint8_t frame[2000] = {0};
+    unsigned answers = 0;
+    int raw = open_raw(here, "end0", ETH_P_IP);
+
+    (void)state;
+    send_to_host(raw, &pair);
+    while (capture(raw, frame, sizeof frame) > 0) {
+        answers += frame[TSO_ETHERNET_BYTES + 9] == IPPROTO_TCP;
+    }
+    assert_int_equal(answers, 1);
+
+    /* Nobody asks for an address, either. */
+    int raw_arp = open_raw(here, "end0", ETH_P_ARP);
+    while (capture(raw_arp, frame, sizeof frame) > 0) {
+        /* what belongs to the answer */
+    }
+    send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
+    send_part(&pair, MESSAGE, 0, SEGMENT, SEGMENT);
+    send_part(&pair, MESSAGE, 0, SEGMENT, 5);
+    assert_int_equal(capture(raw, frame, sizeof frame), 0);
+    assert_int_equal(capture(raw_arp, frame, sizeof frame), 0);
+    close(raw);
+    close(raw_arp);
+    take_train(&pair, MESSAGE, 0);
+    close_pair(&pair);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tso_lane__a_train_arrives_as_one),
+        cmocka_unit_test(tso_lane__the_last_segment_is_shorter),
+        cmocka_unit_test(tso_lane__one_segment),
+        cmocka_unit_test(tso_lane__trains_of_jumbo_frames),
+        cmocka_unit_test(tso_lane__beyond_four_gigabytes),
+        cmocka_unit_test(tso_lane__several_trains_in_one_call),
+        cmocka_unit_test(tso_lane__expected_data_is_placed),
+        cmocka_unit_test(tso_lane__stops_when_all_that_was_expected_has_come),
+        cmocka_unit_test(tso_lane__expected_otherwise),
+        cmocka_unit_test(tso_lane__after_a_wrong_expectation),
+        cmocka_unit_test(tso_lane__expect_nothing_any_more),
+        cmocka_unit_test(tso_lane__the_kernel_cuts),
+        cmocka_unit_test(tso_lane__the_kernel_joins),
+        cmocka_unit_test(tso_lane__a_train_across_four_gigabytes),
+        cmocka_unit_test(tso_lane__the_kernel_refuses),
+        cmocka_unit_test(tso_lane__what_was_promised_fits),
+        cmocka_unit_test(tso_lane__what_does_not_fit_is_counted),
+        cmocka_unit_test(tso_lane__gets_only_what_is_for_its_endpoint),
+        cmocka_unit_test(tso_lane__gets_only_what_is_for_its_cluster),
+        cmocka_unit_test(tso_lane__gets_only_what_is_for_its_host),
+        cmocka_unit_test(tso_lane__reaches_who_has_such_a_lane_at_another_mac),
+        cmocka_unit_test(tso_lane__publishes_its_mac_and_that_it_is_there),
+        cmocka_unit_test(tso_lane_open__the_places_of_an_interface),
+        cmocka_unit_test(tso_lane_open__not_an_interface_for_it),
+        cmocka_unit_test(tso_lane_open__mtu_decides_the_longest_frame),
+        cmocka_unit_test(tso_lane__frames_are_valid_tcp),
+        cmocka_unit_test(tso_lane__a_short_frame_is_padded),
+        cmocka_unit_test(tso_lane__garbage_is_foreign),
+        cmocka_unit_test(tso_lane__nobody_answers),
+        cmocka_unit_test(tso_lane__interface_goes_down),
+        cmocka_unit_test(tso_lane__interface_goes_down_while_it_listens),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    udp_pair_far();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

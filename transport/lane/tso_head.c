@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tso_head.h"
+
+#include <net/ethernet.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+
+/** Frames of at most so many bytes after the Ethernet header may have been padded to them. */
+#define PADDED_BYTES 46
+
+#define IP_VERSION_WORDS 0x45
+#define IP_DONT_FRAGMENT 0x40
+
+#define TCP_WORDS 0x50
+#define TCP_CHECKSUM_AT 16
+/** ACK: without it kernels do not join. Not PSH, which would let the last frame overtake the others
+ *  where they are joined. */
+#define TCP_FLAGS 0x10
+
+static void put_be16(uint8_t *at, uint32_t value)
+{
+    at[0] = (uint8_t)(value >> 8);
+    at[1] = (uint8_t)value;
+}
+
+static void put_be32(uint8_t *at, uint32_t value)
+{
+    put_be16(at, value >> 16);
+    put_be16(at + 2, value);
+}
+
+static uint32_t be16_at(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 8 | at[1];
+}
+
+static uint32_t be32_at(const uint8_t *at)
+{
+    return be16_at(at) << 16 | be16_at(at + 2);
+}
+
+/** Adds up 16-bit words, in ones' complement (RFC 1071). */
+static uint32_t sum_of(const uint8_t *bytes, unsigned count, uint32_t sum)
+{
+    for (unsigned i = 0; i < count; i += 2) {
+        sum += be16_at(bytes + i);
+    }
+    while (sum >> 16 != 0) {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    return sum;
+}
+
+/** The time to live, which nobody counts down. What differs in it is not joined: so what was sent
+ *  together stays so, and no more than that, which may be longer than a receiver has room for. */
+static uint8_t hops_of(uint64_t offset)
+{
+    return (uint8_t)(1 + offset / 1024 % 64);
+}
+
+void tso_head_write(struct tso_head *head, const struct tso_segments *segments)
+{
+    uint8_t *ip = head->ip;
+    uint8_t *tcp = head->tcp;
+    bool cut = segments->bytes > segments->segment_bytes;
+
+    memset(head, 0, sizeof *head);
+    head->offload.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+    head->offload.csum_start = TSO_ETHERNET_BYTES + TSO_IP_BYTES;
+    head->offload.csum_offset = TCP_CHECKSUM_AT;
+    head->offload.hdr_len = TSO_ETHERNET_BYTES + TSO_OVERHEAD_BYTES;
+    if (cut) {
+        head->offload.gso_type = VIRTIO_NET_HDR_GSO_TCPV4;
+        head->offload.gso_size = (uint16_t)segments->segment_bytes;
+    }
+
+    memcpy(head->ethernet, segments->to, ETH_ALEN);
+    memcpy(head->ethernet + ETH_ALEN, segments->from, ETH_ALEN);
+    put_be16(head->ethernet + 2 * ETH_ALEN, ETHERTYPE_IP);
+
+    ip[0] = IP_VERSION_WORDS;
+    put_be16(ip + 2, TSO_OVERHEAD_BYTES + segments->bytes);
+    ip[6] = IP_DONT_FRAGMENT;
+    ip[8] = hops_of(segments->offset);
+    ip[9] = IPPROTO_TCP;
+    put_be32(ip + 12, segments->key);
+    put_be32(ip + 16, TSO_GROUP | segments->ethertype);
+    put_be16(ip + 10, ~sum_of(ip, TSO_IP_BYTES, 0));
+
+    put_be16(tcp, segments->ethertype);
+    put_be16(tcp + 2, segments->destination);
+    put_be32(tcp + 4, (uint32_t)segments->offset);
+    put_be32(tcp + 8, segments->message);
+    tcp[12] = TCP_WORDS;
+    tcp[13] = TCP_FLAGS;
+    put_be16(tcp + 14, segments->segment_bytes);
+    /* Of the pseudo-header; the card adds the rest. */
+    put_be16(tcp + TCP_CHECKSUM_AT,
+             sum_of(ip + 12, 8, IPPROTO_TCP + TSO_TCP_BYTES + segments->bytes));
+    put_be16(tcp + 18, (uint32_t)(segments->offset >> 32));
+}
+
+bool tso_head_read(const struct tso_head *head, uint32_t bytes, struct tso_segments *segments)
+{
+    const uint8_t *ip = head->ip;
+    const uint8_t *tcp = head->tcp;
+    uint32_t total = be16_at(ip + 2);
+
+    memcpy(segments->to, head->ethernet, ETH_ALEN);
+    memcpy(segments->from, head->ethernet + ETH_ALEN, ETH_ALEN);
+    segments->ethertype = (uint16_t)be32_at(ip + 16);
+    segments->destination = (uint16_t)be16_at(tcp + 2);
+    segments->key = be32_at(ip + 12);
+    segments->message = be32_at(tcp + 8);
+    segments->offset = (uint64_t)be16_at(tcp + 18) << 32 | be32_at(tcp + 4);
+    segments->segment_bytes = be16_at(tcp + 14);
+    segments->bytes = total - TSO_OVERHEAD_BYTES;
+    return be16_at(head->ethernet + 2 * ETH_ALEN) == ETHERTYPE_IP && ip[0] == IP_VERSION_WORDS &&
+           ip[9] == IPPROTO_TCP && be32_at(ip + 16) == (TSO_GROUP | segments->ethertype) &&
+           tcp[12] == TCP_WORDS && tcp[13] == TCP_FLAGS && be16_at(tcp) == segments->ethertype &&
+           total > TSO_OVERHEAD_BYTES &&
+           (segments->bytes == bytes ||
+            (segments->bytes < bytes && bytes <= PADDED_BYTES - TSO_OVERHEAD_BYTES)) &&
+           segments->segment_bytes > 0 && segments->offset % segments->segment_bytes == 0 &&
+           segments->offset / segments->segment_bytes <= UINT32_MAX;
+}

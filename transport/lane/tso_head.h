@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tso_head.h - what stands before DATA that network cards cut and join: headers that look like
+ * those of TCP.
+ *
+ * Every network card can cut a long TCP segment into frames, counting its sequence number on, and
+ * every kernel joins such frames again. So DATA is made to look like it, as in STT (Davie and
+ * Gross, draft-davie-stt-08): no connection, nothing that TCP would answer. The position in the
+ * message is the sequence number, and the fields that are the same in all frames say the rest; so
+ * nothing stands between the payloads.
+ *
+ * The IP destination is a multicast group that nobody joins (the frame itself is sent to one
+ * host), so that the receiver's TCP/IP drops it without a word.
+ *
+ * Pure. One thread.
+ */
+#ifndef BEOWIRE_LANE_TSO_HEAD_H
+#define BEOWIRE_LANE_TSO_HEAD_H
+
+#include <linux/virtio_net.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TSO_ETHERNET_BYTES 14
+#define TSO_IP_BYTES 20
+#define TSO_TCP_BYTES 20
+
+/** Of the headers that count for the MTU. */
+#define TSO_OVERHEAD_BYTES (TSO_IP_BYTES + TSO_TCP_BYTES)
+
+/** Most payload that one send can have: IP says so. */
+#define TSO_PAYLOAD_BYTES_MAX (UINT16_MAX - TSO_OVERHEAD_BYTES)
+
+/** 239.192.0.0/14, scoped to an organization (RFC 2365); the low 16 bits are the EtherType. */
+#define TSO_GROUP UINT32_C(0xEFC00000)
+
+/** Positions have so many bits. */
+#define TSO_OFFSET_BITS 48
+
+/** As a packet socket with PACKET_VNET_HDR sends and receives it. */
+struct tso_head {
+    struct virtio_net_hdr offload;
+    uint8_t ethernet[TSO_ETHERNET_BYTES];
+    uint8_t ip[TSO_IP_BYTES];
+    uint8_t tcp[TSO_TCP_BYTES];
+};
+_Static_assert(sizeof(struct tso_head) == 64, "no padding");
+
+/** What the headers say. */
+struct tso_segments {
+    uint8_t to[6];
+    uint8_t from[6];
+    uint16_t ethertype;
+    uint16_t destination; /**< number of the endpoint that they go to */
+    uint32_t key;
+    uint32_t message;
+    uint64_t offset;        /**< of the first byte in the message; a multiple of segment_bytes */
+    uint32_t segment_bytes; /**< of each but perhaps the last; 1 .. UINT16_MAX */
+    uint32_t bytes;         /**< of all; 1 .. TSO_PAYLOAD_BYTES_MAX */
+};
+
+/** Writes the headers of what is to be sent. */
+void tso_head_write(struct tso_head *head, const struct tso_segments *segments);
+
+/** Reads the headers of what has come.
+ *
+ * @param bytes of payload that came with it, padding of short frames included
+ * @return false: it is nothing that tso_head_write() writes */
+bool tso_head_read(const struct tso_head *head, uint32_t bytes, struct tso_segments *segments);
+
+#endif /* BEOWIRE_LANE_TSO_HEAD_H */
