@@ -6,10 +6,14 @@
  * one datagram, as a host with segmentation offload captures them: DATA and another, DATA thrice.
  *
  * frame_samples bad: frames that a receiver drops, for each reason that the frame itself gives.
+ *
+ * frame_samples tso: DATA that network cards cut, which looks like TCP.
  */
 #include "frame/address_layout.h"
 #include "frame/frame.h"
+#include "lane/tso_head.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -120,6 +124,7 @@ static void fill_connect(struct sample *sample, enum frame_type type)
         .rails = 2,
         .endpoint = to_le16(815),
         .ethertype = to_le16(0x88B5),
+        .tso_rails = 2,
         .incarnation = to_le64(0x0102030405060708),
         .host = to_le64(0x1112131415161718),
         .process = to_le32(4242),
@@ -292,8 +297,9 @@ static void make(struct sample *sample, enum frame_type type)
         begin(sample, type, "");
         *(struct frame_pull *)body_of(sample) = (struct frame_pull){
             .message = to_le32(0x00050006),
-            .lane_kind = FRAME_LANE_UDP,
+            .lane_kind = FRAME_LANE_TSO,
             .lane_rail = 1,
+            .more = to_le16(63),
             .offset = to_le64(61920),
             .wanted = to_le64(0x8000000000000005),
         };
@@ -390,6 +396,73 @@ static int write_good(void)
     return 0;
 }
 
+/* ---- DATA that network cards cut ------------------------------------------------------------- */
+
+#define SEGMENT_BYTES 41
+
+/** Segments of a message, from its `first` on. */
+static struct tso_segments segments_of(uint32_t message, uint64_t first, uint32_t bytes)
+{
+    return (struct tso_segments){
+        .to = {2, 0, 0, 0, 0, 2},
+        .from = {2, 0, 0, 0, 0, 1},
+        .ethertype = 0x88B5,
+        .destination = 4711,
+        .key = KEY,
+        .message = message,
+        .offset = first * SEGMENT_BYTES,
+        .segment_bytes = SEGMENT_BYTES,
+        .bytes = bytes,
+    };
+}
+
+/** @return is it what the lane takes? */
+static bool write_tso(const struct tso_segments *segments)
+{
+    uint8_t packet[ETHERNET_BYTES + TSO_OVERHEAD_BYTES + 4 * SEGMENT_BYTES] = {0};
+    const uint32_t headers = ETHERNET_BYTES + TSO_OVERHEAD_BYTES;
+    uint32_t bytes = headers + segments->bytes;
+    struct tso_head head;
+    struct tso_segments back;
+
+    tso_head_write(&head, segments);
+    memcpy(packet, (const uint8_t *)&head + offsetof(struct tso_head, ethernet), headers);
+    memset(packet + headers, 'd', segments->bytes);
+    if (bytes < ETHERNET_BYTES + FRAME_PADDED_BYTES) {
+        bytes = ETHERNET_BYTES + FRAME_PADDED_BYTES;
+    }
+    write_packet(packet, bytes);
+    return tso_head_read(&head, bytes - headers, &back);
+}
+
+/** What TCP would make something of: a message that begins where the one before was, segments that
+ *  come again and too early, ports of others. */
+static int write_tso_good(void)
+{
+    struct tso_segments samples[] = {
+        segments_of(0x00050006, 0, SEGMENT_BYTES),
+        segments_of(0x00050006, 1, SEGMENT_BYTES),
+        segments_of(0x00050006, 300000000, SEGMENT_BYTES),
+        segments_of(0x00050006, 1, SEGMENT_BYTES),
+        segments_of(0x00050007, 0, SEGMENT_BYTES),
+        segments_of(0x00050007, 1, 3 * SEGMENT_BYTES - 4),
+        segments_of(0x00050008, 4, 1),
+        segments_of(0x00050009, 0, SEGMENT_BYTES),
+        segments_of(0x00050009, 1, SEGMENT_BYTES),
+    };
+    const unsigned count = sizeof samples / sizeof *samples;
+
+    samples[count - 2].destination = 80;
+    samples[count - 1].destination = 80;
+    for (unsigned i = 0; i < count; i++) {
+        if (!write_tso(&samples[i])) {
+            (void)fprintf(stderr, "frame_samples: segments %u are refused\n", i);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* ---- bad ones -------------------------------------------------------------------------------- */
 
 static struct frame_header *header_of(struct sample *sample)
@@ -479,6 +552,26 @@ static void bad_tail(struct sample *sample)
     sample->length += 30; /* more than padding explains */
 }
 
+static int write_tso_bad(void)
+{
+    struct tso_segments samples[] = {
+        segments_of(0x00050006, 1, SEGMENT_BYTES),
+        segments_of(0x00050006, 1, SEGMENT_BYTES),
+        segments_of(0x00050006, 1, 0),
+        segments_of(0x00050006, UINT64_C(1) << 32, SEGMENT_BYTES),
+    };
+
+    samples[0].offset++;
+    samples[1].segment_bytes = 0;
+    for (unsigned i = 0; i < sizeof samples / sizeof *samples; i++) {
+        if (write_tso(&samples[i])) {
+            (void)fprintf(stderr, "frame_samples: bad segments %u are let in\n", i);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static int write_bad(void)
 {
     static void (*const spoil[])(struct sample *) = {
@@ -497,17 +590,29 @@ static int write_bad(void)
         }
         write_ethernet(&sample);
     }
-    return 0;
+    return write_tso_bad();
+}
+
+/** What to write is named by the argument. */
+static int (*writer_of(int argc, char **argv))(void)
+{
+    if (argc == 1) {
+        return write_good;
+    }
+    if (argc == 2 && strcmp(argv[1], "bad") == 0) {
+        return write_bad;
+    }
+    return argc == 2 && strcmp(argv[1], "tso") == 0 ? write_tso_good : NULL;
 }
 
 int main(int argc, char **argv)
 {
-    bool bad = argc == 2 && strcmp(argv[1], "bad") == 0;
+    int (*write)(void) = writer_of(argc, argv);
 
-    if (argc > 2 || (argc == 2 && !bad)) {
-        (void)fputs("usage: frame_samples [bad]\n", stderr);
+    if (write == NULL) {
+        (void)fputs("usage: frame_samples [bad | tso]\n", stderr);
         return 2;
     }
     write_file_header();
-    return bad ? write_bad() : write_good();
+    return write();
 }

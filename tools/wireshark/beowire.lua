@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --
--- beowire.lua - Beowire's frames in Wireshark and tshark, over Ethernet and over UDP.
+-- beowire.lua - Beowire's frames in Wireshark and tshark: over Ethernet, over UDP, and as what
+-- looks like TCP.
 --
 --     tshark -X lua_script:tools/wireshark/beowire.lua -r capture.pcapng
 --     wireshark -X lua_script:tools/wireshark/beowire.lua
@@ -15,7 +16,8 @@
 --     beowire.key == 0x1234abcd               one direction of one connection
 --
 -- Ethernet frames are known by their EtherType (0x88B5, or what the preferences say). UDP ports are
--- chosen anew by each endpoint, so datagrams are known by what is in them.
+-- chosen anew by each endpoint, so datagrams are known by what is in them. DATA that network cards
+-- cut looks like TCP to a group that says its EtherType; preferences make no difference to that.
 --
 -- What types of frames there are is in beowire_types.lua.
 
@@ -225,8 +227,113 @@ local function dissect(buffer, pinfo, tree)
     return buffer:len()
 end
 
+-- ---- DATA that network cards cut ----------------------------------------------------------------
+
+local SEGMENTS_GROUP = 0xEFC00000 -- 239.192.0.0; the low 16 bits are the EtherType
+local IP_BYTES, IP_VERSION_WORDS = 20, 0x45
+local TCP_BYTES, TCP_WORDS = 20, 0x50
+local ACK_AND_PERHAPS_PUSH = { [0x10] = true, [0x18] = true }
+
+-- What Wireshark has shown before us.
+local shown_ip, shown_tcp = Field.new("ip"), Field.new("tcp")
+local shown_payload, shown_type = Field.new("tcp.payload"), Field.new("beowire.type")
+
+-- Bytes of the last field of a kind, the innermost where something is tunnelled; or nil.
+local function shown_bytes(...)
+    local last = select("#", ...)
+    return last > 0 and select(last, ...).range or nil
+end
+
+-- The headers of this packet if they are Beowire's: { ip = bytes, tcp = bytes }; or nil.
+local function segments_headers()
+    local ip, tcp = shown_bytes(shown_ip()), shown_bytes(shown_tcp())
+    if not ip or not tcp or ip:len() < IP_BYTES or tcp:len() < TCP_BYTES
+        or ip(16, 4):uint() ~= SEGMENTS_GROUP + tcp(0, 2):uint() then
+        return nil
+    end
+    return { ip = ip, tcp = tcp }
+end
+
+-- What is wrong with segments, or nil.
+local function segments_problem(headers, values, offset, bytes)
+    if headers.ip(0, 1):uint() ~= IP_VERSION_WORDS or headers.tcp(12, 1):uint() ~= TCP_WORDS
+        or not ACK_AND_PERHAPS_PUSH[headers.tcp(13, 1):uint()] then
+        return "headers that Beowire does not write"
+    elseif bytes <= 0 then
+        return "no payload"
+    elseif values.segment_bytes == 0 then
+        return "segments of 0 bytes"
+    elseif offset % values.segment_bytes ~= 0 then
+        return "the offset is not a multiple of the segment length"
+    end
+    return offset / values.segment_bytes >= 2 ^ 32 and "more segments than there can be" or nil
+end
+
+-- Adds the number of each segment: there are several if the card has not cut them yet, or the
+-- kernel has joined them. Returns the first, and how many there are.
+local function add_segments(root, headers, payload, values, offset, bytes)
+    local first = math.floor(offset / values.segment_bytes)
+    local count = math.ceil(bytes / values.segment_bytes)
+    for i = 0, count - 1 do
+        local at, range = i * values.segment_bytes, headers.tcp(4, 4)
+        if payload and at < payload:len() then
+            range = payload(at, math.min(values.segment_bytes, payload:len() - at))
+        end
+        root:add(f_segment, range, first + i):set_generated()
+    end
+    return first, count
+end
+
+-- Adds segments of a message. Returns what the info column says of them.
+local function add_cut_data(headers, payload, tree)
+    local root = tree:add(beowire, payload or headers.tcp)
+    local values = {}
+    root:add(named.type_field, headers.ip(16, 4), DATA):set_generated()
+    for _, row in ipairs(named.segments_header) do
+        local column, header, at = row[1], row[2], row[3]
+        local range = headers[header](at, column.bytes)
+        values[column.name] = range:uint()
+        root:add(column.field, range)
+    end
+    local low, high = headers.tcp(4, 4), headers.tcp(18, 2)
+    local offset = high:uint() * 2 ^ 32 + low:uint()
+    root:add(named.offset_field, low, UInt64.new(low:uint(), high:uint())):set_generated()
+    local length = headers.ip(2, 2):uint()
+    local bytes = length - IP_BYTES - TCP_BYTES
+    root:add(f_length, headers.ip(2, 2), length)
+    root:set_text("Beowire DATA to " .. values.destination)
+
+    local info = string.format("DATA > %d message=0x%x", values.destination, values.message)
+    local wrong = segments_problem(headers, values, offset, bytes)
+    if wrong then
+        root:add_proto_expert_info(problem, wrong)
+        return info
+    end
+    local first, count = add_segments(root, headers, payload, values, offset, bytes)
+    if payload then
+        root:add(f_payload, payload)
+    end
+    info = string.format("%s segment=%.0f length=%d", info, first, bytes)
+    if count > 1 then
+        info = string.format("%s (first of %d frames)", info, count)
+    end
+    return info .. ((not payload or payload:len() < bytes) and " (cut by the capture)" or "")
+end
+
+-- Shows such a packet, unless it has been. Returns false if this is none.
+local function dissect_segments(pinfo, tree)
+    local headers = segments_headers()
+    if headers and not shown_type() then
+        pinfo.cols.protocol = "Beowire"
+        pinfo.cols.info:clear_fence() -- what TCP thinks of its sequence numbers
+        pinfo.cols.info = add_cut_data(headers, shown_bytes(shown_payload()), tree)
+        pinfo.conversation = beowire -- so that nobody claims their ports
+    end
+    return headers ~= nil
+end
+
 function beowire.dissector(buffer, pinfo, tree)
-    return dissect(buffer, pinfo, tree)
+    return dissect_segments(pinfo, tree) and buffer:len() or dissect(buffer, pinfo, tree)
 end
 
 -- ---- where frames are found ---------------------------------------------------------------------
@@ -269,6 +376,20 @@ beowire:register_heuristic("udp", function(buffer, pinfo, tree)
     dissect(buffer, pinfo, tree)
     return true
 end)
+
+beowire:register_heuristic("tcp", function(_, pinfo, tree)
+    return dissect_segments(pinfo, tree)
+end)
+
+-- What TCP keeps to itself, because it takes it for something that comes again or too early, or
+-- gives to somebody who has the port ("-o tcp.try_heuristic_first:TRUE": it asks us before those).
+local segments = Proto("beowire_segments", "Beowire DATA that looks like TCP")
+
+function segments.dissector(buffer, pinfo, tree)
+    return dissect_segments(pinfo, tree) and buffer:len() or 0
+end
+
+register_postdissector(segments)
 
 local ethertypes = DissectorTable.get("ethertype")
 local registered = beowire.prefs.ethertype

@@ -12,7 +12,8 @@ local refused = ProtoExpert.new("beowire.refused", "Connection refused", expert.
 
 -- ---- fields -------------------------------------------------------------------------------------
 
-local LANES = { [0] = "none", [1] = "packet", [2] = "udp", [3] = "shm", [4] = "sim" }
+local LANES = { [0] = "none", [1] = "packet", [2] = "udp", [3] = "shm", [4] = "sim",
+    [5] = "tso" }
 local REASONS = {
     [1] = "no such connection",
     [2] = "another incarnation was meant",
@@ -150,7 +151,8 @@ local ADDRESS = {
     { "rails", "Rails", "u8" },
     { "endpoint", "Endpoint", "u16" },
     { "ethertype", "EtherType", "x16" },
-    { "reserved", "Reserved", "x16" },
+    { "tso_rails", "Rails that take DATA that network cards cut", "x8" },
+    { "reserved", "Reserved", "x8" },
     { "incarnation", "Incarnation", "x64" },
     { "host", "Host", "x64" },
     { "process", "Process", "u32" },
@@ -321,7 +323,7 @@ define(10, "PULL", {
     { "message", "Message", "x32", info = "message=0x%s" },
     { "lane_kind", "Over lane", "u8", names = LANES, info = "over %s" },
     { "lane_rail", "Rail", "u8", info = "%s" },
-    { "reserved", "Reserved", "x16" },
+    { "more", "Whole blocks that are wanted after that one", "u16", info = "more=%s" },
     { "offset", "Offset of the first segment", "u64", info = "offset=%s" },
     { "wanted", "Segments that are wanted", "x64", info = "wanted=0x%s" },
 }, {
@@ -487,6 +489,20 @@ local DATA_HEADER = {
     HEADER[1], HEADER[2], DATA_OWN[1], HEADER[4], DATA_OWN[2], HEADER[6], DATA_OWN[3],
 }
 
+-- DATA that network cards cut has these in headers that look like those of IP and TCP, in network
+-- order: { column, header, where in it }.
+local SEGMENTS_OWN = {
+    { "segment_bytes", "Segment length", "u16" },
+    { "offset", "Offset", "u64" },
+}
+make_columns("data.", SEGMENTS_OWN)
+local SEGMENTS_HEADER = {
+    { HEADER[6], "ip", 12 },
+    { HEADER[4], "tcp", 2 },
+    { DATA_OWN[3], "tcp", 8 },
+    { SEGMENTS_OWN[1], "tcp", 14 },
+}
+
 return {
     refused = refused,
     fields = all_fields,
@@ -494,5 +510,8 @@ return {
     add_columns = add_columns,
     header = HEADER,
     data_header = DATA_HEADER,
+    segments_header = SEGMENTS_HEADER,
+    type_field = HEADER[2].field,
+    offset_field = SEGMENTS_OWN[2].field,
     types = types,
 }
