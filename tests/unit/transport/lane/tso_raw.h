@@ -93,7 +93,8 @@ static inline void check_tcp(const uint8_t *frame, uint32_t position, uint32_t p
 
     assert_int_equal(ip[2] << 8 | ip[3], TSO_IP_BYTES + tcp_bytes);
     assert_int_equal(sum_of_words(0, ip, TSO_IP_BYTES), 0xFFFF);
-    assert_int_equal((uint32_t)tcp[4] << 24 | tcp[5] << 16 | tcp[6] << 8 | tcp[7], position);
+    assert_int_equal(
+        (uint32_t)tcp[4] << 24 | (uint32_t)tcp[5] << 16 | (uint32_t)tcp[6] << 8 | tcp[7], position);
     uint32_t pseudo = sum_of_words(IPPROTO_TCP + tcp_bytes, ip + 12, 8);
     assert_int_equal(sum_of_words(pseudo, tcp, tcp_bytes), 0xFFFF);
 }
