@@ -64,8 +64,8 @@
  *  those pay at once. */
 #define MESSAGE_EAGER_CUT_FRAMES 18
 
-/** The latter where the receiver can read the sender's memory: there is no wait for consent, and
- * one copy in all. */
+/** MESSAGE_EAGER_BUSY_BYTES_MAX where the receiver can read the sender's memory: there is no wait
+ * for consent, and one copy in all. */
 #define MESSAGE_EAGER_SHARED_BYTES_MAX 16384
 
 /** Full frames that a lane's receive ring holds. Peers that send share about so much credit, so
@@ -133,6 +133,9 @@
 
 /** Such a path is tried again after this, if there is another one. */
 #define PULL_AVOID_NS 500000000u
+
+/** If nothing has ever come over it, this is doubled with each silence, but so often at most. */
+#define PULL_AVOID_DOUBLINGS 8
 
 /** What is missing of a block that has begun to come is asked for again when nothing has come for
  * the time of so many blocks, at the rate of the path. */

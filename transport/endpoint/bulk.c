@@ -89,6 +89,7 @@ void core_expect(struct core *core, unsigned by)
                    pull_expect(&core->messages, (uint8_t)by, &expectation, &peer);
     if (expects) {
         expectation.from = core->peers[peer->index]->paths.at[by].to;
+        expectation.key = core->peers[peer->index]->connection.own_key;
     }
     if (expects || core->expecting[by]) {
         lane->operations->expect(lane, &expectation);

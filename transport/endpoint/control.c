@@ -174,7 +174,15 @@ void control_send_reset(struct core *core, const struct frame *refused, const st
         .echoed_key = to_le32(seen),
         .reason = to_le32(reason),
     };
-    struct lane *lane = core->options.lanes.lanes[from->by];
+    unsigned by = from->by;
+    const struct lane_address *to = &from->address;
+    uint32_t index = map_find(&core->by_key, refused->key);
+    if (core->options.lanes.lanes[by]->cuts && index != MAP_NONE) { /* it carries nothing else */
+        const struct paths *paths = &core->peers[index]->paths;
+        by = paths->fast;
+        to = &paths->at[by].to;
+    }
+    struct lane *lane = core->options.lanes.lanes[by];
     struct lane_outgoing outgoing = outgoing_of(&frame, FRAME_RESET);
-    core->counters.sent[FRAME_RESET] += lane->operations->send(lane, &from->address, &outgoing, 1);
+    core->counters.sent[FRAME_RESET] += lane->operations->send(lane, to, &outgoing, 1);
 }

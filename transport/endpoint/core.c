@@ -343,7 +343,8 @@ static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_
     const struct path_lanes *lanes = &core->options.lanes;
 
     for (unsigned i = 0; i < lanes->count; i++) {
-        if (i == peer->paths.fast || !paths_is_usable(&peer->paths, lanes, i) ||
+        if (i == peer->paths.fast || !paths_is_for_all(lanes, i) ||
+            !paths_is_usable(&peer->paths, lanes, i) ||
             (refused && lanes->lanes[i]->operations->lost == NULL)) {
             continue;
         }

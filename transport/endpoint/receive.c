@@ -280,7 +280,8 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
         if (answers_elsewhere(core, peer, from->by, peer->message.flow.unanswered,
                               PATH_PATIENCE_PROBES)) {
             core_use_path(core, peer, from->by, now_ns);
-        } else if (paths_may_return(&peer->paths, from->by, now_ns)) {
+        } else if (paths_is_for_all(&core->options.lanes, from->by) &&
+                   paths_may_return(&peer->paths, from->by, now_ns)) {
             core_return_to_path(core, peer, now_ns);
         }
         follow_peer(core, peer, frame, from->by, now_ns);
@@ -379,7 +380,7 @@ static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns
         *now_ns = clock_ns(clock);
         core->messages.now_ns = *now_ns;
     }
-    if (lane->takes_trains) {
+    if (lane->takes_trains || lane->cuts) {
         before = receive_what_came_before(core, by, clock_ns, clock, now_ns);
     }
     for (unsigned i = 0; i < count; i++) {

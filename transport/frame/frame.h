@@ -176,7 +176,7 @@ enum frame_lane {
     FRAME_LANE_TSO = 5,
 };
 
-#define FRAME_PULL_BLOCKS_MAX 64 /**< that a PULL asks for */
+#define FRAME_PULL_BLOCKS_MAX 16 /**< that a PULL asks for */
 
 struct frame_pull {
     le32 message;      /**< as announced */

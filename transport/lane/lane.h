@@ -65,7 +65,8 @@ struct lane_expectation {
     uint32_t head_bytes;    /**< of each frame, before the payload */
     uint32_t payload_bytes; /**< of each frame but perhaps the last */
     uint64_t bytes;   /**< of payload in all; more than that of `frames`: so many may follow */
-    uint32_t message; /**< the frames are DATA (frame.h) of this name, ... */
+    uint32_t key;     /**< the frames are DATA (frame.h) with this key, ... */
+    uint32_t message; /**< ... of this name, ... */
     uint64_t offset;  /**< ... the first of them at this offset: whole payloads */
     struct lane_address from; /**< and come from here */
 };

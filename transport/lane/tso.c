@@ -13,6 +13,7 @@
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <net/if_arp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +131,8 @@ static bool send_data(struct tso_lane *tso, const struct lane_address *to,
 
     memcpy(segments.to, to->bytes, ETH_ALEN);
     memcpy(segments.from, tso->mac, ETH_ALEN);
-    bool together = tso->uncut_calls == 0 && !crosses_four_gigabytes(&segments);
+    bool together = tso->uncut_calls == 0 && segments.bytes <= TSO_PAYLOAD_BYTES_MAX &&
+                    !crosses_four_gigabytes(&segments);
     if (together) {
         int status = send_segments(tso, &segments, data->payload);
         if (cannot_cut(status)) {
@@ -158,7 +160,7 @@ static unsigned tso_send(struct lane *lane, const struct lane_address *to,
     struct tso_lane *tso = tso_of(lane);
     unsigned taken = 0;
 
-    while (taken < count && send_data(tso, to, &frames[taken])) {
+    while (taken < count && frames[taken].segment_bytes > 0 && send_data(tso, to, &frames[taken])) {
         taken++;
     }
     lane->refused_frames += count - taken;
@@ -208,8 +210,8 @@ static int take(struct tso_lane *tso, struct landing *landing)
 static bool is_expected(const struct lane_expectation *expected,
                         const struct tso_segments *segments, const struct lane_address *from)
 {
-    return expected->frames > 0 && segments->message == expected->message &&
-           segments->offset == expected->offset &&
+    return expected->frames > 0 && segments->key == expected->key &&
+           segments->message == expected->message && segments->offset == expected->offset &&
            segments->segment_bytes == expected->payload_bytes &&
            segments->bytes <= expected->bytes && memcmp(from, &expected->from, sizeof *from) == 0;
 }
@@ -257,7 +259,10 @@ static void hand_out(struct tso_lane *tso, const struct landing *landing,
         expected->offset += segments->bytes;
         expected->bytes -= segments->bytes;
         expected->frames = expected->bytes > 0;
-    } else if (landing->target_bytes > 0) {
+        return;
+    }
+    expected->frames = 0; /* its place may be handed out in another frame now */
+    if (landing->target_bytes > 0) {
         tso->unplaced_calls = UNPLACED_CALLS;
     } else if (tso->unplaced_calls > 0) {
         tso->unplaced_calls--;
@@ -290,7 +295,7 @@ static unsigned tso_receive(struct lane *lane, struct lane_incoming *frames, uns
             note_error(tso);
             break;
         }
-        if (!tso_head_read(&landing.head, (uint32_t)bytes, &segments) ||
+        if (bytes == 0 || !tso_head_read(&landing.head, (uint32_t)bytes, &segments) ||
             segments.ethertype != tso->ethertype) {
             lane->foreign_frames++;
             continue;
@@ -424,7 +429,7 @@ static int read_interface(struct tso_lane *tso, const char *name, int *index)
     }
     int segment_bytes = request.ifr_mtu - TSO_OVERHEAD_BYTES;
     if (segment_bytes <= (int)FRAME_BYTES_MIN) {
-        return -EINVAL;
+        return -EADDRNOTAVAIL;
     }
     if (segment_bytes > TSO_PAYLOAD_BYTES_MAX) {
         segment_bytes = TSO_PAYLOAD_BYTES_MAX;

@@ -31,10 +31,8 @@ void message_take_back(struct message_layer *layer, struct message_peer *peer)
         if (!frame->lent) {
             continue;
         }
-        if (!peer->shares_memory || frame->transmissions == 0) {
-            memcpy(frame->head + frame->head_bytes, frame->payload, frame->payload_bytes);
-            frame->head_bytes += frame->payload_bytes;
-        } /* else it is there; sent again, it would be dropped as a duplicate that is too short */
+        memcpy(frame->head + frame->head_bytes, frame->payload, frame->payload_bytes);
+        frame->head_bytes += frame->payload_bytes;
         frame->payload_bytes = 0;
         frame->payload = NULL;
         frame->lent = false;

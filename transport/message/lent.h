@@ -5,7 +5,7 @@
  * A message of some frames is copied, so that its send can end without waiting for the peer. But
  * the copy is needed only if a frame has to be sent again: so the frames first leave from where the
  * data is, and are copied while they are on their way. A short message's receiver has it sooner by
- * the time of the copy. Shared memory loses nothing: what has left that way is not copied at all.
+ * the time of the copy.
  *
  * Pure. One thread.
  */

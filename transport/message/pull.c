@@ -59,6 +59,8 @@ static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t
     inbound->pull = pull;
     pull->peer->pulls++;
     list_append(&layer->pulls, &pull->link);
+    /* Over a way on which nothing comes they will not, either. */
+    unasked = unasked > 0 && pull_path_is_quiet(&pull->peer->pull_paths[lane]) ? 0 : unasked;
     while (pull->next_block < pull->blocks && pull->next_block < PULL_BLOCKS &&
            pull->next_block * pull_block_bytes(pull) < unasked) {
         struct pull_block *block = pull_open_block(pull);

@@ -79,7 +79,8 @@ static bool has_free_slot(const struct pull *pull, uint32_t block)
  *  under way, and if there are more. */
 static bool is_worth_waiting(const struct message_layer *layer, const struct pull *pull)
 {
-    uint32_t together = layer->limits.blocks_together;
+    uint32_t lanes = pull->peer->bulk_lanes; /* of several, they take turns */
+    uint32_t together = (lanes & (lanes - 1)) == 0 ? layer->limits.blocks_together : 1;
     uint32_t left = pull->blocks - pull->next_block;
     uint32_t under_way = 0;
     uint32_t free = 0;

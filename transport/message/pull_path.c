@@ -3,6 +3,16 @@
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
+/** How long a silent path is left alone if there is another one. One over which nothing has ever
+ * come is perhaps blocked for good: longer each time. */
+static uint64_t pause_of(const struct pull_path *path)
+{
+    unsigned doublings =
+        path->silences < PULL_AVOID_DOUBLINGS ? path->silences : PULL_AVOID_DOUBLINGS;
+
+    return path->heard_ns != 0 ? PULL_AVOID_NS : (uint64_t)PULL_AVOID_NS << doublings;
+}
+
 /** As RFC 6298, doubled with each silence. */
 static uint64_t timeout_of(const struct pull_path *path)
 {
@@ -141,7 +151,7 @@ void pull_path_silent(struct message_layer *layer, struct message_peer *peer, un
 
     path->silences = path->silences < UINT8_MAX ? (uint8_t)(path->silences + 1) : UINT8_MAX;
     path->silence_ns = now_ns;
-    path->avoid_ns = now_ns + (pull_path_is_quiet(path) ? PULL_AVOID_NS : timeout_of(path));
+    path->avoid_ns = now_ns + (pull_path_is_quiet(path) ? pause_of(path) : timeout_of(path));
     if (!was_quiet && pull_path_is_quiet(path)) {
         layer->lanes[lane].outstanding_bytes -= path->outstanding_bytes;
     }

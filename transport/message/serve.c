@@ -145,7 +145,9 @@ static void fill_batch(struct message_layer *layer, const struct operation *oper
                        struct request *request, struct pull_batch *batch)
 {
     unsigned from = (unsigned)__builtin_ctzll(request->wanted);
-    unsigned segments = run_of(request->wanted);
+    unsigned most = pull_block_segments(operation->segment_bytes);
+    unsigned run = run_of(request->wanted);
+    unsigned segments = run < most ? run : most;
     uint64_t offset = request->offset + (uint64_t)from * operation->segment_bytes;
     struct request *rest = NULL;
 

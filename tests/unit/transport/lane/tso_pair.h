@@ -170,6 +170,7 @@ static inline void expect(struct udp_pair *pair, uint32_t message, uint32_t segm
         .head_bytes = HEAD_BYTES,
         .payload_bytes = SEGMENT,
         .bytes = bytes,
+        .key = KEY,
         .message = message,
         .offset = (uint64_t)segment * SEGMENT,
         .from = pair->at_a,

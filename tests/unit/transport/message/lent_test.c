@@ -88,25 +88,6 @@ static void message_take_back__does_nothing_after_the_peer_has_failed(void **sta
     assert_true(nothing_completed(fixture));
 }
 
-static void message_take_back__copies_nothing_that_has_left_through_shared_memory(void **state)
-{
-    struct fixture *fixture = *state;
-    uint8_t *data = pattern(BYTES);
-    struct flow *flow = &fixture->peers[0].flow;
-
-    fixture->peers[0].shares_memory = true;
-    send(fixture, data);
-    flow_ring_at(flow, 0)->transmissions = 1;
-    message_take_back(&fixture->layer, &fixture->peers[0]);
-    assert_ptr_equal(completed(fixture).context, (void *)1);
-    /* Only its head is left; the others did not leave, and are whole. */
-    assert_int_equal(flow_ring_at(flow, 0)->head_bytes, FRAME_BYTES - EAGER_ROOM);
-    assert_int_equal(flow_ring_at(flow, 0)->payload_bytes, 0);
-    assert_memory_equal(pushed_frame(fixture, 0, 1).payload, data + EAGER_ROOM, FRAGMENT_ROOM);
-    assert_int_equal(pushed_frame(fixture, 0, 2).payload_bytes, 5);
-    free(data);
-}
-
 static void message_take_back__leaves_alone_what_is_acknowledged_already(void **state)
 {
     struct fixture *fixture = *state;
@@ -129,7 +110,6 @@ int main(void)
         FIXTURE_TEST(message_take_back__copies_and_ends_the_send),
         FIXTURE_TEST(message_take_back__takes_only_what_was_lent),
         FIXTURE_TEST(message_take_back__does_nothing_after_the_peer_has_failed),
-        FIXTURE_TEST(message_take_back__copies_nothing_that_has_left_through_shared_memory),
         FIXTURE_TEST(message_take_back__leaves_alone_what_is_acknowledged_already),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

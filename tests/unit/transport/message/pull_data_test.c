@@ -382,6 +382,27 @@ static void pull_data__late_ones_show_nothing(void **state)
     end(&transfer);
 }
 
+/** What is sent unasked over a way on which nothing comes is not waited for. */
+static void pull_start__does_not_wait_for_what_a_quiet_lane_brings(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
+
+    peer->bulk_lanes = 1;
+    peer->usable_lanes = 3;
+    for (unsigned i = 0; i < PULL_PATIENCE_SILENCES; i++) {
+        pull_path_silent(&fixture->layer, peer, 0, START_NS);
+    }
+    struct transfer transfer = begin_unasked(fixture, 7, BLOCK, BLOCK);
+    struct pull_ask ask = asked(fixture, START_NS);
+    assert_int_equal(ask.lane, 1);
+    assert_int_equal(ask.offset, 0);
+    assert_int_equal(ask.wanted, UINT64_MAX);
+    assert_int_equal(arrive_data(fixture, 0, 7, 0, transfer.data, BLOCK, 1, START_NS), PULL_PLACED);
+    check_complete(&transfer);
+    end(&transfer);
+}
+
 static void pull_expect__the_missing_run(void **state)
 {
     struct fixture *fixture = *state;
@@ -556,6 +577,7 @@ int main(void)
         FIXTURE_TEST(pull_data__of_another_lane_shows_nothing),
         FIXTURE_TEST(pull_data__over_another_lane_than_asked_for),
         FIXTURE_TEST(pull_data__late_ones_show_nothing),
+        FIXTURE_TEST(pull_start__does_not_wait_for_what_a_quiet_lane_brings),
         FIXTURE_TEST(pull_expect__the_missing_run),
         FIXTURE_TEST(pull_expect__over_blocks_that_follow),
         FIXTURE_TEST(pull_expect__never_beyond_the_buffer),

@@ -369,6 +369,25 @@ static void pull_path_choose__not_the_silent_one(void **state)
     assert_int_equal(choose(fixture, later_ns), 0);
 }
 
+static void pull_path_silent__tried_ever_less_often_if_it_never_worked(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct pull_path *path = &fixture->peer.pull_paths[0];
+    uint64_t pause_ns = 2 * (uint64_t)PULL_AVOID_NS;
+
+    fall_silent(fixture, 0, PULL_PATIENCE_SILENCES - 1, START_NS);
+    for (unsigned i = PULL_PATIENCE_SILENCES; i < PULL_AVOID_DOUBLINGS; i++) {
+        fall_silent(fixture, 0, 1, START_NS);
+        assert_int_equal(path->avoid_ns, START_NS + 2 * pause_ns);
+        pause_ns *= 2;
+    }
+    fall_silent(fixture, 0, 20, START_NS);
+    assert_int_equal(path->avoid_ns, START_NS + ((uint64_t)PULL_AVOID_NS << PULL_AVOID_DOUBLINGS));
+    (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS);
+    fall_silent(fixture, 0, 20, START_NS);
+    assert_int_equal(path->avoid_ns, START_NS + PULL_AVOID_NS);
+}
+
 static void pull_path_choose__the_less_good_when_the_best_are_quiet(void **state)
 {
     struct fixture *fixture = *state;
@@ -429,6 +448,7 @@ int main(void)
         PATH_TEST(pull_path_choose__one_block_always_may),
         PATH_TEST(pull_path_choose__no_limit),
         PATH_TEST(pull_path_choose__not_the_silent_one),
+        PATH_TEST(pull_path_silent__tried_ever_less_often_if_it_never_worked),
         PATH_TEST(pull_path_choose__the_less_good_when_the_best_are_quiet),
         PATH_TEST(pull_path_choose__all_are_quiet),
         PATH_TEST(pull_path_choose__no_lane),

@@ -61,6 +61,29 @@ static uint32_t frames_of(const struct pull_batch *batch)
     return (uint32_t)((batch->bytes + batch->segment_bytes - 1) / batch->segment_bytes);
 }
 
+/** What is asked for may be longer than a block: no more than one is sent at once. */
+static void serve_next__never_more_than_a_block(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint16_t segment_bytes = 9000;
+    const uint64_t block = (uint64_t)pull_block_segments(segment_bytes) * segment_bytes;
+    uint8_t *data = pattern(64 * (uint64_t)segment_bytes);
+    uint64_t offset = 0;
+
+    fixture->peers[0].frame_bytes = segment_bytes + 16;
+    uint32_t name = announce_quietly(fixture, 0, data, 64 * (uint64_t)segment_bytes);
+    assert_int_equal(pull(fixture, 0, name, 0, UINT64_MAX, 0), 0);
+    while (offset < 64 * (uint64_t)segment_bytes) {
+        struct pull_batch batch = next(fixture, 0);
+        assert_int_equal(batch.offset, offset);
+        assert_in_range(batch.bytes, 1, block);
+        offset += batch.bytes;
+        serve_sent(&fixture->layer, &batch, frames_of(&batch));
+    }
+    assert_true(nothing_next(fixture));
+    free(data);
+}
+
 static void serve_pull__whole_blocks_after_the_first(void **state)
 {
     struct fixture *fixture = *state;
@@ -440,6 +463,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(serve_pull__whole_blocks_after_the_first),
+        FIXTURE_TEST(serve_next__never_more_than_a_block),
         FIXTURE_TEST(serve_pull__runs_of_what_is_wanted),
         FIXTURE_TEST(serve_pull__all_64_and_the_short_last_one),
         FIXTURE_TEST(serve_pull__segments_that_are_not_there),
