@@ -74,14 +74,20 @@
  * of whole cache lines in place of 1,024 took 0.1 us off the half round trip of a short message. */
 #define LANE_RING_FRAMES 512
 
-/** Kernel memory for each direction of the UDP lane, if it is granted (net.core.rmem_max limits
- * those who lack CAP_NET_ADMIN): a few bulk blocks of each of some peers. The kernel counts it
- * double. */
-#define LANE_UDP_BUFFER_BYTES (4 << 20)
+/** Kernel memory for each direction of a lane for bulk data over a socket (udp, tso), if it is
+ *  granted (net.core.rmem_max limits those who lack CAP_NET_ADMIN): a few bulk blocks of each of
+ *  some peers. The kernel counts it double. */
+#define LANE_BULK_BUFFER_BYTES (4 << 20)
+
+/** This part of it is what payload can rely on: the kernel counts memory, not bytes, up to 4,096
+ *  for a frame of 1,472, if the driver gives each a page; and a quarter may still be counted for
+ *  frames that were taken already. Trains need a third of that, and much shorter frames more. */
+#define LANE_BULK_BUFFER_SHARE 4
 
 /** Endpoints of an interface that have the lane for DATA that cards cut: the kernel asks each of
  *  them of each IPv4 frame that arrives, some 20 ns. */
 #define TSO_ENDPOINTS_MAX 8
+
 /** Messages of at most so many bytes are bundled into one frame ... */
 #define BUNDLE_BYTES_MAX 256
 

@@ -18,10 +18,9 @@ static_assert(PULL_BLOCK_BYTES + 64 * sizeof(struct frame_data) <= 65507,
 
 enum { BULK_RANKS = 5 };
 
-/** What is best for bulk has the lowest rank: memory, then segmentation offload without headers
- *  between the payloads, then with, unless it was measured on this interface that frames are
- * quicker.
- */
+/** What is best for bulk has the lowest rank: memory, then segmentation offload without headers of
+ *  ours between the payloads, then with them, unless it was measured on this interface that frames
+ *  are quicker. */
 static unsigned bulk_rank(const struct core *core, const struct lane *lane)
 {
     bool by_packet = (core->options.packet_bulk_rails & 1u << lane->rail) != 0;

@@ -146,6 +146,21 @@ void control_send_close(struct core *core, struct core_peer *peer, bool asks)
     send_frame(core, peer, &frame, FRAME_CLOSE);
 }
 
+/** Where an answer goes to a frame that came so. A lane that cuts carries DATA alone.
+ *  @param key the frame's. @return by == PATH_NONE: there is no way. */
+static struct arrival way_back(const struct core *core, const struct arrival *from, uint32_t key)
+{
+    if (!core->options.lanes.lanes[from->by]->cuts) {
+        return *from;
+    }
+    uint32_t index = map_find(&core->by_key, key);
+    const struct paths *paths = index != MAP_NONE ? &core->peers[index]->paths : NULL;
+    if (paths == NULL || paths->fast == PATH_NONE) {
+        return (struct arrival){.by = PATH_NONE};
+    }
+    return (struct arrival){.by = paths->fast, .address = paths->at[paths->fast].to};
+}
+
 void control_send_reset(struct core *core, const struct frame *refused, const struct arrival *from,
                         enum frame_reset_reason reason, uint64_t now_ns)
 {
@@ -174,15 +189,11 @@ void control_send_reset(struct core *core, const struct frame *refused, const st
         .echoed_key = to_le32(seen),
         .reason = to_le32(reason),
     };
-    unsigned by = from->by;
-    const struct lane_address *to = &from->address;
-    uint32_t index = map_find(&core->by_key, refused->key);
-    if (core->options.lanes.lanes[by]->cuts && index != MAP_NONE) { /* it carries nothing else */
-        const struct paths *paths = &core->peers[index]->paths;
-        by = paths->fast;
-        to = &paths->at[by].to;
+    struct arrival back = way_back(core, from, refused->key);
+    if (back.by == PATH_NONE) {
+        return;
     }
-    struct lane *lane = core->options.lanes.lanes[by];
+    struct lane *lane = core->options.lanes.lanes[back.by];
     struct lane_outgoing outgoing = outgoing_of(&frame, FRAME_RESET);
-    core->counters.sent[FRAME_RESET] += lane->operations->send(lane, to, &outgoing, 1);
+    core->counters.sent[FRAME_RESET] += lane->operations->send(lane, &back.address, &outgoing, 1);
 }

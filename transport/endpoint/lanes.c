@@ -64,7 +64,7 @@ static int open_udp(const struct opening *opening, struct lane **lane)
     return udp_lane_open(&options, lane);
 }
 
-enum { KIND_PACKET = 1, KIND_TSO = 2 };
+enum { KIND_SHM, KIND_PACKET, KIND_TSO, KIND_UDP };
 
 /** Every lane of an endpoint, the quickest first. If you add one: LANES_MAX (lane.h). */
 static const struct {
@@ -72,10 +72,10 @@ static const struct {
     int (*open)(const struct opening *opening, struct lane **lane);
     bool of_host; /**< one, whatever interfaces there are; else one for each of them */
 } kinds[] = {
-    {"shm", open_shm, true},
+    [KIND_SHM] = {"shm", open_shm, true},
     [KIND_PACKET] = {"packet", open_packet, false},
     [KIND_TSO] = {"tso", open_tso, false},
-    {"udp", open_udp, false},
+    [KIND_UDP] = {"udp", open_udp, false},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)

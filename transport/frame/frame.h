@@ -176,17 +176,17 @@ enum frame_lane {
     FRAME_LANE_TSO = 5,
 };
 
-#define FRAME_PULL_BLOCKS_MAX 16 /**< that a PULL asks for */
-
 struct frame_pull {
     le32 message;      /**< as announced */
     uint8_t lane_kind; /**< over which the data shall come: enum frame_lane */
     uint8_t lane_rail;
-    le16 more;   /**< so many whole blocks after that one are wanted, too */
+    le16 more; /**< so many whole blocks after that one are wanted, too: < FRAME_PULL_BLOCKS_MAX */
     le64 offset; /**< of the first segment; a multiple of segment_bytes */
     le64 wanted; /**< bit i: the segment at offset + i * segment_bytes */
 };
 static_assert(sizeof(struct frame_pull) == 24, "docs/PROTOCOL.md");
+
+#define FRAME_PULL_BLOCKS_MAX 16 /**< that a PULL asks for */
 
 /** The whole header of DATA, in place of struct frame_header. The first two fields, destination and
  *  key are where every frame has them. */

@@ -3,18 +3,16 @@
 
 #include "frame/address_layout.h"
 #include "frame/frame.h"
+#include "lane/socket.h"
 #include "tuning.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
-#include <net/if.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -136,14 +134,6 @@ static void write_envelope(const struct packet_lane *packet, const struct lane_a
     memcpy(envelope + ENVELOPE_TYPE_AT, packet->ethertype, sizeof packet->ethertype);
 }
 
-/** A failed send: is it "not now", or is the interface gone? */
-static void note_send_error(struct packet_lane *packet)
-{
-    if (errno == ENETDOWN || errno == ENXIO || errno == ENODEV) {
-        packet->down = true;
-    }
-}
-
 static unsigned send_one(struct packet_lane *packet, const struct lane_outgoing *frame)
 {
     ssize_t sent;
@@ -160,7 +150,7 @@ static unsigned send_one(struct packet_lane *packet, const struct lane_outgoing 
         sent = sendmsg(packet->socket, &message, MSG_DONTWAIT);
     }
     if (sent < 0) {
-        note_send_error(packet);
+        packet->down = packet->down || socket_is_cut_off(errno);
         return 0;
     }
     return 1;
@@ -182,7 +172,7 @@ static unsigned send_many(struct packet_lane *packet, const struct lane_outgoing
     }
     int sent = sendmmsg(packet->socket, messages, count, MSG_DONTWAIT);
     if (sent < 0) {
-        note_send_error(packet);
+        packet->down = packet->down || socket_is_cut_off(errno);
         return 0;
     }
     return (unsigned)sent;
@@ -209,19 +199,9 @@ static unsigned packet_send(struct lane *lane, const struct lane_address *to,
 static int packet_status(struct lane *lane)
 {
     struct packet_lane *packet = packet_of(lane);
-    struct tpacket_stats statistics;
-    socklen_t length = sizeof statistics;
 
-    /* Reading resets the kernel's counters. */
-    if (getsockopt(packet->socket, SOL_PACKET, PACKET_STATISTICS, &statistics, &length) == 0) {
-        lane->dropped_frames += statistics.tp_drops;
-    }
-    int error = 0;
-    length = sizeof error;
-    if (getsockopt(packet->socket, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error != 0) {
-        errno = error;
-        note_send_error(packet);
-    }
+    lane->dropped_frames += socket_take_drops(packet->socket);
+    packet->down = packet->down || socket_is_cut_off(socket_take_error(packet->socket));
     return packet->down ? -ENETDOWN : 0;
 }
 
@@ -281,42 +261,22 @@ static const struct lane_operations packet_operations = {
     .close = packet_close,
 };
 
-/** Reads MAC, MTU and state of the interface. */
 static int read_interface(struct packet_lane *packet, const char *name, int *index)
 {
-    struct ifreq request = {0};
+    struct socket_interface interface;
+    int status = socket_read_interface(packet->socket, name, &interface);
 
-    if (strlen(name) >= sizeof request.ifr_name) {
-        return -ENODEV;
+    if (status != 0) {
+        return status;
     }
-    strcpy(request.ifr_name, name); /* NOLINT: the length was checked */
-    if (ioctl(packet->socket, SIOCGIFINDEX, &request) != 0) {
-        return -ENODEV;
-    }
-    *index = request.ifr_ifindex;
-    if (ioctl(packet->socket, SIOCGIFFLAGS, &request) != 0) {
-        return -errno;
-    }
-    if ((request.ifr_flags & IFF_UP) == 0) {
-        return -ENETDOWN;
-    }
-    packet->loops = (request.ifr_flags & IFF_LOOPBACK) != 0;
-    if (ioctl(packet->socket, SIOCGIFHWADDR, &request) != 0) {
-        return -errno;
-    }
-    memcpy(packet->mac, request.ifr_hwaddr.sa_data, ETH_ALEN);
+    *index = interface.index;
+    packet->loops = interface.loops;
+    memcpy(packet->mac, interface.mac, sizeof packet->mac);
     if (packet->loops) {
         packet->mac[0] = 2; /* locally administered; 0 would mean that there is none */
     }
-    if (ioctl(packet->socket, SIOCGIFMTU, &request) != 0) {
-        return -errno;
-    }
-    if (request.ifr_mtu <= (int)FRAME_BYTES_MIN) {
-        return -EINVAL;
-    }
     /* A frame's length has 16 bits, and loopback's MTU more. */
-    packet->lane.frame_bytes =
-        request.ifr_mtu < UINT16_MAX ? (uint32_t)request.ifr_mtu : UINT16_MAX;
+    packet->lane.frame_bytes = interface.mtu < UINT16_MAX ? (uint32_t)interface.mtu : UINT16_MAX;
     return 0;
 }
 
@@ -336,14 +296,8 @@ static int attach_filter(const struct packet_lane *packet, uint16_t ethertype, u
         BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
         BPF_STMT(BPF_RET | BPF_K, 0),
     };
-    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
-    int one = 1;
 
-    if (setsockopt(packet->socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0 ||
-        setsockopt(packet->socket, SOL_SOCKET, SO_LOCK_FILTER, &one, sizeof one) != 0) {
-        return -errno;
-    }
-    return 0;
+    return socket_filter(packet->socket, code, sizeof code / sizeof *code);
 }
 
 static int map_ring(struct packet_lane *packet)
@@ -361,15 +315,17 @@ static int map_ring(struct packet_lane *packet)
     packet->slots = blocks * packet->slots_per_block;
     packet->ring_bytes = (size_t)blocks * BLOCK_BYTES;
 
-    int version = TPACKET_V2;
     struct tpacket_req request = {
         .tp_block_size = BLOCK_BYTES,
         .tp_block_nr = blocks,
         .tp_frame_size = slot,
         .tp_frame_nr = packet->slots,
     };
-    if (setsockopt(packet->socket, SOL_PACKET, PACKET_VERSION, &version, sizeof version) != 0 ||
-        setsockopt(packet->socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
+    int status = socket_set(packet->socket, SOL_PACKET, PACKET_VERSION, TPACKET_V2);
+    if (status != 0) {
+        return status;
+    }
+    if (setsockopt(packet->socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
         return -errno;
     }
     void *ring = mmap(NULL, packet->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
@@ -385,18 +341,13 @@ static int map_ring(struct packet_lane *packet)
 
 static int tune_socket(const struct packet_lane *packet)
 {
-    int one = 1;
-    int bytes = SEND_BUFFER_BYTES;
-
     /* No queueing discipline between us and the driver: TCP's queues are not ours to stand in. */
-    if (setsockopt(packet->socket, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof one) != 0) {
-        return -errno;
+    int status = socket_set(packet->socket, SOL_PACKET, PACKET_QDISC_BYPASS, 1);
+
+    if (status == 0) {
+        (void)socket_set_buffer(packet->socket, SO_SNDBUF, SEND_BUFFER_BYTES);
     }
-    if (setsockopt(packet->socket, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes) != 0 &&
-        setsockopt(packet->socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) != 0) {
-        return -errno;
-    }
-    return 0;
+    return status;
 }
 
 static int set_up(struct packet_lane *packet, const struct packet_lane_options *options)

@@ -3,21 +3,19 @@
 
 #include "frame/address_layout.h"
 #include "frame/frame.h"
+#include "lane/socket.h"
 #include "lane/tso_head.h"
 #include "tuning.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
-#include <net/if.h>
 #include <net/if_arp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -60,11 +58,9 @@ static struct tso_lane *tso_of(struct lane *lane)
 
 /* ---- out ------------------------------------------------------------------------------------ */
 
-static void note_error(struct tso_lane *tso)
+static void note_error(struct tso_lane *tso, int error)
 {
-    if (errno == ENETDOWN || errno == ENXIO || errno == ENODEV) {
-        tso->down = true;
-    }
+    tso->down = tso->down || socket_is_cut_off(error);
 }
 
 /** Sends segments in one call. @return 0 or a negative errno. */
@@ -94,8 +90,9 @@ static uint32_t send_one_by_one(struct tso_lane *tso, const struct tso_segments 
         uint32_t left = segments->bytes - gone;
         one.offset = segments->offset + gone;
         one.bytes = left < one.segment_bytes ? left : one.segment_bytes;
-        if (send_segments(tso, &one, payload + gone) != 0) {
-            note_error(tso);
+        int status = send_segments(tso, &one, payload + gone);
+        if (status != 0) {
+            note_error(tso, -status);
             break;
         }
         gone += one.bytes;
@@ -140,7 +137,7 @@ static bool send_data(struct tso_lane *tso, const struct lane_address *to,
             tso->uncut_calls = UNCUT_CALLS;
             together = false;
         } else if (status != 0) {
-            note_error(tso);
+            note_error(tso, -status);
             return false;
         }
     }
@@ -291,8 +288,7 @@ static unsigned tso_receive(struct lane *lane, struct lane_incoming *frames, uns
         struct tso_segments segments;
         int bytes = take(tso, &landing);
         if (bytes < 0) {
-            errno = -bytes; /* the kernel says it once: to recvmsg() or to status() */
-            note_error(tso);
+            note_error(tso, -bytes); /* the kernel says it once: to recvmsg() or to status() */
             break;
         }
         if (bytes == 0 || !tso_head_read(&landing.head, (uint32_t)bytes, &segments) ||
@@ -323,19 +319,9 @@ static void tso_expect(struct lane *lane, const struct lane_expectation *expecta
 static int tso_status(struct lane *lane)
 {
     struct tso_lane *tso = tso_of(lane);
-    struct tpacket_stats statistics;
-    socklen_t length = sizeof statistics;
 
-    /* Reading resets the kernel's counters. */
-    if (getsockopt(tso->socket, SOL_PACKET, PACKET_STATISTICS, &statistics, &length) == 0) {
-        lane->dropped_frames += statistics.tp_drops;
-    }
-    int error = 0;
-    length = sizeof error;
-    if (getsockopt(tso->socket, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error != 0) {
-        errno = error;
-        note_error(tso);
-    }
+    lane->dropped_frames += socket_take_drops(tso->socket);
+    note_error(tso, socket_take_error(tso->socket));
     return tso->down ? -ENETDOWN : 0;
 }
 
@@ -398,42 +384,23 @@ static const struct lane_operations tso_operations = {
     .close = tso_close,
 };
 
-/** Reads MAC, MTU and state of the interface. */
 static int read_interface(struct tso_lane *tso, const char *name, int *index)
 {
-    struct ifreq request = {0};
+    struct socket_interface interface;
+    int status = socket_read_interface(tso->socket, name, &interface);
 
-    if (strlen(name) >= sizeof request.ifr_name) {
-        return -ENODEV;
+    if (status != 0) {
+        return status;
     }
-    strcpy(request.ifr_name, name); /* NOLINT: the length was checked */
-    if (ioctl(tso->socket, SIOCGIFINDEX, &request) != 0) {
-        return -ENODEV;
-    }
-    *index = request.ifr_ifindex;
-    if (ioctl(tso->socket, SIOCGIFFLAGS, &request) != 0) {
-        return -errno;
-    }
-    if ((request.ifr_flags & IFF_UP) == 0) {
-        return -ENETDOWN;
-    }
-    if (ioctl(tso->socket, SIOCGIFHWADDR, &request) != 0) {
-        return -errno;
-    }
-    if (request.ifr_hwaddr.sa_family != ARPHRD_ETHER) {
-        return -EADDRNOTAVAIL;
-    }
-    memcpy(tso->mac, request.ifr_hwaddr.sa_data, ETH_ALEN);
-    if (ioctl(tso->socket, SIOCGIFMTU, &request) != 0) {
-        return -errno;
-    }
-    int segment_bytes = request.ifr_mtu - TSO_OVERHEAD_BYTES;
-    if (segment_bytes <= (int)FRAME_BYTES_MIN) {
+    int segment_bytes = interface.mtu - TSO_OVERHEAD_BYTES;
+    if (interface.hardware != ARPHRD_ETHER || segment_bytes <= (int)FRAME_BYTES_MIN) {
         return -EADDRNOTAVAIL;
     }
     if (segment_bytes > TSO_PAYLOAD_BYTES_MAX) {
         segment_bytes = TSO_PAYLOAD_BYTES_MAX;
     }
+    *index = interface.index;
+    memcpy(tso->mac, interface.mac, sizeof tso->mac);
     /* As if DATA's own header stood there. */
     tso->lane.frame_bytes = (uint32_t)segment_bytes + (uint32_t)sizeof(struct frame_data);
     return 0;
@@ -483,40 +450,20 @@ static int attach_filter(const struct tso_lane *tso)
         BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
         BPF_STMT(BPF_RET | BPF_K, 0),
     };
-    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
-    int one = 1;
 
-    if (setsockopt(tso->socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0 ||
-        setsockopt(tso->socket, SOL_SOCKET, SO_LOCK_FILTER, &one, sizeof one) != 0) {
-        return -errno;
-    }
-    return 0;
-}
-
-static void set_buffer(int socket, int forced, int option)
-{
-    int bytes = LANE_UDP_BUFFER_BYTES;
-
-    if (setsockopt(socket, SOL_SOCKET, forced, &bytes, sizeof bytes) != 0) {
-        (void)setsockopt(socket, SOL_SOCKET, option, &bytes, sizeof bytes);
-    }
+    return socket_filter(tso->socket, code, sizeof code / sizeof *code);
 }
 
 static int tune_socket(struct tso_lane *tso)
 {
-    int one = 1;
-    int granted = 0;
-    socklen_t length = sizeof granted;
+    int status = socket_set(tso->socket, SOL_PACKET, PACKET_VNET_HDR, 1);
 
-    if (setsockopt(tso->socket, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof one) != 0) {
-        return errno == ENOPROTOOPT ? -ENOSYS : -errno;
+    if (status != 0) {
+        return status == -ENOPROTOOPT ? -ENOSYS : status;
     }
-    set_buffer(tso->socket, SO_SNDBUFFORCE, SO_SNDBUF);
-    set_buffer(tso->socket, SO_RCVBUFFORCE, SO_RCVBUF);
-    if (getsockopt(tso->socket, SOL_SOCKET, SO_RCVBUF, &granted, &length) != 0) {
-        return -errno;
-    }
-    tso->lane.capacity_bytes = (uint64_t)granted / 4; /* as in udp.c */
+    (void)socket_set_buffer(tso->socket, SO_SNDBUF, LANE_BULK_BUFFER_BYTES);
+    tso->lane.capacity_bytes =
+        socket_set_buffer(tso->socket, SO_RCVBUF, LANE_BULK_BUFFER_BYTES) / LANE_BULK_BUFFER_SHARE;
     return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "frame/address_layout.h"
 #include "frame/frame.h"
+#include "lane/socket.h"
 #include "lane/udp_internal.h"
 #include "tuning.h"
 
@@ -11,7 +12,6 @@
 #include <ifaddrs.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define IPV4_HEADER_BYTES 20
@@ -211,24 +211,17 @@ static int find_address(struct udp_lane *udp, uint16_t port, union udp_sockaddr 
     return status;
 }
 
-/** Reads state and MTU of the interface. */
 static int read_interface(struct udp_lane *udp)
 {
-    struct ifreq request = {0};
+    struct socket_interface interface;
+    int status = socket_read_interface(udp->socket, udp->interface, &interface);
 
-    memcpy(request.ifr_name, udp->interface, sizeof request.ifr_name);
-    if (ioctl(udp->socket, SIOCGIFFLAGS, &request) != 0) {
-        return -errno;
-    }
-    if ((request.ifr_flags & IFF_UP) == 0) {
-        return -ENETDOWN;
-    }
-    if (ioctl(udp->socket, SIOCGIFMTU, &request) != 0) {
-        return -errno;
+    if (status != 0) {
+        return status;
     }
     int headers_bytes =
         UDP_HEADER_BYTES + (udp->family == AF_INET ? IPV4_HEADER_BYTES : IPV6_HEADER_BYTES);
-    int frame_bytes = request.ifr_mtu - headers_bytes;
+    int frame_bytes = interface.mtu - headers_bytes;
     if (frame_bytes <= (int)FRAME_BYTES_MIN) {
         return -EINVAL;
     }
@@ -241,31 +234,13 @@ static int read_interface(struct udp_lane *udp)
     return 0;
 }
 
-int udp_set_option(int socket, int level, int option, int value)
-{
-    return setsockopt(socket, level, option, &value, sizeof value) != 0 ? -errno : 0;
-}
-
-/** Asks for as much memory as it may have. @return the bytes that it got, by the kernel's count. */
-static uint64_t set_buffer(int socket, int forced, int option, int bytes)
-{
-    int granted = 0;
-    socklen_t length = sizeof granted;
-
-    if (udp_set_option(socket, SOL_SOCKET, forced, bytes) != 0) {
-        (void)udp_set_option(socket, SOL_SOCKET, option, bytes); /* cut to the system's limit */
-    }
-    (void)getsockopt(socket, SOL_SOCKET, option, &granted, &length);
-    return (uint64_t)granted;
-}
-
 static int pin(const struct udp_lane *udp, int socket, bool pinned)
 {
     bool v4 = udp->family == AF_INET;
     int through = pinned ? (int)htonl(udp->index) : 0;
 
-    return udp_set_option(socket, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_UNICAST_IF : IPV6_UNICAST_IF,
-                          through);
+    return socket_set(socket, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_UNICAST_IF : IPV6_UNICAST_IF,
+                      through);
 }
 
 int udp_pin(struct udp_lane *udp, bool pinned)
@@ -282,10 +257,10 @@ int udp_tune_sending(const struct udp_lane *udp, int socket)
      * endpoints of one host reach each other (SO_BINDTODEVICE would not let them). */
     int status = pin(udp, socket, true);
     if (status == 0) {
-        status = udp_set_option(socket, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, 1);
+        status = socket_set(socket, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, 1);
     }
     if (status == 0) {
-        (void)set_buffer(socket, SO_SNDBUFFORCE, SO_SNDBUF, LANE_UDP_BUFFER_BYTES);
+        (void)socket_set_buffer(socket, SO_SNDBUF, LANE_BULK_BUFFER_BYTES);
     }
     return status;
 }
@@ -296,16 +271,13 @@ static int tune_socket(struct udp_lane *udp)
 
     udp->pinned = true;
     if (status == 0) {
-        status = udp_set_option(udp->socket, SOL_UDP, UDP_GRO, 1);
+        status = socket_set(udp->socket, SOL_UDP, UDP_GRO, 1);
     }
     if (status != 0) {
         return status;
     }
-    uint64_t granted = set_buffer(udp->socket, SO_RCVBUFFORCE, SO_RCVBUF, LANE_UDP_BUFFER_BYTES);
-    /* The kernel counts memory, not bytes: up to 4,096 for a frame of 1,472, if the driver gives
-     * each a page; and a quarter may still be counted for frames that were taken already. Trains
-     * need a third of that, and much shorter frames more. */
-    udp->lane.capacity_bytes = granted / 4;
+    udp->lane.capacity_bytes =
+        socket_set_buffer(udp->socket, SO_RCVBUF, LANE_BULK_BUFFER_BYTES) / LANE_BULK_BUFFER_SHARE;
     return 0;
 }
 

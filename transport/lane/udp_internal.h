@@ -105,9 +105,6 @@ bool udp_interface_is_down(const struct udp_lane *udp);
 /** Pins the socket to its interface, or lets routes decide. @return 0 or a negative errno. */
 int udp_pin(struct udp_lane *udp, bool pinned);
 
-/** Of any socket. @return 0 or a negative errno. */
-int udp_set_option(int socket, int level, int option, int value);
-
 /** Options that what a socket sends should have: out through our interface, errors, room. @return 0
  *  or a negative errno. */
 int udp_tune_sending(const struct udp_lane *udp, int socket);

@@ -16,6 +16,8 @@
  */
 #include "udp_internal.h"
 
+#include "lane/socket.h"
+
 #include <unistd.h>
 
 /** An address at which nothing arrives, and our port. */
@@ -59,9 +61,8 @@ static bool set_up(const struct udp_lane *udp, int socket, const struct lane_add
 
     (void)udp_sockaddr_of(udp, &nowhere_place, &nowhere);
     return udp_tune_sending(udp, socket) == 0 &&
-           udp_set_option(socket, SOL_SOCKET, SO_RCVBUF, 0) == 0 &&
-           udp_set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1) ==
-               0 && /* others of ours are there */
+           socket_set(socket, SOL_SOCKET, SO_RCVBUF, 0) == 0 &&
+           socket_set(socket, SOL_SOCKET, SO_REUSEADDR, 1) == 0 && /* others of ours are there */
            leaves_from_ours(udp, socket, &peer, length) &&
            bind(socket, &nowhere.any, length) == 0 && connect(socket, &peer.any, length) == 0;
 }

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "socket.h"
+
+#include "frame/frame.h"
+
+#include <errno.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+int socket_read_interface(int socket, const char *name, struct socket_interface *interface)
+{
+    struct ifreq request = {0};
+
+    if (strlen(name) >= sizeof request.ifr_name) {
+        return -ENODEV;
+    }
+    strcpy(request.ifr_name, name); /* NOLINT: the length was checked */
+    if (ioctl(socket, SIOCGIFINDEX, &request) != 0) {
+        return -ENODEV;
+    }
+    interface->index = request.ifr_ifindex;
+    if (ioctl(socket, SIOCGIFFLAGS, &request) != 0) {
+        return -errno;
+    }
+    if ((request.ifr_flags & IFF_UP) == 0) {
+        return -ENETDOWN;
+    }
+    interface->loops = (request.ifr_flags & IFF_LOOPBACK) != 0;
+    if (ioctl(socket, SIOCGIFHWADDR, &request) != 0) {
+        return -errno;
+    }
+    interface->hardware = request.ifr_hwaddr.sa_family;
+    memcpy(interface->mac, request.ifr_hwaddr.sa_data, sizeof interface->mac);
+    if (ioctl(socket, SIOCGIFMTU, &request) != 0) {
+        return -errno;
+    }
+    interface->mtu = request.ifr_mtu;
+    return interface->mtu > (int)FRAME_BYTES_MIN ? 0 : -EINVAL;
+}
+
+int socket_set(int socket, int level, int option, int value)
+{
+    return setsockopt(socket, level, option, &value, sizeof value) != 0 ? -errno : 0;
+}
+
+uint64_t socket_set_buffer(int socket, int option, int bytes)
+{
+    int forced = option == SO_SNDBUF ? SO_SNDBUFFORCE : SO_RCVBUFFORCE;
+    int granted = 0;
+    socklen_t length = sizeof granted;
+
+    if (socket_set(socket, SOL_SOCKET, forced, bytes) != 0) {
+        (void)socket_set(socket, SOL_SOCKET, option, bytes); /* cut to the system's limit */
+    }
+    (void)getsockopt(socket, SOL_SOCKET, option, &granted, &length);
+    return (uint64_t)granted;
+}
+
+int socket_filter(int socket, struct sock_filter *code, size_t count)
+{
+    struct sock_fprog program = {.len = (unsigned short)count, .filter = code};
+
+    if (setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
+        return -errno;
+    }
+    return socket_set(socket, SOL_SOCKET, SO_LOCK_FILTER, 1);
+}
+
+int socket_take_error(int socket)
+{
+    int error = 0;
+    socklen_t length = sizeof error;
+
+    return getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+bool socket_is_cut_off(int error)
+{
+    return error == ENETDOWN || error == ENXIO || error == ENODEV;
+}
+
+uint32_t socket_take_drops(int socket)
+{
+    struct tpacket_stats statistics = {0};
+    socklen_t length = sizeof statistics;
+
+    /* Reading resets the kernel's counters. */
+    (void)getsockopt(socket, SOL_PACKET, PACKET_STATISTICS, &statistics, &length);
+    return statistics.tp_drops;
+}
