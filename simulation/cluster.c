@@ -87,10 +87,12 @@ uint64_t cluster_hash(const struct cluster *cluster)
 
 void cluster_open(struct cluster *cluster, const struct sim_options *wire)
 {
-    *cluster = (struct cluster){.seed = wire->seed,
-                                .node_count = wire->nodes,
-                                .rails = wire->rails,
-                                .frame_bytes = wire->frame_bytes};
+    *cluster = (struct cluster){
+        .seed = wire->seed,
+        .node_count = wire->nodes,
+        .rails = wire->rails,
+        .whole_rails = wire->cutting != 0 ? (uint32_t)__builtin_ctz(wire->cutting) : wire->rails,
+        .frame_bytes = wire->frame_bytes};
     cluster->nodes = calloc(wire->nodes, sizeof *cluster->nodes);
     if (cluster->nodes == NULL || sim_wire_open(wire, &cluster->wire) != 0) {
         abort();
@@ -147,7 +149,7 @@ void cluster_start(struct cluster *cluster, uint32_t node)
             cluster_fail(cluster, "node %u does not start", node);
         }
         /* As Ethernet frames and UDP: one is quick, the other takes bursts. */
-        started->lanes.lanes[rail]->takes_trains = rail % 2 == 1;
+        started->lanes.lanes[rail]->takes_trains = rail % 2 == 1 && rail < cluster->whole_rails;
         started->lanes.count++;
     }
     struct address_layout layout = {

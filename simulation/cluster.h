@@ -32,7 +32,9 @@ struct cluster {
     struct sim_wire *wire;
     struct random random; /**< keys and incarnations */
     uint32_t node_count;
-    uint32_t rails;
+    uint32_t rails; /**< networks, ... */
+    uint32_t
+        whole_rails; /**< ... of which so many, the first, are of lanes that carry all frames */
     uint32_t frame_bytes; /**< longest frame */
     struct node *nodes;
     struct core_options options; /**< for nodes that are started */

@@ -84,7 +84,7 @@ static void plan_flap(struct faults *faults)
     const struct cluster *cluster = faults->workload->cluster;
     struct fault_event event = {
         .at_ns = some_moment(faults), .action = ACTION_UNPLUG, .node = some_node(faults)};
-    bool for_good = cluster->rails > 1 && random_below(&faults->random, 3) == 0;
+    bool for_good = cluster->whole_rails > 1 && random_below(&faults->random, 3) == 0;
 
     /* What is pulled for good is rail 0, of any node: another rail is still there. */
     event.other = for_good ? 0 : (uint32_t)random_below(&faults->random, cluster->rails);

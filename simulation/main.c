@@ -30,6 +30,8 @@ struct program {
     const char *scenario;
     uint64_t happened[FAULT_KINDS];
     struct remote_counters remote;
+    uint64_t joined; /**< segments, over lanes that cut, ... */
+    uint64_t placed; /**< ... of them where they belong at once */
 };
 
 static uint64_t current_seed;
@@ -103,6 +105,8 @@ static void print_result(const struct run_options *options, const struct run_res
     print_number("remote_refused", result->remote.refused);
     print_number("unasked_blocks", result->kinds.unasked_blocks);
     print_number("pulls_repeated", result->kinds.pulls_repeated);
+    print_number("joined", result->kinds.joined);
+    print_number("placed", result->kinds.placed);
     print_number("path_changes", result->kinds.path_changes);
     print_number("peers_failed", result->kinds.peers_failed);
     (void)printf("},");
@@ -256,6 +260,8 @@ static bool run_seed(struct program *program, const struct run_options *options)
     program->remote.atomics += result.remote.atomics;
     program->remote.notices += result.remote.notices;
     program->remote.refused += result.remote.refused;
+    program->joined += result.kinds.joined;
+    program->placed += result.kinds.placed;
     return well;
 }
 
@@ -275,6 +281,11 @@ static bool check_happened(const struct program *program)
     if (remote->puts == 0 || remote->gets == 0 || remote->atomics == 0 || remote->notices == 0 ||
         remote->refused == 0) {
         (void)fprintf(stderr, "beowire-simulate: no seed had some kind of remote memory's work\n");
+        all = false;
+    }
+    if (program->placed == 0 || program->placed == program->joined) {
+        (void)fprintf(stderr, "beowire-simulate: no seed had segments joined and placed, or all "
+                              "were where they were expected\n");
         all = false;
     }
     return all;

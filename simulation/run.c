@@ -215,6 +215,18 @@ static void count_wire(const struct running *running, struct run_result *result)
     result->frames = counters->sent;
 }
 
+/** Segments that came over lanes that cut. */
+static void count_segments(const struct path_lanes *lanes, struct run_kinds *kinds)
+{
+    for (unsigned i = 0; i < lanes->count; i++) {
+        const struct lane *lane = lanes->lanes[i];
+        if (lane->cuts) {
+            kinds->joined += lane->received_frames;
+            kinds->placed += lane->placed_frames;
+        }
+    }
+}
+
 static void count_nodes(const struct cluster *cluster, struct run_result *result)
 {
     for (uint32_t i = 0; i < cluster->node_count; i++) {
@@ -229,6 +241,7 @@ static void count_nodes(const struct cluster *cluster, struct run_result *result
         result->kinds.unexpected += counters->unexpected_messages;
         result->kinds.unasked_blocks += counters->data_unasked;
         result->kinds.pulls_repeated += counters->pulls_repeated;
+        count_segments(&cluster->nodes[i].lanes, &result->kinds);
         result->kinds.path_changes += core->counters.path_changes;
         result->kinds.peers_failed += core->counters.peers_failed;
         for (uint32_t j = 0; j < core->peer_count; j++) {

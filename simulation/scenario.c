@@ -152,6 +152,24 @@ static void plan_remote(struct scenario *scenario, uint64_t seed)
     }
 }
 
+/** So many seeds have cards that cut on one more network. */
+#define CUTTING_EVERY 3
+
+/** Decided apart, as well. */
+static void plan_cutting(struct scenario *scenario, uint64_t seed)
+{
+    struct sim_options *wire = &scenario->wire;
+    struct random random;
+
+    random_seed(&random, seed ^ UINT64_C(0xC0775));
+    if (random_below(&random, CUTTING_EVERY) != 0 || has(scenario, FAULT_CROWD)) {
+        return;
+    }
+    wire->cutting = 1u << wire->rails++;
+    wire->joined_ppm =
+        random_below(&random, 4) == 0 ? 0 : 500000 + (uint32_t)random_below(&random, 500001);
+}
+
 static void override(uint32_t *value, uint32_t by)
 {
     *value = by != RUN_ANY ? by : *value;
@@ -176,6 +194,7 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
         plan_crowd(scenario, &random);
     }
     plan_remote(scenario, options->seed);
+    plan_cutting(scenario, options->seed);
     scenario->go_back_n = random_below(&random, 4) == 0;
     scenario->bundle = random_below(&random, 4) != 0;
     scenario->limits = (struct message_limits)MESSAGE_LIMITS_DEFAULT;

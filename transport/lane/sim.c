@@ -1,61 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sim.h"
-
-#include "frame/address_layout.h"
+/* The wire. */
+#include "sim_internal.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/** A frame on the way, or arrived and not released. */
-struct sim_frame {
-    struct sim_frame *next; /* in the list of free ones, or of a lane */
-    uint64_t due_ns;
-    uint64_t serial; /* frames due at the same time arrive in the order of sending */
-    uint32_t from;
-    uint32_t to;
-    uint32_t rail;
-    uint32_t bytes;
-    uint8_t *data;
-};
-
-struct sim_lane {
-    struct lane lane; /* first: the layers above know only this */
-    struct sim_wire *wire;
-    uint32_t node;
-    struct sim_frame *arrived; /* oldest first */
-    struct sim_frame **arrived_end;
-    uint32_t waiting;       /* frames in `arrived` */
-    uint64_t newest_serial; /* of those that arrived so far */
-    struct sim_frame *held; /* handed out, not yet released */
-};
-
-struct sim_node {
-    struct sim_lane *lanes[ADDRESS_RAILS]; /* NULL: none */
-    uint64_t idle_ns[ADDRESS_RAILS]; /* when all that was sent to it so far has passed its port */
-    bool unplugged[ADDRESS_RAILS];
-    bool vanished;
-    uint32_t mangled_ppm;
-};
-
-struct sim_wire {
-    struct sim_options options;
-    struct random random;
-    uint64_t now_ns;
-    uint64_t next_serial;
-    uint64_t trace_hash;
-    struct sim_counters counters;
-    sim_observer *observer;
-    void *observer_context;
-    struct sim_node *nodes;
-    uint8_t *cut; /* [from * nodes + to]; made when the first link is cut */
-    struct sim_frame *frames;
-    uint8_t *memory;
-    struct sim_frame *free;
-    struct sim_frame **heap; /* by time; parent of i is (i - 1) / 2 */
-    uint32_t heap_count;
-};
 
 /* ---- frames on the way: a binary heap ------------------------------------------------------ */
 
@@ -99,17 +49,17 @@ static struct sim_frame *heap_pop(struct sim_wire *wire)
     return first;
 }
 
-static void give_back(struct sim_wire *wire, struct sim_frame *frame)
+void sim_give_back(struct sim_wire *wire, struct sim_frame *frame)
 {
     frame->next = wire->free;
     wire->free = frame;
 }
 
-static void give_back_list(struct sim_wire *wire, struct sim_frame *frame)
+void sim_give_back_list(struct sim_wire *wire, struct sim_frame *frame)
 {
     while (frame != NULL) {
         struct sim_frame *next = frame->next;
-        give_back(wire, frame);
+        sim_give_back(wire, frame);
         frame = next;
     }
 }
@@ -142,7 +92,7 @@ int sim_wire_open(const struct sim_options *options, struct sim_wire **wire)
     }
     for (uint32_t i = options->frames; i-- > 0;) {
         opened->frames[i].data = opened->memory + (size_t)i * options->frame_bytes;
-        give_back(opened, &opened->frames[i]);
+        sim_give_back(opened, &opened->frames[i]);
     }
     *wire = opened;
     return 0;
@@ -165,6 +115,7 @@ void sim_wire_set(struct sim_wire *wire, const struct sim_options *options)
     changed.seed = wire->options.seed;
     changed.nodes = wire->options.nodes;
     changed.rails = wire->options.rails;
+    changed.cutting = wire->options.cutting;
     changed.frame_bytes = wire->options.frame_bytes;
     changed.frames = wire->options.frames;
     changed.start_ns = wire->options.start_ns;
@@ -229,8 +180,7 @@ void sim_wire_observe(struct sim_wire *wire, sim_observer *observer, void *conte
     wire->observer_context = context;
 }
 
-/** Counts what has happened to a frame, and tells the observer. */
-static void note(struct sim_wire *wire, enum sim_event_kind kind, const struct sim_event *frame)
+void sim_note(struct sim_wire *wire, enum sim_event_kind kind, const struct sim_event *frame)
 {
     uint64_t *const counters[SIM_EVENTS] = {
         [SIM_SENT] = &wire->counters.sent,
@@ -255,7 +205,7 @@ static void note(struct sim_wire *wire, enum sim_event_kind kind, const struct s
     }
 }
 
-static bool is_cut(const struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t rail)
+bool sim_is_cut(const struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t rail)
 {
     return wire->nodes[from].unplugged[rail] || wire->nodes[to].unplugged[rail] ||
            wire->nodes[from].vanished || wire->nodes[to].vanished ||
@@ -305,9 +255,9 @@ static void deliver(struct sim_wire *wire, struct sim_frame *frame)
     } else if (wire->options.ring_frames != 0 && lane->waiting >= wire->options.ring_frames) {
         kind = SIM_OVERFLOWED;
     }
-    note(wire, kind, &event);
+    sim_note(wire, kind, &event);
     if (kind != SIM_DELIVERED) {
-        give_back(wire, frame);
+        sim_give_back(wire, frame);
         return;
     }
     wire->counters.overtaken += frame->serial < lane->newest_serial;
@@ -359,9 +309,8 @@ static void corrupt(struct sim_wire *wire, const struct sim_frame *frame)
     frame->data[at] ^= (uint8_t)(1 + random_below(&wire->random, 255));
 }
 
-/** Sends one copy on its way, with whatever happens to it there. */
-static void launch(struct sim_wire *wire, const struct sim_event *event,
-                   const struct lane_outgoing *outgoing)
+void sim_launch(struct sim_wire *wire, const struct sim_event *event,
+                const struct lane_outgoing *outgoing)
 {
     const struct sim_options *options = &wire->options;
     struct sim_node *nodes = wire->nodes;
@@ -369,7 +318,7 @@ static void launch(struct sim_wire *wire, const struct sim_event *event,
     bool corrupted = random_chance(&wire->random, options->corrupted_ppm);
 
     if (corrupted) {
-        note(wire, SIM_CORRUPTED, event);
+        sim_note(wire, SIM_CORRUPTED, event);
         if (!options->deliver_corrupted) {
             return;
         }
@@ -377,7 +326,7 @@ static void launch(struct sim_wire *wire, const struct sim_event *event,
     uint64_t passes_ns =
         frame != NULL ? pass_port(wire, &nodes[event->to], event->rail, event->bytes) : UINT64_MAX;
     if (passes_ns == UINT64_MAX) {
-        note(wire, SIM_OVERFLOWED, event);
+        sim_note(wire, SIM_OVERFLOWED, event);
         return;
     }
     wire->free = frame->next;
@@ -385,6 +334,7 @@ static void launch(struct sim_wire *wire, const struct sim_event *event,
     frame->to = event->to;
     frame->rail = event->rail;
     frame->bytes = event->bytes;
+    frame->segment_bytes = outgoing->segment_bytes;
     frame->serial = wire->next_serial++;
     frame->due_ns = wire->now_ns + passes_ns + options->delay_ns;
     memcpy(frame->data, outgoing->head, outgoing->head_bytes);
@@ -397,201 +347,11 @@ static void launch(struct sim_wire *wire, const struct sim_event *event,
     if (random_chance(&wire->random, nodes[event->from].mangled_ppm) ||
         random_chance(&wire->random, nodes[event->to].mangled_ppm)) {
         corrupt(wire, frame);
-        note(wire, SIM_MANGLED, event);
+        sim_note(wire, SIM_MANGLED, event);
     }
     if (random_chance(&wire->random, options->delayed_ppm)) {
-        note(wire, SIM_DELAYED, event);
+        sim_note(wire, SIM_DELAYED, event);
         frame->due_ns += random_below(&wire->random, options->jitter_ns + 1);
     }
     heap_push(wire, frame);
-}
-
-/* ---- the lane ------------------------------------------------------------------------------ */
-
-static struct sim_lane *sim_of(struct lane *lane)
-{
-    return (struct sim_lane *)(void *)lane;
-}
-
-/** Locally administered: 02:00:00, the network, and the node's number. */
-struct lane_address sim_address(uint32_t node, uint32_t rail)
-{
-    return (struct lane_address){{2, 0, 0, (uint8_t)rail, (uint8_t)(node >> 8), (uint8_t)node}};
-}
-
-uint32_t sim_node_of(const struct sim_wire *wire, const struct lane_address *address)
-{
-    uint32_t node = (uint32_t)address->bytes[4] << 8 | address->bytes[5];
-    const struct lane_address of_node = sim_address(node, address->bytes[3]);
-
-    if (node >= wire->options.nodes || memcmp(&of_node, address, sizeof of_node) != 0) {
-        return UINT32_MAX;
-    }
-    return node;
-}
-
-static unsigned sim_send(struct lane *lane, const struct lane_address *to,
-                         const struct lane_outgoing *frames, unsigned count)
-{
-    const struct sim_lane *sim = sim_of(lane);
-    struct sim_wire *wire = sim->wire;
-    uint32_t node = sim_node_of(wire, to);
-    unsigned taken = 0;
-
-    lane->sent_calls++;
-    for (; taken < count; taken++) {
-        const struct lane_outgoing *outgoing = &frames[taken];
-        const struct sim_event event = {
-            .from = sim->node,
-            .to = node,
-            .rail = lane->rail,
-            .bytes = outgoing->head_bytes + outgoing->payload_bytes,
-            .head = outgoing->head,
-        };
-        if (random_chance(&wire->random, wire->options.refused_ppm)) {
-            note(wire, SIM_REFUSED, &event);
-            break;
-        }
-        assert(event.bytes <= lane->frame_bytes);
-        /* The headroom is ours to write: whoever still needs what is there learns it here. */
-        memset(outgoing->head - LANE_HEADROOM, 0xA5, LANE_HEADROOM);
-        note(wire, SIM_SENT, &event);
-        lane->sent_bytes += event.bytes;
-        if (node == UINT32_MAX) {
-            note(wire, SIM_UNREACHABLE, &event);
-        } else if (is_cut(wire, sim->node, node, lane->rail)) {
-            note(wire, SIM_CUT, &event);
-        } else if (random_chance(&wire->random, wire->options.lost_ppm)) {
-            note(wire, SIM_LOST, &event);
-        } else {
-            bool twice = random_chance(&wire->random, wire->options.doubled_ppm);
-            launch(wire, &event, outgoing);
-            if (twice) {
-                note(wire, SIM_DOUBLED, &event);
-                launch(wire, &event, outgoing);
-            }
-        }
-    }
-    lane->sent_frames += taken;
-    lane->refused_frames += count - taken;
-    return taken;
-}
-
-static unsigned sim_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
-{
-    struct sim_lane *sim = sim_of(lane);
-    unsigned taken = 0;
-
-    while (taken < count && sim->arrived != NULL) {
-        struct sim_frame *frame = sim->arrived;
-        sim->arrived = frame->next;
-        sim->waiting--;
-        if (sim->arrived == NULL) {
-            sim->arrived_end = &sim->arrived;
-        }
-        frame->next = sim->held;
-        sim->held = frame;
-        frames[taken].data = frame->data;
-        frames[taken].bytes = frame->bytes;
-        frames[taken].payload = NULL;
-        frames[taken].from = sim_address(frame->from, frame->rail);
-        lane->received_bytes += frame->bytes;
-        taken++;
-    }
-    lane->received_frames += taken;
-    return taken;
-}
-
-static void sim_release(struct lane *lane)
-{
-    struct sim_lane *sim = sim_of(lane);
-
-    give_back_list(sim->wire, sim->held);
-    sim->held = NULL;
-}
-
-static int sim_status(struct lane *lane)
-{
-    (void)lane;
-    return 0;
-}
-
-bool sim_has_arrived(const struct lane *lane)
-{
-    return ((const struct sim_lane *)(const void *)lane)->arrived != NULL;
-}
-
-static int sim_descriptor(const struct lane *lane)
-{
-    (void)lane;
-    return -1;
-}
-
-static void sim_publish(const struct lane *lane, struct address_layout *address)
-{
-    const struct sim_lane *sim = (const struct sim_lane *)(const void *)lane;
-    const struct lane_address local = sim_address(sim->node, lane->rail);
-
-    memcpy(address->rail[lane->rail].mac, local.bytes, sizeof address->rail[lane->rail].mac);
-}
-
-static int sim_reach(struct lane *lane, const struct address_layout *address,
-                     struct lane_address *to)
-{
-    static const uint8_t none[6];
-    const uint8_t *mac = address->rail[lane->rail].mac;
-
-    if (lane->rail >= address->rails || memcmp(mac, none, sizeof none) == 0) {
-        return -EHOSTUNREACH;
-    }
-    *to = (struct lane_address){0};
-    memcpy(to->bytes, mac, sizeof none);
-    return 0;
-}
-
-static void sim_close(struct lane *lane)
-{
-    struct sim_lane *sim = sim_of(lane);
-
-    give_back_list(sim->wire, sim->arrived);
-    give_back_list(sim->wire, sim->held);
-    sim->wire->nodes[sim->node].lanes[lane->rail] = NULL;
-    free(sim);
-}
-
-static const struct lane_operations sim_operations = {
-    .publish = sim_publish,
-    .reach = sim_reach,
-    .send = sim_send,
-    .receive = sim_receive,
-    .release = sim_release,
-    .status = sim_status,
-    .descriptor = sim_descriptor,
-    .close = sim_close,
-};
-
-int sim_lane_open(struct sim_wire *wire, uint32_t node, uint32_t rail, struct lane **lane)
-{
-    if (node >= wire->options.nodes || rail >= wire->options.rails) {
-        return -EINVAL;
-    }
-    if (wire->nodes[node].lanes[rail] != NULL) {
-        return -EADDRINUSE;
-    }
-    struct sim_lane *sim = calloc(1, sizeof *sim);
-    if (sim == NULL) {
-        return -ENOMEM;
-    }
-    sim->lane.operations = &sim_operations;
-    sim->lane.frame_bytes = wire->options.frame_bytes;
-    sim->lane.kind = LANE_SIM;
-    sim->lane.rail = (uint8_t)rail;
-    sim->lane.batch_frames = 64;
-    sim->lane.capacity_bytes = UINT64_MAX;
-    sim->wire = wire;
-    sim->node = node;
-    sim->arrived_end = &sim->arrived;
-    wire->nodes[node].lanes[rail] = sim;
-    *lane = &sim->lane;
-    return 0;
 }

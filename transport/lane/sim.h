@@ -15,6 +15,7 @@
  * Links can be cut, one way; nodes can vanish, or be mangled: each frame to or from them may arrive
  * with a byte changed. Links can have a rate: the switch then has a queue for each node and rail,
  * as real ones have. A lane whose node does not look has room for so many frames, as a ring has.
+ * Networks can have cards that cut (lane.h): their lanes carry DATA alone, and join what they can.
  *
  * Pure: no system call, no clock; memory is made by sim_wire_open() and sim_lane_open() only.
  * Threads: a wire and all its lanes are used by one.
@@ -32,6 +33,7 @@ struct sim_options {
     uint64_t seed;
     uint32_t nodes;       /**< 1 .. 65536 */
     uint32_t rails;       /**< networks that each node is on, 1 .. ADDRESS_RAILS */
+    uint32_t cutting;     /**< bit i: lanes to network i cut */
     uint32_t frame_bytes; /**< longest frame, as for a lane; at most 65535 */
     uint32_t frames;      /**< frames on the wire and in lanes at once; more are lost */
     uint64_t start_ns;    /**< virtual time of the beginning */
@@ -45,6 +47,7 @@ struct sim_options {
     uint32_t doubled_ppm; /**< ... doubled, ... */
     uint32_t corrupted_ppm;
     uint32_t refused_ppm; /**< ... and not taken by the lane ("not now") */
+    uint32_t joined_ppm; /**< of a million segments that follow another, so many are joined to it */
     bool deliver_corrupted;
 };
 
@@ -107,8 +110,8 @@ int sim_wire_open(const struct sim_options *options, struct sim_wire **wire);
 /** Frees the wire. Its lanes have to be closed before. */
 void sim_wire_close(struct sim_wire *wire);
 
-/** Changes what the wire does from now on; `nodes`, `rails`, `frame_bytes`, `frames`, `seed` and
- * `start_ns` stay as they were. */
+/** Changes what the wire does from now on; `nodes`, `rails`, `cutting`, `frame_bytes`, `frames`,
+ *  `seed` and `start_ns` stay as they were. */
 void sim_wire_set(struct sim_wire *wire, const struct sim_options *options);
 
 /** Virtual time. */

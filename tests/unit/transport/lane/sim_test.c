@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lane/sim.h"
 
-#include "lanes.h"
+#include "sim_wires.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -9,58 +9,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define HEAD_BYTES 32
-
-static struct sim_wire *open_wire(const struct sim_options *options, struct lane **lanes)
-{
-    struct sim_wire *wire = NULL;
-
-    assert_int_equal(sim_wire_open(options, &wire), 0);
-    for (uint32_t i = 0; i < options->nodes; i++) {
-        assert_int_equal(sim_lane_open(wire, i, 0, &lanes[i]), 0);
-    }
-    return wire;
-}
-
-static void close_wire(struct sim_wire *wire, struct lane **lanes, uint32_t nodes)
-{
-    for (uint32_t i = 0; i < nodes; i++) {
-        if (lanes[i] != NULL) {
-            lanes[i]->operations->close(lanes[i]);
-        }
-    }
-    sim_wire_close(wire);
-}
-
-/** Sends one frame: a head and three bytes of payload, all `value`. @return what the lane took. */
-static unsigned send_frame(struct lane *from, const struct lane *to, uint8_t value)
-{
-    uint8_t room[LANE_HEADROOM + HEAD_BYTES];
-    const uint8_t payload[3] = {value, value, value};
-    struct lane_outgoing outgoing = {.head = room + LANE_HEADROOM,
-                                     .head_bytes = HEAD_BYTES,
-                                     .payload = payload,
-                                     .payload_bytes = sizeof payload};
-
-    memset(room, value, sizeof room);
-    const struct lane_address address = mac_of(to);
-    return from->operations->send(from, &address, &outgoing, 1);
-}
-
-/** Takes one frame. @return its value, or -1. */
-static int receive_frame(struct lane *lane)
-{
-    struct lane_incoming incoming;
-
-    if (lane->operations->receive(lane, &incoming, 1) == 0) {
-        return -1;
-    }
-    int value = incoming.data[0];
-    assert_int_equal(incoming.bytes, HEAD_BYTES + 3);
-    lane->operations->release(lane);
-    return value;
-}
 
 static void sim_wire_open__bad_options(void **state)
 {
@@ -76,21 +24,6 @@ static void sim_wire_open__bad_options(void **state)
     options = (struct sim_options)SIM_OPTIONS_DEFAULT;
     options.frames = 0;
     assert_int_equal(sim_wire_open(&options, &wire), -EINVAL);
-}
-
-static void sim_lane_open__one_lane_a_node(void **state)
-{
-    struct sim_options options = SIM_OPTIONS_DEFAULT;
-    struct lane *lanes[2];
-    struct lane *third = NULL;
-    struct sim_wire *wire = open_wire(&options, lanes);
-
-    (void)state;
-    assert_int_equal(sim_lane_open(wire, 2, 0, &third), -EINVAL);
-    assert_int_equal(sim_lane_open(wire, 1, 0, &third), -EADDRINUSE);
-    assert_int_equal(sim_node_of(wire, &(struct lane_address){{2, 0, 0, 0, 0, 1}}), 1);
-    assert_int_equal(sim_node_of(wire, &(struct lane_address){{9}}), UINT32_MAX);
-    close_wire(wire, lanes, 2);
 }
 
 static void sim_wire__delivers_in_order_when_due(void **state)
@@ -482,24 +415,6 @@ static void sim_wire_vanish__with_what_was_on_the_way(void **state)
     close_wire(wire, lanes, 2);
 }
 
-static void sim_lane__closed_and_opened_again(void **state)
-{
-    struct sim_options options = SIM_OPTIONS_DEFAULT;
-    struct lane *lanes[2];
-    struct sim_wire *wire = open_wire(&options, lanes);
-
-    (void)state;
-    assert_int_equal(send_frame(lanes[0], lanes[1], 1), 1);
-    sim_wire_advance(wire, options.start_ns + options.delay_ns);
-    assert_int_equal(send_frame(lanes[0], lanes[1], 2), 1);
-    lanes[1]->operations->close(lanes[1]); /* with a frame in it */
-    sim_wire_advance(wire, options.start_ns + 2 * options.delay_ns);
-    assert_int_equal(sim_wire_counters(wire)->unreachable, 1);
-    assert_int_equal(sim_lane_open(wire, 1, 0, &lanes[1]), 0);
-    assert_int_equal(receive_frame(lanes[1]), -1);
-    close_wire(wire, lanes, 2);
-}
-
 static void random_below__stays_below(void **state)
 {
     struct random random;
@@ -529,7 +444,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sim_wire_open__bad_options),
-        cmocka_unit_test(sim_lane_open__one_lane_a_node),
         cmocka_unit_test(sim_wire__delivers_in_order_when_due),
         cmocka_unit_test(sim_wire__says_who_sent),
         cmocka_unit_test(sim_wire__loses_about_as_many_as_asked),
@@ -547,7 +461,6 @@ int main(void)
         cmocka_unit_test(sim_wire_observe__each_event),
         cmocka_unit_test(sim_wire_cut__in_one_direction),
         cmocka_unit_test(sim_wire_vanish__with_what_was_on_the_way),
-        cmocka_unit_test(sim_lane__closed_and_opened_again),
         cmocka_unit_test(random_below__stays_below),
         cmocka_unit_test(random_next__is_the_published_generator),
     };

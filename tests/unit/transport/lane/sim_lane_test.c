@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lane/sim.h"
+
+#include "frame/frame.h"
+#include "sim_wires.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SEGMENT_BYTES 100
+#define RUN_BYTES 350
+#define KEY 77
+#define MESSAGE 5
+#define FIRST 12 /* segment of the message */
+
+/** Two nodes whose lanes cut. */
+static struct sim_wire *open_cutting(struct sim_options *options, uint32_t joined_ppm,
+                                     struct lane **lanes)
+{
+    options->cutting = 1;
+    options->joined_ppm = joined_ppm;
+    options->frame_bytes = SEGMENT_BYTES + sizeof(struct frame_data);
+    return open_wire(options, lanes);
+}
+
+/** The bytes of the run: none like its neighbours. */
+static const uint8_t *payload(void)
+{
+    static uint8_t bytes[RUN_BYTES];
+
+    for (unsigned i = 0; i < RUN_BYTES; i++) {
+        bytes[i] = (uint8_t)(i * 7);
+    }
+    return bytes;
+}
+
+/** Sends four segments, the last of them a short one. */
+static void send_run(struct lane *from, const struct lane *to)
+{
+    struct {
+        uint8_t headroom[LANE_HEADROOM];
+        struct frame_data head;
+    } room = {.head = frame_encode_data(1, KEY, MESSAGE)};
+    const struct lane_address address = mac_of(to);
+
+    frame_data_set_segment(&room.head, FIRST);
+    assert_int_equal(from->operations->send(from, &address,
+                                            &(struct lane_outgoing){
+                                                .head = (uint8_t *)&room.head,
+                                                .head_bytes = sizeof room.head,
+                                                .payload = payload(),
+                                                .payload_bytes = RUN_BYTES,
+                                                .segment_bytes = SEGMENT_BYTES,
+                                            },
+                                            1),
+                     1);
+}
+
+static void expect_run(struct lane *lane, const struct lane *from, uint64_t first, uint8_t *target)
+{
+    const struct lane_expectation expectation = {
+        .target = target,
+        .frames = 4,
+        .head_bytes = sizeof(struct frame_data),
+        .payload_bytes = SEGMENT_BYTES,
+        .bytes = RUN_BYTES,
+        .key = KEY,
+        .message = MESSAGE,
+        .offset = first * SEGMENT_BYTES,
+        .from = mac_of(from),
+    };
+    lane->operations->expect(lane, &expectation);
+}
+
+static void sim_lane_open__one_lane_a_node(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct lane *third = NULL;
+    struct sim_wire *wire = open_wire(&options, lanes);
+
+    (void)state;
+    assert_int_equal(sim_lane_open(wire, 2, 0, &third), -EINVAL);
+    assert_int_equal(sim_lane_open(wire, 1, 0, &third), -EADDRINUSE);
+    assert_int_equal(sim_node_of(wire, &(struct lane_address){{2, 0, 0, 0, 0, 1}}), 1);
+    assert_int_equal(sim_node_of(wire, &(struct lane_address){{9}}), UINT32_MAX);
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_lane__closed_and_opened_again(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct sim_wire *wire = open_wire(&options, lanes);
+
+    (void)state;
+    assert_int_equal(send_frame(lanes[0], lanes[1], 1), 1);
+    sim_wire_advance(wire, options.start_ns + options.delay_ns);
+    assert_int_equal(send_frame(lanes[0], lanes[1], 2), 1);
+    lanes[1]->operations->close(lanes[1]); /* with a frame in it */
+    sim_wire_advance(wire, options.start_ns + 2 * options.delay_ns);
+    assert_int_equal(sim_wire_counters(wire)->unreachable, 1);
+    assert_int_equal(sim_lane_open(wire, 1, 0, &lanes[1]), 0);
+    assert_int_equal(receive_frame(lanes[1]), -1);
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_lane__cuts_into_segments(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct sim_wire *wire = open_cutting(&options, 0, lanes);
+    struct lane_incoming incoming[8];
+    struct frame frame;
+
+    (void)state;
+    assert_true(lanes[0]->cuts);
+    send_run(lanes[0], lanes[1]);
+    assert_int_equal(lanes[0]->sent_frames, 4);
+    sim_wire_advance(wire, options.start_ns + options.delay_ns);
+    assert_int_equal(lanes[1]->operations->receive(lanes[1], incoming, 8), 4);
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t bytes = i < 3 ? SEGMENT_BYTES : RUN_BYTES - 3 * SEGMENT_BYTES;
+        assert_int_equal(frame_decode(incoming[i].data, incoming[i].bytes, &frame), FRAME_OK);
+        assert_int_equal(frame_data_segment(frame.data), FIRST + i);
+        assert_int_equal(frame.key, KEY);
+        assert_int_equal(frame.payload_bytes, bytes);
+        assert_int_equal(incoming[i].segment_bytes, SEGMENT_BYTES);
+        assert_memory_equal(incoming[i].payload, payload() + (size_t)i * SEGMENT_BYTES, bytes);
+    }
+    lanes[1]->operations->release(lanes[1]);
+    assert_int_equal(lanes[1]->received_frames, 4);
+    assert_int_equal(lanes[1]->received_bytes, lanes[0]->sent_bytes);
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_lane__each_segment_may_be_lost(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+
+    (void)state;
+    options.lost_ppm = 300000;
+    struct sim_wire *wire = open_cutting(&options, 1000000, lanes);
+    for (unsigned i = 0; i < 100; i++) {
+        send_run(lanes[0], lanes[1]);
+    }
+    assert_int_equal(sim_wire_counters(wire)->sent, 400);
+    assert_in_range(sim_wire_counters(wire)->lost, 60, 180);
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_lane__joins_what_follows(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct sim_wire *wire = open_cutting(&options, 1000000, lanes);
+    struct lane_incoming incoming[2];
+
+    (void)state;
+    send_run(lanes[0], lanes[1]);
+    sim_wire_advance(wire, options.start_ns + options.delay_ns);
+    assert_int_equal(lanes[1]->operations->receive(lanes[1], incoming, 2), 1);
+    assert_int_equal(incoming[0].bytes, sizeof(struct frame_data) + RUN_BYTES);
+    assert_memory_equal(incoming[0].payload, payload(), RUN_BYTES);
+    lanes[1]->operations->release(lanes[1]);
+    assert_int_equal(lanes[1]->received_frames, 4);
+    assert_int_equal(lanes[1]->placed_frames, 0);
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_lane__puts_it_where_it_is_expected(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct sim_wire *wire = open_cutting(&options, 500000, lanes);
+    struct lane_incoming incoming[4];
+    uint8_t target[RUN_BYTES] = {0};
+
+    (void)state;
+    send_run(lanes[0], lanes[1]);
+    sim_wire_advance(wire, options.start_ns + options.delay_ns);
+    expect_run(lanes[1], lanes[0], FIRST, target);
+    assert_true(lanes[1]->operations->receive(lanes[1], incoming, 4) > 0);
+    assert_ptr_equal(incoming[0].payload, target);
+    assert_memory_equal(target, payload(), RUN_BYTES);
+    lanes[1]->operations->release(lanes[1]);
+    assert_int_equal(lanes[1]->placed_frames, 4);
+    close_wire(wire, lanes, 2);
+}
+
+/** Hosts write before they know what has come. */
+static void sim_lane__spoils_the_place_of_what_did_not_come(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct sim_wire *wire = open_cutting(&options, 1000000, lanes);
+    struct lane_incoming incoming[1];
+    uint8_t target[RUN_BYTES] = {0};
+
+    (void)state;
+    send_run(lanes[0], lanes[1]);
+    sim_wire_advance(wire, options.start_ns + options.delay_ns);
+    expect_run(lanes[1], lanes[0], FIRST + 1, target);
+    assert_int_equal(lanes[1]->operations->receive(lanes[1], incoming, 1), 1);
+    assert_memory_equal(incoming[0].payload, payload(), RUN_BYTES);
+    for (unsigned i = 0; i < RUN_BYTES; i++) {
+        assert_int_not_equal(target[i], 0);
+    }
+    lanes[1]->operations->release(lanes[1]);
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_lane__more_runs_than_it_has_room_for(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct sim_wire *wire = open_cutting(&options, 1000000, lanes);
+    struct lane_incoming incoming[16];
+    unsigned runs = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 10; i++) {
+        send_run(lanes[0], lanes[1]);
+    }
+    sim_wire_advance(wire, options.start_ns + options.delay_ns);
+    while (sim_has_arrived(lanes[1])) {
+        unsigned taken = lanes[1]->operations->receive(lanes[1], incoming, 16);
+        assert_in_range(taken, 1, 10);
+        for (unsigned i = 0; i < taken; i++) {
+            assert_memory_equal(incoming[i].payload, payload(), RUN_BYTES);
+        }
+        lanes[1]->operations->release(lanes[1]);
+        runs += taken;
+    }
+    assert_int_equal(runs, 10);
+    close_wire(wire, lanes, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sim_lane_open__one_lane_a_node),
+        cmocka_unit_test(sim_lane__closed_and_opened_again),
+        cmocka_unit_test(sim_lane__cuts_into_segments),
+        cmocka_unit_test(sim_lane__each_segment_may_be_lost),
+        cmocka_unit_test(sim_lane__joins_what_follows),
+        cmocka_unit_test(sim_lane__puts_it_where_it_is_expected),
+        cmocka_unit_test(sim_lane__spoils_the_place_of_what_did_not_come),
+        cmocka_unit_test(sim_lane__more_runs_than_it_has_room_for),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

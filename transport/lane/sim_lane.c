@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The lanes to the wire. */
+#include "sim_internal.h"
+
+#include "frame/frame.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct sim_lane *sim_of(struct lane *lane)
+{
+    return (struct sim_lane *)(void *)lane;
+}
+
+/** Locally administered: 02:00:00, the network, and the node's number. */
+struct lane_address sim_address(uint32_t node, uint32_t rail)
+{
+    return (struct lane_address){{2, 0, 0, (uint8_t)rail, (uint8_t)(node >> 8), (uint8_t)node}};
+}
+
+uint32_t sim_node_of(const struct sim_wire *wire, const struct lane_address *address)
+{
+    uint32_t node = (uint32_t)address->bytes[4] << 8 | address->bytes[5];
+    const struct lane_address of_node = sim_address(node, address->bytes[3]);
+
+    if (node >= wire->options.nodes || memcmp(&of_node, address, sizeof of_node) != 0) {
+        return UINT32_MAX;
+    }
+    return node;
+}
+
+/** Sends what is one frame on the wire. */
+static void send_frame(struct lane *lane, struct sim_event *event,
+                       const struct lane_outgoing *outgoing)
+{
+    const struct sim_lane *sim = sim_of(lane);
+    struct sim_wire *wire = sim->wire;
+
+    event->bytes = outgoing->head_bytes + outgoing->payload_bytes;
+    event->head = outgoing->head;
+    assert(event->bytes <= lane->frame_bytes);
+    /* The headroom is ours to write: whoever still needs what is there learns it here. */
+    memset(outgoing->head - LANE_HEADROOM, 0xA5, LANE_HEADROOM);
+    sim_note(wire, SIM_SENT, event);
+    lane->sent_bytes += event->bytes;
+    lane->sent_frames++;
+    if (event->to == UINT32_MAX) {
+        sim_note(wire, SIM_UNREACHABLE, event);
+    } else if (sim_is_cut(wire, sim->node, event->to, lane->rail)) {
+        sim_note(wire, SIM_CUT, event);
+    } else if (random_chance(&wire->random, wire->options.lost_ppm)) {
+        sim_note(wire, SIM_LOST, event);
+    } else {
+        bool twice = random_chance(&wire->random, wire->options.doubled_ppm);
+        sim_launch(wire, event, outgoing);
+        if (twice) {
+            sim_note(wire, SIM_DOUBLED, event);
+            sim_launch(wire, event, outgoing);
+        }
+    }
+}
+
+/** Cuts what goes to a lane that cuts, as its card does. */
+static void send_segments(struct lane *lane, struct sim_event *event,
+                          const struct lane_outgoing *run)
+{
+    struct {
+        uint8_t headroom[LANE_HEADROOM];
+        struct frame_data head;
+    } one;
+    uint32_t step = run->segment_bytes;
+
+    memcpy(&one.head, run->head, sizeof one.head);
+    uint32_t first = frame_data_segment(&one.head);
+    for (uint32_t at = 0; at < run->payload_bytes; at += step) {
+        uint32_t left = run->payload_bytes - at;
+        frame_data_set_segment(&one.head, first + at / step);
+        send_frame(lane, event,
+                   &(struct lane_outgoing){.head = (uint8_t *)&one.head,
+                                           .head_bytes = sizeof one.head,
+                                           .payload = run->payload + at,
+                                           .payload_bytes = left < step ? left : step,
+                                           .segment_bytes = step});
+    }
+}
+
+static unsigned sim_send(struct lane *lane, const struct lane_address *to,
+                         const struct lane_outgoing *frames, unsigned count)
+{
+    const struct sim_lane *sim = sim_of(lane);
+    struct sim_wire *wire = sim->wire;
+    uint32_t node = sim_node_of(wire, to);
+    unsigned taken = 0;
+
+    lane->sent_calls++;
+    for (; taken < count; taken++) {
+        const struct lane_outgoing *outgoing = &frames[taken];
+        struct sim_event event = {
+            .from = sim->node,
+            .to = node,
+            .rail = lane->rail,
+            .bytes = outgoing->head_bytes + outgoing->payload_bytes,
+            .head = outgoing->head,
+        };
+        assert((outgoing->segment_bytes > 0) == lane->cuts);
+        if (random_chance(&wire->random, wire->options.refused_ppm)) {
+            sim_note(wire, SIM_REFUSED, &event);
+            break;
+        }
+        if (lane->cuts) {
+            send_segments(lane, &event, outgoing);
+        } else {
+            send_frame(lane, &event, outgoing);
+        }
+    }
+    lane->refused_frames += count - taken;
+    return taken;
+}
+
+/** Takes the oldest frame that has arrived. @return NULL: there is none. */
+static struct sim_frame *take_arrived(struct sim_lane *sim)
+{
+    struct sim_frame *frame = sim->arrived;
+
+    if (frame != NULL) {
+        sim->arrived = frame->next;
+        sim->waiting--;
+        if (sim->arrived == NULL) {
+            sim->arrived_end = &sim->arrived;
+        }
+    }
+    return frame;
+}
+
+static struct sim_segment segment_of(const struct sim_frame *frame)
+{
+    return (struct sim_segment){
+        .frame = frame->data,
+        .bytes = frame->bytes,
+        .segment_bytes = frame->segment_bytes,
+        .from = sim_address(frame->from, frame->rail),
+    };
+}
+
+/** Adds the oldest frame that has arrived to the run. @return false: there is none for it. */
+static bool join_arrived(struct sim_lane *sim)
+{
+    struct sim_wire *wire = sim->wire;
+
+    if (sim->arrived == NULL || !random_chance(&wire->random, wire->options.joined_ppm)) {
+        return false;
+    }
+    const struct sim_segment next = segment_of(sim->arrived);
+    return sim_join_append(&sim->joiner, &next);
+}
+
+/** Receives over a lane that cuts. */
+static unsigned receive_runs(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    struct sim_lane *sim = sim_of(lane);
+    unsigned taken = 0;
+
+    while (taken < count && sim->arrived != NULL) {
+        const struct sim_segment first = segment_of(sim->arrived);
+        if (!sim_join_begin(&sim->joiner, &first)) {
+            break;
+        }
+        do {
+            struct sim_frame *frame = take_arrived(sim);
+            lane->received_bytes += frame->bytes;
+            sim_give_back(sim->wire, frame);
+        } while (join_arrived(sim));
+        bool placed;
+        uint32_t segments = sim_join_end(&sim->joiner, &frames[taken], &placed);
+        lane->received_frames += segments;
+        lane->placed_frames += placed ? segments : 0;
+        taken++;
+    }
+    return taken;
+}
+
+static unsigned sim_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    struct sim_lane *sim = sim_of(lane);
+    unsigned taken = 0;
+
+    if (lane->cuts) {
+        return receive_runs(lane, frames, count);
+    }
+    while (taken < count && sim->arrived != NULL) {
+        struct sim_frame *frame = take_arrived(sim);
+        frame->next = sim->held;
+        sim->held = frame;
+        frames[taken].data = frame->data;
+        frames[taken].bytes = frame->bytes;
+        frames[taken].payload = NULL;
+        frames[taken].from = sim_address(frame->from, frame->rail);
+        lane->received_bytes += frame->bytes;
+        taken++;
+    }
+    lane->received_frames += taken;
+    return taken;
+}
+
+static void sim_release(struct lane *lane)
+{
+    struct sim_lane *sim = sim_of(lane);
+
+    sim_give_back_list(sim->wire, sim->held);
+    sim->held = NULL;
+    sim_join_release(&sim->joiner);
+}
+
+static void sim_expect(struct lane *lane, const struct lane_expectation *expectation)
+{
+    struct sim_lane *sim = sim_of(lane);
+
+    sim->joiner.expectation = *expectation;
+    sim->joiner.expectation.frames *= lane->cuts;
+}
+
+static int sim_status(struct lane *lane)
+{
+    (void)lane;
+    return 0;
+}
+
+bool sim_has_arrived(const struct lane *lane)
+{
+    return ((const struct sim_lane *)(const void *)lane)->arrived != NULL;
+}
+
+static int sim_descriptor(const struct lane *lane)
+{
+    (void)lane;
+    return -1;
+}
+
+static void sim_publish(const struct lane *lane, struct address_layout *address)
+{
+    const struct sim_lane *sim = (const struct sim_lane *)(const void *)lane;
+    const struct lane_address local = sim_address(sim->node, lane->rail);
+
+    memcpy(address->rail[lane->rail].mac, local.bytes, sizeof address->rail[lane->rail].mac);
+}
+
+static int sim_reach(struct lane *lane, const struct address_layout *address,
+                     struct lane_address *to)
+{
+    static const uint8_t none[6];
+    const uint8_t *mac = address->rail[lane->rail].mac;
+
+    if (lane->rail >= address->rails || memcmp(mac, none, sizeof none) == 0) {
+        return -EHOSTUNREACH;
+    }
+    *to = (struct lane_address){0};
+    memcpy(to->bytes, mac, sizeof none);
+    return 0;
+}
+
+static void sim_close(struct lane *lane)
+{
+    struct sim_lane *sim = sim_of(lane);
+
+    sim_give_back_list(sim->wire, sim->arrived);
+    sim_give_back_list(sim->wire, sim->held);
+    sim->wire->nodes[sim->node].lanes[lane->rail] = NULL;
+    sim_join_close(&sim->joiner);
+    free(sim);
+}
+
+static const struct lane_operations sim_operations = {
+    .publish = sim_publish,
+    .reach = sim_reach,
+    .send = sim_send,
+    .receive = sim_receive,
+    .release = sim_release,
+    .expect = sim_expect,
+    .status = sim_status,
+    .descriptor = sim_descriptor,
+    .close = sim_close,
+};
+
+int sim_lane_open(struct sim_wire *wire, uint32_t node, uint32_t rail, struct lane **lane)
+{
+    if (node >= wire->options.nodes || rail >= wire->options.rails) {
+        return -EINVAL;
+    }
+    if (wire->nodes[node].lanes[rail] != NULL) {
+        return -EADDRINUSE;
+    }
+    struct sim_lane *sim = calloc(1, sizeof *sim);
+    if (sim == NULL) {
+        return -ENOMEM;
+    }
+    sim->lane.cuts = (wire->options.cutting >> rail & 1) != 0;
+    if (sim->lane.cuts && sim_join_open(&sim->joiner) != 0) {
+        free(sim);
+        return -ENOMEM;
+    }
+    sim->lane.operations = &sim_operations;
+    sim->lane.frame_bytes = wire->options.frame_bytes;
+    sim->lane.kind = LANE_SIM;
+    sim->lane.rail = (uint8_t)rail;
+    sim->lane.batch_frames = 64;
+    sim->lane.capacity_bytes = UINT64_MAX;
+    sim->wire = wire;
+    sim->node = node;
+    sim->arrived_end = &sim->arrived;
+    wire->nodes[node].lanes[rail] = sim;
+    *lane = &sim->lane;
+    return 0;
+}
