@@ -85,7 +85,7 @@
 #define LANE_BULK_BUFFER_SHARE 4
 
 /** Endpoints of an interface that have the lane for DATA that cards cut: the kernel asks each of
- *  them of each IPv4 frame that arrives, some 20 ns. */
+ *  them of each IPv4 frame that arrives, 0.1 us (docs/PERFORMANCE.md). */
 #define TSO_ENDPOINTS_MAX 8
 
 /** Messages of at most so many bytes are bundled into one frame ... */

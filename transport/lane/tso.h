@@ -11,8 +11,8 @@
  * does.
  *
  * A packet socket for IPv4 on the interface, with PACKET_VNET_HDR, and a locked classic BPF filter
- * for this endpoint. The kernel asks each such socket of each IPv4 frame that arrives, some 20 ns,
- * so only the first TSO_ENDPOINTS_MAX endpoints of an interface have the lane: TCP/IP shall not
+ * for this endpoint. The kernel asks each such socket of each IPv4 frame that arrives, 0.1 us each,
+ * so only the first TSO_ENDPOINTS_MAX endpoints of an interface have the lane: TCP/IP shall hardly
  * notice it.
  *
  * It carries DATA alone. Needs CAP_NET_RAW in the network namespace.
