@@ -35,6 +35,7 @@
 #define FIRST_PEERS 16 /* touch what all peers share, and are not counted */
 #define PATIENCE_NS UINT64_C(10000000000)
 #define QUIET_NS UINT64_C(200000000)
+#define LATE_NS UINT64_C(5000000)
 
 /* What each peer exchanges: one frame, and one message of many frames. */
 static const uint64_t SIZES[] = {8, 65536};
@@ -185,11 +186,23 @@ static void finish(beowire_endpoint *endpoint, uint64_t wanted)
     }
 }
 
-/* One message of each size there and back. */
+static void stay_idle(beowire_endpoint *endpoint, uint64_t time_ns)
+{
+    uint64_t end_ns = now_ns() + time_ns;
+    while (now_ns() < end_ns) {
+        require("polling", beowire_poll(endpoint, NULL, 0));
+    }
+}
+
+/* One message of each size there and back. Whoever sends first receives late, so that the endpoint
+ * has to keep the message: what all peers share for that is touched by the first ones. */
 static void exchange(beowire_endpoint *endpoint, beowire_peer peer, int first)
 {
     for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
         for (int turn = 0; turn < 2; turn++) {
+            if (first == 0 && turn == 1) {
+                stay_idle(endpoint, LATE_NS);
+            }
             int status = turn == first
                              ? beowire_send(endpoint, peer, 1, 0, data, SIZES[i], NULL)
                              : beowire_receive(endpoint, peer, 1, 0, data, SIZES[i], NULL);
@@ -234,14 +247,6 @@ __attribute__((noreturn)) static void be_peers(const char *interface, int contro
     exit(0);
 }
 
-static void stay_idle(beowire_endpoint *endpoint)
-{
-    uint64_t end_ns = now_ns() + QUIET_NS;
-    while (now_ns() < end_ns) {
-        require("polling", beowire_poll(endpoint, NULL, 0));
-    }
-}
-
 static void measure_connected(const char *interface)
 {
     int controls[2];
@@ -275,11 +280,11 @@ static void measure_connected(const char *interface)
         exchange(endpoint, peer, 0);
         require("flushing", beowire_flush(endpoint, PATIENCE_NS));
         if (i == FIRST_PEERS - 1) {
-            stay_idle(endpoint);
+            stay_idle(endpoint, QUIET_NS);
             before = resident_bytes();
         }
     }
-    stay_idle(endpoint);
+    stay_idle(endpoint, QUIET_NS);
     uint64_t after = resident_bytes();
     (void)printf("{\"case\":\"connected\",\"known\":%d,\"bytes_per_peer\":%" PRIu64 "}\n",
                  CONNECTED_PEERS,
