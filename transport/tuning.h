@@ -154,6 +154,9 @@
  * ones sender and receiver both copy, which two cores do in less time (docs/PERFORMANCE.md). */
 #define PULL_READ_BYTES_MAX 196608
 
+/** The same where others want the cores: the sender, too, has to be given one before it copies. */
+#define PULL_READ_CROWDED_BYTES_MAX 4194304
+
 /** A sender on our host that is asked and sends nothing for this long is busy elsewhere: a block is
  *  read from its memory. As long as a few blocks take that come. */
 #define PULL_READ_PATIENCE_NS 20000u

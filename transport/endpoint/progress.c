@@ -130,6 +130,17 @@ static bool has_completions(const struct beowire_endpoint *endpoint)
     return message_has_completions(&endpoint->core.messages);
 }
 
+/** Tells the messages, too, whether others want the core. */
+static void note_patience(struct beowire_endpoint *endpoint, bool disturbed)
+{
+    if (disturbed) {
+        patience_disturbed(&endpoint->patience);
+    } else {
+        patience_undisturbed(&endpoint->patience);
+    }
+    endpoint->core.messages.crowded = patience_is_crowded(&endpoint->patience);
+}
+
 static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
 {
     struct patience *patience = &endpoint->patience;
@@ -143,7 +154,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
         bool found = own_progress(endpoint);
         if (has_completions(endpoint)) {
             if (!disturbed) {
-                patience_undisturbed(patience);
+                note_patience(endpoint, false);
             }
             return 1;
         }
@@ -168,7 +179,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
             spun_since_ns = now_ns; /* a message is on its way: its next frame comes soon */
         } else if (patience_is_gap(now_ns - before_ns)) {
             disturbed = true;
-            patience_disturbed(patience);
+            note_patience(endpoint, true);
         }
         if (now_ns - spun_since_ns >= patience->spin_ns && !has_completions(endpoint)) {
             int status = sleep_until(endpoint, now_ns, end_ns);
@@ -196,12 +207,8 @@ void own_break(struct beowire_endpoint *endpoint)
     if (getrusage(RUSAGE_THREAD, &usage) != 0) {
         return;
     }
-    if (usage.ru_nivcsw != endpoint->preemptions) {
-        endpoint->preemptions = usage.ru_nivcsw;
-        patience_disturbed(&endpoint->patience);
-    } else {
-        patience_undisturbed(&endpoint->patience);
-    }
+    note_patience(endpoint, usage.ru_nivcsw != endpoint->preemptions);
+    endpoint->preemptions = usage.ru_nivcsw;
     if (patience_is_crowded(&endpoint->patience)) {
         uint64_t now_ns = own_clock();
         (void)sleep_until(endpoint, now_ns, now_ns + POLL_BREAK_NS);

@@ -126,8 +126,8 @@ bool inbound_is_readable(const struct message_layer *layer, const struct inbound
 /** Copies all that is wanted at once, if the sender is on our host and it is not much. */
 static bool read_from_sender(struct message_layer *layer, const struct inbound *inbound)
 {
-    bool done = inbound->expected_bytes <= PULL_READ_BYTES_MAX &&
-                inbound_is_readable(layer, inbound) &&
+    uint64_t most = layer->crowded ? PULL_READ_CROWDED_BYTES_MAX : PULL_READ_BYTES_MAX;
+    bool done = inbound->expected_bytes <= most && inbound_is_readable(layer, inbound) &&
                 layer->read_memory(layer->read_context, inbound->peer, inbound->address,
                                    inbound_target(inbound), inbound->expected_bytes) == 0;
 

@@ -182,6 +182,23 @@ static void poll__gives_the_core_away_only_if_it_is_wanted(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
+static void poll__tells_messages_whether_the_core_is_wanted(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+
+    (void)state;
+    assert_false(a->core.messages.crowded);
+    a->preemptions--; /* as if it had been taken away since the last look */
+    own_break(a);
+    assert_true(a->core.messages.crowded);
+    for (unsigned i = 0; i < 1000 && a->core.messages.crowded; i++) { /* it may be taken again */
+        patience_open(&a->patience);
+        own_break(a);
+    }
+    assert_false(a->core.messages.crowded);
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
 /* ---- counters for other processes ---------------------------------------------------------- */
 
 /** What is published of an endpoint, read while its own threads go on. */
@@ -274,6 +291,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(wait__ends_when_the_peer_s_process_has_ended),
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
         cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
+        cmocka_unit_test(poll__tells_messages_whether_the_core_is_wanted),
         cmocka_unit_test(keeper__publishes_for_an_application_that_is_away),
         cmocka_unit_test(wait__publishes_what_happened_last),
         cmocka_unit_test(poll__publishes_what_happened_last),

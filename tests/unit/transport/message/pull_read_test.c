@@ -76,6 +76,26 @@ static void pull_read__short_messages_in_one_go(void **state)
     end(&transfer);
 }
 
+/** The sender would need a core, too, to copy its part. */
+static void pull_read__long_messages_in_one_go_where_others_want_the_core(void **state)
+{
+    struct fixture *fixture = *state;
+    struct memory memory = {0};
+
+    fixture->layer.crowded = true;
+    struct transfer transfer =
+        begin_readable(fixture, &memory, PULL_READ_CROWDED_BYTES_MAX, PULL_READ_CROWDED_BYTES_MAX);
+    assert_int_equal(memory.calls, 1);
+    assert_int_equal(memory.bytes, PULL_READ_CROWDED_BYTES_MAX);
+    check_complete(&transfer);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+    transfer = begin_readable(fixture, &memory, PULL_READ_CROWDED_BYTES_MAX + 1,
+                              PULL_READ_CROWDED_BYTES_MAX + 1);
+    assert_int_equal(memory.calls, 1); /* not too long ones */
+    end(&transfer);
+}
+
 static void pull_read__not_while_the_sender_sends(void **state)
 {
     struct fixture *fixture = *state;
@@ -195,6 +215,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(pull_read__short_messages_in_one_go),
+        FIXTURE_TEST(pull_read__long_messages_in_one_go_where_others_want_the_core),
         FIXTURE_TEST(pull_read__not_while_the_sender_sends),
         FIXTURE_TEST(pull_read__all_of_a_silent_sender),
         FIXTURE_TEST(pull_read__goes_on_with_what_the_sender_sends),
