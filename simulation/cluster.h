@@ -32,9 +32,8 @@ struct cluster {
     struct sim_wire *wire;
     struct random random; /**< keys and incarnations */
     uint32_t node_count;
-    uint32_t rails; /**< networks, ... */
-    uint32_t
-        whole_rails; /**< ... of which so many, the first, are of lanes that carry all frames */
+    uint32_t rails;       /**< networks, ... */
+    uint32_t whole_rails; /**< ... the first so many of which have lanes that do not cut */
     uint32_t frame_bytes; /**< longest frame */
     struct node *nodes;
     struct core_options options; /**< for nodes that are started */

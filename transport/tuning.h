@@ -248,7 +248,7 @@
 /** And grows by this with each wait that was not disturbed. */
 #define PATIENCE_GROWTH_NS 50u
 
-/** Nothing between two looks for a frame takes so long, but the loss of the core. */
+/** Nothing between two looks that find no frame takes so long, but the loss of the core. */
 #define PATIENCE_GAP_NS 100000u
 
 /** Polls in a row that find nothing, after which beowire_poll() asks whether others want the core,

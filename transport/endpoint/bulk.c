@@ -25,15 +25,17 @@ static unsigned bulk_rank(const struct core *core, const struct lane *lane)
 {
     bool by_packet = (core->options.packet_bulk_rails & 1u << lane->rail) != 0;
 
+    if (lane->cuts) {
+        return by_packet ? 2 : 1;
+    }
     switch (lane->kind) {
     case LANE_SHM:
         return 0;
-    case LANE_TSO:
-        return by_packet ? 2 : 1;
     case LANE_UDP:
         return by_packet ? 3 : 2;
     case LANE_PACKET:
         return by_packet ? 1 : 3;
+    case LANE_TSO:
     case LANE_SIM:
         break;
     }

@@ -149,9 +149,10 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
     uint64_t spun_since_ns = 0;
     uint64_t now_ns = 0;
     bool disturbed = false;
+    bool found = false; /* anything, since the clock was last read */
 
     for (unsigned looks = 0;; looks++) {
-        bool found = own_progress(endpoint);
+        found = own_progress(endpoint) || found;
         if (has_completions(endpoint)) {
             if (!disturbed) {
                 note_patience(endpoint, false);
@@ -188,6 +189,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
             }
             now_ns = spun_since_ns = own_clock();
         }
+        found = false;
     }
 }
 

@@ -69,8 +69,8 @@ void sim_give_back_list(struct sim_wire *wire, struct sim_frame *frame)
 int sim_wire_open(const struct sim_options *options, struct sim_wire **wire)
 {
     if (options->nodes < 1 || options->nodes > 65536 || options->rails < 1 ||
-        options->rails > ADDRESS_RAILS || options->frame_bytes < 64 ||
-        options->frame_bytes > UINT16_MAX || options->frames < 1) {
+        options->rails > ADDRESS_RAILS || options->cutting >> options->rails != 0 ||
+        options->frame_bytes < 64 || options->frame_bytes > UINT16_MAX || options->frames < 1) {
         return -EINVAL;
     }
     struct sim_wire *opened = calloc(1, sizeof *opened);

@@ -19,11 +19,15 @@ void sim_join_close(struct sim_joiner *joiner)
     free(joiner->room);
 }
 
+/** Says that it is DATA whatever the frame says: what a lane that cuts has on its wire does not. */
 static struct frame_data head_of(const struct sim_segment *segment)
 {
-    struct frame_data head;
+    struct frame_data came;
 
-    memcpy(&head, segment->frame, sizeof head);
+    memcpy(&came, segment->frame, sizeof came);
+    struct frame_data head = frame_encode_data(from_le16(came.destination), from_le32(came.key),
+                                               from_le32(came.message));
+    frame_data_set_segment(&head, frame_data_segment(&came));
     return head;
 }
 

@@ -297,10 +297,9 @@ struct message_layer {
     uint32_t chunk_count;   /**< in all, the spare one of reorder.h included */
     uint32_t chunks_shared; /**< of MESSAGE_CHUNKS: those that no peer uses */
     bool bundles;           /**< short messages may be bundled */
-    bool
-        crowded; /**< others want our core: what needs both ends takes until each has had its own */
-    struct list bundling; /**< peers for which something is held back */
-    bool frame_kept;      /**< the frame just handled is in a chunk */
+    bool crowded;           /**< others want our core, so whatever needs both ends takes long */
+    struct list bundling;   /**< peers for which something is held back */
+    bool frame_kept;        /**< the frame just handled is in a chunk */
     uint32_t ready_peers;
     struct message_lane lanes[LANES_MAX]; /**< written by whoever opens, before traffic */
     struct pull *pull_memory;

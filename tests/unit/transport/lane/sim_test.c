@@ -24,6 +24,9 @@ static void sim_wire_open__bad_options(void **state)
     options = (struct sim_options)SIM_OPTIONS_DEFAULT;
     options.frames = 0;
     assert_int_equal(sim_wire_open(&options, &wire), -EINVAL);
+    options = (struct sim_options)SIM_OPTIONS_DEFAULT;
+    options.cutting = 1u << options.rails;
+    assert_int_equal(sim_wire_open(&options, &wire), -EINVAL);
 }
 
 static void sim_wire__delivers_in_order_when_due(void **state)
