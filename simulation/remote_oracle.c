@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "remote_oracle.h"
 
+#include "lane/sim_join.h"
 #include "oracle.h"
 
 #include <errno.h>
@@ -55,18 +56,33 @@ static int right_status(const struct remote_operation *operation)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/** What a region may hold: what it held before, what it holds after, or of each byte either. */
-enum region_state { REGION_BEFORE = 1, REGION_AFTER = 2, REGION_PART = 3 };
+/** What a region may hold: what it held before, or what it holds after. */
+enum region_state { REGION_BEFORE, REGION_AFTER };
 
 static bool is_region(const struct remote_operation *operation, uint32_t generation,
                       enum region_state state)
 {
     for (uint64_t at = 0; at < operation->region_bytes; at++) {
+        uint8_t right = state == REGION_BEFORE ? remote_work_before(operation, generation, at)
+                                               : remote_work_after(operation, generation, at);
+        if (operation->memory[at] != right) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/** Of each byte either; and where a put has begun and failed, what a host wrote there before it saw
+ *  that something else had come. */
+static bool is_maybe_put(const struct remote_operation *operation, uint32_t generation)
+{
+    for (uint64_t at = 0; at < operation->region_bytes; at++) {
         uint8_t byte = operation->memory[at];
-        bool before =
-            (state & REGION_BEFORE) != 0 && byte == remote_work_before(operation, generation, at);
-        if (!before &&
-            ((state & REGION_AFTER) == 0 || byte != remote_work_after(operation, generation, at))) {
+        bool within = operation->flaw == REMOTE_WORK_SOUND && at >= operation->offset &&
+                      at - operation->offset < operation->bytes;
+        if (byte != remote_work_before(operation, generation, at) &&
+            byte != remote_work_after(operation, generation, at) &&
+            (byte != SIM_MISPLACED || !within)) {
             return false;
         }
     }
@@ -76,7 +92,7 @@ static bool is_region(const struct remote_operation *operation, uint32_t generat
 /** An atomic operation is carried out as a whole or not at all. */
 static bool is_maybe_done(const struct remote_operation *operation, uint32_t generation)
 {
-    return operation->kind == REMOTE_WORK_PUT ? is_region(operation, generation, REGION_PART)
+    return operation->kind == REMOTE_WORK_PUT ? is_maybe_put(operation, generation)
                                               : is_region(operation, generation, REGION_BEFORE) ||
                                                     is_region(operation, generation, REGION_AFTER);
 }

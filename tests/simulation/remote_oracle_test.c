@@ -2,6 +2,7 @@
 /* The judge of remote memory finds what it is there to find: each of its rules is broken here. */
 #include "simulation/remote_oracle.h"
 
+#include "lane/sim_join.h"
 #include "simulation/oracle.h"
 #include "simulation/run.h"
 
@@ -360,6 +361,33 @@ static void remote_oracle__what_a_failed_one_may_leave(void **state)
     assert_blamed(fixture, &fixture->workload.verdict.corrupted);
 }
 
+/** A host may have written there before it saw that something else had come. */
+static void remote_oracle__what_a_failed_put_may_leave_behind(void **state)
+{
+    struct fixture *fixture = *state;
+    struct remote_operation *put = some_sound(fixture, REMOTE_WORK_PUT);
+    uint8_t before = remote_work_before(put, put->to_generation, put->offset);
+    uint8_t after = remote_work_after(put, put->to_generation, put->offset);
+    uint8_t wrong = SIM_MISPLACED;
+
+    workload_excuse(&fixture->workload, 0, 1, EXCUSE_PARTED);
+    put->status = -ETIMEDOUT;
+    put->memory[put->offset] = SIM_MISPLACED;
+    remote_oracle_close(&fixture->work);
+    assert_true(oracle_is_well(&fixture->workload.verdict));
+    while (wrong == SIM_MISPLACED || wrong == before || wrong == after) {
+        wrong++;
+    }
+    put->memory[put->offset] = wrong;
+    remote_oracle_close(&fixture->work);
+    assert_blamed(fixture, &fixture->workload.verdict.corrupted);
+    fixture->workload.verdict = (struct workload_verdict){0};
+    put->memory[put->offset] = SIM_MISPLACED;
+    put->status = 0;
+    remote_oracle_close(&fixture->work);
+    assert_blamed(fixture, &fixture->workload.verdict.corrupted);
+}
+
 /** What is there in an endpoint's place has memory of its own, which earlier puts do not touch. */
 static void remote_oracle__memory_of_an_endpoint_that_took_anothers_place(void **state)
 {
@@ -398,6 +426,7 @@ int main(void)
         JUDGE_TEST(remote_oracle__told_twice_or_not_at_all),
         JUDGE_TEST(remote_oracle__told_too_early_or_of_another),
         JUDGE_TEST(remote_oracle__what_a_failed_one_may_leave),
+        JUDGE_TEST(remote_oracle__what_a_failed_put_may_leave_behind),
         JUDGE_TEST(remote_oracle__memory_of_an_endpoint_that_took_anothers_place),
     };
 

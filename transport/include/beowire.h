@@ -260,7 +260,8 @@ enum beowire_put_flag {
     BEOWIRE_PUT_INJECT = 1 << 1,
 };
 
-/** Writes into a peer's memory. The completion comes when all of it is there. Operations on remote
+/** Writes into a peer's memory. The completion comes when all of it is there; if it comes with an
+ *  error, there may be anything in its place. Operations on remote
  *  memory are begun in the order of their posting, and after messages that were sent before to the
  *  same peer have begun to arrive; up to 32 KiB they are also carried out in that order.
  *

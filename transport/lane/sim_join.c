@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** What bytes become that a host writes, and that turn out to belong elsewhere. */
-#define MISPLACED 0xA5
-
 int sim_join_open(struct sim_joiner *joiner)
 {
     *joiner = (struct sim_joiner){.room = malloc((size_t)SIM_JOIN_RUNS * SIM_JOIN_BYTES_MAX)};
@@ -106,7 +103,7 @@ uint32_t sim_join_end(struct sim_joiner *joiner, struct lane_incoming *incoming,
         expected->bytes -= run->bytes;
         expected->frames = expected->bytes > 0;
     } else if (expected->frames > 0) {
-        memset(expected->target, MISPLACED, (size_t)expected->bytes);
+        memset(expected->target, SIM_MISPLACED, (size_t)expected->bytes);
         expected->frames = 0;
     }
     return run->segments;

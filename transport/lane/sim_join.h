@@ -28,6 +28,9 @@
 /** Runs that can be handed out at once. */
 #define SIM_JOIN_RUNS 4
 
+/** What bytes become that a host writes, and that turn out to belong elsewhere. */
+#define SIM_MISPLACED 0xA5
+
 /** A segment that has arrived: DATA (frame.h), whole. */
 struct sim_segment {
     const uint8_t *frame; /**< its header and payload */
