@@ -134,10 +134,14 @@ static uint64_t take_stream(struct pair *pair, uint64_t size)
     uint64_t arrived = 0;
     while (next < STREAM_MESSAGES) {
         int result = driver->receive(pair->sessions[0], message, size);
-        if (!driver->reliable && result == -ETIMEDOUT) {
+        if (!driver->reliable && result == -ETIMEDOUT && pair->heed_control) {
             continue;
         }
-        if (!driver->reliable && result == -ECANCELED) {
+        if (!driver->reliable && result == -ECANCELED && arrived == 0) {
+            pair->heed_control = false; /* we had no core meanwhile: it waits for us, or is lost */
+            continue;
+        }
+        if (!driver->reliable && (result == -ECANCELED || result == -ETIMEDOUT)) {
             break;
         }
         pair_check(result == 0, result);
