@@ -166,6 +166,11 @@ void cluster_start(struct cluster *cluster, uint32_t node)
     }
 }
 
+bool cluster_cuts(const struct cluster *cluster)
+{
+    return cluster->whole_rails < cluster->rails;
+}
+
 uint64_t cluster_now(const struct cluster *cluster)
 {
     return sim_wire_now(cluster->wire);

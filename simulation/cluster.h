@@ -58,6 +58,9 @@ void cluster_crash(struct cluster *cluster, uint32_t node);
 /** Ends a node's endpoint as beowire_close() with linger 0 does: it says goodbye. */
 void cluster_leave(struct cluster *cluster, uint32_t node);
 
+/** Is there a network whose lanes cut? */
+bool cluster_cuts(const struct cluster *cluster);
+
 /** Virtual time, and what the clock of a node shows. */
 uint64_t cluster_now(const struct cluster *cluster);
 uint64_t cluster_node_now(const struct cluster *cluster, uint32_t node);

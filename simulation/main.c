@@ -30,7 +30,7 @@ struct program {
     const char *scenario;
     uint64_t happened[FAULT_KINDS];
     struct remote_counters remote;
-    uint64_t joined; /**< segments, over lanes that cut, ... */
+    uint64_t cut;    /**< segments, over lanes that cut, ... */
     uint64_t placed; /**< ... of them where they belong at once */
 };
 
@@ -105,7 +105,7 @@ static void print_result(const struct run_options *options, const struct run_res
     print_number("remote_refused", result->remote.refused);
     print_number("unasked_blocks", result->kinds.unasked_blocks);
     print_number("pulls_repeated", result->kinds.pulls_repeated);
-    print_number("joined", result->kinds.joined);
+    print_number("cut", result->kinds.cut);
     print_number("placed", result->kinds.placed);
     print_number("path_changes", result->kinds.path_changes);
     print_number("peers_failed", result->kinds.peers_failed);
@@ -260,7 +260,7 @@ static bool run_seed(struct program *program, const struct run_options *options)
     program->remote.atomics += result.remote.atomics;
     program->remote.notices += result.remote.notices;
     program->remote.refused += result.remote.refused;
-    program->joined += result.kinds.joined;
+    program->cut += result.kinds.cut;
     program->placed += result.kinds.placed;
     return well;
 }
@@ -283,9 +283,10 @@ static bool check_happened(const struct program *program)
         (void)fprintf(stderr, "beowire-simulate: no seed had some kind of remote memory's work\n");
         all = false;
     }
-    if (program->placed == 0 || program->placed == program->joined) {
-        (void)fprintf(stderr, "beowire-simulate: no seed had segments joined and placed, or all "
-                              "were where they were expected\n");
+    if (program->placed == 0 || program->placed == program->cut) {
+        (void)fprintf(stderr,
+                      "beowire-simulate: over lanes that cut, no segments came as expected, "
+                      "or all did\n");
         all = false;
     }
     return all;

@@ -73,12 +73,12 @@ static bool is_region(const struct remote_operation *operation, uint32_t generat
 }
 
 /** Of each byte either; and where a put has begun and failed, what a host wrote there before it saw
- *  that something else had come. */
-static bool is_maybe_put(const struct remote_operation *operation, uint32_t generation)
+ *  that something else had come over a lane that cuts. */
+static bool is_maybe_put(const struct remote_operation *operation, uint32_t generation, bool cuts)
 {
     for (uint64_t at = 0; at < operation->region_bytes; at++) {
         uint8_t byte = operation->memory[at];
-        bool within = operation->flaw == REMOTE_WORK_SOUND && at >= operation->offset &&
+        bool within = cuts && operation->flaw == REMOTE_WORK_SOUND && at >= operation->offset &&
                       at - operation->offset < operation->bytes;
         if (byte != remote_work_before(operation, generation, at) &&
             byte != remote_work_after(operation, generation, at) &&
@@ -90,9 +90,9 @@ static bool is_maybe_put(const struct remote_operation *operation, uint32_t gene
 }
 
 /** An atomic operation is carried out as a whole or not at all. */
-static bool is_maybe_done(const struct remote_operation *operation, uint32_t generation)
+static bool is_maybe_done(const struct remote_operation *operation, uint32_t generation, bool cuts)
 {
-    return operation->kind == REMOTE_WORK_PUT ? is_maybe_put(operation, generation)
+    return operation->kind == REMOTE_WORK_PUT ? is_maybe_put(operation, generation, cuts)
                                               : is_region(operation, generation, REGION_BEFORE) ||
                                                     is_region(operation, generation, REGION_AFTER);
 }
@@ -127,7 +127,7 @@ static void check_memory(struct remote_work *work, const struct remote_operation
         }
     } else if (operation->ended && operation->status == right_status(operation)) {
         check_done(work, operation); /* which changes nothing if it is flawed */
-    } else if (!is_maybe_done(operation, generation)) {
+    } else if (!is_maybe_done(operation, generation, cluster_cuts(work->workload->cluster))) {
         blame(work, &work->workload->verdict.corrupted, operation,
               "has failed, and left what it could not");
     }

@@ -221,7 +221,7 @@ static void count_segments(const struct path_lanes *lanes, struct run_kinds *kin
     for (unsigned i = 0; i < lanes->count; i++) {
         const struct lane *lane = lanes->lanes[i];
         if (lane->cuts) {
-            kinds->joined += lane->received_frames;
+            kinds->cut += lane->received_frames;
             kinds->placed += lane->placed_frames;
         }
     }

@@ -39,7 +39,7 @@ struct run_kinds {
     uint64_t unexpected;
     uint64_t unasked_blocks;
     uint64_t pulls_repeated;
-    uint64_t joined; /**< segments received over lanes that cut, ... */
+    uint64_t cut;    /**< segments received over lanes that cut, ... */
     uint64_t placed; /**< ... of which so many went straight to where they belong */
     uint64_t path_changes;
     uint64_t peers_failed;

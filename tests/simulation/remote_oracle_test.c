@@ -374,6 +374,10 @@ static void remote_oracle__what_a_failed_put_may_leave_behind(void **state)
     put->status = -ETIMEDOUT;
     put->memory[put->offset] = SIM_MISPLACED;
     remote_oracle_close(&fixture->work);
+    assert_blamed(fixture, &fixture->workload.verdict.corrupted); /* no lane here could do that */
+    fixture->workload.verdict = (struct workload_verdict){0};
+    fixture->cluster.whole_rails = 0;
+    remote_oracle_close(&fixture->work);
     assert_true(oracle_is_well(&fixture->workload.verdict));
     while (wrong == SIM_MISPLACED || wrong == before || wrong == after) {
         wrong++;

@@ -164,8 +164,12 @@ static struct arrival way_back(const struct core *core, const struct arrival *fr
 void control_send_reset(struct core *core, const struct frame *refused, const struct arrival *from,
                         enum frame_reset_reason reason, uint64_t now_ns)
 {
+    const struct arrival back = way_back(core, from, refused->key);
     uint64_t second = now_ns / 1000000000u;
 
+    if (back.by == PATH_NONE) {
+        return;
+    }
     if (second != core->reset_second) {
         core->reset_second = second;
         core->resets_this_second = 0;
@@ -189,10 +193,6 @@ void control_send_reset(struct core *core, const struct frame *refused, const st
         .echoed_key = to_le32(seen),
         .reason = to_le32(reason),
     };
-    struct arrival back = way_back(core, from, refused->key);
-    if (back.by == PATH_NONE) {
-        return;
-    }
     struct lane *lane = core->options.lanes.lanes[back.by];
     struct lane_outgoing outgoing = outgoing_of(&frame, FRAME_RESET);
     core->counters.sent[FRAME_RESET] += lane->operations->send(lane, &back.address, &outgoing, 1);

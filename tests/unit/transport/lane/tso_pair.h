@@ -162,6 +162,11 @@ static inline const uint8_t *take_train(struct udp_pair *pair, uint32_t message,
     return incoming[0].payload;
 }
 
+static inline bool is_at_target(const uint8_t *at)
+{
+    return at >= target && at < target + sizeof target;
+}
+
 static inline void expect(struct udp_pair *pair, uint32_t message, uint32_t segment, uint64_t bytes)
 {
     struct lane_expectation expectation = {

@@ -151,4 +151,14 @@ static inline void send_to_host(int raw, const struct udp_pair *pair)
     send_raw(raw, frame, sizeof frame);
 }
 
+/** Takes all that has been captured. */
+static inline void discard(int raw)
+{
+    uint8_t frame[1];
+
+    while (capture(raw, frame, sizeof frame) > 0) {
+        /* the next */
+    }
+}
+
 #endif

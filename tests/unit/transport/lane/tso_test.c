@@ -147,6 +147,7 @@ static void tso_lane__expected_data_is_placed(void **state)
     close_pair(&pair);
 }
 
+/** What is expected after that is said between two calls, so none may go too far. */
 static void tso_lane__stops_when_all_that_was_expected_has_come(void **state)
 {
     struct udp_pair pair = open_lanes();
@@ -165,7 +166,8 @@ static void tso_lane__stops_when_all_that_was_expected_has_come(void **state)
     close_pair(&pair);
 }
 
-/** The data is right, and not at the target. */
+/** Whatever of the expectation is not as it comes, or if it is less than comes at once: the data is
+ *  right, and not at the target. */
 static void tso_lane__expected_otherwise(void **state)
 {
     const uint64_t lengths[] = {1, 1000, TRAIN_BYTES - 1, TRAIN_BYTES, sizeof target};
@@ -187,9 +189,8 @@ static void tso_lane__expected_otherwise(void **state)
             };
             pair.b->operations->expect(pair.b, &expectation);
             send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
-            const uint8_t *at = take_train(&pair, MESSAGE, 0);
             bool right = wrong == 5 && lengths[i] >= TRAIN_BYTES;
-            assert_int_equal(at >= target && at < target + sizeof target, right);
+            assert_int_equal(is_at_target(take_train(&pair, MESSAGE, 0)), right);
             assert_int_equal(pair.b->placed_frames, right ? TRAIN_SEGMENTS : 0);
             close_pair(&pair);
         }
@@ -223,6 +224,7 @@ static void tso_lane__after_a_wrong_expectation(void **state)
     close_pair(&pair);
 }
 
+/** Its place may be handed out in another frame, so nothing is put there until more is said. */
 static void tso_lane__expects_nothing_after_something_else(void **state)
 {
     struct udp_pair pair = open_lanes();
@@ -233,7 +235,7 @@ static void tso_lane__expects_nothing_after_something_else(void **state)
     take_train(&pair, MESSAGE, SEGMENT);
     for (unsigned i = 0; i < 12; i++) {
         send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
-        take_train(&pair, MESSAGE, 0);
+        assert_false(is_at_target(take_train(&pair, MESSAGE, 0)));
     }
     assert_int_equal(pair.b->placed_frames, 0);
     close_pair(&pair);
@@ -642,9 +644,7 @@ static void tso_lane__nobody_answers(void **state)
 
     /* Nobody asks for an address, either. */
     int raw_arp = open_raw(here, "end0", ETH_P_ARP);
-    while (capture(raw_arp, frame, sizeof frame) > 0) {
-        /* what belongs to the answer */
-    }
+    discard(raw_arp); /* what belongs to the answer */
     send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
     send_part(&pair, MESSAGE, 0, SEGMENT, SEGMENT);
     send_part(&pair, MESSAGE, 0, SEGMENT, 5);
