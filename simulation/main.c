@@ -30,8 +30,9 @@ struct program {
     const char *scenario;
     uint64_t happened[FAULT_KINDS];
     struct remote_counters remote;
-    uint64_t cut;    /**< segments, over lanes that cut, ... */
-    uint64_t placed; /**< ... of them where they belong at once */
+    uint64_t cut;    /**< segments and frames, over lanes that cut, ... */
+    uint64_t placed; /**< ... of them where they belong at once, ... */
+    uint64_t tacit;  /**< ... and behind the head of another */
 };
 
 static uint64_t current_seed;
@@ -107,6 +108,7 @@ static void print_result(const struct run_options *options, const struct run_res
     print_number("pulls_repeated", result->kinds.pulls_repeated);
     print_number("cut", result->kinds.cut);
     print_number("placed", result->kinds.placed);
+    print_number("tacit", result->kinds.tacit);
     print_number("path_changes", result->kinds.path_changes);
     print_number("peers_failed", result->kinds.peers_failed);
     (void)printf("},");
@@ -262,6 +264,7 @@ static bool run_seed(struct program *program, const struct run_options *options)
     program->remote.refused += result.remote.refused;
     program->cut += result.kinds.cut;
     program->placed += result.kinds.placed;
+    program->tacit += result.kinds.tacit;
     return well;
 }
 
@@ -283,10 +286,10 @@ static bool check_happened(const struct program *program)
         (void)fprintf(stderr, "beowire-simulate: no seed had some kind of remote memory's work\n");
         all = false;
     }
-    if (program->placed == 0 || program->placed == program->cut) {
+    if (program->placed == 0 || program->placed == program->cut || program->tacit == 0) {
         (void)fprintf(stderr,
                       "beowire-simulate: over lanes that cut, no segments came as expected, "
-                      "or all did\n");
+                      "or all did, or no frames went behind another\n");
         all = false;
     }
     return all;

@@ -13,6 +13,7 @@
 
 /** For what is still on its way in the end, such as the last acknowledgements. */
 #define LINGER_NS (5 * SECOND)
+#define LINGERS_MAX 6
 
 /** Nodes of which each connects to all others so that sequence numbers can be moved. */
 #define WRAP_NODES_MAX 8
@@ -151,6 +152,31 @@ static void check_waiting(struct running *running)
     }
 }
 
+/** Has every frame been acknowledged? Where much is lost, some probes in a row may be, and the
+ * pause after each is longer. */
+static bool is_quiet(const struct cluster *cluster)
+{
+    for (uint32_t at = 0; at < cluster->node_count; at++) {
+        const struct core *core = &cluster->nodes[at].core;
+        for (uint32_t i = 0; cluster_is_up(cluster, at) && i < core->peer_count; i++) {
+            const struct core_peer *peer = core->peers[i];
+            if (peer->connection.state == CONNECTION_OPEN && !flow_is_idle(&peer->message.flow)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void linger(struct running *running)
+{
+    unsigned times = 0;
+
+    do {
+        step_until(running, cluster_now(&running->cluster) + LINGER_NS);
+    } while (++times < LINGERS_MAX && !is_quiet(&running->cluster));
+}
+
 static void live(struct running *running)
 {
     struct cluster *cluster = &running->cluster;
@@ -173,7 +199,7 @@ static void live(struct running *running)
         check_waiting(running);
     }
     workload_cancel(workload);
-    step_until(running, cluster_now(cluster) + LINGER_NS);
+    linger(running);
     workload_cancel(workload);
 }
 
@@ -212,6 +238,7 @@ static void count_wire(const struct running *running, struct run_result *result)
     result->faults[FAULT_MANGLE] = counters->mangled;
     result->faults[FAULT_WRAP] = running->wrapped;
     result->faults[FAULT_CROWD] = running->cluster.node_count >= 200;
+    result->kinds.tacit = counters->tacit;
     result->frames = counters->sent;
 }
 

@@ -99,8 +99,16 @@
  *  one by one over the fast lane. */
 #define CONVOY_FRAMES_MIN 3
 
-/** Bursts that may go that way without a sign that any has arrived. */
-#define CONVOY_UNPROVEN_MAX 32
+/** Frames in a row that went that way and had to be sent again, after which another is tried. */
+#define CONVOY_LOST_MAX 32
+
+/** While more frames than this are on their way, bursts do not go by a lane that cuts, which takes
+ *  those of each message alone. */
+#define CONVOY_CUT_FRAMES_MAX 8
+
+/** So many bursts go by the lane that is not the best, because nothing arrived by that, before it
+ * is tried again: that costs some of them, if it was not a mistake. */
+#define CONVOY_ASTRAY_BURSTS 4096
 
 /** A bundle is held back at most so long, while the application polls. */
 #define BUNDLE_HOLD_NS 50000u

@@ -8,27 +8,20 @@
  * frame_samples bad: frames that a receiver drops, for each reason that the frame itself gives.
  *
  * frame_samples tso: DATA that network cards cut, which looks like TCP.
+ *
+ * frame_samples tso_frames: frames and messages that network cards cut, joined and then cut apart.
  */
-#include "frame/address_layout.h"
-#include "frame/frame.h"
-#include "lane/tso_head.h"
+#include "frame_samples.h"
 
-#include <stddef.h>
+#include "frame/address_layout.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#define ETHERNET_BYTES 14
 #define IP_BYTES 20
 #define UDP_BYTES 8
-#define KEY 0x11223344
-#define SEQUENCE 1000
 #define ACKNOWLEDGEMENT 2000
 #define CREDIT 2032
-
-struct sample {
-    uint8_t bytes[512];
-    uint32_t length;
-};
 
 /* ---- the capture ----------------------------------------------------------------------------- */
 
@@ -45,8 +38,7 @@ static void write_file_header(void)
     (void)fwrite(header, sizeof header, 1, stdout);
 }
 
-/** A packet of the capture: `packet` has room for headers before what is `bytes` bytes long. */
-static void write_packet(const uint8_t *packet, uint32_t bytes)
+void write_packet(const uint8_t *packet, uint32_t bytes)
 {
     const uint32_t header[] = {1, 0, bytes, bytes};
 
@@ -92,12 +84,17 @@ static void write_udp(const struct sample *samples, unsigned count)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-static void *body_of(struct sample *sample)
+struct frame_header *header_of(struct sample *sample)
+{
+    return (struct frame_header *)(void *)sample->bytes;
+}
+
+void *body_of(struct sample *sample)
 {
     return sample->bytes + sizeof(struct frame_header);
 }
 
-static void begin(struct sample *sample, enum frame_type type, const char *payload)
+void begin(struct sample *sample, enum frame_type type, const char *payload)
 {
     size_t bytes = strlen(payload);
     size_t head = sizeof(struct frame_header) + frame_operation_bytes(type);
@@ -185,7 +182,7 @@ static void make_bundle(struct sample *sample)
         at += strlen(messages[i]);
     }
     memcpy(body_of(sample), payload, at);
-    ((struct frame_header *)(void *)sample->bytes)->payload_bytes = to_le16((uint16_t)at);
+    header_of(sample)->payload_bytes = to_le16((uint16_t)at);
     sample->length += (uint32_t)at;
 }
 
@@ -266,9 +263,9 @@ static void make_remote(struct sample *sample, enum frame_type type)
     }
 }
 
-/** A frame of each type. If you add a type: the compiler misses it here, and what is put in belongs
- *  into test_dissector.py, and the type into tools/wireshark/beowire.lua. */
-static void make(struct sample *sample, enum frame_type type)
+/** If you add a type: the compiler misses it here, and what is put in belongs into
+ *  test_dissector.py, and the type into tools/wireshark/beowire.lua. */
+void make(struct sample *sample, enum frame_type type)
 {
     switch (type) {
     case FRAME_CONNECT:
@@ -396,79 +393,7 @@ static int write_good(void)
     return 0;
 }
 
-/* ---- DATA that network cards cut ------------------------------------------------------------- */
-
-#define SEGMENT_BYTES 41
-
-/** Segments of a message, from its `first` on. */
-static struct tso_segments segments_of(uint32_t message, uint64_t first, uint32_t bytes)
-{
-    return (struct tso_segments){
-        .to = {2, 0, 0, 0, 0, 2},
-        .from = {2, 0, 0, 0, 0, 1},
-        .ethertype = 0x88B5,
-        .destination = 4711,
-        .key = KEY,
-        .message = message,
-        .offset = first * SEGMENT_BYTES,
-        .segment_bytes = SEGMENT_BYTES,
-        .bytes = bytes,
-    };
-}
-
-/** @return is it what the lane takes? */
-static bool write_tso(const struct tso_segments *segments)
-{
-    uint8_t packet[ETHERNET_BYTES + TSO_OVERHEAD_BYTES + 4 * SEGMENT_BYTES] = {0};
-    const uint32_t headers = ETHERNET_BYTES + TSO_OVERHEAD_BYTES;
-    uint32_t bytes = headers + segments->bytes;
-    struct tso_head head;
-    struct tso_segments back;
-
-    tso_head_write(&head, segments);
-    memcpy(packet, (const uint8_t *)&head + offsetof(struct tso_head, ethernet), headers);
-    memset(packet + headers, 'd', segments->bytes);
-    if (bytes < ETHERNET_BYTES + FRAME_PADDED_BYTES) {
-        bytes = ETHERNET_BYTES + FRAME_PADDED_BYTES;
-    }
-    write_packet(packet, bytes);
-    return tso_head_read(&head, bytes - headers, &back);
-}
-
-/** What TCP would make something of: a message that begins where the one before was, segments that
- *  come again and too early, ports of others. */
-static int write_tso_good(void)
-{
-    struct tso_segments samples[] = {
-        segments_of(0x00050006, 0, SEGMENT_BYTES),
-        segments_of(0x00050006, 1, SEGMENT_BYTES),
-        segments_of(0x00050006, 300000000, SEGMENT_BYTES),
-        segments_of(0x00050006, 1, SEGMENT_BYTES),
-        segments_of(0x00050007, 0, SEGMENT_BYTES),
-        segments_of(0x00050007, 1, 3 * SEGMENT_BYTES - 4),
-        segments_of(0x00050008, 4, 1),
-        segments_of(0x00050009, 0, SEGMENT_BYTES),
-        segments_of(0x00050009, 1, SEGMENT_BYTES),
-    };
-    const unsigned count = sizeof samples / sizeof *samples;
-
-    samples[count - 2].destination = 80;
-    samples[count - 1].destination = 80;
-    for (unsigned i = 0; i < count; i++) {
-        if (!write_tso(&samples[i])) {
-            (void)fprintf(stderr, "frame_samples: segments %u are refused\n", i);
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* ---- bad ones -------------------------------------------------------------------------------- */
-
-static struct frame_header *header_of(struct sample *sample)
-{
-    return (struct frame_header *)(void *)sample->bytes;
-}
 
 static void bad_version(struct sample *sample)
 {
@@ -552,26 +477,6 @@ static void bad_tail(struct sample *sample)
     sample->length += 30; /* more than padding explains */
 }
 
-static int write_tso_bad(void)
-{
-    struct tso_segments samples[] = {
-        segments_of(0x00050006, 1, SEGMENT_BYTES),
-        segments_of(0x00050006, 1, SEGMENT_BYTES),
-        segments_of(0x00050006, 1, 0),
-        segments_of(0x00050006, UINT64_C(1) << 32, SEGMENT_BYTES),
-    };
-
-    samples[0].offset++;
-    samples[1].segment_bytes = 0;
-    for (unsigned i = 0; i < sizeof samples / sizeof *samples; i++) {
-        if (write_tso(&samples[i])) {
-            (void)fprintf(stderr, "frame_samples: bad segments %u are let in\n", i);
-            return 1;
-        }
-    }
-    return 0;
-}
-
 static int write_bad(void)
 {
     static void (*const spoil[])(struct sample *) = {
@@ -602,7 +507,10 @@ static int (*writer_of(int argc, char **argv))(void)
     if (argc == 2 && strcmp(argv[1], "bad") == 0) {
         return write_bad;
     }
-    return argc == 2 && strcmp(argv[1], "tso") == 0 ? write_tso_good : NULL;
+    if (argc == 2 && strcmp(argv[1], "tso") == 0) {
+        return write_tso_good;
+    }
+    return argc == 2 && strcmp(argv[1], "tso_frames") == 0 ? write_tso_frames : NULL;
 }
 
 int main(int argc, char **argv)
@@ -610,7 +518,7 @@ int main(int argc, char **argv)
     int (*write)(void) = writer_of(argc, argv);
 
     if (write == NULL) {
-        (void)fputs("usage: frame_samples [bad | tso]\n", stderr);
+        (void)fputs("usage: frame_samples [bad | tso | tso_frames]\n", stderr);
         return 2;
     }
     write_file_header();

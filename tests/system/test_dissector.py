@@ -4,7 +4,6 @@ that makes them on the wire, and of all that two processes sent each other acros
 """
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -18,14 +17,12 @@ import pytest
 from beowire.lab import cluster, network
 from beowire.lab.options import LabOptions
 from beowire.lab.state import LabState
-from system.conftest import ROOT, wait_until
+from system.conftest import wait_until
+from system.wireshark import DISSECTOR, PATIENCE_S, PROGRAMS, WRONG, fields_of, samples, tshark
 
-PROGRAMS = ROOT / "build" / "release" / "tests" / "system"
-DISSECTOR = ROOT / "tools" / "wireshark" / "beowire.lua"
 MESSAGES = 2000
 TAG = 42
 MARK = b"this is where the capture may end"
-PATIENCE_S = 60
 
 #: Every type that there is (enum frame_type), and a frame's place in the capture of samples.
 TYPES = {
@@ -208,22 +205,7 @@ SAMPLES: dict[str, dict[str, str]] = {
     },
 }
 
-#: What frame_samples.c puts into DATA that cards cut: destination, message, segments, offset.
-CUT_SAMPLES = [
-    ["4711", "0x00050006", "0", "0"],
-    ["4711", "0x00050006", "1", "41"],
-    ["4711", "0x00050006", "300000000", "12300000000"],
-    ["4711", "0x00050006", "1", "41"],
-    ["4711", "0x00050007", "0", "0"],
-    ["4711", "0x00050007", "1,2,3", "41"],
-    ["4711", "0x00050008", "4", "164"],
-    ["80", "0x00050009", "0", "0"],
-    ["80", "0x00050009", "1", "41"],
-]
-CUT_BYTES = [41, 41, 41, 41, 41, 119, 1, 41, 41]
-CUT_HEADER_BYTES = 40
-
-#: What is wrong with each bad frame of frame_samples.c.
+#: What is wrong with each bad frame of frame_samples.c and frame_samples_cut.c.
 PROBLEMS = [
     "version 3",
     "type 99 is not known",
@@ -244,36 +226,9 @@ PROBLEMS = [
     "segments of 0 bytes",
     "no payload",
     "more segments than there can be",
+    "an urgent pointer where none belongs",
+    "segments that have no room for more than the head of EAGER",
 ]
-
-
-def tshark(capture: Path, *words: str, script: Path | None = DISSECTOR) -> list[str]:
-    """Lines that tshark prints of a capture, with the dissector and nothing of the user's."""
-    loaded = [] if script is None else ["-X", f"lua_script:{script}"]
-    done = subprocess.run(
-        ["tshark", "-n", *loaded, "-r", str(capture), *words],
-        env={**os.environ, "HOME": str(capture.parent), "XDG_CONFIG_HOME": str(capture.parent)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_S,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "lua" not in done.stderr.lower(), done.stderr
-    return done.stdout.splitlines()
-
-
-def fields_of(capture: Path, names: list[str], *words: str) -> list[list[str]]:
-    """A row for each packet: its fields, several of one name separated by commas."""
-    shown = [word for name in names for word in ("-e", name)]
-    return [line.split("\t") for line in tshark(capture, *words, "-T", "fields", *shown)]
-
-
-def samples(tmp_path: Path, *words: str) -> Path:
-    capture = tmp_path / "samples.pcap"
-    with capture.open("wb") as file:
-        subprocess.run([str(PROGRAMS / "frame_samples"), *words], stdout=file, check=True)
-    return capture
 
 
 # ---- one of each type ----------------------------------------------------------------------------
@@ -302,7 +257,7 @@ def test_dissector__shows_each_field_of_each_type(tmp_path: Path) -> None:
 
 def test_dissector__finds_nothing_wrong_with_good_ones(tmp_path: Path) -> None:
     capture = samples(tmp_path)
-    assert tshark(capture, "-Y", "beowire.problem || _ws.malformed || _ws.lua.error") == []
+    assert tshark(capture, "-Y", WRONG) == []
     assert len(tshark(capture, "-Y", "beowire")) == 2 * len(TYPES) + 2
 
 
@@ -355,78 +310,6 @@ def test_dissector__other_datagrams_are_left_alone(tmp_path: Path) -> None:
     capture.write_bytes(data)
     assert packets == len(TYPES) + 2
     assert len(tshark(capture, "-Y", "udp && !beowire")) == packets
-
-
-# ---- DATA that network cards cut, which looks like TCP -------------------------------------------
-
-
-def test_dissector__shows_each_field_of_cut_data(tmp_path: Path) -> None:
-    capture = samples(tmp_path, "tso")
-    names = ["destination", "data.message", "data.segment", "data.offset"]
-    assert fields_of(capture, [f"beowire.{name}" for name in names]) == CUT_SAMPLES
-    same = ["_ws.col.Protocol", "beowire.type", "beowire.key", "beowire.data.segment_bytes"]
-    shown = ["Beowire", "11", "0x11223344", "41"]
-    assert fields_of(capture, same) == len(CUT_SAMPLES) * [shown]
-    assert fields_of(capture, ["beowire.payload", "beowire.length"]) == [
-        [(b"d" * count).hex(), str(CUT_HEADER_BYTES + count)] for count in CUT_BYTES
-    ]
-
-
-def test_dissector__cut_data_info_column_says_what_happens(tmp_path: Path) -> None:
-    """And nothing of what TCP thinks of it."""
-    lines = [row[0] for row in fields_of(samples(tmp_path, "tso"), ["_ws.col.Info"])]
-    assert lines[0] == "DATA > 4711 message=0x50006 segment=0 length=41"
-    assert lines[2] == "DATA > 4711 message=0x50006 segment=300000000 length=41"
-    assert lines[5] == "DATA > 4711 message=0x50007 segment=1 length=119 (first of 3 frames)"
-    assert all(line.startswith("DATA > ") for line in lines)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        [],
-        ["-2"],
-        ["-o", "tcp.analyze_sequence_numbers:FALSE"],
-        ["-o", "tcp.check_checksum:TRUE"],
-        ["-o", "tcp.desegment_tcp_streams:FALSE"],
-        ["-o", "tcp.try_heuristic_first:TRUE"],
-    ],
-    ids=" ".join,
-)
-def test_dissector__cut_data_is_shown_once_whatever_tcp_does(
-    tmp_path: Path, options: list[str]
-) -> None:
-    capture = samples(tmp_path, "tso")
-    assert fields_of(capture, ["beowire.type"], *options) == len(CUT_SAMPLES) * [["11"]]
-    wrong = "beowire.problem || _ws.malformed || _ws.lua.error"
-    assert tshark(capture, *options, "-Y", wrong) == []
-
-
-def test_dissector__cut_data_of_which_headers_were_captured(tmp_path: Path) -> None:
-    capture = samples(tmp_path, "tso")
-    whole = capture.read_bytes()
-    kept = 14 + CUT_HEADER_BYTES
-    cut, at = bytearray(whole[:24]), 24
-    while at < len(whole):
-        length = int.from_bytes(whole[at + 8 : at + 12], "little")
-        cut += whole[at : at + 8] + kept.to_bytes(4, "little") + whole[at + 12 : at + 16 + kept]
-        at += 16 + length
-    capture.write_bytes(cut)
-    names = ["destination", "data.message", "data.segment", "data.offset"]
-    assert fields_of(capture, [f"beowire.{name}" for name in names]) == CUT_SAMPLES
-    lines = [row[0] for row in fields_of(capture, ["_ws.col.Info"])]
-    assert all(line.endswith("(cut by the capture)") for line in lines)
-    assert tshark(capture, "-Y", "beowire.problem || _ws.malformed || _ws.lua.error") == []
-
-
-def test_dissector__other_tcp_is_left_alone(tmp_path: Path) -> None:
-    """The source port is the EtherType that the group says, or this is somebody else's."""
-    capture = samples(tmp_path, "tso")
-    group, others = bytes([239, 192, 0x88, 0xB5]), bytes([239, 192, 0x88, 0xB6])
-    whole = capture.read_bytes()
-    assert whole.count(group) == len(CUT_SAMPLES)
-    capture.write_bytes(whole.replace(group, others))
-    assert len(tshark(capture, "-Y", "tcp && !beowire")) == len(CUT_SAMPLES)
 
 
 # ---- a capture of the lab ------------------------------------------------------------------------
@@ -566,8 +449,7 @@ def test_dissector__of_a_lossy_lab_it_shows_what_was_sent(tmp_path: Path) -> Non
         lab.close()
 
     # Endpoint numbers are random: one may be a TCP port of somebody's, who is not asked first here.
-    wrong = "beowire.problem || _ws.malformed || _ws.lua.error"
-    assert tshark(capture, "-o", "tcp.try_heuristic_first:TRUE", "-Y", wrong) == []
+    assert tshark(capture, "-o", "tcp.try_heuristic_first:TRUE", "-Y", WRONG) == []
     # Nothing else is on this wire but what the kernel says of itself.
     assert (
         tshark(capture, "-Y", "!beowire && !arp && !icmpv6 && !igmp && !icmp && eth.type != 0x88b6")

@@ -16,8 +16,8 @@
 --     beowire.key == 0x1234abcd               one direction of one connection
 --
 -- Ethernet frames are known by their EtherType (0x88B5, or what the preferences say). UDP ports are
--- chosen anew by each endpoint, so datagrams are known by what is in them. DATA that network cards
--- cut looks like TCP to a group that says its EtherType; preferences make no difference to that.
+-- chosen anew by each endpoint, so datagrams are known by what is in them. What network cards cut
+-- looks like TCP to a group that says its EtherType; preferences make no difference to that.
 --
 -- What types of frames there are is in beowire_types.lua.
 
@@ -26,8 +26,10 @@ local beowire = Proto("beowire", "Beowire")
 local VERSION = 2
 local HEADER_BYTES = 28
 local DATA, DATA_BYTES = 11, 16 -- the type that has a header of its own, and its length
+local EAGER, FRAGMENT = 16, 17
 local PADDED_BYTES = 46 -- Ethernet pads shorter payloads to this
 local SEQUENCED = 16 -- types from here on
+local CUT = " (cut by the capture)"
 
 -- From the folder of this file, wherever that is.
 local named = dofile(__DIR__ .. "/beowire_types.lua")
@@ -118,7 +120,7 @@ local function add_data(buffer, at, tree)
         root:add_proto_expert_info(problem, "no payload")
     end
     return length, string.format("DATA > %d %s segment=%d%s", header.destination, said, segment,
-        there < length and " (cut by the capture)" or "")
+        there < length and CUT or "")
 end
 
 -- Adds the frame at `at`; `left` bytes are there, or were before the capture was cut.
@@ -177,7 +179,7 @@ local function add_frame(buffer, at, left, tree)
         bad("no payload")
     end
     if buffer:len() - at < length then
-        return length, table.concat(info, " ") .. " (cut by the capture)"
+        return length, table.concat(info, " ") .. CUT
     end
 
     local body_bytes = length - HEADER_BYTES
@@ -206,6 +208,20 @@ local function add_frame(buffer, at, left, tree)
     return length, table.concat(info, " ")
 end
 
+-- Adds what is behind the last frame, from `at` on; `total` bytes were there.
+local function add_padding(buffer, at, total, tree)
+    if at < math.min(total, buffer:len()) then
+        local item = tree:add(f_padding, buffer(at))
+        if total > PADDED_BYTES then
+            item:add_proto_expert_info(problem, "longer than it says")
+        end
+    end
+end
+
+local function with_count(info, frames)
+    return frames > 1 and string.format("%s (first of %d frames)", info, frames) or info
+end
+
 local function dissect(buffer, pinfo, tree)
     pinfo.cols.protocol = "Beowire"
     local total = buffer:reported_len()
@@ -217,26 +233,24 @@ local function dissect(buffer, pinfo, tree)
         length = add_frame(buffer, at, total - at, tree)
         frames, at = frames + 1, at + length
     end
-    if at < math.min(total, buffer:len()) then
-        local item = tree:add(f_padding, buffer(at))
-        if total > PADDED_BYTES then
-            item:add_proto_expert_info(problem, "longer than it says")
-        end
-    end
-    pinfo.cols.info = frames > 1 and string.format("%s (first of %d frames)", info, frames) or info
+    add_padding(buffer, at, total, tree)
+    pinfo.cols.info = with_count(info, frames)
     return buffer:len()
 end
 
--- ---- DATA that network cards cut ----------------------------------------------------------------
+-- ---- what network cards cut ---------------------------------------------------------------------
 
-local SEGMENTS_GROUP = 0xEFC00000 -- 239.192.0.0; the low 16 bits are the EtherType
+local SEGMENTS_GROUP = 0xEFC00000 -- 239.192.0.0; the low 16 bits are the EtherType, then the kind
+local KIND = 0x10000
+local CUT_DATA, CUT_FRAMES, CUT_MESSAGE = 0, 1, 2
 local IP_BYTES, IP_VERSION_WORDS = 20, 0x45
 local TCP_BYTES, TCP_WORDS = 20, 0x50
 local ACK_AND_PERHAPS_PUSH = { [0x10] = true, [0x18] = true }
+local MESSAGE_HEAD_BYTES = HEADER_BYTES + types[EAGER].bytes -- what is cut of a message begins so
 
 -- What Wireshark has shown before us.
 local shown_ip, shown_tcp = Field.new("ip"), Field.new("tcp")
-local shown_payload, shown_type = Field.new("tcp.payload"), Field.new("beowire.type")
+local shown_payload, shown_beowire = Field.new("tcp.payload"), Field.new("beowire")
 
 -- Bytes of the last field of a kind, the innermost where something is tunnelled; or nil.
 local function shown_bytes(...)
@@ -244,29 +258,49 @@ local function shown_bytes(...)
     return last > 0 and select(last, ...).range or nil
 end
 
--- The headers of this packet if they are Beowire's: { ip = bytes, tcp = bytes }; or nil.
+-- The headers of this packet if they are Beowire's, and what is cut: { ip = bytes, tcp = bytes,
+-- kind = number }; or nil.
 local function segments_headers()
     local ip, tcp = shown_bytes(shown_ip()), shown_bytes(shown_tcp())
-    if not ip or not tcp or ip:len() < IP_BYTES or tcp:len() < TCP_BYTES
-        or ip(16, 4):uint() ~= SEGMENTS_GROUP + tcp(0, 2):uint() then
+    if not ip or not tcp or ip:len() < IP_BYTES or tcp:len() < TCP_BYTES then
         return nil
     end
-    return { ip = ip, tcp = tcp }
+    local kind = (ip(16, 4):uint() - SEGMENTS_GROUP - tcp(0, 2):uint()) / KIND
+    if kind ~= CUT_DATA and kind ~= CUT_FRAMES and kind ~= CUT_MESSAGE then
+        return nil
+    end
+    return { ip = ip, tcp = tcp, kind = kind }
 end
 
 -- What is wrong with segments, or nil.
-local function segments_problem(headers, values, offset, bytes)
+local function segments_problem(headers, segment_bytes, offset, bytes)
     if headers.ip(0, 1):uint() ~= IP_VERSION_WORDS or headers.tcp(12, 1):uint() ~= TCP_WORDS
         or not ACK_AND_PERHAPS_PUSH[headers.tcp(13, 1):uint()] then
         return "headers that Beowire does not write"
     elseif bytes <= 0 then
         return "no payload"
-    elseif values.segment_bytes == 0 then
+    elseif segment_bytes == 0 then
         return "segments of 0 bytes"
-    elseif offset % values.segment_bytes ~= 0 then
+    elseif offset % segment_bytes ~= 0 then
         return "the offset is not a multiple of the segment length"
+    elseif headers.kind == CUT_FRAMES and headers.tcp(18, 2):uint() ~= 0 then
+        return "an urgent pointer where none belongs"
+    elseif headers.kind == CUT_MESSAGE and segment_bytes <= MESSAGE_HEAD_BYTES then
+        return "segments that have no room for more than the head of EAGER"
     end
-    return offset / values.segment_bytes >= 2 ^ 32 and "more segments than there can be" or nil
+    return offset / segment_bytes >= 2 ^ 32 and "more segments than there can be" or nil
+end
+
+-- Adds numbers that are in the headers. Returns their values by name.
+local function add_from_headers(root, headers, rows)
+    local values = {}
+    for _, row in ipairs(rows) do
+        local column, header, at = row[1], row[2], row[3]
+        local range = headers[header](at, column.bytes)
+        values[column.name] = range:uint()
+        root:add(column.field, range)
+    end
+    return values
 end
 
 -- Adds the number of each segment: there are several if the card has not cut them yet, or the
@@ -287,14 +321,8 @@ end
 -- Adds segments of a message. Returns what the info column says of them.
 local function add_cut_data(headers, payload, tree)
     local root = tree:add(beowire, payload or headers.tcp)
-    local values = {}
     root:add(named.type_field, headers.ip(16, 4), DATA):set_generated()
-    for _, row in ipairs(named.segments_header) do
-        local column, header, at = row[1], row[2], row[3]
-        local range = headers[header](at, column.bytes)
-        values[column.name] = range:uint()
-        root:add(column.field, range)
-    end
+    local values = add_from_headers(root, headers, named.segments_header)
     local low, high = headers.tcp(4, 4), headers.tcp(18, 2)
     local offset = high:uint() * 2 ^ 32 + low:uint()
     root:add(named.offset_field, low, UInt64.new(low:uint(), high:uint())):set_generated()
@@ -304,7 +332,7 @@ local function add_cut_data(headers, payload, tree)
     root:set_text("Beowire DATA to " .. values.destination)
 
     local info = string.format("DATA > %d message=0x%x", values.destination, values.message)
-    local wrong = segments_problem(headers, values, offset, bytes)
+    local wrong = segments_problem(headers, values.segment_bytes, offset, bytes)
     if wrong then
         root:add_proto_expert_info(problem, wrong)
         return info
@@ -313,20 +341,85 @@ local function add_cut_data(headers, payload, tree)
     if payload then
         root:add(f_payload, payload)
     end
-    info = string.format("%s segment=%.0f length=%d", info, first, bytes)
-    if count > 1 then
-        info = string.format("%s (first of %d frames)", info, count)
+    info = with_count(string.format("%s segment=%.0f length=%d", info, first, bytes), count)
+    return info .. ((not payload or payload:len() < bytes) and CUT or "")
+end
+
+-- Adds headers of frames of which nothing else can be shown, `wrong` or cut by the capture.
+-- Returns what the info column says of them.
+local function add_only_headers(headers, name, wrong, tree)
+    local root = tree:add(beowire, headers.tcp)
+    local values = add_from_headers(root, headers, named.frames_header)
+    root:add(f_length, headers.ip(2, 2))
+    root:set_text("Beowire " .. name .. " to " .. values.destination)
+    if wrong then
+        root:add_proto_expert_info(problem, wrong)
     end
-    return info .. ((not payload or payload:len() < bytes) and " (cut by the capture)" or "")
+    return string.format("%s > %d seq=%d", name, values.destination, values.sequence)
+end
+
+-- Adds the FRAGMENT that is segment `index` of a message. It has no head: what that would say
+-- follows from where the segment is. `range` is what was captured of it, or nil.
+-- Returns what the info column says of it.
+local function add_fragment(headers, index, segment_bytes, bytes, range, tree)
+    local root = tree:add(beowire, range or headers.tcp)
+    local sequence = (headers.tcp(8, 4):uint() + index) % 2 ^ 32
+    local offset = UInt64(index * segment_bytes - MESSAGE_HEAD_BYTES)
+    root:add(named.type_field, headers.ip(16, 4), FRAGMENT):set_generated()
+    local values = add_from_headers(root, headers, named.fragment_header)
+    root:add(named.sequence_field, headers.tcp(8, 4), sequence):set_generated()
+    root:add(named.fragment_offset_field, headers.tcp(4, 4), offset):set_generated()
+    root:add(named.payload_bytes_field, headers.ip(2, 2), bytes):set_generated()
+    root:set_text("Beowire FRAGMENT to " .. values.destination)
+    if range then
+        root:add(f_payload, range)
+    end
+    return string.format("FRAGMENT > %d seq=%.0f message=0x%x offset=%s length=%d",
+        values.destination, sequence, values.message, tostring(offset), bytes)
+end
+
+-- Adds frames, or a message's EAGER and FRAGMENTs: one of each segment, as far as there is anything
+-- to be shown of it. Returns what the info column says of them.
+local function add_cut_frames(headers, payload, tree)
+    local segment_bytes, first_offset = headers.tcp(14, 2):uint(), headers.tcp(4, 4):uint()
+    local total = headers.ip(2, 2):uint() - IP_BYTES - TCP_BYTES
+    local captured = payload and payload:len() or 0
+    local wrong = segments_problem(headers, segment_bytes, first_offset, total)
+    if wrong then
+        return add_only_headers(headers, "frames", wrong, tree)
+    end
+
+    local first = first_offset / segment_bytes
+    local count = math.ceil(total / segment_bytes)
+    local info
+    for i = 0, count - 1 do
+        local at, said = i * segment_bytes, nil
+        local bytes = math.min(segment_bytes, total - at)
+        local range = at < captured and payload(at, math.min(bytes, captured - at)) or nil
+        if headers.kind == CUT_MESSAGE and first + i > 0 then
+            said = add_fragment(headers, first + i, segment_bytes, bytes, range, tree)
+        elseif range then
+            local buffer, length = range:tvb(), nil
+            length, said = add_frame(buffer, 0, bytes, tree)
+            add_padding(buffer, length, bytes, tree)
+        elseif i == 0 then
+            said = add_only_headers(headers,
+                headers.kind == CUT_MESSAGE and "EAGER" or "frames", nil, tree)
+        end
+        info = info or said
+    end
+    info = with_count(info, count)
+    return info .. (captured < total and not info:find(CUT, 1, true) and CUT or "")
 end
 
 -- Shows such a packet, unless it has been. Returns false if this is none.
 local function dissect_segments(pinfo, tree)
     local headers = segments_headers()
-    if headers and not shown_type() then
+    if headers and not shown_beowire() then
+        local add = headers.kind == CUT_DATA and add_cut_data or add_cut_frames
         pinfo.cols.protocol = "Beowire"
         pinfo.cols.info:clear_fence() -- what TCP thinks of its sequence numbers
-        pinfo.cols.info = add_cut_data(headers, shown_bytes(shown_payload()), tree)
+        pinfo.cols.info = add(headers, shown_bytes(shown_payload()), tree)
         pinfo.conversation = beowire -- so that nobody claims their ports
     end
     return headers ~= nil
@@ -383,7 +476,7 @@ end)
 
 -- What TCP keeps to itself, because it takes it for something that comes again or too early, or
 -- gives to somebody who has the port ("-o tcp.try_heuristic_first:TRUE": it asks us before those).
-local segments = Proto("beowire_segments", "Beowire DATA that looks like TCP")
+local segments = Proto("beowire_segments", "Beowire that looks like TCP")
 
 function segments.dissector(buffer, pinfo, tree)
     return dissect_segments(pinfo, tree) and buffer:len() or 0

@@ -343,11 +343,12 @@ define(16, "EAGER", joined(MESSAGE, {
             or nil
     end,
 })
-define(17, "FRAGMENT", {
+local FRAGMENT = {
     { "message", "Message", "x16", info = "message=0x%s" },
     { "reserved", "Reserved", "x16" },
     { "offset", "Offset", "u64", info = "offset=%s" },
-}, { payload = "must" })
+}
+define(17, "FRAGMENT", FRAGMENT, { payload = "must" })
 local function check_segments(values)
     return values.segment_bytes == 0 and "segments of 0 bytes" or nil
 end
@@ -489,8 +490,8 @@ local DATA_HEADER = {
     HEADER[1], HEADER[2], DATA_OWN[1], HEADER[4], DATA_OWN[2], HEADER[6], DATA_OWN[3],
 }
 
--- DATA that network cards cut has these in headers that look like those of IP and TCP, in network
--- order: { column, header, where in it }.
+-- What network cards cut has these in headers that look like those of IP and TCP, in network order:
+-- { column, header, where in it }. First DATA:
 local SEGMENTS_OWN = {
     { "segment_bytes", "Segment length", "u16" },
     { "offset", "Offset", "u64" },
@@ -502,6 +503,19 @@ local SEGMENTS_HEADER = {
     { DATA_OWN[3], "tcp", 8 },
     { SEGMENTS_OWN[1], "tcp", 14 },
 }
+-- Frames, or a message; the sequence is that of the first frame of what is cut.
+local FRAMES_HEADER = {
+    { HEADER[6], "ip", 12 },
+    { HEADER[4], "tcp", 2 },
+    { HEADER[7], "tcp", 8 },
+    { SEGMENTS_OWN[1], "tcp", 14 },
+}
+-- What the head of a FRAGMENT would say, where it has none.
+local FRAGMENT_HEADER = {
+    { HEADER[6], "ip", 12 },
+    { HEADER[4], "tcp", 2 },
+    { FRAGMENT[1], "tcp", 18 },
+}
 
 return {
     refused = refused,
@@ -511,7 +525,12 @@ return {
     header = HEADER,
     data_header = DATA_HEADER,
     segments_header = SEGMENTS_HEADER,
+    frames_header = FRAMES_HEADER,
+    fragment_header = FRAGMENT_HEADER,
     type_field = HEADER[2].field,
+    sequence_field = HEADER[7].field,
+    payload_bytes_field = HEADER[10].field,
     offset_field = SEGMENTS_OWN[2].field,
+    fragment_offset_field = FRAGMENT[3].field,
     types = types,
 }

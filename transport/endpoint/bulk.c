@@ -57,7 +57,7 @@ void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
         }
         best = best == 0 ? usable : best;
     }
-    convoy_find(&peer->convoy, &peer->paths, lanes);
+    core_find_convoy(core, peer);
     pull_set_lanes(&core->messages, &peer->message, best, usable);
     peer->message.cut = best != 0 && lanes->lanes[__builtin_ctz(best)]->cuts;
     peer->message.shares_memory =

@@ -71,7 +71,7 @@ void control_send_connect(struct core *core, struct core_peer *peer, enum frame_
         .key = to_le32(peer->connection.own_key),
         .echoed_key = to_le32(echoed_key),
         .features = to_le32(type == FRAME_ACCEPT ? chosen_features(peer) : core_features(core)),
-        .frame_bytes = to_le16((uint16_t)paths_frame_bytes(&peer->paths, &core->options.lanes)),
+        .frame_bytes = to_le16((uint16_t)paths_data_bytes(&peer->paths, &core->options.lanes)),
     };
     memcpy(body->address, core->options.address.bytes, sizeof body->address);
     frame_stamp(head_of(&frame), 0, 0, (uint16_t)peer->first_credit);
@@ -146,7 +146,7 @@ void control_send_close(struct core *core, struct core_peer *peer, bool asks)
     send_frame(core, peer, &frame, FRAME_CLOSE);
 }
 
-/** Where an answer goes to a frame that came so. A lane that cuts carries DATA alone.
+/** Where an answer goes to a frame that came so. Over a lane that cuts nothing is answered.
  *  @param key the frame's. @return by == PATH_NONE: there is no way. */
 static struct arrival way_back(const struct core *core, const struct arrival *from, uint32_t key)
 {

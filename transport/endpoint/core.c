@@ -115,7 +115,7 @@ int core_peer_add(struct core *core, const struct beowire_address *address, stru
     added->incarnation = incarnation;
     added->paths = paths;
     added->asked_by = PATH_NONE;
-    added->convoy.lane = PATH_NONE;
+    convoy_init(&added->convoy);
     core->lane_users[paths.fast]++;
     core->peers[index] = added;
     map_add(&core->by_incarnation, incarnation, index);
@@ -197,12 +197,16 @@ unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigne
     const struct flow *flow = &wire->peer->message.flow;
     unsigned fast = wire->peer->paths.fast;
     unsigned by = convoy_choose(convoy, flow, frames, count, fast);
+    enum flow_way way = by == fast             ? FLOW_WAY_USUAL
+                        : by == convoy->cutter ? FLOW_WAY_CUT
+                                               : FLOW_WAY_OTHER;
     unsigned taken = core_send(wire->core, wire->peer, by, outgoing, count);
     for (unsigned i = 0; i < taken; i++) {
-        frames[i]->way = by == fast ? FLOW_WAY_USUAL : FLOW_WAY_OTHER;
+        frames[i]->way = (uint8_t)way;
+        frames[i]->convoyed = frames[i]->convoyed || by != fast;
     }
     if (by != fast) {
-        convoy_sent(convoy, flow, taken);
+        convoy_sent(convoy, flow, taken, by);
     }
     return taken;
 }
@@ -283,6 +287,12 @@ static bool is_dead(const struct core *core, const struct core_peer *peer, uint6
     return since_ns != 0 && now_ns - since_ns >= core->options.peer_timeout_ns;
 }
 
+void core_find_convoy(struct core *core, struct core_peer *peer)
+{
+    convoy_find(&peer->convoy, &peer->paths, &core->options.lanes);
+    peer->message.gathers = peer->convoy.cutter != PATH_NONE;
+}
+
 /** The peer has another fast path than `before`. */
 static void change_path(struct core *core, struct core_peer *peer, unsigned before)
 {
@@ -290,7 +300,7 @@ static void change_path(struct core *core, struct core_peer *peer, unsigned befo
     core->lane_users[peer->paths.fast]++;
     core->counters.path_changes++;
     flow_change_way(&peer->message.flow);
-    convoy_find(&peer->convoy, &peer->paths, &core->options.lanes);
+    core_find_convoy(core, peer);
 }
 
 void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns)
@@ -438,8 +448,8 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
             flow->first != flow->highest) {
             try_another_path(core, peer, now_ns);
         }
-        if (flow_probe_way(flow) == FLOW_WAY_OTHER && peer->convoy.lane != PATH_NONE) {
-            control_send_probe_by(core, peer, peer->convoy.lane);
+        if (flow_probe_way(flow) != FLOW_WAY_USUAL && peer->convoy.used != PATH_NONE) {
+            control_send_probe_by(core, peer, peer->convoy.used);
         } else {
             control_send_probe(core, peer);
         }

@@ -34,6 +34,9 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error);
 /** Chooses the lanes that carry the data of long messages to and from the peer. */
 void core_choose_bulk_lanes(struct core *core, struct core_peer *peer);
 
+/** Finds the lanes for bursts towards the peer. */
+void core_find_convoy(struct core *core, struct core_peer *peer);
+
 /** Copies from the memory of a peer's process (message_read_memory). */
 int core_read_memory(void *context, const struct message_peer *peer, uint64_t address, void *target,
                      uint64_t bytes);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "path.h"
 
+#include "frame/frame.h"
+
 void paths_find(struct paths *paths, const struct path_lanes *lanes,
                 const struct address_layout *address)
 {
@@ -99,14 +101,27 @@ void paths_publish(const struct path_lanes *lanes, struct address_layout *addres
     }
 }
 
-uint32_t paths_frame_bytes(const struct paths *paths, const struct path_lanes *lanes)
+/** @param unseen bytes of a frame's head that are not on the wire where network cards cut. */
+static uint32_t longest(const struct paths *paths, const struct path_lanes *lanes, uint32_t unseen)
 {
     uint32_t bytes = 0;
 
     for (unsigned i = 0; i < lanes->count; i++) {
-        if (paths->at[i].reachable && (bytes == 0 || lanes->lanes[i]->frame_bytes < bytes)) {
-            bytes = lanes->lanes[i]->frame_bytes;
+        const struct lane *lane = lanes->lanes[i];
+        uint32_t of_lane = lane->frame_bytes + (lane->cuts ? unseen : 0);
+        if (paths->at[i].reachable && (bytes == 0 || of_lane < bytes)) {
+            bytes = of_lane;
         }
     }
     return bytes;
+}
+
+uint32_t paths_frame_bytes(const struct paths *paths, const struct path_lanes *lanes)
+{
+    return longest(paths, lanes, 0);
+}
+
+uint32_t paths_data_bytes(const struct paths *paths, const struct path_lanes *lanes)
+{
+    return longest(paths, lanes, sizeof(struct frame_data));
 }

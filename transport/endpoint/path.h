@@ -86,4 +86,7 @@ void paths_publish(const struct path_lanes *lanes, struct address_layout *addres
 /** Longest frame that every lane to the peer can carry; 0 if there is none. */
 uint32_t paths_frame_bytes(const struct paths *paths, const struct path_lanes *lanes);
 
+/** The same of DATA, whose header is not on the wire where network cards cut. */
+uint32_t paths_data_bytes(const struct paths *paths, const struct path_lanes *lanes);
+
 #endif /* BEOWIRE_ENDPOINT_PATH_H */

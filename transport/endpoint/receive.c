@@ -27,12 +27,14 @@ static void touch(struct core *core, struct core_peer *peer, bool patient)
 /** The connection has just opened by `frame` (CONNECT or ACCEPT). */
 static void open_peer(struct core *core, struct core_peer *peer, const struct frame *frame)
 {
+    uint32_t data = paths_data_bytes(&peer->paths, &core->options.lanes);
     uint32_t own = paths_frame_bytes(&peer->paths, &core->options.lanes);
     uint32_t theirs = from_le16(frame->connect->frame_bytes);
 
     core_reserve_credit(core, peer);
     peer->message.key = peer->connection.peer_key;
     peer->message.frame_bytes = own < theirs ? own : theirs;
+    peer->message.data_bytes = data < theirs ? data : theirs;
     core_choose_bulk_lanes(core, peer);
     message_peer_ready(&core->messages, &peer->message, peer->first_credit, frame->credit);
     uint32_t features = from_le32(frame->connect->features) & core_features(core);
@@ -202,7 +204,8 @@ static void follow_peer(struct core *core, struct core_peer *peer, const struct 
 {
     if (by == peer->paths.fast) {
         peer->asked_elsewhere = 0;
-    } else if (asks_here(peer, frame) && ++peer->asked_elsewhere >= PATH_PATIENCE_PROBES &&
+    } else if (asks_here(peer, frame) && paths_is_for_all(&core->options.lanes, by) &&
+               ++peer->asked_elsewhere >= PATH_PATIENCE_PROBES &&
                paths_is_usable(&peer->paths, &core->options.lanes, by)) {
         peer->asked_elsewhere = 0;
         peer->followed = true;
@@ -235,7 +238,7 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
 {
     WIRE_TO(wire, core, peer);
 
-    if (frame->type == FRAME_DATA) {
+    if (frame->tacit) {
         flow_heard(&peer->message.flow);
     } else if (!flow_acknowledged(&peer->message.flow, frame, now_ns, &wire)) {
         core->counters.dropped_acknowledgement++;
@@ -248,7 +251,9 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
             break_off(core, peer, frame, from, now_ns);
         }
     } else if (frame->type == FRAME_PROBE) {
-        peer->asked_by = asks_here(peer, frame) ? (uint8_t)from->by : peer->asked_by;
+        if (asks_here(peer, frame) && paths_is_for_all(&core->options.lanes, from->by)) {
+            peer->asked_by = (uint8_t)from->by;
+        }
         flow_probed(&peer->message.flow, frame);
         core->probed = true;
     } else if (frame->type == FRAME_CLOSE &&
@@ -298,6 +303,13 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
     touch(core, peer, is_patient(peer, frame));
 }
 
+/** Does a lane that cuts carry such a frame? A probe may follow what it asks for. */
+static bool is_of_cut_lane(const struct frame *frame, bool joined)
+{
+    return joined ? frame->type == FRAME_DATA
+                  : frame->type >= FRAME_SEQUENCED || frame->type == FRAME_PROBE;
+}
+
 static void receive_frame(struct core *core, unsigned by, const struct lane_incoming *incoming,
                           uint64_t now_ns)
 {
@@ -306,15 +318,21 @@ static void receive_frame(struct core *core, unsigned by, const struct lane_inco
     struct frame frame;
     enum frame_verdict verdict = frame_decode(incoming->data, incoming->bytes, &frame);
 
-    if (!lane->cuts && incoming->bytes > lane->frame_bytes) {
+    bool joined = lane->cuts && incoming->segment_bytes > 0;
+
+    if (!joined && incoming->bytes > lane->frame_bytes) {
         verdict = FRAME_BAD_LENGTH; /* longer than we said, and than a chunk has room for */
+    }
+    if (verdict == FRAME_OK && lane->cuts && !is_of_cut_lane(&frame, joined)) {
+        verdict = FRAME_BAD_TYPE;
     }
     if (verdict != FRAME_OK) {
         core->counters.dropped[verdict]++;
         return;
     }
     core->counters.received[frame.type] +=
-        lane->cuts ? lane_segments(frame.payload_bytes, incoming->segment_bytes) : 1;
+        joined ? lane_segments(frame.payload_bytes, incoming->segment_bytes) : 1;
+    frame.tacit = frame.tacit || (lane->cuts && incoming->tacit);
     if (incoming->payload != NULL) {
         frame.payload = incoming->payload;
     }
@@ -329,14 +347,14 @@ static void receive_frame(struct core *core, unsigned by, const struct lane_inco
     uint32_t index = map_find(&core->by_key, frame.key);
     if (index == MAP_NONE) {
         core->counters.dropped_key++;
-        /* DATA does not say to whom: other frames of that connection do. */
-        if (frame.type != FRAME_CLOSE && frame.type != FRAME_DATA) {
+        /* What does not say who sends it leaves this to other frames of that connection. */
+        if (frame.type != FRAME_CLOSE && !frame.tacit) {
             control_send_reset(core, &frame, &from, FRAME_RESET_UNKNOWN, now_ns);
         }
         return;
     }
     struct core_peer *peer = core->peers[index];
-    if (frame.type == FRAME_DATA) {
+    if (frame.tacit) {
         frame.source = peer->message.destination; /* it says so by its key */
     }
     receive_from_peer(core, peer, &frame, &from, now_ns);

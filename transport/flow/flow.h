@@ -54,6 +54,7 @@ static_assert(FLOW_WINDOW_FRAMES == FRAME_SACK_FRAMES, "one SACK tells of the wh
 enum flow_way {
     FLOW_WAY_USUAL,
     FLOW_WAY_OTHER, /**< a second lane, or the one that was the usual before */
+    FLOW_WAY_CUT,   /**< a lane that cuts */
     FLOW_WAYS,
 };
 
@@ -69,6 +70,7 @@ struct flow_frame {
     bool exempt;             /**< may be sent without credit; set before it is pushed */
     bool lent;               /**< its owner's: `payload` will be copied behind the head soon */
     uint8_t way;             /**< the wire's: enum flow_way, on which it left last */
+    bool convoyed;           /**< the wire's: it left by convoy at first (convoy.h) */
     uint32_t transmissions;  /**< the flow's: how many times it has left */
 };
 
@@ -193,6 +195,7 @@ static inline void flow_push(struct flow *flow, struct flow_frame *frame)
 {
     frame->transmissions = 0;
     frame->way = FLOW_WAY_USUAL;
+    frame->convoyed = false;
     flow->ring[flow->next % FLOW_WINDOW_FRAMES] = frame;
     flow->next++;
 }

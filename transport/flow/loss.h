@@ -41,7 +41,7 @@ struct loss_way {
 };
 
 struct loss {
-    struct loss_way ways[2];  /**< FLOW_WAYS */
+    struct loss_way ways[3];  /**< FLOW_WAYS */
     uint64_t check_at_ns;     /**< when a missing frame becomes a lost one; 0: none waits */
     uint64_t spurious_ns;     /**< when the reordering window last became longer */
     uint64_t counted_ns;      /**< when `calm` was last counted up */

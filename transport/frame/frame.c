@@ -143,6 +143,7 @@ static enum frame_verdict decode_data(const uint8_t *data, size_t bytes, struct 
         return FRAME_BAD_TYPE;
     }
     *frame = (struct frame){
+        .tacit = true,
         .type = FRAME_DATA,
         .destination = from_le16(header->destination),
         .key = from_le32(header->key),
@@ -171,6 +172,7 @@ enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame 
     }
     const struct shape *shape = &shapes[header->type];
 
+    frame->tacit = false;
     frame->type = (enum frame_type)header->type;
     frame->flags = from_le16(header->flags);
     frame->destination = from_le16(header->destination);

@@ -334,6 +334,8 @@ static_assert(sizeof(struct frame_grant) == 24, "docs/PROTOCOL.md");
  * source, sequence, acknowledgement and credit are 0: it has none; and to its payload belongs what
  * Ethernet has padded it with (frame_data_has()). */
 struct frame {
+    bool tacit; /**< says nothing of its sender: no source, acknowledgement or credit; DATA does not
+                 */
     enum frame_type type;
     uint16_t flags;
     uint16_t destination;

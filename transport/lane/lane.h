@@ -37,7 +37,8 @@ struct lane_outgoing {
     uint32_t payload_bytes; /**< 0: none */
     const uint8_t *payload; /**< follows the head */
     /** 0: a frame. Else this is DATA (frame.h) of as many segments of so many bytes as the payload
-     *  has, the last perhaps shorter, and the head that of the first. Only for lanes that cut. */
+     *  has, the last perhaps shorter, and the head that of the first. Only for lanes that cut, and
+     *  over these DATA has no other form. */
     uint32_t segment_bytes;
 };
 
@@ -54,6 +55,9 @@ struct lane_incoming {
      *  expect()): at `data` are the first `head_bytes`, and the others lie here. */
     const uint8_t *payload;
     uint32_t segment_bytes; /**< as in struct lane_outgoing; others than lanes that cut leave it */
+    /** A frame whose source, acknowledgement and credit are not known (0): its key says from whom
+     * it is. Others than lanes that cut leave it. */
+    bool tacit;
     struct lane_address from;
 };
 
@@ -77,7 +81,7 @@ enum lane_kind {
     LANE_UDP = 2,    /**< UDP datagrams, with segmentation offload */
     LANE_SHM = 3,    /**< memory shared by processes of one host */
     LANE_SIM = 4,    /**< a simulated wire */
-    LANE_TSO = 5,    /**< Ethernet frames that the network card cuts: DATA alone */
+    LANE_TSO = 5,    /**< Ethernet frames that the network card cuts */
 };
 
 struct lane;
@@ -124,12 +128,13 @@ struct lane_operations {
 struct lane {
     const struct lane_operations *operations;
     enum lane_kind kind;
-    uint8_t rail;            /**< the network interface it belongs to, in the endpoint's order */
-    bool polling_is_costly;  /**< receive() is a system call even if nothing has arrived */
-    bool takes_trains;       /**< frames of equal length sent together cost little more than one */
-    bool cuts;               /**< carries nothing but DATA, many segments at once */
-    uint32_t frame_bytes;    /**< longest frame, without the envelope; if it cuts: on the wire */
-    uint32_t batch_frames;   /**< send() likes to be given so many at once */
+    uint8_t rail;           /**< the network interface it belongs to, in the endpoint's order */
+    bool polling_is_costly; /**< receive() is a system call even if nothing has arrived */
+    bool takes_trains;      /**< frames of equal length sent together cost little more than one */
+    bool cuts;              /**< carries DATA, many segments at once, and sequenced frames; those of
+                                 one message cost little more than one */
+    uint32_t frame_bytes;   /**< longest frame, without the envelope; if it cuts: or segment */
+    uint32_t batch_frames;  /**< send() likes to be given so many at once */
     uint64_t capacity_bytes; /**< what may be on the way to us without being lost for want of room;
                                   UINT64_MAX: no limit */
     uint64_t sent_frames;

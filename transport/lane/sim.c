@@ -335,6 +335,7 @@ void sim_launch(struct sim_wire *wire, const struct sim_event *event,
     frame->rail = event->rail;
     frame->bytes = event->bytes;
     frame->segment_bytes = outgoing->segment_bytes;
+    frame->tacit = event->tacit;
     frame->serial = wire->next_serial++;
     frame->due_ns = wire->now_ns + passes_ns + options->delay_ns;
     memcpy(frame->data, outgoing->head, outgoing->head_bytes);

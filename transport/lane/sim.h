@@ -15,7 +15,8 @@
  * Links can be cut, one way; nodes can vanish, or be mangled: each frame to or from them may arrive
  * with a byte changed. Links can have a rate: the switch then has a queue for each node and rail,
  * as real ones have. A lane whose node does not look has room for so many frames, as a ring has.
- * Networks can have cards that cut (lane.h): their lanes carry DATA alone, and join what they can.
+ * Networks can have cards that cut (lane.h): their lanes carry DATA, which they join if they can,
+ * and sequenced frames.
  *
  * Pure: no system call, no clock; memory is made by sim_wire_open() and sim_lane_open() only.
  * Threads: a wire and all its lanes are used by one.
@@ -60,6 +61,7 @@ struct sim_options {
 /** What became of the frames, since the beginning. */
 struct sim_counters {
     uint64_t sent;      /**< taken by lanes */
+    uint64_t tacit;     /**< of those: went behind the head of another (tso_run.h) */
     uint64_t delivered; /**< arrived at a lane, copies included */
     uint64_t lost;
     uint64_t doubled;
@@ -96,6 +98,7 @@ struct sim_event {
     uint32_t to; /**< UINT32_MAX: no such node */
     uint32_t rail;
     uint32_t bytes;      /**< of the whole frame */
+    bool tacit;          /**< its head does not say who sends it (lane.h) */
     const uint8_t *head; /**< its first bytes, the headers at least; valid during the call */
 };
 

@@ -19,6 +19,7 @@ struct sim_frame {
     uint32_t rail;
     uint32_t bytes;
     uint32_t segment_bytes; /* as in struct lane_outgoing */
+    bool tacit;             /* as in struct lane_incoming */
     uint8_t *data;
 };
 

@@ -3,6 +3,7 @@
 #include "sim_internal.h"
 
 #include "frame/frame.h"
+#include "lane/tso_run.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -86,6 +87,52 @@ static void send_segments(struct lane *lane, struct sim_event *event,
     }
 }
 
+/** Sends a frame whose head does not go with it: what is told at the other end is what follows from
+ * where it belongs. */
+static void send_tacit(struct lane *lane, struct sim_event *event,
+                       const struct lane_outgoing *frame)
+{
+    struct {
+        uint8_t headroom[LANE_HEADROOM];
+        struct tso_run_head head;
+    } one;
+    uint32_t copied = frame->head_bytes - (uint32_t)sizeof one.head;
+
+    assert(copied == 0 || frame->payload_bytes == 0);
+    memcpy(&one.head, frame->head, sizeof one.head);
+    one.head.header.source = to_le16(0);
+    one.head.header.acknowledgement = to_le32(0);
+    one.head.header.credit = to_le16(0);
+    event->tacit = true;
+    sim_of(lane)->wire->counters.tacit++;
+    send_frame(lane, event,
+               &(struct lane_outgoing){
+                   .head = (uint8_t *)&one.head,
+                   .head_bytes = sizeof one.head,
+                   .payload = copied > 0 ? frame->head + sizeof one.head : frame->payload,
+                   .payload_bytes = copied > 0 ? copied : frame->payload_bytes,
+               });
+    event->tacit = false;
+}
+
+/** Sends the first of these frames over a lane that cuts, as many as go together. @return how many.
+ */
+static unsigned send_run(struct lane *lane, struct sim_event *event,
+                         const struct lane_outgoing *frames, unsigned count)
+{
+    struct tso_run run;
+
+    tso_run_load(&run, frames, count, TSO_RUN_FRAMES_MAX);
+    for (unsigned i = 0; i < run.frames; i++) {
+        if (run.kind == TSO_MESSAGE && (i > 0 || run.offset > 0)) {
+            send_tacit(lane, event, &frames[i]);
+        } else {
+            send_frame(lane, event, &frames[i]);
+        }
+    }
+    return run.frames;
+}
+
 static unsigned sim_send(struct lane *lane, const struct lane_address *to,
                          const struct lane_outgoing *frames, unsigned count)
 {
@@ -95,7 +142,7 @@ static unsigned sim_send(struct lane *lane, const struct lane_address *to,
     unsigned taken = 0;
 
     lane->sent_calls++;
-    for (; taken < count; taken++) {
+    while (taken < count) {
         const struct lane_outgoing *outgoing = &frames[taken];
         struct sim_event event = {
             .from = sim->node,
@@ -104,15 +151,19 @@ static unsigned sim_send(struct lane *lane, const struct lane_address *to,
             .bytes = outgoing->head_bytes + outgoing->payload_bytes,
             .head = outgoing->head,
         };
-        assert((outgoing->segment_bytes > 0) == lane->cuts);
+        assert(outgoing->segment_bytes == 0 || lane->cuts);
         if (random_chance(&wire->random, wire->options.refused_ppm)) {
             sim_note(wire, SIM_REFUSED, &event);
             break;
         }
-        if (lane->cuts) {
+        if (outgoing->segment_bytes > 0) {
             send_segments(lane, &event, outgoing);
+            taken++;
+        } else if (lane->cuts) {
+            taken += send_run(lane, &event, outgoing, count - taken);
         } else {
             send_frame(lane, &event, outgoing);
+            taken++;
         }
     }
     lane->refused_frames += count - taken;
@@ -149,11 +200,29 @@ static bool join_arrived(struct sim_lane *sim)
 {
     struct sim_wire *wire = sim->wire;
 
-    if (sim->arrived == NULL || !random_chance(&wire->random, wire->options.joined_ppm)) {
+    if (sim->arrived == NULL || sim->arrived->segment_bytes == 0 ||
+        !random_chance(&wire->random, wire->options.joined_ppm)) {
         return false;
     }
     const struct sim_segment next = segment_of(sim->arrived);
     return sim_join_append(&sim->joiner, &next);
+}
+
+/** Hands out the oldest frame that has arrived. */
+static void hand_out(struct sim_lane *sim, struct lane_incoming *incoming)
+{
+    struct sim_frame *frame = take_arrived(sim);
+
+    frame->next = sim->held;
+    sim->held = frame;
+    *incoming = (struct lane_incoming){
+        .data = frame->data,
+        .bytes = frame->bytes,
+        .tacit = frame->tacit,
+        .from = sim_address(frame->from, frame->rail),
+    };
+    sim->lane.received_bytes += frame->bytes;
+    sim->lane.received_frames++;
 }
 
 /** Receives over a lane that cuts. */
@@ -163,6 +232,10 @@ static unsigned receive_runs(struct lane *lane, struct lane_incoming *frames, un
     unsigned taken = 0;
 
     while (taken < count && sim->arrived != NULL) {
+        if (sim->arrived->segment_bytes == 0) {
+            hand_out(sim, &frames[taken++]);
+            continue;
+        }
         const struct sim_segment first = segment_of(sim->arrived);
         if (!sim_join_begin(&sim->joiner, &first)) {
             break;
@@ -190,17 +263,8 @@ static unsigned sim_receive(struct lane *lane, struct lane_incoming *frames, uns
         return receive_runs(lane, frames, count);
     }
     while (taken < count && sim->arrived != NULL) {
-        struct sim_frame *frame = take_arrived(sim);
-        frame->next = sim->held;
-        sim->held = frame;
-        frames[taken].data = frame->data;
-        frames[taken].bytes = frame->bytes;
-        frames[taken].payload = NULL;
-        frames[taken].from = sim_address(frame->from, frame->rail);
-        lane->received_bytes += frame->bytes;
-        taken++;
+        hand_out(sim, &frames[taken++]);
     }
-    lane->received_frames += taken;
     return taken;
 }
 

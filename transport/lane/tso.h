@@ -15,7 +15,8 @@
  * so only the first TSO_ENDPOINTS_MAX endpoints of an interface have the lane: TCP/IP shall hardly
  * notice it.
  *
- * It carries DATA alone. Needs CAP_NET_RAW in the network namespace.
+ * It carries DATA and bursts of sequenced frames (tso_run.h). Needs CAP_NET_RAW in the network
+ * namespace.
  */
 #ifndef BEOWIRE_LANE_TSO_H
 #define BEOWIRE_LANE_TSO_H

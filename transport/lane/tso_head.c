@@ -85,7 +85,7 @@ void tso_head_write(struct tso_head *head, const struct tso_segments *segments)
     ip[8] = hops_of(segments->offset);
     ip[9] = IPPROTO_TCP;
     put_be32(ip + 12, segments->key);
-    put_be32(ip + 16, TSO_GROUP | segments->ethertype);
+    put_be32(ip + 16, TSO_GROUP | (uint32_t)segments->kind << TSO_KIND_SHIFT | segments->ethertype);
     put_be16(ip + 10, ~sum_of(ip, TSO_IP_BYTES, 0));
 
     put_be16(tcp, segments->ethertype);
@@ -98,7 +98,8 @@ void tso_head_write(struct tso_head *head, const struct tso_segments *segments)
     /* Of the pseudo-header; the card adds the rest. */
     put_be16(tcp + TCP_CHECKSUM_AT,
              sum_of(ip + 12, 8, IPPROTO_TCP + TSO_TCP_BYTES + segments->bytes));
-    put_be16(tcp + 18, (uint32_t)(segments->offset >> 32));
+    put_be16(tcp + 18,
+             segments->kind == TSO_MESSAGE ? segments->name : (uint32_t)(segments->offset >> 32));
 }
 
 bool tso_head_read(const struct tso_head *head, uint32_t bytes, struct tso_segments *segments)
@@ -106,22 +107,30 @@ bool tso_head_read(const struct tso_head *head, uint32_t bytes, struct tso_segme
     const uint8_t *ip = head->ip;
     const uint8_t *tcp = head->tcp;
     uint32_t total = be16_at(ip + 2);
+    uint32_t group = be32_at(ip + 16);
 
     memcpy(segments->to, head->ethernet, ETH_ALEN);
     memcpy(segments->from, head->ethernet + ETH_ALEN, ETH_ALEN);
-    segments->ethertype = (uint16_t)be32_at(ip + 16);
+    segments->ethertype = (uint16_t)group;
     segments->destination = (uint16_t)be16_at(tcp + 2);
     segments->key = be32_at(ip + 12);
     segments->message = be32_at(tcp + 8);
-    segments->offset = (uint64_t)be16_at(tcp + 18) << 32 | be32_at(tcp + 4);
+    segments->kind = (enum tso_kind)((group & TSO_KIND_MASK) >> TSO_KIND_SHIFT);
+    segments->name = segments->kind == TSO_MESSAGE ? (uint16_t)be16_at(tcp + 18) : 0;
+    segments->offset = be32_at(tcp + 4);
+    if (segments->kind == TSO_DATA) {
+        segments->offset |= (uint64_t)be16_at(tcp + 18) << 32;
+    }
     segments->segment_bytes = be16_at(tcp + 14);
     segments->bytes = total - TSO_OVERHEAD_BYTES;
     return be16_at(head->ethernet + 2 * ETH_ALEN) == ETHERTYPE_IP && ip[0] == IP_VERSION_WORDS &&
-           ip[9] == IPPROTO_TCP && be32_at(ip + 16) == (TSO_GROUP | segments->ethertype) &&
-           tcp[12] == TCP_WORDS && tcp[13] == TCP_FLAGS && be16_at(tcp) == segments->ethertype &&
-           total > TSO_OVERHEAD_BYTES &&
+           ip[9] == IPPROTO_TCP && (group & ~TSO_KIND_MASK) == (TSO_GROUP | segments->ethertype) &&
+           segments->kind <= TSO_MESSAGE && tcp[12] == TCP_WORDS && tcp[13] == TCP_FLAGS &&
+           be16_at(tcp) == segments->ethertype && total > TSO_OVERHEAD_BYTES &&
            (segments->bytes == bytes ||
             (segments->bytes < bytes && bytes <= PADDED_BYTES - TSO_OVERHEAD_BYTES)) &&
            segments->segment_bytes > 0 && segments->offset % segments->segment_bytes == 0 &&
-           segments->offset / segments->segment_bytes <= UINT32_MAX;
+           segments->offset / segments->segment_bytes <= UINT32_MAX &&
+           (segments->kind != TSO_FRAMES || be16_at(tcp + 18) == 0) &&
+           (segments->kind != TSO_MESSAGE || segments->segment_bytes > TSO_MESSAGE_HEAD_BYTES);
 }

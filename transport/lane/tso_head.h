@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tso_head.h - what stands before DATA that network cards cut and join: headers that look like
- * those of TCP.
+ * tso_head.h - what stands before what network cards cut and join: headers that look like those of
+ * TCP.
  *
  * Every network card can cut a long TCP segment into frames, counting its sequence number on, and
- * every kernel joins such frames again. So DATA is made to look like it, as in STT (Davie and
- * Gross, draft-davie-stt-08): no connection, nothing that TCP would answer. The position in the
- * message is the sequence number, and the fields that are the same in all frames say the rest; so
- * nothing stands between the payloads.
+ * every kernel joins such frames again. So what we send is made to look like it, as in STT (Davie
+ * and Gross, draft-davie-stt-08): no connection, nothing that TCP would answer. The position in
+ * what is cut is the sequence number, and the fields that are the same in all frames say the rest;
+ * so nothing need stand between the payloads.
  *
  * The IP destination is a multicast group that nobody joins (the frame itself is sent to one
  * host), so that the receiver's TCP/IP drops it without a word.
@@ -31,11 +31,23 @@
 /** Most payload that one send can have: IP says so. */
 #define TSO_PAYLOAD_BYTES_MAX (UINT16_MAX - TSO_OVERHEAD_BYTES)
 
-/** 239.192.0.0/14, scoped to an organization (RFC 2365); the low 16 bits are the EtherType. */
+/** 239.192.0.0/14, scoped to an organization (RFC 2365): the low 16 bits are the EtherType, and the
+ *  two above them say what is cut. */
 #define TSO_GROUP UINT32_C(0xEFC00000)
+#define TSO_KIND_SHIFT 16
+#define TSO_KIND_MASK (UINT32_C(3) << TSO_KIND_SHIFT)
+
+enum tso_kind {
+    TSO_DATA = 0,    /**< a part of an announced message */
+    TSO_FRAMES = 1,  /**< frames of one length, the last perhaps shorter, one after the other */
+    TSO_MESSAGE = 2, /**< a message's EAGER, and the payloads of its FRAGMENTs (tso_run.h) */
+};
 
 /** Positions have so many bits. */
 #define TSO_OFFSET_BITS 48
+
+/** What is cut of a message begins with so many bytes that are not its: the head of EAGER. */
+#define TSO_MESSAGE_HEAD_BYTES 46
 
 /** As a packet socket with PACKET_VNET_HDR sends and receives it. */
 struct tso_head {
@@ -52,9 +64,12 @@ struct tso_segments {
     uint8_t from[6];
     uint16_t ethertype;
     uint16_t destination; /**< number of the endpoint that they go to */
+    enum tso_kind kind;
     uint32_t key;
-    uint32_t message;
-    uint64_t offset;        /**< of the first byte in the message; a multiple of segment_bytes */
+    uint32_t message; /**< DATA: its name; else the sequence of the first frame of what is cut */
+    uint16_t name;    /**< MESSAGE: as its FRAGMENTs have it; else 0 */
+    uint64_t offset;  /**< of the first byte in what is cut (DATA: in the message; else below
+                           2^32); a multiple of segment_bytes */
     uint32_t segment_bytes; /**< of each but perhaps the last; 1 .. UINT16_MAX */
     uint32_t bytes;         /**< of all; 1 .. TSO_PAYLOAD_BYTES_MAX */
 };

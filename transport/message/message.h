@@ -217,10 +217,13 @@ struct message_peer {
     uint16_t destination;   /**< for headers, like the next two */
     uint16_t source;
     uint32_t key;
-    uint32_t frame_bytes;         /**< longest frame towards it */
-    uint32_t window_frames;       /**< credit that we like it to have */
-    uint32_t chunks;              /**< in use by it: held or reserved */
-    struct chunk *reordered;      /**< frames that came too early, in order: in reserved chunks */
+    uint32_t frame_bytes;    /**< longest frame towards it, but for DATA, ... */
+    uint32_t data_bytes;     /**< ... and of that */
+    bool gathers;            /**< bursts take a lane that cuts, where the FRAGMENTs of a message
+                                  go with its EAGER if that is as long as what they carry */
+    uint32_t window_frames;  /**< credit that we like it to have */
+    uint32_t chunks;         /**< in use by it: held or reserved */
+    struct chunk *reordered; /**< frames that came too early, in order: in reserved chunks */
     struct chunk *reordered_last; /**< valid if there are any */
     struct list queue;            /**< operations: sends, in order */
     struct list announced;        /**< operations that wait for DONE, RESULT or data */

@@ -10,7 +10,9 @@
 /** Bytes of payload that fit a frame of this type to the peer. */
 static inline uint32_t outgoing_room(const struct message_peer *peer, enum frame_type type)
 {
-    return peer->frame_bytes - (uint32_t)frame_head_bytes(type);
+    uint32_t most = type == FRAME_DATA ? peer->data_bytes : peer->frame_bytes;
+
+    return most - (uint32_t)frame_head_bytes(type);
 }
 
 /** Most bytes that are put to this peer, got by it, or sent to it while it has more to receive

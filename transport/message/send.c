@@ -60,12 +60,24 @@ static struct flow_frame *begin_next(struct message_layer *layer, struct message
     return frame;
 }
 
+/** How much of a message its first frame has. */
+static uint32_t first_bytes(const struct message_peer *peer, uint64_t bytes)
+{
+    uint32_t room = outgoing_room(peer, FRAME_EAGER);
+
+    if (bytes <= room) {
+        return (uint32_t)bytes;
+    }
+    return peer->gathers
+               ? outgoing_room(peer, FRAME_FRAGMENT) - (uint32_t)frame_head_bytes(FRAME_EAGER)
+               : room;
+}
+
 /** Pushes the first frame of a message. */
 static bool push_first(struct message_layer *layer, struct message_peer *peer,
                        struct operation *operation)
 {
-    uint32_t room = outgoing_room(peer, FRAME_EAGER);
-    uint32_t bytes = operation->bytes < room ? (uint32_t)operation->bytes : room;
+    uint32_t bytes = first_bytes(peer, operation->bytes);
     struct flow_frame *frame = begin_next(layer, peer, FRAME_EAGER, operation, bytes);
 
     if (frame == NULL) {

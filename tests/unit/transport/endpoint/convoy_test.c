@@ -9,31 +9,38 @@
 
 #define FAST 0
 #define TRAINS 1
+#define CUTS 2
+#define LANES 3
 #define FRAMES 8
 
-/** A fast lane, and one that takes trains; and frames on their way to a peer that both reach. */
+/** A fast lane, one that takes trains, and one that cuts, which only some tests use; and frames on
+ *  their way to a peer that all reach. */
 struct fixture {
-    struct lane lanes[2];
+    struct lane lanes[LANES];
     struct path_lanes all;
     struct paths paths;
     struct convoy convoy;
     struct flow flow;
     struct flow_frame frames[FRAMES];
     struct flow_frame *batch[FRAMES];
+    uint8_t heads[FRAMES][sizeof(struct frame_header)];
 };
 
 static int setup(void **state)
 {
     static struct fixture fixture;
 
-    fixture = (struct fixture){.all.count = 2, .convoy.lane = PATH_NONE};
-    for (unsigned i = 0; i < 2; i++) {
-        fixture.lanes[i] = (struct lane){.kind = LANE_SIM, .takes_trains = i == TRAINS};
+    fixture = (struct fixture){.all.count = 2};
+    convoy_init(&fixture.convoy);
+    for (unsigned i = 0; i < LANES; i++) {
+        fixture.lanes[i] =
+            (struct lane){.kind = LANE_SIM, .takes_trains = i == TRAINS, .cuts = i == CUTS};
         fixture.all.lanes[i] = &fixture.lanes[i];
         fixture.paths.at[i].reachable = true;
     }
     for (unsigned i = 0; i < FRAMES; i++) {
-        fixture.frames[i] = (struct flow_frame){.head_bytes = 40, .payload_bytes = 1000};
+        fixture.frames[i] =
+            (struct flow_frame){.head = fixture.heads[i], .head_bytes = 40, .payload_bytes = 1000};
         fixture.batch[i] = &fixture.frames[i];
     }
     convoy_find(&fixture.convoy, &fixture.paths, &fixture.all);
@@ -48,7 +55,7 @@ static unsigned dispatch(struct fixture *fixture, unsigned count)
         convoy_choose(&fixture->convoy, &fixture->flow, fixture->batch, count, fixture->paths.fast);
 
     if (by != fixture->paths.fast) {
-        convoy_sent(&fixture->convoy, &fixture->flow, count);
+        convoy_sent(&fixture->convoy, &fixture->flow, count, by);
     }
     fixture->flow.highest += count;
     fixture->flow.next = fixture->flow.highest;
@@ -59,10 +66,10 @@ static void acknowledge(struct fixture *fixture, unsigned transmissions)
 {
     fixture->flow.first = fixture->flow.highest;
     fixture->frames[0].transmissions = transmissions;
-    fixture->frames[0].way = FLOW_WAY_OTHER;
+    fixture->frames[0].convoyed = true;
     convoy_released(&fixture->convoy, &fixture->frames[0]);
     fixture->frames[0].transmissions = 0;
-    fixture->frames[0].way = FLOW_WAY_USUAL;
+    fixture->frames[0].convoyed = false;
 }
 
 static void convoy_find__the_lane_that_takes_trains(void **state)
@@ -147,7 +154,7 @@ static void convoy_choose__not_for_ever_if_nothing_arrives(void **state)
     struct fixture *fixture = *state;
     unsigned by_convoy = 0;
 
-    for (unsigned i = 0; i < CONVOY_UNPROVEN_MAX; i++) {
+    for (unsigned i = 0; i < CONVOY_LOST_MAX; i++) {
         assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
         acknowledge(fixture, 2); /* what arrived was sent again, over the fast lane */
     }
@@ -160,6 +167,138 @@ static void convoy_choose__not_for_ever_if_nothing_arrives(void **state)
         acknowledge(fixture, 2);
     }
     acknowledge(fixture, 1); /* and this time it works */
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+}
+
+/** Adds the lane that cuts. */
+static void add_cutter(struct fixture *fixture)
+{
+    fixture->all.count = LANES;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+}
+
+static void convoy_find__rather_a_lane_that_cuts(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(fixture->convoy.cutter, PATH_NONE);
+    add_cutter(fixture);
+    assert_int_equal(fixture->convoy.lane, CUTS);
+    assert_int_equal(fixture->convoy.cutter, CUTS);
+    assert_int_equal(fixture->convoy.spare, TRAINS);
+    fixture->all.down[CUTS] = true;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_int_equal(fixture->convoy.lane, TRAINS);
+    assert_int_equal(fixture->convoy.spare, PATH_NONE);
+}
+
+static void convoy_choose__a_message_that_is_cut_may_have_frames_of_all_lengths(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->frames[0].payload_bytes = 900;
+    for (unsigned i = 1; i < CONVOY_FRAMES_MIN; i++) {
+        frame_encode(fixture->heads[i], &(struct frame_fields){.type = FRAME_FRAGMENT});
+    }
+    assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN), FAST); /* two trains */
+    add_cutter(fixture);
+    assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN - 1), FAST);
+    assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN), CUTS);
+}
+
+/** Bursts of which nothing arrives. @return the last one's lane. */
+static unsigned lose(struct fixture *fixture, unsigned bursts)
+{
+    unsigned by = PATH_NONE;
+
+    for (unsigned i = 0; i < bursts; i++) {
+        by = dispatch(fixture, FRAMES);
+        acknowledge(fixture, 2);
+    }
+    return by;
+}
+
+static void convoy_choose__the_spare_if_nothing_arrives(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    assert_int_equal(lose(fixture, CONVOY_LOST_MAX), CUTS);
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+    acknowledge(fixture, 1);
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_int_equal(fixture->convoy.lane, TRAINS); /* nothing has changed */
+    /* After many bursts the other is tried again, and given up again. */
+    for (unsigned i = 1; i < CONVOY_ASTRAY_BURSTS; i++) {
+        assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+        acknowledge(fixture, 1);
+    }
+    assert_int_equal(lose(fixture, CONVOY_LOST_MAX), CUTS);
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+}
+
+static void convoy_choose__neither_if_nothing_arrives_by_either(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    assert_int_equal(lose(fixture, CONVOY_LOST_MAX), CUTS);
+    assert_int_equal(lose(fixture, CONVOY_LOST_MAX), TRAINS);
+    assert_int_equal(lose(fixture, 255), FAST);
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS); /* once in a while it is tried */
+}
+
+static void convoy_find__begins_anew_when_lanes_change(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    assert_int_equal(lose(fixture, CONVOY_LOST_MAX + 1), TRAINS);
+    fixture->all.down[CUTS] = true;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    fixture->all.down[CUTS] = false;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+}
+
+static void convoy_choose__trains_while_much_is_on_its_way(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    for (unsigned sent = 0; sent <= CONVOY_CUT_FRAMES_MAX; sent += FRAMES) {
+        assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+    }
+    for (unsigned i = 0; i < 4 * CONVOY_LOST_MAX; i++) {
+        assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+    }
+    fixture->flow.first = fixture->flow.highest - 1; /* little is, but it would be overtaken */
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+    acknowledge(fixture, 1);
+    assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+}
+
+static void convoy_choose__a_lane_that_cuts_alone_has_all(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->all.down[TRAINS] = true;
+    add_cutter(fixture);
+    for (unsigned i = 0; i < 4 * CONVOY_LOST_MAX; i++) {
+        assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+    }
+}
+
+/** What the fast lane has lost says nothing of convoys. */
+static void convoy_released__only_what_went_by_convoy(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->frames[0].transmissions = 2;
+    for (unsigned i = 0; i < 2 * CONVOY_LOST_MAX; i++) {
+        convoy_released(&fixture->convoy, &fixture->frames[0]);
+    }
+    fixture->frames[0].transmissions = 0;
     assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
 }
 
@@ -194,6 +333,15 @@ int main(void)
         cmocka_unit_test_setup(convoy_choose__what_is_sent_again_takes_the_fast_lane, setup),
         cmocka_unit_test_setup(convoy_choose__not_with_go_back_n, setup),
         cmocka_unit_test_setup(convoy_choose__not_for_ever_if_nothing_arrives, setup),
+        cmocka_unit_test_setup(convoy_find__rather_a_lane_that_cuts, setup),
+        cmocka_unit_test_setup(convoy_choose__a_message_that_is_cut_may_have_frames_of_all_lengths,
+                               setup),
+        cmocka_unit_test_setup(convoy_choose__the_spare_if_nothing_arrives, setup),
+        cmocka_unit_test_setup(convoy_choose__neither_if_nothing_arrives_by_either, setup),
+        cmocka_unit_test_setup(convoy_choose__trains_while_much_is_on_its_way, setup),
+        cmocka_unit_test_setup(convoy_choose__a_lane_that_cuts_alone_has_all, setup),
+        cmocka_unit_test_setup(convoy_released__only_what_went_by_convoy, setup),
+        cmocka_unit_test_setup(convoy_find__begins_anew_when_lanes_change, setup),
         cmocka_unit_test_setup(convoy_waits__for_more_while_enough_is_under_way, setup),
     };
 

@@ -187,6 +187,17 @@ static void paths_frame_bytes__what_each_can_carry(void **state)
     assert_int_equal(paths_frame_bytes(&none, &fixture->all), 0);
 }
 
+static void paths_data_bytes__has_no_header_where_cards_cut(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct paths some = find(fixture, 3);
+
+    assert_int_equal(paths_data_bytes(&some, &fixture->all), 1499);
+    fixture->lanes[1].cuts = true;
+    assert_int_equal(paths_data_bytes(&some, &fixture->all), 1500);
+    assert_int_equal(paths_frame_bytes(&some, &fixture->all), 1499);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +211,7 @@ int main(void)
         cmocka_unit_test_setup(paths_may_return__later_each_time_it_was_in_vain, setup),
         cmocka_unit_test_setup(paths_publish__every_lane, setup),
         cmocka_unit_test_setup(paths_frame_bytes__what_each_can_carry, setup),
+        cmocka_unit_test_setup(paths_data_bytes__has_no_header_where_cards_cut, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

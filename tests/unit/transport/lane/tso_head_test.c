@@ -40,6 +40,8 @@ static void assert_same(const struct tso_segments *a, const struct tso_segments 
     assert_memory_equal(a->from, b->from, sizeof a->from);
     assert_int_equal(a->ethertype, b->ethertype);
     assert_int_equal(a->destination, b->destination);
+    assert_int_equal(a->kind, b->kind);
+    assert_int_equal(a->name, b->name);
     assert_int_equal(a->key, b->key);
     assert_int_equal(a->message, b->message);
     assert_int_equal(a->offset, b->offset);
@@ -88,6 +90,63 @@ static void tso_head_write__headers_are_as_documented(void **state)
     assert_memory_equal(head.ethernet, ethernet, sizeof ethernet);
     assert_memory_equal(head.ip, ip, sizeof ip);
     assert_memory_equal(head.tcp, tcp, sizeof tcp);
+}
+
+static void tso_head_write__kinds_are_as_documented(void **state)
+{
+    struct tso_segments segments = example;
+
+    (void)state;
+    segments.kind = TSO_MESSAGE;
+    segments.name = 0xABCD;
+    segments.offset = 0x4000;
+    assert_survives(&segments);
+    struct tso_head head = written(&segments);
+    assert_memory_equal(head.ip + 16, ((const uint8_t[]){239, 194, 0x88, 0xB5}), 4);
+    assert_memory_equal(head.tcp + 4, ((const uint8_t[]){0, 0, 0x40, 0}), 4);
+    assert_memory_equal(head.tcp + 18, ((const uint8_t[]){0xAB, 0xCD}), 2);
+    segments.kind = TSO_FRAMES;
+    segments.name = 0;
+    assert_survives(&segments);
+    head = written(&segments);
+    assert_memory_equal(head.ip + 16, ((const uint8_t[]){239, 193, 0x88, 0xB5}), 4);
+    assert_memory_equal(head.tcp + 18, ((const uint8_t[]){0, 0}), 2);
+}
+
+static void tso_head_read__frames_have_no_name(void **state)
+{
+    struct tso_segments segments = example;
+    struct tso_segments found;
+
+    (void)state;
+    segments.kind = TSO_FRAMES;
+    segments.offset = 0;
+    struct tso_head head = written(&segments);
+    head.tcp[18] = 1;
+    assert_false(tso_head_read(&head, segments.bytes, &found));
+}
+
+static void tso_head_read__a_message_begins_with_a_head(void **state)
+{
+    struct tso_segments segments = example;
+    struct tso_segments found;
+
+    (void)state;
+    segments.kind = TSO_MESSAGE;
+    segments.offset = 0;
+    segments.segment_bytes = TSO_MESSAGE_HEAD_BYTES + 1;
+    assert_survives(&segments);
+    segments.segment_bytes--;
+    struct tso_head head = written(&segments);
+    assert_false(tso_head_read(&head, segments.bytes, &found));
+}
+
+static void tso_head_read__no_fourth_kind(void **state)
+{
+    (void)state;
+    assert_false(is_read_with(IP + 17, 195));
+    assert_false(is_read_with(IP + 17, 196));
+    assert_false(is_read_with(IP + 17, 191));
 }
 
 static void tso_head_write__says_how_to_cut(void **state)
@@ -343,6 +402,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tso_head_write__headers_are_as_documented),
+        cmocka_unit_test(tso_head_write__kinds_are_as_documented),
+        cmocka_unit_test(tso_head_read__frames_have_no_name),
+        cmocka_unit_test(tso_head_read__a_message_begins_with_a_head),
+        cmocka_unit_test(tso_head_read__no_fourth_kind),
         cmocka_unit_test(tso_head_write__says_how_to_cut),
         cmocka_unit_test(tso_head_write__one_segment_is_not_cut),
         cmocka_unit_test(tso_head_write__checksum_of_ip_is_right),

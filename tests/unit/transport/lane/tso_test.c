@@ -22,7 +22,7 @@ static void tso_lane__a_train_arrives_as_one(void **state)
 
     (void)state;
     assert_true(pair.a->cuts);
-    assert_int_equal(pair.a->frame_bytes, SEGMENT + HEAD_BYTES);
+    assert_int_equal(pair.a->frame_bytes, SEGMENT);
     assert_nothing_is_there(pair.b);
     send_part(&pair, MESSAGE, 3, SEGMENT, TRAIN_BYTES);
     assert_int_equal(take_part(&pair, MESSAGE, 3, SEGMENT, TRAIN_BYTES), 1);
@@ -73,7 +73,7 @@ static void tso_lane__trains_of_jumbo_frames(void **state)
     (void)state;
     set_mtu(9000);
     struct udp_pair pair = open_lanes();
-    assert_int_equal(pair.a->frame_bytes, 8960 + HEAD_BYTES);
+    assert_int_equal(pair.a->frame_bytes, 8960);
     for (unsigned i = 0; i < 20; i++) {
         send_part(&pair, MESSAGE, 7 * i, 8960, 7 * 8960);
     }
@@ -119,144 +119,6 @@ static void tso_lane__several_trains_in_one_call(void **state)
 }
 
 /* ---- expected or not ------------------------------------------------------------------------ */
-
-static void tso_lane__expected_data_is_placed(void **state)
-{
-    const uint32_t bytes = 3 * TRAIN_BYTES + 2 * SEGMENT + 17;
-    struct udp_pair pair = open_lanes();
-
-    (void)state;
-    expect(&pair, MESSAGE, 5, bytes);
-    for (unsigned i = 0; i < 3; i++) {
-        send_part(&pair, MESSAGE, 5 + i * TRAIN_SEGMENTS, SEGMENT, TRAIN_BYTES);
-        assert_ptr_equal(take_train(&pair, MESSAGE, 5 + i * TRAIN_SEGMENTS),
-                         target + (size_t)i * TRAIN_BYTES);
-    }
-    send_part(&pair, MESSAGE, 5 + 3 * TRAIN_SEGMENTS, SEGMENT, 2 * SEGMENT + 17);
-    take_part(&pair, MESSAGE, 5 + 3 * TRAIN_SEGMENTS, SEGMENT, 2 * SEGMENT + 17);
-    assert_ptr_equal(incoming[0].payload, target + (size_t)3 * TRAIN_BYTES);
-    assert_int_equal(pair.b->placed_frames, 3 * TRAIN_SEGMENTS + 3);
-    for (uint32_t i = 0; i < bytes; i++) {
-        assert_int_equal(target[i], content_at(5 * SEGMENT + i));
-    }
-    assert_int_equal(target[bytes], 0);
-    /* All has come: what follows is nobody's. */
-    send_part(&pair, MESSAGE, 200, SEGMENT, TRAIN_BYTES);
-    assert_ptr_not_equal(take_train(&pair, MESSAGE, 200), target + bytes);
-    assert_int_equal(target[bytes], 0);
-    close_pair(&pair);
-}
-
-/** What is expected after that is said between two calls, so none may go too far. */
-static void tso_lane__stops_when_all_that_was_expected_has_come(void **state)
-{
-    struct udp_pair pair = open_lanes();
-
-    (void)state;
-    for (unsigned round = 0; round < 20; round++) {
-        for (unsigned i = 0; i < 4; i++) {
-            send_part(&pair, MESSAGE, i * TRAIN_SEGMENTS, SEGMENT, TRAIN_BYTES);
-        }
-        expect(&pair, MESSAGE, 0, 2 * TRAIN_BYTES);
-        take_part(&pair, MESSAGE, 0, SEGMENT, 2 * TRAIN_BYTES);
-        expect(&pair, MESSAGE, 2 * TRAIN_SEGMENTS, 2 * TRAIN_BYTES);
-        take_part(&pair, MESSAGE, 2 * TRAIN_SEGMENTS, SEGMENT, 2 * TRAIN_BYTES);
-        assert_int_equal(pair.b->placed_frames, (round + 1) * 4 * TRAIN_SEGMENTS);
-    }
-    close_pair(&pair);
-}
-
-/** Whatever of the expectation is not as it comes, or if it is less than comes at once: the data is
- *  right, and not at the target. */
-static void tso_lane__expected_otherwise(void **state)
-{
-    const uint64_t lengths[] = {1, 1000, TRAIN_BYTES - 1, TRAIN_BYTES, sizeof target};
-
-    (void)state;
-    for (unsigned i = 0; i < 5; i++) {
-        for (unsigned wrong = 0; wrong < 6; wrong++) {
-            struct udp_pair pair = open_lanes();
-            struct lane_expectation expectation = {
-                .target = target,
-                .frames = 1,
-                .head_bytes = HEAD_BYTES,
-                .payload_bytes = wrong == 0 ? SEGMENT - 1 : SEGMENT,
-                .bytes = lengths[i],
-                .key = wrong == 4 ? KEY + 1 : KEY, /* another process there */
-                .message = wrong == 1 ? MESSAGE + 1 : MESSAGE,
-                .offset = wrong == 2 ? SEGMENT : 0,
-                .from = wrong == 3 ? pair.at_b : pair.at_a,
-            };
-            pair.b->operations->expect(pair.b, &expectation);
-            send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
-            bool right = wrong == 5 && lengths[i] >= TRAIN_BYTES;
-            assert_int_equal(is_at_target(take_train(&pair, MESSAGE, 0)), right);
-            assert_int_equal(pair.b->placed_frames, right ? TRAIN_SEGMENTS : 0);
-            close_pair(&pair);
-        }
-    }
-}
-
-/** Copying twice is avoided for a while, until something comes as expected. */
-static void tso_lane__after_a_wrong_expectation(void **state)
-{
-    struct udp_pair pair = open_lanes();
-
-    (void)state;
-    expect(&pair, MESSAGE, 0, TRAIN_BYTES);
-    send_part(&pair, MESSAGE + 1, 0, SEGMENT, TRAIN_BYTES);
-    take_train(&pair, MESSAGE + 1, 0);
-    for (unsigned i = 0; i < 3; i++) {
-        uint32_t segment = i * TRAIN_SEGMENTS;
-        expect(&pair, MESSAGE, segment, TRAIN_BYTES);
-        send_part(&pair, MESSAGE, segment, SEGMENT, TRAIN_BYTES);
-        assert_int_equal(take_train(&pair, MESSAGE, segment) == target, i > 0);
-    }
-    /* Or until enough has come that is not. */
-    for (unsigned i = 0; i < 9; i++) {
-        expect(&pair, MESSAGE, 0, TRAIN_BYTES);
-        send_part(&pair, MESSAGE + 1, i, SEGMENT, TRAIN_BYTES);
-        take_train(&pair, MESSAGE + 1, i);
-    }
-    expect(&pair, MESSAGE, 0, TRAIN_BYTES);
-    send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
-    assert_ptr_equal(take_train(&pair, MESSAGE, 0), target);
-    close_pair(&pair);
-}
-
-/** Its place may be handed out in another frame, so nothing is put there until more is said. */
-static void tso_lane__expects_nothing_after_something_else(void **state)
-{
-    struct udp_pair pair = open_lanes();
-
-    (void)state;
-    expect(&pair, MESSAGE, 0, sizeof target);
-    send_part(&pair, MESSAGE, SEGMENT, SEGMENT, TRAIN_BYTES);
-    take_train(&pair, MESSAGE, SEGMENT);
-    for (unsigned i = 0; i < 12; i++) {
-        send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
-        assert_false(is_at_target(take_train(&pair, MESSAGE, 0)));
-    }
-    assert_int_equal(pair.b->placed_frames, 0);
-    close_pair(&pair);
-}
-
-static void tso_lane__expect_nothing_any_more(void **state)
-{
-    struct udp_pair pair = open_lanes();
-    const struct lane_expectation nothing = {0};
-
-    (void)state;
-    expect(&pair, MESSAGE, 0, sizeof target);
-    pair.b->operations->expect(pair.b, &nothing);
-    send_part(&pair, MESSAGE, 0, SEGMENT, TRAIN_BYTES);
-    take_train(&pair, MESSAGE, 0);
-    assert_int_equal(pair.b->placed_frames, 0);
-    assert_int_equal(target[0], 0);
-    close_pair(&pair);
-}
-
-/* ---- who cuts and joins --------------------------------------------------------------------- */
 
 static void tso_lane__the_kernel_cuts(void **state)
 {
@@ -515,11 +377,11 @@ static void tso_lane_open__mtu_decides_the_longest_frame(void **state)
     assert_int_equal(tso_lane_open(&options, &lane), -EADDRNOTAVAIL);
     set_mtu((int)FRAME_BYTES_MIN + TSO_OVERHEAD_BYTES + 1);
     assert_int_equal(tso_lane_open(&options, &lane), 0);
-    assert_int_equal(lane->frame_bytes, FRAME_BYTES_MIN + 1 + HEAD_BYTES);
+    assert_int_equal(lane->frame_bytes, FRAME_BYTES_MIN + 1);
     close_lane(lane);
     set_mtu(65535);
     assert_int_equal(tso_lane_open(&options, &lane), 0);
-    assert_int_equal(lane->frame_bytes, TSO_PAYLOAD_BYTES_MAX + HEAD_BYTES);
+    assert_int_equal(lane->frame_bytes, TSO_PAYLOAD_BYTES_MAX);
     close_lane(lane);
     set_mtu(1500);
 }
@@ -665,12 +527,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(tso_lane__trains_of_jumbo_frames),
         cmocka_unit_test(tso_lane__beyond_four_gigabytes),
         cmocka_unit_test(tso_lane__several_trains_in_one_call),
-        cmocka_unit_test(tso_lane__expected_data_is_placed),
-        cmocka_unit_test(tso_lane__stops_when_all_that_was_expected_has_come),
-        cmocka_unit_test(tso_lane__expected_otherwise),
-        cmocka_unit_test(tso_lane__after_a_wrong_expectation),
-        cmocka_unit_test(tso_lane__expects_nothing_after_something_else),
-        cmocka_unit_test(tso_lane__expect_nothing_any_more),
         cmocka_unit_test(tso_lane__the_kernel_cuts),
         cmocka_unit_test(tso_lane__the_kernel_joins),
         cmocka_unit_test(tso_lane__a_train_across_four_gigabytes),

@@ -38,6 +38,7 @@ static inline void make_ready(struct fixture *fixture, unsigned index)
     struct message_peer *peer = &fixture->peers[index];
 
     peer->frame_bytes = FRAME_BYTES;
+    peer->data_bytes = FRAME_BYTES;
     peer->bulk_lanes = 1;
     peer->usable_lanes = 1;
     peer->remote_memory = true;

@@ -306,6 +306,28 @@ static void message_inject__longest(void **state)
     free(data);
 }
 
+static void
+message_send__where_frames_are_gathered_the_first_is_as_long_as_what_others_carry(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(3 * FRAGMENT_ROOM);
+
+    fixture->peers[0].gathers = true;
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 2, 0, data, 2 * FRAGMENT_ROOM, NULL), 0);
+    struct frame frame = pushed_frame(fixture, 0, 0);
+    assert_int_equal(frame_length(&frame), FRAGMENT_ROOM);
+    frame = pushed_frame(fixture, 0, 1);
+    assert_int_equal(from_le64(frame.fragment->offset), FRAGMENT_ROOM - 46);
+    assert_int_equal(frame.payload_bytes, FRAGMENT_ROOM);
+    /* Whole ones have all the room that there is. */
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 2, 0, data, EAGER_ROOM, NULL), 0);
+    frame = pushed_frame(fixture, 0, 3);
+    assert_int_equal(frame_length(&frame), FRAME_BYTES);
+    free(data);
+}
+
 static void message_inject__before_the_connection_is_open(void **state)
 {
     struct fixture *fixture = *state;
@@ -444,6 +466,8 @@ int main(void)
         FIXTURE_TEST(message_send__without_any_free_frame_waits),
         FIXTURE_TEST(message_inject__has_no_completion),
         FIXTURE_TEST(message_inject__longest),
+        FIXTURE_TEST(
+            message_send__where_frames_are_gathered_the_first_is_as_long_as_what_others_carry),
         FIXTURE_TEST(message_inject__before_the_connection_is_open),
         FIXTURE_TEST(message_inject__does_not_overtake_a_queued_send),
         FIXTURE_TEST(message_send__long_says_how_it_is_cut_and_what_comes_unasked),

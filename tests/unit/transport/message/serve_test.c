@@ -70,7 +70,7 @@ static void serve_next__never_more_than_a_block(void **state)
     uint8_t *data = pattern(64 * (uint64_t)segment_bytes);
     uint64_t offset = 0;
 
-    fixture->peers[0].frame_bytes = segment_bytes + 16;
+    fixture->peers[0].data_bytes = segment_bytes + 16;
     uint32_t name = announce_quietly(fixture, 0, data, 64 * (uint64_t)segment_bytes);
     assert_int_equal(pull(fixture, 0, name, 0, UINT64_MAX, 0), 0);
     while (offset < 64 * (uint64_t)segment_bytes) {

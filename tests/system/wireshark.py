@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""For the tests of the Wireshark dissector: captures of samples, and what tshark says of them."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from system.conftest import ROOT
+
+PROGRAMS = ROOT / "build" / "release" / "tests" / "system"
+DISSECTOR = ROOT / "tools" / "wireshark" / "beowire.lua"
+PATIENCE_S = 60
+
+#: A filter: packets with which something is wrong, or that the dissector fails at.
+WRONG = "beowire.problem || _ws.malformed || _ws.lua.error"
+
+
+def tshark(capture: Path, *words: str, script: Path | None = DISSECTOR) -> list[str]:
+    """Lines that tshark prints of a capture, with the dissector and nothing of the user's."""
+    loaded = [] if script is None else ["-X", f"lua_script:{script}"]
+    done = subprocess.run(
+        ["tshark", "-n", *loaded, "-r", str(capture), *words],
+        env={**os.environ, "HOME": str(capture.parent), "XDG_CONFIG_HOME": str(capture.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "lua" not in done.stderr.lower(), done.stderr
+    return done.stdout.splitlines()
+
+
+def fields_of(capture: Path, names: list[str], *words: str) -> list[list[str]]:
+    """A row for each packet: its fields, several of one name separated by commas."""
+    shown = [word for name in names for word in ("-e", name)]
+    return [line.split("\t") for line in tshark(capture, *words, "-T", "fields", *shown)]
+
+
+def samples(tmp_path: Path, *words: str) -> Path:
+    capture = tmp_path / "samples.pcap"
+    with capture.open("wb") as file:
+        subprocess.run([str(PROGRAMS / "frame_samples"), *words], stdout=file, check=True)
+    return capture
