@@ -68,7 +68,8 @@ static uint32_t first_bytes(const struct message_peer *peer, uint64_t bytes)
     if (bytes <= room) {
         return (uint32_t)bytes;
     }
-    return peer->gathers
+    /* While others are on their way it goes in a train with frames of one length. */
+    return peer->gathers && peer->flow.next - peer->flow.first <= CONVOY_CUT_FRAMES_MAX
                ? outgoing_room(peer, FRAME_FRAGMENT) - (uint32_t)frame_head_bytes(FRAME_EAGER)
                : room;
 }

@@ -320,10 +320,18 @@ message_send__where_frames_are_gathered_the_first_is_as_long_as_what_others_carr
     frame = pushed_frame(fixture, 0, 1);
     assert_int_equal(from_le64(frame.fragment->offset), FRAGMENT_ROOM - 46);
     assert_int_equal(frame.payload_bytes, FRAGMENT_ROOM);
-    /* Whole ones have all the room that there is. */
+    /* Whole ones have all the room that there is, and so have those behind others. */
     assert_int_equal(
         message_send(&fixture->layer, &fixture->peers[0], 2, 0, data, EAGER_ROOM, NULL), 0);
     frame = pushed_frame(fixture, 0, 3);
+    assert_int_equal(frame_length(&frame), FRAME_BYTES);
+    while (pushed(fixture, 0) <= CONVOY_CUT_FRAMES_MAX) {
+        assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 1, 0, "x", 1), 0);
+    }
+    uint32_t at = pushed(fixture, 0);
+    assert_int_equal(
+        message_send(&fixture->layer, &fixture->peers[0], 2, 0, data, 2 * FRAGMENT_ROOM, NULL), 0);
+    frame = pushed_frame(fixture, 0, at);
     assert_int_equal(frame_length(&frame), FRAME_BYTES);
     free(data);
 }
