@@ -102,8 +102,8 @@
 /** Frames in a row that went that way and had to be sent again, after which another is tried. */
 #define CONVOY_LOST_MAX 32
 
-/** While more frames than this are on their way, bursts do not go by a lane that cuts, which takes
- *  those of each message alone. */
+/** While more frames than this are on their way, bursts do not go by a lane that cuts: streams of
+ *  them are slower there (docs/PERFORMANCE.md). */
 #define CONVOY_CUT_FRAMES_MAX 8
 
 /** So many bursts go by the lane that is not the best, because nothing arrived by that, before it

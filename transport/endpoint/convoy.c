@@ -89,8 +89,8 @@ static bool is_in_doubt(struct convoy *convoy)
     return ++convoy->skipped != 0;
 }
 
-/** The lane for a burst. While others are on their way one that takes those of several messages
- *  together is cheaper; and what follows on that does not overtake it. */
+/** The lane for a burst: one that cuts only while little else is on its way; and what follows by
+ * the other does not overtake it. */
 static unsigned lane_for(const struct convoy *convoy, const struct flow *flow)
 {
     bool trains = convoy->under_way && convoy->used == convoy->spare;

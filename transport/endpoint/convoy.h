@@ -8,11 +8,11 @@
  * those of the burst are acknowledged, since on another lane they would overtake them.
  *
  * Two lanes may be there for that: one that cuts, where the frames of a message need one head
- * between them, and UDP, which is the cheaper where many bursts wait for one another, since it
- * takes those of several messages together (docs/PERFORMANCE.md). If nothing that went by the one
- * seems to arrive (a firewall may let one lane through and not the other) the other is used, and
- * the first tried again after many bursts; if nothing arrives by either, the fast lane is used for
- * all, and bursts are tried once in a while. What is sent again takes the fast lane.
+ * between them, and UDP, over which streams of bursts are quicker (docs/PERFORMANCE.md). If nothing
+ * that went by the one seems to arrive (a firewall may let one lane through and not the other) the
+ * other is used, and the first tried again after many bursts; if nothing arrives by either, the
+ * fast lane is used for all, and bursts are tried once in a while. What is sent again takes the
+ * fast lane.
  *
  * Pure. One thread.
  */
