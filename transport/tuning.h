@@ -99,16 +99,13 @@
  *  one by one over the fast lane. */
 #define CONVOY_FRAMES_MIN 3
 
-/** Frames in a row that went that way and had to be sent again, after which another is tried. */
+/** After so many frames in a row that went by convoy and had to be sent again, another lane has the
+ *  bursts, and one in 256 is tried there. */
 #define CONVOY_LOST_MAX 32
 
 /** While more frames than this are on their way, bursts do not go by a lane that cuts: streams of
  *  them are slower there (docs/PERFORMANCE.md). */
 #define CONVOY_CUT_FRAMES_MAX 8
-
-/** So many bursts go by the lane that is not the best, because nothing arrived by that, before it
- * is tried again: that costs some of them, if it was not a mistake. */
-#define CONVOY_ASTRAY_BURSTS 4096
 
 /** A bundle is held back at most so long, while the application polls. */
 #define BUNDLE_HOLD_NS 50000u

@@ -13,43 +13,21 @@ static uint8_t find(const struct paths *paths, const struct path_lanes *lanes, b
     return PATH_NONE;
 }
 
-void convoy_find(struct convoy *convoy, const struct paths *paths, const struct path_lanes *lanes)
+/** What is known of the lane so far is forgotten when it is another one. */
+static void set(struct convoy_way *way, uint8_t lane)
 {
-    uint8_t best = PATH_NONE;
-    uint8_t spare = PATH_NONE;
-
-    if (paths->fast != PATH_NONE && lanes->lanes[paths->fast]->kind != LANE_SHM &&
-        !lanes->lanes[paths->fast]->takes_trains) {
-        best = find(paths, lanes, true);
-        spare = find(paths, lanes, false);
-        if (best == PATH_NONE) {
-            best = spare;
-            spare = PATH_NONE;
-        }
+    if (way->lane != lane) {
+        *way = (struct convoy_way){.lane = lane};
     }
-    if (best == (convoy->astray ? convoy->spare : convoy->lane) &&
-        spare == (convoy->astray ? convoy->lane : convoy->spare)) {
-        return; /* as before */
-    }
-    convoy->lane = best;
-    convoy->spare = spare;
-    convoy->cutter = best != PATH_NONE && lanes->lanes[best]->cuts ? best : PATH_NONE;
-    convoy->astray = false;
-    convoy->doubted = false;
-    convoy->lost = 0;
-    convoy->skipped = 0;
 }
 
-/** The other lane has the bursts from now on. */
-static void exchange(struct convoy *convoy)
+void convoy_find(struct convoy *convoy, const struct paths *paths, const struct path_lanes *lanes)
 {
-    uint8_t lane = convoy->lane;
+    bool wanted = paths->fast != PATH_NONE && lanes->lanes[paths->fast]->kind != LANE_SHM &&
+                  !lanes->lanes[paths->fast]->takes_trains;
 
-    convoy->lane = convoy->spare;
-    convoy->spare = lane;
-    convoy->astray = !convoy->astray;
-    convoy->bursts = 0;
-    convoy->lost = 0;
+    set(&convoy->cut, wanted ? find(paths, lanes, true) : PATH_NONE);
+    set(&convoy->trains, wanted ? find(paths, lanes, false) : PATH_NONE);
 }
 
 static uint32_t length_of(const struct flow_frame *frame)
@@ -75,57 +53,49 @@ static bool is_burst(struct flow_frame *const *frames, unsigned count, bool gath
     return count >= CONVOY_FRAMES_MIN * trains;
 }
 
-/** Too many that went that way were lost, and none has arrived: is there no other? */
-static bool is_in_doubt(struct convoy *convoy)
+/** Can a burst go this way? If too much was lost there, only once in a while. */
+static bool is_open(struct convoy_way *way)
 {
-    if (convoy->lost < CONVOY_LOST_MAX) {
-        return false;
-    }
-    if (convoy->spare != PATH_NONE && !convoy->doubted) {
-        exchange(convoy);
-        convoy->doubted = true;
-        return false;
-    }
-    return ++convoy->skipped != 0;
+    return way->lane != PATH_NONE && (way->lost < CONVOY_LOST_MAX || ++way->skipped == 0);
 }
 
-/** The lane for a burst: one that cuts only while little else is on its way; and what follows by
- * the other does not overtake it. */
-static unsigned lane_for(const struct convoy *convoy, const struct flow *flow)
+/** Does a burst rather go by a lane that cuts? Only while little else is on its way; and what
+ *  follows a train does not overtake it. */
+static bool prefers_cut(const struct convoy *convoy, const struct flow *flow)
 {
-    bool trains = convoy->under_way && convoy->used == convoy->spare;
+    bool behind_train =
+        convoy->under_way && convoy->used == convoy->trains.lane && convoy->used != PATH_NONE;
 
-    if (convoy->lane != convoy->cutter || convoy->spare == PATH_NONE) {
-        return convoy->lane;
-    }
-    return trains || flow->highest - flow->first > CONVOY_CUT_FRAMES_MAX ? convoy->spare
-                                                                         : convoy->lane;
+    return !behind_train && flow->highest - flow->first <= CONVOY_CUT_FRAMES_MAX;
 }
 
 unsigned convoy_choose(struct convoy *convoy, const struct flow *flow,
                        struct flow_frame *const *frames, unsigned count, unsigned fast)
 {
-    bool under_way = convoy->under_way && sequence_before(flow->first, convoy->end);
-
-    convoy->under_way = under_way;
-    if (convoy->lane == PATH_NONE || flow->go_back_n || frames[0]->transmissions > 0) {
+    convoy->under_way = convoy->under_way && sequence_before(flow->first, convoy->end);
+    if (!convoy_exists(convoy) || flow->go_back_n || frames[0]->transmissions > 0) {
         return fast;
     }
-    bool gathers = lane_for(convoy, flow) == convoy->cutter;
-    if (!(under_way || is_burst(frames, count, gathers)) || is_in_doubt(convoy)) {
+    bool cut = prefers_cut(convoy, flow) || convoy->trains.lane == PATH_NONE;
+    struct convoy_way *first = cut ? &convoy->cut : &convoy->trains;
+    struct convoy_way *second = cut ? &convoy->trains : &convoy->cut;
+    if (first->lane == PATH_NONE) {
+        first = second;
+    }
+    if (!convoy->under_way && !is_burst(frames, count, first == &convoy->cut)) {
         return fast;
     }
-    return lane_for(convoy, flow);
+    if (is_open(first)) {
+        return first->lane;
+    }
+    return first != second && is_open(second) ? second->lane : fast;
 }
 
 void convoy_sent(struct convoy *convoy, const struct flow *flow, unsigned count, unsigned by)
 {
     if (count > 0) {
-        convoy->used = (uint8_t)by;
         convoy->end = flow->highest + count;
+        convoy->used = (uint8_t)by;
         convoy->under_way = true;
-        if (convoy->astray && ++convoy->bursts == CONVOY_ASTRAY_BURSTS) {
-            exchange(convoy);
-        }
     }
 }

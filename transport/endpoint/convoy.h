@@ -9,10 +9,9 @@
  *
  * Two lanes may be there for that: one that cuts, where the frames of a message need one head
  * between them, and UDP, over which streams of bursts are quicker (docs/PERFORMANCE.md). If nothing
- * that went by the one seems to arrive (a firewall may let one lane through and not the other) the
- * other is used, and the first tried again after many bursts; if nothing arrives by either, the
- * fast lane is used for all, and bursts are tried once in a while. What is sent again takes the
- * fast lane.
+ * that goes by the one seems to arrive (a firewall may let one lane through and not the other) the
+ * other is used, and if nothing arrives by either, the fast lane; each is tried again once in a
+ * while. What is sent again takes the fast lane.
  *
  * Pure. One thread.
  */
@@ -22,25 +21,56 @@
 #include "endpoint/path.h"
 #include "flow/flow.h"
 
+/** A lane that has bursts. */
+struct convoy_way {
+    uint8_t lane;    /**< PATH_NONE: there is none */
+    uint8_t lost;    /**< frames in a row that went by it and had to be sent again */
+    uint8_t skipped; /**< bursts that did not go by it because too many were lost */
+};
+
 struct convoy {
-    uint32_t end;    /**< one past the last sequence that went by convoy */
-    uint8_t lane;    /**< that has the bursts; PATH_NONE: there is none beside the fast one */
-    uint8_t used;    /**< by which the last one went */
-    uint8_t spare;   /**< that has them if nothing arrives; PATH_NONE: there is none */
-    uint8_t cutter;  /**< which of the two cuts; PATH_NONE: neither does */
-    uint8_t lost;    /**< frames that went by it and had to be sent again, since one had not */
-    uint8_t skipped; /**< bursts that took the fast lane because too many were lost */
-    bool under_way;  /**< frames before `end` may be unacknowledged */
-    bool astray;     /**< `lane` and `spare` have been exchanged, ... */
-    bool doubted;    /**< ... since when nothing has been seen to arrive ... */
-    uint16_t bursts; /**< ... of so many bursts */
+    uint32_t end;             /**< one past the last sequence that went by convoy */
+    bool under_way;           /**< frames before `end` may be unacknowledged; */
+    uint8_t used;             /**< the last of them by this lane; PATH_NONE: none has gone yet */
+    struct convoy_way cut;    /**< a lane that cuts */
+    struct convoy_way trains; /**< one that takes trains */
 };
 
 /** There is no lane for bursts yet. */
 static inline void convoy_init(struct convoy *convoy)
 {
     *convoy = (struct convoy){
-        .lane = PATH_NONE, .used = PATH_NONE, .spare = PATH_NONE, .cutter = PATH_NONE};
+        .used = PATH_NONE, .cut = {.lane = PATH_NONE}, .trains = {.lane = PATH_NONE}};
+}
+
+/** Is there a lane for bursts? */
+static inline bool convoy_exists(const struct convoy *convoy)
+{
+    return convoy->cut.lane != PATH_NONE || convoy->trains.lane != PATH_NONE;
+}
+
+/** Do the frames of a message go with one head between them? */
+static inline bool convoy_gathers(const struct convoy *convoy)
+{
+    return convoy->cut.lane != PATH_NONE && convoy->cut.lost < CONVOY_LOST_MAX;
+}
+
+/** The way of frames that leave over a lane, of which `fast` is the usual one. */
+static inline enum flow_way convoy_way_of(const struct convoy *convoy, unsigned by, unsigned fast)
+{
+    if (by == fast) {
+        return FLOW_WAY_USUAL;
+    }
+    return by == convoy->cut.lane ? FLOW_WAY_CUT : FLOW_WAY_OTHER;
+}
+
+/** The lane of a way; PATH_NONE: there is none any more, or it is the usual one. */
+static inline uint8_t convoy_lane_of(const struct convoy *convoy, enum flow_way way)
+{
+    if (way == FLOW_WAY_USUAL) {
+        return PATH_NONE;
+    }
+    return way == FLOW_WAY_CUT ? convoy->cut.lane : convoy->trains.lane;
 }
 
 /** Finds the lanes for bursts, again when lanes went down or up. */
@@ -57,14 +87,14 @@ void convoy_sent(struct convoy *convoy, const struct flow *flow, unsigned count,
  *  of it: many bursts may be on their way. */
 static inline void convoy_released(struct convoy *convoy, const struct flow_frame *frame)
 {
-    if (!frame->convoyed) {
+    if (frame->first_way == FLOW_WAY_USUAL) {
         return;
     }
+    struct convoy_way *way = frame->first_way == FLOW_WAY_CUT ? &convoy->cut : &convoy->trains;
     if (frame->transmissions == 1) {
-        convoy->lost = 0;
-        convoy->doubted = false;
-    } else if (convoy->lost < CONVOY_LOST_MAX) {
-        convoy->lost++;
+        way->lost = 0;
+    } else if (way->lost < CONVOY_LOST_MAX) {
+        way->lost++;
     }
 }
 
@@ -73,7 +103,7 @@ static inline bool convoy_waits(const struct convoy *convoy, const struct flow *
 {
     uint32_t unsent = flow->next - flow->highest;
 
-    return convoy->lane != PATH_NONE && unsent > 0 && unsent < FLOW_BATCH_FRAMES &&
+    return convoy_exists(convoy) && unsent > 0 && unsent < FLOW_BATCH_FRAMES &&
            flow->highest - flow->first >= BUNDLE_IN_FLIGHT_MIN;
 }
 

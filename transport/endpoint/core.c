@@ -197,17 +197,20 @@ unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigne
     const struct flow *flow = &wire->peer->message.flow;
     unsigned fast = wire->peer->paths.fast;
     unsigned by = convoy_choose(convoy, flow, frames, count, fast);
-    enum flow_way way = by == fast             ? FLOW_WAY_USUAL
-                        : by == convoy->cutter ? FLOW_WAY_CUT
-                                               : FLOW_WAY_OTHER;
     unsigned taken = core_send(wire->core, wire->peer, by, outgoing, count);
+    if (taken == 0 && by != fast) {
+        by = fast; /* a lane that takes nothing, for whatever reason, does not hold anything up */
+        taken = core_send(wire->core, wire->peer, by, outgoing, count);
+    }
+    enum flow_way way = convoy_way_of(convoy, by, fast);
     for (unsigned i = 0; i < taken; i++) {
         frames[i]->way = (uint8_t)way;
-        frames[i]->convoyed = frames[i]->convoyed || by != fast;
+        frames[i]->first_way = frames[i]->transmissions == 0 ? (uint8_t)way : frames[i]->first_way;
     }
     if (by != fast) {
         convoy_sent(convoy, flow, taken, by);
     }
+    wire->peer->message.gathers = convoy_gathers(convoy);
     return taken;
 }
 
@@ -290,7 +293,7 @@ static bool is_dead(const struct core *core, const struct core_peer *peer, uint6
 void core_find_convoy(struct core *core, struct core_peer *peer)
 {
     convoy_find(&peer->convoy, &peer->paths, &core->options.lanes);
-    peer->message.gathers = peer->convoy.cutter != PATH_NONE;
+    peer->message.gathers = convoy_gathers(&peer->convoy);
 }
 
 /** The peer has another fast path than `before`. */
@@ -448,8 +451,9 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
             flow->first != flow->highest) {
             try_another_path(core, peer, now_ns);
         }
-        if (flow_probe_way(flow) != FLOW_WAY_USUAL && peer->convoy.used != PATH_NONE) {
-            control_send_probe_by(core, peer, peer->convoy.used);
+        uint8_t behind = convoy_lane_of(&peer->convoy, flow_probe_way(flow));
+        if (behind != PATH_NONE) {
+            control_send_probe_by(core, peer, behind);
         } else {
             control_send_probe(core, peer);
         }

@@ -33,8 +33,9 @@ static void open_peer(struct core *core, struct core_peer *peer, const struct fr
 
     core_reserve_credit(core, peer);
     peer->message.key = peer->connection.peer_key;
-    peer->message.frame_bytes = own < theirs ? own : theirs;
     peer->message.data_bytes = data < theirs ? data : theirs;
+    /* What the peer says is of DATA; its lanes differ as ours do. */
+    peer->message.frame_bytes = own - (data - peer->message.data_bytes);
     core_choose_bulk_lanes(core, peer);
     message_peer_ready(&core->messages, &peer->message, peer->first_credit, frame->credit);
     uint32_t features = from_le32(frame->connect->features) & core_features(core);

@@ -70,7 +70,7 @@ struct flow_frame {
     bool exempt;             /**< may be sent without credit; set before it is pushed */
     bool lent;               /**< its owner's: `payload` will be copied behind the head soon */
     uint8_t way;             /**< the wire's: enum flow_way, on which it left last */
-    bool convoyed;           /**< the wire's: it left by convoy at first (convoy.h) */
+    uint8_t first_way;       /**< the wire's: on which it left first */
     uint32_t transmissions;  /**< the flow's: how many times it has left */
 };
 
@@ -195,7 +195,7 @@ static inline void flow_push(struct flow *flow, struct flow_frame *frame)
 {
     frame->transmissions = 0;
     frame->way = FLOW_WAY_USUAL;
-    frame->convoyed = false;
+    frame->first_way = FLOW_WAY_USUAL;
     flow->ring[flow->next % FLOW_WINDOW_FRAMES] = frame;
     flow->next++;
 }

@@ -69,7 +69,10 @@ static uint32_t first_bytes(const struct message_peer *peer, uint64_t bytes)
         return (uint32_t)bytes;
     }
     /* While others are on their way it goes in a train with frames of one length. */
-    return peer->gathers && peer->flow.next - peer->flow.first <= CONVOY_CUT_FRAMES_MAX
+    const struct flow *flow = &peer->flow;
+    bool alone = flow->next - flow->first <= CONVOY_CUT_FRAMES_MAX;
+    bool credit = sequence_before(flow->next + 4, flow->limit); /* it may take one frame more */
+    return peer->gathers && alone && credit
                ? outgoing_room(peer, FRAME_FRAGMENT) - (uint32_t)frame_head_bytes(FRAME_EAGER)
                : room;
 }

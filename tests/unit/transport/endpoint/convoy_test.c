@@ -62,21 +62,29 @@ static unsigned dispatch(struct fixture *fixture, unsigned count)
     return by;
 }
 
+/** All is acknowledged; its first frame left by `lane` first. */
+static void acknowledge_of(struct fixture *fixture, unsigned lane, unsigned transmissions)
+{
+    struct flow_frame *frame = &fixture->frames[0];
+
+    fixture->flow.first = fixture->flow.highest;
+    frame->transmissions = transmissions;
+    frame->first_way = (uint8_t)convoy_way_of(&fixture->convoy, lane, fixture->paths.fast);
+    convoy_released(&fixture->convoy, frame);
+    frame->transmissions = 0;
+    frame->first_way = FLOW_WAY_USUAL;
+}
+
 static void acknowledge(struct fixture *fixture, unsigned transmissions)
 {
-    fixture->flow.first = fixture->flow.highest;
-    fixture->frames[0].transmissions = transmissions;
-    fixture->frames[0].convoyed = true;
-    convoy_released(&fixture->convoy, &fixture->frames[0]);
-    fixture->frames[0].transmissions = 0;
-    fixture->frames[0].convoyed = false;
+    acknowledge_of(fixture, TRAINS, transmissions);
 }
 
 static void convoy_find__the_lane_that_takes_trains(void **state)
 {
     struct fixture *fixture = *state;
 
-    assert_int_equal(fixture->convoy.lane, TRAINS);
+    assert_int_equal(fixture->convoy.trains.lane, TRAINS);
 }
 
 static void convoy_find__none_if_it_is_down_or_not_needed(void **state)
@@ -85,15 +93,15 @@ static void convoy_find__none_if_it_is_down_or_not_needed(void **state)
 
     fixture->all.down[TRAINS] = true;
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
-    assert_int_equal(fixture->convoy.lane, PATH_NONE);
+    assert_false(convoy_exists(&fixture->convoy));
     fixture->all.down[TRAINS] = false;
     fixture->lanes[FAST].kind = LANE_SHM;
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
-    assert_int_equal(fixture->convoy.lane, PATH_NONE);
+    assert_false(convoy_exists(&fixture->convoy));
     fixture->lanes[FAST].kind = LANE_SIM;
     fixture->paths.fast = TRAINS;
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
-    assert_int_equal(fixture->convoy.lane, PATH_NONE);
+    assert_false(convoy_exists(&fixture->convoy));
 }
 
 static void convoy_choose__bursts_of_one_length(void **state)
@@ -177,19 +185,37 @@ static void add_cutter(struct fixture *fixture)
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
 }
 
-static void convoy_find__rather_a_lane_that_cuts(void **state)
+static void convoy_find__a_lane_that_cuts_too(void **state)
 {
     struct fixture *fixture = *state;
 
-    assert_int_equal(fixture->convoy.cutter, PATH_NONE);
+    assert_int_equal(fixture->convoy.cut.lane, PATH_NONE);
+    assert_false(convoy_gathers(&fixture->convoy));
     add_cutter(fixture);
-    assert_int_equal(fixture->convoy.lane, CUTS);
-    assert_int_equal(fixture->convoy.cutter, CUTS);
-    assert_int_equal(fixture->convoy.spare, TRAINS);
+    assert_int_equal(fixture->convoy.cut.lane, CUTS);
+    assert_int_equal(fixture->convoy.trains.lane, TRAINS);
+    assert_true(convoy_gathers(&fixture->convoy));
     fixture->all.down[CUTS] = true;
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
-    assert_int_equal(fixture->convoy.lane, TRAINS);
-    assert_int_equal(fixture->convoy.spare, PATH_NONE);
+    assert_int_equal(fixture->convoy.cut.lane, PATH_NONE);
+    assert_int_equal(fixture->convoy.trains.lane, TRAINS);
+}
+
+static void convoy_way__of_each_lane(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct convoy *convoy = &fixture->convoy;
+
+    add_cutter(fixture);
+    assert_int_equal(convoy_way_of(convoy, FAST, FAST), FLOW_WAY_USUAL);
+    assert_int_equal(convoy_way_of(convoy, TRAINS, FAST), FLOW_WAY_OTHER);
+    assert_int_equal(convoy_way_of(convoy, CUTS, FAST), FLOW_WAY_CUT);
+    assert_int_equal(convoy_lane_of(convoy, FLOW_WAY_USUAL), PATH_NONE);
+    assert_int_equal(convoy_lane_of(convoy, FLOW_WAY_OTHER), TRAINS);
+    assert_int_equal(convoy_lane_of(convoy, FLOW_WAY_CUT), CUTS);
+    fixture->all.down[CUTS] = true;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_int_equal(convoy_lane_of(convoy, FLOW_WAY_CUT), PATH_NONE);
 }
 
 static void convoy_choose__a_message_that_is_cut_may_have_frames_of_all_lengths(void **state)
@@ -206,35 +232,66 @@ static void convoy_choose__a_message_that_is_cut_may_have_frames_of_all_lengths(
     assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN), CUTS);
 }
 
-/** Bursts of which nothing arrives. @return the last one's lane. */
-static unsigned lose(struct fixture *fixture, unsigned bursts)
+/** Bursts of which those by `dead` do not arrive, and others do. @return how many went by it. */
+static unsigned lose(struct fixture *fixture, unsigned bursts, unsigned dead)
 {
-    unsigned by = PATH_NONE;
+    unsigned by_dead = 0;
 
     for (unsigned i = 0; i < bursts; i++) {
-        by = dispatch(fixture, FRAMES);
-        acknowledge(fixture, 2);
+        unsigned by = dispatch(fixture, FRAMES);
+        by_dead += by == dead;
+        acknowledge_of(fixture, by, by == dead ? 2 : 1);
     }
-    return by;
+    return by_dead;
 }
 
-static void convoy_choose__the_spare_if_nothing_arrives(void **state)
+static void convoy_choose__trains_if_nothing_that_is_cut_arrives(void **state)
 {
     struct fixture *fixture = *state;
 
     add_cutter(fixture);
-    assert_int_equal(lose(fixture, CONVOY_LOST_MAX), CUTS);
+    assert_int_equal(lose(fixture, CONVOY_LOST_MAX, CUTS), CONVOY_LOST_MAX);
+    assert_false(convoy_gathers(&fixture->convoy));
     assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
     acknowledge(fixture, 1);
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
-    assert_int_equal(fixture->convoy.lane, TRAINS); /* nothing has changed */
-    /* After many bursts the other is tried again, and given up again. */
-    for (unsigned i = 1; i < CONVOY_ASTRAY_BURSTS; i++) {
-        assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS); /* nothing has changed */
+    acknowledge(fixture, 1);
+    assert_int_equal(lose(fixture, 1024, CUTS), 4); /* once in a while it is tried */
+    while (dispatch(fixture, FRAMES) != CUTS) {
         acknowledge(fixture, 1);
     }
-    assert_int_equal(lose(fixture, CONVOY_LOST_MAX), CUTS);
+    acknowledge_of(fixture, CUTS, 1); /* and this time it works */
+    assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+}
+
+/** What arrives as trains says nothing of what is cut. */
+static void convoy_choose__a_dead_lane_beside_one_that_works(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    for (unsigned i = 0; i < CONVOY_LOST_MAX; i++) {
+        assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+        assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+        assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+        acknowledge_of(fixture, CUTS, 2);
+        acknowledge_of(fixture, TRAINS, 1);
+    }
     assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+}
+
+static void convoy_choose__what_is_cut_if_no_train_arrives(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    for (unsigned i = 0; i < CONVOY_LOST_MAX; i++) {
+        acknowledge_of(fixture, TRAINS, 2);
+    }
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(dispatch(fixture, FRAMES), CUTS); /* however much is on its way */
+    }
 }
 
 static void convoy_choose__neither_if_nothing_arrives_by_either(void **state)
@@ -242,10 +299,15 @@ static void convoy_choose__neither_if_nothing_arrives_by_either(void **state)
     struct fixture *fixture = *state;
 
     add_cutter(fixture);
-    assert_int_equal(lose(fixture, CONVOY_LOST_MAX), CUTS);
-    assert_int_equal(lose(fixture, CONVOY_LOST_MAX), TRAINS);
-    assert_int_equal(lose(fixture, 255), FAST);
-    assert_int_equal(dispatch(fixture, FRAMES), TRAINS); /* once in a while it is tried */
+    for (unsigned i = 0; i < CONVOY_LOST_MAX; i++) {
+        acknowledge_of(fixture, CUTS, 2);
+        acknowledge_of(fixture, TRAINS, 2);
+    }
+    for (unsigned i = 0; i < 255; i++) {
+        assert_int_equal(dispatch(fixture, FRAMES), FAST);
+        fixture->flow.first = fixture->flow.highest;
+    }
+    assert_int_equal(dispatch(fixture, FRAMES), CUTS);
 }
 
 static void convoy_find__begins_anew_when_lanes_change(void **state)
@@ -253,7 +315,7 @@ static void convoy_find__begins_anew_when_lanes_change(void **state)
     struct fixture *fixture = *state;
 
     add_cutter(fixture);
-    assert_int_equal(lose(fixture, CONVOY_LOST_MAX + 1), TRAINS);
+    (void)lose(fixture, CONVOY_LOST_MAX, CUTS);
     fixture->all.down[CUTS] = true;
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
     fixture->all.down[CUTS] = false;
@@ -317,7 +379,7 @@ static void convoy_waits__for_more_while_enough_is_under_way(void **state)
     flow->next = flow->highest + FLOW_BATCH_FRAMES;
     assert_false(convoy_waits(&fixture->convoy, flow)); /* a train is full */
     flow->next--;
-    fixture->convoy.lane = PATH_NONE;
+    convoy_init(&fixture->convoy);
     assert_false(convoy_waits(&fixture->convoy, flow));
 }
 
@@ -333,10 +395,13 @@ int main(void)
         cmocka_unit_test_setup(convoy_choose__what_is_sent_again_takes_the_fast_lane, setup),
         cmocka_unit_test_setup(convoy_choose__not_with_go_back_n, setup),
         cmocka_unit_test_setup(convoy_choose__not_for_ever_if_nothing_arrives, setup),
-        cmocka_unit_test_setup(convoy_find__rather_a_lane_that_cuts, setup),
+        cmocka_unit_test_setup(convoy_find__a_lane_that_cuts_too, setup),
+        cmocka_unit_test_setup(convoy_way__of_each_lane, setup),
         cmocka_unit_test_setup(convoy_choose__a_message_that_is_cut_may_have_frames_of_all_lengths,
                                setup),
-        cmocka_unit_test_setup(convoy_choose__the_spare_if_nothing_arrives, setup),
+        cmocka_unit_test_setup(convoy_choose__trains_if_nothing_that_is_cut_arrives, setup),
+        cmocka_unit_test_setup(convoy_choose__a_dead_lane_beside_one_that_works, setup),
+        cmocka_unit_test_setup(convoy_choose__what_is_cut_if_no_train_arrives, setup),
         cmocka_unit_test_setup(convoy_choose__neither_if_nothing_arrives_by_either, setup),
         cmocka_unit_test_setup(convoy_choose__trains_while_much_is_on_its_way, setup),
         cmocka_unit_test_setup(convoy_choose__a_lane_that_cuts_alone_has_all, setup),
