@@ -33,6 +33,7 @@ struct program {
     uint64_t cut;    /**< segments and frames, over lanes that cut, ... */
     uint64_t placed; /**< ... of them where they belong at once, ... */
     uint64_t tacit;  /**< ... and behind the head of another */
+    uint64_t evened; /**< frames made as long as the next one, for trains */
 };
 
 static uint64_t current_seed;
@@ -109,6 +110,7 @@ static void print_result(const struct run_options *options, const struct run_res
     print_number("cut", result->kinds.cut);
     print_number("placed", result->kinds.placed);
     print_number("tacit", result->kinds.tacit);
+    print_number("evened", result->kinds.evened);
     print_number("path_changes", result->kinds.path_changes);
     print_number("peers_failed", result->kinds.peers_failed);
     (void)printf("},");
@@ -265,6 +267,7 @@ static bool run_seed(struct program *program, const struct run_options *options)
     program->cut += result.kinds.cut;
     program->placed += result.kinds.placed;
     program->tacit += result.kinds.tacit;
+    program->evened += result.kinds.evened;
     return well;
 }
 
@@ -290,6 +293,10 @@ static bool check_happened(const struct program *program)
         (void)fprintf(stderr,
                       "beowire-simulate: over lanes that cut, no segments came as expected, "
                       "or all did, or no frames went behind another\n");
+        all = false;
+    }
+    if (program->evened == 0) {
+        (void)fprintf(stderr, "beowire-simulate: no frame was made as long as the next one\n");
         all = false;
     }
     return all;

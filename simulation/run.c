@@ -239,6 +239,7 @@ static void count_wire(const struct running *running, struct run_result *result)
     result->faults[FAULT_WRAP] = running->wrapped;
     result->faults[FAULT_CROWD] = running->cluster.node_count >= 200;
     result->kinds.tacit = counters->tacit;
+    result->kinds.evened = counters->evened;
     result->frames = counters->sent;
 }
 

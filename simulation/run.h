@@ -42,6 +42,7 @@ struct run_kinds {
     uint64_t cut;    /**< segments and frames received over lanes that cut, ... */
     uint64_t placed; /**< ... of which so many went straight to where they belong */
     uint64_t tacit;  /**< frames sent over such lanes behind the head of another */
+    uint64_t evened; /**< and over lanes that take trains, with zeros after them */
     uint64_t path_changes;
     uint64_t peers_failed;
 };

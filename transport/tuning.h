@@ -84,7 +84,7 @@
  *  frames that were taken already. Trains need a third of that, and much shorter frames more. */
 #define LANE_BULK_BUFFER_SHARE 4
 
-/** Endpoints of an interface that have the lane for DATA that cards cut: the kernel asks each of
+/** Endpoints of an interface that have the lane for what cards cut: the kernel asks each of
  *  them of each IPv4 frame that arrives, 0.1 us (docs/PERFORMANCE.md). */
 #define TSO_ENDPOINTS_MAX 8
 
@@ -105,10 +105,14 @@
 
 /** While more frames than this are on their way, bursts do not go by a lane that cuts: streams of
  *  them are slower there (docs/PERFORMANCE.md). */
-#define CONVOY_CUT_FRAMES_MAX 8
+#define CONVOY_CUT_FRAMES_MAX (BUNDLE_IN_FLIGHT_MIN - 1)
 
-/** A bundle is held back at most so long, while the application polls. */
+/** What is held back for more to come leaves after at most so long, while the application polls; */
 #define BUNDLE_HOLD_NS 50000u
+
+/** and when it has looked more often than this for completions in vain since it last sent: nothing
+ *  will come. Who looks once after each message that it sends does not get there. */
+#define BUNDLE_HOLD_POLLS 3
 
 /** Long messages that are pulled at once, in all and of one peer; others wait. A peer that has died
  *  does not keep all for itself until that is noticed. */

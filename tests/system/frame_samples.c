@@ -390,6 +390,15 @@ static int write_good(void)
     }
     train[2].length -= 4;
     write_udp(train, 3);
+    /* Each a little shorter than the next, but for the zeros behind it. */
+    for (unsigned i = 0; i < 3; i++) {
+        make(&train[i], FRAME_FRAGMENT);
+        header_of(&train[i])->payload_bytes = to_le16(30 + (uint16_t)i);
+        uint32_t length = (uint32_t)frame_head_bytes(FRAME_FRAGMENT) + 30 + i;
+        train[i].length = (uint32_t)frame_head_bytes(FRAME_FRAGMENT) + 32;
+        memset(train[i].bytes + length, 0, train[i].length - length);
+    }
+    write_udp(train, 3);
     return 0;
 }
 
@@ -474,7 +483,8 @@ static void bad_short_ack(struct sample *sample)
 
 static void bad_tail(struct sample *sample)
 {
-    sample->length += 30; /* more than padding explains */
+    memset(sample->bytes + sample->length, 0, FRAME_EVENED_BYTES + 1);
+    sample->length += FRAME_EVENED_BYTES + 1; /* more than a longer neighbour explains */
 }
 
 static int write_bad(void)

@@ -237,15 +237,16 @@ PROBLEMS = [
 def test_dissector__shows_each_field_of_each_type(tmp_path: Path) -> None:
     capture = samples(tmp_path)
     found = fields_of(capture, ["beowire.type", "frame.protocols"])
-    on_ethernet, on_udp, trains = found[: len(TYPES)], found[len(TYPES) : -2], found[-2:]
+    on_ethernet, on_udp, trains = found[: len(TYPES)], found[len(TYPES) : -3], found[-3:]
     assert [int(row[0]) for row in on_ethernet] == list(TYPES)
     assert [int(row[0]) for row in on_udp] == list(TYPES)
     assert all(row[1] == "eth:ethertype:beowire" for row in on_ethernet)
     assert all(row[1] == "eth:ethertype:ip:udp:beowire" for row in on_udp)
     # What segmentation offload has put into one datagram: DATA ends where another frame begins.
-    assert [row[0] for row in trains] == ["11,17", "11,11,11"]
-    train = fields_of(capture, ["beowire.data.segment", "beowire.length"])[-1]
-    assert train == ["70000,70001,70002", "57,57,53"]
+    assert [row[0] for row in trains] == ["11,17", "11,11,11", "17,17,17"]
+    shown = fields_of(capture, ["beowire.data.segment", "beowire.length", "beowire.padding"])
+    assert shown[-2] == ["70000,70001,70002", "57,57,53", ""]
+    assert shown[-1] == ["", "70,71,72", "0000,00"]
     for number, name in TYPES.items():
         names = list(SAMPLES[name])
         rows = fields_of(
@@ -258,7 +259,7 @@ def test_dissector__shows_each_field_of_each_type(tmp_path: Path) -> None:
 def test_dissector__finds_nothing_wrong_with_good_ones(tmp_path: Path) -> None:
     capture = samples(tmp_path)
     assert tshark(capture, "-Y", WRONG) == []
-    assert len(tshark(capture, "-Y", "beowire")) == 2 * len(TYPES) + 2
+    assert len(tshark(capture, "-Y", "beowire")) == 2 * len(TYPES) + 3
 
 
 def test_dissector__info_column_says_what_happens(tmp_path: Path) -> None:
@@ -273,8 +274,8 @@ def test_dissector__info_column_says_what_happens(tmp_path: Path) -> None:
         "PULL 815 > 4711 ack=2000 message=0x50006 over tso 1 more=63 offset=61920"
         " wanted=0x8000000000000005" in lines
     )
-    assert lines[-2].endswith("(first of 2 frames)")
-    assert lines[-1].endswith("(first of 3 frames)")
+    assert lines[-3].endswith("(first of 2 frames)")
+    assert all(line.endswith("(first of 3 frames)") for line in lines[-2:])
 
 
 def test_dissector__works_from_the_folder_of_plugins(tmp_path: Path) -> None:
@@ -283,7 +284,7 @@ def test_dissector__works_from_the_folder_of_plugins(tmp_path: Path) -> None:
     plugins.mkdir(parents=True)
     for name in ("beowire.lua", "beowire_types.lua"):
         shutil.copy(DISSECTOR.parent / name, plugins)
-    assert len(tshark(capture, "-Y", "beowire", script=None)) == 2 * len(TYPES) + 2
+    assert len(tshark(capture, "-Y", "beowire", script=None)) == 2 * len(TYPES) + 3
 
 
 def test_dissector__says_why_a_frame_is_dropped(tmp_path: Path) -> None:
@@ -308,7 +309,7 @@ def test_dissector__other_datagrams_are_left_alone(tmp_path: Path) -> None:
             packets += 1
         at += 16 + length
     capture.write_bytes(data)
-    assert packets == len(TYPES) + 2
+    assert packets == len(TYPES) + 3
     assert len(tshark(capture, "-Y", "udp && !beowire")) == packets
 
 

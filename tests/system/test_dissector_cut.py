@@ -240,16 +240,19 @@ def test_dissector__says_why_one_of_cut_frames_is_dropped(tmp_path: Path) -> Non
     """Each has the segment to itself."""
     capture = samples(tmp_path, "tso_frames")
     whole = capture.read_bytes()
-    # The first PUT says that it is shorter, the second has another version.
+    # The first PUT says that it is longer, the second has another version.
     put = bytes([0x27, 21]) + bytes(2) + (4711).to_bytes(2, "little")
     second = whole.index(put, whole.index(put) + 1)
     spoilt = bytearray(whole)
     spoilt[second] = 0x37
-    spoilt[second - 72 + 22] -= 1
+    spoilt[second - 72 + 22] += 1
     capture.write_bytes(spoilt)
     said = fields_of(capture, ["_ws.expert.message"], "-Y", "beowire.problem && frame.number == 1")
     assert len(said) == 1
-    for text in ("longer than it says", "version 3, or a header of another length"):
+    for text in (
+        "shorter than it says: 72 bytes of 73",
+        "version 3, or a header of another length",
+    ):
         assert text in said[0][0]
     assert fields_of(capture, ["beowire.type"])[0] == ["21,21,19"]
 

@@ -29,6 +29,7 @@ local DATA, DATA_BYTES = 11, 16 -- the type that has a header of its own, and it
 local EAGER, FRAGMENT = 16, 17
 local PADDED_BYTES = 46 -- Ethernet pads shorter payloads to this
 local SEQUENCED = 16 -- types from here on
+local EVENED_BYTES = 32 -- zeros may make a sequenced frame as long as the next one of its train
 local CUT = " (cut by the capture)"
 
 -- From the folder of this file, wherever that is.
@@ -208,11 +209,28 @@ local function add_frame(buffer, at, left, tree)
     return length, table.concat(info, " ")
 end
 
--- Adds what is behind the last frame, from `at` on; `total` bytes were there.
-local function add_padding(buffer, at, total, tree)
+-- How many bytes may be behind the frame at `first`.
+local function evened_bytes(buffer, first)
+    local known = buffer:len() - first >= HEADER_BYTES
+    return known and buffer(first + 1, 1):uint() >= SEQUENCED and EVENED_BYTES or 0
+end
+
+-- How many zeros behind the frame at `first`, which ends at `at`, make it as long as the next one.
+local function zeros_after(buffer, first, at)
+    local zeros, most = 0, evened_bytes(buffer, first)
+
+    while zeros < most and at + zeros < buffer:len() and buffer(at + zeros, 1):uint() == 0 do
+        zeros = zeros + 1
+    end
+    return zeros
+end
+
+-- Adds what is behind the last frame, which is that at `first`, from `at` on; `total` bytes were
+-- there.
+local function add_padding(buffer, first, at, total, tree)
     if at < math.min(total, buffer:len()) then
         local item = tree:add(f_padding, buffer(at))
-        if total > PADDED_BYTES then
+        if total > PADDED_BYTES and total - at > evened_bytes(buffer, first) then
             item:add_proto_expert_info(problem, "longer than it says")
         end
     end
@@ -226,14 +244,20 @@ local function dissect(buffer, pinfo, tree)
     pinfo.cols.protocol = "Beowire"
     local total = buffer:reported_len()
     local length, info = add_frame(buffer, 0, total, tree)
-    local frames, at = 1, length
+    local frames, first, at = 1, 0, length
+    local zeros = zeros_after(buffer, first, at)
 
     -- Where the card or the kernel segments, a capture shows the whole train as one datagram.
-    while at < total and frame_length(buffer, at) and total > PADDED_BYTES do
-        length = add_frame(buffer, at, total - at, tree)
-        frames, at = frames + 1, at + length
+    while at + zeros < total and frame_length(buffer, at + zeros) and total > PADDED_BYTES do
+        if zeros > 0 then
+            tree:add(f_padding, buffer(at, zeros))
+        end
+        first = at + zeros
+        length = add_frame(buffer, first, total - first, tree)
+        frames, at = frames + 1, first + length
+        zeros = zeros_after(buffer, first, at)
     end
-    add_padding(buffer, at, total, tree)
+    add_padding(buffer, first, at, total, tree)
     pinfo.cols.info = with_count(info, frames)
     return buffer:len()
 end
@@ -401,7 +425,7 @@ local function add_cut_frames(headers, payload, tree)
         elseif range then
             local buffer, length = range:tvb(), nil
             length, said = add_frame(buffer, 0, bytes, tree)
-            add_padding(buffer, length, bytes, tree)
+            add_padding(buffer, 0, length, bytes, tree)
         elseif i == 0 then
             said = add_only_headers(headers,
                 headers.kind == CUT_MESSAGE and "EAGER" or "frames", nil, tree)
@@ -456,7 +480,7 @@ local function is_beowire(buffer)
         if not length or at + length > total or not has_numbers(buffer, at) then
             return false
         end
-        at = at + length
+        at = at + length + zeros_after(buffer, at, at + length)
     end
     return at > 0
 end

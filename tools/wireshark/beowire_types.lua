@@ -151,7 +151,7 @@ local ADDRESS = {
     { "rails", "Rails", "u8" },
     { "endpoint", "Endpoint", "u16" },
     { "ethertype", "EtherType", "x16" },
-    { "tso_rails", "Rails that take DATA that network cards cut", "x8" },
+    { "tso_rails", "Rails that take what network cards cut", "x8" },
     { "reserved", "Reserved", "x8" },
     { "incarnation", "Incarnation", "x64" },
     { "host", "Host", "x64" },

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/** Follows the port of a rail that takes DATA which network cards cut. */
+/** Follows the port of a rail that takes what network cards cut. */
 #define TSO_MARK '+'
 
 static bool all_zero(const uint8_t *bytes, size_t count)

@@ -23,9 +23,10 @@ static void set(struct convoy_way *way, uint8_t lane)
 
 void convoy_find(struct convoy *convoy, const struct paths *paths, const struct path_lanes *lanes)
 {
-    bool wanted = paths->fast != PATH_NONE && lanes->lanes[paths->fast]->kind != LANE_SHM &&
-                  !lanes->lanes[paths->fast]->takes_trains;
+    const struct lane *fast = paths->fast != PATH_NONE ? lanes->lanes[paths->fast] : NULL;
+    bool wanted = fast != NULL && fast->kind != LANE_SHM && !fast->takes_trains;
 
+    convoy->needless = fast != NULL && fast->takes_trains;
     set(&convoy->cut, wanted ? find(paths, lanes, true) : PATH_NONE);
     set(&convoy->trains, wanted ? find(paths, lanes, false) : PATH_NONE);
 }
@@ -35,22 +36,39 @@ static uint32_t length_of(const struct flow_frame *frame)
     return frame->head_bytes + frame->payload_bytes;
 }
 
-/** Is it cheaper to send these frames together? A train has frames of one length, only the last may
- *  be shorter.
- *
- * @param gathers those of one message are a train, whatever their lengths */
-static bool is_burst(struct flow_frame *const *frames, unsigned count, bool gathers)
+uint32_t convoy_shorter_bytes(const struct flow_frame *frame, const struct flow_frame *next)
 {
-    unsigned trains = 1;
+    uint32_t by = length_of(next) - length_of(frame);
+
+    return by <= FRAME_EVENED_BYTES ? by : 0;
+}
+
+static uint32_t length_in_train(struct flow_frame *const *frames, unsigned count, unsigned i)
+{
+    return length_of(frames[i]) +
+           (i + 1 < count ? convoy_shorter_bytes(frames[i], frames[i + 1]) : 0);
+}
+
+static bool is_fragment(struct flow_frame *const *frames, unsigned count, unsigned i)
+{
+    return i < count && frame_type_of(frames[i]->head) == FRAME_FRAGMENT;
+}
+
+/** How many calls these frames take. Those of one length are a train, and one more that is shorter;
+ *  a lane that cuts takes each message of several frames by itself. */
+static unsigned calls_for(struct flow_frame *const *frames, unsigned count, bool cut)
+{
+    unsigned calls = 1;
 
     for (unsigned i = 1; i < count; i++) {
-        uint32_t before = length_of(frames[i - 1]);
-        uint32_t length = length_of(frames[i]);
-        bool was_shorter = i >= 2 && before < length_of(frames[i - 2]);
-        bool follows = gathers && frame_type_of(frames[i]->head) == FRAME_FRAGMENT;
-        trains += !follows && (length > before || was_shorter);
+        uint32_t before = length_in_train(frames, count, i - 1);
+        uint32_t length = length_in_train(frames, count, i);
+        bool was_shorter = i >= 2 && before < length_in_train(frames, count, i - 2);
+        bool uneven = length > before || was_shorter;
+        bool other = is_fragment(frames, count, i - 1) || is_fragment(frames, count, i + 1);
+        calls += cut ? !is_fragment(frames, count, i) && (other || uneven) : uneven;
     }
-    return count >= CONVOY_FRAMES_MIN * trains;
+    return calls;
 }
 
 /** Can a burst go this way? If too much was lost there, only once in a while. */
@@ -61,7 +79,7 @@ static bool is_open(struct convoy_way *way)
 
 /** Does a burst rather go by a lane that cuts? Only while little else is on its way; and what
  *  follows a train does not overtake it. */
-static bool prefers_cut(const struct convoy *convoy, const struct flow *flow)
+static bool may_be_cut(const struct convoy *convoy, const struct flow *flow)
 {
     bool behind_train =
         convoy->under_way && convoy->used == convoy->trains.lane && convoy->used != PATH_NONE;
@@ -76,13 +94,13 @@ unsigned convoy_choose(struct convoy *convoy, const struct flow *flow,
     if (!convoy_exists(convoy) || flow->go_back_n || frames[0]->transmissions > 0) {
         return fast;
     }
-    bool cut = prefers_cut(convoy, flow) || convoy->trains.lane == PATH_NONE;
+    unsigned cuts = calls_for(frames, count, true);
+    unsigned trains = calls_for(frames, count, false);
+    bool cut = convoy->trains.lane == PATH_NONE ||
+               (convoy->cut.lane != PATH_NONE && cuts <= trains && may_be_cut(convoy, flow));
     struct convoy_way *first = cut ? &convoy->cut : &convoy->trains;
     struct convoy_way *second = cut ? &convoy->trains : &convoy->cut;
-    if (first->lane == PATH_NONE) {
-        first = second;
-    }
-    if (!convoy->under_way && !is_burst(frames, count, first == &convoy->cut)) {
+    if (!convoy->under_way && count < CONVOY_FRAMES_MIN * (cut ? cuts : trains)) {
         return fast;
     }
     if (is_open(first)) {

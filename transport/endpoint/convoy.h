@@ -29,6 +29,7 @@ struct convoy_way {
 };
 
 struct convoy {
+    bool needless;            /**< there is none, since the usual lane takes trains itself */
     uint32_t end;             /**< one past the last sequence that went by convoy */
     bool under_way;           /**< frames before `end` may be unacknowledged; */
     uint8_t used;             /**< the last of them by this lane; PATH_NONE: none has gone yet */
@@ -47,6 +48,12 @@ static inline void convoy_init(struct convoy *convoy)
 static inline bool convoy_exists(const struct convoy *convoy)
 {
     return convoy->cut.lane != PATH_NONE || convoy->trains.lane != PATH_NONE;
+}
+
+/** Do bursts go in trains, by convoy or not? Then frames of one length are cheaper. */
+static inline bool convoy_has_trains(const struct convoy *convoy)
+{
+    return convoy->trains.lane != PATH_NONE || convoy->needless;
 }
 
 /** Do the frames of a message go with one head between them? */
@@ -80,6 +87,10 @@ void convoy_find(struct convoy *convoy, const struct paths *paths, const struct 
 unsigned convoy_choose(struct convoy *convoy, const struct flow *flow,
                        struct flow_frame *const *frames, unsigned count, unsigned fast);
 
+/** By how much this frame is shorter than the next one, if so little that both can go in one train
+ *  nevertheless; else 0. */
+uint32_t convoy_shorter_bytes(const struct flow_frame *frame, const struct flow_frame *next);
+
 /** `count` new frames have left over the lane `by` of those for bursts. */
 void convoy_sent(struct convoy *convoy, const struct flow *flow, unsigned count, unsigned by);
 
@@ -103,8 +114,8 @@ static inline bool convoy_waits(const struct convoy *convoy, const struct flow *
 {
     uint32_t unsent = flow->next - flow->highest;
 
-    return convoy_exists(convoy) && unsent > 0 && unsent < FLOW_BATCH_FRAMES &&
-           flow->highest - flow->first >= BUNDLE_IN_FLIGHT_MIN;
+    return (convoy_exists(convoy) || convoy->needless) && unsent > 0 &&
+           unsent < FLOW_BATCH_FRAMES && flow->highest - flow->first >= BUNDLE_IN_FLIGHT_MIN;
 }
 
 #endif /* BEOWIRE_ENDPOINT_CONVOY_H */

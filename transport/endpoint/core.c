@@ -197,6 +197,9 @@ unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigne
     const struct flow *flow = &wire->peer->message.flow;
     unsigned fast = wire->peer->paths.fast;
     unsigned by = convoy_choose(convoy, flow, frames, count, fast);
+    for (unsigned i = 0; wire->peer->message.trains && i + 1 < count; i++) {
+        outgoing[i].shorter_bytes = convoy_shorter_bytes(frames[i], frames[i + 1]);
+    }
     unsigned taken = core_send(wire->core, wire->peer, by, outgoing, count);
     if (taken == 0 && by != fast) {
         by = fast; /* a lane that takes nothing, for whatever reason, does not hold anything up */
@@ -294,6 +297,7 @@ void core_find_convoy(struct core *core, struct core_peer *peer)
 {
     convoy_find(&peer->convoy, &peer->paths, &core->options.lanes);
     peer->message.gathers = convoy_gathers(&peer->convoy);
+    peer->message.trains = convoy_has_trains(&peer->convoy);
 }
 
 /** The peer has another fast path than `before`. */

@@ -272,6 +272,7 @@ static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
     }
     int status = message_send(&core->messages, &to->message, tag, immediate, data, bytes, context);
     if (status == 0) {
+        endpoint->held_polls = 0;
         uint64_t now_ns = own_clock();
         if (bytes <= message_limits_busy(&core->messages.limits)) {
             core_posted(core, to, now_ns);
@@ -315,6 +316,7 @@ static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag
         connection_ask(&to->connection, now_ns);
     }
     if (status == 0) {
+        endpoint->held_polls = 0;
         core_posted(core, to, now_ns);
     } else if (status == -EAGAIN) {
         core_service(core, to, now_ns);

@@ -21,6 +21,7 @@ struct beowire_endpoint {
     long preemptions;    /**< of this thread, as last asked */
     int number_holder;   /**< descriptor that reserves the endpoint's number */
     unsigned idle_polls; /**< polls in a row that found nothing */
+    unsigned held_polls; /**< and those since the last send, while something is held back */
     int status;          /**< of the lanes, as last asked */
     struct stats stats;
     struct keeper keeper;

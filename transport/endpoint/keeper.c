@@ -31,6 +31,14 @@ static void let_pass(const struct keeper *keeper, uint64_t time_ns)
     }
 }
 
+/** Sleeps for the time, whoever hurries. */
+static void pause_for(uint64_t time_ns)
+{
+    struct timespec time = {.tv_nsec = (long)time_ns};
+
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
 /** In place of the application, until that comes back. */
 static void stand_in(struct keeper *keeper, uint32_t seen)
 {
@@ -50,10 +58,12 @@ static void *keep(void *argument)
     uint32_t seen = turn_entered(keeper->turn);
 
     while (!is_ending(keeper)) {
-        let_pass(keeper, keeper->interval_ns);
+        if (!__atomic_load_n(&keeper->hurried, __ATOMIC_ACQUIRE)) { /* again, meanwhile */
+            let_pass(keeper, keeper->interval_ns);
+        }
         if (!is_ending(keeper) && __atomic_exchange_n(&keeper->hurried, false, __ATOMIC_ACQ_REL)) {
             seen = turn_entered(keeper->turn);
-            let_pass(keeper, KEEPER_HURRY_NS);
+            pause_for(KEEPER_HURRY_NS);
         }
         uint32_t entered = turn_entered(keeper->turn);
         if (entered == seen) {

@@ -37,6 +37,19 @@ static void publish_if_due(struct beowire_endpoint *endpoint, uint64_t now_ns)
     }
 }
 
+/** Nothing has come, and something is held back. */
+static void send_held(struct beowire_endpoint *endpoint)
+{
+    uint64_t now_ns = own_clock();
+
+    if (++endpoint->held_polls > BUNDLE_HOLD_POLLS || now_ns >= endpoint->core.deadline_ns) {
+        endpoint->held_polls = 0;
+        core_send_bundles(&endpoint->core, true, now_ns);
+    } else {
+        keeper_hurry(&endpoint->keeper); /* there may be no further look */
+    }
+}
+
 bool own_progress(struct beowire_endpoint *endpoint)
 {
     struct core *core = &endpoint->core;
@@ -50,7 +63,7 @@ bool own_progress(struct beowire_endpoint *endpoint)
         return true;
     }
     if (core_has_bundles(core)) {
-        core_send_bundles(core, true, own_clock());
+        send_held(endpoint);
     }
     if (core_has_bulk(core)) {
         core_bulk(core, own_clock());
@@ -110,6 +123,10 @@ static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint6
     struct pollfd readable[LANES_MAX];
 
     if (wake_ns <= now_ns || core_has_bulk(&endpoint->core)) {
+        return 0;
+    }
+    if (core_has_bundles(&endpoint->core)) {
+        core_send_bundles(&endpoint->core, true, now_ns);
         return 0;
     }
     endpoint->status = core_status(&endpoint->core);

@@ -29,7 +29,7 @@ struct address_layout {
     uint8_t rails;   /**< how many of `rail` are in use, 0 (memory only) .. ADDRESS_RAILS */
     le16 endpoint;   /**< number on its node, never 0 */
     le16 ethertype;
-    uint8_t tso_rails; /**< bit i: rail i takes DATA that network cards cut */
+    uint8_t tso_rails; /**< bit i: rail i takes what network cards cut */
     uint8_t reserved;  /**< 0 */
     le64 incarnation;  /**< random, never 0 */
     le64 host;         /**< endpoints with the same number share memory; 0: with nobody */

@@ -187,7 +187,8 @@ enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame 
         return FRAME_BAD_FLAGS;
     }
     size_t length = sizeof *header + shape->operation_bytes + frame->payload_bytes;
-    if (length > bytes || (bytes > length && bytes > FRAME_PADDED_BYTES)) {
+    size_t evened = frame->type >= FRAME_SEQUENCED ? FRAME_EVENED_BYTES : 0;
+    if (length > bytes || (bytes > FRAME_PADDED_BYTES && bytes - length > evened)) {
         return FRAME_BAD_LENGTH;
     }
     if (!shape->may_have_payload && frame->payload_bytes != 0) {

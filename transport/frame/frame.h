@@ -27,8 +27,12 @@
 
 #define FRAME_VERSION 2
 
-/** Ethernet pads shorter payloads to this; only up to here may bytes follow a frame's end. */
+/** Ethernet pads shorter payloads to this: up to here bytes may follow a frame's end. */
 #define FRAME_PADDED_BYTES 46
+
+/** And so many may follow a sequenced frame, which is then as long as the next one: lanes with
+ *  segmentation offload carry frames of one length together. */
+#define FRAME_EVENED_BYTES 32
 
 /** Types from here on are sequenced: delivered once and in order by `flow/`. */
 #define FRAME_SEQUENCED 16

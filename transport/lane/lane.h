@@ -36,6 +36,9 @@ struct lane_outgoing {
     uint32_t head_bytes;
     uint32_t payload_bytes; /**< 0: none */
     const uint8_t *payload; /**< follows the head */
+    /** The next frame is so much longer: zeros after this one let both travel in one train (at most
+     *  FRAME_EVENED_BYTES; a lane without trains leaves them out). */
+    uint32_t shorter_bytes;
     /** 0: a frame. Else this is DATA (frame.h) of as many segments of so many bytes as the payload
      *  has, the last perhaps shorter, and the head that of the first. Only for lanes that cut, and
      *  over these DATA has no other form. */

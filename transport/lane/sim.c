@@ -342,6 +342,8 @@ void sim_launch(struct sim_wire *wire, const struct sim_event *event,
     if (outgoing->payload_bytes > 0) {
         memcpy(frame->data + outgoing->head_bytes, outgoing->payload, outgoing->payload_bytes);
     }
+    uint32_t bytes = outgoing->head_bytes + outgoing->payload_bytes;
+    memset(frame->data + bytes, 0, event->bytes - bytes);
     if (corrupted) {
         corrupt(wire, frame);
     }

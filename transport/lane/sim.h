@@ -62,6 +62,7 @@ struct sim_options {
 struct sim_counters {
     uint64_t sent;      /**< taken by lanes */
     uint64_t tacit;     /**< of those: went behind the head of another (tso_run.h) */
+    uint64_t evened;    /**< were followed by zeros, as in a train (lane.h) */
     uint64_t delivered; /**< arrived at a lane, copies included */
     uint64_t lost;
     uint64_t doubled;

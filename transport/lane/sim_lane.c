@@ -41,6 +41,10 @@ static void send_frame(struct lane *lane, struct sim_event *event,
 
     event->bytes = outgoing->head_bytes + outgoing->payload_bytes;
     event->head = outgoing->head;
+    if (lane->takes_trains && outgoing->shorter_bytes > 0) {
+        event->bytes += outgoing->shorter_bytes;
+        wire->counters.evened++;
+    }
     assert(event->bytes <= lane->frame_bytes);
     /* The headroom is ours to write: whoever still needs what is there learns it here. */
     memset(outgoing->head - LANE_HEADROOM, 0xA5, LANE_HEADROOM);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Frames out: as few system calls, and as few ways through the kernel, as their lengths allow. */
+#include "frame/frame.h"
 #include "udp_internal.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@ struct shipment {
     unsigned count;
     struct mmsghdr messages[TRAIN_FRAMES_MAX];
     uint8_t frames[TRAIN_FRAMES_MAX]; /* of each message */
-    struct iovec parts[2 * TRAIN_FRAMES_MAX];
+    struct iovec parts[3 * TRAIN_FRAMES_MAX];
     _Alignas(struct cmsghdr) uint8_t control[TRAIN_FRAMES_MAX][CONTROL_BYTES];
 };
 
@@ -29,9 +30,17 @@ struct way {
     union udp_sockaddr address;
 };
 
+static const uint8_t zeros[FRAME_EVENED_BYTES];
+
 static uint32_t length_of(const struct lane_outgoing *frame)
 {
     return frame->head_bytes + frame->payload_bytes;
+}
+
+/** Bytes that it has in a train, where it is followed by another. */
+static uint32_t evened_length_of(const struct lane_outgoing *frame)
+{
+    return length_of(frame) + frame->shorter_bytes;
 }
 
 /** How many of these frames travel as one train: all of the first one's length, but the last may be
@@ -39,12 +48,13 @@ static uint32_t length_of(const struct lane_outgoing *frame)
  * train would be no sooner there, since the receiver is still busy with the one before it. */
 static unsigned frames_of_train(const struct lane_outgoing *frames, unsigned count)
 {
-    uint32_t length = length_of(&frames[0]);
+    uint32_t length = evened_length_of(&frames[0]);
     uint32_t bytes = length;
     unsigned together = 1;
 
     while (together < count) {
-        uint32_t next = length_of(&frames[together]);
+        bool is_last = evened_length_of(&frames[together]) != length;
+        uint32_t next = is_last ? length_of(&frames[together]) : length;
         if (next > length) {
             break;
         }
@@ -53,7 +63,7 @@ static unsigned frames_of_train(const struct lane_outgoing *frames, unsigned cou
         }
         bytes += next;
         together++;
-        if (next < length) {
+        if (is_last) {
             break;
         }
     }
@@ -92,10 +102,13 @@ static void load(struct shipment *shipment, const struct way *way,
                 *part++ =
                     (struct iovec){(void *)(uintptr_t)frames[i].payload, frames[i].payload_bytes};
             }
+            if (frames[i].shorter_bytes > 0 && i + 1 < together) {
+                *part++ = (struct iovec){(void *)(uintptr_t)zeros, frames[i].shorter_bytes};
+            }
         }
         message->msg_iovlen = (size_t)(part - message->msg_iov);
         if (together > 1) {
-            ask_for_segments(message, shipment->control[index], length_of(&frames[0]));
+            ask_for_segments(message, shipment->control[index], evened_length_of(&frames[0]));
         }
         shipment->frames[index] = (uint8_t)together;
         frames += together;

@@ -77,6 +77,7 @@ struct operation {
     bool is_referred;       /**< send: by frames that have to be acknowledged first */
     uint16_t generation;    /**< of this slot: makes its name another one */
     uint16_t segment_bytes; /**< announced send: payload of a DATA frame */
+    uint16_t part_bytes;    /**< send of several frames: of each but the first and last */
 };
 
 /** Part of an unexpected message, or a whole frame that came too early (reorder.h). */
@@ -211,6 +212,7 @@ struct message_peer {
     bool gathering : 1;     /**< whole frames are held back, as in a bundle, for more to come */
     bool lends : 1;         /**< frames from `lent_from` on may be lent (lent.h) */
     bool cut : 1;           /**< DATA goes to it over lanes that cut (lane.h) */
+    bool trains : 1;        /**< bursts go to it in trains: frames of one length are cheaper */
     uint8_t open_messages;  /**< in the open bundle */
     int8_t unasked_credit;  /**< positive: the first blocks of long messages are sent unasked */
     int error;              /**< failed: why; 0 if not */

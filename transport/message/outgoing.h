@@ -15,6 +15,21 @@ static inline uint32_t outgoing_room(const struct message_peer *peer, enum frame
     return most - (uint32_t)frame_head_bytes(type);
 }
 
+/** Of an operation that takes several frames: how long each is, with its headers, if they are as
+ *  long as one another but for the last, and no more than it takes. That is shorter by less than
+ *  there are frames. */
+static inline uint32_t outgoing_even_bytes(const struct message_peer *peer, uint64_t bytes,
+                                           enum frame_type first, enum frame_type others)
+{
+    uint32_t first_head = (uint32_t)frame_head_bytes(first);
+    uint32_t head = (uint32_t)frame_head_bytes(others);
+    uint64_t left = bytes - outgoing_room(peer, first);
+    uint64_t frames = 1 + (left + outgoing_room(peer, others) - 1) / outgoing_room(peer, others);
+    uint64_t total = bytes + first_head + (frames - 1) * head;
+
+    return (uint32_t)((total + frames - 1) / frames);
+}
+
 /** Most bytes that are put to this peer, got by it, or sent to it while it has more to receive
  *  already, without one asking the other. */
 static inline uint32_t outgoing_eager_bytes(const struct message_layer *layer,
@@ -28,7 +43,9 @@ static inline uint32_t outgoing_eager_bytes(const struct message_layer *layer,
 }
 
 /** Is a message that takes several frames sent at once? Not if what the peer has room for does not
- *  hold it whole: it would wait half-way, and be in the way of those behind it. */
+ *  hold it whole: it would wait half-way, and be in the way of those behind it. Where DATA is cut,
+ *  announcing pays sooner, but not in a stream, where trains have the frames of several messages.
+ */
 static inline bool outgoing_is_eager(const struct message_layer *layer,
                                      const struct message_peer *peer, uint64_t bytes)
 {
@@ -38,7 +55,7 @@ static inline bool outgoing_is_eager(const struct message_layer *layer,
         flow->next - flow->first < MESSAGE_EAGER_BUSY_FRAMES && list_is_empty(&peer->announced);
     uint32_t most = idle ? layer->limits.eager_bytes : outgoing_eager_bytes(layer, peer);
     uint32_t frames =
-        peer->cut && window > MESSAGE_EAGER_CUT_FRAMES ? MESSAGE_EAGER_CUT_FRAMES : window;
+        idle && peer->cut && window > MESSAGE_EAGER_CUT_FRAMES ? MESSAGE_EAGER_CUT_FRAMES : window;
 
     return bytes <= most && bytes <= (uint64_t)frames * outgoing_room(peer, FRAME_EAGER);
 }

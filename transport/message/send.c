@@ -60,28 +60,35 @@ static struct flow_frame *begin_next(struct message_layer *layer, struct message
     return frame;
 }
 
-/** How much of a message its first frame has. */
-static uint32_t first_bytes(const struct message_peer *peer, uint64_t bytes)
+/** How much of a message its first frame has; and sets what each has that follows. */
+static uint32_t share_out(const struct message_peer *peer, struct operation *operation)
 {
     uint32_t room = outgoing_room(peer, FRAME_EAGER);
 
-    if (bytes <= room) {
-        return (uint32_t)bytes;
+    operation->part_bytes = (uint16_t)outgoing_room(peer, FRAME_FRAGMENT);
+    if (operation->bytes <= room) {
+        return (uint32_t)operation->bytes;
     }
-    /* While others are on their way it goes in a train with frames of one length. */
+    /* While others are on their way it waits for more, and goes in a train with them. */
     const struct flow *flow = &peer->flow;
     bool alone = flow->next - flow->first <= CONVOY_CUT_FRAMES_MAX;
     bool credit = sequence_before(flow->next + 4, flow->limit); /* it may take one frame more */
-    return peer->gathers && alone && credit
-               ? outgoing_room(peer, FRAME_FRAGMENT) - (uint32_t)frame_head_bytes(FRAME_EAGER)
-               : room;
+    if (peer->gathers && alone && credit) {
+        return operation->part_bytes - (uint32_t)frame_head_bytes(FRAME_EAGER);
+    }
+    if (!peer->trains) {
+        return room;
+    }
+    uint32_t even = outgoing_even_bytes(peer, operation->bytes, FRAME_EAGER, FRAME_FRAGMENT);
+    operation->part_bytes = (uint16_t)(even - frame_head_bytes(FRAME_FRAGMENT));
+    return even - (uint32_t)frame_head_bytes(FRAME_EAGER);
 }
 
 /** Pushes the first frame of a message. */
 static bool push_first(struct message_layer *layer, struct message_peer *peer,
                        struct operation *operation)
 {
-    uint32_t bytes = first_bytes(peer, operation->bytes);
+    uint32_t bytes = share_out(peer, operation);
     struct flow_frame *frame = begin_next(layer, peer, FRAME_EAGER, operation, bytes);
 
     if (frame == NULL) {
@@ -98,8 +105,7 @@ static bool push_fragment(struct message_layer *layer, struct message_peer *peer
                           struct operation *operation)
 {
     uint64_t left = operation->bytes - operation->pushed;
-    uint32_t room = outgoing_room(peer, FRAME_FRAGMENT);
-    uint32_t bytes = left < room ? (uint32_t)left : room;
+    uint32_t bytes = left < operation->part_bytes ? (uint32_t)left : operation->part_bytes;
     uint64_t offset = operation->pushed;
     struct flow_frame *frame = begin_next(layer, peer, FRAME_FRAGMENT, operation, bytes);
 

@@ -130,6 +130,35 @@ static void convoy_choose__not_for_frames_of_all_lengths(void **state)
     assert_int_equal(dispatch(fixture, FRAMES), FAST);
 }
 
+static void convoy_shorter__only_a_little(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct flow_frame *frames = fixture->frames;
+
+    assert_int_equal(convoy_shorter_bytes(&frames[0], &frames[1]), 0);
+    fixture->frames[0].payload_bytes -= FRAME_EVENED_BYTES;
+    assert_int_equal(convoy_shorter_bytes(&frames[0], &frames[1]), FRAME_EVENED_BYTES);
+    assert_int_equal(convoy_shorter_bytes(&frames[1], &frames[0]), 0); /* it is longer */
+    fixture->frames[0].head_bytes--;
+    assert_int_equal(convoy_shorter_bytes(&frames[0], &frames[1]), 0);
+}
+
+/** Messages of several frames, of which the last is a little shorter. */
+static void convoy_choose__frames_of_nearly_one_length(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (unsigned i = 0; i < FRAMES; i++) {
+        fixture->frames[i].payload_bytes = i % 2 == 0 ? 1000 : 999;
+    }
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+    acknowledge(fixture, 1);
+    for (unsigned i = 0; i < FRAMES; i += 2) {
+        fixture->frames[i].payload_bytes = 999 + FRAME_EVENED_BYTES + 1;
+    }
+    assert_int_equal(dispatch(fixture, FRAMES), FAST);
+}
+
 static void convoy_choose__what_follows_does_not_overtake(void **state)
 {
     struct fixture *fixture = *state;
@@ -228,7 +257,9 @@ static void convoy_choose__a_message_that_is_cut_may_have_frames_of_all_lengths(
     }
     assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN), FAST); /* two trains */
     add_cutter(fixture);
+    fixture->flow.first = fixture->flow.highest;
     assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN - 1), FAST);
+    fixture->flow.first = fixture->flow.highest;
     assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN), CUTS);
 }
 
@@ -272,7 +303,6 @@ static void convoy_choose__a_dead_lane_beside_one_that_works(void **state)
 
     add_cutter(fixture);
     for (unsigned i = 0; i < CONVOY_LOST_MAX; i++) {
-        assert_int_equal(dispatch(fixture, FRAMES), CUTS);
         assert_int_equal(dispatch(fixture, FRAMES), CUTS);
         assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
         acknowledge_of(fixture, CUTS, 2);
@@ -340,6 +370,25 @@ static void convoy_choose__trains_while_much_is_on_its_way(void **state)
     assert_int_equal(dispatch(fixture, FRAMES), CUTS);
 }
 
+/** Each message of several frames costs a lane that cuts a call of its own, and trains have them
+ *  together. */
+static void convoy_choose__trains_for_several_messages(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    for (unsigned i = 1; i < FRAMES; i++) {
+        frame_encode(fixture->heads[i], &(struct frame_fields){.type = FRAME_FRAGMENT});
+    }
+    assert_int_equal(dispatch(fixture, FRAMES), CUTS); /* one message */
+    acknowledge_of(fixture, CUTS, 1);
+    frame_encode(fixture->heads[FRAMES / 2], &(struct frame_fields){.type = FRAME_EAGER});
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS); /* two */
+    acknowledge(fixture, 1);
+    fixture->frames[1].payload_bytes = 100; /* two trains: no better */
+    assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+}
+
 static void convoy_choose__a_lane_that_cuts_alone_has_all(void **state)
 {
     struct fixture *fixture = *state;
@@ -379,7 +428,13 @@ static void convoy_waits__for_more_while_enough_is_under_way(void **state)
     flow->next = flow->highest + FLOW_BATCH_FRAMES;
     assert_false(convoy_waits(&fixture->convoy, flow)); /* a train is full */
     flow->next--;
+    fixture->paths.fast = TRAINS; /* there is no convoy, but the usual lane has trains itself */
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_false(convoy_exists(&fixture->convoy));
+    assert_true(convoy_has_trains(&fixture->convoy));
+    assert_true(convoy_waits(&fixture->convoy, flow));
     convoy_init(&fixture->convoy);
+    assert_false(convoy_has_trains(&fixture->convoy));
     assert_false(convoy_waits(&fixture->convoy, flow));
 }
 
@@ -391,6 +446,8 @@ int main(void)
         cmocka_unit_test_setup(convoy_choose__bursts_of_one_length, setup),
         cmocka_unit_test_setup(convoy_choose__the_last_frame_may_be_shorter, setup),
         cmocka_unit_test_setup(convoy_choose__not_for_frames_of_all_lengths, setup),
+        cmocka_unit_test_setup(convoy_shorter__only_a_little, setup),
+        cmocka_unit_test_setup(convoy_choose__frames_of_nearly_one_length, setup),
         cmocka_unit_test_setup(convoy_choose__what_follows_does_not_overtake, setup),
         cmocka_unit_test_setup(convoy_choose__what_is_sent_again_takes_the_fast_lane, setup),
         cmocka_unit_test_setup(convoy_choose__not_with_go_back_n, setup),
@@ -404,6 +461,7 @@ int main(void)
         cmocka_unit_test_setup(convoy_choose__what_is_cut_if_no_train_arrives, setup),
         cmocka_unit_test_setup(convoy_choose__neither_if_nothing_arrives_by_either, setup),
         cmocka_unit_test_setup(convoy_choose__trains_while_much_is_on_its_way, setup),
+        cmocka_unit_test_setup(convoy_choose__trains_for_several_messages, setup),
         cmocka_unit_test_setup(convoy_choose__a_lane_that_cuts_alone_has_all, setup),
         cmocka_unit_test_setup(convoy_released__only_what_went_by_convoy, setup),
         cmocka_unit_test_setup(convoy_find__begins_anew_when_lanes_change, setup),

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint/keeper.h"
 
+#include "tuning.h"
+
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -56,6 +59,13 @@ static void start(struct work *work, bool sleeps)
     assert_int_equal(keeper_start(&work->keeper, &work->turn, INTERVAL_NS, &duty), 0);
 }
 
+static void pause_us(unsigned time_us)
+{
+    struct timespec time = {.tv_nsec = (long)time_us * 1000};
+
+    (void)nanosleep(&time, NULL);
+}
+
 /** Waits until the count is that high, however long it takes. */
 static void await(const uint32_t *count, uint32_t value)
 {
@@ -102,6 +112,28 @@ static void keeper__stays_away_while_the_application_is_inside(void **state)
     keeper_stop(&work.keeper);
 }
 
+/** Whoever hurries it again while it waits, and then goes away, is not forgotten. */
+static void keeper_hurry__again_while_it_waits(void **state)
+{
+    struct work work = {0};
+    const struct keeper_duty duty = {.progress = do_progress, .context = &work};
+
+    (void)state;
+    turn_open(&work.turn);
+    assert_int_equal(keeper_start(&work.keeper, &work.turn, UINT64_C(3600000000000), &duty), 0);
+    for (unsigned round = 0; round < 20; round++) {
+        uint32_t before = read_count(&work.progress);
+        for (unsigned i = 0; i < 20; i++) {
+            turn_enter(&work.turn);
+            keeper_hurry(&work.keeper);
+            turn_leave(&work.turn);
+            pause_us(KEEPER_HURRY_NS / 1000 / 7);
+        }
+        await(&work.progress, before + 1);
+    }
+    keeper_stop(&work.keeper);
+}
+
 static void keeper_hurry__looks_at_once(void **state)
 {
     struct work work = {0};
@@ -143,6 +175,7 @@ int main(void)
         cmocka_unit_test(keeper__sleeps_between_rounds),
         cmocka_unit_test(keeper__stays_away_while_the_application_is_inside),
         cmocka_unit_test(keeper_hurry__looks_at_once),
+        cmocka_unit_test(keeper_hurry__again_while_it_waits),
         cmocka_unit_test(keeper_stop__wakes_it_and_may_be_called_without_one),
     };
 

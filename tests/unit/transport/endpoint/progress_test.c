@@ -21,17 +21,24 @@
 #define MILLISECOND UINT64_C(1000000)
 #define LONG_BYTES (4u << 20)
 
-static beowire_endpoint *open_endpoint(const char *interface, enum beowire_progress progress,
-                                       uint64_t peer_timeout_ns)
+static beowire_endpoint *open_over(const char *lanes, const char *interface,
+                                   enum beowire_progress progress, uint64_t peer_timeout_ns)
 {
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
     beowire_endpoint *endpoint = NULL;
 
+    options.lanes = lanes;
     options.interface = interface;
     options.progress = progress;
     options.peer_timeout_ns = peer_timeout_ns;
     assert_int_equal(beowire_open(&options, &endpoint), 0);
     return endpoint;
+}
+
+static beowire_endpoint *open_endpoint(const char *interface, enum beowire_progress progress,
+                                       uint64_t peer_timeout_ns)
+{
+    return open_over(NULL, interface, progress, peer_timeout_ns);
 }
 
 static struct beowire_completion await(beowire_endpoint *endpoint)
@@ -182,6 +189,45 @@ static void poll__gives_the_core_away_only_if_it_is_wanted(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
+/** What is held back for more to come leaves when the application has looked a few times in vain.
+ */
+static void poll__sends_what_is_held_back_when_nothing_more_comes(void **state)
+{
+    beowire_endpoint *a = open_over("packet", "end0", BEOWIRE_PROGRESS_CALLS, PATIENCE_NS);
+    beowire_endpoint *b = open_over("packet", "end1", BEOWIRE_PROGRESS_KEEPER, PATIENCE_NS);
+    static uint8_t data[2000];
+    beowire_peer to = know(a, b);
+
+    (void)state;
+    assert_int_equal(beowire_send(a, to, 1, 0, "x", 1, NULL), 0);
+    assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
+    turn_enter(&b->turn); /* its keeper acknowledges nothing from here on, but has */
+    for (unsigned i = 0; i < 1000; i++) {
+        (void)beowire_poll(a, NULL, 0);
+    }
+    a->core.options.bundle = true;                      /* as if it had a keeper, */
+    core_peer_at(&a->core, to)->convoy.needless = true; /* and the lane took trains */
+    const struct flow *flow = &core_peer_at(&a->core, to)->message.flow;
+    while (flow->highest - flow->first < BUNDLE_IN_FLIGHT_MIN) {
+        assert_int_equal(beowire_send(a, to, 1, 0, data, sizeof data, NULL), 0);
+        assert_int_equal(flow->highest, flow->next); /* little is under way: at once */
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        a->idle_polls = 0; /* the clock is not looked at */
+        assert_int_equal(beowire_send(a, to, 1, 0, data, sizeof data, NULL), 0);
+        (void)beowire_poll(a, NULL, 0); /* once after each */
+        assert_int_not_equal(flow->highest, flow->next);
+    }
+    for (unsigned i = 0; i < 8 && flow->highest != flow->next; i++) {
+        (void)beowire_poll(a, NULL, 0);
+    }
+    assert_int_equal(flow->highest, flow->next);
+    turn_leave(&b->turn);
+    assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
+    assert_int_equal(beowire_close(a, 0), 0);
+    assert_int_equal(beowire_close(b, 0), 0);
+}
+
 static void poll__tells_messages_whether_the_core_is_wanted(void **state)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
@@ -291,6 +337,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(wait__ends_when_the_peer_s_process_has_ended),
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
         cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
+        cmocka_unit_test(poll__sends_what_is_held_back_when_nothing_more_comes),
         cmocka_unit_test(poll__tells_messages_whether_the_core_is_wanted),
         cmocka_unit_test(keeper__publishes_for_an_application_that_is_away),
         cmocka_unit_test(wait__publishes_what_happened_last),

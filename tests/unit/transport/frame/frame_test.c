@@ -279,6 +279,24 @@ static void frame_decode__bytes_beyond_padding_are_refused(void **state)
     buffer.length = FRAME_PADDED_BYTES + 1;
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_LENGTH);
     buffer = valid(FRAME_EAGER, 1);
+    buffer.length += FRAME_EVENED_BYTES + 1;
+    assert_int_equal(decode(&buffer, &frame), FRAME_BAD_LENGTH);
+}
+
+static void frame_decode__a_little_more_makes_it_as_long_as_its_neighbours(void **state)
+{
+    struct frame frame;
+    struct buffer buffer = valid(FRAME_EAGER, 100);
+    size_t length = buffer.length;
+
+    (void)state;
+    memset(buffer.bytes + length, 0, FRAME_EVENED_BYTES + 1);
+    buffer.length = length + 1;
+    assert_int_equal(decode(&buffer, &frame), FRAME_OK);
+    buffer.length = length + FRAME_EVENED_BYTES;
+    assert_int_equal(decode(&buffer, &frame), FRAME_OK);
+    assert_int_equal(frame.payload_bytes, 100);
+    assert_int_equal(frame_length(&frame), length);
     buffer.length++;
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_LENGTH);
 }
@@ -583,6 +601,7 @@ int main(void)
         cmocka_unit_test(frame_decode__every_shorter_length_is_refused),
         cmocka_unit_test(frame_decode__padding_to_the_minimum_is_ignored),
         cmocka_unit_test(frame_decode__bytes_beyond_padding_are_refused),
+        cmocka_unit_test(frame_decode__a_little_more_makes_it_as_long_as_its_neighbours),
         cmocka_unit_test(frame_decode__other_version_or_header_length),
         cmocka_unit_test(frame_decode__unknown_types),
         cmocka_unit_test(frame_decode__put_inside_itself),

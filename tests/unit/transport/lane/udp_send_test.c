@@ -51,6 +51,34 @@ static void udp_send__frames_of_one_length_are_one_train(void **state)
     close_pair(&pair);
 }
 
+/** Frames that are a little shorter than the next one are followed by zeros, and the last is not.
+ */
+static void udp_send__nearly_one_length_is_one_train(void **state)
+{
+    struct udp_pair pair = open_pair();
+    const uint32_t lengths[] = {99, 100, 100, 68, 100, 99};
+
+    (void)state;
+    for (unsigned i = 0; i < 6; i++) {
+        add_frame(&outbox, DATA, 1, i, lengths[i]);
+        outbox.frames[i].shorter_bytes = i < 5 && lengths[i] < 100 ? 100 - lengths[i] : 0;
+    }
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    receive_all(pair.b, incoming, 6);
+    for (unsigned i = 0; i < 6; i++) {
+        uint32_t more = i == 0 ? 1 : i == 3 ? 32 : 0;
+        assert_int_equal(incoming[i].bytes, HEAD_BYTES + lengths[i] + more);
+        for (uint32_t at = HEAD_BYTES + lengths[i]; at < incoming[i].bytes; at++) {
+            assert_int_equal(((const uint8_t *)incoming[i].data)[at], 0);
+        }
+        incoming[i].bytes -= more;
+        check_frame(&incoming[i], DATA, 1, i, lengths[i]);
+    }
+    pair.b->operations->release(pair.b);
+    assert_int_equal(pair.a->sent_calls, 1);
+    close_pair(&pair);
+}
+
 static void udp_send__more_than_a_datagram_holds(void **state)
 {
     struct udp_pair pair = open_pair();
@@ -232,6 +260,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(udp_send__one_frame),
         cmocka_unit_test(udp_send__frames_of_one_length_are_one_train),
+        cmocka_unit_test(udp_send__nearly_one_length_is_one_train),
         cmocka_unit_test(udp_send__more_than_a_datagram_holds),
         cmocka_unit_test(udp_send__frames_of_different_lengths),
         cmocka_unit_test(udp_send__jumbo_frames),

@@ -336,6 +336,37 @@ message_send__where_frames_are_gathered_the_first_is_as_long_as_what_others_carr
     free(data);
 }
 
+/** Where bursts go in trains, the frames of a message are as long as one another but for the last,
+ *  which is shorter by less than there are frames. */
+static void message_send__where_trains_go_frames_have_one_length(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(5 * FRAGMENT_ROOM);
+
+    fixture->peers[0].trains = true;
+    for (uint32_t bytes = EAGER_ROOM + 1; bytes < EAGER_ROOM + 4 * FRAGMENT_ROOM; bytes += 13) {
+        uint32_t at = pushed(fixture, 0);
+        assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 2, 0, data, bytes, NULL),
+                         0);
+        uint32_t frames = 1 + (uint32_t)((bytes - EAGER_ROOM + FRAGMENT_ROOM - 1) / FRAGMENT_ROOM);
+        assert_int_equal(pushed(fixture, 0) - at, frames);
+        struct frame frame = pushed_frame(fixture, 0, at);
+        uint32_t length = frame_length(&frame);
+        uint64_t offset = frame.payload_bytes;
+        assert_true(length <= FRAME_BYTES);
+        for (uint32_t i = 1; i < frames; i++) {
+            frame = pushed_frame(fixture, 0, at + i);
+            assert_int_equal(from_le64(frame.fragment->offset), offset);
+            assert_in_range(length - frame_length(&frame), 0, i + 1 < frames ? 0 : frames - 1);
+            offset += frame.payload_bytes;
+        }
+        assert_int_equal(offset, bytes);
+        acknowledge(fixture, 0, frames);
+        assert_int_equal(completed(fixture).status, 0);
+    }
+    free(data);
+}
+
 static void message_inject__before_the_connection_is_open(void **state)
 {
     struct fixture *fixture = *state;
@@ -476,6 +507,7 @@ int main(void)
         FIXTURE_TEST(message_inject__longest),
         FIXTURE_TEST(
             message_send__where_frames_are_gathered_the_first_is_as_long_as_what_others_carry),
+        FIXTURE_TEST(message_send__where_trains_go_frames_have_one_length),
         FIXTURE_TEST(message_inject__before_the_connection_is_open),
         FIXTURE_TEST(message_inject__does_not_overtake_a_queued_send),
         FIXTURE_TEST(message_send__long_says_how_it_is_cut_and_what_comes_unasked),
