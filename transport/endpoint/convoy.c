@@ -94,15 +94,21 @@ unsigned convoy_choose(struct convoy *convoy, const struct flow *flow,
     if (!convoy_exists(convoy) || flow->go_back_n || frames[0]->transmissions > 0) {
         return fast;
     }
-    unsigned cuts = calls_for(frames, count, true);
-    unsigned trains = calls_for(frames, count, false);
-    bool cut = convoy->trains.lane == PATH_NONE ||
-               (convoy->cut.lane != PATH_NONE && cuts <= trains && may_be_cut(convoy, flow));
+    bool cut = convoy->cut.lane != PATH_NONE &&
+               (convoy->trains.lane == PATH_NONE || may_be_cut(convoy, flow));
+    if (cut || !convoy->under_way) { /* in a stream it is settled, and nothing need be counted */
+        unsigned calls = calls_for(frames, count, cut);
+        if (cut && convoy->trains.lane != PATH_NONE) {
+            unsigned trains = calls_for(frames, count, false);
+            cut = calls <= trains;
+            calls = cut ? calls : trains;
+        }
+        if (!convoy->under_way && count < CONVOY_FRAMES_MIN * calls) {
+            return fast;
+        }
+    }
     struct convoy_way *first = cut ? &convoy->cut : &convoy->trains;
     struct convoy_way *second = cut ? &convoy->trains : &convoy->cut;
-    if (!convoy->under_way && count < CONVOY_FRAMES_MIN * (cut ? cuts : trains)) {
-        return fast;
-    }
     if (is_open(first)) {
         return first->lane;
     }

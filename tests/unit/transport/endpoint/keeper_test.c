@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #define INTERVAL_NS 1000000u
+#define HOUR_NS UINT64_C(3600000000000)
 
 /** Counts what the keeper does. */
 struct work {
@@ -49,14 +50,19 @@ static void do_sleep(void *context, uint64_t timeout_ns, int wake)
     (void)poll(&ended, 1, 1);
 }
 
-static void start(struct work *work, bool sleeps)
+static void start_every(struct work *work, uint64_t interval_ns, bool sleeps)
 {
     const struct keeper_duty duty = {
         .progress = do_progress, .sleep = sleeps ? do_sleep : NULL, .context = work};
 
     *work = (struct work){0};
     turn_open(&work->turn);
-    assert_int_equal(keeper_start(&work->keeper, &work->turn, INTERVAL_NS, &duty), 0);
+    assert_int_equal(keeper_start(&work->keeper, &work->turn, interval_ns, &duty), 0);
+}
+
+static void start(struct work *work, bool sleeps)
+{
+    start_every(work, INTERVAL_NS, sleeps);
 }
 
 static void pause_us(unsigned time_us)
@@ -115,12 +121,10 @@ static void keeper__stays_away_while_the_application_is_inside(void **state)
 /** Whoever hurries it again while it waits, and then goes away, is not forgotten. */
 static void keeper_hurry__again_while_it_waits(void **state)
 {
-    struct work work = {0};
-    const struct keeper_duty duty = {.progress = do_progress, .context = &work};
+    struct work work;
 
     (void)state;
-    turn_open(&work.turn);
-    assert_int_equal(keeper_start(&work.keeper, &work.turn, UINT64_C(3600000000000), &duty), 0);
+    start_every(&work, HOUR_NS, false);
     for (unsigned round = 0; round < 20; round++) {
         uint32_t before = read_count(&work.progress);
         for (unsigned i = 0; i < 20; i++) {
@@ -136,13 +140,10 @@ static void keeper_hurry__again_while_it_waits(void **state)
 
 static void keeper_hurry__looks_at_once(void **state)
 {
-    struct work work = {0};
-    const struct keeper_duty duty = {.progress = do_progress, .context = &work};
+    struct work work;
 
     (void)state;
-    turn_open(&work.turn);
-    /* It would look in an hour. */
-    assert_int_equal(keeper_start(&work.keeper, &work.turn, UINT64_C(3600000000000), &duty), 0);
+    start_every(&work, HOUR_NS, false);
     keeper_hurry(&work.keeper);
     await(&work.progress, 1);
     keeper_hurry(&work.keeper);
