@@ -82,8 +82,9 @@ struct core {
     uint32_t peer_count;
     uint32_t *touched; /**< indices */
     uint32_t touched_count;
-    bool probed;  /**< a PROBE has come in this progress */
-    bool patient; /**< what has just come can wait until the application has had its messages */
+    bool probed;      /**< a PROBE has come in this progress */
+    bool patient;     /**< what has just come can wait until the application has had its messages */
+    bool awaits_rest; /**< what came before waits for the rest of a message */
     uint32_t lane_users[LANES_MAX]; /**< peers whose fast path is this lane */
     bool expecting[LANES_MAX];      /**< the lane has been told what comes next */
     /** Frames came, so more are expected for so many polls. */

@@ -49,6 +49,13 @@ void core_expect(struct core *core, unsigned by);
 int core_receive_bulk(struct core *core, struct core_peer *peer, const struct frame *frame,
                       unsigned by, uint64_t now_ns);
 
+/** Takes what follows a frame of the peer that has just been handled, as far as it came with it and
+ *  only continues the same message: what a lane that cuts has brought in one.
+ *  @param frames `count` of them, that came over the lane `by`
+ *  @return how many were taken; the others are to be handled one by one. */
+unsigned core_receive_rest(struct core *core, struct core_peer *peer, unsigned by,
+                           const struct lane_incoming *frames, unsigned count, uint64_t now_ns);
+
 /** Timers have to be looked at from then on. */
 static inline void core_note_deadline(struct core *core, uint64_t deadline_ns)
 {

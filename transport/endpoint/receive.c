@@ -311,8 +311,9 @@ static bool is_of_cut_lane(const struct frame *frame, bool joined)
                   : frame->type >= FRAME_SEQUENCED || frame->type == FRAME_PROBE;
 }
 
-static void receive_frame(struct core *core, unsigned by, const struct lane_incoming *incoming,
-                          uint64_t now_ns)
+/** @return whose it is, if it is a sequenced frame of an open connection; or NULL. */
+static struct core_peer *receive_frame(struct core *core, unsigned by,
+                                       const struct lane_incoming *incoming, uint64_t now_ns)
 {
     const struct lane *lane = core->options.lanes.lanes[by];
     const struct arrival from = {.by = by, .address = incoming->from};
@@ -329,7 +330,7 @@ static void receive_frame(struct core *core, unsigned by, const struct lane_inco
     }
     if (verdict != FRAME_OK) {
         core->counters.dropped[verdict]++;
-        return;
+        return NULL;
     }
     core->counters.received[frame.type] +=
         joined ? lane_segments(frame.payload_bytes, incoming->segment_bytes) : 1;
@@ -339,11 +340,11 @@ static void receive_frame(struct core *core, unsigned by, const struct lane_inco
     }
     if (frame.type == FRAME_CONNECT) {
         receive_connect(core, &frame, &from, now_ns);
-        return;
+        return NULL;
     }
     if (frame.type == FRAME_RESET) {
         receive_reset(core, &frame, &from);
-        return;
+        return NULL;
     }
     uint32_t index = map_find(&core->by_key, frame.key);
     if (index == MAP_NONE) {
@@ -352,13 +353,14 @@ static void receive_frame(struct core *core, unsigned by, const struct lane_inco
         if (frame.type != FRAME_CLOSE && !frame.tacit) {
             control_send_reset(core, &frame, &from, FRAME_RESET_UNKNOWN, now_ns);
         }
-        return;
+        return NULL;
     }
     struct core_peer *peer = core->peers[index];
     if (frame.tacit) {
         frame.source = peer->message.destination; /* it says so by its key */
     }
     receive_from_peer(core, peer, &frame, &from, now_ns);
+    return frame.type >= FRAME_SEQUENCED ? peer : NULL;
 }
 
 static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
@@ -402,8 +404,11 @@ static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns
     if (lane->takes_trains || lane->cuts) {
         before = receive_what_came_before(core, by, clock_ns, clock, now_ns);
     }
-    for (unsigned i = 0; i < count; i++) {
-        receive_frame(core, by, &incoming[i], *now_ns);
+    for (unsigned done = 0; done < count;) {
+        struct core_peer *peer = receive_frame(core, by, &incoming[done++], *now_ns);
+        if (peer != NULL && lane->cuts) {
+            done += core_receive_rest(core, peer, by, &incoming[done], count - done, *now_ns);
+        }
     }
     lane->operations->release(lane);
     return before + count;
@@ -461,11 +466,25 @@ void core_service_touched(struct core *core, uint64_t now_ns)
     core->touched_count = 0;
 }
 
+/** Is a message of one of the touched peers only half here? */
+static bool awaits_rest(const struct core *core)
+{
+    bool awaits = false;
+
+    for (uint32_t i = 0; i < core->touched_count && !awaits; i++) {
+        awaits = message_is_half_here(&core->peers[core->touched[i]]->message);
+    }
+    return awaits;
+}
+
 unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
 {
     unsigned count = 0;
     uint64_t now_ns = 0;
-    core->patient = core->touched_count == 0; /* once: a stream of messages never pauses */
+    bool again = core->awaits_rest;
+    core->awaits_rest = false;
+    /* Once for each: a stream of messages never pauses. */
+    core->patient = core->touched_count == 0 || again;
     bool all = quiet_lanes_are_due(core, clock_ns, clock);
 
     if (all) {
@@ -497,6 +516,11 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
     if (core->patient && !list_is_empty(&core->messages.completed)) {
         core->patient = false;
         return count; /* the application first: it may have an answer that can carry ours */
+    }
+    if (core->patient && !again && awaits_rest(core)) {
+        core->patient = false;
+        core->awaits_rest = true;
+        return count; /* and the message first, whose rest is likely to be here already */
     }
     core_service_touched(core, now_ns);
     core_bulk(core, now_ns);

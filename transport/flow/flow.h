@@ -290,6 +290,18 @@ static inline void flow_accept(struct flow *flow, const struct frame *frame, uin
     flow_count_unacknowledged(flow, frame, now_ns);
 }
 
+/** So many frames that were the next, one after the other, within the credit, with nothing missing
+ *  between them and what was seen last, and without flags, have been handled. */
+static inline void flow_accept_run(struct flow *flow, uint32_t frames, uint64_t now_ns)
+{
+    flow->expected += frames;
+    flow->seen = flow->expected;
+    if (flow->unacknowledged == 0) {
+        flow->acknowledge_at_ns = now_ns + FLOW_ACK_DELAY_NS;
+    }
+    flow->unacknowledged += frames;
+}
+
 /** The peer sent PROBE: an answer is owed. */
 void flow_probed(struct flow *flow, const struct frame *frame);
 

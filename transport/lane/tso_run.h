@@ -29,8 +29,9 @@
 
 #include <sys/uio.h>
 
-/** Frames that are sent together at most. */
-#define TSO_RUN_FRAMES_MAX 32
+/** Frames that are sent together at most: full ones of an MTU of 1,500, as many as one IP packet
+ * has room for. */
+#define TSO_RUN_FRAMES_MAX 46
 
 /** Frames that go together. */
 struct tso_run {

@@ -147,6 +147,20 @@ static int arrive_fragment(struct message_layer *layer, struct message_peer *pee
     return 0;
 }
 
+bool message_continue(const struct message_peer *peer, const struct frame *frame)
+{
+    struct inbound *inbound = inbound_named(peer, from_le16(frame->fragment->message), false);
+
+    if (inbound == NULL || inbound->operation == NULL ||
+        from_le64(frame->fragment->offset) != inbound->received ||
+        frame->payload_bytes >= inbound->expected_bytes - inbound->received) {
+        return false;
+    }
+    operation_copy_in(inbound->operation, inbound->received, frame->payload, frame->payload_bytes);
+    inbound->received += frame->payload_bytes;
+    return true;
+}
+
 static int arrive_done(struct message_layer *layer, struct message_peer *peer,
                        const struct frame *frame)
 {

@@ -202,15 +202,28 @@ void message_renew_credit(struct message_layer *layer, struct message_peer *peer
     }
 }
 
+/** So many frames were accepted, and the chunks that were reserved for `unused` of them are free.
+ */
+static void accepted(struct message_layer *layer, struct message_peer *peer, uint32_t frames,
+                     uint32_t unused)
+{
+    uint32_t more = FLOW_WINDOW_FRAMES - peer->window_frames;
+
+    message_return_credit(layer, peer, unused);
+    /* One more for each frame: the window doubles with each window that is used. */
+    peer->window_frames += frames < more ? frames : more;
+    message_renew_credit(layer, peer);
+}
+
 void message_frame_accepted(struct message_layer *layer, struct message_peer *peer, bool reserved)
 {
-    /* The chunk that was reserved for the frame holds it now, or is free again. */
-    message_return_credit(layer, peer, layer->frame_kept || !reserved ? 0 : 1);
-    /* One more for each frame: the window doubles with each window that is used. */
-    if (peer->window_frames < FLOW_WINDOW_FRAMES) {
-        peer->window_frames++;
-    }
-    message_renew_credit(layer, peer);
+    accepted(layer, peer, 1, layer->frame_kept || !reserved ? 0 : 1);
+}
+
+void message_frames_continued(struct message_layer *layer, struct message_peer *peer,
+                              uint32_t frames)
+{
+    accepted(layer, peer, frames, frames);
 }
 
 void message_disowned(struct message_layer *layer, struct flow_frame *frame)

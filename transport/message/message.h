@@ -383,14 +383,30 @@ bool message_is_flushed(const struct message_peer *peer);
  * or a receive that wants one of this peer? */
 bool message_depends_on(const struct message_peer *peer);
 
+/** Has a message that was sent at once begun to come, and not ended? */
+static inline bool message_is_half_here(const struct message_peer *peer)
+{
+    const struct list *last = peer->inbound.previous;
+
+    return last != &peer->inbound && !LIST_ENTRY(last, struct inbound, of_peer)->announced;
+}
+
 /** Handles a sequenced frame that is the next in order.
  *  @return 0; -EPROTO: it breaks a rule, the peer has to be failed. */
 int message_frame(struct message_layer *layer, struct message_peer *peer,
                   const struct frame *frame);
 
+/** Takes the FRAGMENT that is the next in order, if it goes straight to a receive, and its message
+ *  does not end with it. @return false: message_frame() has to handle it. */
+bool message_continue(const struct message_peer *peer, const struct frame *frame);
+
 /** The frame just handled was accepted by the flow (`expected` has moved): its reservation ends (if
  *  it had one: it was sent with credit), and the peer's credit is renewed. */
 void message_frame_accepted(struct message_layer *layer, struct message_peer *peer, bool reserved);
+
+/** As message_frame_accepted() of so many frames that had a reservation each, and kept nothing. */
+void message_frames_continued(struct message_layer *layer, struct message_peer *peer,
+                              uint32_t frames);
 
 /** Raises the peer's credit as far as memory allows. */
 void message_renew_credit(struct message_layer *layer, struct message_peer *peer);

@@ -382,6 +382,88 @@ static void core_receive__traffic_that_never_pauses_stops_no_clock(void **state)
     assert_true(stranger->core->counters.sent[FRAME_CONNECT] > connects);
 }
 
+/** The first `frames` frames of a message, of one byte each, come at once. */
+static void say_half(struct stranger *stranger, unsigned frames, uint32_t bytes)
+{
+    const struct frame_eager eager = {
+        .tag = to_le64(1), .message_bytes = to_le32(bytes), .message = to_le16(7)};
+
+    say(stranger, &(struct says){.fields = {.type = FRAME_EAGER, .payload_bytes = 1},
+                                 .body = &eager,
+                                 .payload = "x"});
+    for (unsigned i = 1; i < frames; i++) {
+        const struct frame_fragment fragment = {.message = to_le16(7), .offset = to_le64(i)};
+        say(stranger, &(struct says){.fields = {.type = FRAME_FRAGMENT, .payload_bytes = 1},
+                                     .body = &fragment,
+                                     .payload = "x"});
+    }
+    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 20000);
+}
+
+/** The rest follows it: its acknowledgement, due for the number of frames, can go with the answer
+ * to the message. But it waits for no more than one look. */
+static void core_receive__half_a_message_waits_for_the_rest(void **state)
+{
+    struct stranger *stranger = *state;
+    uint8_t buffer[FLOW_ACK_EVERY_FRAMES + 1];
+
+    (void)be_accepted(stranger);
+    assert_int_equal(
+        cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, sizeof buffer, NULL), 0);
+    say_half(stranger, FLOW_ACK_EVERY_FRAMES, sizeof buffer);
+    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster),
+                     FLOW_ACK_EVERY_FRAMES);
+    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 0);
+    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 0);
+    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
+}
+
+/** Then the application goes first, as after a message that has come in one. */
+static void core_receive__the_rest_has_come(void **state)
+{
+    struct stranger *stranger = *state;
+    uint8_t buffer[FLOW_ACK_EVERY_FRAMES + 1];
+    const struct frame_fragment last = {.message = to_le16(7),
+                                        .offset = to_le64(FLOW_ACK_EVERY_FRAMES)};
+
+    (void)be_accepted(stranger);
+    assert_int_equal(
+        cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, sizeof buffer, NULL), 0);
+    say_half(stranger, FLOW_ACK_EVERY_FRAMES, sizeof buffer);
+    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster),
+                     FLOW_ACK_EVERY_FRAMES);
+    say(stranger, &(struct says){.fields = {.type = FRAME_FRAGMENT, .payload_bytes = 1},
+                                 .body = &last,
+                                 .payload = "x"});
+    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 40000);
+    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 1);
+    assert_int_equal(completed(stranger).bytes, sizeof buffer);
+    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 0);
+    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 0);
+    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
+}
+
+/** And in a stream of halves it waits once: the next one is told of at once. */
+static void core_receive__half_and_half_again(void **state)
+{
+    struct stranger *stranger = *state;
+    uint8_t buffer[FLOW_ACK_EVERY_FRAMES + 3];
+
+    (void)be_accepted(stranger);
+    assert_int_equal(
+        cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, sizeof buffer, NULL), 0);
+    say_half(stranger, FLOW_ACK_EVERY_FRAMES, sizeof buffer);
+    (void)core_receive(stranger->core, now_of, &stranger->cluster);
+    const struct frame_fragment next = {.message = to_le16(7),
+                                        .offset = to_le64(FLOW_ACK_EVERY_FRAMES)};
+    say(stranger, &(struct says){.fields = {.type = FRAME_FRAGMENT, .payload_bytes = 1},
+                                 .body = &next,
+                                 .payload = "x"});
+    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 40000);
+    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 1);
+    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
+}
+
 /* ---- loss ---------------------------------------------------------------------------------- */
 
 /** The stranger has got nothing before `upto`, but the latest probe. */
@@ -528,6 +610,9 @@ int main(void)
         STRANGER_TEST(core_receive__empty_frames),
         STRANGER_TEST(core_receive__peers_with_shorter_frames),
         STRANGER_TEST(core_receive__traffic_that_never_pauses_stops_no_clock),
+        STRANGER_TEST(core_receive__half_a_message_waits_for_the_rest),
+        STRANGER_TEST(core_receive__the_rest_has_come),
+        STRANGER_TEST(core_receive__half_and_half_again),
         STRANGER_TEST(core_receive__keeps_what_is_early_and_says_so),
         STRANGER_TEST(core_receive__go_back_n_keeps_nothing),
         STRANGER_TEST(core_receive__probe_is_answered_when_all_has_been_taken),

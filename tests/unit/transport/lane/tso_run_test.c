@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#define FRAMES 40
+#define FRAMES 52
 #define EAGER_BYTES 46
 #define FRAGMENT_BYTES 40
 
@@ -301,7 +301,7 @@ static void tso_run__no_more_than_asked_for_and_than_a_lane_carries(void **state
 {
     struct fixture *fixture = *state;
 
-    push_message(fixture, 38 * SEGMENT, false);
+    push_message(fixture, 50 * SEGMENT, false);
     load(fixture, 0);
     assert_int_equal(fixture->run.frames, TSO_RUN_FRAMES_MAX);
     tso_run_load(&fixture->run, fixture->frames, fixture->count, 1);
