@@ -311,7 +311,7 @@ static bool is_of_cut_lane(const struct frame *frame, bool joined)
                   : frame->type >= FRAME_SEQUENCED || frame->type == FRAME_PROBE;
 }
 
-/** @return whose it is, if it is a sequenced frame of an open connection; or NULL. */
+/** @return whose it is, if it is a sequenced frame and its sender will be serviced; or NULL. */
 static struct core_peer *receive_frame(struct core *core, unsigned by,
                                        const struct lane_incoming *incoming, uint64_t now_ns)
 {
@@ -360,7 +360,7 @@ static struct core_peer *receive_frame(struct core *core, unsigned by,
         frame.source = peer->message.destination; /* it says so by its key */
     }
     receive_from_peer(core, peer, &frame, &from, now_ns);
-    return frame.type >= FRAME_SEQUENCED ? peer : NULL;
+    return frame.type >= FRAME_SEQUENCED && peer->touched ? peer : NULL;
 }
 
 static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
@@ -466,15 +466,20 @@ void core_service_touched(struct core *core, uint64_t now_ns)
     core->touched_count = 0;
 }
 
-/** Is a message of one of the touched peers only half here? */
+/** Is a message of one of the touched peers only half here, and does none of them, nor anybody who
+ *  has asked for data, wait for us? */
 static bool awaits_rest(const struct core *core)
 {
     bool awaits = false;
 
-    for (uint32_t i = 0; i < core->touched_count && !awaits; i++) {
-        awaits = message_is_half_here(&core->peers[core->touched[i]]->message);
+    for (uint32_t i = 0; i < core->touched_count; i++) {
+        const struct message_peer *peer = &core->peers[core->touched[i]]->message;
+        if (flow_grant_is_due(&peer->flow)) {
+            return false; /* it may have no credit for the rest */
+        }
+        awaits = awaits || message_half_here(peer) != NULL;
     }
-    return awaits;
+    return awaits && !core_has_bulk(core);
 }
 
 unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clock)

@@ -4,22 +4,23 @@
 
 #include <string.h>
 
-/** Can frames of this peer be taken in without a look at what was kept, or is missing? */
-static bool is_in_order(const struct core_peer *peer)
+/** Has a receive of ours a message of the peer that is not whole, and is nothing missing before the
+ *  rest? */
+static bool awaits_rest(const struct core_peer *peer)
 {
-    return peer->connection.state == CONNECTION_OPEN && peer->message.reordered == NULL &&
-           !flow_has_gap(&peer->message.flow);
+    const struct inbound *half = message_half_here(&peer->message);
+
+    return half != NULL && half->operation != NULL && !flow_has_gap(&peer->message.flow);
 }
 
 /** Is it a FRAGMENT of the peer that says nothing but what follows from where it is? */
 static bool is_plain(const struct core_peer *peer, const struct lane *lane, unsigned by,
                      const struct lane_incoming *incoming, struct frame *frame)
 {
-    const struct path *path = &peer->paths.at[by];
+    const struct lane_address *to = &peer->paths.at[by].to;
 
     return incoming->tacit && incoming->segment_bytes == 0 &&
-           incoming->bytes <= lane->frame_bytes && path->reachable &&
-           memcmp(&path->to, &incoming->from, sizeof path->to) == 0 &&
+           incoming->bytes <= lane->frame_bytes && memcmp(to, &incoming->from, sizeof *to) == 0 &&
            frame_decode(incoming->data, incoming->bytes, frame) == FRAME_OK &&
            frame->type == FRAME_FRAGMENT && frame->flags == 0 &&
            frame->key == peer->connection.own_key;
@@ -32,7 +33,7 @@ unsigned core_receive_rest(struct core *core, struct core_peer *peer, unsigned b
     const struct lane *lane = core->options.lanes.lanes[by];
     unsigned taken = 0;
 
-    if (!lane->cuts || !is_in_order(peer)) {
+    if (!lane->cuts || !awaits_rest(peer)) {
         return 0;
     }
     for (; taken < count; taken++) {

@@ -375,8 +375,7 @@ bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t no
 
 /* ---- what is due --------------------------------------------------------------------------- */
 
-/** Does the peer, as far as it knows, run short of credit that it could have? */
-static bool grant_is_due(const struct flow *flow)
+bool flow_grant_is_due(const struct flow *flow)
 {
     uint32_t more = flow->granted - flow->granted_sent;
     uint32_t left = flow->granted_sent - flow->expected;
@@ -389,7 +388,7 @@ static bool grant_is_due(const struct flow *flow)
 static bool acknowledgement_is_due(const struct flow *flow)
 {
     return flow->acknowledge_now || flow->unacknowledged >= FLOW_ACK_EVERY_FRAMES ||
-           grant_is_due(flow);
+           flow_grant_is_due(flow);
 }
 
 unsigned flow_due(const struct flow *flow, uint64_t now_ns)

@@ -305,6 +305,9 @@ static inline void flow_accept_run(struct flow *flow, uint32_t frames, uint64_t 
 /** The peer sent PROBE: an answer is owed. */
 void flow_probed(struct flow *flow, const struct frame *frame);
 
+/** Does the peer, as far as it knows, run short of credit that it could have? */
+bool flow_grant_is_due(const struct flow *flow);
+
 /** Lets the peer send up to, not including, `granted`; never takes back. */
 static inline void flow_grant(struct flow *flow, uint32_t granted)
 {

@@ -383,12 +383,14 @@ bool message_is_flushed(const struct message_peer *peer);
  * or a receive that wants one of this peer? */
 bool message_depends_on(const struct message_peer *peer);
 
-/** Has a message that was sent at once begun to come, and not ended? */
-static inline bool message_is_half_here(const struct message_peer *peer)
+/** The message that was sent at once and has begun to come, but not ended; or NULL. */
+static inline const struct inbound *message_half_here(const struct message_peer *peer)
 {
     const struct list *last = peer->inbound.previous;
 
-    return last != &peer->inbound && !LIST_ENTRY(last, struct inbound, of_peer)->announced;
+    return last != &peer->inbound && !LIST_ENTRY(last, struct inbound, of_peer)->announced
+               ? LIST_ENTRY(last, struct inbound, of_peer)
+               : NULL;
 }
 
 /** Handles a sequenced frame that is the next in order.

@@ -418,6 +418,7 @@ static void convoy_waits__for_more_while_enough_is_under_way(void **state)
     struct fixture *fixture = *state;
     struct flow *flow = &fixture->flow;
 
+    flow->limit = FLOW_WINDOW_FRAMES;
     flow->next = 1;
     assert_false(convoy_waits(&fixture->convoy, flow)); /* nothing is under way: at once */
     flow->highest = BUNDLE_IN_FLIGHT_MIN;
@@ -428,6 +429,10 @@ static void convoy_waits__for_more_while_enough_is_under_way(void **state)
     flow->next = flow->highest + FLOW_BATCH_FRAMES;
     assert_false(convoy_waits(&fixture->convoy, flow)); /* a train is full */
     flow->next--;
+    assert_true(convoy_waits(&fixture->convoy, flow));
+    flow->limit = FLOW_BATCH_FRAMES; /* more than half of which is there */
+    assert_false(convoy_waits(&fixture->convoy, flow));
+    flow->limit = FLOW_WINDOW_FRAMES;
     fixture->paths.fast = TRAINS; /* there is no convoy, but the usual lane has trains itself */
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
     assert_false(convoy_exists(&fixture->convoy));

@@ -382,6 +382,14 @@ static void core_receive__traffic_that_never_pauses_stops_no_clock(void **state)
     assert_true(stranger->core->counters.sent[FRAME_CONNECT] > connects);
 }
 
+/** The core's peer, which has so much credit that it needs none soon. */
+static void have_credit(struct stranger *stranger)
+{
+    struct flow *flow = &be_accepted(stranger)->message.flow;
+
+    flow->granted = flow->granted_sent = FLOW_WINDOW_FRAMES;
+}
+
 /** The first `frames` frames of a message, of one byte each, come at once. */
 static void say_half(struct stranger *stranger, unsigned frames, uint32_t bytes)
 {
@@ -407,7 +415,7 @@ static void core_receive__half_a_message_waits_for_the_rest(void **state)
     struct stranger *stranger = *state;
     uint8_t buffer[FLOW_ACK_EVERY_FRAMES + 1];
 
-    (void)be_accepted(stranger);
+    have_credit(stranger);
     assert_int_equal(
         cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, sizeof buffer, NULL), 0);
     say_half(stranger, FLOW_ACK_EVERY_FRAMES, sizeof buffer);
@@ -426,7 +434,7 @@ static void core_receive__the_rest_has_come(void **state)
     const struct frame_fragment last = {.message = to_le16(7),
                                         .offset = to_le64(FLOW_ACK_EVERY_FRAMES)};
 
-    (void)be_accepted(stranger);
+    have_credit(stranger);
     assert_int_equal(
         cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, sizeof buffer, NULL), 0);
     say_half(stranger, FLOW_ACK_EVERY_FRAMES, sizeof buffer);
@@ -443,13 +451,66 @@ static void core_receive__the_rest_has_come(void **state)
     assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
 }
 
+/** Not if the sender has no credit for it until we answer. */
+static void core_receive__half_a_message_for_which_credit_is_needed(void **state)
+{
+    struct stranger *stranger = *state;
+    uint8_t buffer[FLOW_INITIAL_CREDIT_FRAMES + 1];
+
+    (void)be_accepted(stranger);
+    assert_int_equal(
+        cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, sizeof buffer, NULL), 0);
+    say_half(stranger, FLOW_INITIAL_CREDIT_FRAMES, sizeof buffer);
+    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster),
+                     FLOW_INITIAL_CREDIT_FRAMES);
+    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
+}
+
+/** Nor if it has asked for an answer. */
+static void core_receive__half_a_message_that_asks(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct frame_eager eager = {
+        .tag = to_le64(1), .message_bytes = to_le32(2), .message = to_le16(7)};
+
+    (void)be_accepted(stranger);
+    say(stranger, &(struct says){.fields = {.type = FRAME_EAGER, .payload_bytes = 1},
+                                 .flags = FRAME_ACK_REQUEST,
+                                 .body = &eager,
+                                 .payload = "x"});
+    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 20000);
+    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 1);
+    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
+}
+
+/** Nor after what was announced: the receiver asks for that. */
+static void core_receive__an_announced_message_is_no_half(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct frame_announce announce = {.tag = to_le64(1),
+                                            .message_bytes = to_le64(5000),
+                                            .message = to_le32(9),
+                                            .segment_bytes = to_le16(1000)};
+
+    (void)be_accepted(stranger);
+    say(stranger, &(struct says){.fields.type = FRAME_ANNOUNCE, .body = &announce});
+    round_trip(stranger);
+    for (unsigned i = 0; i < FLOW_ACK_EVERY_FRAMES - 1; i++) {
+        say_eager(stranger, 2, "a", 1);
+    }
+    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 20000);
+    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster),
+                     FLOW_ACK_EVERY_FRAMES - 1);
+    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
+}
+
 /** And in a stream of halves it waits once: the next one is told of at once. */
 static void core_receive__half_and_half_again(void **state)
 {
     struct stranger *stranger = *state;
     uint8_t buffer[FLOW_ACK_EVERY_FRAMES + 3];
 
-    (void)be_accepted(stranger);
+    have_credit(stranger);
     assert_int_equal(
         cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, sizeof buffer, NULL), 0);
     say_half(stranger, FLOW_ACK_EVERY_FRAMES, sizeof buffer);
@@ -612,6 +673,9 @@ int main(void)
         STRANGER_TEST(core_receive__traffic_that_never_pauses_stops_no_clock),
         STRANGER_TEST(core_receive__half_a_message_waits_for_the_rest),
         STRANGER_TEST(core_receive__the_rest_has_come),
+        STRANGER_TEST(core_receive__half_a_message_for_which_credit_is_needed),
+        STRANGER_TEST(core_receive__half_a_message_that_asks),
+        STRANGER_TEST(core_receive__an_announced_message_is_no_half),
         STRANGER_TEST(core_receive__half_and_half_again),
         STRANGER_TEST(core_receive__keeps_what_is_early_and_says_so),
         STRANGER_TEST(core_receive__go_back_n_keeps_nothing),

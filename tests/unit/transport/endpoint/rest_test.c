@@ -94,7 +94,7 @@ static void core_receive_rest__all_but_the_last(void **state)
     struct beowire_completion done;
 
     struct core_peer *peer = begin(stranger, &parts, buffer);
-    assert_true(message_is_half_here(&peer->message));
+    assert_true(message_half_here(&peer->message) != NULL);
     assert_int_equal(take(stranger, &parts, 1, PARTS - 1), PARTS - 2);
     assert_int_equal(peer->message.flow.expected, PARTS - 1);
     assert_false(flow_has_gap(&peer->message.flow));
@@ -104,7 +104,7 @@ static void core_receive_rest__all_but_the_last(void **state)
     assert_true(message_complete(&stranger->core->messages, &done));
     assert_int_equal(done.status, 0);
     assert_memory_equal(buffer, message(), MESSAGE_BYTES);
-    assert_false(message_is_half_here(&peer->message));
+    assert_null(message_half_here(&peer->message));
     cluster_check(&stranger->cluster);
 }
 
@@ -167,12 +167,35 @@ static void core_receive_rest__is_acknowledged(void **state)
                      cluster_now(&stranger->cluster) + FLOW_ACK_DELAY_NS);
 }
 
-static void set_sequence(struct parts *parts, uint32_t sequence)
+/** An acknowledgement that is due already is not put off. */
+static void core_receive_rest__what_was_owed_is_owed(void **state)
 {
-    parts->heads[2].header.sequence = to_le32(sequence);
+    struct stranger *stranger = *state;
+    struct parts parts;
+    uint8_t buffer[MESSAGE_BYTES];
+
+    struct core_peer *peer = begin(stranger, &parts, buffer);
+    assert_int_equal(peer->message.flow.unacknowledged, 1);
+    uint64_t due_ns = peer->message.flow.acknowledge_at_ns;
+    assert_true(due_ns < cluster_now(&stranger->cluster) + FLOW_ACK_DELAY_NS);
+    assert_int_equal(take(stranger, &parts, 1, 3), 3);
+    assert_int_equal(peer->message.flow.acknowledge_at_ns, due_ns);
 }
 
-/** The second of two breaks something: it is left to whoever looks at frames one by one. */
+/** The window has a largest size, beyond which gaps could not be told of. */
+static void core_receive_rest__the_window_has_a_bound(void **state)
+{
+    struct stranger *stranger = *state;
+    struct parts parts;
+    uint8_t buffer[MESSAGE_BYTES];
+
+    struct core_peer *peer = begin(stranger, &parts, buffer);
+    peer->message.window_frames = FLOW_WINDOW_FRAMES - 1;
+    assert_int_equal(take(stranger, &parts, 1, 3), 3);
+    assert_int_equal(peer->message.window_frames, FLOW_WINDOW_FRAMES);
+}
+
+/** It is left to whoever looks at frames one by one. */
 static void core_receive_rest__leaves_what_is_not_plain(void **state)
 {
     struct stranger *stranger = *state;
@@ -180,10 +203,11 @@ static void core_receive_rest__leaves_what_is_not_plain(void **state)
     uint8_t buffer[MESSAGE_BYTES];
 
     struct core_peer *peer = begin(stranger, &parts, buffer);
-    set_sequence(&parts, 3);
-    assert_int_equal(take(stranger, &parts, 2, 1), 0); /* not the next */
-    set_sequence(&parts, 1);
-    assert_int_equal(take(stranger, &parts, 2, 1), 0); /* another offset than the next has */
+    parts.heads[1].header.sequence = to_le32(2);
+    assert_int_equal(take(stranger, &parts, 1, 1), 0);
+    load(stranger, &parts, 1);
+    parts.heads[1].fragment.offset = to_le64((uint64_t)2 * PART_BYTES);
+    assert_int_equal(take(stranger, &parts, 1, 1), 0);
     load(stranger, &parts, 1);
     parts.incoming[1].tacit = false;
     assert_int_equal(take(stranger, &parts, 1, 1), 0);
@@ -200,7 +224,7 @@ static void core_receive_rest__leaves_what_is_not_plain(void **state)
     parts.heads[1].header.flags = to_le16(FRAME_ACK_REQUEST);
     assert_int_equal(take(stranger, &parts, 1, 1), 0);
     load(stranger, &parts, 1);
-    parts.heads[1].header.type = FRAME_EAGER;
+    parts.heads[1].header.type = FRAME_REPLY; /* whose head is as long */
     assert_int_equal(take(stranger, &parts, 1, 1), 0);
     load(stranger, &parts, 1);
     parts.heads[1].header.payload_bytes = to_le16(PART_BYTES + 1); /* more than has come */
@@ -261,6 +285,19 @@ static void core_receive_rest__something_is_missing_before(void **state)
     assert_int_equal(take(stranger, &parts, 1, 2), 0);
 }
 
+/** All that is known of it is that a PROBE asks for more than has come. */
+static void core_receive_rest__something_else_was_sent(void **state)
+{
+    struct stranger *stranger = *state;
+    struct parts parts;
+    uint8_t buffer[MESSAGE_BYTES];
+
+    struct core_peer *peer = begin(stranger, &parts, buffer);
+    peer->message.flow.seen = PARTS + 3;
+    assert_int_equal(take(stranger, &parts, 1, 2), 0);
+    assert_int_equal(peer->message.flow.seen, PARTS + 3);
+}
+
 static void core_receive_rest__the_peer_has_failed(void **state)
 {
     struct stranger *stranger = *state;
@@ -282,11 +319,14 @@ int main(void)
         STRANGER_TEST(core_receive_rest__data_behind_the_head),
         STRANGER_TEST(core_receive_rest__counts_as_one_by_one),
         STRANGER_TEST(core_receive_rest__is_acknowledged),
+        STRANGER_TEST(core_receive_rest__what_was_owed_is_owed),
+        STRANGER_TEST(core_receive_rest__the_window_has_a_bound),
         STRANGER_TEST(core_receive_rest__leaves_what_is_not_plain),
         STRANGER_TEST(core_receive_rest__not_beyond_the_credit),
         STRANGER_TEST(core_receive_rest__not_over_any_lane),
         STRANGER_TEST(core_receive_rest__nobody_waits_for_the_message),
         STRANGER_TEST(core_receive_rest__something_is_missing_before),
+        STRANGER_TEST(core_receive_rest__something_else_was_sent),
         STRANGER_TEST(core_receive_rest__the_peer_has_failed),
     };
 
