@@ -60,13 +60,16 @@ def leftovers(
 
     The namespaces of a lab are held by processes only, so none is left when these have gone. The
     test's labs have a directory of their own: those of the user are neither seen nor touched.
-    Yields the test's mark.
+    So have its temporary files: a program that is killed cannot take its own away. Yields the
+    test's mark.
     """
     mark = uuid.uuid4().hex
     runtime = tmp_path_factory.mktemp("runtime", numbered=True)
     runtime.chmod(0o700)
     monkeypatch.setenv(_MARK, mark)
     monkeypatch.setenv("BEOWIRE_RUNTIME_DIR", str(runtime))
+    temporary = tmp_path_factory.mktemp("tmp", numbered=True)
+    monkeypatch.setenv("TMPDIR", str(temporary))
     before = _interfaces()
     yield mark
     wait_until(lambda: not processes_of(mark))

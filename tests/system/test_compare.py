@@ -49,8 +49,20 @@ def pretended(tmp_path: Path) -> str:
 def running(tmp_path: Path, pretended: str) -> Iterator[subprocess.Popen[str]]:
     """A run that would take a minute, with its engines at work."""
     slow = {"steady": {"law": "bimodal", "real_time": 1.0, "median_ns": 20e6}}
+    hears_all = ["env", "--default-signal=HUP"]  # also where the tests run under nohup
     process = subprocess.Popen(
-        [*COMMAND, "--drivers", "steady", "--sizes", "8,1024,4096", "--time", "60", "--out", "o"],
+        [
+            *hears_all,
+            *COMMAND,
+            "--drivers",
+            "steady",
+            "--sizes",
+            "8,1024,4096",
+            "--time",
+            "60",
+            "--out",
+            "o",
+        ],
         cwd=tmp_path,
         env=_environment(BEOWIRE_ENGINE_DIR=pretended, BEOWIRE_FAKE=json.dumps(slow)),
         stdout=subprocess.PIPE,

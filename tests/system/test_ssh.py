@@ -265,20 +265,32 @@ def run_job(hosts: Hosts, *words: str, **changes: str) -> "subprocess.CompletedP
     )
 
 
+def job_files() -> set[Path]:
+    """Here and, as they have the same file system, on the hosts."""
+    places = (Path("/tmp"), Path(os.environ["TMPDIR"]))
+    return {found for place in places for found in place.glob("beowire-job-*")}
+
+
 def test_run__over_ssh(hosts: Hosts) -> None:
-    before = set(Path("/tmp").glob("beowire-job-*"))
+    before = job_files()
     done = run_job(hosts, "-n", "4", str(ROOT / "build" / "release" / "examples" / "heat"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("4 processes, 4000 cells")
     done = run_job(hosts, "-n", "2", "--label", "hostname")
     assert sorted(done.stdout.splitlines()) == ["[0] node0", "[1] node1"]
-    assert set(Path("/tmp").glob("beowire-job-*")) == before
+    assert job_files() == before
 
 
-def test_run__over_ssh__rank_that_fails_ends_the_others(hosts: Hosts) -> None:
-    script = "[ $PMI_RANK = 1 ] && exit 5; exec sleep 600"
+def test_run__over_ssh__rank_that_fails_ends_the_others(hosts: Hosts, tmp_path: Path) -> None:
+    before = job_files()
+    up = tmp_path / "up"
+    script = (
+        f"[ $PMI_RANK = 0 ] && touch {up} && exec sleep 600;"
+        f" until [ -e {up} ]; do sleep 0.01; done; exit 5"
+    )
     done = run_job(hosts, "-n", "2", "--", "sh", "-c", script)
     assert_refused(done, "rank 1 on root@10.77.0.2 ended with status 5", code=5)
+    assert wait_until(lambda: job_files() == before)  # what was ended there tidies up itself
 
 
 def test_run__over_ssh__host_that_cannot_be_had(hosts: Hosts) -> None:

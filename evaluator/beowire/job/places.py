@@ -117,8 +117,11 @@ class SshPlace:
         channel = socket.socket(socket.AF_UNIX)
         channel.bind(str(ours))
         channel.listen(1)
+        # sshd has made the socket, and does not take it away: not even if nothing is to be run.
         command = self.hosts.command(
-            self.name, 'read -r line; eval "$line"', forward=(theirs, str(ours))
+            self.name,
+            f'read -r line || exec rm -f {theirs}; eval "$line"',
+            forward=(theirs, str(ours)),
         )
         process = subprocess.Popen(
             command,
@@ -148,7 +151,8 @@ def _remote_script(task: Task, path: str) -> str:
         f"cd {shlex.quote(str(Path.cwd()))} 2>/dev/null; exec 3<&0;"
         f" env {' '.join(words)} </dev/null 3<&- & p=$!;"
         " { read -r x <&3; kill -TERM $p; sleep 2; kill -KILL $p; } >/dev/null 2>&1 & w=$!;"
-        f" wait $p; c=$?; rm -f {path}; kill $w 2>/dev/null; exit $c"
+        # The shell says how the program ended, and there may be nobody to hear it any more.
+        f" trap '' PIPE; wait $p; c=$?; rm -f {path}; kill $w 2>/dev/null; exit $c"
     )
 
 
