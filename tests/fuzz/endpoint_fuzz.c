@@ -171,7 +171,8 @@ static void say_pull(struct fuzz *fuzz)
         .lane_kind = (uint8_t)((choice & 8) != 0 ? choice : LANE_SIM),
         .lane_rail = (choice & 7) == 7,
         .offset = to_le64((choice & 0x80) != 0 ? UINT64_MAX - offset : offset),
-        .wanted = to_le64(wanted)};
+        .wanted = to_le64(wanted),
+        .more = to_le16((choice & 0x40) != 0 ? (uint16_t)segment : 0)};
     struct says says = usual(fuzz, FRAME_PULL, &body);
 
     (void)say(fuzz, &says);

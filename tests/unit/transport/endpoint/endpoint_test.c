@@ -587,7 +587,7 @@ static void lose_a_card(const char *lanes, const char *card)
 
 static void beowire__loses_a_card_and_nothing_else(void **state)
 {
-    static const char *const lanes[] = {"packet", "udp", "packet,udp"};
+    static const char *const lanes[] = {"packet", "udp", "packet,udp", "packet,tso,udp"};
 
     (void)state;
     run_ip("link add two0 type veth peer name two1");

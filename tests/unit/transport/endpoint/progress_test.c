@@ -109,13 +109,13 @@ static void be_a_peer(int out)
     }
 }
 
-static void wait__ends_when_the_peer_s_process_has_ended(void **state)
+/** A peer's process is killed. @return so long after that is its operation ended, in ns. */
+static uint64_t time_to_notice(void)
 {
     struct beowire_address address;
     beowire_peer peer = BEOWIRE_ANY_PEER;
     int ends[2];
 
-    (void)state;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -132,14 +132,30 @@ static void wait__ends_when_the_peer_s_process_has_ended(void **state)
     assert_int_equal(beowire_wait(a, 50 * MILLISECOND), 0); /* it lives */
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
+    uint64_t killed_ns = own_clock();
     /* Its kernel says so: no need to wait for the timeout of a minute. */
     struct beowire_completion done = await(a);
+    uint64_t noticed_ns = own_clock();
     assert_int_equal(done.status, -ECONNRESET);
     assert_int_equal(done.peer, peer);
     assert_ptr_equal(done.context, a);
     assert_int_equal(beowire_close(a, 0), 0);
     close(ends[0]);
     close(ends[1]);
+    return noticed_ns - killed_ns;
+}
+
+/** Within ten milliseconds, if the machine lets us: one of some attempts. */
+static void wait__ends_when_the_peer_s_process_has_ended(void **state)
+{
+    uint64_t least_ns = UINT64_MAX;
+
+    (void)state;
+    for (unsigned i = 0; i < 20 && least_ns > 10 * MILLISECOND; i++) {
+        uint64_t time_ns = time_to_notice();
+        least_ns = time_ns < least_ns ? time_ns : least_ns;
+    }
+    assert_true(least_ns <= 10 * MILLISECOND);
 }
 
 static void thread__moves_a_long_message_while_both_compute(void **state)
