@@ -48,8 +48,8 @@
 /** The congestion window does not get smaller: two bursts, each acknowledged without delay. */
 #define FLOW_WINDOW_FLOOR_FRAMES (2u * FLOW_ACK_EVERY_FRAMES)
 
-/** Frames that go to the lane in one call: at least what one of a lane that cuts, or a train, has
- *  room for. */
+/** Frames that go to the lane in one call: at least as many as one train, or one call of a lane
+ * that cuts, has room for. */
 #define FLOW_BATCH_FRAMES 64
 
 /** Longest message that is sent without asking, in bytes. Above it, the wait for the receiver's

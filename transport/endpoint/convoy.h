@@ -114,7 +114,7 @@ static inline void convoy_released(struct convoy *convoy, const struct flow_fram
 static inline bool convoy_waits(const struct convoy *convoy, const struct flow *flow)
 {
     uint32_t unsent = flow->next - flow->highest;
-    uint32_t half = (flow->limit - flow->first) / 2; /* of all that may be under way */
+    uint32_t half = flow_window(flow, flow->first) / 2; /* of all that may be under way */
     uint32_t enough = half < FLOW_BATCH_FRAMES ? half : FLOW_BATCH_FRAMES;
 
     return (convoy_exists(convoy) || convoy->needless) && unsent > 0 && unsent < enough &&

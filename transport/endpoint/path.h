@@ -16,6 +16,8 @@
 #include "lane/lane.h"
 #include "tuning.h"
 
+#include <string.h>
+
 /** `lane` of a peer that cannot be reached at all. */
 #define PATH_NONE UINT8_MAX
 
@@ -23,6 +25,12 @@ struct path {
     struct lane_address to;
     bool reachable;
 };
+
+/** Is it the way to whoever has this address there? */
+static inline bool path_is_to(const struct path *path, const struct lane_address *address)
+{
+    return path->reachable && memcmp(&path->to, address, sizeof path->to) == 0;
+}
 
 /** The lanes of an endpoint, and which of them work. */
 struct path_lanes {

@@ -46,9 +46,7 @@ static void open_peer(struct core *core, struct core_peer *peer, const struct fr
 /** Does this address of the lane belong to the peer? */
 static bool is_from(const struct core_peer *peer, const struct arrival *from)
 {
-    const struct path *path = &peer->paths.at[from->by];
-
-    return path->reachable && memcmp(&path->to, &from->address, sizeof path->to) == 0;
+    return path_is_to(&peer->paths.at[from->by], &from->address);
 }
 
 /** Is the address in this CONNECT or ACCEPT that of whoever sent it? */
@@ -406,7 +404,7 @@ static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns
     }
     for (unsigned done = 0; done < count;) {
         struct core_peer *peer = receive_frame(core, by, &incoming[done++], *now_ns);
-        if (peer != NULL && lane->cuts) {
+        if (peer != NULL && done < count) {
             done += core_receive_rest(core, peer, by, &incoming[done], count - done, *now_ns);
         }
     }

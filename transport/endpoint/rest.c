@@ -2,8 +2,6 @@
 /* The rest of a message that has come in one: its frames are accounted for together. */
 #include "endpoint/core_internal.h"
 
-#include <string.h>
-
 /** Has a receive of ours a message of the peer that is not whole, and is nothing missing before the
  *  rest? */
 static bool awaits_rest(const struct core_peer *peer)
@@ -17,10 +15,9 @@ static bool awaits_rest(const struct core_peer *peer)
 static bool is_plain(const struct core_peer *peer, const struct lane *lane, unsigned by,
                      const struct lane_incoming *incoming, struct frame *frame)
 {
-    const struct lane_address *to = &peer->paths.at[by].to;
-
     return incoming->tacit && incoming->segment_bytes == 0 &&
-           incoming->bytes <= lane->frame_bytes && memcmp(to, &incoming->from, sizeof *to) == 0 &&
+           incoming->bytes <= lane->frame_bytes &&
+           path_is_to(&peer->paths.at[by], &incoming->from) &&
            frame_decode(incoming->data, incoming->bytes, frame) == FRAME_OK &&
            frame->type == FRAME_FRAGMENT && frame->flags == 0 &&
            frame->key == peer->connection.own_key;

@@ -171,6 +171,12 @@ static inline bool flow_is_idle(const struct flow *flow)
     return flow->first == flow->next;
 }
 
+/** Frames from sequence `begin` on that the peer has room for. */
+static inline uint32_t flow_window(const struct flow *flow, uint32_t begin)
+{
+    return sequence_before(begin, flow->limit) ? flow->limit - begin : 0;
+}
+
 /** And would it be sent at once, as far as credit goes? */
 static inline bool flow_has_credit(const struct flow *flow)
 {

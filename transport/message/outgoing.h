@@ -53,7 +53,7 @@ static inline bool outgoing_is_eager(const struct message_layer *layer,
     bool idle =
         flow->next - flow->first < MESSAGE_EAGER_BUSY_FRAMES && list_is_empty(&peer->announced);
     uint32_t begin = idle ? flow->next : flow->first; /* in a stream there will be more by then */
-    uint32_t window = sequence_before(flow->limit, begin) ? 0 : flow->limit - begin;
+    uint32_t window = flow_window(flow, begin);
     uint32_t most = idle ? layer->limits.eager_bytes : outgoing_eager_bytes(layer, peer);
     uint32_t frames =
         idle && peer->cut && window > MESSAGE_EAGER_CUT_FRAMES ? MESSAGE_EAGER_CUT_FRAMES : window;

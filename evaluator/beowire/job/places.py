@@ -117,11 +117,8 @@ class SshPlace:
         channel = socket.socket(socket.AF_UNIX)
         channel.bind(str(ours))
         channel.listen(1)
-        # sshd has made the socket, and does not take it away: not even if nothing is to be run.
         command = self.hosts.command(
-            self.name,
-            f'read -r line || exec rm -f {theirs}; eval "$line"',
-            forward=(theirs, str(ours)),
+            self.name, _remote_command(theirs), forward=(theirs, str(ours))
         )
         process = subprocess.Popen(
             command,
@@ -135,6 +132,12 @@ class SshPlace:
             process.stdin.write(_remote_script(task, theirs).encode() + b"\n")
             process.stdin.flush()
         return Started(process, channel, listening=True)
+
+
+def _remote_command(path: str) -> str:
+    """What ssh runs: it waits for the line of `_remote_script`. sshd has made the socket `path`,
+    and does not take it away: not even if nothing is to be run."""
+    return f'read -r line || exec rm -f {path}; eval "$line"'
 
 
 def _remote_script(task: Task, path: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.job.places import HerePlace, Task, _remote_script
+from beowire.job.places import HerePlace, Task, _remote_command, _remote_script
 
 
 def task(*command: str, rank: int = 1) -> Task:
@@ -32,7 +32,7 @@ def test_here__the_process_learns_who_it_is(monkeypatch: pytest.MonkeyPatch) -> 
 def run_script(script: str) -> "subprocess.CompletedProcess[str]":
     """As the far end of ssh runs it. Its input ends at once where there is none."""
     return subprocess.run(
-        ["sh", "-c", 'read -r line; eval "$line"'],
+        ["sh", "-c", _remote_command("/nonexistent")],
         input=script + "\n",
         capture_output=True,
         text=True,
@@ -50,7 +50,7 @@ def test_remote_script__words_arrive_as_they_are(
     script = _remote_script(task("printf", "[%s]\\n", *words), "/nonexistent")
     # With its input held open, or the watcher would end the program.
     with subprocess.Popen(
-        ["sh", "-c", 'read -r line; eval "$line"'],
+        ["sh", "-c", _remote_command("/nonexistent")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -69,6 +69,36 @@ def test_remote_script__ends_with_the_connection_and_leaves_no_socket(tmp_path: 
     path.touch()
     done = run_script(_remote_script(task("sleep", "600"), str(path)))
     assert done.returncode == 128 + 15
+    assert not path.exists()
+
+
+def test_remote_script__nobody_hears_that_the_program_was_ended(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    path.touch()
+    reading, writing = os.pipe()
+    os.close(reading)
+    # "Terminated", as the shell says, meets a broken pipe.
+    done = subprocess.run(
+        ["sh", "-c", _remote_command(str(path))],
+        input=_remote_script(task("sleep", "600"), str(path)).encode() + b"\n",
+        stdout=writing,
+        stderr=writing,
+        check=False,
+        timeout=20,
+        restore_signals=True,
+    )
+    os.close(writing)
+    assert done.returncode == 128 + 15
+    assert not path.exists()
+
+
+def test_remote_command__nothing_is_to_be_run(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    path.touch()
+    done = subprocess.run(
+        ["sh", "-c", _remote_command(str(path))], input=b"", check=False, timeout=20
+    )
+    assert done.returncode == 0
     assert not path.exists()
 
 

@@ -408,6 +408,28 @@ static void say_half(struct stranger *stranger, unsigned frames, uint32_t bytes)
     sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 20000);
 }
 
+/** One part more, of one byte. */
+static void say_more(struct stranger *stranger, uint64_t offset, uint64_t at_ns)
+{
+    const struct frame_fragment fragment = {.message = to_le16(7), .offset = to_le64(offset)};
+
+    say(stranger, &(struct says){.fields = {.type = FRAME_FRAGMENT, .payload_bytes = 1},
+                                 .body = &fragment,
+                                 .payload = "x"});
+    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + at_ns);
+}
+
+/** Of a message that is received into `buffer`, as much has come as calls for an ACK, and has been
+ *  looked at. */
+static void half_is_here(struct stranger *stranger, uint8_t *buffer, uint32_t bytes)
+{
+    have_credit(stranger);
+    assert_int_equal(cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, bytes, NULL), 0);
+    say_half(stranger, FLOW_ACK_EVERY_FRAMES, bytes);
+    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster),
+                     FLOW_ACK_EVERY_FRAMES);
+}
+
 /** The rest follows it: its acknowledgement, due for the number of frames, can go with the answer
  * to the message. But it waits for no more than one look. */
 static void core_receive__half_a_message_waits_for_the_rest(void **state)
@@ -415,12 +437,7 @@ static void core_receive__half_a_message_waits_for_the_rest(void **state)
     struct stranger *stranger = *state;
     uint8_t buffer[FLOW_ACK_EVERY_FRAMES + 1];
 
-    have_credit(stranger);
-    assert_int_equal(
-        cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, sizeof buffer, NULL), 0);
-    say_half(stranger, FLOW_ACK_EVERY_FRAMES, sizeof buffer);
-    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster),
-                     FLOW_ACK_EVERY_FRAMES);
+    half_is_here(stranger, buffer, sizeof buffer);
     assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 0);
     assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 0);
     assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
@@ -431,19 +448,9 @@ static void core_receive__the_rest_has_come(void **state)
 {
     struct stranger *stranger = *state;
     uint8_t buffer[FLOW_ACK_EVERY_FRAMES + 1];
-    const struct frame_fragment last = {.message = to_le16(7),
-                                        .offset = to_le64(FLOW_ACK_EVERY_FRAMES)};
 
-    have_credit(stranger);
-    assert_int_equal(
-        cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, sizeof buffer, NULL), 0);
-    say_half(stranger, FLOW_ACK_EVERY_FRAMES, sizeof buffer);
-    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster),
-                     FLOW_ACK_EVERY_FRAMES);
-    say(stranger, &(struct says){.fields = {.type = FRAME_FRAGMENT, .payload_bytes = 1},
-                                 .body = &last,
-                                 .payload = "x"});
-    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 40000);
+    half_is_here(stranger, buffer, sizeof buffer);
+    say_more(stranger, FLOW_ACK_EVERY_FRAMES, 40000);
     assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 1);
     assert_int_equal(completed(stranger).bytes, sizeof buffer);
     assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 0);
@@ -492,7 +499,7 @@ static void core_receive__an_announced_message_is_no_half(void **state)
                                             .message = to_le32(9),
                                             .segment_bytes = to_le16(1000)};
 
-    (void)be_accepted(stranger);
+    have_credit(stranger);
     say(stranger, &(struct says){.fields.type = FRAME_ANNOUNCE, .body = &announce});
     round_trip(stranger);
     for (unsigned i = 0; i < FLOW_ACK_EVERY_FRAMES - 1; i++) {
@@ -510,17 +517,8 @@ static void core_receive__half_and_half_again(void **state)
     struct stranger *stranger = *state;
     uint8_t buffer[FLOW_ACK_EVERY_FRAMES + 3];
 
-    have_credit(stranger);
-    assert_int_equal(
-        cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, sizeof buffer, NULL), 0);
-    say_half(stranger, FLOW_ACK_EVERY_FRAMES, sizeof buffer);
-    (void)core_receive(stranger->core, now_of, &stranger->cluster);
-    const struct frame_fragment next = {.message = to_le16(7),
-                                        .offset = to_le64(FLOW_ACK_EVERY_FRAMES)};
-    say(stranger, &(struct says){.fields = {.type = FRAME_FRAGMENT, .payload_bytes = 1},
-                                 .body = &next,
-                                 .payload = "x"});
-    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 40000);
+    half_is_here(stranger, buffer, sizeof buffer);
+    say_more(stranger, FLOW_ACK_EVERY_FRAMES, 40000);
     assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 1);
     assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
 }
