@@ -199,8 +199,16 @@ uint64_t counters_read(const struct core *core, unsigned index)
 int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char **name,
                     uint64_t *value)
 {
-    if (index >= counters_count()) {
-        return -ENOENT;
+    int status = own_check(endpoint);
+
+    if (status == 0 && (name == NULL || value == NULL)) {
+        status = -EINVAL;
+    }
+    if (status == 0 && index >= counters_count()) {
+        status = -ENOENT;
+    }
+    if (status != 0) {
+        return status;
     }
     *name = counters_name(index);
     *value = counters_read(&endpoint->core, index);
@@ -216,6 +224,8 @@ const char *beowire_error(int status)
         return "no room now: poll, and try again";
     case -EINVAL:
         return "an argument is missing or out of range";
+    case -EBADF:
+        return "the endpoint has been closed";
     case -EMSGSIZE:
         return "the message is longer than the buffer, or than the limit";
     case -ECANCELED:

@@ -5,6 +5,7 @@
 #include "endpoint/address.h"
 #include "endpoint/configuration.h"
 #include "endpoint/endpoint.h"
+#include "endpoint/handle.h"
 #include "endpoint/lanes.h"
 #include "endpoint/number.h"
 
@@ -131,7 +132,7 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
     if (status != 0) {
         return status;
     }
-    struct beowire_endpoint *opened = calloc(1, sizeof *opened);
+    struct beowire_endpoint *opened = handle_take();
     if (opened == NULL) {
         return -ENOMEM;
     }
@@ -150,9 +151,10 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
         if (opened->number_holder >= 0) {
             close(opened->number_holder);
         }
-        free(opened);
+        handle_give(opened);
         return status;
     }
+    opened->is_open = true;
     *endpoint = opened;
     return 0;
 }
@@ -180,9 +182,12 @@ static int flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
 
 int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns)
 {
-    turn_enter(&endpoint->turn);
-    int status = flush(endpoint, timeout_ns);
-    turn_leave(&endpoint->turn);
+    int status = own_enter(endpoint);
+
+    if (status == 0) {
+        status = flush(endpoint, timeout_ns);
+        turn_leave(&endpoint->turn);
+    }
     return status;
 }
 
@@ -207,22 +212,30 @@ static void say_goodbye(struct beowire_endpoint *endpoint, uint64_t linger_ns)
 
 int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
 {
+    int status = own_check(endpoint);
+
+    if (status != 0) {
+        return status;
+    }
     keeper_stop(&endpoint->keeper);
     endpoint->core.undelivered = false; /* of earlier failures the application knows */
-    int status = flush(endpoint, linger_ns);
+    status = flush(endpoint, linger_ns);
     if (status != 0 || endpoint->core.undelivered) {
         status = -ETIMEDOUT;
     }
     say_goodbye(endpoint, linger_ns);
     take_down(endpoint);
     close(endpoint->number_holder);
-    free(endpoint);
+    handle_give(endpoint);
     return status;
 }
 
 void beowire_address(const beowire_endpoint *endpoint, struct beowire_address *address)
 {
-    *address = endpoint->core.options.address;
+    if (address != NULL) {
+        *address =
+            own_check(endpoint) == 0 ? endpoint->core.options.address : (struct beowire_address){0};
+    }
 }
 
 static int do_peer_add(beowire_endpoint *endpoint, const struct beowire_address *address,
@@ -243,17 +256,24 @@ static int do_peer_add(beowire_endpoint *endpoint, const struct beowire_address 
 int beowire_peer_add(beowire_endpoint *endpoint, const struct beowire_address *address,
                      beowire_peer *peer)
 {
-    turn_enter(&endpoint->turn);
-    int status = do_peer_add(endpoint, address, peer);
-    turn_leave(&endpoint->turn);
+    int status = own_enter(endpoint);
+
+    if (status == 0) {
+        status = do_peer_add(endpoint, address, peer);
+        turn_leave(&endpoint->turn);
+    }
     return status;
 }
 
 int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
                          struct beowire_address *address)
 {
-    const struct core_peer *found = core_peer_at(&endpoint->core, peer);
+    int status = own_check(endpoint);
 
+    if (status != 0) {
+        return status;
+    }
+    const struct core_peer *found = core_peer_at(&endpoint->core, peer);
     if (found == NULL || address == NULL) {
         return -EINVAL;
     }
@@ -289,13 +309,29 @@ static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
 int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
                  const void *data, uint64_t bytes, void *context)
 {
-    turn_enter(&endpoint->turn);
-    int status = do_send(endpoint, peer, tag, immediate, data, bytes, context);
+    int status = own_enter(endpoint);
+
+    if (status != 0) {
+        return status;
+    }
+    status = do_send(endpoint, peer, tag, immediate, data, bytes, context);
     if (core_has_bundles(&endpoint->core)) {
         keeper_hurry(&endpoint->keeper);
     }
     turn_leave(&endpoint->turn);
     return status;
+}
+
+static uint64_t inject_bytes(const beowire_endpoint *endpoint)
+{
+    const struct path_lanes *lanes = &endpoint->core.options.lanes;
+    uint32_t frame_bytes = UINT32_MAX;
+
+    for (unsigned i = 0; i < lanes->count; i++) {
+        frame_bytes =
+            lanes->lanes[i]->frame_bytes < frame_bytes ? lanes->lanes[i]->frame_bytes : frame_bytes;
+    }
+    return frame_bytes - sizeof(struct frame_header) - sizeof(struct frame_eager);
 }
 
 static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
@@ -307,7 +343,7 @@ static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag
     if (to == NULL) {
         return -EINVAL;
     }
-    if (bytes > beowire_inject_bytes(endpoint)) {
+    if (bytes > inject_bytes(endpoint)) {
         return -EMSGSIZE;
     }
     int status = message_inject(&core->messages, &to->message, tag, immediate, data, bytes);
@@ -327,8 +363,12 @@ static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag
 int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
                    const void *data, uint64_t bytes)
 {
-    turn_enter(&endpoint->turn);
-    int status = do_inject(endpoint, peer, tag, immediate, data, bytes);
+    int status = own_enter(endpoint);
+
+    if (status != 0) {
+        return status;
+    }
+    status = do_inject(endpoint, peer, tag, immediate, data, bytes);
     if (core_has_bundles(&endpoint->core)) {
         keeper_hurry(&endpoint->keeper);
     }
@@ -338,14 +378,7 @@ int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
 
 uint64_t beowire_inject_bytes(const beowire_endpoint *endpoint)
 {
-    const struct path_lanes *lanes = &endpoint->core.options.lanes;
-    uint32_t frame_bytes = UINT32_MAX;
-
-    for (unsigned i = 0; i < lanes->count; i++) {
-        frame_bytes =
-            lanes->lanes[i]->frame_bytes < frame_bytes ? lanes->lanes[i]->frame_bytes : frame_bytes;
-    }
-    return frame_bytes - sizeof(struct frame_header) - sizeof(struct frame_eager);
+    return own_check(endpoint) == 0 ? inject_bytes(endpoint) : 0;
 }
 
 static int do_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
@@ -370,68 +403,95 @@ static int do_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t ta
     return status;
 }
 
+/** Whose messages are looked for. @return 0; -EINVAL: there is no such peer. */
+static int find_source(const struct core *core, beowire_peer peer, const struct message_peer **from)
+{
+    const struct core_peer *found = core_peer_at(core, peer);
+
+    *from = found != NULL ? &found->message : NULL;
+    return found == NULL && peer != BEOWIRE_ANY_PEER ? -EINVAL : 0;
+}
+
 int beowire_peek(const beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
                  struct beowire_completion *found)
 {
-    const struct core_peer *from = core_peer_at(&endpoint->core, peer);
-    struct turn *turn = (struct turn *)(uintptr_t)&endpoint->turn; /* looking is a turn, too */
+    beowire_endpoint *own = (beowire_endpoint *)(uintptr_t)endpoint; /* looking is a turn, too */
+    const struct message_peer *from = NULL;
+    int status = found == NULL ? -EINVAL : own_enter(own);
 
-    if (found == NULL || (from == NULL && peer != BEOWIRE_ANY_PEER)) {
-        return -EINVAL;
+    if (status == 0) {
+        status = find_source(&own->core, peer, &from);
+        if (status == 0) {
+            status = message_peek(&own->core.messages, from, tag, ignore, found);
+        }
+        turn_leave(&own->turn);
     }
-    turn_enter(turn);
-    int status = message_peek(&endpoint->core.messages, from != NULL ? &from->message : NULL, tag,
-                              ignore, found);
-    turn_leave(turn);
     return status;
 }
 
 int beowire_claim(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
                   struct beowire_completion *found, beowire_message *message)
 {
-    const struct core_peer *from = core_peer_at(&endpoint->core, peer);
+    const struct message_peer *from = NULL;
+    int status = found == NULL || message == NULL ? -EINVAL : own_enter(endpoint);
 
-    if (found == NULL || message == NULL || (from == NULL && peer != BEOWIRE_ANY_PEER)) {
-        return -EINVAL;
+    if (status == 0) {
+        status = find_source(&endpoint->core, peer, &from);
+        if (status == 0) {
+            status = message_claim(&endpoint->core.messages, from, tag, ignore, found, message);
+        }
+        turn_leave(&endpoint->turn);
     }
-    turn_enter(&endpoint->turn);
-    int status = message_claim(&endpoint->core.messages, from != NULL ? &from->message : NULL, tag,
-                               ignore, found, message);
-    turn_leave(&endpoint->turn);
+    return status;
+}
+
+static int do_receive_claimed(beowire_endpoint *endpoint, beowire_message message, void *data,
+                              uint64_t bytes, void *context)
+{
+    struct core *core = &endpoint->core;
+    struct message_peer *touched = NULL;
+    int status = message_receive_claimed(&core->messages, message, data, bytes, context, &touched);
+
+    if (touched != NULL) {
+        uint64_t now_ns = own_clock();
+        core_service(core, core->peers[touched->index], now_ns);
+        core_bulk(core, now_ns);
+    }
     return status;
 }
 
 int beowire_receive_claimed(beowire_endpoint *endpoint, beowire_message message, void *data,
                             uint64_t bytes, void *context)
 {
-    struct core *core = &endpoint->core;
-    struct message_peer *touched = NULL;
+    int status = own_enter(endpoint);
 
-    turn_enter(&endpoint->turn);
-    int status = message_receive_claimed(&core->messages, message, data, bytes, context, &touched);
-    if (touched != NULL) {
-        uint64_t now_ns = own_clock();
-        core_service(core, core->peers[touched->index], now_ns);
-        core_bulk(core, now_ns);
+    if (status == 0) {
+        status = do_receive_claimed(endpoint, message, data, bytes, context);
+        turn_leave(&endpoint->turn);
     }
-    turn_leave(&endpoint->turn);
     return status;
 }
 
 int beowire_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
                     void *data, uint64_t bytes, void *context)
 {
-    turn_enter(&endpoint->turn);
-    int status = do_receive(endpoint, peer, tag, ignore, data, bytes, context);
-    turn_leave(&endpoint->turn);
+    int status = own_enter(endpoint);
+
+    if (status == 0) {
+        status = do_receive(endpoint, peer, tag, ignore, data, bytes, context);
+        turn_leave(&endpoint->turn);
+    }
     return status;
 }
 
 int beowire_cancel(beowire_endpoint *endpoint, const void *context)
 {
-    turn_enter(&endpoint->turn);
-    int status = message_cancel(&endpoint->core.messages, context);
-    turn_leave(&endpoint->turn);
+    int status = own_enter(endpoint);
+
+    if (status == 0) {
+        status = message_cancel(&endpoint->core.messages, context);
+        turn_leave(&endpoint->turn);
+    }
     return status;
 }
 
@@ -439,6 +499,9 @@ static int do_poll(beowire_endpoint *endpoint, struct beowire_completion *comple
 {
     int taken = 0;
 
+    if (completions == NULL && count > 0) {
+        return -EINVAL;
+    }
     own_progress(endpoint);
     while ((size_t)taken < count && taken < INT_MAX &&
            message_complete(&endpoint->core.messages, &completions[taken])) {
@@ -452,8 +515,11 @@ static int do_poll(beowire_endpoint *endpoint, struct beowire_completion *comple
 
 int beowire_poll(beowire_endpoint *endpoint, struct beowire_completion *completions, size_t count)
 {
-    turn_enter(&endpoint->turn);
-    int status = do_poll(endpoint, completions, count);
-    turn_leave(&endpoint->turn);
+    int status = own_enter(endpoint);
+
+    if (status == 0) {
+        status = do_poll(endpoint, completions, count);
+        turn_leave(&endpoint->turn);
+    }
     return status;
 }

@@ -12,10 +12,12 @@
 #include "endpoint/stats.h"
 #include "endpoint/turn.h"
 
+#include <errno.h>
 #include <poll.h>
 
 struct beowire_endpoint {
     struct turn turn;
+    bool is_open; /**< until beowire_close() */
     struct core core;
     struct patience patience;
     long preemptions;    /**< of this thread, as last asked */
@@ -28,7 +30,29 @@ struct beowire_endpoint {
     struct pollfd keeper_readable[LANES_MAX + 1]; /**< what the keeper sleeps on */
     uint64_t keeper_sleep_ns;                     /**< and for how long, at most */
     struct descriptor descriptor;                 /**< what the application may sleep on */
+    struct beowire_endpoint *closed_next;         /**< handle.c's */
 };
+
+/** Can this handle be used? @return 0; -EINVAL: NULL; -EBADF: it has been closed. */
+static inline int own_check(const struct beowire_endpoint *endpoint)
+{
+    if (__builtin_expect(endpoint == NULL, 0)) {
+        return -EINVAL;
+    }
+    return __builtin_expect(endpoint->is_open, 1) ? 0 : -EBADF;
+}
+
+/** The application's turn, if the handle can be used. @return as own_check(); 0: turn_leave() it.
+ */
+static inline int own_enter(struct beowire_endpoint *endpoint)
+{
+    int status = own_check(endpoint);
+
+    if (status == 0) {
+        turn_enter(&endpoint->turn);
+    }
+    return status;
+}
 
 /** Monotonic time. */
 uint64_t own_clock(void);

@@ -212,9 +212,12 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
 
 int beowire_wait(beowire_endpoint *endpoint, uint64_t timeout_ns)
 {
-    turn_enter(&endpoint->turn);
-    int status = wait_for_completions(endpoint, timeout_ns);
-    turn_leave(&endpoint->turn);
+    int status = own_enter(endpoint);
+
+    if (status == 0) {
+        status = wait_for_completions(endpoint, timeout_ns);
+        turn_leave(&endpoint->turn);
+    }
     return status;
 }
 
@@ -238,9 +241,11 @@ void own_break(struct beowire_endpoint *endpoint)
 
 int beowire_descriptor(beowire_endpoint *endpoint)
 {
-    int status = 0;
+    int status = own_enter(endpoint);
 
-    turn_enter(&endpoint->turn);
+    if (status != 0) {
+        return status;
+    }
     if (!endpoint->descriptor.is_open) {
         status = descriptor_open(&endpoint->descriptor, &endpoint->core.options.lanes);
     }
@@ -280,9 +285,12 @@ static int arm_descriptor(struct beowire_endpoint *endpoint)
 
 int beowire_arm(beowire_endpoint *endpoint)
 {
-    turn_enter(&endpoint->turn);
-    int status = arm_descriptor(endpoint);
-    turn_leave(&endpoint->turn);
+    int status = own_enter(endpoint);
+
+    if (status == 0) {
+        status = arm_descriptor(endpoint);
+        turn_leave(&endpoint->turn);
+    }
     return status;
 }
 

@@ -26,13 +26,14 @@ static uint64_t new_key(struct core *core)
 int beowire_memory_register(beowire_endpoint *endpoint, void *base, uint64_t bytes, unsigned flags,
                             uint64_t *key)
 {
-    if (key == NULL || (flags & ~MEMORY_FLAGS) != 0) {
-        return -EINVAL;
+    int status = key == NULL || (flags & ~MEMORY_FLAGS) != 0 ? -EINVAL : own_enter(endpoint);
+
+    if (status != 0) {
+        return status;
     }
-    turn_enter(&endpoint->turn);
     struct region region = {.base = base, .bytes = bytes, .flags = flags};
     region.key = (flags & BEOWIRE_MEMORY_KEY) != 0 ? *key : new_key(&endpoint->core);
-    int status = region_add(&endpoint->core.messages.regions, &region);
+    status = region_add(&endpoint->core.messages.regions, &region);
     if (status == 0) {
         *key = region.key;
     }
@@ -54,9 +55,12 @@ static int do_unregister(struct core *core, uint64_t key)
 
 int beowire_memory_unregister(beowire_endpoint *endpoint, uint64_t key)
 {
-    turn_enter(&endpoint->turn);
-    int status = do_unregister(&endpoint->core, key);
-    turn_leave(&endpoint->turn);
+    int status = own_enter(endpoint);
+
+    if (status == 0) {
+        status = do_unregister(&endpoint->core, key);
+        turn_leave(&endpoint->turn);
+    }
     return status;
 }
 
@@ -78,8 +82,12 @@ static void go_on(struct core *core, struct core_peer *to, int status)
 int beowire_put(beowire_endpoint *endpoint, beowire_peer peer, const struct beowire_remote *remote,
                 const void *data, uint64_t bytes, unsigned flags, uint32_t immediate, void *context)
 {
-    struct core *core = &endpoint->core;
+    int status = own_check(endpoint);
 
+    if (status != 0) {
+        return status;
+    }
+    struct core *core = &endpoint->core;
     if (remote == NULL || (data == NULL && bytes > 0) || (flags & ~PUT_FLAGS) != 0) {
         return -EINVAL;
     }
@@ -89,7 +97,7 @@ int beowire_put(beowire_endpoint *endpoint, beowire_peer peer, const struct beow
     }
     turn_enter(&endpoint->turn);
     struct core_peer *to = core_peer_at(core, peer);
-    int status = -EINVAL;
+    status = -EINVAL;
     if (to != NULL) {
         status = remote_put(&core->messages, &to->message, remote, data, bytes, flags, immediate,
                             context);
@@ -102,8 +110,12 @@ int beowire_put(beowire_endpoint *endpoint, beowire_peer peer, const struct beow
 int beowire_get(beowire_endpoint *endpoint, beowire_peer peer, const struct beowire_remote *remote,
                 void *data, uint64_t bytes, void *context)
 {
-    struct core *core = &endpoint->core;
+    int status = own_check(endpoint);
 
+    if (status != 0) {
+        return status;
+    }
+    struct core *core = &endpoint->core;
     if (remote == NULL || (data == NULL && bytes > 0)) {
         return -EINVAL;
     }
@@ -112,7 +124,7 @@ int beowire_get(beowire_endpoint *endpoint, beowire_peer peer, const struct beow
     }
     turn_enter(&endpoint->turn);
     struct core_peer *to = core_peer_at(core, peer);
-    int status = -EINVAL;
+    status = -EINVAL;
     if (to != NULL) {
         status = remote_get(&core->messages, &to->message, remote, data, bytes, context);
         go_on(core, to, status);
@@ -143,12 +155,15 @@ int beowire_atomic(beowire_endpoint *endpoint, beowire_peer peer,
                    const struct beowire_remote *remote, const struct beowire_atomic *atomic,
                    void *context)
 {
-    struct core *core = &endpoint->core;
-    int status = remote == NULL ? -EINVAL : check_atomic(endpoint, atomic);
+    int status = own_check(endpoint);
 
+    if (status == 0) {
+        status = remote == NULL ? -EINVAL : check_atomic(endpoint, atomic);
+    }
     if (status != 0) {
         return status;
     }
+    struct core *core = &endpoint->core;
     turn_enter(&endpoint->turn);
     struct core_peer *to = core_peer_at(core, peer);
     status = -EINVAL;
@@ -170,14 +185,14 @@ static uint32_t payload_bytes(const beowire_endpoint *endpoint, size_t operation
 
 uint64_t beowire_put_inject_bytes(const beowire_endpoint *endpoint)
 {
-    return payload_bytes(endpoint, sizeof(struct frame_put));
+    return own_check(endpoint) == 0 ? payload_bytes(endpoint, sizeof(struct frame_put)) : 0;
 }
 
 uint32_t beowire_atomic_count(const beowire_endpoint *endpoint,
                               enum beowire_atomic_operation operation,
                               enum beowire_atomic_type type)
 {
-    if (!atomic_is_supported(operation, type)) {
+    if (own_check(endpoint) != 0 || !atomic_is_supported(operation, type)) {
         return 0;
     }
     uint32_t arrays = atomic_has_compare(operation) ? 2 : 1;

@@ -30,6 +30,11 @@
  * belongs to the endpoint until its completion has been returned by beowire_poll(), or
  * beowire_close() has returned. Errors: 0 (or a count) is success, a negative errno value is a
  * failure. Nothing is printed.
+ *
+ * NULL in place of an endpoint is answered with -EINVAL, and one that has been closed with -EBADF
+ * (the 64 that were closed last are known): by functions that return no status with 0, by
+ * beowire_address() with an address of zeros, which no other function takes. No other endpoint
+ * comes to harm.
  */
 #ifndef BEOWIRE_H
 #define BEOWIRE_H
@@ -363,7 +368,8 @@ BEOWIRE_API int beowire_cancel(beowire_endpoint *endpoint, const void *context);
  * protocol; of remote memory: -EACCES: the peer has no memory with this key (any more), or it does
  * not allow this; -ERANGE: not all of it is inside that memory; -EOPNOTSUPP: the peer does not
  * support this. The last three leave all other operations alone, and the connection.
- * @return the number of completions written (0 .. count); -ENETDOWN: the interface is gone. */
+ * @return the number of completions written (0 .. count); -EINVAL: nowhere to write them, and
+ * `count` is not 0; -ENETDOWN: the interface is gone. */
 BEOWIRE_API int beowire_poll(beowire_endpoint *endpoint, struct beowire_completion *completions,
                              size_t count);
 
@@ -394,7 +400,7 @@ BEOWIRE_API int beowire_descriptor(beowire_endpoint *endpoint);
 BEOWIRE_API int beowire_arm(beowire_endpoint *endpoint);
 
 /** One of the endpoint's counters, by index from 0: its name, and its value since open.
- *  @return 0; -ENOENT: `index` is past the last. */
+ *  @return 0; -ENOENT: `index` is past the last; -EINVAL: NULL. */
 BEOWIRE_API int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char **name,
                                 uint64_t *value);
 

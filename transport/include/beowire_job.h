@@ -49,10 +49,10 @@ typedef struct beowire_job beowire_job;
  * answer as it should, or has gone; -ENOMEM. */
 BEOWIRE_API int beowire_job_open(beowire_job **job, char *reason, size_t reason_bytes);
 
-/** Which of the processes this is: 0 .. size - 1. */
+/** Which of the processes this is: 0 .. size - 1. (NULL: 0.) */
 BEOWIRE_API uint32_t beowire_job_rank(const beowire_job *job);
 
-/** How many processes there are. */
+/** How many processes there are. (NULL: 0.) */
 BEOWIRE_API uint32_t beowire_job_size(const beowire_job *job);
 
 /** Hands `bytes` bytes of each process to all, in the order of their ranks. Every process calls it,

@@ -83,12 +83,12 @@ int beowire_job_open(beowire_job **job, char *reason, size_t reason_bytes)
 
 uint32_t beowire_job_rank(const beowire_job *job)
 {
-    return job->rank;
+    return job != NULL ? job->rank : 0;
 }
 
 uint32_t beowire_job_size(const beowire_job *job)
 {
-    return job->size;
+    return job != NULL ? job->size : 0;
 }
 
 static void name_value(const struct beowire_job *job, uint32_t rank, char key[JOB_KEY_BYTES])
