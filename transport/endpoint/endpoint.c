@@ -95,6 +95,9 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         status = lanes_open(options, incarnation, number, &core_options.lanes);
     }
     if (status == 0) {
+        if (settings->busy_poll_us != SETTINGS_AS_HOST) {
+            lanes_busy_poll(&core_options.lanes, settings->busy_poll_us);
+        }
         own_address(&core_options.lanes, incarnation, options->ethertype, number,
                     &core_options.address);
         status = core_open(&endpoint->core, &core_options);

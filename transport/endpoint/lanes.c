@@ -3,6 +3,7 @@
 
 #include "lane/packet.h"
 #include "lane/shm.h"
+#include "lane/socket.h"
 #include "lane/tso.h"
 #include "lane/udp.h"
 
@@ -10,6 +11,7 @@
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /** A list "a,b,c", taken apart. */
 struct names {
@@ -192,6 +194,17 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
         }
     }
     return lanes->count > 0 ? 0 : not_granted;
+}
+
+void lanes_busy_poll(const struct path_lanes *lanes, uint32_t time_us)
+{
+    for (unsigned i = 0; i < lanes->count; i++) {
+        struct lane *lane = lanes->lanes[i];
+        if (lane->kind != LANE_SHM) {
+            (void)socket_set(lane->operations->descriptor(lane), SOL_SOCKET, SO_BUSY_POLL,
+                             (int)time_us);
+        }
+    }
 }
 
 void lanes_close(struct path_lanes *lanes)

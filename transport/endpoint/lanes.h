@@ -21,6 +21,11 @@
 int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint16_t number,
                struct path_lanes *lanes);
 
+/** Has the kernel look into the network card's queue itself, for at most so long, when a lane that
+ *  is looked at, or slept on, has nothing (SO_BUSY_POLL; 0: it does not). Where it does not allow
+ *  that, it stays as the host has it. */
+void lanes_busy_poll(const struct path_lanes *lanes, uint32_t time_us);
+
 void lanes_close(struct path_lanes *lanes);
 
 #endif /* BEOWIRE_ENDPOINT_LANES_H */

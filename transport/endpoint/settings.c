@@ -25,6 +25,7 @@ static const struct setting {
      PULL_BLOCKS},
     {"spin_ns", offsetof(struct settings, spin_ns), NUMBER_64, UINT64_C(4) * PATIENCE_SPIN_MIN_NS,
      10000000},
+    {"busy_poll_us", offsetof(struct settings, busy_poll_us), NUMBER_32, 0, 10000},
     {"go_back_n", offsetof(struct settings, go_back_n), YES_OR_NO, 0, 1},
     {"bulk_by_packet", offsetof(struct settings, bulk_by_packet), NAMES, 0, 0},
 };
@@ -36,6 +37,7 @@ void settings_default(struct settings *settings)
     *settings = (struct settings){
         .message = MESSAGE_LIMITS_DEFAULT,
         .spin_ns = PATIENCE_SPIN_MAX_NS,
+        .busy_poll_us = SETTINGS_AS_HOST,
     };
 }
 

@@ -19,9 +19,13 @@
 /** Room for the names of the interfaces in one setting, with its end. */
 #define SETTINGS_NAMES_BYTES 160
 
+/** A number that is not set: the host has one. */
+#define SETTINGS_AS_HOST UINT32_MAX
+
 struct settings {
     struct message_limits message;
     uint64_t spin_ns;
+    uint32_t busy_poll_us; /**< or SETTINGS_AS_HOST */
     bool go_back_n;
     /** Interfaces over which the data of long messages goes as Ethernet frames although UDP is
      *  there: names with commas between, "all", or "". */

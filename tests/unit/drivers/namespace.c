@@ -145,3 +145,12 @@ void namespace_enter(char **argv)
     execv("/proc/self/exe", argv);
     require(0, "running the test again");
 }
+
+bool namespace_may_busy_poll(void)
+{
+    int tried = socket(AF_INET, SOCK_DGRAM, 0);
+    bool may = setsockopt(tried, SOL_SOCKET, SO_BUSY_POLL, &(int){1}, sizeof(int)) == 0;
+
+    close(tried);
+    return may;
+}

@@ -7,6 +7,8 @@
 #ifndef BEOWIRE_TEST_NAMESPACE_H
 #define BEOWIRE_TEST_NAMESPACE_H
 
+#include <stdbool.h>
+
 /** Puts this process into the namespaces by running its program again there; to be called first
  *  thing in main(). Returns only in the namespaces; exits with a message where that fails. */
 void namespace_enter(char **argv);
@@ -17,5 +19,9 @@ int namespace_move_far_end(void);
 
 /** From now on this thread opens sockets in that namespace; those it has stay where they are. */
 void namespace_go(int namespace);
+
+/** Does the kernel let this process choose how long sockets poll the network card? Older ones allow
+ *  it only to the host's administrator. */
+bool namespace_may_busy_poll(void);
 
 #endif

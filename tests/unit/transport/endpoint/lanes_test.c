@@ -189,6 +189,34 @@ static void lanes_open__without_privilege(void **state)
     assert_int_equal(status, 0);
 }
 
+static int busy_poll_us_of(const struct lane *lane)
+{
+    int time_us = -1;
+    socklen_t length = sizeof time_us;
+
+    return getsockopt(lane->operations->descriptor(lane), SOL_SOCKET, SO_BUSY_POLL, &time_us,
+                      &length) == 0
+               ? time_us
+               : -errno;
+}
+
+static void lanes_busy_poll__all_sockets(void **state)
+{
+    struct path_lanes lanes = {.count = 0};
+
+    (void)state;
+    assert_int_equal(try_open("end0", "packet,tso,udp", &lanes), 0);
+    assert_int_equal(lanes.count, 3);
+    int as_host = busy_poll_us_of(lanes.lanes[0]);
+    lanes_busy_poll(&lanes, 35);
+    for (unsigned i = 0; i < lanes.count; i++) {
+        assert_int_equal(busy_poll_us_of(lanes.lanes[i]), namespace_may_busy_poll() ? 35 : as_host);
+    }
+    lanes_busy_poll(&lanes, 0);
+    assert_int_equal(busy_poll_us_of(lanes.lanes[2]), 0);
+    lanes_close(&lanes);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +226,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(lanes_open__bad_lists),
         cmocka_unit_test(lanes_open__an_interface_is_no_use),
         cmocka_unit_test(lanes_open__no_ip_address),
+        cmocka_unit_test(lanes_busy_poll__all_sockets),
         cmocka_unit_test(lanes_open__without_privilege),
     };
 

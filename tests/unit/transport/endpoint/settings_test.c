@@ -24,6 +24,7 @@ static void settings_parse__every_key(void **state)
                                     "bundle_in_flight\t=\t8\n"
                                     "unasked_blocks = 0\n"
                                     "spin_ns = 20000\n"
+                                    "busy_poll_us = 50\n"
                                     "go_back_n = true\n"
                                     "bulk_by_packet = eth0,eth1",
                                     '\n', &fault),
@@ -33,6 +34,7 @@ static void settings_parse__every_key(void **state)
     assert_int_equal(settings.message.bundle_in_flight, 8);
     assert_int_equal(settings.message.unasked_blocks, 0);
     assert_int_equal(settings.spin_ns, 20000);
+    assert_int_equal(settings.busy_poll_us, 50);
     assert_true(settings.go_back_n);
     assert_string_equal(settings.bulk_by_packet, "eth0,eth1");
 }
@@ -52,6 +54,7 @@ static void settings_parse__what_is_not_named_stays(void **state)
     assert_int_equal(settings.message.eager_bytes, 1);
     assert_int_equal(settings.message.bundle_bytes, limits.bundle_bytes);
     assert_int_equal(settings.spin_ns, PATIENCE_SPIN_MAX_NS);
+    assert_int_equal(settings.busy_poll_us, SETTINGS_AS_HOST);
     assert_string_equal(settings.bulk_by_packet, "a,b");
 }
 
@@ -70,6 +73,7 @@ static void settings_parse__says_what_is_wrong_and_where(void **state)
         {"bundle_in_flight = 0", 1, "bundle_in_flight is a number from 1 to 128"},
         {"unasked_blocks = 17", 1, "unasked_blocks is a number from 0 to 16"},
         {"spin_ns = 10", 1, "spin_ns is a number from 4000 to 10000000"},
+        {"busy_poll_us = 10001", 1, "busy_poll_us is a number from 0 to 10000"},
         {"go_back_n = yes", 1, "go_back_n is true or false"},
         {"bulk_by_packet = eth0, eth1", 1, "bulk_by_packet is a list such as eth0,eth1"},
         {"bulk_by_packet = eth0\r,eth1", 1, "bulk_by_packet is a list such as eth0,eth1"},
