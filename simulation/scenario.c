@@ -170,6 +170,19 @@ static void plan_cutting(struct scenario *scenario, uint64_t seed)
         random_below(&random, 4) == 0 ? 0 : 500000 + (uint32_t)random_below(&random, 500001);
 }
 
+static void plan_limits(struct scenario *scenario, uint64_t seed)
+{
+    struct message_limits *limits = &scenario->limits;
+    struct random random;
+
+    random_seed(&random, seed ^ UINT64_C(0x11417));
+    limits->burst_frames = 2 + (uint32_t)random_below(&random, 2 * CONVOY_FRAMES_MIN);
+    limits->eager_cut_frames = 1 + (uint32_t)random_below(&random, 2 * MESSAGE_EAGER_CUT_FRAMES);
+    if (random_below(&random, 2) == 0) {
+        limits->read_bytes = (uint32_t)random_below(&random, 2 * PULL_READ_BYTES_MAX);
+    }
+}
+
 static void override(uint32_t *value, uint32_t by)
 {
     *value = by != RUN_ANY ? by : *value;
@@ -203,6 +216,7 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
     }
     scenario->limits.blocks_together =
         1 + (uint32_t)random_below(&random, 2 * PULL_BLOCKS_TOGETHER);
+    plan_limits(scenario, options->seed);
     scenario->peer_timeout_ns = (kinds & KINDS_OF_SILENCE) != 0 ? 5 * SECOND : 30 * SECOND;
     scenario->wire.seed = options->seed;
     override(&scenario->wire.nodes, options->nodes);

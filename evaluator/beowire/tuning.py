@@ -12,7 +12,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from beowire import paths
@@ -23,6 +23,7 @@ from beowire.record import read_record
 from beowire.run import Request, run
 
 #: Sizes, in bytes, at which the competitors meet.
+BURST_SIZES = [2 << 10, 3 << 10, 4 << 10, 6 << 10, 8 << 10, 12 << 10]
 EAGER_SIZES = [1 << power for power in range(11, 19)]
 BUNDLE_SIZES = [8, 64, 256, 512, 1024]
 UNASKED_SIZES = [128 << 10, 512 << 10]
@@ -32,9 +33,10 @@ BULK_SIZES = [1 << 20, 4 << 20]
 WORTH = 0.03
 
 #: How many runs share the time: as many as tune() measures.
-RUNS = 11
+RUNS = 15
 
 _HEADER = "# Written by beowire tune."
+_NO_LIMIT_FRAMES = 256
 _SPIN_NS = (4000, 10_000_000)
 _REASON_BYTES = 512
 
@@ -88,11 +90,33 @@ def choose(costs: Mapping[str, float], default: str) -> str:
 
 def tune(measure: Measure) -> Iterator[Choice]:
     """Measures one crossover after the other, each with what was found before it."""
+    found: list[str] = []
+    for choice in _choices(lambda work: measure(replace(work, settings=_join(found, work)))):
+        found.append(f"{choice.key}={choice.value}")
+        yield choice
+
+
+def _join(found: Sequence[str], work: Work) -> str:
+    """The settings of some work after those that were found; each key may be there once."""
+    tried = {setting.partition("=")[0] for setting in work.settings.split(",")}
+    kept = [setting for setting in found if setting.partition("=")[0] not in tried]
+    return ",".join([*kept, work.settings]) if work.settings else ",".join(kept)
+
+
+def _choices(measure: Measure) -> Iterator[Choice]:
     wake = measure(Work("", "tcp,tcp-spin", "pingpong", [8]))
     asleep_ns = max(0.0, wake["tcp", 8] - wake["tcp-spin", 8])
     spin_ns = min(max(round(asleep_ns, -3), _SPIN_NS[0]), _SPIN_NS[1])
     yield Choice("spin_ns", f"{spin_ns:.0f}", f"a wake-up takes {asleep_ns:.0f} ns")
 
+    bursts = {
+        value: mean_cost(measure(Work(f"burst_frames={value}", "beowire", "pingpong", BURST_SIZES)))
+        for value in ("2", "3", "6", "64")
+    }
+    why = _shares(bursts, "messages of 2 to 12 KiB")
+    yield Choice("burst_frames", choose(bursts, "3"), why)
+
+    yield Choice("eager_cut_frames", str(_NO_LIMIT_FRAMES), "no limit: eager_bytes is measured")
     at_once, announced = (
         measure(Work(f"eager_bytes={limit}", "beowire", "pingpong", EAGER_SIZES))
         for limit in (1 << 20, 0)
@@ -106,7 +130,7 @@ def tune(measure: Measure) -> Iterator[Choice]:
         )
         for value in ("0", "1", "2", "4")
     }
-    yield Choice("unasked_blocks", choose(unasked, "2"), _shares(unasked))
+    yield Choice("unasked_blocks", choose(unasked, "2"), _shares(unasked, "long messages"))
 
     bundled, alone = (
         measure(Work(f"bundle_bytes={limit}", "beowire", "stream", BUNDLE_SIZES))
@@ -121,12 +145,12 @@ def tune(measure: Measure) -> Iterator[Choice]:
         )
         for value in ("", "all")
     }
-    yield Choice("bulk_by_packet", choose(bulk, ""), _shares(bulk))
+    yield Choice("bulk_by_packet", choose(bulk, ""), _shares(bulk, "long messages"))
 
 
-def _shares(costs: Mapping[str, float]) -> str:
+def _shares(costs: Mapping[str, float], what: str) -> str:
     least = min(costs.values())
-    return "times of long messages: " + ", ".join(
+    return f"times of {what}: " + ", ".join(
         f"{value or 'none'}: {cost / least:.2f}" for value, cost in costs.items()
     )
 

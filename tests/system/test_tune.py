@@ -15,7 +15,15 @@ def test_tune__writes_what_the_transport_accepts(run_beowire: RunBeowire, tmp_pa
     assert (done.returncode, done.stderr) == (0, "")
     lines = path.read_text(encoding="utf-8").splitlines()
     keys = [line.partition(" =")[0] for line in lines if line and not line.startswith("#")]
-    assert keys == ["spin_ns", "eager_bytes", "unasked_blocks", "bundle_bytes", "bulk_by_packet"]
+    assert keys == [
+        "spin_ns",
+        "burst_frames",
+        "eager_cut_frames",
+        "eager_bytes",
+        "unasked_blocks",
+        "bundle_bytes",
+        "bulk_by_packet",
+    ]
     done = run_beowire("tune", "--check", str(path))
     assert (done.returncode, done.stdout) == (0, f"{path} is right\n")
     # And a program that is started with it runs.

@@ -103,7 +103,7 @@ unsigned convoy_choose(struct convoy *convoy, const struct flow *flow,
             cut = calls <= trains;
             calls = cut ? calls : trains;
         }
-        if (!convoy->under_way && count < CONVOY_FRAMES_MIN * calls) {
+        if (!convoy->under_way && count < convoy->frames_min * calls) {
             return fast;
         }
     }

@@ -29,6 +29,7 @@ struct convoy_way {
 };
 
 struct convoy {
+    uint8_t frames_min;       /**< of equal length; fewer take the fast lane */
     bool needless;            /**< there is none, since the usual lane takes trains itself */
     uint32_t end;             /**< one past the last sequence that went by convoy */
     bool under_way;           /**< frames before `end` may be unacknowledged; */
@@ -37,11 +38,13 @@ struct convoy {
     struct convoy_way trains; /**< one that takes trains */
 };
 
-/** There is no lane for bursts yet. */
-static inline void convoy_init(struct convoy *convoy)
+/** There is no lane for bursts yet. Later they have at least `frames_min` frames. */
+static inline void convoy_init(struct convoy *convoy, uint8_t frames_min)
 {
-    *convoy = (struct convoy){
-        .used = PATH_NONE, .cut = {.lane = PATH_NONE}, .trains = {.lane = PATH_NONE}};
+    *convoy = (struct convoy){.frames_min = frames_min,
+                              .used = PATH_NONE,
+                              .cut = {.lane = PATH_NONE},
+                              .trains = {.lane = PATH_NONE}};
 }
 
 /** Is there a lane for bursts? */

@@ -115,7 +115,7 @@ int core_peer_add(struct core *core, const struct beowire_address *address, stru
     added->incarnation = incarnation;
     added->paths = paths;
     added->asked_by = PATH_NONE;
-    convoy_init(&added->convoy);
+    convoy_init(&added->convoy, (uint8_t)core->messages.limits.burst_frames);
     core->lane_users[paths.fast]++;
     core->peers[index] = added;
     map_add(&core->by_incarnation, incarnation, index);

@@ -19,10 +19,15 @@ static const struct setting {
     uint64_t max;
 } table[] = {
     {"eager_bytes", offsetof(struct settings, message.eager_bytes), NUMBER_32, 0, 1 << 20},
+    {"eager_cut_frames", offsetof(struct settings, message.eager_cut_frames), NUMBER_32, 1,
+     FLOW_WINDOW_FRAMES},
+    {"burst_frames", offsetof(struct settings, message.burst_frames), NUMBER_32, 2,
+     FLOW_BATCH_FRAMES},
     {"bundle_bytes", offsetof(struct settings, message.bundle_bytes), NUMBER_32, 0, 1024},
     {"bundle_in_flight", offsetof(struct settings, message.bundle_in_flight), NUMBER_32, 1, 128},
     {"unasked_blocks", offsetof(struct settings, message.unasked_blocks), NUMBER_32, 0,
      PULL_BLOCKS},
+    {"read_bytes", offsetof(struct settings, message.read_bytes), NUMBER_32, 0, 1 << 30},
     {"spin_ns", offsetof(struct settings, spin_ns), NUMBER_64, UINT64_C(4) * PATIENCE_SPIN_MIN_NS,
      10000000},
     {"busy_poll_us", offsetof(struct settings, busy_poll_us), NUMBER_32, 0, 10000},

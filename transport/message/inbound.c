@@ -126,7 +126,10 @@ bool inbound_is_readable(const struct message_layer *layer, const struct inbound
 /** Copies all that is wanted at once, if the sender is on our host and it is not much. */
 static bool read_from_sender(struct message_layer *layer, const struct inbound *inbound)
 {
-    uint64_t most = layer->crowded ? PULL_READ_CROWDED_BYTES_MAX : PULL_READ_BYTES_MAX;
+    uint64_t most = layer->limits.read_bytes;
+    if (layer->crowded && most < PULL_READ_CROWDED_BYTES_MAX) {
+        most = PULL_READ_CROWDED_BYTES_MAX;
+    }
     bool done = inbound->expected_bytes <= most && inbound_is_readable(layer, inbound) &&
                 layer->read_memory(layer->read_context, inbound->peer, inbound->address,
                                    inbound_target(inbound), inbound->expected_bytes) == 0;

@@ -55,8 +55,8 @@ static inline bool outgoing_is_eager(const struct message_layer *layer,
     uint32_t begin = idle ? flow->next : flow->first; /* in a stream there will be more by then */
     uint32_t window = flow_window(flow, begin);
     uint32_t most = idle ? layer->limits.eager_bytes : outgoing_eager_bytes(layer, peer);
-    uint32_t frames =
-        idle && peer->cut && window > MESSAGE_EAGER_CUT_FRAMES ? MESSAGE_EAGER_CUT_FRAMES : window;
+    uint32_t cut_frames = layer->limits.eager_cut_frames;
+    uint32_t frames = idle && peer->cut && window > cut_frames ? cut_frames : window;
 
     return bytes <= most && bytes <= (uint64_t)frames * outgoing_room(peer, FRAME_EAGER);
 }

@@ -41,14 +41,16 @@ def test_mean_cost__no_size_counts_more() -> None:
 
 def machine(work: Work) -> Costs:
     """A machine on which everything crosses over at known places."""
-    key, _, value = work.settings.partition("=")
+    key, _, value = work.settings.rpartition(",")[2].partition("=")
     costs = {}
     for driver in work.drivers.split(","):
         for size in work.sizes:
             cost = 1000.0 + size
             if driver == "tcp":
                 cost += 12_345
-            if key == "eager_bytes":
+            if key == "burst_frames":
+                cost = size * {"2": 1.2, "3": 1.1, "6": 1.0, "64": 1.5}[value]
+            elif key == "eager_bytes":
                 cost = size * 2.0 if value != "0" else 8192 + size
             elif key == "bundle_bytes":
                 cost = 100.0 + size if value != "0" else 400
@@ -64,6 +66,8 @@ def test_tune__finds_what_the_machine_is_like() -> None:
     found = {choice.key: choice.value for choice in tuning.tune(machine)}
     assert found == {
         "spin_ns": "12000",
+        "burst_frames": "6",
+        "eager_cut_frames": "256",
         "eager_bytes": "8192",
         "bundle_bytes": "256",
         "unasked_blocks": "1",
@@ -85,8 +89,22 @@ def test_tune__measures_as_often_as_the_time_is_shared() -> None:
         works.append(work)
         return machine(work)
 
-    assert len(list(tuning.tune(counted))) == 5
+    assert len(list(tuning.tune(counted))) == 7
     assert len(works) == tuning.RUNS
+
+
+def test_tune__each_with_what_was_found_before_it() -> None:
+    works: list[Work] = []
+
+    def counted(work: Work) -> Costs:
+        works.append(work)
+        return machine(work)
+
+    choices = list(tuning.tune(counted))
+    before = ",".join(f"{choice.key}={choice.value}" for choice in choices[:-1])
+    assert works[-1].settings == f"{before},bulk_by_packet=all"
+    assert works[0].settings == ""
+    assert works[1].settings == "spin_ns=12000,burst_frames=2"
 
 
 def test_write__replaces_only_what_it_wrote(tmp_path: Path) -> None:

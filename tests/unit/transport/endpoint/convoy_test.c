@@ -31,7 +31,7 @@ static int setup(void **state)
     static struct fixture fixture;
 
     fixture = (struct fixture){.all.count = 2};
-    convoy_init(&fixture.convoy);
+    convoy_init(&fixture.convoy, CONVOY_FRAMES_MIN);
     for (unsigned i = 0; i < LANES; i++) {
         fixture.lanes[i] =
             (struct lane){.kind = LANE_SIM, .takes_trains = i == TRAINS, .cuts = i == CUTS};
@@ -110,6 +110,16 @@ static void convoy_choose__bursts_of_one_length(void **state)
 
     assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN - 1), FAST);
     assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN), TRAINS);
+}
+
+static void convoy_choose__bursts_that_are_configured(void **state)
+{
+    struct fixture *fixture = *state;
+
+    convoy_init(&fixture->convoy, FRAMES - 1);
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_int_equal(dispatch(fixture, FRAMES - 2), FAST);
+    assert_int_equal(dispatch(fixture, FRAMES - 1), TRAINS);
 }
 
 static void convoy_choose__the_last_frame_may_be_shorter(void **state)
@@ -438,7 +448,7 @@ static void convoy_waits__for_more_while_enough_is_under_way(void **state)
     assert_false(convoy_exists(&fixture->convoy));
     assert_true(convoy_has_trains(&fixture->convoy));
     assert_true(convoy_waits(&fixture->convoy, flow));
-    convoy_init(&fixture->convoy);
+    convoy_init(&fixture->convoy, CONVOY_FRAMES_MIN);
     assert_false(convoy_has_trains(&fixture->convoy));
     assert_false(convoy_waits(&fixture->convoy, flow));
 }
@@ -449,6 +459,7 @@ int main(void)
         cmocka_unit_test_setup(convoy_find__the_lane_that_takes_trains, setup),
         cmocka_unit_test_setup(convoy_find__none_if_it_is_down_or_not_needed, setup),
         cmocka_unit_test_setup(convoy_choose__bursts_of_one_length, setup),
+        cmocka_unit_test_setup(convoy_choose__bursts_that_are_configured, setup),
         cmocka_unit_test_setup(convoy_choose__the_last_frame_may_be_shorter, setup),
         cmocka_unit_test_setup(convoy_choose__not_for_frames_of_all_lengths, setup),
         cmocka_unit_test_setup(convoy_shorter__only_a_little, setup),

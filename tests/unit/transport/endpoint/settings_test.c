@@ -20,6 +20,9 @@ static void settings_parse__every_key(void **state)
                                     "# measured\n"
                                     "\n"
                                     "eager_bytes = 4096\n"
+                                    "eager_cut_frames = 20\n"
+                                    "burst_frames = 5\n"
+                                    "read_bytes = 65536\n"
                                     "  bundle_bytes=128  # short\r\n"
                                     "bundle_in_flight\t=\t8\n"
                                     "unasked_blocks = 0\n"
@@ -30,6 +33,9 @@ static void settings_parse__every_key(void **state)
                                     '\n', &fault),
                      0);
     assert_int_equal(settings.message.eager_bytes, 4096);
+    assert_int_equal(settings.message.eager_cut_frames, 20);
+    assert_int_equal(settings.message.burst_frames, 5);
+    assert_int_equal(settings.message.read_bytes, 65536);
     assert_int_equal(settings.message.bundle_bytes, 128);
     assert_int_equal(settings.message.bundle_in_flight, 8);
     assert_int_equal(settings.message.unasked_blocks, 0);
@@ -74,6 +80,7 @@ static void settings_parse__says_what_is_wrong_and_where(void **state)
         {"unasked_blocks = 17", 1, "unasked_blocks is a number from 0 to 16"},
         {"spin_ns = 10", 1, "spin_ns is a number from 4000 to 10000000"},
         {"busy_poll_us = 10001", 1, "busy_poll_us is a number from 0 to 10000"},
+        {"burst_frames = 1", 1, "burst_frames is a number from 2 to 64"},
         {"go_back_n = yes", 1, "go_back_n is true or false"},
         {"bulk_by_packet = eth0, eth1", 1, "bulk_by_packet is a list such as eth0,eth1"},
         {"bulk_by_packet = eth0\r,eth1", 1, "bulk_by_packet is a list such as eth0,eth1"},

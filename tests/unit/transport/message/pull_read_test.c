@@ -76,6 +76,22 @@ static void pull_read__short_messages_in_one_go(void **state)
     end(&transfer);
 }
 
+static void pull_read__in_one_go_what_is_configured(void **state)
+{
+    struct fixture *fixture = *state;
+    struct memory memory = {0};
+
+    fixture->layer.limits.read_bytes = 2 * PULL_READ_BYTES_MAX;
+    struct transfer transfer =
+        begin_readable(fixture, &memory, 2 * PULL_READ_BYTES_MAX, 2 * PULL_READ_BYTES_MAX);
+    assert_int_equal(memory.calls, 1);
+    end(&transfer);
+    fixture->layer.limits.read_bytes = 2 * PULL_READ_BYTES_MAX - 1;
+    transfer = begin_readable(fixture, &memory, 2 * PULL_READ_BYTES_MAX, 2 * PULL_READ_BYTES_MAX);
+    assert_int_equal(memory.calls, 1);
+    end(&transfer);
+}
+
 /** The sender would need a core, too, to copy its part. */
 static void pull_read__long_messages_in_one_go_where_others_want_the_core(void **state)
 {
@@ -215,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(pull_read__short_messages_in_one_go),
+        FIXTURE_TEST(pull_read__in_one_go_what_is_configured),
         FIXTURE_TEST(pull_read__long_messages_in_one_go_where_others_want_the_core),
         FIXTURE_TEST(pull_read__not_while_the_sender_sends),
         FIXTURE_TEST(pull_read__all_of_a_silent_sender),

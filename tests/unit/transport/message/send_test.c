@@ -149,6 +149,22 @@ static void message_send__what_the_peer_has_no_room_for_is_announced(void **stat
     free(data);
 }
 
+static void message_send__what_takes_more_frames_than_configured_is_announced(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(3 * EAGER_ROOM + 1);
+
+    for (unsigned i = 0; i < 2; i++) {
+        fixture->peers[i].cut = true;
+        fixture->layer.limits.eager_cut_frames = 3 + i;
+        assert_int_equal(
+            message_send(&fixture->layer, &fixture->peers[i], 5, 6, data, 3 * EAGER_ROOM + 1, data),
+            0);
+        assert_int_equal(pushed_frame(fixture, i, 0).type, i == 0 ? FRAME_ANNOUNCE : FRAME_EAGER);
+    }
+    free(data);
+}
+
 static void message_send__less_is_announced_to_who_can_read_our_memory(void **state)
 {
     struct fixture *fixture = *state;
@@ -497,6 +513,7 @@ int main(void)
         FIXTURE_TEST(message_send__less_is_announced_to_who_can_read_our_memory),
         FIXTURE_TEST(message_send__less_is_announced_while_more_is_under_way),
         FIXTURE_TEST(message_send__what_the_peer_has_no_room_for_is_announced),
+        FIXTURE_TEST(message_send__what_takes_more_frames_than_configured_is_announced),
         FIXTURE_TEST(message_send__first_frames_in_order_of_sends),
         FIXTURE_TEST(message_send__waits_for_room_in_the_window),
         FIXTURE_TEST(message_send__before_the_connection_is_open),
