@@ -30,12 +30,13 @@
 #include "beowire.h"
 #include "frame/address_layout.h"
 
-#define REPETITIONS 15
+#define REPETITIONS 41
 #define CONNECTED_PEERS 64
 #define FIRST_PEERS 16 /* touch what all peers share, and are not counted */
 #define PATIENCE_NS UINT64_C(10000000000)
 #define QUIET_NS UINT64_C(200000000)
 #define LATE_NS UINT64_C(5000000)
+#define SETTLE_NS 50000000
 
 /* What each peer exchanges: one frame, and one message of many frames. */
 static const uint64_t SIZES[] = {8, 65536};
@@ -128,6 +129,9 @@ static void measure_open(const char *interface, struct opening *opening, int rep
 {
     const uint32_t known = opening->known;
     (void)malloc_trim(0); /* what was freed before must not serve what is measured now */
+    /* A packet ring is made, and closed, with a grace period of the kernel (synchronize_net()),
+     * which takes longer right behind another one. So each opening has the same before it. */
+    (void)nanosleep(&(struct timespec){.tv_nsec = SETTLE_NS}, NULL);
     uint64_t start_ns = now_ns();
     beowire_endpoint *endpoint = open_endpoint(interface, known == 0 ? 1 : known);
     opening->open_ns[repetition] = now_ns() - start_ns;
@@ -142,14 +146,15 @@ static void measure_open(const char *interface, struct opening *opening, int rep
     (void)beowire_close(endpoint, 0);
 }
 
-/* The cases take turns, so that a drift of the machine meets all alike. */
+/* The cases take turns, and in turns begin, so that a drift of the machine meets all alike. */
 static void measure_openings(const char *interface)
 {
     static struct opening openings[] = {{.known = 0}, {.known = 1000}, {.known = 60000}};
     const size_t count = sizeof openings / sizeof openings[0];
     for (int repetition = 0; repetition < REPETITIONS; repetition++) {
         for (size_t i = 0; i < count; i++) {
-            measure_open(interface, &openings[i], repetition);
+            size_t turn = (i + (size_t)repetition) % count;
+            measure_open(interface, &openings[turn], repetition);
         }
     }
     for (size_t i = 0; i < count; i++) {
