@@ -80,6 +80,8 @@ class Link(_Part):
     """What a shaped port may send at once after a pause, faster than its rate."""
     delay_by: str | None = None
     """`netem` or `relay`."""
+    congestion_control: str | None = None
+    """TCP's in every node of the lab. (What other hosts have is in the environment of each end.)"""
 
 
 class Wire(_Part):

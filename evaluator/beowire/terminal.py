@@ -10,6 +10,7 @@ from beowire.plot import plot
 from beowire.record import DriverInfo, Record, Summary
 from beowire.report.curves import PINGPONG, STREAM, WIDE, Cell, Curve, all_sizes, curves, reach
 from beowire.report.figures import burst_text
+from beowire.report.link import link_text
 from beowire.report.summary import BASELINE, FLOOR, schedule_text
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.units import count_rate_text, rate_text, significant, size_text, time_text
@@ -27,7 +28,7 @@ _MAXIMUM_ROWS = 14
 def render(record: Record, *, width: int, colour: bool) -> str:
     """All of it, ending without a newline. `width` in columns."""
     width = max(_NARROWEST, width)
-    parts: list[str] = []
+    parts = [_heading(record)]
     for pattern in (PINGPONG, STREAM):
         found = curves([record], pattern)
         if not found:
@@ -37,6 +38,11 @@ def render(record: Record, *, width: int, colour: bool) -> str:
         parts.append(_advice(found, pattern, record.meta.drivers))
     parts.append(_left_out(record))
     return "\n\n".join(part for part in parts if part)
+
+
+def _heading(record: Record) -> str:
+    nodes = " ⇄ ".join(end.node for end in record.meta.ends)
+    return f"{nodes}: {link_text(record.meta)}"
 
 
 def _tables(found: list[Curve], pattern: str, record: Record, width: int) -> list[str]:

@@ -148,6 +148,26 @@ def test_compare__in_a_lab(tmp_path: Path) -> None:
     assert record.meta.ends[0].address != record.meta.ends[1].address
 
 
+def test_compare__says_which_congestion_control_tcp_had(tmp_path: Path) -> None:
+    words = ("--drivers", "tcp", "--sizes", "8", "--time", "1")
+    asked = _compare(tmp_path, "--lab", "--congestion", "reno", *words, "--out", "lab")
+    assert asked.returncode == 0, asked.stderr
+    record = _whole(tmp_path / "lab")
+    assert record.meta.link.congestion_control == "reno"
+    used = [end.environment["net_ipv4_tcp_congestion_control"] for end in record.meta.ends]
+    assert used == ["reno", "reno"]
+    assert asked.stdout.splitlines()[0].endswith(", congestion control reno")
+
+    loopback = _compare(tmp_path, *words, "--out", "here")
+    assert loopback.returncode == 0, loopback.stderr
+    host = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(encoding="ascii").strip()
+    record = _whole(tmp_path / "here")
+    assert record.meta.link.congestion_control is None
+    used = [end.environment["net_ipv4_tcp_congestion_control"] for end in record.meta.ends]
+    assert used == [host, host]
+    assert loopback.stdout.splitlines()[0].endswith(f", congestion control {host}")
+
+
 # Output
 
 
@@ -219,6 +239,8 @@ def test_compare__when_nothing_can_be_measured_it_says_why(tmp_path: Path, prete
         (["--launches", "0"], "--launches"),
         (["--pin", "a,b"], "--pin"),
         (["--mtu", "9000"], "add --lab"),
+        (["--congestion", "reno"], "add --lab"),
+        (["--lab", "--congestion", "vegan"], "cannot have the congestion control 'vegan'"),
         (["--lab", "--hosts", "a,b"], "exclude"),
         (["--lab", "--loss", "many"], "loss"),
         (["--hosts", "onlyone"], "two different hosts"),

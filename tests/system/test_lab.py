@@ -15,6 +15,10 @@ from system.conftest import ROOT, RunBeowire, assert_refused, processes_of, wait
 UNPRIVILEGED = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
 """Makes root a user without any privilege, who can still read this checkout."""
 
+ALLOWED = (
+    Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text(encoding="ascii").split()
+)
+
 
 @pytest.fixture(name="lab")
 def make_lab(run_beowire: RunBeowire) -> str:
@@ -37,6 +41,46 @@ def test_up_exec_down__a_program_sees_its_node(run_beowire: RunBeowire, lab: str
     assert [entry["name"] for entry in status(run_beowire)] == ["lab"]
     assert run_beowire("lab", "down").returncode == 0
     assert status(run_beowire) == []
+
+
+def congestion_controls(run_beowire: RunBeowire, nodes: int) -> list[str]:
+    """What TCP has in each node, as the kernel says it there."""
+    read = ("cat", "/proc/sys/net/ipv4/tcp_congestion_control")
+    said = [run_beowire("lab", "exec", f"node{i}", "--", *read).stdout for i in range(nodes)]
+    return [line.strip() for line in said]
+
+
+@pytest.mark.parametrize("prefix", [[], UNPRIVILEGED])
+def test_up__tcp_is_the_same_on_every_host(run_beowire: RunBeowire, prefix: list[str]) -> None:
+    host = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(encoding="ascii")
+    options = ["--link", "switch", "--nodes", "3"]
+    assert run_beowire("lab", "up", *options, prefix=prefix).returncode == 0
+    usual = "cubic" if "cubic" in ALLOWED else "reno"
+    assert congestion_controls(run_beowire, 3) == [usual] * 3
+    (found,) = status(run_beowire)
+    assert found["congestion_control"] == usual
+    assert f"congestion control {usual}" in run_beowire("lab", "status").stdout
+    assert run_beowire("lab", "down").returncode == 0
+    now = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(encoding="ascii")
+    assert now == host
+
+
+@pytest.mark.parametrize("prefix", [[], UNPRIVILEGED])
+@pytest.mark.parametrize("asked", ALLOWED)
+def test_up__the_congestion_control_that_is_asked_for(
+    run_beowire: RunBeowire, asked: str, prefix: list[str]
+) -> None:
+    up = run_beowire("lab", "up", "--congestion", asked, prefix=prefix)
+    assert f"congestion control {asked}\n" in up.stdout, up.stderr
+    assert congestion_controls(run_beowire, 2) == [asked] * 2
+    (found,) = status(run_beowire)
+    assert found["congestion_control"] == asked
+    assert run_beowire("lab", "down").returncode == 0
+
+
+def test_up__a_congestion_control_that_nobody_has(run_beowire: RunBeowire) -> None:
+    done = run_beowire("lab", "up", "--congestion", "carrier-pigeon")
+    assert_refused(done, "'carrier-pigeon'", ", ".join(sorted(ALLOWED)))
 
 
 def test_exec__exit_status_is_the_programs(run_beowire: RunBeowire, lab: str) -> None:

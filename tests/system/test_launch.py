@@ -60,9 +60,10 @@ def test_lab__goes_when_the_work_in_it_fails() -> None:
 def test_attach__uses_a_lab_and_leaves_it() -> None:
     with pytest.raises(BeowireError, match="make it with `beowire lab up --name mine`"):
         LabLauncher.attach("mine")
-    cluster.up(LabOptions(nodes=3, link="switch"), "mine")
+    cluster.up(LabOptions(nodes=3, link="switch", congestion="reno"), "mine")
     with LabLauncher.attach("mine") as launcher:
         assert launcher.describe_link()["topology"] == "switch"
+        assert launcher.describe_link()["congestion_control"] == "reno"
         assert hello(launcher.start(launcher.nodes[0]))["hostname"] == "node0"
     assert cluster.find("mine").alive()
     cluster.down("mine")

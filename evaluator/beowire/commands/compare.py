@@ -23,6 +23,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.lab.options import (
     DEFAULT_MTU,
+    CongestionOption,
     DelayOption,
     LinkOption,
     LossOption,
@@ -107,6 +108,7 @@ def compare(
     rate: RateOption = None,
     delay: DelayOption = None,
     loss: LossOption = None,
+    congestion: CongestionOption = None,
 ) -> None:
     """Measures protocols between two nodes, and says what to use.
 
@@ -141,7 +143,15 @@ def compare(
             if hosts is not None:
                 raise BeowireError("--lab and --hosts exclude each other")
             launcher = LabLauncher(
-                read_lab_options(nodes=nodes, link=link, mtu=mtu, rate=rate, delay=delay, loss=loss)
+                read_lab_options(
+                    nodes=nodes,
+                    link=link,
+                    mtu=mtu,
+                    rate=rate,
+                    delay=delay,
+                    loss=loss,
+                    congestion=congestion,
+                )
             )
         elif hosts is not None:
             launcher = SshLauncher(hosts, ssh_option or [], interface)

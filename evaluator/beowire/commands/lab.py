@@ -17,8 +17,8 @@ from beowire.lab import cluster
 from beowire.lab import mpirun as job
 from beowire.lab.options import (
     DEFAULT_MTU,
+    CongestionOption,
     DelayOption,
-    LabOptions,
     LinkOption,
     LossOption,
     MtuOption,
@@ -55,13 +55,16 @@ def up(
     rate: RateOption = None,
     delay: DelayOption = None,
     loss: LossOption = None,
+    congestion: CongestionOption = None,
     name: NameOption = cluster.DEFAULT_NAME,
 ) -> None:
     """Make a lab. It stays until `beowire lab down`, or until the machine is switched off."""
-    options = read_lab_options(nodes=nodes, link=link, mtu=mtu, rate=rate, delay=delay, loss=loss)
+    options = read_lab_options(
+        nodes=nodes, link=link, mtu=mtu, rate=rate, delay=delay, loss=loss, congestion=congestion
+    )
     lab = cluster.up(options, name)
     chosen = "" if name == cluster.DEFAULT_NAME else f"--name {name} "
-    print(f"lab {name} is up: {options.nodes} nodes, {_link_text(options)}")
+    print(f"lab {name} is up: {options.nodes} nodes, {_link_text(lab)}")
     print(
         f"run something in it: beowire lab exec {chosen}node0 -- ping -c 3 {lab.nodes[1].address}"
     )
@@ -108,7 +111,7 @@ def status(*, as_json: JsonOption = False) -> None:
                 node.name,
                 node.address,
                 "any" if node.cpu is None else str(node.cpu),
-                _link_text(lab.options) if first else "",
+                _link_text(lab) if first else "",
             )
     # A pipe has no width: there each node stays on one line.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
@@ -158,7 +161,8 @@ def mpirun(
     raise typer.Exit(status)
 
 
-def _link_text(options: LabOptions) -> str:
+def _link_text(lab: LabState) -> str:
+    options = lab.options
     parts = [options.link, f"mtu {options.mtu}"]
     if options.rate_bits_per_s is not None:
         parts.append(f"{options.rate_bits_per_s / 1e6:g} Mbit/s")
@@ -166,6 +170,8 @@ def _link_text(options: LabOptions) -> str:
         parts.append(f"delay {options.delay_ns / 1e3:g} us")
     if options.loss:
         parts.append(f"loss {options.loss * 100:g} %")
+    if lab.congestion_control:
+        parts.append(f"congestion control {lab.congestion_control}")
     return ", ".join(parts)
 
 

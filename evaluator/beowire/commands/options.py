@@ -26,7 +26,7 @@ SshOption = Annotated[
 ]
 
 #: Options that say something only about a lab, as typer names their parameters.
-_OF_A_LAB = ("nodes", "link", "mtu", "rate", "delay", "loss")
+_OF_A_LAB = ("nodes", "link", "mtu", "rate", "delay", "loss", "congestion")
 
 
 def refuse_lab_options(context: typer.Context) -> None:

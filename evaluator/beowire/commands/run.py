@@ -20,6 +20,7 @@ from beowire.job.watch import Job
 from beowire.lab import cluster
 from beowire.lab.options import (
     DEFAULT_MTU,
+    CongestionOption,
     DelayOption,
     LabOptions,
     LinkOption,
@@ -77,6 +78,7 @@ def run(
     rate: RateOption = None,
     delay: DelayOption = None,
     loss: LossOption = None,
+    congestion: CongestionOption = None,
 ) -> None:
     """Starts the processes of a native program.
 
@@ -97,7 +99,13 @@ def run(
     where: AbstractContextManager[Sequence[Place]]
     if lab or lab_name is not None:
         options = read_lab_options(
-            nodes=nodes, link=link, mtu=mtu, rate=rate, delay=delay, loss=loss
+            nodes=nodes,
+            link=link,
+            mtu=mtu,
+            rate=rate,
+            delay=delay,
+            loss=loss,
+            congestion=congestion,
         )
         where = _in_lab(processes, options, lab_name)
     elif launcher == "ssh":

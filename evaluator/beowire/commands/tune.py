@@ -20,6 +20,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.lab.options import (
     DEFAULT_MTU,
+    CongestionOption,
     DelayOption,
     LinkOption,
     LossOption,
@@ -62,6 +63,7 @@ def tune(
     rate: RateOption = None,
     delay: DelayOption = None,
     loss: LossOption = None,
+    congestion: CongestionOption = None,
 ) -> None:
     """Measures the transport's crossovers, and writes them down.
 
@@ -88,7 +90,13 @@ def tune(
         where = f"between {hosts}"
     else:
         options = read_lab_options(
-            nodes=nodes, link=link, mtu=mtu, rate=rate, delay=delay, loss=loss
+            nodes=nodes,
+            link=link,
+            mtu=mtu,
+            rate=rate,
+            delay=delay,
+            loss=loss,
+            congestion=congestion,
         )
         launcher = LabLauncher(options)
         where = "in a lab: no real network"

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from beowire.errors import BeowireError
-from beowire.lab import kernel, network, processes
+from beowire.lab import congestion, kernel, network, processes
 from beowire.lab.options import LabOptions
 from beowire.lab.state import LabFiles, LabNode, LabState
 from beowire.lab.tools import attempt, find_tool, run_batch
@@ -80,11 +80,12 @@ class _Holder:
             _hold(index, options, theirs, keeper)
         theirs.close()
 
-    def wait_for_answer(self) -> None:
-        """Returns when the child has done what it was at; raises its error."""
+    def wait_for_answer(self) -> str:
+        """What the child says when it has done what it was at; raises its error."""
         answer = json.loads(self.channel.recv(65536) or b'{"error": "a node of the lab died"}')
         if answer["error"]:
             raise BeowireError(answer["error"])
+        return str(answer["said"])
 
     def configure(self) -> None:
         """Tells the child that its interface is there."""
@@ -100,21 +101,22 @@ def _hold(index: int, options: LabOptions, channel: socket.socket, keeper: int) 
             os._exit(1)
         kernel.set_process_name(f"lab {network.node_name(index)}")
         for step in (_make_namespaces, _configure_node):
-            error = ""
+            error = said = ""
             try:
-                step(index, options)
+                said = step(index, options)
             except BeowireError as failure:
                 error = str(failure)
             except Exception as failure:
                 error = f"{network.node_name(index)}: {failure!r}"
-            channel.send(json.dumps({"error": error}).encode())
+            channel.send(json.dumps({"error": error, "said": said}).encode())
             if not channel.recv(16):  # waits for the keeper's `go`; the second time for its end
                 break
     finally:
         os._exit(0)
 
 
-def _make_namespaces(index: int, _options: LabOptions) -> None:
+def _make_namespaces(index: int, options: LabOptions) -> str:
+    """Says which congestion control TCP has in the node."""
     _separate(network.node_name(index))
     # Duplicate address detection would keep an address from being used for a second, router
     # solicitations would put frames on the wire that nobody sent.
@@ -122,13 +124,15 @@ def _make_namespaces(index: int, _options: LabOptions) -> None:
         _set_sysctl(f"net/ipv6/conf/{scope}/accept_dad", "0")
         _set_sysctl(f"net/ipv6/conf/{scope}/accept_ra", "0")
         _set_sysctl(f"net/ipv6/conf/{scope}/router_solicitations", "0")
+    return congestion.set_default(options.congestion)
 
 
-def _configure_node(index: int, options: LabOptions) -> None:
+def _configure_node(index: int, options: LabOptions) -> str:
     run_batch("ip", network.node_links(options, index))
     _switch_off_offloads([network.NODE_INTERFACE], options)
     run_batch("tc", network.node_queues(options), "this kernel cannot shape: leave out --rate")
     _wait_until_running([network.NODE_INTERFACE])
+    return ""
 
 
 def _separate(hostname: str) -> None:
@@ -211,8 +215,7 @@ class _Lab:
             _set_sysctl(f"net/ipv6/conf/{scope}/disable_ipv6", "1")
         for index in range(self.options.nodes):
             self.holders.append(_Holder(index, self.options, self.holders))
-        for holder in self.holders:
-            holder.wait_for_answer()
+        used = [holder.wait_for_answer() for holder in self.holders]  # one kernel: the same in all
         devices = network.switch_devices(self.options)
         run_batch("ip", network.links(self.options, [holder.pid for holder in self.holders]))
         _switch_off_offloads(devices, self.options)
@@ -222,7 +225,7 @@ class _Lab:
         for holder in self.holders:
             holder.wait_for_answer()
         _wait_until_running(devices)
-        return self._describe(delay_by)
+        return self._describe(delay_by, used[0])
 
     def _join_wires(self) -> str:
         """Has frames go through the wires; returns what delays them."""
@@ -261,7 +264,7 @@ class _Lab:
             said = self.relay.stderr.read().decode(errors="replace").strip()
             raise BeowireError(said.splitlines()[0] if said else "beowire-relay does not start")
 
-    def _describe(self, delay_by: str) -> LabState:
+    def _describe(self, delay_by: str, congestion_control: str) -> LabState:
         nodes = tuple(
             LabNode(
                 name=network.node_name(index),
@@ -285,6 +288,7 @@ class _Lab:
             nodes=nodes,
             switch=LabNode(network.SWITCH, keeper, here, "", "", "", None),
             delay_by=delay_by,
+            congestion_control=congestion_control,
         )
 
     def keep(self) -> None:

@@ -56,6 +56,14 @@ LossOption = Annotated[
         help="Share of the frames that get lost between two nodes: 1%, 0.01. Default: none.",
     ),
 ]
+CongestionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--congestion",
+        help="TCP's congestion control in every node: cubic, reno, bbr, as the kernel allows."
+        " Default: cubic, or else reno.",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,9 @@ class LabOptions:
 
     loss: float = 0.0
     """Probability with which a frame gets lost between two nodes: 0.01 is 1 %."""
+
+    congestion: str | None = None
+    """TCP's congestion control in every node, if the user named one: see congestion.py."""
 
     def __post_init__(self) -> None:
         """Refuses what no lab can be."""
@@ -131,6 +142,7 @@ def read_lab_options(
     rate: str | None = None,
     delay: str | None = None,
     loss: str | None = None,
+    congestion: str | None = None,
 ) -> LabOptions:
     """Makes checked options from what the user typed; raises BeowireError with one line."""
     return LabOptions(
@@ -140,6 +152,7 @@ def read_lab_options(
         rate_bits_per_s=None if rate is None else parse_rate(rate),
         delay_ns=0 if delay is None else parse_delay(delay),
         loss=0.0 if loss is None else parse_loss(loss),
+        congestion=congestion,
     )
 
 

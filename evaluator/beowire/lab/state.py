@@ -66,6 +66,9 @@ class LabState:
     delay_by: str
     """What delays the frames: `netem`, `relay`, or "" when there is no delay."""
 
+    congestion_control: str = ""
+    """TCP's in every node; "" when that is not known."""
+
     def alive(self) -> bool:
         """Whether the lab is there."""
         return self.boot_id == processes.boot_id() and self.keeper.alive()

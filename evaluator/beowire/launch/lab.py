@@ -81,6 +81,8 @@ class LabLauncher:
             described["burst_bytes"] = network.burst_bytes(self._options)
         if self._lab is not None and self._lab.delay_by:
             described["delay_by"] = self._lab.delay_by
+        if self._lab is not None and self._lab.congestion_control:
+            described["congestion_control"] = self._lab.congestion_control
         return described
 
     def _current(self) -> LabState:

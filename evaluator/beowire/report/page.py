@@ -13,11 +13,12 @@ from string import Template
 
 from beowire import statistics
 from beowire.errors import BeowireError
-from beowire.record import Link, Record
+from beowire.record import Record
 from beowire.report import figures, spread, summary, tables
 from beowire.report.axes import Figure
 from beowire.report.curves import PINGPONG, STREAM, curves, record_labels
-from beowire.units import bit_rate_text, size_text, time_text
+from beowire.report.link import link_text
+from beowire.units import size_text
 
 
 def write_report(records: Sequence[Record], path: Path) -> None:
@@ -152,7 +153,7 @@ def _lede(records: Sequence[Record]) -> str:
         meta = record.meta
         facts = [
             " ⇄ ".join(end.node for end in meta.ends),
-            _link_text(meta.link),
+            link_text(meta),
             meta.started.strftime("%Y-%m-%d %H:%M UTC"),
             f"Beowire {meta.beowire}",
         ]
@@ -161,17 +162,6 @@ def _lede(records: Sequence[Record]) -> str:
         prefix = f"<b>{escape(label)}</b>: " if label else ""
         lines.append(f"<p class=lede>{prefix}{escape(' · '.join(facts))}</p>")
     return "".join(lines)
-
-
-def _link_text(link: Link) -> str:
-    if link.kind != "lab":
-        return {"hosts": "real hosts", "local": "one host, loopback"}.get(link.kind, link.kind)
-    facts = [f"virtual cluster ({link.topology or 'lab'} link)"]
-    facts += [f"MTU {link.mtu}"] if link.mtu else []
-    facts += [bit_rate_text(link.rate_bits_per_s)] if link.rate_bits_per_s else []
-    facts += [f"delay {time_text(link.delay_ns)}"] if link.delay_ns else []
-    facts += [f"loss {link.loss:.3g}"] if link.loss else []
-    return ", ".join(facts)
 
 
 def _warnings(records: Sequence[Record]) -> str:

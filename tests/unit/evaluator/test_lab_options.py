@@ -97,9 +97,15 @@ def test_lab_options__refused(options: dict[str, Any], words: str) -> None:
 
 def test_read_lab_options__all_of_them() -> None:
     options = read_lab_options(
-        nodes=4, link="switch", mtu=9000, rate="1g", delay="10us", loss="0.5%"
+        nodes=4,
+        link="switch",
+        mtu=9000,
+        rate="1g",
+        delay="10us",
+        loss="0.5%",
+        congestion="bbr",
     )
-    assert options == LabOptions(4, "switch", 9000, 10**9, 10_000, 0.005)
+    assert options == LabOptions(4, "switch", 9000, 10**9, 10_000, 0.005, "bbr")
     assert options.impaired
     assert options.describe() == {
         "kind": "lab",

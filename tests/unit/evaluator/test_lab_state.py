@@ -33,6 +33,7 @@ def lab(name: str = "lab") -> LabState:
         nodes=(node, replace(node, name="node1", cpu=1)),
         switch=replace(node, name="switch"),
         delay_by="",
+        congestion_control="cubic",
     )
 
 
@@ -44,6 +45,12 @@ def test_files__what_is_written_is_read() -> None:
     assert state.names() == ["lab"]
     files.remove()
     assert state.names() == []
+
+
+def test_from_json__of_a_lab_that_did_not_say_its_congestion_control() -> None:
+    data = json.loads(lab().to_json())
+    del data["congestion_control"], data["options"]["congestion"]
+    assert LabState.from_json(json.dumps(data)) == replace(lab(), congestion_control="")
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,8 @@ def test_write_report__name_of_a_directory__leaves_nothing_behind(
 def test_render__record__shows_what_where_when_and_how(record: Record) -> None:
     text = " ".join(parse(render([record])).words)
     for words in (
-        "node0 ⇄ node1 · virtual cluster (switch link), MTU 1500, 10 Gbit/s",
+        "node0 ⇄ node1 · virtual cluster (switch link), MTU 1500, 10 Gbit/s,"
+        " congestion control cubic ·",
         "2026-11-20 15:04 UTC · 112 s · Beowire 0.1.0",
         "beowire compare --lab --drivers beowire,tcp-spin,packet --out 'my run'",
         "no RDMA device",

@@ -39,6 +39,13 @@ def test_render__shows_every_driver_and_size(tmp_path: Path) -> None:
         assert word in text
 
 
+def test_render__says_between_what_it_was_measured(tmp_path: Path) -> None:
+    lines = terminal.render(_record(tmp_path, "tcp-spin"), width=80, colour=False).splitlines()
+    assert lines[0].startswith("node0 ⇄ node1: virtual cluster (switch link), MTU 1500, 10 Gbit/s,")
+    assert lines[0].endswith(", congestion control cubic")
+    assert lines[1] == ""
+
+
 def test_render__figures_are_the_records(tmp_path: Path) -> None:
     record = _record(tmp_path, "tcp-spin", sizes=(8,))
     half = record.results[0].half_rtt_ns

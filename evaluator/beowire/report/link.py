@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What joined the two ends of a record, in words: `virtual cluster (direct link), MTU 1500`."""
+
+from beowire.record import Meta
+from beowire.units import bit_rate_text, time_text
+
+_CONGESTION_CONTROL = "net_ipv4_tcp_congestion_control"
+"""The engine's name for it in an end's environment."""
+
+
+def link_text(meta: Meta) -> str:
+    """The link's facts, and the congestion control that TCP had over it."""
+    link = meta.link
+    if link.kind == "lab":
+        facts = [f"virtual cluster ({link.topology or 'lab'} link)"]
+    else:
+        kinds = {"hosts": "real hosts", "local": "one host, loopback"}
+        facts = [kinds.get(link.kind, link.kind)]
+    facts += [f"MTU {link.mtu}"] if link.mtu else []
+    facts += [bit_rate_text(link.rate_bits_per_s)] if link.rate_bits_per_s else []
+    facts += [f"delay {time_text(link.delay_ns)}"] if link.delay_ns else []
+    facts += [f"loss {link.loss:.3g}"] if link.loss else []
+    facts += [f"congestion control {used}"] if (used := _congestion_control(meta)) else []
+    return ", ".join(facts)
+
+
+def _congestion_control(meta: Meta) -> str:
+    """Its name; each end's where they differ; empty if nobody knows."""
+    if meta.link.congestion_control:
+        return meta.link.congestion_control
+    names = [str(end.environment.get(_CONGESTION_CONTROL) or "") for end in meta.ends]
+    if not any(names):
+        return ""
+    if len(set(names)) == 1:
+        return names[0]
+    return " and ".join(
+        f"{name or 'unknown'} on {end.node}" for name, end in zip(names, meta.ends, strict=True)
+    )
