@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The transport across a router: UDP carries it, with or without privilege, whatever the MTUs.
+
+node0 and node1 are in subnets of their own, and what was the lab's switch routes between them.
+"""
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from beowire.lab import cluster, network
+from beowire.lab.options import LabOptions
+from beowire.lab.state import LabState
+from system.exchanges import exchange
+
+MESSAGES = 3000
+PATIENCE_S = 60
+
+#: Without any capability there is no socket for Ethernet frames.
+PLAIN_USER = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+
+START = pytest.mark.parametrize("before", [PLAIN_USER, ()], ids=["udp alone", "every lane"])
+
+
+def run(lab: LabState, node: str, script: str) -> str:
+    """Runs lines of sh in a node (or on the router, `switch`); what they print."""
+    command = cluster.command_in(cluster.node_of(lab, node), ["sh", "-ec", script], pin=False)
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+@contextlib.contextmanager
+def routed_lab() -> Iterator[LabState]:
+    lab = cluster.up_ephemeral(LabOptions(link="switch"), "router")
+    try:
+        ports = "".join(
+            f"ip addr add 10.78.{index}.254/24 dev {network.near(index)}\n" for index in (0, 1)
+        )
+        forward = "echo 1 > /proc/sys/net/ipv4/ip_forward"
+        run(lab.state, network.SWITCH, f"ip link del {network.SWITCH}\n{ports}{forward}")
+        for index in (0, 1):
+            run(
+                lab.state,
+                network.node_name(index),
+                "ip addr flush dev eth0\n"
+                f"ip addr add 10.78.{index}.1/24 dev eth0\n"
+                f"ip route add default via 10.78.{index}.254",
+            )
+        yield lab.state
+    finally:
+        lab.close()
+
+
+def ip_counter(lab: LabState, node: str, name: str) -> int:
+    """What a node's kernel has counted of IP (RFC 1213): ForwDatagrams, FragCreates, ..."""
+    names, values = run(lab, node, "grep ^Ip: /proc/net/snmp").splitlines()
+    return int(dict(zip(names.split(), values.split(), strict=True))[name])
+
+
+def fragments(lab: LabState) -> list[int]:
+    """How many fragments IP has made on node0, on the router, and on node1."""
+    where = ("node0", network.SWITCH, "node1")
+    return [ip_counter(lab, node, "FragCreates") for node in where]
+
+
+def exchange_across(lab: LabState, before: tuple[str, ...]) -> None:
+    """Messages of 0 B to 4 MiB both ways; they did go through the router."""
+    for counters in exchange(lab, MESSAGES, PATIENCE_S, before):
+        assert counters["message_received"] == MESSAGES
+        assert counters["message_announced"] > 0
+        assert counters["message_protocol_errors"] == 0
+        assert (counters["lanes_packet"], counters["lanes_udp"]) == (0 if before else 1, 1)
+        # Where there are Ethernet frames they come first, and nobody is there to hear them.
+        assert (counters["path_changes"] > 0) == (not before)
+    assert ip_counter(lab, network.SWITCH, "ForwDatagrams") > 0
+
+
+@START
+@pytest.mark.timeout(PATIENCE_S + 20)
+def test_router__messages_arrive_once_in_order_and_intact(before: tuple[str, ...]) -> None:
+    with routed_lab() as lab:
+        exchange_across(lab, before)
+        assert fragments(lab) == [0, 0, 0]
+
+
+@START
+@pytest.mark.timeout(PATIENCE_S + 20)
+def test_router__the_other_link_has_a_smaller_mtu(before: tuple[str, ...]) -> None:
+    with routed_lab() as lab:
+        run(lab, network.SWITCH, f"ip link set {network.near(1)} mtu 1280")
+        run(lab, "node1", "ip link set eth0 mtu 1280")
+        exchange_across(lab, before)
+        # The ends have agreed on frames that fit both.
+        assert fragments(lab) == [0, 0, 0]
+
+
+@START
+@pytest.mark.timeout(PATIENCE_S + 20)
+def test_router__a_link_that_no_end_sees_has_a_smaller_mtu(before: tuple[str, ...]) -> None:
+    with routed_lab() as lab:
+        for index in (0, 1):  # the router refuses what is longer, as if the next link were so
+            port = network.near(index)
+            run(lab, network.SWITCH, f"ip route add 10.78.{index}.1 dev {port} mtu lock 1280")
+        exchange_across(lab, before)
+        # Each end was told so, and has its kernel cut what is longer.
+        at_node0, _, at_node1 = fragments(lab)
+        assert at_node0 > 0
+        assert at_node1 > 0
