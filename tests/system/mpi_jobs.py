@@ -69,11 +69,12 @@ class Mpi:
         self,
         *checks: str,
         ranks: int = 2,
+        over: str = "beowire",
         on: tuple[str, ...] = (),
         environment: dict[str, str] | None = None,
     ) -> str:
         """Runs these checks, which have to be right; returns what was said."""
-        done = self.run(*checks, ranks=ranks, on=on, environment=environment)
+        done = self.run(*checks, ranks=ranks, over=over, on=on, environment=environment)
         assert done.returncode == 0, (done.stdout, done.stderr)
         for check in checks:
             assert f"mpi_check: {check} is right on {ranks} ranks" in done.stdout, done.stdout

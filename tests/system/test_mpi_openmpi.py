@@ -44,6 +44,30 @@ def test_four_ranks_on_two_nodes(lab: MakeLab) -> None:
     assert "rank 2 of 4 is on node1" in said
 
 
+def test_three_nodes(lab: MakeLab) -> None:
+    said = lab("--link", "switch", "--nodes", "3").check(*CHECKS, ranks=3)
+    for rank in range(3):
+        assert f"rank {rank} of 3 is on node{rank}" in said
+
+
+def test_the_same_over_tcp_and_over_beowire(lab: MakeLab, run_beowire: RunBeowire) -> None:
+    mpi = lab()
+    before = tcp_segments(run_beowire)
+    mpi.check(*CHECKS, over="tcp")
+    between = tcp_segments(run_beowire)
+    mpi.check(*CHECKS, over="beowire")
+    after = tcp_segments(run_beowire)
+    # Over Beowire there are the launcher's, a few hundred: the messages are no segments.
+    assert between - before > 10 * (after - between)
+
+
+def tcp_segments(run_beowire: RunBeowire) -> int:
+    """How many TCP segments node1 has sent (RFC 1213)."""
+    read = ("grep", "^Tcp:", "/proc/net/snmp")
+    names, values = run_beowire("lab", "exec", "node1", "--", *read).stdout.splitlines()
+    return int(dict(zip(names.split(), values.split(), strict=True))["OutSegs"])
+
+
 def test_within_one_node(lab: MakeLab) -> None:
     assert "rank 1 of 2 is on node0" in lab().check(*CHECKS, on=("node0",))
 
