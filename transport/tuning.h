@@ -232,6 +232,20 @@
 /** A CONNECT is repeated after this, doubling up to FLOW_BACKOFF_MAX_NS. */
 #define CONNECTION_RETRY_NS 2000000u
 
+/** From the second CONNECT on, shorter ones follow it: what arrives over an interface with an MTU
+ * of 1500 by UDP over IPv4 and IPv6, and everywhere (RFC 9000, section 14). */
+#define CONNECTION_SHORTER_BYTES                                                                   \
+    {                                                                                              \
+        1472, 1452, 1200                                                                           \
+    }
+
+/** A frame that was sent so often, and did not arrive for the peer's timeout although the peer
+ *  answers, will not arrive: something on the way drops frames of its length. */
+#define FLOW_STUCK_TRANSMISSIONS 10
+
+/** Nor will data of which nothing came over any path after so many silences: half a minute. */
+#define PULL_STUCK_SILENCES 64
+
 /** Probes, and CONNECTs, that may stay without an answer before the peer is asked over other paths.
  */
 #define PATH_PATIENCE_PROBES 3

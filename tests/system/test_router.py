@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The transport across a router: UDP carries it, with or without privilege, whatever the MTUs.
+"""The transport across a router, and a switch that drops long frames: whatever the MTUs.
 
 node0 and node1 are in subnets of their own, and what was the lab's switch routes between them.
 """
@@ -91,8 +91,10 @@ def test_router__the_other_link_has_a_smaller_mtu(before: tuple[str, ...]) -> No
         run(lab, network.SWITCH, f"ip link set {network.near(1)} mtu 1280")
         run(lab, "node1", "ip link set eth0 mtu 1280")
         exchange_across(lab, before)
-        # The ends have agreed on frames that fit both.
-        assert fragments(lab) == [0, 0, 0]
+        # The ends have agreed on frames that fit both; only CONNECT tries longer ones.
+        at_node0, *others = fragments(lab)
+        assert at_node0 <= 20
+        assert others == [0, 0]
 
 
 @START
@@ -107,3 +109,29 @@ def test_router__a_link_that_no_end_sees_has_a_smaller_mtu(before: tuple[str, ..
         at_node0, _, at_node1 = fragments(lab)
         assert at_node0 > 0
         assert at_node1 > 0
+
+
+@START
+@pytest.mark.timeout(PATIENCE_S + 20)
+def test_router__a_link_that_says_nothing_has_a_smaller_mtu(before: tuple[str, ...]) -> None:
+    with routed_lab() as lab:
+        # The nodes do not know, and what is longer is not refused: it vanishes.
+        for index in (0, 1):
+            run(lab, network.SWITCH, f"ip link set {network.near(index)} mtu 1400")
+        exchange_across(lab, before)
+        assert fragments(lab) == [0, 0, 0]
+
+
+@pytest.mark.timeout(PATIENCE_S + 20)
+@pytest.mark.parametrize("mtu", [1500, 1400])
+def test_exchange__a_switch_that_does_not_know_of_long_frames(mtu: int) -> None:
+    lab = cluster.up_ephemeral(LabOptions(link="switch", mtu=9000), "jumbo")
+    try:
+        for index in (0, 1):
+            run(lab.state, network.SWITCH, f"ip link set {network.near(index)} mtu {mtu}")
+        for counters in exchange(lab.state, MESSAGES, PATIENCE_S):
+            assert counters["message_received"] == MESSAGES
+            assert counters["lanes_packet"] == 1
+            assert counters["path_changes"] == 0
+    finally:
+        lab.close()

@@ -28,6 +28,7 @@ local HEADER_BYTES = 28
 local DATA, DATA_BYTES = 11, 16 -- the type that has a header of its own, and its length
 local EAGER, FRAGMENT = 16, 17
 local PADDED_BYTES = 46 -- Ethernet pads shorter payloads to this
+local CONNECT, ACCEPT = 1, 2
 local SEQUENCED = 16 -- types from here on
 local EVENED_BYTES = 32 -- zeros may make a sequenced frame as long as the next one of its train
 local CUT = " (cut by the capture)"
@@ -211,8 +212,14 @@ end
 
 -- How many bytes may be behind the frame at `first`.
 local function evened_bytes(buffer, first)
-    local known = buffer:len() - first >= HEADER_BYTES
-    return known and buffer(first + 1, 1):uint() >= SEQUENCED and EVENED_BYTES or 0
+    if buffer:len() - first < HEADER_BYTES then
+        return 0
+    end
+    local kind = buffer(first + 1, 1):uint()
+    if kind == CONNECT or kind == ACCEPT then
+        return math.huge -- it tries out what length arrives
+    end
+    return kind >= SEQUENCED and EVENED_BYTES or 0
 end
 
 -- How many zeros behind the frame at `first`, which ends at `at`, make it as long as the next one.

@@ -58,9 +58,15 @@ static uint32_t chosen_features(const struct core_peer *peer)
            (peer->message.remote_memory ? FRAME_FEATURE_REMOTE : 0u);
 }
 
-void control_send_connect(struct core *core, struct core_peer *peer, enum frame_type type,
-                          uint32_t echoed_key, unsigned by)
+static void send_offer(struct core *core, struct core_peer *peer, enum frame_type type, unsigned by,
+                       uint32_t most_bytes)
 {
+    static const uint8_t zeros[FRAME_BYTES_MAX];
+    uint32_t echoed_key = type == FRAME_ACCEPT ? peer->connection.peer_key : 0;
+    uint32_t longest = paths_frame_bytes(&peer->paths, &core->options.lanes);
+    uint32_t shorter_by = longest > most_bytes ? longest - most_bytes : 0;
+    uint32_t data_bytes = paths_data_bytes(&peer->paths, &core->options.lanes) - shorter_by;
+    struct lane_outgoing outgoing;
     struct control_frame frame;
     struct frame_connect *body = body_of(&frame);
 
@@ -71,11 +77,25 @@ void control_send_connect(struct core *core, struct core_peer *peer, enum frame_
         .key = to_le32(peer->connection.own_key),
         .echoed_key = to_le32(echoed_key),
         .features = to_le32(type == FRAME_ACCEPT ? chosen_features(peer) : core_features(core)),
-        .frame_bytes = to_le16((uint16_t)paths_data_bytes(&peer->paths, &core->options.lanes)),
+        .frame_bytes = to_le16((uint16_t)data_bytes),
     };
     memcpy(body->address, core->options.address.bytes, sizeof body->address);
     frame_stamp(head_of(&frame), 0, 0, (uint16_t)peer->first_credit);
-    send_frame_by(core, peer, by, &frame, type);
+    outgoing = outgoing_of(&frame, type);
+    outgoing.payload = zeros;
+    outgoing.payload_bytes = longest - shorter_by - outgoing.head_bytes;
+    (void)core_send(core, peer, by, &outgoing, 1);
+}
+
+void control_send_connect(struct core *core, struct core_peer *peer, unsigned by,
+                          uint32_t most_bytes)
+{
+    send_offer(core, peer, FRAME_CONNECT, by, most_bytes);
+}
+
+void control_send_accept(struct core *core, struct core_peer *peer, unsigned by)
+{
+    send_offer(core, peer, FRAME_ACCEPT, by, peer->message.frame_bytes);
 }
 
 /** Begins a frame of an open connection. */

@@ -9,10 +9,14 @@
 #include "endpoint/core.h"
 #include "message/pull.h"
 
-/** CONNECT (echoed_key 0) or ACCEPT (echoed_key: the key of the CONNECT that it answers), over the
- *  lane with index `by`. */
-void control_send_connect(struct core *core, struct core_peer *peer, enum frame_type type,
-                          uint32_t echoed_key, unsigned by);
+/** Asks for a connection over the lane with index `by`, in which no frame of either end is longer
+ *  than `most_bytes`. The CONNECT is as long as that, or as what the lanes carry: it arrives only
+ *  where such frames do. */
+void control_send_connect(struct core *core, struct core_peer *peer, unsigned by,
+                          uint32_t most_bytes);
+
+/** The answer to the peer's CONNECT, as long as the longest frame of the connection. */
+void control_send_accept(struct core *core, struct core_peer *peer, unsigned by);
 
 /** ACK, or SACK while there is a gap; the same frame `also_by` a lane that is not the usual one, if
  *  that is not PATH_NONE. */

@@ -5,6 +5,7 @@
 #include "endpoint/control.h"
 #include "endpoint/core_internal.h"
 #include "message/bundle.h"
+#include "message/pull_path.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -277,20 +278,28 @@ static void forgive_absence(struct core *core, uint64_t absence_ns, uint64_t now
         struct flow *flow = &peer->message.flow;
         peer->connection.asking_since_ns = later(peer->connection.asking_since_ns, by_ns, now_ns);
         flow->waiting_since_ns = later(flow->waiting_since_ns, by_ns, now_ns);
+        flow->stuck_since_ns = later(flow->stuck_since_ns, by_ns, now_ns);
     }
 }
 
-/** Has the peer owed us an answer for longer than we wait? */
+/** Has it lasted longer than we wait? @param since_ns 0: it has not begun */
+static bool has_lasted(const struct core *core, uint64_t since_ns, uint64_t now_ns)
+{
+    return since_ns != 0 && now_ns - since_ns >= core->options.peer_timeout_ns;
+}
+
+/** Has the peer owed us an answer for longer than we wait, or does it answer, and yet does not get
+ *  what we send, or we what we ask for? */
 static bool is_dead(const struct core *core, const struct core_peer *peer, uint64_t now_ns)
 {
-    uint64_t since_ns = 0;
+    const struct flow *flow = &peer->message.flow;
 
     if (peer->connection.state == CONNECTION_ASKING) {
-        since_ns = peer->connection.asking_since_ns;
-    } else if (peer->connection.state == CONNECTION_OPEN) {
-        since_ns = peer->message.flow.waiting_since_ns;
+        return has_lasted(core, peer->connection.asking_since_ns, now_ns);
     }
-    return since_ns != 0 && now_ns - since_ns >= core->options.peer_timeout_ns;
+    return peer->connection.state == CONNECTION_OPEN &&
+           (has_lasted(core, flow->waiting_since_ns, now_ns) ||
+            has_lasted(core, flow_stuck_since(flow), now_ns) || pull_path_is_stuck(&peer->message));
 }
 
 void core_find_convoy(struct core *core, struct core_peer *peer)
@@ -352,6 +361,21 @@ static void expect_refusal(struct core *core, uint64_t now_ns)
     }
 }
 
+/** Sends CONNECT over a lane; and, if one has found no answer, shorter ones behind it. The peer
+ *  takes the first that arrives: the longest that can. */
+static void ask_by(struct core *core, struct core_peer *peer, unsigned by)
+{
+    static const uint32_t shorter[] = CONNECTION_SHORTER_BYTES;
+    uint32_t longest = paths_frame_bytes(&peer->paths, &core->options.lanes);
+
+    control_send_connect(core, peer, by, longest);
+    for (unsigned i = 0; i < sizeof shorter / sizeof *shorter; i++) {
+        if (peer->connection.attempts > 1 && shorter[i] < longest) {
+            control_send_connect(core, peer, by, shorter[i]);
+        }
+    }
+}
+
 /** Sends PROBE or CONNECT over the other lanes, too: all, or those `refused` whose kernel says so
  *  when a process has ended. */
 static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_type type,
@@ -366,7 +390,7 @@ static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_
             continue;
         }
         if (type == FRAME_CONNECT) {
-            control_send_connect(core, peer, FRAME_CONNECT, 0, i);
+            ask_by(core, peer, i);
         } else {
             control_send_probe_by(core, peer, i);
         }
@@ -407,12 +431,11 @@ static unsigned take_asked_by(struct core_peer *peer)
 
 static void answer_connect(struct core *core, struct core_peer *peer)
 {
-    uint32_t key = peer->connection.peer_key;
     unsigned by = take_asked_by(peer);
 
-    control_send_connect(core, peer, FRAME_ACCEPT, key, peer->paths.fast);
+    control_send_accept(core, peer, peer->paths.fast);
     if (by != PATH_NONE) {
-        control_send_connect(core, peer, FRAME_ACCEPT, key, by);
+        control_send_accept(core, peer, by);
     }
 }
 
@@ -423,7 +446,7 @@ static void service_connection(struct core *core, struct core_peer *peer, uint64
     }
     if (connection_ask_due(&peer->connection, now_ns)) {
         core_reserve_credit(core, peer);
-        control_send_connect(core, peer, FRAME_CONNECT, 0, peer->paths.fast);
+        ask_by(core, peer, peer->paths.fast);
         if (peer->connection.attempts > PATH_PATIENCE_CONNECTS) {
             ask_elsewhere(core, peer, FRAME_CONNECT, false);
         }

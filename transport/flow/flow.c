@@ -128,6 +128,9 @@ static uint32_t send_lost(struct flow *flow, uint32_t most, uint64_t now_ns,
         taken = send_batch(flow, batch, count, now_ns, wire);
         for (unsigned i = 0; i < count && i < taken; i++) {
             window_set_remove(&flow->lost, sequences[i]);
+            if (sequences[i] == flow->first && flow->stuck_since_ns == 0) {
+                flow->stuck_since_ns = now_ns;
+            }
         }
         flow->lost_frames -= taken;
         flow->retransmitted_frames += taken;
@@ -352,6 +355,7 @@ bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t no
     }
     bool moved = acknowledgement != flow->first;
     if (moved) {
+        flow->stuck_since_ns = 0;
         take_acknowledgement(flow, acknowledgement, now_ns, wire, &news);
     }
     if (sack && !flow->go_back_n) {
@@ -473,4 +477,5 @@ void flow_abandon(struct flow *flow, const struct flow_wire *wire)
     flow->loss.check_at_ns = 0;
     flow->timeout_at_ns = 0;
     flow->waiting_since_ns = 0;
+    flow->stuck_since_ns = 0;
 }

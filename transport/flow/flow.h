@@ -117,6 +117,7 @@ struct flow {
     bool watching;             /**< the timeout is flow_watch()'s: nothing is outstanding */
     uint8_t unanswered;        /**< PROBEs sent since the peer said anything; 255: or more */
     uint64_t waiting_since_ns; /**< since when the peer owes us an answer; 0: it does not */
+    uint64_t stuck_since_ns;   /**< when the frame `first` was first sent again; 0: it was not */
     uint64_t probed_ns;        /**< when the latest PROBE left, */
     uint32_t probed_highest;   /**< and what `highest` was, */
     uint8_t probed_ways;       /**< and for which ways its answer is evidence: bits */
@@ -169,6 +170,15 @@ static inline bool flow_has_room(const struct flow *flow)
 static inline bool flow_is_idle(const struct flow *flow)
 {
     return flow->first == flow->next;
+}
+
+/** Since when a frame does not arrive that is sent again and again; 0: there is none. */
+static inline uint64_t flow_stuck_since(const struct flow *flow)
+{
+    return flow->stuck_since_ns != 0 &&
+                   flow_ring_at(flow, flow->first)->transmissions >= FLOW_STUCK_TRANSMISSIONS
+               ? flow->stuck_since_ns
+               : 0;
 }
 
 /** Frames from sequence `begin` on that the peer has room for. */

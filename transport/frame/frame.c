@@ -154,6 +154,15 @@ static enum frame_verdict decode_data(const uint8_t *data, size_t bytes, struct 
     return fields_valid(frame) ? FRAME_OK : FRAME_BAD_FIELD;
 }
 
+/** How much may follow a frame that is longer than what Ethernet pads. */
+static size_t padding_of(enum frame_type type)
+{
+    if (type == FRAME_CONNECT || type == FRAME_ACCEPT) {
+        return SIZE_MAX; /* it tries out what length arrives */
+    }
+    return type >= FRAME_SEQUENCED ? FRAME_EVENED_BYTES : 0;
+}
+
 enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame *frame)
 {
     const struct frame_header *header = (const struct frame_header *)(const void *)data;
@@ -187,8 +196,8 @@ enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame 
         return FRAME_BAD_FLAGS;
     }
     size_t length = sizeof *header + shape->operation_bytes + frame->payload_bytes;
-    size_t evened = frame->type >= FRAME_SEQUENCED ? FRAME_EVENED_BYTES : 0;
-    if (length > bytes || (bytes > FRAME_PADDED_BYTES && bytes - length > evened)) {
+    if (length > bytes ||
+        (bytes > FRAME_PADDED_BYTES && bytes - length > padding_of(frame->type))) {
         return FRAME_BAD_LENGTH;
     }
     if (!shape->may_have_payload && frame->payload_bytes != 0) {

@@ -334,6 +334,9 @@ static_assert(sizeof(struct frame_grant) == 24, "docs/PROTOCOL.md");
 /** A lane has to carry frames of more than this: every head, and some data. */
 #define FRAME_BYTES_MIN 256
 
+/** No frame is longer. */
+#define FRAME_BYTES_MAX 65535
+
 /** A frame that has been checked, in host order. Pointers are into the frame. Of DATA, flags,
  * source, sequence, acknowledgement and credit are 0: it has none; and to its payload belongs what
  * Ethernet has padded it with (frame_data_has()). */

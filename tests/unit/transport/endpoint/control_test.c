@@ -17,7 +17,7 @@ static void control_send_connect__says_who_and_whom(void **state)
     struct core_peer *peer = known(stranger);
 
     peer->first_credit = 9;
-    control_send_connect(stranger->core, peer, FRAME_CONNECT, 0, 0);
+    control_send_connect(stranger->core, peer, 0, FRAME_BYTES_MAX);
     pass(stranger, 1000000);
     const struct frame *frame = hear_type(stranger, FRAME_CONNECT);
     assert_int_equal(frame->key, 0);
@@ -36,11 +36,43 @@ static void control_send_connect__says_who_and_whom(void **state)
     assert_int_equal(stranger->core->counters.sent[FRAME_CONNECT], 1);
 }
 
-static void control_send_connect__accept_echoes_the_key(void **state)
+/** It arrives only where such frames do. */
+static void control_send_connect__is_as_long_as_it_promises(void **state)
 {
     struct stranger *stranger = *state;
+    struct core_peer *peer = known(stranger);
 
-    control_send_connect(stranger->core, known(stranger), FRAME_ACCEPT, STRANGER_KEY, 0);
+    control_send_connect(stranger->core, peer, 0, FRAME_BYTES_MAX);
+    pass(stranger, 1000000);
+    assert_int_equal(from_le16(hear_type(stranger, FRAME_CONNECT)->connect->frame_bytes), 1500);
+    assert_int_equal(stranger->heard_bytes, 1500);
+    control_send_connect(stranger->core, peer, 0, 1200);
+    pass(stranger, 1000000);
+    assert_int_equal(from_le16(hear_type(stranger, FRAME_CONNECT)->connect->frame_bytes), 1200);
+    assert_int_equal(stranger->heard_bytes, 1200);
+}
+
+static void control_send_accept__is_as_long_as_what_follows(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = known(stranger);
+
+    peer->connection.peer_key = STRANGER_KEY;
+    peer->message.frame_bytes = 1300;
+    control_send_accept(stranger->core, peer, 0);
+    pass(stranger, 1000000);
+    assert_int_equal(from_le16(hear_type(stranger, FRAME_ACCEPT)->connect->frame_bytes), 1300);
+    assert_int_equal(stranger->heard_bytes, 1300);
+}
+
+static void control_send_accept__echoes_the_key(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = known(stranger);
+
+    peer->connection.peer_key = STRANGER_KEY;
+    peer->message.frame_bytes = 1500;
+    control_send_accept(stranger->core, peer, 0);
     pass(stranger, 1000000);
     const struct frame *frame = hear_type(stranger, FRAME_ACCEPT);
     assert_int_equal(frame->key, STRANGER_KEY);
@@ -53,7 +85,7 @@ static void control_send_connect__go_back_n_does_not_offer_to_keep(void **state)
     struct stranger *stranger = *state;
 
     stranger->core->options.go_back_n = true;
-    control_send_connect(stranger->core, known(stranger), FRAME_CONNECT, 0, 0);
+    control_send_connect(stranger->core, known(stranger), 0, FRAME_BYTES_MAX);
     pass(stranger, 1000000);
     assert_int_equal(from_le32(hear_type(stranger, FRAME_CONNECT)->connect->features),
                      FRAME_FEATURE_REMOTE);
@@ -172,7 +204,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STRANGER_TEST(control_send_connect__says_who_and_whom),
-        STRANGER_TEST(control_send_connect__accept_echoes_the_key),
+        STRANGER_TEST(control_send_connect__is_as_long_as_it_promises),
+        STRANGER_TEST(control_send_accept__is_as_long_as_what_follows),
+        STRANGER_TEST(control_send_accept__echoes_the_key),
         STRANGER_TEST(control_send_connect__go_back_n_does_not_offer_to_keep),
         STRANGER_TEST(control_send_ack__carries_acknowledgement_and_credit),
         STRANGER_TEST(control_send_ack__of_a_gap_is_sack),

@@ -104,10 +104,31 @@ static void core_service__asks_again(void **state)
     assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
     assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
     pass(stranger, 7 * (uint64_t)CONNECTION_RETRY_NS + 100000); /* 0, 1, 3 and 7 pauses */
+    const uint16_t lengths[] = {1500, 1472, 1452, 1200};
     for (unsigned i = 0; i < 4; i++) {
-        (void)hear_type(stranger, FRAME_CONNECT);
+        for (unsigned j = 0; j < (i == 0 ? 1 : 4); j++) { /* shorter ones behind it, not at first */
+            const struct frame *asked = hear_type(stranger, FRAME_CONNECT);
+            assert_int_equal(from_le16(asked->connect->frame_bytes), lengths[j]);
+            assert_int_equal(stranger->heard_bytes, lengths[j]);
+        }
     }
     assert_false(hear(stranger));
+}
+
+/** What arrives is what its frames will be like; a longer CONNECT that follows changes nothing. */
+static void core_service__answers_the_first_that_arrives(void **state)
+{
+    struct stranger *stranger = *state;
+    struct frame_connect body = connect_body(stranger);
+
+    for (unsigned i = 0; i < 2; i++) {
+        body.frame_bytes = to_le16(i == 0 ? 1200 : 1500);
+        say_connect(stranger, &body);
+        round_trip(stranger);
+        assert_int_equal(from_le16(hear_type(stranger, FRAME_ACCEPT)->connect->frame_bytes), 1200);
+        assert_int_equal(stranger->heard_bytes, 1200);
+        assert_int_equal(stranger->core->peers[0]->message.frame_bytes, 1200);
+    }
 }
 
 static void core_timers__nobody_answers_the_question(void **state)
@@ -210,6 +231,54 @@ static void core_timers__silent_peer_is_dead(void **state)
     assert_int_equal(peer->connection.state, CONNECTION_FAILED);
     assert_int_equal(peer->message.error, -ETIMEDOUT);
     assert_true(stranger->core->undelivered);
+}
+
+/** Answers everything for a time, and has got nothing of it but the probes. */
+static void get_probes_only(struct stranger *stranger, uint64_t time_ns)
+{
+    uint64_t end_ns = cluster_now(&stranger->cluster) + time_ns;
+
+    while (cluster_now(&stranger->cluster) < end_ns) {
+        round_trip(stranger);
+        while (hear(stranger)) {
+            if (stranger->heard.type == FRAME_PROBE) {
+                say_nothing_came(stranger, stranger->heard.sequence,
+                                 from_le32(stranger->heard.probe->number));
+            }
+        }
+    }
+}
+
+/** Something on the way drops frames of that length, for example. */
+static void core_timers__a_frame_that_never_arrives(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    get_probes_only(stranger, PEER_TIMEOUT_NS - 1000000);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_true(flow_stuck_since(&peer->message.flow) != 0);
+    get_probes_only(stranger, PEER_TIMEOUT_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
+    assert_int_equal(peer->message.error, -ETIMEDOUT);
+    assert_true(stranger->core->undelivered);
+}
+
+/** One that arrives at last is no reason, however often it was sent. */
+static void core_timers__a_frame_that_arrives_late(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+        get_probes_only(stranger, PEER_TIMEOUT_NS / 2);
+        say(stranger, &(struct says){.fields.type = FRAME_ACK, .acknowledgement = i, .credit = 16});
+        round_trip(stranger);
+        assert_int_equal(flow_stuck_since(&peer->message.flow), 0);
+    }
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
 }
 
 /** A process that was stopped, or a clock that was set, says nothing about a peer. */
@@ -346,11 +415,14 @@ int main(void)
         STRANGER_TEST(core_peer_add__more_than_ordered),
         STRANGER_TEST(core_service__asks_when_there_is_something_to_send),
         STRANGER_TEST(core_service__asks_again),
+        STRANGER_TEST(core_service__answers_the_first_that_arrives),
         STRANGER_TEST(core_timers__nobody_answers_the_question),
         STRANGER_TEST(core_timers__probe_and_send_again),
         STRANGER_TEST(core_timers__lane_that_was_busy_is_tried_again_soon),
         STRANGER_TEST(core_timers__frames_that_were_used_up_are_looked_for_again),
         STRANGER_TEST(core_timers__silent_peer_is_dead),
+        STRANGER_TEST(core_timers__a_frame_that_never_arrives),
+        STRANGER_TEST(core_timers__a_frame_that_arrives_late),
         STRANGER_TEST(core_timers__a_jump_of_the_clock_is_no_silence),
         STRANGER_TEST(core_timers__a_jump_of_the_clock_while_asking),
         STRANGER_TEST(core_timers__silent_peer_is_dead_however_seldom_one_looks),

@@ -25,6 +25,7 @@ static int setup(void **state)
         return -1;
     }
     fixture->lane.kind = LANE_SIM;
+    fixture->endpoint.is_open = true;
     fixture->endpoint.core.options.lanes = (struct path_lanes){{&fixture->lane}, 1, {false}};
     fixture->pointers[0] = &fixture->peers[0];
     fixture->pointers[1] = &fixture->peers[1];

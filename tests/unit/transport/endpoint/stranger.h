@@ -27,9 +27,10 @@ struct stranger {
     struct lane *lane;              /**< the stranger's */
     struct beowire_address address; /**< the stranger's */
     struct lane_address core_at;
-    uint32_t core_key;  /**< what the core wants in frames, once it has said so */
-    uint32_t sequence;  /**< of the stranger's next sequenced frame */
-    uint8_t wire[2000]; /**< the frame heard last */
+    uint32_t core_key;    /**< what the core wants in frames, once it has said so */
+    uint32_t sequence;    /**< of the stranger's next sequenced frame */
+    uint8_t wire[2000];   /**< the frame heard last */
+    uint32_t heard_bytes; /**< with what follows the frame */
     struct frame heard;
 };
 
@@ -147,6 +148,7 @@ static inline bool hear(struct stranger *stranger)
     }
     assert_true(incoming.bytes <= sizeof stranger->wire);
     memcpy(stranger->wire, incoming.data, incoming.bytes);
+    stranger->heard_bytes = (uint32_t)incoming.bytes;
     assert_int_equal(frame_decode(stranger->wire, incoming.bytes, &stranger->heard), FRAME_OK);
     stranger->lane->operations->release(stranger->lane);
     return true;

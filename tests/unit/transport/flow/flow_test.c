@@ -376,6 +376,27 @@ static void flow_timeout__answer_to_the_probe_finds_a_lost_tail(void **state)
     assert_int_equal(fixture->flow.retransmitted_frames, 3);
 }
 
+static void flow_stuck_since__the_first_was_sent_again(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = NOW_NS;
+
+    push_and_send(fixture, 3, now_ns);
+    for (unsigned i = 1; i < FLOW_STUCK_TRANSMISSIONS; i++) {
+        assert_int_equal(flow_stuck_since(&fixture->flow), 0);
+        now_ns = flow_deadline(&fixture->flow);
+        probe(fixture, now_ns);
+        assert_true(hear_sack(fixture, 0, NONE, 3, i, now_ns + 1000));
+        transmit(fixture, now_ns + 1000 * i);
+    }
+    uint64_t since_ns = flow_stuck_since(&fixture->flow);
+    assert_true(since_ns > NOW_NS && since_ns < now_ns);
+    assert_true(hear_ack(fixture, 1, CREDIT, now_ns + 10000)); /* the next one may be younger */
+    assert_int_equal(flow_stuck_since(&fixture->flow), 0);
+    flow_abandon(&fixture->flow, &fixture->wire);
+    assert_int_equal(flow_stuck_since(&fixture->flow), 0);
+}
+
 static void flow_timeout__without_credit_the_peer_is_probed(void **state)
 {
     struct fixture *fixture = *state;
@@ -578,6 +599,7 @@ int main(void)
         FIXTURE_TEST(flow_timeout__has_bounds),
         FIXTURE_TEST(flow_timeout__doubles_up_to_a_bound),
         FIXTURE_TEST(flow_timeout__answer_to_the_probe_finds_a_lost_tail),
+        FIXTURE_TEST(flow_stuck_since__the_first_was_sent_again),
         FIXTURE_TEST(flow_timeout__without_credit_the_peer_is_probed),
         FIXTURE_TEST(flow_deadline__of_a_frame_that_may_only_be_late),
         FIXTURE_TEST(flow_watch__probes_a_peer_that_owes_nothing),

@@ -283,6 +283,20 @@ static void frame_decode__bytes_beyond_padding_are_refused(void **state)
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_LENGTH);
 }
 
+static void frame_decode__what_opens_a_connection_tries_out_a_length(void **state)
+{
+    const enum frame_type types[] = {FRAME_CONNECT, FRAME_ACCEPT};
+    struct frame frame;
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct buffer buffer = valid(types[i], 0);
+        buffer.length = sizeof buffer.bytes;
+        assert_int_equal(decode(&buffer, &frame), FRAME_OK);
+        assert_int_equal(frame.payload_bytes, 0);
+    }
+}
+
 static void frame_decode__a_little_more_makes_it_as_long_as_its_neighbours(void **state)
 {
     struct frame frame;
@@ -601,6 +615,7 @@ int main(void)
         cmocka_unit_test(frame_decode__every_shorter_length_is_refused),
         cmocka_unit_test(frame_decode__padding_to_the_minimum_is_ignored),
         cmocka_unit_test(frame_decode__bytes_beyond_padding_are_refused),
+        cmocka_unit_test(frame_decode__what_opens_a_connection_tries_out_a_length),
         cmocka_unit_test(frame_decode__a_little_more_makes_it_as_long_as_its_neighbours),
         cmocka_unit_test(frame_decode__other_version_or_header_length),
         cmocka_unit_test(frame_decode__unknown_types),
