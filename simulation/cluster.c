@@ -302,6 +302,20 @@ int cluster_send(struct cluster *cluster, uint32_t from, struct core_peer *to, u
     return status;
 }
 
+int cluster_send_confirmed(struct cluster *cluster, uint32_t from, struct core_peer *to,
+                           uint64_t tag, uint32_t immediate, const void *data, uint64_t bytes,
+                           void *context)
+{
+    struct core *core = &cluster->nodes[from].core;
+    int status =
+        message_send_confirmed(&core->messages, &to->message, tag, immediate, data, bytes, context);
+
+    if (status == 0) {
+        cluster_service(cluster, from, to);
+    }
+    return status;
+}
+
 int cluster_inject(struct cluster *cluster, uint32_t from, struct core_peer *to, uint64_t tag,
                    uint32_t immediate, const void *data, uint64_t bytes)
 {

@@ -109,6 +109,9 @@ void cluster_service(struct cluster *cluster, uint32_t at, struct core_peer *to)
 /** As the public calls, at a node. */
 int cluster_send(struct cluster *cluster, uint32_t from, struct core_peer *to, uint64_t tag,
                  uint32_t immediate, const void *data, uint64_t bytes, void *context);
+int cluster_send_confirmed(struct cluster *cluster, uint32_t from, struct core_peer *to,
+                           uint64_t tag, uint32_t immediate, const void *data, uint64_t bytes,
+                           void *context);
 int cluster_inject(struct cluster *cluster, uint32_t from, struct core_peer *to, uint64_t tag,
                    uint32_t immediate, const void *data, uint64_t bytes);
 int cluster_receive(struct cluster *cluster, uint32_t at, struct core_peer *from, uint64_t tag,

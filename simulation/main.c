@@ -95,6 +95,7 @@ static void print_result(const struct run_options *options, const struct run_res
     (void)printf(",\"work\":{\"eager\":%" PRIu64, result->kinds.eager);
     print_number("long", result->kinds.long_messages);
     print_number("injected", result->counters.injected);
+    print_number("confirmed", result->counters.confirmed);
     print_number("bundled", result->kinds.bundled);
     print_number("unexpected", result->kinds.unexpected);
     print_number("claimed", result->counters.claimed);

@@ -320,8 +320,9 @@ static void close_message(struct workload *workload, const struct workload_messa
         return;
     }
     /* Of what the peer has said that it is there is not lost, if that peer still is. Shorter ones
-     * are copied. */
-    bool confirmed = message->status == 0 && message->bytes > longest_eager(cluster);
+     * are copied, unless the sender wanted to know. */
+    bool confirmed =
+        message->status == 0 && (message->confirmed || message->bytes > longest_eager(cluster));
     if (message->status == 0 && both_there(workload, message) && (why == 0 || confirmed)) {
         oracle_blame(workload, &workload->verdict.lost,
                      "message %u, node %u to %u, %llu bytes, was sent and did not arrive",

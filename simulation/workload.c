@@ -101,19 +101,23 @@ static bool post_send(struct workload *workload, struct workload_message *messag
     const uint64_t inject_max =
         cluster->nodes[message->from].lanes.lanes[0]->frame_bytes - FRAME_PADDED_BYTES;
     bool inject = message->bytes <= inject_max && random_below(&workload->random, 4) == 0;
+    bool confirmed = !inject && random_below(&workload->random, 4) == 0;
     int status = inject ? cluster_inject(cluster, message->from, to, message->tag, message->index,
                                          message->data, message->bytes)
-                        : cluster_send(cluster, message->from, to, message->tag, message->index,
-                                       message->data, message->bytes, message);
+                        : (confirmed ? cluster_send_confirmed : cluster_send)(
+                              cluster, message->from, to, message->tag, message->index,
+                              message->data, message->bytes, message);
     if (status == -EAGAIN) {
         return false;
     }
     message->posted = true;
     message->injected = inject;
+    message->confirmed = confirmed;
     message->from_generation = cluster->nodes[message->from].generation;
     message->to_generation = cluster->nodes[message->to].generation;
     workload->counters.posted++;
     workload->counters.injected += inject && status == 0;
+    workload->counters.confirmed += confirmed && status == 0;
     cluster_trace(cluster, "send %u %u>%u tag %llu bytes %llu: %d", message->index, message->from,
                   message->to, (unsigned long long)message->tag, (unsigned long long)message->bytes,
                   status);

@@ -7,7 +7,8 @@
  * out; receive buffers have guards behind them. The judge (oracle.h) knows nothing of the protocol,
  * only what was posted, what ended, and which pairs of nodes may have lost each other.
  *
- *      messages    injected, eager, fragmented, long; alone and in bursts, which are bundled
+ *      messages    injected, eager, fragmented, long; alone and in bursts, which are bundled;
+ *                  of which the sender is told when they are there, or not
  *      receives    of one peer or any, one tag or any, with short buffers; by claim; cancelled
  *
  * For each message there is a receive that wants it, and in the end one more that takes anything.
@@ -61,12 +62,13 @@ struct workload_message {
     uint32_t from_generation; /**< of the endpoints, when it was posted */
     uint32_t to_generation;
     bool posted;
-    bool injected; /**< has no completion */
-    bool ended;    /**< the send's completion was taken */
-    bool received; /**< by some receive, whole or cut short */
-    bool unsent;   /**< nobody was there to send it, or to send it to */
-    bool finished; /**< and counted as such */
-    int status;    /**< of the send */
+    bool injected;  /**< has no completion */
+    bool confirmed; /**< its send ends when the peer has it */
+    bool ended;     /**< the send's completion was taken */
+    bool received;  /**< by some receive, whole or cut short */
+    bool unsent;    /**< nobody was there to send it, or to send it to */
+    bool finished;  /**< and counted as such */
+    int status;     /**< of the send */
 };
 
 struct workload_receive {
@@ -94,6 +96,7 @@ struct workload_receive {
 struct workload_counters {
     uint64_t posted;
     uint64_t injected;
+    uint64_t confirmed;
     uint64_t claimed;
     uint64_t cancelled;
     uint64_t truncated;

@@ -285,7 +285,7 @@ int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
 }
 
 static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
-                   const void *data, uint64_t bytes, void *context)
+                   const void *data, uint64_t bytes, void *context, bool confirmed)
 {
     struct core *core = &endpoint->core;
     struct core_peer *to = core_peer_at(core, peer);
@@ -293,7 +293,8 @@ static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
     if (to == NULL) {
         return -EINVAL;
     }
-    int status = message_send(&core->messages, &to->message, tag, immediate, data, bytes, context);
+    int status = (confirmed ? message_send_confirmed : message_send)(
+        &core->messages, &to->message, tag, immediate, data, bytes, context);
     if (status == 0) {
         endpoint->held_polls = 0;
         uint64_t now_ns = own_clock();
@@ -309,20 +310,33 @@ static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
     return status;
 }
 
-int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
-                 const void *data, uint64_t bytes, void *context)
+static int post_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
+                     uint32_t immediate, const void *data, uint64_t bytes, void *context,
+                     bool confirmed)
 {
     int status = own_enter(endpoint);
 
     if (status != 0) {
         return status;
     }
-    status = do_send(endpoint, peer, tag, immediate, data, bytes, context);
+    status = do_send(endpoint, peer, tag, immediate, data, bytes, context, confirmed);
     if (core_has_bundles(&endpoint->core)) {
         keeper_hurry(&endpoint->keeper);
     }
     turn_leave(&endpoint->turn);
     return status;
+}
+
+int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
+                 const void *data, uint64_t bytes, void *context)
+{
+    return post_send(endpoint, peer, tag, immediate, data, bytes, context, false);
+}
+
+int beowire_send_confirmed(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
+                           uint32_t immediate, const void *data, uint64_t bytes, void *context)
+{
+    return post_send(endpoint, peer, tag, immediate, data, bytes, context, true);
 }
 
 static uint64_t inject_bytes(const beowire_endpoint *endpoint)

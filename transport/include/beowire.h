@@ -188,6 +188,13 @@ BEOWIRE_API int beowire_peer_address(const beowire_endpoint *endpoint, beowire_p
 BEOWIRE_API int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
                              uint32_t immediate, const void *data, uint64_t bytes, void *context);
 
+/** As beowire_send(), but the completion comes when the peer's endpoint has all of the message,
+ *  however short it is; whether a receive has matched it is not said. If the peer fails before, it
+ *  comes with the peer's error. The peer is asked to acknowledge without delay. */
+BEOWIRE_API int beowire_send_confirmed(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
+                                       uint32_t immediate, const void *data, uint64_t bytes,
+                                       void *context);
+
 /** Sends a short message at once, without a completion; `data` may be reused on return.
  *
  * @return 0; -EMSGSIZE: longer than beowire_inject_bytes(); -EAGAIN, -EINVAL and a peer's error

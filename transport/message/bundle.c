@@ -2,6 +2,7 @@
 #include "message/bundle.h"
 
 #include "message/internal.h"
+#include "message/outgoing.h"
 
 #include <errno.h>
 #include <string.h>
@@ -73,7 +74,7 @@ struct message_peer *bundle_first(const struct message_layer *layer)
 }
 
 bool bundle_add(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
-                uint32_t immediate, const void *data, uint32_t bytes)
+                uint32_t immediate, const void *data, uint32_t bytes, struct operation *confirmed)
 {
     struct flow_frame *frame = peer->open_bundle;
     uint32_t more = (uint32_t)sizeof(struct frame_bundled) + bytes;
@@ -104,6 +105,10 @@ bool bundle_add(struct message_layer *layer, struct message_peer *peer, uint64_t
     frame->head_bytes += more;
     struct frame_header *header = (struct frame_header *)(void *)frame->head;
     header->payload_bytes = to_le16((uint16_t)(frame->head_bytes - sizeof(struct frame_header)));
+    if (confirmed != NULL) {
+        outgoing_await(frame, confirmed);
+        outgoing_hurry(frame);
+    }
     layer->counters.bundled_messages++;
     if (++peer->open_messages == BUNDLE_MESSAGES_MAX) {
         bundle_close(layer, peer);

@@ -27,9 +27,10 @@ static inline bool bundle_is_wanted(const struct message_layer *layer,
 }
 
 /** Adds a copy of a short message to the peer's open frame; opens one if there is none.
+ *  @param confirmed the send that waits until the frame is acknowledged, or NULL
  *  @return false: no room in the flow, no credit, or no frame is free. */
 bool bundle_add(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
-                uint32_t immediate, const void *data, uint32_t bytes);
+                uint32_t immediate, const void *data, uint32_t bytes, struct operation *confirmed);
 
 /** The open frame may be sent now; nothing is added to it any more. */
 void bundle_close(struct message_layer *layer, struct message_peer *peer);

@@ -28,7 +28,7 @@ void operation_matched(struct operation *operation);
 /** Ends an operation: its completion is ready to be taken. */
 void operation_done(struct message_layer *layer, struct operation *operation, int status);
 
-/** The frame refers to its operation's data no more, which may end that. */
+/** Operations wait for the frame no more, which may end them. */
 void message_disowned(struct message_layer *layer, struct flow_frame *frame);
 
 /** Ends a receive whose message is all there; too long a message gets -EMSGSIZE. */

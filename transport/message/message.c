@@ -231,9 +231,13 @@ void message_disowned(struct message_layer *layer, struct flow_frame *frame)
     struct operation *operation = frame->owner;
 
     frame->owner = NULL;
-    if (operation != NULL && --operation->frames_outstanding == 0 &&
-        operation->state == OPERATION_DRAINING) {
-        operation_done(layer, operation, operation->status);
+    while (operation != NULL) {
+        struct operation *next = operation->next_of_frame;
+        operation->next_of_frame = NULL;
+        if (--operation->frames_outstanding == 0 && operation->state == OPERATION_DRAINING) {
+            operation_done(layer, operation, operation->status);
+        }
+        operation = next;
     }
 }
 

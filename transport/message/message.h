@@ -8,6 +8,8 @@
  *                         <------- PULL ... DATA ----->      buffer (pull.h), so it never needs
  *                         <------- DONE                      memory for it
  *
+ * A send that is to be confirmed is done when its frames are acknowledged, or DONE has come.
+ *
  * First frames leave in the order of the sends, and frames arrive in order, so messages match
  * receives in order. A short message does not wait for the data of a long one.
  *
@@ -53,9 +55,11 @@ struct operation {
     enum operation_state state;
     enum beowire_operation kind;
     int status;
-    uint32_t frames_outstanding; /**< send: pushed, and referring to `source`: until they are
-                                      acknowledged, or copied (lent.h) */
-    struct message_peer *peer;   /**< receive: NULL until matched if from anyone */
+    uint32_t frames_outstanding;     /**< send: pushed, and what it waits for: those that refer to
+                                          `source` until they are acknowledged, or copied (lent.h);
+                                          confirmed: all, until they are acknowledged */
+    struct operation *next_of_frame; /**< another send that waits for the same frame, or NULL */
+    struct message_peer *peer;       /**< receive: NULL until matched if from anyone */
     void *context;
     uint64_t tag;      /**< remote memory: its key */
     uint64_t ignore;   /**< receive: bits of the tag that do not matter */
@@ -74,6 +78,7 @@ struct operation {
     uint8_t atomic_type;    /**< enum beowire_atomic_type */
     uint8_t put_flags;      /**< enum beowire_put_flag */
     uint32_t immediate;
+    bool is_confirmed;      /**< send: ends when all its frames are acknowledged */
     bool is_referred;       /**< send: by frames that have to be acknowledged first */
     uint16_t generation;    /**< of this slot: makes its name another one */
     uint16_t segment_bytes; /**< announced send: payload of a DATA frame */
@@ -348,11 +353,13 @@ void message_return_credit(struct message_layer *layer, struct message_peer *pee
 void message_peer_failed(struct message_layer *layer, struct message_peer *peer, int error,
                          const struct flow_wire *wire);
 
-/** As beowire_send(), _inject(), _receive(), _cancel(); what they push is sent by
- *  message_pump() and flow_transmit(). `touched` becomes the peer that now has to be serviced,
- *  if there is one. */
+/** As beowire_send(), _send_confirmed(), _inject(), _receive(), _cancel(); what they push is sent
+ * by message_pump() and flow_transmit(). `touched` becomes the peer that now has to be serviced, if
+ * there is one. */
 int message_send(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                  uint32_t immediate, const void *data, uint64_t bytes, void *context);
+int message_send_confirmed(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
+                           uint32_t immediate, const void *data, uint64_t bytes, void *context);
 int message_inject(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                    uint32_t immediate, const void *data, uint64_t bytes);
 int message_receive(struct message_layer *layer, struct message_peer *peer, uint64_t tag,

@@ -92,14 +92,36 @@ static inline void *outgoing_header(const struct flow_frame *frame)
     return frame->head + sizeof(struct frame_header);
 }
 
+/** The operation does not end before the frame is acknowledged, or copied (lent.h). In a bundle, it
+ *  is the last that waits for it. */
+static inline void outgoing_await(struct flow_frame *frame, struct operation *operation)
+{
+    struct operation *last = frame->owner;
+
+    operation->frames_outstanding++;
+    if (last == NULL) {
+        frame->owner = operation;
+        return;
+    }
+    while (last->next_of_frame != NULL) {
+        last = last->next_of_frame;
+    }
+    last->next_of_frame = operation;
+}
+
 /** The frame's data is `bytes` bytes of the operation's, from where it stands. */
 static inline void outgoing_refer(struct flow_frame *frame, struct operation *operation,
                                   uint32_t bytes)
 {
     frame->payload = operation->source + operation->pushed;
-    frame->owner = operation;
-    operation->frames_outstanding++;
+    outgoing_await(frame, operation);
     operation->pushed += bytes;
+}
+
+/** Whoever gets the frame acknowledges it without delay: somebody waits for that. */
+static inline void outgoing_hurry(const struct flow_frame *frame)
+{
+    frame_stamp(frame->head, FRAME_ACK_REQUEST, 0, 0);
 }
 
 /** Has the first blocks of an announced operation sent without a PULL, over the lane whose DATA

@@ -21,9 +21,11 @@ static void fill_eager(const struct flow_frame *frame, uint64_t tag, uint32_t im
     eager->message = to_le16(message);
 }
 
-/** Pushes a message that fits one frame, copied. @return false: no frame is free. */
+/** Pushes a message that fits one frame, copied. @return false: no frame is free.
+ *  @param confirmed the send that waits until it is acknowledged, or NULL */
 static bool push_copied(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
-                        uint32_t immediate, const void *data, uint32_t bytes)
+                        uint32_t immediate, const void *data, uint32_t bytes,
+                        struct operation *confirmed)
 {
     struct flow_frame *frame = outgoing_begin(layer, peer, FRAME_EAGER, bytes, 0);
 
@@ -34,28 +36,37 @@ static bool push_copied(struct message_layer *layer, struct message_peer *peer, 
     if (bytes > 0) {
         memcpy(frame->head + sizeof(struct frame_header) + sizeof(struct frame_eager), data, bytes);
     }
+    if (confirmed != NULL) {
+        outgoing_await(frame, confirmed);
+        outgoing_hurry(frame);
+    }
     flow_push(&peer->flow, frame);
     layer->counters.eager_messages++;
     return true;
 }
 
 /** Begins a frame with the next `bytes` bytes of the send: lent, so that the send can end without
- *  waiting for the peer; if no frame with so much room is free, referred to. */
+ *  waiting for the peer; referred to if it waits anyway, or no frame with so much room is free. */
 static struct flow_frame *begin_next(struct message_layer *layer, struct message_peer *peer,
                                      enum frame_type type, struct operation *operation,
                                      uint32_t bytes)
 {
-    struct flow_frame *frame = outgoing_begin(layer, peer, type, bytes, 0);
+    struct flow_frame *frame =
+        operation->is_confirmed ? NULL : outgoing_begin(layer, peer, type, bytes, 0);
 
     if (frame != NULL) {
         frame->head_bytes -= bytes;
         lent_begin(peer, frame, operation, bytes);
-        return frame;
-    }
-    frame = outgoing_begin(layer, peer, type, 0, bytes);
-    if (frame != NULL) {
+    } else {
+        frame = outgoing_begin(layer, peer, type, 0, bytes);
+        if (frame == NULL) {
+            return NULL;
+        }
         outgoing_refer(frame, operation, bytes);
         operation->is_referred = true;
+    }
+    if (operation->pushed == operation->bytes && operation->is_referred) {
+        outgoing_hurry(frame); /* the sender waits for this one, the last */
     }
     return frame;
 }
@@ -117,10 +128,6 @@ static bool push_fragment(struct message_layer *layer, struct message_peer *peer
         .message = to_le16((uint16_t)message_name(layer, operation)),
         .offset = to_le64(offset),
     };
-    if (operation->pushed == operation->bytes && operation->is_referred) {
-        /* The sender waits for this one: its buffer is free when it is acknowledged. */
-        frame_stamp(frame->head, FRAME_ACK_REQUEST, 0, 0);
-    }
     flow_push(&peer->flow, frame);
     return true;
 }
@@ -233,7 +240,7 @@ static bool push_answer(struct message_layer *layer, struct message_peer *peer)
                                           : remote_push_answer(layer, peer, inbound);
 }
 
-/** Everything of the send is pushed: it ends when nothing refers to its data any more. */
+/** Everything of the send is pushed: it ends when it waits for no frame any more. */
 static void all_pushed(struct message_layer *layer, struct operation *operation)
 {
     list_remove(&operation->link);
@@ -259,7 +266,7 @@ static bool push_queued(struct message_layer *layer, struct message_peer *peer)
     } else if (operation->bytes <= room) {
         /* Copied, so that the caller need not wait; if no such frame is free, referred to. */
         if (!push_copied(layer, peer, operation->tag, operation->immediate, operation->source,
-                         (uint32_t)operation->bytes) &&
+                         (uint32_t)operation->bytes, operation->is_confirmed ? operation : NULL) &&
             (operation->bytes == 0 || !push_first(layer, peer, operation))) {
             return false;
         }
@@ -330,8 +337,8 @@ static int check_send(const struct message_peer *peer, const void *data, uint64_
     return bytes > BEOWIRE_MESSAGE_BYTES_MAX ? -EMSGSIZE : 0;
 }
 
-int message_send(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
-                 uint32_t immediate, const void *data, uint64_t bytes, void *context)
+static int post(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
+                uint32_t immediate, const void *data, uint64_t bytes, void *context, bool confirmed)
 {
     int status = check_send(peer, data, bytes);
 
@@ -342,8 +349,6 @@ int message_send(struct message_layer *layer, struct message_peer *peer, uint64_
     if (operation == NULL) {
         return -EAGAIN;
     }
-    bool bundled = can_bundle(layer, peer, bytes) &&
-                   bundle_add(layer, peer, tag, immediate, data, (uint32_t)bytes);
     *operation = (struct operation){
         .state = OPERATION_QUEUED,
         .kind = BEOWIRE_SEND,
@@ -354,15 +359,30 @@ int message_send(struct message_layer *layer, struct message_peer *peer, uint64_
         .source = data,
         .immediate = immediate,
         .generation = (uint16_t)(operation->generation + 1),
+        .is_confirmed = confirmed,
     };
-    if (bundled) {
-        list_init(&operation->link);
-        operation_done(layer, operation, 0);
-        return 0;
-    }
+    bool bundled =
+        can_bundle(layer, peer, bytes) && bundle_add(layer, peer, tag, immediate, data,
+                                                     (uint32_t)bytes, confirmed ? operation : NULL);
     list_append(&peer->queue, &operation->link);
-    message_pump(layer, peer);
+    if (bundled) {
+        all_pushed(layer, operation);
+    } else {
+        message_pump(layer, peer);
+    }
     return 0;
+}
+
+int message_send(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
+                 uint32_t immediate, const void *data, uint64_t bytes, void *context)
+{
+    return post(layer, peer, tag, immediate, data, bytes, context, false);
+}
+
+int message_send_confirmed(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
+                           uint32_t immediate, const void *data, uint64_t bytes, void *context)
+{
+    return post(layer, peer, tag, immediate, data, bytes, context, true);
 }
 
 int message_inject(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
@@ -381,9 +401,9 @@ int message_inject(struct message_layer *layer, struct message_peer *peer, uint6
         return -EMSGSIZE;
     }
     if (can_bundle(layer, peer, bytes) &&
-        bundle_add(layer, peer, tag, immediate, data, (uint32_t)bytes)) {
+        bundle_add(layer, peer, tag, immediate, data, (uint32_t)bytes, NULL)) {
         return 0;
     }
     bundle_close(layer, peer);
-    return push_copied(layer, peer, tag, immediate, data, (uint32_t)bytes) ? 0 : -EAGAIN;
+    return push_copied(layer, peer, tag, immediate, data, (uint32_t)bytes, NULL) ? 0 : -EAGAIN;
 }

@@ -499,6 +499,36 @@ static void beowire_wait__until_there_is_a_completion(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
+static void beowire_send_confirmed__until_the_peer_has_it(void **state)
+{
+    const char *const lanes[] = {"packet", "udp", "shm"};
+    const uint64_t sizes[] = {0, 8, 5000, 300000};
+    static uint8_t data[300000];
+    static uint8_t buffer[300000];
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        beowire_endpoint *a = open_with_lanes(i < 2 ? "end0" : NULL, lanes[i]);
+        beowire_endpoint *b = open_with_lanes(i < 2 ? "end1" : NULL, lanes[i]);
+        beowire_peer peer = know(a, b);
+        for (unsigned j = 0; j < 4; j++) {
+            assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, j, 0, buffer, sizes[j], NULL), 0);
+            assert_int_equal(beowire_send_confirmed(a, peer, j, 0, data, sizes[j], data), 0);
+            for (unsigned k = 0; k < 1000; k++) {
+                assert_int_equal(beowire_poll(a, NULL, 0), 0);
+            }
+            assert_int_equal(beowire_wait(a, 0), 0); /* b has not looked */
+            struct beowire_completion done = await_both(a, b);
+            assert_int_equal(done.status, 0);
+            assert_int_equal(done.operation, BEOWIRE_SEND);
+            assert_ptr_equal(done.context, data);
+            assert_int_equal(await_both(b, a).bytes, sizes[j]);
+        }
+        assert_int_equal(beowire_close(a, 0), 0);
+        assert_int_equal(beowire_close(b, 0), 0);
+    }
+}
+
 static void beowire_flush__until_the_peer_has_it(void **state)
 {
     beowire_endpoint *a = open_endpoint("end0");
@@ -655,6 +685,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(beowire__calls_with_peers_that_are_none),
         cmocka_unit_test(beowire_wait__ends_when_the_time_is_over),
         cmocka_unit_test(beowire_wait__until_there_is_a_completion),
+        cmocka_unit_test(beowire_send_confirmed__until_the_peer_has_it),
         cmocka_unit_test(beowire_flush__until_the_peer_has_it),
         cmocka_unit_test(beowire_close__with_something_that_did_not_arrive),
         cmocka_unit_test(beowire_close__ends_what_peers_wait_for),

@@ -182,6 +182,67 @@ static void bundle__peer_fails_while_one_is_open(void **state)
     cluster_check(&pair->cluster);
 }
 
+/** Sends messages that fill frames and then a bundle; of those in the bundle every second is to be
+ *  confirmed. Their contexts are the addresses of `marks`. */
+static void bundle_some_confirmed(struct pair *pair, const char marks[6])
+{
+    struct beowire_completion done;
+
+    send_many(pair, BUNDLE_IN_FLIGHT_MIN);
+    for (unsigned i = 0; i < 6; i++) {
+        assert_int_equal((i % 2 == 0 ? cluster_send : cluster_send_confirmed)(
+                             &pair->cluster, 0, pair->peer, 100 + i, 0, &marks[i], 1,
+                             (void *)(uintptr_t)&marks[i]),
+                         0);
+    }
+    assert_non_null(pair->peer->message.open_bundle);
+    assert_int_equal(pair->from->counters.bundled_messages, 6);
+    for (unsigned i = 0; i < 6; i += 2) {
+        assert_true(message_complete(pair->from, &done));
+        assert_ptr_equal(done.context, &marks[i]);
+    }
+    assert_false(message_complete(pair->from, &done));
+}
+
+static void bundle__those_to_be_confirmed_end_with_their_frame(void **state)
+{
+    struct pair *pair = *state;
+    const char marks[6] = "abcdef";
+    struct beowire_completion done;
+
+    bundle_some_confirmed(pair, marks);
+    uint32_t last = pair->peer->message.flow.next;
+    while (!message_has_completions(pair->from)) {
+        assert_int_not_equal(pair->peer->message.flow.first, last);
+        (void)cluster_step(&pair->cluster, UINT64_MAX);
+    }
+    assert_int_equal(pair->peer->message.flow.first, last);
+    for (unsigned i = 1; i < 6; i += 2) {
+        assert_true(message_complete(pair->from, &done));
+        assert_int_equal(done.status, 0);
+        assert_ptr_equal(done.context, &marks[i]);
+    }
+    assert_false(message_complete(pair->from, &done));
+    cluster_check(&pair->cluster);
+}
+
+static void bundle__those_to_be_confirmed_fail_with_their_peer(void **state)
+{
+    struct pair *pair = *state;
+    const char marks[6] = "abcdef";
+    struct beowire_completion done;
+
+    bundle_some_confirmed(pair, marks);
+    cluster_crash(&pair->cluster, 1);
+    cluster_run(&pair->cluster, cluster_now(&pair->cluster) + 100000 * MILLISECOND);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(message_complete(pair->from, &done));
+        assert_int_equal(done.status, -ETIMEDOUT);
+    }
+    assert_false(message_complete(pair->from, &done));
+    cluster_check(&pair->cluster);
+}
+
 /** Hands a BUNDLE with this payload to node 1. */
 static int arrive(struct pair *pair, const uint8_t *payload, uint32_t bytes)
 {
@@ -218,6 +279,8 @@ int main(void)
         PAIR_TEST(bundle__order_is_kept_among_all_sizes),
         PAIR_TEST(bundle__some_matched_some_not),
         PAIR_TEST(bundle__peer_fails_while_one_is_open),
+        PAIR_TEST(bundle__those_to_be_confirmed_end_with_their_frame),
+        PAIR_TEST(bundle__those_to_be_confirmed_fail_with_their_peer),
         PAIR_TEST(bundle_arrive__payload_that_breaks_rules),
     };
 

@@ -296,6 +296,134 @@ static void message_send__without_any_free_frame_waits(void **state)
     assert_int_equal(pushed(fixture, 0), 1);
 }
 
+/* ---- to be confirmed ------------------------------------------------------------------------ */
+
+static void send_confirmed(struct fixture *fixture, unsigned to, const uint8_t *data,
+                           uint64_t bytes)
+{
+    assert_int_equal(message_send_confirmed(&fixture->layer, &fixture->peers[to], 42, 43, data,
+                                            bytes, (void *)(uintptr_t)data),
+                     0);
+    message_take_back(&fixture->layer, &fixture->peers[to]);
+    assert_true(nothing_completed(fixture));
+}
+
+static bool asks_for_acknowledgement(const struct fixture *fixture, uint32_t index)
+{
+    return (pushed_frame(fixture, 0, index).flags & FRAME_ACK_REQUEST) != 0;
+}
+
+static void message_send_confirmed__one_frame_has_to_be_acknowledged(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t sizes[] = {0, 1, FRAME_POOL_SLIM_BYTES - 45, EAGER_ROOM};
+
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint8_t *data = pattern(sizes[i]);
+        send_confirmed(fixture, 0, data, sizes[i]);
+        struct frame frame = pushed_frame(fixture, 0, 0);
+        assert_int_equal(from_le64(frame.eager->tag), 42);
+        assert_int_equal(from_le32(frame.eager->immediate), 43);
+        assert_int_equal(frame.payload_bytes, sizes[i]);
+        assert_memory_equal(frame.payload, data, sizes[i]);
+        assert_true(asks_for_acknowledgement(fixture, 0));
+        acknowledge(fixture, 0, 1);
+        struct beowire_completion done = completed(fixture);
+        assert_int_equal(done.status, 0);
+        assert_ptr_equal(done.context, data);
+        assert_true(nothing_completed(fixture));
+        free(data);
+    }
+}
+
+static void message_send_confirmed__several_frames_have_to_be_acknowledged(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(EAGER_ROOM + FRAGMENT_ROOM + 5);
+
+    send_confirmed(fixture, 0, data, EAGER_ROOM + FRAGMENT_ROOM + 5);
+    assert_int_equal(pushed(fixture, 0), 3);
+    assert_false(asks_for_acknowledgement(fixture, 0));
+    assert_false(asks_for_acknowledgement(fixture, 1));
+    assert_true(asks_for_acknowledgement(fixture, 2));
+    acknowledge(fixture, 0, 2);
+    assert_true(nothing_completed(fixture));
+    acknowledge(fixture, 0, 1);
+    assert_ptr_equal(completed(fixture).context, data);
+    free(data);
+}
+
+static void message_send_confirmed__an_announced_one_is_done_when_the_peer_has_it(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(LONG_BYTES);
+
+    send_confirmed(fixture, 0, data, LONG_BYTES);
+    struct frame frame = pushed_frame(fixture, 0, 0);
+    assert_int_equal(frame.type, FRAME_ANNOUNCE);
+    uint32_t name = from_le32(frame.announce->message);
+    acknowledge(fixture, 0, 1);
+    assert_true(nothing_completed(fixture));
+    assert_int_equal(arrive_done(fixture, 0, name), 0);
+    assert_ptr_equal(completed(fixture).context, data);
+    free(data);
+}
+
+static void message_send_confirmed__without_a_free_copy(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *data = pattern(EAGER_ROOM);
+
+    use_up_copies(fixture);
+    send_confirmed(fixture, 0, data, EAGER_ROOM);
+    assert_true(asks_for_acknowledgement(fixture, 0));
+    acknowledge(fixture, 0, 1);
+    assert_ptr_equal(completed(fixture).context, data);
+    free(data);
+}
+
+static void message_send_confirmed__before_the_connection_is_open(void **state)
+{
+    struct fixture *fixture = *state;
+
+    send_confirmed(fixture, 2, NULL, 0);
+    make_ready(fixture, 2);
+    message_pump(&fixture->layer, &fixture->peers[2]);
+    assert_true(nothing_completed(fixture));
+    acknowledge(fixture, 2, 1);
+    assert_int_equal(completed(fixture).status, 0);
+}
+
+/** Whatever of it is acknowledged by then. */
+static void message_send_confirmed__the_peer_fails_before(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t sizes[] = {0, 8, EAGER_ROOM + 1, LONG_BYTES};
+    uint8_t *data = pattern(LONG_BYTES);
+
+    for (unsigned i = 0; i < 4; i++) {
+        send_confirmed(fixture, 0, data, sizes[i]);
+    }
+    acknowledge(fixture, 0, 3); /* of the third, one frame of two */
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(completed(fixture).bytes, sizes[i]);
+    }
+    assert_true(nothing_completed(fixture));
+    fail_peer(fixture, 0, -ECONNRESET);
+    uint64_t bytes = 0;
+    for (unsigned i = 2; i < 4; i++) {
+        struct beowire_completion done = completed(fixture);
+        assert_int_equal(done.status, -ECONNRESET);
+        bytes += done.bytes;
+    }
+    assert_int_equal(bytes, sizes[2] + sizes[3]);
+    assert_true(nothing_completed(fixture));
+    assert_int_equal(
+        message_send_confirmed(&fixture->layer, &fixture->peers[0], 1, 0, data, 8, NULL),
+        -ECONNRESET);
+    free(data);
+}
+
 static void message_inject__has_no_completion(void **state)
 {
     struct fixture *fixture = *state;
@@ -520,6 +648,12 @@ int main(void)
         FIXTURE_TEST(message_send__bad_arguments),
         FIXTURE_TEST(message_send__without_a_free_copy_refers_to_the_data),
         FIXTURE_TEST(message_send__without_any_free_frame_waits),
+        FIXTURE_TEST(message_send_confirmed__one_frame_has_to_be_acknowledged),
+        FIXTURE_TEST(message_send_confirmed__several_frames_have_to_be_acknowledged),
+        FIXTURE_TEST(message_send_confirmed__an_announced_one_is_done_when_the_peer_has_it),
+        FIXTURE_TEST(message_send_confirmed__without_a_free_copy),
+        FIXTURE_TEST(message_send_confirmed__before_the_connection_is_open),
+        FIXTURE_TEST(message_send_confirmed__the_peer_fails_before),
         FIXTURE_TEST(message_inject__has_no_completion),
         FIXTURE_TEST(message_inject__longest),
         FIXTURE_TEST(
