@@ -30,6 +30,13 @@ static uint64_t tag_of(const struct transmission *message)
            (message->kind == FI_MSG ? TAG_MESSAGE : 0);
 }
 
+/** Does the operation end only when the peer's endpoint has the message? The two levels differ in
+ *  what became of it there; our peers acknowledge what they have taken in. */
+static bool is_confirmed(const struct transmission *message)
+{
+    return (message->flags & (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)) != 0;
+}
+
 static bool is_quiet(const struct endpoint *endpoint, uint64_t flags)
 {
     return endpoint->tx_selective && (flags & FI_COMPLETION) == 0;
@@ -60,8 +67,9 @@ static int post(struct endpoint *endpoint, const struct transmission *message, b
     request->flags = message->kind | FI_SEND;
     request->quiet = quiet;
     request->gathered = copy;
-    int status = beowire_send(endpoint->transport, peer, tag_of(message), (uint32_t)message->data,
-                              copy != NULL ? copy->data : message->buffer, message->bytes, request);
+    int status = (is_confirmed(message) ? beowire_send_confirmed : beowire_send)(
+        endpoint->transport, peer, tag_of(message), (uint32_t)message->data,
+        copy != NULL ? copy->data : message->buffer, message->bytes, request);
     if (status != 0) {
         request_give(endpoint, request);
     }
@@ -72,7 +80,7 @@ static int post(struct endpoint *endpoint, const struct transmission *message, b
 static int try_inject(struct endpoint *endpoint, const struct transmission *message,
                       beowire_peer peer, bool quiet)
 {
-    if (message->bytes > endpoint->inject_bytes) {
+    if (message->bytes > endpoint->inject_bytes || is_confirmed(message)) {
         return -FI_EMSGSIZE;
     }
     int status = beowire_inject(endpoint->transport, peer, tag_of(message), (uint32_t)message->data,

@@ -2,6 +2,11 @@
 #include "namespace.h"
 #include "pair.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 static void fi_tinject__before_there_is_a_connection(void **state)
 {
     struct pair *pair = open_default_pair();
@@ -135,6 +140,189 @@ static void fi_tsend__to_a_peer_that_leaves(void **state)
     free(data);
 }
 
+/* ---- completions that tell of the peer ------------------------------------------------------ */
+
+/** A peer in a process of its own, which can be stopped: then nobody acknowledges for it. It
+ *  receives nothing. */
+struct remote_peer {
+    pid_t process;
+    struct side side; /**< ours, connected with it */
+};
+
+/** Does what a peer does, until it is killed. Never returns. */
+static void be_a_peer(int name_to)
+{
+    struct side side = {0};
+    uint8_t name[FI_NAME_MAX];
+    size_t bytes = sizeof name;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    open_side(&side, "end1", &(struct pair_options){0});
+    assert_int_equal(fi_getname(&side.ep->fid, name, &bytes), 0);
+    assert_int_equal(write(name_to, name, bytes), bytes);
+    for (;;) {
+        drive(&side);
+    }
+}
+
+static struct fi_cq_tagged_entry completed_alone(const struct side *side)
+{
+    struct fi_cq_tagged_entry entry;
+    time_t start = time(NULL);
+
+    while (fi_cq_read(side->cq, &entry, 1) == -FI_EAGAIN) {
+        assert_false(is_late(start));
+    }
+    return entry;
+}
+
+static void open_remote_peer(struct remote_peer *peer, const struct pair_options *options)
+{
+    uint8_t name[FI_NAME_MAX];
+    int ends[2];
+
+    *peer = (struct remote_peer){0};
+    assert_int_equal(pipe(ends), 0);
+    peer->process = fork();
+    assert_true(peer->process >= 0);
+    if (peer->process == 0) {
+        be_a_peer(ends[1]);
+    }
+    open_side(&peer->side, "end0", options);
+    assert_true(read(ends[0], name, sizeof name) > 0);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    assert_int_equal(fi_av_insert(peer->side.av, name, 1, &peer->side.other, 0, NULL), 1);
+    assert_int_equal(fi_tsend(peer->side.ep, "x", 1, NULL, peer->side.other, 1, name), 0);
+    assert_ptr_equal(completed_alone(&peer->side).op_context, name); /* connected */
+}
+
+static void stop(const struct remote_peer *peer)
+{
+    int status = 0;
+
+    assert_int_equal(kill(peer->process, SIGSTOP), 0);
+    assert_int_equal(waitpid(peer->process, &status, WUNTRACED), peer->process);
+    assert_true(WIFSTOPPED(status));
+}
+
+static void end(const struct remote_peer *peer)
+{
+    assert_int_equal(kill(peer->process, SIGKILL), 0);
+    assert_int_equal(waitpid(peer->process, NULL, 0), peer->process);
+}
+
+static void check_nothing_completes(const struct side *side)
+{
+    struct fi_cq_tagged_entry entry;
+
+    for (unsigned i = 0; i < 1000; i++) {
+        assert_int_equal(fi_cq_read(side->cq, &entry, 1), -FI_EAGAIN);
+    }
+}
+
+/** By a call that says so, or by one that cannot, on an endpoint that says so. */
+static void send_with(const struct side *side, bool flag_of_call, uint64_t flags, const void *data,
+                      size_t bytes)
+{
+    const struct iovec part = {.iov_base = (void *)(uintptr_t)data, .iov_len = bytes};
+    const struct fi_msg_tagged message = {.msg_iov = &part,
+                                          .iov_count = 1,
+                                          .addr = side->other,
+                                          .tag = 1,
+                                          .context = (void *)(uintptr_t)data};
+
+    if (flag_of_call) {
+        assert_int_equal(fi_tsendmsg(side->ep, &message, flags), 0);
+    } else {
+        assert_int_equal(
+            fi_tsend(side->ep, data, bytes, NULL, side->other, 1, (void *)(uintptr_t)data), 0);
+    }
+}
+
+static void check_waits_for_the_peer(uint64_t flags, bool flag_of_call, const char *lanes)
+{
+    struct pair_options options = {.tx_flags = flag_of_call ? 0 : flags, .counters = true};
+    struct remote_peer peer;
+    const size_t sizes[] = {0, 8, 4000, 30000};
+    uint8_t *data = pattern(30000, 1);
+
+    assert_int_equal(setenv("FI_BEOWIRE_LANES", lanes, 1), 0);
+    open_remote_peer(&peer, &options);
+    assert_int_equal(fi_cntr_read(peer.side.sent), 1);
+    for (unsigned i = 0; i < 4; i++) {
+        stop(&peer);
+        /* Those that need no more than the buffer end at once. */
+        assert_int_equal(fi_tinject(peer.side.ep, data, 8, peer.side.other, 1), 0);
+        send_with(&peer.side, true, FI_INJECT_COMPLETE, data, 8);
+        assert_ptr_equal(completed_alone(&peer.side).op_context, data);
+        send_with(&peer.side, flag_of_call, flags, data, sizes[i]);
+        check_nothing_completes(&peer.side);
+        assert_int_equal(fi_cntr_read(peer.side.sent), 3 + 3 * i);
+        assert_int_equal(kill(peer.process, SIGCONT), 0);
+        struct fi_cq_tagged_entry entry = completed_alone(&peer.side);
+        assert_ptr_equal(entry.op_context, data);
+        assert_int_equal(entry.flags, FI_SEND | FI_TAGGED);
+        assert_int_equal(fi_cntr_read(peer.side.sent), 4 + 3 * i);
+    }
+    end(&peer);
+    close_side(&peer.side);
+    free(data);
+    assert_int_equal(unsetenv("FI_BEOWIRE_LANES"), 0);
+}
+
+static void fi_tsendmsg__delivery_complete(void **state)
+{
+    (void)state;
+    check_waits_for_the_peer(FI_DELIVERY_COMPLETE, true, "packet");
+    check_waits_for_the_peer(FI_DELIVERY_COMPLETE, true, "shm");
+}
+
+static void fi_tsendmsg__transmit_complete(void **state)
+{
+    (void)state;
+    check_waits_for_the_peer(FI_TRANSMIT_COMPLETE, true, "udp");
+    check_waits_for_the_peer(FI_TRANSMIT_COMPLETE | FI_INJECT, true, "packet,tso,udp");
+}
+
+static void fi_tsend__delivery_complete_by_default(void **state)
+{
+    (void)state;
+    check_waits_for_the_peer(FI_DELIVERY_COMPLETE | FI_COMPLETION, false, "packet");
+    check_waits_for_the_peer(FI_TRANSMIT_COMPLETE, false, "shm");
+}
+
+static void fi_tsend__delivery_to_a_peer_that_dies(void **state)
+{
+    const struct pair_options options = {.tx_flags = FI_DELIVERY_COMPLETE, .counters = true};
+    const size_t sizes[] = {8, 4000, 30000};
+    uint8_t *data = pattern(30000, 1);
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct remote_peer peer;
+        struct fi_cq_err_entry error = {0};
+        struct fi_cq_tagged_entry entry;
+        ssize_t count = 0;
+        time_t start = time(NULL);
+        open_remote_peer(&peer, &options);
+        stop(&peer);
+        send_with(&peer.side, false, 0, data, sizes[i]);
+        check_nothing_completes(&peer.side);
+        end(&peer);
+        while ((count = fi_cq_read(peer.side.cq, &entry, 1)) == -FI_EAGAIN) {
+            assert_false(is_late(start));
+        }
+        assert_int_equal(count, -FI_EAVAIL);
+        assert_int_equal(fi_cq_readerr(peer.side.cq, &error, 0), 1);
+        assert_int_equal(error.err, FI_ECONNRESET);
+        assert_ptr_equal(error.op_context, data);
+        assert_int_equal(fi_cntr_readerr(peer.side.sent), 1);
+        close_side(&peer.side);
+    }
+    free(data);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +332,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_tsend__more_than_fit_are_refused_not_lost),
         cmocka_unit_test(fi_tsend__to_nobody),
         cmocka_unit_test(fi_tsend__to_a_peer_that_leaves),
+        cmocka_unit_test(fi_tsendmsg__delivery_complete),
+        cmocka_unit_test(fi_tsendmsg__transmit_complete),
+        cmocka_unit_test(fi_tsend__delivery_complete_by_default),
+        cmocka_unit_test(fi_tsend__delivery_to_a_peer_that_dies),
     };
 
     (void)argc;
