@@ -231,6 +231,37 @@ static size_t room_of(const struct cq *cq)
     return cq != NULL ? cq_room(cq) : BATCH;
 }
 
+/* ---- what peers do to our memory ------------------------------------------------------------ */
+
+void complete_watch_peers(struct endpoint *endpoint)
+{
+    static const char *const names[] = {"remote_read", "remote_written"};
+    const char *name = NULL;
+    uint64_t value = 0;
+
+    for (unsigned i = 0; beowire_counter(endpoint->transport, i, &name, &value) == 0; i++) {
+        for (unsigned j = 0; j < 2; j++) {
+            if (strcmp(name, names[j]) == 0) {
+                endpoint->by_peers[j].index = i;
+            }
+        }
+    }
+}
+
+static void count_peers(struct endpoint *endpoint)
+{
+    for (unsigned i = 0; i < ENDPOINT_COUNTERS - ENDPOINT_BY_PEERS; i++) {
+        struct counter *counter = endpoint->counters[ENDPOINT_BY_PEERS + i];
+        const char *name = NULL;
+        uint64_t value = 0;
+        if (counter != NULL &&
+            beowire_counter(endpoint->transport, endpoint->by_peers[i].index, &name, &value) == 0) {
+            counter->value += value - endpoint->by_peers[i].counted;
+            endpoint->by_peers[i].counted = value;
+        }
+    }
+}
+
 int endpoint_progress(struct endpoint *endpoint)
 {
     struct beowire_completion done[BATCH];
@@ -248,5 +279,6 @@ int endpoint_progress(struct endpoint *endpoint)
     if (endpoint->line_first != NULL) {
         line_advance(endpoint);
     }
+    count_peers(endpoint);
     return count < 0 ? count : 0;
 }

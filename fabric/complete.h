@@ -23,4 +23,8 @@ static inline bool complete_has_room(const struct cq *cq)
 /** Tells the user that a peer has failed: the program may only say that something did. */
 void complete_tell_failure(const struct endpoint *endpoint, beowire_peer peer, int status);
 
+/** Finds the transport's counters of what peers do to the endpoint's memory, if they are counted.
+ */
+void complete_watch_peers(struct endpoint *endpoint);
+
 #endif /* BEOWIRE_FABRIC_COMPLETE_H */

@@ -250,6 +250,7 @@ static int endpoint_enable(struct endpoint *endpoint)
     if (status != 0) {
         tell_why_not_open(options.interface, status);
     } else {
+        complete_watch_peers(endpoint);
         status = mr_offer_all(endpoint);
         status = status == 0 ? be_watched(endpoint) : status;
     }

@@ -40,6 +40,7 @@ static_assert(INFO_TAG_BITS == 62, "the bits above it are ours");
 #define ENDPOINT_COUNTERS 6
 #define ENDPOINT_READS 2
 #define ENDPOINT_WRITES 3
+#define ENDPOINT_BY_PEERS 4 /**< the first of the last two */
 
 enum request_kind {
     REQUEST_FREE,
@@ -88,6 +89,11 @@ struct endpoint {
     struct counter *rx_counter;
     /** All that are bound, by kind of operation, so that they are let go of. */
     struct counter *counters[ENDPOINT_COUNTERS];
+    /** Of what peers do: which counter of the transport has it, and what was counted of it. */
+    struct {
+        unsigned index;
+        uint64_t counted;
+    } by_peers[ENDPOINT_COUNTERS - ENDPOINT_BY_PEERS];
     uint64_t caps;
     uint64_t tx_flags; /**< of operations that cannot say */
     uint64_t rx_flags;

@@ -115,6 +115,8 @@ static const struct counter counters[] = {
     LAYER("remote_gets", remote_gets),
     LAYER("remote_atomics", remote_atomics),
     LAYER("remote_refused", remote_refused),
+    LAYER("remote_written", remote_written),
+    LAYER("remote_read", remote_read),
     CORE("peers_failed", peers_failed),
     CORE("path_changes", path_changes),
 };

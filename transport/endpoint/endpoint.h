@@ -31,6 +31,7 @@ struct beowire_endpoint {
     uint64_t keeper_sleep_ns;                     /**< and for how long, at most */
     struct descriptor descriptor;                 /**< what the application may sleep on */
     struct beowire_endpoint *closed_next;         /**< handle.c's */
+    uint64_t served_before_sleep;                 /**< served() when it was armed */
 };
 
 /** Can this handle be used? @return 0; -EINVAL: NULL; -EBADF: it has been closed. */

@@ -253,6 +253,14 @@ int beowire_descriptor(beowire_endpoint *endpoint)
     return status != 0 ? status : endpoint->descriptor.all;
 }
 
+/** What peers have done to our memory: who counts that is woken, too. */
+static uint64_t served(const struct beowire_endpoint *endpoint)
+{
+    const struct message_counters *counters = &endpoint->core.messages.counters;
+
+    return counters->remote_written + counters->remote_read;
+}
+
 static int arm_descriptor(struct beowire_endpoint *endpoint)
 {
     struct core *core = &endpoint->core;
@@ -279,6 +287,7 @@ static int arm_descriptor(struct beowire_endpoint *endpoint)
         return -EAGAIN;
     }
     core_look_at_all(core);
+    endpoint->served_before_sleep = served(endpoint);
     descriptor_set_timer(&endpoint->descriptor, wake_time(endpoint, now_ns, UINT64_MAX));
     return 0;
 }
@@ -302,7 +311,8 @@ static void keep_descriptor(struct beowire_endpoint *endpoint, bool quiet)
 {
     bool stays = endpoint->keeper.duty.sleep != NULL; /* it does itself what is left, and in time */
 
-    if (has_completions(endpoint) || (!quiet && !stays)) {
+    if (has_completions(endpoint) || served(endpoint) != endpoint->served_before_sleep ||
+        (!quiet && !stays)) {
         descriptor_ring(&endpoint->descriptor);
     } else {
         descriptor_set_timer(&endpoint->descriptor,

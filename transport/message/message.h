@@ -133,6 +133,7 @@ struct inbound {
     uint64_t remote_address; /**< ... where in it */
     uint8_t answer;          /**< enum inbound_answer */
     uint8_t status;          /**< enum frame_status, of RESULT and DONE */
+    bool reads;              /**< request: it gets data of our memory */
     bool notify;             /**< the application is to be told */
 };
 
@@ -268,6 +269,8 @@ struct message_counters {
     uint64_t remote_gets;
     uint64_t remote_atomics;
     uint64_t remote_refused; /**< requests of peers that ended with an error */
+    uint64_t remote_written; /**< those that ended and did not: they changed our memory, ... */
+    uint64_t remote_read;    /**< ... or got data of it */
 };
 
 /** Copies from the memory of a peer's process, if that is possible.

@@ -323,6 +323,7 @@ static void end(struct message_layer *layer, struct operation *operation, int er
 void remote_done(struct message_layer *layer, struct operation *operation, uint32_t status)
 {
     if (operation->kind == BEOWIRE_GET) {
+        layer->counters.remote_read++;
         remote_served(layer, operation);
     } else {
         end(layer, operation, error_of(status));

@@ -121,6 +121,7 @@ static int arrive_get(struct message_layer *layer, struct message_peer *peer,
     struct inbound *inbound = remember(layer, peer, from_le32(frame->get->request));
     uint8_t *source = NULL;
 
+    inbound->reads = true;
     inbound->key = from_le64(frame->get->key);
     inbound->remote_address = from_le64(frame->get->address);
     inbound->bytes = from_le64(frame->get->bytes);
@@ -190,6 +191,7 @@ static int arrive_atomic(struct message_layer *layer, struct message_peer *peer,
         layer->counters.remote_atomics++;
     }
     bool replies = status == FRAME_STATUS_OK && fetch && bytes > 0;
+    inbound->reads = fetch;
     inbound->bytes = bytes;
     answer(layer, inbound, replies ? ANSWER_KEPT : ANSWER_RESULT, status);
     return 0;
@@ -215,9 +217,19 @@ int remote_request(struct message_layer *layer, struct message_peer *peer,
 
 /* ---- answers out --------------------------------------------------------------------------- */
 
+/** A request has been carried out. */
+static void count(struct message_layer *layer, const struct inbound *inbound)
+{
+    layer->counters.remote_read += inbound->reads;
+    layer->counters.remote_written += !inbound->reads;
+}
+
 void remote_answered(struct message_layer *layer, struct inbound *inbound)
 {
     list_remove(&inbound->done);
+    if (inbound->status == FRAME_STATUS_OK) {
+        count(layer, inbound);
+    }
     if (inbound->notify && inbound->status == FRAME_STATUS_OK) {
         list_remove(&inbound->of_peer);
         list_append(&layer->notices, &inbound->arrival);
@@ -278,6 +290,7 @@ static bool push_reply(struct message_layer *layer, struct message_peer *peer,
     flow_push(&peer->flow, frame);
     inbound->received += bytes;
     if (inbound->received == inbound->bytes) {
+        count(layer, inbound);
         inbound_free(layer, inbound);
     }
     return true;

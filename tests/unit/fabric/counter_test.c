@@ -2,6 +2,10 @@
 #include "namespace.h"
 #include "pair.h"
 
+#include <poll.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_rma.h>
+
 static struct pair *open_counted_pair(void)
 {
     return open_pair(&(struct pair_options){.counters = true, .cq_flags = FI_SELECTIVE_COMPLETION});
@@ -72,6 +76,149 @@ static void fi_cntr_wait__ends_at_the_threshold_or_in_time(void **state)
     close_pair(pair);
 }
 
+/* ---- what peers do to our memory ------------------------------------------------------------ */
+
+#define KEY 5
+#define BYTES 100000
+
+/** Two sides, of which the second offers memory, and counts what is done to it. */
+struct offered {
+    struct pair *pair;
+    const struct side *ours;
+    const struct side *owner;
+    uint8_t *memory;
+    uint8_t *data;
+    struct fid_mr *region;
+};
+
+static struct offered offer(struct pair_options options)
+{
+    options.caps = FI_MSG | FI_RMA | FI_ATOMIC | FI_RMA_EVENT;
+    options.counters = true;
+    struct offered offered = {.pair = open_pair(&options), .memory = pattern(BYTES, 1)};
+
+    offered.ours = &offered.pair->sides[0];
+    offered.owner = &offered.pair->sides[1];
+    offered.data = pattern(BYTES, 2);
+    assert_int_equal(fi_mr_reg(offered.owner->domain, offered.memory, BYTES,
+                               FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0, &offered.region, NULL),
+                     0);
+    return offered;
+}
+
+static void withdraw(const struct offered *offered)
+{
+    assert_int_equal(fi_close(&offered->region->fid), 0);
+    close_pair(offered->pair);
+    free(offered->memory);
+    free(offered->data);
+}
+
+static void put(const struct offered *offered, size_t bytes, uint64_t address)
+{
+    assert_int_equal(fi_write(offered->ours->ep, offered->data, bytes, NULL, offered->ours->other,
+                              address, KEY, NULL),
+                     0);
+}
+
+/** Until our operation has ended: then the owner has counted it, or will never. */
+static void check_counted(const struct offered *offered, uint64_t written, uint64_t read)
+{
+    (void)completed(offered->pair, 0);
+    time_t start = time(NULL);
+    while (fi_cntr_read(offered->owner->written_by_peers) < written ||
+           fi_cntr_read(offered->owner->read_by_peers) < read) {
+        assert_false(is_late(start)); /* of a long get, the peer knows first */
+        drive(&offered->pair->sides[0]);
+    }
+    assert_int_equal(fi_cntr_read(offered->owner->written_by_peers), written);
+    assert_int_equal(fi_cntr_read(offered->owner->read_by_peers), read);
+}
+
+static void fi_cntr_read__counts_what_peers_write_and_read(void **state)
+{
+    static const size_t sizes[] = {0, 8, 20000, BYTES};
+    struct offered offered = offer((struct pair_options){0});
+    struct fid_ep *ep = offered.ours->ep;
+    fi_addr_t to = offered.ours->other;
+    uint64_t operand = 1;
+    uint64_t old = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        put(&offered, sizes[i], 0);
+        check_counted(&offered, i + 1, i);
+        assert_memory_equal(offered.memory, offered.data, sizes[i]);
+        assert_int_equal(fi_read(ep, offered.data, sizes[i], NULL, to, 0, KEY, NULL), 0);
+        check_counted(&offered, i + 1, i + 1);
+    }
+    assert_int_equal(fi_atomic(ep, &operand, 1, NULL, to, 0, KEY, FI_UINT64, FI_SUM, NULL), 0);
+    check_counted(&offered, 5, 4);
+    assert_int_equal(
+        fi_fetch_atomic(ep, &operand, 1, NULL, &old, NULL, to, 0, KEY, FI_UINT64, FI_SUM, NULL), 0);
+    check_counted(&offered, 5, 5);
+    assert_int_equal(fi_cntr_read(offered.ours->written_by_peers), 0);
+    withdraw(&offered);
+}
+
+static void fi_cntr_read__does_not_count_what_is_refused(void **state)
+{
+    struct offered offered = offer((struct pair_options){0});
+
+    (void)state;
+    put(&offered, 8, BYTES - 7);
+    assert_int_equal(failed(offered.pair, 0).prov_errno, -ERANGE);
+    put(&offered, 8, BYTES - 8);
+    check_counted(&offered, 1, 0);
+    withdraw(&offered);
+}
+
+static void fi_cntr_wait__until_a_peer_has_written(void **state)
+{
+    struct offered offered = offer((struct pair_options){0});
+
+    (void)state;
+    put(&offered, 8, 0);
+    time_t start = time(NULL);
+    while (fi_cntr_wait(offered.owner->written_by_peers, 1, 10) != 0) {
+        assert_false(is_late(start));
+        drive(&offered.pair->sides[0]);
+    }
+    assert_memory_equal(offered.memory, offered.data, 8);
+    withdraw(&offered);
+}
+
+/** Whoever makes the progress: with automatic one, it is a thread of the endpoint. */
+static void fi_trywait__of_a_counter_that_a_peer_changes(void **state)
+{
+    const enum fi_progress progress[] = {FI_PROGRESS_MANUAL, FI_PROGRESS_AUTO};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct offered offered =
+            offer((struct pair_options){.counter_wait = FI_WAIT_FD, .progress = progress[i]});
+        struct fid *fids[] = {&offered.owner->written_by_peers->fid};
+        struct pollfd waits = {.fd = -1, .events = POLLIN};
+        assert_int_equal(fi_control(fids[0], FI_GETWAIT, &waits.fd), 0);
+        put(&offered, 0, 0);
+        check_counted(&offered, 1, 0); /* connected */
+        int status = 0;
+        while ((status = fi_trywait(offered.owner->fabric, fids, 1)) == -FI_EAGAIN) {
+            (void)fi_cntr_read(offered.owner->written_by_peers);
+        }
+        assert_int_equal(status, 0);
+        put(&offered, 8, 0);
+        for (time_t start = time(NULL); fi_cntr_read(offered.owner->written_by_peers) < 2;) {
+            assert_false(is_late(start));
+            drive(&offered.pair->sides[0]);
+            if (fi_trywait(offered.owner->fabric, fids, 1) == 0) {
+                assert_int_equal(poll(&waits, 1, PATIENCE_S * 1000), 1);
+            }
+        }
+        withdraw(&offered);
+    }
+}
+
 static void fi_cntr_set__and_add(void **state)
 {
     struct pair *pair = open_counted_pair();
@@ -107,6 +254,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_cntr_read__counts_what_ended),
         cmocka_unit_test(fi_cntr_readerr__counts_failures),
         cmocka_unit_test(fi_cntr_wait__ends_at_the_threshold_or_in_time),
+        cmocka_unit_test(fi_cntr_read__counts_what_peers_write_and_read),
+        cmocka_unit_test(fi_cntr_read__does_not_count_what_is_refused),
+        cmocka_unit_test(fi_cntr_wait__until_a_peer_has_written),
+        cmocka_unit_test(fi_trywait__of_a_counter_that_a_peer_changes),
         cmocka_unit_test(fi_cntr_set__and_add),
         cmocka_unit_test(fi_cntr_open__bad_attributes),
     };

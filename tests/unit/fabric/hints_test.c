@@ -66,6 +66,11 @@ static void caps__those_asked_for_and_no_other_primary_ones(void **state)
     assert_true((info->caps & (FI_ATOMIC | FI_MSG)) == 0);
     assert_true((info->caps & sides) == sides);
     fi_freeinfo(info);
+    hints->caps = FI_RMA | FI_RMA_EVENT;
+    info = ask(FI_VERSION(1, 17), hints);
+    assert_non_null(info);
+    assert_true((info->caps & FI_RMA_EVENT) != 0);
+    fi_freeinfo(info);
     hints->caps = FI_ATOMIC | FI_WRITE;
     info = ask(FI_VERSION(1, 17), hints);
     assert_non_null(info);

@@ -37,7 +37,8 @@ struct pair_options {
     int mr_mode;
     enum fi_progress progress; /**< of control and data */
     enum fi_wait_obj counter_wait;
-    bool counters; /**< bind a counter for sends, one for receives, one for a peer's memory */
+    bool counters; /**< bind a counter for sends, one for receives, one for a peer's memory, and two
+                      for what peers do to ours */
 };
 
 struct side {
@@ -49,6 +50,8 @@ struct side {
     struct fid_cntr *sent;
     struct fid_cntr *received;
     struct fid_cntr *remote;
+    struct fid_cntr *read_by_peers;
+    struct fid_cntr *written_by_peers;
     struct fid_ep *ep;
     fi_addr_t other;
 };
@@ -117,6 +120,10 @@ static inline void open_endpoint(struct side *side, const struct pair_options *o
         assert_int_equal(fi_ep_bind(side->ep, &side->received->fid, FI_RECV), 0);
         assert_int_equal(fi_cntr_open(side->domain, &counter, &side->remote, NULL), 0);
         assert_int_equal(fi_ep_bind(side->ep, &side->remote->fid, FI_READ | FI_WRITE), 0);
+        assert_int_equal(fi_cntr_open(side->domain, &counter, &side->read_by_peers, NULL), 0);
+        assert_int_equal(fi_cntr_open(side->domain, &counter, &side->written_by_peers, NULL), 0);
+        assert_int_equal(fi_ep_bind(side->ep, &side->read_by_peers->fid, FI_REMOTE_READ), 0);
+        assert_int_equal(fi_ep_bind(side->ep, &side->written_by_peers->fid, FI_REMOTE_WRITE), 0);
     }
     assert_int_equal(fi_enable(side->ep), 0);
 }
@@ -145,6 +152,8 @@ static inline void close_side(struct side *side)
         assert_int_equal(fi_close(&side->sent->fid), 0);
         assert_int_equal(fi_close(&side->received->fid), 0);
         assert_int_equal(fi_close(&side->remote->fid), 0);
+        assert_int_equal(fi_close(&side->read_by_peers->fid), 0);
+        assert_int_equal(fi_close(&side->written_by_peers->fid), 0);
     }
     assert_int_equal(fi_close(&side->cq->fid), 0);
     assert_int_equal(fi_close(&side->av->fid), 0);

@@ -102,6 +102,13 @@ static void assert_result(struct fixture *fixture, uint32_t request, uint32_t st
     assert_int_equal(from_le32(result->status), status);
 }
 
+/** So many requests have written, and read, and are over. */
+static void assert_ended(const struct fixture *fixture, uint64_t written, uint64_t read)
+{
+    assert_int_equal(fixture->layer.counters.remote_written, written);
+    assert_int_equal(fixture->layer.counters.remote_read, read);
+}
+
 static void remote_request__put_in_parts(void **state)
 {
     struct fixture *fixture = *state;
@@ -115,7 +122,9 @@ static void remote_request__put_in_parts(void **state)
     puts.offset = 4;
     assert_int_equal(arrive_put(fixture, 0, &puts, "ef", 2), 0);
     assert_false(nothing_remembered(fixture)); /* until it is answered */
+    assert_ended(fixture, 0, 0);
     assert_result(fixture, 5, FRAME_STATUS_OK);
+    assert_ended(fixture, 1, 0);
     assert_memory_equal(memory + 9, "\0abcdef\0", 8);
     assert_true(nothing_remembered(fixture));
     assert_true(nothing_completed(fixture)); /* the application need not know */
@@ -148,6 +157,7 @@ static void remote_request__put_that_is_refused(void **state)
     assert_true(nothing_completed(fixture));
     assert_true(nothing_remembered(fixture));
     assert_int_equal(fixture->layer.counters.remote_refused, 4);
+    assert_ended(fixture, 0, 0);
 }
 
 static void remote_request__without_the_feature(void **state)
@@ -221,8 +231,10 @@ static void remote_request__long_put_is_pulled(void **state)
         assert_int_equal(arrive_data(fixture, 0, 3, offset, data + offset,
                                      (uint32_t)(left < SEGMENT ? left : SEGMENT), 0, 2),
                          PULL_PLACED);
+        assert_ended(fixture, 0, 0);
     }
     struct frame frame = answered(fixture);
+    assert_ended(fixture, 1, 0);
     assert_int_equal(frame.type, FRAME_DONE);
     assert_int_equal(from_le32(frame.done->message), 3);
     assert_int_equal(from_le32(frame.done->status), FRAME_STATUS_OK);
@@ -291,6 +303,7 @@ static void remote_request__short_get(void **state)
 
     offer_memory(fixture, KEY, memory, 1000, BEOWIRE_MEMORY_READ);
     assert_int_equal(arrive_get(fixture, KEY, 100, 900, 6), 0);
+    assert_ended(fixture, 0, 0);
     while (at < 900) {
         struct frame frame = answered(fixture);
         assert_int_equal(frame.type, FRAME_REPLY);
@@ -307,6 +320,7 @@ static void remote_request__short_get(void **state)
     assert_result(fixture, 8, FRAME_STATUS_RANGE);
     assert_int_equal(arrive_get(fixture, KEY, 0, UINT64_MAX, 9), 0);
     assert_result(fixture, 9, FRAME_STATUS_RANGE);
+    assert_ended(fixture, 0, 2);
     free(memory);
 }
 
@@ -319,6 +333,7 @@ static void remote_unregister__before_a_get_is_answered(void **state)
     assert_int_equal(arrive_get(fixture, KEY, 0, 100, 6), 0);
     assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
     assert_result(fixture, 6, FRAME_STATUS_KEY);
+    assert_ended(fixture, 0, 0);
     assert_true(nothing_remembered(fixture));
 }
 
@@ -344,7 +359,9 @@ static void remote_request__long_get_is_granted(void **state)
     assert_true(serve_next(&fixture->layer, 0, &batch));
     assert_ptr_equal(batch.source, memory + SEGMENT);
     serve_sent(&fixture->layer, &batch, 1);
+    assert_ended(fixture, 0, 0);
     assert_int_equal(arrive_done(fixture, 0, name), 0);
+    assert_ended(fixture, 0, 1);
     assert_int_equal(serve_add(&fixture->layer, &fixture->peers[0], name, 0, 1, 0), -ENOENT);
     assert_false(message_depends_on(&fixture->peers[0]));
     assert_true(nothing_remembered(fixture));
@@ -428,6 +445,7 @@ static void remote_request__atomic(void **state)
     assert_memory_equal(answered(fixture).payload, memory, 4);
     assert_true(nothing_remembered(fixture));
     assert_int_equal(fixture->layer.counters.remote_atomics, 3);
+    assert_ended(fixture, 1, 2);
 }
 
 static void remote_request__atomic_that_is_refused(void **state)
