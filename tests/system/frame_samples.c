@@ -138,6 +138,7 @@ static void fill_connect(struct sample *sample, enum frame_type type)
         .echoed_key = to_le32(type == FRAME_ACCEPT ? KEY : 0),
         .features = to_le32(FRAME_FEATURE_SELECTIVE),
         .frame_bytes = to_le16(1500),
+        .job_key = to_le64(0x3132333435363738),
     };
     memcpy(connect->address, &address, sizeof address);
 }

@@ -62,6 +62,7 @@ SAMPLES: dict[str, dict[str, str]] = {
         "connect.echoed_key": "0x00000000",
         "connect.features.selective": "1",
         "connect.frame_bytes": "1500",
+        "connect.job_key": "0x3132333435363738",
         "address.rails": "2",
         "address.endpoint": "815",
         "address.ethertype": "0x88b5",

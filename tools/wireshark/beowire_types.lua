@@ -19,6 +19,7 @@ local REASONS = {
     [2] = "another incarnation was meant",
     [3] = "no room for another peer",
     [4] = "a rule was broken",
+    [5] = "another job",
 }
 
 local STATUSES = { [0] = "carried out", "bad key", "out of bounds", "no such operation" }
@@ -144,8 +145,9 @@ local CONNECT = {
     { "features", "Features", "x32" },
     { "frame_bytes", "Longest frame", "u16", info = "frame=%s" },
     { "reserved", "Reserved", "x16" },
+    { "job_key", "Job key", "x64" },
 }
-local CONNECT_BYTES = 32
+local CONNECT_BYTES = 40
 local ADDRESS = {
     { "version", "Version", "u8" },
     { "rails", "Rails", "u8" },

@@ -78,6 +78,7 @@ static void send_offer(struct core *core, struct core_peer *peer, enum frame_typ
         .echoed_key = to_le32(echoed_key),
         .features = to_le32(type == FRAME_ACCEPT ? chosen_features(peer) : core_features(core)),
         .frame_bytes = to_le16((uint16_t)data_bytes),
+        .job_key = to_le64(core->options.job_key),
     };
     memcpy(body->address, core->options.address.bytes, sizeof body->address);
     frame_stamp(head_of(&frame), 0, 0, (uint16_t)peer->first_credit);

@@ -67,6 +67,7 @@ struct core_options {
     uint32_t operations;
     uint32_t peers;
     uint64_t peer_timeout_ns;
+    uint64_t job_key;                    /**< peers have the same */
     bool go_back_n;                      /**< do not offer to keep frames that come early */
     const struct message_limits *limits; /**< crossovers; NULL: the defaults */
     uint32_t packet_bulk_rails; /**< bit r: bulk over rail r goes as frames although UDP is there */

@@ -236,6 +236,8 @@ const char *beowire_error(int status)
         return "the peer does not answer";
     case -ECONNRESET:
         return "the peer has closed, was restarted, or does not know this connection";
+    case -EKEYREJECTED:
+        return "the peer belongs to another job: its job key is another";
     case -EPROTO:
         return "the peer broke the protocol";
     case -EACCES:

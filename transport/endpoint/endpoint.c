@@ -28,14 +28,17 @@ static uint64_t random_number(void *unused)
     return number;
 }
 
-/** Length of the options of a program that was compiled with the first beowire.h. */
+/** Length of the options of programs that were compiled with the first beowire.h, and a later one.
+ */
 #define FIRST_OPTIONS_BYTES offsetof(struct beowire_options, configuration)
+#define SECOND_OPTIONS_BYTES offsetof(struct beowire_options, job_key)
 
 /** Takes over what the caller knows of, and defaults for what came later. */
 static int read_options(const struct beowire_options *given, struct beowire_options *options)
 {
     *options = (struct beowire_options)BEOWIRE_OPTIONS_DEFAULT;
-    if (given == NULL || (given->size != sizeof *options && given->size != FIRST_OPTIONS_BYTES)) {
+    if (given == NULL || (given->size != sizeof *options && given->size != SECOND_OPTIONS_BYTES &&
+                          given->size != FIRST_OPTIONS_BYTES)) {
         return -EINVAL;
     }
     memcpy(options, given, given->size);
@@ -82,6 +85,7 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         .peer_timeout_ns = options->peer_timeout_ns,
         /* Without a keeper nobody would send what the application leaves behind. */
         .bundle = options->progress != BEOWIRE_PROGRESS_CALLS,
+        .job_key = options->job_key,
         .go_back_n = options->go_back_n || settings->go_back_n,
         .limits = &settings->message,
         .packet_bulk_rails = settings_packet_rails(settings, options->interface),

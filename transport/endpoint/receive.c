@@ -66,6 +66,11 @@ static bool body_is_honest(const struct core *core, const struct frame *frame,
            from_le16(frame->connect->frame_bytes) > FRAME_BYTES_MIN;
 }
 
+static bool is_of_our_job(const struct core *core, const struct frame *frame)
+{
+    return from_le64(frame->connect->job_key) == core->options.job_key;
+}
+
 static void receive_connect(struct core *core, const struct frame *frame,
                             const struct arrival *from, uint64_t now_ns)
 {
@@ -75,6 +80,10 @@ static void receive_connect(struct core *core, const struct frame *frame,
 
     if (!body_is_honest(core, frame, from)) {
         core->counters.dropped_source++;
+        return;
+    }
+    if (!is_of_our_job(core, frame)) {
+        control_send_reset(core, frame, from, FRAME_RESET_JOB, now_ns);
         return;
     }
     if (meant != 0 && meant != core->incarnation) {
@@ -270,7 +279,7 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
         return;
     }
     if (frame->type == FRAME_ACCEPT) {
-        if (!body_is_honest(core, frame, from) ||
+        if (!body_is_honest(core, frame, from) || !is_of_our_job(core, frame) ||
             from_le64(frame->connect->incarnation) != peer->incarnation) {
             core->counters.dropped_source++;
         } else if (connection_receive(&peer->connection, frame) == CONNECTION_OPENED) {

@@ -90,6 +90,18 @@ static enum connection_event receive_accept(struct connection *connection,
     return CONNECTION_OPENED;
 }
 
+static int error_of(uint32_t reason)
+{
+    switch (reason) {
+    case FRAME_RESET_PROTOCOL:
+        return -EPROTO;
+    case FRAME_RESET_JOB:
+        return -EKEYREJECTED;
+    default:
+        return -ECONNRESET;
+    }
+}
+
 static enum connection_event receive_reset(struct connection *connection,
                                            const struct frame_reset *body)
 {
@@ -100,8 +112,7 @@ static enum connection_event receive_reset(struct connection *connection,
     if (!ours) {
         return CONNECTION_NOTHING; /* it proves nothing: whoever sent it saw no frame of ours */
     }
-    bool broke_rule = from_le32(body->reason) == FRAME_RESET_PROTOCOL;
-    return connection_fail(connection, broke_rule ? -EPROTO : -ECONNRESET);
+    return connection_fail(connection, error_of(from_le32(body->reason)));
 }
 
 enum connection_event connection_receive(struct connection *connection, const struct frame *frame)

@@ -103,9 +103,10 @@ struct frame_connect {
     le32 features;             /**< enum frame_feature: offered (CONNECT), chosen (ACCEPT) */
     le16 frame_bytes;          /**< longest frame that the sender can receive, header included */
     le16 reserved;             /**< 0; ignored on receipt */
+    le64 job_key;              /**< endpoints that talk have the same */
     uint8_t address[128];      /**< of the sender's endpoint */
 };
-static_assert(sizeof(struct frame_connect) == 160, "docs/PROTOCOL.md");
+static_assert(sizeof(struct frame_connect) == 168, "docs/PROTOCOL.md");
 
 /** What two ends may do if both offer it. Unknown bits are not chosen. */
 enum frame_feature {
@@ -124,6 +125,7 @@ enum frame_reset_reason {
     FRAME_RESET_INCARNATION = 2, /**< another endpoint was meant: an earlier one of this number */
     FRAME_RESET_FULL = 3,        /**< the endpoint knows as many peers as it can */
     FRAME_RESET_PROTOCOL = 4,    /**< the connection broke a rule */
+    FRAME_RESET_JOB = 5,         /**< the endpoint has another job key */
 };
 
 struct frame_probe {

@@ -102,15 +102,16 @@ struct beowire_options {
     enum beowire_progress progress; /**< while the application does not call */
     const char *configuration;      /**< file of `beowire tune`; "": none; NULL: BEOWIRE_CONFIG, or
                                        beowire/beowire.conf in the user's or the host's configuration */
-    bool go_back_n; /**< after a loss, send everything again from there on (the classic protocol,
-                       for comparison) and not only what was lost; either end may ask for it */
+    bool go_back_n;   /**< after a loss, send everything again from there on (the classic protocol,
+                         for comparison) and not only what was lost; either end may ask for it */
+    uint64_t job_key; /**< all peers have the same: endpoints of different jobs never talk */
 };
 
 /** The members in their order: C++17 has no other way to say this. */
 #define BEOWIRE_OPTIONS_DEFAULT                                                                    \
     {                                                                                              \
         sizeof(struct beowire_options), NULL, NULL, 0x88B5, 0, 1024, 1024, UINT64_C(5000000000),   \
-            BEOWIRE_PROGRESS_KEEPER, NULL, false                                                   \
+            BEOWIRE_PROGRESS_KEEPER, NULL, false, 0                                                \
     }
 
 enum beowire_operation {
@@ -371,10 +372,11 @@ BEOWIRE_API int beowire_cancel(beowire_endpoint *endpoint, const void *context);
  *
  * A completion's status is 0, or: -EMSGSIZE: the message was longer than the receive's buffer,
  * which holds its beginning; -ECANCELED: beowire_cancel(); -ETIMEDOUT: the peer is silent;
- * -ECONNRESET: the peer closed, restarted, or does not know us; -EPROTO: the peer broke the
- * protocol; of remote memory: -EACCES: the peer has no memory with this key (any more), or it does
- * not allow this; -ERANGE: not all of it is inside that memory; -EOPNOTSUPP: the peer does not
- * support this. The last three leave all other operations alone, and the connection.
+ * -ECONNRESET: the peer closed, restarted, or does not know us; -EKEYREJECTED: it has another job
+ * key; -EPROTO: the peer broke the protocol; of remote memory: -EACCES: the peer has no memory with
+ * this key (any more), or it does not allow this; -ERANGE: not all of it is inside that memory;
+ * -EOPNOTSUPP: the peer does not support this. The last three leave all other operations alone, and
+ * the connection.
  * @return the number of completions written (0 .. count); -EINVAL: nowhere to write them, and
  * `count` is not 0; -ENETDOWN: the interface is gone. */
 BEOWIRE_API int beowire_poll(beowire_endpoint *endpoint, struct beowire_completion *completions,

@@ -17,6 +17,7 @@ static void control_send_connect__says_who_and_whom(void **state)
     struct core_peer *peer = known(stranger);
 
     peer->first_credit = 9;
+    stranger->core->options.job_key = 0xFEDCBA9876543210;
     control_send_connect(stranger->core, peer, 0, FRAME_BYTES_MAX);
     pass(stranger, 1000000);
     const struct frame *frame = hear_type(stranger, FRAME_CONNECT);
@@ -31,6 +32,7 @@ static void control_send_connect__says_who_and_whom(void **state)
     assert_int_equal(from_le32(frame->connect->features),
                      FRAME_FEATURE_SELECTIVE | FRAME_FEATURE_REMOTE);
     assert_int_equal(from_le16(frame->connect->frame_bytes), 1500);
+    assert_true(from_le64(frame->connect->job_key) == 0xFEDCBA9876543210);
     assert_memory_equal(frame->connect->address, stranger->core->options.address.bytes,
                         BEOWIRE_ADDRESS_BYTES);
     assert_int_equal(stranger->core->counters.sent[FRAME_CONNECT], 1);

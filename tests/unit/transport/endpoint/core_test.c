@@ -146,6 +146,85 @@ static void core_timers__nobody_answers_the_question(void **state)
     assert_true(stranger->core->undelivered);
 }
 
+/* ---- jobs ---------------------------------------------------------------------------------- */
+
+#define JOB UINT64_C(0x100000002)
+
+static void core_receive__connect_of_another_job_is_refused(void **state)
+{
+    struct stranger *stranger = *state;
+    const uint64_t others[] = {0, 2, UINT64_C(0x100000000)};
+
+    stranger->core->options.job_key = JOB;
+    for (unsigned i = 0; i < 3; i++) {
+        struct frame_connect body = connect_body(stranger);
+        body.job_key = to_le64(others[i]);
+        say_connect(stranger, &body);
+        round_trip(stranger);
+        const struct frame_reset *reset = hear_type(stranger, FRAME_RESET)->reset;
+        assert_int_equal(from_le32(reset->reason), FRAME_RESET_JOB);
+        assert_int_equal(from_le32(reset->echoed_key), STRANGER_KEY);
+        assert_int_equal(stranger->core->peer_count, 0);
+    }
+    struct frame_connect body = connect_body(stranger);
+    body.job_key = to_le64(JOB);
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    assert_true(from_le64(hear_type(stranger, FRAME_ACCEPT)->connect->job_key) == JOB);
+}
+
+static void core_receive__accept_of_another_job_does_not_count(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+
+    stranger->core->options.job_key = JOB;
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    pass(stranger, 1000000);
+    uint32_t key = from_le32(hear_type(stranger, FRAME_CONNECT)->connect->key);
+    struct frame_connect body = connect_body(stranger);
+    body.echoed_key = to_le32(key);
+    say(stranger, &(struct says){.fields = {.type = FRAME_ACCEPT, .key = key},
+                                 .credit = STRANGER_CREDIT,
+                                 .body = &body});
+    round_trip(stranger);
+    assert_int_equal(peer->connection.state, CONNECTION_ASKING);
+    assert_int_equal(stranger->core->counters.dropped_source, 1);
+}
+
+/** Both ask, at once. */
+static void core_service__to_an_endpoint_of_another_job(void **state)
+{
+    struct cluster *cluster = calloc(1, sizeof *cluster);
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct beowire_completion done;
+
+    (void)state;
+    assert_non_null(cluster);
+    cluster_open(cluster, &wire);
+    for (uint32_t i = 0; i < 2; i++) {
+        cluster_start(cluster, i);
+        cluster->nodes[i].core.options.job_key = JOB + i;
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        struct core_peer *other = cluster_peer(cluster, i, 1 - i);
+        assert_int_equal(cluster_send(cluster, i, other, 1, 0, "x", 1, NULL), 0);
+    }
+    cluster_run(cluster, cluster_now(cluster) + 1000000);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct message_layer *messages = &cluster->nodes[i].core.messages;
+        struct core_peer *other = cluster_peer(cluster, i, 1 - i);
+        assert_true(message_complete(messages, &done));
+        assert_int_equal(done.status, -EKEYREJECTED);
+        assert_int_equal(other->connection.state, CONNECTION_FAILED);
+        assert_int_equal(message_send(messages, &other->message, 1, 0, "x", 1, NULL),
+                         -EKEYREJECTED);
+    }
+    cluster_close(cluster);
+    free(cluster);
+}
+
 /* ---- frames -------------------------------------------------------------------------------- */
 
 /** The stranger has got nothing before `upto`, but the latest probe. */
@@ -417,6 +496,9 @@ int main(void)
         STRANGER_TEST(core_service__asks_again),
         STRANGER_TEST(core_service__answers_the_first_that_arrives),
         STRANGER_TEST(core_timers__nobody_answers_the_question),
+        STRANGER_TEST(core_receive__connect_of_another_job_is_refused),
+        STRANGER_TEST(core_receive__accept_of_another_job_does_not_count),
+        cmocka_unit_test(core_service__to_an_endpoint_of_another_job),
         STRANGER_TEST(core_timers__probe_and_send_again),
         STRANGER_TEST(core_timers__lane_that_was_busy_is_tried_again_soon),
         STRANGER_TEST(core_timers__frames_that_were_used_up_are_looked_for_again),

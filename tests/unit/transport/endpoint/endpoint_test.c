@@ -206,6 +206,8 @@ static void beowire_open__options_of_an_older_program(void **state)
     options.configuration = "/nonexistent"; /* is not looked at */
     assert_int_equal(beowire_open(&options, &endpoint), 0);
     assert_int_equal(beowire_close(endpoint, 0), 0);
+    options.size = offsetof(struct beowire_options, job_key);
+    assert_int_equal(beowire_open(&options, &endpoint), -ENOENT);
     options.size = sizeof options;
     assert_int_equal(beowire_open(&options, &endpoint), -ENOENT);
 }

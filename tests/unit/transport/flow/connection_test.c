@@ -190,6 +190,17 @@ static void connection_receive__reset_that_echoes_the_peers_key(void **state)
     assert_int_equal(connection.error, -EPROTO);
 }
 
+static void connection_receive__reset_of_another_job(void **state)
+{
+    struct connection connection;
+
+    (void)state;
+    connection_init(&connection, OWN_KEY);
+    connection_ask(&connection, 1);
+    assert_int_equal(receive_reset(&connection, OWN_KEY, FRAME_RESET_JOB), CONNECTION_BROKEN);
+    assert_int_equal(connection.error, -EKEYREJECTED);
+}
+
 static void connection_receive__reset_by_who_has_seen_nothing(void **state)
 {
     struct connection open = fresh(CONNECTION_OPEN);
@@ -254,6 +265,7 @@ int main(void)
         cmocka_unit_test(connection_receive__accept_nobody_asked_for),
         cmocka_unit_test(connection_receive__reset_that_echoes_our_question),
         cmocka_unit_test(connection_receive__reset_that_echoes_the_peers_key),
+        cmocka_unit_test(connection_receive__reset_of_another_job),
         cmocka_unit_test(connection_receive__reset_by_who_has_seen_nothing),
         cmocka_unit_test(connection_receive__close_ends_an_open_one_only),
         cmocka_unit_test(connection_receive__other_frames_change_nothing),
