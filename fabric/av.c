@@ -2,6 +2,7 @@
 #include "av.h"
 
 #include "endpoint.h"
+#include "hash.h"
 #include "libfabric.h"
 #include "name.h"
 #include "unsupported.h"
@@ -21,11 +22,8 @@ static struct av *av_of(struct fid_av *fid)
 
 static uint32_t *bucket_of(const struct av *av, const struct beowire_address *address)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    uint64_t hash = hash_bytes(address->bytes, sizeof address->bytes);
 
-    for (size_t i = 0; i < sizeof address->bytes; i++) {
-        hash = (hash ^ address->bytes[i]) * UINT64_C(0x100000001b3);
-    }
     return &av->buckets[(hash ^ hash >> 32) & (av->capacity - 1)];
 }
 

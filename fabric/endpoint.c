@@ -234,6 +234,7 @@ static int endpoint_enable(struct endpoint *endpoint)
     options.interface = endpoint->domain->interface;
     options.lanes = parameters->lanes;
     options.ethertype = parameters->ethertype;
+    options.job_key = parameters->job_key;
     options.operations = parameters->operations;
     options.peers = (uint32_t)(peers < PEERS_MAX ? peers : PEERS_MAX);
     options.peer_timeout_ns = parameters->peer_timeout_ns;

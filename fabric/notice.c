@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "notice.h"
 
+#include "hash.h"
 #include "libfabric.h"
 
 #include <stdarg.h>
@@ -19,12 +20,7 @@
 
 static uint64_t hash_of(const char *text)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-
-    for (; *text != '\0'; text++) {
-        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-    }
-    return hash | 1; /* 0 is a free place */
+    return hash_bytes(text, strlen(text)) | 1; /* 0 is a free place */
 }
 
 /** @return true: this line is new, and there is room to remember it. */

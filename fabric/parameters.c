@@ -2,6 +2,7 @@
 #include "parameters.h"
 
 #include "beowire.h"
+#include "hash.h"
 #include "libfabric.h"
 #include "notice.h"
 
@@ -36,6 +37,9 @@ void parameters_define(void)
     libfabric.param_define(&fabric_provider, "ethertype", FI_PARAM_INT,
                            "EtherType of the frames, the same on all nodes, 0x0600 to 0xffff "
                            "(default: 0x88b5)");
+    libfabric.param_define(&fabric_provider, "job_key", FI_PARAM_STRING,
+                           "Number or word, the same for all processes of a job: those with "
+                           "another one are refused (default: none)");
     libfabric.param_define(&fabric_provider, "operations", FI_PARAM_INT,
                            "Sends, and receives, that an endpoint can have outstanding, 1 to %d "
                            "(default: %d)",
@@ -70,6 +74,17 @@ static bool read_number(const char *name, int min, int max, int *value)
     return true;
 }
 
+/** Any text serves: what counts is whether it is the same. */
+static uint64_t read_job_key(void)
+{
+    char *text = NULL;
+
+    if (libfabric.param_get(&fabric_provider, "job_key", &text) != 0 || *text == '\0') {
+        return 0;
+    }
+    return hash_bytes(text, strlen(text));
+}
+
 bool parameters_read(struct parameters *parameters)
 {
     struct beowire_options defaults = BEOWIRE_OPTIONS_DEFAULT;
@@ -92,6 +107,7 @@ bool parameters_read(struct parameters *parameters)
         .interfaces = interfaces,
         .lanes = lanes,
         .ethertype = (uint16_t)ethertype,
+        .job_key = read_job_key(),
         .operations = (uint32_t)operations,
         .peers = (uint32_t)peers,
         .peer_timeout_ns = (uint64_t)timeout_s * NS_PER_SECOND,

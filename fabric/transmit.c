@@ -100,7 +100,7 @@ static int send_somehow(struct endpoint *endpoint, const struct transmission *me
         return -FI_EAGAIN;
     }
     int status = try_inject(endpoint, message, peer, quiet);
-    if (status == -FI_ECONNRESET || status == -FI_ETIMEDOUT) {
+    if (status == -FI_ECONNRESET || status == -FI_ETIMEDOUT || status == -FI_EKEYREJECTED) {
         complete_tell_failure(endpoint, peer, status); /* it has failed since the last time */
     }
     if (status != -FI_EAGAIN && status != -FI_EMSGSIZE) {

@@ -199,9 +199,62 @@ static void fi_close__with_operations_outstanding(void **state)
     close_pair(pair);
 }
 
+/** Two sides with these job keys, of which NULL is none, that know each other. */
+static struct pair *open_jobs(const char *first, const char *second)
+{
+    const struct pair_options options = {0};
+    const char *const keys[] = {first, second};
+    struct pair *pair = calloc(1, sizeof *pair);
+
+    assert_non_null(pair);
+    for (unsigned i = 0; i < 2; i++) {
+        if (keys[i] != NULL) {
+            assert_int_equal(setenv("FI_BEOWIRE_JOB_KEY", keys[i], 1), 0);
+        }
+        open_side(&pair->sides[i], i == 0 ? "end0" : "end1", &options);
+        assert_int_equal(unsetenv("FI_BEOWIRE_JOB_KEY"), 0);
+    }
+    introduce(&pair->sides[0], &pair->sides[1]);
+    introduce(&pair->sides[1], &pair->sides[0]);
+    return pair;
+}
+
+static void fi_tsend__to_another_job_is_refused(void **state)
+{
+    static const char *const keys[][2] = {{"4711", "4712"}, {"red", NULL}, {NULL, "red"}};
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct pair *pair = open_jobs(keys[i][0], keys[i][1]);
+        assert_int_equal(fi_tsend(pair->sides[0].ep, "a", 1, NULL, pair->sides[0].other, 1, pair),
+                         0);
+        struct fi_cq_err_entry error = failed(pair, 0);
+        assert_int_equal(error.err, FI_EKEYREJECTED);
+        assert_ptr_equal(error.op_context, pair);
+        assert_non_null(strstr(error.err_data, "another job"));
+        assert_int_equal(fi_tinject(pair->sides[0].ep, "a", 1, pair->sides[0].other, 1),
+                         -FI_EKEYREJECTED);
+        close_pair(pair);
+    }
+}
+
+static void fi_tsend__within_a_job(void **state)
+{
+    static const char *const keys[][2] = {{"4711", "4711"}, {"", NULL}};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct pair *pair = open_jobs(keys[i][0], keys[i][1]);
+        let_arrive(pair, 0);
+        close_pair(pair);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fi_tsend__to_another_job_is_refused),
+        cmocka_unit_test(fi_tsend__within_a_job),
         cmocka_unit_test(fi_enable__needs_an_address_vector_and_queues),
         cmocka_unit_test(fi_ep_bind__counters_of_every_kind_are_let_go_of),
         cmocka_unit_test(fi_enable__an_interface_that_is_not_there),

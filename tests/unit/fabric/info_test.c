@@ -173,7 +173,8 @@ static void fi_getparams__lists_ours(void **state)
 {
     const char *const names[] = {"FI_BEOWIRE_INTERFACE", "FI_BEOWIRE_LANES",
                                  "FI_BEOWIRE_ETHERTYPE", "FI_BEOWIRE_OPERATIONS",
-                                 "FI_BEOWIRE_PEERS",     "FI_BEOWIRE_PEER_TIMEOUT"};
+                                 "FI_BEOWIRE_PEERS",     "FI_BEOWIRE_PEER_TIMEOUT",
+                                 "FI_BEOWIRE_JOB_KEY"};
     struct fi_param *params = NULL;
     int count = 0;
     unsigned found = 0;
