@@ -371,7 +371,8 @@ BEOWIRE_API int beowire_cancel(beowire_endpoint *endpoint, const void *context);
 /** Makes progress, and returns ended operations, oldest first. Never blocks.
  *
  * A completion's status is 0, or: -EMSGSIZE: the message was longer than the receive's buffer,
- * which holds its beginning; -ECANCELED: beowire_cancel(); -ETIMEDOUT: the peer is silent;
+ * which holds its beginning; -ECANCELED: beowire_cancel(); -ETIMEDOUT: the peer is silent,
+ * or what it sends or is sent never arrives;
  * -ECONNRESET: the peer closed, restarted, or does not know us; -EKEYREJECTED: it has another job
  * key; -EPROTO: the peer broke the protocol; of remote memory: -EACCES: the peer has no memory with
  * this key (any more), or it does not allow this; -ERANGE: not all of it is inside that memory;

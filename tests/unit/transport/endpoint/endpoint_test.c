@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -76,34 +75,6 @@ static void beowire_open__bad_options(void **state)
     options.peer_timeout_ns = 0;
     assert_int_equal(beowire_open(&options, &endpoint), -EINVAL);
     assert_null(endpoint);
-}
-
-/** How many of this process's sockets poll the network card for so long? */
-static unsigned sockets_that_poll_us(int wanted_us)
-{
-    unsigned count = 0;
-
-    for (int i = 0; i < 256; i++) {
-        int time_us = -1;
-        socklen_t length = sizeof time_us;
-        if (getsockopt(i, SOL_SOCKET, SO_BUSY_POLL, &time_us, &length) == 0) {
-            count += time_us == wanted_us;
-        }
-    }
-    return count;
-}
-
-static void beowire_open__polls_the_card_if_configured(void **state)
-{
-    (void)state;
-    assert_int_equal(setenv("BEOWIRE_SETTINGS", "busy_poll_us=37", 1), 0);
-    beowire_endpoint *endpoint = open_endpoint("end0");
-    assert_int_equal(sockets_that_poll_us(37), namespace_may_busy_poll() ? 2 : 0);
-    assert_int_equal(beowire_close(endpoint, 0), 0);
-    assert_int_equal(unsetenv("BEOWIRE_SETTINGS"), 0);
-    endpoint = open_endpoint("end0");
-    assert_int_equal(sockets_that_poll_us(37), 0);
-    assert_int_equal(beowire_close(endpoint, 0), 0);
 }
 
 static void beowire_open__at_the_limits(void **state)
@@ -667,7 +638,6 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(beowire_open__bad_options),
-        cmocka_unit_test(beowire_open__polls_the_card_if_configured),
         cmocka_unit_test(beowire_open__at_the_limits),
         cmocka_unit_test(beowire_open__options_of_an_older_program),
         cmocka_unit_test(beowire_open__crossovers_of_a_configuration),

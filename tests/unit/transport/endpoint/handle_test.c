@@ -80,6 +80,7 @@ static void refuse_all(beowire_endpoint *endpoint, int status)
     assert_int_equal(beowire_peer_add(endpoint, &address, &peer), status);
     assert_int_equal(beowire_peer_address(endpoint, 0, &address), status);
     assert_int_equal(beowire_send(endpoint, 0, 0, 0, data, 8, NULL), status);
+    assert_int_equal(beowire_send_confirmed(endpoint, 0, 0, 0, data, 8, NULL), status);
     assert_int_equal(beowire_inject(endpoint, 0, 0, 0, data, 8), status);
     assert_int_equal(beowire_inject_bytes(endpoint), 0);
     assert_int_equal(beowire_receive(endpoint, 0, 0, 0, data, 8, NULL), status);

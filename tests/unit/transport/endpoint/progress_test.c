@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -345,9 +346,38 @@ static void poll__publishes_what_happened_last(void **state)
     publishes_in_the_end(poll_for_nothing);
 }
 
+/** How many of this process's sockets poll the network card for so long? */
+static unsigned sockets_that_poll_us(int wanted_us)
+{
+    unsigned count = 0;
+
+    for (int i = 0; i < 256; i++) {
+        int time_us = -1;
+        socklen_t length = sizeof time_us;
+        if (getsockopt(i, SOL_SOCKET, SO_BUSY_POLL, &time_us, &length) == 0) {
+            count += time_us == wanted_us;
+        }
+    }
+    return count;
+}
+
+static void beowire_wait__polls_the_card_if_configured(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("BEOWIRE_SETTINGS", "busy_poll_us=37", 1), 0);
+    beowire_endpoint *endpoint = open_with_lanes("end0", "packet,udp");
+    assert_int_equal(sockets_that_poll_us(37), namespace_may_busy_poll() ? 2 : 0);
+    assert_int_equal(beowire_close(endpoint, 0), 0);
+    assert_int_equal(unsetenv("BEOWIRE_SETTINGS"), 0);
+    endpoint = open_with_lanes("end0", "packet,udp");
+    assert_int_equal(sockets_that_poll_us(37), 0);
+    assert_int_equal(beowire_close(endpoint, 0), 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(beowire_wait__polls_the_card_if_configured),
         cmocka_unit_test(keeper__acknowledges_for_an_application_that_is_away),
         cmocka_unit_test(keeper__proves_that_the_process_lives),
         cmocka_unit_test(calls__whoever_does_not_call_is_taken_for_dead),
