@@ -3,11 +3,15 @@
  * A whole endpoint, without its clock, and a peer that says whatever the input says. The input is
  * a script: each step is a frame, a call, or time that passes. Frames are right by default (keys,
  * sequence numbers, the names of messages), so that the script gets deep, and wrong where it says
- * so. Whatever happens: no crash, memory and credit in balance, every operation ends at most once,
- * and no message is delivered that was not sent in full, or with other bytes.
+ * so. A script that begins with CUTTING has a second lane, which cuts. Whatever happens: no crash,
+ * memory and credit in balance, every operation ends at most once, and no message is delivered that
+ * was not sent in full, or with other bytes.
  */
 #include "endpoint_fuzz.h"
 #include "endpoint_fuzz_remote.h"
+#include "endpoint_fuzz_run.h"
+
+#define CUTTING 0xFF
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -53,7 +57,9 @@ static void say_eager(struct fuzz *fuzz, bool whole)
     says.message = message;
     says.effect = (struct effect){
         .some = true, .names = part < bytes, .name = name, .message = message, .sent = part};
-    fuzz->begun[message] = (struct begun){.bytes = bytes, .said = part};
+    fuzz->begun[message] = (struct begun){
+        .bytes = bytes, .said = part, .cut_bytes = TSO_MESSAGE_HEAD_BYTES + (uint32_t)part};
+    fuzz->last_eager = message;
     fuzz->begun_count++;
     (void)say(fuzz, &says);
 }
@@ -77,23 +83,13 @@ static void say_announce(struct fuzz *fuzz)
     struct says says = usual(fuzz, FRAME_ANNOUNCE, &body);
 
     says.effect = (struct effect){.some = true, .message = message};
+    if ((choice & 0x80) != 0 && message > 0) {
+        fuzz->begun[message - 1].segment_bytes = 0; /* no more is said under its name */
+    }
     fuzz->begun[message] = (struct begun){.bytes = bytes, .segment_bytes = segment_bytes};
     fuzz->last_announced = message;
     fuzz->begun_count++;
     (void)say(fuzz, &says);
-}
-
-/** The peer says this segment of an announced message. */
-static void note_segment(struct begun *begun, uint64_t segment)
-{
-    if (segment < sizeof begun->segments) {
-        begun->segments[segment] = true;
-    }
-    begun->said++;
-    begun->sent = 0;
-    for (uint64_t i = 0; i < sizeof begun->segments && begun->segments[i]; i++) {
-        begun->sent += begun->segment_bytes;
-    }
 }
 
 /** A segment of an announced message; asked for or not. */
@@ -280,6 +276,7 @@ static void post_receive(struct fuzz *fuzz)
     for (size_t slot = 0; slot < OPERATIONS; slot++) {
         if (!fuzz->posted[slot]) {
             fuzz->capacities[slot] = bytes;
+            memset(fuzz->buffers[slot] + bytes, 0, bytes_behind(fuzz, slot));
             fuzz->posted[slot] =
                 cluster_receive(&fuzz->cluster, 0, peer, choice >> 1 & 1,
                                 (choice & 4) != 0 ? UINT64_MAX : 0, fuzz->buffers[slot], bytes,
@@ -301,7 +298,7 @@ static void let_time_pass(struct fuzz *fuzz)
 
 static void step(struct fuzz *fuzz)
 {
-    switch (take(fuzz) % 32) {
+    switch (take(fuzz) % 40) {
     case 0:
         say_connect(fuzz, FRAME_CONNECT);
         break;
@@ -387,6 +384,18 @@ static void step(struct fuzz *fuzz)
     case 31:
         change_memory(fuzz);
         break;
+    case 32:
+    case 33:
+    case 34:
+    case 35:
+        say_run(fuzz);
+        break;
+    case 36:
+    case 37:
+    case 38:
+    case 39:
+        say_joined(fuzz);
+        break;
     default:
         let_time_pass(fuzz);
         break;
@@ -398,6 +407,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct fuzz fuzz;
 
     fuzz = (struct fuzz){.script = data, .left = size};
+    if (size > 0 && data[0] == CUTTING) {
+        (void)take(&fuzz);
+        fuzz.cuts = true;
+    }
     open_fuzz(&fuzz);
     open_memory(&fuzz);
     for (unsigned i = 0; i < STEPS_MAX && fuzz.left > 0 && fuzz.begun_count < MESSAGES - 1; i++) {

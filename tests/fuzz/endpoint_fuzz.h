@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * endpoint_fuzz.h - what endpoint_fuzz.c works with: the script, a lane whose frames come from it,
- * the endpoint behind that lane, and the judge of what the endpoint delivers. One program includes
- * it.
+ * endpoint_fuzz.h - what endpoint_fuzz.c works with: the script, lanes whose frames come from it,
+ * the endpoint behind them, and the judge of what the endpoint delivers. One program includes it.
  */
 #ifndef BEOWIRE_TESTS_ENDPOINT_FUZZ_H
 #define BEOWIRE_TESTS_ENDPOINT_FUZZ_H
 
 #include "endpoint/address.h"
+#include "endpoint_fuzz_cut.h"
+#include "lane/tso_head.h"
 #include "simulation/cluster.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #define FRAME_BYTES UINT32_C(400)
 #define OPERATIONS 8
@@ -32,11 +32,13 @@ struct begun {
     bool delivered;
     uint32_t segment_bytes;                          /* announced: of its DATA frames */
     bool segments[BUFFER_BYTES / SEGMENT_BYTES_MIN]; /* announced: those that were said */
+    uint32_t cut_bytes; /* cut: of its segments, the first of which has the head of EAGER */
 };
 
 /** What a frame does to the messages once its turn has come: it may be kept until then. */
 struct effect {
     uint32_t sequence;
+    bool said;        /* else no frame with this sequence may be believed */
     bool some;        /* else it does nothing */
     bool names;       /* the message has this name from now on */
     bool continues;   /* whatever has this name: it should be the message */
@@ -47,6 +49,8 @@ struct effect {
 
 struct fuzz {
     struct lane lane; /* first: the endpoint knows only this */
+    struct cut_lane cut;
+    bool cuts; /* the peer is reached over that one as well */
     struct cluster cluster;
     struct node node;
     struct core *core;
@@ -55,13 +59,16 @@ struct fuzz {
     uint8_t *frame; /* on its way to the endpoint: of exactly its length */
     uint32_t frame_bytes;
     struct lane_address peer_at;
+    struct lane_address peer_at_cut;
     struct beowire_address peer_address;
+    uint32_t ahead;        /* sequenced frames that wait in the lane that cuts */
     uint32_t own_key;      /* the endpoint wants it in frames; 0: not known yet */
     uint32_t highest_sent; /* one past the last sequence of the endpoint */
     uint32_t announced;    /* the endpoint's last ANNOUNCE */
     uint64_t announced_bytes;
     uint32_t announced_segment;
     uint32_t last_announced; /* message of the peer */
+    uint32_t last_eager;     /* message of the peer that was not announced */
     struct begun begun[MESSAGES];
     uint32_t begun_count;
     uint32_t named[NAMES]; /* which of them has the name */
@@ -79,13 +86,6 @@ struct fuzz {
     uint32_t request; /* the endpoint's last request for memory */
     bool mangled;     /* a frame was changed: its bytes may be anything from here on */
 };
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 /* ---- the script ---------------------------------------------------------------------------- */
 
@@ -160,7 +160,39 @@ static void learn_remote(struct fuzz *fuzz, const struct frame *frame)
     }
 }
 
+/** What goes over a lane that cuts: a part of a message, or what can follow one another. */
+static void check_cut(const struct lane_outgoing *outgoing, const struct frame *frame)
+{
+    if (outgoing->segment_bytes > 0) {
+        require(frame->type == FRAME_DATA && outgoing->segment_bytes <= FRAME_BYTES &&
+                outgoing->payload_bytes <= TSO_PAYLOAD_BYTES_MAX);
+    } else {
+        require(frame->type >= FRAME_SEQUENCED || frame->type == FRAME_PROBE);
+    }
+}
+
 /** What the endpoint says has to be right whatever it was told. */
+static void hear(struct fuzz *fuzz, const struct lane_outgoing *outgoing, bool cut)
+{
+    static uint8_t wire[sizeof(struct frame_data) + UINT16_MAX];
+    uint32_t bytes = outgoing->head_bytes + outgoing->payload_bytes;
+    struct frame frame;
+
+    require(bytes <= (outgoing->segment_bytes > 0 ? sizeof wire : FRAME_BYTES));
+    require(cut || outgoing->segment_bytes == 0);
+    memset(outgoing->head - LANE_HEADROOM, 0xA5, LANE_HEADROOM);
+    memcpy(wire, outgoing->head, outgoing->head_bytes);
+    if (outgoing->payload_bytes > 0) {
+        memcpy(wire + outgoing->head_bytes, outgoing->payload, outgoing->payload_bytes);
+    }
+    require(frame_decode(wire, bytes, &frame) == FRAME_OK);
+    if (cut) {
+        check_cut(outgoing, &frame);
+    }
+    learn(fuzz, &frame);
+    learn_remote(fuzz, &frame);
+}
+
 static unsigned fuzz_send(struct lane *lane, const struct lane_address *to,
                           const struct lane_outgoing *frames, unsigned count)
 {
@@ -168,18 +200,19 @@ static unsigned fuzz_send(struct lane *lane, const struct lane_address *to,
 
     (void)to;
     for (unsigned i = 0; i < count; i++) {
-        uint8_t wire[FRAME_BYTES];
-        uint32_t bytes = frames[i].head_bytes + frames[i].payload_bytes;
-        struct frame frame;
-        require(bytes <= FRAME_BYTES);
-        memset(frames[i].head - LANE_HEADROOM, 0xA5, LANE_HEADROOM);
-        memcpy(wire, frames[i].head, frames[i].head_bytes);
-        if (frames[i].payload_bytes > 0) {
-            memcpy(wire + frames[i].head_bytes, frames[i].payload, frames[i].payload_bytes);
-        }
-        require(frame_decode(wire, bytes, &frame) == FRAME_OK);
-        learn(fuzz, &frame);
-        learn_remote(fuzz, &frame);
+        hear(fuzz, &frames[i], false);
+    }
+    return count;
+}
+
+static unsigned cut_send(struct lane *lane, const struct lane_address *to,
+                         const struct lane_outgoing *frames, unsigned count)
+{
+    struct fuzz *fuzz = (struct fuzz *)(void *)((uint8_t *)lane - offsetof(struct fuzz, cut));
+
+    (void)to;
+    for (unsigned i = 0; i < count; i++) {
+        hear(fuzz, &frames[i], true);
     }
     return count;
 }
@@ -208,9 +241,11 @@ static void fuzz_release(struct lane *lane)
 static int fuzz_reach(struct lane *lane, const struct address_layout *address,
                       struct lane_address *to)
 {
-    (void)lane;
+    if (lane->rail >= address->rails) {
+        return -EHOSTUNREACH;
+    }
     *to = (struct lane_address){0};
-    memcpy(to->bytes, address->rail[0].mac, sizeof address->rail[0].mac);
+    memcpy(to->bytes, address->rail[lane->rail].mac, sizeof address->rail[0].mac);
     return 0;
 }
 
@@ -228,6 +263,15 @@ static const struct lane_operations fuzz_operations = {
     .status = fuzz_status,
 };
 
+static const struct lane_operations cut_operations = {
+    .reach = fuzz_reach,
+    .send = cut_send,
+    .receive = cut_receive,
+    .release = cut_release,
+    .expect = cut_expect,
+    .status = fuzz_status,
+};
+
 /* ---- the endpoint -------------------------------------------------------------------------- */
 
 static uint64_t some_random(void *context)
@@ -240,7 +284,8 @@ static uint64_t now_of(void *cluster)
     return cluster_now(cluster);
 }
 
-static void address_of(uint8_t node, uint64_t incarnation, struct beowire_address *address)
+static void address_of(const struct fuzz *fuzz, uint8_t node, uint64_t incarnation,
+                       struct beowire_address *address)
 {
     struct address_layout layout = {
         .version = ADDRESS_VERSION,
@@ -251,14 +296,29 @@ static void address_of(uint8_t node, uint64_t incarnation, struct beowire_addres
         .incarnation = to_le64(incarnation),
     };
 
+    if (fuzz->cuts) {
+        memcpy(layout.rail[1].mac, (const uint8_t[]){2, 0, 0, 0, 1, node}, 6);
+        layout.rails = 2;
+    }
     memcpy(address->bytes, &layout, sizeof layout);
+}
+
+static void open_lane(struct lane *lane, const struct lane_operations *operations, uint8_t rail)
+{
+    lane->operations = operations;
+    lane->kind = LANE_SIM;
+    lane->rail = rail;
+    lane->cuts = rail > 0;
+    lane->batch_frames = 8;
+    lane->capacity_bytes = UINT64_MAX;
+    lane->frame_bytes = FRAME_BYTES;
 }
 
 static void open_fuzz(struct fuzz *fuzz)
 {
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     struct core_options options = {
-        .lanes = {.lanes[0] = &fuzz->lane, .count = 1},
+        .lanes = {.lanes = {&fuzz->lane, &fuzz->cut.lane}, .count = fuzz->cuts ? 2 : 1},
         .operations = OPERATIONS,
         .peers = 2,
         .peer_timeout_ns = UINT64_C(5000000000),
@@ -273,19 +333,18 @@ static void open_fuzz(struct fuzz *fuzz)
     fuzz->cluster.node_count = 1;
     fuzz->node.lanes = options.lanes;
     fuzz->core = &fuzz->node.core;
-    fuzz->lane.operations = &fuzz_operations;
-    fuzz->lane.kind = LANE_SIM;
-    fuzz->lane.batch_frames = 8;
-    fuzz->lane.capacity_bytes = UINT64_MAX;
-    fuzz->lane.frame_bytes = FRAME_BYTES;
+    open_lane(&fuzz->lane, &fuzz_operations, 0);
+    open_lane(&fuzz->cut.lane, &cut_operations, 1);
     fuzz->peer_at = (struct lane_address){{2, 0, 0, 0, 0, 1}};
-    address_of(1, 0x1111, &fuzz->peer_address);
-    address_of(0, 0x2222, &options.address);
+    fuzz->peer_at_cut = (struct lane_address){{2, 0, 0, 0, 1, 1}};
+    address_of(fuzz, 1, 0x1111, &fuzz->peer_address);
+    address_of(fuzz, 0, 0x2222, &options.address);
     require(core_open(fuzz->core, &options) == 0);
 }
 
 static void close_fuzz(struct fuzz *fuzz)
 {
+    require(fuzz->cut.count == 0);
     core_close(fuzz->core);
     sim_wire_close(fuzz->cluster.wire);
 }
@@ -303,6 +362,21 @@ static uint8_t content(uint32_t message, uint64_t offset)
     return (uint8_t)((uint64_t)message * 31 + offset * 7 + (offset >> 8));
 }
 
+/** How much of a buffer is looked at behind what was given to the endpoint. */
+static size_t bytes_behind(const struct fuzz *fuzz, size_t slot)
+{
+    uint64_t behind = BUFFER_BYTES - fuzz->capacities[slot];
+
+    return behind < GUARD_BYTES ? behind : GUARD_BYTES;
+}
+
+static void check_behind(const struct fuzz *fuzz, size_t slot)
+{
+    for (size_t i = 0; i < bytes_behind(fuzz, slot); i++) {
+        require(fuzz->buffers[slot][fuzz->capacities[slot] + i] == 0);
+    }
+}
+
 static void judge(struct fuzz *fuzz, const struct beowire_completion *done)
 {
     if (done->operation > BEOWIRE_RECEIVE && done->operation != BEOWIRE_PUT_ARRIVED) {
@@ -316,6 +390,7 @@ static void judge(struct fuzz *fuzz, const struct beowire_completion *done)
     size_t slot = (size_t)((uint8_t(*)[BUFFER_BYTES])done->context - fuzz->buffers);
     require(slot < OPERATIONS && fuzz->posted[slot]);
     fuzz->posted[slot] = false;
+    check_behind(fuzz, slot);
     if (fuzz->mangled || (done->status != 0 && done->status != -EMSGSIZE)) {
         return;
     }
@@ -339,7 +414,9 @@ static void apply_effects(struct fuzz *fuzz)
 
     for (; fuzz->applied != expected; fuzz->applied++) {
         const struct effect *effect = &fuzz->effects[fuzz->applied % FLOW_WINDOW_FRAMES];
-        if (!effect->some || effect->sequence != fuzz->applied) {
+        bool said = effect->said && effect->sequence == fuzz->applied;
+        require(said || fuzz->mangled);
+        if (!said || !effect->some) {
             continue;
         }
         if (effect->continues && fuzz->named[effect->name] != effect->message) {
@@ -357,8 +434,9 @@ static void settle(struct fuzz *fuzz)
     struct beowire_completion done;
 
     while (core_receive(fuzz->core, now_of, &fuzz->cluster) > 0) {
-        /* at most one frame */
+        /* at most one frame, and what waits in the lane that cuts */
     }
+    fuzz->ahead = 0;
     apply_effects(fuzz);
     core_timers(fuzz->core, cluster_now(&fuzz->cluster));
     while (message_complete(&fuzz->core->messages, &done)) {
@@ -405,6 +483,33 @@ static void write_head(struct fuzz *fuzz, const struct says *says, uint32_t sequ
     }
 }
 
+/** What a frame does if it is accepted. */
+static void note_effect(struct fuzz *fuzz, uint32_t sequence, const struct effect *effect)
+{
+    const struct flow *flow = &peer_of(fuzz)->message.flow;
+
+    if (cut_waits(&fuzz->cut, sequence)) {
+        fuzz->mangled = true; /* one of two: who knows which */
+    }
+    /* Credit may be given while those before it are taken. */
+    if (sequence - flow->expected < FLOW_WINDOW_FRAMES && !window_set_has(&flow->kept, sequence)) {
+        struct effect *noted = &fuzz->effects[sequence % FLOW_WINDOW_FRAMES];
+        *noted = *effect;
+        noted->sequence = sequence;
+        noted->said = true;
+    }
+}
+
+/** The frame goes over the lane that cuts, as it is. */
+static void send_over_cut(struct fuzz *fuzz)
+{
+    cut_add(&fuzz->cut,
+            &(struct lane_incoming){
+                .data = fuzz->frame, .bytes = fuzz->frame_bytes, .from = fuzz->peer_at_cut},
+            fuzz->frame_bytes, true);
+    fuzz_release(&fuzz->lane);
+}
+
 /** Says it, with the changes that the script wants. @return true: a sequenced frame was accepted,
  * or is kept. */
 static bool say(struct fuzz *fuzz, const struct says *says)
@@ -415,7 +520,8 @@ static bool say(struct fuzz *fuzz, const struct says *says)
     uint32_t head_bytes = (uint32_t)frame_head_bytes(says->type);
     uint8_t change = take(fuzz); /* 0: none, and the usual end of a script */
     uint32_t acknowledgement = fuzz->highest_sent - says->behind;
-    uint32_t sequence = expected;
+    uint32_t sequence = expected + fuzz->ahead;
+    bool by_cut = fuzz->cuts && (change & 0x10) != 0;
 
     fuzz->frame_bytes = head_bytes + says->payload_bytes;
     fuzz->frame = malloc(fuzz->frame_bytes);
@@ -429,10 +535,8 @@ static bool say(struct fuzz *fuzz, const struct says *says)
     if ((change & 8) != 0) {
         sequence += take(fuzz) % 4;
     }
-    if (sequence - expected < flow->granted - expected && !window_set_has(&flow->kept, sequence)) {
-        struct effect *effect = &fuzz->effects[sequence % FLOW_WINDOW_FRAMES];
-        *effect = says->effect;
-        effect->sequence = sequence;
+    if (says->type >= FRAME_SEQUENCED) {
+        note_effect(fuzz, sequence, &says->effect);
     }
     write_head(fuzz, says, sequence, acknowledgement);
     for (uint32_t i = 0; i < says->payload_bytes; i++) {
@@ -443,6 +547,13 @@ static bool say(struct fuzz *fuzz, const struct says *says)
         fuzz->mangled = true;
         fuzz->frame[take_16(fuzz) % fuzz->frame_bytes] ^= (uint8_t)(take(fuzz) | 1);
     }
+    if (by_cut) {
+        send_over_cut(fuzz);
+        if ((change & 0x20) != 0) { /* others will come with it */
+            fuzz->ahead += says->type >= FRAME_SEQUENCED;
+            return true;
+        }
+    }
     settle(fuzz);
     return peer->connection.state == CONNECTION_OPEN &&
            (flow->expected != expected || window_set_has(&flow->kept, sequence));
@@ -451,6 +562,19 @@ static bool say(struct fuzz *fuzz, const struct says *says)
 static struct says usual(struct fuzz *fuzz, enum frame_type type, const void *body)
 {
     return (struct says){.type = type, .body = body, .key = fuzz->own_key, .credit = 64};
+}
+
+/** The peer says this segment of an announced message. */
+static void note_segment(struct begun *begun, uint64_t segment)
+{
+    if (segment < sizeof begun->segments) {
+        begun->segments[segment] = true;
+    }
+    begun->said++;
+    begun->sent = 0;
+    for (uint64_t i = 0; i < sizeof begun->segments && begun->segments[i]; i++) {
+        begun->sent += begun->segment_bytes;
+    }
 }
 
 #endif /* BEOWIRE_TESTS_ENDPOINT_FUZZ_H */
