@@ -35,6 +35,7 @@ static void forge_segments(struct fuzz *fuzz, struct run *run)
 {
     struct tso_segments *segments = &run->segments;
     uint8_t what = take(fuzz);
+    uint32_t ahead;
 
     run->counts = (what & 8) != 0;
     switch (what % 8) {
@@ -60,8 +61,10 @@ static void forge_segments(struct fuzz *fuzz, struct run *run)
         segments->kind = segments->kind == TSO_MESSAGE ? TSO_FRAMES : segments->kind;
         segments->name = 0;
         break;
-    case 6:
-        segments->offset += (uint64_t)take(fuzz) * segments->segment_bytes;
+    case 6: /* elsewhere in the message, and perhaps all the same the next in order */
+        ahead = take(fuzz);
+        segments->offset += (uint64_t)ahead * segments->segment_bytes;
+        segments->message -= segments->kind == TSO_MESSAGE && (what & 0x10) != 0 ? ahead : 0;
         break;
     default:
         segments->offset = (UINT32_MAX - take_16(fuzz)) * (uint64_t)segments->segment_bytes;
@@ -180,19 +183,19 @@ static void add_run(struct fuzz *fuzz, const struct run *run, uint8_t choice)
 
     for (unsigned i = 0; i < count; i++) {
         struct frame frame;
+        bool believable = !run->unbelievable && frames[i].bytes <= FRAME_BYTES;
         if (frames[i].payload != NULL && (choice & RUN_BEHIND) != 0) {
             memcpy(whole, frames[i].data, sizeof heads[0]);
             memcpy(whole + sizeof heads[0], frames[i].payload, frames[i].bytes - sizeof heads[0]);
             frames[i].data = whole;
             frames[i].payload = NULL;
         }
-        if (!run->unbelievable &&
-            frame_decode(frames[i].data, frames[i].bytes, &frame) == FRAME_OK &&
+        if (believable && frame_decode(frames[i].data, frames[i].bytes, &frame) == FRAME_OK &&
             (frame.type == FRAME_EAGER || frame.type == FRAME_FRAGMENT)) {
             note_frame(fuzz, run, &frame);
             fuzz->ahead += frame.sequence == peer_of(fuzz)->message.flow.expected + fuzz->ahead;
         }
-        cut_add(&fuzz->cut, &frames[i], sizeof heads[0], !run->unbelievable);
+        cut_add(&fuzz->cut, &frames[i], sizeof heads[0], believable);
     }
 }
 
