@@ -140,10 +140,13 @@ int shm_socket_receive(int socket, enum shm_message_kind kind, struct shm_messag
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
         return -EAGAIN;
     }
-    if (bytes <= 0) {
+    if (bytes < 0) {
         return -ECONNRESET;
     }
     const struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+    if (rights == NULL && bytes == 0) {
+        return -ECONNRESET; /* with a file it is no end, but an empty record */
+    }
     if (rights == NULL || rights->cmsg_level != SOL_SOCKET || rights->cmsg_type != SCM_RIGHTS ||
         rights->cmsg_len != CMSG_LEN(sizeof *file)) {
         return -EPROTO;

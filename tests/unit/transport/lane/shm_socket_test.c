@@ -195,6 +195,21 @@ static void shm_socket_receive__what_is_no_hello_is_refused_and_leaves_no_file(v
     close_ends(&ends);
 }
 
+/** It looks like the end of the connection, but for the file. */
+static void shm_socket_receive__an_empty_record_leaves_no_file(void **state)
+{
+    struct ends ends = open_ends();
+    struct shm_message message;
+    int file = -1;
+    int before = count_descriptors();
+
+    (void)state;
+    send_raw(ends.connector, "", 0, 1);
+    assert_int_equal(shm_socket_receive(ends.accepted, SHM_HELLO, &message, &file), -EPROTO);
+    assert_int_equal(count_descriptors(), before);
+    close_ends(&ends);
+}
+
 static void shm_socket_drain__counts_wake_ups(void **state)
 {
     struct ends ends = open_ends();
@@ -283,6 +298,7 @@ int main(void)
         cmocka_unit_test(shm_socket_connect__too_many_at_once),
         cmocka_unit_test(shm_socket_send__hello_and_reply_carry_a_file_each),
         cmocka_unit_test(shm_socket_receive__what_is_no_hello_is_refused_and_leaves_no_file),
+        cmocka_unit_test(shm_socket_receive__an_empty_record_leaves_no_file),
         cmocka_unit_test(shm_socket_drain__counts_wake_ups),
         cmocka_unit_test(shm_socket__the_end_of_the_other_is_seen),
         cmocka_unit_test(shm_socket__another_user_is_refused_both_ways),
