@@ -139,19 +139,20 @@ static bool next_message(const uint8_t **at, const uint8_t *end, struct arrived 
     return true;
 }
 
-static bool is_valid(const struct frame *frame)
+/** Reads what is said of all messages, once: the payload may lie in memory that its sender can
+ *  still alter. @return how many there are; 0: it breaks a rule. */
+static unsigned read_all(const struct frame *frame, struct arrived *arrived)
 {
     const uint8_t *at = frame->payload;
     const uint8_t *end = at + frame->payload_bytes;
-    struct arrived arrived;
     unsigned count = 0;
 
-    while (at < end) {
-        if (++count > BUNDLE_MESSAGES_MAX || !next_message(&at, end, &arrived)) {
-            return false;
+    for (; at < end; count++) {
+        if (count == BUNDLE_MESSAGES_MAX || !next_message(&at, end, &arrived[count])) {
+            return 0;
         }
     }
-    return true;
+    return count;
 }
 
 /** Keeps the whole payload, for the messages of it that nobody waits for. */
@@ -184,24 +185,24 @@ static void keep_message(struct message_layer *layer, struct message_peer *peer,
 
 int bundle_arrive(struct message_layer *layer, struct message_peer *peer, const struct frame *frame)
 {
-    const uint8_t *at = frame->payload;
-    const uint8_t *end = at + frame->payload_bytes;
+    struct arrived messages[BUNDLE_MESSAGES_MAX];
     struct chunk *chunk = NULL;
-    struct arrived arrived;
+    unsigned count = read_all(frame, messages);
 
-    if (!is_valid(frame)) {
+    if (count == 0) {
         return -EPROTO;
     }
-    while (at < end && next_message(&at, end, &arrived)) {
-        struct operation *operation = match_posted(layer, peer, arrived.tag);
+    for (unsigned i = 0; i < count; i++) {
+        const struct arrived *arrived = &messages[i];
+        struct operation *operation = match_posted(layer, peer, arrived->tag);
         if (operation != NULL) {
-            message_deliver(layer, peer, operation, &arrived);
+            message_deliver(layer, peer, operation, arrived);
             continue;
         }
         if (chunk == NULL) {
             chunk = keep_payload(layer, frame);
         }
-        keep_message(layer, peer, &arrived, chunk, (size_t)(arrived.data - frame->payload));
+        keep_message(layer, peer, arrived, chunk, (size_t)(arrived->data - frame->payload));
     }
     return 0;
 }

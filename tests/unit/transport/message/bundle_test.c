@@ -268,6 +268,26 @@ static void bundle_arrive__payload_that_breaks_rules(void **state)
     assert_int_equal(pair->to->counters.unexpected_messages, 1);      /* the one of setup() */
 }
 
+/** In memory that is shared with its sender, which may alter it meanwhile (here: the first message
+ *  is delivered over the second), it has no more messages than were counted. */
+static void bundle_arrive__payload_that_changes_under_way(void **state)
+{
+    struct pair *pair = *state;
+    enum { EMPTY = 2 * BUNDLE_MESSAGES_MAX };
+    static uint8_t payload[2 * (1 + EMPTY) * sizeof(struct frame_bundled)];
+    uint32_t part = sizeof payload / 2 - sizeof(struct frame_bundled);
+    struct frame_bundled *first = (struct frame_bundled *)(void *)payload;
+    struct frame_bundled *second = (struct frame_bundled *)(void *)(payload + sizeof payload / 2);
+
+    memset(payload, 0, sizeof payload);
+    first->tag = to_le64(7);
+    first->bytes = to_le16((uint16_t)part);
+    second->bytes = to_le16((uint16_t)part);
+    assert_int_equal(cluster_receive(&pair->cluster, 1, NULL, 7, 0, second, part, NULL), 0);
+    assert_int_equal(arrive(pair, payload, sizeof payload), 0);
+    assert_int_equal(pair->to->counters.unexpected_messages, 2); /* and the one of setup() */
+}
+
 #define PAIR_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -282,6 +302,7 @@ int main(void)
         PAIR_TEST(bundle__those_to_be_confirmed_end_with_their_frame),
         PAIR_TEST(bundle__those_to_be_confirmed_fail_with_their_peer),
         PAIR_TEST(bundle_arrive__payload_that_breaks_rules),
+        PAIR_TEST(bundle_arrive__payload_that_changes_under_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
