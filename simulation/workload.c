@@ -98,9 +98,12 @@ static bool post_send(struct workload *workload, struct workload_message *messag
         return false;
     }
     struct core_peer *to = cluster_peer(cluster, message->from, message->to);
-    const uint64_t inject_max =
-        cluster->nodes[message->from].lanes.lanes[0]->frame_bytes - FRAME_PADDED_BYTES;
-    bool inject = message->bytes <= inject_max && random_below(&workload->random, 4) == 0;
+    /* Once connected, the peer's frames may be shorter than the lane's. */
+    const uint64_t frame_bytes = to->message.ready
+                                     ? to->message.frame_bytes
+                                     : cluster->nodes[message->from].lanes.lanes[0]->frame_bytes;
+    bool inject = message->bytes <= frame_bytes - FRAME_PADDED_BYTES &&
+                  random_below(&workload->random, 4) == 0;
     bool confirmed = !inject && random_below(&workload->random, 4) == 0;
     int status = inject ? cluster_inject(cluster, message->from, to, message->tag, message->index,
                                          message->data, message->bytes)

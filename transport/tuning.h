@@ -232,19 +232,27 @@
 /** A CONNECT is repeated after this, doubling up to FLOW_BACKOFF_MAX_NS. */
 #define CONNECTION_RETRY_NS 2000000u
 
-/** From the second CONNECT on, shorter ones follow it: what arrives over an interface with an MTU
- * of 1500 by UDP over IPv4 and IPv6, and everywhere (RFC 9000, section 14). */
-#define CONNECTION_SHORTER_BYTES                                                                   \
+/** After so many CONNECTs without an answer, shorter ones follow each ... */
+#define CONNECTION_LONG_ATTEMPTS 4
+
+/** ... that arrive over ways of these MTUs: Ethernet, what tunnels leave of it, and everything
+ *  (RFC 9000, section 14: 1,200 bytes in UDP). */
+#define CONNECTION_SHORTER_MTUS                                                                    \
     {                                                                                              \
-        1472, 1452, 1200                                                                           \
+        1500, 1420, 1228                                                                           \
     }
+
+/** So many ACCEPTs may be lost before a shorter CONNECT is taken for a sign that they are too long.
+ */
+#define CONNECTION_LONG_ACCEPTS 3
 
 /** A frame that was sent so often, and did not arrive for the peer's timeout although the peer
  *  answers, will not arrive: something on the way drops frames of its length. */
 #define FLOW_STUCK_TRANSMISSIONS 10
 
-/** Nor will data of which nothing came over any path after so many silences: half a minute. */
-#define PULL_STUCK_SILENCES 64
+/** Nor will data, if nothing came of what was asked for, over any lane, for so many times the
+ * peer's timeout: longer, for it may be waiting behind that of others. */
+#define PULL_STUCK_TIMEOUTS 4
 
 /** Probes, and CONNECTs, that may stay without an answer before the peer is asked over other paths.
  */

@@ -58,14 +58,13 @@ static uint32_t chosen_features(const struct core_peer *peer)
            (peer->message.remote_memory ? FRAME_FEATURE_REMOTE : 0u);
 }
 
+/** @param data_bytes longest DATA of the connection
+ *  @param bytes length of this frame, with the zeros behind it */
 static void send_offer(struct core *core, struct core_peer *peer, enum frame_type type, unsigned by,
-                       uint32_t most_bytes)
+                       uint32_t data_bytes, uint32_t bytes)
 {
     static const uint8_t zeros[FRAME_BYTES_MAX];
     uint32_t echoed_key = type == FRAME_ACCEPT ? peer->connection.peer_key : 0;
-    uint32_t longest = paths_frame_bytes(&peer->paths, &core->options.lanes);
-    uint32_t shorter_by = longest > most_bytes ? longest - most_bytes : 0;
-    uint32_t data_bytes = paths_data_bytes(&peer->paths, &core->options.lanes) - shorter_by;
     struct lane_outgoing outgoing;
     struct control_frame frame;
     struct frame_connect *body = body_of(&frame);
@@ -84,19 +83,25 @@ static void send_offer(struct core *core, struct core_peer *peer, enum frame_typ
     frame_stamp(head_of(&frame), 0, 0, (uint16_t)peer->first_credit);
     outgoing = outgoing_of(&frame, type);
     outgoing.payload = zeros;
-    outgoing.payload_bytes = longest - shorter_by - outgoing.head_bytes;
+    outgoing.payload_bytes = bytes - outgoing.head_bytes;
     (void)core_send(core, peer, by, &outgoing, 1);
 }
 
-void control_send_connect(struct core *core, struct core_peer *peer, unsigned by,
-                          uint32_t most_bytes)
+void control_send_connect(struct core *core, struct core_peer *peer, unsigned by, uint32_t mtu)
 {
-    send_offer(core, peer, FRAME_CONNECT, by, most_bytes);
+    const struct path_lanes *lanes = &core->options.lanes;
+
+    send_offer(core, peer, FRAME_CONNECT, by, paths_data_bytes(&peer->paths, lanes, mtu),
+               path_carries(lanes->lanes[by], mtu));
 }
 
 void control_send_accept(struct core *core, struct core_peer *peer, unsigned by)
 {
-    send_offer(core, peer, FRAME_ACCEPT, by, peer->message.frame_bytes);
+    const struct path_lanes *lanes = &core->options.lanes;
+    uint32_t data_bytes = peer->message.data_bytes;
+    uint32_t less = paths_data_bytes(&peer->paths, lanes, PATHS_ANY_MTU) - data_bytes;
+
+    send_offer(core, peer, FRAME_ACCEPT, by, data_bytes, lanes->lanes[by]->frame_bytes - less);
 }
 
 /** Begins a frame of an open connection. */

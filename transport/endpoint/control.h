@@ -9,13 +9,12 @@
 #include "endpoint/core.h"
 #include "message/pull.h"
 
-/** Asks for a connection over the lane with index `by`, in which no frame of either end is longer
- *  than `most_bytes`. The CONNECT is as long as that, or as what the lanes carry: it arrives only
- *  where such frames do. */
-void control_send_connect(struct core *core, struct core_peer *peer, unsigned by,
-                          uint32_t most_bytes);
+/** Asks for a connection over the lane with index `by`, of frames that a way of this MTU carries.
+ *  CONNECT is as long on the wire as the longest of them, whatever their lane: it arrives only
+ * where they do. */
+void control_send_connect(struct core *core, struct core_peer *peer, unsigned by, uint32_t mtu);
 
-/** The answer to the peer's CONNECT, as long as the longest frame of the connection. */
+/** The answer to the peer's CONNECT, likewise as long as the longest frame of the connection. */
 void control_send_accept(struct core *core, struct core_peer *peer, unsigned by);
 
 /** ACK, or SACK while there is a gap; the same frame `also_by` a lane that is not the usual one, if

@@ -5,7 +5,6 @@
 #include "endpoint/control.h"
 #include "endpoint/core_internal.h"
 #include "message/bundle.h"
-#include "message/pull_path.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -279,6 +278,8 @@ static void forgive_absence(struct core *core, uint64_t absence_ns, uint64_t now
         peer->connection.asking_since_ns = later(peer->connection.asking_since_ns, by_ns, now_ns);
         flow->waiting_since_ns = later(flow->waiting_since_ns, by_ns, now_ns);
         flow->stuck_since_ns = later(flow->stuck_since_ns, by_ns, now_ns);
+        peer->message.data_silent_since_ns =
+            later(peer->message.data_silent_since_ns, by_ns, now_ns);
     }
 }
 
@@ -286,6 +287,15 @@ static void forgive_absence(struct core *core, uint64_t absence_ns, uint64_t now
 static bool has_lasted(const struct core *core, uint64_t since_ns, uint64_t now_ns)
 {
     return since_ns != 0 && now_ns - since_ns >= core->options.peer_timeout_ns;
+}
+
+/** Does the peer answer, and yet nothing comes of the data that it is asked for? */
+static bool is_served_nothing(const struct core *core, const struct message_peer *peer,
+                              uint64_t now_ns)
+{
+    return peer->pulls > 0 && peer->data_silent_since_ns != 0 && peer->flow.unanswered == 0 &&
+           now_ns - peer->data_silent_since_ns >=
+               PULL_STUCK_TIMEOUTS * core->options.peer_timeout_ns;
 }
 
 /** Has the peer owed us an answer for longer than we wait, or does it answer, and yet does not get
@@ -299,7 +309,8 @@ static bool is_dead(const struct core *core, const struct core_peer *peer, uint6
     }
     return peer->connection.state == CONNECTION_OPEN &&
            (has_lasted(core, flow->waiting_since_ns, now_ns) ||
-            has_lasted(core, flow_stuck_since(flow), now_ns) || pull_path_is_stuck(&peer->message));
+            has_lasted(core, flow_stuck_since(flow), now_ns) ||
+            is_served_nothing(core, &peer->message, now_ns));
 }
 
 void core_find_convoy(struct core *core, struct core_peer *peer)
@@ -361,16 +372,16 @@ static void expect_refusal(struct core *core, uint64_t now_ns)
     }
 }
 
-/** Sends CONNECT over a lane; and, if one has found no answer, shorter ones behind it. The peer
+/** Sends CONNECT over a lane; and, if some have found no answer, shorter ones behind it. The peer
  *  takes the first that arrives: the longest that can. */
 static void ask_by(struct core *core, struct core_peer *peer, unsigned by)
 {
-    static const uint32_t shorter[] = CONNECTION_SHORTER_BYTES;
-    uint32_t longest = paths_frame_bytes(&peer->paths, &core->options.lanes);
+    static const uint32_t shorter[] = CONNECTION_SHORTER_MTUS;
+    const struct lane *lane = core->options.lanes.lanes[by];
 
-    control_send_connect(core, peer, by, longest);
+    control_send_connect(core, peer, by, PATHS_ANY_MTU);
     for (unsigned i = 0; i < sizeof shorter / sizeof *shorter; i++) {
-        if (peer->connection.attempts > 1 && shorter[i] < longest) {
+        if (peer->connection.attempts > CONNECTION_LONG_ATTEMPTS && shorter[i] < lane->mtu) {
             control_send_connect(core, peer, by, shorter[i]);
         }
     }
@@ -433,6 +444,9 @@ static void answer_connect(struct core *core, struct core_peer *peer)
 {
     unsigned by = take_asked_by(peer);
 
+    if (peer->accepts_sent < UINT8_MAX) {
+        peer->accepts_sent++;
+    }
     control_send_accept(core, peer, peer->paths.fast);
     if (by != PATH_NONE) {
         control_send_accept(core, peer, by);

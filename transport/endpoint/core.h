@@ -29,6 +29,7 @@ struct core_peer {
     bool credit_reserved;
     uint8_t asked_by;        /**< the lane of a PROBE or CONNECT to be answered, or PATH_NONE */
     uint8_t asked_elsewhere; /**< PROBEs over another lane, since anything came over ours */
+    uint8_t accepts_sent;    /**< ACCEPTs sent to it; 255: or more */
     bool followed;           /**< its path is the one by which the peer asked, and not yet tried */
     bool gone;               /**< failed, and counted as such */
     bool touched; /**< waits for core_service(), at the end of this progress or of the next */

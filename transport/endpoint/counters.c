@@ -201,6 +201,7 @@ uint64_t counters_read(const struct core *core, unsigned index)
 int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char **name,
                     uint64_t *value)
 {
+    beowire_endpoint *own = own_of(endpoint);
     int status = own_check(endpoint);
 
     if (status == 0 && (name == NULL || value == NULL)) {
@@ -213,7 +214,9 @@ int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char
         return status;
     }
     *name = counters_name(index);
-    *value = counters_read(&endpoint->core, index);
+    turn_enter(&own->turn);
+    *value = counters_read(&own->core, index);
+    turn_leave(&own->turn);
     return 0;
 }
 

@@ -275,17 +275,19 @@ int beowire_peer_add(beowire_endpoint *endpoint, const struct beowire_address *a
 int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
                          struct beowire_address *address)
 {
-    int status = own_check(endpoint);
+    beowire_endpoint *own = own_of(endpoint);
+    int status = address == NULL ? -EINVAL : own_enter(own);
 
-    if (status != 0) {
-        return status;
+    if (status == 0) {
+        const struct core_peer *found = core_peer_at(&own->core, peer);
+        if (found == NULL) {
+            status = -EINVAL;
+        } else {
+            *address = found->address;
+        }
+        turn_leave(&own->turn);
     }
-    const struct core_peer *found = core_peer_at(&endpoint->core, peer);
-    if (found == NULL || address == NULL) {
-        return -EINVAL;
-    }
-    *address = found->address;
-    return 0;
+    return status;
 }
 
 static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
@@ -436,7 +438,7 @@ static int find_source(const struct core *core, beowire_peer peer, const struct 
 int beowire_peek(const beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
                  struct beowire_completion *found)
 {
-    beowire_endpoint *own = (beowire_endpoint *)(uintptr_t)endpoint; /* looking is a turn, too */
+    beowire_endpoint *own = own_of(endpoint);
     const struct message_peer *from = NULL;
     int status = found == NULL ? -EINVAL : own_enter(own);
 
@@ -531,6 +533,7 @@ static int do_poll(beowire_endpoint *endpoint, struct beowire_completion *comple
     if (endpoint->idle_polls % POLLS_PER_BREAK == POLLS_PER_BREAK - 1 && taken == 0) {
         own_break(endpoint);
     }
+    endpoint->served_seen = own_served(endpoint);
     return taken == 0 ? endpoint->status : taken;
 }
 

@@ -31,7 +31,7 @@ struct beowire_endpoint {
     uint64_t keeper_sleep_ns;                     /**< and for how long, at most */
     struct descriptor descriptor;                 /**< what the application may sleep on */
     struct beowire_endpoint *closed_next;         /**< handle.c's */
-    uint64_t served_before_sleep;                 /**< served() when it was armed */
+    uint64_t served_seen;                         /**< served() when last polled */
 };
 
 /** Can this handle be used? @return 0; -EINVAL: NULL; -EBADF: it has been closed. */
@@ -41,6 +41,12 @@ static inline int own_check(const struct beowire_endpoint *endpoint)
         return -EINVAL;
     }
     return __builtin_expect(endpoint->is_open, 1) ? 0 : -EBADF;
+}
+
+/** For those who only look: that is a turn, too. */
+static inline struct beowire_endpoint *own_of(const struct beowire_endpoint *endpoint)
+{
+    return (struct beowire_endpoint *)(uintptr_t)endpoint;
 }
 
 /** The application's turn, if the handle can be used. @return as own_check(); 0: turn_leave() it.
@@ -53,6 +59,14 @@ static inline int own_enter(struct beowire_endpoint *endpoint)
         turn_enter(&endpoint->turn);
     }
     return status;
+}
+
+/** What peers have done to our memory: whoever counts that is woken, too. */
+static inline uint64_t own_served(const struct beowire_endpoint *endpoint)
+{
+    const struct message_counters *counters = &endpoint->core.messages.counters;
+
+    return counters->remote_written + counters->remote_read;
 }
 
 /** Monotonic time. */

@@ -102,13 +102,14 @@ void paths_publish(const struct path_lanes *lanes, struct address_layout *addres
 }
 
 /** @param unseen bytes of a frame's head that are not on the wire where network cards cut. */
-static uint32_t longest(const struct paths *paths, const struct path_lanes *lanes, uint32_t unseen)
+static uint32_t longest(const struct paths *paths, const struct path_lanes *lanes, uint32_t mtu,
+                        uint32_t unseen)
 {
     uint32_t bytes = 0;
 
     for (unsigned i = 0; i < lanes->count; i++) {
         const struct lane *lane = lanes->lanes[i];
-        uint32_t of_lane = lane->frame_bytes + (lane->cuts ? unseen : 0);
+        uint32_t of_lane = path_carries(lane, mtu) + (lane->cuts ? unseen : 0);
         if (paths->at[i].reachable && (bytes == 0 || of_lane < bytes)) {
             bytes = of_lane;
         }
@@ -116,12 +117,12 @@ static uint32_t longest(const struct paths *paths, const struct path_lanes *lane
     return bytes;
 }
 
-uint32_t paths_frame_bytes(const struct paths *paths, const struct path_lanes *lanes)
+uint32_t paths_frame_bytes(const struct paths *paths, const struct path_lanes *lanes, uint32_t mtu)
 {
-    return longest(paths, lanes, 0);
+    return longest(paths, lanes, mtu, 0);
 }
 
-uint32_t paths_data_bytes(const struct paths *paths, const struct path_lanes *lanes)
+uint32_t paths_data_bytes(const struct paths *paths, const struct path_lanes *lanes, uint32_t mtu)
 {
-    return longest(paths, lanes, sizeof(struct frame_data));
+    return longest(paths, lanes, mtu, sizeof(struct frame_data));
 }

@@ -91,10 +91,20 @@ void paths_return(struct paths *paths, const struct path_lanes *lanes, uint64_t 
 /** Writes into our own address how the lanes are reached. */
 void paths_publish(const struct path_lanes *lanes, struct address_layout *address);
 
-/** Longest frame that every lane to the peer can carry; 0 if there is none. */
-uint32_t paths_frame_bytes(const struct paths *paths, const struct path_lanes *lanes);
+/** An MTU that makes no lane carry less. */
+#define PATHS_ANY_MTU UINT32_MAX
+
+/** Longest frame over a lane if its way has this MTU, or its own if that is less. */
+static inline uint32_t path_carries(const struct lane *lane, uint32_t mtu)
+{
+    return lane->mtu > mtu ? lane->frame_bytes - (lane->mtu - mtu) : lane->frame_bytes;
+}
+
+/** Longest frame that every lane to the peer can carry if the way has this MTU; 0 if there is none.
+ */
+uint32_t paths_frame_bytes(const struct paths *paths, const struct path_lanes *lanes, uint32_t mtu);
 
 /** The same of DATA, whose header is not on the wire where network cards cut. */
-uint32_t paths_data_bytes(const struct paths *paths, const struct path_lanes *lanes);
+uint32_t paths_data_bytes(const struct paths *paths, const struct path_lanes *lanes, uint32_t mtu);
 
 #endif /* BEOWIRE_ENDPOINT_PATH_H */

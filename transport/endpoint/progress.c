@@ -253,14 +253,6 @@ int beowire_descriptor(beowire_endpoint *endpoint)
     return status != 0 ? status : endpoint->descriptor.all;
 }
 
-/** What peers have done to our memory: who counts that is woken, too. */
-static uint64_t served(const struct beowire_endpoint *endpoint)
-{
-    const struct message_counters *counters = &endpoint->core.messages.counters;
-
-    return counters->remote_written + counters->remote_read;
-}
-
 static int arm_descriptor(struct beowire_endpoint *endpoint)
 {
     struct core *core = &endpoint->core;
@@ -276,7 +268,8 @@ static int arm_descriptor(struct beowire_endpoint *endpoint)
     uint64_t now_ns = own_clock();
     core_timers(core, now_ns);
     publish_if_due(endpoint, now_ns);
-    if (has_completions(endpoint) || core_has_bulk(core)) {
+    if (has_completions(endpoint) || core_has_bulk(core) ||
+        own_served(endpoint) != endpoint->served_seen) {
         return -EAGAIN;
     }
     endpoint->status = core_status(core);
@@ -287,7 +280,6 @@ static int arm_descriptor(struct beowire_endpoint *endpoint)
         return -EAGAIN;
     }
     core_look_at_all(core);
-    endpoint->served_before_sleep = served(endpoint);
     descriptor_set_timer(&endpoint->descriptor, wake_time(endpoint, now_ns, UINT64_MAX));
     return 0;
 }
@@ -311,7 +303,7 @@ static void keep_descriptor(struct beowire_endpoint *endpoint, bool quiet)
 {
     bool stays = endpoint->keeper.duty.sleep != NULL; /* it does itself what is left, and in time */
 
-    if (has_completions(endpoint) || served(endpoint) != endpoint->served_before_sleep ||
+    if (has_completions(endpoint) || own_served(endpoint) != endpoint->served_seen ||
         (!quiet && !stays)) {
         descriptor_ring(&endpoint->descriptor);
     } else {

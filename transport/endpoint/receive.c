@@ -24,18 +24,38 @@ static void touch(struct core *core, struct core_peer *peer, bool patient)
     }
 }
 
-/** The connection has just opened by `frame` (CONNECT or ACCEPT). */
-static void open_peer(struct core *core, struct core_peer *peer, const struct frame *frame)
+/** Sets the longest frames: what our lanes carry, or less, as the peer says in CONNECT or ACCEPT.
+ */
+static void agree_on_lengths(const struct core *core, struct core_peer *peer,
+                             const struct frame *frame)
 {
-    uint32_t data = paths_data_bytes(&peer->paths, &core->options.lanes);
-    uint32_t own = paths_frame_bytes(&peer->paths, &core->options.lanes);
+    const struct path_lanes *lanes = &core->options.lanes;
+    uint32_t data = paths_data_bytes(&peer->paths, lanes, PATHS_ANY_MTU);
+    uint32_t own = paths_frame_bytes(&peer->paths, lanes, PATHS_ANY_MTU);
     uint32_t theirs = from_le16(frame->connect->frame_bytes);
 
-    core_reserve_credit(core, peer);
-    peer->message.key = peer->connection.peer_key;
     peer->message.data_bytes = data < theirs ? data : theirs;
     /* What the peer says is of DATA; its lanes differ as ours do. */
     peer->message.frame_bytes = own - (data - peer->message.data_bytes);
+}
+
+/** The peer of an open connection says CONNECT or ACCEPT again: perhaps what we send is too long
+ * for the way to it. Frames become shorter by that, never longer. */
+static void shorten(const struct core *core, struct core_peer *peer, const struct frame *frame)
+{
+    bool unheard = frame->type == FRAME_ACCEPT || peer->accepts_sent >= CONNECTION_LONG_ACCEPTS;
+
+    if (unheard && from_le16(frame->connect->frame_bytes) < peer->message.data_bytes) {
+        agree_on_lengths(core, peer, frame);
+    }
+}
+
+/** The connection has just opened by `frame` (CONNECT or ACCEPT). */
+static void open_peer(struct core *core, struct core_peer *peer, const struct frame *frame)
+{
+    core_reserve_credit(core, peer);
+    peer->message.key = peer->connection.peer_key;
+    agree_on_lengths(core, peer, frame);
     core_choose_bulk_lanes(core, peer);
     message_peer_ready(&core->messages, &peer->message, peer->first_credit, frame->credit);
     uint32_t features = from_le32(frame->connect->features) & core_features(core);
@@ -102,6 +122,8 @@ static void receive_connect(struct core *core, const struct frame *frame,
     }
     if (connection_receive(&peer->connection, frame) == CONNECTION_OPENED) {
         open_peer(core, peer, frame);
+    } else if (peer->connection.accept_owed) {
+        shorten(core, peer, frame);
     }
     peer->asked_by = (uint8_t)from->by;
     if (peer->connection.state == CONNECTION_FAILED) {
@@ -288,6 +310,9 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
                 core_use_path(core, peer, from->by, now_ns);
             }
             open_peer(core, peer, frame);
+        } else if (peer->connection.state == CONNECTION_OPEN &&
+                   from_le32(frame->connect->echoed_key) == peer->connection.own_key) {
+            shorten(core, peer, frame);
         }
     } else if (peer->connection.state == CONNECTION_OPEN) {
         if (answers_elsewhere(core, peer, from->by, peer->message.flow.unanswered,

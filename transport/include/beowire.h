@@ -198,7 +198,8 @@ BEOWIRE_API int beowire_send_confirmed(beowire_endpoint *endpoint, beowire_peer 
 
 /** Sends a short message at once, without a completion; `data` may be reused on return.
  *
- * @return 0; -EMSGSIZE: longer than beowire_inject_bytes(); -EAGAIN, -EINVAL and a peer's error
+ * @return 0; -EMSGSIZE: longer than beowire_inject_bytes(), or than one frame to this peer, whose
+ * interface, or the way to it, carries less: send it; -EAGAIN, -EINVAL and a peer's error
  * as for beowire_send(). */
 BEOWIRE_API int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
                                uint32_t immediate, const void *data, uint64_t bytes);
@@ -281,7 +282,8 @@ enum beowire_put_flag {
  * @param flags of enum beowire_put_flag
  * @param immediate 32 bits that the peer gets with BEOWIRE_PUT_NOTIFY
  * @return 0: posted; -EAGAIN: no room now, poll and try again; -EINVAL: no such peer, NULL, or
- * unknown flags; -EMSGSIZE: longer than BEOWIRE_MESSAGE_BYTES_MAX, or than can be injected; a
+ * unknown flags; -EMSGSIZE: longer than BEOWIRE_MESSAGE_BYTES_MAX, or than can be injected (or, as
+ * for beowire_inject(), than one frame to this peer); a
  * peer's error once it has failed. */
 BEOWIRE_API int beowire_put(beowire_endpoint *endpoint, beowire_peer peer,
                             const struct beowire_remote *remote, const void *data, uint64_t bytes,
@@ -347,7 +349,7 @@ struct beowire_atomic {
  *
  * The arrays are the endpoint's until the completion; `atomic` itself is not.
  * @return as beowire_put(); -EINVAL also: an array is missing; -EOPNOTSUPP: no such operation on
- * this type; -EMSGSIZE: too many elements. */
+ * this type; -EMSGSIZE, of the completion too: more than one frame to this peer carries. */
 BEOWIRE_API int beowire_atomic(beowire_endpoint *endpoint, beowire_peer peer,
                                const struct beowire_remote *remote,
                                const struct beowire_atomic *atomic, void *context);

@@ -137,7 +137,8 @@ struct lane {
     bool cuts;              /**< carries DATA, many segments at once, and sequenced frames; those of
                                  one message cost little more than one */
     uint32_t frame_bytes;   /**< longest frame, without the envelope; if it cuts: or segment */
-    uint32_t batch_frames;  /**< send() likes to be given so many at once */
+    uint32_t mtu; /**< of the wire that this has come of: with headers below ours; 0: none */
+    uint32_t batch_frames;   /**< send() likes to be given so many at once */
     uint64_t capacity_bytes; /**< what may be on the way to us without being lost for want of room;
                                   UINT64_MAX: no limit */
     uint64_t sent_frames;

@@ -277,6 +277,7 @@ static int read_interface(struct packet_lane *packet, const char *name, int *ind
     }
     /* A frame's length has 16 bits, and loopback's MTU more. */
     packet->lane.frame_bytes = interface.mtu < UINT16_MAX ? (uint32_t)interface.mtu : UINT16_MAX;
+    packet->lane.mtu = packet->lane.frame_bytes;
     return 0;
 }
 

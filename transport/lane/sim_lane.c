@@ -367,6 +367,7 @@ int sim_lane_open(struct sim_wire *wire, uint32_t node, uint32_t rail, struct la
     }
     sim->lane.operations = &sim_operations;
     sim->lane.frame_bytes = wire->options.frame_bytes;
+    sim->lane.mtu = wire->options.frame_bytes;
     sim->lane.kind = LANE_SIM;
     sim->lane.rail = (uint8_t)rail;
     sim->lane.batch_frames = 64;

@@ -113,6 +113,7 @@ static int read_interface(struct tso_lane *tso, const char *name, int *index)
     *index = interface.index;
     memcpy(tso->mac, interface.mac, sizeof tso->mac);
     tso->lane.frame_bytes = (uint32_t)segment_bytes;
+    tso->lane.mtu = (uint32_t)segment_bytes + TSO_OVERHEAD_BYTES;
     return 0;
 }
 

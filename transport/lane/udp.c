@@ -227,6 +227,7 @@ static int read_interface(struct udp_lane *udp)
     }
     udp->lane.frame_bytes = (uint32_t)frame_bytes < UDP_DATAGRAM_BYTES_MAX ? (uint32_t)frame_bytes
                                                                            : UDP_DATAGRAM_BYTES_MAX;
+    udp->lane.mtu = udp->lane.frame_bytes + (uint32_t)headers_bytes;
     udp->lane.batch_frames = UDP_DATAGRAM_BYTES_MAX / udp->lane.frame_bytes;
     if (udp->lane.batch_frames > TRAIN_FRAMES_MAX) {
         udp->lane.batch_frames = TRAIN_FRAMES_MAX;

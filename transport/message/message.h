@@ -244,9 +244,10 @@ struct message_peer {
     uint32_t bulk_lanes;   /**< bit i: lane i carries DATA to and from it */
     uint32_t usable_lanes; /**< bit i: lane i could; those above are the best of them */
     uint32_t pulls;        /**< of its messages */
-    uint32_t requests;     /**< of it, that are to be answered */
-    uint32_t served;       /**< gets of it that it pulls */
-    struct pull_path *pull_paths; /**< one for each lane of the endpoint; its owner's */
+    uint64_t data_silent_since_ns; /**< the first silence since data came over any path; 0: none */
+    uint32_t requests;             /**< of it, that are to be answered */
+    uint32_t served;               /**< gets of it that it pulls */
+    struct pull_path *pull_paths;  /**< one for each lane of the endpoint; its owner's */
 };
 
 struct message_counters {

@@ -57,7 +57,9 @@ static void begin(struct message_layer *layer, struct inbound *inbound, uint64_t
     pull->block_segments = pull_block_segments(pull->segment_bytes);
     pull->blocks = (uint32_t)((pull->bytes + pull_block_bytes(pull) - 1) / pull_block_bytes(pull));
     inbound->pull = pull;
-    pull->peer->pulls++;
+    if (pull->peer->pulls++ == 0) {
+        pull->peer->data_silent_since_ns = 0; /* it was of other messages */
+    }
     list_append(&layer->pulls, &pull->link);
     /* Over a way on which nothing comes they will not, either. */
     unasked = unasked > 0 && pull_path_is_quiet(&pull->peer->pull_paths[lane]) ? 0 : unasked;

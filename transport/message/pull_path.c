@@ -137,6 +137,7 @@ bool pull_path_heard(struct message_layer *layer, struct message_peer *peer, uns
     path->heard_ns = now_ns;
     path->silences = 0;
     path->avoid_ns = 0;
+    peer->data_silent_since_ns = 0;
     if (was_quiet) {
         layer->lanes[lane].outstanding_bytes += path->outstanding_bytes;
     }
@@ -151,6 +152,9 @@ void pull_path_silent(struct message_layer *layer, struct message_peer *peer, un
 
     path->silences = path->silences < UINT8_MAX ? (uint8_t)(path->silences + 1) : UINT8_MAX;
     path->silence_ns = now_ns;
+    if (peer->data_silent_since_ns == 0) {
+        peer->data_silent_since_ns = now_ns;
+    }
     path->avoid_ns = now_ns + (pull_path_is_quiet(path) ? pause_of(path) : timeout_of(path));
     if (!was_quiet && pull_path_is_quiet(path)) {
         layer->lanes[lane].outstanding_bytes -= path->outstanding_bytes;

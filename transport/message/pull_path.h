@@ -23,21 +23,6 @@ static inline bool pull_path_is_quiet(const struct pull_path *path)
     return path->silences >= PULL_PATIENCE_SILENCES;
 }
 
-/** Has nothing come of what the peer was asked for, over any path, for so long that nothing will?
- */
-static inline bool pull_path_is_stuck(const struct message_peer *peer)
-{
-    uint32_t stuck = 0;
-
-    for (uint32_t left = peer->usable_lanes; left != 0; left &= left - 1) {
-        unsigned i = (unsigned)__builtin_ctz(left);
-        if (peer->pull_paths[i].silences >= PULL_STUCK_SILENCES) {
-            stuck |= UINT32_C(1) << i;
-        }
-    }
-    return peer->pulls > 0 && stuck != 0 && stuck == peer->usable_lanes;
-}
-
 /** The block's missing segments, `bytes` bytes, are asked for over the lane. */
 void pull_path_ask(struct message_layer *layer, struct message_peer *peer, unsigned lane,
                    struct pull_block *block, uint64_t bytes, uint64_t now_ns);

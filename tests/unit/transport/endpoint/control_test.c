@@ -18,7 +18,7 @@ static void control_send_connect__says_who_and_whom(void **state)
 
     peer->first_credit = 9;
     stranger->core->options.job_key = 0xFEDCBA9876543210;
-    control_send_connect(stranger->core, peer, 0, FRAME_BYTES_MAX);
+    control_send_connect(stranger->core, peer, 0, PATHS_ANY_MTU);
     pass(stranger, 1000000);
     const struct frame *frame = hear_type(stranger, FRAME_CONNECT);
     assert_int_equal(frame->key, 0);
@@ -44,7 +44,7 @@ static void control_send_connect__is_as_long_as_it_promises(void **state)
     struct stranger *stranger = *state;
     struct core_peer *peer = known(stranger);
 
-    control_send_connect(stranger->core, peer, 0, FRAME_BYTES_MAX);
+    control_send_connect(stranger->core, peer, 0, PATHS_ANY_MTU);
     pass(stranger, 1000000);
     assert_int_equal(from_le16(hear_type(stranger, FRAME_CONNECT)->connect->frame_bytes), 1500);
     assert_int_equal(stranger->heard_bytes, 1500);
@@ -60,7 +60,7 @@ static void control_send_accept__is_as_long_as_what_follows(void **state)
     struct core_peer *peer = known(stranger);
 
     peer->connection.peer_key = STRANGER_KEY;
-    peer->message.frame_bytes = 1300;
+    peer->message.data_bytes = 1300;
     control_send_accept(stranger->core, peer, 0);
     pass(stranger, 1000000);
     assert_int_equal(from_le16(hear_type(stranger, FRAME_ACCEPT)->connect->frame_bytes), 1300);
@@ -73,7 +73,7 @@ static void control_send_accept__echoes_the_key(void **state)
     struct core_peer *peer = known(stranger);
 
     peer->connection.peer_key = STRANGER_KEY;
-    peer->message.frame_bytes = 1500;
+    peer->message.data_bytes = 1500;
     control_send_accept(stranger->core, peer, 0);
     pass(stranger, 1000000);
     const struct frame *frame = hear_type(stranger, FRAME_ACCEPT);
@@ -87,7 +87,7 @@ static void control_send_connect__go_back_n_does_not_offer_to_keep(void **state)
     struct stranger *stranger = *state;
 
     stranger->core->options.go_back_n = true;
-    control_send_connect(stranger->core, known(stranger), 0, FRAME_BYTES_MAX);
+    control_send_connect(stranger->core, known(stranger), 0, PATHS_ANY_MTU);
     pass(stranger, 1000000);
     assert_int_equal(from_le32(hear_type(stranger, FRAME_CONNECT)->connect->features),
                      FRAME_FEATURE_REMOTE);

@@ -103,10 +103,11 @@ static void core_service__asks_again(void **state)
 
     assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
     assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
-    pass(stranger, 7 * (uint64_t)CONNECTION_RETRY_NS + 100000); /* 0, 1, 3 and 7 pauses */
-    const uint16_t lengths[] = {1500, 1472, 1452, 1200};
-    for (unsigned i = 0; i < 4; i++) {
-        for (unsigned j = 0; j < (i == 0 ? 1 : 4); j++) { /* shorter ones behind it, not at first */
+    pass(stranger, 31 * (uint64_t)CONNECTION_RETRY_NS + 100000); /* 0, 1, 3, 7, 15 and 31 pauses */
+    const uint16_t lengths[] = {1500, 1420, 1228};
+    for (unsigned i = 0; i < 6; i++) {
+        for (unsigned j = 0; j < (i < CONNECTION_LONG_ATTEMPTS ? 1 : 3);
+             j++) { /* shorter ones behind it, not at first */
             const struct frame *asked = hear_type(stranger, FRAME_CONNECT);
             assert_int_equal(from_le16(asked->connect->frame_bytes), lengths[j]);
             assert_int_equal(stranger->heard_bytes, lengths[j]);
@@ -115,20 +116,79 @@ static void core_service__asks_again(void **state)
     assert_false(hear(stranger));
 }
 
+/** What it promises, and what the answer does. */
+static void ask_and_hear(struct stranger *stranger, uint16_t asked, uint16_t answered)
+{
+    struct frame_connect body = connect_body(stranger);
+
+    body.frame_bytes = to_le16(asked);
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    assert_int_equal(from_le16(hear_type(stranger, FRAME_ACCEPT)->connect->frame_bytes), answered);
+    assert_int_equal(stranger->heard_bytes, answered);
+    assert_int_equal(stranger->core->peers[0]->message.frame_bytes, answered);
+}
+
 /** What arrives is what its frames will be like; a longer CONNECT that follows changes nothing. */
 static void core_service__answers_the_first_that_arrives(void **state)
 {
+    ask_and_hear(*state, 1420, 1420);
+    ask_and_hear(*state, 1500, 1420);
+    ask_and_hear(*state, 1228, 1420); /* which was on its way behind it */
+}
+
+/** The way back may drop what the way there does not. */
+static void core_service__answers_that_do_not_arrive_get_shorter(void **state)
+{
+    for (unsigned i = 0; i < CONNECTION_LONG_ACCEPTS; i++) {
+        ask_and_hear(*state, 1500, 1500);
+    }
+    ask_and_hear(*state, 1228, 1228);
+    ask_and_hear(*state, 1500, 1228);
+}
+
+/** Both have asked: this one has opened by the other's CONNECT, and the other by a shorter one. */
+static void core_service__an_answer_to_an_open_connection_may_be_shorter(void **state)
+{
     struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
     struct frame_connect body = connect_body(stranger);
 
-    for (unsigned i = 0; i < 2; i++) {
-        body.frame_bytes = to_le16(i == 0 ? 1200 : 1500);
-        say_connect(stranger, &body);
-        round_trip(stranger);
-        assert_int_equal(from_le16(hear_type(stranger, FRAME_ACCEPT)->connect->frame_bytes), 1200);
-        assert_int_equal(stranger->heard_bytes, 1200);
-        assert_int_equal(stranger->core->peers[0]->message.frame_bytes, 1200);
-    }
+    body.echoed_key = to_le32(peer->connection.own_key ^ 1); /* of another connection */
+    body.frame_bytes = to_le16(1228);
+    say(stranger, &(struct says){.fields.type = FRAME_ACCEPT, .body = &body});
+    round_trip(stranger);
+    assert_int_equal(peer->message.frame_bytes, 1500);
+    body.echoed_key = to_le32(peer->connection.own_key);
+    say(stranger, &(struct says){.fields.type = FRAME_ACCEPT, .body = &body});
+    round_trip(stranger);
+    assert_int_equal(peer->message.frame_bytes, 1228);
+}
+
+/** The peer answers, and sends nothing of what it is asked for. */
+static void core_timers__data_that_never_comes(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    struct flow *flow = &peer->message.flow;
+    uint64_t now_ns = cluster_now(&stranger->cluster);
+
+    peer->message.pulls = 1;
+    peer->message.data_silent_since_ns = now_ns;
+    pass(stranger, (PULL_STUCK_TIMEOUTS - 1) * PEER_TIMEOUT_NS);
+    flow->timeout_at_ns = cluster_now(&stranger->cluster) + PEER_TIMEOUT_NS + 1;
+    stranger->core->deadline_ns = flow->timeout_at_ns;
+    flow->unanswered = 1; /* then it may be the peer that is away */
+    pass(stranger, PEER_TIMEOUT_NS + 1000000);
+    peer->message.pulls = 0;
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    peer->message.pulls = 1;
+    flow->unanswered = 0;
+    flow->timeout_at_ns = cluster_now(&stranger->cluster) + 1000;
+    stranger->core->deadline_ns = flow->timeout_at_ns;
+    pass(stranger, 1000000);
+    peer->message.pulls = 0;
+    assert_int_equal(peer->message.error, -ETIMEDOUT);
 }
 
 static void core_timers__nobody_answers_the_question(void **state)
@@ -495,6 +555,9 @@ int main(void)
         STRANGER_TEST(core_service__asks_when_there_is_something_to_send),
         STRANGER_TEST(core_service__asks_again),
         STRANGER_TEST(core_service__answers_the_first_that_arrives),
+        STRANGER_TEST(core_service__answers_that_do_not_arrive_get_shorter),
+        STRANGER_TEST(core_service__an_answer_to_an_open_connection_may_be_shorter),
+        STRANGER_TEST(core_timers__data_that_never_comes),
         STRANGER_TEST(core_timers__nobody_answers_the_question),
         STRANGER_TEST(core_receive__connect_of_another_job_is_refused),
         STRANGER_TEST(core_receive__accept_of_another_job_does_not_count),

@@ -183,8 +183,22 @@ static void paths_frame_bytes__what_each_can_carry(void **state)
     const struct paths some = find(fixture, 3);
     const struct paths none = find(fixture, 0);
 
-    assert_int_equal(paths_frame_bytes(&some, &fixture->all), 1499);
-    assert_int_equal(paths_frame_bytes(&none, &fixture->all), 0);
+    assert_int_equal(paths_frame_bytes(&some, &fixture->all, PATHS_ANY_MTU), 1499);
+    assert_int_equal(paths_frame_bytes(&none, &fixture->all, PATHS_ANY_MTU), 0);
+}
+
+/** Each lane loses what its own wire does. */
+static void paths_frame_bytes__over_a_way_of_another_mtu(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct paths some = find(fixture, 3);
+
+    fixture->lanes[0].mtu = 1500;
+    fixture->lanes[1].mtu = 1540; /* 1499 and 41 bytes of headers */
+    assert_int_equal(paths_frame_bytes(&some, &fixture->all, 1540), 1499);
+    assert_int_equal(paths_frame_bytes(&some, &fixture->all, 1500), 1459);
+    assert_int_equal(paths_frame_bytes(&some, &fixture->all, 1280), 1239);
+    assert_int_equal(path_carries(&fixture->lanes[0], 1280), 1280);
 }
 
 static void paths_data_bytes__has_no_header_where_cards_cut(void **state)
@@ -192,10 +206,10 @@ static void paths_data_bytes__has_no_header_where_cards_cut(void **state)
     struct fixture *fixture = *state;
     const struct paths some = find(fixture, 3);
 
-    assert_int_equal(paths_data_bytes(&some, &fixture->all), 1499);
+    assert_int_equal(paths_data_bytes(&some, &fixture->all, PATHS_ANY_MTU), 1499);
     fixture->lanes[1].cuts = true;
-    assert_int_equal(paths_data_bytes(&some, &fixture->all), 1500);
-    assert_int_equal(paths_frame_bytes(&some, &fixture->all), 1499);
+    assert_int_equal(paths_data_bytes(&some, &fixture->all, PATHS_ANY_MTU), 1500);
+    assert_int_equal(paths_frame_bytes(&some, &fixture->all, PATHS_ANY_MTU), 1499);
 }
 
 int main(void)
@@ -211,6 +225,7 @@ int main(void)
         cmocka_unit_test_setup(paths_may_return__later_each_time_it_was_in_vain, setup),
         cmocka_unit_test_setup(paths_publish__every_lane, setup),
         cmocka_unit_test_setup(paths_frame_bytes__what_each_can_carry, setup),
+        cmocka_unit_test_setup(paths_frame_bytes__over_a_way_of_another_mtu, setup),
         cmocka_unit_test_setup(paths_data_bytes__has_no_header_where_cards_cut, setup),
     };
 

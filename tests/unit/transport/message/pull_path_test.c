@@ -425,24 +425,17 @@ static void pull_path_choose__no_lane(void **state)
     assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX);
 }
 
-static void pull_path_is_stuck__nothing_comes_over_any(void **state)
+static void pull_path_silent__since_data_came_over_any(void **state)
 {
     struct fixture *fixture = *state;
 
-    fixture->peer.pulls = 1;
-    fall_silent(fixture, 0, PULL_STUCK_SILENCES, START_NS);
-    fall_silent(fixture, 1, PULL_STUCK_SILENCES, START_NS);
-    fall_silent(fixture, 2, PULL_STUCK_SILENCES - 1, START_NS);
-    assert_false(pull_path_is_stuck(&fixture->peer));
-    fall_silent(fixture, 2, 1, START_NS);
-    assert_true(pull_path_is_stuck(&fixture->peer));
-    fixture->peer.pulls = 0; /* nothing is wanted */
-    assert_false(pull_path_is_stuck(&fixture->peer));
-    fixture->peer.pulls = 1;
-    (void)pull_path_heard(&fixture->layer, &fixture->peer, 1, START_NS);
-    assert_false(pull_path_is_stuck(&fixture->peer));
-    fixture->peer.usable_lanes = 0; /* another rule ends that */
-    assert_false(pull_path_is_stuck(&fixture->peer));
+    fall_silent(fixture, 0, 1, START_NS);
+    fall_silent(fixture, 1, 1, START_NS + 1000);
+    assert_int_equal(fixture->peer.data_silent_since_ns, START_NS);
+    (void)pull_path_heard(&fixture->layer, &fixture->peer, 2, START_NS + 2000);
+    assert_int_equal(fixture->peer.data_silent_since_ns, 0);
+    fall_silent(fixture, 1, 1, START_NS + 3000);
+    assert_int_equal(fixture->peer.data_silent_since_ns, START_NS + 3000);
 }
 
 #define PATH_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -472,7 +465,7 @@ int main(void)
         PATH_TEST(pull_path_choose__the_less_good_when_the_best_are_quiet),
         PATH_TEST(pull_path_choose__all_are_quiet),
         PATH_TEST(pull_path_choose__no_lane),
-        PATH_TEST(pull_path_is_stuck__nothing_comes_over_any),
+        PATH_TEST(pull_path_silent__since_data_came_over_any),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
