@@ -63,8 +63,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t head = sizeof(struct frame_header) + frame_operation_bytes(frame.type);
     require((const uint8_t *)frame.connect == data + sizeof(struct frame_header));
     require(frame.payload == data + head && head + frame.payload_bytes <= size);
+    bool padded = frame.type == FRAME_CONNECT || frame.type == FRAME_ACCEPT;
     size_t evened = frame.type >= FRAME_SEQUENCED ? FRAME_EVENED_BYTES : 0;
-    require(size - (head + frame.payload_bytes) <= evened || size <= FRAME_PADDED_BYTES);
+    require(padded || size - (head + frame.payload_bytes) <= evened || size <= FRAME_PADDED_BYTES);
     require((frame.flags & 0xFF00) == 0);
     require_same_header(data, &frame);
     /* Any shorter, and it is refused. */
