@@ -2,17 +2,10 @@
 /* Any bytes as an address, and as its text: what is valid survives being written and read. */
 #include "endpoint/address.h"
 
+#include "fuzz.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void require_round_trip(const struct beowire_address *address)
 {

@@ -13,8 +13,6 @@
 
 #define CUTTING 0xFF
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 /* ---- what the peer says -------------------------------------------------------------------- */
 
 static void say_connect(struct fuzz *fuzz, enum frame_type type)
@@ -406,14 +404,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct fuzz fuzz;
 
-    fuzz = (struct fuzz){.script = data, .left = size};
+    fuzz = (struct fuzz){.script = {data, size}};
     if (size > 0 && data[0] == CUTTING) {
         (void)take(&fuzz);
         fuzz.cuts = true;
     }
     open_fuzz(&fuzz);
     open_memory(&fuzz);
-    for (unsigned i = 0; i < STEPS_MAX && fuzz.left > 0 && fuzz.begun_count < MESSAGES - 1; i++) {
+    for (unsigned i = 0; i < STEPS_MAX && fuzz.script.left > 0 && fuzz.begun_count < MESSAGES - 1;
+         i++) {
         step(&fuzz);
     }
     /* Silence for long enough: the peer is given up, and what depends on it ends. */

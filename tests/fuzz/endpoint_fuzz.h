@@ -54,8 +54,7 @@ struct fuzz {
     struct cluster cluster;
     struct node node;
     struct core *core;
-    const uint8_t *script;
-    size_t left;
+    struct script script;
     uint8_t *frame; /* on its way to the endpoint: of exactly its length */
     uint32_t frame_bytes;
     struct lane_address peer_at;
@@ -91,18 +90,12 @@ struct fuzz {
 
 static uint8_t take(struct fuzz *fuzz)
 {
-    if (fuzz->left == 0) {
-        return 0;
-    }
-    fuzz->left--;
-    return *fuzz->script++;
+    return script_take(&fuzz->script);
 }
 
 static uint32_t take_16(struct fuzz *fuzz)
 {
-    uint32_t high = take(fuzz);
-
-    return high << 8 | take(fuzz);
+    return script_take_16(&fuzz->script);
 }
 
 static uint64_t take_bytes(struct fuzz *fuzz)

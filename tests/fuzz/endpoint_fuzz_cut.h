@@ -8,6 +8,7 @@
 #define BEOWIRE_TESTS_ENDPOINT_FUZZ_CUT_H
 
 #include "frame/frame.h"
+#include "fuzz.h"
 #include "lane/lane.h"
 
 #include <stdlib.h>
@@ -33,13 +34,6 @@ struct cut_lane {
     unsigned count;
     unsigned given; /* of these, handed out until release() */
 };
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static struct cut_lane *cut_of(struct lane *lane)
 {

@@ -2,16 +2,7 @@
 /* Any bytes as a frame: what frame_decode() lets in is whole, and can be written again. */
 #include "frame/frame.h"
 
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
+#include "fuzz.h"
 
 /** The same header from the fields that were read. */
 static void require_same_header(const uint8_t *data, const struct frame *frame)

@@ -7,6 +7,8 @@
  */
 #include "endpoint/configuration.h"
 
+#include "fuzz.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,15 +18,6 @@
 #include <unistd.h>
 
 #define REASON_BYTES 512
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static bool same(const struct settings *a, const struct settings *b)
 {

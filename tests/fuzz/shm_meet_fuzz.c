@@ -13,9 +13,9 @@
 #include "lane/shm_socket.h"
 
 #include "../unit/transport/lane/descriptors.h"
+#include "fuzz.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,8 +23,6 @@
 #define OTHERS 4
 #define STEPS_MAX 200
 #define FRAMES 16
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /** Another process. */
 struct other {
@@ -38,36 +36,19 @@ struct other {
 };
 
 struct fuzz {
-    const uint8_t *script;
-    size_t left;
+    struct script script;
     struct lane *lane;
     struct other others[OTHERS];
 };
 
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
 static uint8_t take(struct fuzz *fuzz)
 {
-    if (fuzz->left == 0) {
-        return 0;
-    }
-    fuzz->left--;
-    return *fuzz->script++;
+    return script_take(&fuzz->script);
 }
 
 static uint32_t take_32(struct fuzz *fuzz)
 {
-    uint32_t value = 0;
-
-    for (unsigned i = 0; i < 4; i++) {
-        value = value << 8 | take(fuzz);
-    }
-    return value;
+    return script_take_32(&fuzz->script);
 }
 
 /** Of this process: others may run at the same time. */
@@ -428,12 +409,12 @@ static void check_end(struct fuzz *fuzz)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct fuzz fuzz = {.script = data, .left = size};
+    struct fuzz fuzz = {.script = {data, size}};
     int descriptors = count_descriptors();
     int mappings = count_mappings("memfd:");
 
     open_fuzz(&fuzz);
-    for (unsigned i = 0; i < STEPS_MAX && fuzz.left > 0; i++) {
+    for (unsigned i = 0; i < STEPS_MAX && fuzz.script.left > 0; i++) {
         step(&fuzz);
     }
     end_others(&fuzz);

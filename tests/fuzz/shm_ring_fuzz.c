@@ -8,48 +8,32 @@
  */
 #include "lane/shm_ring.h"
 
+#include "fuzz.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #define COPIES 64
 #define STEPS_MAX 2000
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 struct fuzz {
-    const uint8_t *script;
-    size_t left;
+    struct script script;
     struct shm_ring *ring; /* exactly as long, so that a sanitizer sees what is outside */
 };
 
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
 static uint8_t take(struct fuzz *fuzz)
 {
-    if (fuzz->left == 0) {
-        return 0;
-    }
-    fuzz->left--;
-    return *fuzz->script++;
+    return script_take(&fuzz->script);
 }
 
 static uint32_t take_16(struct fuzz *fuzz)
 {
-    uint32_t high = take(fuzz);
-
-    return high << 8 | take(fuzz);
+    return script_take_16(&fuzz->script);
 }
 
 static uint32_t take_32(struct fuzz *fuzz)
 {
-    uint32_t high = take_16(fuzz);
-
-    return high << 16 | take_16(fuzz);
+    return script_take_32(&fuzz->script);
 }
 
 /* ---- a producer that writes anything ------------------------------------------------------- */
@@ -219,7 +203,7 @@ static void read_ring(struct fuzz *fuzz)
     static struct shm_copy copies[COPIES];
 
     reader = (struct reader){.consumer.ring = fuzz->ring, .copies = copies};
-    for (unsigned i = 0; i < STEPS_MAX && fuzz->left > 0; i++) {
+    for (unsigned i = 0; i < STEPS_MAX && fuzz->script.left > 0; i++) {
         step_reader(fuzz, &reader);
     }
 }
@@ -307,7 +291,7 @@ static void step_writer(struct fuzz *fuzz, struct writer *writer)
         break;
     default:
         times = choice / 8;
-        for (unsigned i = 0; i <= times && fuzz->left > 0; i++) {
+        for (unsigned i = 0; i <= times && fuzz->script.left > 0; i++) {
             put_frame(fuzz, writer);
         }
         break;
@@ -319,7 +303,7 @@ static void write_ring(struct fuzz *fuzz)
     static struct writer writer;
 
     writer = (struct writer){.producer.ring = fuzz->ring};
-    for (unsigned i = 0; i < STEPS_MAX && fuzz->left > 0; i++) {
+    for (unsigned i = 0; i < STEPS_MAX && fuzz->script.left > 0; i++) {
         step_writer(fuzz, &writer);
     }
 }
@@ -327,7 +311,7 @@ static void write_ring(struct fuzz *fuzz)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct shm_ring *ring;
-    struct fuzz fuzz = {.script = data, .left = size};
+    struct fuzz fuzz = {.script = {data, size}};
 
     if (ring == NULL) {
         ring = aligned_alloc(_Alignof(struct shm_ring), sizeof *ring);

@@ -4,17 +4,10 @@
 #include "lane/tso_head.h"
 #include "lane/tso_run.h"
 
+#include "fuzz.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void require_bounds(const struct tso_segments *segments, uint32_t bytes)
 {

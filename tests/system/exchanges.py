@@ -25,6 +25,19 @@ def _start(
     )
 
 
+def introduce(ends: Sequence["subprocess.Popen[str]"]) -> list[str]:
+    """Hands each of two ends what the other has said first: its address. Returns both."""
+    addresses = []
+    for end in ends:
+        assert end.stdout is not None
+        addresses.append(end.stdout.readline())
+    for end, other in zip(ends, reversed(addresses), strict=True):
+        assert end.stdin is not None
+        end.stdin.write(other)
+        end.stdin.flush()
+    return addresses
+
+
 def exchange(
     lab: LabState, messages: int, patience_s: float, before: Sequence[str] = ()
 ) -> list[dict[str, int]]:
@@ -38,14 +51,7 @@ def exchange(
     ]
     counters = []
     try:
-        addresses = []
-        for end in ends:
-            assert end.stdout is not None
-            addresses.append(end.stdout.readline())
-        for end, other in zip(ends, reversed(addresses), strict=True):
-            assert end.stdin is not None
-            end.stdin.write(other)
-            end.stdin.flush()
+        introduce(ends)
         for end in ends:
             out, error = end.communicate(timeout=patience_s)
             assert (end.returncode, error) == (0, "")

@@ -18,6 +18,7 @@ from beowire.lab import cluster, network
 from beowire.lab.options import LabOptions
 from beowire.lab.state import LabState
 from system.conftest import wait_until
+from system.exchanges import introduce
 from system.wireshark import DISSECTOR, PATIENCE_S, PROGRAMS, WRONG, fields_of, samples, tshark
 
 MESSAGES = 2000
@@ -378,14 +379,7 @@ def exchange(lab: LabState) -> tuple[list[int], list[dict[str, int]]]:
         for node, seeds in (("node0", ["1", "2"]), ("node1", ["2", "1"]))
     ]
     try:
-        addresses = []
-        for end in ends:
-            assert end.stdout is not None
-            addresses.append(end.stdout.readline())
-        for end, other in zip(ends, reversed(addresses), strict=True):
-            assert end.stdin is not None
-            end.stdin.write(other)
-            end.stdin.flush()
+        addresses = introduce(ends)
         counters = []
         for end in ends:
             assert end.stdout is not None

@@ -101,7 +101,8 @@ struct frame_connect {
     le32 key;                  /**< what the receiver has to put into `key` from now on */
     le32 echoed_key;           /**< ACCEPT: `key` of the CONNECT that it answers; CONNECT: 0 */
     le32 features;             /**< enum frame_feature: offered (CONNECT), chosen (ACCEPT) */
-    le16 frame_bytes;          /**< longest frame that the sender can receive, header included */
+    le16 frame_bytes;          /**< longest DATA of the connection, header included: asked for
+                                    (CONNECT), or agreed on (ACCEPT) */
     le16 reserved;             /**< 0; ignored on receipt */
     le64 job_key;              /**< endpoints that talk have the same */
     uint8_t address[128];      /**< of the sender's endpoint */
