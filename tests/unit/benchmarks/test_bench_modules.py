@@ -80,7 +80,10 @@ def test_benchmark__compares_within_its_time(
 
 def test_loss__in_turns_as_many_as_there_is_time_for(commands: list[str], tmp_path: Path) -> None:
     results = command.BENCHMARKS["loss"].run(Context(tmp_path, 36.0))
-    assert [one.split("--loss ")[1].split()[0] for one in commands] == ["0", "1%", "5%"] * 2
+    assert [one.split("--loss ")[1].split()[0] for one in commands] == (
+        ["0", "0", "1%", "1%", "5%", "5%"] * 2
+    )
+    assert [one.split("--drivers ")[1].split()[0] for one in commands] == ["beowire", "tcp"] * 6
     assert all(one.imprecise for one in results.figures)
     assert {one.asked for one in results.figures} == {"", "≥ 0.9", "≥ 0.7"}
 
