@@ -6,6 +6,9 @@
 #define MILLISECOND UINT64_C(1000000)
 #define SECOND (1000 * MILLISECOND)
 
+/** Where messages are read from their senders' memory in one go: of up to this. */
+#define READ_BYTES_MOST 400000
+
 /** Faults of frames. */
 #define KINDS_OF_WIRE                                                                              \
     (FAULT_BIT(FAULT_LOSS) | FAULT_BIT(FAULT_DUPLICATE) | FAULT_BIT(FAULT_DELAY) |                 \
@@ -179,7 +182,7 @@ static void plan_limits(struct scenario *scenario, uint64_t seed)
     limits->burst_frames = 2 + (uint32_t)random_below(&random, 2 * CONVOY_FRAMES_MIN);
     limits->eager_cut_frames = 1 + (uint32_t)random_below(&random, 2 * MESSAGE_EAGER_CUT_FRAMES);
     if (random_below(&random, 2) == 0) {
-        limits->read_bytes = (uint32_t)random_below(&random, 2 * PULL_READ_BYTES_MAX);
+        limits->read_bytes = (uint32_t)random_below(&random, READ_BYTES_MOST);
     }
 }
 

@@ -160,16 +160,24 @@
 /** The rate of a path is measured over at least this: what came in one turn says nothing of it. */
 #define PULL_RATE_NS 100000u
 
-/** Messages of up to this are read from the memory of a sender on our host in one go; of longer
- * ones sender and receiver both copy, which two cores do in less time (docs/PERFORMANCE.md). */
-#define PULL_READ_BYTES_MAX 196608
+/** Announced messages of up to this are read from the memory of a sender on our host in one go; of
+ * longer ones sender and receiver both copy, which two cores do in less time at any size
+ * (docs/PERFORMANCE.md). */
+#define PULL_READ_BYTES_MAX 0
 
-/** The same where others want the cores: the sender, too, has to be given one before it copies. */
-#define PULL_READ_CROWDED_BYTES_MAX 4194304
+/** The same while the sender has no core to do its part with: nothing else is looked at until all
+ *  has been read. */
+#define PULL_READ_ABSENT_BYTES_MAX 4194304
+
+/** After so many absences in a row, of which each doubles the number of messages that are read
+ *  before the sender is asked again, it stays at that. */
+#define PULL_READ_DOUBLINGS 6
 
 /** A sender on our host that is asked and sends nothing for this long is busy elsewhere: a block is
- *  read from its memory. As long as a few blocks take that come. */
+ *  read from its memory. As long as a few blocks take that come; and longer if much is left, of
+ *  which reading takes longer than copying at both ends by 1 ns for so many bytes. */
 #define PULL_READ_PATIENCE_NS 20000u
+#define PULL_READ_BYTES_PER_NS 10u
 
 /** Requests of receivers that a sender remembers, in all and of one peer, which is all that an
  * honest one has; more are dropped and asked again. */

@@ -147,15 +147,13 @@ static bool has_completions(const struct beowire_endpoint *endpoint)
     return message_has_completions(&endpoint->core.messages);
 }
 
-/** Tells the messages, too, whether others want the core. */
-static void note_patience(struct beowire_endpoint *endpoint, bool disturbed)
+static void note_patience(struct patience *patience, bool disturbed)
 {
     if (disturbed) {
-        patience_disturbed(&endpoint->patience);
+        patience_disturbed(patience);
     } else {
-        patience_undisturbed(&endpoint->patience);
+        patience_undisturbed(patience);
     }
-    endpoint->core.messages.crowded = patience_is_crowded(&endpoint->patience);
 }
 
 static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
@@ -172,7 +170,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
         found = own_progress(endpoint) || found;
         if (has_completions(endpoint)) {
             if (!disturbed) {
-                note_patience(endpoint, false);
+                note_patience(patience, false);
             }
             return 1;
         }
@@ -197,7 +195,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
             spun_since_ns = now_ns; /* a message is on its way: its next frame comes soon */
         } else if (patience_is_gap(now_ns - before_ns)) {
             disturbed = true;
-            note_patience(endpoint, true);
+            note_patience(patience, true);
         }
         if (now_ns - spun_since_ns >= patience->spin_ns && !has_completions(endpoint)) {
             int status = sleep_until(endpoint, now_ns, end_ns);
@@ -229,7 +227,7 @@ void own_break(struct beowire_endpoint *endpoint)
     if (getrusage(RUSAGE_THREAD, &usage) != 0) {
         return;
     }
-    note_patience(endpoint, usage.ru_nivcsw != endpoint->preemptions);
+    note_patience(&endpoint->patience, usage.ru_nivcsw != endpoint->preemptions);
     endpoint->preemptions = usage.ru_nivcsw;
     if (patience_is_crowded(&endpoint->patience)) {
         uint64_t now_ns = own_clock();

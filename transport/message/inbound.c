@@ -123,25 +123,10 @@ bool inbound_is_readable(const struct message_layer *layer, const struct inbound
     return inbound->peer->shares_memory && inbound->address != 0 && layer->read_memory != NULL;
 }
 
-/** Copies all that is wanted at once, if the sender is on our host and it is not much. */
-static bool read_from_sender(struct message_layer *layer, const struct inbound *inbound)
-{
-    uint64_t most = layer->limits.read_bytes;
-    if (layer->crowded && most < PULL_READ_CROWDED_BYTES_MAX) {
-        most = PULL_READ_CROWDED_BYTES_MAX;
-    }
-    bool done = inbound->expected_bytes <= most && inbound_is_readable(layer, inbound) &&
-                layer->read_memory(layer->read_context, inbound->peer, inbound->address,
-                                   inbound_target(inbound), inbound->expected_bytes) == 0;
-
-    layer->counters.messages_read += done;
-    return done;
-}
-
 void inbound_fetch(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
                    uint8_t lane)
 {
-    if (inbound->expected_bytes == 0 || read_from_sender(layer, inbound)) {
+    if (inbound->expected_bytes == 0 || pull_read_whole(layer, inbound)) {
         inbound_pulled(layer, inbound);
     } else {
         pull_start(layer, inbound, unasked, lane, layer->now_ns);

@@ -166,8 +166,9 @@ struct pull {
     uint32_t blocks;
     uint32_t next_block; /**< first that has never been asked for */
     uint32_t blocks_done;
-    bool readable;     /**< its blocks may be read from the sender's memory (pull_read.c) */
-    uint64_t begun_ns; /**< readable: since then the sender may send */
+    bool readable;      /**< its blocks may be read from the sender's memory (pull_read.c) */
+    bool sender_absent; /**< some had to be: nothing came for too long */
+    uint64_t begun_ns;  /**< readable: since then the sender may send */
     struct pull_block block[PULL_BLOCKS]; /**< block i is at i % PULL_BLOCKS */
 };
 
@@ -221,6 +222,8 @@ struct message_peer {
     bool trains : 1;        /**< bursts go to it in trains: frames of one length are cheaper */
     uint8_t open_messages;  /**< in the open bundle */
     int8_t unasked_credit;  /**< positive: the first blocks of long messages are sent unasked */
+    uint8_t absences;       /**< long messages in a row of which it did not send its part in time */
+    uint8_t reads_left;     /**< messages that are therefore read from its memory in one go */
     int error;              /**< failed: why; 0 if not */
     uint16_t destination;   /**< for headers, like the next two */
     uint16_t source;
@@ -311,7 +314,6 @@ struct message_layer {
     uint32_t chunk_count;   /**< in all, the spare one of reorder.h included */
     uint32_t chunks_shared; /**< of MESSAGE_CHUNKS: those that no peer uses */
     bool bundles;           /**< short messages may be bundled */
-    bool crowded;           /**< others want our core, so whatever needs both ends takes long */
     struct list bundling;   /**< peers for which something is held back */
     bool frame_kept;        /**< the frame just handled is in a chunk */
     uint32_t ready_peers;

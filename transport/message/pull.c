@@ -33,6 +33,7 @@ void pull_block_done(struct message_layer *layer, struct pull *pull, struct pull
     pull->blocks_done++;
     layer->pulls_changed = true;
     if (pull->blocks_done == pull->blocks) {
+        pull_note_presence(pull);
         inbound_pulled(layer, pull->inbound);
     }
 }

@@ -138,4 +138,9 @@ void serve_sent(struct message_layer *layer, const struct pull_batch *batch, uin
 /** The peer has failed: nothing is sent to it any more. */
 void serve_forget(struct message_layer *layer, const struct message_peer *peer);
 
+/** Copies all that is wanted of a message from its sender's memory at once, if that is on our host,
+ *  and it is not much, or the sender has lately not been there to send. @return false: nothing has
+ *  been copied. */
+bool pull_read_whole(struct message_layer *layer, const struct inbound *inbound);
+
 #endif /* BEOWIRE_MESSAGE_PULL_H */

@@ -45,6 +45,9 @@ static inline void pull_mark_asked(struct message_layer *layer, struct pull *pul
  *  UINT64_MAX: never. */
 uint64_t pull_read_due(const struct pull *pull);
 
+/** The pull ends: if its sender sent all of it in time, it is there again. */
+void pull_note_presence(const struct pull *pull);
+
 /** Reads a block that is due. The pull may have ended by that. */
 void pull_read(struct message_layer *layer, struct pull *pull);
 

@@ -1,7 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Long messages of a sender on our host: blocks that are read from its memory. */
+/*
+ * Long messages of a sender on our host: what is read from its memory.
+ *
+ * Both ends copying through the lane is quicker by far than one end reading, as long as both have a
+ * core (docs/PERFORMANCE.md). A sender that has none, or computes, shows by sending nothing for a
+ * while: then blocks are read, and the next messages in one go, 1, 2, 4 and so on, before it is
+ * asked to send its part again.
+ */
 #include "message/internal.h"
 #include "message/pull_internal.h"
+
+/** The sender has kept us waiting for this message. */
+static void note_absence(struct pull *pull)
+{
+    struct message_peer *peer = pull->peer;
+
+    if (!pull->sender_absent) {
+        pull->sender_absent = true;
+        peer->reads_left = (uint8_t)(1u << peer->absences);
+        if (peer->absences < PULL_READ_DOUBLINGS) {
+            peer->absences++;
+        }
+    }
+}
+
+void pull_note_presence(const struct pull *pull)
+{
+    if (!pull->sender_absent) {
+        pull->peer->absences = 0;
+    }
+}
+
+bool pull_read_whole(struct message_layer *layer, const struct inbound *inbound)
+{
+    struct message_peer *peer = inbound->peer;
+    bool absent = peer->reads_left > 0 && inbound->expected_bytes <= PULL_READ_ABSENT_BYTES_MAX;
+
+    if ((!absent && inbound->expected_bytes > layer->limits.read_bytes) ||
+        !inbound_is_readable(layer, inbound) ||
+        layer->read_memory(layer->read_context, peer, inbound->address, inbound_target(inbound),
+                           inbound->expected_bytes) != 0) {
+        return false;
+    }
+    if (absent) {
+        peer->reads_left--;
+    }
+    layer->counters.messages_read++;
+    return true;
+}
 
 /** Data has come from the peer last, of whichever message; or the pull has begun since. */
 static uint64_t heard_ns(const struct pull *pull)
@@ -15,9 +61,19 @@ static uint64_t heard_ns(const struct pull *pull)
     return latest_ns;
 }
 
+/** How long to wait for the sender: for about as long as is lost by reading what is left, so that
+ *  the wrong choice costs twice the time at most. */
+static uint64_t patience_ns(const struct pull *pull)
+{
+    uint64_t left = (pull->blocks - pull->blocks_done) * pull_block_bytes(pull);
+    uint64_t lost_ns = left / PULL_READ_BYTES_PER_NS;
+
+    return lost_ns > PULL_READ_PATIENCE_NS ? lost_ns : PULL_READ_PATIENCE_NS;
+}
+
 uint64_t pull_read_due(const struct pull *pull)
 {
-    return pull->readable ? heard_ns(pull) + PULL_READ_PATIENCE_NS : UINT64_MAX;
+    return pull->readable ? heard_ns(pull) + patience_ns(pull) : UINT64_MAX;
 }
 
 /** The first block that is asked for and not whole. Those behind it come later than this one, if
@@ -48,6 +104,7 @@ void pull_read(struct message_layer *layer, struct pull *pull)
         pull->readable = false; /* it has to be asked for, as from any sender */
         return;
     }
+    note_absence(pull);
     layer->counters.blocks_read++;
     if (asked != NULL) {
         pull_path_settle(layer, pull->peer, asked);

@@ -2,7 +2,15 @@
 #include "pull_rig.h"
 
 #define LONG_READ (20 * BLOCK + 5)
-static_assert(7 * BLOCK > PULL_READ_BYTES_MAX, "not read in one go");
+static_assert(7 * BLOCK > PULL_READ_BYTES_MAX, "not read in one go, unless that is configured");
+
+/** How long a sender is waited for that has so many bytes left to send. */
+static uint64_t patience_ns(uint64_t bytes)
+{
+    uint64_t lost_ns = bytes / PULL_READ_BYTES_PER_NS;
+
+    return lost_ns > PULL_READ_PATIENCE_NS ? lost_ns : PULL_READ_PATIENCE_NS;
+}
 
 /** The kernel, in the test. */
 struct memory {
@@ -61,54 +69,95 @@ static unsigned ask_all(struct fixture *fixture, uint64_t now_ns, struct pull_as
     return count;
 }
 
-static void pull_read__short_messages_in_one_go(void **state)
-{
-    struct fixture *fixture = *state;
-    struct memory memory = {0};
-    struct transfer transfer =
-        begin_readable(fixture, &memory, PULL_READ_BYTES_MAX, PULL_READ_BYTES_MAX);
-
-    assert_int_equal(memory.calls, 1);
-    assert_int_equal(memory.bytes, PULL_READ_BYTES_MAX);
-    assert_int_equal(fixture->layer.counters.messages_read, 1);
-    check_complete(&transfer);
-    check_nothing_outstanding(fixture);
-    end(&transfer);
-}
-
 static void pull_read__in_one_go_what_is_configured(void **state)
 {
     struct fixture *fixture = *state;
     struct memory memory = {0};
 
-    fixture->layer.limits.read_bytes = 2 * PULL_READ_BYTES_MAX;
-    struct transfer transfer =
-        begin_readable(fixture, &memory, 2 * PULL_READ_BYTES_MAX, 2 * PULL_READ_BYTES_MAX);
+    fixture->layer.limits.read_bytes = LONG_READ;
+    struct transfer transfer = begin_readable(fixture, &memory, LONG_READ, LONG_READ);
     assert_int_equal(memory.calls, 1);
+    assert_int_equal(memory.bytes, LONG_READ);
+    assert_int_equal(fixture->layer.counters.messages_read, 1);
+    check_complete(&transfer);
+    check_nothing_outstanding(fixture);
     end(&transfer);
-    fixture->layer.limits.read_bytes = 2 * PULL_READ_BYTES_MAX - 1;
-    transfer = begin_readable(fixture, &memory, 2 * PULL_READ_BYTES_MAX, 2 * PULL_READ_BYTES_MAX);
+    fixture->layer.limits.read_bytes = LONG_READ - 1;
+    transfer = begin_readable(fixture, &memory, LONG_READ, LONG_READ);
     assert_int_equal(memory.calls, 1);
     end(&transfer);
 }
 
-/** The sender would need a core, too, to copy its part. */
-static void pull_read__long_messages_in_one_go_where_others_want_the_core(void **state)
+/** A message whose sender sends nothing: its blocks are read. */
+static void read_blocks(struct fixture *fixture, struct memory *memory)
+{
+    struct pull_ask asks[PULL_BLOCKS];
+    struct transfer transfer = begin_readable(fixture, memory, 7 * BLOCK, 7 * BLOCK);
+
+    assert_int_equal(ask_all(fixture, START_NS, asks), 7);
+    for (unsigned i = 0; i < 7; i++) {
+        assert_true(nothing_asked(fixture, START_NS + patience_ns(7 * BLOCK)));
+    }
+    check_complete(&transfer);
+    check_nothing_outstanding(fixture);
+    end(&transfer);
+}
+
+/** A message that is read in one go. */
+static void read_whole(struct fixture *fixture, struct memory *memory)
+{
+    unsigned calls = memory->calls;
+    struct transfer transfer = begin_readable(fixture, memory, 7 * BLOCK, 7 * BLOCK);
+
+    assert_int_equal(memory->calls, calls + 1);
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+/** A message whose sender sends all of it. */
+static void pull_whole(struct fixture *fixture, struct memory *memory)
+{
+    unsigned calls = memory->calls;
+    struct pull_ask asks[PULL_BLOCKS];
+    struct transfer transfer = begin_readable(fixture, memory, 7 * BLOCK, 7 * BLOCK);
+
+    assert_int_equal(ask_all(fixture, START_NS, asks), 7);
+    for (unsigned i = 0; i < 7; i++) {
+        bring_all(&transfer, &asks[i], 0, START_NS);
+    }
+    assert_int_equal(memory->calls, calls);
+    check_complete(&transfer);
+    end(&transfer);
+}
+
+static void pull_read__the_more_the_longer_the_sender_is_absent(void **state)
+{
+    struct fixture *fixture = *state;
+    struct memory memory = {0};
+    unsigned most = 1u << PULL_READ_DOUBLINGS;
+
+    for (unsigned next = 1; next <= 2 * most; next *= 2) {
+        read_blocks(fixture, &memory);
+        for (unsigned i = 0; i < (next < most ? next : most); i++) {
+            read_whole(fixture, &memory);
+        }
+    }
+    pull_whole(fixture, &memory); /* there it is */
+    read_blocks(fixture, &memory);
+    read_whole(fixture, &memory);
+    pull_whole(fixture, &memory);
+}
+
+static void pull_read__what_is_very_long_is_asked_for_each_time(void **state)
 {
     struct fixture *fixture = *state;
     struct memory memory = {0};
 
-    fixture->layer.crowded = true;
-    struct transfer transfer =
-        begin_readable(fixture, &memory, PULL_READ_CROWDED_BYTES_MAX, PULL_READ_CROWDED_BYTES_MAX);
-    assert_int_equal(memory.calls, 1);
-    assert_int_equal(memory.bytes, PULL_READ_CROWDED_BYTES_MAX);
-    check_complete(&transfer);
-    check_nothing_outstanding(fixture);
-    end(&transfer);
-    transfer = begin_readable(fixture, &memory, PULL_READ_CROWDED_BYTES_MAX + 1,
-                              PULL_READ_CROWDED_BYTES_MAX + 1);
-    assert_int_equal(memory.calls, 1); /* not too long ones */
+    read_blocks(fixture, &memory);
+    unsigned calls = memory.calls;
+    struct transfer transfer = begin_readable(fixture, &memory, PULL_READ_ABSENT_BYTES_MAX + 1,
+                                              PULL_READ_ABSENT_BYTES_MAX + 1);
+    assert_int_equal(memory.calls, calls);
     end(&transfer);
 }
 
@@ -121,7 +170,7 @@ static void pull_read__not_while_the_sender_sends(void **state)
     struct pull_ask ask;
 
     while (pull_ask(&fixture->layer, now_ns, &ask)) {
-        now_ns += PULL_READ_PATIENCE_NS - 1;
+        now_ns += PULL_READ_PATIENCE_NS - 1; /* and more while much is left */
         bring_all(&transfer, &ask, 0, now_ns);
     }
     assert_int_equal(memory.calls, 0);
@@ -136,7 +185,7 @@ static void pull_read__all_of_a_silent_sender(void **state)
     struct memory memory = {0};
     struct transfer transfer = begin_readable(fixture, &memory, LONG_READ, LONG_READ);
     struct pull_ask asks[PULL_BLOCKS];
-    uint64_t due_ns = START_NS + PULL_READ_PATIENCE_NS;
+    uint64_t due_ns = START_NS + patience_ns(21 * BLOCK);
 
     assert_int_equal(ask_all(fixture, START_NS, asks), PULL_BLOCKS);
     assert_true(nothing_asked(fixture, due_ns - 1));
@@ -163,7 +212,7 @@ static void pull_read__goes_on_with_what_the_sender_sends(void **state)
     struct memory memory = {0};
     struct transfer transfer = begin_readable(fixture, &memory, 7 * BLOCK + 5, 7 * BLOCK + 1);
     struct pull_ask asks[PULL_BLOCKS];
-    uint64_t now_ns = START_NS + PULL_READ_PATIENCE_NS;
+    uint64_t now_ns = START_NS + patience_ns(8 * BLOCK);
 
     transfer.data[0] ^= 1; /* whoever reads it sees this */
     assert_int_equal(ask_all(fixture, START_NS, asks), 8);
@@ -172,11 +221,11 @@ static void pull_read__goes_on_with_what_the_sender_sends(void **state)
     /* The sender was late: what it sends of that block is not wanted any more. */
     assert_int_equal(bring(&transfer, 0, 0, now_ns), PULL_DUPLICATE);
     bring_all(&transfer, &asks[1], 0, now_ns);
-    assert_true(nothing_asked(fixture, now_ns + PULL_READ_PATIENCE_NS - 1));
+    assert_true(nothing_asked(fixture, now_ns + patience_ns(6 * BLOCK) - 1));
     assert_int_equal(memory.calls, 1);
     /* Half of a block has come: it is read whole. */
     bring_all(&transfer, &asks[2], UINT64_C(0xFFFF0000), now_ns);
-    now_ns += PULL_READ_PATIENCE_NS;
+    now_ns += patience_ns(6 * BLOCK);
     assert_true(nothing_asked(fixture, now_ns));
     assert_int_equal(memory.calls, 2);
     for (unsigned i = 3; i < 7; i++) {
@@ -196,11 +245,11 @@ static void pull_read__not_allowed(void **state)
     struct memory memory = {.status = -EPERM};
     struct transfer transfer = begin_readable(fixture, &memory, 7 * BLOCK + 5, 7 * BLOCK + 5);
     struct pull_ask asks[PULL_BLOCKS];
-    uint64_t now_ns = START_NS + PULL_READ_PATIENCE_NS;
+    uint64_t now_ns = START_NS + patience_ns(8 * BLOCK);
 
     assert_int_equal(ask_all(fixture, START_NS, asks), 8);
     assert_true(nothing_asked(fixture, now_ns));
-    assert_true(nothing_asked(fixture, now_ns + PULL_READ_PATIENCE_NS));
+    assert_true(nothing_asked(fixture, now_ns + patience_ns(8 * BLOCK)));
     assert_int_equal(memory.calls, 1);
     assert_int_equal(fixture->layer.counters.blocks_read, 0);
     for (unsigned i = 0; i < 8; i++) {
@@ -220,7 +269,7 @@ static void pull_read__not_after_the_peer_has_failed(void **state)
 
     assert_int_equal(ask_all(fixture, START_NS, asks), PULL_BLOCKS);
     fail_peer(fixture, 0, -ETIMEDOUT);
-    assert_true(nothing_asked(fixture, START_NS + PULL_READ_PATIENCE_NS));
+    assert_true(nothing_asked(fixture, START_NS + patience_ns(21 * BLOCK)));
     assert_int_equal(memory.calls, 0);
     assert_int_equal(transfer.buffer[0], GUARD);
     check_nothing_outstanding(fixture);
@@ -230,9 +279,9 @@ static void pull_read__not_after_the_peer_has_failed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(pull_read__short_messages_in_one_go),
         FIXTURE_TEST(pull_read__in_one_go_what_is_configured),
-        FIXTURE_TEST(pull_read__long_messages_in_one_go_where_others_want_the_core),
+        FIXTURE_TEST(pull_read__the_more_the_longer_the_sender_is_absent),
+        FIXTURE_TEST(pull_read__what_is_very_long_is_asked_for_each_time),
         FIXTURE_TEST(pull_read__not_while_the_sender_sends),
         FIXTURE_TEST(pull_read__all_of_a_silent_sender),
         FIXTURE_TEST(pull_read__goes_on_with_what_the_sender_sends),
