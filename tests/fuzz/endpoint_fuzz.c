@@ -17,12 +17,14 @@
 
 static void say_connect(struct fuzz *fuzz, enum frame_type type)
 {
+    uint8_t choice = take(fuzz);
+    uint32_t longest = FRAME_BYTES_MIN + 1 + choice % (FRAME_BYTES - FRAME_BYTES_MIN);
     struct frame_connect body = {
         .incarnation = to_le64(0x1111),
         .expected_incarnation = to_le64(0x2222),
         .key = to_le32(0x77),
         .echoed_key = to_le32(type == FRAME_ACCEPT ? fuzz->own_key : 0),
-        .frame_bytes = to_le16((uint16_t)(FRAME_BYTES_MIN + 1 + take(fuzz))),
+        .frame_bytes = to_le16((uint16_t)longest),
     };
     uint8_t credit = take(fuzz);
 
@@ -32,6 +34,7 @@ static void say_connect(struct fuzz *fuzz, enum frame_type type)
     struct says says = usual(fuzz, type, &body);
     says.key = type == FRAME_ACCEPT ? fuzz->own_key : 0;
     says.credit = credit;
+    says.padded_bytes = longest - choice / 255u; /* or one byte too short */
     (void)say(fuzz, &says);
 }
 

@@ -57,6 +57,7 @@ struct fuzz {
     struct script script;
     uint8_t *frame; /* on its way to the endpoint: of exactly its length */
     uint32_t frame_bytes;
+    uint32_t asked_bytes; /* of the longest CONNECT since the last ACCEPT */
     struct lane_address peer_at;
     struct lane_address peer_at_cut;
     struct beowire_address peer_address;
@@ -182,6 +183,10 @@ static void hear(struct fuzz *fuzz, const struct lane_outgoing *outgoing, bool c
     if (cut) {
         check_cut(outgoing, &frame);
     }
+    if (frame.type == FRAME_ACCEPT) {
+        require(bytes <= fuzz->asked_bytes);
+        fuzz->asked_bytes = 0;
+    }
     learn(fuzz, &frame);
     learn_remote(fuzz, &frame);
 }
@@ -217,6 +222,10 @@ static unsigned fuzz_receive(struct lane *lane, struct lane_incoming *frames, un
     (void)count;
     if (fuzz->frame == NULL) {
         return 0;
+    }
+    if (fuzz->frame_bytes > sizeof(struct frame_connect) &&
+        frame_type_of(fuzz->frame) == FRAME_CONNECT && fuzz->frame_bytes > fuzz->asked_bytes) {
+        fuzz->asked_bytes = fuzz->frame_bytes;
     }
     frames[0] = (struct lane_incoming){
         .data = fuzz->frame, .bytes = fuzz->frame_bytes, .from = fuzz->peer_at};
@@ -451,7 +460,8 @@ struct says {
     uint32_t behind; /* acknowledge so many less than could be */
     uint16_t credit;
     uint16_t flags;
-    struct effect effect; /* but for its sequence */
+    uint32_t padded_bytes; /* zeros follow, until the frame is so long */
+    struct effect effect;  /* but for its sequence */
 };
 
 /** Writes the headers of what is said. DATA says nothing of sequences: its body is all of them. */
@@ -517,7 +527,10 @@ static bool say(struct fuzz *fuzz, const struct says *says)
     bool by_cut = fuzz->cuts && (change & 0x10) != 0;
 
     fuzz->frame_bytes = head_bytes + says->payload_bytes;
-    fuzz->frame = malloc(fuzz->frame_bytes);
+    if (fuzz->frame_bytes < says->padded_bytes) {
+        fuzz->frame_bytes = says->padded_bytes;
+    }
+    fuzz->frame = calloc(1, fuzz->frame_bytes);
     require(fuzz->frame != NULL);
     if ((change & 1) != 0) {
         acknowledgement -= take(fuzz);

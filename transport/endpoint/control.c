@@ -95,13 +95,18 @@ void control_send_connect(struct core *core, struct core_peer *peer, unsigned by
                path_carries(lanes->lanes[by], mtu));
 }
 
-void control_send_accept(struct core *core, struct core_peer *peer, unsigned by)
+void control_send_accept(struct core *core, struct core_peer *peer, unsigned by,
+                         uint32_t asked_bytes)
 {
     const struct path_lanes *lanes = &core->options.lanes;
     uint32_t data_bytes = peer->message.data_bytes;
-    uint32_t less = paths_data_bytes(&peer->paths, lanes, PATHS_ANY_MTU) - data_bytes;
+    uint32_t wire_bytes =
+        paths_wire_bytes(&peer->paths, lanes, data_bytes, peer->message.frame_bytes);
 
-    send_offer(core, peer, FRAME_ACCEPT, by, data_bytes, lanes->lanes[by]->frame_bytes - less);
+    wire_bytes = wire_bytes < asked_bytes ? wire_bytes : asked_bytes;
+    uint32_t bytes = wire_bytes - path_below_bytes(lanes->lanes[by]);
+    uint32_t most = lanes->lanes[by]->frame_bytes;
+    send_offer(core, peer, FRAME_ACCEPT, by, data_bytes, bytes < most ? bytes : most);
 }
 
 /** Begins a frame of an open connection. */

@@ -14,8 +14,11 @@
  * where they do. */
 void control_send_connect(struct core *core, struct core_peer *peer, unsigned by, uint32_t mtu);
 
-/** The answer to the peer's CONNECT, likewise as long as the longest frame of the connection. */
-void control_send_accept(struct core *core, struct core_peer *peer, unsigned by);
+/** The answer to the peer's CONNECT, likewise as long as the longest frame of the connection.
+ *  @param asked_bytes of that CONNECT, on the wire: ACCEPT is no longer, since whoever has asked
+ * may not be who it goes to. */
+void control_send_accept(struct core *core, struct core_peer *peer, unsigned by,
+                         uint32_t asked_bytes);
 
 /** ACK, or SACK while there is a gap; the same frame `also_by` a lane that is not the usual one, if
  *  that is not PATH_NONE. */

@@ -443,13 +443,13 @@ static unsigned take_asked_by(struct core_peer *peer)
 static void answer_connect(struct core *core, struct core_peer *peer)
 {
     unsigned by = take_asked_by(peer);
+    uint32_t asked_bytes = peer->asked_bytes;
 
-    if (peer->accepts_sent < UINT8_MAX) {
-        peer->accepts_sent++;
-    }
-    control_send_accept(core, peer, peer->paths.fast);
+    peer->asked_bytes = 0;
+    core_count_accept(peer);
+    control_send_accept(core, peer, peer->paths.fast, asked_bytes);
     if (by != PATH_NONE) {
-        control_send_accept(core, peer, by);
+        control_send_accept(core, peer, by, asked_bytes);
     }
 }
 

@@ -26,10 +26,11 @@ struct core_peer {
     struct beowire_address address;
     uint64_t incarnation;
     uint32_t first_credit; /**< reserved for it and told in CONNECT or ACCEPT */
+    uint32_t asked_bytes;  /**< on the wire: of the longest CONNECT that is to be answered */
     bool credit_reserved;
     uint8_t asked_by;        /**< the lane of a PROBE or CONNECT to be answered, or PATH_NONE */
     uint8_t asked_elsewhere; /**< PROBEs over another lane, since anything came over ours */
-    uint8_t accepts_sent;    /**< ACCEPTs sent to it; 255: or more */
+    uint8_t accepts_sent;    /**< ACCEPTs sent to it, or left out; 255: or more */
     bool followed;           /**< its path is the one by which the peer asked, and not yet tried */
     bool gone;               /**< failed, and counted as such */
     bool touched; /**< waits for core_service(), at the end of this progress or of the next */
@@ -58,7 +59,8 @@ struct core_counters {
 
 /** Where a frame has come from. */
 struct arrival {
-    unsigned by; /**< index of the lane */
+    unsigned by;    /**< index of the lane */
+    uint32_t bytes; /**< of the frame, with what follows it */
     struct lane_address address;
 };
 

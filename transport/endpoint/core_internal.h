@@ -25,6 +25,14 @@ void core_wire_released(void *context, struct flow_frame *frame);
 /** Reserves the credit that CONNECT or ACCEPT tells the peer, if that has not been done. */
 void core_reserve_credit(struct core *core, struct core_peer *peer);
 
+/** An ACCEPT is sent, or left out because the CONNECT was shorter. */
+static inline void core_count_accept(struct core_peer *peer)
+{
+    if (peer->accepts_sent < UINT8_MAX) {
+        peer->accepts_sent++;
+    }
+}
+
 /** Sequenced frames and control go to the peer over the lane `by` from now on. */
 void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns);
 

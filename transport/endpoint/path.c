@@ -126,3 +126,18 @@ uint32_t paths_data_bytes(const struct paths *paths, const struct path_lanes *la
 {
     return longest(paths, lanes, mtu, sizeof(struct frame_data));
 }
+
+uint32_t paths_wire_bytes(const struct paths *paths, const struct path_lanes *lanes,
+                          uint32_t data_bytes, uint32_t frame_bytes)
+{
+    uint32_t most = 0;
+
+    for (unsigned i = 0; i < lanes->count; i++) {
+        const struct lane *lane = lanes->lanes[i];
+        uint32_t bytes = (lane->cuts ? frame_bytes : data_bytes) + path_below_bytes(lane);
+        if (paths->at[i].reachable && bytes > most) {
+            most = bytes;
+        }
+    }
+    return most;
+}

@@ -100,11 +100,22 @@ static inline uint32_t path_carries(const struct lane *lane, uint32_t mtu)
     return lane->mtu > mtu ? lane->frame_bytes - (lane->mtu - mtu) : lane->frame_bytes;
 }
 
+/** Bytes of the headers below ours. */
+static inline uint32_t path_below_bytes(const struct lane *lane)
+{
+    return lane->mtu > lane->frame_bytes ? lane->mtu - lane->frame_bytes : 0;
+}
+
 /** Longest frame that every lane to the peer can carry if the way has this MTU; 0 if there is none.
  */
 uint32_t paths_frame_bytes(const struct paths *paths, const struct path_lanes *lanes, uint32_t mtu);
 
 /** The same of DATA, whose header is not on the wire where network cards cut. */
 uint32_t paths_data_bytes(const struct paths *paths, const struct path_lanes *lanes, uint32_t mtu);
+
+/** How long the longest frames of a connection are with the headers below ours, over whatever lane
+ *  to the peer that is most. @param data_bytes DATA @param frame_bytes others */
+uint32_t paths_wire_bytes(const struct paths *paths, const struct path_lanes *lanes,
+                          uint32_t data_bytes, uint32_t frame_bytes);
 
 #endif /* BEOWIRE_ENDPOINT_PATH_H */

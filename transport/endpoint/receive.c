@@ -86,9 +86,36 @@ static bool body_is_honest(const struct core *core, const struct frame *frame,
            from_le16(frame->connect->frame_bytes) > FRAME_BYTES_MIN;
 }
 
+/** Is CONNECT as long as the DATA that it asks for? What answers it is as long, and goes to whoever
+ *  it says it comes from. */
+static bool is_as_long_as_it_asks(const struct frame *frame, const struct arrival *from)
+{
+    return from->bytes >= from_le16(frame->connect->frame_bytes);
+}
+
 static bool is_of_our_job(const struct core *core, const struct frame *frame)
 {
     return from_le64(frame->connect->job_key) == core->options.job_key;
+}
+
+/** CONNECT, which has to be answered, has come from the peer of an open connection. One that asks
+ *  for less than the connection has is not answered: what answers it would be longer.
+ *  @param owed an earlier one has to be, too */
+static void owe_accept(const struct core *core, struct core_peer *peer, const struct frame *frame,
+                       const struct arrival *from, bool owed)
+{
+    const struct lane *lane = core->options.lanes.lanes[from->by];
+    uint32_t asked_bytes = from->bytes + path_below_bytes(lane);
+
+    if (from_le16(frame->connect->frame_bytes) < peer->message.data_bytes) {
+        core_count_accept(peer);
+        peer->connection.accept_owed = owed;
+        return;
+    }
+    peer->asked_by = (uint8_t)from->by;
+    if (asked_bytes > peer->asked_bytes) {
+        peer->asked_bytes = asked_bytes;
+    }
 }
 
 static void receive_connect(struct core *core, const struct frame *frame,
@@ -98,7 +125,7 @@ static void receive_connect(struct core *core, const struct frame *frame,
     struct beowire_address address;
     struct core_peer *peer = NULL;
 
-    if (!body_is_honest(core, frame, from)) {
+    if (!body_is_honest(core, frame, from) || !is_as_long_as_it_asks(frame, from)) {
         core->counters.dropped_source++;
         return;
     }
@@ -120,12 +147,15 @@ static void receive_connect(struct core *core, const struct frame *frame,
         control_send_reset(core, frame, from, FRAME_RESET_FULL, now_ns);
         return;
     }
+    bool owed = peer->connection.accept_owed;
     if (connection_receive(&peer->connection, frame) == CONNECTION_OPENED) {
         open_peer(core, peer, frame);
     } else if (peer->connection.accept_owed) {
         shorten(core, peer, frame);
     }
-    peer->asked_by = (uint8_t)from->by;
+    if (peer->connection.accept_owed) {
+        owe_accept(core, peer, frame, from, owed);
+    }
     if (peer->connection.state == CONNECTION_FAILED) {
         control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
     }
@@ -348,7 +378,7 @@ static struct core_peer *receive_frame(struct core *core, unsigned by,
                                        const struct lane_incoming *incoming, uint64_t now_ns)
 {
     const struct lane *lane = core->options.lanes.lanes[by];
-    const struct arrival from = {.by = by, .address = incoming->from};
+    const struct arrival from = {.by = by, .bytes = incoming->bytes, .address = incoming->from};
     struct frame frame;
     enum frame_verdict verdict = frame_decode(incoming->data, incoming->bytes, &frame);
 

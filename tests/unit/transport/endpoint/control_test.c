@@ -61,10 +61,32 @@ static void control_send_accept__is_as_long_as_what_follows(void **state)
 
     peer->connection.peer_key = STRANGER_KEY;
     peer->message.data_bytes = 1300;
-    control_send_accept(stranger->core, peer, 0);
+    peer->message.frame_bytes = 1300;
+    control_send_accept(stranger->core, peer, 0, 1500);
     pass(stranger, 1000000);
     assert_int_equal(from_le16(hear_type(stranger, FRAME_ACCEPT)->connect->frame_bytes), 1300);
     assert_int_equal(stranger->heard_bytes, 1300);
+}
+
+/** Whoever has asked may not be who the address belongs to. */
+static void control_send_accept__is_no_longer_than_what_asked(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = known(stranger);
+
+    peer->connection.peer_key = STRANGER_KEY;
+    peer->message.data_bytes = 1300;
+    peer->message.frame_bytes = 1300;
+    control_send_accept(stranger->core, peer, 0, 1290);
+    pass(stranger, 1000000);
+    (void)hear_type(stranger, FRAME_ACCEPT);
+    assert_int_equal(stranger->heard_bytes, 1290);
+    peer->message.data_bytes = 2000; /* nor than the lane carries */
+    peer->message.frame_bytes = 2000;
+    control_send_accept(stranger->core, peer, 0, 2000);
+    pass(stranger, 1000000);
+    (void)hear_type(stranger, FRAME_ACCEPT);
+    assert_int_equal(stranger->heard_bytes, 1500);
 }
 
 static void control_send_accept__echoes_the_key(void **state)
@@ -74,7 +96,7 @@ static void control_send_accept__echoes_the_key(void **state)
 
     peer->connection.peer_key = STRANGER_KEY;
     peer->message.data_bytes = 1500;
-    control_send_accept(stranger->core, peer, 0);
+    control_send_accept(stranger->core, peer, 0, 1500);
     pass(stranger, 1000000);
     const struct frame *frame = hear_type(stranger, FRAME_ACCEPT);
     assert_int_equal(frame->key, STRANGER_KEY);
@@ -208,6 +230,7 @@ int main(void)
         STRANGER_TEST(control_send_connect__says_who_and_whom),
         STRANGER_TEST(control_send_connect__is_as_long_as_it_promises),
         STRANGER_TEST(control_send_accept__is_as_long_as_what_follows),
+        STRANGER_TEST(control_send_accept__is_no_longer_than_what_asked),
         STRANGER_TEST(control_send_accept__echoes_the_key),
         STRANGER_TEST(control_send_connect__go_back_n_does_not_offer_to_keep),
         STRANGER_TEST(control_send_ack__carries_acknowledgement_and_credit),

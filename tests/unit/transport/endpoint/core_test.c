@@ -129,12 +129,27 @@ static void ask_and_hear(struct stranger *stranger, uint16_t asked, uint16_t ans
     assert_int_equal(stranger->core->peers[0]->message.frame_bytes, answered);
 }
 
-/** What arrives is what its frames will be like; a longer CONNECT that follows changes nothing. */
+/** A CONNECT whose answer would be longer than it is. */
+static void ask_in_vain(struct stranger *stranger, uint16_t asked)
+{
+    struct frame_connect body = connect_body(stranger);
+
+    body.frame_bytes = to_le16(asked);
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    assert_false(hear(stranger));
+}
+
+/** What arrives is what its frames will be like; a longer CONNECT that follows changes nothing, and
+ *  nor does a shorter one, which was on its way behind it. */
 static void core_service__answers_the_first_that_arrives(void **state)
 {
-    ask_and_hear(*state, 1420, 1420);
-    ask_and_hear(*state, 1500, 1420);
-    ask_and_hear(*state, 1228, 1420); /* which was on its way behind it */
+    struct stranger *stranger = *state;
+
+    ask_and_hear(stranger, 1420, 1420);
+    ask_and_hear(stranger, 1500, 1420);
+    ask_in_vain(stranger, 1228);
+    assert_int_equal(stranger->core->peers[0]->message.frame_bytes, 1420);
 }
 
 /** The way back may drop what the way there does not. */
@@ -143,8 +158,36 @@ static void core_service__answers_that_do_not_arrive_get_shorter(void **state)
     for (unsigned i = 0; i < CONNECTION_LONG_ACCEPTS; i++) {
         ask_and_hear(*state, 1500, 1500);
     }
+    ask_and_hear(*state, 1420, 1420);
     ask_and_hear(*state, 1228, 1228);
     ask_and_hear(*state, 1500, 1228);
+}
+
+/** What was long did arrive once, and does not any more. */
+static void core_service__questions_that_stay_short_are_answered(void **state)
+{
+    ask_and_hear(*state, 1500, 1500);
+    for (unsigned i = 1; i < CONNECTION_LONG_ACCEPTS; i++) {
+        ask_in_vain(*state, 1228);
+    }
+    ask_and_hear(*state, 1228, 1228);
+}
+
+/** All that has come since the last answer is answered at once, by what is in force then. */
+static void core_service__answers_several_at_once(void **state)
+{
+    static const uint16_t lengths[] = {1420, 1500, 1228};
+    struct stranger *stranger = *state;
+    struct frame_connect body = connect_body(stranger);
+
+    for (unsigned i = 0; i < 3; i++) {
+        body.frame_bytes = to_le16(lengths[i]);
+        say_connect(stranger, &body);
+    }
+    round_trip(stranger);
+    assert_int_equal(from_le16(hear_type(stranger, FRAME_ACCEPT)->connect->frame_bytes), 1420);
+    assert_int_equal(stranger->heard_bytes, 1420);
+    assert_false(hear(stranger));
 }
 
 /** Both have asked: this one has opened by the other's CONNECT, and the other by a shorter one. */
@@ -556,6 +599,8 @@ int main(void)
         STRANGER_TEST(core_service__asks_again),
         STRANGER_TEST(core_service__answers_the_first_that_arrives),
         STRANGER_TEST(core_service__answers_that_do_not_arrive_get_shorter),
+        STRANGER_TEST(core_service__questions_that_stay_short_are_answered),
+        STRANGER_TEST(core_service__answers_several_at_once),
         STRANGER_TEST(core_service__an_answer_to_an_open_connection_may_be_shorter),
         STRANGER_TEST(core_timers__data_that_never_comes),
         STRANGER_TEST(core_timers__nobody_answers_the_question),

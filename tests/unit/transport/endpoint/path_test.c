@@ -212,6 +212,27 @@ static void paths_data_bytes__has_no_header_where_cards_cut(void **state)
     assert_int_equal(paths_frame_bytes(&some, &fixture->all, PATHS_ANY_MTU), 1499);
 }
 
+/** The longest frame, with the headers below it, over whatever lane has most of them. */
+static void paths_wire_bytes__of_the_longest_frame(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct paths some = find(fixture, 3);
+
+    fixture->lanes[0].frame_bytes = 1500;
+    fixture->lanes[0].mtu = 1500;
+    fixture->lanes[1].frame_bytes = 1472;
+    fixture->lanes[1].mtu = 1500;
+    assert_int_equal(paths_wire_bytes(&some, &fixture->all, 1472, 1472), 1500);
+    assert_int_equal(paths_wire_bytes(&some, &fixture->all, 1200, 1200), 1228);
+    fixture->lanes[1].frame_bytes = 1460;
+    fixture->lanes[1].cuts = true; /* DATA has no header there */
+    assert_int_equal(paths_wire_bytes(&some, &fixture->all, 1476, 1460), 1500);
+    fixture->lanes[1].cuts = false;
+    fixture->lanes[1].frame_bytes = 16448;
+    fixture->lanes[1].mtu = 0; /* nothing is below it */
+    assert_int_equal(paths_wire_bytes(&some, &fixture->all, 1472, 1472), 1472);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +248,7 @@ int main(void)
         cmocka_unit_test_setup(paths_frame_bytes__what_each_can_carry, setup),
         cmocka_unit_test_setup(paths_frame_bytes__over_a_way_of_another_mtu, setup),
         cmocka_unit_test_setup(paths_data_bytes__has_no_header_where_cards_cut, setup),
+        cmocka_unit_test_setup(paths_wire_bytes__of_the_longest_frame, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,9 +100,11 @@ static void core_receive__connect_that_lies(void **state)
     body = honest;
     body.address[0] = 99; /* no valid address */
     say_connect(stranger, &body);
+    say_connect_of(stranger, &honest, 0); /* promises longer frames than it is one */
+    say_connect_of(stranger, &honest, from_le16(honest.frame_bytes) - 1u);
     round_trip(stranger);
     assert_false(hear(stranger));
-    assert_int_equal(stranger->core->counters.dropped_source, 5);
+    assert_int_equal(stranger->core->counters.dropped_source, 7);
     assert_int_equal(stranger->core->peer_count, 0);
 }
 

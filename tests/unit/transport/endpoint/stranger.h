@@ -108,6 +108,7 @@ struct says {
     uint16_t credit;
     const void *body;
     const void *payload;
+    uint32_t padded_bytes; /**< zeros follow, until the frame is so long */
 };
 
 /** Sends a frame with the key of the core. */
@@ -134,8 +135,8 @@ static inline void say(struct stranger *stranger, const struct says *says)
         memcpy(wire + sizeof(struct frame_header) + body_bytes, says->payload,
                fields.payload_bytes);
     }
-    say_raw(stranger, wire,
-            (uint32_t)(sizeof(struct frame_header) + body_bytes + fields.payload_bytes));
+    uint32_t bytes = (uint32_t)(sizeof(struct frame_header) + body_bytes + fields.payload_bytes);
+    say_raw(stranger, wire, bytes > says->padded_bytes ? bytes : says->padded_bytes);
 }
 
 /** Hears the next frame. @return false: there is none. */
@@ -176,10 +177,20 @@ static inline struct frame_connect connect_body(const struct stranger *stranger)
     return body;
 }
 
+/** Sends a CONNECT of this length. */
+static inline void say_connect_of(struct stranger *stranger, const struct frame_connect *body,
+                                  uint32_t bytes)
+{
+    say(stranger, &(struct says){.fields.type = FRAME_CONNECT,
+                                 .credit = STRANGER_CREDIT,
+                                 .body = body,
+                                 .padded_bytes = bytes});
+}
+
+/** Sends a CONNECT that is as long as it has to be. */
 static inline void say_connect(struct stranger *stranger, const struct frame_connect *body)
 {
-    say(stranger,
-        &(struct says){.fields.type = FRAME_CONNECT, .credit = STRANGER_CREDIT, .body = body});
+    say_connect_of(stranger, body, from_le16(body->frame_bytes));
 }
 
 /** Connects from the stranger's side. @return the core's peer. */
