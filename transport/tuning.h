@@ -245,9 +245,10 @@
 
 /** ... that arrive over ways of these MTUs: Ethernet, what tunnels leave of it, and everything
  *  (RFC 9000, section 14: 1,200 bytes in UDP). */
+#define CONNECTION_SHORTEST_MTU 1228
 #define CONNECTION_SHORTER_MTUS                                                                    \
     {                                                                                              \
-        1500, 1420, 1228                                                                           \
+        1500, 1420, CONNECTION_SHORTEST_MTU                                                        \
     }
 
 /** So many ACCEPTs may be lost before a shorter CONNECT is taken for a sign that they are too long.

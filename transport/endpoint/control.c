@@ -99,14 +99,13 @@ void control_send_accept(struct core *core, struct core_peer *peer, unsigned by,
                          uint32_t asked_bytes)
 {
     const struct path_lanes *lanes = &core->options.lanes;
-    uint32_t data_bytes = peer->message.data_bytes;
     uint32_t wire_bytes =
-        paths_wire_bytes(&peer->paths, lanes, data_bytes, peer->message.frame_bytes);
+        paths_wire_bytes(&peer->paths, lanes, peer->data_bytes, peer->frame_bytes);
 
     wire_bytes = wire_bytes < asked_bytes ? wire_bytes : asked_bytes;
     uint32_t bytes = wire_bytes - path_below_bytes(lanes->lanes[by]);
     uint32_t most = lanes->lanes[by]->frame_bytes;
-    send_offer(core, peer, FRAME_ACCEPT, by, data_bytes, bytes < most ? bytes : most);
+    send_offer(core, peer, FRAME_ACCEPT, by, peer->data_bytes, bytes < most ? bytes : most);
 }
 
 /** Begins a frame of an open connection. */

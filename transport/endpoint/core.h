@@ -27,6 +27,9 @@ struct core_peer {
     uint64_t incarnation;
     uint32_t first_credit; /**< reserved for it and told in CONNECT or ACCEPT */
     uint32_t asked_bytes;  /**< on the wire: of the longest CONNECT that is to be answered */
+    uint32_t data_bytes;   /**< longest DATA of the connection, in both directions, ... */
+    uint32_t frame_bytes;  /**< ... and other frame towards the peer; `message` has what is used */
+    bool proven;           /**< frames of that length have reached the peer */
     bool credit_reserved;
     uint8_t asked_by;        /**< the lane of a PROBE or CONNECT to be answered, or PATH_NONE */
     uint8_t asked_elsewhere; /**< PROBEs over another lane, since anything came over ours */

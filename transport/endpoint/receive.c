@@ -5,6 +5,7 @@
 #include "endpoint/address.h"
 #include "endpoint/control.h"
 #include "endpoint/core_internal.h"
+#include "endpoint/lengths.h"
 #include "message/reorder.h"
 
 #include <errno.h>
@@ -24,38 +25,12 @@ static void touch(struct core *core, struct core_peer *peer, bool patient)
     }
 }
 
-/** Sets the longest frames: what our lanes carry, or less, as the peer says in CONNECT or ACCEPT.
- */
-static void agree_on_lengths(const struct core *core, struct core_peer *peer,
-                             const struct frame *frame)
-{
-    const struct path_lanes *lanes = &core->options.lanes;
-    uint32_t data = paths_data_bytes(&peer->paths, lanes, PATHS_ANY_MTU);
-    uint32_t own = paths_frame_bytes(&peer->paths, lanes, PATHS_ANY_MTU);
-    uint32_t theirs = from_le16(frame->connect->frame_bytes);
-
-    peer->message.data_bytes = data < theirs ? data : theirs;
-    /* What the peer says is of DATA; its lanes differ as ours do. */
-    peer->message.frame_bytes = own - (data - peer->message.data_bytes);
-}
-
-/** The peer of an open connection says CONNECT or ACCEPT again: perhaps what we send is too long
- * for the way to it. Frames become shorter by that, never longer. */
-static void shorten(const struct core *core, struct core_peer *peer, const struct frame *frame)
-{
-    bool unheard = frame->type == FRAME_ACCEPT || peer->accepts_sent >= CONNECTION_LONG_ACCEPTS;
-
-    if (unheard && from_le16(frame->connect->frame_bytes) < peer->message.data_bytes) {
-        agree_on_lengths(core, peer, frame);
-    }
-}
-
 /** The connection has just opened by `frame` (CONNECT or ACCEPT). */
 static void open_peer(struct core *core, struct core_peer *peer, const struct frame *frame)
 {
     core_reserve_credit(core, peer);
     peer->message.key = peer->connection.peer_key;
-    agree_on_lengths(core, peer, frame);
+    lengths_begin(core, peer, frame);
     core_choose_bulk_lanes(core, peer);
     message_peer_ready(&core->messages, &peer->message, peer->first_credit, frame->credit);
     uint32_t features = from_le32(frame->connect->features) & core_features(core);
@@ -107,7 +82,7 @@ static void owe_accept(const struct core *core, struct core_peer *peer, const st
     const struct lane *lane = core->options.lanes.lanes[from->by];
     uint32_t asked_bytes = from->bytes + path_below_bytes(lane);
 
-    if (from_le16(frame->connect->frame_bytes) < peer->message.data_bytes) {
+    if (from_le16(frame->connect->frame_bytes) < peer->data_bytes) {
         core_count_accept(peer);
         peer->connection.accept_owed = owed;
         return;
@@ -151,7 +126,7 @@ static void receive_connect(struct core *core, const struct frame *frame,
     if (connection_receive(&peer->connection, frame) == CONNECTION_OPENED) {
         open_peer(core, peer, frame);
     } else if (peer->connection.accept_owed) {
-        shorten(core, peer, frame);
+        lengths_shorten(core, peer, frame);
     }
     if (peer->connection.accept_owed) {
         owe_accept(core, peer, frame, from, owed);
@@ -304,6 +279,9 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
         core->counters.dropped_acknowledgement++;
         return;
     }
+    if (!peer->proven) {
+        lengths_prove(core, peer);
+    }
     if (frame->type >= FRAME_SEQUENCED) {
         receive_sequenced(core, peer, frame, from, now_ns);
     } else if (frame->type == FRAME_DATA || frame->type == FRAME_PULL) {
@@ -342,7 +320,7 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
             open_peer(core, peer, frame);
         } else if (peer->connection.state == CONNECTION_OPEN &&
                    from_le32(frame->connect->echoed_key) == peer->connection.own_key) {
-            shorten(core, peer, frame);
+            lengths_shorten(core, peer, frame);
         }
     } else if (peer->connection.state == CONNECTION_OPEN) {
         if (answers_elsewhere(core, peer, from->by, peer->message.flow.unanswered,

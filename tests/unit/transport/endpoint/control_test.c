@@ -60,8 +60,8 @@ static void control_send_accept__is_as_long_as_what_follows(void **state)
     struct core_peer *peer = known(stranger);
 
     peer->connection.peer_key = STRANGER_KEY;
-    peer->message.data_bytes = 1300;
-    peer->message.frame_bytes = 1300;
+    peer->data_bytes = 1300;
+    peer->frame_bytes = 1300;
     control_send_accept(stranger->core, peer, 0, 1500);
     pass(stranger, 1000000);
     assert_int_equal(from_le16(hear_type(stranger, FRAME_ACCEPT)->connect->frame_bytes), 1300);
@@ -75,14 +75,14 @@ static void control_send_accept__is_no_longer_than_what_asked(void **state)
     struct core_peer *peer = known(stranger);
 
     peer->connection.peer_key = STRANGER_KEY;
-    peer->message.data_bytes = 1300;
-    peer->message.frame_bytes = 1300;
+    peer->data_bytes = 1300;
+    peer->frame_bytes = 1300;
     control_send_accept(stranger->core, peer, 0, 1290);
     pass(stranger, 1000000);
     (void)hear_type(stranger, FRAME_ACCEPT);
     assert_int_equal(stranger->heard_bytes, 1290);
-    peer->message.data_bytes = 2000; /* nor than the lane carries */
-    peer->message.frame_bytes = 2000;
+    peer->data_bytes = 2000; /* nor than the lane carries */
+    peer->frame_bytes = 2000;
     control_send_accept(stranger->core, peer, 0, 2000);
     pass(stranger, 1000000);
     (void)hear_type(stranger, FRAME_ACCEPT);
@@ -95,7 +95,7 @@ static void control_send_accept__echoes_the_key(void **state)
     struct core_peer *peer = known(stranger);
 
     peer->connection.peer_key = STRANGER_KEY;
-    peer->message.data_bytes = 1500;
+    peer->data_bytes = 1500;
     control_send_accept(stranger->core, peer, 0, 1500);
     pass(stranger, 1000000);
     const struct frame *frame = hear_type(stranger, FRAME_ACCEPT);

@@ -203,6 +203,8 @@ static inline struct core_peer *be_accepted(struct stranger *stranger)
     const struct frame *accept = hear_type(stranger, FRAME_ACCEPT);
     stranger->core_key = from_le32(accept->connect->key);
     assert_int_equal(stranger->core->peer_count, 1);
+    say(stranger, &(struct says){.fields.type = FRAME_ACK, .credit = STRANGER_CREDIT});
+    round_trip(stranger); /* the answer has arrived: frames may be as long */
     return stranger->core->peers[0];
 }
 

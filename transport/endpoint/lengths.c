@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lengths.h"
+
+static uint32_t lesser(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/** What our lanes carry, or less, as the peer says in CONNECT or ACCEPT. */
+static void agree(const struct core *core, struct core_peer *peer, const struct frame *frame)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+    uint32_t data = paths_data_bytes(&peer->paths, lanes, PATHS_ANY_MTU);
+    uint32_t own = paths_frame_bytes(&peer->paths, lanes, PATHS_ANY_MTU);
+
+    peer->data_bytes = lesser(data, from_le16(frame->connect->frame_bytes));
+    /* What the peer says is of DATA; its lanes differ as ours do. */
+    peer->frame_bytes = own - (data - peer->data_bytes);
+}
+
+/** Sets what frames are made of. */
+static void use(const struct core *core, struct core_peer *peer)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+    uint32_t mtu = peer->proven ? PATHS_ANY_MTU : CONNECTION_SHORTEST_MTU;
+
+    peer->message.data_bytes = lesser(peer->data_bytes, paths_data_bytes(&peer->paths, lanes, mtu));
+    peer->message.frame_bytes =
+        lesser(peer->frame_bytes, paths_frame_bytes(&peer->paths, lanes, mtu));
+}
+
+void lengths_begin(const struct core *core, struct core_peer *peer, const struct frame *frame)
+{
+    agree(core, peer, frame);
+    peer->proven = frame->type == FRAME_ACCEPT;
+    use(core, peer);
+    if (!peer->proven && peer->connection.attempts > CONNECTION_LONG_ATTEMPTS) {
+        peer->data_bytes = peer->message.data_bytes;
+        peer->frame_bytes = peer->message.frame_bytes;
+    }
+}
+
+void lengths_prove(const struct core *core, struct core_peer *peer)
+{
+    peer->proven = true;
+    use(core, peer);
+}
+
+void lengths_shorten(const struct core *core, struct core_peer *peer, const struct frame *frame)
+{
+    bool unheard = frame->type == FRAME_ACCEPT || peer->accepts_sent >= CONNECTION_LONG_ACCEPTS;
+
+    if (unheard && from_le16(frame->connect->frame_bytes) < peer->data_bytes) {
+        agree(core, peer, frame);
+        use(core, peer);
+    }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * lengths.h - how long frames to a peer may be. Something on the way may drop long ones and say
+ * nothing of it, in one direction only, too: so CONNECT and ACCEPT are as long as what they name,
+ * and no end sends longer frames than it knows to arrive.
+ *
+ * Pure. One thread.
+ */
+#ifndef BEOWIRE_ENDPOINT_LENGTHS_H
+#define BEOWIRE_ENDPOINT_LENGTHS_H
+
+#include "endpoint/core.h"
+
+/** The connection has just opened by `frame`. ACCEPT names the length of a CONNECT of ours that has
+ *  arrived. By CONNECT only the other direction is known: until the peer is heard, frames are the
+ *  shortest that are tried; and if we have asked for less already, the peer may have opened by the
+ *  least of that, so that is what the connection has. */
+void lengths_begin(const struct core *core, struct core_peer *peer, const struct frame *frame);
+
+/** The peer says something in the open connection: it has opened it too, by an ACCEPT that was as
+ *  long as its frames, or by one of our CONNECTs. */
+void lengths_prove(const struct core *core, struct core_peer *peer);
+
+/** The peer of an open connection says CONNECT or ACCEPT again: perhaps what we send is too long
+ *  for the way to it. Frames become shorter by that, never longer. */
+void lengths_shorten(const struct core *core, struct core_peer *peer, const struct frame *frame);
+
+#endif /* BEOWIRE_ENDPOINT_LENGTHS_H */
