@@ -144,6 +144,55 @@ static void plan_pause(struct faults *faults)
                                .excuse = is_long ? EXCUSE_PARTED : 0});
 }
 
+/** Any length below what the wire carries; most often one with which a connection can be opened. */
+static uint16_t some_length(struct faults *faults)
+{
+    static const uint16_t ways[] = {CONNECTION_SHORTEST_MTU, 1280, 1420, 1472, 1500, 4000, 8999};
+    struct random *random = &faults->random;
+    uint32_t carried = faults->workload->cluster->frame_bytes;
+    uint32_t least = random_below(random, 8) == 0 || carried <= CONNECTION_SHORTEST_MTU
+                         ? FRAME_BYTES_MIN / 2
+                         : CONNECTION_SHORTEST_MTU;
+    uint16_t way = ways[random_below(random, sizeof ways / sizeof *ways)];
+    uint16_t any = (uint16_t)(least + random_below(random, carried - least));
+
+    return way < carried && least == CONNECTION_SHORTEST_MTU && random_below(random, 2) == 0 ? way
+                                                                                             : any;
+}
+
+/** From the beginning, or from some time on; for good or not; one way or both; with all networks,
+ * or one of them. */
+static void plan_narrow(struct faults *faults)
+{
+    struct random *random = &faults->random;
+    const struct cluster *cluster = faults->workload->cluster;
+    bool at_once = random_below(random, 3) > 0;
+    bool both_ways = random_below(random, 2) == 0;
+    struct fault_event event = {.at_ns = at_once ? cluster_now(cluster) : some_moment(faults),
+                                .action = ACTION_NARROW,
+                                .node = some_node(faults),
+                                .rails = (1u << cluster->rails) - 1,
+                                .bytes = some_length(faults)};
+
+    event.other = some_other(faults, event.node);
+    if (random_below(random, 4) == 0) {
+        event.rails = 1u << random_below(random, cluster->rails);
+    }
+    uint64_t end_ns = random_below(random, 3) == 0 ? some_moment(faults) + long_outage(faults) : 0;
+    for (unsigned i = 0; i < (both_ways ? 2u : 1u); i++) {
+        plan(faults, &event);
+        if (end_ns != 0) {
+            struct fault_event end = event;
+            end.at_ns = end_ns;
+            end.action = ACTION_WIDEN;
+            plan(faults, &end);
+        }
+        uint32_t node = event.node;
+        event.node = event.other;
+        event.other = node;
+    }
+}
+
 /** A node that posts nothing begins late, or leaves without having posted anything. */
 static void plan_quiet(struct faults *faults)
 {
@@ -198,6 +247,7 @@ static int by_time(const void *a, const void *b)
 void faults_open(struct faults *faults, struct workload *workload, uint32_t kinds, uint64_t seed)
 {
     *faults = (struct faults){.workload = workload,
+                              .kinds = kinds,
                               .outage_left_ns = OUTAGE_MAX_NS,
                               .span_ns = workload->options.duration_ns * 3 / 2 + 1};
     random_seed(&faults->random, seed ^ UINT64_C(0xFA17));
@@ -247,6 +297,11 @@ void faults_open(struct faults *faults, struct workload *workload, uint32_t kind
         case FAULT_MANGLE:
             mangle(faults);
             break;
+        case FAULT_NARROW:
+            for (; times > 0; times--) {
+                plan_narrow(faults);
+            }
+            break;
         case FAULT_LOSS:
         case FAULT_DUPLICATE:
         case FAULT_DELAY:
@@ -278,6 +333,43 @@ static void excuse(struct faults *faults, const struct fault_event *event)
     }
 }
 
+/** Has one of these nodes begun to connect to the other? */
+static bool have_met(const struct cluster *cluster, uint32_t a, uint32_t b)
+{
+    const struct core *core = &cluster->nodes[a].core;
+
+    for (uint32_t i = 0; cluster_is_up(cluster, a) && i < core->peer_count; i++) {
+        if (cluster_node_of(cluster, core, i) == b &&
+            core->peers[i]->connection.state != CONNECTION_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Between nodes that have not met yet, nothing may be lost by it if there is a length that
+ * arrives: they find it when they connect. But if they meet over another network, and lose that
+ * later, it is to them as if it had begun then. */
+static void narrow(struct faults *faults, const struct fault_event *event)
+{
+    const struct cluster *cluster = faults->workload->cluster;
+    bool wide = event->action == ACTION_WIDEN;
+    bool some_rails = event->rails != (1u << cluster->rails) - 1;
+    bool flaps = (faults->kinds & FAULT_BIT(FAULT_FLAP)) != 0;
+
+    if (!wide && ((some_rails && flaps) || event->bytes < CONNECTION_SHORTEST_MTU ||
+                  have_met(cluster, event->node, event->other) ||
+                  have_met(cluster, event->other, event->node))) {
+        workload_excuse(faults->workload, event->node, event->other, EXCUSE_PARTED);
+    }
+    for (uint32_t rail = 0; rail < cluster->rails; rail++) {
+        if ((event->rails >> rail & 1) != 0) {
+            sim_wire_narrow(cluster->wire, event->node, event->other, rail,
+                            wide ? SIM_ANY_LENGTH : event->bytes);
+        }
+    }
+}
+
 static void end_node(struct faults *faults, const struct fault_event *event)
 {
     struct cluster *cluster = faults->workload->cluster;
@@ -303,12 +395,14 @@ static void act(struct faults *faults, const struct fault_event *event)
         [ACTION_PLUG] = "plug",     [ACTION_CRASH] = "crash", [ACTION_START] = "start",
         [ACTION_LEAVE] = "leave",   [ACTION_JUMP] = "clock",  [ACTION_PAUSE] = "pause",
         [ACTION_UNMUTE] = "unmute", [ACTION_FLOOD] = "flood", [ACTION_DRAIN] = "drain",
+        [ACTION_NARROW] = "narrow", [ACTION_WIDEN] = "widen",
     };
     struct workload *workload = faults->workload;
     struct cluster *cluster = workload->cluster;
 
     cluster_trace(cluster, "fault %s node %u other %u value %llu", names[event->action],
-                  event->node, event->other, (unsigned long long)event->value_ns);
+                  event->node, event->other,
+                  (unsigned long long)(event->bytes > 0 ? event->bytes : event->value_ns));
     excuse(faults, event);
     switch (event->action) {
     case ACTION_CUT:
@@ -359,6 +453,10 @@ static void act(struct faults *faults, const struct fault_event *event)
         if (faults->flooding) {
             flood_drain(&faults->flood);
         }
+        break;
+    case ACTION_NARROW:
+    case ACTION_WIDEN:
+        narrow(faults, event);
         break;
     }
 }

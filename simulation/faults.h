@@ -31,7 +31,8 @@
     X(FLOOD, "flood")         /* a sender sends all that it is let */                              \
     X(MANGLE, "mangle")       /* damaged frames arrive as if they were whole */                    \
     X(WRAP, "wrap")           /* sequence numbers begin just before they wrap */                   \
-    X(CROWD, "crowd")         /* hundreds of nodes */
+    X(CROWD, "crowd")         /* hundreds of nodes */                                              \
+    X(NARROW, "narrow")       /* long frames get lost between two nodes */
 
 enum fault_kind {
 #define FAULT_ENTRY(name, text) FAULT_##name,
@@ -58,6 +59,8 @@ enum fault_action {
     ACTION_UNMUTE,
     ACTION_FLOOD,
     ACTION_DRAIN,
+    ACTION_NARROW,
+    ACTION_WIDEN,
 };
 
 struct fault_event {
@@ -66,6 +69,8 @@ struct fault_event {
     uint32_t node;
     uint32_t other;    /**< node or rail */
     uint64_t value_ns; /**< of a jump or pause */
+    uint32_t rails;    /**< bits: narrow there ... */
+    uint16_t bytes;    /**< ... to frames of this length */
     unsigned excuse;   /**< enum workload_excuse, or 0 */
 };
 
@@ -77,6 +82,7 @@ struct faults {
     struct fault_event events[FAULT_EVENTS_MAX]; /**< by time */
     uint32_t count;
     uint32_t next;
+    uint32_t kinds;          /**< bits: which there are */
     uint64_t outage_left_ns; /**< that outages without excuse may still last, in sum */
     uint64_t span_ns;
     struct flood flood;

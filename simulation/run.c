@@ -22,7 +22,7 @@
 #define KINDS_THAT_END                                                                             \
     (FAULT_BIT(FAULT_CRASH) | FAULT_BIT(FAULT_RESTART) | FAULT_BIT(FAULT_LEAVE) |                  \
      FAULT_BIT(FAULT_QUIET) | FAULT_BIT(FAULT_FLOOD) | FAULT_BIT(FAULT_PARTITION) |                \
-     FAULT_BIT(FAULT_PAUSE))
+     FAULT_BIT(FAULT_PAUSE) | FAULT_BIT(FAULT_NARROW))
 
 struct running {
     const struct run_options *options;
@@ -236,6 +236,7 @@ static void count_wire(const struct running *running, struct run_result *result)
     result->faults[FAULT_REFUSE] = counters->refused;
     result->faults[FAULT_QUEUE] = counters->overflowed;
     result->faults[FAULT_MANGLE] = counters->mangled;
+    result->faults[FAULT_NARROW] = counters->too_long;
     result->faults[FAULT_WRAP] = running->wrapped;
     result->faults[FAULT_CROWD] = running->cluster.node_count >= 200;
     result->kinds.tacit = counters->tacit;

@@ -14,7 +14,7 @@ static const char *event_name(enum sim_event_kind kind)
         [SIM_DELAYED] = "delayed",     [SIM_CORRUPTED] = "corrupted",
         [SIM_MANGLED] = "mangled",     [SIM_CUT] = "cut",
         [SIM_UNREACHABLE] = "nowhere", [SIM_OVERFLOWED] = "overflowed",
-        [SIM_REFUSED] = "refused",
+        [SIM_REFUSED] = "refused",     [SIM_TOO_LONG] = "too_long",
     };
 
     return names[kind];

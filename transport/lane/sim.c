@@ -105,6 +105,7 @@ void sim_wire_close(struct sim_wire *wire)
     free(wire->heap);
     free(wire->memory);
     free(wire->cut);
+    free(wire->longest);
     free(wire);
 }
 
@@ -156,6 +157,33 @@ void sim_wire_cut(struct sim_wire *wire, uint32_t from, uint32_t to, bool cut)
     wire->cut[from * nodes + to] = cut;
 }
 
+static size_t link_of(const struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t rail)
+{
+    return ((size_t)from * wire->options.nodes + to) * ADDRESS_RAILS + rail;
+}
+
+void sim_wire_narrow(struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t rail,
+                     uint16_t bytes)
+{
+    size_t nodes = wire->options.nodes;
+
+    assert(from < nodes && to < nodes && rail < wire->options.rails);
+    if (wire->longest == NULL) {
+        wire->longest = malloc(nodes * nodes * ADDRESS_RAILS * sizeof *wire->longest);
+        if (wire->longest == NULL) {
+            abort(); /* as above */
+        }
+        memset(wire->longest, UINT8_MAX, nodes * nodes * ADDRESS_RAILS * sizeof *wire->longest);
+    }
+    wire->longest[link_of(wire, from, to, rail)] = bytes;
+}
+
+bool sim_is_too_long(const struct sim_wire *wire, const struct sim_event *frame)
+{
+    return wire->longest != NULL &&
+           frame->bytes > wire->longest[link_of(wire, frame->from, frame->to, frame->rail)];
+}
+
 void sim_wire_vanish(struct sim_wire *wire, uint32_t node)
 {
     assert(node < wire->options.nodes);
@@ -191,6 +219,7 @@ void sim_note(struct sim_wire *wire, enum sim_event_kind kind, const struct sim_
         [SIM_CORRUPTED] = &wire->counters.corrupted,
         [SIM_MANGLED] = &wire->counters.mangled,
         [SIM_CUT] = &wire->counters.cut,
+        [SIM_TOO_LONG] = &wire->counters.too_long,
         [SIM_UNREACHABLE] = &wire->counters.unreachable,
         [SIM_OVERFLOWED] = &wire->counters.overflowed,
         [SIM_REFUSED] = &wire->counters.refused,

@@ -12,11 +12,11 @@
  * Each frame sent may be lost, doubled, delayed (and so overtaken), or corrupted. A corrupted frame
  * is dropped, as the check sum of Ethernet has it dropped; with `deliver_corrupted` it arrives with
  * one byte changed, which only says something about robustness: the protocol trusts the check sum.
- * Links can be cut, one way; nodes can vanish, or be mangled: each frame to or from them may arrive
- * with a byte changed. Links can have a rate: the switch then has a queue for each node and rail,
- * as real ones have. A lane whose node does not look has room for so many frames, as a ring has.
- * Networks can have cards that cut (lane.h): their lanes carry DATA, which they join if they can,
- * and sequenced frames.
+ * Links can be cut, one way, or carry short frames only; nodes can vanish, or be mangled: each
+ * frame to or from them may arrive with a byte changed. Links can have a rate: the switch then has
+ * a queue for each node and rail, as real ones have. A lane whose node does not look has room for
+ * so many frames, as a ring has. Networks can have cards that cut (lane.h): their lanes carry DATA,
+ * which they join if they can, and sequenced frames.
  *
  * Pure: no system call, no clock; memory is made by sim_wire_open() and sim_lane_open() only.
  * Threads: a wire and all its lanes are used by one.
@@ -72,6 +72,7 @@ struct sim_counters {
     uint64_t mangled;     /**< arrived with a byte changed, at a mangled node or from it */
     uint64_t refused;     /**< calls of send() that were told "not now" */
     uint64_t cut;         /**< lost because the link was cut or a node had vanished */
+    uint64_t too_long;    /**< lost because the link carries shorter ones only */
     uint64_t unreachable; /**< no lane at the node, or no such node */
     uint64_t overflowed;  /**< lost because `frames` were on the way, or a queue was full */
 };
@@ -85,6 +86,7 @@ enum sim_event_kind {
     SIM_CORRUPTED,
     SIM_MANGLED,
     SIM_CUT,
+    SIM_TOO_LONG,
     SIM_UNREACHABLE,
     SIM_OVERFLOWED,
     SIM_REFUSED,
@@ -130,6 +132,15 @@ void sim_wire_advance(struct sim_wire *wire, uint64_t until_ns);
 /** Cuts or mends the link from one node to another, in this direction only. Frames that are on the
  *  way still arrive. */
 void sim_wire_cut(struct sim_wire *wire, uint32_t from, uint32_t to, bool cut);
+
+/** What `bytes` says of a link that carries all that its lanes can. */
+#define SIM_ANY_LENGTH UINT16_MAX
+
+/** Frames that are longer are lost from now on, on their way from one node to another over one of
+ *  the networks, in this direction only: something between carries no longer ones, and does not say
+ *  so. Of what is cut, too, it is the length of the frame that counts. */
+void sim_wire_narrow(struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t rail,
+                     uint16_t bytes);
 
 /** Pulls or plugs in the node's cable to one of the networks. Its lane there does not notice. */
 void sim_wire_unplug(struct sim_wire *wire, uint32_t node, uint32_t rail, bool unplugged);

@@ -53,7 +53,8 @@ struct sim_wire {
     sim_observer *observer;
     void *observer_context;
     struct sim_node *nodes;
-    uint8_t *cut; /* [from * nodes + to]; made when the first link is cut */
+    uint8_t *cut;      /* [from * nodes + to]; made when the first link is cut */
+    uint16_t *longest; /* [(from * nodes + to) * ADDRESS_RAILS + rail]; likewise */
     struct sim_frame *frames;
     uint8_t *memory;
     struct sim_frame *free;
@@ -66,6 +67,9 @@ void sim_note(struct sim_wire *wire, enum sim_event_kind kind, const struct sim_
 
 /** Does nothing pass from node to node on that network? */
 bool sim_is_cut(const struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t rail);
+
+/** Is a frame of so many bytes too long for the way from node to node on that network? */
+bool sim_is_too_long(const struct sim_wire *wire, const struct sim_event *frame);
 
 /** Sends one copy on its way, with whatever happens to it there. */
 void sim_launch(struct sim_wire *wire, const struct sim_event *event,

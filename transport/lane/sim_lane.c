@@ -55,6 +55,8 @@ static void send_frame(struct lane *lane, struct sim_event *event,
         sim_note(wire, SIM_UNREACHABLE, event);
     } else if (sim_is_cut(wire, sim->node, event->to, lane->rail)) {
         sim_note(wire, SIM_CUT, event);
+    } else if (sim_is_too_long(wire, event)) {
+        sim_note(wire, SIM_TOO_LONG, event);
     } else if (random_chance(&wire->random, wire->options.lost_ppm)) {
         sim_note(wire, SIM_LOST, event);
     } else {

@@ -39,6 +39,7 @@ SCENARIOS = (
     "mangle",
     "wrap",
     "crowd",
+    "narrow",
 )
 
 _MOST_NODES, _MOST_MESSAGES, _MOST_SEEDS, _LAST_SEED = 1000, 20000, 100_000_000, 2**62

@@ -401,6 +401,28 @@ static void sim_wire_cut__in_one_direction(void **state)
     close_wire(wire, lanes, 2);
 }
 
+static void sim_wire_narrow__loses_longer_frames_in_one_direction(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct sim_wire *wire = open_wire(&options, lanes);
+
+    (void)state;
+    sim_wire_narrow(wire, 0, 1, 0, HEAD_BYTES + 3);
+    assert_int_equal(send_frame(lanes[0], lanes[1], 1), 1);
+    sim_wire_narrow(wire, 0, 1, 0, HEAD_BYTES + 2);
+    assert_int_equal(send_frame(lanes[0], lanes[1], 2), 1);
+    assert_int_equal(send_frame(lanes[1], lanes[0], 3), 1);
+    sim_wire_narrow(wire, 0, 1, 0, SIM_ANY_LENGTH);
+    assert_int_equal(send_frame(lanes[0], lanes[1], 4), 1);
+    sim_wire_advance(wire, options.start_ns + options.delay_ns);
+    assert_int_equal(receive_frame(lanes[1]), 1);
+    assert_int_equal(receive_frame(lanes[1]), 4);
+    assert_int_equal(receive_frame(lanes[0]), 3);
+    assert_int_equal(sim_wire_counters(wire)->too_long, 1);
+    close_wire(wire, lanes, 2);
+}
+
 static void sim_wire_vanish__with_what_was_on_the_way(void **state)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
@@ -463,6 +485,7 @@ int main(void)
         cmocka_unit_test(sim_wire__more_frames_than_a_lane_has_room_for),
         cmocka_unit_test(sim_wire_observe__each_event),
         cmocka_unit_test(sim_wire_cut__in_one_direction),
+        cmocka_unit_test(sim_wire_narrow__loses_longer_frames_in_one_direction),
         cmocka_unit_test(sim_wire_vanish__with_what_was_on_the_way),
         cmocka_unit_test(random_below__stays_below),
         cmocka_unit_test(random_next__is_the_published_generator),
