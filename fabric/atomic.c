@@ -20,9 +20,6 @@ static_assert((int)FI_INT8 == BEOWIRE_INT8 && (int)FI_UINT64 == BEOWIRE_UINT64 &
                   (int)FI_DOUBLE == BEOWIRE_DOUBLE,
               "and types");
 
-/** Frames are at least so long that this much of each array fits. */
-#define BYTES_ANYWHERE 96
-
 /** An array in parts. */
 struct array {
     const struct fi_ioc *parts;
@@ -398,7 +395,7 @@ int atomic_query(struct fid_domain *domain, enum fi_datatype type, enum fi_op op
         return -FI_EOPNOTSUPP;
     }
     attributes->size = atomic_type_bytes(type);
-    attributes->count = BYTES_ANYWHERE / attributes->size;
+    attributes->count = atomic_count_max(op, type);
     return 0;
 }
 

@@ -192,11 +192,5 @@ uint32_t beowire_atomic_count(const beowire_endpoint *endpoint,
                               enum beowire_atomic_operation operation,
                               enum beowire_atomic_type type)
 {
-    if (own_check(endpoint) != 0 || !atomic_is_supported(operation, type)) {
-        return 0;
-    }
-    uint32_t arrays = atomic_has_compare(operation) ? 2 : 1;
-    uint32_t count =
-        payload_bytes(endpoint, sizeof(struct frame_atomic)) / (arrays * atomic_type_bytes(type));
-    return count < UINT16_MAX ? count : UINT16_MAX;
+    return own_check(endpoint) == 0 ? atomic_count_max(operation, type) : 0;
 }

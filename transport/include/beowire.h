@@ -349,12 +349,13 @@ struct beowire_atomic {
  *
  * The arrays are the endpoint's until the completion; `atomic` itself is not.
  * @return as beowire_put(); -EINVAL also: an array is missing; -EOPNOTSUPP: no such operation on
- * this type; -EMSGSIZE, of the completion too: more than one frame to this peer carries. */
+ * this type; -EMSGSIZE: more than beowire_atomic_count(). */
 BEOWIRE_API int beowire_atomic(beowire_endpoint *endpoint, beowire_peer peer,
                                const struct beowire_remote *remote,
                                const struct beowire_atomic *atomic, void *context);
 
-/** Most elements of one beowire_atomic(); 0: there is no such operation on this type. */
+/** Most elements of one beowire_atomic(), to any peer: what the shortest frame carries that a
+ *  connection can have. 0: there is no such operation on this type. */
 BEOWIRE_API uint32_t beowire_atomic_count(const beowire_endpoint *endpoint,
                                           enum beowire_atomic_operation operation,
                                           enum beowire_atomic_type type);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "message/atomic.h"
 
+#include "frame/frame.h"
+
 #include <string.h>
 
 /** One element as its bits, in the low bytes. */
@@ -24,6 +26,20 @@ bool atomic_is_supported(unsigned operation, unsigned type)
 
     return operation <= BEOWIRE_ATOMIC_SWAP_MASKED && type < sizeof type_bytes &&
            !(on_bits && type >= BEOWIRE_FLOAT);
+}
+
+/** Payload of the shortest ATOMIC that any connection lets through: where one end has a lane that
+ *  cuts, other frames may be shorter than DATA by its header (docs/PROTOCOL.md, Connection). */
+#define PAYLOAD_BYTES                                                                              \
+    (FRAME_BYTES_MIN + 1 - (uint32_t)sizeof(struct frame_data) -                                   \
+     (uint32_t)sizeof(struct frame_header) - (uint32_t)sizeof(struct frame_atomic))
+
+uint32_t atomic_count_max(unsigned operation, unsigned type)
+{
+    uint32_t arrays = atomic_has_compare(operation) ? 2 : 1;
+
+    return atomic_is_supported(operation, type) ? PAYLOAD_BYTES / (arrays * atomic_type_bytes(type))
+                                                : 0;
 }
 
 static element load(const uint8_t *from, uint32_t bytes)

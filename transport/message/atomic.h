@@ -19,6 +19,10 @@ uint32_t atomic_type_bytes(unsigned type);
 /** Is there such an operation on this type? Takes any numbers, as they came. */
 bool atomic_is_supported(unsigned operation, unsigned type);
 
+/** Most elements of one operation, on whatever connection; 0: there is no such operation on this
+ *  type. Takes any numbers, as they came. */
+uint32_t atomic_count_max(unsigned operation, unsigned type);
+
 static inline bool atomic_has_operand(unsigned operation)
 {
     return operation != BEOWIRE_ATOMIC_READ;

@@ -242,7 +242,7 @@ static bool push_atomic(struct message_layer *layer, struct message_peer *peer,
     uint32_t compare_bytes = atomic_has_compare(operation->atomic) ? each : 0;
 
     if (operand_bytes + compare_bytes > outgoing_room(peer, FRAME_ATOMIC)) {
-        operation_done(layer, operation, -EMSGSIZE); /* the peer's frames are shorter than ours */
+        operation_done(layer, operation, -EMSGSIZE); /* more than atomic_count_max() */
         return true;
     }
     struct flow_frame *frame =

@@ -161,6 +161,8 @@ static void fi_atomicvalid__of_each_call(void **state)
     assert_int_equal(fi_query_atomic(domain, FI_INT32, FI_SUM, &attributes, 0), 0);
     assert_int_equal(attributes.size, 4);
     assert_true(attributes.count >= 8);
+    assert_int_equal(fi_atomicvalid(remote->ep, FI_INT32, FI_SUM, &count), 0);
+    assert_int_equal(attributes.count, count);
     assert_int_equal(fi_query_atomic(domain, FI_INT32, FI_CSWAP, &attributes, FI_COMPARE_ATOMIC),
                      0);
     assert_int_equal(fi_query_atomic(domain, FI_INT32, FI_CSWAP, &attributes, 0), -FI_EOPNOTSUPP);

@@ -241,6 +241,16 @@ static void atomic_is_supported__bits_of_integers_only(void **state)
     }
 }
 
+static void atomic_count_max__of_all_arrays(void **state)
+{
+    (void)state;
+    assert_int_equal(atomic_count_max(BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT64), 23);
+    assert_int_equal(atomic_count_max(BEOWIRE_ATOMIC_READ, BEOWIRE_UINT8), 185);
+    assert_int_equal(atomic_count_max(BEOWIRE_ATOMIC_SWAP_EQUAL, BEOWIRE_UINT64), 11);
+    assert_int_equal(atomic_count_max(BEOWIRE_ATOMIC_BIT_OR, BEOWIRE_DOUBLE), 0);
+    assert_int_equal(atomic_count_max(OPERATIONS, BEOWIRE_UINT8), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +261,7 @@ int main(void)
         cmocka_unit_test(atomic_apply__reads_memory_that_cannot_be_written),
         cmocka_unit_test(atomic_apply__two_threads_on_the_same),
         cmocka_unit_test(atomic_is_supported__bits_of_integers_only),
+        cmocka_unit_test(atomic_count_max__of_all_arrays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

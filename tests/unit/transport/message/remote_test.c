@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The initiator of puts, gets and atomic operations; its peer is the test. */
+#include "message/atomic.h"
 #include "message/remote.h"
 
 #include "fixture.h"
@@ -333,6 +334,31 @@ static void remote_atomic__longer_than_the_peers_frames(void **state)
     free(operand);
 }
 
+/** The shortest that both ends can have agreed on. */
+static void remote_atomic__the_largest_count_in_the_shortest_frames(void **state)
+{
+    static const uint8_t operations[] = {BEOWIRE_ATOMIC_SUM, BEOWIRE_ATOMIC_SWAP_EQUAL};
+    struct fixture *fixture = *state;
+    uint8_t *operand = pattern(FRAME_BYTES);
+
+    fixture->peers[0].frame_bytes = FRAME_BYTES_MIN + 1 - sizeof(struct frame_data);
+    for (unsigned type = BEOWIRE_INT8; type <= BEOWIRE_DOUBLE; type++) {
+        for (unsigned i = 0; i < sizeof operations; i++) {
+            struct beowire_atomic atomic = {.operation = operations[i],
+                                            .type = (enum beowire_atomic_type)type,
+                                            .count = atomic_count_max(operations[i], type),
+                                            .operand = operand,
+                                            .compare = operand};
+            uint32_t before = pushed(fixture, 0);
+            assert_true(atomic.count > 0);
+            assert_int_equal(
+                remote_atomic(&fixture->layer, &fixture->peers[0], &there, &atomic, NULL), 0);
+            assert_int_equal(pushed(fixture, 0), before + 1);
+        }
+    }
+    free(operand);
+}
+
 static void remote_push__behind_messages_that_wait(void **state)
 {
     struct fixture *fixture = *state;
@@ -425,6 +451,7 @@ int main(void)
         FIXTURE_TEST(remote_atomic__operands_and_old_values),
         FIXTURE_TEST(remote_atomic__without_old_values),
         FIXTURE_TEST(remote_atomic__longer_than_the_peers_frames),
+        FIXTURE_TEST(remote_atomic__the_largest_count_in_the_shortest_frames),
         FIXTURE_TEST(remote_push__behind_messages_that_wait),
         FIXTURE_TEST(remote_push__to_a_peer_without_remote_memory),
         FIXTURE_TEST(remote_answer__to_what_was_not_asked),
