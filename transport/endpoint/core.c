@@ -360,7 +360,8 @@ static void try_another_path(struct core *core, struct core_peer *peer, uint64_t
     }
 }
 
-/** What has just been sent may be refused, by a lane that notices. */
+/** What has just been sent may be refused, by a lane that notices. The peer's own timers may be
+ *  further away than that. */
 static void expect_refusal(struct core *core, uint64_t now_ns)
 {
     const struct path_lanes *lanes = &core->options.lanes;
@@ -368,7 +369,23 @@ static void expect_refusal(struct core *core, uint64_t now_ns)
     for (unsigned i = 0; i < lanes->count; i++) {
         if (lanes->lanes[i]->operations->lost != NULL) {
             core->refusals_until_ns = now_ns + PROBE_REFUSAL_NS;
+            core_note_deadline(core, now_ns + REFUSAL_CHECK_NS);
         }
+    }
+}
+
+/** Asks the lanes for refusals as long as some are expected, and once more: the application may
+ *  have been away meanwhile. */
+static void look_for_refusals(struct core *core, uint64_t now_ns)
+{
+    if (core->refusals_until_ns == 0) {
+        return;
+    }
+    core_notice_lost(core, true);
+    if (now_ns < core->refusals_until_ns) {
+        core_note_deadline(core, now_ns + REFUSAL_CHECK_NS);
+    } else {
+        core->refusals_until_ns = 0;
     }
 }
 
@@ -561,10 +578,7 @@ void core_timers(struct core *core, uint64_t now_ns)
     }
     core->deadline_ns = UINT64_MAX;
     core_send_bundles(core, true, now_ns);
-    if (now_ns < core->refusals_until_ns) {
-        core_notice_lost(core, true);
-        core_note_deadline(core, now_ns + REFUSAL_CHECK_NS);
-    }
+    look_for_refusals(core, now_ns);
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
         if (is_dead(core, peer, now_ns)) {

@@ -102,7 +102,7 @@ struct core {
     struct map by_incarnation;
     uint64_t incarnation;
     uint16_t endpoint;
-    uint64_t refusals_until_ns; /**< a probe was sent lately: it may be refused */
+    uint64_t refusals_until_ns; /**< a probe was sent lately and may be refused; 0: none was */
     uint64_t deadline_ns;       /**< core_progress() has timers to look at from here on */
     uint64_t reset_second;      /**< the second in which resets_this_second were sent */
     uint32_t resets_this_second;
