@@ -6,6 +6,8 @@ MPI hands variables that begin with OMPI_ to all nodes, and others that are name
 `mca_base_env_list`; the launchers of MPICH and Intel MPI hand over all.
 """
 
+import os
+
 from beowire import paths
 from beowire.errors import BeowireError
 from beowire.mpi.installation import Installation
@@ -57,7 +59,7 @@ def _intel(mpi: Installation, provider: str) -> dict[str, str]:
     return {
         "FI_PROVIDER_PATH": provider or libraries,
         "I_MPI_ROOT": str(mpi.prefix),
-        "I_MPI_FABRICS": "shm:ofi",
+        "I_MPI_FABRICS": os.environ.get("I_MPI_FABRICS") or "shm:ofi",
         "I_MPI_OFI_PROVIDER": _PROVIDER if provider else "tcp",
         # Its own libfabric, not one of the system that happens to be older.
         "LD_LIBRARY_PATH": libraries,

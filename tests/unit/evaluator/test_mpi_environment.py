@@ -55,6 +55,15 @@ def test_intel__uses_its_own_libfabric() -> None:
         assert (told["I_MPI_ROOT"], told["LD_LIBRARY_PATH"]) == ("/opt/mpi", "/opt/mpi/lib")
 
 
+def test_intel__memory_within_a_node_is_its_own_unless_the_user_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("I_MPI_FABRICS", raising=False)
+    assert variables(mpi("intel"), "beowire")["I_MPI_FABRICS"] == "shm:ofi"
+    monkeypatch.setenv("I_MPI_FABRICS", "ofi")
+    assert variables(mpi("intel"), "beowire")["I_MPI_FABRICS"] == "ofi"
+
+
 def test_unknown_transport() -> None:
     with pytest.raises(BeowireError, match=r"'gamma'.*beowire, tcp"):
         variables(mpi("mpich"), "gamma")
