@@ -149,6 +149,7 @@ static void on_error(MPI_Comm *comm, int *code, ...)
     (void)fprintf(stderr, "mpi_check: rank %d: MPI says: %s\n", rank, text);
     (void)fflush(stderr);
     MPI_Abort(*comm, 1);
+    abort(); /* MPICH comes back from there */
 }
 
 void check_endless(void)

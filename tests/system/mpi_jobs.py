@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """For the tests of MPI libraries: the program that checks them, compiled for each of them."""
 
+import contextlib
+import os
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from system.conftest import ROOT, RunBeowire
+from system.conftest import ROOT, RunBeowire, wait_until
+
+#: Within this time an MPI's own handling of errors has to be reached.
+BOUND_S = 10.0
 
 _COMPILE_S = 120.0
+_START_S = 30.0
 
 
 @cache
@@ -42,6 +49,26 @@ class Mpi:
     name: str
     prefix: Path | None = None
 
+    @property
+    def program(self) -> Path:
+        """The check, compiled for it."""
+        return compiled_check(self.name, self.prefix)
+
+    def words(
+        self,
+        *words: str,
+        ranks: int = 2,
+        over: str = "beowire",
+        on: tuple[str, ...] = (),
+        before: Sequence[str] = (),
+    ) -> list[str]:
+        """Arguments of `beowire` that run the check, as for run()."""
+        options = ["--mpi", self.name, "--over", over, "-n", str(ranks)]
+        options += [word for node in on for word in ("--on", node)]
+        if self.prefix is not None:
+            options += ["--prefix", str(self.prefix)]
+        return ["lab", "mpirun", *options, "--", *before, str(self.program), *words]
+
     def run(
         self,
         *words: str,
@@ -54,16 +81,8 @@ class Mpi:
     ) -> "subprocess.CompletedProcess[str]":
         """Runs the check, `words` its arguments, to its end; `before` is a command that starts it
         on each rank."""
-        program = compiled_check(self.name, self.prefix)
-        options = ["--mpi", self.name, "--over", over, "-n", str(ranks)]
-        options += [word for node in on for word in ("--on", node)]
-        if self.prefix is not None:
-            options += ["--prefix", str(self.prefix)]
-        return self.run_beowire(
-            *("lab", "mpirun", *options, "--", *before, str(program), *words),
-            environment=environment,
-            timeout=timeout,
-        )
+        line = self.words(*words, ranks=ranks, over=over, on=on, before=before)
+        return self.run_beowire(*line, environment=environment, timeout=timeout)
 
     def check(
         self,
@@ -79,3 +98,60 @@ class Mpi:
         for check in checks:
             assert f"mpi_check: {check} is right on {ranks} ranks" in done.stdout, done.stdout
         return done.stdout
+
+
+class Endless:
+    """Two ranks that exchange messages until something happens."""
+
+    def __init__(
+        self,
+        mpi: Mpi,
+        output: Path,
+        on: tuple[str, ...] = (),
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        """Starts them, and waits until both are under way."""
+        self._output = output
+        with output.open("wb") as stream:
+            self.launcher = subprocess.Popen(
+                [str(ROOT / "beowire"), *mpi.words("endless", on=on)],
+                env={**os.environ, **(environment or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+            )
+        assert wait_until(lambda: len(self.processes()) == 2, _START_S), self.said()
+
+    def said(self) -> str:
+        """All that ranks and launcher have said."""
+        return self._output.read_text(encoding="utf-8", errors="replace")
+
+    def processes(self) -> dict[int, int]:
+        """Process of each rank that is under way."""
+        found = re.findall(r"rank (\d), process (\d+), is under way", self.said())
+        return {int(rank): int(process) for rank, process in found}
+
+    def names(self, rank: int) -> bool:
+        """Whether a line of ours names this rank's process and its host."""
+        named = rf"beowire: node\d: process {self.processes()[rank]} on 10\.77\.0\.{rank + 1} \("
+        return re.search(named, self.said()) is not None
+
+    def launcher_names(self, rank: int) -> bool:
+        """Whether a line of the launcher does: that of MPICH and Intel MPI may have ended the
+        other ranks before they could say anything."""
+        named = rf"PID {self.processes()[rank]} RUNNING AT 10\.77\.0\.{rank + 1}"
+        return re.search(named, self.said()) is not None
+
+    def mpi_says(self) -> bool:
+        """Whether an MPI's handling of errors has been reached: that of the program, or, of MPICH
+        and Intel MPI, the usual one."""
+        return re.search(r"rank \d: MPI says: |Fatal error in internal_", self.said()) is not None
+
+    def end(self) -> None:
+        """Ends the launcher if it has not ended."""
+        with contextlib.suppress(ProcessLookupError):
+            self.launcher.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.launcher.wait(BOUND_S)
+        self.launcher.kill()
+        self.launcher.wait()

@@ -5,32 +5,22 @@
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from system.conftest import ROOT, RunBeowire
 from system.mpi_jobs import Mpi
 
 CHECKS = ("pingpong", "ordering", "collectives", "onesided")
 
-MPICH_4 = ROOT / "build" / "mpi" / "mpich4"
-
-#: Names as in --mpi, and where another than the default one is.
-MPIS: dict[str, tuple[str, Path | None]] = {
-    "openmpi5": ("openmpi5", None),
-    "mpich": ("mpich", None),
-    "mpich4": ("mpich", MPICH_4),
-    "intel": ("intel", None),
-}
+#: MPICH and Intel MPI have a way of their own within a node, unless they are told not to use it.
+ALONE = {"MPIR_CVAR_NOLOCAL": "1", "I_MPI_FABRICS": "ofi"}
 
 
-@pytest.fixture(name="mpi", params=MPIS)
-def make_mpi(request: pytest.FixtureRequest, run_beowire: RunBeowire) -> Iterator[Mpi]:
+@pytest.fixture(name="mpi")
+def make_mpi(library: Mpi) -> Iterator[Mpi]:
     """Each MPI in turn; the test makes the lab, which is removed here."""
-    name, prefix = MPIS[request.param]
-    yield Mpi(run_beowire, name, prefix)
-    run_beowire("lab", "down", "--all")
+    yield library
+    library.run_beowire("lab", "down", "--all")
 
 
 def make_lab(mpi: Mpi, *options: str) -> None:
@@ -50,6 +40,4 @@ def test_four_ranks_on_two_nodes_with_lost_frames(mpi: Mpi) -> None:
 
 def test_within_one_node(mpi: Mpi) -> None:
     make_lab(mpi)
-    # MPICH and Intel MPI have a way of their own within a node, unless they are told not to.
-    alone = {"MPIR_CVAR_NOLOCAL": "1", "I_MPI_FABRICS": "ofi"}
-    assert "rank 1 of 2 is on node0" in mpi.check(*CHECKS, on=("node0",), environment=alone)
+    assert "rank 1 of 2 is on node0" in mpi.check(*CHECKS, on=("node0",), environment=ALONE)
