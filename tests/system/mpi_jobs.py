@@ -2,6 +2,7 @@
 """For the tests of MPI libraries: the program that checks them, compiled for each of them."""
 
 import contextlib
+import json
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from system.conftest import ROOT, RunBeowire, wait_until
 
@@ -17,6 +19,11 @@ BOUND_S = 10.0
 
 _COMPILE_S = 120.0
 _START_S = 30.0
+
+#: Frames that a rank has sent to the other after some dozens of messages, and what it may send
+#: over other lanes before it has found the shared memory.
+_UNDER_WAY = 200
+_FINDING = 20
 
 
 @cache
@@ -155,3 +162,32 @@ class Endless:
             self.launcher.wait(BOUND_S)
         self.launcher.kill()
         self.launcher.wait()
+
+
+def assert_goes_through_memory(
+    mpi: Mpi, output: Path, environment: dict[str, str] | None = None
+) -> None:
+    """Two ranks of one node exchange their messages by the lane `shm`, and nothing by others but
+    what finds that lane."""
+    job = Endless(mpi, output, on=("node0",), environment=environment)
+    try:
+        for pid in job.processes().values():
+            seen: list[dict[str, Any]] = []
+
+            def settled(pid: int = pid, seen: list[dict[str, Any]] = seen) -> bool:
+                said = mpi.run_beowire("top", "--json", "--pid", str(pid)).stdout
+                seen[:] = json.loads(said)["endpoints"] if said else []
+                return sum(_sent(one, "shm") for one in seen) > _UNDER_WAY
+
+            assert wait_until(settled), (seen, job.said())
+            others = sum(_sent(one) - _sent(one, "shm") for one in seen)
+            assert others < _FINDING, seen
+            assert {peer["lane"] for one in seen for peer in one["peers"]} == {"shm"}, seen
+    finally:
+        job.end()
+
+
+def _sent(endpoint: dict[str, Any], lane: str = "") -> int:
+    """Frames that an endpoint has sent over a lane; over all, if none is named."""
+    rows = endpoint["lanes"]
+    return sum(int(row["sent_frames"]) for row in rows if lane in ("", row["name"]))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from system.conftest import RunBeowire, assert_refused
-from system.mpi_jobs import Mpi, compiled_check
+from system.mpi_jobs import Mpi, assert_goes_through_memory, compiled_check
 
 #: What one-sided operations need besides. Not within one node: there Open MPI 4 crashes over
 #: anything (see docs/MPI.md).
@@ -70,6 +70,10 @@ def tcp_segments(run_beowire: RunBeowire) -> int:
 
 def test_within_one_node(lab: MakeLab) -> None:
     assert "rank 1 of 2 is on node0" in lab().check(*CHECKS, on=("node0",))
+
+
+def test_within_one_node__through_memory(lab: MakeLab, tmp_path: Path) -> None:
+    assert_goes_through_memory(lab(), tmp_path / "output")
 
 
 def test_lost_frames(lab: MakeLab) -> None:

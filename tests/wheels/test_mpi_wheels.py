@@ -5,10 +5,11 @@
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from system.mpi_jobs import Mpi
+from system.mpi_jobs import Mpi, assert_goes_through_memory
 
 CHECKS = ("pingpong", "ordering", "collectives", "onesided")
 
@@ -38,6 +39,7 @@ def test_four_ranks_on_two_nodes_with_lost_frames(mpi: Mpi) -> None:
     assert "rank 3 of 4 is on node1" in mpi.check(*CHECKS, ranks=4)
 
 
-def test_within_one_node(mpi: Mpi) -> None:
+def test_within_one_node(mpi: Mpi, tmp_path: Path) -> None:
     make_lab(mpi)
     assert "rank 1 of 2 is on node0" in mpi.check(*CHECKS, on=("node0",), environment=ALONE)
+    assert_goes_through_memory(mpi, tmp_path / "output", ALONE)
