@@ -4,8 +4,8 @@
 What counts is all bytes over all time: the median of rounds would hide the time-outs. A lab loses
 each frame on its own, none larger than the MTU: where frames get lost, segmentation offload is off.
 The labs differ, so they cannot take turns round by round: they are made again and again, in turns.
-Each driver has a lab to itself: a message of TCP's that waits for its timeouts takes a hundred times
-as long as one of ours, and would leave us no time.
+Each driver has a lab to itself: a message of TCP's that waits for its timeouts takes a hundred
+times as long as one of ours, and would leave us no time.
 """
 
 from benchmarks import compare
