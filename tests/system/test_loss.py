@@ -15,6 +15,11 @@ from system.exchanges import exchange
 MESSAGES = 10_000
 PATIENCE_S = 200
 
+#: Frames on two lanes overtake one another, and where cores are taken away some then go again: 1 to
+#: 6 at 4 of 588 ends. If what is evidence of loss were not kept apart for each lane it would be 9
+#: to 579 (docs/PERFORMANCE.md).
+OVERTAKEN = 9
+
 
 @contextlib.contextmanager
 def lab_of(**options: Any) -> Iterator[LabState]:
@@ -38,10 +43,12 @@ def test_loss__every_message_arrives_once_in_order_and_intact() -> None:
 
 
 @pytest.mark.timeout(PATIENCE_S + 20)
-def test_no_loss__hardly_anything_is_sent_twice() -> None:
+def test_no_loss__only_what_the_kernel_drops_is_sent_twice() -> None:
     with lab_of() as lab:
-        for counters in exchange(lab, MESSAGES, PATIENCE_S):
+        ends = exchange(lab, MESSAGES, PATIENCE_S)
+        for counters, other in zip(ends, reversed(ends), strict=True):
             assert counters["message_received"] == MESSAGES
-            # Where other work takes the cores away for long, queues of the kernel may run over,
-            # and a few frames go again.
-            assert counters["flow_retransmitted_frames"] <= MESSAGES // 1000, counters
+            # A ring runs over whose reader has lost its core for long.
+            dropped = other.get("lane_dropped_frames", 0)
+            sent_twice = counters["flow_retransmitted_frames"] - dropped
+            assert sent_twice < OVERTAKEN, (counters, other)

@@ -54,14 +54,22 @@ static void control_send_connect__is_as_long_as_it_promises(void **state)
     assert_int_equal(stranger->heard_bytes, 1200);
 }
 
-static void control_send_accept__is_as_long_as_what_follows(void **state)
+/** A peer with which frames of this length were agreed on. */
+static struct core_peer *agreed_on(struct stranger *stranger, uint32_t bytes)
 {
-    struct stranger *stranger = *state;
     struct core_peer *peer = known(stranger);
 
     peer->connection.peer_key = STRANGER_KEY;
-    peer->data_bytes = 1300;
-    peer->frame_bytes = 1300;
+    peer->data_bytes = bytes;
+    peer->frame_bytes = bytes;
+    return peer;
+}
+
+static void control_send_accept__is_as_long_as_what_follows(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = agreed_on(stranger, 1300);
+
     control_send_accept(stranger->core, peer, 0, 1500);
     pass(stranger, 1000000);
     assert_int_equal(from_le16(hear_type(stranger, FRAME_ACCEPT)->connect->frame_bytes), 1300);
@@ -72,11 +80,8 @@ static void control_send_accept__is_as_long_as_what_follows(void **state)
 static void control_send_accept__is_no_longer_than_what_asked(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = known(stranger);
+    struct core_peer *peer = agreed_on(stranger, 1300);
 
-    peer->connection.peer_key = STRANGER_KEY;
-    peer->data_bytes = 1300;
-    peer->frame_bytes = 1300;
     control_send_accept(stranger->core, peer, 0, 1290);
     pass(stranger, 1000000);
     (void)hear_type(stranger, FRAME_ACCEPT);
@@ -92,10 +97,8 @@ static void control_send_accept__is_no_longer_than_what_asked(void **state)
 static void control_send_accept__echoes_the_key(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = known(stranger);
+    struct core_peer *peer = agreed_on(stranger, 1500);
 
-    peer->connection.peer_key = STRANGER_KEY;
-    peer->data_bytes = 1500;
     control_send_accept(stranger->core, peer, 0, 1500);
     pass(stranger, 1000000);
     const struct frame *frame = hear_type(stranger, FRAME_ACCEPT);
