@@ -111,7 +111,8 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         lanes_close(&core_options.lanes);
         return status;
     }
-    stats_open(&endpoint->stats, &endpoint->core, own_clock());
+    ticks_open(&endpoint->ticks, TICKS_SOURCE);
+    stats_open(&endpoint->stats, &endpoint->core, own_clock(endpoint));
     return 0;
 }
 
@@ -169,7 +170,7 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
 static int flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
 {
     struct core *core = &endpoint->core;
-    uint64_t start_ns = own_clock();
+    uint64_t start_ns = own_clock(endpoint);
     uint64_t now_ns = start_ns;
 
     while (!core_is_flushed(core)) {
@@ -177,7 +178,7 @@ static int flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
             return endpoint->status;
         }
         own_progress(endpoint);
-        now_ns = own_clock();
+        now_ns = own_clock(endpoint);
         core_timers(core, now_ns);
         if (now_ns - start_ns >= timeout_ns && !core_is_flushed(core)) {
             return -ETIMEDOUT;
@@ -203,7 +204,7 @@ int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns)
 static void say_goodbye(struct beowire_endpoint *endpoint, uint64_t linger_ns)
 {
     uint64_t patience_ns = linger_ns < ENDPOINT_GOODBYE_NS ? linger_ns : ENDPOINT_GOODBYE_NS;
-    uint64_t start_ns = own_clock();
+    uint64_t start_ns = own_clock(endpoint);
     uint64_t pause_ns = ENDPOINT_GOODBYE_NS / 16;
     uint64_t now_ns = start_ns;
 
@@ -211,7 +212,7 @@ static void say_goodbye(struct beowire_endpoint *endpoint, uint64_t linger_ns)
         uint64_t said_ns = now_ns;
         while (now_ns - said_ns < pause_ns && core_has_connections(&endpoint->core)) {
             own_progress(endpoint);
-            now_ns = own_clock();
+            now_ns = own_clock(endpoint);
         }
         pause_ns *= 2;
     }
@@ -303,7 +304,7 @@ static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
         &core->messages, &to->message, tag, immediate, data, bytes, context);
     if (status == 0) {
         endpoint->held_polls = 0;
-        uint64_t now_ns = own_clock();
+        uint64_t now_ns = own_clock(endpoint);
         if (bytes <= message_limits_busy(&core->messages.limits)) {
             core_posted(core, to, now_ns);
         } else {
@@ -370,7 +371,7 @@ static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag
         return -EMSGSIZE;
     }
     int status = message_inject(&core->messages, &to->message, tag, immediate, data, bytes);
-    uint64_t now_ns = own_clock();
+    uint64_t now_ns = own_clock(endpoint);
     if (status == -EAGAIN) {
         connection_ask(&to->connection, now_ns);
     }
@@ -417,7 +418,7 @@ static int do_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t ta
     int status = message_receive(&core->messages, from != NULL ? &from->message : NULL, tag, ignore,
                                  data, bytes, context, &touched);
     if (touched != NULL) {
-        uint64_t now_ns = own_clock();
+        uint64_t now_ns = own_clock(endpoint);
         core_service(core, core->peers[touched->index], now_ns);
         core_bulk(core, now_ns);
     } else if (status == 0 && from != NULL) {
@@ -476,7 +477,7 @@ static int do_receive_claimed(beowire_endpoint *endpoint, beowire_message messag
     int status = message_receive_claimed(&core->messages, message, data, bytes, context, &touched);
 
     if (touched != NULL) {
-        uint64_t now_ns = own_clock();
+        uint64_t now_ns = own_clock(endpoint);
         core_service(core, core->peers[touched->index], now_ns);
         core_bulk(core, now_ns);
     }

@@ -10,6 +10,7 @@
 #include "endpoint/keeper.h"
 #include "endpoint/patience.h"
 #include "endpoint/stats.h"
+#include "endpoint/ticks.h"
 #include "endpoint/turn.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ struct beowire_endpoint {
     struct turn turn;
     bool is_open; /**< until beowire_close() */
     struct core core;
+    struct ticks ticks;
     struct patience patience;
     long preemptions;    /**< of this thread, as last asked */
     int number_holder;   /**< descriptor that reserves the endpoint's number */
@@ -69,8 +71,11 @@ static inline uint64_t own_served(const struct beowire_endpoint *endpoint)
     return counters->remote_written + counters->remote_read;
 }
 
-/** Monotonic time. */
-uint64_t own_clock(void);
+/** CLOCK_MONOTONIC, nearly, for whoever has the turn. ns */
+static inline uint64_t own_clock(struct beowire_endpoint *endpoint)
+{
+    return ticks_now(&endpoint->ticks);
+}
 
 /** Takes what has arrived, and now and then runs timers that are due. @return true: there was
  *  something. */

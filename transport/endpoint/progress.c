@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/resource.h>
-#include <time.h>
 
 /** While nothing arrives, the clock is read only at every so many polls. */
 #define POLLS_PER_CLOCK 16
@@ -16,18 +15,9 @@
 /** Rounds of progress that the keeper makes before it lets the application in. */
 #define KEEPER_ROUNDS 16
 
-uint64_t own_clock(void)
+static uint64_t clock_ns(void *context)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t clock_ns(void *unused)
-{
-    (void)unused;
-    return own_clock();
+    return own_clock(context);
 }
 
 static void publish_if_due(struct beowire_endpoint *endpoint, uint64_t now_ns)
@@ -40,7 +30,7 @@ static void publish_if_due(struct beowire_endpoint *endpoint, uint64_t now_ns)
 /** Nothing has come, and something is held back. */
 static void send_held(struct beowire_endpoint *endpoint)
 {
-    uint64_t now_ns = own_clock();
+    uint64_t now_ns = own_clock(endpoint);
 
     if (++endpoint->held_polls > BUNDLE_HOLD_POLLS || now_ns >= endpoint->core.deadline_ns) {
         endpoint->held_polls = 0;
@@ -54,11 +44,11 @@ bool own_progress(struct beowire_endpoint *endpoint)
 {
     struct core *core = &endpoint->core;
 
-    if (core_receive(core, clock_ns, NULL) > 0) {
+    if (core_receive(core, clock_ns, endpoint) > 0) {
         endpoint->idle_polls = 0;
         publish_if_due(endpoint, core->messages.now_ns);
         if (core_has_bundles(core)) {
-            core_send_bundles(core, false, own_clock());
+            core_send_bundles(core, false, own_clock(endpoint));
         }
         return true;
     }
@@ -66,11 +56,11 @@ bool own_progress(struct beowire_endpoint *endpoint)
         send_held(endpoint);
     }
     if (core_has_bulk(core)) {
-        core_bulk(core, own_clock());
+        core_bulk(core, own_clock(endpoint));
     }
     unsigned polls = ++endpoint->idle_polls;
     if (core->deadline_ns != UINT64_MAX && polls % POLLS_PER_CLOCK == 0) {
-        core_timers(core, own_clock());
+        core_timers(core, own_clock(endpoint));
     }
     if (polls % POLLS_PER_STATUS == 0) {
         endpoint->status = core_status(core);
@@ -181,7 +171,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
             continue; /* a look is cheaper than the clock */
         }
         uint64_t before_ns = now_ns;
-        now_ns = own_clock();
+        now_ns = own_clock(endpoint);
         if (start_ns == 0) {
             start_ns = spun_since_ns = before_ns = now_ns;
             end_ns = start_ns + timeout_ns < start_ns ? UINT64_MAX : start_ns + timeout_ns;
@@ -202,7 +192,7 @@ static int wait_for_completions(struct beowire_endpoint *endpoint, uint64_t time
             if (status != 0) {
                 return status;
             }
-            now_ns = spun_since_ns = own_clock();
+            now_ns = spun_since_ns = own_clock(endpoint);
         }
         found = false;
     }
@@ -223,14 +213,14 @@ void own_break(struct beowire_endpoint *endpoint)
 {
     struct rusage usage;
 
-    publish_if_due(endpoint, own_clock());
+    publish_if_due(endpoint, own_clock(endpoint));
     if (getrusage(RUSAGE_THREAD, &usage) != 0) {
         return;
     }
     note_patience(&endpoint->patience, usage.ru_nivcsw != endpoint->preemptions);
     endpoint->preemptions = usage.ru_nivcsw;
     if (patience_is_crowded(&endpoint->patience)) {
-        uint64_t now_ns = own_clock();
+        uint64_t now_ns = own_clock(endpoint);
         (void)sleep_until(endpoint, now_ns, now_ns + POLL_BREAK_NS);
     }
 }
@@ -263,7 +253,7 @@ static int arm_descriptor(struct beowire_endpoint *endpoint)
     if (own_progress(endpoint)) {
         return -EAGAIN;
     }
-    uint64_t now_ns = own_clock();
+    uint64_t now_ns = own_clock(endpoint);
     core_timers(core, now_ns);
     publish_if_due(endpoint, now_ns);
     if (has_completions(endpoint) || core_has_bulk(core) ||
@@ -318,13 +308,13 @@ static void keeper_progress(void *context)
     for (unsigned i = 0; i < KEEPER_ROUNDS && own_progress(endpoint); i++) {
         /* until nothing is there */
     }
-    uint64_t arrived_ns = own_clock();
+    uint64_t arrived_ns = own_clock(endpoint);
     core_timers(&endpoint->core, arrived_ns);
     publish_if_due(endpoint, arrived_ns);
     endpoint->keeper_sleep_ns = 0;
     bool quiet = !core_has_bulk(&endpoint->core) && arm(endpoint, endpoint->keeper_readable);
     if (quiet) {
-        uint64_t now_ns = own_clock();
+        uint64_t now_ns = own_clock(endpoint);
         uint64_t deadline_ns = endpoint->core.deadline_ns;
         endpoint->keeper_sleep_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
     }

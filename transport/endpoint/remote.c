@@ -41,13 +41,15 @@ int beowire_memory_register(beowire_endpoint *endpoint, void *base, uint64_t byt
     return status;
 }
 
-static int do_unregister(struct core *core, uint64_t key)
+static int do_unregister(struct beowire_endpoint *endpoint, uint64_t key)
 {
+    struct core *core = &endpoint->core;
     int status = remote_unregister(&core->messages, key);
 
     for (uint32_t i = 0; i < core->peer_count && status == 0; i++) {
         if (message_has_work(&core->peers[i]->message)) {
-            core_service(core, core->peers[i], own_clock()); /* peers are told that it has ended */
+            core_service(core, core->peers[i],
+                         own_clock(endpoint)); /* peers are told that it has ended */
         }
     }
     return status;
@@ -58,17 +60,19 @@ int beowire_memory_unregister(beowire_endpoint *endpoint, uint64_t key)
     int status = own_enter(endpoint);
 
     if (status == 0) {
-        status = do_unregister(&endpoint->core, key);
+        status = do_unregister(endpoint, key);
         turn_leave(&endpoint->turn);
     }
     return status;
 }
 
 /** Something may have been posted for the peer. */
-static void go_on(struct core *core, struct core_peer *to, int status)
+static void go_on(struct beowire_endpoint *endpoint, struct core_peer *to, int status)
 {
+    struct core *core = &endpoint->core;
+
     if (status == 0 || status == -EAGAIN) {
-        uint64_t now_ns = own_clock();
+        uint64_t now_ns = own_clock(endpoint);
         if (status == -EAGAIN) {
             connection_ask(&to->connection, now_ns);
         }
@@ -101,7 +105,7 @@ int beowire_put(beowire_endpoint *endpoint, beowire_peer peer, const struct beow
     if (to != NULL) {
         status = remote_put(&core->messages, &to->message, remote, data, bytes, flags, immediate,
                             context);
-        go_on(core, to, status);
+        go_on(endpoint, to, status);
     }
     turn_leave(&endpoint->turn);
     return status;
@@ -127,7 +131,7 @@ int beowire_get(beowire_endpoint *endpoint, beowire_peer peer, const struct beow
     status = -EINVAL;
     if (to != NULL) {
         status = remote_get(&core->messages, &to->message, remote, data, bytes, context);
-        go_on(core, to, status);
+        go_on(endpoint, to, status);
     }
     turn_leave(&endpoint->turn);
     return status;
@@ -169,7 +173,7 @@ int beowire_atomic(beowire_endpoint *endpoint, beowire_peer peer,
     status = -EINVAL;
     if (to != NULL) {
         status = remote_atomic(&core->messages, &to->message, remote, atomic, context);
-        go_on(core, to, status);
+        go_on(endpoint, to, status);
     }
     turn_leave(&endpoint->turn);
     return status;

@@ -133,10 +133,10 @@ static uint64_t time_to_notice(void)
     assert_int_equal(beowire_wait(a, 50 * MILLISECOND), 0); /* it lives */
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    uint64_t killed_ns = own_clock();
+    uint64_t killed_ns = now_ns();
     /* Its kernel says so: no need to wait for the timeout of a minute. */
     struct beowire_completion done = await(a);
-    uint64_t noticed_ns = own_clock();
+    uint64_t noticed_ns = now_ns();
     assert_int_equal(done.status, -ECONNRESET);
     assert_int_equal(done.peer, peer);
     assert_ptr_equal(done.context, a);
@@ -200,9 +200,9 @@ static void poll__gives_the_core_away_only_if_it_is_wanted(void **state)
         assert_int_equal(beowire_poll(a, NULL, 0), 0);
     }
     a->patience.spin_ns = PATIENCE_SPIN_MIN_NS; /* as if it were */
-    uint64_t start_ns = own_clock();
+    uint64_t start_ns = now_ns();
     own_break(a);
-    assert_true(own_clock() - start_ns >= POLL_BREAK_NS);
+    assert_true(now_ns() - start_ns >= POLL_BREAK_NS);
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
@@ -279,11 +279,11 @@ static void keeper__publishes_for_an_application_that_is_away(void **state)
     for (unsigned i = 0; i < 2; i++) {
         beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
         beowire_endpoint *b = open_endpoint("end1", kinds[i], 5 * SECOND);
-        uint64_t start_ns = own_clock();
+        uint64_t start_ns = now_ns();
         assert_int_equal(published_eager_frames(b), 0);
         assert_int_equal(beowire_send(a, know(a, b), 1, 0, "x", 1, NULL), 0);
         while (published_eager_frames(b) == 0) {
-            assert_true(own_clock() - start_ns < PATIENCE_NS);
+            assert_true(now_ns() - start_ns < PATIENCE_NS);
             (void)beowire_flush(a, MILLISECOND);
         }
         assert_int_equal(published_eager_frames(b), 1);
@@ -299,16 +299,16 @@ static void publishes_in_the_end(void (*look)(beowire_endpoint *endpoint))
     beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
     struct beowire_completion done;
     char buffer[1];
-    uint64_t start_ns = own_clock();
+    uint64_t start_ns = now_ns();
 
     assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, buffer, 1, NULL), 0);
     assert_int_equal(beowire_send(a, know(a, b), 1, 0, "x", 1, NULL), 0);
     while (beowire_poll(b, &done, 1) == 0) {
-        assert_true(own_clock() - start_ns < PATIENCE_NS);
+        assert_true(now_ns() - start_ns < PATIENCE_NS);
         (void)beowire_wait(a, 0);
     }
     while (stats_is_stale(&b->stats, &b->core)) {
-        assert_true(own_clock() - start_ns < PATIENCE_NS);
+        assert_true(now_ns() - start_ns < PATIENCE_NS);
         look(b);
     }
     assert_int_equal(published_eager_frames(b), 1);
