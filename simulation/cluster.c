@@ -346,8 +346,9 @@ int cluster_receive(struct cluster *cluster, uint32_t at, struct core_peer *from
                         tag, ignore, data, bytes, context, &touched);
 
     service(cluster, at, touched);
-    if (touched == NULL && status == 0 && from != NULL) {
-        core_watch(&cluster->nodes[at].core, from);
+    if (touched == NULL && status == 0 && from != NULL &&
+        !core_watch(&cluster->nodes[at].core, from)) {
+        core_connect(&cluster->nodes[at].core, from, cluster_node_now(cluster, at));
     }
     return status;
 }

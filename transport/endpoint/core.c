@@ -250,69 +250,6 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
     message_peer_failed(&core->messages, &peer->message, peer->connection.error, &wire);
 }
 
-/** We were not there, or the clock was set: what peers may have said meanwhile is not silence. Of a
- *  time for which nobody looked, so much still counts: who looks seldom also notices at last. */
-static uint64_t counted_absence(const struct core *core)
-{
-    uint64_t part_ns = core->options.peer_timeout_ns / 8;
-
-    return part_ns > ABSENCE_COUNTED_NS ? part_ns : ABSENCE_COUNTED_NS;
-}
-
-static uint64_t later(uint64_t since_ns, uint64_t by_ns, uint64_t now_ns)
-{
-    if (since_ns == 0) {
-        return 0; /* nothing is waited for */
-    }
-    return now_ns - since_ns < by_ns ? now_ns : since_ns + by_ns;
-}
-
-/** Nobody has looked at the timers for so long after they were due. */
-static void forgive_absence(struct core *core, uint64_t absence_ns, uint64_t now_ns)
-{
-    uint64_t by_ns = absence_ns - counted_absence(core);
-
-    for (uint32_t i = 0; i < core->peer_count; i++) {
-        struct core_peer *peer = core->peers[i];
-        struct flow *flow = &peer->message.flow;
-        peer->connection.asking_since_ns = later(peer->connection.asking_since_ns, by_ns, now_ns);
-        flow->waiting_since_ns = later(flow->waiting_since_ns, by_ns, now_ns);
-        flow->stuck_since_ns = later(flow->stuck_since_ns, by_ns, now_ns);
-        peer->message.data_silent_since_ns =
-            later(peer->message.data_silent_since_ns, by_ns, now_ns);
-    }
-}
-
-/** Has it lasted longer than we wait? @param since_ns 0: it has not begun */
-static bool has_lasted(const struct core *core, uint64_t since_ns, uint64_t now_ns)
-{
-    return since_ns != 0 && now_ns - since_ns >= core->options.peer_timeout_ns;
-}
-
-/** Does the peer answer, and yet nothing comes of the data that it is asked for? */
-static bool is_served_nothing(const struct core *core, const struct message_peer *peer,
-                              uint64_t now_ns)
-{
-    return peer->pulls > 0 && peer->data_silent_since_ns != 0 && peer->flow.unanswered == 0 &&
-           now_ns - peer->data_silent_since_ns >=
-               PULL_STUCK_TIMEOUTS * core->options.peer_timeout_ns;
-}
-
-/** Has the peer owed us an answer for longer than we wait, or does it answer, and yet does not get
- *  what we send, or we what we ask for? */
-static bool is_dead(const struct core *core, const struct core_peer *peer, uint64_t now_ns)
-{
-    const struct flow *flow = &peer->message.flow;
-
-    if (peer->connection.state == CONNECTION_ASKING) {
-        return has_lasted(core, peer->connection.asking_since_ns, now_ns);
-    }
-    return peer->connection.state == CONNECTION_OPEN &&
-           (has_lasted(core, flow->waiting_since_ns, now_ns) ||
-            has_lasted(core, flow_stuck_since(flow), now_ns) ||
-            is_served_nothing(core, &peer->message, now_ns));
-}
-
 void core_find_convoy(struct core *core, struct core_peer *peer)
 {
     convoy_find(&peer->convoy, &peer->paths, &core->options.lanes);
@@ -529,18 +466,23 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     if (peer->message.open_bundle != NULL) {
         core_note_deadline(core, now_ns + BUNDLE_HOLD_NS);
     }
+    if (flow->backoff > 0) {
+        core_note_deadline(core, core_dies_at(core, peer)); /* the next probe may be later */
+    }
 }
 
 void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     service_connection(core, peer, now_ns);
-    core_note_deadline(core, connection_deadline(&peer->connection));
     if (peer->message.ready) {
         service_flow(core, peer, now_ns);
+    } else {
+        core_note_deadline(core, connection_deadline(&peer->connection));
+        core_note_deadline(core, core_dies_at(core, peer));
     }
 }
 
-void core_watch(struct core *core, struct core_peer *peer)
+bool core_watch(struct core *core, struct core_peer *peer)
 {
     struct flow *flow = &peer->message.flow;
 
@@ -549,6 +491,13 @@ void core_watch(struct core *core, struct core_peer *peer)
         flow_watch(flow, true, core->messages.now_ns);
         core_note_deadline(core, flow->timeout_at_ns != 0 ? flow->timeout_at_ns : UINT64_MAX);
     }
+    return peer->connection.state != CONNECTION_NONE;
+}
+
+void core_connect(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    connection_ask(&peer->connection, now_ns);
+    core_service(core, peer, now_ns);
 }
 
 void core_posted(struct core *core, struct core_peer *peer, uint64_t now_ns)
@@ -573,15 +522,15 @@ void core_timers(struct core *core, uint64_t now_ns)
     if (now_ns < core->deadline_ns) {
         return;
     }
-    if (core->deadline_ns != 0 && now_ns - core->deadline_ns > counted_absence(core)) {
-        forgive_absence(core, now_ns - core->deadline_ns, now_ns);
+    if (core->deadline_ns != 0 && now_ns - core->deadline_ns > core_counted_absence(core)) {
+        core_forgive_absence(core, now_ns - core->deadline_ns, now_ns);
     }
     core->deadline_ns = UINT64_MAX;
     core_send_bundles(core, true, now_ns);
     look_for_refusals(core, now_ns);
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
-        if (is_dead(core, peer, now_ns)) {
+        if (now_ns >= core_dies_at(core, peer)) {
             core_fail_peer(core, peer, -ETIMEDOUT);
         } else {
             core_service(core, peer, now_ns);

@@ -161,8 +161,12 @@ void core_timers(struct core *core, uint64_t now_ns);
 void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
 /** A receive that only this peer can end has been posted: from now on it is watched, so that its
- *  death is noticed. */
-void core_watch(struct core *core, struct core_peer *peer);
+ *  death is noticed. @return false: there is no connection yet by which it could be: core_connect()
+ */
+bool core_watch(struct core *core, struct core_peer *peer);
+
+/** Asks the peer for a connection, if that has not been done. */
+void core_connect(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
 /** After posting a send: as core_service(), or later, if it pays to wait for more to be posted. */
 void core_posted(struct core *core, struct core_peer *peer, uint64_t now_ns);

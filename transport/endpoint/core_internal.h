@@ -39,6 +39,18 @@ void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint6
 /** The peer has failed: all of it ends with `error`. */
 void core_fail_peer(struct core *core, struct core_peer *peer, int error);
 
+/** Of a time for which nobody looked at the timers, or by which the clock was set, so much is
+ *  silence of the peers: who looks seldom also notices at last. */
+uint64_t core_counted_absence(const struct core *core);
+
+/** Nobody has looked at the timers for so long after they were due, which is longer than
+ *  core_counted_absence(): what peers may have said meanwhile is not silence. */
+void core_forgive_absence(struct core *core, uint64_t absence_ns, uint64_t now_ns);
+
+/** When the peer will have owed us an answer for longer than we wait, or will have answered and yet
+ *  not got what we send, or we what we ask for: it is dead. UINT64_MAX: nothing is waited for. */
+uint64_t core_dies_at(const struct core *core, const struct core_peer *peer);
+
 /** Chooses the lanes that carry the data of long messages to and from the peer. */
 void core_choose_bulk_lanes(struct core *core, struct core_peer *peer);
 

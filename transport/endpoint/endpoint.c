@@ -372,14 +372,11 @@ static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag
     }
     int status = message_inject(&core->messages, &to->message, tag, immediate, data, bytes);
     uint64_t now_ns = own_clock(endpoint);
-    if (status == -EAGAIN) {
-        connection_ask(&to->connection, now_ns);
-    }
     if (status == 0) {
         endpoint->held_polls = 0;
         core_posted(core, to, now_ns);
     } else if (status == -EAGAIN) {
-        core_service(core, to, now_ns);
+        core_connect(core, to, now_ns);
     }
     return status;
 }
@@ -421,8 +418,8 @@ static int do_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t ta
         uint64_t now_ns = own_clock(endpoint);
         core_service(core, core->peers[touched->index], now_ns);
         core_bulk(core, now_ns);
-    } else if (status == 0 && from != NULL) {
-        core_watch(core, from);
+    } else if (status == 0 && from != NULL && !core_watch(core, from)) {
+        core_connect(core, from, own_clock(endpoint));
     }
     return status;
 }

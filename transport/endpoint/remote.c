@@ -73,10 +73,7 @@ static void go_on(struct beowire_endpoint *endpoint, struct core_peer *to, int s
 
     if (status == 0 || status == -EAGAIN) {
         uint64_t now_ns = own_clock(endpoint);
-        if (status == -EAGAIN) {
-            connection_ask(&to->connection, now_ns);
-        }
-        core_service(core, to, now_ns);
+        core_connect(core, to, now_ns);
         if (core_has_bulk(core)) {
             core_bulk(core, now_ns);
         }

@@ -3,23 +3,6 @@
 
 #include "stranger.h"
 
-static struct beowire_completion completed(struct stranger *stranger)
-{
-    struct beowire_completion done = {0};
-
-    assert_true(message_complete(&stranger->core->messages, &done));
-    return done;
-}
-
-static void say_eager(struct stranger *stranger, uint64_t tag, const char *text, uint16_t bytes)
-{
-    const struct frame_eager eager = {.tag = to_le64(tag), .message_bytes = to_le32(bytes)};
-
-    say(stranger, &(struct says){.fields = {.type = FRAME_EAGER, .payload_bytes = bytes},
-                                 .body = &eager,
-                                 .payload = text});
-}
-
 /* ---- peers --------------------------------------------------------------------------------- */
 
 static void core_peer_add__same_address_same_peer(void **state)
@@ -208,51 +191,6 @@ static void core_service__an_answer_to_an_open_connection_may_be_shorter(void **
     assert_int_equal(peer->message.frame_bytes, 1228);
 }
 
-/** Has the timers looked at when it is so late. Nothing else of the cluster is: what the test says
- * of the core's state need not be in balance. */
-static void look_at_timers(struct stranger *stranger, uint64_t now_ns)
-{
-    sim_wire_advance(stranger->cluster.wire, now_ns);
-    stranger->core->deadline_ns = now_ns;
-    core_timers(stranger->core, now_ns);
-}
-
-/** The peer answers, and sends nothing of what it is asked for. */
-static void core_timers__data_that_never_comes(void **state)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
-    uint64_t now_ns = cluster_now(&stranger->cluster);
-    uint64_t stuck_ns = now_ns + PULL_STUCK_TIMEOUTS * PEER_TIMEOUT_NS;
-
-    peer->message.pulls = 1;
-    peer->message.data_silent_since_ns = now_ns;
-    look_at_timers(stranger, stuck_ns - 1);
-    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
-    peer->message.flow.unanswered = 1; /* then it may be the peer that is away */
-    look_at_timers(stranger, stuck_ns);
-    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
-    peer->message.flow.unanswered = 0;
-    look_at_timers(stranger, stuck_ns + 1);
-    assert_int_equal(peer->message.error, -ETIMEDOUT);
-    peer->message.pulls = 0;
-}
-
-static void core_timers__nobody_answers_the_question(void **state)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = NULL;
-
-    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
-    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
-    pass(stranger, PEER_TIMEOUT_NS + UINT64_C(2000000000));
-    assert_int_equal(completed(stranger).status, -ETIMEDOUT);
-    assert_int_equal(peer->message.chunks, 0);
-    assert_int_equal(stranger->core->counters.peers_failed, 1);
-    assert_true(core_is_flushed(stranger->core));
-    assert_true(stranger->core->undelivered);
-}
-
 /* ---- jobs ---------------------------------------------------------------------------------- */
 
 #define JOB UINT64_C(0x100000002)
@@ -334,14 +272,6 @@ static void core_service__to_an_endpoint_of_another_job(void **state)
 
 /* ---- frames -------------------------------------------------------------------------------- */
 
-/** The stranger has got nothing before `upto`, but the latest probe. */
-static void say_nothing_came(struct stranger *stranger, uint32_t upto, uint32_t probe)
-{
-    const struct frame_sack sack = {.upto = to_le32(upto), .probe = to_le32(probe)};
-
-    say(stranger, &(struct says){.fields.type = FRAME_SACK, .body = &sack, .credit = 16});
-}
-
 static void core_timers__probe_and_send_again(void **state)
 {
     struct stranger *stranger = *state;
@@ -405,18 +335,6 @@ static void core_timers__frames_that_were_used_up_are_looked_for_again(void **st
     }
     pass(stranger, UINT64_C(2000000));
     (void)hear_type(stranger, FRAME_EAGER);
-}
-
-static void core_timers__silent_peer_is_dead(void **state)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
-
-    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
-    pass(stranger, PEER_TIMEOUT_NS + 2 * (uint64_t)FLOW_BACKOFF_MAX_NS);
-    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
-    assert_int_equal(peer->message.error, -ETIMEDOUT);
-    assert_true(stranger->core->undelivered);
 }
 
 /** What the core's lane says of lost addresses; NULL: none. */
@@ -483,130 +401,6 @@ static void core_timers__a_probe_was_refused_while_nobody_looked(void **state)
     assert_int_equal(peer->message.error, -ECONNRESET);
 }
 
-/** Answers everything for a time, and has got nothing of it but the probes. */
-static void get_probes_only(struct stranger *stranger, uint64_t time_ns)
-{
-    uint64_t end_ns = cluster_now(&stranger->cluster) + time_ns;
-
-    while (cluster_now(&stranger->cluster) < end_ns) {
-        round_trip(stranger);
-        while (hear(stranger)) {
-            if (stranger->heard.type == FRAME_PROBE) {
-                say_nothing_came(stranger, stranger->heard.sequence,
-                                 from_le32(stranger->heard.probe->number));
-            }
-        }
-    }
-}
-
-/** Something on the way drops frames of that length, for example. */
-static void core_timers__a_frame_that_never_arrives(void **state)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
-
-    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
-    get_probes_only(stranger, PEER_TIMEOUT_NS - 1000000);
-    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
-    assert_true(flow_stuck_since(&peer->message.flow) != 0);
-    get_probes_only(stranger, PEER_TIMEOUT_NS);
-    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
-    assert_int_equal(peer->message.error, -ETIMEDOUT);
-    assert_true(stranger->core->undelivered);
-}
-
-/** One that arrives at last is no reason, however often it was sent. */
-static void core_timers__a_frame_that_arrives_late(void **state)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
-
-    for (uint32_t i = 1; i <= 3; i++) {
-        assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
-        get_probes_only(stranger, PEER_TIMEOUT_NS / 2);
-        say(stranger, &(struct says){.fields.type = FRAME_ACK, .acknowledgement = i, .credit = 16});
-        round_trip(stranger);
-        assert_int_equal(flow_stuck_since(&peer->message.flow), 0);
-    }
-    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
-}
-
-/** A process that was stopped, or a clock that was set, says nothing about a peer. */
-static void core_timers__a_jump_of_the_clock_is_no_silence(void **state)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
-
-    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
-    pass(stranger, 2 * (uint64_t)FLOW_RTO_MIN_NS);
-    cluster_jump_clock(&stranger->cluster, 0, 20 * PEER_TIMEOUT_NS);
-    pass(stranger, PEER_TIMEOUT_NS / 2);
-    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
-    say(stranger, &(struct says){.fields.type = FRAME_ACK, .acknowledgement = 1, .credit = 16});
-    pass(stranger, 2 * PEER_TIMEOUT_NS);
-    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
-    assert_true(core_is_flushed(stranger->core));
-}
-
-static void core_timers__a_jump_of_the_clock_while_asking(void **state)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = NULL;
-
-    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
-    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
-    pass(stranger, CONNECTION_RETRY_NS / 2);
-    cluster_jump_clock(&stranger->cluster, 0, 20 * PEER_TIMEOUT_NS);
-    pass(stranger, PEER_TIMEOUT_NS / 2);
-    assert_int_equal(peer->connection.state, CONNECTION_ASKING);
-    pass(stranger, PEER_TIMEOUT_NS + UINT64_C(2000000000));
-    assert_int_equal(completed(stranger).status, -ETIMEDOUT);
-}
-
-/** Whoever looks seldom notices as well, only later. */
-static void core_timers__silent_peer_is_dead_however_seldom_one_looks(void **state)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
-
-    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
-    pass(stranger, 1000);
-    for (unsigned looks = 0; looks < 12; looks++) {
-        cluster_pause(&stranger->cluster, 0, cluster_now(&stranger->cluster) + PEER_TIMEOUT_NS);
-        pass(stranger, PEER_TIMEOUT_NS + 1000);
-    }
-    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
-}
-
-static void core_timers__idle_peer_may_be_silent_for_ever(void **state)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
-
-    pass(stranger, 100 * PEER_TIMEOUT_NS);
-    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
-    assert_false(hear(stranger));
-    assert_int_equal(stranger->core->deadline_ns, UINT64_MAX);
-}
-
-/** Nothing is under way, and nothing else happens: the receive alone has the peer watched. */
-static void core_watch__a_peer_that_a_receive_waits_for(void **state)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
-    char buffer[1];
-
-    pass(stranger, 10 * PEER_TIMEOUT_NS);
-    assert_int_equal(
-        cluster_receive(&stranger->cluster, 0, peer, 1, 0, buffer, sizeof buffer, buffer), 0);
-    pass(stranger, 2 * (uint64_t)FLOW_WATCH_NS);
-    (void)hear_type(stranger, FRAME_PROBE);
-    pass(stranger, PEER_TIMEOUT_NS + UINT64_C(1000000000));
-    struct beowire_completion done = completed(stranger);
-    assert_int_equal(done.status, -ETIMEDOUT);
-    assert_ptr_equal(done.context, buffer);
-}
-
 static void core_acknowledge__at_once(void **state)
 {
     struct stranger *stranger = *state;
@@ -670,24 +464,14 @@ int main(void)
         STRANGER_TEST(core_service__questions_that_stay_short_are_answered),
         STRANGER_TEST(core_service__answers_several_at_once),
         STRANGER_TEST(core_service__an_answer_to_an_open_connection_may_be_shorter),
-        STRANGER_TEST(core_timers__data_that_never_comes),
-        STRANGER_TEST(core_timers__nobody_answers_the_question),
         STRANGER_TEST(core_receive__connect_of_another_job_is_refused),
         STRANGER_TEST(core_receive__accept_of_another_job_does_not_count),
         cmocka_unit_test(core_service__to_an_endpoint_of_another_job),
         STRANGER_TEST(core_timers__probe_and_send_again),
         STRANGER_TEST(core_timers__lane_that_was_busy_is_tried_again_soon),
         STRANGER_TEST(core_timers__frames_that_were_used_up_are_looked_for_again),
-        STRANGER_TEST(core_timers__silent_peer_is_dead),
         STRANGER_TEST(core_timers__a_probe_is_refused_long_before_the_next),
         STRANGER_TEST(core_timers__a_probe_was_refused_while_nobody_looked),
-        STRANGER_TEST(core_timers__a_frame_that_never_arrives),
-        STRANGER_TEST(core_timers__a_frame_that_arrives_late),
-        STRANGER_TEST(core_timers__a_jump_of_the_clock_is_no_silence),
-        STRANGER_TEST(core_timers__a_jump_of_the_clock_while_asking),
-        STRANGER_TEST(core_timers__silent_peer_is_dead_however_seldom_one_looks),
-        STRANGER_TEST(core_timers__idle_peer_may_be_silent_for_ever),
-        STRANGER_TEST(core_watch__a_peer_that_a_receive_waits_for),
         STRANGER_TEST(core_acknowledge__at_once),
         STRANGER_TEST(core_say_goodbye__to_connected_peers_only),
         STRANGER_TEST(core_say_goodbye__until_it_is_answered),

@@ -3,23 +3,6 @@
 
 #include "stranger.h"
 
-static struct beowire_completion completed(struct stranger *stranger)
-{
-    struct beowire_completion done = {0};
-
-    assert_true(message_complete(&stranger->core->messages, &done));
-    return done;
-}
-
-static void say_eager(struct stranger *stranger, uint64_t tag, const char *text, uint16_t bytes)
-{
-    const struct frame_eager eager = {.tag = to_le64(tag), .message_bytes = to_le32(bytes)};
-
-    say(stranger, &(struct says){.fields = {.type = FRAME_EAGER, .payload_bytes = bytes},
-                                 .body = &eager,
-                                 .payload = text});
-}
-
 /* ---- peers --------------------------------------------------------------------------------- */
 
 static uint64_t now_of(void *cluster)
@@ -526,14 +509,6 @@ static void core_receive__half_and_half_again(void **state)
 }
 
 /* ---- loss ---------------------------------------------------------------------------------- */
-
-/** The stranger has got nothing before `upto`, but the latest probe. */
-static void say_nothing_came(struct stranger *stranger, uint32_t upto, uint32_t probe)
-{
-    const struct frame_sack sack = {.upto = to_le32(upto), .probe = to_le32(probe)};
-
-    say(stranger, &(struct says){.fields.type = FRAME_SACK, .body = &sack, .credit = 16});
-}
 
 /** Says a message of one byte, tag 1, as the frame with this sequence. */
 static void say_byte(struct stranger *stranger, uint32_t sequence, char byte)

@@ -208,4 +208,32 @@ static inline struct core_peer *be_accepted(struct stranger *stranger)
     return stranger->core->peers[0];
 }
 
+/** The stranger says a message, whole. */
+static inline void say_eager(struct stranger *stranger, uint64_t tag, const char *text,
+                             uint16_t bytes)
+{
+    const struct frame_eager eager = {.tag = to_le64(tag), .message_bytes = to_le32(bytes)};
+
+    say(stranger, &(struct says){.fields = {.type = FRAME_EAGER, .payload_bytes = bytes},
+                                 .body = &eager,
+                                 .payload = text});
+}
+
+/** An operation of the core has ended. */
+static inline struct beowire_completion completed(struct stranger *stranger)
+{
+    struct beowire_completion done = {0};
+
+    assert_true(message_complete(&stranger->core->messages, &done));
+    return done;
+}
+
+/** The stranger has got nothing before `upto`, but the latest probe. */
+static inline void say_nothing_came(struct stranger *stranger, uint32_t upto, uint32_t probe)
+{
+    const struct frame_sack sack = {.upto = to_le32(upto), .probe = to_le32(probe)};
+
+    say(stranger, &(struct says){.fields.type = FRAME_SACK, .body = &sack, .credit = 16});
+}
+
 #endif /* BEOWIRE_TESTS_ENDPOINT_STRANGER_H */

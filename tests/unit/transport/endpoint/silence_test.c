@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint/core_internal.h"
+
+#include "stranger.h"
+
+/** So long after a peer has fallen silent its operations have ended. */
+#define IN_TIME_NS (PEER_TIMEOUT_NS + UINT64_C(10000000))
+
+/** Has the timers looked at when it is so late. Nothing else of the cluster is: what the test says
+ * of the core's state need not be in balance. */
+static void look_at_timers(struct stranger *stranger, uint64_t now_ns)
+{
+    sim_wire_advance(stranger->cluster.wire, now_ns);
+    stranger->core->deadline_ns = now_ns;
+    core_timers(stranger->core, now_ns);
+}
+
+/** The peer answers, and sends nothing of what it is asked for. */
+static void core_timers__data_that_never_comes(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    uint64_t now_ns = cluster_now(&stranger->cluster);
+    uint64_t stuck_ns = now_ns + PULL_STUCK_TIMEOUTS * PEER_TIMEOUT_NS;
+
+    peer->message.pulls = 1;
+    peer->message.data_silent_since_ns = now_ns;
+    look_at_timers(stranger, stuck_ns - 1);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    peer->message.flow.unanswered = 1; /* then it may be the peer that is away */
+    look_at_timers(stranger, stuck_ns);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    peer->message.flow.unanswered = 0;
+    look_at_timers(stranger, stuck_ns + 1);
+    assert_int_equal(peer->message.error, -ETIMEDOUT);
+    peer->message.pulls = 0;
+}
+
+static void core_timers__nobody_answers_the_question(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    pass(stranger, IN_TIME_NS);
+    assert_int_equal(completed(stranger).status, -ETIMEDOUT);
+    assert_int_equal(peer->message.chunks, 0);
+    assert_int_equal(stranger->core->counters.peers_failed, 1);
+    assert_true(core_is_flushed(stranger->core));
+    assert_true(stranger->core->undelivered);
+}
+
+static void core_timers__silent_peer_is_dead(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    pass(stranger, IN_TIME_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
+    assert_int_equal(peer->message.error, -ETIMEDOUT);
+    assert_true(stranger->core->undelivered);
+}
+
+/** Answers everything for a time, and has got nothing of it but the probes. */
+static void get_probes_only(struct stranger *stranger, uint64_t time_ns)
+{
+    uint64_t end_ns = cluster_now(&stranger->cluster) + time_ns;
+
+    while (cluster_now(&stranger->cluster) < end_ns) {
+        round_trip(stranger);
+        while (hear(stranger)) {
+            if (stranger->heard.type == FRAME_PROBE) {
+                say_nothing_came(stranger, stranger->heard.sequence,
+                                 from_le32(stranger->heard.probe->number));
+            }
+        }
+    }
+}
+
+/** Something on the way drops frames of that length, for example. */
+static void core_timers__a_frame_that_never_arrives(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    get_probes_only(stranger, PEER_TIMEOUT_NS - 1000000);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_true(flow_stuck_since(&peer->message.flow) != 0);
+    get_probes_only(stranger, PEER_TIMEOUT_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
+    assert_int_equal(peer->message.error, -ETIMEDOUT);
+    assert_true(stranger->core->undelivered);
+}
+
+/** One that arrives at last is no reason, however often it was sent. */
+static void core_timers__a_frame_that_arrives_late(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+        get_probes_only(stranger, PEER_TIMEOUT_NS / 2);
+        say(stranger, &(struct says){.fields.type = FRAME_ACK, .acknowledgement = i, .credit = 16});
+        round_trip(stranger);
+        assert_int_equal(flow_stuck_since(&peer->message.flow), 0);
+    }
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+}
+
+/** A process that was stopped, or a clock that was set, says nothing about a peer. */
+static void core_timers__a_jump_of_the_clock_is_no_silence(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    pass(stranger, 2 * (uint64_t)FLOW_RTO_MIN_NS);
+    cluster_jump_clock(&stranger->cluster, 0, 20 * PEER_TIMEOUT_NS);
+    pass(stranger, PEER_TIMEOUT_NS / 2);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    say(stranger, &(struct says){.fields.type = FRAME_ACK, .acknowledgement = 1, .credit = 16});
+    pass(stranger, 2 * PEER_TIMEOUT_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_true(core_is_flushed(stranger->core));
+}
+
+static void core_timers__a_jump_of_the_clock_while_asking(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    pass(stranger, CONNECTION_RETRY_NS / 2);
+    cluster_jump_clock(&stranger->cluster, 0, 20 * PEER_TIMEOUT_NS);
+    pass(stranger, PEER_TIMEOUT_NS / 2);
+    assert_int_equal(peer->connection.state, CONNECTION_ASKING);
+    pass(stranger, IN_TIME_NS);
+    assert_int_equal(completed(stranger).status, -ETIMEDOUT);
+}
+
+/** Whoever looks seldom notices as well, only later. */
+static void core_timers__silent_peer_is_dead_however_seldom_one_looks(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    pass(stranger, 1000);
+    for (unsigned looks = 0; looks < 12; looks++) {
+        cluster_pause(&stranger->cluster, 0, cluster_now(&stranger->cluster) + PEER_TIMEOUT_NS);
+        pass(stranger, PEER_TIMEOUT_NS + 1000);
+    }
+    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
+}
+
+static void core_timers__idle_peer_may_be_silent_for_ever(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    pass(stranger, 100 * PEER_TIMEOUT_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_false(hear(stranger));
+    assert_int_equal(stranger->core->deadline_ns, UINT64_MAX);
+}
+
+/** Nothing is under way, and nothing else happens: the receive alone has the peer watched. */
+static void core_watch__a_peer_that_a_receive_waits_for(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    char buffer[1];
+
+    pass(stranger, 10 * PEER_TIMEOUT_NS);
+    assert_int_equal(
+        cluster_receive(&stranger->cluster, 0, peer, 1, 0, buffer, sizeof buffer, buffer), 0);
+    pass(stranger, 2 * (uint64_t)FLOW_WATCH_NS);
+    (void)hear_type(stranger, FRAME_PROBE);
+    pass(stranger, IN_TIME_NS);
+    struct beowire_completion done = completed(stranger);
+    assert_int_equal(done.status, -ETIMEDOUT);
+    assert_ptr_equal(done.context, buffer);
+}
+
+/** Nobody has said a word yet: the receive asks for a connection, or the peer's end would never be
+ *  noticed. */
+static void core_watch__a_peer_that_has_never_been_heard_of(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+    char buffer[1];
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_false(core_watch(stranger->core, peer));
+    assert_int_equal(
+        cluster_receive(&stranger->cluster, 0, peer, 1, 0, buffer, sizeof buffer, buffer), 0);
+    assert_true(core_watch(stranger->core, peer));
+    round_trip(stranger);
+    (void)hear_type(stranger, FRAME_CONNECT);
+    pass(stranger, PEER_TIMEOUT_NS - 2000000);
+    assert_false(message_has_completions(&stranger->core->messages));
+    pass(stranger, 4000000);
+    struct beowire_completion done = completed(stranger);
+    assert_int_equal(done.status, -ETIMEDOUT);
+    assert_ptr_equal(done.context, buffer);
+    assert_int_equal(done.peer, peer->message.index);
+}
+
+/** No other time than the timeout counts, however far away the next probe is. */
+static void core_dies_at__when_the_timeout_is_over(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    assert_true(core_dies_at(stranger->core, peer) == UINT64_MAX);
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    uint64_t dies_ns = cluster_now(&stranger->cluster) + PEER_TIMEOUT_NS;
+    assert_true(core_dies_at(stranger->core, peer) == dies_ns);
+    cluster_run(&stranger->cluster, dies_ns - 1);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_true(stranger->core->deadline_ns <= dies_ns);
+    cluster_run(&stranger->cluster, dies_ns + 10000); /* some steps of the simulation */
+    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
+    assert_true(core_dies_at(stranger->core, peer) == UINT64_MAX);
+}
+
+static void core_dies_at__never_if_so_ordered(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+
+    stranger->core->options.peer_timeout_ns = UINT64_MAX;
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    assert_true(core_dies_at(stranger->core, peer) == UINT64_MAX);
+    pass(stranger, 10 * PEER_TIMEOUT_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STRANGER_TEST(core_timers__data_that_never_comes),
+        STRANGER_TEST(core_timers__nobody_answers_the_question),
+        STRANGER_TEST(core_timers__silent_peer_is_dead),
+        STRANGER_TEST(core_timers__a_frame_that_never_arrives),
+        STRANGER_TEST(core_timers__a_frame_that_arrives_late),
+        STRANGER_TEST(core_timers__a_jump_of_the_clock_is_no_silence),
+        STRANGER_TEST(core_timers__a_jump_of_the_clock_while_asking),
+        STRANGER_TEST(core_timers__silent_peer_is_dead_however_seldom_one_looks),
+        STRANGER_TEST(core_timers__idle_peer_may_be_silent_for_ever),
+        STRANGER_TEST(core_watch__a_peer_that_a_receive_waits_for),
+        STRANGER_TEST(core_watch__a_peer_that_has_never_been_heard_of),
+        STRANGER_TEST(core_dies_at__when_the_timeout_is_over),
+        STRANGER_TEST(core_dies_at__never_if_so_ordered),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
