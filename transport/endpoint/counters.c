@@ -269,8 +269,14 @@ const char *beowire_error(int status)
         return "no room: as many peers as allowed are known, or the text buffer is too short";
     case -ENOENT:
         return "there is no such thing";
+    case -ENOMSG:
+        return "no such message has arrived";
     case -ENOMEM:
         return "out of memory";
+    case -EMFILE:
+        return "this process has as many descriptors open as it may: see ulimit -n";
+    case -ENFILE:
+        return "this host has as many files open as it can";
     case -EINTR:
         return "interrupted by a signal";
     default:
