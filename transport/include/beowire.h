@@ -58,7 +58,8 @@ extern "C" {
 /** Longest message, in bytes. */
 #define BEOWIRE_MESSAGE_BYTES_MAX (UINT64_C(1) << 30)
 
-/** A receive with this peer takes a message from anyone. */
+/** A receive with this peer takes a message from anyone. That a peer fails does not end it: any
+ *  other may still send. */
 #define BEOWIRE_ANY_PEER UINT32_MAX
 
 typedef struct beowire_endpoint beowire_endpoint;
@@ -107,7 +108,7 @@ struct beowire_options {
     uint64_t job_key; /**< all peers have the same: endpoints of different jobs never talk */
 };
 
-/** The members in their order: C++17 has no other way to say this. */
+/** The members in their order: C++ before C++20 has no other way to say this. */
 #define BEOWIRE_OPTIONS_DEFAULT                                                                    \
     {                                                                                              \
         sizeof(struct beowire_options), NULL, NULL, 0x88B5, 0, 1024, 1024, UINT64_C(5000000000),   \
@@ -171,8 +172,9 @@ BEOWIRE_API int beowire_address_format(const struct beowire_address *address, ch
 BEOWIRE_API int beowire_address_parse(const char *text, struct beowire_address *address);
 
 /** Makes a peer known; the same address gives the same peer again. Sends nothing yet.
- *  @return 0; -EINVAL: no valid address, or one that this endpoint's lane cannot reach; -ENOSPC:
- *  `options.peers` are known already. */
+ *  @return 0; -EINVAL: no valid address, or another than the one that is known of this peer;
+ *  -EHOSTUNREACH: no lane of this endpoint reaches it; -ENOSPC: `options.peers` are known already;
+ *  -ENOMEM. */
 BEOWIRE_API int beowire_peer_add(beowire_endpoint *endpoint, const struct beowire_address *address,
                                  beowire_peer *peer);
 
@@ -208,7 +210,11 @@ BEOWIRE_API int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, ui
 BEOWIRE_API uint64_t beowire_inject_bytes(const beowire_endpoint *endpoint);
 
 /** Posts a receive. It takes the oldest message, waiting or to come, from `peer` (or from
- *  BEOWIRE_ANY_PEER) whose tag equals `tag` in all bits that are 0 in `ignore`.
+ *  BEOWIRE_ANY_PEER) whose tag equals `tag` in all bits that are 0 in `ignore`. Any 64 bits are a
+ *  valid `ignore`; what `tag` has where they are 1 does not matter.
+ *
+ * A receive from one peer ends with the peer's error if that fails before a message has come; one
+ * from BEOWIRE_ANY_PEER goes on waiting for one, whichever peers have failed.
  *
  * @return 0: posted; -EAGAIN: no room now; -EINVAL: no such peer, or NULL data with bytes > 0; a
  * peer's error once it has failed and nothing from it is waiting. */
@@ -348,8 +354,8 @@ struct beowire_atomic {
  *  written, and read if there is a result.
  *
  * The arrays are the endpoint's until the completion; `atomic` itself is not.
- * @return as beowire_put(); -EINVAL also: an array is missing; -EOPNOTSUPP: no such operation on
- * this type; -EMSGSIZE: more than beowire_atomic_count(). */
+ * @return as beowire_put(); -EINVAL also: an array is missing, or `count` is 0; -EOPNOTSUPP: no
+ * such operation on this type; -EMSGSIZE: more than beowire_atomic_count(). */
 BEOWIRE_API int beowire_atomic(beowire_endpoint *endpoint, beowire_peer peer,
                                const struct beowire_remote *remote,
                                const struct beowire_atomic *atomic, void *context);
@@ -364,7 +370,8 @@ BEOWIRE_API uint32_t beowire_atomic_count(const beowire_endpoint *endpoint,
  *  endpoints have it. What was received is acknowledged, so that they can flush too. An injected
  * message is otherwise only on its way, and is repeated if it got lost only while this endpoint
  * makes progress: flush before a long pause.
- *  @return 0; -ETIMEDOUT: not within `timeout_ns` (it may be called again); -ENETDOWN. */
+ *  @return 0; -ETIMEDOUT: not within `timeout_ns` (it may be called again); -ENETDOWN: as for
+ *  beowire_poll(). */
 BEOWIRE_API int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns);
 
 /** Takes back a receive that no message has matched. Its completion (-ECANCELED) follows.
@@ -374,21 +381,26 @@ BEOWIRE_API int beowire_cancel(beowire_endpoint *endpoint, const void *context);
 /** Makes progress, and returns ended operations, oldest first. Never blocks.
  *
  * A completion's status is 0, or: -EMSGSIZE: the message was longer than the receive's buffer,
- * which holds its beginning; -ECANCELED: beowire_cancel(); -ETIMEDOUT: the peer is silent,
- * or what it sends or is sent never arrives;
- * -ECONNRESET: the peer closed, restarted, or does not know us; -EKEYREJECTED: it has another job
- * key; -EPROTO: the peer broke the protocol; of remote memory: -EACCES: the peer has no memory with
- * this key (any more), or it does not allow this; -ERANGE: not all of it is inside that memory;
- * -EOPNOTSUPP: the peer does not support this. The last three leave all other operations alone, and
- * the connection.
+ * which holds its beginning; -ECANCELED: beowire_cancel(); -ETIMEDOUT: the peer is silent for
+ * `peer_timeout_ns`, or it answers, but what it sends or is sent never arrives, which may take four
+ * times as long to know (docs/PROTOCOL.md, "Connection"); -ECONNRESET: the peer closed, restarted,
+ * or does not know us; -EKEYREJECTED: it has another job key; -EPROTO: the peer broke
+ * the protocol; of remote memory: -EACCES: the peer has no memory with this key (any more), or it
+ * does not allow this; -ERANGE: not all of it is inside that memory; -EOPNOTSUPP: the peer does not
+ * support this. The last three leave all other operations alone, and the connection.
  * @return the number of completions written (0 .. count); -EINVAL: nowhere to write them, and
- * `count` is not 0; -ENETDOWN: the interface is gone. */
+ * `count` is not 0; -ENETDOWN: no lane of the endpoint works, because its interfaces are down or
+ * gone, and no operation has ended. It is looked for now and then only. The lane "shm" always
+ * works, so an endpoint that has it (by default all have) never gets this: its peers on other hosts
+ * are silent, then. */
 BEOWIRE_API int beowire_poll(beowire_endpoint *endpoint, struct beowire_completion *completions,
                              size_t count);
 
 /** Waits until beowire_poll() has something to do or `timeout_ns` has passed (0: no wait), making
- *  progress meanwhile: spins a little, then sleeps in the kernel.
- *  @return 1: completions are ready; 0: time ran out; -EINTR: a signal came; -ENETDOWN. */
+ *  progress meanwhile: spins a little (in its looks at a lane the kernel polls the network card, if
+ *  the setting busy_poll_us says so), then sleeps in the kernel.
+ *  @return 1: completions are ready; 0: time ran out; -EINTR: a signal came while it slept;
+ *  -ENETDOWN: as for beowire_poll(). */
 BEOWIRE_API int beowire_wait(beowire_endpoint *endpoint, uint64_t timeout_ns);
 
 /** A descriptor to sleep on in poll(2), select(2) or epoll(7), together with those of other things:
@@ -409,7 +421,7 @@ BEOWIRE_API int beowire_descriptor(beowire_endpoint *endpoint);
 /** Makes progress, and has whatever comes next make beowire_descriptor() readable. That holds until
  *  another function is called with this endpoint.
  *  @return 0: the caller may sleep; -EAGAIN: not now, there is something to do: beowire_poll();
- *  -EINVAL: beowire_descriptor() was not called before; -ENETDOWN. */
+ *  -EINVAL: beowire_descriptor() was not called before; -ENETDOWN: as for beowire_poll(). */
 BEOWIRE_API int beowire_arm(beowire_endpoint *endpoint);
 
 /** One of the endpoint's counters, by index from 0: its name, and its value since open.

@@ -297,6 +297,24 @@ static void descriptor__quiet_while_nothing_happens(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
+static void descriptor__none_can_be_made(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0", NULL, BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
+    struct rlimit before;
+    int next = dup(0);
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit few = {.rlim_cur = (rlim_t)next + 1, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_int_equal(beowire_descriptor(a), -EMFILE);
+    assert_int_equal(beowire_arm(a), -EINVAL); /* there is none */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_true(beowire_descriptor(a) >= 0);
+    assert_int_equal(close(next), 0);
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
 static void arm__not_while_there_are_completions(void **state)
 {
     beowire_endpoint *a = open_endpoint("end0", NULL, BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
@@ -328,6 +346,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(descriptor__wakes_for_timers),
         cmocka_unit_test(descriptor__wakes_for_what_the_keeper_has_taken),
         cmocka_unit_test(descriptor__quiet_while_nothing_happens),
+        cmocka_unit_test(descriptor__none_can_be_made),
         cmocka_unit_test(arm__not_while_there_are_completions),
     };
 

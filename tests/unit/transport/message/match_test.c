@@ -61,6 +61,25 @@ static void message_receive__tags_and_bits_to_ignore(void **state)
     assert_int_equal(completed(fixture).tag, 99);
 }
 
+/** What a receive says in bits that it ignores does not matter, whether it or the message is first.
+ */
+static void message_receive__bits_of_the_tag_under_the_mask(void **state)
+{
+    struct fixture *fixture = *state;
+    char buffer[1];
+
+    assert_int_equal(arrive_eager(fixture, 0, 0x50, 1, 0, "a", 1), 0);
+    assert_int_equal(post(fixture, 0, 0x6F, 0x0F, buffer, 1, NULL), 0);
+    assert_true(nothing_completed(fixture));
+    assert_int_equal(post(fixture, 0, 0x5F, 0x0F, buffer, 1, NULL), 0);
+    assert_int_equal(completed(fixture).tag, 0x50);
+    assert_int_equal(arrive_eager(fixture, 0, 0x61, 1, 0, "b", 1), 0);
+    assert_int_equal(completed(fixture).tag, 0x61);
+    assert_int_equal(arrive_eager(fixture, 0, 1, 1, 0, "c", 1), 0);
+    assert_int_equal(post(fixture, 0, UINT64_MAX, UINT64_MAX, buffer, 1, NULL), 0);
+    assert_int_equal(completed(fixture).tag, 1);
+}
+
 static void message_receive__a_long_message_keeps_its_place(void **state)
 {
     struct fixture *fixture = *state;
@@ -154,6 +173,7 @@ int main(void)
         FIXTURE_TEST(message_receive__oldest_receive_first),
         FIXTURE_TEST(message_receive__only_from_the_peer_asked_for),
         FIXTURE_TEST(message_receive__tags_and_bits_to_ignore),
+        FIXTURE_TEST(message_receive__bits_of_the_tag_under_the_mask),
         FIXTURE_TEST(message_receive__a_long_message_keeps_its_place),
         FIXTURE_TEST(message_receive__says_whom_it_concerns),
         FIXTURE_TEST(message_receive__bad_arguments),
