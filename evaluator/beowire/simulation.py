@@ -44,10 +44,11 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class Failure:
-    """A seed that went wrong, why, and how to have it again."""
+    """A seed that went wrong, why, its trace (empty if it broke off), and how to have it again."""
 
     seed: int
     reason: str
+    trace_hash: str
     replay: str
 
 
@@ -70,9 +71,10 @@ class Outcome:
         self.faults.update(result.get("faults", {}))
         self.seeds_with.update(name for name, n in result.get("faults", {}).items() if n)
         self.work.update(result.get("work", {}))
-        self.hashes[int(result["seed"])] = str(result.get("trace_hash", ""))
+        trace_hash = str(result.get("trace_hash", ""))
+        self.hashes[int(result["seed"])] = trace_hash
         if reason := result.get("failure"):
-            self.failures.append(Failure(int(result["seed"]), str(reason), replay))
+            self.failures.append(Failure(int(result["seed"]), str(reason), trace_hash, replay))
 
     def trace_hash(self) -> str:
         """Of one seed its own; of several a digest of theirs, in order."""

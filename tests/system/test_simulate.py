@@ -77,7 +77,11 @@ def test_simulate__damage_that_nothing_detects_is_found(run_beowire: RunBeowire)
         "simulate", "--json", "--undetected", "2%", "--seed", str(failures[0]["seed"])
     )
     assert again.returncode == 1
-    assert json.loads(again.stdout)["failures"][0]["reason"] == failures[0]["reason"]
+    replayed = json.loads(again.stdout)
+    assert replayed["failures"][0]["reason"] == failures[0]["reason"]
+    # The same run, event by event, and not another that fails likewise.
+    assert len(failures[0]["trace_hash"]) == 16
+    assert replayed["trace_hash"] == failures[0]["trace_hash"]
 
 
 def test_simulate__summary_for_people(run_beowire: RunBeowire) -> None:
