@@ -10,8 +10,7 @@ import pytest
 
 from system.conftest import ROOT
 
-C_OPTIONS = ["cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-CXX_OPTIONS = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 # Two endpoints of one process talk through memory: no network is touched. Valid C and C++.
 PROGRAM = """
@@ -115,13 +114,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(root)
 
 
-@pytest.mark.parametrize(
-    ("suffix", "compiler"), [("c", C_OPTIONS), ("cpp", CXX_OPTIONS)], ids=["c", "c++"]
-)
+@pytest.mark.parametrize("standard", ["c11", "c17", "c++11", "c++14", "c++17", "c++20"])
 def test_program__built_and_run_with_what_pkg_config_says(
-    installed: Installed, tmp_path: Path, suffix: str, compiler: list[str]
+    installed: Installed, tmp_path: Path, standard: str
 ) -> None:
-    source = tmp_path / f"hello.{suffix}"
+    cxx = standard.startswith("c++")
+    compiler = ["g++" if cxx else "cc", f"-std={standard}", *WARNINGS]
+    source = tmp_path / ("hello.cpp" if cxx else "hello.c")
     source.write_text(PROGRAM, encoding="ascii")
     program = tmp_path / "hello"
     run(*compiler, str(source), "-o", str(program), *installed.flags())
