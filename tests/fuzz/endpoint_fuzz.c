@@ -5,13 +5,17 @@
  * sequence numbers, the names of messages), so that the script gets deep, and wrong where it says
  * so. A script that begins with CUTTING has a second lane, which cuts. Whatever happens: no crash,
  * memory and credit in balance, every operation ends at most once, and no message is delivered that
- * was not sent in full, or with other bytes.
+ * was not sent in full, or with other bytes. Nothing comes of frames that are right but for a wrong
+ * key, or but for coming from elsewhere.
  */
 #include "endpoint_fuzz.h"
 #include "endpoint_fuzz_remote.h"
 #include "endpoint_fuzz_run.h"
+#include "endpoint_fuzz_say.h"
 
 #define CUTTING 0xFF
+#define STEPS 44
+#define FORGED_STEPS 40 /* from this one on, another step follows, whose frame is forged */
 
 /* ---- what the peer says -------------------------------------------------------------------- */
 
@@ -58,8 +62,11 @@ static void say_eager(struct fuzz *fuzz, bool whole)
     says.message = message;
     says.effect = (struct effect){
         .some = true, .names = part < bytes, .name = name, .message = message, .sent = part};
-    fuzz->begun[message] = (struct begun){
-        .bytes = bytes, .said = part, .cut_bytes = TSO_MESSAGE_HEAD_BYTES + (uint32_t)part};
+    fuzz->begun[message] =
+        (struct begun){.bytes = bytes,
+                       .said = part,
+                       .delivered = fuzz->forgery != FORGED_NOT, /* it may never be */
+                       .cut_bytes = TSO_MESSAGE_HEAD_BYTES + (uint32_t)part};
     fuzz->last_eager = message;
     fuzz->begun_count++;
     (void)say(fuzz, &says);
@@ -84,10 +91,11 @@ static void say_announce(struct fuzz *fuzz)
     struct says says = usual(fuzz, FRAME_ANNOUNCE, &body);
 
     says.effect = (struct effect){.some = true, .message = message};
-    if ((choice & 0x80) != 0 && message > 0) {
+    if ((choice & 0x80) != 0 && message > 0 && fuzz->forgery == FORGED_NOT) {
         fuzz->begun[message - 1].segment_bytes = 0; /* no more is said under its name */
     }
-    fuzz->begun[message] = (struct begun){.bytes = bytes, .segment_bytes = segment_bytes};
+    fuzz->begun[message] = (struct begun){
+        .bytes = bytes, .delivered = fuzz->forgery != FORGED_NOT, .segment_bytes = segment_bytes};
     fuzz->last_announced = message;
     fuzz->begun_count++;
     (void)say(fuzz, &says);
@@ -119,7 +127,8 @@ static void say_data(struct fuzz *fuzz)
     says.payload_bytes = (uint32_t)part;
     says.message = message;
     says.offset = offset;
-    if (begun->segment_bytes != 0) { /* else it came otherwise, or not at all */
+    if (begun->segment_bytes != 0 && fuzz->forgery == FORGED_NOT) {
+        /* else it came otherwise, or not at all */
         note_segment(begun, segment);
     }
     (void)say(fuzz, &says);
@@ -183,15 +192,56 @@ static void say_done(struct fuzz *fuzz)
     (void)say(fuzz, &says);
 }
 
-/** Several messages in one frame; the payload is what it says it is, or not. */
+/** Adds a message to a bundle. @return behind it; at the same place: there is no room */
+static uint32_t bundle_message(struct fuzz *fuzz, uint8_t *payload, uint32_t at)
+{
+    const uint32_t room = FRAME_BYTES - (uint32_t)sizeof(struct frame_header);
+    uint32_t message = fuzz->begun_count;
+    uint8_t choice = take(fuzz);
+    uint32_t bytes = choice % 64;
+    struct frame_bundled head = {.tag = to_le64(choice >> 7), .immediate = to_le32(message)};
+
+    if (at + sizeof head + bytes > room || message == MESSAGES - 1) {
+        return at;
+    }
+    head.bytes = to_le16((uint16_t)bytes);
+    memcpy(payload + at, &head, sizeof head);
+    at += (uint32_t)sizeof head;
+    for (uint32_t i = 0; i < bytes; i++) {
+        payload[at + i] = content(message, i);
+    }
+    fuzz->begun[message] = (struct begun){.bytes = bytes};
+    fuzz->begun_count++;
+    return at + bytes;
+}
+
+/** Several messages in one frame. If there are too many, or the last is not whole, it breaks a
+ *  rule, and none of them may be delivered. */
 static void say_bundle(struct fuzz *fuzz)
 {
     struct says says = usual(fuzz, FRAME_BUNDLE, NULL);
+    uint8_t payload[FRAME_BYTES];
+    uint8_t choice = take(fuzz);
+    uint32_t first = fuzz->begun_count;
+    uint32_t wanted = 1 + choice % (BUNDLE_MESSAGES_MAX + 2u);
+    uint32_t count = 0;
 
-    fuzz->mangled = true; /* content() does not make bundles */
-    says.payload_bytes = 1 + take_16(fuzz) % (FRAME_BYTES - 28);
-    says.message = take(fuzz);
-    says.offset = take_16(fuzz);
+    for (uint32_t at = 0; count < wanted; count++) {
+        at = bundle_message(fuzz, payload, at);
+        if (at == says.payload_bytes) {
+            break;
+        }
+        says.payload_bytes = at;
+    }
+    bool breaks = count > BUNDLE_MESSAGES_MAX || (choice & 0x80) != 0;
+    says.payload_bytes -= choice >> 7;
+    for (uint32_t i = 0; i < count; i++) {
+        fuzz->begun[first + i].delivered = breaks || fuzz->forgery != FORGED_NOT;
+    }
+    says.payload = payload;
+    if (!breaks) {
+        says.effect = (struct effect){.some = true, .message = first, .bundled = count};
+    }
     (void)say(fuzz, &says);
 }
 
@@ -243,16 +293,25 @@ static void say_reset(struct fuzz *fuzz)
     (void)say(fuzz, &says);
 }
 
+/** Could a frame of any bytes be believed? Then nobody knows what it did. */
+static bool is_believable(const struct fuzz *fuzz)
+{
+    struct frame frame;
+
+    return frame_decode(fuzz->frame, fuzz->frame_bytes, &frame) == FRAME_OK &&
+           (frame.type == FRAME_CONNECT || frame.key == fuzz->own_key);
+}
+
 /** Any bytes, of any length up to beyond what the lane carries. */
 static void say_anything(struct fuzz *fuzz)
 {
-    fuzz->mangled = true;
     fuzz->frame_bytes = take_16(fuzz) % (2 * FRAME_BYTES);
     fuzz->frame = malloc(fuzz->frame_bytes > 0 ? fuzz->frame_bytes : 1);
     require(fuzz->frame != NULL);
     for (uint32_t i = 0; i < fuzz->frame_bytes; i++) {
         fuzz->frame[i] = take(fuzz);
     }
+    fuzz->mangled = fuzz->mangled || is_believable(fuzz);
     settle(fuzz);
 }
 
@@ -297,9 +356,9 @@ static void let_time_pass(struct fuzz *fuzz)
     settle(fuzz);
 }
 
-static void step(struct fuzz *fuzz)
+static void carry_out(struct fuzz *fuzz, uint8_t step)
 {
-    switch (take(fuzz) % 40) {
+    switch (step % FORGED_STEPS) {
     case 0:
         say_connect(fuzz, FRAME_CONNECT);
         break;
@@ -401,6 +460,20 @@ static void step(struct fuzz *fuzz)
         let_time_pass(fuzz);
         break;
     }
+}
+
+static void step(struct fuzz *fuzz)
+{
+    uint8_t step = take(fuzz) % STEPS;
+
+    if (step < FORGED_STEPS) {
+        carry_out(fuzz, step);
+        return;
+    }
+    settle(fuzz); /* so that all that comes of it can only be the forged frame's doing */
+    fuzz->forgery = step % 2 == 0 ? FORGED_KEY : FORGED_SOURCE;
+    carry_out(fuzz, take(fuzz));
+    fuzz->forgery = FORGED_NOT;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * endpoint_fuzz.h - what endpoint_fuzz.c works with: the script, lanes whose frames come from it,
- * the endpoint behind them, and the judge of what the endpoint delivers. One program includes it.
+ * the endpoint behind them, and the judge of what the endpoint delivers. One program includes it,
+ * and endpoint_fuzz_say.h, which has frames said.
  */
 #ifndef BEOWIRE_TESTS_ENDPOINT_FUZZ_H
 #define BEOWIRE_TESTS_ENDPOINT_FUZZ_H
@@ -23,6 +24,7 @@
 #define MEMORY_BYTES 20000
 #define GUARD_BYTES 64
 #define ANNOUNCED 1000 /* names of announced messages begin here */
+#define STRANGER 9     /* node that is no peer */
 
 /** A message that the peer has begun. */
 struct begun {
@@ -44,7 +46,15 @@ struct effect {
     bool continues;   /* whatever has this name: it should be the message */
     uint8_t name;     /* given by the peer */
     uint32_t message; /* whose bytes it carries, */
-    uint64_t sent;    /* of which so many are then there */
+    uint64_t sent;    /* of which so many are then there; */
+    uint32_t bundled; /* or so many messages from that one on, all of them whole */
+};
+
+/** What is wrong with a frame that is right but for this: nothing may come of it. */
+enum forgery {
+    FORGED_NOT,
+    FORGED_KEY,
+    FORGED_SOURCE,
 };
 
 struct fuzz {
@@ -73,7 +83,8 @@ struct fuzz {
     uint32_t begun_count;
     uint32_t named[NAMES]; /* which of them has the name */
     struct effect effects[FLOW_WINDOW_FRAMES];
-    uint32_t applied; /* the effects of frames before this sequence */
+    uint32_t applied;     /* the effects of frames before this sequence */
+    enum forgery forgery; /* of all that is said */
     uint8_t send_buffer[BUFFER_BYTES];
     uint8_t buffers[OPERATIONS][BUFFER_BYTES];
     uint64_t capacities[OPERATIONS];
@@ -215,6 +226,17 @@ static unsigned cut_send(struct lane *lane, const struct lane_address *to,
     return count;
 }
 
+/** Where a frame comes from: the peer, or a stranger. */
+static struct lane_address source_of(const struct fuzz *fuzz, const struct lane_address *peer_at)
+{
+    struct lane_address from = *peer_at;
+
+    if (fuzz->forgery == FORGED_SOURCE) {
+        from.bytes[5] = STRANGER;
+    }
+    return from;
+}
+
 static unsigned fuzz_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
 {
     struct fuzz *fuzz = fuzz_of(lane);
@@ -224,11 +246,12 @@ static unsigned fuzz_receive(struct lane *lane, struct lane_incoming *frames, un
         return 0;
     }
     if (fuzz->frame_bytes > sizeof(struct frame_connect) &&
-        frame_type_of(fuzz->frame) == FRAME_CONNECT && fuzz->frame_bytes > fuzz->asked_bytes) {
+        frame_type_of(fuzz->frame) == FRAME_CONNECT && fuzz->frame_bytes > fuzz->asked_bytes &&
+        fuzz->forgery == FORGED_NOT) {
         fuzz->asked_bytes = fuzz->frame_bytes;
     }
     frames[0] = (struct lane_incoming){
-        .data = fuzz->frame, .bytes = fuzz->frame_bytes, .from = fuzz->peer_at};
+        .data = fuzz->frame, .bytes = fuzz->frame_bytes, .from = source_of(fuzz, &fuzz->peer_at)};
     return 1;
 }
 
@@ -428,6 +451,10 @@ static void apply_effects(struct fuzz *fuzz)
             fuzz->named[effect->name] = effect->message;
         }
         fuzz->begun[effect->message].sent = effect->sent;
+        for (uint32_t i = 0; i < effect->bundled; i++) {
+            struct begun *begun = &fuzz->begun[effect->message + i];
+            begun->sent = begun->bytes;
+        }
     }
 }
 
@@ -445,142 +472,6 @@ static void settle(struct fuzz *fuzz)
         judge(fuzz, &done);
     }
     cluster_check(&fuzz->cluster);
-}
-
-/* ---- what the peer says -------------------------------------------------------------------- */
-
-struct says {
-    enum frame_type type;
-    const void *body;
-    const uint8_t *payload; /* or NULL: the content of ... */
-    uint32_t payload_bytes;
-    uint32_t message; /* whose content the payload is, */
-    uint64_t offset;  /* from here on */
-    uint32_t key;
-    uint32_t behind; /* acknowledge so many less than could be */
-    uint16_t credit;
-    uint16_t flags;
-    uint32_t padded_bytes; /* zeros follow, until the frame is so long */
-    struct effect effect;  /* but for its sequence */
-};
-
-/** Writes the headers of what is said. DATA says nothing of sequences: its body is all of them. */
-static void write_head(struct fuzz *fuzz, const struct says *says, uint32_t sequence,
-                       uint32_t acknowledgement)
-{
-    size_t at = says->type == FRAME_DATA ? 0 : sizeof(struct frame_header);
-
-    if (says->type != FRAME_DATA) {
-        frame_encode(fuzz->frame,
-                     &(struct frame_fields){.type = says->type,
-                                            .destination = CLUSTER_ENDPOINT,
-                                            .source = CLUSTER_ENDPOINT,
-                                            .key = says->key,
-                                            .sequence = sequence,
-                                            .payload_bytes = (uint16_t)says->payload_bytes});
-        frame_stamp(fuzz->frame, says->flags, acknowledgement,
-                    (uint16_t)(acknowledgement + says->credit));
-    }
-    if (says->body != NULL) {
-        memcpy(fuzz->frame + at, says->body, frame_head_bytes(says->type) - at);
-    }
-}
-
-/** What a frame does if it is accepted. */
-static void note_effect(struct fuzz *fuzz, uint32_t sequence, const struct effect *effect)
-{
-    const struct flow *flow = &peer_of(fuzz)->message.flow;
-
-    if (cut_waits(&fuzz->cut, sequence)) {
-        fuzz->mangled = true; /* one of two: who knows which */
-    }
-    /* Credit may be given while those before it are taken. */
-    if (sequence - flow->expected < FLOW_WINDOW_FRAMES && !window_set_has(&flow->kept, sequence)) {
-        struct effect *noted = &fuzz->effects[sequence % FLOW_WINDOW_FRAMES];
-        *noted = *effect;
-        noted->sequence = sequence;
-        noted->said = true;
-    }
-}
-
-/** The frame goes over the lane that cuts, as it is. */
-static void send_over_cut(struct fuzz *fuzz)
-{
-    cut_add(&fuzz->cut,
-            &(struct lane_incoming){
-                .data = fuzz->frame, .bytes = fuzz->frame_bytes, .from = fuzz->peer_at_cut},
-            fuzz->frame_bytes, true);
-    fuzz_release(&fuzz->lane);
-}
-
-/** Says it, with the changes that the script wants. @return true: a sequenced frame was accepted,
- * or is kept. */
-static bool say(struct fuzz *fuzz, const struct says *says)
-{
-    struct core_peer *peer = peer_of(fuzz);
-    const struct flow *flow = &peer->message.flow;
-    uint32_t expected = flow->expected;
-    uint32_t head_bytes = (uint32_t)frame_head_bytes(says->type);
-    uint8_t change = take(fuzz); /* 0: none, and the usual end of a script */
-    uint32_t acknowledgement = fuzz->highest_sent - says->behind;
-    uint32_t sequence = expected + fuzz->ahead;
-    bool by_cut = fuzz->cuts && (change & 0x10) != 0;
-
-    fuzz->frame_bytes = head_bytes + says->payload_bytes;
-    if (fuzz->frame_bytes < says->padded_bytes) {
-        fuzz->frame_bytes = says->padded_bytes;
-    }
-    fuzz->frame = calloc(1, fuzz->frame_bytes);
-    require(fuzz->frame != NULL);
-    if ((change & 1) != 0) {
-        acknowledgement -= take(fuzz);
-    }
-    if ((change & 2) != 0) {
-        sequence += take(fuzz) - 128u;
-    }
-    if ((change & 8) != 0) {
-        sequence += take(fuzz) % 4;
-    }
-    if (says->type >= FRAME_SEQUENCED) {
-        note_effect(fuzz, sequence, &says->effect);
-    }
-    write_head(fuzz, says, sequence, acknowledgement);
-    for (uint32_t i = 0; i < says->payload_bytes; i++) {
-        fuzz->frame[head_bytes + i] =
-            says->payload != NULL ? says->payload[i] : content(says->message, says->offset + i);
-    }
-    if ((change & 4) != 0) {
-        fuzz->mangled = true;
-        fuzz->frame[take_16(fuzz) % fuzz->frame_bytes] ^= (uint8_t)(take(fuzz) | 1);
-    }
-    if (by_cut) {
-        send_over_cut(fuzz);
-        if ((change & 0x20) != 0) { /* others will come with it */
-            fuzz->ahead += says->type >= FRAME_SEQUENCED;
-            return true;
-        }
-    }
-    settle(fuzz);
-    return peer->connection.state == CONNECTION_OPEN &&
-           (flow->expected != expected || window_set_has(&flow->kept, sequence));
-}
-
-static struct says usual(struct fuzz *fuzz, enum frame_type type, const void *body)
-{
-    return (struct says){.type = type, .body = body, .key = fuzz->own_key, .credit = 64};
-}
-
-/** The peer says this segment of an announced message. */
-static void note_segment(struct begun *begun, uint64_t segment)
-{
-    if (segment < sizeof begun->segments) {
-        begun->segments[segment] = true;
-    }
-    begun->said++;
-    begun->sent = 0;
-    for (uint64_t i = 0; i < sizeof begun->segments && begun->segments[i]; i++) {
-        begun->sent += begun->segment_bytes;
-    }
 }
 
 #endif /* BEOWIRE_TESTS_ENDPOINT_FUZZ_H */

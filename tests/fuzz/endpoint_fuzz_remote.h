@@ -6,7 +6,7 @@
 #ifndef BEOWIRE_TESTS_ENDPOINT_FUZZ_REMOTE_H
 #define BEOWIRE_TESTS_ENDPOINT_FUZZ_REMOTE_H
 
-#include "endpoint_fuzz.h"
+#include "endpoint_fuzz_say.h"
 #include "message/remote.h"
 
 #define MEMORY_KEY 5

@@ -8,10 +8,8 @@
 #ifndef BEOWIRE_TESTS_ENDPOINT_FUZZ_RUN_H
 #define BEOWIRE_TESTS_ENDPOINT_FUZZ_RUN_H
 
-#include "endpoint_fuzz.h"
+#include "endpoint_fuzz_say.h"
 #include "lane/tso_run.h"
-
-#define STRANGER 9 /* node that is no peer */
 
 enum {
     RUN_GOES_ON = 0x04, /* with the last message that has begun; else with a new one */

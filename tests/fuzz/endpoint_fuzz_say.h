@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * endpoint_fuzz_say.h - how the peer of endpoint_fuzz.c says a frame: right as the script's steps
+ * make it, changed as the script has it, or forged, so that nothing may come of it.
+ */
+#ifndef BEOWIRE_TESTS_ENDPOINT_FUZZ_SAY_H
+#define BEOWIRE_TESTS_ENDPOINT_FUZZ_SAY_H
+
+#include "endpoint_fuzz.h"
+
+struct says {
+    enum frame_type type;
+    const void *body;
+    const uint8_t *payload; /* or NULL: the content of ... */
+    uint32_t payload_bytes;
+    uint32_t message; /* whose content the payload is, */
+    uint64_t offset;  /* from here on */
+    uint32_t key;
+    uint32_t behind; /* acknowledge so many less than could be */
+    uint16_t credit;
+    uint16_t flags;
+    uint32_t padded_bytes; /* zeros follow, until the frame is so long */
+    struct effect effect;  /* but for its sequence */
+};
+
+/** Writes the headers of what is said. DATA says nothing of sequences: its body is all of them. */
+static void write_head(struct fuzz *fuzz, const struct says *says, uint32_t sequence,
+                       uint32_t acknowledgement)
+{
+    size_t at = says->type == FRAME_DATA ? 0 : sizeof(struct frame_header);
+
+    if (says->type != FRAME_DATA) {
+        frame_encode(fuzz->frame,
+                     &(struct frame_fields){.type = says->type,
+                                            .destination = CLUSTER_ENDPOINT,
+                                            .source = CLUSTER_ENDPOINT,
+                                            .key = says->key,
+                                            .sequence = sequence,
+                                            .payload_bytes = (uint16_t)says->payload_bytes});
+        frame_stamp(fuzz->frame, says->flags, acknowledgement,
+                    (uint16_t)(acknowledgement + says->credit));
+    }
+    if (says->body != NULL) {
+        memcpy(fuzz->frame + at, says->body, frame_head_bytes(says->type) - at);
+    }
+}
+
+/** What a frame does if it is accepted. */
+static void note_effect(struct fuzz *fuzz, uint32_t sequence, const struct effect *effect)
+{
+    const struct flow *flow = &peer_of(fuzz)->message.flow;
+
+    if (cut_waits(&fuzz->cut, sequence)) {
+        fuzz->mangled = true; /* one of two: who knows which */
+    }
+    /* Credit may be given while those before it are taken. */
+    if (sequence - flow->expected < FLOW_WINDOW_FRAMES && !window_set_has(&flow->kept, sequence)) {
+        struct effect *noted = &fuzz->effects[sequence % FLOW_WINDOW_FRAMES];
+        *noted = *effect;
+        noted->sequence = sequence;
+        noted->said = true;
+    }
+}
+
+/** The frame goes over the lane that cuts, as it is. */
+static void send_over_cut(struct fuzz *fuzz)
+{
+    cut_add(&fuzz->cut,
+            &(struct lane_incoming){.data = fuzz->frame,
+                                    .bytes = fuzz->frame_bytes,
+                                    .from = source_of(fuzz, &fuzz->peer_at_cut)},
+            fuzz->frame_bytes, fuzz->forgery == FORGED_NOT);
+    fuzz_release(&fuzz->lane);
+}
+
+/* ---- what nobody may believe --------------------------------------------------------------- */
+
+/** What a frame of the peer can change. */
+struct believed {
+    enum connection_state state;
+    uint32_t expected;
+    uint32_t granted;
+    uint32_t first;
+    uint32_t limit;
+    uint64_t dropped; /* since nobody can have sent them who may */
+};
+
+static struct believed believed_now(struct fuzz *fuzz)
+{
+    const struct core_peer *peer = peer_of(fuzz);
+    const struct flow *flow = &peer->message.flow;
+    struct believed now = {
+        .state = peer->connection.state,
+        .expected = flow->expected,
+        .granted = flow->granted,
+        .first = flow->first,
+        .limit = flow->limit,
+        .dropped = fuzz->core->counters.dropped_key + fuzz->core->counters.dropped_source,
+    };
+
+    for (size_t verdict = 0; verdict < FRAME_VERDICTS; verdict++) {
+        now.dropped += fuzz->core->counters.dropped[verdict];
+    }
+    return now;
+}
+
+static void check_unbelieved(struct fuzz *fuzz, const struct believed *before)
+{
+    const struct believed after = believed_now(fuzz);
+
+    require(after.state == before->state && after.expected == before->expected &&
+            after.granted == before->granted && after.first == before->first &&
+            after.limit == before->limit && after.dropped == before->dropped + 1);
+}
+
+/** Gives the frame another key. That of RESET is the one that it echoes. */
+static void forge_key(struct fuzz *fuzz, const struct says *says)
+{
+    struct frame_header *header = (struct frame_header *)(void *)fuzz->frame;
+    struct frame_reset *reset = (struct frame_reset *)(void *)(header + 1);
+    le32 *key = says->type == FRAME_RESET ? &reset->echoed_key : &header->key;
+
+    *key = to_le32(from_le32(*key) ^ (1 + take_16(fuzz)));
+}
+
+/* ---- frames -------------------------------------------------------------------------------- */
+
+/** Says it, with the changes that the script wants. @return true: a sequenced frame was accepted,
+ * or is kept. */
+static bool say(struct fuzz *fuzz, const struct says *says)
+{
+    struct core_peer *peer = peer_of(fuzz);
+    const struct flow *flow = &peer->message.flow;
+    uint32_t expected = flow->expected;
+    uint32_t head_bytes = (uint32_t)frame_head_bytes(says->type);
+    uint8_t change = take(fuzz); /* 0: none, and the usual end of a script */
+    uint32_t acknowledgement = fuzz->highest_sent - says->behind;
+    uint32_t sequence = expected + fuzz->ahead;
+    bool by_cut = fuzz->cuts && (change & 0x10) != 0;
+    bool forged = fuzz->forgery != FORGED_NOT;
+    const struct believed before = believed_now(fuzz);
+
+    fuzz->frame_bytes = head_bytes + says->payload_bytes;
+    if (fuzz->frame_bytes < says->padded_bytes) {
+        fuzz->frame_bytes = says->padded_bytes;
+    }
+    fuzz->frame = calloc(1, fuzz->frame_bytes);
+    require(fuzz->frame != NULL);
+    if ((change & 1) != 0) {
+        acknowledgement -= take(fuzz);
+    }
+    if ((change & 2) != 0) {
+        sequence += take(fuzz) - 128u;
+    }
+    if ((change & 8) != 0) {
+        sequence += take(fuzz) % 4;
+    }
+    if (says->type >= FRAME_SEQUENCED && !forged) {
+        note_effect(fuzz, sequence, &says->effect);
+    }
+    write_head(fuzz, says, sequence, acknowledgement);
+    for (uint32_t i = 0; i < says->payload_bytes; i++) {
+        fuzz->frame[head_bytes + i] =
+            says->payload != NULL ? says->payload[i] : content(says->message, says->offset + i);
+    }
+    if (fuzz->forgery == FORGED_KEY) {
+        forge_key(fuzz, says);
+    } else if ((change & 4) != 0 && !forged) {
+        fuzz->mangled = true;
+        fuzz->frame[take_16(fuzz) % fuzz->frame_bytes] ^= (uint8_t)(take(fuzz) | 1);
+    }
+    if (by_cut) {
+        send_over_cut(fuzz);
+        if ((change & 0x20) != 0 && !forged) { /* others will come with it */
+            fuzz->ahead += says->type >= FRAME_SEQUENCED;
+            return true;
+        }
+    }
+    settle(fuzz);
+    if (forged) {
+        check_unbelieved(fuzz, &before);
+        return false;
+    }
+    return peer->connection.state == CONNECTION_OPEN &&
+           (flow->expected != expected || window_set_has(&flow->kept, sequence));
+}
+
+static struct says usual(struct fuzz *fuzz, enum frame_type type, const void *body)
+{
+    return (struct says){.type = type, .body = body, .key = fuzz->own_key, .credit = 64};
+}
+
+/** The peer says this segment of an announced message. */
+static void note_segment(struct begun *begun, uint64_t segment)
+{
+    if (segment < sizeof begun->segments) {
+        begun->segments[segment] = true;
+    }
+    begun->said++;
+    begun->sent = 0;
+    for (uint64_t i = 0; i < sizeof begun->segments && begun->segments[i]; i++) {
+        begun->sent += begun->segment_bytes;
+    }
+}
+
+#endif /* BEOWIRE_TESTS_ENDPOINT_FUZZ_SAY_H */
