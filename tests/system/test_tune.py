@@ -54,6 +54,9 @@ def test_tune__refused(run_beowire: RunBeowire, tmp_path: Path) -> None:
     assert_refused(run_beowire("tune", "--lab", "--time", "0"), "--time is more than 0")
     assert_refused(run_beowire("tune", "--hosts", "a,b", "--mtu", "9000"), "--mtu describes a lab")
     assert_refused(run_beowire("tune", "--lab", "--ssh-option", "Port=1"), "--ssh-option needs")
+    home = {"XDG_CONFIG_HOME": str(tmp_path)}
+    assert_refused(run_beowire("tune", "--lab", environment=home), "with --out FILE")
+    assert not list(tmp_path.iterdir())
     path = tmp_path / "beowire.conf"
     path.write_text("spin_ns = 9000\n", encoding="ascii")
     assert_refused(run_beowire("tune", "--lab", "--out", str(path)), "choose another --out")

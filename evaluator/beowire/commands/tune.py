@@ -48,7 +48,10 @@ def tune(
     lab: TwoNodesOption = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="The file. Default: beowire/beowire.conf in ~/.config."),
+        typer.Option(
+            "--out",
+            help="The file. Default with --hosts: beowire/beowire.conf in ~/.config.",
+        ),
     ] = None,
     check: Annotated[
         str | None,
@@ -68,7 +71,7 @@ def tune(
     """Measures the transport's crossovers, and writes them down.
 
     That is where one way to send gives way to another. Every endpoint that is opened from then on
-    reads the configuration: docs/CONFIGURATION.md.
+    on a host that has the file reads it: docs/CONFIGURATION.md.
     """
     if check is not None:
         tuning.check_file(check)
@@ -82,6 +85,10 @@ def tune(
         raise BeowireError("--ssh-option needs --hosts A,B")
     if not 0 < seconds <= _LONGEST_RUN_S:
         raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
+    if lab and out is None:
+        raise BeowireError(
+            "what a lab is like is no configuration for real networks: say where to with --out FILE"
+        )
     path = out or tuning.default_path()
     tuning.check_writable(path)
     launcher: Launcher
@@ -109,3 +116,5 @@ def tune(
     tuning.write(path, tuning.text_of(choices, where))
     tuning.check_file(str(path.absolute()))
     print(f"written: {path}")
+    if hosts is not None:
+        print(f"copy it to each of {hosts}: an endpoint reads the file of its own host")

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from beowire import tuning
+from beowire.commands import tune
+from beowire.errors import BeowireError
+from beowire.tuning import Choice
+
+
+@pytest.fixture(name="configured")
+def configured_by_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What was measured between hosts, where every endpoint reads it; nothing can be measured."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    path = tuning.default_path()
+    path.parent.mkdir()
+    tuning.write(path, tuning.text_of([Choice("spin_ns", "9000", "because")], "between a,b"))
+    monkeypatch.setattr(tuning, "measure_on", lambda *_: None)
+    monkeypatch.setattr(tuning, "check_file", lambda _: None)
+    monkeypatch.setattr(tuning, "tune", lambda _: iter([Choice("spin_ns", "4000", "measured")]))
+    return path
+
+
+def run(*words: str) -> Exception | None:
+    app = typer.Typer()
+
+    @app.callback()
+    def group() -> None:
+        pass
+
+    tune.register(app)
+    exception = CliRunner().invoke(app, ["tune", *words]).exception
+    assert exception is None or isinstance(exception, Exception)
+    return exception
+
+
+def test_tune__lab_leaves_alone_what_was_measured_between_hosts(configured: Path) -> None:
+    before = configured.read_text(encoding="utf-8")
+    refused = run("--lab")
+    assert isinstance(refused, BeowireError)
+    assert "with --out FILE" in str(refused)
+    elsewhere = configured.with_name("lab.conf")
+    assert run("--lab", "--out", str(elsewhere)) is None
+    assert "spin_ns = 4000" in elsewhere.read_text(encoding="utf-8")
+    assert configured.read_text(encoding="utf-8") == before
+    # What is said explicitly is done.
+    assert run("--lab", "--out", str(configured)) is None
+    assert "in a lab: no real network" in configured.read_text(encoding="utf-8")
+
+
+def test_tune__hosts_write_where_endpoints_look(configured: Path) -> None:
+    assert run("--hosts", "c,d") is None
+    assert "Measured between c,d." in configured.read_text(encoding="utf-8")
