@@ -61,7 +61,7 @@ def run(
         typer.Option(
             "--launcher",
             help="prterun or an mpiexec, by name or path; ssh; or none (here, and in a lab). "
-            "Default with --hosts: prterun, mpiexec or ssh, whichever is there first.",
+            "Default with --hosts: mpiexec, or ssh if there is none.",
         ),
     ] = None,
     label: Annotated[

@@ -12,13 +12,19 @@ from beowire.job.places import find
 
 _VERSION_S = 20.0
 
-#: In this order when none is named: prterun is PMIx's own launcher.
-USUAL = ("prterun", "mpiexec")
+#: When none is named. Not prterun: it starts nothing on hosts whose PATH lacks its prted.
+USUAL = "mpiexec"
 
 
 def usual() -> str | None:
-    """The launcher that this host has, if any."""
-    return next((name for name in USUAL if shutil.which(name)), None)
+    """The launcher that this host has and that reaches others with nothing to set there, if any."""
+    if shutil.which(USUAL) is None:
+        return None
+    try:
+        kind_of(USUAL)
+    except BeowireError:
+        return None  # one of somebody else, or that has one host only
+    return USUAL
 
 
 def kind_of(launcher: str) -> str:

@@ -23,12 +23,20 @@ def install(directory: Path, name: str, says: str = "") -> str:
     return str(program)
 
 
-def test_usual__the_first_that_is_there(programs: Path) -> None:
+@pytest.mark.parametrize("says", ["mpiexec (Open MPI) 5.0.11", "HYDRA build details:"])
+def test_usual__mpiexec_that_is_known(programs: Path, says: str) -> None:
     assert mpiexec.usual() is None
-    install(programs, "mpiexec")
+    install(programs, "mpiexec", says)
     assert mpiexec.usual() == "mpiexec"
-    install(programs, "prterun")
-    assert mpiexec.usual() == "prterun"
+    install(programs, "prterun", "prterun (PRRTE) 3.0.6")
+    assert mpiexec.usual() == "mpiexec"
+
+
+def test_usual__not_what_needs_something_on_other_hosts(programs: Path) -> None:
+    install(programs, "prterun", "prterun (PRRTE) 3.0.6")
+    assert mpiexec.usual() is None
+    install(programs, "mpiexec", "mpiexec of somebody")
+    assert mpiexec.usual() is None
 
 
 @pytest.mark.parametrize(
