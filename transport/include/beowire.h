@@ -425,6 +425,7 @@ BEOWIRE_API int beowire_descriptor(beowire_endpoint *endpoint);
 BEOWIRE_API int beowire_arm(beowire_endpoint *endpoint);
 
 /** One of the endpoint's counters, by index from 0: its name, and its value since open.
+ *  They count all peers together; `beowire top` shows peers one by one, at most 256 of them.
  *  @return 0; -ENOENT: `index` is past the last; -EINVAL: NULL. */
 BEOWIRE_API int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char **name,
                                 uint64_t *value);
