@@ -4,7 +4,7 @@
  * words are those of `beowire simulate`, which starts it; probabilities are whole numbers, of a
  * million. Those for tests: --repeat N runs each N-th seed twice, which has to give the same trace;
  * --require-all asks that every kind of fault, and of work on remote memory, has happened in some
- * run.
+ * run, and that memory of other processes was read.
  *
  * It ends with 0 if every run went well, 1 if one did not, 2 for bad words. A run that breaks an
  * invariant ends the process at once: its line is the last one, and says so. One that does not end
@@ -34,6 +34,9 @@ struct program {
     uint64_t placed; /**< ... of them where they belong at once, ... */
     uint64_t tacit;  /**< ... and behind the head of another */
     uint64_t evened; /**< frames made as long as the next one, for trains */
+    uint64_t messages_read;
+    uint64_t blocks_read;
+    uint64_t unread;
 };
 
 static uint64_t current_seed;
@@ -112,6 +115,9 @@ static void print_result(const struct run_options *options, const struct run_res
     print_number("placed", result->kinds.placed);
     print_number("tacit", result->kinds.tacit);
     print_number("evened", result->kinds.evened);
+    print_number("messages_read", result->kinds.messages_read);
+    print_number("blocks_read", result->kinds.blocks_read);
+    print_number("unread", result->kinds.unread);
     print_number("path_changes", result->kinds.path_changes);
     print_number("peers_failed", result->kinds.peers_failed);
     (void)printf("},");
@@ -269,6 +275,9 @@ static bool run_seed(struct program *program, const struct run_options *options)
     program->placed += result.kinds.placed;
     program->tacit += result.kinds.tacit;
     program->evened += result.kinds.evened;
+    program->messages_read += result.kinds.messages_read;
+    program->blocks_read += result.kinds.blocks_read;
+    program->unread += result.kinds.unread;
     return well;
 }
 
@@ -298,6 +307,11 @@ static bool check_happened(const struct program *program)
     }
     if (program->evened == 0) {
         (void)fprintf(stderr, "beowire-simulate: no frame was made as long as the next one\n");
+        all = false;
+    }
+    if (program->messages_read == 0 || program->blocks_read == 0 || program->unread == 0) {
+        (void)fprintf(stderr, "beowire-simulate: no message was read from its sender's memory, or "
+                              "no block of one, or no reading failed\n");
         all = false;
     }
     return all;

@@ -240,6 +240,7 @@ static void count_wire(const struct running *running, struct run_result *result)
     result->faults[FAULT_CROWD] = running->cluster.node_count >= 200;
     result->kinds.tacit = counters->tacit;
     result->kinds.evened = counters->evened;
+    result->kinds.unread = counters->unread;
     result->frames = counters->sent;
 }
 
@@ -269,6 +270,8 @@ static void count_nodes(const struct cluster *cluster, struct run_result *result
         result->kinds.unexpected += counters->unexpected_messages;
         result->kinds.unasked_blocks += counters->data_unasked;
         result->kinds.pulls_repeated += counters->pulls_repeated;
+        result->kinds.messages_read += counters->messages_read;
+        result->kinds.blocks_read += counters->blocks_read;
         count_segments(&cluster->nodes[i].lanes, &result->kinds);
         result->kinds.path_changes += core->counters.path_changes;
         result->kinds.peers_failed += core->counters.peers_failed;

@@ -39,10 +39,13 @@ struct run_kinds {
     uint64_t unexpected;
     uint64_t unasked_blocks;
     uint64_t pulls_repeated;
-    uint64_t cut;    /**< segments and frames received over lanes that cut, ... */
-    uint64_t placed; /**< ... of which so many went straight to where they belong */
-    uint64_t tacit;  /**< frames sent over such lanes behind the head of another */
-    uint64_t evened; /**< and over lanes that take trains, with zeros after them */
+    uint64_t cut;           /**< segments and frames received over lanes that cut, ... */
+    uint64_t placed;        /**< ... of which so many went straight to where they belong */
+    uint64_t tacit;         /**< frames sent over such lanes behind the head of another */
+    uint64_t evened;        /**< and over lanes that take trains, with zeros after them */
+    uint64_t messages_read; /**< from their senders' memory, in one go */
+    uint64_t blocks_read;   /**< the same, of messages whose senders kept somebody waiting */
+    uint64_t unread;        /**< times that failed */
     uint64_t path_changes;
     uint64_t peers_failed;
 };

@@ -14,6 +14,11 @@
     (FAULT_BIT(FAULT_LOSS) | FAULT_BIT(FAULT_DUPLICATE) | FAULT_BIT(FAULT_DELAY) |                 \
      FAULT_BIT(FAULT_REORDER) | FAULT_BIT(FAULT_CORRUPT))
 
+/** Faults of what is between hosts, which memory does not have. */
+#define KINDS_OF_NETWORKS                                                                          \
+    (KINDS_OF_WIRE | FAULT_BIT(FAULT_QUEUE) | FAULT_BIT(FAULT_FLAP) | FAULT_BIT(FAULT_PARTITION) | \
+     FAULT_BIT(FAULT_MANGLE) | FAULT_BIT(FAULT_NARROW))
+
 /** Faults by which a peer may be silent for a while: little is lost besides, or patience ends. */
 #define KINDS_OF_SILENCE                                                                           \
     (FAULT_BIT(FAULT_FLAP) | FAULT_BIT(FAULT_PARTITION) | FAULT_BIT(FAULT_CRASH) |                 \
@@ -186,6 +191,38 @@ static void plan_cutting(struct scenario *scenario, uint64_t seed)
         random_below(&random, 4) == 0 ? 0 : 500000 + (uint32_t)random_below(&random, 500001);
 }
 
+/** So many seeds have all nodes on one host. */
+#define SHARING_EVERY 6
+
+/** Decided apart, as well: are the nodes processes of one host? Not if something is asked for that
+ *  only networks have, or what takes one. */
+static bool shares_memory(const struct run_options *options, uint32_t kinds)
+{
+    struct random random;
+    bool asked = (options->kinds != RUN_ANY && (options->kinds & KINDS_OF_NETWORKS) != 0) ||
+                 options->lost_ppm != RUN_ANY || options->doubled_ppm != RUN_ANY ||
+                 options->delayed_ppm != RUN_ANY || options->corrupted_ppm != RUN_ANY ||
+                 options->undetected_ppm != RUN_ANY;
+
+    random_seed(&random, options->seed ^ UINT64_C(0x5AA4E));
+    return random_below(&random, SHARING_EVERY) == 0 && !asked &&
+           (kinds & FAULT_BIT(FAULT_CROWD)) == 0;
+}
+
+/** In some of these seeds the kernel allows no reading, in some now and then. */
+static void plan_sharing(struct scenario *scenario, uint64_t seed)
+{
+    static const uint32_t unread[] = {0, 0, 200000, 1000000};
+    struct sim_options *wire = &scenario->wire;
+    struct random random;
+
+    random_seed(&random, seed ^ UINT64_C(0x0E4D));
+    wire->rails = 1;
+    wire->cutting = 0;
+    wire->sharing = 1;
+    wire->unread_ppm = pick(&random, unread, 4);
+}
+
 static void plan_limits(struct scenario *scenario, uint64_t seed)
 {
     struct message_limits *limits = &scenario->limits;
@@ -216,6 +253,8 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
         kinds = options->kinds == KINDS_OF_WIRE ? options->kinds
                                                 : options->kinds | (kinds & KINDS_OF_WIRE);
     }
+    bool sharing = shares_memory(options, kinds);
+    kinds &= sharing ? ~KINDS_OF_NETWORKS : UINT32_MAX;
     scenario->kinds = kinds;
     plan_wire(scenario, &random);
     plan_work(scenario, &random);
@@ -224,6 +263,9 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
     }
     plan_remote(scenario, options->seed);
     plan_cutting(scenario, options->seed);
+    if (sharing) {
+        plan_sharing(scenario, options->seed);
+    }
     scenario->go_back_n = random_below(&random, 4) == 0;
     scenario->bundle = random_below(&random, 4) != 0;
     scenario->limits = (struct message_limits)MESSAGE_LIMITS_DEFAULT;

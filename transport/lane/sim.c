@@ -70,6 +70,7 @@ int sim_wire_open(const struct sim_options *options, struct sim_wire **wire)
 {
     if (options->nodes < 1 || options->nodes > 65536 || options->rails < 1 ||
         options->rails > ADDRESS_RAILS || options->cutting >> options->rails != 0 ||
+        options->sharing >> options->rails != 0 || (options->cutting & options->sharing) != 0 ||
         options->frame_bytes < 64 || options->frame_bytes > UINT16_MAX || options->frames < 1) {
         return -EINVAL;
     }
@@ -117,6 +118,7 @@ void sim_wire_set(struct sim_wire *wire, const struct sim_options *options)
     changed.nodes = wire->options.nodes;
     changed.rails = wire->options.rails;
     changed.cutting = wire->options.cutting;
+    changed.sharing = wire->options.sharing;
     changed.frame_bytes = wire->options.frame_bytes;
     changed.frames = wire->options.frames;
     changed.start_ns = wire->options.start_ns;
@@ -365,6 +367,7 @@ void sim_launch(struct sim_wire *wire, const struct sim_event *event,
     frame->bytes = event->bytes;
     frame->segment_bytes = outgoing->segment_bytes;
     frame->tacit = event->tacit;
+    frame->process = wire->nodes[event->from].processes[event->rail];
     frame->serial = wire->next_serial++;
     frame->due_ns = wire->now_ns + passes_ns + options->delay_ns;
     memcpy(frame->data, outgoing->head, outgoing->head_bytes);

@@ -16,7 +16,8 @@
  * frame to or from them may arrive with a byte changed. Links can have a rate: the switch then has
  * a queue for each node and rail, as real ones have. A lane whose node does not look has room for
  * so many frames, as a ring has. Networks can have cards that cut (lane.h): their lanes carry DATA,
- * which they join if they can, and sequenced frames.
+ * which they join if they can, and sequenced frames. Or they are memory: the nodes are then
+ * processes of one host, and what one has can be read by others for as long as it is there.
  *
  * Pure: no system call, no clock; memory is made by sim_wire_open() and sim_lane_open() only.
  * Threads: a wire and all its lanes are used by one.
@@ -35,6 +36,8 @@ struct sim_options {
     uint32_t nodes;       /**< 1 .. 65536 */
     uint32_t rails;       /**< networks that each node is on, 1 .. ADDRESS_RAILS */
     uint32_t cutting;     /**< bit i: lanes to network i cut */
+    uint32_t sharing;     /**< bit i: network i is memory, and those on it are processes of a host:
+                               what one has can be read by others */
     uint32_t frame_bytes; /**< longest frame, as for a lane; at most 65535 */
     uint32_t frames;      /**< frames on the wire and in lanes at once; more are lost */
     uint64_t start_ns;    /**< virtual time of the beginning */
@@ -48,6 +51,7 @@ struct sim_options {
     uint32_t doubled_ppm; /**< ... doubled, ... */
     uint32_t corrupted_ppm;
     uint32_t refused_ppm; /**< ... and not taken by the lane ("not now") */
+    uint32_t unread_ppm;  /**< of a million reads of memory, so many are not allowed */
     uint32_t joined_ppm; /**< of a million segments that follow another, so many are joined to it */
     bool deliver_corrupted;
 };
@@ -74,6 +78,8 @@ struct sim_counters {
     uint64_t cut;         /**< lost because the link was cut or a node had vanished */
     uint64_t too_long;    /**< lost because the link carries shorter ones only */
     uint64_t unreachable; /**< no lane at the node, or no such node */
+    uint64_t reads;       /**< of another process's memory, ... */
+    uint64_t unread;      /**< ... and those that were refused, or came too late */
     uint64_t overflowed;  /**< lost because `frames` were on the way, or a queue was full */
 };
 
@@ -116,8 +122,8 @@ int sim_wire_open(const struct sim_options *options, struct sim_wire **wire);
 /** Frees the wire. Its lanes have to be closed before. */
 void sim_wire_close(struct sim_wire *wire);
 
-/** Changes what the wire does from now on; `nodes`, `rails`, `cutting`, `frame_bytes`, `frames`,
- *  `seed` and `start_ns` stay as they were. */
+/** Changes what the wire does from now on; `nodes`, `rails`, `cutting`, `sharing`,
+ *  `frame_bytes`, `frames`, `seed` and `start_ns` stay as they were. */
 void sim_wire_set(struct sim_wire *wire, const struct sim_options *options);
 
 /** Virtual time. */

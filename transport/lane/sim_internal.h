@@ -20,6 +20,7 @@ struct sim_frame {
     uint32_t bytes;
     uint32_t segment_bytes; /* as in struct lane_outgoing */
     bool tacit;             /* as in struct lane_incoming */
+    uint16_t process;       /* which of those at `from`, as there were, has sent it */
     uint8_t *data;
 };
 
@@ -37,6 +38,7 @@ struct sim_lane {
 
 struct sim_node {
     struct sim_lane *lanes[ADDRESS_RAILS]; /* NULL: none */
+    uint16_t processes[ADDRESS_RAILS];     /* so many lanes were opened there, one by one */
     uint64_t idle_ns[ADDRESS_RAILS]; /* when all that was sent to it so far has passed its port */
     bool unplugged[ADDRESS_RAILS];
     bool vanished;

@@ -21,15 +21,42 @@ struct lane_address sim_address(uint32_t node, uint32_t rail)
     return (struct lane_address){{2, 0, 0, (uint8_t)rail, (uint8_t)(node >> 8), (uint8_t)node}};
 }
 
+/** What of an address says which node it is. Behind it, where memory is shared, which process. */
+#define NODE_BYTES 6
+
 uint32_t sim_node_of(const struct sim_wire *wire, const struct lane_address *address)
 {
     uint32_t node = (uint32_t)address->bytes[4] << 8 | address->bytes[5];
     const struct lane_address of_node = sim_address(node, address->bytes[3]);
 
-    if (node >= wire->options.nodes || memcmp(&of_node, address, sizeof of_node) != 0) {
+    if (node >= wire->options.nodes || memcmp(&of_node, address, NODE_BYTES) != 0) {
         return UINT32_MAX;
     }
     return node;
+}
+
+/** The address of a process, where memory is shared; else that of its node. */
+static struct lane_address address_of(const struct lane *lane, uint32_t node, uint16_t process)
+{
+    struct lane_address address = sim_address(node, lane->rail);
+
+    if (lane->kind == LANE_SHM) {
+        memcpy(address.bytes + NODE_BYTES, &process, sizeof process);
+    }
+    return address;
+}
+
+/** Is the process at this address there no more? What is not memory leads to whoever is there. */
+static bool has_ended(const struct lane *lane, const struct lane_address *address)
+{
+    const struct sim_wire *wire = ((const struct sim_lane *)(const void *)lane)->wire;
+    uint32_t node = sim_node_of(wire, address);
+    uint16_t process;
+
+    memcpy(&process, address->bytes + NODE_BYTES, sizeof process);
+    return lane->kind == LANE_SHM &&
+           (node == UINT32_MAX || wire->nodes[node].lanes[lane->rail] == NULL ||
+            wire->nodes[node].processes[lane->rail] != process);
 }
 
 /** Sends what is one frame on the wire. */
@@ -144,7 +171,7 @@ static unsigned sim_send(struct lane *lane, const struct lane_address *to,
 {
     const struct sim_lane *sim = sim_of(lane);
     struct sim_wire *wire = sim->wire;
-    uint32_t node = sim_node_of(wire, to);
+    uint32_t node = has_ended(lane, to) ? UINT32_MAX : sim_node_of(wire, to);
     unsigned taken = 0;
 
     lane->sent_calls++;
@@ -225,7 +252,7 @@ static void hand_out(struct sim_lane *sim, struct lane_incoming *incoming)
         .data = frame->data,
         .bytes = frame->bytes,
         .tacit = frame->tacit,
-        .from = sim_address(frame->from, frame->rail),
+        .from = address_of(&sim->lane, frame->from, frame->process),
     };
     sim->lane.received_bytes += frame->bytes;
     sim->lane.received_frames++;
@@ -288,6 +315,22 @@ static void sim_expect(struct lane *lane, const struct lane_expectation *expecta
     sim_of(lane)->joiner.expectation = *expectation; /* others than lanes that cut do not look */
 }
 
+/** Copies at once, as the kernel does: process_vm_readv(2). */
+static int sim_read_memory(struct lane *lane, const struct lane_address *from, uint64_t address,
+                           void *target, uint64_t bytes)
+{
+    struct sim_wire *wire = sim_of(lane)->wire;
+    bool refused = random_chance(&wire->random, wire->options.unread_ppm);
+
+    wire->counters.reads++;
+    if (refused || has_ended(lane, from)) {
+        wire->counters.unread++;
+        return refused ? -EPERM : -ECONNRESET;
+    }
+    memcpy(target, (const void *)(uintptr_t)address, (size_t)bytes);
+    return 0;
+}
+
 static int sim_status(struct lane *lane)
 {
     (void)lane;
@@ -305,11 +348,20 @@ static int sim_descriptor(const struct lane *lane)
     return -1;
 }
 
+/** Of all processes that share memory. */
+#define SHARED_HOST 1
+
 static void sim_publish(const struct lane *lane, struct address_layout *address)
 {
     const struct sim_lane *sim = (const struct sim_lane *)(const void *)lane;
     const struct lane_address local = sim_address(sim->node, lane->rail);
 
+    if (lane->kind == LANE_SHM) {
+        address->host = to_le64(SHARED_HOST);
+        address->process =
+            to_le32(sim->node << 16 | sim->wire->nodes[sim->node].processes[lane->rail]);
+        return;
+    }
     memcpy(address->rail[lane->rail].mac, local.bytes, sizeof address->rail[lane->rail].mac);
 }
 
@@ -319,6 +371,11 @@ static int sim_reach(struct lane *lane, const struct address_layout *address,
     static const uint8_t none[6];
     const uint8_t *mac = address->rail[lane->rail].mac;
 
+    if (lane->kind == LANE_SHM) {
+        uint32_t process = from_le32(address->process);
+        *to = address_of(lane, process >> 16, (uint16_t)process);
+        return from_le64(address->host) == SHARED_HOST ? 0 : -EHOSTUNREACH;
+    }
     if (lane->rail >= address->rails || memcmp(mac, none, sizeof none) == 0) {
         return -EHOSTUNREACH;
     }
@@ -345,6 +402,7 @@ static const struct lane_operations sim_operations = {
     .receive = sim_receive,
     .release = sim_release,
     .expect = sim_expect,
+    .read_memory = sim_read_memory,
     .status = sim_status,
     .descriptor = sim_descriptor,
     .close = sim_close,
@@ -370,7 +428,8 @@ int sim_lane_open(struct sim_wire *wire, uint32_t node, uint32_t rail, struct la
     sim->lane.operations = &sim_operations;
     sim->lane.frame_bytes = wire->options.frame_bytes;
     sim->lane.mtu = wire->options.frame_bytes;
-    sim->lane.kind = LANE_SIM;
+    sim->lane.kind = (wire->options.sharing >> rail & 1) != 0 ? LANE_SHM : LANE_SIM;
+    wire->nodes[node].processes[rail]++;
     sim->lane.rail = (uint8_t)rail;
     sim->lane.batch_frames = 64;
     sim->lane.capacity_bytes = UINT64_MAX;

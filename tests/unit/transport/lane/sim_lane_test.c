@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lane/sim.h"
 
+#include "frame/address_layout.h"
 #include "frame/frame.h"
 #include "sim_wires.h"
 
@@ -241,6 +242,84 @@ static void sim_lane__more_runs_than_it_has_room_for(void **state)
     close_wire(wire, lanes, 2);
 }
 
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/** Where a lane is reached, as its node tells others. */
+static struct lane_address published(struct lane *by, const struct lane *lane)
+{
+    struct address_layout layout = {0};
+    struct lane_address to;
+
+    lane->operations->publish(lane, &layout);
+    assert_int_equal(by->operations->reach(by, &layout, &to), 0);
+    return to;
+}
+
+static int read_of(struct lane *by, const struct lane_address *from, uint8_t *target)
+{
+    return by->operations->read_memory(by, from, (uint64_t)(uintptr_t)payload(), target, RUN_BYTES);
+}
+
+static void sim_lane__reads_the_memory_of_others(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    uint8_t target[RUN_BYTES] = {0};
+
+    (void)state;
+    options.sharing = 1;
+    struct sim_wire *wire = open_wire(&options, lanes);
+    const struct lane_address from = published(lanes[0], lanes[1]);
+    assert_int_equal(lanes[0]->kind, LANE_SHM);
+    assert_int_equal(sim_node_of(wire, &from), 1);
+    assert_int_equal(read_of(lanes[0], &from, target), 0);
+    assert_memory_equal(target, payload(), RUN_BYTES);
+    const struct sim_counters *counters = sim_wire_counters(wire);
+    assert_int_equal(counters->reads, 1);
+    assert_int_equal(counters->unread, 0);
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_lane__reads_nothing_of_a_process_that_has_ended(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    uint8_t target[RUN_BYTES] = {0};
+
+    (void)state;
+    options.sharing = 1;
+    struct sim_wire *wire = open_wire(&options, lanes);
+    const struct lane_address from = published(lanes[0], lanes[1]);
+    lanes[1]->operations->close(lanes[1]);
+    assert_int_equal(read_of(lanes[0], &from, target), -ECONNRESET);
+    /* Nor of the one that has taken its place. */
+    assert_int_equal(sim_lane_open(wire, 1, 0, &lanes[1]), 0);
+    assert_int_equal(read_of(lanes[0], &from, target), -ECONNRESET);
+    assert_int_equal(target[1], 0);
+    assert_int_equal(sim_wire_counters(wire)->unread, 2);
+    const struct lane_address again = published(lanes[0], lanes[1]);
+    assert_int_equal(read_of(lanes[0], &again, target), 0);
+    close_wire(wire, lanes, 2);
+}
+
+static void sim_lane__reading_that_is_not_allowed(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    uint8_t target[RUN_BYTES] = {0};
+
+    (void)state;
+    options.sharing = 1;
+    options.unread_ppm = 1000000;
+    struct sim_wire *wire = open_wire(&options, lanes);
+    const struct lane_address from = published(lanes[0], lanes[1]);
+    assert_int_equal(read_of(lanes[0], &from, target), -EPERM);
+    assert_int_equal(target[1], 0);
+    close_wire(wire, lanes, 2);
+    options.cutting = 1;
+    assert_int_equal(sim_wire_open(&options, &wire), -EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +331,9 @@ int main(void)
         cmocka_unit_test(sim_lane__puts_it_where_it_is_expected),
         cmocka_unit_test(sim_lane__spoils_the_place_of_what_did_not_come),
         cmocka_unit_test(sim_lane__more_runs_than_it_has_room_for),
+        cmocka_unit_test(sim_lane__reads_the_memory_of_others),
+        cmocka_unit_test(sim_lane__reads_nothing_of_a_process_that_has_ended),
+        cmocka_unit_test(sim_lane__reading_that_is_not_allowed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
