@@ -92,7 +92,6 @@ void cluster_open(struct cluster *cluster, const struct sim_options *wire)
         .node_count = wire->nodes,
         .rails = wire->rails,
         .whole_rails = wire->cutting != 0 ? (uint32_t)__builtin_ctz(wire->cutting) : wire->rails,
-        .shares_memory = wire->sharing != 0,
         .frame_bytes = wire->frame_bytes};
     cluster->nodes = calloc(wire->nodes, sizeof *cluster->nodes);
     if (cluster->nodes == NULL || sim_wire_open(wire, &cluster->wire) != 0) {

@@ -34,7 +34,6 @@ struct cluster {
     uint32_t node_count;
     uint32_t rails;       /**< networks, ... */
     uint32_t whole_rails; /**< ... the first so many of which have lanes that do not cut */
-    bool shares_memory;   /**< the nodes are processes of one host */
     uint32_t frame_bytes; /**< longest frame */
     struct node *nodes;
     struct core_options options; /**< for nodes that are started */

@@ -132,12 +132,9 @@ static void plan_jump(struct faults *faults)
                                        .value_ns = some_time(&faults->random, 60 * SECOND)});
 }
 
-/** Not for longer than peers wait where memory is read: a sender that has given its receiver up has
- *  its buffer back, and the receiver, once it goes on, may read it all the same. */
 static void plan_pause(struct faults *faults)
 {
-    bool is_long =
-        random_below(&faults->random, 4) == 0 && !faults->workload->cluster->shares_memory;
+    bool is_long = random_below(&faults->random, 4) == 0;
 
     plan(faults,
          &(struct fault_event){.at_ns = some_moment(faults),

@@ -160,6 +160,24 @@ static void run_ip(const char *command)
     assert_int_equal(system(command), 0);
 }
 
+/** What was under way arrives now. */
+static void assert_goes_on(beowire_endpoint *endpoint, beowire_endpoint *far)
+{
+    uint64_t end_ns = now_ns() + PATIENCE_NS;
+    struct beowire_completion done = {.status = 1};
+    int found = 0;
+
+    while (found <= 0) {
+        assert_true(now_ns() < end_ns);
+        assert_true(found == 0 || found == -ENETDOWN);
+        (void)beowire_poll(far, NULL, 0);
+        found = beowire_poll(endpoint, &done, 1);
+    }
+    assert_int_equal(done.status, 0);
+    assert_ptr_equal(done.context, endpoint);
+    assert_int_equal(beowire_wait(endpoint, 1000), 0);
+}
+
 /** Each endpoint is asked by one call only, so none learns it from another's finding. */
 static void beowire__all_interfaces_are_down(void **state)
 {
@@ -180,8 +198,11 @@ static void beowire__all_interfaces_are_down(void **state)
         found[i] = calls[i](endpoints[i]);
     }
     run_ip("ip link set end0 up");
+    namespace_wait_until_running("end0");
+    namespace_wait_until_running("end1");
     for (unsigned i = 0; i < CALLS; i++) {
         assert_int_equal(found[i], -ENETDOWN);
+        assert_goes_on(endpoints[i], far);
         (void)beowire_close(endpoints[i], 0);
     }
     assert_int_equal(beowire_close(far, 0), 0);

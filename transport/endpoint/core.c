@@ -233,6 +233,19 @@ void core_reserve_credit(struct core *core, struct core_peer *peer)
     }
 }
 
+/** The peer may be about to read what the application gets back now. */
+static void forget(const struct core *core, const struct core_peer *peer)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+
+    for (unsigned i = 0; i < lanes->count; i++) {
+        struct lane *lane = lanes->lanes[i];
+        if (lane->operations->forget != NULL && peer->paths.at[i].reachable) {
+            lane->operations->forget(lane, &peer->paths.at[i].to);
+        }
+    }
+}
+
 void core_fail_peer(struct core *core, struct core_peer *peer, int error)
 {
     WIRE_TO(wire, core, peer);
@@ -240,6 +253,7 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
     if (!peer->gone) {
         core->lane_users[peer->paths.fast]--;
         peer->gone = true;
+        forget(core, peer);
     }
     (void)connection_fail(&peer->connection, error);
     core->counters.peers_failed++;
@@ -442,6 +456,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         control_send_ack(core, peer, take_asked_by(peer), now_ns);
     }
     if ((due & FLOW_DUE_PROBE) != 0) {
+        core_check_lane(core, peer->paths.fast); /* what is sent without a carrier just vanishes */
         if (flow->backoff >= PATH_PATIENCE_PROBES && flow->unanswered == 0 &&
             flow->first != flow->highest) {
             try_another_path(core, peer, now_ns);

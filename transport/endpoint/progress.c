@@ -44,6 +44,9 @@ bool own_progress(struct beowire_endpoint *endpoint)
 {
     struct core *core = &endpoint->core;
 
+    if (endpoint->status != 0) {
+        endpoint->status = core_status(core); /* an interface may be back */
+    }
     if (core_receive(core, clock_ns, endpoint) > 0) {
         endpoint->idle_polls = 0;
         publish_if_due(endpoint, core->messages.now_ns);

@@ -111,7 +111,7 @@ struct beowire_options {
 /** The members in their order: C++ before C++20 has no other way to say this. */
 #define BEOWIRE_OPTIONS_DEFAULT                                                                    \
     {                                                                                              \
-        sizeof(struct beowire_options), NULL, NULL, 0x88B5, 0, 1024, 1024, UINT64_C(5000000000),   \
+        sizeof(struct beowire_options), NULL, NULL, 0x88B5, 0, 1024, 1024, UINT64_C(4000000000),   \
             BEOWIRE_PROGRESS_KEEPER, NULL, false, 0                                                \
     }
 
@@ -390,8 +390,8 @@ BEOWIRE_API int beowire_cancel(beowire_endpoint *endpoint, const void *context);
  * support this. The last three leave all other operations alone, and the connection.
  * @return the number of completions written (0 .. count); -EINVAL: nowhere to write them, and
  * `count` is not 0; -ENETDOWN: no lane of the endpoint works, because its interfaces are down or
- * gone, and no operation has ended. It is looked for now and then only. Not every lane comes
- * back with its interface: close the endpoint. The lane "shm" always works, so an endpoint that has
+ * gone, and no operation has ended. It is looked for now and then only. It works again when
+ * one of them is back. The lane "shm" always works, so an endpoint that has
  * it (by default all have) never gets this: its peers on other hosts are silent, then. */
 BEOWIRE_API int beowire_poll(beowire_endpoint *endpoint, struct beowire_completion *completions,
                              size_t count);

@@ -49,7 +49,7 @@ struct packet_lane {
     uint32_t next_slot;        /* the kernel fills this one next, ... */
     struct tpacket2_hdr *next; /* ... which is here: a poll is too short for a division */
     uint32_t held;             /* handed out and not yet released, ending at next_slot */
-    bool down;
+    int index;                 /* of the interface */
 };
 
 static struct packet_lane *packet_of(struct lane *lane)
@@ -150,7 +150,6 @@ static unsigned send_one(struct packet_lane *packet, const struct lane_outgoing 
         sent = sendmsg(packet->socket, &message, MSG_DONTWAIT);
     }
     if (sent < 0) {
-        packet->down = packet->down || socket_is_cut_off(errno);
         return 0;
     }
     return 1;
@@ -172,7 +171,6 @@ static unsigned send_many(struct packet_lane *packet, const struct lane_outgoing
     }
     int sent = sendmmsg(packet->socket, messages, count, MSG_DONTWAIT);
     if (sent < 0) {
-        packet->down = packet->down || socket_is_cut_off(errno);
         return 0;
     }
     return (unsigned)sent;
@@ -201,8 +199,8 @@ static int packet_status(struct lane *lane)
     struct packet_lane *packet = packet_of(lane);
 
     lane->dropped_frames += socket_take_drops(packet->socket);
-    packet->down = packet->down || socket_is_cut_off(socket_take_error(packet->socket));
-    return packet->down ? -ENETDOWN : 0;
+    (void)socket_take_error(packet->socket); /* that it was down: the next send() would say so */
+    return socket_interface_works(packet->socket, packet->index) ? 0 : -ENETDOWN;
 }
 
 static int packet_descriptor(const struct lane *lane)
@@ -261,7 +259,7 @@ static const struct lane_operations packet_operations = {
     .close = packet_close,
 };
 
-static int read_interface(struct packet_lane *packet, const char *name, int *index)
+static int read_interface(struct packet_lane *packet, const char *name)
 {
     struct socket_interface interface;
     int status = socket_read_interface(packet->socket, name, &interface);
@@ -269,7 +267,7 @@ static int read_interface(struct packet_lane *packet, const char *name, int *ind
     if (status != 0) {
         return status;
     }
-    *index = interface.index;
+    packet->index = interface.index;
     packet->loops = interface.loops;
     memcpy(packet->mac, interface.mac, sizeof packet->mac);
     if (packet->loops) {
@@ -353,14 +351,12 @@ static int tune_socket(const struct packet_lane *packet)
 
 static int set_up(struct packet_lane *packet, const struct packet_lane_options *options)
 {
-    int index = 0;
-
     /* Protocol 0: nothing is received before the filter is there and bind() names the EtherType. */
     packet->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (packet->socket < 0) {
         return -errno;
     }
-    int status = read_interface(packet, options->interface, &index);
+    int status = read_interface(packet, options->interface);
     if (status == 0) {
         status = attach_filter(packet, options->ethertype, options->endpoint);
     }
@@ -373,8 +369,9 @@ static int set_up(struct packet_lane *packet, const struct packet_lane_options *
     if (status != 0) {
         return status;
     }
-    struct sockaddr_ll name = {
-        .sll_family = AF_PACKET, .sll_protocol = htons(options->ethertype), .sll_ifindex = index};
+    struct sockaddr_ll name = {.sll_family = AF_PACKET,
+                               .sll_protocol = htons(options->ethertype),
+                               .sll_ifindex = packet->index};
     if (bind(packet->socket, (const struct sockaddr *)&name, sizeof name) != 0) {
         return -errno;
     }

@@ -221,6 +221,16 @@ static int shm_reach(struct lane *lane, const struct address_layout *address,
     return 0;
 }
 
+static void shm_forget(struct lane *lane, const struct lane_address *to)
+{
+    const struct shm_peer *peer = shm_peers_at(shm_of(lane), to);
+
+    /* Nothing was sent to a peer without a ring: it knows no place in our memory. */
+    if (peer != NULL && peer->producer != NULL) {
+        shm_producer_withdraw(peer->producer);
+    }
+}
+
 static int shm_status(struct lane *lane)
 {
     (void)lane;
@@ -257,6 +267,7 @@ static const struct lane_operations shm_operations = {
     .release = shm_release,
     .lost = shm_lost,
     .read_memory = shm_read_memory,
+    .forget = shm_forget,
     .status = shm_status,
     .arm = shm_arm,
     .descriptor = shm_descriptor,

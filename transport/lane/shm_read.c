@@ -31,6 +31,9 @@ int shm_read_memory(struct lane *lane, const struct lane_address *from, uint64_t
         }
         done += (uint64_t)moved;
     }
+    if (peer->consumer.ring != NULL && !shm_consumer_was_allowed(&peer->consumer)) {
+        return -ECONNRESET;
+    }
     /* If it has ended, its number may have become another process's: then that was read. */
     if (shm_socket_check(peer->outbound) != 0) {
         shm_peers_end(shm, peer);

@@ -8,7 +8,8 @@
 #include "lane.h"
 
 /** lane_operations.read_memory. @return 0; -EPERM: the kernel does not allow it (it is asked once
- *  for each peer); -EFAULT: the peer has no such memory; -ECONNRESET: the peer has ended. */
+ *  for each peer); -EFAULT: the peer has no such memory; -ECONNRESET: the peer has ended, or has
+ *  given us up. */
 int shm_read_memory(struct lane *lane, const struct lane_address *from, uint64_t address,
                     void *target, uint64_t bytes);
 

@@ -101,6 +101,12 @@ bool shm_producer_put(struct shm_producer *producer, const struct lane_outgoing 
     return true;
 }
 
+void shm_producer_withdraw(const struct shm_producer *producer)
+{
+    /* Before anything that the application does to its memory once it has it back. */
+    __atomic_store_n(&producer->ring->withdrawn, 1, __ATOMIC_SEQ_CST);
+}
+
 uint32_t shm_producer_attention(const struct shm_producer *producer)
 {
     /* Dekker's pattern with shm_consumer_sleep(), see the header. */
@@ -165,6 +171,12 @@ unsigned shm_consumer_take(struct shm_consumer *consumer, struct lane_incoming *
         taken++;
     }
     return taken;
+}
+
+bool shm_consumer_was_allowed(const struct shm_consumer *consumer)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* behind what was read */
+    return __atomic_load_n(&consumer->ring->withdrawn, __ATOMIC_SEQ_CST) == 0;
 }
 
 void shm_consumer_release(struct shm_consumer *consumer)

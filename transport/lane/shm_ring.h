@@ -2,7 +2,7 @@
 /*
  * shm_ring.h - a lock-free queue of frames in shared memory, from one process to another.
  *
- *      ring:   consumed | attention | cell 0 | cell 1 | ... | data ...
+ *      ring:   consumed | attention | withdrawn | cell 0 | cell 1 | ... | data ...
  *      cell:   control 8 bytes | 56 bytes                    one cache line
  *
  * A frame takes one cell. Up to SHM_INLINE_BYTES it lies in the cell itself: a message of 8 bytes,
@@ -10,8 +10,9 @@
  * cache miss. A longer one lies in one piece in `data`, which is used round and round, and its cell
  * says where; its payload begins on a cache line.
  *
- * Who writes what: the producer writes cells and data; the consumer writes `consumed` and
- * `attention`. Nobody else has the memory. All else (how far each has come) each keeps to itself.
+ * Who writes what: the producer writes cells, data and `withdrawn`; the consumer writes `consumed`
+ * and `attention`. Nobody else has the memory. All else (how far each has come) each keeps to
+ * itself.
  *
  *      producer: frame into cell or data,  then  control             (release)
  *      consumer: sees control              (acquire), takes the frame,
@@ -70,6 +71,7 @@ static_assert(sizeof(struct shm_cell) == SHM_LINE_BYTES, "a cell is a cache line
 struct shm_ring {
     alignas(64) uint32_t consumed;  /**< cells that the consumer has given back, ever */
     alignas(64) uint32_t attention; /**< even: the consumer polls; odd: it wants to be woken */
+    uint32_t withdrawn; /**< not 0: the consumer may not read the producer's memory; written once */
     alignas(64) struct shm_cell cells[SHM_CELLS];
     alignas(4096) uint8_t data[SHM_DATA_BYTES];
 };
@@ -104,6 +106,12 @@ bool shm_producer_put(struct shm_producer *producer, const struct lane_outgoing 
  *  the same number until it has polled again, and needs to be woken once.
  *  @return an odd number; 0: it polls. */
 uint32_t shm_producer_attention(const struct shm_producer *producer);
+
+/** The consumer may not read our process's memory any more. */
+void shm_producer_withdraw(const struct shm_producer *producer);
+
+/** After reading: was that allowed until the end of it? If not, who knows what was read. */
+bool shm_consumer_was_allowed(const struct shm_consumer *consumer);
 
 /** Takes up to `count` frames; each uses one of `copies`. Writes all of `frames` but `from`. */
 unsigned shm_consumer_take(struct shm_consumer *consumer, struct lane_incoming *frames,

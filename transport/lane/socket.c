@@ -41,6 +41,16 @@ int socket_read_interface(int socket, const char *name, struct socket_interface 
     return interface->mtu > (int)FRAME_BYTES_MIN ? 0 : -EINVAL;
 }
 
+bool socket_interface_works(int socket, int index)
+{
+    struct ifreq request = {.ifr_ifindex = index};
+    const unsigned wanted = IFF_UP | IFF_RUNNING;
+
+    return ioctl(socket, SIOCGIFNAME, &request) == 0 &&
+           ioctl(socket, SIOCGIFFLAGS, &request) == 0 &&
+           ((unsigned)request.ifr_flags & wanted) == wanted;
+}
+
 int socket_set(int socket, int level, int option, int value)
 {
     return setsockopt(socket, level, option, &value, sizeof value) != 0 ? -errno : 0;
@@ -75,11 +85,6 @@ int socket_take_error(int socket)
     socklen_t length = sizeof error;
 
     return getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
-}
-
-bool socket_is_cut_off(int error)
-{
-    return error == ENETDOWN || error == ENXIO || error == ENODEV;
 }
 
 uint32_t socket_take_drops(int socket)

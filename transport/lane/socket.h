@@ -27,6 +27,10 @@ struct socket_interface {
  *  frames; another negative errno. */
 int socket_read_interface(int socket, const char *name, struct socket_interface *interface);
 
+/** Is the interface with that index up, and has it a carrier? Not if it is gone, even if another
+ * has got its name. Any socket of its network namespace will do. */
+bool socket_interface_works(int socket, int index);
+
 /** @return 0 or a negative errno. */
 int socket_set(int socket, int level, int option, int value);
 
@@ -43,10 +47,6 @@ int socket_filter(int socket, struct sock_filter *code, size_t count);
 /** Takes the error that the kernel keeps for the socket, which it says once.
  *  @return 0 or a positive errno. */
 int socket_take_error(int socket);
-
-/** Does the errno of a failed send or receive say that the interface is down or gone, and not just
- *  "not now"? */
-bool socket_is_cut_off(int error);
 
 /** Takes the count of frames that came and found no room on a packet(7) socket since this was last
  *  called. */

@@ -32,8 +32,8 @@ static int tso_status(struct lane *lane)
     struct tso_lane *tso = tso_of(lane);
 
     lane->dropped_frames += socket_take_drops(tso->socket);
-    tso_note_error(tso, socket_take_error(tso->socket));
-    return tso->down ? -ENETDOWN : 0;
+    (void)socket_take_error(tso->socket); /* that it was down: the next send() would say so */
+    return socket_interface_works(tso->socket, tso->index) ? 0 : -ENETDOWN;
 }
 
 static int tso_descriptor(const struct lane *lane)
@@ -95,7 +95,7 @@ static const struct lane_operations tso_operations = {
     .close = tso_close,
 };
 
-static int read_interface(struct tso_lane *tso, const char *name, int *index)
+static int read_interface(struct tso_lane *tso, const char *name)
 {
     struct socket_interface interface;
     int status = socket_read_interface(tso->socket, name, &interface);
@@ -110,7 +110,7 @@ static int read_interface(struct tso_lane *tso, const char *name, int *index)
     if (segment_bytes > TSO_PAYLOAD_BYTES_MAX) {
         segment_bytes = TSO_PAYLOAD_BYTES_MAX;
     }
-    *index = interface.index;
+    tso->index = interface.index;
     memcpy(tso->mac, interface.mac, sizeof tso->mac);
     tso->lane.frame_bytes = (uint32_t)segment_bytes;
     tso->lane.mtu = (uint32_t)segment_bytes + TSO_OVERHEAD_BYTES;
@@ -119,7 +119,7 @@ static int read_interface(struct tso_lane *tso, const char *name, int *index)
 
 /** Takes one of the places of the interface, by an abstract name (unix(7)): gone with the process.
  */
-static int take_place(struct tso_lane *tso, int index)
+static int take_place(struct tso_lane *tso)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
 
@@ -128,8 +128,8 @@ static int take_place(struct tso_lane *tso, int index)
         return -errno;
     }
     for (unsigned i = 0; i < TSO_ENDPOINTS_MAX; i++) {
-        int length =
-            snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "beowire-tso-%d-%u", index, i);
+        int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "beowire-tso-%d-%u",
+                              tso->index, i);
         socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
         if (bind(tso->place, (const struct sockaddr *)&name, bytes) == 0) {
             return 0;
@@ -181,16 +181,14 @@ static int tune_socket(struct tso_lane *tso)
 
 static int set_up(struct tso_lane *tso, const struct tso_lane_options *options)
 {
-    int index = 0;
-
     /* Protocol 0: nothing is received before the filter is there and bind() names IPv4. */
     tso->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (tso->socket < 0) {
         return -errno;
     }
-    int status = read_interface(tso, options->interface, &index);
+    int status = read_interface(tso, options->interface);
     if (status == 0) {
-        status = take_place(tso, index);
+        status = take_place(tso);
     }
     if (status == 0) {
         status = attach_filter(tso);
@@ -208,7 +206,7 @@ static int set_up(struct tso_lane *tso, const struct tso_lane_options *options)
     struct sockaddr_ll address = {
         .sll_family = AF_PACKET,
         .sll_protocol = htons(ETH_P_IP),
-        .sll_ifindex = index,
+        .sll_ifindex = tso->index,
     };
     return bind(tso->socket, (const struct sockaddr *)&address, sizeof address) != 0 ? -errno : 0;
 }

@@ -32,7 +32,7 @@ struct tso_lane {
     uint8_t mac[ETH_ALEN];
     uint16_t ethertype;
     uint16_t endpoint;
-    bool down;
+    int index; /* of the interface */
     struct lane_expectation expectation;
     uint8_t *room;
     size_t room_used;
@@ -47,11 +47,6 @@ static_assert(TSO_CALLS_MAX >= TSO_RUN_FRAMES_MAX, "a receive() has room for a r
 static inline struct tso_lane *tso_of(struct lane *lane)
 {
     return (struct tso_lane *)(void *)lane;
-}
-
-static inline void tso_note_error(struct tso_lane *tso, int error)
-{
-    tso->down = tso->down || socket_is_cut_off(error);
 }
 
 /** As in struct lane_operations: tso_send.c, ... */

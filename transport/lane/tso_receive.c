@@ -172,7 +172,6 @@ unsigned tso_receive(struct lane *lane, struct lane_incoming *frames, unsigned c
         struct tso_segments segments;
         int bytes = take(tso, &landing);
         if (bytes < 0) {
-            tso_note_error(tso, -bytes); /* the kernel says it once: to recvmsg() or to status() */
             break;
         }
         if (bytes == 0 || !tso_head_read(landing.head, (uint32_t)bytes, &segments) ||

@@ -48,7 +48,6 @@ static uint32_t send_one_by_one(struct tso_lane *tso, const struct tso_segments 
         one.bytes = left < one.segment_bytes ? left : one.segment_bytes;
         int status = send_segments(tso, &one, payload + gone);
         if (status != 0) {
-            tso_note_error(tso, -status);
             break;
         }
         gone += one.bytes;
@@ -115,7 +114,6 @@ static bool send_data(struct tso_lane *tso, const struct lane_address *to,
             note_refused_train(tso);
             together = false;
         } else if (status != 0) {
-            tso_note_error(tso, -status);
             return false;
         }
     }
@@ -155,7 +153,6 @@ static unsigned send_run(struct tso_lane *tso, const struct lane_address *to,
         note_refused_train(tso);
         return send_run(tso, to, frames, 1, 1);
     }
-    tso_note_error(tso, -status);
     return 0;
 }
 

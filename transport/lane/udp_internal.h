@@ -99,9 +99,6 @@ struct lane_address udp_place_of(const union udp_sockaddr *address);
 /** Takes what ICMP has to say from the socket; keeps the refusals for lost(). */
 void udp_read_errors(struct udp_lane *udp);
 
-/** Is the interface down, without a carrier, or gone? */
-bool udp_interface_is_down(const struct udp_lane *udp);
-
 /** Pins the socket to its interface, or lets routes decide. @return 0 or a negative errno. */
 int udp_pin(struct udp_lane *udp, bool pinned);
 

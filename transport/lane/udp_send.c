@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Frames out: as few system calls, and as few ways through the kernel, as their lengths allow. */
 #include "frame/frame.h"
+#include "socket.h"
 #include "udp_internal.h"
 
 #include <errno.h>
@@ -165,7 +166,7 @@ static enum next_step after_error(struct udp_lane *udp, int error, bool train, b
     if (++*attempts < UDP_ERROR_ATTEMPTS) {
         return AGAIN;
     }
-    return udp_interface_is_down(udp) ? STOP : LOSE;
+    return socket_interface_works(udp->socket, (int)udp->index) ? LOSE : STOP;
 }
 
 static bool is_neighbour(const struct udp_lane *udp, const struct lane_address *to)

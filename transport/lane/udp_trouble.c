@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the socket says of trouble: peers that have ended, an interface that is down, frames
  * dropped. */
+#include "socket.h"
 #include "udp_internal.h"
 
 #include <errno.h>
 #include <linux/errqueue.h>
 #include <linux/sock_diag.h>
 #include <sys/ioctl.h>
-
-bool udp_interface_is_down(const struct udp_lane *udp)
-{
-    struct ifreq request = {0};
-    const unsigned wanted = IFF_UP | IFF_RUNNING;
-
-    memcpy(request.ifr_name, udp->interface, sizeof request.ifr_name);
-    return ioctl(udp->socket, SIOCGIFFLAGS, &request) != 0 ||
-           ((unsigned)request.ifr_flags & wanted) != wanted;
-}
 
 /** Has the host of the address said that nobody is at that port? */
 static bool is_refusal(struct msghdr *message)
@@ -90,5 +81,5 @@ int udp_status(struct lane *lane)
         lane->dropped_frames += memory[SK_MEMINFO_DROPS] - udp->kernel_drops;
         udp->kernel_drops = memory[SK_MEMINFO_DROPS];
     }
-    return udp_interface_is_down(udp) ? -ENETDOWN : 0;
+    return socket_interface_works(udp->socket, (int)udp->index) ? 0 : -ENETDOWN;
 }

@@ -48,8 +48,7 @@ static void run(char *const *command)
     }
 }
 
-/** The kernel notices a moment after "up" that a link is running. */
-static void wait_until_running(const char *interface)
+void namespace_wait_until_running(const char *interface)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -70,10 +69,9 @@ static void wait_until_running(const char *interface)
 
 #define IP(...) run((char *[]){"ip", __VA_ARGS__, NULL})
 
-int namespace_move_far_end(void)
+/** Starts a process that keeps a namespace: this one, or a new one (-1), until it is killed. */
+static pid_t start_keeper(int namespace)
 {
-    char pid[16];
-    char path[64];
     int ready[2];
     char byte = 0;
 
@@ -81,33 +79,67 @@ int namespace_move_far_end(void)
     pid_t child = fork();
     require(child >= 0, "fork");
     if (child == 0) {
-        require(unshare(CLONE_NEWNET) == 0, "a network namespace");
+        if (namespace >= 0) {
+            namespace_go(namespace);
+        } else {
+            require(unshare(CLONE_NEWNET) == 0, "a network namespace");
+        }
         require(write(ready[1], &byte, 1) == 1, "write");
         for (;;) {
-            pause(); /* keeps the namespace until the parent has it */
+            pause();
         }
     }
     require(read(ready[0], &byte, 1) == 1, "read");
     close(ready[0]);
     close(ready[1]);
-    (void)snprintf(pid, sizeof pid, "%d", (int)child);
-    (void)snprintf(path, sizeof path, "/proc/%d/ns/net", (int)child);
-    IP("link", "set", "end1", "netns", pid);
+    return child;
+}
+
+static void move_to(pid_t keeper, const char *interface)
+{
+    char pid[16];
+    char name[32];
+
+    (void)snprintf(pid, sizeof pid, "%d", (int)keeper);
+    (void)snprintf(name, sizeof name, "%s", interface);
+    IP("link", "set", name, "netns", pid);
+}
+
+static void end_keeper(pid_t keeper)
+{
+    kill(keeper, SIGKILL);
+    require(waitpid(keeper, NULL, 0) == keeper, "waitpid");
+}
+
+int namespace_move_far_end(void)
+{
+    char path[64];
+    pid_t keeper = start_keeper(-1);
+
+    (void)snprintf(path, sizeof path, "/proc/%d/ns/net", (int)keeper);
+    move_to(keeper, "end1");
     int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
     int far = open(path, O_RDONLY | O_CLOEXEC);
     require(here >= 0 && far >= 0, path);
-    kill(child, SIGKILL);
-    require(waitpid(child, NULL, 0) == child, "waitpid");
+    end_keeper(keeper);
 
     namespace_go(far);
     IP("link", "set", "lo", "up");
     IP("address", "add", "10.77.0.2/24", "dev", "end1");
     IP("link", "set", "end1", "up");
-    wait_until_running("end1");
+    namespace_wait_until_running("end1");
     namespace_go(here);
-    wait_until_running("end0");
+    namespace_wait_until_running("end0");
     close(here);
     return far;
+}
+
+void namespace_move(int namespace, const char *interface)
+{
+    pid_t keeper = start_keeper(namespace);
+
+    move_to(keeper, interface);
+    end_keeper(keeper);
 }
 
 void namespace_go(int namespace)
@@ -139,8 +171,8 @@ void namespace_enter(char **argv)
     IP("address", "add", "10.77.0.2/24", "dev", "end1");
     IP("link", "set", "end0", "up");
     IP("link", "set", "end1", "up");
-    wait_until_running("end0");
-    wait_until_running("end1");
+    namespace_wait_until_running("end0");
+    namespace_wait_until_running("end1");
     require(setenv(INSIDE, "1", 1) == 0, "setenv");
     execv("/proc/self/exe", argv);
     require(0, "running the test again");

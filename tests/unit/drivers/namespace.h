@@ -17,6 +17,12 @@ void namespace_enter(char **argv);
  *  another host. @return a descriptor of that namespace. */
 int namespace_move_far_end(void);
 
+/** Moves an interface into that namespace; it is down there, and has no address. */
+void namespace_move(int namespace, const char *interface);
+
+/** The kernel notices a moment after "up" that a link is running. */
+void namespace_wait_until_running(const char *interface);
+
 /** From now on this thread opens sockets in that namespace; those it has stay where they are. */
 void namespace_go(int namespace);
 

@@ -570,70 +570,6 @@ static void beowire_poll__as_many_as_there_is_room_for(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
-static void run_ip(const char *arguments)
-{
-    char command[128];
-
-    (void)snprintf(command, sizeof command, "ip %s", arguments);
-    assert_int_equal(system(command), 0);
-}
-
-/** Moves a long message over two cards, and pulls the cable of one on the way. */
-static void lose_a_card(const char *lanes, const char *card)
-{
-    const size_t bytes = 64u << 20;
-    beowire_endpoint *a = open_with_lanes("end0,two0", lanes);
-    beowire_endpoint *b = open_with_lanes("end1,two1", lanes);
-    uint8_t *data = malloc(bytes);
-    uint8_t *buffer = malloc(bytes);
-    struct beowire_completion done = {0};
-    char command[64];
-
-    assert_non_null(data);
-    assert_non_null(buffer);
-    for (size_t i = 0; i < bytes; i++) {
-        data[i] = (uint8_t)(i * 7 + (i >> 12));
-    }
-    data[bytes / 8] = 1;
-    memset(buffer, 0, bytes);
-    assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, buffer, bytes, NULL), 0);
-    assert_int_equal(beowire_send(a, know(a, b), 1, 0, data, bytes, NULL), 0);
-    while (buffer[bytes / 8] == 0) { /* well on its way */
-        assert_int_equal(beowire_poll(b, &done, 1), 0);
-        (void)beowire_poll(a, NULL, 0);
-    }
-    (void)snprintf(command, sizeof command, "link set %s down", card);
-    run_ip(command);
-    done = await_both(b, a);
-    assert_int_equal(done.status, 0);
-    assert_int_equal(done.bytes, bytes);
-    assert_memory_equal(data, buffer, bytes);
-    assert_int_equal(await_both(a, b).status, 0);
-    (void)snprintf(command, sizeof command, "link set %s up", card);
-    run_ip(command);
-    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
-    assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
-    free(data);
-    free(buffer);
-}
-
-static void beowire__loses_a_card_and_nothing_else(void **state)
-{
-    static const char *const lanes[] = {"packet", "udp", "packet,udp", "packet,tso,udp"};
-
-    (void)state;
-    run_ip("link add two0 type veth peer name two1");
-    run_ip("address add 10.78.0.1/24 dev two0");
-    run_ip("address add 10.78.0.2/24 dev two1");
-    run_ip("link set two0 up");
-    run_ip("link set two1 up");
-    for (unsigned i = 0; i < sizeof lanes / sizeof *lanes; i++) {
-        lose_a_card(lanes[i], "two0"); /* ours */
-        lose_a_card(lanes[i], "end1"); /* the other end's */
-    }
-    run_ip("link del two0");
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -661,7 +597,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(beowire_flush__until_the_peer_has_it),
         cmocka_unit_test(beowire_close__with_something_that_did_not_arrive),
         cmocka_unit_test(beowire_close__ends_what_peers_wait_for),
-        cmocka_unit_test(beowire__loses_a_card_and_nothing_else),
         cmocka_unit_test(beowire_poll__as_many_as_there_is_room_for),
     };
 

@@ -5,6 +5,7 @@
 #include "namespace.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -97,6 +98,29 @@ static void lanes_open__names_them(void **state)
     assert_int_equal(lanes.count, sizeof expected / sizeof *expected);
     for (unsigned i = 0; i < lanes.count; i++) {
         assert_string_equal(lanes.lanes[i]->name, expected[i]);
+    }
+    lanes_close(&lanes);
+}
+
+/** What tells peers of the end of this process is opened last, and so closed before what takes long
+ *  to close. */
+static void lanes_open__udp_after_all_others(void **state)
+{
+    struct path_lanes lanes = {.count = 0};
+    int first_udp = INT_MAX;
+
+    (void)state;
+    assert_int_equal(try_open("end0,end1", NULL, &lanes), 0);
+    for (unsigned i = 0; i < lanes.count; i++) {
+        int descriptor = lanes.lanes[i]->operations->descriptor(lanes.lanes[i]);
+        if (lanes.lanes[i]->kind == LANE_UDP && descriptor < first_udp) {
+            first_udp = descriptor;
+        }
+    }
+    assert_int_not_equal(first_udp, INT_MAX);
+    for (unsigned i = 0; i < lanes.count; i++) {
+        int descriptor = lanes.lanes[i]->operations->descriptor(lanes.lanes[i]);
+        assert_true(lanes.lanes[i]->kind == LANE_UDP || descriptor < first_udp);
     }
     lanes_close(&lanes);
 }
@@ -223,6 +247,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(lanes_open__all_that_there_are),
         cmocka_unit_test(lanes_open__those_that_are_wanted),
         cmocka_unit_test(lanes_open__names_them),
+        cmocka_unit_test(lanes_open__udp_after_all_others),
         cmocka_unit_test(lanes_open__bad_lists),
         cmocka_unit_test(lanes_open__an_interface_is_no_use),
         cmocka_unit_test(lanes_open__no_ip_address),

@@ -95,70 +95,6 @@ static void calls__whoever_does_not_call_is_taken_for_dead(void **state)
     assert_int_equal(beowire_close(b, 0), 0);
 }
 
-/** A process with an endpoint that only polls; its address is written to `out`. */
-static void be_a_peer(int out)
-{
-    beowire_endpoint *endpoint = open_endpoint("end1", BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
-    struct beowire_address address;
-
-    beowire_address(endpoint, &address);
-    if (write(out, &address, sizeof address) != sizeof address) {
-        _exit(1);
-    }
-    for (;;) {
-        (void)beowire_wait(endpoint, SECOND);
-    }
-}
-
-/** A peer's process is killed. @return so long after that is its operation ended, in ns. */
-static uint64_t time_to_notice(void)
-{
-    struct beowire_address address;
-    beowire_peer peer = BEOWIRE_ANY_PEER;
-    int ends[2];
-
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        be_a_peer(ends[1]);
-    }
-    assert_int_equal(read(ends[0], &address, sizeof address), sizeof address);
-    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_KEEPER, 60 * SECOND);
-    assert_int_equal(beowire_peer_add(a, &address, &peer), 0);
-    assert_int_equal(beowire_send(a, peer, 1, 0, "x", 1, NULL), 0);
-    assert_int_equal(await(a).status, 0);
-    assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
-    assert_int_equal(beowire_receive(a, peer, 2, 0, NULL, 0, a), 0);
-    assert_int_equal(beowire_wait(a, 50 * MILLISECOND), 0); /* it lives */
-    assert_int_equal(kill(child, SIGKILL), 0);
-    assert_int_equal(waitpid(child, NULL, 0), child);
-    uint64_t killed_ns = now_ns();
-    /* Its kernel says so: no need to wait for the timeout of a minute. */
-    struct beowire_completion done = await(a);
-    uint64_t noticed_ns = now_ns();
-    assert_int_equal(done.status, -ECONNRESET);
-    assert_int_equal(done.peer, peer);
-    assert_ptr_equal(done.context, a);
-    assert_int_equal(beowire_close(a, 0), 0);
-    close(ends[0]);
-    close(ends[1]);
-    return noticed_ns - killed_ns;
-}
-
-/** Within ten milliseconds, if the machine lets us: one of some attempts. */
-static void wait__ends_when_the_peer_s_process_has_ended(void **state)
-{
-    uint64_t least_ns = UINT64_MAX;
-
-    (void)state;
-    for (unsigned i = 0; i < 20 && least_ns > 10 * MILLISECOND; i++) {
-        uint64_t time_ns = time_to_notice();
-        least_ns = time_ns < least_ns ? time_ns : least_ns;
-    }
-    assert_true(least_ns <= 10 * MILLISECOND);
-}
-
 static void thread__moves_a_long_message_while_both_compute(void **state)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_THREAD, 5 * SECOND);
@@ -376,7 +312,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(keeper__acknowledges_for_an_application_that_is_away),
         cmocka_unit_test(keeper__proves_that_the_process_lives),
         cmocka_unit_test(calls__whoever_does_not_call_is_taken_for_dead),
-        cmocka_unit_test(wait__ends_when_the_peer_s_process_has_ended),
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
         cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
         cmocka_unit_test(poll__sends_what_is_held_back_when_nothing_more_comes),

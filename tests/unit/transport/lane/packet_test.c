@@ -339,6 +339,14 @@ static void packet_lane__interface_goes_down(void **state)
     assert_int_equal(send_frames(a, b, 2, 1, 1, 0), 0);
     assert_int_equal(a->operations->status(a), -ENETDOWN);
     set_interface("end0", SIOCSIFFLAGS, IFF_UP);
+    namespace_wait_until_running("end0");
+    namespace_wait_until_running("end1");
+    assert_int_equal(a->operations->status(a), 0); /* and it comes back */
+    assert_int_equal(send_frames(a, b, 2, 1, 7, 0), 1);
+    uint32_t bytes = 0;
+    assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), 7);
+    assert_int_equal(send_frames(b, a, 1, 1, 8, 0), 1);
+    assert_int_equal(receive_frame(a, PATIENCE_NS, &bytes), 8);
     close_lane(a);
     close_lane(b);
 }

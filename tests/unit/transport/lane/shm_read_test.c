@@ -76,6 +76,30 @@ static void shm_read_memory__of_this_process(void **state)
     close_shm(b);
 }
 
+/** A sender that has given us up may have its buffer for other things: what is read then is not
+ * what it had sent. */
+static void shm_read_memory__of_whoever_has_given_us_up(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct lane *b = open_shm(2);
+    struct lane_address from = reach_lane(a, b);
+    struct lane_address to = reach_lane(b, a);
+    uint8_t source[100] = {5};
+    uint8_t target[100] = {0};
+    uint64_t address = (uint64_t)(uintptr_t)source;
+
+    (void)state;
+    b->operations->forget(b, &to); /* it has sent us nothing: we know no address */
+    assert_int_equal(a->operations->read_memory(a, &from, address, target, 100), 0);
+    assert_true(send_number(b, &to, 7, 100));
+    assert_int_equal(receive_number(a, NULL), 7);
+    assert_int_equal(a->operations->read_memory(a, &from, address, target, 100), 0);
+    b->operations->forget(b, &to);
+    assert_int_equal(a->operations->read_memory(a, &from, address, target, 100), -ECONNRESET);
+    close_shm(a);
+    close_shm(b);
+}
+
 /** As an ordinary user: opens a lane, and a child of its own that may not be read. */
 static void read_the_unreadable(int end, uint64_t parent)
 {
@@ -128,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shm_read_memory__of_another_process),
         cmocka_unit_test(shm_read_memory__of_this_process),
+        cmocka_unit_test(shm_read_memory__of_whoever_has_given_us_up),
         cmocka_unit_test(shm_read_memory__not_allowed),
     };
 

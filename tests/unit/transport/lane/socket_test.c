@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -204,15 +205,35 @@ static void socket_take_error__tells_it_once(void **state)
     assert_int_equal(socket_take_error(sender), EBADF);
 }
 
-static void socket_is_cut_off__gone_is_not_full(void **state)
+/** A link follows its interfaces a moment later. */
+static void assert_comes_to_work(int socket, int index, bool expected)
 {
+    uint64_t tries = 0;
+
+    while (socket_interface_works(socket, index) != expected) {
+        const struct timespec moment = {.tv_nsec = 1000000};
+        assert_true(tries++ < PATIENCE_MS);
+        (void)nanosleep(&moment, NULL);
+    }
+}
+
+static void socket_interface_works__up_and_with_a_carrier(void **state)
+{
+    int any = open_udp();
+    int end0 = (int)if_nametoindex("end0");
+    int end1 = (int)if_nametoindex("end1");
+
     (void)state;
-    assert_true(socket_is_cut_off(ENETDOWN));
-    assert_true(socket_is_cut_off(ENXIO));
-    assert_true(socket_is_cut_off(ENODEV));
-    assert_false(socket_is_cut_off(EAGAIN));
-    assert_false(socket_is_cut_off(ENOBUFS));
-    assert_false(socket_is_cut_off(0));
+    assert_true(socket_interface_works(any, end0));
+    assert_false(socket_interface_works(any, 0));
+    assert_false(socket_interface_works(any, 999999)); /* there is none */
+    change("end0", SIOCSIFFLAGS, 0);
+    assert_false(socket_interface_works(any, end0));
+    assert_comes_to_work(any, end1, false); /* the other end of the cable */
+    change("end0", SIOCSIFFLAGS, IFF_UP);
+    assert_comes_to_work(any, end0, true);
+    assert_comes_to_work(any, end1, true);
+    close(any);
 }
 
 int main(int argc, char **argv)
@@ -224,7 +245,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(socket_filter__holds_for_good),
         cmocka_unit_test(socket_take_drops__counts_each_once),
         cmocka_unit_test(socket_take_error__tells_it_once),
-        cmocka_unit_test(socket_is_cut_off__gone_is_not_full),
+        cmocka_unit_test(socket_interface_works__up_and_with_a_carrier),
     };
 
     (void)argc;

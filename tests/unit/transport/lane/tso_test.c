@@ -398,6 +398,9 @@ static void tso_lane__interface_goes_down(void **state)
     assert_int_equal(pair.a->operations->status(pair.a), -ENETDOWN);
     assert_int_equal(pair.a->refused_trains, 0);
     set_interface_there(here, "end0", SIOCSIFFLAGS, IFF_UP);
+    namespace_wait_until_running("end0");
+    assert_int_equal(pair.a->operations->status(pair.a), 0); /* and it comes back */
+    assert_int_equal(send_to(pair.a, &pair.at_b, NUMBER, MESSAGE, 0, SEGMENT, TRAIN_BYTES), 1);
     close_pair(&pair);
 }
 

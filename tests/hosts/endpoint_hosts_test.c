@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Endpoints of two processes in two network namespaces, "here" and "far", with two cables between
+ * them: end0 - end1 and two0 - two1. Within one namespace the kernel takes a shortcut between local
+ * addresses, and whatever is done to a card does not matter.
+ */
+#include "namespace.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <linux/if_link.h>
+#include <linux/if_packet.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "endpoints.h"
+
+#define MILLISECOND UINT64_C(1000000)
+#define LONG_TAG 1
+#define SHORT_TAG 2
+#define SHORT_BYTES 100
+#define LONG_BYTES (64u << 20)
+
+/** All that goes from host to host. */
+#define LANES "packet,tso,udp"
+
+static int here = -1;
+static int far = -1;
+
+static void run_ip(const char *arguments)
+{
+    char command[128];
+
+    (void)snprintf(command, sizeof command, "ip %s", arguments);
+    assert_int_equal(system(command), 0);
+}
+
+/** The far host's card with this address has been asked for by a first datagram: the kernel keeps
+ *  little for an address that it does not know yet, and drops the rest. */
+static void meet_card(const char *address)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9)};
+    int sender = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(inet_pton(AF_INET, address, &to.sin_addr), 1);
+    assert_int_equal(sendto(sender, "x", 1, 0, (struct sockaddr *)&to, sizeof to), 1);
+    close(sender);
+}
+
+/** Both cables are there. */
+static void wait_for_links(void)
+{
+    namespace_wait_until_running("end0");
+    namespace_wait_until_running("two0");
+    namespace_go(far);
+    namespace_wait_until_running("end1");
+    namespace_wait_until_running("two1");
+    namespace_go(here);
+    meet_card("10.77.0.2");
+    meet_card("10.78.0.2");
+}
+
+static int make_hosts(void **state)
+{
+    (void)state;
+    here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    far = namespace_move_far_end();
+    run_ip("link add two0 type veth peer name two1");
+    namespace_move(far, "two1");
+    run_ip("address add 10.78.0.1/24 dev two0");
+    run_ip("link set two0 up");
+    namespace_go(far);
+    run_ip("address add 10.78.0.2/24 dev two1");
+    run_ip("link set two1 up");
+    /* A host says to each other one a second, after the first six, that a port is closed. */
+    assert_int_equal(system("sysctl -qw net.ipv4.icmp_ratelimit=0"), 0);
+    namespace_go(here);
+    wait_for_links();
+    return here >= 0 ? 0 : -1;
+}
+
+static void set_link(bool is_far, const char *card, const char *state)
+{
+    char command[64];
+
+    (void)snprintf(command, sizeof command, "link set %s %s", card, state);
+    namespace_go(is_far ? far : here);
+    run_ip(command);
+    namespace_go(here);
+}
+
+/** Bytes that a card of ours has sent. */
+static uint32_t sent_bytes(const char *card)
+{
+    struct ifaddrs *all = NULL;
+    uint32_t bytes = 0;
+    bool found = false;
+
+    assert_int_equal(getifaddrs(&all), 0);
+    for (const struct ifaddrs *one = all; one != NULL; one = one->ifa_next) {
+        if (one->ifa_addr != NULL && one->ifa_addr->sa_family == AF_PACKET &&
+            strcmp(one->ifa_name, card) == 0) {
+            bytes = ((const struct rtnl_link_stats *)one->ifa_data)->tx_bytes;
+            found = true;
+        }
+    }
+    freeifaddrs(all);
+    assert_true(found);
+    return bytes;
+}
+
+/* ---- the process far away ------------------------------------------------------------------ */
+
+/** A process of the far host; its ends of two pipes. */
+struct remote {
+    pid_t pid;
+    int words; /**< what it has to say */
+    struct beowire_address address;
+};
+
+static void say(int out, const void *data, size_t bytes)
+{
+    if (write(out, data, bytes) != (ssize_t)bytes) {
+        _exit(1);
+    }
+}
+
+/** Starts a process there: it opens an endpoint, says its address, and does what it is for. */
+static struct remote start(const char *interface, const char *lanes,
+                           void (*work)(beowire_endpoint *endpoint, int out))
+{
+    struct remote remote = {0};
+    int ends[2];
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    remote.pid = fork();
+    assert_true(remote.pid >= 0);
+    if (remote.pid == 0) {
+        struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+        beowire_endpoint *endpoint = NULL;
+        struct beowire_address address;
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nothing behind */
+        namespace_go(far);
+        options.interface = interface;
+        options.lanes = lanes;
+        options.progress = BEOWIRE_PROGRESS_CALLS;
+        if (beowire_open(&options, &endpoint) != 0) {
+            _exit(1);
+        }
+        beowire_address(endpoint, &address);
+        say(ends[1], &address, sizeof address);
+        work(endpoint, ends[1]);
+        _exit(0);
+    }
+    close(ends[1]);
+    remote.words = ends[0];
+    assert_int_equal(read(remote.words, &remote.address, sizeof remote.address),
+                     sizeof remote.address);
+    return remote;
+}
+
+/** Waits until its kernel has taken it apart, which takes tens of milliseconds. */
+static void reap(const struct remote *remote)
+{
+    assert_int_equal(waitpid(remote->pid, NULL, 0), remote->pid);
+    close(remote->words);
+}
+
+static beowire_peer meet(beowire_endpoint *endpoint, const struct remote *remote)
+{
+    beowire_peer peer = BEOWIRE_ANY_PEER;
+
+    assert_int_equal(beowire_peer_add(endpoint, &remote->address, &peer), 0);
+    return peer;
+}
+
+static struct beowire_completion await(beowire_endpoint *endpoint)
+{
+    struct beowire_completion done = {0};
+    uint64_t end_ns = now_ns() + PATIENCE_NS;
+
+    while (beowire_poll(endpoint, &done, 1) == 0) {
+        assert_true(now_ns() < end_ns);
+    }
+    return done;
+}
+
+/* ---- a process that ends ------------------------------------------------------------------- */
+
+static void only_wait(beowire_endpoint *endpoint, int out)
+{
+    (void)out;
+    for (;;) {
+        (void)beowire_wait(endpoint, SECOND);
+    }
+}
+
+/** A process far away is killed while a receive waits for it. @param says whether anything is said
+ *  to it before @return so long after the signal is our operation ended, ns */
+static uint64_t time_to_notice(const char *lanes, bool says)
+{
+    struct remote remote = start("end1", lanes, only_wait);
+    beowire_endpoint *a = open_with_lanes("end0", lanes);
+    beowire_peer peer = meet(a, &remote);
+
+    if (says) {
+        assert_int_equal(beowire_send(a, peer, 1, 0, "x", 1, NULL), 0);
+        assert_int_equal(await(a).status, 0);
+        assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
+    }
+    assert_int_equal(beowire_receive(a, peer, 2, 0, NULL, 0, a), 0);
+    assert_int_equal(beowire_wait(a, 50 * MILLISECOND), 0); /* it lives */
+    uint64_t killed_ns = now_ns();
+    assert_int_equal(kill(remote.pid, SIGKILL), 0);
+    /* Its kernel says so: no need to wait for a timeout of seconds. */
+    struct beowire_completion done = await(a);
+    uint64_t noticed_ns = now_ns();
+    assert_int_equal(done.status, -ECONNRESET);
+    assert_int_equal(done.peer, peer);
+    assert_ptr_equal(done.context, a);
+    assert_int_equal(beowire_close(a, 0), 0);
+    reap(&remote);
+    return noticed_ns - killed_ns;
+}
+
+/** Within ten milliseconds of the signal, if the machine lets us: one of some attempts. */
+static void notice_soon(const char *lanes, bool says)
+{
+    uint64_t least_ns = UINT64_MAX;
+
+    for (unsigned i = 0; i < 20 && least_ns > 10 * MILLISECOND; i++) {
+        uint64_t time_ns = time_to_notice(lanes, says);
+        least_ns = time_ns < least_ns ? time_ns : least_ns;
+    }
+    assert_in_range(least_ns, 0, 10 * MILLISECOND);
+}
+
+static void wait__ends_when_the_peer_s_process_has_ended(void **state)
+{
+    (void)state;
+    notice_soon(LANES, true);
+    notice_soon("udp", true);
+}
+
+static void wait__ends_when_a_peer_ends_that_nobody_has_heard_of(void **state)
+{
+    (void)state;
+    notice_soon(LANES, false);
+}
+
+static void wait__ends_if_the_peer_had_ended_before(void **state)
+{
+    struct remote remote = start("end1", LANES, only_wait);
+    beowire_endpoint *a = open_with_lanes("end0", LANES);
+    beowire_peer peer = meet(a, &remote);
+
+    (void)state;
+    assert_int_equal(kill(remote.pid, SIGKILL), 0);
+    reap(&remote);
+    assert_int_equal(beowire_receive(a, peer, 2, 0, NULL, 0, a), 0);
+    uint64_t start_ns = now_ns();
+    struct beowire_completion done = await(a);
+    assert_int_equal(done.status, -ECONNRESET);
+    assert_int_equal(done.peer, peer);
+    assert_true(now_ns() - start_ns < SECOND);
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
+/** Whoever is there and says nothing is given up within five seconds, by default. */
+static void wait__ends_when_the_peer_is_silent(void **state)
+{
+    struct remote remote = start("end1", LANES, only_wait);
+    beowire_endpoint *a = open_with_lanes("end0", LANES);
+    beowire_peer peer = meet(a, &remote);
+
+    (void)state;
+    assert_int_equal(beowire_send(a, peer, 1, 0, "x", 1, NULL), 0);
+    assert_int_equal(await(a).status, 0);
+    assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
+    assert_int_equal(kill(remote.pid, SIGSTOP), 0);
+    uint64_t start_ns = now_ns();
+    assert_int_equal(beowire_send(a, peer, 1, 0, NULL, 0, NULL), 0);
+    assert_int_equal(await(a).status, 0); /* it has left: that is all it says */
+    assert_int_equal(beowire_receive(a, peer, 2, 0, NULL, 0, a), 0);
+    struct beowire_completion done = await(a);
+    assert_int_equal(done.status, -ETIMEDOUT);
+    assert_int_equal(done.peer, peer);
+    assert_true(now_ns() - start_ns < 5 * SECOND);
+    assert_int_equal(kill(remote.pid, SIGKILL), 0);
+    reap(&remote);
+    (void)beowire_close(a, 0);
+}
+
+/* ---- a card that ends ---------------------------------------------------------------------- */
+
+/** The byte of a long message at an offset. */
+static uint8_t byte_at(size_t offset)
+{
+    return (uint8_t)(offset * 7 + (offset >> 12) + 1);
+}
+
+static bool is_whole(const uint8_t *buffer)
+{
+    size_t i = 0;
+
+    while (i < LONG_BYTES && buffer[i] == byte_at(i)) {
+        i++;
+    }
+    return i == LONG_BYTES;
+}
+
+/** Takes long messages and, beside them, short ones with a number each, until one is empty; says
+ * how many short ones there were. */
+static void take_messages(beowire_endpoint *endpoint, int out)
+{
+    uint8_t *buffer = calloc(1, LONG_BYTES);
+    uint8_t brief[SHORT_BYTES];
+    uint32_t count = 0;
+    struct beowire_completion done = {.bytes = 1};
+
+    if (buffer == NULL ||
+        beowire_receive(endpoint, BEOWIRE_ANY_PEER, LONG_TAG, 0, buffer, LONG_BYTES, buffer) != 0 ||
+        beowire_receive(endpoint, BEOWIRE_ANY_PEER, SHORT_TAG, 0, brief, sizeof brief, NULL) != 0) {
+        _exit(2);
+    }
+    for (;;) {
+        if (beowire_poll(endpoint, &done, 1) == 0) {
+            continue;
+        }
+        if (done.status != 0) {
+            _exit(3);
+        }
+        if (done.context == buffer) {
+            if (!is_whole(buffer) || done.bytes != LONG_BYTES) {
+                _exit(4);
+            }
+            memset(buffer, 0, LONG_BYTES);
+            (void)beowire_receive(endpoint, BEOWIRE_ANY_PEER, LONG_TAG, 0, buffer, LONG_BYTES,
+                                  buffer);
+            continue;
+        }
+        if (done.bytes == 0) {
+            break;
+        }
+        if (done.bytes != sizeof brief || memcmp(brief, &count, sizeof count) != 0) {
+            _exit(5);
+        }
+        count++;
+        (void)beowire_receive(endpoint, BEOWIRE_ANY_PEER, SHORT_TAG, 0, brief, sizeof brief, NULL);
+    }
+    say(out, &count, sizeof count);
+    only_wait(endpoint, out); /* until the other has closed its end */
+}
+
+/** A cable that is to be pulled. */
+struct cable {
+    bool is_far; /**< at the end of the far host */
+    const char *card;
+    bool pulled;
+};
+
+/** Both cards have sent that much and more since the message began: it is on its way over both. */
+static bool uses_both(const uint32_t before[2])
+{
+    return sent_bytes("end0") - before[0] > LONG_BYTES / 100 &&
+           sent_bytes("two0") - before[1] > LONG_BYTES / 100;
+}
+
+/** Sends a long message and, until it has arrived, short ones. @param count of these, so far */
+static void send_messages(beowire_endpoint *endpoint, beowire_peer peer, const uint8_t *data,
+                          uint32_t *count, struct cable *cable)
+{
+    const uint32_t before[2] = {sent_bytes("end0"), sent_bytes("two0")};
+    uint8_t brief[SHORT_BYTES] = {0};
+    bool busy = true;  /* the long message is under way */
+    bool owed = false; /* a short one is */
+    uint64_t end_ns = now_ns() + PATIENCE_NS;
+
+    assert_int_equal(beowire_send(endpoint, peer, LONG_TAG, 0, data, LONG_BYTES, (void *)data), 0);
+    while (busy || owed) {
+        struct beowire_completion done;
+        assert_true(now_ns() < end_ns);
+        if (!owed && busy) {
+            memcpy(brief, count, sizeof *count);
+            assert_int_equal(beowire_send(endpoint, peer, SHORT_TAG, 0, brief, sizeof brief, NULL),
+                             0);
+            (*count)++;
+            owed = true;
+        }
+        if (!cable->pulled && busy && uses_both(before)) {
+            set_link(cable->is_far, cable->card, "down");
+            cable->pulled = true;
+        }
+        if (beowire_poll(endpoint, &done, 1) == 0) {
+            continue;
+        }
+        assert_int_equal(done.status, 0);
+        busy = busy && done.context != data;
+        owed = owed && done.context == data;
+    }
+}
+
+/** Moves messages over two cards, and pulls the cable of one on the way. It is not always used:
+ * what was lost over it in the beginning has it rest for half a second. */
+static void lose_a_card(const char *lanes, bool is_far, const char *card)
+{
+    struct cable cable = {.is_far = is_far, .card = card};
+    uint8_t *data = malloc(LONG_BYTES);
+    struct remote remote = start("end1,two1", lanes, take_messages);
+    beowire_endpoint *a = open_with_lanes("end0,two0", lanes);
+    beowire_peer peer = meet(a, &remote);
+    uint64_t end_ns = now_ns() + PATIENCE_NS;
+    uint32_t counted = 0;
+    uint32_t count = 0;
+
+    assert_non_null(data);
+    for (size_t i = 0; i < LONG_BYTES; i++) {
+        data[i] = byte_at(i);
+    }
+    while (!cable.pulled) {
+        assert_true(now_ns() < end_ns);
+        send_messages(a, peer, data, &count, &cable);
+    }
+    assert_int_equal(beowire_send(a, peer, SHORT_TAG, 0, NULL, 0, NULL), 0);
+    assert_int_equal(await(a).status, 0);
+    assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
+    assert_int_equal(read(remote.words, &counted, sizeof counted), sizeof counted);
+    assert_int_equal(counted, count);
+    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
+    assert_int_equal(kill(remote.pid, SIGKILL), 0);
+    reap(&remote);
+    set_link(is_far, card, "up");
+    wait_for_links();
+    free(data);
+}
+
+static void beowire__loses_a_card_and_nothing_else(void **state)
+{
+    static const char *const lanes[] = {"packet", "udp", "packet,udp", LANES};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof lanes / sizeof *lanes; i++) {
+        lose_a_card(lanes[i], false, "two0");
+        lose_a_card(lanes[i], true, "end1");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wait__ends_when_the_peer_s_process_has_ended),
+        cmocka_unit_test(wait__ends_when_a_peer_ends_that_nobody_has_heard_of),
+        cmocka_unit_test(wait__ends_if_the_peer_had_ended_before),
+        cmocka_unit_test(wait__ends_when_the_peer_is_silent),
+        cmocka_unit_test(beowire__loses_a_card_and_nothing_else),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    return cmocka_run_group_tests(tests, make_hosts, NULL);
+}
