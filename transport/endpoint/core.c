@@ -10,8 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** Lanes that are down are asked this often whether they still are. */
+#define LANES_LOOK_NS 100000000u
+
 /** After a probe, lanes are asked this often whether it was refused. */
 #define REFUSAL_CHECK_NS 500000u
+
+/** The peer may be about to read what the application gets back now (message_layer). */
+static void withdraw_memory(void *context, const struct message_peer *message)
+{
+    const struct core *core = context;
+    const struct core_peer *peer = core->peers[message->index];
+    const struct path_lanes *lanes = &core->options.lanes;
+
+    for (unsigned i = 0; i < lanes->count; i++) {
+        struct lane *lane = lanes->lanes[i];
+        if (lane->operations->withdraw != NULL && peer->paths.at[i].reachable) {
+            lane->operations->withdraw(lane, &peer->paths.at[i].to);
+        }
+    }
+}
 
 int core_open(struct core *core, const struct core_options *options)
 {
@@ -34,6 +52,7 @@ int core_open(struct core *core, const struct core_options *options)
         core->messages.limits = *options->limits;
     }
     core->messages.read_memory = core_read_memory;
+    core->messages.withdraw_memory = withdraw_memory;
     core->messages.read_context = core;
     for (unsigned i = 0; i < options->lanes.count; i++) {
         const struct lane *lane = options->lanes.lanes[i];
@@ -233,19 +252,6 @@ void core_reserve_credit(struct core *core, struct core_peer *peer)
     }
 }
 
-/** The peer may be about to read what the application gets back now. */
-static void forget(const struct core *core, const struct core_peer *peer)
-{
-    const struct path_lanes *lanes = &core->options.lanes;
-
-    for (unsigned i = 0; i < lanes->count; i++) {
-        struct lane *lane = lanes->lanes[i];
-        if (lane->operations->forget != NULL && peer->paths.at[i].reachable) {
-            lane->operations->forget(lane, &peer->paths.at[i].to);
-        }
-    }
-}
-
 void core_fail_peer(struct core *core, struct core_peer *peer, int error)
 {
     WIRE_TO(wire, core, peer);
@@ -253,7 +259,7 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
     if (!peer->gone) {
         core->lane_users[peer->paths.fast]--;
         peer->gone = true;
-        forget(core, peer);
+        withdraw_memory(core, &peer->message);
     }
     (void)connection_fail(&peer->connection, error);
     core->counters.peers_failed++;
@@ -456,7 +462,9 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         control_send_ack(core, peer, take_asked_by(peer), now_ns);
     }
     if ((due & FLOW_DUE_PROBE) != 0) {
-        core_check_lane(core, peer->paths.fast); /* what is sent without a carrier just vanishes */
+        if (flow->unanswered > 0) { /* what is sent without a carrier just vanishes */
+            core_check_lane(core, peer->paths.fast);
+        }
         if (flow->backoff >= PATH_PATIENCE_PROBES && flow->unanswered == 0 &&
             flow->first != flow->highest) {
             try_another_path(core, peer, now_ns);
@@ -529,6 +537,20 @@ void core_posted(struct core *core, struct core_peer *peer, uint64_t now_ns)
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
+/** Those that are down may be back. */
+static void look_for_lanes(struct core *core, uint64_t now_ns)
+{
+    if (now_ns - core->looked_for_lanes_ns < LANES_LOOK_NS) {
+        return;
+    }
+    core->looked_for_lanes_ns = now_ns;
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        if (core->options.lanes.down[i]) {
+            core_check_lane(core, i);
+        }
+    }
+}
+
 void core_timers(struct core *core, uint64_t now_ns)
 {
     if (core->touched_count > 0) {
@@ -541,6 +563,7 @@ void core_timers(struct core *core, uint64_t now_ns)
         core_forgive_absence(core, now_ns - core->deadline_ns, now_ns);
     }
     core->deadline_ns = UINT64_MAX;
+    look_for_lanes(core, now_ns);
     core_send_bundles(core, true, now_ns);
     look_for_refusals(core, now_ns);
     for (uint32_t i = 0; i < core->peer_count; i++) {

@@ -96,8 +96,9 @@ struct core {
     bool expecting[LANES_MAX];      /**< the lane has been told what comes next */
     /** Frames came, so more are expected for so many polls. */
     uint16_t lane_warmth[LANES_MAX];
-    unsigned receives;  /**< calls of core_receive() */
-    uint64_t looked_ns; /**< when quiet lanes were polled last */
+    unsigned receives;            /**< calls of core_receive() */
+    uint64_t looked_ns;           /**< when quiet lanes were polled last */
+    uint64_t looked_for_lanes_ns; /**< when those that are down were asked last */
     struct map by_key;
     struct map by_incarnation;
     uint64_t incarnation;

@@ -174,10 +174,10 @@ static int flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
     uint64_t now_ns = start_ns;
 
     while (!core_is_flushed(core)) {
+        own_progress(endpoint);
         if (endpoint->status != 0) {
             return endpoint->status;
         }
-        own_progress(endpoint);
         now_ns = own_clock(endpoint);
         core_timers(core, now_ns);
         if (now_ns - start_ns >= timeout_ns && !core_is_flushed(core)) {

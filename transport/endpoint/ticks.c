@@ -54,8 +54,9 @@ void ticks_learn(struct ticks *ticks, uint64_t count, uint64_t kernel_ns)
     uint64_t counted = count - ticks->base;
     uint64_t passed_ns = kernel_ns - ticks->base_ns;
 
-    if (ticks->base_ns != 0 && counted > 0 && passed_ns >= LEARN_NS_MIN &&
-        passed_ns < LEARN_NS_MAX) {
+    if (passed_ns < LEARN_NS_MIN) {
+        ticks->rate = 0; /* with the right one there is no reason to look so soon */
+    } else if (ticks->base_ns != 0 && counted > 0 && passed_ns < LEARN_NS_MAX) {
         uint64_t rate = (passed_ns << 32) / counted;
         ticks->rate = rate >= RATE_MIN && rate <= RATE_MAX ? rate : 0;
     }

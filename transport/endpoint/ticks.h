@@ -69,7 +69,7 @@ static inline uint64_t ticks_now(struct ticks *ticks)
 #if defined(__x86_64__)
     uint64_t now_ns;
 
-    if (ticks_tell(ticks, __rdtsc(), &now_ns)) {
+    if (ticks->believable != 0 && ticks_tell(ticks, __rdtsc(), &now_ns)) {
         return now_ns;
     }
 #endif

@@ -116,10 +116,10 @@ struct lane_operations {
      *  @return 0; a negative errno: it is not allowed or not possible. */
     int (*read_memory)(struct lane *lane, const struct lane_address *from, uint64_t address,
                        void *target, uint64_t bytes);
-    /** Whoever is at `to` has been given up, and reads no more of our memory from now on: what its
-     *  read_memory() copies later fails (-ECONNRESET), and so does what it has not finished. NULL
-     * if nobody can read. */
-    void (*forget)(struct lane *lane, const struct lane_address *to);
+    /** Whoever is at `to` reads no more of our memory from now on: what its read_memory() copies
+     *  later fails (-ECONNRESET), and so does what it has not finished. For good. NULL if nobody
+     * can read. */
+    void (*withdraw)(struct lane *lane, const struct lane_address *to);
     /** 0, or a negative errno once the lane is of no use any more (-ENETDOWN). It may recover. */
     int (*status)(struct lane *lane);
     /** Makes ready to sleep: from now on, a frame that arrives makes descriptor() readable. NULL

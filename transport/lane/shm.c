@@ -221,11 +221,11 @@ static int shm_reach(struct lane *lane, const struct address_layout *address,
     return 0;
 }
 
-static void shm_forget(struct lane *lane, const struct lane_address *to)
+static void shm_withdraw(struct lane *lane, const struct lane_address *to)
 {
     const struct shm_peer *peer = shm_peers_at(shm_of(lane), to);
 
-    /* Nothing was sent to a peer without a ring: it knows no place in our memory. */
+    /* Without a ring it knows no place in our memory, or was told when the ring was closed. */
     if (peer != NULL && peer->producer != NULL) {
         shm_producer_withdraw(peer->producer);
     }
@@ -267,7 +267,7 @@ static const struct lane_operations shm_operations = {
     .release = shm_release,
     .lost = shm_lost,
     .read_memory = shm_read_memory,
-    .forget = shm_forget,
+    .withdraw = shm_withdraw,
     .status = shm_status,
     .arm = shm_arm,
     .descriptor = shm_descriptor,

@@ -155,6 +155,7 @@ static void forget_ring(struct shm_lane *shm, struct shm_peer *peer)
     peer->polled = false;
     shm_segment_unmap(peer->consumer.ring, sizeof *peer->consumer.ring);
     peer->consumer = (struct shm_consumer){0};
+    peer->left = true;
 }
 
 /* ---- ends ---------------------------------------------------------------------------------- */
@@ -162,6 +163,7 @@ static void forget_ring(struct shm_lane *shm, struct shm_peer *peer)
 static void free_producer(struct shm_peer *peer)
 {
     if (peer->producer != NULL) {
+        shm_producer_withdraw(peer->producer); /* what it knows of our memory is no longer so */
         shm_segment_unmap(peer->producer->ring, sizeof *peer->producer->ring);
         free(peer->producer);
         peer->producer = NULL;

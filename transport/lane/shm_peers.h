@@ -38,6 +38,7 @@ struct shm_peer {
 
     int inbound;                  /**< -1: none */
     struct shm_consumer consumer; /**< ring NULL: it has not said HELLO */
+    bool left;                    /**< there was a ring, and it has closed it */
     bool polled;
     uint32_t active_at; /**< value of shm_lane.polls when it last had something */
 };

@@ -31,7 +31,7 @@ int shm_read_memory(struct lane *lane, const struct lane_address *from, uint64_t
         }
         done += (uint64_t)moved;
     }
-    if (peer->consumer.ring != NULL && !shm_consumer_was_allowed(&peer->consumer)) {
+    if (peer->consumer.ring != NULL ? !shm_consumer_was_allowed(&peer->consumer) : peer->left) {
         return -ECONNRESET;
     }
     /* If it has ended, its number may have become another process's: then that was read. */

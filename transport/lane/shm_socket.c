@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -188,8 +189,7 @@ int shm_socket_drain(int socket)
 
 int shm_socket_check(int socket)
 {
-    char any;
-    ssize_t bytes = recv(socket, &any, sizeof any, MSG_DONTWAIT | MSG_PEEK);
+    struct pollfd closed = {.fd = socket, .events = POLLRDHUP}; /* whatever it has said before */
 
-    return bytes > 0 || (bytes < 0 && (errno == EAGAIN || errno == EINTR)) ? 0 : -ECONNRESET;
+    return poll(&closed, 1, 0) > 0 ? -ECONNRESET : 0;
 }

@@ -34,7 +34,7 @@ struct sim_lane {
     uint64_t newest_serial;   /* of those that arrived so far */
     struct sim_frame *held;   /* handed out, not yet released */
     struct sim_joiner joiner; /* of a lane that cuts */
-    uint16_t *forgotten; /* by node: which process there may not read; where memory is shared */
+    uint16_t *withdrawn; /* by node: which process there may not read; where memory is shared */
 };
 
 struct sim_node {

@@ -315,24 +315,24 @@ static void sim_expect(struct lane *lane, const struct lane_expectation *expecta
     sim_of(lane)->joiner.expectation = *expectation; /* others than lanes that cut do not look */
 }
 
-static void sim_forget(struct lane *lane, const struct lane_address *to)
+static void sim_withdraw(struct lane *lane, const struct lane_address *to)
 {
     const struct sim_lane *sim = sim_of(lane);
     uint32_t node = sim_node_of(sim->wire, to);
 
-    if (sim->forgotten != NULL && node != UINT32_MAX) {
-        memcpy(&sim->forgotten[node], to->bytes + NODE_BYTES, sizeof *sim->forgotten);
+    if (sim->withdrawn != NULL && node != UINT32_MAX) {
+        memcpy(&sim->withdrawn[node], to->bytes + NODE_BYTES, sizeof *sim->withdrawn);
     }
 }
 
-/** Has the process there given us up? */
-static bool is_forgotten(const struct sim_lane *sim, const struct lane_address *there)
+/** Has the process there had enough of our reading? */
+static bool is_withdrawn(const struct sim_lane *sim, const struct lane_address *there)
 {
     const struct sim_wire *wire = sim->wire;
     const struct sim_lane *other = wire->nodes[sim_node_of(wire, there)].lanes[sim->lane.rail];
 
-    return other->forgotten != NULL &&
-           other->forgotten[sim->node] == wire->nodes[sim->node].processes[sim->lane.rail];
+    return other->withdrawn != NULL &&
+           other->withdrawn[sim->node] == wire->nodes[sim->node].processes[sim->lane.rail];
 }
 
 /** Copies at once, as the kernel does: process_vm_readv(2). */
@@ -343,7 +343,7 @@ static int sim_read_memory(struct lane *lane, const struct lane_address *from, u
     bool refused = random_chance(&wire->random, wire->options.unread_ppm);
 
     wire->counters.reads++;
-    if (refused || has_ended(lane, from) || is_forgotten(sim_of(lane), from)) {
+    if (refused || has_ended(lane, from) || is_withdrawn(sim_of(lane), from)) {
         wire->counters.unread++;
         return refused ? -EPERM : -ECONNRESET;
     }
@@ -412,7 +412,7 @@ static void sim_close(struct lane *lane)
     sim_give_back_list(sim->wire, sim->held);
     sim->wire->nodes[sim->node].lanes[lane->rail] = NULL;
     sim_join_close(&sim->joiner);
-    free(sim->forgotten);
+    free(sim->withdrawn);
     free(sim);
 }
 
@@ -424,7 +424,7 @@ static const struct lane_operations sim_operations = {
     .release = sim_release,
     .expect = sim_expect,
     .read_memory = sim_read_memory,
-    .forget = sim_forget,
+    .withdraw = sim_withdraw,
     .status = sim_status,
     .descriptor = sim_descriptor,
     .close = sim_close,
@@ -448,8 +448,8 @@ int sim_lane_open(struct sim_wire *wire, uint32_t node, uint32_t rail, struct la
         return -ENOMEM;
     }
     bool shares = (wire->options.sharing >> rail & 1) != 0;
-    sim->forgotten = shares ? calloc(wire->options.nodes, sizeof *sim->forgotten) : NULL;
-    if (shares && sim->forgotten == NULL) {
+    sim->withdrawn = shares ? calloc(wire->options.nodes, sizeof *sim->withdrawn) : NULL;
+    if (shares && sim->withdrawn == NULL) {
         free(sim); /* what shares memory does not cut */
         return -ENOMEM;
     }

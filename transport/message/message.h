@@ -285,6 +285,8 @@ typedef int message_read_memory(void *context, const struct message_peer *peer, 
 struct message_layer {
     struct message_limits limits;     /**< crossovers; a choice of this end alone */
     message_read_memory *read_memory; /**< NULL: it is not possible */
+    /** A peer that may be reading our memory just now reads no more of it; NULL: it never does. */
+    void (*withdraw_memory)(void *context, const struct message_peer *peer);
     void *read_context;
     struct frame_pool frames;
     struct operation *operations; /**< sends first, then receives */

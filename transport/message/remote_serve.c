@@ -444,6 +444,9 @@ int remote_unregister(struct message_layer *layer, uint64_t key)
         const struct inbound *inbound = served->context;
         next = link->next;
         if (inbound->key == key) {
+            if (layer->withdraw_memory != NULL && inbound->peer->shares_memory) {
+                layer->withdraw_memory(layer->read_context, inbound->peer);
+            }
             answer(layer, release(layer, served), ANSWER_RESULT, FRAME_STATUS_KEY);
         }
     }

@@ -229,18 +229,18 @@ static void core_dies_at__when_the_timeout_is_over(void **state)
     assert_true(core_dies_at(stranger->core, peer) == UINT64_MAX);
 }
 
-static unsigned forgotten;
+static unsigned withdrawn;
 
-static void note_forgotten(struct lane *lane, const struct lane_address *to)
+static void note_withdrawn(struct lane *lane, const struct lane_address *to)
 {
     const struct lane_address stranger_at = sim_address(1, lane->rail);
 
     assert_memory_equal(to, &stranger_at, sizeof stranger_at);
-    forgotten++;
+    withdrawn++;
 }
 
 /** Whoever is given up reads no more of our memory: the application may use it again at once. */
-static void core_fail_peer__has_the_lane_forget_it(void **state)
+static void core_fail_peer__withdraws_our_memory(void **state)
 {
     static struct lane_operations operations;
     struct stranger *stranger = *state;
@@ -248,11 +248,11 @@ static void core_fail_peer__has_the_lane_forget_it(void **state)
     struct lane *lane = stranger->core->options.lanes.lanes[0];
 
     operations = *lane->operations;
-    operations.forget = note_forgotten;
+    operations.withdraw = note_withdrawn;
     lane->operations = &operations;
-    forgotten = 0;
+    withdrawn = 0;
     core_fail_peer(stranger->core, peer, -ETIMEDOUT);
-    assert_int_equal(forgotten, 1);
+    assert_int_equal(withdrawn, 1);
 }
 
 static void core_dies_at__never_if_so_ordered(void **state)
@@ -283,7 +283,7 @@ int main(void)
         STRANGER_TEST(core_watch__a_peer_that_has_never_been_heard_of),
         STRANGER_TEST(core_dies_at__when_the_timeout_is_over),
         STRANGER_TEST(core_dies_at__never_if_so_ordered),
-        STRANGER_TEST(core_fail_peer__has_the_lane_forget_it),
+        STRANGER_TEST(core_fail_peer__withdraws_our_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,12 +136,22 @@ static void ticks_learn__keeps_the_rate_where_a_look_says_nothing(void **state)
     uint64_t now_ns = 0;
 
     (void)state;
-    ticks_learn(&ticks, START_COUNT + 25000, START_NS + MS / 100); /* too near */
-    assert_true(ticks_tell(&ticks, START_COUNT + 27500, &now_ns));
-    assert_in_range(now_ns, START_NS + MS / 100 + 999, START_NS + MS / 100 + 1001);
     ticks_learn(&ticks, START_COUNT + 9 * MS, START_NS + 5000 * MS); /* it was suspended */
     assert_true(ticks_tell(&ticks, START_COUNT + 9 * MS + 2500, &now_ns));
     assert_in_range(now_ns, START_NS + 5000 * MS + 999, START_NS + 5000 * MS + 1001);
+}
+
+/** A rate by which the interval is over too soon is wrong. */
+static void ticks_learn__unlearns_what_has_it_look_too_soon(void **state)
+{
+    struct ticks ticks = learnt();
+    uint64_t now_ns = 0;
+
+    (void)state;
+    ticks_learn(&ticks, START_COUNT + 500000, START_NS + MS); /* too few by far: 2 ns a tick */
+    assert_false(ticks_tell(&ticks, START_COUNT + 500000 + 600000, &now_ns));
+    ticks_learn(&ticks, START_COUNT + 500000 + 600000, START_NS + MS + MS / 4);
+    assert_false(ticks_tell(&ticks, START_COUNT + 500000 + 600001, &now_ns));
 }
 
 static void ticks_learn__believes_no_counter_that_stood_or_ran_away(void **state)
@@ -223,6 +233,7 @@ int main(void)
         cmocka_unit_test(ticks_tell__never_goes_back),
         cmocka_unit_test(ticks_learn__another_rate),
         cmocka_unit_test(ticks_learn__keeps_the_rate_where_a_look_says_nothing),
+        cmocka_unit_test(ticks_learn__unlearns_what_has_it_look_too_soon),
         cmocka_unit_test(ticks_learn__believes_no_counter_that_stood_or_ran_away),
         cmocka_unit_test(ticks_learn__the_same_count_twice_divides_by_nothing),
         cmocka_unit_test(ticks_learn__no_rate_is_believed_for_long),

@@ -89,12 +89,12 @@ static void shm_read_memory__of_whoever_has_given_us_up(void **state)
     uint64_t address = (uint64_t)(uintptr_t)source;
 
     (void)state;
-    b->operations->forget(b, &to); /* it has sent us nothing: we know no address */
+    b->operations->withdraw(b, &to); /* it has sent us nothing: we know no address */
     assert_int_equal(a->operations->read_memory(a, &from, address, target, 100), 0);
     assert_true(send_number(b, &to, 7, 100));
     assert_int_equal(receive_number(a, NULL), 7);
     assert_int_equal(a->operations->read_memory(a, &from, address, target, 100), 0);
-    b->operations->forget(b, &to);
+    b->operations->withdraw(b, &to);
     assert_int_equal(a->operations->read_memory(a, &from, address, target, 100), -ECONNRESET);
     close_shm(a);
     close_shm(b);
