@@ -229,6 +229,32 @@ static void core_dies_at__when_the_timeout_is_over(void **state)
     assert_true(core_dies_at(stranger->core, peer) == UINT64_MAX);
 }
 
+static int lane_status;
+
+static int say_status(struct lane *lane)
+{
+    (void)lane;
+    return lane_status;
+}
+
+/** A lane that is down is asked again by the clock, whatever else comes and goes. */
+static void core_timers__a_lane_that_comes_back(void **state)
+{
+    static struct lane_operations operations;
+    struct stranger *stranger = *state;
+    struct lane *lane = stranger->core->options.lanes.lanes[0];
+
+    (void)be_accepted(stranger);
+    operations = *lane->operations;
+    operations.status = say_status;
+    lane->operations = &operations;
+    lane_status = -ENETDOWN;
+    assert_int_equal(core_status(stranger->core), -ENETDOWN);
+    lane_status = 0;
+    look_at_timers(stranger, cluster_now(&stranger->cluster) + UINT64_C(200000000));
+    assert_false(stranger->core->options.lanes.down[0]);
+}
+
 static unsigned withdrawn;
 
 static void note_withdrawn(struct lane *lane, const struct lane_address *to)
@@ -283,6 +309,7 @@ int main(void)
         STRANGER_TEST(core_watch__a_peer_that_has_never_been_heard_of),
         STRANGER_TEST(core_dies_at__when_the_timeout_is_over),
         STRANGER_TEST(core_dies_at__never_if_so_ordered),
+        STRANGER_TEST(core_timers__a_lane_that_comes_back),
         STRANGER_TEST(core_fail_peer__withdraws_our_memory),
     };
 

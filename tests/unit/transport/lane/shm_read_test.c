@@ -100,6 +100,29 @@ static void shm_read_memory__of_whoever_has_given_us_up(void **state)
     close_shm(b);
 }
 
+/** Whoever has closed its endpoint, too, though its process lives, and though it has said things
+ *  before that have not been looked at. */
+static void shm_read_memory__of_whoever_has_closed(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct lane *b = open_shm(2);
+    struct lane_address from = reach_lane(a, b);
+    struct lane_address to = reach_lane(b, a);
+    uint8_t source[100] = {5};
+    uint8_t target[100] = {0};
+    uint64_t address = (uint64_t)(uintptr_t)source;
+
+    (void)state;
+    assert_true(send_number(a, &from, 6, 100));
+    assert_int_equal(receive_number(b, NULL), 6); /* it has replied to our greeting */
+    assert_true(send_number(b, &to, 7, 100));
+    assert_int_equal(receive_number(a, NULL), 7);
+    assert_int_equal(a->operations->read_memory(a, &from, address, target, 100), 0);
+    close_shm(b);
+    assert_int_equal(a->operations->read_memory(a, &from, address, target, 100), -ECONNRESET);
+    close_shm(a);
+}
+
 /** As an ordinary user: opens a lane, and a child of its own that may not be read. */
 static void read_the_unreadable(int end, uint64_t parent)
 {
@@ -153,6 +176,7 @@ int main(void)
         cmocka_unit_test(shm_read_memory__of_another_process),
         cmocka_unit_test(shm_read_memory__of_this_process),
         cmocka_unit_test(shm_read_memory__of_whoever_has_given_us_up),
+        cmocka_unit_test(shm_read_memory__of_whoever_has_closed),
         cmocka_unit_test(shm_read_memory__not_allowed),
     };
 

@@ -416,6 +416,42 @@ static void remote_unregister__while_a_get_is_pulled(void **state)
     free(memory);
 }
 
+static unsigned withdrawn;
+
+static void note_withdrawn(void *context, const struct message_peer *peer)
+{
+    const struct fixture *fixture = context;
+
+    assert_ptr_equal(peer, &fixture->peers[0]);
+    assert_int_equal(fixture->peers[0].served, 1); /* before anybody is told */
+    withdrawn++;
+}
+
+/** Whoever may be reading it just now gets something else from there as soon as this has returned.
+ */
+static void remote_unregister__while_a_get_is_read(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *memory = pattern(LONG_BYTES);
+
+    fixture->layer.withdraw_memory = note_withdrawn;
+    fixture->layer.read_context = fixture;
+    withdrawn = 0;
+    for (unsigned shares = 0; shares < 2; shares++) {
+        fixture->peers[0].shares_memory = shares == 1;
+        offer_memory(fixture, KEY, memory, LONG_BYTES, BEOWIRE_MEMORY_READ);
+        offer_memory(fixture, KEY + 1, memory, LONG_BYTES, BEOWIRE_MEMORY_READ);
+        assert_int_equal(arrive_get(fixture, KEY, 0, LONG_BYTES, 6), 0);
+        (void)answered(fixture);
+        assert_int_equal(remote_unregister(&fixture->layer, KEY + 1), 0); /* that is another's */
+        assert_int_equal(withdrawn, 0);
+        assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
+        assert_int_equal(withdrawn, shares);
+        assert_result(fixture, 6, FRAME_STATUS_KEY);
+    }
+    free(memory);
+}
+
 static void remote_request__atomic(void **state)
 {
     struct fixture *fixture = *state;
@@ -493,6 +529,7 @@ int main(void)
         FIXTURE_TEST(remote_request__long_get_is_granted),
         FIXTURE_TEST(remote_request__more_long_gets_than_may_be_pulled_at_once),
         FIXTURE_TEST(remote_unregister__while_a_get_is_pulled),
+        FIXTURE_TEST(remote_unregister__while_a_get_is_read),
         FIXTURE_TEST(remote_request__atomic),
         FIXTURE_TEST(remote_request__atomic_that_is_refused),
     };
