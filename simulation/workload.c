@@ -251,7 +251,7 @@ static void cancel(struct workload *workload, struct workload_receive *receive)
 {
     struct cluster *cluster = workload->cluster;
 
-    if (message_cancel(&cluster->nodes[receive->at].core.messages, receive) == 0) {
+    if (core_cancel(&cluster->nodes[receive->at].core, receive) == 0) {
         receive->cancelled = true;
         cluster->nodes[receive->at].unchecked = true;
     }

@@ -457,6 +457,36 @@ static void beowire__loses_a_card_and_nothing_else(void **state)
     }
 }
 
+/** The processor's time that this process has used. */
+static uint64_t used_ns(void)
+{
+    struct timespec used;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * SECOND + (uint64_t)used.tv_nsec;
+}
+
+/** The error of a socket whose interface has gone down would end any sleep, again and again. */
+static void beowire__sleeps_while_an_interface_is_down(void **state)
+{
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    const struct timespec while_down = {.tv_nsec = 400000000};
+    beowire_endpoint *endpoint = NULL;
+
+    (void)state;
+    options.interface = "end0";
+    options.lanes = "packet";
+    options.progress = BEOWIRE_PROGRESS_THREAD;
+    assert_int_equal(beowire_open(&options, &endpoint), 0);
+    set_link(false, "end0", "down");
+    uint64_t before_ns = used_ns();
+    assert_int_equal(nanosleep(&while_down, NULL), 0);
+    assert_true(used_ns() - before_ns < 100000000);
+    set_link(false, "end0", "up");
+    wait_for_links();
+    assert_int_equal(beowire_close(endpoint, 0), 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -465,6 +495,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(wait__ends_if_the_peer_had_ended_before),
         cmocka_unit_test(wait__ends_when_the_peer_is_silent),
         cmocka_unit_test(beowire__loses_a_card_and_nothing_else),
+        cmocka_unit_test(beowire__sleeps_while_an_interface_is_down),
     };
 
     (void)argc;

@@ -145,6 +145,23 @@ int core_peer_add(struct core *core, const struct beowire_address *address, stru
 
 /* ---- lanes ---------------------------------------------------------------------------------- */
 
+void core_find_convoy(struct core *core, struct core_peer *peer)
+{
+    convoy_find(&peer->convoy, &peer->paths, &core->options.lanes);
+    peer->message.gathers = convoy_gathers(&peer->convoy);
+    peer->message.trains = convoy_has_trains(&peer->convoy);
+}
+
+/** The peer has another fast path than `before`. */
+static void change_path(struct core *core, struct core_peer *peer, unsigned before)
+{
+    core->lane_users[before]--;
+    core->lane_users[peer->paths.fast]++;
+    core->counters.path_changes++;
+    flow_change_way(&peer->message.flow);
+    core_find_convoy(core, peer);
+}
+
 void core_check_lane(struct core *core, unsigned by)
 {
     struct path_lanes *lanes = &core->options.lanes;
@@ -157,10 +174,9 @@ void core_check_lane(struct core *core, unsigned by)
     lanes->down[by] = down;
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
-        if (!peer->gone && (peer->paths.fast == by || !down)) {
-            core->lane_users[peer->paths.fast]--;
-            paths_choose(&peer->paths, lanes);
-            core->lane_users[peer->paths.fast]++;
+        unsigned before = peer->paths.fast;
+        if (!peer->gone && paths_follow_status(&peer->paths, lanes, by)) {
+            change_path(core, peer, before);
         }
         core_choose_bulk_lanes(core, peer);
     }
@@ -268,23 +284,6 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
         message_return_credit(&core->messages, &peer->message, peer->first_credit);
     }
     message_peer_failed(&core->messages, &peer->message, peer->connection.error, &wire);
-}
-
-void core_find_convoy(struct core *core, struct core_peer *peer)
-{
-    convoy_find(&peer->convoy, &peer->paths, &core->options.lanes);
-    peer->message.gathers = convoy_gathers(&peer->convoy);
-    peer->message.trains = convoy_has_trains(&peer->convoy);
-}
-
-/** The peer has another fast path than `before`. */
-static void change_path(struct core *core, struct core_peer *peer, unsigned before)
-{
-    core->lane_users[before]--;
-    core->lane_users[peer->paths.fast]++;
-    core->counters.path_changes++;
-    flow_change_way(&peer->message.flow);
-    core_find_convoy(core, peer);
 }
 
 void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns)
@@ -514,7 +513,18 @@ bool core_watch(struct core *core, struct core_peer *peer)
         flow_watch(flow, true, core->messages.now_ns);
         core_note_deadline(core, flow->timeout_at_ns != 0 ? flow->timeout_at_ns : UINT64_MAX);
     }
-    return peer->connection.state != CONNECTION_NONE;
+    return connection_is_in_earnest(&peer->connection);
+}
+
+int core_cancel(struct core *core, const void *context)
+{
+    struct message_peer *message = NULL;
+    int status = message_cancel(&core->messages, context, &message);
+
+    if (message != NULL && !message_has_work(message) && !message_depends_on(message)) {
+        connection_relent(&core->peers[message->index]->connection);
+    }
+    return status;
 }
 
 void core_connect(struct core *core, struct core_peer *peer, uint64_t now_ns)
@@ -556,11 +566,9 @@ void core_timers(struct core *core, uint64_t now_ns)
     if (core->touched_count > 0) {
         core_service_touched(core, now_ns);
     }
+    core_attend(core, now_ns);
     if (now_ns < core->deadline_ns) {
         return;
-    }
-    if (core->deadline_ns != 0 && now_ns - core->deadline_ns > core_counted_absence(core)) {
-        core_forgive_absence(core, now_ns - core->deadline_ns, now_ns);
     }
     core->deadline_ns = UINT64_MAX;
     look_for_lanes(core, now_ns);

@@ -104,6 +104,7 @@ struct core {
     uint64_t incarnation;
     uint16_t endpoint;
     uint64_t refusals_until_ns; /**< a probe was sent lately and may be refused; 0: none was */
+    uint64_t attended_ns;       /**< when the owner of the core was last seen to look after it */
     uint64_t deadline_ns;       /**< core_progress() has timers to look at from here on */
     uint64_t reset_second;      /**< the second in which resets_this_second were sent */
     uint32_t resets_this_second;
@@ -162,9 +163,13 @@ void core_timers(struct core *core, uint64_t now_ns);
 void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
 /** A receive that only this peer can end has been posted: from now on it is watched, so that its
- *  death is noticed. @return false: there is no connection yet by which it could be: core_connect()
- */
+ *  death is noticed. @return false: there is no connection yet by which it could be, nor is one
+ *  asked for in earnest: core_connect() */
 bool core_watch(struct core *core, struct core_peer *peer);
+
+/** As message_cancel(). A peer that was asked for a connection for the sake of this receive alone
+ *  need not answer any more. */
+int core_cancel(struct core *core, const void *context);
 
 /** Asks the peer for a connection, if that has not been done. */
 void core_connect(struct core *core, struct core_peer *peer, uint64_t now_ns);

@@ -47,6 +47,9 @@ uint64_t core_counted_absence(const struct core *core);
  *  core_counted_absence(): what peers may have said meanwhile is not silence. */
 void core_forgive_absence(struct core *core, uint64_t absence_ns, uint64_t now_ns);
 
+/** The owner of the core looks after it now: forgives its absence, if it has been away. */
+void core_attend(struct core *core, uint64_t now_ns);
+
 /** When the peer will have owed us an answer for longer than we wait, or will have answered and yet
  *  not got what we send, or we what we ask for: it is dead. UINT64_MAX: nothing is waited for. */
 uint64_t core_dies_at(const struct core *core, const struct core_peer *peer);

@@ -510,7 +510,7 @@ int beowire_cancel(beowire_endpoint *endpoint, const void *context)
     int status = own_enter(endpoint);
 
     if (status == 0) {
-        status = message_cancel(&endpoint->core.messages, context);
+        status = core_cancel(&endpoint->core, context);
         turn_leave(&endpoint->turn);
     }
     return status;

@@ -47,6 +47,18 @@ void paths_choose(struct paths *paths, const struct path_lanes *lanes)
     paths->astray = false;
 }
 
+bool paths_follow_status(struct paths *paths, const struct path_lanes *lanes, unsigned by)
+{
+    unsigned before = paths->fast;
+    bool concerned =
+        lanes->down[by] ? before == by : !paths->astray || preferred(paths, lanes) == by;
+
+    if (concerned) {
+        paths_choose(paths, lanes);
+    }
+    return paths->fast != before;
+}
+
 /** Notes that the preferred lane is left, and for how long. */
 static void leave(struct paths *paths, uint64_t now_ns)
 {

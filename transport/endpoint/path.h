@@ -70,6 +70,11 @@ static inline bool paths_is_usable(const struct paths *paths, const struct path_
  *  first that reaches it. */
 void paths_choose(struct paths *paths, const struct path_lanes *lanes);
 
+/** A lane has gone down or come back (`down` says so): has the peer use another, or the one that is
+ * back if that is preferred. Who has left a lane that does not answer is not sent back there
+ * because of another. @return true: `fast` is another one now. */
+bool paths_follow_status(struct paths *paths, const struct path_lanes *lanes, unsigned by);
+
 /** Sets `fast` to the next lane after it, round and round, that reaches the peer and is not down.
  *  @return true: it is another one now. */
 bool paths_next(struct paths *paths, const struct path_lanes *lanes, uint64_t now_ns);

@@ -315,6 +315,9 @@ static void keeper_progress(void *context)
     core_timers(&endpoint->core, arrived_ns);
     publish_if_due(endpoint, arrived_ns);
     endpoint->keeper_sleep_ns = 0;
+    if (endpoint->keeper.duty.sleep != NULL) {
+        endpoint->status = core_status(&endpoint->core); /* takes errors, which end any sleep */
+    }
     bool quiet = !core_has_bulk(&endpoint->core) && arm(endpoint, endpoint->keeper_readable);
     if (quiet) {
         uint64_t now_ns = own_clock(endpoint);

@@ -17,6 +17,22 @@ static uint64_t later(uint64_t since_ns, uint64_t by_ns, uint64_t now_ns)
     return now_ns - since_ns < by_ns ? now_ns : since_ns + by_ns;
 }
 
+/** When did whoever owns the core begin to be late? */
+static uint64_t late_since(const struct core *core)
+{
+    return core->deadline_ns > core->attended_ns ? core->deadline_ns : core->attended_ns;
+}
+
+void core_attend(struct core *core, uint64_t now_ns)
+{
+    uint64_t since_ns = late_since(core);
+
+    if (since_ns < now_ns && now_ns - since_ns > core_counted_absence(core)) {
+        core_forgive_absence(core, now_ns - since_ns, now_ns);
+    }
+    core->attended_ns = now_ns;
+}
+
 void core_forgive_absence(struct core *core, uint64_t absence_ns, uint64_t now_ns)
 {
     uint64_t by_ns = absence_ns - core_counted_absence(core);

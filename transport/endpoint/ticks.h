@@ -7,7 +7,7 @@
  * the counter tells what has passed since, at the rate that it had before. That is off the kernel's
  * clock by what both drift apart in one interval (a rate learnt over 1 ms is right to 1 in 10,000:
  * 0.1 us). Should the counter jump or change its rate (a virtual machine that moves to another
- * host), it is off for an interval, at most. What is told never goes back.
+ * host), it is off by an interval, 1 ms, for 20 ms or so. What is told never goes back.
  *
  * Only where the kernel itself lives by the counter (its clock source is "tsc": the counters of all
  * cores agree, and do not stop): elsewhere, and on other processors, this is clock_gettime().

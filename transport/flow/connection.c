@@ -17,7 +17,14 @@ void connection_ask(struct connection *connection, uint64_t now_ns)
         connection->asking_since_ns = now_ns;
         connection->ask_at_ns = now_ns;
         connection->attempts = 0;
+    } else if (connection->state == CONNECTION_ASKING && connection->asking_since_ns == 0) {
+        connection->asking_since_ns = now_ns;
     }
+}
+
+void connection_relent(struct connection *connection)
+{
+    connection->asking_since_ns = 0;
 }
 
 bool connection_ask_due(struct connection *connection, uint64_t now_ns)

@@ -33,7 +33,7 @@ struct connection {
     uint32_t peer_key;        /**< OPEN: we put this into ours */
     bool accept_owed;         /**< an ACCEPT has to be sent */
     unsigned attempts;        /**< CONNECTs sent */
-    uint64_t asking_since_ns; /**< ASKING: since when */
+    uint64_t asking_since_ns; /**< ASKING: since when; 0: nobody needs the answer any more */
     uint64_t ask_at_ns;       /**< ASKING: when the next CONNECT is due */
 };
 
@@ -47,8 +47,18 @@ enum connection_event {
 /** Begins with NONE. `own_key` is random and not 0. */
 void connection_init(struct connection *connection, uint32_t own_key);
 
-/** NONE becomes ASKING; else nothing. */
+/** NONE becomes ASKING; else nothing, but that the answer is needed (again). */
 void connection_ask(struct connection *connection, uint64_t now_ns);
+
+/** Nobody needs the answer any more: it may take as long as it likes. The question goes on. */
+void connection_relent(struct connection *connection);
+
+/** Is there a connection, one that somebody needs an answer about, or one that has failed? */
+static inline bool connection_is_in_earnest(const struct connection *connection)
+{
+    return connection->state == CONNECTION_ASKING ? connection->asking_since_ns != 0
+                                                  : connection->state != CONNECTION_NONE;
+}
 
 /** Handles CONNECT, ACCEPT, RESET, CLOSE from the peer. */
 enum connection_event connection_receive(struct connection *connection, const struct frame *frame);

@@ -87,11 +87,14 @@ int message_receive(struct message_layer *layer, struct message_peer *peer, uint
     return 0;
 }
 
-int message_cancel(struct message_layer *layer, const void *context)
+int message_cancel(struct message_layer *layer, const void *context, struct message_peer **from)
 {
     for (struct list *link = layer->posted.next; link != &layer->posted; link = link->next) {
         struct operation *operation = LIST_ENTRY(link, struct operation, link);
         if (operation->context == context) {
+            if (from != NULL) {
+                *from = operation->peer;
+            }
             operation_done(layer, operation, -ECANCELED);
             return 0;
         }

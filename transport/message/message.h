@@ -373,7 +373,8 @@ int message_inject(struct message_layer *layer, struct message_peer *peer, uint6
 int message_receive(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                     uint64_t ignore, void *data, uint64_t bytes, void *context,
                     struct message_peer **touched);
-int message_cancel(struct message_layer *layer, const void *context);
+/** @param from whose message was waited for, NULL for anybody's; or NULL: is not asked */
+int message_cancel(struct message_layer *layer, const void *context, struct message_peer **from);
 int message_peek(const struct message_layer *layer, const struct message_peer *peer, uint64_t tag,
                  uint64_t ignore, struct beowire_completion *found);
 int message_claim(struct message_layer *layer, const struct message_peer *peer, uint64_t tag,

@@ -117,6 +117,46 @@ static void paths_choose__first_that_is_not_down(void **state)
     assert_int_equal(paths.fast, 0);
 }
 
+static void paths_follow_status__only_whom_it_concerns(void **state)
+{
+    struct fixture *fixture = *state;
+    struct paths paths = find(fixture, 7);
+
+    fixture->all.down[1] = true;
+    assert_false(paths_follow_status(&paths, &fixture->all, 1));
+    assert_int_equal(paths.fast, 0);
+    fixture->all.down[0] = true;
+    assert_true(paths_follow_status(&paths, &fixture->all, 0));
+    assert_int_equal(paths.fast, 2);
+    fixture->all.down[1] = false;
+    assert_true(paths_follow_status(&paths, &fixture->all, 1));
+    assert_int_equal(paths.fast, 1);
+    fixture->all.down[0] = false;
+    assert_true(paths_follow_status(&paths, &fixture->all, 0));
+    assert_int_equal(paths.fast, 0);
+}
+
+/** The first lane is up, and does not answer: that another comes back says nothing about it. */
+static void paths_follow_status__not_back_to_a_lane_that_was_left(void **state)
+{
+    struct fixture *fixture = *state;
+    struct paths paths = find(fixture, 7);
+
+    fixture->all.down[1] = true;
+    assert_true(paths_next(&paths, &fixture->all, 1));
+    assert_int_equal(paths.fast, 2);
+    fixture->all.down[1] = false;
+    assert_false(paths_follow_status(&paths, &fixture->all, 1));
+    assert_int_equal(paths.fast, 2);
+    assert_true(paths.astray);
+    fixture->all.down[0] = true;
+    assert_false(paths_follow_status(&paths, &fixture->all, 0));
+    fixture->all.down[0] = false; /* that is why: it is mended */
+    assert_true(paths_follow_status(&paths, &fixture->all, 0));
+    assert_int_equal(paths.fast, 0);
+    assert_false(paths.astray);
+}
+
 static void paths_next__round_and_round(void **state)
 {
     struct fixture *fixture = *state;
@@ -240,6 +280,8 @@ int main(void)
         cmocka_unit_test_setup(paths_choose__never_a_lane_that_cuts, setup),
         cmocka_unit_test_setup(paths_find__shared_memory_is_enough, setup),
         cmocka_unit_test_setup(paths_choose__first_that_is_not_down, setup),
+        cmocka_unit_test_setup(paths_follow_status__only_whom_it_concerns, setup),
+        cmocka_unit_test_setup(paths_follow_status__not_back_to_a_lane_that_was_left, setup),
         cmocka_unit_test_setup(paths_next__round_and_round, setup),
         cmocka_unit_test_setup(paths_may_return__when_the_peer_is_heard_on_the_preferred_lane,
                                setup),

@@ -211,6 +211,71 @@ static void core_watch__a_peer_that_has_never_been_heard_of(void **state)
     assert_int_equal(done.peer, peer->message.index);
 }
 
+/** Nobody waits for its answer any more: no reason to give it up. Another that does waits as long
+ * as any other. */
+static void core_cancel__a_receive_that_alone_wanted_the_connection(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core *core = stranger->core;
+    struct core_peer *peer = NULL;
+    char buffer[1];
+
+    assert_int_equal(core_peer_add(core, &stranger->address, &peer), 0);
+    assert_int_equal(
+        cluster_receive(&stranger->cluster, 0, peer, 1, 0, buffer, sizeof buffer, buffer), 0);
+    pass(stranger, PEER_TIMEOUT_NS / 2);
+    assert_int_equal(core_cancel(core, buffer), 0);
+    assert_int_equal(completed(stranger).status, -ECANCELED);
+    pass(stranger, 3 * PEER_TIMEOUT_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_ASKING);
+    assert_int_equal(
+        cluster_receive(&stranger->cluster, 0, peer, 1, 0, buffer, sizeof buffer, buffer), 0);
+    pass(stranger, PEER_TIMEOUT_NS - 2000000);
+    assert_false(message_has_completions(&core->messages));
+    pass(stranger, 4000000);
+    assert_int_equal(completed(stranger).status, -ETIMEDOUT);
+}
+
+static void core_cancel__another_operation_still_wants_the_connection(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+    char buffer[2];
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(
+            cluster_receive(&stranger->cluster, 0, peer, 1, 0, &buffer[i], 1, &buffer[i]), 0);
+    }
+    assert_int_equal(core_cancel(stranger->core, &buffer[0]), 0);
+    assert_int_equal(completed(stranger).status, -ECANCELED);
+    assert_int_equal(core_cancel(stranger->core, &buffer[0]), -ENOENT);
+    pass(stranger, IN_TIME_NS);
+    assert_int_equal(completed(stranger).status, -ETIMEDOUT);
+}
+
+/** A timer that was set to a time that is over (core_watch() takes that of the last frame) says
+ * nothing about whether anybody has looked at the timers. */
+static void core_attend__who_has_looked_lately_was_not_away(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core *core = stranger->core;
+    struct core_peer *peer = be_accepted(stranger);
+
+    pass(stranger, 2 * PEER_TIMEOUT_NS);
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    uint64_t start_ns = cluster_now(&stranger->cluster);
+    uint64_t dies_ns = core_dies_at(core, peer);
+    core_timers(core, start_ns);
+    core->deadline_ns = start_ns - PEER_TIMEOUT_NS;
+    core_timers(core, start_ns + 1000000);
+    assert_true(core_dies_at(core, peer) == dies_ns);
+    uint64_t counted_ns = core_counted_absence(core);
+    core_attend(core, start_ns + 1000000 + 3 * counted_ns); /* and now it was */
+    assert_true(core_dies_at(core, peer) > dies_ns);
+    assert_true(core_dies_at(core, peer) < dies_ns + 2 * counted_ns);
+}
+
 /** No other time than the timeout counts, however far away the next probe is. */
 static void core_dies_at__when_the_timeout_is_over(void **state)
 {
@@ -307,6 +372,9 @@ int main(void)
         STRANGER_TEST(core_timers__idle_peer_may_be_silent_for_ever),
         STRANGER_TEST(core_watch__a_peer_that_a_receive_waits_for),
         STRANGER_TEST(core_watch__a_peer_that_has_never_been_heard_of),
+        STRANGER_TEST(core_cancel__a_receive_that_alone_wanted_the_connection),
+        STRANGER_TEST(core_cancel__another_operation_still_wants_the_connection),
+        STRANGER_TEST(core_attend__who_has_looked_lately_was_not_away),
         STRANGER_TEST(core_dies_at__when_the_timeout_is_over),
         STRANGER_TEST(core_dies_at__never_if_so_ordered),
         STRANGER_TEST(core_timers__a_lane_that_comes_back),

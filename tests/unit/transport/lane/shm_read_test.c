@@ -76,51 +76,66 @@ static void shm_read_memory__of_this_process(void **state)
     close_shm(b);
 }
 
+/** Two lanes that have reached each other, and something in memory that one reads of the other. */
+struct two {
+    struct lane *reader;
+    struct lane *owner;
+    struct lane_address from; /**< the owner, as the reader reaches it */
+    struct lane_address to;   /**< and the other way around */
+};
+
+static struct two open_two(void)
+{
+    struct two two = {.reader = open_shm(1), .owner = open_shm(2)};
+
+    two.from = reach_lane(two.reader, two.owner);
+    two.to = reach_lane(two.owner, two.reader);
+    return two;
+}
+
+static int read_something(const struct two *two)
+{
+    static const uint8_t source[100] = {5};
+    uint8_t target[sizeof source];
+
+    return two->reader->operations->read_memory(two->reader, &two->from,
+                                                (uint64_t)(uintptr_t)source, target, sizeof source);
+}
+
 /** A sender that has given us up may have its buffer for other things: what is read then is not
  * what it had sent. */
 static void shm_read_memory__of_whoever_has_given_us_up(void **state)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address from = reach_lane(a, b);
-    struct lane_address to = reach_lane(b, a);
-    uint8_t source[100] = {5};
-    uint8_t target[100] = {0};
-    uint64_t address = (uint64_t)(uintptr_t)source;
+    struct two two = open_two();
 
     (void)state;
-    b->operations->withdraw(b, &to); /* it has sent us nothing: we know no address */
-    assert_int_equal(a->operations->read_memory(a, &from, address, target, 100), 0);
-    assert_true(send_number(b, &to, 7, 100));
-    assert_int_equal(receive_number(a, NULL), 7);
-    assert_int_equal(a->operations->read_memory(a, &from, address, target, 100), 0);
-    b->operations->withdraw(b, &to);
-    assert_int_equal(a->operations->read_memory(a, &from, address, target, 100), -ECONNRESET);
-    close_shm(a);
-    close_shm(b);
+    /* It has sent us nothing: we know no address. */
+    two.owner->operations->withdraw(two.owner, &two.to);
+    assert_int_equal(read_something(&two), 0);
+    assert_true(send_number(two.owner, &two.to, 7, 100));
+    assert_int_equal(receive_number(two.reader, NULL), 7);
+    assert_int_equal(read_something(&two), 0);
+    two.owner->operations->withdraw(two.owner, &two.to);
+    assert_int_equal(read_something(&two), -ECONNRESET);
+    close_shm(two.reader);
+    close_shm(two.owner);
 }
 
 /** Whoever has closed its endpoint, too, though its process lives, and though it has said things
  *  before that have not been looked at. */
 static void shm_read_memory__of_whoever_has_closed(void **state)
 {
-    struct lane *a = open_shm(1);
-    struct lane *b = open_shm(2);
-    struct lane_address from = reach_lane(a, b);
-    struct lane_address to = reach_lane(b, a);
-    uint8_t source[100] = {5};
-    uint8_t target[100] = {0};
-    uint64_t address = (uint64_t)(uintptr_t)source;
+    struct two two = open_two();
 
     (void)state;
-    assert_true(send_number(a, &from, 6, 100));
-    assert_int_equal(receive_number(b, NULL), 6); /* it has replied to our greeting */
-    assert_true(send_number(b, &to, 7, 100));
-    assert_int_equal(receive_number(a, NULL), 7);
-    assert_int_equal(a->operations->read_memory(a, &from, address, target, 100), 0);
-    close_shm(b);
-    assert_int_equal(a->operations->read_memory(a, &from, address, target, 100), -ECONNRESET);
-    close_shm(a);
+    assert_true(send_number(two.reader, &two.from, 6, 100));
+    assert_int_equal(receive_number(two.owner, NULL), 6); /* it has replied to our greeting */
+    assert_true(send_number(two.owner, &two.to, 7, 100));
+    assert_int_equal(receive_number(two.reader, NULL), 7);
+    assert_int_equal(read_something(&two), 0);
+    close_shm(two.owner);
+    assert_int_equal(read_something(&two), -ECONNRESET);
+    close_shm(two.reader);
 }
 
 /** As an ordinary user: opens a lane, and a child of its own that may not be read. */

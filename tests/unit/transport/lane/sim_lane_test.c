@@ -260,62 +260,79 @@ static int read_of(struct lane *by, const struct lane_address *from, uint8_t *ta
     return by->operations->read_memory(by, from, (uint64_t)(uintptr_t)payload(), target, RUN_BYTES);
 }
 
-static void sim_lane__reads_the_memory_of_others(void **state)
+/** A wire whose two nodes share memory, and the other's as the first reaches it. */
+struct sharing {
+    struct sim_wire *wire;
+    struct lane *lanes[2];
+    struct lane_address from;
+};
+
+static struct sharing share(uint32_t unread_ppm)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
-    struct lane *lanes[2];
+    struct sharing sharing;
+
+    options.sharing = 1;
+    options.unread_ppm = unread_ppm;
+    sharing.wire = open_wire(&options, sharing.lanes);
+    sharing.from = published(sharing.lanes[0], sharing.lanes[1]);
+    return sharing;
+}
+
+static void sim_lane__reads_the_memory_of_others(void **state)
+{
+    struct sharing sharing = share(0);
+    struct lane *reader = sharing.lanes[0];
     uint8_t target[RUN_BYTES] = {0};
 
     (void)state;
-    options.sharing = 1;
-    struct sim_wire *wire = open_wire(&options, lanes);
-    const struct lane_address from = published(lanes[0], lanes[1]);
-    assert_int_equal(lanes[0]->kind, LANE_SHM);
-    assert_int_equal(sim_node_of(wire, &from), 1);
-    assert_int_equal(read_of(lanes[0], &from, target), 0);
+    assert_int_equal(reader->kind, LANE_SHM);
+    assert_int_equal(sim_node_of(sharing.wire, &sharing.from), 1);
+    assert_int_equal(read_of(reader, &sharing.from, target), 0);
     assert_memory_equal(target, payload(), RUN_BYTES);
-    const struct sim_counters *counters = sim_wire_counters(wire);
+    const struct sim_counters *counters = sim_wire_counters(sharing.wire);
     assert_int_equal(counters->reads, 1);
     assert_int_equal(counters->unread, 0);
-    close_wire(wire, lanes, 2);
+    close_wire(sharing.wire, sharing.lanes, 2);
 }
 
 static void sim_lane__reads_nothing_of_a_process_that_has_ended(void **state)
 {
-    struct sim_options options = SIM_OPTIONS_DEFAULT;
-    struct lane *lanes[2];
+    struct sharing sharing = share(0);
+    struct lane **lanes = sharing.lanes;
     uint8_t target[RUN_BYTES] = {0};
 
     (void)state;
-    options.sharing = 1;
-    struct sim_wire *wire = open_wire(&options, lanes);
-    const struct lane_address from = published(lanes[0], lanes[1]);
     lanes[1]->operations->close(lanes[1]);
-    assert_int_equal(read_of(lanes[0], &from, target), -ECONNRESET);
+    assert_int_equal(read_of(lanes[0], &sharing.from, target), -ECONNRESET);
     /* Nor of the one that has taken its place. */
-    assert_int_equal(sim_lane_open(wire, 1, 0, &lanes[1]), 0);
-    assert_int_equal(read_of(lanes[0], &from, target), -ECONNRESET);
+    assert_int_equal(sim_lane_open(sharing.wire, 1, 0, &lanes[1]), 0);
+    assert_int_equal(read_of(lanes[0], &sharing.from, target), -ECONNRESET);
     assert_int_equal(target[1], 0);
-    assert_int_equal(sim_wire_counters(wire)->unread, 2);
+    assert_int_equal(sim_wire_counters(sharing.wire)->unread, 2);
     const struct lane_address again = published(lanes[0], lanes[1]);
     assert_int_equal(read_of(lanes[0], &again, target), 0);
-    close_wire(wire, lanes, 2);
+    close_wire(sharing.wire, lanes, 2);
 }
 
 static void sim_lane__reading_that_is_not_allowed(void **state)
 {
-    struct sim_options options = SIM_OPTIONS_DEFAULT;
-    struct lane *lanes[2];
+    struct sharing sharing = share(1000000);
     uint8_t target[RUN_BYTES] = {0};
 
     (void)state;
-    options.sharing = 1;
-    options.unread_ppm = 1000000;
-    struct sim_wire *wire = open_wire(&options, lanes);
-    const struct lane_address from = published(lanes[0], lanes[1]);
-    assert_int_equal(read_of(lanes[0], &from, target), -EPERM);
+    assert_int_equal(read_of(sharing.lanes[0], &sharing.from, target), -EPERM);
     assert_int_equal(target[1], 0);
-    close_wire(wire, lanes, 2);
+    close_wire(sharing.wire, sharing.lanes, 2);
+}
+
+static void sim_wire_open__sharing_lanes_do_not_cut(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct sim_wire *wire = NULL;
+
+    (void)state;
+    options.sharing = 1;
     options.cutting = 1;
     assert_int_equal(sim_wire_open(&options, &wire), -EINVAL);
 }
@@ -334,6 +351,7 @@ int main(void)
         cmocka_unit_test(sim_lane__reads_the_memory_of_others),
         cmocka_unit_test(sim_lane__reads_nothing_of_a_process_that_has_ended),
         cmocka_unit_test(sim_lane__reading_that_is_not_allowed),
+        cmocka_unit_test(sim_wire_open__sharing_lanes_do_not_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

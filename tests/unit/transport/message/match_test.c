@@ -143,7 +143,7 @@ static void message_cancel__takes_back_one_receive(void **state)
 
     assert_int_equal(post(fixture, ANYONE, 5, 0, buffer, 1, &buffer[0]), 0);
     assert_int_equal(post(fixture, 0, 5, 0, buffer, 1, &buffer[1]), 0);
-    assert_int_equal(message_cancel(&fixture->layer, &buffer[0]), 0);
+    assert_int_equal(message_cancel(&fixture->layer, &buffer[0], NULL), 0);
     struct beowire_completion done = completed(fixture);
     assert_int_equal(done.status, -ECANCELED);
     assert_int_equal(done.peer, BEOWIRE_ANY_PEER);
@@ -157,12 +157,12 @@ static void message_cancel__what_is_matched_goes_on(void **state)
     struct fixture *fixture = *state;
     char buffer[10] = {0};
 
-    assert_int_equal(message_cancel(&fixture->layer, buffer), -ENOENT);
+    assert_int_equal(message_cancel(&fixture->layer, buffer, NULL), -ENOENT);
     assert_int_equal(post(fixture, 0, 5, 0, buffer, 10, buffer), 0);
     assert_int_equal(arrive_eager(fixture, 0, 5, 10, 4, "abc", 3), 0);
-    assert_int_equal(message_cancel(&fixture->layer, buffer), -ENOENT);
+    assert_int_equal(message_cancel(&fixture->layer, buffer, NULL), -ENOENT);
     assert_int_equal(arrive_fragment(fixture, 0, 4, 3, "abcdefg", 7), 0);
-    assert_int_equal(message_cancel(&fixture->layer, buffer), -ENOENT);
+    assert_int_equal(message_cancel(&fixture->layer, buffer, NULL), -ENOENT);
     assert_int_equal(completed(fixture).status, 0);
 }
 

@@ -142,7 +142,7 @@ static void message_receive_claimed__no_room_for_a_receive(void **state)
     }
     assert_int_equal(message_receive_claimed(&fixture->layer, message, buffer, 1, NULL, &touched),
                      -EAGAIN);
-    assert_int_equal(message_cancel(&fixture->layer, &buffer), 0);
+    assert_int_equal(message_cancel(&fixture->layer, &buffer, NULL), 0);
     (void)completed(fixture);
     assert_int_equal(message_receive_claimed(&fixture->layer, message, buffer, 1, NULL, &touched),
                      0);
