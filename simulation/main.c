@@ -37,6 +37,7 @@ struct program {
     uint64_t messages_read;
     uint64_t blocks_read;
     uint64_t unread;
+    uint64_t told;
 };
 
 static uint64_t current_seed;
@@ -118,6 +119,7 @@ static void print_result(const struct run_options *options, const struct run_res
     print_number("messages_read", result->kinds.messages_read);
     print_number("blocks_read", result->kinds.blocks_read);
     print_number("unread", result->kinds.unread);
+    print_number("told", result->kinds.told);
     print_number("path_changes", result->kinds.path_changes);
     print_number("peers_failed", result->kinds.peers_failed);
     (void)printf("},");
@@ -278,6 +280,7 @@ static bool run_seed(struct program *program, const struct run_options *options)
     program->messages_read += result.kinds.messages_read;
     program->blocks_read += result.kinds.blocks_read;
     program->unread += result.kinds.unread;
+    program->told += result.kinds.told;
     return well;
 }
 
@@ -307,6 +310,10 @@ static bool check_happened(const struct program *program)
     }
     if (program->evened == 0) {
         (void)fprintf(stderr, "beowire-simulate: no frame was made as long as the next one\n");
+        all = false;
+    }
+    if (program->told == 0) {
+        (void)fprintf(stderr, "beowire-simulate: no host said that a process has ended\n");
         all = false;
     }
     if (program->messages_read == 0 || program->blocks_read == 0 || program->unread == 0) {

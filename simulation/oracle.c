@@ -40,8 +40,10 @@ bool oracle_may_fail(const struct workload *workload, uint32_t a, uint32_t b, in
     switch (status) {
     case -ETIMEDOUT: /* nothing was heard */
         return why != 0;
-    case -ECONNRESET: /* somebody has said so: a process that only crashed cannot */
-        return (why & (EXCUSE_PARTED | EXCUSE_ENDED | EXCUSE_MANGLED)) != 0;
+    case -ECONNRESET: /* somebody has said so: of a process that only crashed, its host */
+        return (why & (EXCUSE_PARTED | EXCUSE_ENDED | EXCUSE_MANGLED)) != 0 ||
+               ((why & EXCUSE_CRASHED) != 0 &&
+                sim_wire_counters(workload->cluster->wire)->told > 0);
     case -EPROTO:
         return (why & EXCUSE_MANGLED) != 0;
     default:

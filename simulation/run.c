@@ -241,6 +241,7 @@ static void count_wire(const struct running *running, struct run_result *result)
     result->kinds.tacit = counters->tacit;
     result->kinds.evened = counters->evened;
     result->kinds.unread = counters->unread;
+    result->kinds.told = counters->told;
     result->frames = counters->sent;
 }
 

@@ -223,6 +223,21 @@ static void plan_sharing(struct scenario *scenario, uint64_t seed)
     wire->unread_ppm = pick(&random, unread, 4);
 }
 
+/** So many seeds have hosts that say when a frame finds no process, always or now and then. */
+#define TELLING_EVERY 3
+
+/** Decided apart, as well. */
+static void plan_telling(struct scenario *scenario, uint64_t seed)
+{
+    static const uint32_t told[] = {1000000, 500000, 50000};
+    struct random random;
+
+    random_seed(&random, seed ^ UINT64_C(0x7E11));
+    if (random_below(&random, TELLING_EVERY) == 0) {
+        scenario->wire.told_ppm = pick(&random, told, 3);
+    }
+}
+
 static void plan_limits(struct scenario *scenario, uint64_t seed)
 {
     struct message_limits *limits = &scenario->limits;
@@ -275,6 +290,7 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
     scenario->limits.blocks_together =
         1 + (uint32_t)random_below(&random, 2 * PULL_BLOCKS_TOGETHER);
     plan_limits(scenario, options->seed);
+    plan_telling(scenario, options->seed);
     scenario->peer_timeout_ns = (kinds & KINDS_OF_SILENCE) != 0 ? 5 * SECOND : 30 * SECOND;
     scenario->wire.seed = options->seed;
     override(&scenario->wire.nodes, options->nodes);

@@ -28,15 +28,17 @@ EAGER_SIZES = [1 << power for power in range(11, 19)]
 BUNDLE_SIZES = [8, 64, 256, 512, 1024]
 UNASKED_SIZES = [128 << 10, 512 << 10]
 BULK_SIZES = [1 << 20, 4 << 20]
+READ_SIZES = [1 << power for power in range(15, 23)]
 
 #: A default that is at most this much slower than the best stays.
 WORTH = 0.03
 
 #: How many runs share the time: as many as tune() measures.
-RUNS = 15
+RUNS = 21
 
 _HEADER = "# Written by beowire tune."
 _NO_LIMIT_FRAMES = 256
+_NO_LIMIT_BYTES = 1 << 30
 _SPIN_NS = (4000, 10_000_000)
 _REASON_BYTES = 512
 
@@ -52,6 +54,7 @@ class Work:
     drivers: str
     pattern: str
     sizes: Sequence[int]
+    within_host: bool = False
 
 
 #: Carries out a run.
@@ -140,6 +143,15 @@ def _choices(measure: Measure) -> Iterator[Choice]:
     bundle = str(crossover(bundled, alone, BUNDLE_SIZES))
     yield Choice("bundle_bytes", bundle, "up to here a stream is not slower in bundles")
 
+    in_flight = {
+        value: mean_cost(
+            measure(Work(f"bundle_in_flight={value}", "beowire", "stream", BUNDLE_SIZES))
+        )
+        for value in ("1", "4", "16", "64")
+    }
+    why = _shares(in_flight, "streams of short messages")
+    yield Choice("bundle_in_flight", choose(in_flight, "4"), why)
+
     bulk = {
         value: mean_cost(
             measure(Work(f"bulk_by_packet={value}", "beowire", "pingpong", BULK_SIZES))
@@ -147,6 +159,14 @@ def _choices(measure: Measure) -> Iterator[Choice]:
         for value in ("", "all")
     }
     yield Choice("bulk_by_packet", choose(bulk, ""), _shares(bulk, "long messages"))
+
+    alone, both = (
+        measure(Work(f"read_bytes={limit}", "beowire", "pingpong", READ_SIZES, within_host=True))
+        for limit in (_NO_LIMIT_BYTES, 0)
+    )
+    read = str(crossover(alone, both, READ_SIZES))
+    why = "within this host: up to here the receiver alone is not slower than both ends at once"
+    yield Choice("read_bytes", read, why)
 
 
 def _shares(costs: Mapping[str, float], what: str) -> str:
@@ -157,9 +177,10 @@ def _shares(costs: Mapping[str, float], what: str) -> str:
 
 
 def measure_on(
-    launcher: Launcher, seconds: float, interrupts: Interrupts, interface: str
+    between: Launcher, within: Launcher, seconds: float, interrupts: Interrupts, interface: str
 ) -> Measure:
-    """Runs between the nodes of a launcher, each for so many seconds."""
+    """Runs between the nodes of a launcher, or within a host by the other, each for so many
+    seconds."""
 
     def measure(work: Work) -> Costs:
         with tempfile.TemporaryDirectory(prefix="beowire-tune-") as directory:
@@ -169,10 +190,10 @@ def measure_on(
                 directory=Path(directory),
                 drivers=work.drivers,
                 seconds=seconds,
-                interface=interface,
+                interface="" if work.within_host else interface,
             )
             with _settings(work.settings):
-                outcome = run(launcher, request, interrupts)
+                outcome = run(within if work.within_host else between, request, interrupts)
             if outcome.interrupted:
                 raise KeyboardInterrupt
             if outcome.failures:

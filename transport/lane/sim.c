@@ -301,6 +301,28 @@ static struct sim_event event_of(const struct sim_frame *frame)
                               .head = frame->data};
 }
 
+/** Nobody is there any more: the host may say so, if that gets through. */
+static void tell_sender(struct sim_wire *wire, const struct sim_frame *frame)
+{
+    const struct sim_node *node = &wire->nodes[frame->from];
+    struct sim_lane *sender = node->lanes[frame->rail];
+
+    if (!random_chance(&wire->random, wire->options.told_ppm) || sender == NULL ||
+        node->processes[frame->rail] != frame->process ||
+        sim_is_cut(wire, frame->to, frame->from, frame->rail)) {
+        return;
+    }
+    for (unsigned i = 0; i < sender->lost_count; i++) {
+        if (sender->lost[i] == frame->to) {
+            return;
+        }
+    }
+    if (sender->lost_count < SIM_LOST_MAX) {
+        sender->lost[sender->lost_count++] = frame->to;
+        wire->counters.told++;
+    }
+}
+
 static void deliver(struct sim_wire *wire, struct sim_frame *frame)
 {
     struct sim_lane *lane = wire->nodes[frame->to].lanes[frame->rail];
@@ -312,6 +334,7 @@ static void deliver(struct sim_wire *wire, struct sim_frame *frame)
         kind = SIM_CUT;
     } else if (lane == NULL) {
         kind = SIM_UNREACHABLE;
+        tell_sender(wire, frame);
     } else if (wire->options.ring_frames != 0 && lane->waiting >= wire->options.ring_frames) {
         kind = SIM_OVERFLOWED;
     }

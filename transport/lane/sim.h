@@ -51,7 +51,9 @@ struct sim_options {
     uint32_t doubled_ppm; /**< ... doubled, ... */
     uint32_t corrupted_ppm;
     uint32_t refused_ppm; /**< ... and not taken by the lane ("not now") */
-    uint32_t unread_ppm;  /**< of a million reads of memory, so many are not allowed */
+    uint32_t told_ppm; /**< of a million frames that find no lane at their node, the sender is told
+                            of so many, as a kernel does that has no such socket any more */
+    uint32_t unread_ppm; /**< of a million reads of memory, so many are not allowed */
     uint32_t joined_ppm; /**< of a million segments that follow another, so many are joined to it */
     bool deliver_corrupted;
 };
@@ -78,6 +80,7 @@ struct sim_counters {
     uint64_t cut;         /**< lost because the link was cut or a node had vanished */
     uint64_t too_long;    /**< lost because the link carries shorter ones only */
     uint64_t unreachable; /**< no lane at the node, or no such node */
+    uint64_t told;        /**< times a sender was told, and had not heard of the end before */
     uint64_t reads;       /**< of another process's memory, ... */
     uint64_t unread;      /**< ... and those that were refused, or came too late */
     uint64_t overflowed;  /**< lost because `frames` were on the way, or a queue was full */

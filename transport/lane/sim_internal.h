@@ -24,16 +24,21 @@ struct sim_frame {
     uint8_t *data;
 };
 
+/** As many ends as a lane remembers until it is asked. */
+#define SIM_LOST_MAX 8
+
 struct sim_lane {
     struct lane lane; /* first: the layers above know only this */
     struct sim_wire *wire;
     uint32_t node;
     struct sim_frame *arrived; /* oldest first */
     struct sim_frame **arrived_end;
-    uint32_t waiting;         /* frames in `arrived` */
-    uint64_t newest_serial;   /* of those that arrived so far */
-    struct sim_frame *held;   /* handed out, not yet released */
-    struct sim_joiner joiner; /* of a lane that cuts */
+    uint32_t waiting;            /* frames in `arrived` */
+    uint64_t newest_serial;      /* of those that arrived so far */
+    struct sim_frame *held;      /* handed out, not yet released */
+    struct sim_joiner joiner;    /* of a lane that cuts */
+    uint32_t lost[SIM_LOST_MAX]; /* nodes of which it was told that no lane is there any more */
+    unsigned lost_count;
     uint16_t *withdrawn; /* by node: which process there may not read; where memory is shared */
 };
 

@@ -351,6 +351,22 @@ static int sim_read_memory(struct lane *lane, const struct lane_address *from, u
     return 0;
 }
 
+/** Only of those that are gone still: who has come in their place has a port of its own. */
+static bool sim_lost(struct lane *lane, struct lane_address *address)
+{
+    struct sim_lane *sim = sim_of(lane);
+
+    while (sim->lost_count > 0) {
+        uint32_t node = sim->lost[--sim->lost_count];
+        const struct sim_node *there = &sim->wire->nodes[node];
+        if (there->lanes[lane->rail] == NULL) {
+            *address = address_of(lane, node, there->processes[lane->rail]);
+            return true;
+        }
+    }
+    return false;
+}
+
 static int sim_status(struct lane *lane)
 {
     (void)lane;
@@ -416,19 +432,16 @@ static void sim_close(struct lane *lane)
     free(sim);
 }
 
-static const struct lane_operations sim_operations = {
-    .publish = sim_publish,
-    .reach = sim_reach,
-    .send = sim_send,
-    .receive = sim_receive,
-    .release = sim_release,
-    .expect = sim_expect,
-    .read_memory = sim_read_memory,
-    .withdraw = sim_withdraw,
-    .status = sim_status,
-    .descriptor = sim_descriptor,
-    .close = sim_close,
-};
+#define SIM_OPERATIONS                                                                             \
+    .publish = sim_publish, .reach = sim_reach, .send = sim_send, .receive = sim_receive,          \
+    .release = sim_release, .expect = sim_expect, .read_memory = sim_read_memory,                  \
+    .withdraw = sim_withdraw, .status = sim_status, .descriptor = sim_descriptor,                  \
+    .close = sim_close
+
+static const struct lane_operations sim_operations = {SIM_OPERATIONS};
+
+/** Of lanes that are told when a process has ended. */
+static const struct lane_operations sim_told_operations = {SIM_OPERATIONS, .lost = sim_lost};
 
 int sim_lane_open(struct sim_wire *wire, uint32_t node, uint32_t rail, struct lane **lane)
 {
@@ -453,7 +466,7 @@ int sim_lane_open(struct sim_wire *wire, uint32_t node, uint32_t rail, struct la
         free(sim); /* what shares memory does not cut */
         return -ENOMEM;
     }
-    sim->lane.operations = &sim_operations;
+    sim->lane.operations = wire->options.told_ppm > 0 ? &sim_told_operations : &sim_operations;
     sim->lane.frame_bytes = wire->options.frame_bytes;
     sim->lane.mtu = wire->options.frame_bytes;
     sim->lane.kind = shares ? LANE_SHM : LANE_SIM;

@@ -31,6 +31,7 @@ from beowire.lab.options import (
 )
 from beowire.launch.base import Launcher
 from beowire.launch.lab import LabLauncher
+from beowire.launch.local import LocalLauncher
 from beowire.launch.ssh import SshLauncher
 
 _LONGEST_RUN_S = 24 * 3600.0
@@ -109,7 +110,9 @@ def tune(
         where = "in a lab: no real network"
     choices = []
     with Interrupts() as interrupts:
-        measure = tuning.measure_on(launcher, seconds / tuning.RUNS, interrupts, interface)
+        measure = tuning.measure_on(
+            launcher, LocalLauncher(), seconds / tuning.RUNS, interrupts, interface
+        )
         for choice in tuning.tune(measure):
             print(f"{choice.key} = {choice.value}  ({choice.why})", flush=True)
             choices.append(choice)

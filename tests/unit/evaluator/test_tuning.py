@@ -56,8 +56,13 @@ def machine(work: Work) -> Costs:
                 cost = 100.0 + size if value != "0" else 400
             elif key == "unasked_blocks":
                 cost = size * {"0": 2.0, "1": 1.0, "2": 1.5, "4": 1.6}[value]
+            elif key == "bundle_in_flight":
+                cost = size * {"1": 1.0, "4": 1.1, "16": 0.8, "64": 0.9}[value]
             elif key == "bulk_by_packet":
                 cost = size * (1.0 if value == "" else 0.5)
+            elif key == "read_bytes":
+                assert work.within_host
+                cost = 65536.0 + size / 2 if value == "0" else size
             costs[driver, size] = cost
     return costs
 
@@ -70,8 +75,10 @@ def test_tune__finds_what_the_machine_is_like() -> None:
         "eager_cut_frames": "256",
         "eager_bytes": "8192",
         "bundle_bytes": "256",
+        "bundle_in_flight": "16",
         "unasked_blocks": "1",
         "bulk_by_packet": "all",
+        "read_bytes": "131072",
     }
 
 
@@ -89,7 +96,7 @@ def test_tune__measures_as_often_as_the_time_is_shared() -> None:
         works.append(work)
         return machine(work)
 
-    assert len(list(tuning.tune(counted))) == 7
+    assert len(list(tuning.tune(counted))) == 9
     assert len(works) == tuning.RUNS
 
 
@@ -102,7 +109,7 @@ def test_tune__each_with_what_was_found_before_it() -> None:
 
     choices = list(tuning.tune(counted))
     before = ",".join(f"{choice.key}={choice.value}" for choice in choices[:-1])
-    assert works[-1].settings == f"{before},bulk_by_packet=all"
+    assert works[-1].settings == f"{before},read_bytes=0"
     assert works[0].settings == ""
     assert works[1].settings == "spin_ns=12000,burst_frames=2"
 

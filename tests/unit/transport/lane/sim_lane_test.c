@@ -337,6 +337,63 @@ static void sim_wire_open__sharing_lanes_do_not_cut(void **state)
     assert_int_equal(sim_wire_open(&options, &wire), -EINVAL);
 }
 
+/* ---- the end of processes ------------------------------------------------------------------- */
+
+/** Opens a wire on which senders are told, closes the lane of a node to which two frames are on the
+ * way, and lets them arrive. */
+static struct sim_wire *send_to_nobody(struct lane *lanes[2], bool cut_back)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+
+    options.told_ppm = 1000000;
+    struct sim_wire *wire = open_wire(&options, lanes);
+    assert_int_equal(send_frame(lanes[0], lanes[1], 1), 1);
+    assert_int_equal(send_frame(lanes[0], lanes[1], 2), 1);
+    lanes[1]->operations->close(lanes[1]);
+    sim_wire_cut(wire, 1, 0, cut_back);
+    sim_wire_advance(wire, sim_wire_now(wire) + 1000000);
+    return wire;
+}
+
+static void sim_lane__tells_once_that_a_process_has_ended(void **state)
+{
+    struct lane *lanes[2];
+    struct sim_wire *wire = send_to_nobody(lanes, false);
+    const struct lane_address expected = sim_address(1, 0);
+    struct lane_address lost;
+
+    (void)state;
+    assert_int_equal(sim_wire_counters(wire)->told, 1);
+    assert_true(lanes[0]->operations->lost(lanes[0], &lost));
+    assert_memory_equal(&lost, &expected, sizeof lost);
+    assert_false(lanes[0]->operations->lost(lanes[0], &lost));
+    close_wire(wire, lanes, 1);
+}
+
+static void sim_lane__tells_nothing_that_does_not_get_through(void **state)
+{
+    struct lane *lanes[2];
+    struct sim_wire *wire = send_to_nobody(lanes, true);
+    struct lane_address lost;
+
+    (void)state;
+    assert_int_equal(sim_wire_counters(wire)->told, 0);
+    assert_false(lanes[0]->operations->lost(lanes[0], &lost));
+    close_wire(wire, lanes, 1);
+}
+
+static void sim_lane__tells_nothing_of_whoever_has_taken_the_place(void **state)
+{
+    struct lane *lanes[2];
+    struct sim_wire *wire = send_to_nobody(lanes, false);
+    struct lane_address lost;
+
+    (void)state;
+    assert_int_equal(sim_lane_open(wire, 1, 0, &lanes[1]), 0);
+    assert_false(lanes[0]->operations->lost(lanes[0], &lost));
+    close_wire(wire, lanes, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +409,9 @@ int main(void)
         cmocka_unit_test(sim_lane__reads_nothing_of_a_process_that_has_ended),
         cmocka_unit_test(sim_lane__reading_that_is_not_allowed),
         cmocka_unit_test(sim_wire_open__sharing_lanes_do_not_cut),
+        cmocka_unit_test(sim_lane__tells_once_that_a_process_has_ended),
+        cmocka_unit_test(sim_lane__tells_nothing_that_does_not_get_through),
+        cmocka_unit_test(sim_lane__tells_nothing_of_whoever_has_taken_the_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
