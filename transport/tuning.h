@@ -217,6 +217,15 @@
 /** Frames of unexpected messages that an endpoint can hold for whichever peers send them. */
 #define MESSAGE_CHUNKS 4096
 
+/** So many frames of one peer may lie there, what it has credit for included, as long as the
+ *  application takes messages of it: more than this no cache holds, and each costs twice as much.
+ * If it takes none and the peer starves, four times as many may, each time. */
+#define MESSAGE_PILE_FRAMES 256
+
+/** Room in the pile is granted in steps of this: a frame for each would cost more than it brings.
+ */
+#define MESSAGE_PILE_STEP_FRAMES 32
+
 /** So many more for each peer alone, which no other can use up: without them, a peer that comes
  *  late could wait for credit for ever. */
 #define MESSAGE_PEER_CHUNKS 4

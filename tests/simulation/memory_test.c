@@ -152,6 +152,40 @@ static void receiver__that_posts_nothing_stops_the_sender(void **state)
     cluster_close(&cluster);
 }
 
+/** The receiver says that there is room again, and that gets lost: who injects has nothing under
+ * way that would ask. */
+static void inject__goes_on_although_a_grant_is_lost(void **state)
+{
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct cluster cluster;
+    struct beowire_completion done;
+    uint8_t buffer[1000] = {0};
+    uint32_t sent = 0;
+
+    (void)state;
+    cluster_open(&cluster, &wire);
+    cluster_start(&cluster, 0);
+    cluster_start(&cluster, 1);
+    struct core_peer *to = cluster_peer(&cluster, 1, 0);
+    struct message_layer *receiver = &cluster.nodes[0].core.messages;
+    while (cluster_now(&cluster) < wire.start_ns + SECOND) {
+        sent += cluster_inject(&cluster, 1, to, 1, sent, buffer, sizeof buffer) == 0;
+        (void)cluster_step(&cluster, cluster_now(&cluster) + 100000);
+    }
+    assert_int_equal(cluster_inject(&cluster, 1, to, 1, 0, buffer, sizeof buffer), -EAGAIN);
+    sim_wire_cut(cluster.wire, 0, 1, true);
+    for (uint32_t i = 0; i < sent; i++) {
+        assert_int_equal(cluster_receive(&cluster, 0, NULL, 1, 0, buffer, sizeof buffer, NULL), 0);
+        assert_true(message_complete(receiver, &done));
+    }
+    cluster_run(&cluster, cluster_now(&cluster) + 10 * MILLISECOND);
+    sim_wire_cut(cluster.wire, 0, 1, false);
+    assert_int_equal(cluster_inject(&cluster, 1, to, 1, 0, buffer, sizeof buffer), -EAGAIN);
+    cluster_run(&cluster, cluster_now(&cluster) + 2 * SECOND);
+    assert_int_equal(cluster_inject(&cluster, 1, to, 1, 0, buffer, sizeof buffer), 0);
+    cluster_close(&cluster);
+}
+
 /** Frames run out while other peers hold them all: whoever waits gets its turn without a frame of
  *  its own being under way. */
 static void peers__that_are_cut_off_stop_no_other(void **state)
@@ -226,6 +260,7 @@ int main(void)
         cmocka_unit_test(credit__idle_peers_do_not_starve_a_late_one),
         cmocka_unit_test(credit__hundred_peers_into_one),
         cmocka_unit_test(receiver__that_posts_nothing_stops_the_sender),
+        cmocka_unit_test(inject__goes_on_although_a_grant_is_lost),
         cmocka_unit_test(peers__that_are_cut_off_stop_no_other),
         cmocka_unit_test(close__is_not_flushed_while_an_announced_message_waits),
     };

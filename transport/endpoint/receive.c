@@ -293,6 +293,7 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
             peer->asked_by = (uint8_t)from->by;
         }
         flow_probed(&peer->message.flow, frame);
+        message_starving(&core->messages, &peer->message);
         core->probed = true;
     } else if (frame->type == FRAME_CLOSE &&
                connection_receive(&peer->connection, frame) == CONNECTION_BROKEN) {

@@ -135,6 +135,7 @@ void message_peer_init(struct message_peer *peer, uint32_t index, struct pull_pa
     *peer = (struct message_peer){
         .index = index,
         .window_frames = FLOW_INITIAL_CREDIT_FRAMES,
+        .pile_frames = MESSAGE_PILE_FRAMES,
         .pull_paths = pull_paths,
     };
     list_init(&peer->queue);
@@ -192,14 +193,43 @@ static uint32_t window_of(const struct message_layer *layer, const struct messag
     return peer->window_frames < share ? peer->window_frames : share;
 }
 
-void message_renew_credit(struct message_layer *layer, struct message_peer *peer)
+/** How many more frames the pile has room for, beyond those that are there or have credit. */
+static uint32_t room_of(const struct message_peer *peer)
+{
+    return peer->pile_frames > peer->chunks ? peer->pile_frames - peer->chunks : 0;
+}
+
+/** @param least fewer than these are not worth it, if it is the pile that has no room for more */
+static void renew_credit(struct message_layer *layer, struct message_peer *peer, uint32_t least)
 {
     uint32_t wanted = peer->flow.expected + window_of(layer, peer);
 
-    if (sequence_before(peer->flow.granted, wanted)) {
-        uint32_t more = reserve_chunks(layer, peer, wanted - peer->flow.granted);
-        flow_grant(&peer->flow, peer->flow.granted + more);
+    if (!sequence_before(peer->flow.granted, wanted)) {
+        return;
     }
+    uint32_t more = wanted - peer->flow.granted;
+    uint32_t room = room_of(peer);
+    if (more > room) {
+        more = room >= least ? room : 0;
+    }
+    flow_grant(&peer->flow, peer->flow.granted + reserve_chunks(layer, peer, more));
+}
+
+void message_renew_credit(struct message_layer *layer, struct message_peer *peer)
+{
+    renew_credit(layer, peer, MESSAGE_PILE_STEP_FRAMES);
+}
+
+void message_starving(struct message_layer *layer, struct message_peer *peer)
+{
+    if (peer->flow.granted != peer->flow.expected) {
+        return;
+    }
+    if (!peer->drained && room_of(peer) == 0 && peer->pile_frames <= MESSAGE_CHUNKS) {
+        peer->pile_frames *= 4;
+    }
+    peer->drained = false;
+    renew_credit(layer, peer, 1);
 }
 
 /** So many frames were accepted, and the chunks that were reserved for `unused` of them are free.

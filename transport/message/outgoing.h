@@ -30,6 +30,10 @@ static inline uint32_t outgoing_even_bytes(const struct message_peer *peer, uint
     return (uint32_t)((total + frames - 1) / frames);
 }
 
+/** Could a frame leave at once? If only credit is missing, the peer is asked for it from now on,
+ * for nothing of ours waits that would ask. */
+bool outgoing_is_clear(struct message_peer *peer);
+
 /** Most bytes that are put to this peer, got by it, or sent to it while it has more to receive
  *  already, without one asking the other. */
 static inline uint32_t outgoing_eager_bytes(const struct message_layer *layer,

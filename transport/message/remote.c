@@ -51,13 +51,6 @@ static void unpost(struct message_layer *layer, struct operation *operation)
     list_prepend(&layer->free_sends, &operation->link);
 }
 
-/** Could a frame leave at once? */
-static bool is_clear(const struct message_peer *peer)
-{
-    return peer->ready && list_is_empty(&peer->queue) && list_is_empty(&peer->dones) &&
-           flow_has_room(&peer->flow) && flow_has_credit(&peer->flow);
-}
-
 int remote_put(struct message_layer *layer, struct message_peer *peer,
                const struct beowire_remote *remote, const void *data, uint64_t bytes,
                unsigned flags, uint32_t immediate, void *context)
@@ -65,7 +58,7 @@ int remote_put(struct message_layer *layer, struct message_peer *peer,
     struct operation *operation = NULL;
     bool inject = (flags & BEOWIRE_PUT_INJECT) != 0;
 
-    if (inject && peer->error == 0 && !is_clear(peer)) {
+    if (inject && peer->error == 0 && (!outgoing_is_clear(peer) || !list_is_empty(&peer->dones))) {
         return -EAGAIN;
     }
     if (inject && peer->error == 0 && bytes > outgoing_room(peer, FRAME_PUT)) {

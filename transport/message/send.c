@@ -292,6 +292,13 @@ bool message_is_flushed(const struct message_peer *peer)
     return !message_has_work(peer) && list_is_empty(&peer->announced) && flow_is_idle(&peer->flow);
 }
 
+bool outgoing_is_clear(struct message_peer *peer)
+{
+    peer->turned_away = peer->ready && !flow_has_credit(&peer->flow);
+    return peer->ready && !peer->turned_away && list_is_empty(&peer->queue) &&
+           flow_has_room(&peer->flow);
+}
+
 bool message_depends_on(const struct message_peer *peer)
 {
     return !list_is_empty(&peer->announced) || !list_is_empty(&peer->inbound) || peer->posted > 0 ||
@@ -315,7 +322,9 @@ void message_pump(struct message_layer *layer, struct message_peer *peer)
             pushed = false;
         }
     }
-    flow_starve(&peer->flow, !list_is_empty(&peer->queue) && !flow_has_credit(&peer->flow));
+    bool credit = flow_has_credit(&peer->flow);
+    peer->turned_away = peer->turned_away && !credit;
+    flow_starve(&peer->flow, !credit && (peer->turned_away || !list_is_empty(&peer->queue)));
 }
 
 static bool can_bundle(const struct message_layer *layer, const struct message_peer *peer,
@@ -393,8 +402,7 @@ int message_inject(struct message_layer *layer, struct message_peer *peer, uint6
     if (status != 0) {
         return status;
     }
-    if (!peer->ready || !list_is_empty(&peer->queue) || !flow_has_room(&peer->flow) ||
-        !flow_has_credit(&peer->flow)) {
+    if (!outgoing_is_clear(peer)) {
         return -EAGAIN;
     }
     if (bytes > outgoing_room(peer, FRAME_EAGER)) {

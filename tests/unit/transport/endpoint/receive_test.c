@@ -176,11 +176,20 @@ static void core_receive__sent_without_credit(void **state)
 {
     struct stranger *stranger = *state;
     struct core_peer *peer = be_accepted(stranger);
+    const struct flow *flow = &peer->message.flow;
+    uint32_t probes = 0;
 
-    /* Nobody receives: the receiver's memory fills up. */
-    while (peer->message.flow.expected != peer->message.flow.granted) {
+    /* Nobody receives: the receiver's memory fills up, more and more of it as the sender asks. */
+    while (flow->expected != flow->granted) {
         say_eager(stranger, 1, "a", 1);
         round_trip(stranger);
+        if (flow->expected == flow->granted) {
+            const struct frame_probe body = {.number = to_le32(++probes)};
+            say(stranger,
+                &(struct says){.fields = {.type = FRAME_PROBE, .sequence = stranger->sequence},
+                               .body = &body});
+            round_trip(stranger);
+        }
     }
     uint64_t unexpected = stranger->core->messages.counters.unexpected_messages;
     say_eager(stranger, 1, "a", 1);

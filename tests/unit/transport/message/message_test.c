@@ -60,22 +60,93 @@ static void message_frame_accepted__window_grows_to_its_bound(void **state)
     assert_int_equal(flow->granted - flow->expected, FLOW_WINDOW_FRAMES);
 }
 
-static void message_frame_accepted__unmatched_messages_use_up_credit(void **state)
+/** Sends messages that nobody waits for, as many as there is credit for. @return how many. */
+static uint32_t pile_up(struct fixture *fixture)
+{
+    const struct message_peer *peer = &fixture->peers[0];
+    uint32_t before = peer->flow.expected;
+
+    while (peer->flow.expected != peer->flow.granted) {
+        assert_int_equal(arrive_eager(fixture, 0, 1, 1, 0, "x", 1), 0);
+    }
+    return peer->flow.expected - before;
+}
+
+/** Takes so many of them. */
+static void take(struct fixture *fixture, unsigned count)
+{
+    uint8_t buffer[1];
+    struct beowire_completion done;
+
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(post(fixture, 0, 1, 0, buffer, 1, NULL), 0);
+        assert_true(message_complete(&fixture->layer, &done));
+    }
+    message_renew_credit(&fixture->layer, &fixture->peers[0]);
+}
+
+static void message_renew_credit__a_pile_ends_it(void **state)
 {
     struct fixture *fixture = *state;
     const struct message_peer *peer = &fixture->peers[0];
+
+    assert_int_equal(pile_up(fixture), MESSAGE_PILE_FRAMES);
+    take(fixture, MESSAGE_PILE_STEP_FRAMES - 1);
+    assert_int_equal(peer->flow.granted, peer->flow.expected);
+    take(fixture, 1);
+    assert_int_equal(pile_up(fixture), MESSAGE_PILE_STEP_FRAMES);
+    assert_int_equal(peer->chunks, MESSAGE_PILE_FRAMES);
+}
+
+/** It may be that the application waits for what would come next. */
+static void message_starving__a_pile_of_which_nothing_is_taken_may_grow(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
+
+    (void)pile_up(fixture);
+    message_starving(&fixture->layer, peer);
+    assert_int_equal(pile_up(fixture), 3 * MESSAGE_PILE_FRAMES);
+    /* While something is taken, it is only a matter of time. */
+    take(fixture, 3);
+    message_starving(&fixture->layer, peer);
+    assert_int_equal(pile_up(fixture), 3);
+    assert_int_equal(peer->chunks, 4 * MESSAGE_PILE_FRAMES);
+    message_starving(&fixture->layer, peer);
+    assert_true(pile_up(fixture) > 10 * MESSAGE_PILE_FRAMES);
+    assert_int_equal(fixture->layer.chunks_shared, 0);
+}
+
+static void message_starving__who_has_credit_does_not_starve(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
+    uint32_t granted = peer->flow.granted;
+
+    peer->drained = true;
+    message_starving(&fixture->layer, peer);
+    assert_int_equal(peer->flow.granted, granted);
+    assert_int_equal(peer->pile_frames, MESSAGE_PILE_FRAMES);
+    assert_true(peer->drained);
+}
+
+static void message_starving__the_pile_takes_no_more_than_there_is(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
     uint32_t others = fixture->peers[1].chunks - MESSAGE_PEER_CHUNKS;
 
     while (peer->flow.expected != peer->flow.granted) {
         assert_int_equal(arrive_eager(fixture, 0, 1, 1, 0, "x", 1), 0);
         assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count - peer->flow.expected);
+        message_starving(&fixture->layer, peer);
     }
     assert_int_equal(peer->chunks, MESSAGE_CHUNKS + MESSAGE_PEER_CHUNKS - others);
     assert_int_equal(fixture->layer.chunks_shared, 0);
     /* Matching one makes room for one. */
     uint8_t buffer[1];
     assert_int_equal(post(fixture, 0, 1, 0, buffer, 1, NULL), 0);
-    message_renew_credit(&fixture->layer, &fixture->peers[0]);
+    message_starving(&fixture->layer, peer);
     assert_int_equal(peer->flow.granted - peer->flow.expected, 1);
 }
 
@@ -251,7 +322,10 @@ int main(void)
         FIXTURE_TEST(message_initial_credit__when_others_have_all),
         FIXTURE_TEST(message_return_credit__undoes_the_reservation),
         FIXTURE_TEST(message_frame_accepted__window_grows_to_its_bound),
-        FIXTURE_TEST(message_frame_accepted__unmatched_messages_use_up_credit),
+        FIXTURE_TEST(message_renew_credit__a_pile_ends_it),
+        FIXTURE_TEST(message_starving__a_pile_of_which_nothing_is_taken_may_grow),
+        FIXTURE_TEST(message_starving__who_has_credit_does_not_starve),
+        FIXTURE_TEST(message_starving__the_pile_takes_no_more_than_there_is),
         FIXTURE_TEST(message_renew_credit__a_peers_share_shrinks_with_their_number),
         FIXTURE_TEST(message_peer_failed__ends_all_its_operations),
         FIXTURE_TEST(message_peer_failed__returns_all_memory),
