@@ -353,6 +353,20 @@ int cluster_receive(struct cluster *cluster, uint32_t at, struct core_peer *from
     return status;
 }
 
+bool cluster_take(struct cluster *cluster, uint32_t at, struct beowire_completion *completion)
+{
+    struct core *core = &cluster->nodes[at].core;
+
+    if (!message_complete(&core->messages, completion)) {
+        return false;
+    }
+    struct core_peer *touched = core_taken(core, completion);
+    if (touched != NULL) {
+        core_service(core, touched, cluster_node_now(cluster, at));
+    }
+    return true;
+}
+
 int cluster_receive_claimed(struct cluster *cluster, uint32_t at, beowire_message message,
                             void *data, uint64_t bytes, void *context)
 {

@@ -126,6 +126,7 @@ int cluster_get(struct cluster *cluster, uint32_t from, struct core_peer *to,
 int cluster_atomic(struct cluster *cluster, uint32_t from, struct core_peer *to,
                    const struct beowire_remote *remote, const struct beowire_atomic *atomic,
                    void *context);
+bool cluster_take(struct cluster *cluster, uint32_t at, struct beowire_completion *completion);
 int cluster_unregister(struct cluster *cluster, uint32_t at, uint64_t key);
 
 /** Ends the process unless nothing is left in any node that is up: no operation, no message, no

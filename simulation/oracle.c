@@ -33,6 +33,14 @@ static bool is_mangled(const struct workload *workload, uint32_t a, uint32_t b)
     return (oracle_excuses(workload, a, b) & EXCUSE_MANGLED) != 0;
 }
 
+/** Has the host of either said to the other that its process has ended? */
+static bool was_told(const struct workload *workload, uint32_t a, uint32_t b)
+{
+    const struct sim_wire *wire = workload->cluster->wire;
+
+    return sim_wire_was_told(wire, a, b) || sim_wire_was_told(wire, b, a);
+}
+
 bool oracle_may_fail(const struct workload *workload, uint32_t a, uint32_t b, int status)
 {
     unsigned why = oracle_excuses(workload, a, b);
@@ -42,8 +50,7 @@ bool oracle_may_fail(const struct workload *workload, uint32_t a, uint32_t b, in
         return why != 0;
     case -ECONNRESET: /* somebody has said so: of a process that only crashed, its host */
         return (why & (EXCUSE_PARTED | EXCUSE_ENDED | EXCUSE_MANGLED)) != 0 ||
-               ((why & EXCUSE_CRASHED) != 0 &&
-                sim_wire_counters(workload->cluster->wire)->told > 0);
+               ((why & EXCUSE_CRASHED) != 0 && was_told(workload, a, b));
     case -EPROTO:
         return (why & EXCUSE_MANGLED) != 0;
     default:

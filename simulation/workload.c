@@ -353,7 +353,7 @@ static void take_completions(struct workload *workload, uint32_t node)
 {
     struct beowire_completion done;
 
-    while (message_complete(&workload->cluster->nodes[node].core.messages, &done)) {
+    while (cluster_take(workload->cluster, node, &done)) {
         cluster_note(workload->cluster, (uint64_t)node << 32 | (uint32_t)done.status);
         cluster_note(workload->cluster,
                      done.tag ^ done.bytes << 8 ^ (uint64_t)done.immediate << 40);

@@ -2,8 +2,8 @@
 """The crossovers of the transport, measured: what `beowire tune` does.
 
 Where two ways to send compete, both are forced in turn for the same sizes (`BEOWIRE_SETTINGS`), and
-the size up to which the first wins is the crossover. Where a number is to be chosen, the default
-stays unless another is better by more than what runs differ anyway.
+the size up to which the first is not the slower (but for WORTH) is the crossover. Where a number is
+to be chosen, the default stays unless another is better by more than what runs differ anyway.
 """
 
 import ctypes
@@ -30,10 +30,10 @@ UNASKED_SIZES = [128 << 10, 512 << 10]
 BULK_SIZES = [1 << 20, 4 << 20]
 READ_SIZES = [1 << power for power in range(15, 23)]
 
-#: A default that is at most this much slower than the best stays.
+#: What is at most this much slower than the best is no worse: shares of its time.
 WORTH = 0.03
 
-#: How many runs share the time: as many as tune() measures.
+#: How many runs share the time: as many as tune() measures at most.
 RUNS = 21
 
 _HEADER = "# Written by beowire tune."
@@ -71,10 +71,10 @@ class Choice:
 
 
 def crossover(first: Costs, second: Costs, sizes: Sequence[int]) -> int:
-    """The largest size up to which the first way is never the slower; 0: it is from the start."""
+    """The largest size up to which the first way is never worse; 0: it is from the start."""
     best = 0
     for size in sorted(sizes):
-        if first["beowire", size] > second["beowire", size]:
+        if first["beowire", size] > second["beowire", size] * (1 + WORTH):
             break
         best = size
     return best
@@ -143,14 +143,17 @@ def _choices(measure: Measure) -> Iterator[Choice]:
     bundle = str(crossover(bundled, alone, BUNDLE_SIZES))
     yield Choice("bundle_bytes", bundle, "up to here a stream is not slower in bundles")
 
-    in_flight = {
-        value: mean_cost(
-            measure(Work(f"bundle_in_flight={value}", "beowire", "stream", BUNDLE_SIZES))
-        )
-        for value in ("1", "4", "16", "64")
-    }
-    why = _shares(in_flight, "streams of short messages")
-    yield Choice("bundle_in_flight", choose(in_flight, "4"), why)
+    if bundle == "0":
+        yield Choice("bundle_in_flight", "4", "not measured: no message is short enough")
+    else:
+        in_flight = {
+            value: mean_cost(
+                measure(Work(f"bundle_in_flight={value}", "beowire", "stream", BUNDLE_SIZES))
+            )
+            for value in ("1", "4", "16", "64")
+        }
+        why = _shares(in_flight, "streams of short messages")
+        yield Choice("bundle_in_flight", choose(in_flight, "4"), why)
 
     bulk = {
         value: mean_cost(
@@ -160,8 +163,17 @@ def _choices(measure: Measure) -> Iterator[Choice]:
     }
     yield Choice("bulk_by_packet", choose(bulk, ""), _shares(bulk, "long messages"))
 
+    # What is sent at once is not read: announced, all sizes tell the two apart.
     alone, both = (
-        measure(Work(f"read_bytes={limit}", "beowire", "pingpong", READ_SIZES, within_host=True))
+        measure(
+            Work(
+                f"eager_bytes=0,read_bytes={limit}",
+                "beowire",
+                "pingpong",
+                READ_SIZES,
+                within_host=True,
+            )
+        )
         for limit in (_NO_LIMIT_BYTES, 0)
     )
     read = str(crossover(alone, both, READ_SIZES))

@@ -186,6 +186,56 @@ static void inject__goes_on_although_a_grant_is_lost(void **state)
     cluster_close(&cluster);
 }
 
+/** Has the only peer used up its credit? */
+static bool is_used_up(const struct core *core)
+{
+    const struct flow *flow = core->peer_count > 0 ? &core->peers[0]->message.flow : NULL;
+
+    return flow != NULL && flow->granted == flow->expected;
+}
+
+/** Notices lie in the pile, too: whoever takes them says without being asked that there is room. */
+static void notices__that_are_taken_make_room(void **state)
+{
+    enum { PUTS = 4 * MESSAGE_PILE_FRAMES };
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    const struct beowire_remote remote = {.key = 1};
+    struct cluster cluster;
+    struct beowire_completion done;
+    uint8_t memory[8] = {0};
+    uint64_t data = 1;
+    unsigned posted = 0;
+    unsigned noticed = 0;
+
+    (void)state;
+    cluster_open(&cluster, &wire);
+    cluster_start(&cluster, 0);
+    cluster_start(&cluster, 1);
+    const struct region region = {
+        .base = memory, .bytes = sizeof memory, .key = 1, .flags = BEOWIRE_MEMORY_WRITE};
+    assert_int_equal(region_add(&cluster.nodes[0].core.messages.regions, &region), 0);
+    struct core_peer *to = cluster_peer(&cluster, 1, 0);
+    while (noticed < PUTS) {
+        assert_true(cluster_now(&cluster) < wire.start_ns + SECOND);
+        while (posted < PUTS && cluster_put(&cluster, 1, to, &remote, &data, sizeof data,
+                                            BEOWIRE_PUT_NOTIFY, 0, &data) == 0) {
+            posted++;
+        }
+        (void)cluster_step(&cluster, cluster_now(&cluster) + 20000);
+        while (cluster_take(&cluster, 1, &done)) {
+            assert_int_equal(done.status, 0);
+        }
+        bool all_there = posted == PUTS && flow_is_idle(&to->message.flow);
+        if (all_there || is_used_up(&cluster.nodes[0].core)) {
+            while (cluster_take(&cluster, 0, &done)) {
+                noticed++;
+            }
+            assert_false(is_used_up(&cluster.nodes[0].core));
+        }
+    }
+    cluster_close(&cluster);
+}
+
 /** Frames run out while other peers hold them all: whoever waits gets its turn without a frame of
  *  its own being under way. */
 static void peers__that_are_cut_off_stop_no_other(void **state)
@@ -261,6 +311,7 @@ int main(void)
         cmocka_unit_test(credit__hundred_peers_into_one),
         cmocka_unit_test(receiver__that_posts_nothing_stops_the_sender),
         cmocka_unit_test(inject__goes_on_although_a_grant_is_lost),
+        cmocka_unit_test(notices__that_are_taken_make_room),
         cmocka_unit_test(peers__that_are_cut_off_stop_no_other),
         cmocka_unit_test(close__is_not_flushed_while_an_announced_message_waits),
     };

@@ -248,7 +248,7 @@ static void take(struct run *run, uint32_t node)
 {
     struct beowire_completion done;
 
-    while (message_complete(&run->cluster.nodes[node].core.messages, &done)) {
+    while (cluster_take(&run->cluster, node, &done)) {
         struct plan *planned = done.context;
         if (done.operation == BEOWIRE_PUT_ARRIVED) {
             planned = &run->plans[done.immediate];

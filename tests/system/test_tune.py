@@ -8,10 +8,10 @@ import pytest
 from system.conftest import RunBeowire, assert_refused
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(400)
 def test_tune__writes_what_the_transport_accepts(run_beowire: RunBeowire, tmp_path: Path) -> None:
     path = tmp_path / "beowire.conf"
-    done = run_beowire("tune", "--lab", "--time", "20", "--out", str(path), timeout=150)
+    done = run_beowire("tune", "--lab", "--time", "20", "--out", str(path), timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
     lines = path.read_text(encoding="utf-8").splitlines()
     keys = [line.partition(" =")[0] for line in lines if line and not line.startswith("#")]

@@ -533,6 +533,19 @@ void core_connect(struct core *core, struct core_peer *peer, uint64_t now_ns)
     core_service(core, peer, now_ns);
 }
 
+struct core_peer *core_taken(struct core *core, const struct beowire_completion *completion)
+{
+    if (completion->operation != BEOWIRE_PUT_ARRIVED) {
+        return NULL; /* what was received has left the pile when it was matched */
+    }
+    struct core_peer *peer = core_peer_at(core, completion->peer);
+    if (peer == NULL || !peer->message.ready) {
+        return NULL;
+    }
+    message_renew_credit(&core->messages, &peer->message);
+    return flow_grant_is_due(&peer->message.flow) ? peer : NULL;
+}
+
 void core_posted(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     if (!core->options.bundle || !peer->message.ready ||

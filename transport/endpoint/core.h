@@ -6,7 +6,7 @@
  * randomness through a function. So the same code runs on the wire and on a simulated one, and a
  * failing test is a seed. One thread.
  *
- *      lane -> core_progress -> frame_decode -> connection | flow -> message -> completions
+ *      lane -> core_receive -> frame_decode -> connection | flow -> message -> completions
  *      core_service(peer):  message_pump -> flow_transmit -> lane
  */
 #ifndef BEOWIRE_ENDPOINT_CORE_H
@@ -105,7 +105,7 @@ struct core {
     uint16_t endpoint;
     uint64_t refusals_until_ns; /**< a probe was sent lately and may be refused; 0: none was */
     uint64_t attended_ns;       /**< when the owner of the core was last seen to look after it */
-    uint64_t deadline_ns;       /**< core_progress() has timers to look at from here on */
+    uint64_t deadline_ns;       /**< core_timers() has something to do from here on */
     uint64_t reset_second;      /**< the second in which resets_this_second were sent */
     uint32_t resets_this_second;
     bool undelivered; /**< a peer failed before it had all that was sent to it */
@@ -173,6 +173,10 @@ int core_cancel(struct core *core, const void *context);
 
 /** Asks the peer for a connection, if that has not been done. */
 void core_connect(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
+/** The application has taken this completion of message_complete().
+ *  @return whom that gives credit it should be told of, by core_service(); or NULL */
+struct core_peer *core_taken(struct core *core, const struct beowire_completion *completion);
 
 /** After posting a send: as core_service(), or later, if it pays to wait for more to be posted. */
 void core_posted(struct core *core, struct core_peer *peer, uint64_t now_ns);

@@ -526,7 +526,10 @@ static int do_poll(beowire_endpoint *endpoint, struct beowire_completion *comple
     own_progress(endpoint);
     while ((size_t)taken < count && taken < INT_MAX &&
            message_complete(&endpoint->core.messages, &completions[taken])) {
-        taken++;
+        struct core_peer *touched = core_taken(&endpoint->core, &completions[taken++]);
+        if (touched != NULL) {
+            core_service(&endpoint->core, touched, own_clock(endpoint));
+        }
     }
     if (endpoint->idle_polls % POLLS_PER_BREAK == POLLS_PER_BREAK - 1 && taken == 0) {
         own_break(endpoint);

@@ -289,11 +289,14 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
             break_off(core, peer, frame, from, now_ns);
         }
     } else if (frame->type == FRAME_PROBE) {
-        if (asks_here(peer, frame) && paths_is_for_all(&core->options.lanes, from->by)) {
+        bool new = asks_here(peer, frame);
+        if (new &&paths_is_for_all(&core->options.lanes, from->by)) {
             peer->asked_by = (uint8_t)from->by;
         }
         flow_probed(&peer->message.flow, frame);
-        message_starving(&core->messages, &peer->message);
+        if (new) {
+            message_starving(&core->messages, &peer->message);
+        }
         core->probed = true;
     } else if (frame->type == FRAME_CLOSE &&
                connection_receive(&peer->connection, frame) == CONNECTION_BROKEN) {

@@ -189,8 +189,8 @@ void flow_transmit(struct flow *flow, uint64_t now_ns, const struct flow_wire *w
         send_new(flow, room, now_ns, wire);
     }
     if (awaits_answer(flow)) {
-        if (flow->waiting_since_ns == 0) {
-            flow->waiting_since_ns = now_ns;
+        if (flow->waiting_since_ns == 0 && flow->first != flow->next) {
+            flow->waiting_since_ns = now_ns; /* without frames, a probe asks */
         }
         if (flow->timeout_at_ns == 0 || flow->watching) {
             restart_timer(flow, now_ns);
@@ -352,6 +352,10 @@ bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t no
     }
     if (sequence_before(flow->limit, limit) && limit - acknowledgement < 0x8000u) {
         flow->limit = limit;
+        if (flow->starved) {
+            flow->backoff = 0; /* that is progress */
+            restart_timer(flow, now_ns);
+        }
     }
     bool moved = acknowledgement != flow->first;
     if (moved) {
@@ -416,11 +420,11 @@ void flow_timeout(struct flow *flow, uint64_t now_ns)
     flow->probed_ns = now_ns;
     flow->probed_highest = flow->highest;
     flow->probed_ways = flow->backoff == 0 ? (uint8_t)(1u << flow_probe_way(flow)) : UINT8_MAX;
+    if (flow->waiting_since_ns == 0) {
+        flow->waiting_since_ns = now_ns;
+    }
     if (flow->watching) {
         flow->timeout_at_ns = now_ns + FLOW_WATCH_NS;
-        if (flow->waiting_since_ns == 0) {
-            flow->waiting_since_ns = now_ns;
-        }
         return;
     }
     flow->backoff++;
@@ -436,7 +440,7 @@ void flow_watch(struct flow *flow, bool wanted, uint64_t now_ns)
         flow->timeout_at_ns = 0;
         flow->waiting_since_ns = 0;
         flow->unanswered = 0;
-    } else if (flow->timeout_at_ns == 0) {
+    } else if (flow->timeout_at_ns == 0 || !flow->watching) {
         flow->timeout_at_ns = now_ns + FLOW_WATCH_NS;
     }
     flow->watching = wanted;

@@ -193,7 +193,8 @@ static inline bool flow_has_credit(const struct flow *flow)
     return sequence_before(flow->next, flow->limit);
 }
 
-/** There is more to push, and no credit for it: only the peer can go on. */
+/** There is more to push (or the application was turned away, and will come again), and no credit
+ *  for it: the peer is probed until it grants some. */
 static inline void flow_starve(struct flow *flow, bool starved)
 {
     flow->starved = starved;

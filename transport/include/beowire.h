@@ -202,7 +202,8 @@ BEOWIRE_API int beowire_send_confirmed(beowire_endpoint *endpoint, beowire_peer 
  *
  * @return 0; -EMSGSIZE: longer than beowire_inject_bytes(), or than one frame to this peer, whose
  * interface, or the way to it, carries less: send it; -EAGAIN, -EINVAL and a peer's error
- * as for beowire_send(). */
+ * as for beowire_send(). After -EAGAIN the peer is asked for room: one that computes for longer
+ * than the peer timeout, and has no progress thread, does not answer, and may count as gone. */
 BEOWIRE_API int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
                                uint32_t immediate, const void *data, uint64_t bytes);
 

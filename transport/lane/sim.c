@@ -108,6 +108,7 @@ void sim_wire_close(struct sim_wire *wire)
     free(wire->frames);
     free(wire->heap);
     free(wire->memory);
+    free(wire->told);
     free(wire->cut);
     free(wire->longest);
     free(wire);
@@ -148,18 +149,29 @@ const struct sim_counters *sim_wire_counters(const struct sim_wire *wire)
     return &wire->counters;
 }
 
-void sim_wire_cut(struct sim_wire *wire, uint32_t from, uint32_t to, bool cut)
+/** What is noted of a pair of nodes. */
+static uint8_t *note_of(const struct sim_wire *wire, uint8_t **notes, uint32_t from, uint32_t to)
 {
     size_t nodes = wire->options.nodes;
 
     assert(from < nodes && to < nodes);
-    if (wire->cut == NULL) {
-        wire->cut = calloc(nodes, nodes);
-        if (wire->cut == NULL) {
+    if (*notes == NULL) {
+        *notes = calloc(nodes, nodes);
+        if (*notes == NULL) {
             abort(); /* a simulation that cannot do what it is told must not go on */
         }
     }
-    wire->cut[from * nodes + to] = cut;
+    return &(*notes)[from * nodes + to];
+}
+
+bool sim_wire_was_told(const struct sim_wire *wire, uint32_t node, uint32_t ended)
+{
+    return wire->told != NULL && wire->told[(size_t)node * wire->options.nodes + ended] != 0;
+}
+
+void sim_wire_cut(struct sim_wire *wire, uint32_t from, uint32_t to, bool cut)
+{
+    *note_of(wire, &wire->cut, from, to) = cut;
 }
 
 static size_t link_of(const struct sim_wire *wire, uint32_t from, uint32_t to, uint32_t rail)
@@ -319,6 +331,7 @@ static void tell_sender(struct sim_wire *wire, const struct sim_frame *frame)
     }
     if (sender->lost_count < SIM_LOST_MAX) {
         sender->lost[sender->lost_count++] = frame->to;
+        *note_of(wire, &wire->told, frame->from, frame->to) = 1;
         wire->counters.told++;
     }
 }

@@ -129,6 +129,9 @@ void sim_wire_close(struct sim_wire *wire);
  *  `frame_bytes`, `frames`, `seed` and `start_ns` stay as they were. */
 void sim_wire_set(struct sim_wire *wire, const struct sim_options *options);
 
+/** Has a lane of `node` ever been told that a process on the other has ended? */
+bool sim_wire_was_told(const struct sim_wire *wire, uint32_t node, uint32_t ended);
+
 /** Virtual time. */
 uint64_t sim_wire_now(const struct sim_wire *wire);
 

@@ -61,6 +61,7 @@ struct sim_wire {
     sim_observer *observer;
     void *observer_context;
     struct sim_node *nodes;
+    uint8_t *told;     /* [node * nodes + of whose end]; made when the first is told; likewise */
     uint8_t *cut;      /* [from * nodes + to]; made when the first link is cut */
     uint16_t *longest; /* [(from * nodes + to) * ADDRESS_RAILS + rail]; likewise */
     struct sim_frame *frames;

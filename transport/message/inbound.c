@@ -30,7 +30,7 @@ static void free_chunk(struct message_layer *layer, struct message_peer *peer, s
 {
     chunk_give(layer, chunk);
     message_return_credit(layer, peer, 1);
-    peer->drained = true;
+    peer->drained++;
 }
 
 void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound)

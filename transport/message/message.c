@@ -225,10 +225,12 @@ void message_starving(struct message_layer *layer, struct message_peer *peer)
     if (peer->flow.granted != peer->flow.expected) {
         return;
     }
-    if (!peer->drained && room_of(peer) == 0 && peer->pile_frames <= MESSAGE_CHUNKS) {
+    /* A pile that stays as it is may leave room for a few: each would have to be asked for. */
+    if (peer->drained < MESSAGE_PILE_STEP_FRAMES && room_of(peer) < MESSAGE_PILE_STEP_FRAMES &&
+        peer->pile_frames <= MESSAGE_CHUNKS) {
         peer->pile_frames *= 4;
     }
-    peer->drained = false;
+    peer->drained = 0;
     renew_credit(layer, peer, 1);
 }
 

@@ -236,7 +236,7 @@ struct message_peer {
     uint32_t chunks;         /**< in use by it: held or reserved */
     uint32_t pile_frames;    /**< so many `chunks` are fine (MESSAGE_PILE_FRAMES) */
     bool turned_away;        /**< what was to leave at once found no credit, and waits for some */
-    bool drained;            /**< some that were held are free since it last starved */
+    uint32_t drained;        /**< so many that were held are free since it last starved */
     struct chunk *reordered; /**< frames that came too early, in order: in reserved chunks */
     struct chunk *reordered_last; /**< valid if there are any */
     struct list queue;            /**< operations: sends, in order */
@@ -432,8 +432,9 @@ void message_frames_continued(struct message_layer *layer, struct message_peer *
 /** Raises the peer's credit as far as memory allows. */
 void message_renew_credit(struct message_layer *layer, struct message_peer *peer);
 
-/** The peer asks, and may have no credit left: gives it what there is room for, and more room if
- * the application takes none of what has piled up. It may wait for what is still to come. */
+/** The peer asks, and may have no credit left: gives it what there is room for. If that is less
+ * than a step, and the application has taken less than one of what has piled up since the peer last
+ * starved, there is more room from now on: it may wait for what is still to come. */
 void message_starving(struct message_layer *layer, struct message_peer *peer);
 
 /** A frame's owner gets it back (struct flow_wire `released`). */

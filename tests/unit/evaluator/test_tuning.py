@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ def of(*costs: float) -> Costs:
         ((1, 1, 1), (2, 2, 2), 32),
         ((3, 1, 1), (2, 2, 2), 0),
         ((1, 3, 1), (2, 2, 2), 8),  # one win further up is luck
+        ((1.02, 1.02, 1.05), (1, 1, 1), 16),  # as is so little
     ],
 )
 def test_crossover__up_to_which_the_first_wins(
@@ -62,6 +64,7 @@ def machine(work: Work) -> Costs:
                 cost = size * (1.0 if value == "" else 0.5)
             elif key == "read_bytes":
                 assert work.within_host
+                assert "eager_bytes=0," in work.settings
                 cost = 65536.0 + size / 2 if value == "0" else size
             costs[driver, size] = cost
     return costs
@@ -100,6 +103,15 @@ def test_tune__measures_as_often_as_the_time_is_shared() -> None:
     assert len(works) == tuning.RUNS
 
 
+def test_tune__what_is_held_back_without_bundles_is_not_asked() -> None:
+    def unbundled(work: Work) -> Costs:
+        worse = 2 if "bundle_bytes=1024" in work.settings else 1
+        return {key: worse * cost for key, cost in machine(replace(work, settings="")).items()}
+
+    choices = {choice.key: choice.value for choice in tuning.tune(unbundled)}
+    assert (choices["bundle_bytes"], choices["bundle_in_flight"]) == ("0", "4")
+
+
 def test_tune__each_with_what_was_found_before_it() -> None:
     works: list[Work] = []
 
@@ -108,8 +120,10 @@ def test_tune__each_with_what_was_found_before_it() -> None:
         return machine(work)
 
     choices = list(tuning.tune(counted))
-    before = ",".join(f"{choice.key}={choice.value}" for choice in choices[:-1])
-    assert works[-1].settings == f"{before},read_bytes=0"
+    before = ",".join(
+        f"{choice.key}={choice.value}" for choice in choices[:-1] if choice.key != "eager_bytes"
+    )
+    assert works[-1].settings == f"{before},eager_bytes=0,read_bytes=0"
     assert works[0].settings == ""
     assert works[1].settings == "spin_ns=12000,burst_frames=2"
 

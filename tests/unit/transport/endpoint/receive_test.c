@@ -602,6 +602,30 @@ static void core_receive__probe_is_answered_when_all_has_been_taken(void **state
     assert_false(hear(stranger));
 }
 
+/** A copy of a PROBE is no second question: it makes no more room for what nobody takes. */
+static void core_receive__a_probe_makes_room_once(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct frame_probe body = {.number = to_le32(1)};
+    struct message_peer *peer = &be_accepted(stranger)->message;
+
+    while (peer->flow.granted != peer->flow.expected) {
+        say_eager(stranger, 1, "a", 1);
+        round_trip(stranger);
+    }
+    assert_int_equal(peer->pile_frames, MESSAGE_PILE_FRAMES);
+    say(stranger, &(struct says){.fields.type = FRAME_PROBE, .body = &body});
+    round_trip(stranger);
+    assert_int_equal(peer->pile_frames, 4 * MESSAGE_PILE_FRAMES);
+    while (peer->flow.granted != peer->flow.expected) {
+        say_eager(stranger, 1, "a", 1);
+        round_trip(stranger);
+    }
+    say(stranger, &(struct says){.fields.type = FRAME_PROBE, .body = &body});
+    round_trip(stranger);
+    assert_int_equal(peer->pile_frames, 4 * MESSAGE_PILE_FRAMES);
+}
+
 static void core_receive__rule_broken_by_what_was_kept(void **state)
 {
     struct stranger *stranger = *state;
@@ -664,6 +688,7 @@ int main(void)
         STRANGER_TEST(core_receive__keeps_what_is_early_and_says_so),
         STRANGER_TEST(core_receive__go_back_n_keeps_nothing),
         STRANGER_TEST(core_receive__probe_is_answered_when_all_has_been_taken),
+        STRANGER_TEST(core_receive__a_probe_makes_room_once),
         STRANGER_TEST(core_receive__rule_broken_by_what_was_kept),
         STRANGER_TEST(core_receive__sack_of_what_was_never_sent),
     };

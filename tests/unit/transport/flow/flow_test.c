@@ -407,6 +407,42 @@ static void flow_timeout__without_credit_the_peer_is_probed(void **state)
     assert_int_equal(flow_due(&fixture->flow, NOW_NS + FLOW_RTO_MIN_NS), FLOW_DUE_PROBE);
 }
 
+/** Who has nothing under way has asked nothing, until it probes: the next probe may be later than a
+ *  peer is waited for. */
+static void flow_starve__only_a_probe_is_a_question(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t asked_ns = NOW_NS + FLOW_RTO_MIN_NS;
+
+    fixture->flow.limit = 0;
+    flow_starve(&fixture->flow, true);
+    transmit(fixture, NOW_NS);
+    assert_int_equal(fixture->flow.waiting_since_ns, 0);
+    probe(fixture, asked_ns);
+    assert_int_equal(fixture->flow.waiting_since_ns, asked_ns);
+    assert_true(hear_ack(fixture, 0, 0, asked_ns + 5));
+    transmit(fixture, asked_ns + 5);
+    assert_int_equal(fixture->flow.waiting_since_ns, 0);
+    assert_int_equal(fixture->flow.backoff, 1);
+}
+
+static void flow_starve__credit_is_progress(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = NOW_NS;
+
+    fixture->flow.limit = 0;
+    flow_starve(&fixture->flow, true);
+    transmit(fixture, NOW_NS);
+    for (unsigned i = 0; i < 8; i++) {
+        now_ns = flow_deadline(&fixture->flow);
+        probe(fixture, now_ns);
+    }
+    assert_true(flow_deadline(&fixture->flow) > now_ns + 10 * (uint64_t)FLOW_RTO_MIN_NS);
+    assert_true(hear_ack(fixture, 0, 1, now_ns));
+    assert_int_equal(flow_deadline(&fixture->flow), now_ns + FLOW_RTO_MIN_NS);
+}
+
 static void flow_deadline__of_a_frame_that_may_only_be_late(void **state)
 {
     struct fixture *fixture = *state;
@@ -462,6 +498,23 @@ static void flow_watch__gives_way_to_the_tail_probe(void **state)
     assert_int_equal(flow_deadline(&fixture->flow), NOW_NS + FLOW_RTO_MIN_NS);
     flow_watch(&fixture->flow, false, NOW_NS);
     assert_int_equal(flow_deadline(&fixture->flow), NOW_NS + FLOW_RTO_MIN_NS);
+}
+
+static void flow_watch__after_a_starving_that_ended(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = NOW_NS;
+
+    fixture->flow.limit = 0;
+    flow_starve(&fixture->flow, true);
+    transmit(fixture, NOW_NS);
+    for (unsigned i = 0; i < 12; i++) {
+        now_ns = flow_deadline(&fixture->flow);
+        probe(fixture, now_ns);
+    }
+    flow_starve(&fixture->flow, false); /* what waited has been cancelled */
+    flow_watch(&fixture->flow, true, now_ns);
+    assert_int_equal(flow_deadline(&fixture->flow), now_ns + FLOW_WATCH_NS);
 }
 
 static void flow_abandon__releases_everything(void **state)
@@ -601,10 +654,13 @@ int main(void)
         FIXTURE_TEST(flow_timeout__answer_to_the_probe_finds_a_lost_tail),
         FIXTURE_TEST(flow_stuck_since__the_first_was_sent_again),
         FIXTURE_TEST(flow_timeout__without_credit_the_peer_is_probed),
+        FIXTURE_TEST(flow_starve__only_a_probe_is_a_question),
+        FIXTURE_TEST(flow_starve__credit_is_progress),
         FIXTURE_TEST(flow_deadline__of_a_frame_that_may_only_be_late),
         FIXTURE_TEST(flow_watch__probes_a_peer_that_owes_nothing),
         FIXTURE_TEST(flow_watch__ends_without_a_trace),
         FIXTURE_TEST(flow_watch__gives_way_to_the_tail_probe),
+        FIXTURE_TEST(flow_watch__after_a_starving_that_ended),
         FIXTURE_TEST(flow_abandon__releases_everything),
         FIXTURE_TEST(go_back_n__everything_from_the_gap_on),
         FIXTURE_TEST(go_back_n__same_gap_again_at_once),

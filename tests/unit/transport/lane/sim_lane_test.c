@@ -364,6 +364,8 @@ static void sim_lane__tells_once_that_a_process_has_ended(void **state)
 
     (void)state;
     assert_int_equal(sim_wire_counters(wire)->told, 1);
+    assert_true(sim_wire_was_told(wire, 0, 1));
+    assert_false(sim_wire_was_told(wire, 1, 0));
     assert_true(lanes[0]->operations->lost(lanes[0], &lost));
     assert_memory_equal(&lost, &expected, sizeof lost);
     assert_false(lanes[0]->operations->lost(lanes[0], &lost));
@@ -378,6 +380,7 @@ static void sim_lane__tells_nothing_that_does_not_get_through(void **state)
 
     (void)state;
     assert_int_equal(sim_wire_counters(wire)->told, 0);
+    assert_false(sim_wire_was_told(wire, 0, 1));
     assert_false(lanes[0]->operations->lost(lanes[0], &lost));
     close_wire(wire, lanes, 1);
 }
