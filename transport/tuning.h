@@ -219,8 +219,8 @@
 
 /** So many frames of one peer may lie there, what it has credit for included, as long as the
  *  application takes messages of it: more than this no cache holds, and each costs twice as much.
- * If it takes few (less than a step) and the peer starves, four times as many may, each time and
- * for as long as the peer is there. Requests not answered and notices not taken lie there, too. */
+ * If it takes none of them and the peer starves, four times as many may, each time and for as long
+ * as the peer is there. Requests not answered and notices not taken lie there, too. */
 #define MESSAGE_PILE_FRAMES 256
 
 /** Room in the pile is granted in steps of this: a frame for each would cost more than it brings.

@@ -289,12 +289,12 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
             break_off(core, peer, frame, from, now_ns);
         }
     } else if (frame->type == FRAME_PROBE) {
-        bool new = asks_here(peer, frame);
-        if (new &&paths_is_for_all(&core->options.lanes, from->by)) {
+        bool asks_anew = asks_here(peer, frame);
+        if (asks_anew && paths_is_for_all(&core->options.lanes, from->by)) {
             peer->asked_by = (uint8_t)from->by;
         }
         flow_probed(&peer->message.flow, frame);
-        if (new) {
+        if (asks_anew) {
             message_starving(&core->messages, &peer->message);
         }
         core->probed = true;

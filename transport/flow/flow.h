@@ -284,7 +284,7 @@ static inline void flow_count_unacknowledged(struct flow *flow, const struct fra
     if (flow->unacknowledged++ == 0) {
         flow->acknowledge_at_ns = now_ns + FLOW_ACK_DELAY_NS;
     }
-    if ((frame->flags & FRAME_ACK_REQUEST) != 0) {
+    if (frame_asks_now(frame)) {
         flow->acknowledge_now = true;
     }
 }

@@ -76,7 +76,7 @@ static inline bool frame_is_exempt(enum frame_type type)
 /** Flags. A receiver ignores bits of the low byte that it does not know, and drops a frame that
  *  has an unknown bit of the high byte. */
 enum frame_flag {
-    FRAME_ACK_REQUEST = 1 << 0,   /**< acknowledge this frame without delay */
+    FRAME_ACK_REQUEST = 1 << 0,   /**< acknowledge without delay (frame_asks_now()) */
     FRAME_RETRANSMITTED = 1 << 2, /**< for observers; no effect */
 };
 
@@ -375,6 +375,19 @@ struct frame {
         const struct frame_grant *grant;       /**< GRANT */
     };
 };
+
+/** Is it the first frame of a message that FRAGMENTs go on with? */
+static inline bool frame_begins_message(const struct frame *frame)
+{
+    return frame->type == FRAME_EAGER &&
+           frame->payload_bytes < from_le32(frame->eager->message_bytes);
+}
+
+/** Is an acknowledgement asked for when this has come? A first frame asks for that of the last. */
+static inline bool frame_asks_now(const struct frame *frame)
+{
+    return (frame->flags & FRAME_ACK_REQUEST) != 0 && !frame_begins_message(frame);
+}
 
 /** Why a frame was not accepted; each has a counter. */
 enum frame_verdict {

@@ -35,7 +35,7 @@ static int arrive_eager(struct message_layer *layer, struct message_peer *peer,
     uint64_t tag = from_le64(eager->tag);
     uint32_t bytes = from_le32(eager->message_bytes);
     uint16_t message = from_le16(eager->message);
-    bool whole = frame->payload_bytes == bytes;
+    bool whole = !frame_begins_message(frame);
 
     if (bytes > BEOWIRE_MESSAGE_BYTES_MAX ||
         (!whole && (frame->payload_bytes == 0 || inbound_named(peer, message, false) != NULL))) {
@@ -58,6 +58,7 @@ static int arrive_eager(struct message_layer *layer, struct message_peer *peer,
     inbound->expected_bytes = bytes;
     inbound->received = frame->payload_bytes;
     inbound->name = message;
+    inbound->hurried = (frame->flags & FRAME_ACK_REQUEST) != 0;
     if (!whole) {
         list_append(&peer->inbound, &inbound->of_peer);
     }
@@ -138,6 +139,7 @@ static int arrive_fragment(struct message_layer *layer, struct message_peer *pee
     if (inbound->received < inbound->expected_bytes) {
         return 0;
     }
+    peer->flow.acknowledge_now = peer->flow.acknowledge_now || inbound->hurried;
     if (inbound->operation != NULL) {
         operation_received(layer, inbound->operation);
         inbound_free(layer, inbound);

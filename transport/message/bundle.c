@@ -161,6 +161,7 @@ static struct chunk *keep_payload(struct message_layer *layer, const struct fram
     struct chunk *chunk = chunk_take(layer);
 
     layer->frame_kept = true;
+    chunk->sequence = frame->sequence;
     chunk->bytes = frame->payload_bytes;
     chunk->users = 0;
     memcpy(chunk->data, frame->payload, frame->payload_bytes);

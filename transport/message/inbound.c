@@ -30,7 +30,14 @@ static void free_chunk(struct message_layer *layer, struct message_peer *peer, s
 {
     chunk_give(layer, chunk);
     message_return_credit(layer, peer, 1);
-    peer->drained++;
+}
+
+/** The application has taken what is in the chunk, or a message of several in it. */
+static void note_drained(struct message_peer *peer, const struct chunk *chunk)
+{
+    if (!peer->has_starved || sequence_before(chunk->sequence, peer->starved_at)) {
+        peer->drained = true;
+    }
 }
 
 void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound)
@@ -38,11 +45,15 @@ void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound)
     while (inbound->chunks != NULL) {
         struct chunk *chunk = inbound->chunks;
         inbound->chunks = chunk->next;
+        note_drained(inbound->peer, chunk);
         free_chunk(layer, inbound->peer, chunk);
     }
     inbound->last_chunk = NULL;
-    if (inbound->shared != NULL && --inbound->shared->users == 0) {
-        free_chunk(layer, inbound->peer, inbound->shared);
+    if (inbound->shared != NULL) {
+        note_drained(inbound->peer, inbound->shared);
+        if (--inbound->shared->users == 0) {
+            free_chunk(layer, inbound->peer, inbound->shared);
+        }
     }
     inbound->shared = NULL;
 }
@@ -84,6 +95,7 @@ void inbound_keep(struct message_layer *layer, struct inbound *inbound, const ui
     struct chunk *chunk = chunk_take(layer);
 
     layer->frame_kept = true;
+    chunk->sequence = inbound->peer->flow.expected;
     chunk->bytes = bytes;
     if (bytes > 0) {
         memcpy(chunk->data, data, bytes);

@@ -225,12 +225,15 @@ void message_starving(struct message_layer *layer, struct message_peer *peer)
     if (peer->flow.granted != peer->flow.expected) {
         return;
     }
-    /* A pile that stays as it is may leave room for a few: each would have to be asked for. */
-    if (peer->drained < MESSAGE_PILE_STEP_FRAMES && room_of(peer) < MESSAGE_PILE_STEP_FRAMES &&
+    /* A pile that stays as it is may leave room for a few: each would have to be asked for. And
+     * whoever takes only what has come since waits for what is new, not its time. */
+    if (!peer->drained && room_of(peer) < MESSAGE_PILE_STEP_FRAMES &&
         peer->pile_frames <= MESSAGE_CHUNKS) {
         peer->pile_frames *= 4;
     }
-    peer->drained = 0;
+    peer->drained = false;
+    peer->has_starved = true;
+    peer->starved_at = peer->flow.expected;
     renew_credit(layer, peer, 1);
 }
 

@@ -90,7 +90,7 @@ struct chunk {
     struct chunk *next;
     uint32_t users; /**< messages of a bundle that are in it */
     uint32_t bytes;
-    uint32_t sequence; /**< of a frame */
+    uint32_t sequence; /**< of the frame */
     uint8_t *data;
 };
 
@@ -127,6 +127,7 @@ struct inbound {
     uint32_t name; /**< in FRAGMENTs, or PULL and DATA */
     uint16_t segment_bytes;
     bool announced;          /**< came as ANNOUNCE, OFFER or GRANT */
+    bool hurried;            /**< its sender waits for the acknowledgement of its last frame */
     uint64_t address;        /**< where it lies in the sender's memory, or 0 */
     uint8_t *target;         /**< offered put: where it belongs in our memory */
     uint64_t key;            /**< request: which memory, and ... */
@@ -236,7 +237,9 @@ struct message_peer {
     uint32_t chunks;         /**< in use by it: held or reserved */
     uint32_t pile_frames;    /**< so many `chunks` are fine (MESSAGE_PILE_FRAMES) */
     bool turned_away;        /**< what was to leave at once found no credit, and waits for some */
-    uint32_t drained;        /**< so many that were held are free since it last starved */
+    bool has_starved;        /**< if so, when the frames before ... */
+    uint32_t starved_at;     /**< ... this had come; and since then, or else since the beginning, */
+    bool drained;            /**< something has been taken that lay there by then */
     struct chunk *reordered; /**< frames that came too early, in order: in reserved chunks */
     struct chunk *reordered_last; /**< valid if there are any */
     struct list queue;            /**< operations: sends, in order */
@@ -433,8 +436,8 @@ void message_frames_continued(struct message_layer *layer, struct message_peer *
 void message_renew_credit(struct message_layer *layer, struct message_peer *peer);
 
 /** The peer asks, and may have no credit left: gives it what there is room for. If that is less
- * than a step, and the application has taken less than one of what has piled up since the peer last
- * starved, there is more room from now on: it may wait for what is still to come. */
+ * than a step, and the application has taken nothing since the peer last starved of what lay there
+ * then, there is more room from now on: it may wait for what is still to come. */
 void message_starving(struct message_layer *layer, struct message_peer *peer);
 
 /** A frame's owner gets it back (struct flow_wire `released`). */

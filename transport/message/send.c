@@ -65,8 +65,9 @@ static struct flow_frame *begin_next(struct message_layer *layer, struct message
         outgoing_refer(frame, operation, bytes);
         operation->is_referred = true;
     }
-    if (operation->pushed == operation->bytes && operation->is_referred) {
-        outgoing_hurry(frame); /* the sender waits for this one, the last */
+    bool is_last = operation->pushed == operation->bytes;
+    if (operation->is_confirmed ? type == FRAME_EAGER : is_last && operation->is_referred) {
+        outgoing_hurry(frame); /* the sender waits for the last: here, or asked for by the first */
     }
     return frame;
 }

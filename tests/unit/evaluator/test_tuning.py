@@ -104,12 +104,17 @@ def test_tune__measures_as_often_as_the_time_is_shared() -> None:
 
 
 def test_tune__what_is_held_back_without_bundles_is_not_asked() -> None:
+    tried: list[str] = []
+
     def unbundled(work: Work) -> Costs:
+        tried.append(work.settings.rpartition(",")[2].partition("=")[0])
         worse = 2 if "bundle_bytes=1024" in work.settings else 1
         return {key: worse * cost for key, cost in machine(replace(work, settings="")).items()}
 
     choices = {choice.key: choice.value for choice in tuning.tune(unbundled)}
     assert (choices["bundle_bytes"], choices["bundle_in_flight"]) == ("0", "4")
+    assert "bundle_bytes" in tried
+    assert "bundle_in_flight" not in tried
 
 
 def test_tune__each_with_what_was_found_before_it() -> None:

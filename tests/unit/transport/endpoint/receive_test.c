@@ -467,20 +467,57 @@ static void core_receive__half_a_message_for_which_credit_is_needed(void **state
     assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
 }
 
+/** Who asks with the first frame waits for the whole message: it is answered with the last. */
+static void core_receive__a_message_that_asks(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct frame_eager eager = {
+        .tag = to_le64(1), .message_bytes = to_le32(3), .message = to_le16(7)};
+
+    (void)be_accepted(stranger);
+    for (unsigned i = 0; i < 2; i++) { /* unexpected, and with a receive */
+        char buffer[3];
+        if (i == 1) {
+            assert_int_equal(cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, 3, NULL),
+                             0);
+            assert_int_equal(cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, 3, NULL),
+                             0);
+        }
+        say(stranger, &(struct says){.fields = {.type = FRAME_EAGER, .payload_bytes = 1},
+                                     .flags = FRAME_ACK_REQUEST,
+                                     .body = &eager,
+                                     .payload = "x"});
+        for (unsigned at = 1; at < 3; at++) {
+            pass(stranger, 21000);
+            assert_int_equal(stranger->core->counters.sent[FRAME_ACK], i);
+            const struct frame_fragment fragment = {.message = to_le16(7), .offset = to_le64(at)};
+            say(stranger, &(struct says){.fields = {.type = FRAME_FRAGMENT, .payload_bytes = 1},
+                                         .body = &fragment,
+                                         .payload = "y"});
+        }
+        pass(stranger, 21000);
+        assert_int_equal(stranger->core->counters.sent[FRAME_ACK], i + 1);
+    }
+}
+
 /** Nor if it has asked for an answer. */
 static void core_receive__half_a_message_that_asks(void **state)
 {
     struct stranger *stranger = *state;
     const struct frame_eager eager = {
-        .tag = to_le64(1), .message_bytes = to_le32(2), .message = to_le16(7)};
+        .tag = to_le64(1), .message_bytes = to_le32(3), .message = to_le16(7)};
+    const struct frame_fragment fragment = {.message = to_le16(7), .offset = to_le64(1)};
 
     (void)be_accepted(stranger);
     say(stranger, &(struct says){.fields = {.type = FRAME_EAGER, .payload_bytes = 1},
-                                 .flags = FRAME_ACK_REQUEST,
                                  .body = &eager,
                                  .payload = "x"});
+    say(stranger, &(struct says){.fields = {.type = FRAME_FRAGMENT, .payload_bytes = 1},
+                                 .flags = FRAME_ACK_REQUEST,
+                                 .body = &fragment,
+                                 .payload = "y"});
     sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 20000);
-    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 1);
+    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 2);
     assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
 }
 
@@ -682,6 +719,7 @@ int main(void)
         STRANGER_TEST(core_receive__half_a_message_waits_for_the_rest),
         STRANGER_TEST(core_receive__the_rest_has_come),
         STRANGER_TEST(core_receive__half_a_message_for_which_credit_is_needed),
+        STRANGER_TEST(core_receive__a_message_that_asks),
         STRANGER_TEST(core_receive__half_a_message_that_asks),
         STRANGER_TEST(core_receive__an_announced_message_is_no_half),
         STRANGER_TEST(core_receive__half_and_half_again),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "endpoints.h"
+#include "tuning.h"
 
 #define MEMORY_BYTES 400000
 
@@ -118,6 +119,32 @@ static void beowire_put__injected(void **state)
     assert_int_equal(pair.memory[0], 'x');
     assert_int_equal(pair.memory[most - 1], 'x');
     assert_int_equal(pair.memory[most], 0);
+    close_pair(&pair);
+}
+
+/** Whoever has taken what tells of puts need not look again for others to go on. */
+static void beowire_poll__notices_taken_make_room(void **state)
+{
+    struct pair pair;
+    struct beowire_completion done[MESSAGE_PILE_FRAMES];
+    uint64_t data = 1;
+
+    (void)state;
+    open_pair(&pair, "packet,udp");
+    const struct beowire_remote remote = {.key = pair.key};
+    for (unsigned i = 0; i < MESSAGE_PILE_FRAMES; i++) {
+        assert_int_equal(
+            beowire_put(pair.a, pair.to, &remote, &data, sizeof data, BEOWIRE_PUT_NOTIFY, 0, &data),
+            0);
+        assert_int_equal(await_both(pair.a, pair.b).status, 0);
+    }
+    assert_int_equal(beowire_inject(pair.a, pair.to, 1, 0, "x", 1), -EAGAIN);
+    assert_int_equal(beowire_poll(pair.b, done, MESSAGE_PILE_FRAMES), MESSAGE_PILE_FRAMES);
+    uint64_t end_ns = now_ns() + PATIENCE_NS;
+    while (beowire_inject(pair.a, pair.to, 1, 0, "x", 1) != 0) {
+        assert_true(now_ns() < end_ns);
+        (void)beowire_poll(pair.a, NULL, 0);
+    }
     close_pair(&pair);
 }
 
@@ -281,6 +308,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(beowire_put__injected),
         cmocka_unit_test(beowire_put__bad_arguments),
         cmocka_unit_test(beowire_put__refused_harms_nothing_else),
+        cmocka_unit_test(beowire_poll__notices_taken_make_room),
         cmocka_unit_test(beowire_atomic__counts),
         cmocka_unit_test(beowire_atomic__bad_arguments),
         cmocka_unit_test(beowire_memory_register__keys),

@@ -512,7 +512,7 @@ static void flow_watch__after_a_starving_that_ended(void **state)
         now_ns = flow_deadline(&fixture->flow);
         probe(fixture, now_ns);
     }
-    flow_starve(&fixture->flow, false); /* what waited has been cancelled */
+    flow_starve(&fixture->flow, false);
     flow_watch(&fixture->flow, true, now_ns);
     assert_int_equal(flow_deadline(&fixture->flow), now_ns + FLOW_WATCH_NS);
 }

@@ -10,7 +10,8 @@ static enum flow_verdict check(struct fixture *fixture, uint32_t sequence, uint6
 
 static void accept_frames(struct fixture *fixture, unsigned count, uint16_t flags, uint64_t now_ns)
 {
-    const struct frame frame = {.type = FRAME_EAGER, .flags = flags};
+    static const struct frame_eager whole;
+    const struct frame frame = {.type = FRAME_EAGER, .flags = flags, .eager = &whole};
 
     for (unsigned i = 0; i < count; i++) {
         flow_accept(&fixture->flow, &frame, now_ns);
@@ -191,6 +192,18 @@ static void flow_accept__acknowledges_at_once_when_asked(void **state)
     assert_int_equal(flow_deadline(&fixture->flow), 0);
 }
 
+/** It asks for the acknowledgement of the last. */
+static void flow_accept__the_first_of_several_does_not_ask_now(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct frame_eager eager = {.message_bytes = to_le32(2)};
+    const struct frame frame = {
+        .type = FRAME_EAGER, .flags = FRAME_ACK_REQUEST, .payload_bytes = 1, .eager = &eager};
+
+    flow_accept(&fixture->flow, &frame, NOW_NS);
+    assert_int_equal(flow_due(&fixture->flow, NOW_NS), FLOW_DUE_NOTHING);
+}
+
 static void flow_accept__a_filled_gap_is_told_at_once(void **state)
 {
     struct fixture *fixture = *state;
@@ -335,6 +348,7 @@ int main(void)
         FIXTURE_TEST(flow_accept__acknowledges_late),
         FIXTURE_TEST(flow_accept__acknowledges_every_so_many),
         FIXTURE_TEST(flow_accept__acknowledges_at_once_when_asked),
+        FIXTURE_TEST(flow_accept__the_first_of_several_does_not_ask_now),
         FIXTURE_TEST(flow_accept__a_filled_gap_is_told_at_once),
         FIXTURE_TEST(flow_stamp__settles_what_is_owed),
         FIXTURE_TEST(flow_stamp__on_data_does_not_settle_a_gap),
