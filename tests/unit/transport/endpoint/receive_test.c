@@ -5,11 +5,6 @@
 
 /* ---- peers --------------------------------------------------------------------------------- */
 
-static uint64_t now_of(void *cluster)
-{
-    return cluster_now(cluster);
-}
-
 static void core_receive__connect_is_accepted(void **state)
 {
     struct stranger *stranger = *state;
@@ -371,190 +366,10 @@ static void core_receive__traffic_that_never_pauses_stops_no_clock(void **state)
     for (unsigned i = 0; i < 1000; i++) {
         say(stranger, &(struct says){.fields.type = FRAME_ACK});
         sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 20000);
-        assert_int_not_equal(core_receive(stranger->core, now_of, &stranger->cluster), 0);
+        assert_int_not_equal(look(stranger), 0);
     }
     assert_true(stranger->core->counters.sent[FRAME_CONNECT] > connects);
 }
-
-/** The core's peer, which has so much credit that it needs none soon. */
-static void have_credit(struct stranger *stranger)
-{
-    struct flow *flow = &be_accepted(stranger)->message.flow;
-
-    flow->granted = flow->granted_sent = FLOW_WINDOW_FRAMES;
-}
-
-/** The first `frames` frames of a message, of one byte each, come at once. */
-static void say_half(struct stranger *stranger, unsigned frames, uint32_t bytes)
-{
-    const struct frame_eager eager = {
-        .tag = to_le64(1), .message_bytes = to_le32(bytes), .message = to_le16(7)};
-
-    say(stranger, &(struct says){.fields = {.type = FRAME_EAGER, .payload_bytes = 1},
-                                 .body = &eager,
-                                 .payload = "x"});
-    for (unsigned i = 1; i < frames; i++) {
-        const struct frame_fragment fragment = {.message = to_le16(7), .offset = to_le64(i)};
-        say(stranger, &(struct says){.fields = {.type = FRAME_FRAGMENT, .payload_bytes = 1},
-                                     .body = &fragment,
-                                     .payload = "x"});
-    }
-    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 20000);
-}
-
-/** One part more, of one byte. */
-static void say_more(struct stranger *stranger, uint64_t offset, uint64_t at_ns)
-{
-    const struct frame_fragment fragment = {.message = to_le16(7), .offset = to_le64(offset)};
-
-    say(stranger, &(struct says){.fields = {.type = FRAME_FRAGMENT, .payload_bytes = 1},
-                                 .body = &fragment,
-                                 .payload = "x"});
-    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + at_ns);
-}
-
-/** Of a message that is received into `buffer`, as much has come as calls for an ACK, and has been
- *  looked at. */
-static void half_is_here(struct stranger *stranger, uint8_t *buffer, uint32_t bytes)
-{
-    have_credit(stranger);
-    assert_int_equal(cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, bytes, NULL), 0);
-    say_half(stranger, FLOW_ACK_EVERY_FRAMES, bytes);
-    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster),
-                     FLOW_ACK_EVERY_FRAMES);
-}
-
-/** The rest follows it: its acknowledgement, due for the number of frames, can go with the answer
- * to the message. But it waits for no more than one look. */
-static void core_receive__half_a_message_waits_for_the_rest(void **state)
-{
-    struct stranger *stranger = *state;
-    uint8_t buffer[FLOW_ACK_EVERY_FRAMES + 1];
-
-    half_is_here(stranger, buffer, sizeof buffer);
-    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 0);
-    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 0);
-    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
-}
-
-/** Then the application goes first, as after a message that has come in one. */
-static void core_receive__the_rest_has_come(void **state)
-{
-    struct stranger *stranger = *state;
-    uint8_t buffer[FLOW_ACK_EVERY_FRAMES + 1];
-
-    half_is_here(stranger, buffer, sizeof buffer);
-    say_more(stranger, FLOW_ACK_EVERY_FRAMES, 40000);
-    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 1);
-    assert_int_equal(completed(stranger).bytes, sizeof buffer);
-    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 0);
-    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 0);
-    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
-}
-
-/** Not if the sender has no credit for it until we answer. */
-static void core_receive__half_a_message_for_which_credit_is_needed(void **state)
-{
-    struct stranger *stranger = *state;
-    uint8_t buffer[FLOW_INITIAL_CREDIT_FRAMES + 1];
-
-    (void)be_accepted(stranger);
-    assert_int_equal(
-        cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, sizeof buffer, NULL), 0);
-    say_half(stranger, FLOW_INITIAL_CREDIT_FRAMES, sizeof buffer);
-    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster),
-                     FLOW_INITIAL_CREDIT_FRAMES);
-    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
-}
-
-/** Who asks with the first frame waits for the whole message: it is answered with the last. */
-static void core_receive__a_message_that_asks(void **state)
-{
-    struct stranger *stranger = *state;
-    const struct frame_eager eager = {
-        .tag = to_le64(1), .message_bytes = to_le32(3), .message = to_le16(7)};
-
-    (void)be_accepted(stranger);
-    for (unsigned i = 0; i < 2; i++) { /* unexpected, and with a receive */
-        char buffer[3];
-        if (i == 1) {
-            assert_int_equal(cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, 3, NULL),
-                             0);
-            assert_int_equal(cluster_receive(&stranger->cluster, 0, NULL, 1, 0, buffer, 3, NULL),
-                             0);
-        }
-        say(stranger, &(struct says){.fields = {.type = FRAME_EAGER, .payload_bytes = 1},
-                                     .flags = FRAME_ACK_REQUEST,
-                                     .body = &eager,
-                                     .payload = "x"});
-        for (unsigned at = 1; at < 3; at++) {
-            pass(stranger, 21000);
-            assert_int_equal(stranger->core->counters.sent[FRAME_ACK], i);
-            const struct frame_fragment fragment = {.message = to_le16(7), .offset = to_le64(at)};
-            say(stranger, &(struct says){.fields = {.type = FRAME_FRAGMENT, .payload_bytes = 1},
-                                         .body = &fragment,
-                                         .payload = "y"});
-        }
-        pass(stranger, 21000);
-        assert_int_equal(stranger->core->counters.sent[FRAME_ACK], i + 1);
-    }
-}
-
-/** Nor if it has asked for an answer. */
-static void core_receive__half_a_message_that_asks(void **state)
-{
-    struct stranger *stranger = *state;
-    const struct frame_eager eager = {
-        .tag = to_le64(1), .message_bytes = to_le32(3), .message = to_le16(7)};
-    const struct frame_fragment fragment = {.message = to_le16(7), .offset = to_le64(1)};
-
-    (void)be_accepted(stranger);
-    say(stranger, &(struct says){.fields = {.type = FRAME_EAGER, .payload_bytes = 1},
-                                 .body = &eager,
-                                 .payload = "x"});
-    say(stranger, &(struct says){.fields = {.type = FRAME_FRAGMENT, .payload_bytes = 1},
-                                 .flags = FRAME_ACK_REQUEST,
-                                 .body = &fragment,
-                                 .payload = "y"});
-    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 20000);
-    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 2);
-    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
-}
-
-/** Nor after what was announced: the receiver asks for that. */
-static void core_receive__an_announced_message_is_no_half(void **state)
-{
-    struct stranger *stranger = *state;
-    const struct frame_announce announce = {.tag = to_le64(1),
-                                            .message_bytes = to_le64(5000),
-                                            .message = to_le32(9),
-                                            .segment_bytes = to_le16(1000)};
-
-    have_credit(stranger);
-    say(stranger, &(struct says){.fields.type = FRAME_ANNOUNCE, .body = &announce});
-    round_trip(stranger);
-    for (unsigned i = 0; i < FLOW_ACK_EVERY_FRAMES - 1; i++) {
-        say_eager(stranger, 2, "a", 1);
-    }
-    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 20000);
-    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster),
-                     FLOW_ACK_EVERY_FRAMES - 1);
-    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
-}
-
-/** And in a stream of halves it waits once: the next one is told of at once. */
-static void core_receive__half_and_half_again(void **state)
-{
-    struct stranger *stranger = *state;
-    uint8_t buffer[FLOW_ACK_EVERY_FRAMES + 3];
-
-    half_is_here(stranger, buffer, sizeof buffer);
-    say_more(stranger, FLOW_ACK_EVERY_FRAMES, 40000);
-    assert_int_equal(core_receive(stranger->core, now_of, &stranger->cluster), 1);
-    assert_int_equal(stranger->core->counters.sent[FRAME_ACK], 1);
-}
-
-/* ---- loss ---------------------------------------------------------------------------------- */
 
 /** Says a message of one byte, tag 1, as the frame with this sequence. */
 static void say_byte(struct stranger *stranger, uint32_t sequence, char byte)
@@ -716,13 +531,6 @@ int main(void)
         STRANGER_TEST(core_receive__empty_frames),
         STRANGER_TEST(core_receive__peers_with_shorter_frames),
         STRANGER_TEST(core_receive__traffic_that_never_pauses_stops_no_clock),
-        STRANGER_TEST(core_receive__half_a_message_waits_for_the_rest),
-        STRANGER_TEST(core_receive__the_rest_has_come),
-        STRANGER_TEST(core_receive__half_a_message_for_which_credit_is_needed),
-        STRANGER_TEST(core_receive__a_message_that_asks),
-        STRANGER_TEST(core_receive__half_a_message_that_asks),
-        STRANGER_TEST(core_receive__an_announced_message_is_no_half),
-        STRANGER_TEST(core_receive__half_and_half_again),
         STRANGER_TEST(core_receive__keeps_what_is_early_and_says_so),
         STRANGER_TEST(core_receive__go_back_n_keeps_nothing),
         STRANGER_TEST(core_receive__probe_is_answered_when_all_has_been_taken),

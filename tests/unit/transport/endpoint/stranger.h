@@ -219,6 +219,17 @@ static inline void say_eager(struct stranger *stranger, uint64_t tag, const char
                                  .payload = text});
 }
 
+static inline uint64_t stranger_clock(void *cluster)
+{
+    return cluster_now(cluster);
+}
+
+/** The core looks once for what has come. @return how many frames it took */
+static inline unsigned look(struct stranger *stranger)
+{
+    return core_receive(stranger->core, stranger_clock, &stranger->cluster);
+}
+
 /** An operation of the core has ended. */
 static inline struct beowire_completion completed(struct stranger *stranger)
 {
