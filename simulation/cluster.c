@@ -297,6 +297,7 @@ int cluster_send(struct cluster *cluster, uint32_t from, struct core_peer *to, u
     int status = message_send(&core->messages, &to->message, tag, immediate, data, bytes, context);
 
     if (status == 0) {
+        core_note_answer(core, to);
         cluster_service(cluster, from, to);
     }
     return status;
@@ -311,6 +312,7 @@ int cluster_send_confirmed(struct cluster *cluster, uint32_t from, struct core_p
         message_send_confirmed(&core->messages, &to->message, tag, immediate, data, bytes, context);
 
     if (status == 0) {
+        core_note_answer(core, to);
         cluster_service(cluster, from, to);
     }
     return status;
