@@ -297,7 +297,6 @@ int cluster_send(struct cluster *cluster, uint32_t from, struct core_peer *to, u
     int status = message_send(&core->messages, &to->message, tag, immediate, data, bytes, context);
 
     if (status == 0) {
-        core_note_answer(core, to);
         cluster_service(cluster, from, to);
     }
     return status;
@@ -312,7 +311,6 @@ int cluster_send_confirmed(struct cluster *cluster, uint32_t from, struct core_p
         message_send_confirmed(&core->messages, &to->message, tag, immediate, data, bytes, context);
 
     if (status == 0) {
-        core_note_answer(core, to);
         cluster_service(cluster, from, to);
     }
     return status;

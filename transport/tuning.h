@@ -115,10 +115,6 @@
  *  will come. Who looks once after each message that it sends does not get there. */
 #define BUNDLE_HOLD_POLLS 3
 
-/** An acknowledgement that was asked for waits for the application's answer once so many messages
- * in a row were answered before the next look. */
-#define ANSWERS_MIN 8
-
 /** Long messages that are pulled at once, in all and of one peer; others wait. A peer that has died
  *  does not keep all for itself until that is noticed. */
 #define PULLS_MAX 64

@@ -12,7 +12,6 @@
 #ifndef BEOWIRE_ENDPOINT_CORE_H
 #define BEOWIRE_ENDPOINT_CORE_H
 
-#include "endpoint/answers.h"
 #include "endpoint/convoy.h"
 #include "endpoint/map.h"
 #include "endpoint/path.h"
@@ -38,7 +37,6 @@ struct core_peer {
     bool followed;           /**< its path is the one by which the peer asked, and not yet tried */
     bool gone;               /**< failed, and counted as such */
     bool touched; /**< waits for core_service(), at the end of this progress or of the next */
-    struct answers answers;
 };
 static_assert(sizeof(struct core_peer) + 7 * sizeof(struct pull_path) <= 4000,
               "state of an idle peer: 4 KiB with its map entries and two network cards");
@@ -99,8 +97,6 @@ struct core {
     /** Frames came, so more are expected for so many polls. */
     uint16_t lane_warmth[LANES_MAX];
     unsigned receives;            /**< calls of core_receive() */
-    uint32_t looks;               /**< likewise, never reset */
-    bool owes;                    /**< a peer that is touched waits for its acknowledgement */
     uint64_t looked_ns;           /**< when quiet lanes were polled last */
     uint64_t looked_for_lanes_ns; /**< when those that are down were asked last */
     struct map by_key;
@@ -181,26 +177,6 @@ void core_connect(struct core *core, struct core_peer *peer, uint64_t now_ns);
 /** The application has taken this completion of message_complete().
  *  @return whom that gives credit it should be told of, by core_service(); or NULL */
 struct core_peer *core_taken(struct core *core, const struct beowire_completion *completion);
-
-/** Has a peer asked for an acknowledgement that is to go with the application's answer, or at the
- *  next look? */
-static inline bool core_owes(const struct core *core)
-{
-    return core->owes && core->touched_count > 0;
-}
-
-/** Has it a receive of ours only to be told of, which can go with the application's answer, too? */
-static inline bool core_can_wait(const struct core *core, const struct core_peer *peer)
-{
-    return core_owes(core) && peer->touched && !message_has_work(&peer->message) &&
-           !flow_grant_is_due(&peer->message.flow);
-}
-
-/** The application has just sent something to the peer. */
-static inline void core_note_answer(const struct core *core, struct core_peer *peer)
-{
-    answers_sent(&peer->answers, core->looks);
-}
 
 /** After posting a send: as core_service(), or later, if it pays to wait for more to be posted. */
 void core_posted(struct core *core, struct core_peer *peer, uint64_t now_ns);

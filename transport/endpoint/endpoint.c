@@ -305,7 +305,6 @@ static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
     if (status == 0) {
         endpoint->held_polls = 0;
         uint64_t now_ns = own_clock(endpoint);
-        core_note_answer(core, to);
         if (bytes <= message_limits_busy(&core->messages.limits)) {
             core_posted(core, to, now_ns);
         } else {
@@ -375,7 +374,6 @@ static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag
     uint64_t now_ns = own_clock(endpoint);
     if (status == 0) {
         endpoint->held_polls = 0;
-        core_note_answer(core, to);
         core_posted(core, to, now_ns);
     } else if (status == -EAGAIN) {
         core_connect(core, to, now_ns);
@@ -404,18 +402,6 @@ uint64_t beowire_inject_bytes(const beowire_endpoint *endpoint)
     return own_check(endpoint) == 0 ? inject_bytes(endpoint) : 0;
 }
 
-/** A receive has taken what had come of the peer's. */
-static void matched(beowire_endpoint *endpoint, struct core_peer *peer)
-{
-    struct core *core = &endpoint->core;
-
-    if (!core_can_wait(core, peer)) {
-        uint64_t now_ns = own_clock(endpoint);
-        core_service(core, peer, now_ns);
-        core_bulk(core, now_ns);
-    }
-}
-
 static int do_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,
                       void *data, uint64_t bytes, void *context)
 {
@@ -429,7 +415,9 @@ static int do_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t ta
     int status = message_receive(&core->messages, from != NULL ? &from->message : NULL, tag, ignore,
                                  data, bytes, context, &touched);
     if (touched != NULL) {
-        matched(endpoint, core->peers[touched->index]);
+        uint64_t now_ns = own_clock(endpoint);
+        core_service(core, core->peers[touched->index], now_ns);
+        core_bulk(core, now_ns);
     } else if (status == 0 && from != NULL && !core_watch(core, from)) {
         core_connect(core, from, own_clock(endpoint));
     }
@@ -486,7 +474,9 @@ static int do_receive_claimed(beowire_endpoint *endpoint, beowire_message messag
     int status = message_receive_claimed(&core->messages, message, data, bytes, context, &touched);
 
     if (touched != NULL) {
-        matched(endpoint, core->peers[touched->index]);
+        uint64_t now_ns = own_clock(endpoint);
+        core_service(core, core->peers[touched->index], now_ns);
+        core_bulk(core, now_ns);
     }
     return status;
 }
@@ -533,18 +523,13 @@ static int do_poll(beowire_endpoint *endpoint, struct beowire_completion *comple
     if (completions == NULL && count > 0) {
         return -EINVAL;
     }
-    if (!core_owes(&endpoint->core) || !message_has_completions(&endpoint->core.messages)) {
-        own_progress(endpoint); /* else the application may answer what it takes now */
-    }
+    own_progress(endpoint);
     while ((size_t)taken < count && taken < INT_MAX &&
            message_complete(&endpoint->core.messages, &completions[taken])) {
         struct core_peer *touched = core_taken(&endpoint->core, &completions[taken++]);
         if (touched != NULL) {
             core_service(&endpoint->core, touched, own_clock(endpoint));
         }
-    }
-    if (core_owes(&endpoint->core)) {
-        keeper_hurry(&endpoint->keeper); /* there may be no further look */
     }
     if (endpoint->idle_polls % POLLS_PER_BREAK == POLLS_PER_BREAK - 1 && taken == 0) {
         own_break(endpoint);

@@ -174,9 +174,6 @@ static bool accept_frame(struct core *core, struct core_peer *peer, const struct
     bool reserved = sequence_before(frame->sequence, message->flow.granted);
     flow_accept(&message->flow, frame, now_ns);
     message_frame_accepted(&core->messages, message, reserved);
-    if (message->flow.asked) {
-        answers_asked(&peer->answers, core->looks);
-    }
     return true;
 }
 
@@ -251,26 +248,12 @@ static void follow_peer(struct core *core, struct core_peer *peer, const struct 
     }
 }
 
-/** Is it of a message of no more than two frames? */
-static bool is_of_short_message(const struct core_peer *peer, const struct frame *frame)
+/** Is nothing owed for this frame that could not wait until the application has had its message? */
+static bool is_patient(const struct core_peer *peer, const struct frame *frame)
 {
-    return frame->type != FRAME_FRAGMENT ||
-           from_le64(frame->fragment->offset) < peer->message.frame_bytes;
-}
-
-/** Is nothing owed for this frame that could not wait until the application has had its message? If
- *  it never looks again, the keeper has to. A longer message is acknowledged at once: its sender
- *  posts a receive then, and should have when the answer comes, which may be as long. */
-static bool is_patient(const struct core *core, const struct core_peer *peer,
-                       const struct frame *frame)
-{
-    const struct flow *flow = &peer->message.flow;
-    bool answer =
-        core->options.bundle && answers_likely(&peer->answers) && is_of_short_message(peer, frame);
-
     return (frame->type == FRAME_EAGER || frame->type == FRAME_FRAGMENT ||
             frame->type == FRAME_BUNDLE) &&
-           (answer || !flow->asked) && !flow->acknowledge_now && !flow_has_gap(flow) &&
+           !peer->message.flow.acknowledge_now && !flow_has_gap(&peer->message.flow) &&
            !message_has_work(&peer->message);
 }
 
@@ -362,8 +345,7 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
             control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
         }
     }
-    core->owes = core->owes || peer->message.flow.asked;
-    touch(core, peer, is_patient(core, peer, frame));
+    touch(core, peer, is_patient(peer, frame));
 }
 
 /** Does a lane that cuts carry such a frame? A probe may follow what it asks for. */
@@ -526,7 +508,6 @@ void core_service_touched(struct core *core, uint64_t now_ns)
         core_service(core, peer, now_ns);
     }
     core->touched_count = 0;
-    core->owes = false;
 }
 
 /** Is a message of one of the touched peers only half here, and does none of them, nor anybody who
@@ -550,7 +531,6 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
     unsigned count = 0;
     uint64_t now_ns = 0;
     bool again = core->awaits_rest;
-    core->looks++;
     core->awaits_rest = false;
     /* Once for each: a stream of messages never pauses. */
     core->patient = core->touched_count == 0 || again;

@@ -395,7 +395,7 @@ bool flow_grant_is_due(const struct flow *flow)
 /** Have so many frames come, or is it so urgent, that the peer is told without delay? */
 static bool acknowledgement_is_due(const struct flow *flow)
 {
-    return flow->acknowledge_now || flow->asked || flow->unacknowledged >= FLOW_ACK_EVERY_FRAMES ||
+    return flow->acknowledge_now || flow->unacknowledged >= FLOW_ACK_EVERY_FRAMES ||
            flow_grant_is_due(flow);
 }
 

@@ -103,8 +103,7 @@ struct flow {
     uint32_t granted_sent;      /**< `granted` as the peer last saw it */
     uint32_t unacknowledged;    /**< frames accepted or kept since that was told */
     uint32_t probe_seen;        /**< number of the latest PROBE that came */
-    bool acknowledge_now;       /**< something is amiss, or may be: the peer should know */
-    bool asked;                 /**< the peer waits for it (FRAME_ACK_REQUEST) */
+    bool acknowledge_now;       /**< the peer waits for it */
     bool go_back_n;             /**< set once, before the first frame */
     bool gap_reported;          /**< go-back-N: gap_sequence, gap_ns are valid */
     uint32_t gap_sequence;      /**< `expected` at the last report */
@@ -285,7 +284,9 @@ static inline void flow_count_unacknowledged(struct flow *flow, const struct fra
     if (flow->unacknowledged++ == 0) {
         flow->acknowledge_at_ns = now_ns + FLOW_ACK_DELAY_NS;
     }
-    flow->asked = flow->asked || frame_asks_now(frame);
+    if (frame_asks_now(frame)) {
+        flow->acknowledge_now = true;
+    }
 }
 
 /** The frame that was FLOW_NEXT has been handled. */

@@ -76,7 +76,6 @@ static void told(struct flow *flow)
 {
     flow->unacknowledged = 0;
     flow->acknowledge_now = false;
-    flow->asked = false;
 }
 
 void flow_stamp(struct flow *flow, uint8_t *head, uint16_t flags)

@@ -193,9 +193,7 @@ BEOWIRE_API int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint
 
 /** As beowire_send(), but the completion comes when the peer's endpoint has all of the message,
  *  however short it is; whether a receive has matched it is not said. If the peer fails before, it
- *  comes with the peer's error. The peer is asked to acknowledge without delay; if its application
- *  has answered the last messages at once, it may do so with the answer, or half a millisecond
- * later if none comes. */
+ *  comes with the peer's error. The peer is asked to acknowledge without delay. */
 BEOWIRE_API int beowire_send_confirmed(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
                                        uint32_t immediate, const void *data, uint64_t bytes,
                                        void *context);

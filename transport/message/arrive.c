@@ -139,7 +139,7 @@ static int arrive_fragment(struct message_layer *layer, struct message_peer *pee
     if (inbound->received < inbound->expected_bytes) {
         return 0;
     }
-    peer->flow.asked = peer->flow.asked || inbound->hurried;
+    peer->flow.acknowledge_now = peer->flow.acknowledge_now || inbound->hurried;
     if (inbound->operation != NULL) {
         operation_received(layer, inbound->operation);
         inbound_free(layer, inbound);

@@ -32,10 +32,18 @@ static void free_chunk(struct message_layer *layer, struct message_peer *peer, s
     message_return_credit(layer, peer, 1);
 }
 
-/** The application has taken what is in the chunk, or a message of several in it. */
-static void note_drained(struct message_peer *peer, const struct chunk *chunk)
+static bool is_older(const struct chunk *chunk, uint32_t sequence)
 {
-    if (!peer->has_starved || sequence_before(chunk->sequence, peer->starved_at)) {
+    return chunk != NULL && sequence_before(chunk->sequence, sequence);
+}
+
+void inbound_taken(const struct inbound *inbound)
+{
+    struct message_peer *peer = inbound->peer;
+
+    /* What came first is the oldest. */
+    if (!peer->has_starved || is_older(inbound->chunks, peer->starved_at) ||
+        is_older(inbound->shared, peer->starved_at)) {
         peer->drained = true;
     }
 }
@@ -45,15 +53,11 @@ void inbound_free_chunks(struct message_layer *layer, struct inbound *inbound)
     while (inbound->chunks != NULL) {
         struct chunk *chunk = inbound->chunks;
         inbound->chunks = chunk->next;
-        note_drained(inbound->peer, chunk);
         free_chunk(layer, inbound->peer, chunk);
     }
     inbound->last_chunk = NULL;
-    if (inbound->shared != NULL) {
-        note_drained(inbound->peer, inbound->shared);
-        if (--inbound->shared->users == 0) {
-            free_chunk(layer, inbound->peer, inbound->shared);
-        }
+    if (inbound->shared != NULL && --inbound->shared->users == 0) {
+        free_chunk(layer, inbound->peer, inbound->shared);
     }
     inbound->shared = NULL;
 }
@@ -120,6 +124,9 @@ static void hand_over_chunks(struct message_layer *layer, struct inbound *inboun
     }
     if (inbound->shared != NULL) {
         operation_copy_in(operation, 0, inbound->shared_data, (uint32_t)inbound->bytes);
+    }
+    if (inbound->chunks != NULL || inbound->shared != NULL) {
+        inbound_taken(inbound);
     }
     inbound_free_chunks(layer, inbound);
 }

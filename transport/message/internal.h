@@ -43,6 +43,9 @@ void inbound_free(struct message_layer *layer, struct inbound *inbound);
 void inbound_keep(struct message_layer *layer, struct inbound *inbound, const uint8_t *data,
                   uint32_t bytes);
 
+/** The application takes what has piled up of it (message_starving()). */
+void inbound_taken(const struct inbound *inbound);
+
 /** Takes the chunk that was reserved for the frame being handled. */
 struct chunk *chunk_take(struct message_layer *layer);
 void chunk_give(struct message_layer *layer, struct chunk *chunk);

@@ -467,6 +467,7 @@ bool remote_take_notice(struct message_layer *layer, struct beowire_completion *
         .tag = inbound->key,
         .bytes = inbound->bytes,
     };
+    inbound_taken(inbound);
     inbound_free(layer, inbound);
     return true;
 }

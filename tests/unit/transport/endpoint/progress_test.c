@@ -63,50 +63,6 @@ static void keeper__acknowledges_for_an_application_that_is_away(void **state)
     assert_int_equal(beowire_close(b, 0), 0);
 }
 
-/** Polls until there is a completion, and no more often. */
-static void poll_for(beowire_endpoint *endpoint, enum beowire_operation operation)
-{
-    struct beowire_completion done = {0};
-    uint64_t end_ns = now_ns() + PATIENCE_NS;
-
-    while (beowire_poll(endpoint, &done, 1) == 0) {
-        assert_true(now_ns() < end_ns);
-    }
-    assert_int_equal(done.status, 0);
-    assert_int_equal(done.operation, operation);
-}
-
-/** An application that has always answered at once computes instead: who waits for the
- *  acknowledgement, which was to go with its answer, gets it all the same. */
-static void keeper__acknowledges_in_place_of_an_answer(void **state)
-{
-    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
-    beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_KEEPER, 5 * SECOND);
-    beowire_peer to_b = know(a, b);
-    beowire_peer to_a = know(b, a);
-    uint64_t end_ns = now_ns() + PATIENCE_NS;
-    char buffer[2];
-
-    (void)state;
-    for (;;) {
-        assert_true(now_ns() < end_ns);
-        assert_int_equal(beowire_receive(a, to_b, 2, 0, &buffer[0], 1, NULL), 0);
-        assert_int_equal(beowire_receive(b, to_a, 1, 0, &buffer[1], 1, NULL), 0);
-        assert_int_equal(beowire_send_confirmed(a, to_b, 1, 0, "x", 1, NULL), 0);
-        assert_int_equal(await_both(b, a).operation, BEOWIRE_RECEIVE);
-        if (core_owes(&b->core)) {
-            break;
-        }
-        assert_int_equal(beowire_send(b, to_a, 2, 0, "y", 1, NULL), 0);
-        poll_for(b, BEOWIRE_SEND);
-        poll_for(a, BEOWIRE_SEND);
-        poll_for(a, BEOWIRE_RECEIVE);
-    }
-    poll_for(a, BEOWIRE_SEND);
-    assert_int_equal(beowire_close(a, 0), 0);
-    assert_int_equal(beowire_close(b, 0), 0);
-}
-
 static void keeper__proves_that_the_process_lives(void **state)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND / 2);
@@ -354,7 +310,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(beowire_wait__polls_the_card_if_configured),
         cmocka_unit_test(keeper__acknowledges_for_an_application_that_is_away),
-        cmocka_unit_test(keeper__acknowledges_in_place_of_an_answer),
         cmocka_unit_test(keeper__proves_that_the_process_lives),
         cmocka_unit_test(calls__whoever_does_not_call_is_taken_for_dead),
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),

@@ -372,97 +372,6 @@ static void core_receive__traffic_that_never_pauses_stops_no_clock(void **state)
 }
 
 /** Says a message of one byte, tag 1, as the frame with this sequence. */
-/** A message comes that asks for an acknowledgement, and has a receive; the core looks once. */
-static void look_at_a_question(struct stranger *stranger)
-{
-    static const struct frame_eager empty;
-    struct beowire_completion done;
-
-    assert_int_equal(cluster_receive(&stranger->cluster, 0, NULL, 0, 0, NULL, 0, NULL), 0);
-    say(stranger, &(struct says){.fields.type = FRAME_EAGER,
-                                 .flags = FRAME_ACK_REQUEST,
-                                 .acknowledgement = stranger->core->peers[0]->message.flow.highest,
-                                 .credit = 0x7FFF,
-                                 .body = &empty});
-    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 20000);
-    assert_int_equal(look(stranger), 1);
-    assert_true(message_complete(&stranger->core->messages, &done));
-}
-
-static void answer_it(struct stranger *stranger)
-{
-    struct beowire_completion done;
-
-    assert_int_equal(
-        cluster_send(&stranger->cluster, 0, stranger->core->peers[0], 1, 0, NULL, 0, NULL), 0);
-    assert_true(message_complete(&stranger->core->messages, &done));
-}
-
-/** What the application usually sends acknowledges, too: nothing is sent by itself before it. */
-static void core_receive__who_answers_at_once_acknowledges_with_that(void **state)
-{
-    struct stranger *stranger = *state;
-    const uint64_t *acks = &stranger->core->counters.sent[FRAME_ACK];
-
-    (void)be_accepted(stranger);
-    for (unsigned i = 0; i < ANSWERS_MIN; i++) {
-        look_at_a_question(stranger);
-        assert_int_equal(*acks, i + 1);
-        assert_false(core_owes(stranger->core));
-        answer_it(stranger);
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        look_at_a_question(stranger);
-        assert_true(core_owes(stranger->core));
-        answer_it(stranger);
-        (void)look(stranger);
-        assert_false(core_owes(stranger->core));
-        assert_int_equal(*acks, ANSWERS_MIN);
-    }
-    /* If it looks again without having answered, nobody is kept waiting, now and the next times. */
-    look_at_a_question(stranger);
-    assert_int_equal(*acks, ANSWERS_MIN);
-    (void)look(stranger);
-    assert_int_equal(*acks, ANSWERS_MIN + 1);
-    look_at_a_question(stranger);
-    assert_int_equal(*acks, ANSWERS_MIN + 2);
-}
-
-/** The answer to a long one may be as long, and should find the receive of who waits. */
-static void core_receive__a_long_message_is_acknowledged_at_once(void **state)
-{
-    enum { PART_BYTES = 1400, PARTS = 3 };
-    struct stranger *stranger = *state;
-    const uint64_t *acks = &stranger->core->counters.sent[FRAME_ACK];
-    const struct frame_eager eager = {.message_bytes = to_le32(PARTS * PART_BYTES)};
-    uint8_t data[PART_BYTES] = {0};
-
-    (void)be_accepted(stranger);
-    for (unsigned i = 0; i < ANSWERS_MIN; i++) {
-        look_at_a_question(stranger);
-        answer_it(stranger);
-    }
-    assert_int_equal(*acks, ANSWERS_MIN);
-    say(stranger, &(struct says){.fields = {.type = FRAME_EAGER, .payload_bytes = PART_BYTES},
-                                 .flags = FRAME_ACK_REQUEST,
-                                 .acknowledgement = ANSWERS_MIN,
-                                 .credit = 0x7FFF,
-                                 .body = &eager,
-                                 .payload = data});
-    for (unsigned i = 1; i < PARTS; i++) {
-        const struct frame_fragment fragment = {.offset = to_le64(i * PART_BYTES)};
-        say(stranger,
-            &(struct says){.fields = {.type = FRAME_FRAGMENT, .payload_bytes = PART_BYTES},
-                           .acknowledgement = ANSWERS_MIN,
-                           .credit = 0x7FFF,
-                           .body = &fragment,
-                           .payload = data});
-    }
-    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 20000);
-    assert_int_equal(look(stranger), PARTS);
-    assert_int_equal(*acks, ANSWERS_MIN + 1);
-}
-
 static void say_byte(struct stranger *stranger, uint32_t sequence, char byte)
 {
     const struct frame_eager eager = {.tag = to_le64(1), .message_bytes = to_le32(1)};
@@ -622,8 +531,6 @@ int main(void)
         STRANGER_TEST(core_receive__empty_frames),
         STRANGER_TEST(core_receive__peers_with_shorter_frames),
         STRANGER_TEST(core_receive__traffic_that_never_pauses_stops_no_clock),
-        STRANGER_TEST(core_receive__who_answers_at_once_acknowledges_with_that),
-        STRANGER_TEST(core_receive__a_long_message_is_acknowledged_at_once),
         STRANGER_TEST(core_receive__keeps_what_is_early_and_says_so),
         STRANGER_TEST(core_receive__go_back_n_keeps_nothing),
         STRANGER_TEST(core_receive__probe_is_answered_when_all_has_been_taken),

@@ -192,6 +192,26 @@ static void remote_push_answer__many_results_in_one_frame(void **state)
     assert_true(nothing_remembered(fixture));
 }
 
+/** Requests that end by themselves do not show that the application takes what has piled up. */
+static void remote_take_notice__is_taking_what_has_piled_up(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t memory[8];
+    struct puts puts = {.key = KEY, .bytes = 3, .request = 1};
+
+    offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
+    assert_int_equal(arrive_put(fixture, 0, &puts, "abc", 3), 0);
+    assert_result(fixture, 1, FRAME_STATUS_OK);
+    assert_true(nothing_completed(fixture));
+    assert_false(fixture->peers[0].drained);
+    puts.flags = FRAME_PUT_NOTIFY;
+    assert_int_equal(arrive_put(fixture, 0, &puts, "abc", 3), 0);
+    assert_result(fixture, 1, FRAME_STATUS_OK);
+    assert_false(fixture->peers[0].drained);
+    assert_int_equal(completed(fixture).operation, BEOWIRE_PUT_ARRIVED);
+    assert_true(fixture->peers[0].drained);
+}
+
 static void remote_take_notice__of_a_put(void **state)
 {
     struct fixture *fixture = *state;
@@ -520,6 +540,7 @@ int main(void)
         FIXTURE_TEST(remote_request__put_that_is_refused),
         FIXTURE_TEST(remote_request__without_the_feature),
         FIXTURE_TEST(remote_push_answer__many_results_in_one_frame),
+        FIXTURE_TEST(remote_take_notice__is_taking_what_has_piled_up),
         FIXTURE_TEST(remote_take_notice__of_a_put),
         FIXTURE_TEST(remote_request__long_put_is_pulled),
         FIXTURE_TEST(remote_request__long_put_that_is_refused),
