@@ -92,7 +92,7 @@ static int post(struct endpoint *endpoint, const struct remote *remote, beowire_
 
     if (keep && count <= 1 && piece.bytes <= beowire_put_inject_bytes(endpoint->transport)) {
         int status = write_piece(endpoint, remote, peer, &piece, true, request);
-        if (status != -FI_EAGAIN) {
+        if (status != -FI_EAGAIN && status != -FI_EMSGSIZE) {
             return status;
         }
     }

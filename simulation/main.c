@@ -30,10 +30,11 @@ struct program {
     const char *scenario;
     uint64_t happened[FAULT_KINDS];
     struct remote_counters remote;
-    uint64_t cut;    /**< segments and frames, over lanes that cut, ... */
-    uint64_t placed; /**< ... of them where they belong at once, ... */
-    uint64_t tacit;  /**< ... and behind the head of another */
-    uint64_t evened; /**< frames made as long as the next one, for trains */
+    uint64_t cut;            /**< segments and frames, over lanes that cut, ... */
+    uint64_t placed;         /**< ... of them where they belong at once, ... */
+    uint64_t tacit;          /**< ... and behind the head of another */
+    uint64_t injected_whole; /**< messages, in several frames */
+    uint64_t evened;         /**< frames made as long as the next one, for trains */
     uint64_t messages_read;
     uint64_t blocks_read;
     uint64_t unread;
@@ -99,6 +100,7 @@ static void print_result(const struct run_options *options, const struct run_res
     (void)printf(",\"work\":{\"eager\":%" PRIu64, result->kinds.eager);
     print_number("long", result->kinds.long_messages);
     print_number("injected", result->counters.injected);
+    print_number("injected_whole", result->counters.injected_whole);
     print_number("confirmed", result->counters.confirmed);
     print_number("bundled", result->kinds.bundled);
     print_number("unexpected", result->kinds.unexpected);
@@ -106,6 +108,7 @@ static void print_result(const struct run_options *options, const struct run_res
     print_number("cancelled", result->counters.cancelled);
     print_number("truncated", result->counters.truncated);
     print_number("puts", result->remote.puts);
+    print_number("puts_injected_whole", result->remote.injected);
     print_number("gets", result->remote.gets);
     print_number("atomics", result->remote.atomics);
     print_number("puts_noticed", result->remote.notices);
@@ -269,6 +272,8 @@ static bool run_seed(struct program *program, const struct run_options *options)
         program->happened[kind] += result.faults[kind];
     }
     program->remote.puts += result.remote.puts;
+    program->injected_whole += result.counters.injected_whole;
+    program->remote.injected += result.remote.injected;
     program->remote.gets += result.remote.gets;
     program->remote.atomics += result.remote.atomics;
     program->remote.notices += result.remote.notices;
@@ -306,6 +311,11 @@ static bool check_happened(const struct program *program)
         (void)fprintf(stderr,
                       "beowire-simulate: over lanes that cut, no segments came as expected, "
                       "or all did, or no frames went behind another\n");
+        all = false;
+    }
+    if (program->injected_whole == 0 || remote->injected == 0) {
+        (void)fprintf(stderr, "beowire-simulate: no message, or no put, of several frames was "
+                              "injected\n");
         all = false;
     }
     if (program->evened == 0) {

@@ -329,9 +329,10 @@ static void close_message(struct workload *workload, const struct workload_messa
         return;
     }
     /* Of what the peer has said that it is there is not lost, if that peer still is. Shorter ones
-     * are copied, unless the sender wanted to know. */
-    bool confirmed =
-        message->status == 0 && (message->confirmed || message->bytes > longest_eager(cluster));
+     * are copied, unless the sender wanted to know, and so is what is injected. */
+    bool asked =
+        message->confirmed || (!message->injected && message->bytes > longest_eager(cluster));
+    bool confirmed = message->status == 0 && asked;
     if (message->status == 0 && both_there(workload, message) && (why == 0 || confirmed)) {
         oracle_blame(workload, &workload->verdict.lost,
                      "message %u, node %u to %u, %llu bytes, was sent and did not arrive",

@@ -37,8 +37,33 @@ static int post_atomic(struct cluster *cluster, struct remote_operation *operati
     return cluster_atomic(cluster, operation->from, to, remote, &atomic, operation);
 }
 
-static int ask(struct cluster *cluster, struct remote_operation *operation)
+/** Some are injected: then the data is ours again at once. */
+static int post_put(struct remote_work *work, struct remote_operation *operation,
+                    struct core_peer *to, const struct beowire_remote *remote)
 {
+    struct cluster *cluster = work->workload->cluster;
+    unsigned flags = operation->notify ? BEOWIRE_PUT_NOTIFY : 0;
+    int status = -EMSGSIZE;
+
+    if (random_below(&work->workload->random, 4) == 0) {
+        status =
+            cluster_put(cluster, operation->from, to, remote, operation->data, operation->bytes,
+                        flags | (unsigned)BEOWIRE_PUT_INJECT, operation->index, operation);
+    }
+    if (status == -EMSGSIZE) { /* or there was no room for all of it */
+        return cluster_put(cluster, operation->from, to, remote, operation->data, operation->bytes,
+                           flags, operation->index, operation);
+    }
+    if (status == 0) {
+        memset(operation->data, 0xEE, (size_t)operation->bytes);
+        work->counters.injected += operation->bytes > to->message.frame_bytes;
+    }
+    return status;
+}
+
+static int ask(struct remote_work *work, struct remote_operation *operation)
+{
+    struct cluster *cluster = work->workload->cluster;
     struct core_peer *to = cluster_peer(cluster, operation->from, operation->to);
     const struct beowire_remote remote = {
         .key = operation->flaw == REMOTE_WORK_BAD_KEY ? ~operation->key : operation->key,
@@ -47,8 +72,7 @@ static int ask(struct cluster *cluster, struct remote_operation *operation)
 
     switch (operation->kind) {
     case REMOTE_WORK_PUT:
-        return cluster_put(cluster, operation->from, to, &remote, operation->data, operation->bytes,
-                           operation->notify ? BEOWIRE_PUT_NOTIFY : 0, operation->index, operation);
+        return post_put(work, operation, to, &remote);
     case REMOTE_WORK_GET:
         return cluster_get(cluster, operation->from, to, &remote, operation->data, operation->bytes,
                            operation);
@@ -78,7 +102,7 @@ static bool post(struct remote_work *work, struct remote_operation *operation)
     if (!cluster_runs(cluster, operation->from)) {
         return false;
     }
-    int status = ask(cluster, operation);
+    int status = ask(work, operation);
     if (status == -EAGAIN) {
         return false;
     }

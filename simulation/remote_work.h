@@ -85,6 +85,7 @@ struct remote_operation {
 /** What was done, of each kind. */
 struct remote_counters {
     uint64_t puts;
+    uint64_t injected; /**< of them, in several frames */
     uint64_t gets;
     uint64_t atomics;
     uint64_t notices;

@@ -98,18 +98,18 @@ static bool post_send(struct workload *workload, struct workload_message *messag
         return false;
     }
     struct core_peer *to = cluster_peer(cluster, message->from, message->to);
-    /* Once connected, the peer's frames may be shorter than the lane's. */
-    const uint64_t frame_bytes = to->message.ready
-                                     ? to->message.frame_bytes
-                                     : cluster->nodes[message->from].lanes.lanes[0]->frame_bytes;
-    bool inject = message->bytes <= frame_bytes - FRAME_PADDED_BYTES &&
-                  random_below(&workload->random, 4) == 0;
-    bool confirmed = !inject && random_below(&workload->random, 4) == 0;
+    bool inject =
+        message->bytes <= MESSAGE_INJECT_BYTES_MAX && random_below(&workload->random, 4) == 0;
     int status = inject ? cluster_inject(cluster, message->from, to, message->tag, message->index,
                                          message->data, message->bytes)
-                        : (confirmed ? cluster_send_confirmed : cluster_send)(
-                              cluster, message->from, to, message->tag, message->index,
-                              message->data, message->bytes, message);
+                        : -EMSGSIZE;
+    inject = inject && status != -EMSGSIZE; /* there was no room for all of it */
+    bool confirmed = !inject && random_below(&workload->random, 4) == 0;
+    if (!inject) {
+        status = (confirmed ? cluster_send_confirmed
+                            : cluster_send)(cluster, message->from, to, message->tag,
+                                            message->index, message->data, message->bytes, message);
+    }
     if (status == -EAGAIN) {
         return false;
     }
@@ -120,6 +120,8 @@ static bool post_send(struct workload *workload, struct workload_message *messag
     message->to_generation = cluster->nodes[message->to].generation;
     workload->counters.posted++;
     workload->counters.injected += inject && status == 0;
+    workload->counters.injected_whole +=
+        inject && status == 0 && message->bytes > to->message.frame_bytes;
     workload->counters.confirmed += confirmed && status == 0;
     cluster_trace(cluster, "send %u %u>%u tag %llu bytes %llu: %d", message->index, message->from,
                   message->to, (unsigned long long)message->tag, (unsigned long long)message->bytes,

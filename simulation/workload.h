@@ -96,6 +96,7 @@ struct workload_receive {
 struct workload_counters {
     uint64_t posted;
     uint64_t injected;
+    uint64_t injected_whole; /**< of them, in several frames */
     uint64_t confirmed;
     uint64_t claimed;
     uint64_t cancelled;

@@ -61,6 +61,10 @@
 #define MESSAGE_EAGER_BUSY_BYTES_MAX 32768
 #define MESSAGE_EAGER_BUSY_FRAMES 16
 
+/** Longest message, and put, that leaves at once or not at all (beowire_inject()), unless one frame
+ *  takes more: what is sent at once even in a stream. */
+#define MESSAGE_INJECT_BYTES_MAX MESSAGE_EAGER_BUSY_BYTES_MAX
+
 /** Never more than fit so many frames where long messages need no headers of ours between (tso.h):
  *  about what one call sends, with 64 KiB in frames of 1,500 bytes. Announcing pays beyond. */
 #define MESSAGE_EAGER_CUT_FRAMES 48

@@ -2,10 +2,10 @@
 /*
  * beowire.c - Beowire's own transport, through its public interface, as an application uses it.
  *
- * One tag for everything: messages of a session come in order. What fits one frame is injected
- * (copied, no completion); longer messages are sent from the caller's buffer and waited for. In a
- * stream they are not waited for one by one: as many as in OSU's message-rate tests are under way,
- * and as many receives are posted in advance.
+ * One tag for everything: messages of a session come in order. What can be injected is (it has no
+ * completion); longer messages are sent from the caller's buffer and waited for. In a stream they
+ * are not waited for one by one: as many as in OSU's message-rate tests are under way, and as many
+ * receives are posted in advance.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -139,6 +139,14 @@ static int finish(struct session *session, const void *context)
     }
 }
 
+/** Posts one message. @return as beowire_inject() and beowire_send(). */
+static int post(struct session *session, const void *data, uint64_t size, bool inject)
+{
+    return inject ? beowire_inject(session->endpoint, session->peer, SESSION_TAG, 0, data, size)
+                  : beowire_send(session->endpoint, session->peer, SESSION_TAG, 0, data, size,
+                                 &session->sent);
+}
+
 static int driver_send(void *opened, const void *data, uint64_t size)
 {
     struct session *session = opened;
@@ -146,15 +154,12 @@ static int driver_send(void *opened, const void *data, uint64_t size)
     bool inject = size <= session->inject_bytes;
 
     for (;;) {
-        int status =
-            inject ? beowire_inject(session->endpoint, session->peer, SESSION_TAG, 0, data, size)
-                   : beowire_send(session->endpoint, session->peer, SESSION_TAG, 0, data, size,
-                                  &session->sent);
+        int status = post(session, data, size, inject);
         if (status == 0) {
             return inject ? 0 : finish(session, &session->sent);
         }
         if (status == -EMSGSIZE && inject) {
-            inject = false; /* the other end takes shorter frames than ours */
+            inject = false; /* there is no room for all of it now */
             continue;
         }
         if (status != -EAGAIN) {
@@ -204,19 +209,21 @@ static int driver_stream_send(void *opened, const void *data, uint64_t size, uin
 {
     struct session *session = opened;
 
-    if (size <= session->inject_bytes) {
-        return driver_send(opened, data, size);
-    }
     struct spin spin = spin_start(session->host, SPIN_FOREVER);
     const uint64_t allowed = more == 0 ? 0 : STREAM_WINDOW - 1;
+    bool inject = size <= session->inject_bytes;
     bool posted = false;
     while (!posted || session->sending > allowed) {
-        int status = posted ? -EAGAIN
-                            : beowire_send(session->endpoint, session->peer, SESSION_TAG, 0, data,
-                                           size, &session->sent);
+        int status = posted ? -EAGAIN : post(session, data, size, inject);
         if (status == 0) {
+            if (inject && session->sending == 0) {
+                return 0;
+            }
             posted = true;
-            session->sending++;
+            session->sending += inject ? 0 : 1;
+        } else if (status == -EMSGSIZE && inject) {
+            inject = false; /* there is no room for all of it now */
+            continue;
         } else if (status != -EAGAIN) {
             return status;
         }

@@ -346,7 +346,7 @@ int beowire_send_confirmed(beowire_endpoint *endpoint, beowire_peer peer, uint64
     return post_send(endpoint, peer, tag, immediate, data, bytes, context, true);
 }
 
-static uint64_t inject_bytes(const beowire_endpoint *endpoint)
+uint64_t own_inject_bytes(const beowire_endpoint *endpoint, size_t operation_bytes)
 {
     const struct path_lanes *lanes = &endpoint->core.options.lanes;
     uint32_t frame_bytes = UINT32_MAX;
@@ -355,7 +355,8 @@ static uint64_t inject_bytes(const beowire_endpoint *endpoint)
         frame_bytes =
             lanes->lanes[i]->frame_bytes < frame_bytes ? lanes->lanes[i]->frame_bytes : frame_bytes;
     }
-    return frame_bytes - sizeof(struct frame_header) - sizeof(struct frame_eager);
+    uint64_t room = frame_bytes - sizeof(struct frame_header) - operation_bytes;
+    return room > MESSAGE_INJECT_BYTES_MAX ? room : MESSAGE_INJECT_BYTES_MAX;
 }
 
 static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
@@ -367,7 +368,8 @@ static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag
     if (to == NULL) {
         return -EINVAL;
     }
-    if (bytes > inject_bytes(endpoint)) {
+    if (bytes > MESSAGE_INJECT_BYTES_MAX &&
+        bytes > own_inject_bytes(endpoint, sizeof(struct frame_eager))) {
         return -EMSGSIZE;
     }
     int status = message_inject(&core->messages, &to->message, tag, immediate, data, bytes);
@@ -399,7 +401,7 @@ int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
 
 uint64_t beowire_inject_bytes(const beowire_endpoint *endpoint)
 {
-    return own_check(endpoint) == 0 ? inject_bytes(endpoint) : 0;
+    return own_check(endpoint) == 0 ? own_inject_bytes(endpoint, sizeof(struct frame_eager)) : 0;
 }
 
 static int do_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint64_t ignore,

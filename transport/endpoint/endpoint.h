@@ -36,6 +36,9 @@ struct beowire_endpoint {
     uint64_t served_seen;                         /**< served() when last polled */
 };
 
+/** Longest message that is injected, if the first frame has so long a header of its operation. */
+uint64_t own_inject_bytes(const struct beowire_endpoint *endpoint, size_t operation_bytes);
+
 /** Can this handle be used? @return 0; -EINVAL: NULL; -EBADF: it has been closed. */
 static inline int own_check(const struct beowire_endpoint *endpoint)
 {

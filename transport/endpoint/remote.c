@@ -176,17 +176,9 @@ int beowire_atomic(beowire_endpoint *endpoint, beowire_peer peer,
     return status;
 }
 
-/** Payload that fits the shortest frame of our lanes, behind `operation_bytes`. */
-static uint32_t payload_bytes(const beowire_endpoint *endpoint, size_t operation_bytes)
-{
-    uint64_t eager = beowire_inject_bytes(endpoint);
-
-    return (uint32_t)(eager + sizeof(struct frame_eager) - operation_bytes);
-}
-
 uint64_t beowire_put_inject_bytes(const beowire_endpoint *endpoint)
 {
-    return own_check(endpoint) == 0 ? payload_bytes(endpoint, sizeof(struct frame_put)) : 0;
+    return own_check(endpoint) == 0 ? own_inject_bytes(endpoint, sizeof(struct frame_put)) : 0;
 }
 
 uint32_t beowire_atomic_count(const beowire_endpoint *endpoint,

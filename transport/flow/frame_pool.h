@@ -47,6 +47,18 @@ static inline struct flow_frame *frame_pool_take(struct frame_pool *pool, size_t
     return frame;
 }
 
+/** Are so many full frames free, and a slim one? Looks at each, for whoever takes them next. */
+static inline bool frame_pool_has(const struct frame_pool *pool, uint32_t count)
+{
+    const struct flow_frame *frame = pool->full;
+
+    while (frame != NULL && count > 1) {
+        frame = frame->next;
+        count--;
+    }
+    return frame != NULL && pool->slim != NULL;
+}
+
 static inline void frame_pool_give(struct frame_pool *pool, struct flow_frame *frame)
 {
     struct flow_frame **list =

@@ -198,10 +198,10 @@ BEOWIRE_API int beowire_send_confirmed(beowire_endpoint *endpoint, beowire_peer 
                                        uint32_t immediate, const void *data, uint64_t bytes,
                                        void *context);
 
-/** Sends a short message at once, without a completion; `data` may be reused on return.
+/** Sends a message at once, without a completion; `data` may be reused on return.
  *
- * @return 0; -EMSGSIZE: longer than beowire_inject_bytes(), or than one frame to this peer, whose
- * interface, or the way to it, carries less: send it; -EAGAIN, -EINVAL and a peer's error
+ * @return 0; -EMSGSIZE: longer than beowire_inject_bytes(), or it takes more frames to this peer
+ * than there is room for just now: send it; -EAGAIN, -EINVAL and a peer's error
  * as for beowire_send(). After -EAGAIN the peer is asked for room: one that computes for longer
  * than the peer timeout, and has no progress thread, does not answer, and may count as gone. */
 BEOWIRE_API int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
@@ -284,14 +284,13 @@ enum beowire_put_flag {
 /** Writes into a peer's memory. The completion comes when all of it is there; if it comes with an
  *  error, there may be anything in its place. Operations on remote
  *  memory are begun in the order of their posting, and after messages that were sent before to the
- *  same peer have begun to arrive; up to 32 KiB they are also carried out in that order.
+ *  same peer have begun to arrive; up to 16 KiB they are also carried out in that order.
  *
  * @param flags of enum beowire_put_flag
  * @param immediate 32 bits that the peer gets with BEOWIRE_PUT_NOTIFY
  * @return 0: posted; -EAGAIN: no room now, poll and try again; -EINVAL: no such peer, NULL, or
  * unknown flags; -EMSGSIZE: longer than BEOWIRE_MESSAGE_BYTES_MAX, or than can be injected (or, as
- * for beowire_inject(), than one frame to this peer); a
- * peer's error once it has failed. */
+ * for beowire_inject(), than there is room for just now); a peer's error once it has failed. */
 BEOWIRE_API int beowire_put(beowire_endpoint *endpoint, beowire_peer peer,
                             const struct beowire_remote *remote, const void *data, uint64_t bytes,
                             unsigned flags, uint32_t immediate, void *context);

@@ -6,16 +6,23 @@
 
 #include <string.h>
 
-void lent_begin(struct message_peer *peer, struct flow_frame *frame, struct operation *operation,
-                uint32_t bytes)
+struct flow_frame *lent_begin(struct message_layer *layer, struct message_peer *peer,
+                              enum frame_type type, struct operation *operation, uint32_t bytes)
 {
+    struct flow_frame *frame = outgoing_begin(layer, peer, type, bytes, 0);
+
+    if (frame == NULL) {
+        return NULL;
+    }
     if (!peer->lends) {
         peer->lends = true;
         peer->lent_from = peer->flow.next;
     }
     frame->lent = true;
+    frame->head_bytes -= bytes;
     frame->payload_bytes = bytes;
     outgoing_refer(frame, operation, bytes);
+    return frame;
 }
 
 void message_take_back(struct message_layer *layer, struct message_peer *peer)

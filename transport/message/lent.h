@@ -14,9 +14,10 @@
 
 #include "message/message.h"
 
-/** The frame, about to be pushed, has room for `bytes` more bytes behind its head; they stay with
- *  the operation until message_take_back(). */
-void lent_begin(struct message_peer *peer, struct flow_frame *frame, struct operation *operation,
-                uint32_t bytes);
+/** Begins a frame, about to be pushed, with the next `bytes` bytes of the operation: it has room
+ * for them behind its head, and they stay with the operation until message_take_back().
+ *  @return NULL: no frame with so much room is free. */
+struct flow_frame *lent_begin(struct message_layer *layer, struct message_peer *peer,
+                              enum frame_type type, struct operation *operation, uint32_t bytes);
 
 #endif /* BEOWIRE_MESSAGE_LENT_H */

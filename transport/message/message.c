@@ -331,11 +331,29 @@ struct operation *operation_take(struct list *free)
     return operation;
 }
 
+/** It is free. */
+static void give_back(struct message_layer *layer, struct operation *operation)
+{
+    operation->state = OPERATION_FREE;
+    operation->peer = NULL;
+    if (operation->segment_bytes != 0 || operation->kind > BEOWIRE_RECEIVE) {
+        /* Late frames may still name it: it is the last to be used again. */
+        list_append(&layer->free_sends, &operation->link);
+        return;
+    }
+    list_prepend(operation->kind == BEOWIRE_SEND ? &layer->free_sends : &layer->free_receives,
+                 &operation->link);
+}
+
 void operation_done(struct message_layer *layer, struct operation *operation, int status)
 {
     list_remove(&operation->link);
     if (operation->state == OPERATION_POSTED) {
         operation_matched(operation);
+    }
+    if (operation->is_silent) {
+        give_back(layer, operation);
+        return;
     }
     operation->state = OPERATION_DONE;
     operation->status = status;
@@ -384,15 +402,7 @@ bool message_complete(struct message_layer *layer, struct beowire_completion *co
         .bytes = operation->bytes,
         .immediate = operation->immediate,
     };
-    operation->state = OPERATION_FREE;
-    operation->peer = NULL;
-    if (operation->segment_bytes != 0 || operation->kind > BEOWIRE_RECEIVE) {
-        /* Late frames may still name it: it is the last to be used again. */
-        list_append(&layer->free_sends, &operation->link);
-        return true;
-    }
-    list_prepend(operation->kind == BEOWIRE_SEND ? &layer->free_sends : &layer->free_receives,
-                 &operation->link);
+    give_back(layer, operation);
     return true;
 }
 

@@ -79,6 +79,7 @@ struct operation {
     uint8_t put_flags;      /**< enum beowire_put_flag */
     uint32_t immediate;
     bool is_confirmed;      /**< send: ends when all its frames are acknowledged */
+    bool is_silent;         /**< send: injected, nobody is told of its end */
     bool is_referred;       /**< send: by frames that have to be acknowledged first */
     uint16_t generation;    /**< of this slot: makes its name another one */
     uint16_t segment_bytes; /**< announced send: payload of a DATA frame */

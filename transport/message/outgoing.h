@@ -128,6 +128,34 @@ static inline void outgoing_hurry(const struct flow_frame *frame)
     frame_stamp(frame->head, FRAME_ACK_REQUEST, 0, 0);
 }
 
+/** Could a send of so many bytes to the peer begin at all? @return 0, or a negative errno. */
+int outgoing_check_send(const struct message_peer *peer, const void *data, uint64_t bytes);
+
+/** Takes an operation for a send that is not confirmed and has no context; NULL: none is free. */
+struct operation *outgoing_take_send(struct message_layer *layer, struct message_peer *peer,
+                                     uint64_t tag, uint32_t immediate, const void *data,
+                                     uint64_t bytes);
+
+/** May a message of this length go into a bundle now (bundle.h)? */
+bool outgoing_can_bundle(const struct message_layer *layer, const struct message_peer *peer,
+                         uint64_t bytes);
+
+/** Pushes a message that fits one frame, copied. @return false: no frame is free.
+ *  @param confirmed the send that waits until it is acknowledged, or NULL */
+bool outgoing_push_copied(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
+                          uint32_t immediate, const void *data, uint32_t bytes,
+                          struct operation *confirmed);
+
+/** Pushes the next frame of a send that is in the peer's queue and not announced; after the last it
+ *  is there no more. @return false: no frame is free. */
+bool outgoing_push_part(struct message_layer *layer, struct message_peer *peer,
+                        struct operation *operation);
+
+/** Do all frames of so many bytes, of which the first is of type `first`, the others of type
+ *  `others`, find room and credit now, and a copy of the data in them? */
+bool outgoing_holds(const struct message_layer *layer, const struct message_peer *peer,
+                    uint64_t bytes, enum frame_type first, enum frame_type others);
+
 /** Has the first blocks of an announced operation sent without a PULL, over the lane whose DATA
  *  arrives first. @return our lane; LANES_MAX, and 0 in `unasked`: they are not. */
 uint8_t outgoing_unasked(struct message_layer *layer, struct message_peer *peer,

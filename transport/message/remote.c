@@ -4,6 +4,7 @@
 
 #include "message/atomic.h"
 #include "message/internal.h"
+#include "message/lent.h"
 #include "message/outgoing.h"
 
 #include <errno.h>
@@ -61,7 +62,9 @@ int remote_put(struct message_layer *layer, struct message_peer *peer,
     if (inject && peer->error == 0 && (!outgoing_is_clear(peer) || !list_is_empty(&peer->dones))) {
         return -EAGAIN;
     }
-    if (inject && peer->error == 0 && bytes > outgoing_room(peer, FRAME_PUT)) {
+    if (inject && peer->error == 0 && bytes > outgoing_room(peer, FRAME_PUT) &&
+        (bytes > MESSAGE_INJECT_BYTES_MAX ||
+         !outgoing_holds(layer, peer, bytes, FRAME_PUT, FRAME_PUT))) {
         return -EMSGSIZE;
     }
     int status = begin(layer, peer, remote, &operation);
@@ -177,10 +180,13 @@ static bool push_put(struct message_layer *layer, struct message_peer *peer,
     uint64_t left = operation->bytes - operation->pushed;
     uint32_t room = outgoing_room(peer, FRAME_PUT);
     uint32_t bytes = left < room ? (uint32_t)left : room;
-    bool copy = (operation->put_flags & BEOWIRE_PUT_INJECT) != 0 || bytes == 0;
+    uint64_t offset = operation->pushed;
+    bool inject = (operation->put_flags & BEOWIRE_PUT_INJECT) != 0;
+    bool copy = bytes == 0 || (inject && operation->bytes <= room);
+    bool lend = inject && !copy;
     struct flow_frame *frame =
-        outgoing_begin(layer, peer, FRAME_PUT, copy ? bytes : 0, copy ? 0 : bytes);
-
+        lend ? lent_begin(layer, peer, FRAME_PUT, operation, bytes)
+             : outgoing_begin(layer, peer, FRAME_PUT, copy ? bytes : 0, copy ? 0 : bytes);
     if (frame == NULL) {
         return false;
     }
@@ -191,12 +197,12 @@ static bool push_put(struct message_layer *layer, struct message_peer *peer,
         .request = to_le32(message_name(layer, operation)),
         .immediate = to_le32(operation->immediate),
         .bytes = to_le32((uint32_t)operation->bytes),
-        .offset = to_le32((uint32_t)operation->pushed),
+        .offset = to_le32((uint32_t)offset),
         .flags = to_le16(put_flags(operation)),
     };
-    if (!copy) {
+    if (!copy && !lend) {
         outgoing_refer(frame, operation, bytes);
-    } else if (bytes > 0) {
+    } else if (copy && bytes > 0) {
         memcpy(put + 1, operation->source, bytes);
         operation->pushed += bytes;
     }
@@ -278,7 +284,7 @@ bool remote_push(struct message_layer *layer, struct message_peer *peer,
     if (operation->kind == BEOWIRE_ATOMIC) {
         return push_atomic(layer, peer, operation);
     }
-    bool copied = (operation->put_flags & BEOWIRE_PUT_INJECT) != 0; /* it fits a frame */
+    bool copied = (operation->put_flags & BEOWIRE_PUT_INJECT) != 0; /* there is room for it */
     return operation->bytes > outgoing_eager_bytes(layer, peer) && !copied
                ? push_offer(layer, peer, operation)
                : push_put(layer, peer, operation);

@@ -21,11 +21,9 @@ static void fill_eager(const struct flow_frame *frame, uint64_t tag, uint32_t im
     eager->message = to_le16(message);
 }
 
-/** Pushes a message that fits one frame, copied. @return false: no frame is free.
- *  @param confirmed the send that waits until it is acknowledged, or NULL */
-static bool push_copied(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
-                        uint32_t immediate, const void *data, uint32_t bytes,
-                        struct operation *confirmed)
+bool outgoing_push_copied(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
+                          uint32_t immediate, const void *data, uint32_t bytes,
+                          struct operation *confirmed)
 {
     struct flow_frame *frame = outgoing_begin(layer, peer, FRAME_EAGER, bytes, 0);
 
@@ -52,12 +50,9 @@ static struct flow_frame *begin_next(struct message_layer *layer, struct message
                                      uint32_t bytes)
 {
     struct flow_frame *frame =
-        operation->is_confirmed ? NULL : outgoing_begin(layer, peer, type, bytes, 0);
+        operation->is_confirmed ? NULL : lent_begin(layer, peer, type, operation, bytes);
 
-    if (frame != NULL) {
-        frame->head_bytes -= bytes;
-        lent_begin(peer, frame, operation, bytes);
-    } else {
+    if (frame == NULL) {
         frame = outgoing_begin(layer, peer, type, 0, bytes);
         if (frame == NULL) {
             return NULL;
@@ -251,6 +246,18 @@ static void all_pushed(struct message_layer *layer, struct operation *operation)
     }
 }
 
+bool outgoing_push_part(struct message_layer *layer, struct message_peer *peer,
+                        struct operation *operation)
+{
+    bool pushed = operation->pushed > 0 ? push_fragment(layer, peer, operation)
+                                        : push_first(layer, peer, operation);
+
+    if (pushed && operation->pushed == operation->bytes) {
+        all_pushed(layer, operation);
+    }
+    return pushed;
+}
+
 /** Pushes the next frame of the first send in the queue. */
 static bool push_queued(struct message_layer *layer, struct message_peer *peer)
 {
@@ -260,27 +267,21 @@ static bool push_queued(struct message_layer *layer, struct message_peer *peer)
     if (operation->kind != BEOWIRE_SEND) {
         return remote_push(layer, peer, operation);
     }
-    if (operation->pushed > 0) {
-        if (!push_fragment(layer, peer, operation)) {
-            return false;
-        }
-    } else if (operation->bytes <= room) {
+    if (operation->pushed == 0 && operation->bytes <= room) {
         /* Copied, so that the caller need not wait; if no such frame is free, referred to. */
-        if (!push_copied(layer, peer, operation->tag, operation->immediate, operation->source,
-                         (uint32_t)operation->bytes, operation->is_confirmed ? operation : NULL) &&
-            (operation->bytes == 0 || !push_first(layer, peer, operation))) {
-            return false;
+        if (outgoing_push_copied(layer, peer, operation->tag, operation->immediate,
+                                 operation->source, (uint32_t)operation->bytes,
+                                 operation->is_confirmed ? operation : NULL)) {
+            operation->pushed = operation->bytes;
+            all_pushed(layer, operation);
+            return true;
         }
-        operation->pushed = operation->bytes;
-    } else if (!outgoing_is_eager(layer, peer, operation->bytes)) {
+        return operation->bytes > 0 && outgoing_push_part(layer, peer, operation);
+    }
+    if (operation->pushed == 0 && !outgoing_is_eager(layer, peer, operation->bytes)) {
         return push_announce(layer, peer, operation);
-    } else if (!push_first(layer, peer, operation)) {
-        return false;
     }
-    if (operation->pushed == operation->bytes) {
-        all_pushed(layer, operation);
-    }
-    return true;
+    return outgoing_push_part(layer, peer, operation);
 }
 
 bool message_has_work(const struct message_peer *peer)
@@ -328,15 +329,15 @@ void message_pump(struct message_layer *layer, struct message_peer *peer)
     flow_starve(&peer->flow, !credit && (peer->turned_away || !list_is_empty(&peer->queue)));
 }
 
-static bool can_bundle(const struct message_layer *layer, const struct message_peer *peer,
-                       uint64_t bytes)
+bool outgoing_can_bundle(const struct message_layer *layer, const struct message_peer *peer,
+                         uint64_t bytes)
 {
     return peer->ready && list_is_empty(&peer->queue) && list_is_empty(&peer->dones) &&
            (peer->open_bundle != NULL ? bytes <= layer->limits.bundle_bytes
                                       : bundle_is_wanted(layer, peer, bytes));
 }
 
-static int check_send(const struct message_peer *peer, const void *data, uint64_t bytes)
+int outgoing_check_send(const struct message_peer *peer, const void *data, uint64_t bytes)
 {
     if (peer->error != 0) {
         return peer->error;
@@ -347,33 +348,44 @@ static int check_send(const struct message_peer *peer, const void *data, uint64_
     return bytes > BEOWIRE_MESSAGE_BYTES_MAX ? -EMSGSIZE : 0;
 }
 
+struct operation *outgoing_take_send(struct message_layer *layer, struct message_peer *peer,
+                                     uint64_t tag, uint32_t immediate, const void *data,
+                                     uint64_t bytes)
+{
+    struct operation *operation = operation_take(&layer->free_sends);
+
+    if (operation != NULL) {
+        *operation = (struct operation){
+            .state = OPERATION_QUEUED,
+            .kind = BEOWIRE_SEND,
+            .peer = peer,
+            .tag = tag,
+            .bytes = bytes,
+            .source = data,
+            .immediate = immediate,
+            .generation = (uint16_t)(operation->generation + 1),
+        };
+    }
+    return operation;
+}
+
 static int post(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                 uint32_t immediate, const void *data, uint64_t bytes, void *context, bool confirmed)
 {
-    int status = check_send(peer, data, bytes);
+    int status = outgoing_check_send(peer, data, bytes);
 
     if (status != 0) {
         return status;
     }
-    struct operation *operation = operation_take(&layer->free_sends);
+    struct operation *operation = outgoing_take_send(layer, peer, tag, immediate, data, bytes);
     if (operation == NULL) {
         return -EAGAIN;
     }
-    *operation = (struct operation){
-        .state = OPERATION_QUEUED,
-        .kind = BEOWIRE_SEND,
-        .peer = peer,
-        .context = context,
-        .tag = tag,
-        .bytes = bytes,
-        .source = data,
-        .immediate = immediate,
-        .generation = (uint16_t)(operation->generation + 1),
-        .is_confirmed = confirmed,
-    };
-    bool bundled =
-        can_bundle(layer, peer, bytes) && bundle_add(layer, peer, tag, immediate, data,
-                                                     (uint32_t)bytes, confirmed ? operation : NULL);
+    operation->context = context;
+    operation->is_confirmed = confirmed;
+    bool bundled = outgoing_can_bundle(layer, peer, bytes) &&
+                   bundle_add(layer, peer, tag, immediate, data, (uint32_t)bytes,
+                              confirmed ? operation : NULL);
     list_append(&peer->queue, &operation->link);
     if (bundled) {
         all_pushed(layer, operation);
@@ -393,26 +405,4 @@ int message_send_confirmed(struct message_layer *layer, struct message_peer *pee
                            uint32_t immediate, const void *data, uint64_t bytes, void *context)
 {
     return post(layer, peer, tag, immediate, data, bytes, context, true);
-}
-
-int message_inject(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
-                   uint32_t immediate, const void *data, uint64_t bytes)
-{
-    int status = check_send(peer, data, bytes);
-
-    if (status != 0) {
-        return status;
-    }
-    if (!outgoing_is_clear(peer)) {
-        return -EAGAIN;
-    }
-    if (bytes > outgoing_room(peer, FRAME_EAGER)) {
-        return -EMSGSIZE;
-    }
-    if (can_bundle(layer, peer, bytes) &&
-        bundle_add(layer, peer, tag, immediate, data, (uint32_t)bytes, NULL)) {
-        return 0;
-    }
-    bundle_close(layer, peer);
-    return push_copied(layer, peer, tag, immediate, data, (uint32_t)bytes, NULL) ? 0 : -EAGAIN;
 }

@@ -372,6 +372,7 @@ static void beowire_inject__once_connected(void **state)
     int status;
 
     (void)state;
+    assert_int_equal(beowire_inject_bytes(a), MESSAGE_INJECT_BYTES_MAX);
     assert_int_equal(beowire_inject(a, to, 1, 0, buffer, beowire_inject_bytes(a) + 1), -EMSGSIZE);
     assert_int_equal(beowire_inject(a, to, 1, 0, NULL, 1), -EINVAL);
     assert_int_equal(beowire_inject(a, to, 1, 0, "hello", 5), -EAGAIN);

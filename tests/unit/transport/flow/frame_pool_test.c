@@ -85,6 +85,28 @@ static void frame_pool_take__nothing_of_the_last_use_is_left(void **state)
     assert_int_equal(frame->payload_bytes, 0);
 }
 
+static void frame_pool_has__full_ones_and_a_slim_one(void **state)
+{
+    struct frame_pool *pool = *state;
+
+    for (uint32_t left = FULL; left > 0; left--) {
+        assert_true(frame_pool_has(pool, left));
+        assert_false(frame_pool_has(pool, left + 1));
+        assert_non_null(frame_pool_take(pool, FRAME_BYTES));
+    }
+    assert_false(frame_pool_has(pool, 1));
+}
+
+static void frame_pool_has__no_slim_one(void **state)
+{
+    struct frame_pool *pool = *state;
+
+    while (frame_pool_take(pool, 1) != NULL) {
+        assert_true(frame_pool_has(pool, 1) || pool->slim == NULL);
+    }
+    assert_false(frame_pool_has(pool, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +114,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(frame_pool_take__longer_than_a_frame, setup, teardown),
         cmocka_unit_test_setup_teardown(frame_pool_take__whole_heads_and_headrooms_are_apart, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(frame_pool_has__full_ones_and_a_slim_one, setup, teardown),
+        cmocka_unit_test_setup_teardown(frame_pool_has__no_slim_one, setup, teardown),
         cmocka_unit_test_setup_teardown(frame_pool_take__nothing_of_the_last_use_is_left, setup,
                                         teardown),
     };

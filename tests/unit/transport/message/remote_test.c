@@ -109,9 +109,8 @@ static void remote_put__result_before_the_acknowledgement(void **state)
 static void remote_put__injected_is_copied(void **state)
 {
     struct fixture *fixture = *state;
-    uint8_t *data = pattern(PUT_ROOM + 1);
+    uint8_t *data = pattern(PUT_ROOM);
 
-    assert_int_equal(put(fixture, data, PUT_ROOM + 1, BEOWIRE_PUT_INJECT, NULL), -EMSGSIZE);
     assert_int_equal(put(fixture, data, PUT_ROOM, BEOWIRE_PUT_INJECT, NULL), 0);
     uint8_t first = data[0];
     data[0] = (uint8_t)~first;
@@ -123,6 +122,42 @@ static void remote_put__injected_is_copied(void **state)
     assert_int_equal(put(fixture, data, 8, BEOWIRE_PUT_INJECT, NULL), -EAGAIN);
     assert_int_equal(pushed(fixture, 0), 1);
     free(data);
+}
+
+static void remote_put__injected_in_several_frames(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
+    const uint64_t bytes = 2 * PUT_ROOM + 1;
+    uint8_t *data = pattern(MESSAGE_INJECT_BYTES_MAX + 1);
+    uint8_t *same = pattern(bytes);
+    uint64_t offset = 0;
+
+    assert_int_equal(put(fixture, data, MESSAGE_INJECT_BYTES_MAX + 1, BEOWIRE_PUT_INJECT, NULL),
+                     -EMSGSIZE);
+    peer->flow.limit = peer->flow.next + 2;
+    assert_int_equal(put(fixture, data, bytes, BEOWIRE_PUT_INJECT, NULL), -EMSGSIZE);
+    assert_int_equal(pushed(fixture, 0), 0);
+    peer->flow.limit = LIMIT;
+    fixture->layer.limits.eager_bytes = PUT_ROOM; /* it is not asked, there is room */
+    assert_int_equal(put(fixture, data, bytes, BEOWIRE_PUT_INJECT, data), 0);
+    message_take_back(&fixture->layer, peer);
+    memset(data, 0, bytes); /* it is ours again */
+    assert_int_equal(pushed(fixture, 0), 3);
+    uint32_t request = from_le32(pushed_frame(fixture, 0, 0).put->request);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct frame frame = pushed_frame(fixture, 0, i);
+        assert_int_equal(frame.type, FRAME_PUT);
+        assert_int_equal(from_le32(frame.put->offset), offset);
+        assert_memory_equal(frame.payload, same + offset, frame.payload_bytes);
+        offset += frame.payload_bytes;
+    }
+    assert_int_equal(offset, bytes);
+    assert_true(nothing_completed(fixture)); /* the peer has to answer */
+    assert_int_equal(arrive_result(fixture, request, 0), 0);
+    assert_ptr_equal(completed(fixture).context, data);
+    free(data);
+    free(same);
 }
 
 static void remote_put__empty(void **state)
@@ -442,6 +477,7 @@ int main(void)
         FIXTURE_TEST(remote_put__short_in_as_many_frames_as_it_takes),
         FIXTURE_TEST(remote_put__result_before_the_acknowledgement),
         FIXTURE_TEST(remote_put__injected_is_copied),
+        FIXTURE_TEST(remote_put__injected_in_several_frames),
         FIXTURE_TEST(remote_put__empty),
         FIXTURE_TEST(remote_put__long_is_offered_and_pulled),
         FIXTURE_TEST(remote_put__long_and_refused),

@@ -425,32 +425,6 @@ static void message_send_confirmed__the_peer_fails_before(void **state)
     free(data);
 }
 
-static void message_inject__has_no_completion(void **state)
-{
-    struct fixture *fixture = *state;
-
-    assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 8, 9, "abc", 3), 0);
-    assert_true(nothing_completed(fixture));
-    struct frame frame = pushed_frame(fixture, 0, 0);
-    assert_int_equal(from_le64(frame.eager->tag), 8);
-    assert_memory_equal(frame.payload, "abc", 3);
-}
-
-static void message_inject__longest(void **state)
-{
-    struct fixture *fixture = *state;
-    uint8_t *data = pattern(EAGER_ROOM + 1);
-
-    assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 1, 0, data, EAGER_ROOM),
-                     0);
-    assert_int_equal(
-        message_inject(&fixture->layer, &fixture->peers[0], 1, 0, data, EAGER_ROOM + 1), -EMSGSIZE);
-    fixture->peers[1].frame_bytes = FRAME_BYTES - 100; /* takes shorter frames than we do */
-    assert_int_equal(message_inject(&fixture->layer, &fixture->peers[1], 1, 0, data, EAGER_ROOM),
-                     -EMSGSIZE);
-    free(data);
-}
-
 static void
 message_send__where_frames_are_gathered_the_first_is_as_long_as_what_others_carry(void **state)
 {
@@ -509,31 +483,6 @@ static void message_send__where_trains_go_frames_have_one_length(void **state)
         acknowledge(fixture, 0, frames);
         assert_int_equal(completed(fixture).status, 0);
     }
-    free(data);
-}
-
-static void message_inject__before_the_connection_is_open(void **state)
-{
-    struct fixture *fixture = *state;
-
-    assert_int_equal(message_inject(&fixture->layer, &fixture->peers[2], 1, 0, "x", 1), -EAGAIN);
-    assert_false(message_has_work(&fixture->peers[2]));
-}
-
-static void message_inject__does_not_overtake_a_queued_send(void **state)
-{
-    struct fixture *fixture = *state;
-    uint8_t *data = pattern(3 * FRAGMENT_ROOM);
-
-    while (pushed(fixture, 0) < FLOW_WINDOW_FRAMES - 1) {
-        assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 1, 0, "x", 1), 0);
-    }
-    assert_int_equal(
-        message_send(&fixture->layer, &fixture->peers[0], 2, 0, data, 3 * FRAGMENT_ROOM, NULL), 0);
-    acknowledge(fixture, 0, 100);
-    assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 3, 0, "x", 1), -EAGAIN);
-    message_pump(&fixture->layer, &fixture->peers[0]);
-    assert_int_equal(message_inject(&fixture->layer, &fixture->peers[0], 3, 0, "x", 1), 0);
     free(data);
 }
 
@@ -655,13 +604,9 @@ int main(void)
         FIXTURE_TEST(message_send_confirmed__without_a_free_copy),
         FIXTURE_TEST(message_send_confirmed__before_the_connection_is_open),
         FIXTURE_TEST(message_send_confirmed__the_peer_fails_before),
-        FIXTURE_TEST(message_inject__has_no_completion),
-        FIXTURE_TEST(message_inject__longest),
         FIXTURE_TEST(
             message_send__where_frames_are_gathered_the_first_is_as_long_as_what_others_carry),
         FIXTURE_TEST(message_send__where_trains_go_frames_have_one_length),
-        FIXTURE_TEST(message_inject__before_the_connection_is_open),
-        FIXTURE_TEST(message_inject__does_not_overtake_a_queued_send),
         FIXTURE_TEST(message_send__long_says_how_it_is_cut_and_what_comes_unasked),
         FIXTURE_TEST(message_send__nothing_comes_unasked_without_a_lane),
         FIXTURE_TEST(message_send__names_of_long_messages_differ),
