@@ -216,7 +216,7 @@ int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char
     *name = counters_name(index);
     turn_enter(&own->turn);
     *value = counters_read(&own->core, index);
-    turn_leave(&own->turn);
+    own_leave(own);
     return 0;
 }
 

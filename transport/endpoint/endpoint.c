@@ -194,7 +194,7 @@ int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns)
 
     if (status == 0) {
         status = flush(endpoint, timeout_ns);
-        turn_leave(&endpoint->turn);
+        own_leave(endpoint);
     }
     return status;
 }
@@ -268,7 +268,7 @@ int beowire_peer_add(beowire_endpoint *endpoint, const struct beowire_address *a
 
     if (status == 0) {
         status = do_peer_add(endpoint, address, peer);
-        turn_leave(&endpoint->turn);
+        own_leave(endpoint);
     }
     return status;
 }
@@ -286,7 +286,7 @@ int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
         } else {
             *address = found->address;
         }
-        turn_leave(&own->turn);
+        own_leave(own);
     }
     return status;
 }
@@ -327,10 +327,7 @@ static int post_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag
         return status;
     }
     status = do_send(endpoint, peer, tag, immediate, data, bytes, context, confirmed);
-    if (core_has_bundles(&endpoint->core)) {
-        keeper_hurry(&endpoint->keeper);
-    }
-    turn_leave(&endpoint->turn);
+    own_leave(endpoint);
     return status;
 }
 
@@ -392,10 +389,7 @@ int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
         return status;
     }
     status = do_inject(endpoint, peer, tag, immediate, data, bytes);
-    if (core_has_bundles(&endpoint->core)) {
-        keeper_hurry(&endpoint->keeper);
-    }
-    turn_leave(&endpoint->turn);
+    own_leave(endpoint);
     return status;
 }
 
@@ -447,7 +441,7 @@ int beowire_peek(const beowire_endpoint *endpoint, beowire_peer peer, uint64_t t
         if (status == 0) {
             status = message_peek(&own->core.messages, from, tag, ignore, found);
         }
-        turn_leave(&own->turn);
+        own_leave(own);
     }
     return status;
 }
@@ -463,7 +457,7 @@ int beowire_claim(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, u
         if (status == 0) {
             status = message_claim(&endpoint->core.messages, from, tag, ignore, found, message);
         }
-        turn_leave(&endpoint->turn);
+        own_leave(endpoint);
     }
     return status;
 }
@@ -490,7 +484,7 @@ int beowire_receive_claimed(beowire_endpoint *endpoint, beowire_message message,
 
     if (status == 0) {
         status = do_receive_claimed(endpoint, message, data, bytes, context);
-        turn_leave(&endpoint->turn);
+        own_leave(endpoint);
     }
     return status;
 }
@@ -502,7 +496,7 @@ int beowire_receive(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
 
     if (status == 0) {
         status = do_receive(endpoint, peer, tag, ignore, data, bytes, context);
-        turn_leave(&endpoint->turn);
+        own_leave(endpoint);
     }
     return status;
 }
@@ -513,7 +507,7 @@ int beowire_cancel(beowire_endpoint *endpoint, const void *context)
 
     if (status == 0) {
         status = core_cancel(&endpoint->core, context);
-        turn_leave(&endpoint->turn);
+        own_leave(endpoint);
     }
     return status;
 }
@@ -546,7 +540,7 @@ int beowire_poll(beowire_endpoint *endpoint, struct beowire_completion *completi
 
     if (status == 0) {
         status = do_poll(endpoint, completions, count);
-        turn_leave(&endpoint->turn);
+        own_leave(endpoint);
     }
     return status;
 }

@@ -54,7 +54,7 @@ static inline struct beowire_endpoint *own_of(const struct beowire_endpoint *end
     return (struct beowire_endpoint *)(uintptr_t)endpoint;
 }
 
-/** The application's turn, if the handle can be used. @return as own_check(); 0: turn_leave() it.
+/** The application's turn, if the handle can be used. @return as own_check(); 0: own_leave() it.
  */
 static inline int own_enter(struct beowire_endpoint *endpoint)
 {
@@ -64,6 +64,15 @@ static inline int own_enter(struct beowire_endpoint *endpoint)
         turn_enter(&endpoint->turn);
     }
     return status;
+}
+
+/** The application goes, perhaps for long: what it leaves held back the keeper sends soon. */
+static inline void own_leave(struct beowire_endpoint *endpoint)
+{
+    if (__builtin_expect(core_has_bundles(&endpoint->core), 0)) {
+        keeper_hurry(&endpoint->keeper);
+    }
+    turn_leave(&endpoint->turn);
 }
 
 /** What peers have done to our memory: whoever counts that is woken, too. */

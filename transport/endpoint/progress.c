@@ -207,7 +207,7 @@ int beowire_wait(beowire_endpoint *endpoint, uint64_t timeout_ns)
 
     if (status == 0) {
         status = wait_for_completions(endpoint, timeout_ns);
-        turn_leave(&endpoint->turn);
+        own_leave(endpoint);
     }
     return status;
 }
@@ -240,7 +240,7 @@ int beowire_descriptor(beowire_endpoint *endpoint)
     if (!endpoint->descriptor.is_open) {
         status = descriptor_open(&endpoint->descriptor, &endpoint->core.options.lanes);
     }
-    turn_leave(&endpoint->turn);
+    own_leave(endpoint);
     return status != 0 ? status : endpoint->descriptor.all;
 }
 
@@ -281,7 +281,7 @@ int beowire_arm(beowire_endpoint *endpoint)
 
     if (status == 0) {
         status = arm_descriptor(endpoint);
-        turn_leave(&endpoint->turn);
+        own_leave(endpoint);
     }
     return status;
 }

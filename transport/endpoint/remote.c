@@ -37,7 +37,7 @@ int beowire_memory_register(beowire_endpoint *endpoint, void *base, uint64_t byt
     if (status == 0) {
         *key = region.key;
     }
-    turn_leave(&endpoint->turn);
+    own_leave(endpoint);
     return status;
 }
 
@@ -61,7 +61,7 @@ int beowire_memory_unregister(beowire_endpoint *endpoint, uint64_t key)
 
     if (status == 0) {
         status = do_unregister(endpoint, key);
-        turn_leave(&endpoint->turn);
+        own_leave(endpoint);
     }
     return status;
 }
@@ -104,7 +104,7 @@ int beowire_put(beowire_endpoint *endpoint, beowire_peer peer, const struct beow
                             context);
         go_on(endpoint, to, status);
     }
-    turn_leave(&endpoint->turn);
+    own_leave(endpoint);
     return status;
 }
 
@@ -130,7 +130,7 @@ int beowire_get(beowire_endpoint *endpoint, beowire_peer peer, const struct beow
         status = remote_get(&core->messages, &to->message, remote, data, bytes, context);
         go_on(endpoint, to, status);
     }
-    turn_leave(&endpoint->turn);
+    own_leave(endpoint);
     return status;
 }
 
@@ -172,7 +172,7 @@ int beowire_atomic(beowire_endpoint *endpoint, beowire_peer peer,
         status = remote_atomic(&core->messages, &to->message, remote, atomic, context);
         go_on(endpoint, to, status);
     }
-    turn_leave(&endpoint->turn);
+    own_leave(endpoint);
     return status;
 }
 

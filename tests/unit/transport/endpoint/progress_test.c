@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -144,14 +145,11 @@ static void poll__gives_the_core_away_only_if_it_is_wanted(void **state)
 
 /** What is held back for more to come leaves when the application has looked a few times in vain.
  */
-static void poll__sends_what_is_held_back_when_nothing_more_comes(void **state)
-{
-    beowire_endpoint *a = open_over("packet", "end0", BEOWIRE_PROGRESS_CALLS, PATIENCE_NS);
-    beowire_endpoint *b = open_over("packet", "end1", BEOWIRE_PROGRESS_KEEPER, PATIENCE_NS);
-    static uint8_t data[2000];
-    beowire_peer to = know(a, b);
+static uint8_t held[2000];
 
-    (void)state;
+/** So much is under way from `a` to `b` that what `a` sends next is held back. */
+static void hold_back(beowire_endpoint *a, beowire_endpoint *b, beowire_peer to)
+{
     assert_int_equal(beowire_send(a, to, 1, 0, "x", 1, NULL), 0);
     assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
     turn_enter(&b->turn); /* its keeper acknowledges nothing from here on, but has */
@@ -162,11 +160,87 @@ static void poll__sends_what_is_held_back_when_nothing_more_comes(void **state)
     core_peer_at(&a->core, to)->convoy.needless = true; /* and the lane took trains */
     const struct flow *flow = &core_peer_at(&a->core, to)->message.flow;
     while (flow->highest - flow->first < BUNDLE_IN_FLIGHT_MIN) {
-        assert_int_equal(beowire_send(a, to, 1, 0, data, sizeof data, NULL), 0);
+        assert_int_equal(beowire_send(a, to, 1, 0, held, sizeof held, NULL), 0);
         assert_int_equal(flow->highest, flow->next); /* little is under way: at once */
     }
+}
+
+static void close_held(beowire_endpoint *a, beowire_endpoint *b)
+{
+    turn_leave(&b->turn);
+    assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
+    assert_int_equal(beowire_close(a, 0), 0);
+    assert_int_equal(beowire_close(b, 0), 0);
+}
+
+/** Whichever call is the last before the application computes, what is held back does not wait for
+ *  its return. */
+static void keeper__hurries_after_every_call_while_something_is_held_back(void **state)
+{
+    beowire_endpoint *a = open_over("packet", "end0", BEOWIRE_PROGRESS_CALLS, PATIENCE_NS);
+    beowire_endpoint *b = open_over("packet", "end1", BEOWIRE_PROGRESS_KEEPER, PATIENCE_NS);
+    beowire_peer to = know(a, b);
+    struct beowire_completion found;
+    beowire_message message;
+    uint64_t key = 0;
+    uint64_t value;
+    const char *name;
+    char buffer[1];
+    unsigned call = 0;
+
+    (void)state;
+    hold_back(a, b, to);
+    assert_int_equal(beowire_send(a, to, 1, 0, held, sizeof held, NULL), 0);
+    assert_true(core_has_bundles(&a->core));
+    a->keeper.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    a->keeper.running = true; /* as if there were one */
+    for (bool all = false; !all; call++) {
+        a->keeper.hurried = false;
+        switch (call) {
+        case 0:
+            assert_int_equal(beowire_receive(a, to, 2, 0, buffer, 1, buffer), 0);
+            break;
+        case 1:
+            assert_int_equal(beowire_cancel(a, buffer), 0);
+            break;
+        case 2:
+            assert_int_equal(beowire_peek(a, to, 2, 0, &found), -ENOMSG);
+            break;
+        case 3:
+            assert_int_equal(beowire_claim(a, to, 2, 0, &found, &message), -ENOMSG);
+            break;
+        case 4:
+            assert_int_equal(beowire_memory_register(a, buffer, 1, BEOWIRE_MEMORY_READ, &key), 0);
+            break;
+        case 5:
+            assert_int_equal(beowire_memory_unregister(a, key), 0);
+            break;
+        case 6:
+            assert_int_equal(beowire_counter(a, 0, &name, &value), 0);
+            break;
+        default:
+            assert_true(beowire_descriptor(a) >= 0);
+            all = true;
+        }
+        assert_true(core_has_bundles(&a->core));
+        assert_true(a->keeper.hurried);
+    }
+    a->keeper.running = false;
+    close(a->keeper.wake);
+    close_held(a, b);
+}
+
+static void poll__sends_what_is_held_back_when_nothing_more_comes(void **state)
+{
+    beowire_endpoint *a = open_over("packet", "end0", BEOWIRE_PROGRESS_CALLS, PATIENCE_NS);
+    beowire_endpoint *b = open_over("packet", "end1", BEOWIRE_PROGRESS_KEEPER, PATIENCE_NS);
+    beowire_peer to = know(a, b);
+
+    (void)state;
+    hold_back(a, b, to);
+    const struct flow *flow = &core_peer_at(&a->core, to)->message.flow;
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(beowire_send(a, to, 1, 0, data, sizeof data, NULL), 0);
+        assert_int_equal(beowire_send(a, to, 1, 0, held, sizeof held, NULL), 0);
         a->idle_polls = 0; /* no timers, and not too late, however slow this is */
         a->core.deadline_ns = UINT64_MAX;
         (void)beowire_poll(a, NULL, 0); /* once after each */
@@ -176,10 +250,7 @@ static void poll__sends_what_is_held_back_when_nothing_more_comes(void **state)
         (void)beowire_poll(a, NULL, 0);
     }
     assert_int_equal(flow->highest, flow->next);
-    turn_leave(&b->turn);
-    assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
-    assert_int_equal(beowire_close(a, 0), 0);
-    assert_int_equal(beowire_close(b, 0), 0);
+    close_held(a, b);
 }
 
 static void poll__notices_that_the_core_is_wanted(void **state)
@@ -314,6 +385,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(calls__whoever_does_not_call_is_taken_for_dead),
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
         cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
+        cmocka_unit_test(keeper__hurries_after_every_call_while_something_is_held_back),
         cmocka_unit_test(poll__sends_what_is_held_back_when_nothing_more_comes),
         cmocka_unit_test(poll__notices_that_the_core_is_wanted),
         cmocka_unit_test(keeper__publishes_for_an_application_that_is_away),
