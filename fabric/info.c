@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** The fabric of an interface without an IP network; else it is called like that. */
 #define FABRIC_NAME "beowire"
 
 /** libfabric's pattern for tags without fields of their own. */
@@ -98,7 +99,7 @@ static struct fi_info *describe(const struct nic *nic, const struct parameters *
     info->addr_format = INFO_ADDRESS_FORMAT;
     info->domain_attr->name = strdup(nic->name);
     /* prov_name is filled in by libfabric itself. */
-    info->fabric_attr->name = strdup(FABRIC_NAME);
+    info->fabric_attr->name = strdup(nic->network[0] != '\0' ? nic->network : FABRIC_NAME);
     info->fabric_attr->prov_version = fabric_provider.version;
     if (info->domain_attr->name == NULL || info->fabric_attr->name == NULL) {
         libfabric.freeinfo(info);
@@ -201,6 +202,11 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
             continue;
         }
         any = true;
+        /* MPIs that distribute the ranks of a host over all interfaces that look alike must not
+         * take it for one of them: nobody else can be reached by it. */
+        if (nics[i].loopback && *info != NULL && parameters.interfaces == NULL) {
+            continue;
+        }
         struct fi_info *offer = describe(&nics[i], &parameters);
         if (offer == NULL) {
             libfabric.freeinfo(*info);

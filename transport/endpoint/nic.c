@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nic.h"
 
+#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/if_packet.h>
@@ -8,11 +9,16 @@
 #include <net/if_arp.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/** Of a network's prefix, in bits: longer ones are those of point-to-point links, and of hosts that
+ *  announce their own address. */
+#define NETWORK_LENGTH_MAX 30
 
 #define BITS_PER_MBIT UINT64_C(1000000)
 
@@ -71,6 +77,24 @@ static bool is_ip(const struct ifaddrs *entry)
     return entry->ifa_addr != NULL && entry->ifa_addr->sa_family == AF_INET;
 }
 
+/** An address of the interface, as getifaddrs() lists it. */
+static void note_ip(struct nic *nic, const struct ifaddrs *entry)
+{
+    const struct sockaddr_in *address = (const void *)entry->ifa_addr;
+    const struct sockaddr_in *mask = (const void *)entry->ifa_netmask;
+    char text[INET_ADDRSTRLEN];
+
+    nic->has_ip = true;
+    int length = mask != NULL ? __builtin_popcount(mask->sin_addr.s_addr) : 32;
+    if (nic->network[0] != '\0' || length > NETWORK_LENGTH_MAX) {
+        return;
+    }
+    const struct in_addr network = {.s_addr = address->sin_addr.s_addr & mask->sin_addr.s_addr};
+    if (inet_ntop(AF_INET, &network, text, sizeof text) != NULL) {
+        (void)snprintf(nic->network, sizeof nic->network, "%s/%d", text, length);
+    }
+}
+
 static int by_rank(const void *left_item, const void *right_item)
 {
     const struct nic *left = left_item;
@@ -105,7 +129,9 @@ size_t nic_list(struct nic nics[NIC_MAX])
         }
         for (const struct ifaddrs *entry = entries; entry != NULL; entry = entry->ifa_next) {
             for (size_t i = 0; is_ip(entry) && i < count; i++) {
-                nics[i].has_ip = nics[i].has_ip || strcmp(nics[i].name, entry->ifa_name) == 0;
+                if (strcmp(nics[i].name, entry->ifa_name) == 0) {
+                    note_ip(&nics[i], entry);
+                }
             }
         }
         freeifaddrs(entries);

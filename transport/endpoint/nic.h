@@ -13,6 +13,9 @@
 /** More are not looked at. */
 #define NIC_MAX 64
 
+/** "255.255.255.255/30" */
+#define NIC_NETWORK_BYTES 20
+
 struct nic {
     char name[IF_NAMESIZE];
     uint8_t mac[6];
@@ -20,6 +23,9 @@ struct nic {
     uint64_t bits_per_s; /**< 0: not known */
     bool loopback;
     bool has_ip; /**< an IP address: it is more than a part of something else */
+    /** The IPv4 network of its first such address, as "10.77.0.0/24"; empty: it has none, or one
+     *  that says nothing of who else is in it. Whoever is in the same one can be reached. */
+    char network[NIC_NETWORK_BYTES];
 };
 
 /** Lists the interfaces that are up, running and Ethernet (or loopback), best first: with an IP

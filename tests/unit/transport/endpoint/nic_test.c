@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,7 +14,7 @@
 
 static void run(const char *command)
 {
-    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a constant */
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): constants */
 }
 
 static void nic_list__best_first(void **state)
@@ -38,6 +39,9 @@ static void nic_list__best_first(void **state)
     assert_string_equal(nics[4].name, "lo");
     assert_true(nics[0].has_ip);
     assert_false(nics[2].has_ip);
+    assert_string_equal(nics[0].network, "10.77.0.0/24");
+    assert_string_equal(nics[2].network, "");
+    assert_string_equal(nics[4].network, "127.0.0.0/8");
     assert_true(nics[4].loopback);
     assert_int_equal(nics[0].mtu_bytes, 1500);
     assert_memory_not_equal(nics[0].mac, nics[1].mac, sizeof nics[0].mac);
@@ -55,6 +59,35 @@ static void nic_list__the_cable_is_out(void **state)
         assert_string_not_equal(nics[i].name, "near");
     }
     run("ip link delete near");
+}
+
+static void nic_list__networks(void **state)
+{
+    static const struct {
+        const char *address;
+        const char *network;
+    } cases[] = {
+        {"10.1.2.3/31", ""},
+        {"10.1.2.3/32", ""},
+        {"10.1.2.3/30", "10.1.2.0/30"},
+        {"255.255.255.254/30", "255.255.255.252/30"},
+        {"172.17.200.1/16", "172.17.0.0/16"},
+    };
+    static struct nic nics[NIC_MAX];
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[100];
+        (void)snprintf(command, sizeof command, "ip address add %s dev lo", cases[i].address);
+        run("ip address flush dev lo");
+        run(command);
+        size_t count = nic_list(nics);
+        assert_string_equal(nics[count - 1].name, "lo");
+        assert_true(nics[count - 1].has_ip);
+        assert_string_equal(nics[count - 1].network, cases[i].network);
+    }
+    run("ip address flush dev lo && ip address add 127.0.0.1/8 dev lo && "
+        "ip address add ::1/128 dev lo");
 }
 
 static void nic_is_meant__by_name_and_address(void **state)
@@ -76,6 +109,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nic_list__best_first),
         cmocka_unit_test(nic_list__the_cable_is_out),
+        cmocka_unit_test(nic_list__networks),
         cmocka_unit_test(nic_is_meant__by_name_and_address),
     };
 
