@@ -50,6 +50,25 @@ static uint64_t read_speed(int fd, const char *name)
     return speed == (uint32_t)SPEED_UNKNOWN ? 0 : speed * BITS_PER_MBIT;
 }
 
+/** Only its driver tells: a bridge of containers has an address and a speed like a card. */
+static bool is_inner(int fd, const char *name)
+{
+    static const char *const drivers[] = {"bridge", "veth", "tun", "dummy", "openvswitch"};
+    struct ethtool_drvinfo about = {.cmd = ETHTOOL_GDRVINFO};
+    struct ifreq request = request_for(name);
+
+    request.ifr_data = (void *)&about;
+    if (ioctl(fd, SIOCETHTOOL, &request) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++) {
+        if (strncmp(about.driver, drivers[i], sizeof about.driver) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /** @return false: frames cannot go through it. */
 static bool describe(int fd, const struct ifaddrs *entry, struct nic *nic)
 {
@@ -65,6 +84,7 @@ static bool describe(int fd, const struct ifaddrs *entry, struct nic *nic)
         .mtu_bytes = read_mtu(fd, entry->ifa_name),
         .bits_per_s = read_speed(fd, entry->ifa_name),
         .loopback = link->sll_hatype == ARPHRD_LOOPBACK,
+        .inner = is_inner(fd, entry->ifa_name),
     };
     memcpy(nic->name, entry->ifa_name, strlen(entry->ifa_name));
     memcpy(nic->mac, link->sll_addr, sizeof nic->mac);
@@ -105,6 +125,9 @@ static int by_rank(const void *left_item, const void *right_item)
     }
     if (left->has_ip != right->has_ip) {
         return left->has_ip ? -1 : 1;
+    }
+    if (left->inner != right->inner) {
+        return left->inner ? 1 : -1;
     }
     if (left->bits_per_s != right->bits_per_s) {
         return left->bits_per_s > right->bits_per_s ? -1 : 1;

@@ -22,6 +22,7 @@ struct nic {
     uint32_t mtu_bytes;
     uint64_t bits_per_s; /**< 0: not known */
     bool loopback;
+    bool inner;  /**< software that joins programs of this host, as containers' bridges do */
     bool has_ip; /**< an IP address: it is more than a part of something else */
     /** The IPv4 network of its first such address, as "10.77.0.0/24"; empty: it has none, or one
      *  that says nothing of who else is in it. Whoever is in the same one can be reached. */
@@ -29,7 +30,8 @@ struct nic {
 };
 
 /** Lists the interfaces that are up, running and Ethernet (or loopback), best first: with an IP
- *  address before those without, the faster before the slower, the loopback last.
+ *  address before those without, inner ones after others, the faster before the slower, the
+ *  loopback last.
  *  @return how many; 0 also when they cannot be listed. */
 size_t nic_list(struct nic nics[NIC_MAX]);
 

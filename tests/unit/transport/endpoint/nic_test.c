@@ -48,6 +48,32 @@ static void nic_list__best_first(void **state)
     run("ip link delete plain && ip link delete down0");
 }
 
+/** A bridge of containers has an address, and the speed of what is plugged into it; a card, or as
+ *  here what shares one, goes before. */
+static void nic_list__what_leaves_the_host_first(void **state)
+{
+    static struct nic nics[NIC_MAX];
+    size_t count = 0;
+
+    (void)state;
+    run("ip link add a-bridge type bridge && ip link add port type veth peer name plug && "
+        "ip link set port master a-bridge && ip link set port up && ip link set plug up && "
+        "ip link set a-bridge up && ip address add 172.17.0.1/16 dev a-bridge && "
+        "ip link add z-card link end0 type macvlan && ip link set z-card up && "
+        "ip address add 10.78.0.1/24 dev z-card");
+    for (int tries = 0; count < 7 && tries < 10000; tries++) { /* until all are running */
+        (void)nanosleep(&(const struct timespec){.tv_nsec = 1000000}, NULL);
+        count = nic_list(nics);
+    }
+    assert_int_equal(count, 7);
+    assert_string_equal(nics[0].name, "z-card");
+    assert_false(nics[0].inner);
+    for (size_t i = 1; i < count; i++) {
+        assert_int_equal(nics[i].inner, !nics[i].loopback);
+    }
+    run("ip link delete z-card && ip link delete port && ip link delete a-bridge");
+}
+
 static void nic_list__the_cable_is_out(void **state)
 {
     static struct nic nics[NIC_MAX];
@@ -108,6 +134,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nic_list__best_first),
+        cmocka_unit_test(nic_list__what_leaves_the_host_first),
         cmocka_unit_test(nic_list__the_cable_is_out),
         cmocka_unit_test(nic_list__networks),
         cmocka_unit_test(nic_is_meant__by_name_and_address),
