@@ -79,9 +79,14 @@ def test_launcher_ended__no_rank_stays(job: Endless, left: LabLeftovers) -> None
 def test_wrong_interface__says_which_there_are(mpi: Mpi) -> None:
     done = mpi.run(environment={"FI_BEOWIRE_INTERFACE": "eth9"}, timeout=60)
     assert done.returncode != 0
-    for node in ("node0", "node1"):
-        line = f"beowire: {node}: FI_BEOWIRE_INTERFACE=eth9: no such network interface is up"
-        assert done.stderr.count(line) == 1, done.stderr
+    lines = [
+        done.stderr.count(
+            f"beowire: {node}: FI_BEOWIRE_INTERFACE=eth9: no such network interface is up"
+        )
+        for node in ("node0", "node1")
+    ]
+    # The first rank that gives up ends the job: the launcher may drop what others were to say.
+    assert max(lines) == 1, done.stderr
     assert "there are: eth0 lo" in done.stderr
 
 

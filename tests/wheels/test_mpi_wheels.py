@@ -39,6 +39,12 @@ def test_four_ranks_on_two_nodes_with_lost_frames(mpi: Mpi) -> None:
     assert "rank 3 of 4 is on node1" in mpi.check(*CHECKS, ranks=4)
 
 
+def test_four_ranks_with_jumbo_frames(mpi: Mpi) -> None:
+    """Some MPIs distribute the ranks of a node over all interfaces that look alike."""
+    make_lab(mpi, "--mtu", "9000")
+    assert "rank 3 of 4 is on node1" in mpi.check("pingpong", "collectives", ranks=4)
+
+
 def test_within_one_node(mpi: Mpi, tmp_path: Path) -> None:
     make_lab(mpi)
     assert "rank 1 of 2 is on node0" in mpi.check(*CHECKS, on=("node0",), environment=ALONE)
