@@ -81,12 +81,15 @@ static ssize_t cq_read(struct fid_cq *fid, void *buffer, size_t count)
     return cq_readfrom(fid, buffer, count, NULL);
 }
 
-/** Since version 1.5 the user may hand in a buffer for the text; before, it was ours. */
+/** Since version 1.5 the user may hand in a buffer for the text; before, it was ours. That a look
+ *  found nothing is no failure: programs that expect no other leave the field as it was. */
 static void hand_over_text(struct cq *cq, struct fi_cq_err_entry *error)
 {
     size_t bytes = strlen(cq->text) + 1;
 
-    if (error->err_data != NULL && error->err_data_size > 0) {
+    if (error->err == FI_ENOMSG) {
+        error->err_data_size = 0;
+    } else if (error->err_data != NULL && error->err_data_size > 0) {
         size_t room = error->err_data_size;
         memcpy(error->err_data, cq->text, bytes < room ? bytes : room);
         error->err_data_size = bytes < room ? bytes : room;

@@ -30,6 +30,27 @@ static void fi_peek__nothing_there(void **state)
     close_pair(pair);
 }
 
+/** Programs that only expect this hand in what they never set. */
+static void fi_peek__nothing_there_needs_no_buffer_for_a_text(void **state)
+{
+    struct pair *pair = open_default_pair();
+    struct fi_context context;
+    struct fi_cq_err_entry error;
+    struct fi_cq_tagged_entry entry;
+    time_t start = time(NULL);
+
+    (void)state;
+    memset(&error, 0x5A, sizeof error); /* no such address */
+    assert_int_equal(look(&pair->sides[1], FI_PEEK, NULL, 0, &context), 0);
+    while (fi_cq_read(pair->sides[1].cq, &entry, 1) != -FI_EAVAIL) {
+        assert_false(is_late(start));
+    }
+    assert_int_equal(fi_cq_readerr(pair->sides[1].cq, &error, 0), 1);
+    assert_int_equal(error.err, FI_ENOMSG);
+    assert_int_equal(error.err_data_size, 0);
+    close_pair(pair);
+}
+
 static void fi_peek__shows_a_message_and_leaves_it(void **state)
 {
     struct pair *pair = open_default_pair();
@@ -177,6 +198,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fi_peek__nothing_there),
+        cmocka_unit_test(fi_peek__nothing_there_needs_no_buffer_for_a_text),
         cmocka_unit_test(fi_peek__shows_a_message_and_leaves_it),
         cmocka_unit_test(fi_claim__only_its_owner_gets_the_message),
         cmocka_unit_test(fi_discard__throws_messages_away),
