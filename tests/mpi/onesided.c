@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "check.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #define NUMBERS 20000
@@ -64,6 +65,54 @@ static void check_accumulate(MPI_Win window, int64_t *mine)
     CHECK(mine[2] == 0, "it was swapped for %lld", (long long)mine[2]);
     MPI_Win_unlock(rank, window);
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/** Every operation that MPI has for numbers, on one, and on as many as some implementations divide,
+ *  in the right neighbour's window: what was there, and what is there then. */
+static void check_arithmetic(MPI_Win window, int64_t *mine)
+{
+    const struct {
+        const char *name;
+        MPI_Op operation;
+        int64_t result; /* of 3, where there was 6 */
+    } cases[] = {
+        {"sum", MPI_SUM, 9},        {"product", MPI_PROD, 18},    {"replace", MPI_REPLACE, 3},
+        {"least", MPI_MIN, 3},      {"most", MPI_MAX, 6},         {"bitwise and", MPI_BAND, 2},
+        {"bitwise or", MPI_BOR, 7}, {"bitwise xor", MPI_BXOR, 5}, {"and", MPI_LAND, 1},
+        {"or", MPI_LOR, 1},         {"xor", MPI_LXOR, 0},         {"nothing", MPI_NO_OP, 6},
+    };
+    static const int counts[] = {1, 2, 23, 24, 1000};
+    int right = (rank + 1) % ranks;
+    int64_t threes[1000];
+    int64_t before[1000];
+
+    for (unsigned turn = 0; turn < sizeof cases / sizeof *cases * 6; turn++) {
+        unsigned which = turn / 6;
+        bool fetch = turn % 6 == 5; /* by the call for one number */
+        int count = fetch ? 1 : counts[turn % 6];
+        for (int i = 0; i < count; i++) {
+            mine[i] = 6;
+            threes[i] = 3;
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, right, 0, window);
+        if (fetch) {
+            MPI_Fetch_and_op(threes, before, MPI_INT64_T, right, 0, cases[which].operation, window);
+        } else {
+            MPI_Get_accumulate(threes, count, MPI_INT64_T, before, count, MPI_INT64_T, right, 0,
+                               count, MPI_INT64_T, cases[which].operation, window);
+        }
+        MPI_Win_unlock(right, window);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, window);
+        for (int i = 0; i < count; i++) {
+            CHECK(before[i] == 6 && mine[i] == cases[which].result,
+                  "%s: %d of %d was %lld, is %lld", cases[which].name, i, count,
+                  (long long)before[i], (long long)mine[i]);
+        }
+        MPI_Win_unlock(rank, window);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
 }
 
 /** Reads, adds one and writes under a lock that nobody shares: as good as an atomic operation. */
@@ -235,6 +284,7 @@ void check_onesided(void)
     check_fence(window, mine, 100);
     check_fence(window, mine, NUMBERS);
     check_accumulate(window, mine);
+    check_arithmetic(window, mine);
     check_exclusive(window, mine);
     check_post_and_start(window, mine);
     check_requests(window, mine);

@@ -36,6 +36,8 @@ def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
         memory = "vader" if is_4 else "sm"
         return {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": f"tcp,{memory},self"}
     include = ["mtl", "btl"] if is_4 else ["opal_common"]
+    # Its btl knows two atomic operations, and ends the process if it is asked for any other.
+    onesided = {"OMPI_MCA_osc_rdma_acc_use_amo": "0"} if is_4 else {}
     return {
         "OMPI_MCA_pml": "cm",
         # Debian's configuration file leaves it out; this says otherwise.
@@ -43,6 +45,7 @@ def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
         # The btl is for one-sided operations, and is only used if the user asks for it: it has an
         # endpoint of its own, which is then polled beside the other.
         **{f"OMPI_MCA_{framework}_ofi_provider_include": _PROVIDER for framework in include},
+        **onesided,
         "FI_PROVIDER_PATH": provider,
         "OMPI_MCA_mca_base_env_list": "FI_PROVIDER_PATH",
     }

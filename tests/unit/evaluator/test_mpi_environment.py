@@ -49,6 +49,11 @@ def test_open_mpi__takes_no_other_way(name: str) -> None:
     assert all(word.startswith("OMPI_") or word == "FI_PROVIDER_PATH" for word in told)
 
 
+def test_open_mpi_4__is_not_asked_for_atomic_operations_that_end_it() -> None:
+    assert variables(mpi("openmpi4"), "beowire")["OMPI_MCA_osc_rdma_acc_use_amo"] == "0"
+    assert not any("osc_rdma" in name for name in variables(mpi("openmpi5"), "beowire"))
+
+
 def test_intel__uses_its_own_libfabric() -> None:
     for over in ("beowire", "tcp"):
         told = variables(mpi("intel"), over)
