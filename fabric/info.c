@@ -15,9 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** The fabric of an interface without an IP network; else it is called like that. */
-#define FABRIC_NAME "beowire"
-
 /** libfabric's pattern for tags without fields of their own. */
 #define TAG_GENERIC UINT64_C(0xAAAAAAAAAAAAAAAA)
 
@@ -99,7 +96,8 @@ static struct fi_info *describe(const struct nic *nic, const struct parameters *
     info->addr_format = INFO_ADDRESS_FORMAT;
     info->domain_attr->name = strdup(nic->name);
     /* prov_name is filled in by libfabric itself. */
-    info->fabric_attr->name = strdup(nic->network[0] != '\0' ? nic->network : FABRIC_NAME);
+    /* Whoever distributes ranks over the interfaces of a fabric has them reach one another. */
+    info->fabric_attr->name = strdup(nic->network[0] != '\0' ? nic->network : nic->name);
     info->fabric_attr->prov_version = fabric_provider.version;
     if (info->domain_attr->name == NULL || info->fabric_attr->name == NULL) {
         libfabric.freeinfo(info);

@@ -62,7 +62,7 @@
 #define MESSAGE_EAGER_BUSY_FRAMES 16
 
 /** Longest message, and put, that leaves at once or not at all (beowire_inject()), unless one frame
- *  takes more: what is sent at once even in a stream. */
+ *  takes more. */
 #define MESSAGE_INJECT_BYTES_MAX MESSAGE_EAGER_BUSY_BYTES_MAX
 
 /** Never more than fit so many frames where long messages need no headers of ours between (tso.h):

@@ -353,7 +353,8 @@ uint64_t own_inject_bytes(const beowire_endpoint *endpoint, size_t operation_byt
             lanes->lanes[i]->frame_bytes < frame_bytes ? lanes->lanes[i]->frame_bytes : frame_bytes;
     }
     uint64_t room = frame_bytes - sizeof(struct frame_header) - operation_bytes;
-    return room > MESSAGE_INJECT_BYTES_MAX ? room : MESSAGE_INJECT_BYTES_MAX;
+    uint32_t several = message_limits_inject(&endpoint->core.messages.limits);
+    return room > several ? room : several;
 }
 
 static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
@@ -365,7 +366,7 @@ static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag
     if (to == NULL) {
         return -EINVAL;
     }
-    if (bytes > MESSAGE_INJECT_BYTES_MAX &&
+    if (bytes > message_limits_inject(&core->messages.limits) &&
         bytes > own_inject_bytes(endpoint, sizeof(struct frame_eager))) {
         return -EMSGSIZE;
     }

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
+#include <linux/if_bridge.h>
 #include <linux/if_packet.h>
 #include <linux/sockios.h>
 #include <net/if_arp.h>
@@ -19,6 +20,9 @@
 /** Of a network's prefix, in bits: longer ones are those of point-to-point links, and of hosts that
  *  announce their own address. */
 #define NETWORK_LENGTH_MAX 30
+
+/** Of a bridge; the kernel has room for so many. */
+#define BRIDGE_PORTS_MAX 1024
 
 #define BITS_PER_MBIT UINT64_C(1000000)
 
@@ -50,10 +54,9 @@ static uint64_t read_speed(int fd, const char *name)
     return speed == (uint32_t)SPEED_UNKNOWN ? 0 : speed * BITS_PER_MBIT;
 }
 
-/** Only its driver tells: a bridge of containers has an address and a speed like a card. */
-static bool is_inner(int fd, const char *name)
+/** By its driver. */
+static bool is_driven_by(int fd, const char *name, const char *const *drivers, size_t count)
 {
-    static const char *const drivers[] = {"bridge", "veth", "tun", "dummy", "openvswitch"};
     struct ethtool_drvinfo about = {.cmd = ETHTOOL_GDRVINFO};
     struct ifreq request = request_for(name);
 
@@ -61,12 +64,48 @@ static bool is_inner(int fd, const char *name)
     if (ioctl(fd, SIOCETHTOOL, &request) != 0) {
         return false;
     }
-    for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (strncmp(about.driver, drivers[i], sizeof about.driver) == 0) {
             return true;
         }
     }
     return false;
+}
+
+static bool is_virtual(int fd, const char *name)
+{
+    static const char *const drivers[] = {"veth", "tun", "dummy"};
+
+    return is_driven_by(fd, name, drivers, sizeof drivers / sizeof *drivers);
+}
+
+/** Containers' bridges have an address and a speed like a card; so have those that hosts put over a
+ *  card. Their ports tell: as numbers of interfaces, 0 where there is none. */
+static bool has_outer_port(int fd, const char *bridge)
+{
+    int ports[BRIDGE_PORTS_MAX] = {0};
+    unsigned long arguments[] = {BRCTL_GET_PORT_LIST, (unsigned long)ports, BRIDGE_PORTS_MAX, 0};
+    struct ifreq request = request_for(bridge);
+    char name[IF_NAMESIZE];
+
+    request.ifr_data = (void *)arguments;
+    if (ioctl(fd, SIOCDEVPRIVATE, &request) < 0) {
+        return false;
+    }
+    for (size_t i = 0; i < BRIDGE_PORTS_MAX; i++) {
+        if (ports[i] > 0 && if_indextoname((unsigned)ports[i], name) != NULL &&
+            !is_virtual(fd, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_inner(int fd, const char *name)
+{
+    static const char *const bridge[] = {"bridge"};
+
+    return is_driven_by(fd, name, bridge, 1) ? !has_outer_port(fd, name) : is_virtual(fd, name);
 }
 
 /** @return false: frames cannot go through it. */

@@ -22,7 +22,8 @@ struct nic {
     uint32_t mtu_bytes;
     uint64_t bits_per_s; /**< 0: not known */
     bool loopback;
-    bool inner;  /**< software that joins programs of this host, as containers' bridges do */
+    bool inner;  /**< software that joins programs of this host, as containers' bridges do: of a
+                      bridge, all ports */
     bool has_ip; /**< an IP address: it is more than a part of something else */
     /** The IPv4 network of its first such address, as "10.77.0.0/24"; empty: it has none, or one
      *  that says nothing of who else is in it. Whoever is in the same one can be reached. */

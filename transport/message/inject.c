@@ -12,7 +12,8 @@ bool outgoing_holds(const struct message_layer *layer, const struct message_peer
 {
     const struct flow *flow = &peer->flow;
     uint32_t room = outgoing_room(peer, others);
-    /* The first is never shorter (share_out() in send.c). */
+    /* The first is never shorter, unless all are as long as one another, and no more (share_out()
+     * in send.c). */
     uint32_t least = room - (uint32_t)frame_head_bytes(first);
     uint64_t more = bytes > least ? (bytes - least + room - 1) / room : 0;
 
@@ -25,7 +26,7 @@ bool outgoing_holds(const struct message_layer *layer, const struct message_peer
 static int inject_frames(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                          uint32_t immediate, const void *data, uint64_t bytes)
 {
-    if (bytes > MESSAGE_INJECT_BYTES_MAX ||
+    if (bytes > message_limits_inject(&layer->limits) ||
         !outgoing_holds(layer, peer, bytes, FRAME_EAGER, FRAME_FRAGMENT)) {
         return -EMSGSIZE;
     }

@@ -37,4 +37,11 @@ static inline uint32_t message_limits_busy(const struct message_limits *limits)
                                                               : MESSAGE_EAGER_BUSY_BYTES_MAX;
 }
 
+/** Longest message of several frames, and put, that is injected. */
+static inline uint32_t message_limits_inject(const struct message_limits *limits)
+{
+    return limits->eager_bytes < MESSAGE_INJECT_BYTES_MAX ? limits->eager_bytes
+                                                          : MESSAGE_INJECT_BYTES_MAX;
+}
+
 #endif /* BEOWIRE_MESSAGE_LIMITS_H */

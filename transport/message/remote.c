@@ -63,7 +63,7 @@ int remote_put(struct message_layer *layer, struct message_peer *peer,
         return -EAGAIN;
     }
     if (inject && peer->error == 0 && bytes > outgoing_room(peer, FRAME_PUT) &&
-        (bytes > MESSAGE_INJECT_BYTES_MAX ||
+        (bytes > message_limits_inject(&layer->limits) ||
          !outgoing_holds(layer, peer, bytes, FRAME_PUT, FRAME_PUT))) {
         return -EMSGSIZE;
     }

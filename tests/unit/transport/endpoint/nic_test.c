@@ -71,6 +71,11 @@ static void nic_list__what_leaves_the_host_first(void **state)
     for (size_t i = 1; i < count; i++) {
         assert_int_equal(nics[i].inner, !nics[i].loopback);
     }
+    /* Over a card it leads out, and has an address like one. */
+    run("ip address flush dev z-card && ip link set z-card master a-bridge");
+    count = nic_list(nics);
+    assert_string_equal(nics[0].name, "a-bridge");
+    assert_false(nics[0].inner);
     run("ip link delete z-card && ip link delete port && ip link delete a-bridge");
 }
 

@@ -143,8 +143,6 @@ static void poll__gives_the_core_away_only_if_it_is_wanted(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
-/** What is held back for more to come leaves when the application has looked a few times in vain.
- */
 static uint8_t held[2000];
 
 /** So much is under way from `a` to `b` that what `a` sends next is held back. */
@@ -230,6 +228,40 @@ static void keeper__hurries_after_every_call_while_something_is_held_back(void *
     close_held(a, b);
 }
 
+/** What waits for more to come does not wait in the user's memory. */
+static void inject__several_frames_while_something_is_held_back(void **state)
+{
+    beowire_endpoint *a = open_over("packet", "end0", BEOWIRE_PROGRESS_CALLS, PATIENCE_NS);
+    beowire_endpoint *b = open_over("packet", "end1", BEOWIRE_PROGRESS_KEEPER, PATIENCE_NS);
+    beowire_peer to = know(a, b);
+    static uint8_t data[8192];
+    static uint8_t got[sizeof data];
+    struct beowire_completion done = {0};
+    uint64_t end_ns = now_ns() + PATIENCE_NS;
+
+    (void)state;
+    hold_back(a, b, to);
+    const struct flow *flow = &core_peer_at(&a->core, to)->message.flow;
+    memset(data, 'x', sizeof data);
+    assert_int_equal(beowire_inject(a, to, 9, 0, data, sizeof data), 0);
+    assert_int_not_equal(flow->highest, flow->next);
+    memset(data, 'y', sizeof data);
+    turn_leave(&b->turn);
+    assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 9, 0, got, sizeof got, got), 0);
+    while (done.context != got) {
+        assert_true(now_ns() < end_ns);
+        (void)beowire_poll(a, NULL, 0);
+        (void)beowire_poll(b, &done, 1);
+    }
+    memset(data, 'x', sizeof data);
+    assert_memory_equal(got, data, sizeof data);
+    assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
+    assert_int_equal(beowire_close(a, 0), 0);
+    assert_int_equal(beowire_close(b, 0), 0);
+}
+
+/** What is held back for more to come leaves when the application has looked a few times in vain.
+ */
 static void poll__sends_what_is_held_back_when_nothing_more_comes(void **state)
 {
     beowire_endpoint *a = open_over("packet", "end0", BEOWIRE_PROGRESS_CALLS, PATIENCE_NS);
@@ -386,6 +418,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
         cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
         cmocka_unit_test(keeper__hurries_after_every_call_while_something_is_held_back),
+        cmocka_unit_test(inject__several_frames_while_something_is_held_back),
         cmocka_unit_test(poll__sends_what_is_held_back_when_nothing_more_comes),
         cmocka_unit_test(poll__notices_that_the_core_is_wanted),
         cmocka_unit_test(keeper__publishes_for_an_application_that_is_away),

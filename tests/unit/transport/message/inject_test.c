@@ -105,7 +105,8 @@ static void message_inject__longest(void **state)
     struct fixture *fixture = *state;
     uint8_t *data = pattern(MESSAGE_INJECT_BYTES_MAX + 1);
 
-    fixture->layer.limits.eager_bytes = FRAME_BYTES; /* it is not asked, there is room */
+    assert_int_equal(inject(fixture, data, EAGER_BYTES + 1), -EMSGSIZE);
+    fixture->layer.limits.eager_bytes = UINT32_MAX;
     assert_int_equal(inject(fixture, data, MESSAGE_INJECT_BYTES_MAX + 1), -EMSGSIZE);
     assert_int_equal(pushed(fixture, 0), 0);
     assert_int_equal(inject(fixture, data, MESSAGE_INJECT_BYTES_MAX), 0);

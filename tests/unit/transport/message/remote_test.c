@@ -139,7 +139,9 @@ static void remote_put__injected_in_several_frames(void **state)
     assert_int_equal(put(fixture, data, bytes, BEOWIRE_PUT_INJECT, NULL), -EMSGSIZE);
     assert_int_equal(pushed(fixture, 0), 0);
     peer->flow.limit = LIMIT;
-    fixture->layer.limits.eager_bytes = PUT_ROOM; /* it is not asked, there is room */
+    fixture->layer.limits.eager_bytes = PUT_ROOM;
+    assert_int_equal(put(fixture, data, bytes, BEOWIRE_PUT_INJECT, NULL), -EMSGSIZE);
+    fixture->layer.limits.eager_bytes = (uint32_t)bytes;
     assert_int_equal(put(fixture, data, bytes, BEOWIRE_PUT_INJECT, data), 0);
     message_take_back(&fixture->layer, peer);
     memset(data, 0, bytes); /* it is ours again */
