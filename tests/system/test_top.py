@@ -103,7 +103,10 @@ def test_top__sums_agree_with_what_was_sent(run_beowire: RunBeowire) -> None:
             )
             for name, row in types.items():
                 assert row["sent"] == theirs[name]["received"], name
-            assert types["announce"]["sent"] == types["done"]["received"] > 0
+            # What a stall of the machine has sent again is counted again.
+            again = sum(one["counters"]["flow_retransmitted_frames"] for one in (published, other))
+            assert types["announce"]["sent"] > 0
+            assert abs(types["announce"]["sent"] - types["done"]["received"]) <= again
             assert types["data"]["received"] > 0
             (peer,) = published["peers"]
             assert peer["state"] == "connected"
