@@ -145,9 +145,20 @@ static void poll__gives_the_core_away_only_if_it_is_wanted(void **state)
 
 static uint8_t held[2000];
 
+struct pair {
+    beowire_endpoint *a;
+    beowire_endpoint *b;
+    beowire_peer to;         /**< b, as a knows it */
+    const struct flow *flow; /**< of a to b */
+};
+
 /** So much is under way from `a` to `b` that what `a` sends next is held back. */
-static void hold_back(beowire_endpoint *a, beowire_endpoint *b, beowire_peer to)
+static struct pair hold_back(void)
 {
+    beowire_endpoint *a = open_over("packet", "end0", BEOWIRE_PROGRESS_CALLS, PATIENCE_NS);
+    beowire_endpoint *b = open_over("packet", "end1", BEOWIRE_PROGRESS_KEEPER, PATIENCE_NS);
+    beowire_peer to = know(a, b);
+
     assert_int_equal(beowire_send(a, to, 1, 0, "x", 1, NULL), 0);
     assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
     turn_enter(&b->turn); /* its keeper acknowledges nothing from here on, but has */
@@ -161,23 +172,22 @@ static void hold_back(beowire_endpoint *a, beowire_endpoint *b, beowire_peer to)
         assert_int_equal(beowire_send(a, to, 1, 0, held, sizeof held, NULL), 0);
         assert_int_equal(flow->highest, flow->next); /* little is under way: at once */
     }
+    return (struct pair){.a = a, .b = b, .to = to, .flow = flow};
 }
 
-static void close_held(beowire_endpoint *a, beowire_endpoint *b)
+/** After turn_leave() of b. */
+static void close_pair(const struct pair *pair)
 {
-    turn_leave(&b->turn);
-    assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
-    assert_int_equal(beowire_close(a, 0), 0);
-    assert_int_equal(beowire_close(b, 0), 0);
+    assert_int_equal(beowire_flush(pair->a, PATIENCE_NS), 0);
+    assert_int_equal(beowire_close(pair->a, 0), 0);
+    assert_int_equal(beowire_close(pair->b, 0), 0);
 }
 
 /** Whichever call is the last before the application computes, what is held back does not wait for
  *  its return. */
 static void keeper__hurries_after_every_call_while_something_is_held_back(void **state)
 {
-    beowire_endpoint *a = open_over("packet", "end0", BEOWIRE_PROGRESS_CALLS, PATIENCE_NS);
-    beowire_endpoint *b = open_over("packet", "end1", BEOWIRE_PROGRESS_KEEPER, PATIENCE_NS);
-    beowire_peer to = know(a, b);
+    struct pair pair = hold_back();
     struct beowire_completion found;
     beowire_message message;
     uint64_t key = 0;
@@ -187,102 +197,94 @@ static void keeper__hurries_after_every_call_while_something_is_held_back(void *
     unsigned call = 0;
 
     (void)state;
-    hold_back(a, b, to);
-    assert_int_equal(beowire_send(a, to, 1, 0, held, sizeof held, NULL), 0);
-    assert_true(core_has_bundles(&a->core));
-    a->keeper.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    a->keeper.running = true; /* as if there were one */
+    assert_int_equal(beowire_send(pair.a, pair.to, 1, 0, held, sizeof held, NULL), 0);
+    assert_true(core_has_bundles(&pair.a->core));
+    pair.a->keeper.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pair.a->keeper.running = true; /* as if there were one */
     for (bool all = false; !all; call++) {
-        a->keeper.hurried = false;
+        pair.a->keeper.hurried = false;
         switch (call) {
         case 0:
-            assert_int_equal(beowire_receive(a, to, 2, 0, buffer, 1, buffer), 0);
+            assert_int_equal(beowire_receive(pair.a, pair.to, 2, 0, buffer, 1, buffer), 0);
             break;
         case 1:
-            assert_int_equal(beowire_cancel(a, buffer), 0);
+            assert_int_equal(beowire_cancel(pair.a, buffer), 0);
             break;
         case 2:
-            assert_int_equal(beowire_peek(a, to, 2, 0, &found), -ENOMSG);
+            assert_int_equal(beowire_peek(pair.a, pair.to, 2, 0, &found), -ENOMSG);
             break;
         case 3:
-            assert_int_equal(beowire_claim(a, to, 2, 0, &found, &message), -ENOMSG);
+            assert_int_equal(beowire_claim(pair.a, pair.to, 2, 0, &found, &message), -ENOMSG);
             break;
         case 4:
-            assert_int_equal(beowire_memory_register(a, buffer, 1, BEOWIRE_MEMORY_READ, &key), 0);
+            assert_int_equal(beowire_memory_register(pair.a, buffer, 1, BEOWIRE_MEMORY_READ, &key),
+                             0);
             break;
         case 5:
-            assert_int_equal(beowire_memory_unregister(a, key), 0);
+            assert_int_equal(beowire_memory_unregister(pair.a, key), 0);
             break;
         case 6:
-            assert_int_equal(beowire_counter(a, 0, &name, &value), 0);
+            assert_int_equal(beowire_counter(pair.a, 0, &name, &value), 0);
             break;
         default:
-            assert_true(beowire_descriptor(a) >= 0);
+            assert_true(beowire_descriptor(pair.a) >= 0);
             all = true;
         }
-        assert_true(core_has_bundles(&a->core));
-        assert_true(a->keeper.hurried);
+        assert_true(core_has_bundles(&pair.a->core));
+        assert_true(pair.a->keeper.hurried);
     }
-    a->keeper.running = false;
-    close(a->keeper.wake);
-    close_held(a, b);
+    pair.a->keeper.running = false;
+    close(pair.a->keeper.wake);
+    turn_leave(&pair.b->turn);
+    close_pair(&pair);
 }
 
 /** What waits for more to come does not wait in the user's memory. */
 static void inject__several_frames_while_something_is_held_back(void **state)
 {
-    beowire_endpoint *a = open_over("packet", "end0", BEOWIRE_PROGRESS_CALLS, PATIENCE_NS);
-    beowire_endpoint *b = open_over("packet", "end1", BEOWIRE_PROGRESS_KEEPER, PATIENCE_NS);
-    beowire_peer to = know(a, b);
+    struct pair pair = hold_back();
     static uint8_t data[8192];
     static uint8_t got[sizeof data];
     struct beowire_completion done = {0};
     uint64_t end_ns = now_ns() + PATIENCE_NS;
 
     (void)state;
-    hold_back(a, b, to);
-    const struct flow *flow = &core_peer_at(&a->core, to)->message.flow;
     memset(data, 'x', sizeof data);
-    assert_int_equal(beowire_inject(a, to, 9, 0, data, sizeof data), 0);
-    assert_int_not_equal(flow->highest, flow->next);
+    assert_int_equal(beowire_inject(pair.a, pair.to, 9, 0, data, sizeof data), 0);
+    assert_int_not_equal(pair.flow->highest, pair.flow->next);
     memset(data, 'y', sizeof data);
-    turn_leave(&b->turn);
-    assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 9, 0, got, sizeof got, got), 0);
+    turn_leave(&pair.b->turn);
+    assert_int_equal(beowire_receive(pair.b, BEOWIRE_ANY_PEER, 9, 0, got, sizeof got, got), 0);
     while (done.context != got) {
         assert_true(now_ns() < end_ns);
-        (void)beowire_poll(a, NULL, 0);
-        (void)beowire_poll(b, &done, 1);
+        (void)beowire_poll(pair.a, NULL, 0);
+        (void)beowire_poll(pair.b, &done, 1);
     }
     memset(data, 'x', sizeof data);
     assert_memory_equal(got, data, sizeof data);
-    assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
-    assert_int_equal(beowire_close(a, 0), 0);
-    assert_int_equal(beowire_close(b, 0), 0);
+    close_pair(&pair);
 }
 
 /** What is held back for more to come leaves when the application has looked a few times in vain.
  */
 static void poll__sends_what_is_held_back_when_nothing_more_comes(void **state)
 {
-    beowire_endpoint *a = open_over("packet", "end0", BEOWIRE_PROGRESS_CALLS, PATIENCE_NS);
-    beowire_endpoint *b = open_over("packet", "end1", BEOWIRE_PROGRESS_KEEPER, PATIENCE_NS);
-    beowire_peer to = know(a, b);
+    struct pair pair = hold_back();
 
     (void)state;
-    hold_back(a, b, to);
-    const struct flow *flow = &core_peer_at(&a->core, to)->message.flow;
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(beowire_send(a, to, 1, 0, held, sizeof held, NULL), 0);
-        a->idle_polls = 0; /* no timers, and not too late, however slow this is */
-        a->core.deadline_ns = UINT64_MAX;
-        (void)beowire_poll(a, NULL, 0); /* once after each */
-        assert_int_not_equal(flow->highest, flow->next);
+        assert_int_equal(beowire_send(pair.a, pair.to, 1, 0, held, sizeof held, NULL), 0);
+        pair.a->idle_polls = 0; /* no timers, and not too late, however slow this is */
+        pair.a->core.deadline_ns = UINT64_MAX;
+        (void)beowire_poll(pair.a, NULL, 0); /* once after each */
+        assert_int_not_equal(pair.flow->highest, pair.flow->next);
     }
-    for (unsigned i = 0; i < 8 && flow->highest != flow->next; i++) {
-        (void)beowire_poll(a, NULL, 0);
+    for (unsigned i = 0; i < 8 && pair.flow->highest != pair.flow->next; i++) {
+        (void)beowire_poll(pair.a, NULL, 0);
     }
-    assert_int_equal(flow->highest, flow->next);
-    close_held(a, b);
+    assert_int_equal(pair.flow->highest, pair.flow->next);
+    turn_leave(&pair.b->turn);
+    close_pair(&pair);
 }
 
 static void poll__notices_that_the_core_is_wanted(void **state)
