@@ -2,8 +2,6 @@
 #include "namespace.h"
 #include "pair.h"
 
-#include <pthread.h>
-
 static void fi_close__what_is_in_use(void **state)
 {
     struct pair *pair = open_default_pair();
@@ -71,64 +69,6 @@ static void fi_trywait__only_while_there_is_nothing(void **state)
     close_pair(pair);
 }
 
-struct worker {
-    struct side *side;
-    uint64_t tag;
-    unsigned failures;
-};
-
-enum { EXCHANGES = 2000 };
-
-/** Sends and receives at the same endpoint as others. Completions are everyone's: who finds one
- * says so in its context. */
-static void *work(void *argument)
-{
-    struct worker *worker = argument;
-    struct side *side = worker->side;
-    time_t start = time(NULL);
-
-    for (uint32_t i = 0; i < EXCHANGES && worker->failures == 0; i++) {
-        struct fi_cq_tagged_entry entry;
-        uint32_t got = UINT32_MAX;
-        _Atomic bool done = false;
-        if (fi_trecv(side->ep, &got, sizeof got, NULL, FI_ADDR_UNSPEC, worker->tag, 0,
-                     (void *)&done) != 0) {
-            worker->failures++;
-        }
-        while (fi_tinject(side->ep, &i, sizeof i, side->other, worker->tag) == -FI_EAGAIN) {
-            worker->failures += is_late(start);
-        }
-        while (!done && worker->failures == 0) {
-            if (fi_cq_read(side->cq, &entry, 1) == 1) {
-                *(_Atomic bool *)entry.op_context = true;
-            }
-            worker->failures += is_late(start);
-        }
-        worker->failures += got != i;
-    }
-    return NULL;
-}
-
-static void thread_safe__four_threads_at_two_endpoints(void **state)
-{
-    struct pair *pair = open_pair(&(struct pair_options){.threading = FI_THREAD_SAFE});
-    struct worker workers[4];
-    pthread_t threads[4];
-
-    (void)state;
-    for (unsigned i = 0; i < 4; i++) {
-        workers[i] = (struct worker){.side = &pair->sides[i % 2], .tag = i / 2};
-        assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
-    }
-    for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-    }
-    for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(workers[i].failures, 0);
-    }
-    close_pair(pair);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -136,7 +76,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_domain__needs_the_name_of_an_interface),
         cmocka_unit_test(calls__that_are_not_supported_say_so),
         cmocka_unit_test(fi_trywait__only_while_there_is_nothing),
-        cmocka_unit_test(thread_safe__four_threads_at_two_endpoints),
     };
 
     (void)argc;
