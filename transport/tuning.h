@@ -311,6 +311,15 @@
 #define POLLS_PER_BREAK 512
 #define POLL_BREAK_NS 200000u
 
+/** If others wanted the core within so long, polls that are so far apart, because the program looks
+ *  elsewhere as well, let them have it as soon as nothing has been found for so long. */
+#define POLL_CROWDED_NS 50000000u
+#define POLL_FAR_APART_NS 2500u
+#define POLL_FAR_BREAK_AFTER_NS 20000u
+
+/** And so many polls are looked at together. */
+#define POLLS_PER_CROWDED_LOOK 4
+
 /** How often the keeper looks whether the application has called: to prove that the process lives,
  *  and to move data while the application computes. */
 #define KEEPER_INTERVAL_NS 100000000u

@@ -22,11 +22,14 @@ struct beowire_endpoint {
     struct core core;
     struct ticks ticks;
     struct patience patience;
-    long preemptions;    /**< of this thread, as last asked */
-    int number_holder;   /**< descriptor that reserves the endpoint's number */
-    unsigned idle_polls; /**< polls in a row that found nothing */
-    unsigned held_polls; /**< and those since the last send, while something is held back */
-    int status;          /**< of the lanes, as last asked */
+    long preemptions;          /**< of this thread, as last asked */
+    int number_holder;         /**< descriptor that reserves the endpoint's number */
+    unsigned idle_polls;       /**< polls in a row that found nothing */
+    uint64_t crowded_until_ns; /**< others are taken to want this core until then; 0: they do not */
+    uint64_t idle_since_ns;    /**< while they do: when the first of the polls was, or a break */
+    uint64_t idle_look_ns;     /**< and when own_idle() looked last */
+    unsigned held_polls;       /**< and those since the last send, while something is held back */
+    int status;                /**< of the lanes, as last asked */
     struct stats stats;
     struct keeper keeper;
     struct pollfd keeper_readable[LANES_MAX + 1]; /**< what the keeper sleeps on */
@@ -96,6 +99,10 @@ bool own_progress(struct beowire_endpoint *endpoint);
 /** Many polls in a row have found nothing: if others want this core, sleeps for a moment, or until
  *  a frame comes. */
 void own_break(struct beowire_endpoint *endpoint);
+
+/** Polls in a row have found nothing while others want this core: own_break(), if the polls are far
+ *  apart. After the first of them, and then after each POLLS_PER_CROWDED_LOOK. */
+void own_idle(struct beowire_endpoint *endpoint);
 
 /** Starts the keeper that was ordered. @return 0, or a negative errno. */
 int own_keeper(struct beowire_endpoint *endpoint, enum beowire_progress progress);

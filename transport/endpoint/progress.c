@@ -220,11 +220,34 @@ void own_break(struct beowire_endpoint *endpoint)
     if (getrusage(RUSAGE_THREAD, &usage) != 0) {
         return;
     }
-    note_patience(&endpoint->patience, usage.ru_nivcsw != endpoint->preemptions);
+    uint64_t now_ns = own_clock(endpoint);
+    bool preempted = usage.ru_nivcsw != endpoint->preemptions;
+
+    note_patience(&endpoint->patience, preempted);
     endpoint->preemptions = usage.ru_nivcsw;
+    if (preempted) {
+        endpoint->crowded_until_ns = now_ns + POLL_CROWDED_NS;
+    }
     if (patience_is_crowded(&endpoint->patience)) {
-        uint64_t now_ns = own_clock(endpoint);
         (void)sleep_until(endpoint, now_ns, now_ns + POLL_BREAK_NS);
+    }
+}
+
+void own_idle(struct beowire_endpoint *endpoint)
+{
+    uint64_t now_ns = own_clock(endpoint);
+    uint64_t before_ns = endpoint->idle_look_ns;
+
+    endpoint->idle_look_ns = now_ns;
+    if (now_ns >= endpoint->crowded_until_ns) {
+        endpoint->crowded_until_ns = 0;
+    } else if (endpoint->idle_polls == 1) {
+        endpoint->idle_since_ns = now_ns;
+    } else if (now_ns - before_ns >= (uint64_t)POLLS_PER_CROWDED_LOOK * POLL_FAR_APART_NS &&
+               now_ns - endpoint->idle_since_ns >= POLL_FAR_BREAK_AFTER_NS) {
+        core_timers(&endpoint->core, now_ns); /* POLLS_PER_CLOCK such polls take long */
+        own_break(endpoint);
+        endpoint->idle_since_ns = endpoint->idle_look_ns = own_clock(endpoint);
     }
 }
 

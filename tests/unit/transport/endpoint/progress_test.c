@@ -143,6 +143,43 @@ static void poll__gives_the_core_away_only_if_it_is_wanted(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
+/** A program that looks elsewhere for so long after each poll. */
+static void poll_slowly(beowire_endpoint *a, unsigned polls, uint64_t apart_ns)
+{
+    for (unsigned i = 0; i < polls; i++) {
+        uint64_t end_ns = now_ns() + apart_ns;
+        while (now_ns() < end_ns) {
+            /* elsewhere */
+        }
+        assert_int_equal(beowire_poll(a, NULL, 0), 0);
+    }
+}
+
+static void poll__gives_the_core_away_after_a_few_polls_that_are_far_apart(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+
+    (void)state;
+    a->patience.spin_ns = PATIENCE_SPIN_MIN_NS; /* as if others had wanted it */
+    a->crowded_until_ns = now_ns() + 10 * SECOND;
+    uint64_t start_ns = now_ns();
+    poll_slowly(a, 1 + POLLS_PER_CROWDED_LOOK, POLL_FAR_BREAK_AFTER_NS);
+    assert_true(now_ns() - start_ns >= POLL_BREAK_NS + 4 * POLL_FAR_BREAK_AFTER_NS);
+    assert_int_not_equal(a->crowded_until_ns, 0);
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
+static void poll__forgets_that_others_wanted_the_core(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+
+    (void)state;
+    a->crowded_until_ns = now_ns();
+    poll_slowly(a, 1, 1);
+    assert_int_equal(a->crowded_until_ns, 0);
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
 static uint8_t held[2000];
 
 struct pair {
@@ -296,6 +333,7 @@ static void poll__notices_that_the_core_is_wanted(void **state)
     a->preemptions--; /* as if it had been taken away since the last look */
     own_break(a);
     assert_true(patience_is_crowded(&a->patience));
+    assert_true(a->crowded_until_ns > now_ns());
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
@@ -419,6 +457,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(calls__whoever_does_not_call_is_taken_for_dead),
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
         cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
+        cmocka_unit_test(poll__gives_the_core_away_after_a_few_polls_that_are_far_apart),
+        cmocka_unit_test(poll__forgets_that_others_wanted_the_core),
         cmocka_unit_test(keeper__hurries_after_every_call_while_something_is_held_back),
         cmocka_unit_test(inject__several_frames_while_something_is_held_back),
         cmocka_unit_test(poll__sends_what_is_held_back_when_nothing_more_comes),
