@@ -431,14 +431,16 @@ def send_as_a_stranger(lab: LabState, address: str) -> None:
         "s.settimeout(1)\n"
         "own = s.getsockname()[4]\n"
         f"ask = bytes.fromhex({mac!r}) + own + b'\\x88\\xb5' + bytes.fromhex({frame.hex()!r})\n"
-        "answer = 0\n"
-        "while answer != 3:\n"
+        "for _ in range(20):\n"
         "    try:\n"
         "        s.send(ask)\n"
-        "        while answer != 3:\n"
-        "            answer = s.recv(2048)[15]\n"
+        "        while s.recv(2048)[15] != 3:\n"
+        "            pass\n"
+        "        break\n"
         "    except TimeoutError:\n"
-        "        pass\n",
+        "        pass\n"
+        "else:\n"
+        "    raise SystemExit('no RESET came')\n",
     )
 
 

@@ -27,7 +27,8 @@ struct beowire_endpoint {
     unsigned idle_polls;       /**< polls in a row that found nothing */
     uint64_t crowded_until_ns; /**< others are taken to want this core until then; 0: they do not */
     uint64_t idle_since_ns;    /**< while they do: when the first of the polls was, or a break */
-    uint64_t idle_look_ns;     /**< and when own_idle() looked last */
+    uint64_t idle_look_ns;     /**< and when own_idle() looked last, ... */
+    unsigned idle_look_polls;  /**< ... after so many polls */
     unsigned held_polls;       /**< and those since the last send, while something is held back */
     int status;                /**< of the lanes, as last asked */
     struct stats stats;

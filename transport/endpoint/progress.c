@@ -237,11 +237,13 @@ void own_idle(struct beowire_endpoint *endpoint)
 {
     uint64_t now_ns = own_clock(endpoint);
     uint64_t before_ns = endpoint->idle_look_ns;
+    unsigned polls = endpoint->idle_polls - endpoint->idle_look_polls;
 
     endpoint->idle_look_ns = now_ns;
+    endpoint->idle_look_polls = endpoint->idle_polls;
     if (now_ns >= endpoint->crowded_until_ns) {
         endpoint->crowded_until_ns = 0;
-    } else if (endpoint->idle_polls == 1) {
+    } else if (polls != POLLS_PER_CROWDED_LOOK) { /* others than those after the last look */
         endpoint->idle_since_ns = now_ns;
     } else if (now_ns - before_ns >= (uint64_t)POLLS_PER_CROWDED_LOOK * POLL_FAR_APART_NS &&
                now_ns - endpoint->idle_since_ns >= POLL_FAR_BREAK_AFTER_NS) {

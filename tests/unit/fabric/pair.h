@@ -240,15 +240,20 @@ static inline void let_arrive(struct pair *pair, unsigned from)
     assert_ptr_equal(completed(pair, 1 - from).op_context, &byte);
 }
 
+static inline void fill(uint8_t *data, size_t bytes, unsigned seed)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        data[i] = (uint8_t)(i * 7 + i / 251 + seed);
+    }
+}
+
 /** Bytes that differ from place to place, and from seed to seed. */
 static inline uint8_t *pattern(size_t bytes, unsigned seed)
 {
     uint8_t *data = malloc(bytes > 0 ? bytes : 1);
 
     assert_non_null(data);
-    for (size_t i = 0; i < bytes; i++) {
-        data[i] = (uint8_t)(i * 7 + i / 251 + seed);
-    }
+    fill(data, bytes, seed);
     return data;
 }
 
