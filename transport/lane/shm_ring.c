@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shm_ring.h"
 
+#include "copy.h"
+
 #include <string.h>
 
 static_assert((SHM_CELLS & (SHM_CELLS - 1)) == 0, "counts of cells wrap around");
@@ -63,7 +65,7 @@ static void copy_short(uint8_t *to, const struct lane_outgoing *frame)
 {
     memcpy(to, frame->head, frame->head_bytes);
     if (frame->payload_bytes > 0) {
-        memcpy(to + frame->head_bytes, frame->payload, frame->payload_bytes);
+        copy_bytes(to + frame->head_bytes, frame->payload, frame->payload_bytes);
     }
 }
 

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tso_head.h"
 
+#include "lane/copy.h"
+
 #include <net/ethernet.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
+
+/** What is kept with the headers is at most so long. */
+#define LEAD_BYTES_MAX 1024
 
 /** Frames of at most so many bytes after the Ethernet header may have been padded to them. */
 #define PADDED_BYTES 46
@@ -100,6 +105,30 @@ void tso_head_write(struct tso_head *head, const struct tso_segments *segments)
              sum_of(ip + 12, 8, IPPROTO_TCP + TSO_TCP_BYTES + segments->bytes));
     put_be16(tcp + 18,
              segments->kind == TSO_MESSAGE ? segments->name : (uint32_t)(segments->offset >> 32));
+}
+
+void tso_head_align(struct tso_head *head, const struct iovec *parts, unsigned count)
+{
+    const struct iovec *longest = NULL;
+    size_t before_longest = 0;
+    size_t before = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (longest == NULL || parts[i].iov_len > longest->iov_len) {
+            longest = &parts[i];
+            before_longest = before;
+        }
+        before += parts[i].iov_len;
+    }
+    if (longest == NULL || longest->iov_len < COPY_STRING_BYTES_MIN ||
+        before_longest > LEAD_BYTES_MAX) {
+        return;
+    }
+    /* No less than a line, so that a receiver's buffer, too, that is aligned no better than
+     * malloc() does, is further in its page than what is copied to its beginning. */
+    size_t lead =
+        before_longest + COPY_ALIAS_BYTES + -(uintptr_t)longest->iov_base % COPY_ALIAS_BYTES;
+    head->offload.hdr_len = (uint16_t)(head->offload.hdr_len + lead);
 }
 
 bool tso_head_read(const struct tso_head *head, uint32_t bytes, struct tso_segments *segments)

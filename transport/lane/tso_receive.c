@@ -2,6 +2,8 @@
 /* Segments and frames in: payloads where they are expected, or into the lane's own memory. */
 #include "tso_internal.h"
 
+#include "lane/copy.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -80,7 +82,7 @@ static const uint8_t *gather(struct tso_lane *tso, const struct landing *landing
     if (landing->target_bytes > 0) {
         uint32_t first = bytes < landing->target_bytes ? bytes : landing->target_bytes;
         memmove(at + first, at, bytes - first);
-        memcpy(at, landing->target, first);
+        copy_bytes(at, landing->target, first);
     }
     /* The head of the next call is read in place. */
     tso->room_used += (sizeof *landing->head + bytes + 7) & ~(size_t)7;

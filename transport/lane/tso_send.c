@@ -21,6 +21,7 @@ static int send_parts(struct tso_lane *tso, const struct tso_segments *segments,
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
 
     tso_head_write(&head, segments);
+    tso_head_align(&head, parts + 1, count - 1);
     parts[0] = (struct iovec){&head, sizeof head};
     tso->lane.sent_calls++;
     return sendmsg(tso->socket, &message, MSG_DONTWAIT) < 0 ? -errno : 0;

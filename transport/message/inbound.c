@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages on their way in: their chunks, and the receive that takes them. */
+#include "lane/copy.h"
 #include "message/internal.h"
 #include "message/pull.h"
 
@@ -102,7 +103,7 @@ void inbound_keep(struct message_layer *layer, struct inbound *inbound, const ui
     chunk->sequence = inbound->peer->flow.expected;
     chunk->bytes = bytes;
     if (bytes > 0) {
-        memcpy(chunk->data, data, bytes);
+        copy_bytes(chunk->data, data, bytes);
     }
     if (inbound->last_chunk == NULL) {
         inbound->chunks = chunk;

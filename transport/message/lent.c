@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "message/lent.h"
 
+#include "lane/copy.h"
 #include "message/internal.h"
 #include "message/outgoing.h"
 
@@ -38,7 +39,7 @@ void message_take_back(struct message_layer *layer, struct message_peer *peer)
         if (!frame->lent) {
             continue;
         }
-        memcpy(frame->head + frame->head_bytes, frame->payload, frame->payload_bytes);
+        copy_bytes(frame->head + frame->head_bytes, frame->payload, frame->payload_bytes);
         frame->head_bytes += frame->payload_bytes;
         frame->payload_bytes = 0;
         frame->payload = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory, peers, credit and completions; see send.c, match.c and arrive.c for the rest. */
+#include "lane/copy.h"
 #include "message/bundle.h"
 #include "message/internal.h"
 #include "message/pull.h"
@@ -413,5 +414,5 @@ void operation_copy_in(const struct operation *operation, uint64_t offset, const
         return;
     }
     uint64_t room = operation->capacity - offset;
-    memcpy(operation->target + offset, data, bytes < room ? bytes : (size_t)room);
+    copy_bytes(operation->target + offset, data, bytes < room ? bytes : (size_t)room);
 }

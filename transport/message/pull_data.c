@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Long messages: data that comes, and what that says of data that does not. */
+#include "lane/copy.h"
 #include "message/internal.h"
 #include "message/pull_internal.h"
 
@@ -73,7 +74,7 @@ static void place(const struct pull *pull, uint64_t offset, const uint8_t *paylo
     uint64_t room = offset < pull->capacity ? pull->capacity - offset : 0;
 
     if (room > 0 && payload != pull->target + offset) {
-        memcpy(pull->target + offset, payload, bytes < room ? bytes : room);
+        copy_bytes(pull->target + offset, payload, bytes < room ? bytes : room);
     }
 }
 

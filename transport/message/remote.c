@@ -2,6 +2,7 @@
 /* The memory of others: operations that we ask for. */
 #include "message/remote.h"
 
+#include "lane/copy.h"
 #include "message/atomic.h"
 #include "message/internal.h"
 #include "message/lent.h"
@@ -203,7 +204,7 @@ static bool push_put(struct message_layer *layer, struct message_peer *peer,
     if (!copy && !lend) {
         outgoing_refer(frame, operation, bytes);
     } else if (copy && bytes > 0) {
-        memcpy(put + 1, operation->source, bytes);
+        copy_bytes(put + 1, operation->source, bytes);
         operation->pushed += bytes;
     }
     flow_push(&peer->flow, frame);

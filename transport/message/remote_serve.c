@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Our memory: requests of peers, and what they are answered. */
+#include "lane/copy.h"
 #include "message/remote.h"
 
 #include "message/atomic.h"
@@ -51,7 +52,7 @@ static int arrive_put(struct message_layer *layer, struct message_peer *peer,
     enum frame_status status = region_find(&layer->regions, &range, &target);
 
     if (status == FRAME_STATUS_OK && frame->payload_bytes > 0) {
-        memcpy(target + offset, frame->payload, frame->payload_bytes);
+        copy_bytes(target + offset, frame->payload, frame->payload_bytes);
     }
     if (offset + frame->payload_bytes < range.bytes) {
         return 0; /* each part says all: nothing to remember */
@@ -286,7 +287,7 @@ static bool push_reply(struct message_layer *layer, struct message_peer *peer,
         .request = to_le32(inbound->name),
         .offset = to_le32((uint32_t)inbound->received),
     };
-    memcpy(reply + 1, data + inbound->received, bytes);
+    copy_bytes(reply + 1, data + inbound->received, bytes);
     flow_push(&peer->flow, frame);
     inbound->received += bytes;
     if (inbound->received == inbound->bytes) {

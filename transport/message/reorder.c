@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "message/reorder.h"
 
+#include "lane/copy.h"
 #include "message/internal.h"
 
 #include <assert.h>
@@ -16,7 +17,7 @@ void reorder_keep(struct message_layer *layer, struct message_peer *peer, const 
     uint32_t head_bytes = frame_head_length(frame);
     memcpy(chunk->data, frame_begin(frame), head_bytes);
     if (frame->payload_bytes > 0) {
-        memcpy(chunk->data + head_bytes, frame->payload, frame->payload_bytes);
+        copy_bytes(chunk->data + head_bytes, frame->payload, frame->payload_bytes);
     }
     if (peer->reordered != NULL &&
         sequence_before(peer->reordered_last->sequence, chunk->sequence)) {

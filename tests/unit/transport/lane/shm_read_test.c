@@ -59,6 +59,37 @@ static void shm_read_memory__of_another_process(void **state)
     close_shm(a);
 }
 
+/** Where the kernel's copy would be slow it takes another way (lane/copy.h). */
+static void shm_read_memory__to_any_place(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct child child = start(offer_memory, 0);
+    struct offer offer;
+    static uint8_t target[OFFERED_BYTES + 100] __attribute__((aligned(4096)));
+
+    (void)state;
+    hear(&child, &offer, sizeof offer);
+    struct lane_address from = reach(a, offer.incarnation);
+    for (uint32_t at = 1; at < 80; at += 6) {
+        memset(target, 0xA5, sizeof target);
+        assert_int_equal(
+            a->operations->read_memory(a, &from, offer.address, target + at, OFFERED_BYTES - 3), 0);
+        for (uint32_t i = 0; i < sizeof target; i++) {
+            bool read = i >= at && i < at + OFFERED_BYTES - 3;
+            assert_int_equal(target[i], read ? (uint8_t)((i - at) * 11) : 0xA5);
+        }
+    }
+    assert_int_equal(
+        a->operations->read_memory(a, &from, offer.address, target + 16, OFFERED_BYTES + 1),
+        -EFAULT);
+    assert_int_equal(a->operations->read_memory(a, &from, offer.address, target + 16, 8192), 0);
+    stop(&child);
+    assert_int_equal(a->operations->read_memory(a, &from, offer.address, target + 16, 8192),
+                     -ECONNRESET);
+    wait_for_loss(a, &from);
+    close_shm(a);
+}
+
 static void shm_read_memory__of_this_process(void **state)
 {
     struct lane *a = open_shm(1);
@@ -189,6 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shm_read_memory__of_another_process),
+        cmocka_unit_test(shm_read_memory__to_any_place),
         cmocka_unit_test(shm_read_memory__of_this_process),
         cmocka_unit_test(shm_read_memory__of_whoever_has_given_us_up),
         cmocka_unit_test(shm_read_memory__of_whoever_has_closed),

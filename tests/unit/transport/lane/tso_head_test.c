@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lane/tso_head.h"
 
+#include "lane/copy.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -398,6 +400,58 @@ static void tso_head_read__short_frames_are_padded(void **state)
     }
 }
 
+/** How many bytes of this payload stay with the headers. */
+static uint32_t lead_of(const struct iovec *parts, unsigned count)
+{
+    struct tso_head head = written(&example);
+    uint16_t headers = head.offload.hdr_len;
+
+    tso_head_align(&head, parts, count);
+    struct tso_head unaligned = head;
+    unaligned.offload.hdr_len = headers;
+    struct tso_head before = written(&example);
+    assert_memory_equal(&unaligned, &before, sizeof before);
+    return (uint32_t)(head.offload.hdr_len - headers);
+}
+
+/** The kernel copies what follows to the beginning of a page. */
+static void tso_head_align__long_payload_anywhere(void **state)
+{
+    static uint8_t payload[2 * COPY_PAGE_BYTES + COPY_STRING_BYTES_MIN]
+        __attribute__((aligned(COPY_PAGE_BYTES)));
+
+    (void)state;
+    for (size_t at = 0; at < COPY_PAGE_BYTES; at++) {
+        struct iovec part = {payload + at, COPY_STRING_BYTES_MIN};
+        uint32_t lead = lead_of(&part, 1);
+        assert_in_range(lead, COPY_ALIAS_BYTES, 2 * COPY_ALIAS_BYTES - 1);
+        assert_false(copy_is_slow(payload, payload + at + lead));
+        /* And there from where whoever receives copies on. */
+        assert_int_equal((at + lead) % COPY_ALIAS_BYTES, 0);
+    }
+}
+
+static void tso_head_align__the_longest_part(void **state)
+{
+    static uint8_t payload[8192] __attribute__((aligned(COPY_PAGE_BYTES)));
+    struct iovec parts[] = {{payload, 46}, {payload + 16, 4000}, {payload + 100, 3000}};
+
+    (void)state;
+    assert_int_equal(lead_of(parts, 3), 46 + 48 + 64);
+    parts[2].iov_len = 4001; /* the other is too far from the headers */
+    assert_int_equal(lead_of(parts, 3), 0);
+}
+
+static void tso_head_align__short_payload(void **state)
+{
+    uint8_t payload[COPY_STRING_BYTES_MIN];
+    struct iovec part = {payload, sizeof payload - 1};
+
+    (void)state;
+    assert_int_equal(lead_of(&part, 1), 0);
+    assert_int_equal(lead_of(&part, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +464,9 @@ int main(void)
         cmocka_unit_test(tso_head_write__one_segment_is_not_cut),
         cmocka_unit_test(tso_head_write__checksum_of_ip_is_right),
         cmocka_unit_test(tso_head_write__checksum_of_tcp_is_that_of_the_pseudo_header),
+        cmocka_unit_test(tso_head_align__long_payload_anywhere),
+        cmocka_unit_test(tso_head_align__the_longest_part),
+        cmocka_unit_test(tso_head_align__short_payload),
         cmocka_unit_test(tso_head_read__what_was_written),
         cmocka_unit_test(tso_head_read__offsets_up_to_the_greatest),
         cmocka_unit_test(tso_head_read__no_such_segment),
