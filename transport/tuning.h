@@ -311,14 +311,27 @@
 #define POLLS_PER_BREAK 512
 #define POLL_BREAK_NS 200000u
 
-/** If others wanted the core within so long, polls that are so far apart, because the program looks
- *  elsewhere as well, let them have it as soon as nothing has been found for so long. */
+/** If others wanted the core within so long, polls that have found nothing for so long let them
+ * have it (crowd.h), ... */
 #define POLL_CROWDED_NS 50000000u
-#define POLL_FAR_APART_NS 2500u
-#define POLL_FAR_BREAK_AFTER_NS 20000u
+#define POLL_YIELD_AFTER_NS 4000u
 
-/** And so many polls are looked at together. */
+/** ... and so many polls are looked at together. */
 #define POLLS_PER_CROWDED_LOOK 4
+
+/** A yield that takes so long has let others run, ... */
+#define YIELD_TAKEN_NS 2000u
+
+/** ... and if it takes so long, they compute: then nobody yields for between this and that, doubled
+ *  each time. A time slice of some milliseconds in a second is nothing. */
+#define YIELD_LONG_NS 1000000u
+#define YIELD_PAUSE_MIN_NS 10000000u
+#define YIELD_PAUSE_MAX_NS 1000000000u
+
+/** Until then those sleep whose polls are so far apart, because the program looks elsewhere as
+ * well, when nothing has been found for so long: POLLS_PER_BREAK would take milliseconds. */
+#define POLL_FAR_APART_NS 2500u
+#define POLL_FAR_SLEEP_AFTER_NS 20000u
 
 /** How often the keeper looks whether the application has called: to prove that the process lives,
  *  and to move data while the application computes. */

@@ -530,7 +530,7 @@ static int do_poll(beowire_endpoint *endpoint, struct beowire_completion *comple
     }
     if (endpoint->idle_polls % POLLS_PER_BREAK == POLLS_PER_BREAK - 1 && taken == 0) {
         own_break(endpoint);
-    } else if (endpoint->crowded_until_ns != 0 && taken == 0 &&
+    } else if (crowd_is_there(&endpoint->crowd) && taken == 0 &&
                endpoint->idle_polls % POLLS_PER_CROWDED_LOOK == 1) {
         own_idle(endpoint);
     }

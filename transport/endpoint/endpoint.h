@@ -6,6 +6,7 @@
 #define BEOWIRE_ENDPOINT_ENDPOINT_H
 
 #include "endpoint/core.h"
+#include "endpoint/crowd.h"
 #include "endpoint/descriptor.h"
 #include "endpoint/keeper.h"
 #include "endpoint/patience.h"
@@ -22,15 +23,12 @@ struct beowire_endpoint {
     struct core core;
     struct ticks ticks;
     struct patience patience;
-    long preemptions;          /**< of this thread, as last asked */
-    int number_holder;         /**< descriptor that reserves the endpoint's number */
-    unsigned idle_polls;       /**< polls in a row that found nothing */
-    uint64_t crowded_until_ns; /**< others are taken to want this core until then; 0: they do not */
-    uint64_t idle_since_ns;    /**< while they do: when the first of the polls was, or a break */
-    uint64_t idle_look_ns;     /**< and when own_idle() looked last, ... */
-    unsigned idle_look_polls;  /**< ... after so many polls */
-    unsigned held_polls;       /**< and those since the last send, while something is held back */
-    int status;                /**< of the lanes, as last asked */
+    long preemptions;    /**< of this thread, as last asked */
+    int number_holder;   /**< descriptor that reserves the endpoint's number */
+    unsigned idle_polls; /**< polls in a row that found nothing */
+    struct crowd crowd;  /**< of this core */
+    unsigned held_polls; /**< and those since the last send, while something is held back */
+    int status;          /**< of the lanes, as last asked */
     struct stats stats;
     struct keeper keeper;
     struct pollfd keeper_readable[LANES_MAX + 1]; /**< what the keeper sleeps on */
@@ -101,8 +99,8 @@ bool own_progress(struct beowire_endpoint *endpoint);
  *  a frame comes. */
 void own_break(struct beowire_endpoint *endpoint);
 
-/** Polls in a row have found nothing while others want this core: own_break(), if the polls are far
- *  apart. After the first of them, and then after each POLLS_PER_CROWDED_LOOK. */
+/** Polls in a row have found nothing while others want this core: does as crowd.h advises. After
+ * the first of them, and then after each POLLS_PER_CROWDED_LOOK. */
 void own_idle(struct beowire_endpoint *endpoint);
 
 /** Starts the keeper that was ordered. @return 0, or a negative errno. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 /** While nothing arrives, the clock is read only at every so many polls. */
@@ -226,7 +227,7 @@ void own_break(struct beowire_endpoint *endpoint)
     note_patience(&endpoint->patience, preempted);
     endpoint->preemptions = usage.ru_nivcsw;
     if (preempted) {
-        endpoint->crowded_until_ns = now_ns + POLL_CROWDED_NS;
+        crowd_noticed(&endpoint->crowd, now_ns);
     }
     if (patience_is_crowded(&endpoint->patience)) {
         (void)sleep_until(endpoint, now_ns, now_ns + POLL_BREAK_NS);
@@ -235,21 +236,17 @@ void own_break(struct beowire_endpoint *endpoint)
 
 void own_idle(struct beowire_endpoint *endpoint)
 {
+    struct crowd *crowd = &endpoint->crowd;
     uint64_t now_ns = own_clock(endpoint);
-    uint64_t before_ns = endpoint->idle_look_ns;
-    unsigned polls = endpoint->idle_polls - endpoint->idle_look_polls;
+    enum crowd_advice advice = crowd_look(crowd, now_ns, endpoint->idle_polls);
 
-    endpoint->idle_look_ns = now_ns;
-    endpoint->idle_look_polls = endpoint->idle_polls;
-    if (now_ns >= endpoint->crowded_until_ns) {
-        endpoint->crowded_until_ns = 0;
-    } else if (polls != POLLS_PER_CROWDED_LOOK) { /* others than those after the last look */
-        endpoint->idle_since_ns = now_ns;
-    } else if (now_ns - before_ns >= (uint64_t)POLLS_PER_CROWDED_LOOK * POLL_FAR_APART_NS &&
-               now_ns - endpoint->idle_since_ns >= POLL_FAR_BREAK_AFTER_NS) {
+    if (advice == CROWD_YIELD) {
+        (void)sched_yield();
+        crowd_yielded(crowd, now_ns, own_clock(endpoint));
+    } else if (advice == CROWD_SLEEP) {
         core_timers(&endpoint->core, now_ns); /* POLLS_PER_CLOCK such polls take long */
         own_break(endpoint);
-        endpoint->idle_since_ns = endpoint->idle_look_ns = own_clock(endpoint);
+        crowd_slept(crowd, own_clock(endpoint));
     }
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -155,17 +156,50 @@ static void poll_slowly(beowire_endpoint *a, unsigned polls, uint64_t apart_ns)
     }
 }
 
-static void poll__gives_the_core_away_after_a_few_polls_that_are_far_apart(void **state)
+/** In place of libc's: counts. */
+static unsigned yields;
+
+int sched_yield(void)
+{
+    __atomic_add_fetch(&yields, 1, __ATOMIC_RELAXED);
+    return (int)syscall(SYS_sched_yield);
+}
+
+static unsigned yields_of(beowire_endpoint *a, unsigned polls)
+{
+    unsigned before = __atomic_load_n(&yields, __ATOMIC_RELAXED);
+
+    a->idle_polls = 0;
+    poll_slowly(a, polls, POLL_YIELD_AFTER_NS);
+    return __atomic_load_n(&yields, __ATOMIC_RELAXED) - before;
+}
+
+static void poll__yields_only_where_others_want_the_core(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+
+    (void)state;
+    assert_int_equal(yields_of(a, 1 + 4 * POLLS_PER_CROWDED_LOOK), 0);
+    crowd_noticed(&a->crowd, now_ns() + 10 * SECOND);
+    assert_int_equal(yields_of(a, POLLS_PER_CROWDED_LOOK), 0); /* not at once */
+    assert_in_range(yields_of(a, 1 + 4 * POLLS_PER_CROWDED_LOOK), 1, 4);
+    a->crowd.yield_again_ns = now_ns() + 10 * SECOND;
+    assert_int_equal(yields_of(a, 1 + 4 * POLLS_PER_CROWDED_LOOK), 0);
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
+static void poll__sleeps_after_a_few_polls_that_are_far_apart(void **state)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
 
     (void)state;
     a->patience.spin_ns = PATIENCE_SPIN_MIN_NS; /* as if others had wanted it */
-    a->crowded_until_ns = now_ns() + 10 * SECOND;
+    a->crowd.until_ns = now_ns() + 10 * SECOND;
+    a->crowd.yield_again_ns = now_ns() + 10 * SECOND;
     uint64_t start_ns = now_ns();
-    poll_slowly(a, 1 + POLLS_PER_CROWDED_LOOK, POLL_FAR_BREAK_AFTER_NS);
-    assert_true(now_ns() - start_ns >= POLL_BREAK_NS + 4 * POLL_FAR_BREAK_AFTER_NS);
-    assert_int_not_equal(a->crowded_until_ns, 0);
+    poll_slowly(a, 1 + POLLS_PER_CROWDED_LOOK, POLL_FAR_SLEEP_AFTER_NS);
+    assert_true(now_ns() - start_ns >= POLL_BREAK_NS + 4 * POLL_FAR_SLEEP_AFTER_NS);
+    assert_true(crowd_is_there(&a->crowd));
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
@@ -174,9 +208,9 @@ static void poll__forgets_that_others_wanted_the_core(void **state)
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
 
     (void)state;
-    a->crowded_until_ns = now_ns();
+    a->crowd.until_ns = now_ns();
     poll_slowly(a, 1, 1);
-    assert_int_equal(a->crowded_until_ns, 0);
+    assert_false(crowd_is_there(&a->crowd));
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
@@ -333,7 +367,7 @@ static void poll__notices_that_the_core_is_wanted(void **state)
     a->preemptions--; /* as if it had been taken away since the last look */
     own_break(a);
     assert_true(patience_is_crowded(&a->patience));
-    assert_true(a->crowded_until_ns > now_ns());
+    assert_true(crowd_is_there(&a->crowd));
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
@@ -457,7 +491,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(calls__whoever_does_not_call_is_taken_for_dead),
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
         cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
-        cmocka_unit_test(poll__gives_the_core_away_after_a_few_polls_that_are_far_apart),
+        cmocka_unit_test(poll__yields_only_where_others_want_the_core),
+        cmocka_unit_test(poll__sleeps_after_a_few_polls_that_are_far_apart),
         cmocka_unit_test(poll__forgets_that_others_wanted_the_core),
         cmocka_unit_test(keeper__hurries_after_every_call_while_something_is_held_back),
         cmocka_unit_test(inject__several_frames_while_something_is_held_back),
