@@ -319,11 +319,13 @@
 /** ... and so many polls are looked at together. */
 #define POLLS_PER_CROWDED_LOOK 4
 
-/** A yield that takes so long has let others run, ... */
+/** A yield that takes so long has let others run, or an interrupt came, ... */
 #define YIELD_TAKEN_NS 2000u
 
 /** ... and if it takes so long, they compute: then nobody yields for between this and that, doubled
- *  each time. A time slice of some milliseconds in a second is nothing. */
+ *  each time until so many in a row did not. A time slice of some milliseconds in a second is
+ *  nothing. */
+#define YIELD_SHORT_MIN 16
 #define YIELD_LONG_NS 1000000u
 #define YIELD_PAUSE_MIN_NS 10000000u
 #define YIELD_PAUSE_MAX_NS 1000000000u

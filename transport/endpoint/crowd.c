@@ -33,7 +33,7 @@ enum crowd_advice crowd_look(struct crowd *crowd, uint64_t now_ns, unsigned idle
                : CROWD_POLL;
 }
 
-void crowd_yielded(struct crowd *crowd, uint64_t gone_ns, uint64_t back_ns)
+bool crowd_yielded(struct crowd *crowd, uint64_t gone_ns, uint64_t back_ns)
 {
     uint64_t away_ns = back_ns - gone_ns;
 
@@ -43,10 +43,16 @@ void crowd_yielded(struct crowd *crowd, uint64_t gone_ns, uint64_t back_ns)
         pause_ns = pause_ns < YIELD_PAUSE_MIN_NS ? YIELD_PAUSE_MIN_NS : pause_ns;
         crowd->yield_pause_ns = pause_ns < YIELD_PAUSE_MAX_NS ? pause_ns : YIELD_PAUSE_MAX_NS;
         crowd->yield_again_ns = back_ns + crowd->yield_pause_ns;
-    } else if (away_ns >= YIELD_TAKEN_NS) {
-        crowd->yield_pause_ns = 0;
-        crowd_noticed(crowd, back_ns);
+        crowd->short_yields = 0;
+        return false;
     }
+    if (away_ns < YIELD_TAKEN_NS) {
+        return false;
+    }
+    if (++crowd->short_yields >= YIELD_SHORT_MIN) {
+        crowd->yield_pause_ns = 0;
+    }
+    return crowd->until_ns < back_ns + POLL_CROWDED_NS / 2;
 }
 
 void crowd_slept(struct crowd *crowd, uint64_t back_ns)

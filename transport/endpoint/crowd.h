@@ -24,7 +24,8 @@ struct crowd {
     uint64_t look_ns;        /**< when crowd_look() looked last, ... */
     unsigned look_polls;     /**< ... after so many polls */
     uint64_t yield_again_ns; /**< no yielding before that, ... */
-    uint64_t yield_pause_ns; /**< ... for it was so long ago that the core was away too long */
+    uint64_t yield_pause_ns; /**< ... so long after the core was away for too long */
+    unsigned short_yields;   /**< in a row since then */
 };
 
 enum crowd_advice {
@@ -39,7 +40,7 @@ static inline bool crowd_is_there(const struct crowd *crowd)
     return crowd->until_ns != 0;
 }
 
-/** The core was taken away since this was last asked. */
+/** Others have had the core. */
 void crowd_noticed(struct crowd *crowd, uint64_t now_ns);
 
 /** What now? To be asked at every POLLS_PER_CROWDED_LOOKth poll that finds nothing, after the
@@ -47,8 +48,13 @@ void crowd_noticed(struct crowd *crowd, uint64_t now_ns);
  * @param idle_polls polls in a row that have found nothing */
 enum crowd_advice crowd_look(struct crowd *crowd, uint64_t now_ns, unsigned idle_polls);
 
-/** Others could have the core between these times. */
-void crowd_yielded(struct crowd *crowd, uint64_t gone_ns, uint64_t back_ns);
+/** Others could have the core between these times.
+ *
+ * @return ask the kernel now whether they had it: that may also have been an interrupt, and it is
+ *         time to know */
+bool crowd_yielded(struct crowd *crowd, uint64_t gone_ns, uint64_t back_ns);
+
+/** Others could have it until now. */
 void crowd_slept(struct crowd *crowd, uint64_t back_ns);
 
 #endif /* BEOWIRE_ENDPOINT_CROWD_H */

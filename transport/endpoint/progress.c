@@ -213,20 +213,27 @@ int beowire_wait(beowire_endpoint *endpoint, uint64_t timeout_ns)
     return status;
 }
 
-void own_break(struct beowire_endpoint *endpoint)
+/** Have others had the core since this was last asked, taken or given? */
+static bool others_had_core(struct beowire_endpoint *endpoint)
 {
     struct rusage usage;
 
-    publish_if_due(endpoint, own_clock(endpoint));
     if (getrusage(RUSAGE_THREAD, &usage) != 0) {
-        return;
+        return false;
     }
-    uint64_t now_ns = own_clock(endpoint);
-    bool preempted = usage.ru_nivcsw != endpoint->preemptions;
-
-    note_patience(&endpoint->patience, preempted);
+    bool had = usage.ru_nivcsw != endpoint->preemptions;
     endpoint->preemptions = usage.ru_nivcsw;
-    if (preempted) {
+    return had;
+}
+
+void own_break(struct beowire_endpoint *endpoint)
+{
+    publish_if_due(endpoint, own_clock(endpoint));
+    bool disturbed = others_had_core(endpoint);
+    uint64_t now_ns = own_clock(endpoint);
+
+    note_patience(&endpoint->patience, disturbed);
+    if (disturbed) {
         crowd_noticed(&endpoint->crowd, now_ns);
     }
     if (patience_is_crowded(&endpoint->patience)) {
@@ -234,19 +241,35 @@ void own_break(struct beowire_endpoint *endpoint)
     }
 }
 
-void own_idle(struct beowire_endpoint *endpoint)
+/** Lets others have the core. The keeper waits meanwhile, as it does for whoever polls. */
+static void give_way(struct beowire_endpoint *endpoint, uint64_t now_ns)
 {
     struct crowd *crowd = &endpoint->crowd;
+
+    (void)sched_yield();
+    uint64_t back_ns = own_clock(endpoint);
+    if (crowd_yielded(crowd, now_ns, back_ns) && others_had_core(endpoint)) {
+        crowd_noticed(crowd, back_ns);
+    }
+    if (back_ns - now_ns >= FLOW_PROBE_MIN_NS) {
+        core_timers(&endpoint->core, back_ns); /* POLLS_PER_CLOCK such polls take long */
+    }
+}
+
+void own_idle(struct beowire_endpoint *endpoint)
+{
+    if (core_has_bulk(&endpoint->core)) {
+        return; /* nothing comes, but there is something to do */
+    }
     uint64_t now_ns = own_clock(endpoint);
-    enum crowd_advice advice = crowd_look(crowd, now_ns, endpoint->idle_polls);
+    enum crowd_advice advice = crowd_look(&endpoint->crowd, now_ns, endpoint->idle_polls);
 
     if (advice == CROWD_YIELD) {
-        (void)sched_yield();
-        crowd_yielded(crowd, now_ns, own_clock(endpoint));
+        give_way(endpoint, now_ns);
     } else if (advice == CROWD_SLEEP) {
         core_timers(&endpoint->core, now_ns); /* POLLS_PER_CLOCK such polls take long */
         own_break(endpoint);
-        crowd_slept(crowd, own_clock(endpoint));
+        crowd_slept(&endpoint->crowd, own_clock(endpoint));
     }
 }
 

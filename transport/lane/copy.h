@@ -20,9 +20,12 @@
 /** memcpy() uses string operations for no fewer bytes than this. */
 #define COPY_STRING_BYTES_MIN 2048
 
-/** What differs by less than this in the place within its page is copied slowly. */
-#define COPY_ALIAS_BYTES 64
+/** What is further in its page than where it comes from, but less than this, is copied slowly. */
+#define COPY_ALIAS_BYTES 32
 #define COPY_PAGE_BYTES 4096
+
+/** Both ends of a copy that begin with a line are nowhere so little apart. */
+#define COPY_LINE_BYTES 64
 
 /** Do string operations copy slowly from here to there? */
 static inline bool copy_is_slow(const void *to, const void *from)
@@ -31,6 +34,9 @@ static inline bool copy_is_slow(const void *to, const void *from)
 
     return ahead > 0 && ahead < COPY_ALIAS_BYTES;
 }
+
+/** Is this a processor of the kind? Else a way around is only longer. */
+bool copy_can_be_slow(void);
 
 /** memcpy() without string operations. */
 void copy_in_lines(void *restrict to, const void *restrict from, size_t bytes);

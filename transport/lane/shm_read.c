@@ -59,7 +59,7 @@ int shm_read_memory(struct lane *lane, const struct lane_address *from, uint64_t
     if (peer->process == 0 || peer->no_reading) {
         return -EPERM;
     }
-    int status = bytes >= COPY_STRING_BYTES_MIN && copy_is_slow(target, there)
+    int status = bytes >= COPY_STRING_BYTES_MIN && copy_is_slow(target, there) && copy_can_be_slow()
                      ? read_by_way_of_room(peer->process, there, target, bytes)
                      : read_all(peer->process, there, target, bytes);
     if (status != 0) {

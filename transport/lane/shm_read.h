@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shm_read.h - reading the memory of a peer's process: one copy, made by the kernel.
+ * shm_read.h - reading the memory of a peer's process: one copy, made by the kernel, and where that
+ * would be slow (copy.h) a second one, of ours.
  */
 #ifndef BEOWIRE_LANE_SHM_READ_H
 #define BEOWIRE_LANE_SHM_READ_H

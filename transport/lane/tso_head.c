@@ -127,7 +127,7 @@ void tso_head_align(struct tso_head *head, const struct iovec *parts, unsigned c
     /* No less than a line, so that a receiver's buffer, too, that is aligned no better than
      * malloc() does, is further in its page than what is copied to its beginning. */
     size_t lead =
-        before_longest + COPY_ALIAS_BYTES + -(uintptr_t)longest->iov_base % COPY_ALIAS_BYTES;
+        before_longest + COPY_LINE_BYTES + -(uintptr_t)longest->iov_base % COPY_LINE_BYTES;
     head->offload.hdr_len = (uint16_t)(head->offload.hdr_len + lead);
 }
 

@@ -93,17 +93,19 @@ static void crowd_yielded__others_ran(void **state)
     struct crowd crowd = crowded();
 
     (void)state;
-    crowd_yielded(&crowd, BEGIN_NS, BEGIN_NS + YIELD_TAKEN_NS - 1);
+    uint64_t late_ns = BEGIN_NS + POLL_CROWDED_NS / 2;
+    /* Only what took long enough is worth a question, and only when it is time. */
+    assert_false(crowd_yielded(&crowd, late_ns, late_ns + YIELD_TAKEN_NS - 1));
+    assert_false(crowd_yielded(&crowd, BEGIN_NS, BEGIN_NS + YIELD_TAKEN_NS));
+    assert_true(crowd_yielded(&crowd, late_ns, late_ns + YIELD_TAKEN_NS));
     assert_int_equal(crowd.until_ns, BEGIN_NS + POLL_CROWDED_NS); /* as before */
-    crowd_yielded(&crowd, BEGIN_NS, BEGIN_NS + YIELD_TAKEN_NS);
-    assert_int_equal(crowd.until_ns, BEGIN_NS + YIELD_TAKEN_NS + POLL_CROWDED_NS);
     assert_int_equal(crowd.yield_again_ns, 0);
 }
 
 /** @return how long nobody yields after such a time. */
 static uint64_t pause_after(struct crowd *crowd, uint64_t away_ns)
 {
-    crowd_yielded(crowd, BEGIN_NS, BEGIN_NS + away_ns);
+    assert_false(crowd_yielded(crowd, BEGIN_NS, BEGIN_NS + away_ns));
     return crowd->yield_again_ns - (BEGIN_NS + away_ns);
 }
 
@@ -119,8 +121,14 @@ static void crowd_yielded__the_core_was_away_too_long(void **state)
         assert_true(pause_after(&crowd, 4 * MILLISECOND) <= YIELD_PAUSE_MAX_NS);
     }
     assert_int_equal(pause_after(&crowd, 4 * MILLISECOND), YIELD_PAUSE_MAX_NS);
-    /* Among those that yield it is short again. */
-    crowd_yielded(&crowd, BEGIN_NS, BEGIN_NS + YIELD_TAKEN_NS);
+    /* Among those that yield it is short again, but not for one that did. */
+    for (unsigned i = 1; i < YIELD_SHORT_MIN; i++) {
+        (void)crowd_yielded(&crowd, BEGIN_NS, BEGIN_NS + YIELD_TAKEN_NS);
+    }
+    assert_int_equal(pause_after(&crowd, YIELD_LONG_NS), YIELD_PAUSE_MAX_NS);
+    for (unsigned i = 0; i < YIELD_SHORT_MIN; i++) {
+        (void)crowd_yielded(&crowd, BEGIN_NS, BEGIN_NS + YIELD_TAKEN_NS);
+    }
     assert_int_equal(pause_after(&crowd, YIELD_LONG_NS), YIELD_PAUSE_MIN_NS);
 }
 
@@ -130,13 +138,13 @@ static void crowd_look__during_a_pause(void **state)
     enum crowd_advice advice = CROWD_POLL;
 
     (void)state;
-    crowd_yielded(&crowd, BEGIN_NS, BEGIN_NS + YIELD_LONG_NS);
+    (void)crowd_yielded(&crowd, BEGIN_NS, BEGIN_NS + YIELD_LONG_NS);
     uint64_t back_ns = BEGIN_NS + YIELD_LONG_NS;
     /* Quick ones spin, up to the end of the pause, slow ones sleep. */
     uint64_t at_ns = look_on(&crowd, back_ns, POLL_FAR_APART_NS - 1, 10000, &advice);
     assert_int_equal(advice, CROWD_YIELD);
     assert_true(at_ns >= back_ns + YIELD_PAUSE_MIN_NS);
-    crowd_yielded(&crowd, at_ns, at_ns + YIELD_LONG_NS);
+    (void)crowd_yielded(&crowd, at_ns, at_ns + YIELD_LONG_NS);
     back_ns = at_ns + YIELD_LONG_NS;
     at_ns = look_on(&crowd, back_ns, POLL_FAR_APART_NS, 10000, &advice);
     assert_int_equal(advice, CROWD_SLEEP);

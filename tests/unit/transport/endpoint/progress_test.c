@@ -156,12 +156,18 @@ static void poll_slowly(beowire_endpoint *a, unsigned polls, uint64_t apart_ns)
     }
 }
 
-/** In place of libc's: counts. */
+/** In place of libc's: counts, and may take long. */
 static unsigned yields;
+static uint64_t yield_ns;
 
 int sched_yield(void)
 {
+    uint64_t end_ns = now_ns() + yield_ns;
+
     __atomic_add_fetch(&yields, 1, __ATOMIC_RELAXED);
+    while (yield_ns != 0 && now_ns() < end_ns) {
+        /* others compute */
+    }
     return (int)syscall(SYS_sched_yield);
 }
 
@@ -188,6 +194,20 @@ static void poll__yields_only_where_others_want_the_core(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
+static void poll__does_not_yield_to_those_that_compute(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+
+    (void)state;
+    crowd_noticed(&a->crowd, now_ns() + 10 * SECOND);
+    a->crowd.yield_pause_ns = 10 * SECOND;
+    yield_ns = YIELD_LONG_NS;
+    assert_int_equal(yields_of(a, 1 + 4 * POLLS_PER_CROWDED_LOOK), 1);
+    yield_ns = 0;
+    assert_true(a->crowd.yield_again_ns > now_ns());
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
 static void poll__sleeps_after_a_few_polls_that_are_far_apart(void **state)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
@@ -200,6 +220,8 @@ static void poll__sleeps_after_a_few_polls_that_are_far_apart(void **state)
     poll_slowly(a, 1 + POLLS_PER_CROWDED_LOOK, POLL_FAR_SLEEP_AFTER_NS);
     assert_true(now_ns() - start_ns >= POLL_BREAK_NS + 4 * POLL_FAR_SLEEP_AFTER_NS);
     assert_true(crowd_is_there(&a->crowd));
+    assert_true(a->crowd.idle_since_ns - start_ns >= 4 * POLL_FAR_SLEEP_AFTER_NS); /* it slept */
+    assert_int_equal(a->crowd.idle_since_ns, a->crowd.look_ns);
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
@@ -492,6 +514,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
         cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
         cmocka_unit_test(poll__yields_only_where_others_want_the_core),
+        cmocka_unit_test(poll__does_not_yield_to_those_that_compute),
         cmocka_unit_test(poll__sleeps_after_a_few_polls_that_are_far_apart),
         cmocka_unit_test(poll__forgets_that_others_wanted_the_core),
         cmocka_unit_test(keeper__hurries_after_every_call_while_something_is_held_back),

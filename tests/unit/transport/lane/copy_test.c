@@ -87,8 +87,8 @@ static void copy_is_slow__a_little_further_in_its_page(void **state)
     assert_false(copy_is_slow(fixture->target, page));
     assert_true(copy_is_slow(fixture->target + 1, page));
     assert_true(copy_is_slow(fixture->target + 16, page));
-    assert_true(copy_is_slow(fixture->target + 63, page));
-    assert_false(copy_is_slow(fixture->target + 64, page));
+    assert_true(copy_is_slow(fixture->target + 31, page));
+    assert_false(copy_is_slow(fixture->target + 32, page));
     assert_false(copy_is_slow(fixture->target, page + 16));
     /* Also across the end of a page. */
     assert_true(copy_is_slow(fixture->target + COPY_PAGE_BYTES + 4, page - 4));

@@ -424,10 +424,10 @@ static void tso_head_align__long_payload_anywhere(void **state)
     for (size_t at = 0; at < COPY_PAGE_BYTES; at++) {
         struct iovec part = {payload + at, COPY_STRING_BYTES_MIN};
         uint32_t lead = lead_of(&part, 1);
-        assert_in_range(lead, COPY_ALIAS_BYTES, 2 * COPY_ALIAS_BYTES - 1);
+        assert_in_range(lead, COPY_LINE_BYTES, 2 * COPY_LINE_BYTES - 1);
         assert_false(copy_is_slow(payload, payload + at + lead));
         /* And there from where whoever receives copies on. */
-        assert_int_equal((at + lead) % COPY_ALIAS_BYTES, 0);
+        assert_int_equal((at + lead) % COPY_LINE_BYTES, 0);
     }
 }
 
