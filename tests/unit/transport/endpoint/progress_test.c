@@ -162,10 +162,11 @@ static uint64_t yield_ns;
 
 int sched_yield(void)
 {
-    uint64_t end_ns = now_ns() + yield_ns;
+    uint64_t long_ns = __atomic_load_n(&yield_ns, __ATOMIC_RELAXED);
+    uint64_t end_ns = now_ns() + long_ns;
 
     __atomic_add_fetch(&yields, 1, __ATOMIC_RELAXED);
-    while (yield_ns != 0 && now_ns() < end_ns) {
+    while (long_ns != 0 && now_ns() < end_ns) {
         /* others compute */
     }
     return (int)syscall(SYS_sched_yield);
@@ -201,9 +202,9 @@ static void poll__does_not_yield_to_those_that_compute(void **state)
     (void)state;
     crowd_noticed(&a->crowd, now_ns() + 10 * SECOND);
     a->crowd.yield_pause_ns = 10 * SECOND;
-    yield_ns = YIELD_LONG_NS;
+    __atomic_store_n(&yield_ns, YIELD_LONG_NS, __ATOMIC_RELAXED);
     assert_int_equal(yields_of(a, 1 + 4 * POLLS_PER_CROWDED_LOOK), 1);
-    yield_ns = 0;
+    __atomic_store_n(&yield_ns, 0, __ATOMIC_RELAXED);
     assert_true(a->crowd.yield_again_ns > now_ns());
     assert_int_equal(beowire_close(a, 0), 0);
 }
