@@ -3,9 +3,10 @@
  * copy.h - copying memory where processors with fast string operations do not do it fast.
  *
  * Kernels, and memcpy() for some thousand bytes and more, copy with `rep movsb`, if the processor
- * says that this is fast. With AMD's Zen 3 and Zen 4 it is, but not if the destination is up to 31
- * bytes further in its page than the source is in its own: then they seem to take the one for the
- * other, and copy 64 KB in 21 us in place of 1.3 (docs/PERFORMANCE.md; glibc's bug 30994).
+ * says that this is fast. With AMD's Zen 3 (measured) and Zen 4 (glibc's bug 30994) it is, but not
+ * if the destination is up to 31 bytes further in its page than the source is in its own: then they
+ * seem to take the one for the other, and copy 64 KB in 21 us in place of 1.3
+ * (docs/PERFORMANCE.md).
  *
  * Pure. Any thread.
  */

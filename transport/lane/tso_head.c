@@ -124,8 +124,8 @@ void tso_head_align(struct tso_head *head, const struct iovec *parts, unsigned c
         before_longest > LEAD_BYTES_MAX) {
         return;
     }
-    /* No less than a line, so that a receiver's buffer, too, that is aligned no better than
-     * malloc() does, is further in its page than what is copied to its beginning. */
+    /* No less than a line: the receiver copies from the beginning of these pages to so far in its
+     * buffer, which often begins 16 bytes into a page, where malloc() puts it. */
     size_t lead =
         before_longest + COPY_LINE_BYTES + -(uintptr_t)longest->iov_base % COPY_LINE_BYTES;
     head->offload.hdr_len = (uint16_t)(head->offload.hdr_len + lead);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Our memory: requests of peers, and what they are answered. */
-#include "lane/copy.h"
 #include "message/remote.h"
 
+#include "lane/copy.h"
 #include "message/atomic.h"
 #include "message/internal.h"
 #include "message/outgoing.h"
