@@ -153,10 +153,12 @@ static uint32_t send_batch(struct core *core, const struct pull_batch *batch)
     return core_send(core, peer, batch->lane, outgoing, count);
 }
 
-static void serve(struct core *core)
+/** @return whether a lane has taken any. */
+static bool serve(struct core *core)
 {
     struct pull_batch batch;
     uint32_t busy = 0;
+    bool any = false;
 
     for (unsigned i = 0; i < BATCHES_AT_ONCE && serve_next(&core->messages, busy, &batch); i++) {
         bool cuts = core->options.lanes.lanes[batch.lane]->cuts;
@@ -165,18 +167,22 @@ static void serve(struct core *core)
             busy |= 1u << batch.lane;
         } else {
             serve_sent(&core->messages, &batch, sent);
+            any = true;
         }
     }
+    return any;
 }
 
 void core_bulk(struct core *core, uint64_t now_ns)
 {
     struct pull_ask ask;
+    bool moves = serve(core);
 
-    serve(core);
     for (unsigned i = 0; i < ASKS_AT_ONCE && pull_ask(&core->messages, now_ns, &ask); i++) {
         control_send_pull(core, core->peers[ask.peer->index], &ask);
+        moves = true;
     }
+    core->bulk_is_stuck = !moves && core_has_bulk(core);
     core_note_deadline(core, core_has_bulk(core) ? now_ns : pull_deadline(&core->messages));
 }
 

@@ -92,6 +92,8 @@ struct core {
     bool probed;      /**< a PROBE has come in this progress */
     bool patient;     /**< what has just come can wait until the application has had its messages */
     bool awaits_rest; /**< what came before waits for the rest of a message */
+    bool
+        bulk_is_stuck; /**< core_bulk() could do nothing last: no lane has room for what there is */
     uint32_t lane_users[LANES_MAX]; /**< peers whose fast path is this lane */
     bool expecting[LANES_MAX];      /**< the lane has been told what comes next */
     /** Frames came, so more are expected for so many polls. */

@@ -258,7 +258,7 @@ static void give_way(struct beowire_endpoint *endpoint, uint64_t now_ns)
 
 void own_idle(struct beowire_endpoint *endpoint)
 {
-    if (core_has_bulk(&endpoint->core)) {
+    if (core_has_bulk(&endpoint->core) && !endpoint->core.bulk_is_stuck) {
         return; /* nothing comes, but there is something to do */
     }
     uint64_t now_ns = own_clock(endpoint);

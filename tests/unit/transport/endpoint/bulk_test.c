@@ -474,6 +474,7 @@ static void core_bulk__a_lane_that_takes_nothing_is_offered_it_again(void **stat
     round_trip(stranger);
     assert_int_equal(hear_data(stranger, name, data, &first), 0);
     assert_true(core_has_bulk(stranger->core));
+    assert_true(stranger->core->bulk_is_stuck);
     wire.refused_ppm = 300000;
     sim_wire_set(stranger->cluster.wire, &wire);
     for (unsigned i = 0; i < 10; i++) {
@@ -481,6 +482,7 @@ static void core_bulk__a_lane_that_takes_nothing_is_offered_it_again(void **stat
     }
     assert_int_equal(hear_data(stranger, name, data, &first), 64 * SEGMENT);
     assert_false(core_has_bulk(stranger->core));
+    assert_false(stranger->core->bulk_is_stuck);
     free(data);
 }
 

@@ -195,6 +195,36 @@ static void poll__yields_only_where_others_want_the_core(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
+/** The receiver of long messages shares our core, and our lane is full until it has had it. */
+static void poll__yields_while_the_receiver_takes_nothing(void **state)
+{
+    beowire_endpoint *a = open_over("shm", "end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+    beowire_endpoint *b = open_over("shm", "end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+    beowire_peer peer = know(a, b);
+    const size_t bytes = LONG_BYTES / 16;
+    char *data = calloc(2, LONG_BYTES);
+
+    (void)state;
+    assert_non_null(data);
+    for (unsigned i = 0; i < 16; i++) {
+        char *target = data + i * bytes;
+        assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, target, bytes, NULL), 0);
+        assert_int_equal(beowire_send(a, peer, 1, 0, target + LONG_BYTES, bytes, NULL), 0);
+    }
+    for (unsigned i = 0; i < 100000 && !a->core.bulk_is_stuck; i++) {
+        if (!core_has_bulk(&a->core)) {
+            assert_int_equal(beowire_poll(b, NULL, 0), 0);
+        }
+        assert_int_equal(beowire_poll(a, NULL, 0), 0);
+    }
+    assert_true(a->core.bulk_is_stuck);
+    crowd_noticed(&a->crowd, now_ns() + 10 * SECOND);
+    assert_true(yields_of(a, 1 + 4 * POLLS_PER_CROWDED_LOOK) > 0);
+    assert_int_equal(beowire_close(a, 0), -ETIMEDOUT); /* they were not delivered */
+    assert_int_equal(beowire_close(b, 0), 0);
+    free(data);
+}
+
 static void poll__does_not_yield_to_those_that_compute(void **state)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
@@ -515,6 +545,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
         cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
         cmocka_unit_test(poll__yields_only_where_others_want_the_core),
+        cmocka_unit_test(poll__yields_while_the_receiver_takes_nothing),
         cmocka_unit_test(poll__does_not_yield_to_those_that_compute),
         cmocka_unit_test(poll__sleeps_after_a_few_polls_that_are_far_apart),
         cmocka_unit_test(poll__forgets_that_others_wanted_the_core),
