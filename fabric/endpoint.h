@@ -113,6 +113,7 @@ struct endpoint {
     struct request *line_first; /**< of those that wait for it */
     struct request *line_last;
     uint32_t serial;
+    bool said_full; /**< that there is no room for more peers */
 };
 
 extern struct fi_ops_msg endpoint_msg_ops;

@@ -20,7 +20,7 @@
 #define VARIABLE_BYTES 32
 
 #define OPERATIONS_DEFAULT 4096
-#define PEERS_DEFAULT 256
+#define PEERS_DEFAULT 1024
 
 /** MPI's handling of errors is to be reached within ten seconds of a failure, also where that takes
  *  two waits: one for a peer, and one for another that has waited for that peer. */

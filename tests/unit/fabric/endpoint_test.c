@@ -250,11 +250,58 @@ static void fi_tsend__within_a_job(void **state)
     }
 }
 
+/** Where in a name the number is that no other endpoint has (PROTOCOL.md). */
+enum { INCARNATION = 8, MANY = 1000 };
+
+/** Sends to peers that there are not, and that nobody has announced. @return to how many. */
+static unsigned send_to_many(struct side *side)
+{
+    uint8_t name[FI_NAME_MAX];
+    size_t bytes = sizeof name;
+    unsigned sent = 0;
+
+    assert_int_equal(fi_getname(&side->ep->fid, name, &bytes), 0);
+    for (unsigned i = 0; i < MANY; i++) {
+        fi_addr_t address = FI_ADDR_NOTAVAIL;
+        memcpy(name + INCARNATION, &i, sizeof i);
+        assert_int_equal(fi_av_insert(side->av, name, 1, &address, 0, NULL), 1);
+        sent += fi_tsend(side->ep, "a", 1, NULL, address, 1, NULL) == 0;
+    }
+    return sent;
+}
+
+static void fi_tsend__to_many_that_were_not_announced(void **state)
+{
+    struct pair *pair = open_default_pair();
+
+    (void)state;
+    assert_int_equal(send_to_many(&pair->sides[0]), MANY);
+    close_pair(pair);
+}
+
+static void fi_tsend__to_more_than_there_is_room_for(void **state)
+{
+    char said[SAID_BYTES];
+
+    (void)state;
+    assert_int_equal(setenv("FI_BEOWIRE_PEERS", "100", 1), 0);
+    struct pair *pair = open_default_pair();
+    assert_int_equal(unsetenv("FI_BEOWIRE_PEERS"), 0);
+    said_begin();
+    assert_int_equal(send_to_many(&pair->sides[0]), 100);
+    said_end(said);
+    assert_non_null(strstr(said, "more than the 100 that nobody announced: FI_BEOWIRE_PEERS"));
+    assert_string_equal(strchr(said, '\n'), "\n"); /* once */
+    close_pair(pair);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fi_tsend__to_another_job_is_refused),
         cmocka_unit_test(fi_tsend__within_a_job),
+        cmocka_unit_test(fi_tsend__to_many_that_were_not_announced),
+        cmocka_unit_test(fi_tsend__to_more_than_there_is_room_for),
         cmocka_unit_test(fi_enable__needs_an_address_vector_and_queues),
         cmocka_unit_test(fi_ep_bind__counters_of_every_kind_are_let_go_of),
         cmocka_unit_test(fi_enable__an_interface_that_is_not_there),
