@@ -162,10 +162,12 @@ bool endpoint_wait(struct endpoint *endpoint, uint64_t timeout_ns)
 }
 
 /** Without the privilege for Ethernet frames all goes over UDP, and a short message takes longer:
- *  worth a line, unless the user has chosen the lanes. */
+ *  worth a line, unless the user has chosen to do without. */
 static void tell_missing_privilege(const struct parameters *parameters)
 {
-    if (parameters->lanes != NULL || !notice_first_of_host()) {
+    bool wanted = parameters->lanes == NULL || strstr(parameters->lanes, "packet") != NULL;
+
+    if (!wanted || !notice_first_of_host()) {
         return;
     }
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* receives nothing: protocol 0 */

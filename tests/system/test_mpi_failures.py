@@ -100,6 +100,8 @@ def test_no_privilege__udp_is_used_and_one_line_a_node_says_so(mpi: Mpi) -> None
         assert done.stderr.count(f"beowire: {node}: no permission") == 1, done.stderr
     assert "setcap cap_net_raw+ep" in done.stderr
     assert "FI_BEOWIRE_LANES=shm,udp" in done.stderr
+    asked = mpi.run("pingpong", before=weak, environment={"FI_BEOWIRE_LANES": "packet,udp"})
+    assert (asked.returncode, asked.stderr.count(": no permission")) == (0, 2), asked.stderr
     content = mpi.run("pingpong", before=weak, environment={"FI_BEOWIRE_LANES": "shm,udp"})
     assert (content.returncode, "beowire:" in content.stderr) == (0, False), content.stderr
 
