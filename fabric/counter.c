@@ -83,37 +83,37 @@ static int counter_seterr(struct fid_cntr *fid, uint64_t value)
     return change(fid, true, 0, value);
 }
 
+/** @return 0: it has come so far; -FI_EAVAIL: something has failed since; -FI_EAGAIN: neither. */
+static int progress_to(const struct counter *counter, uint64_t threshold, uint64_t errors)
+{
+    int status = progress_make(&counter->progress);
+
+    if (counter->value >= threshold) {
+        return 0;
+    }
+    return counter->errors != errors ? -FI_EAVAIL : status != 0 ? status : -FI_EAGAIN;
+}
+
 static int counter_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 {
     struct counter *counter = counter_of(fid);
     uint64_t deadline_ns = progress_deadline(timeout_ms);
-    bool in_time = true;
 
     domain_lock(counter->domain);
     progress_awake(&counter->progress, counter->domain);
     uint64_t errors = counter->errors;
-    domain_unlock(counter->domain);
     for (;;) {
-        domain_lock(counter->domain);
-        int status = progress_make(&counter->progress);
-        bool reached = counter->value >= threshold;
-        bool failed = counter->errors != errors;
-        if (!reached && !failed && status == 0) {
-            in_time = progress_wait(&counter->progress, deadline_ns);
+        int status = progress_to(counter, threshold, errors);
+        if (status == -FI_EAGAIN && !progress_wait(&counter->progress, deadline_ns)) {
+            status = progress_to(counter, threshold, errors);
+            status = status == -FI_EAGAIN ? -FI_ETIMEDOUT : status;
         }
-        domain_unlock(counter->domain);
-        if (reached) {
-            return 0;
-        }
-        if (failed) {
-            return -FI_EAVAIL;
-        }
-        if (status != 0) {
+        if (status != -FI_EAGAIN) {
+            domain_unlock(counter->domain);
             return status;
         }
-        if (!in_time) {
-            return -FI_ETIMEDOUT;
-        }
+        domain_let_in(counter->domain);
+        domain_lock(counter->domain);
     }
 }
 

@@ -59,7 +59,8 @@ static ssize_t take(struct cq *cq, uint8_t *buffer, size_t count, fi_addr_t *sou
 
 static ssize_t read_locked(struct cq *cq, void *buffer, size_t count, fi_addr_t *sources)
 {
-    int status = progress_make(&cq->progress);
+    /* What is there already does not wait until others have had the core. */
+    int status = is_empty(cq) ? progress_make(&cq->progress) : progress_look(&cq->progress);
     ssize_t taken = take(cq, buffer, count, sources);
 
     return taken == -FI_EAGAIN && status != 0 ? status : taken;
@@ -140,23 +141,26 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buffer, size_t count, fi_a
 {
     struct cq *cq = cq_of(fid);
     uint64_t deadline_ns = progress_deadline(timeout_ms);
-    ssize_t taken = -FI_EAGAIN;
-    bool in_time = true;
 
     (void)condition; /* a threshold is a hint */
     if (cq->progress.wait.object == FI_WAIT_NONE) {
         return -FI_EINVAL;
     }
-    do {
+    for (;;) {
+        bool in_time = true;
         domain_lock(cq->domain);
         progress_awake(&cq->progress, cq->domain);
-        taken = read_locked(cq, buffer, count, sources);
+        ssize_t taken = read_locked(cq, buffer, count, sources);
         if (taken == -FI_EAGAIN) {
             in_time = progress_wait(&cq->progress, deadline_ns);
+            taken = read_locked(cq, buffer, count, sources);
         }
-        domain_unlock(cq->domain);
-    } while (taken == -FI_EAGAIN && in_time && !atomic_exchange(&cq->signalled, false));
-    return taken;
+        if (taken != -FI_EAGAIN || !in_time || atomic_exchange(&cq->signalled, false)) {
+            domain_unlock(cq->domain);
+            return taken;
+        }
+        domain_let_in(cq->domain);
+    }
 }
 
 static ssize_t cq_sread(struct fid_cq *fid, void *buffer, size_t count, const void *condition,

@@ -40,6 +40,8 @@ struct domain {
     struct progress *asleep;    /**< queues and counters on which programs sleep */
     bool locked;                /**< is the lock needed? */
     pthread_mutex_t lock;
+    atomic_uint waiting;    /**< threads that wait for the lock */
+    atomic_uint let_in;     /**< how often one that waited has got it */
     atomic_uint references; /**< objects opened in it */
 };
 
@@ -57,8 +59,11 @@ static inline struct domain *domain_of(struct fid_domain *fid)
 
 static inline void domain_lock(struct domain *domain)
 {
-    if (domain->locked) {
+    if (domain->locked && pthread_mutex_trylock(&domain->lock) != 0) {
+        (void)atomic_fetch_add(&domain->waiting, 1);
         (void)pthread_mutex_lock(&domain->lock);
+        (void)atomic_fetch_sub(&domain->waiting, 1);
+        (void)atomic_fetch_add(&domain->let_in, 1);
     }
 }
 
@@ -77,6 +82,10 @@ static inline void domain_unlock(struct domain *domain)
     }
     domain_release(domain);
 }
+
+/** Unlocks it, for who is about to lock it again at once, as those do that wait: has one of the
+ *  threads that wait for it, if there are any, get it first. Takes a millisecond at the most. */
+void domain_let_in(struct domain *domain);
 
 /** fi_trywait() of a queue or a counter. @return 0: the caller may sleep; -FI_EAGAIN: not now. */
 int domain_try_sleep(struct domain *domain, struct progress *progress);

@@ -519,7 +519,9 @@ static int endpoint_setopt(fid_t fid, int level, int name, const void *value, si
     if (bytes != sizeof(size_t)) {
         return -FI_EINVAL;
     }
+    domain_lock(endpoint->domain);
     endpoint->multi_receive_min = *(const size_t *)value;
+    domain_unlock(endpoint->domain);
     return 0;
 }
 

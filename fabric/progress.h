@@ -49,6 +49,9 @@ void progress_close(struct progress *progress);
  *  @return 0, or -FI_ENETDOWN: an interface is gone. */
 int progress_make(const struct progress *progress);
 
+/** The same for who has something to read already: does not let others have the core. */
+int progress_look(const struct progress *progress);
+
 /** When something that was begun now with so many milliseconds (negative: no bound) has to end. */
 uint64_t progress_deadline(int timeout_ms);
 

@@ -2,6 +2,10 @@
 #include "namespace.h"
 #include "pair.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
 /** One message of each of two lengths is there to be read by side 1. */
 static void send_two(struct pair *pair, char got[2])
 {
@@ -103,6 +107,35 @@ static void fi_cq_read__errors_keep_their_place(void **state)
     close_pair(pair);
 }
 
+/** Whoever always has something to read answers its peers all the same. */
+static void fi_cq_read__makes_progress_while_there_is_something_to_read(void **state)
+{
+    struct pair *pair = open_default_pair();
+    struct side *sender = &pair->sides[0];
+    const struct side *reader = &pair->sides[1];
+    struct fi_cq_tagged_entry entries[2];
+    char got[2] = {0};
+    time_t start = time(NULL);
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(fi_trecv(reader->ep, &got[i], 1, NULL, FI_ADDR_UNSPEC, i, 0, &got[i]), 0);
+    }
+    assert_int_equal(fi_tinject(sender->ep, "a", 1, sender->other, 0), 0);
+    while (fi_cq_read(reader->cq, NULL, 0) != 0) {
+        drive(sender);
+        assert_false(is_late(start));
+    }
+    assert_int_equal(fi_tinject(sender->ep, "b", 1, sender->other, 1), 0);
+    while (got[1] != 'b') {
+        drive(sender);
+        assert_int_equal(fi_cq_read(reader->cq, NULL, 0), 0); /* the first stays there */
+        assert_false(is_late(start));
+    }
+    assert_int_equal(fi_cq_read(reader->cq, entries, 2), 2);
+    close_pair(pair);
+}
+
 static void fi_cq_readerr__text_into_the_users_buffer(void **state)
 {
     struct pair *pair = open_default_pair();
@@ -172,6 +205,80 @@ static void fi_cq_sread__waits_no_longer_than_told(void **state)
     close_pair(pair);
 }
 
+/** A thread that waits for completions on a core of its own, and what it got. */
+struct waiter {
+    struct fid_cq *cq;
+    unsigned cpu;
+    atomic_bool begins;
+    ssize_t got;
+};
+
+/** @return where this thread could run. */
+static cpu_set_t run_on(unsigned cpu)
+{
+    cpu_set_t before;
+    cpu_set_t only;
+
+    CPU_ZERO(&only);
+    CPU_SET(cpu, &only);
+    (void)sched_getaffinity(0, sizeof before, &before);
+    (void)sched_setaffinity(0, sizeof only, &only);
+    return before;
+}
+
+static unsigned next_cpu(const cpu_set_t *among, unsigned cpu)
+{
+    do {
+        cpu = (cpu + 1) % CPU_SETSIZE;
+    } while (!CPU_ISSET(cpu, among));
+    return cpu;
+}
+
+static void *wait_for_nothing(void *context)
+{
+    struct waiter *waiter = context;
+    struct fi_cq_tagged_entry entry;
+
+    (void)run_on(waiter->cpu);
+    atomic_store(&waiter->begins, true);
+    waiter->got = fi_cq_sread(waiter->cq, &entry, 1, NULL, 1000 * PATIENCE_S);
+    return NULL;
+}
+
+/** Whoever unlocks what another thread waits for, and locks it again at once, is sooner than that
+ *  thread, if it has a core of its own to wake up on: every time. */
+static void fi_cq_sread__lets_other_threads_in(void **state)
+{
+    struct pair *pair =
+        open_pair(&(struct pair_options){.wait = FI_WAIT_UNSPEC, .threading = FI_THREAD_SAFE});
+    struct side *sender = &pair->sides[0];
+    unsigned cpu = (unsigned)sched_getcpu();
+    cpu_set_t cpus = run_on(cpu);
+    struct waiter waiter = {.cq = sender->cq, .cpu = next_cpu(&cpus, cpu)};
+    const size_t least = 64;
+    pthread_t thread;
+
+    (void)state;
+    time_t start = time(NULL);
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_nothing, &waiter), 0);
+    while (!atomic_load(&waiter.begins)) {
+        assert_false(is_late(start));
+    }
+    for (unsigned i = 0; i < 200; i++) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* now and then */
+        assert_int_equal(fi_setopt(&sender->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least,
+                                   sizeof least),
+                         0);
+    }
+    bool late = is_late(start - PATIENCE_S / 2); /* it was not let in before the waiting ended */
+    assert_int_equal(fi_cq_signal(sender->cq), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    (void)sched_setaffinity(0, sizeof cpus, &cpus);
+    assert_int_equal(waiter.got, -FI_EAGAIN);
+    assert_false(late);
+    close_pair(pair);
+}
+
 static void fi_cq_signal__wakes_who_waits(void **state)
 {
     struct pair *pair = open_pair(&(struct pair_options){.wait = FI_WAIT_UNSPEC});
@@ -214,9 +321,11 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fi_cq_read__each_format),
         cmocka_unit_test(fi_cq_read__errors_keep_their_place),
+        cmocka_unit_test(fi_cq_read__makes_progress_while_there_is_something_to_read),
         cmocka_unit_test(fi_cq_readerr__text_into_the_users_buffer),
         cmocka_unit_test(fi_cq_read__a_full_queue_loses_nothing),
         cmocka_unit_test(fi_cq_sread__waits_no_longer_than_told),
+        cmocka_unit_test(fi_cq_sread__lets_other_threads_in),
         cmocka_unit_test(fi_cq_signal__wakes_who_waits),
         cmocka_unit_test(fi_cq_sread__a_queue_without_wait_object),
         cmocka_unit_test(fi_cq_open__bad_attributes),
