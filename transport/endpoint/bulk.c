@@ -158,19 +158,19 @@ static bool serve(struct core *core)
 {
     struct pull_batch batch;
     uint32_t busy = 0;
-    bool any = false;
+    unsigned taken = 0;
 
-    for (unsigned i = 0; i < BATCHES_AT_ONCE && serve_next(&core->messages, busy, &batch); i++) {
+    while (taken < BATCHES_AT_ONCE && serve_next(&core->messages, busy, &batch)) {
         bool cuts = core->options.lanes.lanes[batch.lane]->cuts;
         uint32_t sent = cuts ? send_run(core, &batch) : send_batch(core, &batch);
         if (sent == 0) {
             busy |= 1u << batch.lane;
         } else {
             serve_sent(&core->messages, &batch, sent);
-            any = true;
+            taken++;
         }
     }
-    return any;
+    return taken > 0;
 }
 
 void core_bulk(struct core *core, uint64_t now_ns)

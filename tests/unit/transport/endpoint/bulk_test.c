@@ -486,6 +486,58 @@ static void core_bulk__a_lane_that_takes_nothing_is_offered_it_again(void **stat
     free(data);
 }
 
+static unsigned take_none(struct lane *lane, const struct lane_address *to,
+                          const struct lane_outgoing *frames, unsigned count)
+{
+    (void)lane;
+    (void)to;
+    (void)frames;
+    (void)count;
+    return 0;
+}
+
+static int be_well(struct lane *lane)
+{
+    (void)lane;
+    return 0;
+}
+
+/** Whoever offers a lane so much that it is full offers others what they are to carry. */
+static void core_bulk__lanes_that_take_nothing_are_in_nobodys_way(void **state)
+{
+    static const struct lane_operations full = {.send = take_none, .status = be_well};
+    static struct lane lanes[2] = {{.operations = &full}, {.operations = &full}};
+    struct stranger *stranger = *state;
+    struct core *core = stranger->core;
+    struct message_layer *layer = &core->messages;
+    uint8_t *data = pattern(LONG_BYTES);
+    struct core_peer *peer = be_accepted(stranger);
+    uint64_t first = 0;
+
+    uint32_t name = be_sent(stranger, peer, data, false);
+    for (unsigned i = 1; i <= 3; i++) { /* over 1, 2, and then 0, the stranger's */
+        const struct frame_pull body = {.message = to_le32(name),
+                                        .lane_kind = FRAME_LANE_SIM,
+                                        .offset = to_le64(i * SEGMENT),
+                                        .wanted = to_le64(1)};
+        const struct frame frame = {.type = FRAME_PULL, .pull = &body};
+        assert_int_equal(serve_pull(layer, &peer->message, &frame), 0);
+        LIST_ENTRY(layer->requests.previous, struct request, link)->lane = (uint8_t)(i % 3);
+    }
+    core->options.lanes.lanes[1] = &lanes[0];
+    core->options.lanes.lanes[2] = &lanes[1];
+    peer->message.usable_lanes |= 6;
+    core_bulk(core, cluster_now(&stranger->cluster));
+    assert_false(core->bulk_is_stuck);
+    assert_true(core_has_bulk(core));
+    core_bulk(core, cluster_now(&stranger->cluster));
+    assert_true(core->bulk_is_stuck);
+    round_trip(stranger);
+    assert_int_equal(hear_data(stranger, name, data, &first), SEGMENT);
+    assert_int_equal(first, 3 * SEGMENT);
+    free(data);
+}
+
 static void core_receive_bulk__pulls_that_break_rules(void **state)
 {
     static const struct {
@@ -555,6 +607,7 @@ int main(void)
         STRANGER_TEST(core_bulk__sends_what_is_asked_for),
         STRANGER_TEST(core_bulk__acknowledges_beside_the_data_that_it_sends),
         STRANGER_TEST(core_bulk__a_lane_that_takes_nothing_is_offered_it_again),
+        STRANGER_TEST(core_bulk__lanes_that_take_nothing_are_in_nobodys_way),
         cmocka_unit_test(core_receive_bulk__pulls_that_break_rules),
         STRANGER_TEST(core_receive_bulk__pulls_of_what_is_not_there_are_dropped),
     };
