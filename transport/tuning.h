@@ -335,6 +335,10 @@
 #define POLL_FAR_APART_NS 2500u
 #define POLL_FAR_SLEEP_AFTER_NS 20000u
 
+/** Whoever has data to send that no lane has room for sleeps no longer than this, for nothing wakes
+ *  it: half of what the least that a socket may hold (400 KB) takes at 25 Gbit/s. */
+#define POLL_STUCK_NS 50000u
+
 /** How often the keeper looks whether the application has called: to prove that the process lives,
  *  and to move data while the application computes. */
 #define KEEPER_INTERVAL_NS 100000000u

@@ -23,7 +23,8 @@ struct beowire_endpoint {
     struct core core;
     struct ticks ticks;
     struct patience patience;
-    long preemptions;    /**< of this thread, by its own yielding, too, as last asked */
+    pthread_t polled_by; /**< the thread whose... */
+    long preemptions;    /**< ... are these, by its own yielding, too, as last asked */
     int number_holder;   /**< descriptor that reserves the endpoint's number */
     unsigned idle_polls; /**< polls in a row that found nothing */
     struct crowd crowd;  /**< of this core */

@@ -2,6 +2,8 @@
 /* Progress: by the application's calls, while it waits, and by the keeper while it is away. */
 #include "endpoint/endpoint.h"
 
+#include "message/pull.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -116,7 +118,15 @@ static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint6
     uint64_t wake_ns = wake_time(endpoint, now_ns, end_ns);
     struct pollfd readable[LANES_MAX];
 
-    if (wake_ns <= now_ns || core_has_bulk(&endpoint->core)) {
+    if (core_has_bulk(&endpoint->core)) {
+        if (!endpoint->core.bulk_is_stuck) {
+            return 0;
+        }
+        uint64_t pull_ns = pull_deadline(&endpoint->core.messages);
+        wake_ns = end_ns < now_ns + POLL_STUCK_NS ? end_ns : now_ns + POLL_STUCK_NS;
+        wake_ns = pull_ns < wake_ns ? pull_ns : wake_ns;
+    }
+    if (wake_ns <= now_ns) {
         return 0;
     }
     if (core_has_bundles(&endpoint->core)) {
@@ -221,7 +231,10 @@ static bool others_had_core(struct beowire_endpoint *endpoint)
     if (getrusage(RUSAGE_THREAD, &usage) != 0) {
         return false;
     }
-    bool had = usage.ru_nivcsw != endpoint->preemptions;
+    pthread_t self = pthread_self();
+    bool had =
+        usage.ru_nivcsw != endpoint->preemptions && pthread_equal(self, endpoint->polled_by) != 0;
+    endpoint->polled_by = self;
     endpoint->preemptions = usage.ru_nivcsw;
     return had;
 }

@@ -6,12 +6,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -172,6 +175,56 @@ int sched_yield(void)
     return (int)syscall(SYS_sched_yield);
 }
 
+/** In place of libc's: the same thread has always lost its core as often, each another number. */
+static _Thread_local long losses;
+
+int getrusage(__rusage_who_t who, struct rusage *usage)
+{
+    if (losses == 0 || who != RUSAGE_THREAD) {
+        return (int)syscall(SYS_getrusage, who, usage);
+    }
+    *usage = (struct rusage){.ru_nivcsw = losses};
+    return 0;
+}
+
+static void *break_off(void *endpoint)
+{
+    losses = 9;
+    own_break(endpoint);
+    return NULL;
+}
+
+static void poll__by_several_threads_is_not_disturbance(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+    pthread_t other;
+
+    (void)state;
+    losses = 5;
+    own_break(a);
+    assert_int_equal(pthread_create(&other, NULL, break_off, a), 0);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    own_break(a);
+    assert_false(patience_is_crowded(&a->patience));
+    assert_false(crowd_is_there(&a->crowd));
+    losses = 6; /* and this is */
+    own_break(a);
+    assert_true(crowd_is_there(&a->crowd));
+    losses = 0;
+    assert_int_equal(beowire_close(a, 0), 0);
+}
+
+/** In place of libc's: counts. */
+static unsigned sleeps;
+
+int ppoll(struct pollfd *fds, nfds_t nfds, const struct timespec *timeout, const sigset_t *ss)
+{
+    struct timespec left = timeout != NULL ? *timeout : (struct timespec){0};
+
+    __atomic_add_fetch(&sleeps, 1, __ATOMIC_RELAXED);
+    return (int)syscall(SYS_ppoll, fds, nfds, timeout != NULL ? &left : NULL, ss, 8);
+}
+
 static unsigned yields_of(beowire_endpoint *a, unsigned polls)
 {
     unsigned before = __atomic_load_n(&yields, __ATOMIC_RELAXED);
@@ -195,8 +248,15 @@ static void poll__yields_only_where_others_want_the_core(void **state)
     assert_int_equal(beowire_close(a, 0), 0);
 }
 
-/** The receiver of long messages shares our core, and our lane is full until it has had it. */
-static void poll__yields_while_the_receiver_takes_nothing(void **state)
+/** Two endpoints, one of which has long messages for the other that takes none, and their data. */
+struct stuck {
+    beowire_endpoint *a;
+    beowire_endpoint *b;
+    char *data;
+};
+
+/** The receiver shares our core, say, and our lane is full until it has had it. */
+static struct stuck get_stuck(void)
 {
     beowire_endpoint *a = open_over("shm", "end0", BEOWIRE_PROGRESS_CALLS, SECOND);
     beowire_endpoint *b = open_over("shm", "end0", BEOWIRE_PROGRESS_CALLS, SECOND);
@@ -204,7 +264,6 @@ static void poll__yields_while_the_receiver_takes_nothing(void **state)
     const size_t bytes = LONG_BYTES / 16;
     char *data = calloc(2, LONG_BYTES);
 
-    (void)state;
     assert_non_null(data);
     for (unsigned i = 0; i < 16; i++) {
         char *target = data + i * bytes;
@@ -218,11 +277,38 @@ static void poll__yields_while_the_receiver_takes_nothing(void **state)
         assert_int_equal(beowire_poll(a, NULL, 0), 0);
     }
     assert_true(a->core.bulk_is_stuck);
-    crowd_noticed(&a->crowd, now_ns() + 10 * SECOND);
-    assert_true(yields_of(a, 1 + 4 * POLLS_PER_CROWDED_LOOK) > 0);
-    assert_int_equal(beowire_close(a, 0), -ETIMEDOUT); /* they were not delivered */
-    assert_int_equal(beowire_close(b, 0), 0);
-    free(data);
+    return (struct stuck){.a = a, .b = b, .data = data};
+}
+
+static void close_stuck(const struct stuck *stuck)
+{
+    assert_int_equal(beowire_close(stuck->a, 0), -ETIMEDOUT); /* they were not delivered */
+    assert_int_equal(beowire_close(stuck->b, 0), 0);
+    free(stuck->data);
+}
+
+static void poll__yields_while_the_receiver_takes_nothing(void **state)
+{
+    struct stuck stuck = get_stuck();
+
+    (void)state;
+    crowd_noticed(&stuck.a->crowd, now_ns() + 10 * SECOND);
+    assert_true(yields_of(stuck.a, 1 + 4 * POLLS_PER_CROWDED_LOOK) > 0);
+    close_stuck(&stuck);
+}
+
+static void wait__sleeps_while_the_receiver_takes_nothing(void **state)
+{
+    struct stuck stuck = get_stuck();
+    unsigned slept = __atomic_load_n(&sleeps, __ATOMIC_RELAXED);
+    uint64_t end_ns = now_ns() + SECOND / 2;
+
+    (void)state;
+    while (__atomic_load_n(&sleeps, __ATOMIC_RELAXED) < slept + 10 && now_ns() < end_ns) {
+        assert_int_equal(beowire_wait(stuck.a, MILLISECOND), 0);
+    }
+    assert_true(__atomic_load_n(&sleeps, __ATOMIC_RELAXED) >= slept + 10);
+    close_stuck(&stuck);
 }
 
 static void poll__does_not_yield_to_those_that_compute(void **state)
@@ -417,6 +503,8 @@ static void poll__notices_that_the_core_is_wanted(void **state)
 
     (void)state;
     assert_false(patience_is_crowded(&a->patience));
+    own_break(a);
+    assert_false(patience_is_crowded(&a->patience));
     a->preemptions--; /* as if it had been taken away since the last look */
     own_break(a);
     assert_true(patience_is_crowded(&a->patience));
@@ -545,7 +633,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
         cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
         cmocka_unit_test(poll__yields_only_where_others_want_the_core),
+        cmocka_unit_test(poll__by_several_threads_is_not_disturbance),
         cmocka_unit_test(poll__yields_while_the_receiver_takes_nothing),
+        cmocka_unit_test(wait__sleeps_while_the_receiver_takes_nothing),
         cmocka_unit_test(poll__does_not_yield_to_those_that_compute),
         cmocka_unit_test(poll__sleeps_after_a_few_polls_that_are_far_apart),
         cmocka_unit_test(poll__forgets_that_others_wanted_the_core),
