@@ -34,6 +34,11 @@ def test_two_nodes(mpi: Mpi) -> None:
     assert "rank 1 of 2 is on node1" in mpi.check(*CHECKS)
 
 
+def test_three_nodes_behind_a_switch(mpi: Mpi) -> None:
+    make_lab(mpi, "--link", "switch", "--nodes", "3")
+    assert "rank 2 of 3 is on node2" in mpi.check(*CHECKS, ranks=3)
+
+
 def test_four_ranks_on_two_nodes_with_lost_frames(mpi: Mpi) -> None:
     make_lab(mpi, "--loss", "0.1%")
     assert "rank 3 of 4 is on node1" in mpi.check(*CHECKS, ranks=4)

@@ -55,7 +55,8 @@ def command(mpi: Installation, job: Job, hosts: Path) -> list[str]:
         # The name of a lab's node means nothing to the others.
         line += ["-localhost", job.hosts[0].address]
     elif mpi.name == "intel":
-        line += ["-f", str(hosts), "-bootstrap", "rsh", "-bootstrap-exec", str(job.agent)]
+        # With -f, each host gets as many ranks as it has cores, whatever the file says.
+        line += ["-machinefile", str(hosts), "-bootstrap", "rsh", "-bootstrap-exec", str(job.agent)]
         line += ["-iface", job.interface]
     else:
         line += _open_mpi(mpi, job, hosts)
