@@ -9,9 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-/** Completions taken from the transport in one call. */
-#define BATCH 16
-
 void complete_tell_failure(const struct endpoint *endpoint, beowire_peer peer, int status)
 {
     char text[ERROR_TEXT_BYTES];
@@ -83,19 +80,21 @@ static struct cq_slot received(struct endpoint *endpoint, const struct request *
                                const struct beowire_completion *done, uint8_t *buffer, size_t room)
 {
     bool has_data = (done->tag & TAG_DATA) != 0;
-    size_t stored = done->bytes < room ? done->bytes : room;
+    bool is_there = done->status == 0 || done->status == -EMSGSIZE; /* else parts of it, at most */
+    size_t bytes = is_there ? done->bytes : 0;
+    size_t stored = bytes < room ? bytes : room;
 
     return (struct cq_slot){
         .entry = {.op_context = request->context,
                   .flags = request->flags | (has_data ? FI_REMOTE_CQ_DATA : 0),
-                  .len = done->status == -ECANCELED ? 0 : stored,
+                  .len = stored,
                   .buf = buffer,
                   .data = has_data ? done->immediate : 0,
                   .tag = done->tag & INFO_TAG_MASK},
         .source = (endpoint->caps & FI_SOURCE) != 0 && done->status == 0
                       ? endpoint_source(endpoint, done->peer)
                       : FI_ADDR_NOTAVAIL,
-        .overflow = done->status == -EMSGSIZE ? done->bytes - stored : 0,
+        .overflow = bytes - stored,
         .status = done->status,
         .peer = done->peer,
     };
@@ -128,7 +127,8 @@ static void complete_multi_receive(struct endpoint *endpoint, struct request *re
     request->used += slot.entry.len;
     room -= slot.entry.len;
     counter_count(endpoint->rx_counter, done->status);
-    bool again = done->status == 0 && room > 0 && room >= endpoint->multi_receive_min;
+    bool again =
+        done->status == 0 && !request->cancelled && room > 0 && room >= endpoint->multi_receive_min;
     if (again) {
         /* One has just ended, so there is room; only a directed one can fail, with its peer. */
         again = line_post_rest(endpoint, request);
@@ -143,15 +143,19 @@ static void complete_multi_receive(struct endpoint *endpoint, struct request *re
     }
 }
 
-/** A message that is thrown away does not fit, as intended. */
+/** A message that is thrown away does not fit, as intended; its length is told. */
 static void complete_discard(struct endpoint *endpoint, struct request *request,
                              const struct beowire_completion *done)
 {
     struct beowire_completion good = *done;
 
     good.status = done->status == -EMSGSIZE ? 0 : done->status;
-    good.bytes = 0;
-    complete_receive(endpoint, request, &good);
+    counter_count(endpoint->rx_counter, good.status);
+    if (good.status != 0 || !request->quiet) {
+        struct cq_slot slot = received(endpoint, request, &good, NULL, SIZE_MAX);
+        report(endpoint, endpoint->rx_cq, &slot);
+    }
+    request_give(endpoint, request);
 }
 
 static void complete_remote(struct endpoint *endpoint, struct request *request,
@@ -226,9 +230,64 @@ void complete_receive_failed(struct endpoint *endpoint, struct request *request,
                                                     .peer = request->peer});
 }
 
-static size_t room_of(const struct cq *cq)
+/* ---- completions whose queue is full --------------------------------------------------------- */
+
+static bool is_receive(const struct beowire_completion *done)
 {
-    return cq != NULL ? cq_room(cq) : BATCH;
+    return done->operation == BEOWIRE_RECEIVE || done->operation == BEOWIRE_PUT_ARRIVED;
+}
+
+/** May something have to be written into the queue? */
+static bool needs_room(const struct beowire_completion *done)
+{
+    const struct request *request = done->context;
+
+    return done->operation == BEOWIRE_PUT_ARRIVED || done->status != 0 || !request->quiet ||
+           request->kind == REQUEST_MULTI_RECEIVE;
+}
+
+/** Keeps it until there is room. An operation's has its place with it; there are few for others. */
+static void park(struct endpoint *endpoint, struct parking *parking,
+                 const struct beowire_completion *done)
+{
+    struct request *request = done->context;
+    struct parked *parked = done->operation == BEOWIRE_PUT_ARRIVED
+                                ? &endpoint->arrivals[endpoint->arrivals_parked++]
+                                : &request->parked;
+
+    *parked = (struct parked){.done = *done};
+    if (parking->first == NULL) {
+        parking->first = parked;
+    } else {
+        parking->last->next = parked;
+    }
+    parking->last = parked;
+}
+
+static void leave_parking(struct endpoint *endpoint, struct parking *parking, const struct cq *cq)
+{
+    while (parking->first != NULL && complete_has_room(cq)) {
+        const struct beowire_completion done = parking->first->done;
+        parking->first = parking->first->next;
+        endpoint->arrivals_left += done.operation == BEOWIRE_PUT_ARRIVED;
+        complete(endpoint, &done);
+    }
+    if (endpoint->arrivals_left == endpoint->arrivals_parked) {
+        endpoint->arrivals_left = endpoint->arrivals_parked = 0;
+    }
+}
+
+/** One queue that is full does not keep the other from being filled. */
+static void complete_or_park(struct endpoint *endpoint, const struct beowire_completion *done)
+{
+    struct parking *parking = is_receive(done) ? &endpoint->rx_parking : &endpoint->tx_parking;
+    const struct cq *cq = is_receive(done) ? endpoint->rx_cq : endpoint->tx_cq;
+
+    if (needs_room(done) && (parking->first != NULL || !complete_has_room(cq))) {
+        park(endpoint, parking, done);
+    } else {
+        complete(endpoint, done);
+    }
 }
 
 /* ---- what peers do to our memory ------------------------------------------------------------ */
@@ -264,17 +323,17 @@ static void count_peers(struct endpoint *endpoint)
 
 int endpoint_progress(struct endpoint *endpoint)
 {
-    struct beowire_completion done[BATCH];
+    struct beowire_completion done[ENDPOINT_BATCH];
 
     if (endpoint->transport == NULL) {
         return 0;
     }
-    size_t tx = room_of(endpoint->tx_cq);
-    size_t rx = room_of(endpoint->rx_cq);
-    size_t room = tx < rx ? tx : rx;
-    int count = beowire_poll(endpoint->transport, done, room < BATCH ? room : BATCH);
+    leave_parking(endpoint, &endpoint->tx_parking, endpoint->tx_cq);
+    leave_parking(endpoint, &endpoint->rx_parking, endpoint->rx_cq);
+    int count = beowire_poll(endpoint->transport, done,
+                             endpoint->arrivals_parked == 0 ? ENDPOINT_BATCH : 0);
     for (int i = 0; i < count; i++) {
-        complete(endpoint, &done[i]);
+        complete_or_park(endpoint, &done[i]);
     }
     if (endpoint->line_first != NULL) {
         line_advance(endpoint);

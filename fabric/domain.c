@@ -39,8 +39,8 @@ void domain_let_in(struct domain *domain)
     unsigned let_in = atomic_load(&domain->let_in);
 
     domain_unlock(domain);
-    for (unsigned i = 0; i < LET_IN_PAUSES && atomic_load(&domain->waiting) > 0 &&
-                         atomic_load(&domain->let_in) == let_in;
+    for (unsigned i = 0;
+         i < LET_IN_PAUSES && domain_is_wanted(domain) && atomic_load(&domain->let_in) == let_in;
          i++) {
         (void)nanosleep(&pause, NULL);
     }

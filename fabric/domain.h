@@ -36,6 +36,7 @@ struct domain {
     bool mr_own_keys;           /**< keys are ours to choose */
     struct endpoint *endpoints; /**< those that are open in it */
     struct region *regions;     /**< those that peers may use */
+    unsigned closing;           /**< endpoints that have left it, and may still serve regions */
     bool automatic;             /**< a thread makes progress while the program does not call */
     struct progress *asleep;    /**< queues and counters on which programs sleep */
     bool locked;                /**< is the lock needed? */
@@ -81,6 +82,12 @@ static inline void domain_unlock(struct domain *domain)
         progress_settle(domain);
     }
     domain_release(domain);
+}
+
+/** Do others wait for the lock? */
+static inline bool domain_is_wanted(struct domain *domain)
+{
+    return atomic_load(&domain->waiting) > 0;
 }
 
 /** Unlocks it, for who is about to lock it again at once, as those do that wait: has one of the

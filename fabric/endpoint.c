@@ -32,15 +32,26 @@ size_t iov_bytes(const struct iovec *parts, size_t count)
     size_t bytes = 0;
 
     for (size_t i = 0; i < count; i++) {
+        if (parts[i].iov_len > SIZE_MAX - bytes) {
+            return SIZE_MAX;
+        }
         bytes += parts[i].iov_len;
     }
     return bytes;
+}
+
+static bool is_for_receiving(enum request_kind kind)
+{
+    return kind == REQUEST_RECEIVE || kind == REQUEST_MULTI_RECEIVE || kind == REQUEST_DISCARD;
 }
 
 struct request *request_take(struct endpoint *endpoint, enum request_kind kind)
 {
     struct request *request = endpoint->free_requests;
 
+    if (is_for_receiving(kind) && endpoint->receives == endpoint->requests_count / 2) {
+        return NULL;
+    }
     if (request != NULL) {
         endpoint->free_requests = request->next;
     } else if (endpoint->requests_used < endpoint->requests_count) {
@@ -49,12 +60,14 @@ struct request *request_take(struct endpoint *endpoint, enum request_kind kind)
         return NULL;
     }
     *request = (struct request){.kind = kind, .serial = endpoint->serial++};
+    endpoint->receives += is_for_receiving(kind);
     return request;
 }
 
 void request_give(struct endpoint *endpoint, struct request *request)
 {
     free(request->gathered);
+    endpoint->receives -= is_for_receiving(request->kind);
     *request = (struct request){.next = endpoint->free_requests};
     endpoint->free_requests = request;
 }
@@ -250,7 +263,8 @@ static int endpoint_enable(struct endpoint *endpoint)
     if (endpoint->domain->automatic) {
         options.progress = BEOWIRE_PROGRESS_THREAD;
     }
-    /* As many sends as receives, so it is the transport that says when there are too many. */
+    /* As many sends as receives. The transport has room for as many of each, so whoever has a
+     * request for receiving is not refused there. */
     endpoint->requests_count = 2 * parameters->operations;
     endpoint->requests = calloc(endpoint->requests_count, sizeof *endpoint->requests);
     if (endpoint->requests == NULL) {
@@ -447,9 +461,13 @@ static int endpoint_close(struct fid *fid)
         (void)atomic_fetch_sub(eq_references(endpoint->eq), 1);
     }
     leave_domain(endpoint);
+    domain->closing++;
+    domain_unlock(domain); /* nobody finds it any more, and this may take long */
     if (endpoint->transport != NULL) {
         (void)beowire_close(endpoint->transport, LINGER_NS);
     }
+    domain_lock(domain);
+    domain->closing--;
     domain_unlock(domain);
     for (uint32_t i = 0; i < endpoint->requests_used; i++) {
         free(endpoint->requests[i].gathered);
@@ -462,31 +480,58 @@ static int endpoint_close(struct fid *fid)
     return 0;
 }
 
-static ssize_t endpoint_cancel(fid_t fid, void *context)
+/** The receive with this context that was posted first, but after `after` if that is not NULL. */
+static struct request *oldest_receive(struct endpoint *endpoint, const void *context,
+                                      const struct request *after)
 {
-    struct endpoint *endpoint = (struct endpoint *)(void *)fid;
     struct request *oldest = NULL;
-    ssize_t status = -FI_ENOENT;
 
-    domain_lock(endpoint->domain);
     for (uint32_t i = 0; i < endpoint->requests_used; i++) {
         struct request *request = &endpoint->requests[i];
         bool receives = request->kind == REQUEST_RECEIVE || request->kind == REQUEST_MULTI_RECEIVE;
         if (receives && request->context == context &&
+            (after == NULL || (int32_t)(request->serial - after->serial) > 0) &&
             (oldest == NULL || (int32_t)(request->serial - oldest->serial) < 0)) {
             oldest = request;
         }
     }
-    if (oldest != NULL && oldest->in_line && !complete_has_room(endpoint->rx_cq)) {
-        status = -FI_EAGAIN;
-    } else if (oldest != NULL) {
-        status = 0;
-        if (line_remove(endpoint, oldest)) {
-            complete_receive_failed(endpoint, oldest, -ECANCELED);
-        } else {
-            /* One that has a message already ends with that: too late, which is no error. */
-            (void)beowire_cancel(endpoint->transport, oldest);
+    return oldest;
+}
+
+/** @return 0; -FI_EAGAIN: not now; -FI_ENOENT: it has a message already, and ends with that. */
+static int cancel(struct endpoint *endpoint, struct request *request)
+{
+    if (request->in_line) {
+        if (!complete_has_room(endpoint->rx_cq)) {
+            return -FI_EAGAIN;
         }
+        (void)line_remove(endpoint, request);
+        complete_receive_failed(endpoint, request, -ECANCELED);
+        return 0;
+    }
+    int status = beowire_cancel(endpoint->transport, request);
+    if (status != 0 && request->kind == REQUEST_MULTI_RECEIVE && !request->cancelled) {
+        request->cancelled = true;
+        status = 0;
+    }
+    return status;
+}
+
+static ssize_t endpoint_cancel(fid_t fid, void *context)
+{
+    struct endpoint *endpoint = (struct endpoint *)(void *)fid;
+
+    domain_lock(endpoint->domain);
+    struct request *request = oldest_receive(endpoint, context, NULL);
+    ssize_t status = request != NULL ? 0 : -FI_ENOENT;
+    while (request != NULL) {
+        int done = cancel(endpoint, request);
+        if (done != -FI_ENOENT) {
+            status = done;
+            break;
+        }
+        /* Too late for this one, which is no error; there may be others. */
+        request = oldest_receive(endpoint, context, request);
     }
     domain_unlock(endpoint->domain);
     return status;

@@ -58,12 +58,27 @@ struct gathered {
     uint8_t data[];
 };
 
+/** Completions taken from the transport in one call. */
+#define ENDPOINT_BATCH 16
+
+/** A completion that waits for room in its queue. */
+struct parked {
+    struct parked *next;
+    struct beowire_completion done;
+};
+
+struct parking {
+    struct parked *first; /**< the oldest; NULL: none waits */
+    struct parked *last;
+};
+
 /** An operation that the transport has, from its posting until its completion. */
 struct request {
     struct request *next; /**< the next free one, or in line (line.h) */
     enum request_kind kind;
     bool quiet;      /**< only a failure is reported */
     bool in_line;    /**< the transport does not have it yet */
+    bool cancelled;  /**< multi-receive: it ends with the message that it has already */
     uint32_t serial; /**< order of posting, for fi_cancel() */
     beowire_peer peer;
     void *context;
@@ -72,6 +87,7 @@ struct request {
     size_t bytes;
     size_t used;               /**< multi-receive: of the buffer */
     struct gathered *gathered; /**< or NULL; belongs to the request */
+    struct parked parked;      /**< how it ended, while its queue is full */
 };
 
 struct endpoint {
@@ -107,11 +123,17 @@ struct endpoint {
     size_t addresses_count;
     struct request *requests;
     uint32_t requests_count; /**< in all */
+    uint32_t receives;       /**< how many of them receive, in line or not: half, at most */
     uint32_t requests_used;  /**< that have ever been used */
     struct request *free_requests;
     struct request *line_head;  /**< the buffer that holds up the others, or NULL */
     struct request *line_first; /**< of those that wait for it */
     struct request *line_last;
+    struct parking tx_parking;
+    struct parking rx_parking;
+    struct parked arrivals[ENDPOINT_BATCH]; /**< of peers' puts, for the latter */
+    unsigned arrivals_parked;               /**< of these; no more are taken before all have left */
+    unsigned arrivals_left;
     uint32_t serial;
     bool said_full; /**< that there is no room for more peers */
 };
@@ -157,7 +179,7 @@ struct request *request_take(struct endpoint *endpoint, enum request_kind kind);
 /** Gives it back, and frees what it gathered. */
 void request_give(struct endpoint *endpoint, struct request *request);
 
-/** Length of data in parts. */
+/** Length of data in parts; SIZE_MAX: even more. */
 size_t iov_bytes(const struct iovec *parts, size_t count);
 
 #endif /* BEOWIRE_FABRIC_ENDPOINT_H */

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <sys/random.h>
+#include <time.h>
 
 struct region {
     struct fid_mr fid;
@@ -16,6 +17,9 @@ struct region {
     size_t bytes;
     unsigned flags; /**< enum beowire_memory_flag; without leave for peers, they do not know it */
 };
+
+/** How often whoever takes memory back looks whether an endpoint that closes still serves it. */
+#define CLOSING_PAUSE_NS 1000000
 
 #define FOR_PEERS (BEOWIRE_MEMORY_READ | BEOWIRE_MEMORY_WRITE)
 
@@ -100,6 +104,11 @@ static int mr_close(struct fid *fid)
     if ((region->flags & FOR_PEERS) != 0) {
         domain_lock(domain);
         withdraw(region);
+        while (domain->closing > 0) {
+            domain_unlock(domain);
+            (void)nanosleep(&(struct timespec){.tv_nsec = CLOSING_PAUSE_NS}, NULL);
+            domain_lock(domain);
+        }
         domain_unlock(domain);
     }
     (void)atomic_fetch_sub(&domain->references, 1);

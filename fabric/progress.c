@@ -110,7 +110,8 @@ bool progress_wait(const struct progress *progress, uint64_t deadline_ns)
             return false;
         }
         uint64_t left_ns = deadline_ns - now;
-        if (endpoint_wait(progress->endpoints[i], left_ns < SLICE_NS ? left_ns : SLICE_NS)) {
+        if (endpoint_wait(progress->endpoints[i], left_ns < SLICE_NS ? left_ns : SLICE_NS) ||
+            domain_is_wanted(progress->endpoints[i]->domain)) {
             return true;
         }
     }

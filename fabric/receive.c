@@ -40,12 +40,14 @@ static int make_match(struct endpoint *endpoint, const struct reception *recepti
     return 0;
 }
 
-/** Has a buffer of one part made, from which several are filled when it is there. */
+/** Has a buffer of one part made, from which several are filled when it is there. It need not be
+ *  longer than any message. */
 static int gather(struct request *request, const struct reception *reception)
 {
-    struct gathered *gathered =
-        malloc(sizeof *gathered + iov_bytes(reception->parts, reception->count));
-
+    if (request->bytes > BEOWIRE_MESSAGE_BYTES_MAX) {
+        request->bytes = BEOWIRE_MESSAGE_BYTES_MAX;
+    }
+    struct gathered *gathered = malloc(sizeof *gathered + request->bytes);
     if (gathered == NULL) {
         return -FI_ENOMEM;
     }
@@ -130,26 +132,38 @@ static beowire_message kept_claim(const void *context)
     return (uintptr_t)((const struct fi_context *)context)->internal[0];
 }
 
+/** Has a claimed message received by a request that was made for it. */
+static int receive_by(struct endpoint *endpoint, struct request *request, beowire_message message)
+{
+    int status = beowire_receive_claimed(endpoint->transport, message, target_of(request),
+                                         request->bytes, request);
+
+    if (status != 0) {
+        request_give(endpoint, request);
+    }
+    return status == -ENOENT ? -FI_ENOMSG : status;
+}
+
+/** A request that throws a message away. */
+static int prepare_discard(struct endpoint *endpoint, const struct reception *reception,
+                           struct request **request)
+{
+    struct reception nowhere = *reception;
+
+    nowhere.count = 0;
+    return prepare(endpoint, &nowhere, REQUEST_DISCARD, request);
+}
+
 /** Posts a receive of a claimed message: into the user's buffer, or to nowhere. */
 static int receive_claimed(struct endpoint *endpoint, const struct reception *reception,
                            beowire_message message)
 {
     struct request *request = NULL;
-    struct reception nowhere = *reception;
     bool discard = (reception->flags & FI_DISCARD) != 0;
+    int status = discard ? prepare_discard(endpoint, reception, &request)
+                         : prepare(endpoint, reception, REQUEST_RECEIVE, &request);
 
-    nowhere.count = 0;
-    int status = prepare(endpoint, discard ? &nowhere : reception,
-                         discard ? REQUEST_DISCARD : REQUEST_RECEIVE, &request);
-    if (status != 0) {
-        return status;
-    }
-    status = beowire_receive_claimed(endpoint->transport, message, target_of(request),
-                                     request->bytes, request);
-    if (status != 0) {
-        request_give(endpoint, request);
-    }
-    return status == -ENOENT ? -FI_ENOMSG : status;
+    return status != 0 ? status : receive_by(endpoint, request, message);
 }
 
 /** Says what was found, or that there was nothing, which is an error that one expects. */
@@ -180,7 +194,9 @@ static int peek(struct endpoint *endpoint, const struct reception *reception)
     struct match match;
     struct beowire_completion found = {0};
     beowire_message message = 0;
-    bool take = (reception->flags & (FI_CLAIM | FI_DISCARD)) != 0;
+    bool discard = (reception->flags & FI_DISCARD) != 0;
+    bool take = discard || (reception->flags & FI_CLAIM) != 0;
+    struct request *request = NULL;
     int status = make_match(endpoint, reception, &match);
 
     if (status != 0) {
@@ -189,13 +205,22 @@ static int peek(struct endpoint *endpoint, const struct reception *reception)
     if (!complete_has_room(endpoint->rx_cq)) {
         return -FI_EAGAIN;
     }
+    if (discard) {
+        /* Before the message is taken aside, for from then on it must not be let go of. */
+        status = prepare_discard(endpoint, reception, &request);
+        if (status != 0) {
+            return status;
+        }
+    }
     status = take ? beowire_claim(endpoint->transport, match.peer, match.tag, match.ignore, &found,
                                   &message)
                   : beowire_peek(endpoint->transport, match.peer, match.tag, match.ignore, &found);
-    if (status == 0 && (reception->flags & FI_DISCARD) != 0) {
-        return receive_claimed(endpoint, reception, message);
+    if (status == 0 && discard) {
+        return receive_by(endpoint, request, message);
     }
-    if (status == 0 && take) {
+    if (discard) {
+        request_give(endpoint, request);
+    } else if (status == 0 && take) {
         keep_claim(reception->context, message);
     }
     report_found(endpoint, reception, &found, status);

@@ -97,6 +97,9 @@ static int post(struct endpoint *endpoint, const struct remote *remote, beowire_
         }
     }
     if (count > 1 || keep) {
+        if (piece.bytes > BEOWIRE_MESSAGE_BYTES_MAX) {
+            return -FI_EMSGSIZE;
+        }
         request->gathered = gather(parts, count, piece.bytes, reads);
         if (request->gathered == NULL) {
             return -FI_ENOMEM;

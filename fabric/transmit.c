@@ -175,6 +175,9 @@ static int send_parts(struct endpoint *endpoint, const struct transmission *mess
     }
     struct transmission whole = *message;
     whole.bytes = iov_bytes(parts, count);
+    if (whole.bytes > BEOWIRE_MESSAGE_BYTES_MAX) {
+        return -FI_EMSGSIZE;
+    }
     struct gathered *copy = make_copy(whole.bytes);
     if (copy == NULL) {
         return -FI_ENOMEM;

@@ -183,6 +183,54 @@ static void fi_cq_read__a_full_queue_loses_nothing(void **state)
     close_pair(pair);
 }
 
+/** What has been received and nobody reads does not hold up the end of what is sent. */
+static void fi_cq_read__a_full_queue_holds_up_no_other(void **state)
+{
+    enum { MESSAGES = 200 };
+    struct pair *pair =
+        open_pair(&(struct pair_options){.cq_entries = 64, .two_queues = true, .wait = FI_WAIT_FD});
+    const struct side *other = &pair->sides[0];
+    struct side *side = &pair->sides[1];
+    struct fid *sent_queue = &side->cq->fid;
+    const size_t bytes = 1 << 20;
+    uint8_t *sent = pattern(bytes, 1);
+    uint8_t *taken = calloc(1, bytes);
+    uint8_t got[MESSAGES] = {0};
+    time_t start = time(NULL);
+
+    (void)state;
+    assert_non_null(taken);
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        assert_int_equal(fi_trecv(side->ep, &got[i], 1, NULL, FI_ADDR_UNSPEC, i, 0, &got[i]), 0);
+        while (fi_tinject(other->ep, "x", 1, other->other, i) == -FI_EAGAIN) {
+            drive(side);
+            assert_false(is_late(start));
+        }
+    }
+    while (got[MESSAGES - 1] == 0) {
+        drive(&pair->sides[0]);
+        drive(side);
+        assert_false(is_late(start));
+    }
+    drive(side); /* so all have ended, and 64 are in the queue */
+    assert_int_equal(fi_trecv(other->ep, taken, bytes, NULL, FI_ADDR_UNSPEC, 1, 0, taken), 0);
+    assert_int_equal(fi_tsend(side->ep, sent, bytes, NULL, side->other, 1, sent), 0);
+    assert_ptr_equal(completed(pair, 1).op_context, sent);
+    while (fi_trywait(side->fabric, &sent_queue, 1) != 0) { /* nor does anything else */
+        assert_false(is_late(start));
+    }
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        struct fi_cq_tagged_entry entry;
+        while (fi_cq_read(side->received_cq, &entry, 1) != 1) {
+            assert_false(is_late(start));
+        }
+        assert_ptr_equal(entry.op_context, &got[i]);
+    }
+    close_pair(pair);
+    free(sent);
+    free(taken);
+}
+
 static void fi_cq_sread__waits_no_longer_than_told(void **state)
 {
     struct pair *pair = open_pair(&(struct pair_options){.wait = FI_WAIT_UNSPEC});
@@ -324,6 +372,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_cq_read__makes_progress_while_there_is_something_to_read),
         cmocka_unit_test(fi_cq_readerr__text_into_the_users_buffer),
         cmocka_unit_test(fi_cq_read__a_full_queue_loses_nothing),
+        cmocka_unit_test(fi_cq_read__a_full_queue_holds_up_no_other),
         cmocka_unit_test(fi_cq_sread__waits_no_longer_than_told),
         cmocka_unit_test(fi_cq_sread__lets_other_threads_in),
         cmocka_unit_test(fi_cq_signal__wakes_who_waits),

@@ -116,6 +116,36 @@ static void fi_cancel__in_line(void **state)
     close_pair(pair);
 }
 
+/** As many receives as can be outstanding, in line or not, leave room for as many sends. */
+static void receives__in_line_leave_room_for_sends(void **state)
+{
+    assert_int_equal(setenv("FI_BEOWIRE_OPERATIONS", "8", 1), 0);
+    struct pair *pair = open_default_pair();
+    assert_int_equal(unsetenv("FI_BEOWIRE_OPERATIONS"), 0);
+    struct side *side = &pair->sides[1];
+    const size_t bytes = 1 << 20;
+    uint8_t *sent = pattern(bytes, 1);
+    uint8_t *got = calloc(1, bytes);
+    uint8_t buffer[BUFFER];
+    uint8_t single[8][MESSAGE];
+
+    (void)state;
+    assert_non_null(got);
+    post_buffer(side, buffer, FI_ADDR_UNSPEC);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_int_equal(fi_recv(side->ep, single[i], MESSAGE, NULL, FI_ADDR_UNSPEC, single[i]),
+                         i < 7 ? 0 : -FI_EAGAIN);
+    }
+    assert_int_equal(fi_trecv(pair->sides[0].ep, got, bytes, NULL, FI_ADDR_UNSPEC, 1, 0, got), 0);
+    assert_int_equal(fi_tsend(side->ep, sent, bytes, NULL, side->other, 1, sent), 0);
+    assert_ptr_equal(completed(pair, 0).op_context, got);
+    assert_ptr_equal(completed(pair, 1).op_context, sent);
+    assert_memory_equal(got, sent, bytes);
+    close_pair(pair);
+    free(sent);
+    free(got);
+}
+
 static void fi_close__with_receives_in_line(void **state)
 {
     struct pair *pair = open_default_pair();
@@ -165,6 +195,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(receives__between_buffers_keep_their_turn),
         cmocka_unit_test(tagged_receives__do_not_stand_in_line),
         cmocka_unit_test(fi_cancel__in_line),
+        cmocka_unit_test(receives__in_line_leave_room_for_sends),
         cmocka_unit_test(fi_close__with_receives_in_line),
         cmocka_unit_test(buffers__of_one_peer_hold_up_nobody),
     };

@@ -120,6 +120,31 @@ static void fi_cancel__a_buffer_for_many_messages(void **state)
     close_pair(pair);
 }
 
+/** It has a message already, and ends with that. */
+static void fi_cancel__a_buffer_that_is_being_filled(void **state)
+{
+    struct pair *pair = open_default_pair();
+    const size_t bytes = 16 << 20;
+    uint8_t *sent = pattern(bytes, 1);
+    uint8_t *buffer = calloc(2, bytes);
+
+    (void)state;
+    assert_non_null(buffer);
+    let_arrive(pair, 0);
+    post_multi(&pair->sides[1], buffer, 2 * bytes, 1);
+    assert_int_equal(fi_send(pair->sides[0].ep, sent, bytes, NULL, pair->sides[0].other, sent), 0);
+    let_begin(pair, buffer);
+    assert_int_equal(fi_cancel(&pair->sides[1].ep->fid, buffer), 0);
+    struct fi_cq_tagged_entry in = completed(pair, 1);
+    assert_ptr_equal(in.op_context, buffer);
+    assert_int_equal(in.len, bytes);
+    assert_true((in.flags & FI_MULTI_RECV) != 0);
+    assert_memory_equal(buffer, sent, bytes);
+    close_pair(pair);
+    free(sent);
+    free(buffer);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +153,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_recvmsg__a_buffer_for_many_messages),
         cmocka_unit_test(fi_recvmsg__messages_go_on_to_the_next_buffer),
         cmocka_unit_test(fi_cancel__a_buffer_for_many_messages),
+        cmocka_unit_test(fi_cancel__a_buffer_that_is_being_filled),
     };
 
     (void)argc;

@@ -37,6 +37,7 @@ struct pair_options {
     int mr_mode;
     enum fi_progress progress; /**< of control and data */
     enum fi_wait_obj counter_wait;
+    bool two_queues; /**< one for what is sent, and another, `received_cq`, for what comes */
     bool counters; /**< bind a counter for sends, one for receives, one for a peer's memory, and two
                       for what peers do to ours */
 };
@@ -47,6 +48,7 @@ struct side {
     struct fid_domain *domain;
     struct fid_av *av;
     struct fid_cq *cq;
+    struct fid_cq *received_cq;
     struct fid_cntr *sent;
     struct fid_cntr *received;
     struct fid_cntr *remote;
@@ -111,8 +113,15 @@ static inline void open_endpoint(struct side *side, const struct pair_options *o
     assert_int_equal(fi_cq_open(side->domain, &cq, &side->cq, NULL), 0);
     assert_int_equal(fi_endpoint(side->domain, side->info, &side->ep, NULL), 0);
     assert_int_equal(fi_ep_bind(side->ep, &side->av->fid, 0), 0);
+    uint64_t received = FI_RECV;
+    if (options->two_queues) {
+        assert_int_equal(fi_cq_open(side->domain, &cq, &side->received_cq, NULL), 0);
+        assert_int_equal(fi_ep_bind(side->ep, &side->received_cq->fid, FI_RECV | options->cq_flags),
+                         0);
+        received = 0;
+    }
     assert_int_equal(
-        fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | FI_RECV | options->cq_flags), 0);
+        fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | received | options->cq_flags), 0);
     if (options->counters) {
         assert_int_equal(fi_cntr_open(side->domain, &counter, &side->sent, NULL), 0);
         assert_int_equal(fi_cntr_open(side->domain, &counter, &side->received, NULL), 0);
@@ -154,6 +163,9 @@ static inline void close_side(struct side *side)
         assert_int_equal(fi_close(&side->remote->fid), 0);
         assert_int_equal(fi_close(&side->read_by_peers->fid), 0);
         assert_int_equal(fi_close(&side->written_by_peers->fid), 0);
+    }
+    if (side->received_cq != NULL) {
+        assert_int_equal(fi_close(&side->received_cq->fid), 0);
     }
     assert_int_equal(fi_close(&side->cq->fid), 0);
     assert_int_equal(fi_close(&side->av->fid), 0);
@@ -238,6 +250,18 @@ static inline void let_arrive(struct pair *pair, unsigned from)
                      0);
     assert_int_equal(fi_tinject(sender->ep, "x", 1, sender->other, UINT32_MAX), 0);
     assert_ptr_equal(completed(pair, 1 - from).op_context, &byte);
+}
+
+/** Until some of a long message has come for a receive of side 1 whose buffer was all zeros; the
+ *  rest of it does not come as long as nobody drives side 0. */
+static inline void let_begin(struct pair *pair, const volatile uint8_t *buffer)
+{
+    time_t start = time(NULL);
+
+    while (buffer[0] == 0) {
+        drive(&pair->sides[1]);
+        assert_false(is_late(start));
+    }
 }
 
 static inline void fill(uint8_t *data, size_t bytes, unsigned seed)

@@ -116,7 +116,9 @@ static void fi_discard__throws_messages_away(void **state)
     }
     let_arrive(pair, 0);
     assert_int_equal(look(receiver, FI_PEEK | FI_DISCARD, NULL, 0, &context), 0);
-    assert_ptr_equal(completed(pair, 1).op_context, &context);
+    struct fi_cq_tagged_entry gone = completed(pair, 1);
+    assert_ptr_equal(gone.op_context, &context);
+    assert_int_equal(gone.len, 1);
     assert_int_equal(look(receiver, FI_PEEK | FI_CLAIM, NULL, 0, &context), 0);
     (void)completed(pair, 1);
     assert_int_equal(look(receiver, FI_CLAIM | FI_DISCARD, NULL, 0, &context), 0);
@@ -125,6 +127,58 @@ static void fi_discard__throws_messages_away(void **state)
     (void)completed(pair, 1);
     assert_int_equal(got, 'c');
     close_pair(pair);
+}
+
+static void fi_discard__without_room_loses_nothing(void **state)
+{
+    assert_int_equal(setenv("FI_BEOWIRE_OPERATIONS", "4", 1), 0);
+    struct pair *pair = open_default_pair();
+    assert_int_equal(unsetenv("FI_BEOWIRE_OPERATIONS"), 0);
+    const struct side *receiver = &pair->sides[1];
+    struct fi_context context;
+    char got[5] = "";
+
+    (void)state;
+    assert_int_equal(fi_tinject(pair->sides[0].ep, "a", 1, pair->sides[0].other, 7), 0);
+    let_arrive(pair, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(fi_trecv(receiver->ep, &got[i], 1, NULL, FI_ADDR_UNSPEC, 99, 0, &got[i]),
+                         0);
+    }
+    assert_int_equal(look(receiver, FI_PEEK | FI_DISCARD, NULL, 0, &context), -FI_EAGAIN);
+    assert_int_equal(fi_cancel(&receiver->ep->fid, &got[2]), 0);
+    assert_int_equal(failed(pair, 1).err, FI_ECANCELED);
+    assert_int_equal(fi_trecv(receiver->ep, &got[2], 1, NULL, FI_ADDR_UNSPEC, 7, 0, NULL), 0);
+    (void)completed(pair, 1);
+    assert_int_equal(got[2], 'a');
+    close_pair(pair);
+}
+
+/** Of two with one context the first has a message already, so it is the other that ends. */
+static void fi_cancel__passes_over_what_comes_already(void **state)
+{
+    struct pair *pair = open_default_pair();
+    const struct side *receiver = &pair->sides[1];
+    const size_t bytes = 16 << 20;
+    uint8_t *sent = pattern(bytes, 1);
+    uint8_t *buffer = calloc(1, bytes);
+    uint8_t other[1];
+
+    (void)state;
+    assert_non_null(buffer);
+    let_arrive(pair, 0);
+    assert_int_equal(fi_trecv(receiver->ep, buffer, bytes, NULL, FI_ADDR_UNSPEC, 1, 0, buffer), 0);
+    assert_int_equal(fi_trecv(receiver->ep, other, 1, NULL, FI_ADDR_UNSPEC, 2, 0, buffer), 0);
+    assert_int_equal(fi_tsend(pair->sides[0].ep, sent, bytes, NULL, pair->sides[0].other, 1, sent),
+                     0);
+    let_begin(pair, buffer);
+    assert_int_equal(fi_cancel(&receiver->ep->fid, buffer), 0);
+    assert_int_equal(failed(pair, 1).err, FI_ECANCELED);
+    assert_int_equal(completed(pair, 1).len, bytes);
+    assert_memory_equal(buffer, sent, bytes);
+    close_pair(pair);
+    free(sent);
+    free(buffer);
 }
 
 static void fi_trecvmsg__flags_that_mean_nothing(void **state)
@@ -202,6 +256,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_peek__shows_a_message_and_leaves_it),
         cmocka_unit_test(fi_claim__only_its_owner_gets_the_message),
         cmocka_unit_test(fi_discard__throws_messages_away),
+        cmocka_unit_test(fi_discard__without_room_loses_nothing),
+        cmocka_unit_test(fi_cancel__passes_over_what_comes_already),
         cmocka_unit_test(fi_trecvmsg__flags_that_mean_nothing),
         cmocka_unit_test(fi_trecv__message_longer_than_the_buffer),
         cmocka_unit_test(fi_trecv__directed_takes_only_from_its_peer),
