@@ -55,6 +55,12 @@ static void describe_domain(struct fi_domain_attr *domain)
     domain->max_err_data = ERROR_TEXT_BYTES;
 }
 
+/** What programs are told that they may have outstanding: some make room for as many. */
+static size_t size_of(const struct parameters *parameters)
+{
+    return parameters->operations < INFO_SIZE_MAX ? parameters->operations : INFO_SIZE_MAX;
+}
+
 static void describe_endpoint(struct fi_info *info, const struct parameters *parameters)
 {
     struct fi_ep_attr *endpoint = info->ep_attr;
@@ -73,14 +79,14 @@ static void describe_endpoint(struct fi_info *info, const struct parameters *par
     tx->op_flags = INFO_TX_FLAGS;
     tx->msg_order = INFO_ORDER;
     tx->inject_size = INJECT_BYTES_MAX;
-    tx->size = parameters->operations;
+    tx->size = size_of(parameters);
     tx->iov_limit = INFO_IOV_LIMIT;
     tx->rma_iov_limit = INFO_RMA_IOV_LIMIT;
 
     rx->caps = INFO_RX_CAPS;
     rx->op_flags = INFO_RX_FLAGS;
     rx->msg_order = INFO_ORDER;
-    rx->size = parameters->operations;
+    rx->size = size_of(parameters);
     rx->iov_limit = INFO_IOV_LIMIT;
 }
 

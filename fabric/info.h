@@ -44,6 +44,9 @@
 /** Bytes of immediate data beside a message. */
 #define INFO_CQ_DATA_BYTES 4
 
+/** Operations that programs are told they may have outstanding, at most. */
+#define INFO_SIZE_MAX 4096
+
 /** Completions that a queue holds if the user has no wish. */
 #define INFO_CQ_ENTRIES 4096
 

@@ -19,7 +19,9 @@
 /** Room for the end of a variable's name. */
 #define VARIABLE_BYTES 32
 
-#define OPERATIONS_DEFAULT 4096
+/** A program may begin so many sends before it looks for what comes, and so may its peer. Those
+ * that are not used cost nothing. */
+#define OPERATIONS_DEFAULT OPERATIONS_MAX
 #define PEERS_DEFAULT 1024
 
 /** MPI's handling of errors is to be reached within ten seconds of a failure, also where that takes

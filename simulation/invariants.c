@@ -286,8 +286,8 @@ void cluster_check_node_empty(struct cluster *cluster, uint32_t node)
                      cluster->nodes[node].lanes.lanes[0]->frame_bytes) != 0) {
         abort();
     }
-    if (list_length(&layer->free_sends) != list_length(&fresh.free_sends) ||
-        list_length(&layer->free_receives) != list_length(&fresh.free_receives) ||
+    if (list_length(&layer->free_sends) != layer->sends_used ||
+        list_length(&layer->free_receives) != layer->receives_used ||
         !list_is_empty(&layer->posted) || !list_is_empty(&layer->completed)) {
         cluster_fail(cluster, "node %u: operations are left", node);
     }

@@ -218,6 +218,11 @@
 #define REMOTE_SERVED 1024
 #define REMOTE_SERVED_PER_PEER 64
 
+/** Sends, and receives, of an endpoint that are used in turn, so that what a late frame names is
+ *  not soon another one. More, up to the number in the options, come into use when all of these are
+ *  outstanding, and are not touched before. */
+#define MESSAGE_OPERATIONS_LISTED 4096
+
 /** Frames of unexpected messages that an endpoint can hold for whichever peers send them. */
 #define MESSAGE_CHUNKS 4096
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "check.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/** More than the endpoint of the receiver takes in before there are receives. */
+#define AT_ONCE 10000
 
 #define MESSAGES 400 /* from each rank to each */
 #define BATCH 25     /* receives that are posted together */
@@ -162,8 +166,39 @@ static void receive_posted(int first, MPI_Request *requests, uint8_t **buffers, 
     free(next);
 }
 
+/** All begin to send more than anybody has room for, before anybody receives; and the reverse. */
+static void at_once(bool receives_first)
+{
+    MPI_Request *requests = check_memory((size_t)2 * AT_ONCE * sizeof(MPI_Request));
+    int *numbers = check_memory((size_t)2 * AT_ONCE * sizeof(int));
+    int to = (rank + 1) % ranks;
+    int from = (rank + ranks - 1) % ranks;
+
+    for (int turn = 0; turn < 2; turn++) {
+        bool receives = receives_first == (turn == 0);
+        for (int i = 0; i < AT_ONCE; i++) {
+            int at = receives ? AT_ONCE + i : i;
+            numbers[at] = receives ? -1 : i;
+            if (receives) {
+                MPI_Irecv(&numbers[at], 1, MPI_INT, from, i % 7, MPI_COMM_WORLD, &requests[at]);
+            } else {
+                MPI_Isend(&numbers[at], 1, MPI_INT, to, i % 7, MPI_COMM_WORLD, &requests[at]);
+            }
+        }
+    }
+    MPI_Waitall(2 * AT_ONCE, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < AT_ONCE; i++) {
+        CHECK(numbers[AT_ONCE + i] == i, "of %d message %d fills receive %d", from,
+              numbers[AT_ONCE + i], i);
+    }
+    free(requests);
+    free(numbers);
+}
+
 void check_ordering(void)
 {
+    at_once(false);
+    at_once(true);
     int messages = BATCH * ranks;
     struct sends *sends = check_memory((size_t)ranks * sizeof *sends);
     MPI_Request *requests = check_memory((size_t)messages * sizeof(MPI_Request));

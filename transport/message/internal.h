@@ -22,6 +22,10 @@ void message_deliver(struct message_layer *layer, struct message_peer *peer,
 /** Takes an operation from its list of free ones; NULL if there is none. */
 struct operation *operation_take(struct list *free);
 
+/** The same of these kinds, or one that was never used. */
+struct operation *operation_take_send(struct message_layer *layer);
+struct operation *operation_take_receive(struct message_layer *layer);
+
 /** The receive waits in `posted` no more. */
 void operation_matched(struct operation *operation);
 

@@ -52,7 +52,7 @@ int message_receive(struct message_layer *layer, struct message_peer *peer, uint
     if (data == NULL && bytes > 0) {
         return -EINVAL;
     }
-    struct operation *operation = operation_take(&layer->free_receives);
+    struct operation *operation = operation_take_receive(layer);
     if (operation == NULL) {
         return -EAGAIN;
     }

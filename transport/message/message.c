@@ -68,9 +68,11 @@ static int make_operations(struct message_layer *layer, uint32_t operations)
     if (layer->operations == NULL || layer->served_memory == NULL || layer->inbounds == NULL) {
         return -ENOMEM;
     }
-    for (uint32_t i = 0; i < operations; i++) {
-        list_append(&layer->free_sends, &layer->operations[i].link);
-        list_append(&layer->free_receives, &layer->operations[operations + i].link);
+    /* As above, so only as many are listed as are there to be used in turn. */
+    while (layer->sends_used < operations && layer->sends_used < MESSAGE_OPERATIONS_LISTED) {
+        list_append(&layer->free_sends, &layer->operations[layer->sends_used++].link);
+        list_append(&layer->free_receives,
+                    &layer->operations[operations + layer->receives_used++].link);
     }
     return 0;
 }
@@ -283,15 +285,22 @@ void message_frame_released(struct message_layer *layer, struct flow_frame *fram
     frame_pool_give(&layer->frames, frame);
 }
 
-static void fail_operations(struct message_layer *layer, const struct message_peer *peer, int error)
+static void fail_some(struct message_layer *layer, struct operation *operations, uint32_t count,
+                      const struct message_peer *peer, int error)
 {
-    for (uint32_t i = 0; i < 2 * layer->operations_each; i++) {
-        struct operation *operation = &layer->operations[i];
+    for (uint32_t i = 0; i < count; i++) {
+        struct operation *operation = &operations[i];
         if (operation->peer == peer && operation->state != OPERATION_FREE &&
             operation->state != OPERATION_DONE) {
             operation_done(layer, operation, error);
         }
     }
+}
+
+static void fail_operations(struct message_layer *layer, const struct message_peer *peer, int error)
+{
+    fail_some(layer, layer->operations, layer->sends_used, peer, error);
+    fail_some(layer, layer->operations + layer->operations_each, layer->receives_used, peer, error);
 }
 
 void message_peer_failed(struct message_layer *layer, struct message_peer *peer, int error,
@@ -330,6 +339,26 @@ struct operation *operation_take(struct list *free)
     struct operation *operation = LIST_ENTRY(free->next, struct operation, link);
     list_remove(&operation->link);
     return operation;
+}
+
+/** Takes one from a list, or the next that was never used of those from `first` on. */
+static struct operation *take(const struct message_layer *layer, struct list *free,
+                              struct operation *first, uint32_t *used)
+{
+    struct operation *operation = operation_take(free);
+
+    return operation == NULL && *used < layer->operations_each ? &first[(*used)++] : operation;
+}
+
+struct operation *operation_take_send(struct message_layer *layer)
+{
+    return take(layer, &layer->free_sends, layer->operations, &layer->sends_used);
+}
+
+struct operation *operation_take_receive(struct message_layer *layer)
+{
+    return take(layer, &layer->free_receives, layer->operations + layer->operations_each,
+                &layer->receives_used);
 }
 
 /** It is free. */
@@ -378,7 +407,7 @@ struct operation *operation_named(struct message_layer *layer, const struct mess
 
     if ((slot & MESSAGE_NAME_SERVED) != 0 && (slot & ~MESSAGE_NAME_SERVED) < layer->served_used) {
         operation = &layer->served_memory[slot & ~MESSAGE_NAME_SERVED];
-    } else if (slot < layer->operations_each) {
+    } else if (slot < layer->sends_used) {
         operation = &layer->operations[slot];
     }
     return operation != NULL && operation->peer == peer && message_name(layer, operation) == name

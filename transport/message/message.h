@@ -298,6 +298,9 @@ struct message_layer {
     struct frame_pool frames;
     struct operation *operations; /**< sends first, then receives */
     uint32_t operations_each;
+    uint32_t
+        sends_used; /**< of each kind: those that were ever in the lists of free ones, or out */
+    uint32_t receives_used;
     struct list free_sends;
     struct list free_receives;
     struct list posted;     /**< receives, oldest first */

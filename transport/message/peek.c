@@ -54,7 +54,7 @@ int message_receive_claimed(struct message_layer *layer, beowire_message message
         if (inbound->claim != message) {
             continue;
         }
-        struct operation *operation = operation_take(&layer->free_receives);
+        struct operation *operation = operation_take_receive(layer);
         if (operation == NULL) {
             return -EAGAIN;
         }

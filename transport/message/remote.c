@@ -23,7 +23,7 @@ static int begin(struct message_layer *layer, struct message_peer *peer,
     if (peer->ready && !peer->remote_memory) {
         return -EOPNOTSUPP;
     }
-    struct operation *operation = operation_take(&layer->free_sends);
+    struct operation *operation = operation_take_send(layer);
     if (operation == NULL) {
         return -EAGAIN;
     }

@@ -352,7 +352,7 @@ struct operation *outgoing_take_send(struct message_layer *layer, struct message
                                      uint64_t tag, uint32_t immediate, const void *data,
                                      uint64_t bytes)
 {
-    struct operation *operation = operation_take(&layer->free_sends);
+    struct operation *operation = operation_take_send(layer);
 
     if (operation != NULL) {
         *operation = (struct operation){

@@ -135,7 +135,7 @@ static void inbound_pulled__ends_the_receive_and_owes_done(void **state)
     struct fixture *fixture = *state;
     struct inbound *inbound = take(fixture);
     uint8_t buffer[SEGMENT];
-    struct operation *operation = operation_take(&fixture->layer.free_receives);
+    struct operation *operation = operation_take_receive(&fixture->layer);
 
     *operation = (struct operation){
         .kind = BEOWIRE_RECEIVE, .capacity = sizeof buffer, .target = buffer, .context = buffer};
