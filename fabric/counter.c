@@ -121,12 +121,15 @@ static int counter_close(struct fid *fid)
 {
     struct counter *counter = (struct counter *)(void *)fid;
 
-    if (counter->progress.count > 0) {
+    domain_lock(counter->domain);
+    bool is_busy = counter->progress.count > 0 || counter->sets > 0;
+    if (!is_busy) {
+        progress_awake(&counter->progress, counter->domain);
+    }
+    domain_unlock(counter->domain);
+    if (is_busy) {
         return -FI_EBUSY;
     }
-    domain_lock(counter->domain);
-    progress_awake(&counter->progress, counter->domain);
-    domain_unlock(counter->domain);
     (void)atomic_fetch_sub(&counter->domain->references, 1);
     progress_close(&counter->progress);
     free(counter);

@@ -13,6 +13,7 @@
 struct counter {
     struct fid_cntr fid;
     struct domain *domain;
+    uint32_t sets; /**< poll sets that it is in */
     uint64_t value;
     uint64_t errors;
     uint64_t seen; /**< value and errors together, as the user has read them last */

@@ -234,12 +234,15 @@ static int cq_close(struct fid *fid)
 {
     struct cq *cq = (struct cq *)(void *)fid;
 
-    if (cq->progress.count > 0) {
+    domain_lock(cq->domain);
+    bool is_busy = cq->progress.count > 0 || cq->sets > 0;
+    if (!is_busy) {
+        progress_awake(&cq->progress, cq->domain);
+    }
+    domain_unlock(cq->domain);
+    if (is_busy) {
         return -FI_EBUSY;
     }
-    domain_lock(cq->domain);
-    progress_awake(&cq->progress, cq->domain);
-    domain_unlock(cq->domain);
     (void)atomic_fetch_sub(&cq->domain->references, 1);
     destroy(cq);
     return 0;

@@ -29,6 +29,7 @@ struct cq_slot {
 struct cq {
     struct fid_cq fid;
     struct domain *domain;
+    uint32_t sets;      /**< poll sets that it is in */
     size_t entry_bytes; /**< of the user's format */
     struct cq_slot *ring;
     uint32_t capacity; /**< a power of two */

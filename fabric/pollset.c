@@ -62,6 +62,13 @@ static const struct domain *domain_of_member(struct fid *member)
     return member->fclass == FI_CLASS_CNTR ? ((struct counter *)(void *)member)->domain : NULL;
 }
 
+/** How many sets a member is in: as long as it is in one it cannot be closed. */
+static uint32_t *sets_of(struct fid *member)
+{
+    return member->fclass == FI_CLASS_CQ ? &((struct cq *)(void *)member)->sets
+                                         : &((struct counter *)(void *)member)->sets;
+}
+
 static int pollset_add(struct fid_poll *fid, struct fid *member, uint64_t flags)
 {
     struct pollset *set = pollset_of(fid);
@@ -80,6 +87,7 @@ static int pollset_add(struct fid_poll *fid, struct fid *member, uint64_t flags)
         if (more != NULL) {
             set->members = more;
             more[set->count++] = member;
+            (*sets_of(member))++;
         } else {
             status = -FI_ENOMEM;
         }
@@ -100,6 +108,7 @@ static int pollset_remove(struct fid_poll *fid, struct fid *member, uint64_t fla
     bool is_there = place < set->count;
     if (is_there) {
         set->members[place] = set->members[--set->count];
+        (*sets_of(member))--;
     }
     domain_unlock(set->domain);
     return is_there ? 0 : -FI_EINVAL;
@@ -109,6 +118,11 @@ static int pollset_close(struct fid *fid)
 {
     struct pollset *set = (struct pollset *)(void *)fid;
 
+    domain_lock(set->domain);
+    for (size_t i = 0; i < set->count; i++) {
+        (*sets_of(set->members[i]))--;
+    }
+    domain_unlock(set->domain);
     (void)atomic_fetch_sub(&set->domain->references, 1);
     free(set->members);
     free(set);

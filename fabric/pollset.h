@@ -8,8 +8,8 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_eq.h>
 
-/** fi_poll_open(). The queues and counters have to be of the same domain, and outlive their being
- *  in the set. */
+/** fi_poll_open(). The queues and counters have to be of the same domain, and while they
+ *  are in the set they cannot be closed. */
 int pollset_open(struct fid_domain *domain, struct fi_poll_attr *attributes, struct fid_poll **fid);
 
 #endif /* BEOWIRE_FABRIC_POLLSET_H */

@@ -77,6 +77,38 @@ static void fi_poll_add__and_remove(void **state)
     close_pair(pair);
 }
 
+/** The set would look at what is no more. */
+static void fi_close__of_what_is_in_a_set(void **state)
+{
+    struct pair *pair = open_default_pair();
+    struct fid_domain *domain = pair->sides[0].domain;
+    struct fi_cq_attr of_queue = {0};
+    struct fi_cntr_attr of_counter = {0};
+    struct fid_cntr *counter = NULL;
+    struct fid_cq *queue = NULL;
+    void *contexts[4];
+
+    (void)state;
+    assert_int_equal(fi_cq_open(domain, &of_queue, &queue, NULL), 0);
+    assert_int_equal(fi_cntr_open(domain, &of_counter, &counter, NULL), 0);
+    struct fid_poll *set = open_set(&pair->sides[0]);
+    struct fid_poll *other = open_set(&pair->sides[0]);
+    assert_int_equal(fi_poll_add(set, &queue->fid, 0), 0);
+    assert_int_equal(fi_poll_add(set, &queue->fid, 0), 0); /* is there once */
+    assert_int_equal(fi_poll_add(other, &queue->fid, 0), 0);
+    assert_int_equal(fi_poll_add(set, &counter->fid, 0), 0);
+    assert_int_equal(fi_close(&queue->fid), -FI_EBUSY);
+    assert_int_equal(fi_close(&counter->fid), -FI_EBUSY);
+    assert_int_equal(fi_poll(set, contexts, 4), 0);
+    assert_int_equal(fi_poll_del(set, &queue->fid, 0), 0);
+    assert_int_equal(fi_close(&queue->fid), -FI_EBUSY);
+    assert_int_equal(fi_close(&other->fid), 0);
+    assert_int_equal(fi_close(&queue->fid), 0);
+    assert_int_equal(fi_close(&set->fid), 0);
+    assert_int_equal(fi_close(&counter->fid), 0);
+    close_pair(pair);
+}
+
 static void fi_poll_open__bad_attributes(void **state)
 {
     struct pair *pair = open_default_pair();
@@ -93,6 +125,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fi_poll__names_those_that_have_something),
         cmocka_unit_test(fi_poll_add__and_remove),
+        cmocka_unit_test(fi_close__of_what_is_in_a_set),
         cmocka_unit_test(fi_poll_open__bad_attributes),
     };
 
