@@ -82,13 +82,16 @@ static ssize_t cq_read(struct fid_cq *fid, void *buffer, size_t count)
     return cq_readfrom(fid, buffer, count, NULL);
 }
 
-/** Since version 1.5 the user may hand in a buffer for the text; before, it was ours. That a look
- *  found nothing is no failure: programs that expect no other leave the field as it was. */
+/** Since version 1.5 the user may hand in a buffer for the text; before, it was ours, there was no
+ *  size, and what the program left in the field means nothing. That a look found nothing is no
+ *  failure: programs that expect no other leave the field as it was. */
 static void hand_over_text(struct cq *cq, struct fi_cq_err_entry *error)
 {
     size_t bytes = strlen(cq->text) + 1;
 
-    if (error->err == FI_ENOMSG) {
+    if (FI_VERSION_LT(cq->domain->fabric->api_version, FI_VERSION(1, 5))) {
+        error->err_data = cq->text;
+    } else if (error->err == FI_ENOMSG) {
         error->err_data_size = 0;
     } else if (error->err_data != NULL && error->err_data_size > 0) {
         size_t room = error->err_data_size;

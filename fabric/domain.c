@@ -98,7 +98,6 @@ static struct fi_ops_fabric fabric_ops = {
 
 int fabric_open(struct fi_fabric_attr *attributes, struct fid_fabric **fid, void *context)
 {
-    (void)attributes;
     struct fabric *fabric = calloc(1, sizeof *fabric);
     if (fabric == NULL) {
         return -FI_ENOMEM;
@@ -107,6 +106,7 @@ int fabric_open(struct fi_fabric_attr *attributes, struct fid_fabric **fid, void
     fabric->fid.fid.context = context;
     fabric->fid.fid.ops = &fabric_fid_ops;
     fabric->fid.ops = &fabric_ops;
+    fabric->api_version = attributes->api_version;
     *fid = &fabric->fid;
     return 0;
 }

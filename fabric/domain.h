@@ -21,6 +21,7 @@
 
 struct fabric {
     struct fid_fabric fid;
+    uint32_t api_version;   /**< that the program was written for; 0: before it was told, in 1.5 */
     atomic_uint references; /**< domains and event queues */
 };
 

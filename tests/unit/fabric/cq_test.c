@@ -155,6 +155,30 @@ static void fi_cq_readerr__text_into_the_users_buffer(void **state)
     close_pair(pair);
 }
 
+/** Before 1.5 there was no size, so what lies there is something else of the program's, and the
+ * text was the provider's: the field is only written. */
+static void fi_cq_readerr__programs_that_have_no_size_of_the_text(void **state)
+{
+    struct pair *pair = open_pair(&(struct pair_options){.version = FI_VERSION(1, 4)});
+    char something[8] = "as ever";
+    char got = 0;
+    struct fi_cq_err_entry error = {.err_data = something, .err_data_size = sizeof something};
+
+    (void)state;
+    assert_int_equal(fi_trecv(pair->sides[1].ep, &got, 1, NULL, FI_ADDR_UNSPEC, 7, 0, &got), 0);
+    assert_int_equal(fi_cancel(&pair->sides[1].ep->fid, &got), 0);
+    struct fi_cq_tagged_entry entry;
+    assert_int_equal(fi_cq_read(pair->sides[1].cq, &entry, 1), -FI_EAVAIL);
+    assert_int_equal(fi_cq_readerr(pair->sides[1].cq, &error, 0), 1);
+    assert_int_equal(error.err, FI_ECANCELED);
+    assert_string_equal(something, "as ever");
+    assert_ptr_not_equal(error.err_data, something);
+    assert_string_equal(error.err_data,
+                        fi_cq_strerror(pair->sides[1].cq, error.prov_errno, NULL, NULL, 0));
+    assert_int_equal(error.err_data_size, sizeof something);
+    close_pair(pair);
+}
+
 static void fi_cq_read__a_full_queue_loses_nothing(void **state)
 {
     enum { MESSAGES = 500 };
@@ -371,6 +395,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_cq_read__errors_keep_their_place),
         cmocka_unit_test(fi_cq_read__makes_progress_while_there_is_something_to_read),
         cmocka_unit_test(fi_cq_readerr__text_into_the_users_buffer),
+        cmocka_unit_test(fi_cq_readerr__programs_that_have_no_size_of_the_text),
         cmocka_unit_test(fi_cq_read__a_full_queue_loses_nothing),
         cmocka_unit_test(fi_cq_read__a_full_queue_holds_up_no_other),
         cmocka_unit_test(fi_cq_sread__waits_no_longer_than_told),

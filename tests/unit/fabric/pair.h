@@ -26,7 +26,8 @@
 
 /** What differs from test to test; 0 is the usual. */
 struct pair_options {
-    uint64_t caps; /**< 0: FI_TAGGED | FI_MSG */
+    uint32_t version; /**< that the program is written for; 0: 1.17 */
+    uint64_t caps;    /**< 0: FI_TAGGED | FI_MSG */
     enum fi_threading threading;
     enum fi_av_type av_type;
     enum fi_cq_format format;
@@ -86,7 +87,8 @@ static inline struct fi_info *get_info(const char *interface, const struct pair_
     hints->domain_attr->data_progress = options->progress;
     hints->tx_attr->op_flags = options->tx_flags;
     hints->domain_attr->mr_mode = options->mr_mode;
-    assert_int_equal(fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info), 0);
+    uint32_t version = options->version != 0 ? options->version : FI_VERSION(1, 17);
+    assert_int_equal(fi_getinfo(version, NULL, NULL, 0, hints, &info), 0);
     fi_freeinfo(hints);
     return info;
 }
