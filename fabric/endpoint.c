@@ -381,11 +381,30 @@ static int bind_counter(struct endpoint *endpoint, struct counter *counter, uint
     return 0;
 }
 
+/** Its domain, whose lock covers it; NULL: it is of none. */
+static const struct domain *domain_of_bound(struct fid *bound)
+{
+    switch (bound->fclass) {
+    case FI_CLASS_CQ:
+        return ((struct cq *)(void *)bound)->domain;
+    case FI_CLASS_CNTR:
+        return ((struct counter *)(void *)bound)->domain;
+    case FI_CLASS_AV:
+        return ((struct av *)(void *)bound)->domain;
+    default:
+        return NULL;
+    }
+}
+
 static int endpoint_bind(struct fid *fid, struct fid *bound, uint64_t flags)
 {
     struct endpoint *endpoint = (struct endpoint *)(void *)fid;
+    const struct domain *domain = domain_of_bound(bound);
     int status = -FI_EINVAL;
 
+    if (domain != NULL && domain != endpoint->domain) {
+        return -FI_EINVAL;
+    }
     domain_lock(endpoint->domain);
     if (endpoint->transport != NULL) {
         status = -FI_EOPBADSTATE;

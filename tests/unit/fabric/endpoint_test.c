@@ -54,6 +54,23 @@ static void fi_ep_bind__counters_of_every_kind_are_let_go_of(void **state)
     fi_freeinfo(side.info);
 }
 
+/** Their locks are not ours, and another may be closed while we use it. */
+static void fi_ep_bind__what_is_of_another_domain(void **state)
+{
+    struct pair *pair = open_pair(&(struct pair_options){.counters = true});
+    const struct side *other = &pair->sides[1];
+    struct fid_ep *endpoint = NULL;
+
+    (void)state;
+    assert_int_equal(fi_endpoint(pair->sides[0].domain, pair->sides[0].info, &endpoint, NULL), 0);
+    assert_int_equal(fi_ep_bind(endpoint, &other->av->fid, 0), -FI_EINVAL);
+    assert_int_equal(fi_ep_bind(endpoint, &other->cq->fid, FI_TRANSMIT | FI_RECV), -FI_EINVAL);
+    assert_int_equal(fi_ep_bind(endpoint, &other->sent->fid, FI_SEND), -FI_EINVAL);
+    assert_int_equal(fi_ep_bind(endpoint, &pair->sides[0].av->fid, 0), 0);
+    assert_int_equal(fi_close(&endpoint->fid), 0);
+    close_pair(pair);
+}
+
 /** Opens what an endpoint needs, and one that is ready to be enabled. */
 static void open_disabled(struct side *side)
 {
@@ -304,6 +321,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_tsend__to_more_than_there_is_room_for),
         cmocka_unit_test(fi_enable__needs_an_address_vector_and_queues),
         cmocka_unit_test(fi_ep_bind__counters_of_every_kind_are_let_go_of),
+        cmocka_unit_test(fi_ep_bind__what_is_of_another_domain),
         cmocka_unit_test(fi_enable__an_interface_that_is_not_there),
         cmocka_unit_test(fi_enable__a_configuration_that_is_wrong),
         cmocka_unit_test(fi_getname__tells_how_long_a_name_is),
