@@ -233,6 +233,26 @@ static int be_watched(const struct endpoint *endpoint)
     return status;
 }
 
+/** Is each kind of operation that it may start reported to a queue or a counter? And what peers do
+ *  to its memory needs somebody who looks, unless a thread does. */
+static bool is_bound(const struct endpoint *endpoint)
+{
+    static const uint64_t kinds[ENDPOINT_BY_PEERS] = {FI_SEND, FI_RECV, FI_READ, FI_WRITE};
+    uint64_t caps = info_sides(endpoint->caps);
+    bool any = endpoint->tx_cq != NULL || endpoint->rx_cq != NULL;
+
+    for (unsigned i = 0; i < ENDPOINT_COUNTERS; i++) {
+        any = any || endpoint->counters[i] != NULL;
+    }
+    for (unsigned i = 0; i < ENDPOINT_BY_PEERS; i++) {
+        const struct cq *cq = kinds[i] == FI_RECV ? endpoint->rx_cq : endpoint->tx_cq;
+        if ((caps & kinds[i]) != 0 && cq == NULL && endpoint->counters[i] == NULL) {
+            return false;
+        }
+    }
+    return any || endpoint->domain->automatic;
+}
+
 static int endpoint_enable(struct endpoint *endpoint)
 {
     const struct parameters *parameters = &endpoint->domain->parameters;
@@ -244,10 +264,7 @@ static int endpoint_enable(struct endpoint *endpoint)
     if (endpoint->av == NULL) {
         return -FI_ENOAV;
     }
-    if ((endpoint->tx_cq == NULL && endpoint->tx_counter == NULL &&
-         (endpoint->caps & FI_SEND) != 0) ||
-        (endpoint->rx_cq == NULL && endpoint->rx_counter == NULL &&
-         (endpoint->caps & FI_RECV) != 0)) {
+    if (!is_bound(endpoint)) {
         return -FI_ENOCQ;
     }
     uint32_t announced =

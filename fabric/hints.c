@@ -9,10 +9,8 @@
 
 /** Capabilities that must be asked for; the others come unasked. */
 #define PRIMARY_CAPS                                                                               \
-    (FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_DIRECTED_RECV | INFO_REMOTE_CAPS | REMOTE_SIDES)
-
-/** What may be done to a peer's memory, and by a peer to ours. */
-#define REMOTE_SIDES (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
+    (FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_DIRECTED_RECV | INFO_REMOTE_CAPS |                \
+     INFO_REMOTE_SIDES)
 
 /** An endpoint's one side may be asked for the other side's capabilities: they are ignored. */
 #define OF_EITHER_SIDE (INFO_CAPS)
@@ -220,14 +218,7 @@ static uint64_t narrow_caps(uint64_t offer, uint64_t asked, uint64_t whole)
     uint64_t primary = (asked != 0 ? asked : whole) & PRIMARY_CAPS & offer;
     uint64_t caps = primary | (offer & ~(uint64_t)PRIMARY_CAPS);
 
-    /* Neither direction means both. */
-    if ((caps & INFO_MESSAGE_CAPS) != 0 && (caps & (FI_SEND | FI_RECV)) == 0) {
-        caps |= offer & (FI_SEND | FI_RECV);
-    }
-    if ((caps & INFO_REMOTE_CAPS) != 0 && (caps & REMOTE_SIDES) == 0) {
-        caps |= offer & REMOTE_SIDES;
-    }
-    return caps;
+    return caps | (info_sides(caps) & offer);
 }
 
 static void apply_domain(struct fi_domain_attr *offer, const struct fi_domain_attr *asked,

@@ -14,6 +14,8 @@
 #define INFO_RX_CAPS                                                                               \
     (INFO_MESSAGE_CAPS | INFO_REMOTE_CAPS | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE |           \
      FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE | FI_RMA_EVENT)
+/** What may be done to a peer's memory, and by a peer to ours. */
+#define INFO_REMOTE_SIDES (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define INFO_DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define INFO_CAPS (INFO_TX_CAPS | INFO_RX_CAPS | INFO_DOMAIN_CAPS)
 
@@ -49,6 +51,18 @@
 
 /** Completions that a queue holds if the user has no wish. */
 #define INFO_CQ_ENTRIES 4096
+
+/** Capabilities with their directions: none means all. */
+static inline uint64_t info_sides(uint64_t caps)
+{
+    if ((caps & INFO_MESSAGE_CAPS) != 0 && (caps & (FI_SEND | FI_RECV)) == 0) {
+        caps |= FI_SEND | FI_RECV;
+    }
+    if ((caps & INFO_REMOTE_CAPS) != 0 && (caps & INFO_REMOTE_SIDES) == 0) {
+        caps |= INFO_REMOTE_SIDES;
+    }
+    return caps;
+}
 
 /** The provider's fi_getinfo(): see the man page.
  *  @return 0; -FI_ENODATA: nothing fits; -FI_ENOMEM. */

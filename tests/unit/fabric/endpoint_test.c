@@ -71,6 +71,61 @@ static void fi_ep_bind__what_is_of_another_domain(void **state)
     close_pair(pair);
 }
 
+/** An endpoint of these capabilities with nothing but an address vector. */
+static void open_bare(struct side *side, uint64_t caps)
+{
+    struct fi_av_attr av = {0};
+
+    open_domain(side, "end0", &(struct pair_options){.caps = caps});
+    side->info->caps = caps;
+    assert_int_equal(fi_av_open(side->domain, &av, &side->av, NULL), 0);
+    assert_int_equal(fi_endpoint(side->domain, side->info, &side->ep, NULL), 0);
+    assert_int_equal(fi_ep_bind(side->ep, &side->av->fid, 0), 0);
+}
+
+/** What it starts is reported somewhere, and somebody drives it. */
+static void fi_enable__needs_a_queue_or_a_counter_for_each_kind_of_operation(void **state)
+{
+    static const struct {
+        uint64_t caps;
+        uint64_t counters[2]; /* with the first it is not enough, with the second it is */
+    } cases[] = {
+        {FI_TAGGED, {FI_SEND, FI_RECV}},
+        {FI_RMA, {FI_READ, FI_WRITE}},
+        {FI_RMA | FI_WRITE, {FI_READ | FI_REMOTE_READ, FI_WRITE}},
+        {FI_ATOMIC | FI_READ, {FI_SEND | FI_WRITE, FI_READ}},
+        {FI_RMA | FI_READ | FI_MSG | FI_RECV, {FI_RECV, FI_READ}},
+        {FI_RMA | FI_REMOTE_WRITE, {0, FI_REMOTE_WRITE}},
+    };
+    struct fi_cntr_attr attributes = {0};
+    struct fi_cq_attr queue = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct side side = {0};
+        struct fid_cntr *counters[2] = {NULL, NULL};
+        open_bare(&side, cases[i].caps);
+        assert_int_equal(fi_cq_open(side.domain, &queue, &side.cq, NULL), 0);
+        for (unsigned j = 0; j < 2; j++) {
+            assert_int_equal(fi_enable(side.ep), -FI_ENOCQ);
+            assert_int_equal(fi_cntr_open(side.domain, &attributes, &counters[j], NULL), 0);
+            if (cases[i].counters[j] != 0) {
+                assert_int_equal(fi_ep_bind(side.ep, &counters[j]->fid, cases[i].counters[j]), 0);
+            }
+        }
+        assert_int_equal(fi_enable(side.ep), 0);
+        assert_int_equal(fi_close(&side.ep->fid), 0);
+        assert_int_equal(fi_close(&counters[0]->fid), 0);
+        assert_int_equal(fi_close(&counters[1]->fid), 0);
+        /* A queue does for all that is started. */
+        assert_int_equal(fi_endpoint(side.domain, side.info, &side.ep, NULL), 0);
+        assert_int_equal(fi_ep_bind(side.ep, &side.av->fid, 0), 0);
+        assert_int_equal(fi_ep_bind(side.ep, &side.cq->fid, FI_TRANSMIT | FI_RECV), 0);
+        assert_int_equal(fi_enable(side.ep), 0);
+        close_side(&side);
+    }
+}
+
 /** Opens what an endpoint needs, and one that is ready to be enabled. */
 static void open_disabled(struct side *side)
 {
@@ -322,6 +377,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_enable__needs_an_address_vector_and_queues),
         cmocka_unit_test(fi_ep_bind__counters_of_every_kind_are_let_go_of),
         cmocka_unit_test(fi_ep_bind__what_is_of_another_domain),
+        cmocka_unit_test(fi_enable__needs_a_queue_or_a_counter_for_each_kind_of_operation),
         cmocka_unit_test(fi_enable__an_interface_that_is_not_there),
         cmocka_unit_test(fi_enable__a_configuration_that_is_wrong),
         cmocka_unit_test(fi_getname__tells_how_long_a_name_is),
