@@ -29,6 +29,7 @@ static int fabric_close(struct fid *fid)
     if (atomic_load(&fabric->references) > 0) {
         return -FI_EBUSY;
     }
+    free(fabric->name);
     free(fabric);
     return 0;
 }
@@ -102,6 +103,11 @@ int fabric_open(struct fi_fabric_attr *attributes, struct fid_fabric **fid, void
     if (fabric == NULL) {
         return -FI_ENOMEM;
     }
+    fabric->name = strdup(attributes->name);
+    if (fabric->name == NULL) {
+        free(fabric);
+        return -FI_ENOMEM;
+    }
     fabric->fid.fid.fclass = FI_CLASS_FABRIC;
     fabric->fid.fid.context = context;
     fabric->fid.fid.ops = &fabric_fid_ops;
@@ -109,6 +115,12 @@ int fabric_open(struct fi_fabric_attr *attributes, struct fid_fabric **fid, void
     fabric->api_version = attributes->api_version;
     *fid = &fabric->fid;
     return 0;
+}
+
+bool fabric_is_named(const struct fid_fabric *fabric, const char *name)
+{
+    return fabric->ops == &fabric_ops &&
+           strcmp(((const struct fabric *)(const void *)fabric)->name, name) == 0;
 }
 
 static int domain_close(struct fid *fid)
@@ -155,6 +167,12 @@ static struct fi_ops_domain domain_ops = {
     .query_atomic = atomic_query,
     .query_collective = domain_query_collective,
 };
+
+bool domain_is_of(const struct fid_domain *domain, const char *interface)
+{
+    return domain->ops == &domain_ops &&
+           strcmp(((const struct domain *)(const void *)domain)->interface, interface) == 0;
+}
 
 int domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **fid,
                 void *context)

@@ -21,6 +21,7 @@
 
 struct fabric {
     struct fid_fabric fid;
+    char *name;
     uint32_t api_version;   /**< that the program was written for; 0: before it was told, in 1.5 */
     atomic_uint references; /**< domains and event queues */
 };
@@ -53,6 +54,12 @@ int fabric_open(struct fi_fabric_attr *attributes, struct fid_fabric **fid, void
 /** fi_domain(): checks that the info names an interface; that it is usable is seen later. */
 int domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **fid,
                 void *context);
+
+/** Is this domain ours, and of this interface? It may be another provider's. */
+bool domain_is_of(const struct fid_domain *domain, const char *interface);
+
+/** Is this fabric ours, and named so? It may be another provider's. */
+bool fabric_is_named(const struct fid_fabric *fabric, const char *name);
 
 static inline struct domain *domain_of(struct fid_domain *fid)
 {

@@ -2,6 +2,7 @@
 #include "hints.h"
 
 #include "beowire.h"
+#include "domain.h"
 #include "info.h"
 
 #include <stdbool.h>
@@ -70,6 +71,9 @@ static const char *refuse_domain(const struct fi_domain_attr *offer,
 {
     if (asked->name != NULL && strcmp(asked->name, offer->name) != 0) {
         return "domain name";
+    }
+    if (asked->domain != NULL && !domain_is_of(asked->domain, offer->name)) {
+        return "domain that is open";
     }
     if (!threading_fits((int)asked->threading)) {
         return "threading";
@@ -172,6 +176,9 @@ static const char *refuse_fabric(const struct fi_fabric_attr *offer,
 {
     if (asked->name != NULL && strcmp(asked->name, offer->name) != 0) {
         return "name of the fabric";
+    }
+    if (asked->fabric != NULL && !fabric_is_named(asked->fabric, offer->name)) {
+        return "fabric that is open";
     }
     return asked->prov_version > offer->prov_version ? "version of the provider" : NULL;
 }

@@ -2,6 +2,8 @@
 #include "namespace.h"
 #include "pair.h"
 
+#include <stdio.h>
+
 /** Asks for something; @return the first that fits (the others are freed), or NULL. */
 static struct fi_info *ask(uint32_t version, const struct fi_info *hints)
 {
@@ -238,6 +240,64 @@ static void names_and_protocol__only_ours(void **state)
     assert_false(fits(hints));
 }
 
+/** @return the name of the only interface that fits; NULL: none or several do. */
+static const char *only_one(const struct fi_info *hints)
+{
+    static char name[64];
+    struct fi_info *info = NULL;
+
+    if (fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info) != 0) {
+        return NULL;
+    }
+    bool one = info->next == NULL;
+    (void)snprintf(name, sizeof name, "%s", info->domain_attr->name);
+    fi_freeinfo(info);
+    return one ? name : NULL;
+}
+
+static void open_objects__only_where_they_are(void **state)
+{
+    static const char *const interfaces[] = {"end0", "end1"};
+    struct fid not_ours = {.fclass = FI_CLASS_DOMAIN};
+    struct fi_info *hints = *state;
+
+    assert_null(only_one(hints)); /* both */
+    for (unsigned i = 0; i < 2; i++) {
+        struct side side = {0};
+        open_domain(&side, interfaces[i], &(struct pair_options){0});
+        hints->domain_attr->domain = side.domain;
+        const char *name = only_one(hints);
+        assert_non_null(name);
+        assert_string_equal(name, interfaces[i]);
+        hints->domain_attr->domain = NULL;
+
+        /* The ends of a cable are in one network. */
+        hints->fabric_attr->fabric = side.fabric;
+        assert_true(fits(hints));
+        struct fi_fabric_attr other = *side.info->fabric_attr;
+        other.name = (char[]){"elsewhere"};
+        struct fid_fabric *elsewhere = NULL;
+        assert_int_equal(fi_fabric(&other, &elsewhere, NULL), 0);
+        hints->fabric_attr->fabric = elsewhere;
+        assert_false(fits(hints));
+        hints->fabric_attr->fabric = NULL;
+
+        assert_int_equal(fi_close(&elsewhere->fid), 0);
+        assert_int_equal(fi_close(&side.domain->fid), 0);
+        assert_int_equal(fi_close(&side.fabric->fid), 0);
+        fi_freeinfo(side.info);
+    }
+    /* Another provider's, of which we only know that it is none of ours. */
+    struct fid_domain domain = {.fid = not_ours};
+    hints->domain_attr->domain = &domain;
+    assert_false(fits(hints));
+    hints->domain_attr->domain = NULL;
+    struct fid_fabric fabric = {.fid = {.fclass = FI_CLASS_FABRIC}};
+    hints->fabric_attr->fabric = &fabric;
+    assert_false(fits(hints));
+    hints->fabric_attr->fabric = NULL;
+}
+
 /** FI_PROGRESS_CONTROL_UNIFIED of later headers: of control progress alone. */
 #define CONTROL_UNIFIED ((enum fi_progress)3)
 
@@ -283,6 +343,7 @@ int main(int argc, char **argv)
         HINTS_TEST(orders_and_flags__only_those_that_hold),
         HINTS_TEST(tags__a_format_needs_62_bits_at_most),
         HINTS_TEST(names_and_protocol__only_ours),
+        HINTS_TEST(open_objects__only_where_they_are),
         HINTS_TEST(progress__whichever_is_wanted),
     };
 
