@@ -144,6 +144,7 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
     if (opened == NULL) {
         return -ENOMEM;
     }
+    opened->process = getpid();
     opened->number_holder = -1;
     turn_open(&opened->turn);
     patience_open(&opened->patience);
@@ -218,12 +219,29 @@ static void say_goodbye(struct beowire_endpoint *endpoint, uint64_t linger_ns)
     }
 }
 
+/** In a child that fork() has made: the connections, and what is outstanding, stay the parent's, so
+ *  nothing is sent; the keeper is a thread of the parent. What a thread was in the middle of at the
+ *  fork cannot be taken apart, and is left as it is. */
+static void abandon(struct beowire_endpoint *endpoint)
+{
+    keeper_abandon(&endpoint->keeper);
+    if (turn_is_free(&endpoint->turn)) {
+        take_down(endpoint);
+    }
+    close(endpoint->number_holder);
+    handle_give(endpoint);
+}
+
 int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
 {
     int status = own_check(endpoint);
 
     if (status != 0) {
         return status;
+    }
+    if (endpoint->process != getpid()) {
+        abandon(endpoint);
+        return 0;
     }
     keeper_stop(&endpoint->keeper);
     endpoint->core.undelivered = false; /* of earlier failures the application knows */

@@ -16,10 +16,12 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/types.h>
 
 struct beowire_endpoint {
     struct turn turn;
-    bool is_open; /**< until beowire_close() */
+    bool is_open;  /**< until beowire_close() */
+    pid_t process; /**< that opened it: others have a copy by fork() */
     struct core core;
     struct ticks ticks;
     struct patience patience;

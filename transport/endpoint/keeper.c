@@ -123,3 +123,11 @@ void keeper_stop(struct keeper *keeper)
     close(keeper->wake);
     keeper->running = false;
 }
+
+void keeper_abandon(struct keeper *keeper)
+{
+    if (keeper->running) {
+        close(keeper->wake);
+        keeper->running = false;
+    }
+}

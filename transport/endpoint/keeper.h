@@ -55,4 +55,8 @@ void keeper_hurry(struct keeper *keeper);
 /** Ends the thread, if there is one, and waits for that. */
 void keeper_stop(struct keeper *keeper);
 
+/** In a child that fork() has made, where the thread, if there is one, is not: only gives back what
+ *  this process has of it. */
+void keeper_abandon(struct keeper *keeper);
+
 #endif /* BEOWIRE_ENDPOINT_KEEPER_H */

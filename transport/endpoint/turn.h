@@ -63,6 +63,13 @@ static inline void turn_leave(struct turn *turn)
 bool turn_try(struct turn *turn);
 void turn_end(struct turn *turn);
 
+/** Is nobody inside, or about to be? For a child of fork(), where neither will go on. */
+static inline bool turn_is_free(const struct turn *turn)
+{
+    return __atomic_load_n(&turn->inside, __ATOMIC_ACQUIRE) == 0 &&
+           __atomic_load_n(&turn->wanted, __ATOMIC_ACQUIRE) == 0;
+}
+
 /** How often the application has come; for the keeper to see whether it is there. */
 static inline uint32_t turn_entered(const struct turn *turn)
 {

@@ -25,11 +25,13 @@
  * (enum beowire_progress).
  *
  * Threads: an endpoint is used by one thread at a time; different endpoints are independent. Its
- * own thread has all signals blocked, and is ended by beowire_close(). Fork: an endpoint does not
- * survive fork() in the child. Ownership: a buffer handed to an operation
- * belongs to the endpoint until its completion has been returned by beowire_poll(), or
- * beowire_close() has returned. Errors: 0 (or a count) is success, a negative errno value is a
- * failure. Nothing is printed.
+ * own thread has all signals blocked, and is ended by beowire_close(). Fork: an endpoint stays the
+ * process's that opened it. All that a child may do with its copy is to beowire_close() it, which
+ * neither waits nor tells anybody anything: the parent goes on. A child that does not keeps sockets
+ * open until it calls exec() or ends. Ownership: a buffer handed to an operation belongs to the
+ * endpoint until its completion has been returned by beowire_poll(), or beowire_close() has
+ * returned. Errors: 0 (or a count) is success, a negative errno value is a failure. Nothing is
+ * printed.
  *
  * NULL in place of an endpoint is answered with -EINVAL, and one that has been closed with -EBADF
  * (the 64 that were closed last are known): by functions that return no status with 0, by
@@ -156,7 +158,8 @@ BEOWIRE_API int beowire_configuration_check(const char *path, char *reason, size
 /** Closes an endpoint and frees it, whatever is outstanding.
  *
  * First waits until peers have acknowledged what was sent, at most `linger_ns`; then tells the
- * peers. Outstanding receives end without a completion.
+ * peers. Outstanding receives end without a completion. In a child of the process that opened it
+ * (see above) it does neither, and returns 0.
  * @return 0; -ETIMEDOUT: something sent may not have arrived. The endpoint is gone in any case. */
 BEOWIRE_API int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns);
 

@@ -241,6 +241,7 @@ static void shm_close(struct lane *lane)
 {
     struct shm_lane *shm = shm_of(lane);
 
+    shm->forked = shm->process != getpid();
     if (shm->peers != NULL) {
         shm_peers_close(shm);
     }
@@ -317,6 +318,7 @@ int shm_lane_open(const struct shm_lane_options *options, struct lane **lane)
                 .capacity_bytes = UINT64_MAX,
             },
         .incarnation = options->incarnation,
+        .process = getpid(),
         .listener = -1,
         .events = -1,
         .bell_file = -1,

@@ -8,7 +8,8 @@
  * socket (shm_socket.h). Sending and receiving are no system calls, unless the receiver sleeps.
  * Ends: a process that ends, in whatever way, closes its sockets; lost() names it as soon as the
  * frames that it had sent have been taken. It leaves nothing behind. (A child that it forked and
- * that did not exec keeps the sockets open: then it is noticed only by its silence.)
+ * that neither execs nor closes the endpoint keeps the sockets open: then it is noticed only by its
+ * silence.)
  *
  * Reading memory: process_vm_readv(2), with the process that the kernel says is at the other end of
  * the socket. The kernel allows it between processes of one user unless the one that is read is

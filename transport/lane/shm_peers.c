@@ -160,10 +160,12 @@ static void forget_ring(struct shm_lane *shm, struct shm_peer *peer)
 
 /* ---- ends ---------------------------------------------------------------------------------- */
 
-static void free_producer(struct shm_peer *peer)
+static void free_producer(const struct shm_lane *shm, struct shm_peer *peer)
 {
     if (peer->producer != NULL) {
-        shm_producer_withdraw(peer->producer); /* what it knows of our memory is no longer so */
+        if (!shm->forked) {
+            shm_producer_withdraw(peer->producer); /* what it knows of our memory is no longer so */
+        }
         shm_segment_unmap(peer->producer->ring, sizeof *peer->producer->ring);
         free(peer->producer);
         peer->producer = NULL;
@@ -178,7 +180,7 @@ void shm_peers_end(struct shm_lane *shm, struct shm_peer *peer)
         close(peer->outbound);
         peer->outbound = -1;
     }
-    free_producer(peer);
+    free_producer(shm, peer);
     if (!peer->ended) {
         peer->ended = true;
         shm->ended_count++;

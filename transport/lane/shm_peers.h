@@ -59,6 +59,8 @@ struct shm_lane {
     uint32_t polled_first; /**< where the next receive() begins, so that all get their turn */
     uint32_t quiet_count;
     uint32_t ended_count; /**< peers that lost() has not told yet */
+    pid_t process;        /**< that opened it */
+    bool forked;          /**< this is its child's copy, so the rings are not ours to end */
     bool untidy;          /**< something waits for shm_peers_tidy() */
     bool armed;
     uint32_t polls;    /**< calls of receive() */

@@ -348,6 +348,82 @@ static void beowire_send__without_privilege(void **state)
     assert_int_equal(status, 0);
 }
 
+/** Two on the ends of a cable, or in memory. */
+static void open_two(const char *lanes, enum beowire_progress progress, beowire_endpoint *two[2])
+{
+    static const char *const interfaces[] = {"end0", "end1"};
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+
+    options.lanes = lanes;
+    options.progress = progress;
+    for (unsigned i = 0; i < 2; i++) {
+        options.interface = strcmp(lanes, "shm") == 0 ? NULL : interfaces[i];
+        assert_int_equal(beowire_open(&options, &two[i]), 0);
+    }
+}
+
+/** A message of that length from the one to the other. */
+static void send_one(beowire_endpoint *from, beowire_endpoint *to, uint64_t bytes)
+{
+    static uint8_t data[300000];
+    static uint8_t buffer[sizeof data];
+
+    memset(data, (int)bytes + data[0], bytes);
+    assert_int_equal(beowire_receive(to, BEOWIRE_ANY_PEER, 1, 0, buffer, bytes, NULL), 0);
+    assert_int_equal(beowire_send(from, know(from, to), 1, 0, data, bytes, NULL), 0);
+    assert_int_equal(await_both(to, from).status, 0);
+    assert_int_equal(await_both(from, to).status, 0);
+    assert_memory_equal(buffer, data, bytes);
+}
+
+/** In a child. @return its exit status. */
+static int close_in_child(beowire_endpoint *endpoint)
+{
+    int status = -1;
+    pid_t child = fork();
+
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)alarm(PATIENCE_NS / SECOND); /* the keeper, which is not there, could be waited for */
+        bool is_well =
+            beowire_close(endpoint, SECOND) == 0 && beowire_poll(endpoint, NULL, 0) == -EBADF;
+        _exit(is_well ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void beowire_close__in_a_child_the_parent_goes_on(void **state)
+{
+    static const char *const lanes[] = {"packet", "udp", "packet,tso,udp", "shm"};
+    static const enum beowire_progress progress[] = {
+        BEOWIRE_PROGRESS_CALLS, BEOWIRE_PROGRESS_KEEPER, BEOWIRE_PROGRESS_THREAD};
+
+    (void)state;
+    for (unsigned i = 0; i < 12; i++) {
+        beowire_endpoint *two[2];
+        open_two(lanes[i / 3], progress[i % 3], two);
+        send_one(two[0], two[1], 300000);
+        send_one(two[1], two[0], 300000);
+        /* What is outstanding is the parent's business. */
+        assert_int_equal(beowire_send(two[0], know(two[0], two[1]), 2, 0, "x", 1, two), 0);
+        assert_int_equal(close_in_child(two[0]), 0);
+        assert_int_equal(close_in_child(two[1]), 0);
+        char buffer[1] = {0};
+        assert_int_equal(beowire_receive(two[1], BEOWIRE_ANY_PEER, 2, 0, buffer, 1, buffer), 0);
+        assert_int_equal(await_both(two[1], two[0]).status, 0);
+        assert_int_equal(await_both(two[0], two[1]).status, 0);
+        assert_int_equal(buffer[0], 'x');
+        for (unsigned j = 0; j < 2; j++) {
+            send_one(two[j], two[1 - j], 1);
+            send_one(two[j], two[1 - j], 300000);
+            await_flushed(two[j], two[1 - j]);
+        }
+        assert_int_equal(beowire_close(two[0], 0), 0);
+        assert_int_equal(beowire_close(two[1], 0), 0);
+    }
+}
+
 static void beowire_peer_add__no_lane_in_common(void **state)
 {
     beowire_endpoint *a = open_with_lanes("end0", "packet");
@@ -587,6 +663,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(beowire__process_on_this_host_that_was_killed),
         cmocka_unit_test(beowire__process_on_this_host_that_had_ended_before),
         cmocka_unit_test(beowire_send__without_privilege),
+        cmocka_unit_test(beowire_close__in_a_child_the_parent_goes_on),
         cmocka_unit_test(beowire_peer_add__no_lane_in_common),
         cmocka_unit_test(beowire_inject__once_connected),
         cmocka_unit_test(beowire__over_loopback_to_itself),

@@ -3,13 +3,16 @@
 
 #include "tuning.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -169,6 +172,29 @@ static void keeper_stop__wakes_it_and_may_be_called_without_one(void **state)
     keeper_stop(&none);
 }
 
+/** The thread is not there, and the parent's sleeps on. */
+static void keeper_abandon__in_a_child(void **state)
+{
+    struct work work;
+    int status = -1;
+
+    (void)state;
+    start_every(&work, HOUR_NS, false);
+    pid_t child = fork();
+    if (child == 0) {
+        int wake = work.keeper.wake;
+        keeper_abandon(&work.keeper);
+        keeper_stop(&work.keeper); /* there is none */
+        _exit(fcntl(wake, F_GETFD) == -1 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(read_count(&work.progress), 0);
+    keeper_hurry(&work.keeper);
+    await(&work.progress, 1);
+    keeper_stop(&work.keeper);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +203,7 @@ int main(void)
         cmocka_unit_test(keeper__stays_away_while_the_application_is_inside),
         cmocka_unit_test(keeper_hurry__looks_at_once),
         cmocka_unit_test(keeper_hurry__again_while_it_waits),
+        cmocka_unit_test(keeper_abandon__in_a_child),
         cmocka_unit_test(keeper_stop__wakes_it_and_may_be_called_without_one),
     };
 

@@ -34,6 +34,22 @@ static void turn_try__only_when_nobody_is_inside(void **state)
     turn_end(&turn);
 }
 
+static void turn_is_free__unless_somebody_is_inside(void **state)
+{
+    struct turn turn;
+
+    (void)state;
+    turn_open(&turn);
+    assert_true(turn_is_free(&turn));
+    turn_enter(&turn);
+    assert_false(turn_is_free(&turn));
+    turn_leave(&turn);
+    assert_true(turn_try(&turn));
+    assert_false(turn_is_free(&turn));
+    turn_end(&turn);
+    assert_true(turn_is_free(&turn));
+}
+
 static void turn_entered__counts_the_application_only(void **state)
 {
     struct turn turn;
@@ -108,6 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(turn_try__only_when_nobody_is_inside),
+        cmocka_unit_test(turn_is_free__unless_somebody_is_inside),
         cmocka_unit_test(turn_entered__counts_the_application_only),
         cmocka_unit_test(turn__excludes_each_other),
         cmocka_unit_test(turn__excludes_each_other_where_the_kernel_does_not_help),

@@ -169,6 +169,33 @@ static void shm_read_memory__of_whoever_has_closed(void **state)
     close_shm(two.reader);
 }
 
+/** A child that fork() has made closes only its copy: the rings are its parent's, too. */
+static void shm_close__in_a_child_the_parent_goes_on(void **state)
+{
+    struct two two = open_two();
+    int status = -1;
+
+    (void)state;
+    assert_true(send_number(two.owner, &two.to, 7, 100));
+    assert_int_equal(receive_number(two.reader, NULL), 7);
+    pid_t child = fork();
+    if (child == 0) {
+        close_shm(two.owner);
+        close_shm(two.reader);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(read_something(&two), 0);
+    assert_true(send_number(two.owner, &two.to, 8, 100));
+    assert_int_equal(receive_number(two.reader, NULL), 8);
+    assert_true(send_number(two.reader, &two.from, 9, 100));
+    assert_int_equal(receive_number(two.owner, NULL), 9);
+    close_shm(two.owner);
+    assert_int_equal(read_something(&two), -ECONNRESET);
+    close_shm(two.reader);
+}
+
 /** As an ordinary user: opens a lane, and a child of its own that may not be read. */
 static void read_the_unreadable(int end, uint64_t parent)
 {
@@ -224,6 +251,7 @@ int main(void)
         cmocka_unit_test(shm_read_memory__of_this_process),
         cmocka_unit_test(shm_read_memory__of_whoever_has_given_us_up),
         cmocka_unit_test(shm_read_memory__of_whoever_has_closed),
+        cmocka_unit_test(shm_close__in_a_child_the_parent_goes_on),
         cmocka_unit_test(shm_read_memory__not_allowed),
     };
 
