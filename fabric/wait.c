@@ -15,6 +15,12 @@ static void close_if_open(int fd)
     }
 }
 
+/** Not so in a child of fork(), which shares the descriptors. */
+static bool is_own(const struct wait *wait)
+{
+    return wait->process == getpid();
+}
+
 void wait_close(struct wait *wait)
 {
     close_if_open(wait->fd);
@@ -25,7 +31,7 @@ void wait_close(struct wait *wait)
 
 int wait_open(struct wait *wait, enum fi_wait_obj object)
 {
-    *wait = (struct wait){.object = object, .fd = -1, .bell = -1};
+    *wait = (struct wait){.object = object, .fd = -1, .bell = -1, .process = getpid()};
     switch ((int)object) {
     case FI_WAIT_NONE:
     case FI_WAIT_UNSPEC:
@@ -73,7 +79,7 @@ int wait_add(struct wait *wait, int fd)
 
 void wait_remove(struct wait *wait, int fd)
 {
-    if (wait->fd >= 0) {
+    if (wait->fd >= 0 && is_own(wait)) {
         (void)epoll_ctl(wait->fd, EPOLL_CTL_DEL, fd, NULL);
     }
 }
@@ -82,7 +88,7 @@ void wait_ring(struct wait *wait)
 {
     uint64_t one = 1;
 
-    if (wait->bell >= 0 && !atomic_load(&wait->rung)) {
+    if (wait->bell >= 0 && !atomic_load(&wait->rung) && is_own(wait)) {
         /* In this order: whoever quietens in between leaves a bell that the next one quietens, and
          * never one that nobody would. */
         (void)!write(wait->bell, &one, sizeof one);
@@ -97,6 +103,8 @@ bool wait_quieten(struct wait *wait)
     if (!atomic_exchange(&wait->rung, false)) {
         return false;
     }
-    (void)!read(wait->bell, &count, sizeof count);
+    if (is_own(wait)) {
+        (void)!read(wait->bell, &count, sizeof count);
+    }
     return true;
 }

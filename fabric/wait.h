@@ -4,6 +4,9 @@
  *
  * FI_WAIT_FD is an epoll descriptor. In it are those of the endpoints (beowire_descriptor()), and a
  * bell: for fi_cq_signal(), and for what another thread's call has brought about.
+ *
+ * A child that fork() has made shares them with its parent. When it closes what it has a copy of,
+ * the parent's stay as they are: nothing is taken out, and the bell neither rings nor falls silent.
  */
 #ifndef BEOWIRE_FABRIC_WAIT_H
 #define BEOWIRE_FABRIC_WAIT_H
@@ -11,11 +14,13 @@
 #include <rdma/fi_eq.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct wait {
     enum fi_wait_obj object;
     int fd;           /**< -1: only our own calls wait */
     int bell;         /**< an eventfd; -1 likewise */
+    pid_t process;    /**< that opened it: its descriptors are not a child's of fork() to change */
     atomic_bool rung; /**< the bell is readable, and nobody has heeded it */
 };
 

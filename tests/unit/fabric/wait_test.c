@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -117,6 +118,39 @@ static void wait_add__and_remove(void **state)
     assert_int_equal(close(other), 0);
 }
 
+/** What a child that fork() has made closes, the parent may be asleep on. */
+static void wait_remove__in_a_child_the_parent_goes_on(void **state)
+{
+    int other = eventfd(1, EFD_CLOEXEC);
+    struct wait wait;
+    int status = -1;
+
+    (void)state;
+    assert_int_equal(wait_open(&wait, FI_WAIT_FD), 0);
+    assert_int_equal(wait_add(&wait, other), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        wait_ring(&wait);
+        wait_remove(&wait, other);
+        wait_close(&wait);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_true(is_readable(wait.fd));
+    assert_false(is_readable(wait.bell)); /* nobody here would quieten it */
+    wait_ring(&wait);
+    child = fork();
+    if (child == 0) {
+        (void)wait_quieten(&wait);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(is_readable(wait.bell));
+    wait_close(&wait);
+    assert_int_equal(close(other), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,6 +158,7 @@ int main(void)
         cmocka_unit_test(wait_ring__until_it_is_quietened),
         cmocka_unit_test(wait_quieten__leaves_no_bell_that_nobody_quietens),
         cmocka_unit_test(wait_add__and_remove),
+        cmocka_unit_test(wait_remove__in_a_child_the_parent_goes_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
