@@ -9,6 +9,29 @@ static void message_open__makes_all_memory(void **state)
     assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count);
 }
 
+/** More than are used in turn come into use only when all of those are out. */
+static void operation_take__goes_on_with_what_was_never_used(void **state)
+{
+    static struct message_layer layer;
+    const uint32_t most = MESSAGE_OPERATIONS_LISTED + 3;
+    uint32_t taken = 0;
+
+    (void)state;
+    assert_int_equal(message_open(&layer, most, PEERS, FRAME_BYTES), 0);
+    assert_int_equal(layer.sends_used, MESSAGE_OPERATIONS_LISTED);
+    while (operation_take_send(&layer) != NULL) {
+        taken++;
+    }
+    assert_int_equal(taken, most);
+    assert_int_equal(layer.sends_used, most);
+    for (taken = 0; operation_take_receive(&layer) != NULL; taken++) {
+        assert_int_equal(layer.receives_used,
+                         taken < MESSAGE_OPERATIONS_LISTED ? MESSAGE_OPERATIONS_LISTED : taken + 1);
+    }
+    assert_int_equal(taken, most);
+    message_close(&layer);
+}
+
 static void message_initial_credit__is_bounded(void **state)
 {
     struct fixture *fixture = *state;
@@ -343,6 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(message_open__makes_all_memory),
+        FIXTURE_TEST(operation_take__goes_on_with_what_was_never_used),
         FIXTURE_TEST(message_initial_credit__is_bounded),
         FIXTURE_TEST(message_initial_credit__when_others_have_all),
         FIXTURE_TEST(message_return_credit__undoes_the_reservation),
