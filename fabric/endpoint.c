@@ -194,13 +194,19 @@ static void tell_missing_privilege(const struct parameters *parameters)
     }
 }
 
-/** A wrong configuration is named by file and line. */
-static void tell_why_not_open(const char *interface, int status)
+/** A wrong configuration is named by file and line. All else that could be wrong with arguments has
+ *  been checked already. */
+static void tell_why_not_open(const char *interface, const char *lanes, int status)
 {
     char reason[512];
 
     if (beowire_configuration_check(NULL, reason, sizeof reason) != 0) {
         notice(FI_LOG_EP_CTRL, "%s", reason);
+    } else if (status == -EINVAL && lanes != NULL) {
+        notice(FI_LOG_EP_CTRL,
+               "FI_BEOWIRE_LANES=%s: it has to be some of shm,packet,tso,udp, each once and with "
+               "commas between them, tso only beside packet",
+               lanes);
     } else {
         notice(FI_LOG_EP_CTRL, "%s: %s", interface, beowire_error(status));
     }
@@ -289,7 +295,7 @@ static int endpoint_enable(struct endpoint *endpoint)
     }
     int status = beowire_open(&options, &endpoint->transport);
     if (status != 0) {
-        tell_why_not_open(options.interface, status);
+        tell_why_not_open(options.interface, options.lanes, status);
     } else {
         complete_watch_peers(endpoint);
         status = mr_offer_all(endpoint);

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -24,6 +25,9 @@ from beowire.mpi import launch
 from beowire.mpi.installation import Installation
 
 _INTERFACE = "eth0"
+
+#: A launcher that has been told to end, and has not after so long, is killed.
+_GRACE_S = 10.0
 
 #: What a login on another host would set.
 _HANDED_OVER = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
@@ -103,15 +107,21 @@ def run(
 
 @contextlib.contextmanager
 def _signals_go_to(process: "subprocess.Popen[bytes]") -> Iterator[None]:
-    """What is to end this command ends the launcher, which then ends the ranks."""
+    """What is to end this command ends the launcher, which then ends the ranks. If it does not, it
+    is killed: then its agents end, and they end the ranks."""
+    last = threading.Timer(_GRACE_S, process.kill)
+    last.daemon = True
 
     def pass_on(number: int, _frame: object) -> None:
         process.send_signal(number)
+        if last.ident is None:
+            last.start()
 
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [signal.signal(number, pass_on) for number in numbers]
     try:
         yield
     finally:
+        last.cancel()
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)

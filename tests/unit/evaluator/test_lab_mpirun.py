@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How a job is spread over a lab's nodes, and how its launcher gets into them."""
 
+import os
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.lab import cluster
+from beowire.lab import cluster, mpirun
 from beowire.lab.mpirun import agent_script, spread
 from beowire.lab.processes import Namespaces, Process
 from beowire.lab.state import LabNode
@@ -86,3 +88,15 @@ def test_agent__unknown_host(agent: Path) -> None:
     done = call(agent, "node7", "true")
     assert done.returncode == 255
     assert done.stderr == "beowire: this job has no host node7\n"
+
+
+def test_signals__a_launcher_that_heeds_none_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mpirun, "_GRACE_S", 0.1)
+    deaf = ["sh", "-c", "trap '' TERM; echo deaf; sleep 60 & wait; wait"]
+    with subprocess.Popen(deaf, stdout=subprocess.PIPE, start_new_session=True) as launcher:
+        assert launcher.stdout is not None
+        launcher.stdout.readline()
+        with mpirun._signals_go_to(launcher):
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert launcher.wait(timeout=30) == -signal.SIGKILL
+        os.killpg(launcher.pid, signal.SIGKILL)

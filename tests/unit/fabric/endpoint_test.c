@@ -156,6 +156,28 @@ static void fi_enable__an_interface_that_is_not_there(void **state)
     close_side(&side);
 }
 
+static void fi_enable__lanes_that_there_are_not(void **state)
+{
+    const char *const wrong[] = {"foo", "tso", "packet,packet", "packet udp", "udp,"};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct side side = {.info = get_info("end0", &(struct pair_options){0})};
+        char said[SAID_BYTES];
+        assert_int_equal(setenv("FI_BEOWIRE_LANES", wrong[i], 1), 0);
+        open_disabled(&side);
+        said_begin();
+        assert_int_equal(fi_enable(side.ep), -FI_EINVAL);
+        said_end(said);
+        assert_int_equal(unsetenv("FI_BEOWIRE_LANES"), 0);
+        const char *name = strstr(said, "FI_BEOWIRE_LANES=");
+        assert_non_null(name);
+        assert_memory_equal(strchr(name, '=') + 1, wrong[i], strlen(wrong[i]));
+        assert_non_null(strstr(name, "some of shm,packet,tso,udp"));
+        close_side(&side);
+    }
+}
+
 /** An MPI program gets a number; its user needs to know which line is wrong. */
 static void fi_enable__a_configuration_that_is_wrong(void **state)
 {
@@ -379,6 +401,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_ep_bind__what_is_of_another_domain),
         cmocka_unit_test(fi_enable__needs_a_queue_or_a_counter_for_each_kind_of_operation),
         cmocka_unit_test(fi_enable__an_interface_that_is_not_there),
+        cmocka_unit_test(fi_enable__lanes_that_there_are_not),
         cmocka_unit_test(fi_enable__a_configuration_that_is_wrong),
         cmocka_unit_test(fi_getname__tells_how_long_a_name_is),
         cmocka_unit_test(fi_cancel__the_oldest_receive_of_a_context),
