@@ -136,20 +136,27 @@ static void fi_cq_read__makes_progress_while_there_is_something_to_read(void **s
     close_pair(pair);
 }
 
+/** Cancels a receive, and reads that it was. */
+static void read_cancelled(const struct side *side, struct fi_cq_err_entry *error)
+{
+    struct fi_cq_tagged_entry entry;
+    char got = 0;
+
+    assert_int_equal(fi_trecv(side->ep, &got, 1, NULL, FI_ADDR_UNSPEC, 7, 0, &got), 0);
+    assert_int_equal(fi_cancel(&side->ep->fid, &got), 0);
+    assert_int_equal(fi_cq_read(side->cq, &entry, 1), -FI_EAVAIL);
+    assert_int_equal(fi_cq_readerr(side->cq, error, 0), 1);
+    assert_int_equal(error->err, FI_ECANCELED);
+}
+
 static void fi_cq_readerr__text_into_the_users_buffer(void **state)
 {
     struct pair *pair = open_default_pair();
-    char got = 0;
     char text[8];
     struct fi_cq_err_entry error = {.err_data = text, .err_data_size = sizeof text};
 
     (void)state;
-    assert_int_equal(fi_trecv(pair->sides[1].ep, &got, 1, NULL, FI_ADDR_UNSPEC, 7, 0, &got), 0);
-    assert_int_equal(fi_cancel(&pair->sides[1].ep->fid, &got), 0);
-    struct fi_cq_tagged_entry entry;
-    assert_int_equal(fi_cq_read(pair->sides[1].cq, &entry, 1), -FI_EAVAIL);
-    assert_int_equal(fi_cq_readerr(pair->sides[1].cq, &error, 0), 1);
-    assert_int_equal(error.err, FI_ECANCELED);
+    read_cancelled(&pair->sides[1], &error);
     assert_ptr_equal(error.err_data, text);
     assert_int_equal(error.err_data_size, sizeof text);
     close_pair(pair);
@@ -161,16 +168,10 @@ static void fi_cq_readerr__programs_that_have_no_size_of_the_text(void **state)
 {
     struct pair *pair = open_pair(&(struct pair_options){.version = FI_VERSION(1, 4)});
     char something[8] = "as ever";
-    char got = 0;
     struct fi_cq_err_entry error = {.err_data = something, .err_data_size = sizeof something};
 
     (void)state;
-    assert_int_equal(fi_trecv(pair->sides[1].ep, &got, 1, NULL, FI_ADDR_UNSPEC, 7, 0, &got), 0);
-    assert_int_equal(fi_cancel(&pair->sides[1].ep->fid, &got), 0);
-    struct fi_cq_tagged_entry entry;
-    assert_int_equal(fi_cq_read(pair->sides[1].cq, &entry, 1), -FI_EAVAIL);
-    assert_int_equal(fi_cq_readerr(pair->sides[1].cq, &error, 0), 1);
-    assert_int_equal(error.err, FI_ECANCELED);
+    read_cancelled(&pair->sides[1], &error);
     assert_string_equal(something, "as ever");
     assert_ptr_not_equal(error.err_data, something);
     assert_string_equal(error.err_data,

@@ -378,9 +378,7 @@ static void fi_tsend__to_more_than_there_is_room_for(void **state)
     char said[SAID_BYTES];
 
     (void)state;
-    assert_int_equal(setenv("FI_BEOWIRE_PEERS", "100", 1), 0);
-    struct pair *pair = open_default_pair();
-    assert_int_equal(unsetenv("FI_BEOWIRE_PEERS"), 0);
+    struct pair *pair = open_pair_with("FI_BEOWIRE_PEERS", "100");
     said_begin();
     assert_int_equal(send_to_many(&pair->sides[0]), 100);
     said_end(said);

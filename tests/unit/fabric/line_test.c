@@ -119,9 +119,7 @@ static void fi_cancel__in_line(void **state)
 /** As many receives as can be outstanding, in line or not, leave room for as many sends. */
 static void receives__in_line_leave_room_for_sends(void **state)
 {
-    assert_int_equal(setenv("FI_BEOWIRE_OPERATIONS", "8", 1), 0);
-    struct pair *pair = open_default_pair();
-    assert_int_equal(unsetenv("FI_BEOWIRE_OPERATIONS"), 0);
+    struct pair *pair = open_pair_with("FI_BEOWIRE_OPERATIONS", "8");
     struct side *side = &pair->sides[1];
     const size_t bytes = 1 << 20;
     uint8_t *sent = pattern(bytes, 1);

@@ -200,6 +200,15 @@ static inline struct pair *open_default_pair(void)
     return open_pair(&(struct pair_options){0});
 }
 
+/** The same where this variable is set. */
+static inline struct pair *open_pair_with(const char *variable, const char *value)
+{
+    assert_int_equal(setenv(variable, value, 1), 0);
+    struct pair *pair = open_default_pair();
+    assert_int_equal(unsetenv(variable), 0);
+    return pair;
+}
+
 /** Reading nothing makes progress. */
 static inline void drive(struct side *side)
 {

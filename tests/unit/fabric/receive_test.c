@@ -131,9 +131,7 @@ static void fi_discard__throws_messages_away(void **state)
 
 static void fi_discard__without_room_loses_nothing(void **state)
 {
-    assert_int_equal(setenv("FI_BEOWIRE_OPERATIONS", "4", 1), 0);
-    struct pair *pair = open_default_pair();
-    assert_int_equal(unsetenv("FI_BEOWIRE_OPERATIONS"), 0);
+    struct pair *pair = open_pair_with("FI_BEOWIRE_OPERATIONS", "4");
     const struct side *receiver = &pair->sides[1];
     struct fi_context context;
     char got[5] = "";
