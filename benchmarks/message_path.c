@@ -121,9 +121,10 @@ static void open_core(struct core *core, struct memory_lane *lane, uint8_t node,
         .rails = 1,
         .endpoint = to_le16(7),
         .ethertype = to_le16(0x88B5),
-        .incarnation = to_le64(random_next(random)),
+        .secret = {1, node},
         .rail[0].mac = {2, 0, 0, 0, 0, node},
     };
+    layout.incarnation = to_le64(proof_incarnation(layout.secret));
     struct core_options options = {.lanes = {.lanes = {&lane->lane}, .count = 1},
                                    .operations = 64,
                                    .peers = 4,

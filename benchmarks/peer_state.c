@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "beowire.h"
+#include "flow/proof.h"
 #include "frame/address_layout.h"
 
 #define REPETITIONS 41
@@ -103,8 +104,8 @@ static void add_strangers(beowire_endpoint *endpoint, uint32_t count)
     beowire_address(endpoint, &address);
     struct address_layout *layout = (struct address_layout *)address.bytes;
     for (uint32_t i = 0; i < count; i++) {
-        /* Scattered as random ones are, and the same each time. */
-        layout->incarnation = to_le64((i + 1) * UINT64_C(0x9E3779B97F4A7C15));
+        memcpy(layout->secret, &i, sizeof i); /* the same each time */
+        layout->incarnation = to_le64(proof_incarnation(layout->secret));
         require("making a peer known", beowire_peer_add(endpoint, &address, &peer));
     }
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define NONE UINT32_MAX
+#define HASHED_BYTES 32
 #define CAPACITY_MIN 64
 #define CAPACITY_MAX (1u << 24)
 
@@ -22,7 +23,8 @@ static struct av *av_of(struct fid_av *fid)
 
 static uint32_t *bucket_of(const struct av *av, const struct beowire_address *address)
 {
-    uint64_t hash = hash_bytes(address->bytes, sizeof address->bytes);
+    /* The incarnation is among them. */
+    uint64_t hash = hash_bytes(address->bytes, HASHED_BYTES);
 
     return &av->buckets[(hash ^ hash >> 32) & (av->capacity - 1)];
 }
@@ -38,7 +40,7 @@ fi_addr_t av_find(const struct av *av, const struct beowire_address *address)
         return FI_ADDR_NOTAVAIL;
     }
     for (uint32_t i = *bucket_of(av, address); i != NONE; i = av->entries[i].next) {
-        if (memcmp(&av->entries[i].address, address, sizeof *address) == 0) {
+        if (beowire_address_same(&av->entries[i].address, address)) {
             return i;
         }
     }
@@ -227,7 +229,7 @@ static const char *av_straddr(struct fid_av *fid, const void *name, char *buffer
 
     (void)fid;
     if (name_to_address(name, &address)) {
-        (void)beowire_address_format(&address, text, sizeof text);
+        (void)beowire_address_describe(&address, text, sizeof text); /* it may stand in logs */
     }
     if (*bytes > 0) {
         (void)snprintf(buffer, *bytes, "%s", text);

@@ -18,7 +18,7 @@
 
 /** Fields before that of the process, and before that of the first interface. */
 #define FIELDS_BEFORE_PROCESS 6
-#define FIELDS_BEFORE_INTERFACE 7
+#define FIELDS_BEFORE_INTERFACE 8
 
 int error_number(int status)
 {
@@ -75,7 +75,7 @@ void error_text(char text[ERROR_TEXT_BYTES], int status, const struct beowire_ad
 {
     char name[BEOWIRE_ADDRESS_TEXT_BYTES];
 
-    if (peer != NULL && beowire_address_format(peer, name, sizeof name) == 0) {
+    if (peer != NULL && beowire_address_describe(peer, name, sizeof name) == 0) {
         char person[PERSON_BYTES];
         who(name, person, sizeof person);
         (void)snprintf(text, ERROR_TEXT_BYTES, "%s (%s): %s", person, name, beowire_error(status));

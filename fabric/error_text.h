@@ -8,12 +8,12 @@
 #include "beowire.h"
 
 /** Room for such a text, with its end. */
-#define ERROR_TEXT_BYTES 384
+#define ERROR_TEXT_BYTES 416
 
 /** libfabric's (positive) number for a (negative) status of the transport. */
 int error_number(int status);
 
-/** Writes one line: "process 291 on 10.77.0.1 (beowire:2:...): the peer ...". `peer` NULL: no peer
+/** Writes one line: "process 291 on 10.77.0.1 (beowire:3:...): the peer ...". `peer` NULL: no peer
  * is to blame. */
 void error_text(char text[ERROR_TEXT_BYTES], int status, const struct beowire_address *peer);
 

@@ -2,8 +2,8 @@
 /*
  * name.h - an endpoint's address as programs carry it that use libfabric.
  *
- * MPI libraries give a name no more than FI_NAME_MAX bytes, half of what the transport has room
- * for. What an endpoint with one network interface uses of it fits; the rest is 0 and left out.
+ * MPI libraries give a name no more than FI_NAME_MAX bytes, so it is the address's short form. It
+ * holds the endpoint's secret.
  */
 #ifndef BEOWIRE_FABRIC_NAME_H
 #define BEOWIRE_FABRIC_NAME_H
@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#define NAME_BYTES 64
+#define NAME_BYTES BEOWIRE_ADDRESS_SHORT_BYTES
 
 /** Writes the name of an address. @return false: it uses more than a name has room for. */
 bool name_from_address(const struct beowire_address *address, uint8_t name[NAME_BYTES]);

@@ -136,12 +136,24 @@ void cluster_close(struct cluster *cluster)
     free(cluster->nodes);
 }
 
+void cluster_secret(struct cluster *cluster, uint8_t secret[ADDRESS_SECRET_BYTES])
+{
+    do {
+        for (unsigned at = 0; at < ADDRESS_SECRET_BYTES; at += sizeof(uint64_t)) {
+            uint64_t number = random_next(&cluster->random);
+            memcpy(secret + at, &number, sizeof number);
+        }
+    } while (proof_incarnation(secret) == 0 || !proof_secret_is_known(secret));
+}
+
 void cluster_start(struct cluster *cluster, uint32_t node)
 {
     struct node *started = &cluster->nodes[node];
     struct core_options options = cluster->options;
+    uint8_t secret[ADDRESS_SECRET_BYTES];
 
-    started->incarnation = random_next(&cluster->random) | 1;
+    cluster_secret(cluster, secret);
+    started->incarnation = proof_incarnation(secret);
     started->generation++;
     started->paused_until_ns = 0;
     for (uint32_t rail = 0; rail < cluster->rails; rail++) {
@@ -158,6 +170,7 @@ void cluster_start(struct cluster *cluster, uint32_t node)
         .ethertype = to_le16(0x88B5),
         .incarnation = to_le64(started->incarnation),
     };
+    memcpy(layout.secret, secret, sizeof layout.secret);
     paths_publish(&started->lanes, &layout);
     memcpy(options.address.bytes, &layout, sizeof layout);
     options.lanes = started->lanes;
@@ -278,7 +291,7 @@ uint32_t cluster_node_of(const struct cluster *cluster, const struct core *core,
 {
     const struct core_peer *found = core_peer_at(core, peer);
 
-    return found != NULL ? sim_node_of(cluster->wire, &found->paths.at[found->paths.fast].to)
+    return found != NULL ? sim_node_of(cluster->wire, &found->paths.to[found->paths.fast])
                          : UINT32_MAX;
 }
 

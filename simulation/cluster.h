@@ -49,6 +49,9 @@ void cluster_open(struct cluster *cluster, const struct sim_options *wire);
 /** Frees everything; nodes that are up just stop. */
 void cluster_close(struct cluster *cluster);
 
+/** A new secret of an endpoint. */
+void cluster_secret(struct cluster *cluster, uint8_t secret[ADDRESS_SECRET_BYTES]);
+
 /** Starts an endpoint on a node, with a new incarnation. */
 void cluster_start(struct cluster *cluster, uint32_t node);
 

@@ -37,6 +37,10 @@ static const char *type_name(uint8_t type)
         return "PROBE";
     case FRAME_SACK:
         return "SACK";
+    case FRAME_CHALLENGE:
+        return "CHALLENGE";
+    case FRAME_RESPONSE:
+        return "RESPONSE";
     case FRAME_PULL:
         return "PULL";
     case FRAME_DATA:

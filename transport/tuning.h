@@ -270,6 +270,11 @@
         1500, 1420, CONNECTION_SHORTEST_MTU                                                        \
     }
 
+/** As long as a path is not proven it is tried again: after CONNECTION_RETRY_NS, then after twice
+ *  that, and so on up to this. Most of those that are not proven at once never will be (an address
+ *  that two hosts have, a firewall). */
+#define PATH_CHALLENGE_MAX_NS UINT64_C(120000000000)
+
 /** So many ACCEPTs may be lost before a shorter CONNECT is taken for a sign that they are too long.
  */
 #define CONNECTION_LONG_ACCEPTS 3

@@ -24,8 +24,8 @@ static void say_connect(struct fuzz *fuzz, enum frame_type type)
     uint8_t choice = take(fuzz);
     uint32_t longest = FRAME_BYTES_MIN + 1 + choice % (FRAME_BYTES - FRAME_BYTES_MIN);
     struct frame_connect body = {
-        .incarnation = to_le64(0x1111),
-        .expected_incarnation = to_le64(0x2222),
+        .incarnation = address_layout(&fuzz->peer_address)->incarnation,
+        .expected_incarnation = to_le64(fuzz->core->incarnation),
         .key = to_le32(0x77),
         .echoed_key = to_le32(type == FRAME_ACCEPT ? fuzz->own_key : 0),
         .frame_bytes = to_le16((uint16_t)longest),
@@ -34,7 +34,7 @@ static void say_connect(struct fuzz *fuzz, enum frame_type type)
 
     body.features = to_le32(((credit & 1) != 0 ? 0 : FRAME_FEATURE_SELECTIVE) |
                             ((credit & 2) != 0 ? 0 : FRAME_FEATURE_REMOTE));
-    memcpy(body.address, fuzz->peer_address.bytes, sizeof body.address);
+    memcpy(body.place, fuzz->peer_address.bytes, sizeof body.place);
     struct says says = usual(fuzz, type, &body);
     says.key = type == FRAME_ACCEPT ? fuzz->own_key : 0;
     says.credit = credit;
@@ -293,6 +293,17 @@ static void say_reset(struct fuzz *fuzz)
     (void)say(fuzz, &says);
 }
 
+/** Asks, or answers what nobody has asked. */
+static void say_challenge(struct fuzz *fuzz)
+{
+    uint8_t choice = take(fuzz);
+    const struct frame_challenge body = {.number = to_le64(choice)};
+    struct says says = usual(fuzz, (choice & 1) != 0 ? FRAME_CHALLENGE : FRAME_RESPONSE, &body);
+
+    says.padded_bytes = (choice & 1) != 0 ? choice : 0;
+    (void)say(fuzz, &says);
+}
+
 /** Could a frame of any bytes be believed? Then nobody knows what it did. */
 static bool is_believable(const struct fuzz *fuzz)
 {
@@ -418,6 +429,9 @@ static void carry_out(struct fuzz *fuzz, uint8_t step)
     case 16:
         post_receive(fuzz);
         break;
+    case 17:
+        say_challenge(fuzz);
+        break;
     case 18:
     case 19:
         say_sack(fuzz);
@@ -462,8 +476,25 @@ static void carry_out(struct fuzz *fuzz, uint8_t step)
     }
 }
 
+/** An honest peer says what has come, so that all lanes are used. */
+static void answer_challenge(struct fuzz *fuzz)
+{
+    const struct frame_challenge body = {.number = to_le64(fuzz->challenge)};
+    const struct says says = usual(fuzz, FRAME_RESPONSE, &body);
+
+    fuzz->challenge = 0;
+    fuzz->frame_bytes = (uint32_t)frame_head_bytes(FRAME_RESPONSE);
+    fuzz->frame = calloc(1, fuzz->frame_bytes);
+    require(fuzz->frame != NULL);
+    write_head(fuzz, &says, peer_of(fuzz)->message.flow.expected, fuzz->highest_sent);
+    settle(fuzz);
+}
+
 static void step(struct fuzz *fuzz)
 {
+    if (fuzz->challenge != 0) {
+        answer_challenge(fuzz);
+    }
     uint8_t step = take(fuzz) % STEPS;
 
     if (step < FORGED_STEPS) {

@@ -73,6 +73,7 @@ struct fuzz {
     struct beowire_address peer_address;
     uint32_t ahead;        /* sequenced frames that wait in the lane that cuts */
     uint32_t own_key;      /* the endpoint wants it in frames; 0: not known yet */
+    uint64_t challenge;    /* the peer has not answered it yet; 0: there is none */
     uint32_t highest_sent; /* one past the last sequence of the endpoint */
     uint32_t announced;    /* the endpoint's last ANNOUNCE */
     uint64_t announced_bytes;
@@ -136,6 +137,8 @@ static void learn(struct fuzz *fuzz, const struct frame *frame)
 {
     if (frame->type == FRAME_CONNECT || frame->type == FRAME_ACCEPT) {
         fuzz->own_key = from_le32(frame->connect->key);
+    } else if (frame->type == FRAME_CHALLENGE) {
+        fuzz->challenge = from_le64(frame->challenge->number);
     } else if (frame->type >= FRAME_SEQUENCED &&
                !sequence_before(frame->sequence, fuzz->highest_sent)) {
         fuzz->highest_sent = frame->sequence + 1;
@@ -172,7 +175,8 @@ static void check_cut(const struct lane_outgoing *outgoing, const struct frame *
         require(frame->type == FRAME_DATA && outgoing->segment_bytes <= FRAME_BYTES &&
                 outgoing->payload_bytes <= TSO_PAYLOAD_BYTES_MAX);
     } else {
-        require(frame->type >= FRAME_SEQUENCED || frame->type == FRAME_PROBE);
+        require(frame->type >= FRAME_SEQUENCED || frame->type == FRAME_PROBE ||
+                frame->type == FRAME_CHALLENGE);
     }
 }
 
@@ -309,8 +313,7 @@ static uint64_t now_of(void *cluster)
     return cluster_now(cluster);
 }
 
-static void address_of(const struct fuzz *fuzz, uint8_t node, uint64_t incarnation,
-                       struct beowire_address *address)
+static void address_of(const struct fuzz *fuzz, uint8_t node, struct beowire_address *address)
 {
     struct address_layout layout = {
         .version = ADDRESS_VERSION,
@@ -318,9 +321,10 @@ static void address_of(const struct fuzz *fuzz, uint8_t node, uint64_t incarnati
         .endpoint = to_le16(CLUSTER_ENDPOINT),
         .rail[0].mac = {2, 0, 0, 0, 0, node},
         .ethertype = to_le16(0x88B5),
-        .incarnation = to_le64(incarnation),
+        .secret = {1, node},
     };
 
+    layout.incarnation = to_le64(proof_incarnation(layout.secret));
     if (fuzz->cuts) {
         memcpy(layout.rail[1].mac, (const uint8_t[]){2, 0, 0, 0, 1, node}, 6);
         layout.rails = 2;
@@ -362,8 +366,8 @@ static void open_fuzz(struct fuzz *fuzz)
     open_lane(&fuzz->cut.lane, &cut_operations, 1);
     fuzz->peer_at = (struct lane_address){{2, 0, 0, 0, 0, 1}};
     fuzz->peer_at_cut = (struct lane_address){{2, 0, 0, 0, 1, 1}};
-    address_of(fuzz, 1, 0x1111, &fuzz->peer_address);
-    address_of(fuzz, 0, 0x2222, &options.address);
+    address_of(fuzz, 1, &fuzz->peer_address);
+    address_of(fuzz, 0, &options.address);
     require(core_open(fuzz->core, &options) == 0);
 }
 

@@ -95,7 +95,8 @@ static struct believed believed_now(struct fuzz *fuzz)
         .granted = flow->granted,
         .first = flow->first,
         .limit = flow->limit,
-        .dropped = fuzz->core->counters.dropped_key + fuzz->core->counters.dropped_source,
+        .dropped = fuzz->core->counters.dropped_key + fuzz->core->counters.dropped_source +
+                   fuzz->core->counters.dropped_proof,
     };
 
     for (size_t verdict = 0; verdict < FRAME_VERDICTS; verdict++) {
@@ -121,6 +122,19 @@ static void forge_key(struct fuzz *fuzz, const struct says *says)
     le32 *key = says->type == FRAME_RESET ? &reset->echoed_key : &header->key;
 
     *key = to_le32(from_le32(*key) ^ (1 + take_16(fuzz)));
+}
+
+/** The peer knows what it has to know. */
+static void write_proof(struct fuzz *fuzz, enum frame_type type)
+{
+    uint8_t nonce[FRAME_NONCE_BYTES];
+
+    if (type == FRAME_CONNECT) {
+        proof_write(fuzz->frame, address_layout(&fuzz->core->options.address)->secret, NULL);
+    } else if (type == FRAME_ACCEPT) {
+        proof_nonce(fuzz->core->proof_key, fuzz->own_key, nonce);
+        proof_write(fuzz->frame, address_layout(&fuzz->peer_address)->secret, nonce);
+    }
 }
 
 /* ---- frames -------------------------------------------------------------------------------- */
@@ -159,6 +173,7 @@ static bool say(struct fuzz *fuzz, const struct says *says)
         note_effect(fuzz, sequence, &says->effect);
     }
     write_head(fuzz, says, sequence, acknowledgement);
+    write_proof(fuzz, says->type);
     for (uint32_t i = 0; i < says->payload_bytes; i++) {
         fuzz->frame[head_bytes + i] =
             says->payload != NULL ? says->payload[i] : content(says->message, says->offset + i);

@@ -54,7 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t head = sizeof(struct frame_header) + frame_operation_bytes(frame.type);
     require((const uint8_t *)frame.connect == data + sizeof(struct frame_header));
     require(frame.payload == data + head && head + frame.payload_bytes <= size);
-    bool padded = frame.type == FRAME_CONNECT || frame.type == FRAME_ACCEPT;
+    bool padded =
+        frame.type == FRAME_CONNECT || frame.type == FRAME_ACCEPT || frame.type == FRAME_CHALLENGE;
     size_t evened = frame.type >= FRAME_SEQUENCED ? FRAME_EVENED_BYTES : 0;
     require(padded || size - (head + frame.payload_bytes) <= evened || size <= FRAME_PADDED_BYTES);
     require((frame.flags & 0xFF00) == 0);

@@ -221,7 +221,7 @@ static bool is_used_up(const struct core *core)
 {
     const struct flow *flow = core->peer_count > 0 ? &core->peers[0]->message.flow : NULL;
 
-    return flow != NULL && flow->granted == flow->expected;
+    return flow != NULL && core->peers[0]->message.ready && flow->granted == flow->expected;
 }
 
 /** Notices lie in the pile, too: whoever takes them says without being asked that there is room. */

@@ -140,7 +140,9 @@ static void fill_connect(struct sample *sample, enum frame_type type)
         .frame_bytes = to_le16(1500),
         .job_key = to_le64(0x3132333435363738),
     };
-    memcpy(connect->address, &address, sizeof address);
+    memcpy(connect->nonce, "0123456789abcdef", sizeof connect->nonce);
+    memcpy(connect->proof, "ABCDEFGHIJKLMNOP", sizeof connect->proof);
+    memcpy(connect->place, &address, sizeof connect->place);
 }
 
 static void fill_sack(struct sample *sample)
@@ -290,6 +292,12 @@ void make(struct sample *sample, enum frame_type type)
     case FRAME_SACK:
         begin(sample, type, "");
         fill_sack(sample);
+        return;
+    case FRAME_CHALLENGE:
+    case FRAME_RESPONSE:
+        begin(sample, type, "");
+        *(struct frame_challenge *)body_of(sample) =
+            (struct frame_challenge){.number = to_le64(0x4142434445464748)};
         return;
     case FRAME_PULL:
         begin(sample, type, "");

@@ -34,6 +34,8 @@ TYPES = {
     5: "ACK",
     6: "PROBE",
     7: "SACK",
+    8: "CHALLENGE",
+    9: "RESPONSE",
     10: "PULL",
     11: "DATA",
     16: "EAGER",
@@ -64,6 +66,8 @@ SAMPLES: dict[str, dict[str, str]] = {
         "connect.features.selective": "1",
         "connect.frame_bytes": "1500",
         "connect.job_key": "0x3132333435363738",
+        "connect.nonce": b"0123456789abcdef".hex(),
+        "connect.proof": b"ABCDEFGHIJKLMNOP".hex(),
         "address.rails": "2",
         "address.endpoint": "815",
         "address.ethertype": "0x88b5",
@@ -80,7 +84,7 @@ SAMPLES: dict[str, dict[str, str]] = {
     "RESET": {"reset.echoed_key": "0x11223344", "reset.reason": "3"},
     "CLOSE": {"flags.ack_request": "1", "flags.retransmitted": "0"},
     "ACK": {
-        "version_words": "0x27",
+        "version_words": "0x37",
         "flags": "0x0000",
         "destination": "4711",
         "source": "815",
@@ -100,6 +104,8 @@ SAMPLES: dict[str, dict[str, str]] = {
         "sack.here": "2001-2003, 2010",
         "sack.missing": "2000, 2004-2009",
     },
+    "CHALLENGE": {"challenge.number": "0x4142434445464748"},
+    "RESPONSE": {"response.number": "0x4142434445464748"},
     "PULL": {
         "pull.message": "0x00050006",
         "pull.lane_kind": "5",
@@ -109,7 +115,7 @@ SAMPLES: dict[str, dict[str, str]] = {
         "pull.wanted": "0x8000000000000005",
     },
     "DATA": {
-        "version_words": "0x24",
+        "version_words": "0x34",
         "destination": "4711",
         "key": "0x11223344",
         "data.message": "0x00050006",
@@ -422,8 +428,8 @@ def send_as_a_stranger(lab: LabState, address: str) -> None:
     Again if nothing comes: this wire loses the question or the answer once in 25 times.
     """
     words = address.strip().split(":")
-    number, mac = int(words[3], 16), words[7].split("/")[0]
-    frame = bytes([0x27, 5, 0, 0]) + number.to_bytes(2, "little") + b"\x01\0\xaa\xaa" + bytes(18)
+    number, mac = int(words[3], 16), words[8].split("/")[0]
+    frame = bytes([0x37, 5, 0, 0]) + number.to_bytes(2, "little") + b"\x01\0\xaa\xaa" + bytes(18)
     run_in_node1(
         lab,
         "s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\n"

@@ -241,7 +241,7 @@ def test_dissector__says_why_one_of_cut_frames_is_dropped(tmp_path: Path) -> Non
     capture = samples(tmp_path, "tso_frames")
     whole = capture.read_bytes()
     # The first PUT says that it is longer, the second has another version.
-    put = bytes([0x27, 21]) + bytes(2) + (4711).to_bytes(2, "little")
+    put = bytes([0x37, 21]) + bytes(2) + (4711).to_bytes(2, "little")
     second = whole.index(put, whole.index(put) + 1)
     spoilt = bytearray(whole)
     spoilt[second] = 0x37

@@ -23,12 +23,12 @@
 
 local beowire = Proto("beowire", "Beowire")
 
-local VERSION = 2
+local VERSION = 3
 local HEADER_BYTES = 28
 local DATA, DATA_BYTES = 11, 16 -- the type that has a header of its own, and its length
 local EAGER, FRAGMENT = 16, 17
 local PADDED_BYTES = 46 -- Ethernet pads shorter payloads to this
-local CONNECT, ACCEPT = 1, 2
+local CONNECT, ACCEPT, CHALLENGE = 1, 2, 8
 local SEQUENCED = 16 -- types from here on
 local EVENED_BYTES = 32 -- zeros may make a sequenced frame as long as the next one of its train
 local CUT = " (cut by the capture)"
@@ -216,7 +216,7 @@ local function evened_bytes(buffer, first)
         return 0
     end
     local kind = buffer(first + 1, 1):uint()
-    if kind == CONNECT or kind == ACCEPT then
+    if kind == CONNECT or kind == ACCEPT or kind == CHALLENGE then
         return math.huge -- it tries out what length arrives
     end
     return kind >= SEQUENCED and EVENED_BYTES or 0

@@ -16,7 +16,6 @@ local LANES = { [0] = "none", [1] = "packet", [2] = "udp", [3] = "shm", [4] = "s
     [5] = "tso" }
 local REASONS = {
     [1] = "no such connection",
-    [2] = "another incarnation was meant",
     [3] = "no room for another peer",
     [4] = "a rule was broken",
     [5] = "another job",
@@ -147,7 +146,8 @@ local CONNECT = {
     { "reserved", "Reserved", "x16" },
     { "job_key", "Job key", "x64" },
 }
-local CONNECT_BYTES = 40
+local NONCE_BYTES, PROOF_BYTES = 16, 16
+local CONNECT_BYTES = 40 + NONCE_BYTES + PROOF_BYTES
 local ADDRESS = {
     { "version", "Version", "u8" },
     { "rails", "Rails", "u8" },
@@ -167,6 +167,8 @@ local f_selective = keep(ProtoField.bool("beowire.connect.features.selective",
     "Keeps frames that come early", 32, nil, 0x00000001))
 local f_remote = keep(ProtoField.bool("beowire.connect.features.remote", "Remote memory", 32, nil,
     0x00000002))
+local f_nonce = keep(ProtoField.bytes("beowire.connect.nonce", "Nonce"))
+local f_proof = keep(ProtoField.bytes("beowire.connect.proof", "Proof"))
 local f_address = keep(ProtoField.none("beowire.address", "Address of the sender"))
 local f_rail = keep(ProtoField.none("beowire.address.rail", "Rail"))
 local f_mac = keep(ProtoField.ether("beowire.address.mac", "MAC"))
@@ -189,13 +191,15 @@ end
 local function add_address(tree, body, _, _, items)
     items.features:add_le(f_selective, body(24, 4))
     items.features:add_le(f_remote, body(24, 4))
+    tree:add(f_nonce, body(CONNECT_BYTES - PROOF_BYTES - NONCE_BYTES, NONCE_BYTES))
+    tree:add(f_proof, body(CONNECT_BYTES - PROOF_BYTES, PROOF_BYTES))
     local range = body(CONNECT_BYTES, ADDRESS_BYTES)
     local address = tree:add(f_address, range)
     local values = add_columns(address, range(0, ADDRESS_HEAD_BYTES), ADDRESS)
     for rail = 0, math.min(values.rails, RAILS) - 1 do
         add_rail(address, range(ADDRESS_HEAD_BYTES + rail * RAIL_BYTES, RAIL_BYTES), rail)
     end
-    if values.version ~= 2 or values.rails > RAILS then
+    if values.version ~= 3 or values.rails > RAILS then
         return nil, "an address of version " .. values.version .. " with " .. values.rails .. " rails"
     end
     return nil, nil
@@ -209,7 +213,7 @@ local function check_connect(values)
 end
 
 define(1, "CONNECT", CONNECT, {
-    extra_bytes = ADDRESS_BYTES,
+    extra_bytes = NONCE_BYTES + PROOF_BYTES + ADDRESS_BYTES,
     check = function(values, header)
         return header.key ~= 0 and "CONNECT has a key in its header" or check_connect(values)
     end,
@@ -241,6 +245,17 @@ define(3, "RESET", {
 define(4, "CLOSE", {})
 define(5, "ACK", {})
 define(6, "PROBE", { { "number", "Number", "u32", info = "number=%s" } })
+
+define(8, "CHALLENGE", { { "number", "Number", "x64", info = "number=%s" } }, {
+    check = function(values)
+        return is_zero(values.number) and "the number must not be 0" or nil
+    end,
+})
+define(9, "RESPONSE", { { "number", "Number", "x64", info = "number=%s" } }, {
+    check = function(values)
+        return is_zero(values.number) and "the number must not be 0" or nil
+    end,
+})
 
 -- -- SACK: which frames behind the acknowledgement are here
 

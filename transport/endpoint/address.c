@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "address.h"
 
+#include "flow/proof.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 /** Follows the port of a rail that takes what network cards cut. */
 #define TSO_MARK '+'
+
+/** Stands in place of a secret that is not known, or not to be said. */
+#define NO_SECRET '-'
 
 static bool all_zero(const uint8_t *bytes, size_t count)
 {
@@ -45,6 +50,10 @@ bool address_is_valid(const struct beowire_address *address)
             return false;
         }
     }
+    if (proof_secret_is_known(layout->secret) &&
+        proof_incarnation(layout->secret) != from_le64(layout->incarnation)) {
+        return false; /* nobody may put another endpoint's name to a secret of his own */
+    }
     return layout->rails > 0 || from_le64(layout->host) != 0;
 }
 
@@ -61,7 +70,8 @@ static char *write_hex(char *text, const uint8_t *bytes, unsigned count, char en
     return text;
 }
 
-int beowire_address_format(const struct beowire_address *address, char *text, size_t bytes)
+/** @param secret say it, too */
+static int format(const struct beowire_address *address, char *text, size_t bytes, bool secret)
 {
     if (address == NULL || text == NULL || !address_is_valid(address)) {
         return -EINVAL;
@@ -70,10 +80,16 @@ int beowire_address_format(const struct beowire_address *address, char *text, si
         return -ENOSPC;
     }
     const struct address_layout *layout = address_layout(address);
-    text += snprintf(text, bytes, "beowire:%u:%04x:%04x:%016" PRIx64 ":%016" PRIx64 ":%08" PRIx32,
-                     layout->version, from_le16(layout->ethertype), from_le16(layout->endpoint),
-                     from_le64(layout->incarnation), from_le64(layout->host),
-                     from_le32(layout->process));
+    text += snprintf(
+        text, bytes, "beowire:%u:%04x:%04x:%016" PRIx64 ":%016" PRIx64 ":%08" PRIx32 ":",
+        layout->version, from_le16(layout->ethertype), from_le16(layout->endpoint),
+        from_le64(layout->incarnation), from_le64(layout->host), from_le32(layout->process));
+    if (secret && proof_secret_is_known(layout->secret)) {
+        text = write_hex(text, layout->secret, sizeof layout->secret, '\0') - 1;
+    } else {
+        *text++ = NO_SECRET;
+        *text = '\0';
+    }
     for (unsigned i = 0; i < layout->rails; i++) {
         const struct address_rail *rail = &layout->rail[i];
         const uint8_t port[2] = {(uint8_t)(from_le16(rail->port) >> 8),
@@ -88,6 +104,16 @@ int beowire_address_format(const struct beowire_address *address, char *text, si
         }
     }
     return 0;
+}
+
+int beowire_address_format(const struct beowire_address *address, char *text, size_t bytes)
+{
+    return format(address, text, bytes, true);
+}
+
+int beowire_address_describe(const struct beowire_address *address, char *text, size_t bytes)
+{
+    return format(address, text, bytes, false);
 }
 
 /** Reads exactly `digits` lower-case hexadecimal digits. @return behind them, or NULL. */
@@ -128,9 +154,19 @@ static const char *read_number(const char *text, unsigned count, uint64_t *numbe
     return text != NULL && *text == ':' ? read_hex(text + 1, 2 * count, number) : NULL;
 }
 
+/** Reads a colon, and then a secret or what stands in place of one. */
+static const char *read_secret(const char *text, uint8_t secret[ADDRESS_SECRET_BYTES])
+{
+    if (text != NULL && text[0] == ':' && text[1] == NO_SECRET) {
+        return text + 2;
+    }
+    text = read_bytes(text, ':', ADDRESS_SECRET_BYTES, secret);
+    return text != NULL && proof_secret_is_known(secret) ? text : NULL;
+}
+
 int beowire_address_parse(const char *text, struct beowire_address *address)
 {
-    static const char prefix[] = "beowire:2";
+    static const char prefix[] = "beowire:3";
     struct address_layout layout = {.version = ADDRESS_VERSION};
     uint64_t ethertype = 0;
     uint64_t endpoint = 0;
@@ -146,6 +182,7 @@ int beowire_address_parse(const char *text, struct beowire_address *address)
     text = read_number(text, 8, &incarnation);
     text = read_number(text, 8, &host);
     text = read_number(text, 4, &process);
+    text = read_secret(text, layout.secret);
     layout.endpoint = to_le16((uint16_t)endpoint);
     layout.ethertype = to_le16((uint16_t)ethertype);
     layout.incarnation = to_le64(incarnation);
@@ -171,4 +208,67 @@ int beowire_address_parse(const char *text, struct beowire_address *address)
     }
     *address = parsed;
     return 0;
+}
+
+/** The short form: an address without what follows from the rest of it, or is never used. */
+struct short_form {
+    uint8_t begin[offsetof(struct address_layout, incarnation)]; /**< as in the address */
+    uint8_t secret[ADDRESS_SECRET_BYTES];                        /**< the incarnation follows */
+    le64 host;
+    le32 process;
+    uint8_t more[4]; /**< 0 */
+    struct address_rail rail;
+};
+static_assert(sizeof(struct short_form) == BEOWIRE_ADDRESS_SHORT_BYTES, "docs/PROTOCOL.md");
+
+int beowire_address_shorten(const struct beowire_address *address,
+                            uint8_t bytes[BEOWIRE_ADDRESS_SHORT_BYTES])
+{
+    if (address == NULL || bytes == NULL || !address_is_valid(address)) {
+        return -EINVAL;
+    }
+    const struct address_layout *layout = address_layout(address);
+    struct short_form form = {
+        .host = layout->host, .process = layout->process, .rail = layout->rail[0]};
+    if (!proof_secret_is_known(layout->secret)) {
+        return -EINVAL;
+    }
+    if (layout->rails > 1) {
+        return -EMSGSIZE;
+    }
+    memcpy(form.begin, layout, sizeof form.begin);
+    memcpy(form.secret, layout->secret, sizeof form.secret);
+    memcpy(bytes, &form, sizeof form);
+    return 0;
+}
+
+int beowire_address_lengthen(const uint8_t bytes[BEOWIRE_ADDRESS_SHORT_BYTES],
+                             struct beowire_address *address)
+{
+    struct address_layout layout = {0};
+    struct beowire_address read;
+    struct short_form form;
+
+    if (bytes == NULL || address == NULL) {
+        return -EINVAL;
+    }
+    memcpy(&form, bytes, sizeof form);
+    memcpy(&layout, form.begin, sizeof form.begin);
+    layout.incarnation = to_le64(proof_incarnation(form.secret));
+    layout.host = form.host;
+    layout.process = form.process;
+    memcpy(layout.more, form.more, sizeof layout.more);
+    layout.rail[0] = form.rail;
+    memcpy(layout.secret, form.secret, sizeof layout.secret);
+    memcpy(read.bytes, &layout, sizeof layout);
+    if (!proof_secret_is_known(form.secret) || !address_is_valid(&read)) {
+        return -EINVAL;
+    }
+    *address = read;
+    return 0;
+}
+
+bool beowire_address_same(const struct beowire_address *a, const struct beowire_address *b)
+{
+    return a != NULL && b != NULL && memcmp(a->bytes, b->bytes, FRAME_PLACE_BYTES) == 0;
 }

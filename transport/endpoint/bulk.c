@@ -74,7 +74,7 @@ int core_read_memory(void *context, const struct message_peer *peer, uint64_t ad
     if (lane->operations->read_memory == NULL) {
         return -EOPNOTSUPP;
     }
-    return lane->operations->read_memory(lane, &paths->at[paths->fast].to, address, target, bytes);
+    return lane->operations->read_memory(lane, &paths->to[paths->fast], address, target, bytes);
 }
 
 void core_expect(struct core *core, unsigned by)
@@ -89,7 +89,7 @@ void core_expect(struct core *core, unsigned by)
     bool expects = core->messages.lanes[by].blocks > 0 &&
                    pull_expect(&core->messages, (uint8_t)by, &expectation, &peer);
     if (expects) {
-        expectation.from = core->peers[peer->index]->paths.at[by].to;
+        expectation.from = core->peers[peer->index]->paths.to[by];
         expectation.key = core->peers[peer->index]->connection.own_key;
     }
     if (expects || core->expecting[by]) {

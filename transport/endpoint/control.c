@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control.h"
 
+#include "endpoint/address.h"
+#include "flow/proof.h"
+
 /** A frame on the stack, with the headroom that the lane wants. */
 struct control_frame {
     _Alignas(8) uint8_t room[LANE_HEADROOM + FRAME_HEAD_BYTES_MAX];
@@ -54,8 +57,21 @@ static void encode(struct control_frame *frame, const struct core_peer *peer, en
 /** What both ends of an open connection can do. */
 static uint32_t chosen_features(const struct core_peer *peer)
 {
-    return (peer->message.flow.go_back_n ? 0u : FRAME_FEATURE_SELECTIVE) |
+    return (peer->selective ? FRAME_FEATURE_SELECTIVE : 0u) |
            (peer->message.remote_memory ? FRAME_FEATURE_REMOTE : 0u);
+}
+
+/** Sends a frame with zeros behind it.
+ *  @param bytes length of all of that, no less than the frame's */
+static void send_long(struct core *core, struct core_peer *peer, unsigned by,
+                      struct control_frame *frame, enum frame_type type, uint32_t bytes)
+{
+    static const uint8_t zeros[FRAME_BYTES_MAX];
+    struct lane_outgoing outgoing = outgoing_of(frame, type);
+
+    outgoing.payload = zeros;
+    outgoing.payload_bytes = bytes - outgoing.head_bytes;
+    (void)core_send(core, peer, by, &outgoing, 1);
 }
 
 /** @param data_bytes longest DATA of the connection
@@ -63,9 +79,10 @@ static uint32_t chosen_features(const struct core_peer *peer)
 static void send_offer(struct core *core, struct core_peer *peer, enum frame_type type, unsigned by,
                        uint32_t data_bytes, uint32_t bytes)
 {
-    static const uint8_t zeros[FRAME_BYTES_MAX];
-    uint32_t echoed_key = type == FRAME_ACCEPT ? peer->connection.peer_key : 0;
-    struct lane_outgoing outgoing;
+    bool accepts = type == FRAME_ACCEPT;
+    uint32_t echoed_key = accepts ? peer->connection.peer_key : 0;
+    const struct address_layout *asked =
+        address_layout(accepts ? &core->options.address : &peer->address);
     struct control_frame frame;
     struct frame_connect *body = body_of(&frame);
 
@@ -75,16 +92,15 @@ static void send_offer(struct core *core, struct core_peer *peer, enum frame_typ
         .expected_incarnation = to_le64(peer->incarnation),
         .key = to_le32(peer->connection.own_key),
         .echoed_key = to_le32(echoed_key),
-        .features = to_le32(type == FRAME_ACCEPT ? chosen_features(peer) : core_features(core)),
+        .features = to_le32(accepts ? chosen_features(peer) : core_features(core)),
         .frame_bytes = to_le16((uint16_t)data_bytes),
         .job_key = to_le64(core->options.job_key),
     };
-    memcpy(body->address, core->options.address.bytes, sizeof body->address);
+    proof_nonce(core->proof_key, peer->connection.own_key, body->nonce);
+    memcpy(body->place, core->options.address.bytes, sizeof body->place);
     frame_stamp(head_of(&frame), 0, 0, (uint16_t)peer->first_credit);
-    outgoing = outgoing_of(&frame, type);
-    outgoing.payload = zeros;
-    outgoing.payload_bytes = bytes - outgoing.head_bytes;
-    (void)core_send(core, peer, by, &outgoing, 1);
+    proof_write(head_of(&frame), asked->secret, accepts ? peer->connection.peer_nonce : NULL);
+    send_long(core, peer, by, &frame, type, bytes);
 }
 
 void control_send_connect(struct core *core, struct core_peer *peer, unsigned by, uint32_t mtu)
@@ -95,23 +111,54 @@ void control_send_connect(struct core *core, struct core_peer *peer, unsigned by
                path_carries(lanes->lanes[by], mtu));
 }
 
-void control_send_accept(struct core *core, struct core_peer *peer, unsigned by,
-                         uint32_t asked_bytes)
+/** How long a frame over this lane is that is as long as the longest of the connection, over
+ *  whatever lane, but no longer than `most` on the wire. */
+static uint32_t agreed_bytes(const struct core *core, const struct core_peer *peer, unsigned by,
+                             uint32_t most)
 {
     const struct path_lanes *lanes = &core->options.lanes;
+    const struct lane *lane = lanes->lanes[by];
     uint32_t wire_bytes =
         paths_wire_bytes(&peer->paths, lanes, peer->data_bytes, peer->frame_bytes);
 
-    wire_bytes = wire_bytes < asked_bytes ? wire_bytes : asked_bytes;
-    uint32_t bytes = wire_bytes - path_below_bytes(lanes->lanes[by]);
-    uint32_t most = lanes->lanes[by]->frame_bytes;
-    send_offer(core, peer, FRAME_ACCEPT, by, peer->data_bytes, bytes < most ? bytes : most);
+    wire_bytes = wire_bytes < most ? wire_bytes : most;
+    uint32_t bytes = wire_bytes - path_below_bytes(lane);
+    return bytes < lane->frame_bytes ? bytes : lane->frame_bytes;
+}
+
+void control_send_accept(struct core *core, struct core_peer *peer, unsigned by,
+                         uint32_t asked_bytes)
+{
+    send_offer(core, peer, FRAME_ACCEPT, by, peer->data_bytes,
+               agreed_bytes(core, peer, by, asked_bytes));
 }
 
 /** Begins a frame of an open connection. */
 static void begin(struct control_frame *frame, const struct core_peer *peer, enum frame_type type)
 {
     encode(frame, peer, type, peer->message.key, peer->message.flow.highest);
+}
+
+void control_send_challenge(struct core *core, struct core_peer *peer, unsigned by)
+{
+    struct control_frame frame;
+    struct frame_challenge *body = body_of(&frame);
+
+    begin(&frame, peer, FRAME_CHALLENGE);
+    body->number = to_le64(proof_challenge(core->proof_key, peer->connection.own_key, by));
+    flow_stamp(&peer->message.flow, head_of(&frame), 0);
+    send_long(core, peer, by, &frame, FRAME_CHALLENGE, agreed_bytes(core, peer, by, UINT32_MAX));
+}
+
+void control_send_response(struct core *core, struct core_peer *peer, unsigned by, uint64_t number)
+{
+    struct control_frame frame;
+    struct frame_challenge *body = body_of(&frame);
+
+    begin(&frame, peer, FRAME_RESPONSE);
+    body->number = to_le64(number);
+    flow_stamp(&peer->message.flow, head_of(&frame), 0);
+    send_frame_by(core, peer, by, &frame, FRAME_RESPONSE);
 }
 
 void control_send_ack(struct core *core, struct core_peer *peer, unsigned also_by, uint64_t now_ns)
@@ -188,7 +235,7 @@ static struct arrival way_back(const struct core *core, const struct arrival *fr
     if (paths == NULL || paths->fast == PATH_NONE) {
         return (struct arrival){.by = PATH_NONE};
     }
-    return (struct arrival){.by = paths->fast, .address = paths->at[paths->fast].to};
+    return (struct arrival){.by = paths->fast, .address = paths->to[paths->fast]};
 }
 
 void control_send_reset(struct core *core, const struct frame *refused, const struct arrival *from,

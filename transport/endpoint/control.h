@@ -20,6 +20,13 @@ void control_send_connect(struct core *core, struct core_peer *peer, unsigned by
 void control_send_accept(struct core *core, struct core_peer *peer, unsigned by,
                          uint32_t asked_bytes);
 
+/** CHALLENGE over the lane with index `by`, as long as the longest frame of the connection: what
+ *  answers it proves that such frames arrive. */
+void control_send_challenge(struct core *core, struct core_peer *peer, unsigned by);
+
+/** What answers a CHALLENGE with this number. */
+void control_send_response(struct core *core, struct core_peer *peer, unsigned by, uint64_t number);
+
 /** ACK, or SACK while there is a gap; the same frame `also_by` a lane that is not the usual one, if
  *  that is not PATH_NONE. */
 void control_send_ack(struct core *core, struct core_peer *peer, unsigned also_by, uint64_t now_ns);

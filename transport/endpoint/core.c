@@ -4,6 +4,7 @@
 #include "endpoint/address.h"
 #include "endpoint/control.h"
 #include "endpoint/core_internal.h"
+#include "flow/proof.h"
 #include "message/bundle.h"
 
 #include <errno.h>
@@ -16,6 +17,15 @@
 /** After a probe, lanes are asked this often whether it was refused. */
 #define REFUSAL_CHECK_NS 500000u
 
+/** @param count a multiple of 8 */
+static void fill_randomly(struct core *core, uint8_t *bytes, size_t count)
+{
+    for (size_t at = 0; at < count; at += sizeof(uint64_t)) {
+        uint64_t number = core->options.random(core->options.random_context);
+        memcpy(bytes + at, &number, sizeof number);
+    }
+}
+
 /** The peer may be about to read what the application gets back now (message_layer). */
 static void withdraw_memory(void *context, const struct message_peer *message)
 {
@@ -25,8 +35,8 @@ static void withdraw_memory(void *context, const struct message_peer *message)
 
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
-        if (lane->operations->withdraw != NULL && peer->paths.at[i].reachable) {
-            lane->operations->withdraw(lane, &peer->paths.at[i].to);
+        if (lane->operations->withdraw != NULL && paths_reaches(&peer->paths, i)) {
+            lane->operations->withdraw(lane, &peer->paths.to[i]);
         }
     }
 }
@@ -37,6 +47,7 @@ int core_open(struct core *core, const struct core_options *options)
     const struct address_layout *layout = address_layout(&core->options.address);
     core->incarnation = from_le64(layout->incarnation);
     core->endpoint = from_le16(layout->endpoint);
+    fill_randomly(core, core->proof_key, sizeof core->proof_key);
 
     uint32_t frame_bytes = 0;
     for (unsigned i = 0; i < options->lanes.count; i++) {
@@ -98,23 +109,16 @@ static uint32_t new_key(struct core *core)
     return key;
 }
 
-int core_peer_add(struct core *core, const struct beowire_address *address, struct core_peer **peer)
+/** Makes the peer with this address, which is valid and new. */
+static int make_peer(struct core *core, const struct beowire_address *address, bool announced,
+                     struct core_peer **peer)
 {
     const struct address_layout *layout = address_layout(address);
+    struct paths paths;
 
-    if (!address_is_valid(address)) {
-        return -EINVAL;
-    }
-    uint64_t incarnation = from_le64(layout->incarnation);
-    uint32_t known = map_find(&core->by_incarnation, incarnation);
-    if (known != MAP_NONE) {
-        *peer = core->peers[known];
-        return memcmp(&(*peer)->address, address, sizeof *address) == 0 ? 0 : -EINVAL;
-    }
     if (core->peer_count == core->options.peers) {
         return -ENOSPC;
     }
-    struct paths paths;
     paths_find(&paths, &core->options.lanes, layout);
     if (paths.fast == PATH_NONE) {
         return -EHOSTUNREACH;
@@ -131,16 +135,77 @@ int core_peer_add(struct core *core, const struct beowire_address *address, stru
     added->message.destination = from_le16(layout->endpoint);
     added->message.source = core->endpoint;
     added->address = *address;
-    added->incarnation = incarnation;
+    added->announced = announced;
+    added->incarnation = from_le64(layout->incarnation);
     added->paths = paths;
     added->asked_by = PATH_NONE;
+    added->challenge_at_ns = UINT64_MAX;
     convoy_init(&added->convoy, (uint8_t)core->messages.limits.burst_frames);
     core->lane_users[paths.fast]++;
     core->peers[index] = added;
-    map_add(&core->by_incarnation, incarnation, index);
+    map_add(&core->by_incarnation, added->incarnation, index);
     map_add(&core->by_key, added->connection.own_key, index);
     *peer = added;
     return 0;
+}
+
+/** The peer with the incarnation of this address, or NULL. */
+static struct core_peer *known_peer(const struct core *core, const struct beowire_address *address)
+{
+    uint32_t index =
+        map_find(&core->by_incarnation, from_le64(address_layout(address)->incarnation));
+
+    return index != MAP_NONE ? core->peers[index] : NULL;
+}
+
+/** The application names a peer that is known. @return 0, or -EINVAL: another one. */
+static int announce(struct core_peer *peer, const struct beowire_address *address)
+{
+    struct address_layout *known = (struct address_layout *)(void *)peer->address.bytes;
+    const uint8_t *secret = address_layout(address)->secret;
+
+    if (!beowire_address_same(&peer->address, address)) {
+        return -EINVAL;
+    }
+    if (proof_secret_is_known(secret)) {
+        if (proof_secret_is_known(known->secret) && !proof_secrets_equal(known->secret, secret)) {
+            return -EINVAL;
+        }
+        memcpy(known->secret, secret, sizeof known->secret);
+        peer->announced = true;
+    }
+    return 0;
+}
+
+int core_peer_add(struct core *core, const struct beowire_address *address, struct core_peer **peer)
+{
+    if (!address_is_valid(address)) {
+        return -EINVAL;
+    }
+    *peer = known_peer(core, address);
+    if (*peer != NULL) {
+        return announce(*peer, address);
+    }
+    if (!proof_secret_is_known(address_layout(address)->secret)) {
+        return -EACCES;
+    }
+    return make_peer(core, address, true, peer);
+}
+
+int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES],
+                   struct core_peer **peer)
+{
+    struct beowire_address address = {0};
+
+    memcpy(address.bytes, place, FRAME_PLACE_BYTES);
+    if (!address_is_valid(&address)) {
+        return -EINVAL;
+    }
+    *peer = known_peer(core, &address);
+    if (*peer != NULL) {
+        return beowire_address_same(&(*peer)->address, &address) ? 0 : -EINVAL;
+    }
+    return make_peer(core, &address, false, peer);
 }
 
 /* ---- lanes ---------------------------------------------------------------------------------- */
@@ -179,6 +244,9 @@ void core_check_lane(struct core *core, unsigned by)
             change_path(core, peer, before);
         }
         core_choose_bulk_lanes(core, peer);
+        if (peer->connection.state == CONNECTION_OPEN) {
+            core_try_paths(core, peer);
+        }
     }
 }
 
@@ -193,13 +261,78 @@ int core_status(struct core *core)
     return any ? 0 : -ENETDOWN;
 }
 
+void core_try_paths(struct core *core, struct core_peer *peer)
+{
+    peer->challenges = 0;
+    peer->challenge_at_ns = 0;
+    core_note_deadline(core, 0);
+}
+
+void core_prove_path(struct core *core, struct core_peer *peer, unsigned by)
+{
+    unsigned before = peer->paths.fast;
+
+    if (peer->message.ready && paths_has_proven(&peer->paths, by)) {
+        return;
+    }
+    if (paths_prove(&peer->paths, &core->options.lanes, by)) {
+        change_path(core, peer, before);
+    }
+    if (peer->connection.state == CONNECTION_OPEN && !peer->message.ready &&
+        paths_is_proven(&peer->paths)) {
+        message_peer_ready(&core->messages, &peer->message, peer->first_credit, peer->limit);
+        peer->message.flow.go_back_n = !peer->selective;
+    }
+    core_choose_bulk_lanes(core, peer);
+}
+
+/** Tries the paths that are not proven, when that is due. */
+static void service_paths(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+    bool any = false;
+
+    if (now_ns >= peer->challenge_at_ns) {
+        for (unsigned i = 0; i < lanes->count; i++) {
+            if (paths_reaches(&peer->paths, i) && !paths_has_proven(&peer->paths, i)) {
+                any = true;
+                if (!lanes->down[i]) {
+                    control_send_challenge(core, peer, i);
+                }
+            }
+        }
+        uint64_t pause_ns = (uint64_t)CONNECTION_RETRY_NS << peer->challenges;
+        if (pause_ns < PATH_CHALLENGE_MAX_NS) {
+            peer->challenges++;
+        } else {
+            pause_ns = PATH_CHALLENGE_MAX_NS;
+        }
+        peer->challenge_at_ns = any ? now_ns + pause_ns : UINT64_MAX;
+    }
+    core_note_deadline(core, peer->challenge_at_ns);
+}
+
 /* ---- frames out ---------------------------------------------------------------------------- */
+
+/** May this frame go to a place before it is known whose that is? */
+static bool is_of_opening(const uint8_t *head)
+{
+    unsigned type = frame_type_of(head);
+
+    return type == FRAME_CONNECT || type == FRAME_ACCEPT || type == FRAME_CHALLENGE ||
+           type == FRAME_RESPONSE;
+}
 
 unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
                    const struct lane_outgoing *frames, unsigned count)
 {
     struct lane *lane = core->options.lanes.lanes[by];
-    unsigned taken = lane->operations->send(lane, &peer->paths.at[by].to, frames, count);
+
+    if (__builtin_expect(!paths_has_proven(&peer->paths, by), 0) && count > 0 &&
+        !is_of_opening(frames->head)) {
+        return 0;
+    }
+    unsigned taken = lane->operations->send(lane, &peer->paths.to[by], frames, count);
 
     if (taken == 1) { /* by itself, a short message does without the loop: 6 ns */
         core->counters.sent[frame_type_of(frames->head)] +=
@@ -368,8 +501,9 @@ static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_
     const struct path_lanes *lanes = &core->options.lanes;
 
     for (unsigned i = 0; i < lanes->count; i++) {
-        if (i == peer->paths.fast || !paths_is_for_all(lanes, i) ||
-            !paths_is_usable(&peer->paths, lanes, i) ||
+        bool usable = type == FRAME_CONNECT ? paths_may_ask(&peer->paths, lanes, i)
+                                            : paths_is_usable(&peer->paths, lanes, i);
+        if (i == peer->paths.fast || !paths_is_for_all(lanes, i) || !usable ||
             (refused && lanes->lanes[i]->operations->lost == NULL)) {
             continue;
         }
@@ -392,9 +526,7 @@ void core_notice_lost(struct core *core, bool costly)
                lane->operations->lost(lane, &address)) {
             for (uint32_t j = 0; j < core->peer_count; j++) {
                 struct core_peer *peer = core->peers[j];
-                const struct path *path = &peer->paths.at[i];
-                if (!peer->gone && path->reachable &&
-                    memcmp(&path->to, &address, sizeof address) == 0) {
+                if (!peer->gone && paths_is_to(&peer->paths, i, &address)) {
                     core_fail_peer(core, peer, -ECONNRESET);
                 }
             }
@@ -413,23 +545,19 @@ static unsigned take_asked_by(struct core_peer *peer)
     return by != peer->paths.fast ? by : PATH_NONE;
 }
 
-static void answer_connect(struct core *core, struct core_peer *peer)
+/** Asks the peer for a connection. One that has asked us, and that nobody has named, we cannot ask.
+ */
+static void ask(struct core_peer *peer, uint64_t now_ns)
 {
-    unsigned by = take_asked_by(peer);
-    uint32_t asked_bytes = peer->asked_bytes;
-
-    peer->asked_bytes = 0;
-    core_count_accept(peer);
-    control_send_accept(core, peer, peer->paths.fast, asked_bytes);
-    if (by != PATH_NONE) {
-        control_send_accept(core, peer, by, asked_bytes);
+    if (proof_secret_is_known(address_layout(&peer->address)->secret)) {
+        connection_ask(&peer->connection, now_ns);
     }
 }
 
 static void service_connection(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
-    if (message_has_work(&peer->message)) {
-        connection_ask(&peer->connection, now_ns);
+    if (peer->connection.state <= CONNECTION_ANSWERED && message_has_work(&peer->message)) {
+        ask(peer, now_ns);
     }
     if (connection_ask_due(&peer->connection, now_ns)) {
         core_reserve_credit(core, peer);
@@ -439,9 +567,8 @@ static void service_connection(struct core *core, struct core_peer *peer, uint64
         }
         expect_refusal(core, now_ns);
     }
-    if (peer->connection.accept_owed) {
-        peer->connection.accept_owed = false;
-        answer_connect(core, peer);
+    if (peer->connection.state == CONNECTION_OPEN) {
+        service_paths(core, peer, now_ns);
     }
 }
 
@@ -455,7 +582,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     message_pump(&core->messages, &peer->message);
     flow_transmit(flow, now_ns, &wire);
     message_take_back(&core->messages, &peer->message);
-    flow_watch(flow, message_depends_on(&peer->message), now_ns);
+    flow_watch(flow, !peer->confirmed || message_depends_on(&peer->message), now_ns);
     unsigned due = flow_due(flow, now_ns);
     if ((due & FLOW_DUE_ACK) != 0) {
         control_send_ack(core, peer, take_asked_by(peer), now_ns);
@@ -529,7 +656,7 @@ int core_cancel(struct core *core, const void *context)
 
 void core_connect(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
-    connection_ask(&peer->connection, now_ns);
+    ask(peer, now_ns);
     core_service(core, peer, now_ns);
 }
 

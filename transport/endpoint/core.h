@@ -16,6 +16,7 @@
 #include "endpoint/map.h"
 #include "endpoint/path.h"
 #include "flow/connection.h"
+#include "flow/proof.h"
 #include "message/message.h"
 
 struct core_peer {
@@ -25,13 +26,18 @@ struct core_peer {
     struct convoy convoy;
     struct beowire_address address;
     uint64_t incarnation;
-    uint32_t first_credit; /**< reserved for it and told in CONNECT or ACCEPT */
-    uint32_t asked_bytes;  /**< on the wire: of the longest CONNECT that is to be answered */
-    uint32_t data_bytes;   /**< longest DATA of the connection, in both directions, ... */
-    uint32_t frame_bytes;  /**< ... and other frame towards the peer; `message` has what is used */
-    bool proven;           /**< frames of that length have reached the peer */
+    uint64_t challenge_at_ns; /**< paths that are not proven are tried (again); UINT64_MAX: never */
+    uint32_t first_credit;    /**< reserved for it and told in CONNECT or ACCEPT */
+    uint32_t data_bytes;      /**< longest DATA of the connection, in both directions, ... */
+    uint32_t frame_bytes; /**< ... and other frame towards the peer; `message` has what is used */
+    uint16_t limit;       /**< the first credit that it has given us */
+    uint16_t answered_by; /**< bit i: ACCEPT has gone over lane i */
+    bool selective;       /**< both ends keep what comes early */
+    bool announced;       /**< the application has named it; else it has asked us */
     bool credit_reserved;
-    uint8_t asked_by;        /**< the lane of a PROBE or CONNECT to be answered, or PATH_NONE */
+    bool confirmed;          /**< it has opened the connection, too */
+    uint8_t challenges;      /**< how often paths have been tried */
+    uint8_t asked_by;        /**< the lane of a PROBE to be answered, or PATH_NONE */
     uint8_t asked_elsewhere; /**< PROBEs over another lane, since anything came over ours */
     uint8_t accepts_sent;    /**< ACCEPTs sent to it, or left out; 255: or more */
     bool followed;           /**< its path is the one by which the peer asked, and not yet tried */
@@ -48,6 +54,7 @@ struct core_counters {
     uint64_t dropped[FRAME_VERDICTS]; /**< frames that frame_decode() refused, by verdict */
     uint64_t dropped_key;             /**< frames with a key that no peer has */
     uint64_t dropped_source;          /**< the key is right, the sender is not */
+    uint64_t dropped_proof;           /**< CONNECT or ACCEPT of who does not know the secret */
     uint64_t dropped_state;           /**< for a connection that is not open */
     uint64_t dropped_acknowledgement; /**< acknowledges what was never sent */
     uint64_t dropped_duplicate;
@@ -104,6 +111,7 @@ struct core {
     struct map by_key;
     struct map by_incarnation;
     uint64_t incarnation;
+    uint8_t proof_key[PROOF_OWN_KEY_BYTES]; /**< of nonces and challenges */
     uint16_t endpoint;
     uint64_t refusals_until_ns; /**< a probe was sent lately and may be refused; 0: none was */
     uint64_t attended_ns;       /**< when the owner of the core was last seen to look after it */
@@ -124,11 +132,15 @@ static inline uint32_t core_features(const struct core *core)
     return FRAME_FEATURE_REMOTE | (core->options.go_back_n ? 0u : FRAME_FEATURE_SELECTIVE);
 }
 
-/** Finds or makes the peer with this address.
- *  @return 0; -EINVAL: not an address; -EHOSTUNREACH: no lane of ours gets there; -ENOSPC; -ENOMEM.
- */
+/** Finds or makes the peer with this address, for the application that has named it.
+ *  @return 0; -EINVAL: not an address, or not that of the peer with this incarnation; -EACCES: its
+ *  secret is not known; -EHOSTUNREACH: no lane of ours gets there; -ENOSPC; -ENOMEM. */
 int core_peer_add(struct core *core, const struct beowire_address *address,
                   struct core_peer **peer);
+
+/** The same for one that has asked us, and proved that it may: its place is all that is known. */
+int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES],
+                   struct core_peer **peer);
 
 /** A peer by its index, or NULL. */
 static inline struct core_peer *core_peer_at(const struct core *core, uint32_t index)

@@ -33,6 +33,13 @@ static inline void core_count_accept(struct core_peer *peer)
     }
 }
 
+/** The peer has got what was sent to it over the lane `by`. With the first of them, messages may go
+ *  to it, if it has been heard. */
+void core_prove_path(struct core *core, struct core_peer *peer, unsigned by);
+
+/** Paths that are not proven are tried at once, as if for the first time. */
+void core_try_paths(struct core *core, struct core_peer *peer);
+
 /** Sequenced frames and control go to the peer over the lane `by` from now on. */
 void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns);
 

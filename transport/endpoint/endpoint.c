@@ -8,6 +8,7 @@
 #include "endpoint/handle.h"
 #include "endpoint/lanes.h"
 #include "endpoint/number.h"
+#include "flow/proof.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -52,25 +53,27 @@ static int read_options(const struct beowire_options *given, struct beowire_opti
     return 0;
 }
 
-static uint64_t new_incarnation(void)
+/** A secret whose incarnation is not 0. */
+static void new_secret(uint8_t secret[ADDRESS_SECRET_BYTES])
 {
-    uint64_t incarnation = 0;
-
-    while (incarnation == 0) {
-        incarnation = random_number(NULL);
-    }
-    return incarnation;
+    do {
+        for (unsigned at = 0; at < ADDRESS_SECRET_BYTES; at += sizeof(uint64_t)) {
+            uint64_t number = random_number(NULL);
+            memcpy(secret + at, &number, sizeof number);
+        }
+    } while (proof_incarnation(secret) == 0 || !proof_secret_is_known(secret));
 }
 
-static void own_address(const struct path_lanes *lanes, uint64_t incarnation, uint16_t ethertype,
-                        uint16_t endpoint, struct beowire_address *address)
+static void own_address(const struct path_lanes *lanes, const uint8_t secret[ADDRESS_SECRET_BYTES],
+                        uint16_t ethertype, uint16_t endpoint, struct beowire_address *address)
 {
     struct address_layout layout = {
         .version = ADDRESS_VERSION,
         .endpoint = to_le16(endpoint),
         .ethertype = to_le16(ethertype),
-        .incarnation = to_le64(incarnation),
+        .incarnation = to_le64(proof_incarnation(secret)),
     };
+    memcpy(layout.secret, secret, sizeof layout.secret);
     paths_publish(lanes, &layout);
     memcpy(address->bytes, &layout, sizeof layout);
 }
@@ -91,19 +94,19 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         .packet_bulk_rails = settings_packet_rails(settings, options->interface),
         .random = random_number,
     };
-    uint64_t incarnation = new_incarnation();
+    uint8_t secret[ADDRESS_SECRET_BYTES];
     uint16_t number = options->endpoint;
     int status = number_reserve(options->ethertype, &number, &endpoint->number_holder);
 
+    new_secret(secret);
     if (status == 0) {
-        status = lanes_open(options, incarnation, number, &core_options.lanes);
+        status = lanes_open(options, proof_incarnation(secret), number, &core_options.lanes);
     }
     if (status == 0) {
         if (settings->busy_poll_us != SETTINGS_AS_HOST) {
             lanes_busy_poll(&core_options.lanes, settings->busy_poll_us);
         }
-        own_address(&core_options.lanes, incarnation, options->ethertype, number,
-                    &core_options.address);
+        own_address(&core_options.lanes, secret, options->ethertype, number, &core_options.address);
         status = core_open(&endpoint->core, &core_options);
         endpoint->core.options.limits = NULL; /* they were copied, and do not outlive this call */
     }

@@ -19,31 +19,24 @@ static void agree(const struct core *core, struct core_peer *peer, const struct 
 }
 
 /** Sets what frames are made of. */
-static void use(const struct core *core, struct core_peer *peer)
+static void use(struct core_peer *peer)
 {
-    const struct path_lanes *lanes = &core->options.lanes;
-    uint32_t mtu = peer->proven ? PATHS_ANY_MTU : CONNECTION_SHORTEST_MTU;
-
-    peer->message.data_bytes = lesser(peer->data_bytes, paths_data_bytes(&peer->paths, lanes, mtu));
-    peer->message.frame_bytes =
-        lesser(peer->frame_bytes, paths_frame_bytes(&peer->paths, lanes, mtu));
+    peer->message.data_bytes = peer->data_bytes;
+    peer->message.frame_bytes = peer->frame_bytes;
 }
 
 void lengths_begin(const struct core *core, struct core_peer *peer, const struct frame *frame)
 {
-    agree(core, peer, frame);
-    peer->proven = frame->type == FRAME_ACCEPT;
-    use(core, peer);
-    if (!peer->proven && peer->connection.attempts > CONNECTION_LONG_ATTEMPTS) {
-        peer->data_bytes = peer->message.data_bytes;
-        peer->frame_bytes = peer->message.frame_bytes;
-    }
-}
+    const struct path_lanes *lanes = &core->options.lanes;
 
-void lengths_prove(const struct core *core, struct core_peer *peer)
-{
-    peer->proven = true;
-    use(core, peer);
+    agree(core, peer, frame);
+    if (frame->type == FRAME_CONNECT && peer->connection.attempts > CONNECTION_LONG_ATTEMPTS) {
+        peer->data_bytes = lesser(peer->data_bytes,
+                                  paths_data_bytes(&peer->paths, lanes, CONNECTION_SHORTEST_MTU));
+        peer->frame_bytes = lesser(peer->frame_bytes,
+                                   paths_frame_bytes(&peer->paths, lanes, CONNECTION_SHORTEST_MTU));
+    }
+    use(peer);
 }
 
 void lengths_shorten(const struct core *core, struct core_peer *peer, const struct frame *frame)
@@ -52,6 +45,6 @@ void lengths_shorten(const struct core *core, struct core_peer *peer, const stru
 
     if (unheard && from_le16(frame->connect->frame_bytes) < peer->data_bytes) {
         agree(core, peer, frame);
-        use(core, peer);
+        use(peer);
     }
 }

@@ -11,15 +11,12 @@
 
 #include "endpoint/core.h"
 
-/** The connection has just opened by `frame`. ACCEPT names the length of a CONNECT of ours that has
- *  arrived. By CONNECT only the other direction is known: until the peer is heard, frames are the
- *  shortest that are tried; and if we have asked for less already, the peer may have opened by the
- *  least of that, so that is what the connection has. */
+/** The connection has just begun by `frame`. ACCEPT names the length of a CONNECT of ours that has
+ *  arrived. By CONNECT only the other direction is known: the answer, which the peer has to get
+ *  before anything else is sent to it, is as long as the frames that follow. But if we have asked
+ * for less already, the peer may have begun by the least of that, so that is what the connection
+ * has. */
 void lengths_begin(const struct core *core, struct core_peer *peer, const struct frame *frame);
-
-/** The peer says something in the open connection: it has opened it too, by an ACCEPT that was as
- *  long as its frames, or by one of our CONNECTs. */
-void lengths_prove(const struct core *core, struct core_peer *peer);
 
 /** The peer of an open connection says CONNECT or ACCEPT again: perhaps what we send is too long
  *  for the way to it. Frames become shorter by that, never longer. */

@@ -12,39 +12,59 @@ void paths_find(struct paths *paths, const struct path_lanes *lanes,
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
         if (!memory || lane->kind == LANE_SHM) {
-            struct path *path = &paths->at[i];
-            path->reachable = lane->operations->reach(lane, address, &path->to) == 0;
-            memory = memory || (path->reachable && lane->kind == LANE_SHM);
+            bool reached = lane->operations->reach(lane, address, &paths->to[i]) == 0;
+            paths->reachable |= (uint16_t)((reached ? 1u : 0u) << i);
+            paths->proven |= (uint16_t)((reached && lane->is_certain ? 1u : 0u) << i);
+            memory = memory || (reached && lane->kind == LANE_SHM);
         }
     }
     for (unsigned i = 0; memory && i < lanes->count; i++) {
         if (lanes->lanes[i]->kind != LANE_SHM) {
-            paths->at[i].reachable = false;
+            paths->reachable &= (uint16_t) ~(1u << i);
+            paths->proven &= (uint16_t) ~(1u << i);
         }
     }
     paths_choose(paths, lanes);
 }
 
-/** The lane that is used if all is well. */
-static uint8_t preferred(const struct paths *paths, const struct path_lanes *lanes)
+/** The first lane for all that is usable, or at least `proven`, or reachable; or PATH_NONE. */
+static uint8_t first(const struct paths *paths, const struct path_lanes *lanes, bool proven,
+                     bool works)
 {
     for (unsigned i = 0; i < lanes->count; i++) {
-        if (paths_is_for_all(lanes, i) && paths_is_usable(paths, lanes, i)) {
-            return (uint8_t)i;
-        }
-    }
-    for (unsigned i = 0; i < lanes->count; i++) {
-        if (paths_is_for_all(lanes, i) && paths->at[i].reachable) {
+        bool found = proven ? paths_has_proven(paths, i) : paths_reaches(paths, i);
+        if (found && paths_is_for_all(lanes, i) && !(works && lanes->down[i])) {
             return (uint8_t)i;
         }
     }
     return PATH_NONE;
 }
 
+/** The lane that is used if all is well. */
+static uint8_t preferred(const struct paths *paths, const struct path_lanes *lanes)
+{
+    bool proven = first(paths, lanes, true, false) != PATH_NONE;
+    uint8_t working = first(paths, lanes, proven, true);
+
+    return working != PATH_NONE ? working : first(paths, lanes, proven, false);
+}
+
 void paths_choose(struct paths *paths, const struct path_lanes *lanes)
 {
     paths->fast = preferred(paths, lanes);
     paths->astray = false;
+}
+
+bool paths_prove(struct paths *paths, const struct path_lanes *lanes, unsigned lane)
+{
+    uint8_t before = paths->fast;
+    bool astray = paths->astray && paths_is_proven(paths);
+
+    paths->proven |= (uint16_t)(1u << lane);
+    if (!astray) {
+        paths_choose(paths, lanes);
+    }
+    return paths->fast != before;
 }
 
 bool paths_follow_status(struct paths *paths, const struct path_lanes *lanes, unsigned by)
@@ -122,7 +142,7 @@ static uint32_t longest(const struct paths *paths, const struct path_lanes *lane
     for (unsigned i = 0; i < lanes->count; i++) {
         const struct lane *lane = lanes->lanes[i];
         uint32_t of_lane = path_carries(lane, mtu) + (lane->cuts ? unseen : 0);
-        if (paths->at[i].reachable && (bytes == 0 || of_lane < bytes)) {
+        if (paths_reaches(paths, i) && (bytes == 0 || of_lane < bytes)) {
             bytes = of_lane;
         }
     }
@@ -147,7 +167,7 @@ uint32_t paths_wire_bytes(const struct paths *paths, const struct path_lanes *la
     for (unsigned i = 0; i < lanes->count; i++) {
         const struct lane *lane = lanes->lanes[i];
         uint32_t bytes = (lane->cuts ? frame_bytes : data_bytes) + path_below_bytes(lane);
-        if (paths->at[i].reachable && bytes > most) {
+        if (paths_reaches(paths, i) && bytes > most) {
             most = bytes;
         }
     }

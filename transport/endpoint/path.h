@@ -7,6 +7,10 @@
  * the lanes, so a flow may change its path at any time: when the lane says that it is down, or when
  * the peer has not answered twice on it.
  *
+ * An address is what its owner says. So a path counts for nothing before it is *proven*: the peer
+ * has shown that what goes there arrives, and nobody else gets it. Until then nothing goes that way
+ * but what asks for that proof.
+ *
  * Pure. One thread.
  */
 #ifndef BEOWIRE_ENDPOINT_PATH_H
@@ -21,17 +25,6 @@
 /** `lane` of a peer that cannot be reached at all. */
 #define PATH_NONE UINT8_MAX
 
-struct path {
-    struct lane_address to;
-    bool reachable;
-};
-
-/** Is it the way to whoever has this address there? */
-static inline bool path_is_to(const struct path *path, const struct lane_address *address)
-{
-    return path->reachable && memcmp(&path->to, address, sizeof path->to) == 0;
-}
-
 /** The lanes of an endpoint, and which of them work. */
 struct path_lanes {
     struct lane *lanes[LANES_MAX]; /**< in order of preference; they stay the caller's */
@@ -41,13 +34,36 @@ struct path_lanes {
 
 /** The paths to a peer, by lane. */
 struct paths {
-    struct path at[LANES_MAX];
-    uint8_t fast;         /**< the lane for sequenced frames, or PATH_NONE */
+    struct lane_address to[LANES_MAX]; /**< the peer's address there, if it is reachable */
+    uint16_t reachable;                /**< bit i: over lane i, by the peer's address */
+    uint16_t proven;                   /**< bit i: the peer has got what was sent over lane i */
+    uint8_t fast;                      /**< the lane for sequenced frames, or PATH_NONE */
     bool astray;          /**< because one that is preferred did not answer; it is tried again */
     uint64_t left_ns;     /**< when that one was left, ... */
     uint64_t wait_ns;     /**< ... for how long at least, ... */
     uint64_t returned_ns; /**< ... and when it was returned to last */
 };
+
+static_assert(LANES_MAX <= 16, "a bit each");
+
+/** Is the peer's address one that is reached over the lane? */
+static inline bool paths_reaches(const struct paths *paths, unsigned lane)
+{
+    return (paths->reachable >> lane & 1) != 0;
+}
+
+/** Has the peer got what was sent to it over the lane? */
+static inline bool paths_has_proven(const struct paths *paths, unsigned lane)
+{
+    return (paths->proven >> lane & 1) != 0;
+}
+
+/** Is it the way to whoever has this address there? */
+static inline bool paths_is_to(const struct paths *paths, unsigned lane,
+                               const struct lane_address *address)
+{
+    return paths_reaches(paths, lane) && memcmp(&paths->to[lane], address, sizeof *address) == 0;
+}
 
 /** Finds out over which lanes an address is reached. If memory is shared, nothing else is used. */
 void paths_find(struct paths *paths, const struct path_lanes *lanes,
@@ -59,15 +75,31 @@ static inline bool paths_is_for_all(const struct path_lanes *lanes, unsigned lan
     return !lanes->lanes[lane]->cuts;
 }
 
-/** Does the lane reach the peer, and work? */
+/** May the peer be asked over the lane? It should reach it, and works. */
+static inline bool paths_may_ask(const struct paths *paths, const struct path_lanes *lanes,
+                                 unsigned lane)
+{
+    return paths_reaches(paths, lane) && !lanes->down[lane];
+}
+
+/** Does the lane reach the peer, for sure, and work? */
 static inline bool paths_is_usable(const struct paths *paths, const struct path_lanes *lanes,
                                    unsigned lane)
 {
-    return paths->at[lane].reachable && !lanes->down[lane];
+    return paths_has_proven(paths, lane) && !lanes->down[lane];
 }
 
-/** Sets `fast` to the first lane that reaches the peer and is not down; if all are down, to the
- *  first that reaches it. */
+/** Is the fast path proven? */
+static inline bool paths_is_proven(const struct paths *paths)
+{
+    return paths->fast != PATH_NONE && paths_has_proven(paths, paths->fast);
+}
+
+/** The path over this lane is proven. @return true: `fast` is another one now. */
+bool paths_prove(struct paths *paths, const struct path_lanes *lanes, unsigned lane);
+
+/** Sets `fast` to the first lane that is proven and not down; if all are down, to the first that is
+ *  proven; and as long as none is, likewise of those that should reach the peer. */
 void paths_choose(struct paths *paths, const struct path_lanes *lanes);
 
 /** A lane has gone down or come back (`down` says so): has the peer use another, or the one that is

@@ -6,6 +6,7 @@
 #include "endpoint/control.h"
 #include "endpoint/core_internal.h"
 #include "endpoint/lengths.h"
+#include "flow/proof.h"
 #include "message/reorder.h"
 
 #include <errno.h>
@@ -25,23 +26,36 @@ static void touch(struct core *core, struct core_peer *peer, bool patient)
     }
 }
 
-/** The connection has just opened by `frame` (CONNECT or ACCEPT). */
-static void open_peer(struct core *core, struct core_peer *peer, const struct frame *frame)
+/** The connection has just begun by `frame` (CONNECT or ACCEPT). */
+static void begin_peer(struct core *core, struct core_peer *peer, const struct frame *frame)
 {
+    uint32_t features = from_le32(frame->connect->features) & core_features(core);
+
     core_reserve_credit(core, peer);
     peer->message.key = peer->connection.peer_key;
-    lengths_begin(core, peer, frame);
-    core_choose_bulk_lanes(core, peer);
-    message_peer_ready(&core->messages, &peer->message, peer->first_credit, frame->credit);
-    uint32_t features = from_le32(frame->connect->features) & core_features(core);
     peer->message.remote_memory = (features & FRAME_FEATURE_REMOTE) != 0;
-    peer->message.flow.go_back_n = (features & FRAME_FEATURE_SELECTIVE) == 0;
+    peer->selective = (features & FRAME_FEATURE_SELECTIVE) != 0;
+    peer->limit = frame->credit;
+    lengths_begin(core, peer, frame);
+}
+
+/** The peer of a connection that has begun by its CONNECT says something with our key: it has got
+ * an answer. If that went to one place only, it is there. */
+static void hear_peer(struct core *core, struct core_peer *peer)
+{
+    uint16_t answered_by = peer->answered_by;
+
+    peer->confirmed = true;
+    core_try_paths(core, peer);
+    if (answered_by != 0 && (answered_by & (answered_by - 1)) == 0) {
+        core_prove_path(core, peer, (unsigned)__builtin_ctz(answered_by));
+    }
 }
 
 /** Does this address of the lane belong to the peer? */
 static bool is_from(const struct core_peer *peer, const struct arrival *from)
 {
-    return path_is_to(&peer->paths.at[from->by], &from->address);
+    return paths_is_to(&peer->paths, from->by, &from->address);
 }
 
 /** Is the address in this CONNECT or ACCEPT that of whoever sent it? */
@@ -49,7 +63,7 @@ static bool body_is_honest(const struct core *core, const struct frame *frame,
                            const struct arrival *from)
 {
     const struct address_layout *layout =
-        (const struct address_layout *)(const void *)frame->connect->address;
+        (const struct address_layout *)(const void *)frame->connect->place;
 
     struct lane *lane = core->options.lanes.lanes[from->by];
     struct lane_address to;
@@ -57,8 +71,7 @@ static bool body_is_honest(const struct core *core, const struct frame *frame,
     return lane->operations->reach(lane, layout, &to) == 0 &&
            memcmp(&to, &from->address, sizeof to) == 0 &&
            from_le16(layout->endpoint) == frame->source &&
-           from_le64(layout->incarnation) == from_le64(frame->connect->incarnation) &&
-           from_le16(frame->connect->frame_bytes) > FRAME_BYTES_MIN;
+           from_le64(layout->incarnation) == from_le64(frame->connect->incarnation);
 }
 
 /** Is CONNECT as long as the DATA that it asks for? What answers it is as long, and goes to whoever
@@ -73,47 +86,42 @@ static bool is_of_our_job(const struct core *core, const struct frame *frame)
     return from_le64(frame->connect->job_key) == core->options.job_key;
 }
 
-/** CONNECT, which has to be answered, has come from the peer of an open connection. One that asks
- *  for less than the connection has is not answered: what answers it would be longer.
- *  @param owed an earlier one has to be, too */
-static void owe_accept(const struct core *core, struct core_peer *peer, const struct frame *frame,
-                       const struct arrival *from, bool owed)
+/** Answers CONNECT at once, where it came from. One that asks for less than the connection has is
+ *  not answered: what answers it would be longer. */
+static void answer_connect(struct core *core, struct core_peer *peer, const struct frame *frame,
+                           const struct arrival *from)
 {
     const struct lane *lane = core->options.lanes.lanes[from->by];
-    uint32_t asked_bytes = from->bytes + path_below_bytes(lane);
 
+    core_count_accept(peer);
     if (from_le16(frame->connect->frame_bytes) < peer->data_bytes) {
-        core_count_accept(peer);
-        peer->connection.accept_owed = owed;
         return;
     }
-    peer->asked_by = (uint8_t)from->by;
-    if (asked_bytes > peer->asked_bytes) {
-        peer->asked_bytes = asked_bytes;
-    }
+    peer->answered_by |= (uint16_t)(1u << from->by);
+    control_send_accept(core, peer, from->by, from->bytes + path_below_bytes(lane));
 }
 
+/** Whoever cannot prove that it may ask gets no answer, and leaves nothing behind. */
 static void receive_connect(struct core *core, const struct frame *frame,
                             const struct arrival *from, uint64_t now_ns)
 {
-    uint64_t meant = from_le64(frame->connect->expected_incarnation);
-    struct beowire_address address;
+    const struct address_layout *own = address_layout(&core->options.address);
     struct core_peer *peer = NULL;
 
     if (!body_is_honest(core, frame, from) || !is_as_long_as_it_asks(frame, from)) {
         core->counters.dropped_source++;
         return;
     }
+    if (!proof_is_right(frame, own->secret, NULL) ||
+        from_le64(frame->connect->expected_incarnation) != core->incarnation) {
+        core->counters.dropped_proof++;
+        return;
+    }
     if (!is_of_our_job(core, frame)) {
         control_send_reset(core, frame, from, FRAME_RESET_JOB, now_ns);
         return;
     }
-    if (meant != 0 && meant != core->incarnation) {
-        control_send_reset(core, frame, from, FRAME_RESET_INCARNATION, now_ns);
-        return;
-    }
-    memcpy(address.bytes, frame->connect->address, sizeof address.bytes);
-    int status = core_peer_add(core, &address, &peer);
+    int status = core_peer_meet(core, frame->connect->place, &peer);
     if (status == -EINVAL || status == -EHOSTUNREACH || (status == 0 && !is_from(peer, from))) {
         core->counters.dropped_source++;
         return;
@@ -122,18 +130,17 @@ static void receive_connect(struct core *core, const struct frame *frame,
         control_send_reset(core, frame, from, FRAME_RESET_FULL, now_ns);
         return;
     }
-    bool owed = peer->connection.accept_owed;
-    if (connection_receive(&peer->connection, frame) == CONNECTION_OPENED) {
-        open_peer(core, peer, frame);
-    } else if (peer->connection.accept_owed) {
-        lengths_shorten(core, peer, frame);
-    }
-    if (peer->connection.accept_owed) {
-        owe_accept(core, peer, frame, from, owed);
-    }
-    if (peer->connection.state == CONNECTION_FAILED) {
+    if (connection_receive(&peer->connection, frame, now_ns) == CONNECTION_BEGUN) {
+        begin_peer(core, peer, frame);
+    } else if (peer->connection.state == CONNECTION_FAILED) {
         control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
+        return;
+    } else if (peer->connection.peer_key == from_le32(frame->connect->key)) {
+        lengths_shorten(core, peer, frame);
+    } else {
+        return; /* another key for the same incarnation is not the peer's doing */
     }
+    answer_connect(core, peer, frame, from);
     touch(core, peer, false);
 }
 
@@ -144,7 +151,7 @@ static void receive_reset(struct core *core, const struct frame *frame, const st
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
         if (peer->message.destination == frame->source && is_from(peer, from) &&
-            connection_receive(&peer->connection, frame) == CONNECTION_BROKEN) {
+            connection_receive(&peer->connection, frame, 0) == CONNECTION_BROKEN) {
             core_fail_peer(core, peer, peer->connection.error);
             return;
         }
@@ -267,6 +274,43 @@ static bool answers_elsewhere(const struct core *core, const struct core_peer *p
            paths_is_usable(&peer->paths, &core->options.lanes, by);
 }
 
+/** What has come by a way is said to have come there, over the same one if it takes answers. */
+static void answer_challenge(struct core *core, struct core_peer *peer, const struct frame *frame,
+                             unsigned by)
+{
+    unsigned back = core->options.lanes.lanes[by]->cuts ? peer->paths.fast : by;
+
+    control_send_response(core, peer, back, from_le64(frame->challenge->number));
+}
+
+static void receive_response(struct core *core, struct core_peer *peer, const struct frame *frame)
+{
+    uint64_t number = from_le64(frame->challenge->number);
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        if (paths_reaches(&peer->paths, i) && !paths_has_proven(&peer->paths, i) &&
+            proof_challenge(core->proof_key, peer->connection.own_key, i) == number) {
+            core_prove_path(core, peer, i);
+        }
+    }
+}
+
+/** A frame of a connection that both ends have, while no way to the peer is proven. */
+static void receive_early(struct core *core, struct core_peer *peer, const struct frame *frame,
+                          unsigned by)
+{
+    if (frame->type == FRAME_CHALLENGE) {
+        answer_challenge(core, peer, frame, by);
+    } else if (frame->type == FRAME_RESPONSE) {
+        receive_response(core, peer, frame);
+    } else if (frame->type == FRAME_CLOSE &&
+               connection_receive(&peer->connection, frame, 0) == CONNECTION_BROKEN) {
+        core_fail_peer(core, peer, peer->connection.error);
+    } else {
+        core->counters.dropped_state++; /* it will be said again */
+    }
+}
+
 /** A frame of an open connection. */
 static void receive_open(struct core *core, struct core_peer *peer, const struct frame *frame,
                          const struct arrival *from, uint64_t now_ns)
@@ -279,9 +323,7 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
         core->counters.dropped_acknowledgement++;
         return;
     }
-    if (!peer->proven) {
-        lengths_prove(core, peer);
-    }
+    peer->confirmed = true;
     if (frame->type >= FRAME_SEQUENCED) {
         receive_sequenced(core, peer, frame, from, now_ns);
     } else if (frame->type == FRAME_DATA || frame->type == FRAME_PULL) {
@@ -298,11 +340,48 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
             message_starving(&core->messages, &peer->message);
         }
         core->probed = true;
+    } else if (frame->type == FRAME_CHALLENGE) {
+        answer_challenge(core, peer, frame, from->by);
+    } else if (frame->type == FRAME_RESPONSE) {
+        receive_response(core, peer, frame);
     } else if (frame->type == FRAME_CLOSE &&
-               connection_receive(&peer->connection, frame) == CONNECTION_BROKEN) {
+               connection_receive(&peer->connection, frame, 0) == CONNECTION_BROKEN) {
         answer_close(core, peer, frame);
         core_fail_peer(core, peer, peer->connection.error);
     }
+}
+
+/** ACCEPT proves more than it says: that the peer is who was asked, and where it came from. */
+static void receive_accept(struct core *core, struct core_peer *peer, const struct frame *frame,
+                           const struct arrival *from, uint64_t now_ns)
+{
+    struct connection *connection = &peer->connection;
+    uint8_t nonce[FRAME_NONCE_BYTES];
+
+    if (!body_is_honest(core, frame, from) || !is_of_our_job(core, frame) ||
+        from_le64(frame->connect->incarnation) != peer->incarnation) {
+        core->counters.dropped_source++;
+        return;
+    }
+    proof_nonce(core->proof_key, connection->own_key, nonce);
+    if (from_le32(frame->connect->echoed_key) != connection->own_key ||
+        !proof_is_right(frame, address_layout(&peer->address)->secret, nonce)) {
+        core->counters.dropped_proof++;
+        return;
+    }
+    if (connection_receive(connection, frame, now_ns) == CONNECTION_BEGUN) {
+        begin_peer(core, peer, frame);
+        core_try_paths(core, peer);
+        core_prove_path(core, peer, from->by);
+        peer->message.flow.acknowledge_now = true; /* the peer says nothing before it hears us */
+    } else if (connection->peer_key != from_le32(frame->connect->key) ||
+               connection->state == CONNECTION_FAILED) {
+        return;
+    } else if (connection_heard(connection)) {
+        hear_peer(core, peer);
+    }
+    core_prove_path(core, peer, from->by);
+    lengths_shorten(core, peer, frame);
 }
 
 static void receive_from_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
@@ -313,20 +392,17 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
         return;
     }
     if (frame->type == FRAME_ACCEPT) {
-        if (!body_is_honest(core, frame, from) || !is_of_our_job(core, frame) ||
-            from_le64(frame->connect->incarnation) != peer->incarnation) {
-            core->counters.dropped_source++;
-        } else if (connection_receive(&peer->connection, frame) == CONNECTION_OPENED) {
-            if (answers_elsewhere(core, peer, from->by, peer->connection.attempts,
-                                  PATH_PATIENCE_CONNECTS)) {
-                core_use_path(core, peer, from->by, now_ns);
-            }
-            open_peer(core, peer, frame);
-        } else if (peer->connection.state == CONNECTION_OPEN &&
-                   from_le32(frame->connect->echoed_key) == peer->connection.own_key) {
-            lengths_shorten(core, peer, frame);
+        receive_accept(core, peer, frame, from, now_ns);
+    } else if (peer->connection.state == CONNECTION_OPEN ||
+               peer->connection.state == CONNECTION_ANSWERED) {
+        if (connection_heard(&peer->connection)) {
+            hear_peer(core, peer);
         }
-    } else if (peer->connection.state == CONNECTION_OPEN) {
+        if (!peer->message.ready) {
+            receive_early(core, peer, frame, from->by);
+            touch(core, peer, false);
+            return;
+        }
         if (answers_elsewhere(core, peer, from->by, peer->message.flow.unanswered,
                               PATH_PATIENCE_PROBES)) {
             core_use_path(core, peer, from->by, now_ns);
@@ -352,7 +428,8 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
 static bool is_of_cut_lane(const struct frame *frame, bool joined)
 {
     return joined ? frame->type == FRAME_DATA
-                  : frame->type >= FRAME_SEQUENCED || frame->type == FRAME_PROBE;
+                  : frame->type >= FRAME_SEQUENCED || frame->type == FRAME_PROBE ||
+                        frame->type == FRAME_CHALLENGE;
 }
 
 /** @return whose it is, if it is a sequenced frame and its sender will be serviced; or NULL. */

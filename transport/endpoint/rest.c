@@ -16,8 +16,7 @@ static bool is_plain(const struct core_peer *peer, const struct lane *lane, unsi
                      const struct lane_incoming *incoming, struct frame *frame)
 {
     return incoming->tacit && incoming->segment_bytes == 0 &&
-           incoming->bytes <= lane->frame_bytes &&
-           path_is_to(&peer->paths.at[by], &incoming->from) &&
+           incoming->bytes <= lane->frame_bytes && paths_is_to(&peer->paths, by, &incoming->from) &&
            frame_decode(incoming->data, incoming->bytes, frame) == FRAME_OK &&
            frame->type == FRAME_FRAGMENT && frame->flags == 0 &&
            frame->key == peer->connection.own_key;

@@ -41,6 +41,7 @@ void core_forgive_absence(struct core *core, uint64_t absence_ns, uint64_t now_n
         struct core_peer *peer = core->peers[i];
         struct flow *flow = &peer->message.flow;
         peer->connection.asking_since_ns = later(peer->connection.asking_since_ns, by_ns, now_ns);
+        peer->connection.answered_ns = later(peer->connection.answered_ns, by_ns, now_ns);
         flow->waiting_since_ns = later(flow->waiting_since_ns, by_ns, now_ns);
         flow->stuck_since_ns = later(flow->stuck_since_ns, by_ns, now_ns);
         peer->message.data_silent_since_ns =
@@ -79,7 +80,13 @@ uint64_t core_dies_at(const struct core *core, const struct core_peer *peer)
     switch (peer->connection.state) {
     case CONNECTION_ASKING:
         return end_of(core, peer->connection.asking_since_ns, 1);
+    case CONNECTION_ANSWERED:
+        return sooner(end_of(core, peer->connection.asking_since_ns, 1),
+                      end_of(core, peer->connection.answered_ns, 1));
     case CONNECTION_OPEN:
+        if (!paths_is_proven(&peer->paths)) {
+            return end_of(core, peer->connection.answered_ns, 1);
+        }
         return sooner(sooner(end_of(core, flow->waiting_since_ns, 1),
                              end_of(core, flow_stuck_since(flow), 1)),
                       unserved_at(core, &peer->message));

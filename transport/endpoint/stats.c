@@ -159,8 +159,8 @@ static void write_names(struct stats_file *file, const struct core *core)
     const struct path_lanes *lanes = &core->options.lanes;
     unsigned drops = 0;
 
-    (void)beowire_address_format(&core->options.address, file->endpoint.name,
-                                 sizeof file->endpoint.name);
+    (void)beowire_address_describe(&core->options.address, file->endpoint.name,
+                                   sizeof file->endpoint.name);
     for (unsigned i = 0; i < lanes->count; i++) {
         (void)snprintf(file->lanes[i].name, sizeof file->lanes[i].name, "%s",
                        lanes->lanes[i]->name);
@@ -235,6 +235,7 @@ static const char *state_of(const struct core_peer *peer)
     case CONNECTION_NONE:
         return "known";
     case CONNECTION_ASKING:
+    case CONNECTION_ANSWERED:
         return "connecting";
     case CONNECTION_OPEN:
         return "connected";

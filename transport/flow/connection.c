@@ -12,12 +12,17 @@ void connection_init(struct connection *connection, uint32_t own_key)
 
 void connection_ask(struct connection *connection, uint64_t now_ns)
 {
-    if (connection->state == CONNECTION_NONE) {
-        connection->state = CONNECTION_ASKING;
+    if (connection->state > CONNECTION_ANSWERED) {
+        return;
+    }
+    if (!connection->asks) {
+        bool asked = connection->state == CONNECTION_ANSWERED;
+        connection->state = asked ? CONNECTION_ANSWERED : CONNECTION_ASKING;
+        connection->asks = true;
         connection->asking_since_ns = now_ns;
-        connection->ask_at_ns = now_ns;
+        connection->ask_at_ns = now_ns + (asked ? CONNECTION_RETRY_NS : 0);
         connection->attempts = 0;
-    } else if (connection->state == CONNECTION_ASKING && connection->asking_since_ns == 0) {
+    } else if (connection->asking_since_ns == 0) {
         connection->asking_since_ns = now_ns;
     }
 }
@@ -29,14 +34,14 @@ void connection_relent(struct connection *connection)
 
 bool connection_ask_due(struct connection *connection, uint64_t now_ns)
 {
-    if (connection->state != CONNECTION_ASKING || now_ns < connection->ask_at_ns) {
+    if (!connection->asks || now_ns < connection->ask_at_ns) {
         return false;
     }
     uint64_t pause_ns = CONNECTION_RETRY_NS;
     for (unsigned i = 0; i < connection->attempts && pause_ns < FLOW_BACKOFF_MAX_NS; i++) {
         pause_ns *= 2;
     }
-    connection->attempts++;
+    connection->attempts += connection->attempts < UINT8_MAX;
     connection->ask_at_ns =
         now_ns + (pause_ns < FLOW_BACKOFF_MAX_NS ? pause_ns : FLOW_BACKOFF_MAX_NS);
     return true;
@@ -44,10 +49,7 @@ bool connection_ask_due(struct connection *connection, uint64_t now_ns)
 
 uint64_t connection_deadline(const struct connection *connection)
 {
-    if (connection->accept_owed) {
-        return 0;
-    }
-    return connection->state == CONNECTION_ASKING ? connection->ask_at_ns : UINT64_MAX;
+    return connection->asks ? connection->ask_at_ns : UINT64_MAX;
 }
 
 enum connection_event connection_fail(struct connection *connection, int error)
@@ -57,32 +59,28 @@ enum connection_event connection_fail(struct connection *connection, int error)
     }
     connection->state = CONNECTION_FAILED;
     connection->error = error;
-    connection->accept_owed = false;
+    connection->asks = false;
     return CONNECTION_BROKEN;
 }
 
-static enum connection_event receive_connect(struct connection *connection,
-                                             const struct frame_connect *body)
+/** The peer's key and nonce, from its CONNECT or ACCEPT. */
+static enum connection_event begin(struct connection *connection, const struct frame_connect *body,
+                                   enum connection_state state)
 {
-    uint32_t key = from_le32(body->key);
+    connection->state = state;
+    connection->peer_key = from_le32(body->key);
+    memcpy(connection->peer_nonce, body->nonce, FRAME_NONCE_BYTES);
+    return CONNECTION_BEGUN;
+}
 
-    switch (connection->state) {
-    case CONNECTION_NONE:
-    case CONNECTION_ASKING:
-        connection->state = CONNECTION_OPEN;
-        connection->peer_key = key;
-        connection->accept_owed = true;
-        return CONNECTION_OPENED;
-    case CONNECTION_OPEN:
-        /* Our ACCEPT was lost. Another key for the same incarnation is not the peer's doing. */
-        if (key == connection->peer_key) {
-            connection->accept_owed = true;
-        }
+static enum connection_event receive_connect(struct connection *connection,
+                                             const struct frame_connect *body, uint64_t now_ns)
+{
+    if (connection->state > CONNECTION_ASKING) {
         return CONNECTION_NOTHING;
-    case CONNECTION_FAILED:
-        break;
     }
-    return CONNECTION_NOTHING;
+    connection->answered_ns = now_ns;
+    return begin(connection, body, CONNECTION_ANSWERED);
 }
 
 static enum connection_event receive_accept(struct connection *connection,
@@ -92,9 +90,8 @@ static enum connection_event receive_accept(struct connection *connection,
         from_le32(body->echoed_key) != connection->own_key) {
         return CONNECTION_NOTHING;
     }
-    connection->state = CONNECTION_OPEN;
-    connection->peer_key = from_le32(body->key);
-    return CONNECTION_OPENED;
+    connection->asks = false;
+    return begin(connection, body, CONNECTION_OPEN);
 }
 
 static int error_of(uint32_t reason)
@@ -113,8 +110,9 @@ static enum connection_event receive_reset(struct connection *connection,
                                            const struct frame_reset *body)
 {
     uint32_t echoed = from_le32(body->echoed_key);
-    bool ours = (connection->state == CONNECTION_ASKING && echoed == connection->own_key) ||
-                (connection->state == CONNECTION_OPEN && echoed == connection->peer_key);
+    bool begun = connection->state == CONNECTION_ANSWERED || connection->state == CONNECTION_OPEN;
+    bool ours = (connection->asks && echoed == connection->own_key) ||
+                (begun && echoed == connection->peer_key);
 
     if (!ours) {
         return CONNECTION_NOTHING; /* it proves nothing: whoever sent it saw no frame of ours */
@@ -122,11 +120,12 @@ static enum connection_event receive_reset(struct connection *connection,
     return connection_fail(connection, error_of(from_le32(body->reason)));
 }
 
-enum connection_event connection_receive(struct connection *connection, const struct frame *frame)
+enum connection_event connection_receive(struct connection *connection, const struct frame *frame,
+                                         uint64_t now_ns)
 {
     switch (frame->type) {
     case FRAME_CONNECT:
-        return receive_connect(connection, frame->connect);
+        return receive_connect(connection, frame->connect, now_ns);
     case FRAME_ACCEPT:
         return receive_accept(connection, frame->connect);
     case FRAME_RESET:
@@ -134,6 +133,8 @@ enum connection_event connection_receive(struct connection *connection, const st
     case FRAME_CLOSE:
         return connection->state == CONNECTION_OPEN ? connection_fail(connection, -ECONNRESET)
                                                     : CONNECTION_NOTHING;
+    case FRAME_CHALLENGE:
+    case FRAME_RESPONSE:
     case FRAME_ACK:
     case FRAME_PROBE:
     case FRAME_SACK:

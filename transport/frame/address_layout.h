@@ -9,8 +9,12 @@
 #include "frame/wire_types.h"
 
 #include <assert.h>
+#include <stddef.h>
 
-#define ADDRESS_VERSION 2
+#define ADDRESS_VERSION 3
+
+/** Random, and never on a wire: who knows it may talk to the endpoint. */
+#define ADDRESS_SECRET_BYTES 16
 
 /** Network interfaces of one endpoint at most. */
 #define ADDRESS_RAILS 4
@@ -31,12 +35,15 @@ struct address_layout {
     le16 ethertype;
     uint8_t tso_rails; /**< bit i: rail i takes what network cards cut */
     uint8_t reserved;  /**< 0 */
-    le64 incarnation;  /**< random, never 0 */
+    le64 incarnation;  /**< says nothing of the secret, never 0 */
     le64 host;         /**< endpoints with the same number share memory; 0: with nobody */
     le32 process;      /**< process id within `host`, 0 if that is 0 */
     uint8_t more[4];   /**< 0 */
     struct address_rail rail[ADDRESS_RAILS]; /**< unused ones are 0 */
+    /* What comes before is the *place*: CONNECT says it, and anybody may know it. */
+    uint8_t secret[ADDRESS_SECRET_BYTES]; /**< 0: not known */
 };
+static_assert(offsetof(struct address_layout, secret) == 128, "docs/PROTOCOL.md");
 static_assert(sizeof(struct address_layout) == BEOWIRE_ADDRESS_BYTES, "docs/PROTOCOL.md");
 
 #endif /* BEOWIRE_FRAME_ADDRESS_LAYOUT_H */

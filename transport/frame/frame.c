@@ -19,6 +19,8 @@ static const struct shape shapes[] = {
     [FRAME_ACK] = {1, 0, 0},
     [FRAME_PROBE] = {1, sizeof(struct frame_probe), 0},
     [FRAME_SACK] = {1, sizeof(struct frame_sack), 0},
+    [FRAME_CHALLENGE] = {1, sizeof(struct frame_challenge), 0},
+    [FRAME_RESPONSE] = {1, sizeof(struct frame_challenge), 0},
     [FRAME_EAGER] = {1, sizeof(struct frame_eager), 1},
     [FRAME_FRAGMENT] = {1, sizeof(struct frame_fragment), 1},
     [FRAME_ANNOUNCE] = {1, sizeof(struct frame_announce), 0},
@@ -38,13 +40,18 @@ static_assert(sizeof shapes / sizeof *shapes <= FRAME_TYPES, "counters have room
 
 /** Apart from the shapes, which every frame looks at. */
 static const char *const names[] = {
-    [FRAME_CONNECT] = "connect", [FRAME_ACCEPT] = "accept",     [FRAME_RESET] = "reset",
-    [FRAME_CLOSE] = "close",     [FRAME_ACK] = "ack",           [FRAME_PROBE] = "probe",
-    [FRAME_SACK] = "sack",       [FRAME_PULL] = "pull",         [FRAME_DATA] = "data",
-    [FRAME_EAGER] = "eager",     [FRAME_FRAGMENT] = "fragment", [FRAME_ANNOUNCE] = "announce",
-    [FRAME_DONE] = "done",       [FRAME_BUNDLE] = "bundle",     [FRAME_PUT] = "put",
-    [FRAME_OFFER] = "offer",     [FRAME_GET] = "get",           [FRAME_ATOMIC] = "atomic",
-    [FRAME_RESULT] = "result",   [FRAME_REPLY] = "reply",       [FRAME_GRANT] = "grant",
+    [FRAME_CONNECT] = "connect",   [FRAME_ACCEPT] = "accept",
+    [FRAME_RESET] = "reset",       [FRAME_CLOSE] = "close",
+    [FRAME_ACK] = "ack",           [FRAME_PROBE] = "probe",
+    [FRAME_SACK] = "sack",         [FRAME_CHALLENGE] = "challenge",
+    [FRAME_RESPONSE] = "response", [FRAME_PULL] = "pull",
+    [FRAME_DATA] = "data",         [FRAME_EAGER] = "eager",
+    [FRAME_FRAGMENT] = "fragment", [FRAME_ANNOUNCE] = "announce",
+    [FRAME_DONE] = "done",         [FRAME_BUNDLE] = "bundle",
+    [FRAME_PUT] = "put",           [FRAME_OFFER] = "offer",
+    [FRAME_GET] = "get",           [FRAME_ATOMIC] = "atomic",
+    [FRAME_RESULT] = "result",     [FRAME_REPLY] = "reply",
+    [FRAME_GRANT] = "grant",
 };
 static_assert(sizeof names / sizeof *names == sizeof shapes / sizeof *shapes, "a name each");
 
@@ -95,10 +102,15 @@ static bool fields_valid(const struct frame *frame)
     switch (frame->type) {
     case FRAME_CONNECT:
         return frame->key == 0 && from_le32(frame->connect->key) != 0 &&
-               from_le64(frame->connect->incarnation) != 0;
+               from_le64(frame->connect->incarnation) != 0 &&
+               from_le16(frame->connect->frame_bytes) > FRAME_BYTES_MIN;
     case FRAME_ACCEPT:
         return frame->key != 0 && from_le32(frame->connect->key) != 0 &&
-               from_le64(frame->connect->incarnation) != 0;
+               from_le64(frame->connect->incarnation) != 0 &&
+               from_le16(frame->connect->frame_bytes) > FRAME_BYTES_MIN;
+    case FRAME_CHALLENGE:
+    case FRAME_RESPONSE:
+        return from_le64(frame->challenge->number) != 0;
     case FRAME_EAGER:
         return frame->payload_bytes <= from_le32(frame->eager->message_bytes);
     case FRAME_FRAGMENT:
@@ -157,7 +169,7 @@ static enum frame_verdict decode_data(const uint8_t *data, size_t bytes, struct 
 /** How much may follow a frame that is longer than what Ethernet pads. */
 static size_t padding_of(enum frame_type type)
 {
-    if (type == FRAME_CONNECT || type == FRAME_ACCEPT) {
+    if (type == FRAME_CONNECT || type == FRAME_ACCEPT || type == FRAME_CHALLENGE) {
         return SIZE_MAX; /* it tries out what length arrives */
     }
     return type >= FRAME_SEQUENCED ? FRAME_EVENED_BYTES : 0;

@@ -6,7 +6,7 @@
  * lane puts its own envelope (Ethernet's 14 bytes) in front. docs/PROTOCOL.md is the reference;
  * the layouts here are asserted against it.
  *
- *      | frame_header 28 | operation header 0..160 | payload |
+ *      | frame_header 28 | operation header 0..200 | payload |
  *      | frame_data 16 | payload |                              DATA
  *
  * DATA is what long messages are made of, so it has a header of its own, with nothing in it that
@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FRAME_VERSION 2
+#define FRAME_VERSION 3
 
 /** Ethernet pads shorter payloads to this: up to here bytes may follow a frame's end. */
 #define FRAME_PADDED_BYTES 46
@@ -50,6 +50,8 @@ enum frame_type {
     FRAME_ACK = 5,       /**< acknowledgement and credit with nothing to piggy-back on */
     FRAME_PROBE = 6,     /**< asks for an acknowledgement now: struct frame_probe */
     FRAME_SACK = 7,      /**< acknowledgement, and what came behind a gap: struct frame_sack */
+    FRAME_CHALLENGE = 8, /**< does it arrive by this way? struct frame_challenge */
+    FRAME_RESPONSE = 9,  /**< it has: struct frame_challenge, with the same number */
     FRAME_PULL = 10,     /**< asks for segments of an announced message: struct frame_pull */
     FRAME_DATA = 11,     /**< a segment of an announced message: only struct frame_data + data */
     FRAME_EAGER = 16,    /**< first (often only) frame of a message: struct frame_eager + data */
@@ -95,9 +97,13 @@ struct frame_header {
 };
 static_assert(sizeof(struct frame_header) == 28, "docs/PROTOCOL.md");
 
+#define FRAME_NONCE_BYTES 16
+#define FRAME_PROOF_BYTES 16
+#define FRAME_PLACE_BYTES 128
+
 struct frame_connect {
-    le64 incarnation;          /**< of the sender's endpoint: random, new at each open */
-    le64 expected_incarnation; /**< of the endpoint that is meant, 0 if not known */
+    le64 incarnation;          /**< of the sender's endpoint: new at each open */
+    le64 expected_incarnation; /**< of the endpoint that is meant */
     le32 key;                  /**< what the receiver has to put into `key` from now on */
     le32 echoed_key;           /**< ACCEPT: `key` of the CONNECT that it answers; CONNECT: 0 */
     le32 features;             /**< enum frame_feature: offered (CONNECT), chosen (ACCEPT) */
@@ -105,9 +111,13 @@ struct frame_connect {
                                     (CONNECT), or agreed on (ACCEPT) */
     le16 reserved;             /**< 0; ignored on receipt */
     le64 job_key;              /**< endpoints that talk have the same */
-    uint8_t address[128];      /**< of the sender's endpoint */
+    uint8_t nonce[FRAME_NONCE_BYTES]; /**< random, the sender's for this connection */
+    uint8_t proof[FRAME_PROOF_BYTES]; /**< that the sender knows the secret of the end that was
+                                           asked (flow/proof.h) */
+    uint8_t
+        place[FRAME_PLACE_BYTES]; /**< the address of the sender's endpoint without its secret */
 };
-static_assert(sizeof(struct frame_connect) == 168, "docs/PROTOCOL.md");
+static_assert(sizeof(struct frame_connect) == 200, "docs/PROTOCOL.md");
 
 /** What two ends may do if both offer it. Unknown bits are not chosen. */
 enum frame_feature {
@@ -122,17 +132,22 @@ struct frame_reset {
 static_assert(sizeof(struct frame_reset) == 8, "docs/PROTOCOL.md");
 
 enum frame_reset_reason {
-    FRAME_RESET_UNKNOWN = 1,     /**< no such connection: the endpoint was restarted or gave up */
-    FRAME_RESET_INCARNATION = 2, /**< another endpoint was meant: an earlier one of this number */
-    FRAME_RESET_FULL = 3,        /**< the endpoint knows as many peers as it can */
-    FRAME_RESET_PROTOCOL = 4,    /**< the connection broke a rule */
-    FRAME_RESET_JOB = 5,         /**< the endpoint has another job key */
+    FRAME_RESET_UNKNOWN = 1, /**< no such connection: the endpoint was restarted or gave up */
+    /* 2 was, until version 2 of the protocol: another incarnation was meant. */
+    FRAME_RESET_FULL = 3,     /**< the endpoint knows as many peers as it can */
+    FRAME_RESET_PROTOCOL = 4, /**< the connection broke a rule */
+    FRAME_RESET_JOB = 5,      /**< the endpoint has another job key */
 };
 
 struct frame_probe {
     le32 number; /**< counts the PROBEs of a connection from 1 on */
 };
 static_assert(sizeof(struct frame_probe) == 4, "docs/PROTOCOL.md");
+
+struct frame_challenge {
+    le64 number; /**< random, never 0; nobody knows it but whoever gets what goes by that way */
+};
+static_assert(sizeof(struct frame_challenge) == 8, "docs/PROTOCOL.md");
 
 /** Sequences that one SACK speaks of. */
 #define FRAME_SACK_FRAMES 256
@@ -357,22 +372,23 @@ struct frame {
     uint32_t payload_bytes;
     const uint8_t *payload;
     union {
-        const struct frame_connect *connect;   /**< CONNECT, ACCEPT */
-        const struct frame_reset *reset;       /**< RESET */
-        const struct frame_probe *probe;       /**< PROBE */
-        const struct frame_sack *sack;         /**< SACK */
-        const struct frame_eager *eager;       /**< EAGER */
-        const struct frame_fragment *fragment; /**< FRAGMENT */
-        const struct frame_announce *announce; /**< ANNOUNCE */
-        const struct frame_done *done;         /**< DONE */
-        const struct frame_pull *pull;         /**< PULL */
-        const struct frame_data *data;         /**< DATA */
-        const struct frame_put *put;           /**< PUT */
-        const struct frame_offer *offer;       /**< OFFER */
-        const struct frame_get *get;           /**< GET */
-        const struct frame_atomic *atomic;     /**< ATOMIC */
-        const struct frame_reply *reply;       /**< REPLY */
-        const struct frame_grant *grant;       /**< GRANT */
+        const struct frame_connect *connect;     /**< CONNECT, ACCEPT */
+        const struct frame_reset *reset;         /**< RESET */
+        const struct frame_probe *probe;         /**< PROBE */
+        const struct frame_sack *sack;           /**< SACK */
+        const struct frame_challenge *challenge; /**< CHALLENGE, RESPONSE */
+        const struct frame_eager *eager;         /**< EAGER */
+        const struct frame_fragment *fragment;   /**< FRAGMENT */
+        const struct frame_announce *announce;   /**< ANNOUNCE */
+        const struct frame_done *done;           /**< DONE */
+        const struct frame_pull *pull;           /**< PULL */
+        const struct frame_data *data;           /**< DATA */
+        const struct frame_put *put;             /**< PUT */
+        const struct frame_offer *offer;         /**< OFFER */
+        const struct frame_get *get;             /**< GET */
+        const struct frame_atomic *atomic;       /**< ATOMIC */
+        const struct frame_reply *reply;         /**< REPLY */
+        const struct frame_grant *grant;         /**< GRANT */
     };
 };
 

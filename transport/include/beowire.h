@@ -6,6 +6,9 @@
  * An *endpoint* is one process's door to the network. A *peer* is another endpoint, known by its
  * *address*: opaque bytes that the application carries from one process to the other by any
  * means (a file, PMIx, a socket). The first send to a peer connects to it; nothing else is needed.
+ * Whoever has the address may talk to the endpoint, and nobody else: it holds a secret that never
+ * goes over the network in any frame of ours. So carry it by ways that only your own processes can
+ * read, and let it stand in no log, no name and no command line.
  *
  *      beowire_open()               beowire_open()
  *      beowire_address()  --------> beowire_peer_add()
@@ -51,11 +54,12 @@ extern "C" {
 
 #define BEOWIRE_API __attribute__((visibility("default")))
 
-/** Length of an endpoint's address, in bytes. */
-#define BEOWIRE_ADDRESS_BYTES 128
+/** Length of an endpoint's address, in bytes, and of its short form. */
+#define BEOWIRE_ADDRESS_BYTES 144
+#define BEOWIRE_ADDRESS_SHORT_BYTES 64
 
 /** Room for an address as text, with its end. */
-#define BEOWIRE_ADDRESS_TEXT_BYTES 272
+#define BEOWIRE_ADDRESS_TEXT_BYTES 304
 
 /** Longest message, in bytes. */
 #define BEOWIRE_MESSAGE_BYTES_MAX (UINT64_C(1) << 30)
@@ -166,22 +170,45 @@ BEOWIRE_API int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns);
 /** Writes the endpoint's own address. */
 BEOWIRE_API void beowire_address(const beowire_endpoint *endpoint, struct beowire_address *address);
 
-/** Writes an address as text without spaces: "beowire:2:88b5:0007:0123456789abcdef:..."
+/** Writes an address, secret included, as text without spaces:
+ *  "beowire:3:88b5:0007:0123456789abcdef:..."
  *  @return 0; -EINVAL: no valid address; -ENOSPC: `bytes` is below BEOWIRE_ADDRESS_TEXT_BYTES. */
 BEOWIRE_API int beowire_address_format(const struct beowire_address *address, char *text,
                                        size_t bytes);
 
-/** Reads what beowire_address_format() wrote. @return 0, or -EINVAL. */
+/** The same without its secret: for logs, and for people. What it writes is not enough to talk to
+ *  the endpoint. */
+BEOWIRE_API int beowire_address_describe(const struct beowire_address *address, char *text,
+                                         size_t bytes);
+
+/** Reads what beowire_address_format() wrote, or beowire_address_describe(). @return 0, or -EINVAL.
+ */
 BEOWIRE_API int beowire_address_parse(const char *text, struct beowire_address *address);
+
+/** Writes the short form of an address, for those who have no more room (libfabric's FI_NAME_MAX).
+ *  It is as secret as the address. Endpoints with one network interface have one.
+ *  @return 0; -EINVAL: no valid address, or one without its secret; -EMSGSIZE: it has several
+ * interfaces. */
+BEOWIRE_API int beowire_address_shorten(const struct beowire_address *address,
+                                        uint8_t short_form[BEOWIRE_ADDRESS_SHORT_BYTES]);
+
+/** Reads what beowire_address_shorten() wrote, which needs no alignment. @return 0, or -EINVAL. */
+BEOWIRE_API int beowire_address_lengthen(const uint8_t short_form[BEOWIRE_ADDRESS_SHORT_BYTES],
+                                         struct beowire_address *address);
+
+/** Do these two name the same endpoint? One, or both, may lack the secret. */
+BEOWIRE_API bool beowire_address_same(const struct beowire_address *a,
+                                      const struct beowire_address *b);
 
 /** Makes a peer known; the same address gives the same peer again. Sends nothing yet.
  *  @return 0; -EINVAL: no valid address, or another than the one that is known of this peer;
- *  -EHOSTUNREACH: no lane of this endpoint reaches it; -ENOSPC: `options.peers` are known already;
- *  -ENOMEM. */
+ * -EACCES: it lacks its secret, and its endpoint has no connection with this one; -EHOSTUNREACH: no
+ * lane of this endpoint reaches it; -ENOSPC: `options.peers` are known already; -ENOMEM. */
 BEOWIRE_API int beowire_peer_add(beowire_endpoint *endpoint, const struct beowire_address *address,
                                  beowire_peer *peer);
 
-/** Writes the address of a peer. @return 0, or -EINVAL: no such peer. */
+/** Writes the address of a peer: without its secret if it was met (it connected to us), and not
+ *  made known by beowire_peer_add(). @return 0, or -EINVAL: no such peer. */
 BEOWIRE_API int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
                                      struct beowire_address *address);
 

@@ -136,6 +136,8 @@ struct lane {
     const struct lane_operations *operations;
     enum lane_kind kind;
     uint8_t rail;           /**< the network interface it belongs to, in the endpoint's order */
+    bool is_certain;        /**< what goes to an address reaches whom it names, or nobody: other
+                                 lanes' addresses are only what somebody says */
     bool polling_is_costly; /**< receive() is a system call even if nothing has arrived */
     bool takes_trains;      /**< frames of equal length sent together cost little more than one */
     bool cuts;              /**< carries DATA, many segments at once, and sequenced frames; those of

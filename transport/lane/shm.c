@@ -313,6 +313,7 @@ int shm_lane_open(const struct shm_lane_options *options, struct lane **lane)
             {
                 .operations = &shm_operations,
                 .kind = LANE_SHM,
+                .is_certain = true,
                 .frame_bytes = SHM_FRAME_BYTES,
                 .batch_frames = FLOW_BATCH_FRAMES,
                 .capacity_bytes = UINT64_MAX,

@@ -222,6 +222,8 @@ int message_frame(struct message_layer *layer, struct message_peer *peer, const 
     case FRAME_ACK:
     case FRAME_PROBE:
     case FRAME_SACK:
+    case FRAME_CHALLENGE:
+    case FRAME_RESPONSE:
     case FRAME_PULL:
     case FRAME_DATA:
         break;

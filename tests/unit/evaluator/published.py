@@ -9,7 +9,7 @@ from beowire.stats import MAGIC, VERSION
 Table = tuple[list[tuple[str, int]], list[list[int | str]]]  # columns (name, bytes), and rows
 
 ADDRESS = (
-    "beowire:2:88b5:1267:0123456789abcdef:0000000000000001:00000063:"
+    "beowire:3:88b5:1267:0123456789abcdef:0000000000000001:00000063:-:"
     "020000000001/00000000000000000000ffff0a4d0001/0fa0"
 )
 

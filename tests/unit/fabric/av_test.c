@@ -2,6 +2,8 @@
 #include "namespace.h"
 #include "pair.h"
 
+#include "beowire.h"
+
 /** The name of one of a pair. */
 static size_t name_of(const struct side *side, uint8_t name[FI_NAME_MAX])
 {
@@ -139,6 +141,10 @@ static void fi_av_straddr__can_be_inserted_again(void **state)
     assert_ptr_equal(fi_av_straddr(av, name, text, &length), text);
     assert_int_equal(length, strlen(text) + 1);
     assert_memory_equal(text, "beowire:", 8);
+    assert_int_equal(fi_av_insertsvc(av, text, NULL, &address, 0, NULL), -FI_EINVAL); /* for logs */
+    struct beowire_address whole;
+    assert_int_equal(beowire_address_lengthen(name, &whole), 0);
+    assert_int_equal(beowire_address_format(&whole, text, sizeof text), 0);
     assert_int_equal(fi_av_insertsvc(av, text, NULL, &address, 0, NULL), 1);
     assert_int_equal(fi_av_lookup(av, address, found, &bytes), 0);
     assert_memory_equal(found, name, sizeof found);

@@ -10,8 +10,9 @@
 
 #include <cmocka.h>
 
+#define SECRET "-"
 #define PEER                                                                                       \
-    "beowire:2:88b5:0007:0123456789abcdef:00000000deadbeef:00000123"                               \
+    "beowire:3:88b5:0007:4a53854b14855ddf:00000000deadbeef:00000123:" SECRET                       \
     ":02aabbccddee/00000000000000000000ffff0a4d0001/c351"
 
 static void error_text__names_the_peer(void **state)
@@ -32,11 +33,11 @@ static void error_text__a_peer_without_ip_address(void **state)
     char text[ERROR_TEXT_BYTES];
 
     (void)state;
-    assert_int_equal(
-        beowire_address_parse("beowire:2:88b5:0007:0123456789abcdef:00000000deadbeef:00000123"
-                              ":02aabbccddee/00000000000000000000000000000000/0000",
-                              &peer),
-        0);
+    assert_int_equal(beowire_address_parse(
+                         "beowire:3:88b5:0007:4a53854b14855ddf:00000000deadbeef:00000123:" SECRET
+                         ":02aabbccddee/00000000000000000000000000000000/0000",
+                         &peer),
+                     0);
     error_text(text, -ETIMEDOUT, &peer);
     assert_ptr_equal(strstr(text, "process 291 on 02aabbccddee ("), text);
 }

@@ -2,6 +2,8 @@
 #include "namespace.h"
 #include "pair.h"
 
+#include "beowire.h"
+
 #include <stdio.h>
 
 /** What is got for these hints (freed here). @return the list, or NULL if nothing fits. */
@@ -122,11 +124,12 @@ static void fi_getinfo__a_node_that_is_a_peer(void **state)
     uint8_t name[FI_NAME_MAX];
     char text[512];
     size_t bytes = sizeof name;
-    size_t length = sizeof text;
+    struct beowire_address address;
 
     (void)state;
     assert_int_equal(fi_getname(&pair->sides[0].ep->fid, name, &bytes), 0);
-    (void)fi_av_straddr(pair->sides[0].av, name, text, &length);
+    assert_int_equal(beowire_address_lengthen(name, &address), 0);
+    assert_int_equal(beowire_address_format(&address, text, sizeof text), 0);
     struct fi_info *info = ask(NULL, text, 0);
     assert_non_null(info);
     assert_int_equal(info->dest_addrlen, bytes);

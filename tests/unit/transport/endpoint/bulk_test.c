@@ -35,8 +35,9 @@ static void core_choose_bulk_lanes__the_best_kind_that_works(void **state)
     for (unsigned i = 0; i < 5; i++) {
         lanes[i].kind = kinds[i];
         core->options.lanes.lanes[i] = &lanes[i];
-        peer->paths.at[i].reachable = i != 4;
     }
+    peer->paths.reachable = 0x1F;
+    peer->paths.proven = 0x0F; /* the last should reach it, and nobody knows yet */
     core->options.packet_bulk_rails = 1u << lanes[0].rail; /* as was measured here */
     core_choose_bulk_lanes(core, peer);
     assert_int_equal(peer->message.bulk_lanes, 0x05);
@@ -277,7 +278,7 @@ static void core_receive_bulk__data_from_another_place_is_dropped(void **state)
 
     struct core_peer *peer = be_accepted(stranger);
     announce(stranger, 2 * SEGMENT, buffer, 2 * SEGMENT);
-    peer->paths.at[0].to.bytes[0] ^= 1; /* it is elsewhere, and this is another one */
+    peer->paths.to[0].bytes[0] ^= 1; /* it is elsewhere, and this is another one */
     say_data(stranger, NAME, 0, data, SEGMENT);
     round_trip(stranger);
     assert_int_equal(stranger->core->counters.dropped_source, 1);
@@ -323,7 +324,7 @@ static void core_expect__tells_the_lane_while_something_comes(void **state)
     assert_int_equal(told.frames, 3);
     assert_ptr_equal(told.target, buffer);
     assert_int_equal(told.message, NAME);
-    assert_memory_equal(&told.from, &peer->paths.at[0].to, sizeof told.from);
+    assert_memory_equal(&told.from, &peer->paths.to[0], sizeof told.from);
     say_data(stranger, NAME, 0, data, SEGMENT);
     round_trip(stranger);
     assert_int_equal(told.offset, SEGMENT);

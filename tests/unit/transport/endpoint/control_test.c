@@ -26,15 +26,16 @@ static void control_send_connect__says_who_and_whom(void **state)
     assert_int_equal(frame->source, CLUSTER_ENDPOINT);
     assert_int_equal(frame->destination, CLUSTER_ENDPOINT);
     assert_int_equal(from_le64(frame->connect->incarnation), stranger->core->incarnation);
-    assert_int_equal(from_le64(frame->connect->expected_incarnation), STRANGER_INCARNATION);
+    assert_int_equal(from_le64(frame->connect->expected_incarnation), stranger->incarnation);
     assert_int_equal(from_le32(frame->connect->key), peer->connection.own_key);
     assert_int_equal(from_le32(frame->connect->echoed_key), 0);
     assert_int_equal(from_le32(frame->connect->features),
                      FRAME_FEATURE_SELECTIVE | FRAME_FEATURE_REMOTE);
     assert_int_equal(from_le16(frame->connect->frame_bytes), 1500);
     assert_true(from_le64(frame->connect->job_key) == 0xFEDCBA9876543210);
-    assert_memory_equal(frame->connect->address, stranger->core->options.address.bytes,
-                        BEOWIRE_ADDRESS_BYTES);
+    assert_memory_equal(frame->connect->place, stranger->core->options.address.bytes,
+                        FRAME_PLACE_BYTES);
+    assert_true(proof_is_right(frame, address_layout(&stranger->address)->secret, NULL));
     assert_int_equal(stranger->core->counters.sent[FRAME_CONNECT], 1);
 }
 

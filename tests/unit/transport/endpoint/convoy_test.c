@@ -36,8 +36,8 @@ static int setup(void **state)
         fixture.lanes[i] =
             (struct lane){.kind = LANE_SIM, .takes_trains = i == TRAINS, .cuts = i == CUTS};
         fixture.all.lanes[i] = &fixture.lanes[i];
-        fixture.paths.at[i].reachable = true;
     }
+    fixture.paths.reachable = fixture.paths.proven = (1u << LANES) - 1;
     for (unsigned i = 0; i < FRAMES; i++) {
         fixture.frames[i] =
             (struct flow_frame){.head = fixture.heads[i], .head_bytes = 40, .payload_bytes = 1000};

@@ -497,6 +497,13 @@ static void beowire_peer_address__of_a_peer_met_in_a_completion(void **state)
     assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, NULL, 0, NULL), 0);
     beowire_peer peer = await_both(b, a).peer;
     assert_int_equal(beowire_peer_address(b, peer, &met), 0);
+    assert_true(beowire_address_same(&met, &of_a));
+    assert_memory_not_equal(&met, &of_a, sizeof met); /* the secret is not known */
+    beowire_peer named = BEOWIRE_ANY_PEER;
+    assert_int_equal(beowire_peer_add(b, &met, &named), 0);
+    assert_int_equal(beowire_peer_add(b, &of_a, &named), 0);
+    assert_int_equal(named, peer);
+    assert_int_equal(beowire_peer_address(b, peer, &met), 0);
     assert_memory_equal(&met, &of_a, sizeof met);
     assert_int_equal(beowire_peer_address(b, peer + 1, &met), -EINVAL);
     assert_int_equal(beowire_peer_address(b, peer, NULL), -EINVAL);

@@ -17,8 +17,15 @@ static struct core_peer *be_answered(struct stranger *stranger, uint16_t asked, 
     return stranger->core->peers[0];
 }
 
+/** The peer says that it has the answer. */
+static void confirm(struct stranger *stranger)
+{
+    say(stranger, &(struct says){.fields.type = FRAME_ACK, .credit = STRANGER_CREDIT});
+    round_trip(stranger);
+}
+
 /** It is not known whether the answer has arrived, which is as long as what may follow. */
-static void lengths_begin__short_frames_until_the_peer_is_heard(void **state)
+static void lengths_begin__nothing_until_the_peer_is_heard(void **state)
 {
     static const uint8_t text[1400] = {0};
     struct stranger *stranger = *state;
@@ -26,17 +33,10 @@ static void lengths_begin__short_frames_until_the_peer_is_heard(void **state)
 
     assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, text, sizeof text, NULL), 0);
     round_trip(stranger);
-    (void)hear_type(stranger, FRAME_EAGER);
-    assert_true(stranger->heard_bytes <= CONNECTION_SHORTEST_MTU);
-    (void)hear_type(stranger, FRAME_FRAGMENT);
-    assert_true(stranger->heard_bytes <= CONNECTION_SHORTEST_MTU);
-    say(stranger,
-        &(struct says){.fields.type = FRAME_ACK, .acknowledgement = 2, .credit = STRANGER_CREDIT});
-    round_trip(stranger);
+    assert_false(hear(stranger));
+    confirm(stranger);
     assert_int_equal(peer->message.frame_bytes, 1500);
     assert_int_equal(peer->message.data_bytes, 1500);
-    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, text, sizeof text, NULL), 0);
-    round_trip(stranger);
     (void)hear_type(stranger, FRAME_EAGER);
     assert_int_equal(stranger->heard_bytes, 1400 + 46);
 }
@@ -88,7 +88,7 @@ static void lengths_begin__takes_the_least_that_it_has_asked_for(void **state)
 
     (void)be_answered(stranger, 1500, CONNECTION_SHORTEST_MTU);
     assert_int_equal(peer->frame_bytes, CONNECTION_SHORTEST_MTU);
-    lengths_prove(stranger->core, peer);
+    confirm(stranger);
     assert_int_equal(peer->message.frame_bytes, CONNECTION_SHORTEST_MTU);
 }
 
@@ -98,7 +98,7 @@ static void lengths_begin__has_not_asked_for_less(void **state)
     struct core_peer *peer = ask(stranger, CONNECTION_LONG_ATTEMPTS);
 
     (void)be_answered(stranger, 1500, 1500);
-    lengths_prove(stranger->core, peer);
+    confirm(stranger);
     assert_int_equal(peer->message.frame_bytes, 1500);
 }
 
@@ -110,7 +110,7 @@ static void lengths_shorten__also_what_is_known_to_arrive(void **state)
     struct frame_connect body = connect_body(stranger);
     const struct frame frame = {.type = FRAME_CONNECT, .connect = &body};
 
-    lengths_prove(stranger->core, peer);
+    confirm(stranger);
     body.frame_bytes = to_le16(1300);
     lengths_shorten(stranger->core, peer, &frame);
     assert_int_equal(peer->message.frame_bytes, 1500);
@@ -125,7 +125,7 @@ static void lengths_shorten__also_what_is_known_to_arrive(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STRANGER_TEST(lengths_begin__short_frames_until_the_peer_is_heard),
+        STRANGER_TEST(lengths_begin__nothing_until_the_peer_is_heard),
         STRANGER_TEST(lengths_begin__a_shorter_connection),
         STRANGER_TEST(lengths_begin__an_answer_says_what_arrives),
         STRANGER_TEST(lengths_begin__takes_the_least_that_it_has_asked_for),

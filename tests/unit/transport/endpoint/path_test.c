@@ -56,13 +56,23 @@ static struct paths find(struct fixture *fixture, uint8_t reached)
     return paths;
 }
 
+/** The same of a peer that has answered on all of them. */
+static struct paths find_proven(struct fixture *fixture, uint8_t reached)
+{
+    struct paths paths = find(fixture, reached);
+
+    paths.proven = paths.reachable;
+    paths_choose(&paths, &fixture->all);
+    return paths;
+}
+
 static void paths_choose__never_a_lane_that_cuts(void **state)
 {
     struct fixture *fixture = *state;
 
     fixture->lanes[0].cuts = true;
-    struct paths paths = find(fixture, 7);
-    assert_true(paths.at[0].reachable);
+    struct paths paths = find_proven(fixture, 7);
+    assert_true(paths_reaches(&paths, 0));
     assert_int_equal(paths.fast, 1);
     assert_true(paths_next(&paths, &fixture->all, 1));
     assert_int_equal(paths.fast, 2);
@@ -79,10 +89,10 @@ static void paths_find__only_lanes_that_reach(void **state)
     struct fixture *fixture = *state;
     struct paths paths = find(fixture, 6);
 
-    assert_false(paths.at[0].reachable);
-    assert_true(paths.at[1].reachable);
-    assert_true(paths.at[2].reachable);
-    assert_int_equal(paths.at[2].to.bytes[0], 3);
+    assert_false(paths_reaches(&paths, 0));
+    assert_true(paths_reaches(&paths, 1));
+    assert_true(paths_reaches(&paths, 2));
+    assert_int_equal(paths.to[2].bytes[0], 3);
     assert_int_equal(paths.fast, 1);
     assert_int_equal(find(fixture, 0).fast, PATH_NONE);
 }
@@ -93,12 +103,12 @@ static void paths_find__shared_memory_is_enough(void **state)
 
     fixture->lanes[1].kind = LANE_SHM;
     struct paths paths = find(fixture, 7);
-    assert_false(paths.at[0].reachable);
-    assert_false(paths.at[2].reachable);
+    assert_false(paths_reaches(&paths, 0));
+    assert_false(paths_reaches(&paths, 2));
     assert_int_equal(paths.fast, 1);
     paths = find(fixture, 5);
-    assert_true(paths.at[0].reachable);
-    assert_true(paths.at[2].reachable);
+    assert_true(paths_reaches(&paths, 0));
+    assert_true(paths_reaches(&paths, 2));
 }
 
 static void paths_choose__first_that_is_not_down(void **state)
@@ -140,7 +150,7 @@ static void paths_follow_status__only_whom_it_concerns(void **state)
 static void paths_follow_status__not_back_to_a_lane_that_was_left(void **state)
 {
     struct fixture *fixture = *state;
-    struct paths paths = find(fixture, 7);
+    struct paths paths = find_proven(fixture, 7);
 
     fixture->all.down[1] = true;
     assert_true(paths_next(&paths, &fixture->all, 1));
@@ -157,10 +167,58 @@ static void paths_follow_status__not_back_to_a_lane_that_was_left(void **state)
     assert_false(paths.astray);
 }
 
+/** What an address says is nothing to go by. */
+static void paths_prove__only_lanes_on_which_the_peer_has_answered(void **state)
+{
+    struct fixture *fixture = *state;
+    struct paths paths = find(fixture, 7);
+
+    assert_int_equal(paths.fast, 0); /* to ask over it */
+    assert_false(paths_is_proven(&paths));
+    assert_false(paths_is_usable(&paths, &fixture->all, 0));
+    assert_true(paths_may_ask(&paths, &fixture->all, 0));
+    assert_false(paths_next(&paths, &fixture->all, 1));
+    assert_true(paths_prove(&paths, &fixture->all, 1));
+    assert_int_equal(paths.fast, 1);
+    assert_true(paths_is_proven(&paths));
+    fixture->all.down[1] = true; /* better a lane that is down than one that may be another's */
+    assert_false(paths_follow_status(&paths, &fixture->all, 1));
+    assert_int_equal(paths.fast, 1);
+    assert_true(paths_prove(&paths, &fixture->all, 2));
+    assert_int_equal(paths.fast, 2);
+    fixture->all.down[1] = false;
+    assert_true(paths_prove(&paths, &fixture->all, 0));
+    assert_int_equal(paths.fast, 0);
+}
+
+/** Who has left a lane that does not answer is not sent back there because another is proven. */
+static void paths_prove__not_back_to_a_lane_that_was_left(void **state)
+{
+    struct fixture *fixture = *state;
+    struct paths paths = find(fixture, 7);
+
+    (void)paths_prove(&paths, &fixture->all, 0);
+    (void)paths_prove(&paths, &fixture->all, 1);
+    assert_true(paths_next(&paths, &fixture->all, 1));
+    assert_false(paths_prove(&paths, &fixture->all, 2));
+    assert_int_equal(paths.fast, 1);
+}
+
+/** What is shared with the peer needs no proof: nobody else has it. */
+static void paths_find__some_are_certain(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->lanes[1].is_certain = true;
+    const struct paths paths = find(fixture, 7);
+    assert_int_equal(paths.proven, 2);
+    assert_int_equal(paths.fast, 1);
+}
+
 static void paths_next__round_and_round(void **state)
 {
     struct fixture *fixture = *state;
-    struct paths paths = find(fixture, 5);
+    struct paths paths = find_proven(fixture, 5);
 
     assert_true(paths_next(&paths, &fixture->all, 1));
     assert_int_equal(paths.fast, 2);
@@ -174,7 +232,7 @@ static void paths_next__round_and_round(void **state)
 static void paths_may_return__when_the_peer_is_heard_on_the_preferred_lane(void **state)
 {
     struct fixture *fixture = *state;
-    struct paths paths = find(fixture, 5);
+    struct paths paths = find_proven(fixture, 5);
     const uint64_t now_ns = 1000000000;
 
     assert_false(paths_may_return(&paths, 0, now_ns)); /* it has not been left */
@@ -190,7 +248,7 @@ static void paths_may_return__when_the_peer_is_heard_on_the_preferred_lane(void 
 static void paths_may_return__later_each_time_it_was_in_vain(void **state)
 {
     struct fixture *fixture = *state;
-    struct paths paths = find(fixture, 5);
+    struct paths paths = find_proven(fixture, 5);
     uint64_t now_ns = 1000000000;
 
     for (uint64_t wait_ns = PATH_RETURN_NS; wait_ns < PATH_RETURN_MAX_NS; wait_ns *= 2) {
@@ -282,6 +340,9 @@ int main(void)
         cmocka_unit_test_setup(paths_choose__first_that_is_not_down, setup),
         cmocka_unit_test_setup(paths_follow_status__only_whom_it_concerns, setup),
         cmocka_unit_test_setup(paths_follow_status__not_back_to_a_lane_that_was_left, setup),
+        cmocka_unit_test_setup(paths_find__some_are_certain, setup),
+        cmocka_unit_test_setup(paths_prove__only_lanes_on_which_the_peer_has_answered, setup),
+        cmocka_unit_test_setup(paths_prove__not_back_to_a_lane_that_was_left, setup),
         cmocka_unit_test_setup(paths_next__round_and_round, setup),
         cmocka_unit_test_setup(paths_may_return__when_the_peer_is_heard_on_the_preferred_lane,
                                setup),

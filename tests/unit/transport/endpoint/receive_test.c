@@ -33,29 +33,108 @@ static void core_receive__accept_again_when_the_flow_has_moved(void **state)
     assert_int_equal(peer->message.flow.limit, STRANGER_CREDIT);
 }
 
-static void core_receive__connect_for_an_earlier_incarnation(void **state)
+/** Nothing says that anybody is there. */
+static void core_receive__connect_without_proof_is_not_answered(void **state)
+{
+    struct stranger *stranger = *state;
+    struct frame_connect body = connect_body(stranger);
+
+    stranger->guesses = true;
+    say_connect(stranger, &body);
+    body.expected_incarnation = to_le64(0); /* whoever is there */
+    say_connect(stranger, &body);
+    body.job_key = to_le64(77);
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    assert_false(hear(stranger));
+    assert_int_equal(stranger->core->counters.dropped_proof, 3);
+    assert_int_equal(stranger->core->peer_count, 0);
+}
+
+/** It knows the secret, and says another name. */
+static void core_receive__connect_for_another_incarnation(void **state)
 {
     struct stranger *stranger = *state;
     struct frame_connect body = connect_body(stranger);
 
     body.expected_incarnation = to_le64(stranger->core->incarnation + 1);
     say_connect(stranger, &body);
-    round_trip(stranger);
-    const struct frame *reset = hear_type(stranger, FRAME_RESET);
-    assert_int_equal(from_le32(reset->reset->reason), FRAME_RESET_INCARNATION);
-    assert_int_equal(from_le32(reset->reset->echoed_key), STRANGER_KEY);
-    assert_int_equal(stranger->core->peer_count, 0);
-}
-
-static void core_receive__connect_for_whoever_is_there(void **state)
-{
-    struct stranger *stranger = *state;
-    struct frame_connect body = connect_body(stranger);
-
     body.expected_incarnation = to_le64(0);
     say_connect(stranger, &body);
     round_trip(stranger);
-    (void)hear_type(stranger, FRAME_ACCEPT);
+    assert_false(hear(stranger));
+    assert_int_equal(stranger->core->counters.dropped_proof, 2);
+}
+
+/** A CONNECT that somebody has recorded, with something else in it. */
+static void core_receive__connect_that_was_altered(void **state)
+{
+    struct stranger *stranger = *state;
+    struct frame_connect body = connect_body(stranger);
+    uint8_t wire[1500] = {0};
+
+    frame_encode(wire, &(struct frame_fields){.type = FRAME_CONNECT,
+                                              .destination = CLUSTER_ENDPOINT,
+                                              .source = CLUSTER_ENDPOINT});
+    memcpy(wire + sizeof(struct frame_header), &body, sizeof body);
+    proof_write(wire, address_layout(&stranger->core->options.address)->secret, NULL);
+    wire[sizeof(struct frame_header) + offsetof(struct frame_connect, features)] ^= 2;
+    say_raw(stranger, wire, sizeof wire);
+    round_trip(stranger);
+    assert_false(hear(stranger));
+    assert_int_equal(stranger->core->counters.dropped_proof, 1);
+}
+
+/** Whoever guesses keys does not make the core believe that its peer has answered. */
+static void core_receive__accept_without_proof_is_ignored(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+    struct frame_connect body = connect_body(stranger);
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    core_connect(stranger->core, peer, cluster_now(&stranger->cluster));
+    round_trip(stranger);
+    const struct frame *asked = hear_type(stranger, FRAME_CONNECT);
+    body.echoed_key = asked->connect->key;
+    stranger->core_key = from_le32(asked->connect->key);
+    stranger->guesses = true;
+    say(stranger, &(struct says){.fields.type = FRAME_ACCEPT, .body = &body});
+    round_trip(stranger);
+    assert_int_equal(peer->connection.state, CONNECTION_ASKING);
+    stranger->guesses = false;
+    stranger->asked[3] ^= 1; /* the answer to another question */
+    say(stranger, &(struct says){.fields.type = FRAME_ACCEPT, .body = &body});
+    round_trip(stranger);
+    assert_int_equal(peer->connection.state, CONNECTION_ASKING);
+    assert_int_equal(stranger->core->counters.dropped_proof, 2);
+    stranger->asked[3] ^= 1;
+    say(stranger, &(struct says){.fields.type = FRAME_ACCEPT, .body = &body});
+    round_trip(stranger);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+}
+
+/** Until it is known that the peer is where it says it is. */
+static void core_receive__only_answers_go_to_a_place_before_it_is_heard(void **state)
+{
+    static const uint8_t text[3000] = {0};
+    struct stranger *stranger = *state;
+    struct frame_connect body = connect_body(stranger);
+    unsigned accepts = 0;
+
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    struct core_peer *peer = stranger->core->peers[0];
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, text, sizeof text, NULL), 0);
+    pass(stranger, PEER_TIMEOUT_NS / 2);
+    while (hear(stranger)) {
+        accepts += stranger->heard.type == FRAME_ACCEPT;
+        assert_true(stranger->heard.type == FRAME_ACCEPT);
+    }
+    assert_int_equal(accepts, 1);
+    assert_false(peer->message.ready);
+    pass(stranger, PEER_TIMEOUT_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
 }
 
 static void core_receive__connect_that_lies(void **state)
@@ -64,25 +143,22 @@ static void core_receive__connect_that_lies(void **state)
     const struct frame_connect honest = connect_body(stranger);
     struct frame_connect body = honest;
 
-    body.address[offsetof(struct address_layout, rail[0].mac)] ^= 2;
+    body.place[offsetof(struct address_layout, rail[0].mac)] ^= 2;
     say_connect(stranger, &body);
     body = honest;
-    body.address[offsetof(struct address_layout, endpoint)] ^= 1;
+    body.place[offsetof(struct address_layout, endpoint)] ^= 1;
     say_connect(stranger, &body);
     body = honest;
-    body.incarnation = to_le64(STRANGER_INCARNATION + 1);
+    body.incarnation = to_le64(stranger->incarnation + 1);
     say_connect(stranger, &body);
     body = honest;
-    body.frame_bytes = to_le16((uint16_t)FRAME_BYTES_MIN);
-    say_connect(stranger, &body);
-    body = honest;
-    body.address[0] = 99; /* no valid address */
+    body.place[0] = 99; /* no valid address */
     say_connect(stranger, &body);
     say_connect_of(stranger, &honest, 0); /* promises longer frames than it is one */
     say_connect_of(stranger, &honest, from_le16(honest.frame_bytes) - 1u);
     round_trip(stranger);
     assert_false(hear(stranger));
-    assert_int_equal(stranger->core->counters.dropped_source, 7);
+    assert_int_equal(stranger->core->counters.dropped_source, 6);
     assert_int_equal(stranger->core->peer_count, 0);
 }
 
@@ -94,7 +170,7 @@ static void core_receive__connect_when_all_peers_are_taken(void **state)
     struct core_peer *peer = NULL;
 
     for (unsigned i = 0; i < 3; i++) {
-        address.bytes[offsetof(struct address_layout, incarnation)] = (uint8_t)i;
+        address = address_of_another(&address, (uint8_t)i);
         assert_int_equal(core_peer_add(stranger->core, &address, &peer), 0);
     }
     say_connect(stranger, &body);
@@ -340,7 +416,9 @@ static void core_receive__peers_with_shorter_frames(void **state)
     body.frame_bytes = to_le16(400);
     say_connect(stranger, &body);
     round_trip(stranger);
-    (void)hear_type(stranger, FRAME_ACCEPT);
+    stranger->core_key = from_le32(hear_type(stranger, FRAME_ACCEPT)->connect->key);
+    say(stranger, &(struct says){.fields.type = FRAME_ACK, .credit = STRANGER_CREDIT});
+    round_trip(stranger);
     assert_int_equal(
         cluster_send(&stranger->cluster, 0, stranger->core->peers[0], 1, 0, data, 1000, NULL), 0);
     pass(stranger, 30000);
@@ -354,11 +432,10 @@ static void core_receive__traffic_that_never_pauses_stops_no_clock(void **state)
 {
     struct stranger *stranger = *state;
     struct core_peer *silent = NULL;
-    struct beowire_address address = stranger->address;
+    struct beowire_address address = address_of_another(&stranger->address, 1);
     uint64_t connects;
 
     (void)be_accepted(stranger);
-    address.bytes[offsetof(struct address_layout, incarnation)] ^= 1;
     address.bytes[offsetof(struct address_layout, rail[0].mac) + 4] ^= 1;
     assert_int_equal(core_peer_add(stranger->core, &address, &silent), 0);
     assert_int_equal(cluster_send(&stranger->cluster, 0, silent, 1, 0, "x", 1, NULL), 0);
@@ -425,9 +502,9 @@ static void core_receive__go_back_n_keeps_nothing(void **state)
     const struct frame *accept = hear_type(stranger, FRAME_ACCEPT);
     assert_int_equal(from_le32(accept->connect->features), 0);
     stranger->core_key = from_le32(accept->connect->key);
-    assert_true(stranger->core->peers[0]->message.flow.go_back_n);
     say_byte(stranger, 1, 'b');
     round_trip(stranger);
+    assert_true(stranger->core->peers[0]->message.flow.go_back_n);
     const struct frame *sack = hear_type(stranger, FRAME_SACK);
     assert_int_equal(from_le32(sack->sack->upto), 2);
     assert_int_equal(sack->sack->received[0], 0);
@@ -512,8 +589,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STRANGER_TEST(core_receive__connect_is_accepted),
         STRANGER_TEST(core_receive__accept_again_when_the_flow_has_moved),
-        STRANGER_TEST(core_receive__connect_for_an_earlier_incarnation),
-        STRANGER_TEST(core_receive__connect_for_whoever_is_there),
+        STRANGER_TEST(core_receive__connect_without_proof_is_not_answered),
+        STRANGER_TEST(core_receive__connect_for_another_incarnation),
+        STRANGER_TEST(core_receive__connect_that_was_altered),
+        STRANGER_TEST(core_receive__accept_without_proof_is_ignored),
+        STRANGER_TEST(core_receive__only_answers_go_to_a_place_before_it_is_heard),
         STRANGER_TEST(core_receive__connect_that_lies),
         STRANGER_TEST(core_receive__connect_when_all_peers_are_taken),
         STRANGER_TEST(core_receive__connect_after_failure_is_refused),

@@ -7,6 +7,7 @@
 #define BEOWIRE_TESTS_ENDPOINT_STRANGER_H
 
 #include "endpoint/address.h"
+#include "flow/proof.h"
 #include "simulation/cluster.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include <cmocka.h>
 
 #define STRANGER_KEY 0xABCD1234
-#define STRANGER_INCARNATION UINT64_C(0x1122334455667788)
+#define STRANGER_NONCE "the nonce: 16 B"
 #define STRANGER_CREDIT 16
 #define PEER_TIMEOUT_NS UINT64_C(5000000000)
 
@@ -26,13 +27,29 @@ struct stranger {
     struct core *core;
     struct lane *lane;              /**< the stranger's */
     struct beowire_address address; /**< the stranger's */
+    uint64_t incarnation;           /**< likewise */
+    bool guesses;                   /**< what it says it cannot prove */
     struct lane_address core_at;
-    uint32_t core_key;    /**< what the core wants in frames, once it has said so */
-    uint32_t sequence;    /**< of the stranger's next sequenced frame */
-    uint8_t wire[2000];   /**< the frame heard last */
-    uint32_t heard_bytes; /**< with what follows the frame */
+    uint8_t asked[FRAME_NONCE_BYTES]; /**< the nonce of the CONNECT heard last */
+    uint32_t core_key;                /**< what the core wants in frames, once it has said so */
+    uint32_t sequence;                /**< of the stranger's next sequenced frame */
+    uint8_t wire[2000];               /**< the frame heard last */
+    uint32_t heard_bytes;             /**< with what follows the frame */
     struct frame heard;
 };
+
+/** An address like this one, of another endpoint: the same for the same number. */
+static inline struct beowire_address address_of_another(const struct beowire_address *address,
+                                                        uint8_t number)
+{
+    struct beowire_address another = *address;
+    struct address_layout *layout = (struct address_layout *)(void *)another.bytes;
+
+    memset(layout->secret, 0x5A, sizeof layout->secret);
+    layout->secret[0] = number;
+    layout->incarnation = to_le64(proof_incarnation(layout->secret));
+    return another;
+}
 
 static inline int stranger_setup(void **state)
 {
@@ -56,10 +73,11 @@ static inline int stranger_setup(void **state)
         .rails = 1,
         .endpoint = to_le16(CLUSTER_ENDPOINT),
         .ethertype = to_le16(0x88B5),
-        .incarnation = to_le64(STRANGER_INCARNATION),
     };
     stranger->lane->operations->publish(stranger->lane, &layout);
     memcpy(stranger->address.bytes, &layout, sizeof layout);
+    stranger->address = address_of_another(&stranger->address, 99);
+    stranger->incarnation = from_le64(address_layout(&stranger->address)->incarnation);
     *state = stranger;
     return 0;
 }
@@ -135,6 +153,11 @@ static inline void say(struct stranger *stranger, const struct says *says)
         memcpy(wire + sizeof(struct frame_header) + body_bytes, says->payload,
                fields.payload_bytes);
     }
+    if (fields.type == FRAME_CONNECT && !stranger->guesses) {
+        proof_write(wire, address_layout(&stranger->core->options.address)->secret, NULL);
+    } else if (fields.type == FRAME_ACCEPT && !stranger->guesses) {
+        proof_write(wire, address_layout(&stranger->address)->secret, stranger->asked);
+    }
     uint32_t bytes = (uint32_t)(sizeof(struct frame_header) + body_bytes + fields.payload_bytes);
     say_raw(stranger, wire, bytes > says->padded_bytes ? bytes : says->padded_bytes);
 }
@@ -152,6 +175,9 @@ static inline bool hear(struct stranger *stranger)
     stranger->heard_bytes = (uint32_t)incoming.bytes;
     assert_int_equal(frame_decode(stranger->wire, incoming.bytes, &stranger->heard), FRAME_OK);
     stranger->lane->operations->release(stranger->lane);
+    if (stranger->heard.type == FRAME_CONNECT) {
+        memcpy(stranger->asked, stranger->heard.connect->nonce, sizeof stranger->asked);
+    }
     return true;
 }
 
@@ -166,14 +192,15 @@ static inline const struct frame *hear_type(struct stranger *stranger, enum fram
 static inline struct frame_connect connect_body(const struct stranger *stranger)
 {
     struct frame_connect body = {
-        .incarnation = to_le64(STRANGER_INCARNATION),
+        .incarnation = to_le64(stranger->incarnation),
         .expected_incarnation = to_le64(stranger->core->incarnation),
         .key = to_le32(STRANGER_KEY),
         .features = to_le32(FRAME_FEATURE_SELECTIVE),
         .frame_bytes = to_le16(1500),
     };
 
-    memcpy(body.address, stranger->address.bytes, sizeof body.address);
+    memcpy(body.nonce, STRANGER_NONCE, sizeof body.nonce);
+    memcpy(body.place, stranger->address.bytes, sizeof body.place);
     return body;
 }
 

@@ -11,6 +11,7 @@
 
 #define OWN_KEY 11
 #define PEER_KEY 22
+#define NONCE "the nonce: 16 B"
 #define NOW_NS UINT64_C(1000)
 
 static struct connection fresh(enum connection_state state)
@@ -19,18 +20,20 @@ static struct connection fresh(enum connection_state state)
 
     connection_init(&connection, OWN_KEY);
     connection.state = state;
-    if (state == CONNECTION_OPEN) {
+    if (state == CONNECTION_OPEN || state == CONNECTION_ANSWERED) {
         connection.peer_key = PEER_KEY;
     }
+    connection.asks = state == CONNECTION_ASKING;
     return connection;
 }
 
 static enum connection_event receive_connect(struct connection *connection, enum frame_type type,
                                              uint32_t key, uint32_t echoed)
 {
-    const struct frame_connect body = {.key = to_le32(key), .echoed_key = to_le32(echoed)};
+    struct frame_connect body = {.key = to_le32(key), .echoed_key = to_le32(echoed)};
 
-    return connection_receive(connection, &(struct frame){.type = type, .connect = &body});
+    memcpy(body.nonce, NONCE, sizeof body.nonce);
+    return connection_receive(connection, &(struct frame){.type = type, .connect = &body}, NOW_NS);
 }
 
 static enum connection_event receive_reset(struct connection *connection, uint32_t echoed,
@@ -38,7 +41,8 @@ static enum connection_event receive_reset(struct connection *connection, uint32
 {
     const struct frame_reset body = {.echoed_key = to_le32(echoed), .reason = to_le32(reason)};
 
-    return connection_receive(connection, &(struct frame){.type = FRAME_RESET, .reset = &body});
+    return connection_receive(connection, &(struct frame){.type = FRAME_RESET, .reset = &body},
+                              NOW_NS);
 }
 
 static void connection_ask__begins_at_once(void **state)
@@ -91,7 +95,19 @@ static void connection_ask_due__pauses_double_up_to_a_bound(void **state)
     }
 }
 
-static void connection_receive__connect_opens_and_is_answered(void **state)
+static void connection_ask__who_was_asked_waits_a_moment(void **state)
+{
+    struct connection connection = fresh(CONNECTION_ANSWERED);
+
+    (void)state;
+    assert_int_equal(connection_deadline(&connection), UINT64_MAX);
+    connection_ask(&connection, NOW_NS);
+    assert_int_equal(connection.state, CONNECTION_ANSWERED);
+    assert_false(connection_ask_due(&connection, NOW_NS));
+    assert_true(connection_ask_due(&connection, NOW_NS + CONNECTION_RETRY_NS));
+}
+
+static void connection_receive__connect_is_answered(void **state)
 {
     const enum connection_state before[] = {CONNECTION_NONE, CONNECTION_ASKING};
 
@@ -99,41 +115,39 @@ static void connection_receive__connect_opens_and_is_answered(void **state)
     for (unsigned i = 0; i < 2; i++) {
         struct connection connection = fresh(before[i]);
         assert_int_equal(receive_connect(&connection, FRAME_CONNECT, PEER_KEY, 0),
-                         CONNECTION_OPENED);
-        assert_int_equal(connection.state, CONNECTION_OPEN);
+                         CONNECTION_BEGUN);
+        assert_int_equal(connection.state, CONNECTION_ANSWERED);
         assert_int_equal(connection.peer_key, PEER_KEY);
-        assert_true(connection.accept_owed);
-        assert_int_equal(connection_deadline(&connection), 0);
+        assert_memory_equal(connection.peer_nonce, NONCE, FRAME_NONCE_BYTES);
+        assert_int_equal(connection.asks, before[i] == CONNECTION_ASKING);
+        assert_int_equal(connection.answered_ns, NOW_NS);
     }
 }
 
-static void connection_receive__connect_again_is_answered_again(void **state)
+static void connection_receive__connect_again_changes_nothing(void **state)
 {
-    struct connection connection = fresh(CONNECTION_OPEN);
+    const enum connection_state before[] = {CONNECTION_ANSWERED, CONNECTION_OPEN,
+                                            CONNECTION_FAILED};
 
     (void)state;
-    assert_int_equal(receive_connect(&connection, FRAME_CONNECT, PEER_KEY, 0), CONNECTION_NOTHING);
-    assert_true(connection.accept_owed);
+    for (unsigned i = 0; i < 3; i++) {
+        struct connection connection = fresh(before[i]);
+        assert_int_equal(receive_connect(&connection, FRAME_CONNECT, 99, 0), CONNECTION_NOTHING);
+        assert_int_equal(connection.state, before[i]);
+        assert_int_not_equal(connection.peer_key, 99);
+    }
 }
 
-static void connection_receive__connect_with_another_key_changes_nothing(void **state)
+static void connection_heard__opens_what_was_answered(void **state)
 {
-    struct connection connection = fresh(CONNECTION_OPEN);
+    struct connection connection = fresh(CONNECTION_ANSWERED);
 
     (void)state;
-    assert_int_equal(receive_connect(&connection, FRAME_CONNECT, 99, 0), CONNECTION_NOTHING);
-    assert_false(connection.accept_owed);
-    assert_int_equal(connection.peer_key, PEER_KEY);
-}
-
-static void connection_receive__connect_after_failure_changes_nothing(void **state)
-{
-    struct connection connection = fresh(CONNECTION_FAILED);
-
-    (void)state;
-    assert_int_equal(receive_connect(&connection, FRAME_CONNECT, PEER_KEY, 0), CONNECTION_NOTHING);
-    assert_int_equal(connection.state, CONNECTION_FAILED);
-    assert_false(connection.accept_owed);
+    connection_ask(&connection, NOW_NS);
+    assert_true(connection_heard(&connection));
+    assert_int_equal(connection.state, CONNECTION_OPEN);
+    assert_false(connection.asks);
+    assert_false(connection_heard(&connection));
 }
 
 static void connection_receive__accept_opens_who_asked(void **state)
@@ -142,9 +156,11 @@ static void connection_receive__accept_opens_who_asked(void **state)
 
     (void)state;
     assert_int_equal(receive_connect(&connection, FRAME_ACCEPT, PEER_KEY, OWN_KEY),
-                     CONNECTION_OPENED);
+                     CONNECTION_BEGUN);
+    assert_int_equal(connection.state, CONNECTION_OPEN);
     assert_int_equal(connection.peer_key, PEER_KEY);
-    assert_false(connection.accept_owed);
+    assert_memory_equal(connection.peer_nonce, NONCE, FRAME_NONCE_BYTES);
+    assert_false(connection.asks);
 }
 
 static void connection_receive__accept_of_another_question(void **state)
@@ -188,6 +204,8 @@ static void connection_receive__reset_that_echoes_the_peers_key(void **state)
     (void)state;
     assert_int_equal(receive_reset(&connection, PEER_KEY, FRAME_RESET_PROTOCOL), CONNECTION_BROKEN);
     assert_int_equal(connection.error, -EPROTO);
+    connection = fresh(CONNECTION_ANSWERED);
+    assert_int_equal(receive_reset(&connection, PEER_KEY, FRAME_RESET_UNKNOWN), CONNECTION_BROKEN);
 }
 
 static void connection_receive__reset_of_another_job(void **state)
@@ -221,9 +239,9 @@ static void connection_receive__close_ends_an_open_one_only(void **state)
     const struct frame close = {.type = FRAME_CLOSE};
 
     (void)state;
-    assert_int_equal(connection_receive(&open, &close), CONNECTION_BROKEN);
+    assert_int_equal(connection_receive(&open, &close, NOW_NS), CONNECTION_BROKEN);
     assert_int_equal(open.error, -ECONNRESET);
-    assert_int_equal(connection_receive(&asking, &close), CONNECTION_NOTHING);
+    assert_int_equal(connection_receive(&asking, &close, NOW_NS), CONNECTION_NOTHING);
 }
 
 static void connection_receive__other_frames_change_nothing(void **state)
@@ -231,7 +249,7 @@ static void connection_receive__other_frames_change_nothing(void **state)
     (void)state;
     for (unsigned type = FRAME_ACK; type <= FRAME_DONE; type++) {
         struct connection connection = fresh(CONNECTION_OPEN);
-        assert_int_equal(connection_receive(&connection, &(struct frame){.type = type}),
+        assert_int_equal(connection_receive(&connection, &(struct frame){.type = type}, NOW_NS),
                          CONNECTION_NOTHING);
         assert_int_equal(connection.state, CONNECTION_OPEN);
     }
@@ -242,11 +260,11 @@ static void connection_fail__the_first_error_stays(void **state)
     struct connection connection = fresh(CONNECTION_OPEN);
 
     (void)state;
-    connection.accept_owed = true;
+    connection.asks = true;
     assert_int_equal(connection_fail(&connection, -ETIMEDOUT), CONNECTION_BROKEN);
     assert_int_equal(connection_fail(&connection, -EPROTO), CONNECTION_NOTHING);
     assert_int_equal(connection.error, -ETIMEDOUT);
-    assert_false(connection.accept_owed);
+    assert_false(connection.asks);
 }
 
 int main(void)
@@ -256,10 +274,10 @@ int main(void)
         cmocka_unit_test(connection_ask__twice_does_not_begin_anew),
         cmocka_unit_test(connection_ask__open_stays_open),
         cmocka_unit_test(connection_ask_due__pauses_double_up_to_a_bound),
-        cmocka_unit_test(connection_receive__connect_opens_and_is_answered),
-        cmocka_unit_test(connection_receive__connect_again_is_answered_again),
-        cmocka_unit_test(connection_receive__connect_with_another_key_changes_nothing),
-        cmocka_unit_test(connection_receive__connect_after_failure_changes_nothing),
+        cmocka_unit_test(connection_ask__who_was_asked_waits_a_moment),
+        cmocka_unit_test(connection_receive__connect_is_answered),
+        cmocka_unit_test(connection_receive__connect_again_changes_nothing),
+        cmocka_unit_test(connection_heard__opens_what_was_answered),
         cmocka_unit_test(connection_receive__accept_opens_who_asked),
         cmocka_unit_test(connection_receive__accept_of_another_question),
         cmocka_unit_test(connection_receive__accept_nobody_asked_for),

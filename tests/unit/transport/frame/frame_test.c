@@ -45,6 +45,10 @@ static struct buffer valid(enum frame_type type, uint16_t payload_bytes)
         struct frame_connect *connect = body_of(&buffer);
         connect->incarnation = to_le64(1);
         connect->key = to_le32(2);
+        connect->frame_bytes = to_le16((uint16_t)(FRAME_BYTES_MIN + 1));
+    } else if (type == FRAME_CHALLENGE || type == FRAME_RESPONSE) {
+        struct frame_challenge *challenge = body_of(&buffer);
+        challenge->number = to_le64(1);
     } else if (type == FRAME_SACK) {
         struct frame_sack *sack = body_of(&buffer);
         sack->upto = to_le32(1);
@@ -84,10 +88,10 @@ static enum frame_verdict decode(const struct buffer *buffer, struct frame *fram
 }
 
 static const enum frame_type all_types[] = {
-    FRAME_CONNECT,  FRAME_ACCEPT, FRAME_RESET, FRAME_CLOSE, FRAME_ACK,   FRAME_BUNDLE,
-    FRAME_PROBE,    FRAME_SACK,   FRAME_PULL,  FRAME_DATA,  FRAME_EAGER, FRAME_FRAGMENT,
-    FRAME_ANNOUNCE, FRAME_DONE,   FRAME_PUT,   FRAME_OFFER, FRAME_GET,   FRAME_ATOMIC,
-    FRAME_RESULT,   FRAME_REPLY,  FRAME_GRANT,
+    FRAME_CONNECT,  FRAME_ACCEPT, FRAME_RESET, FRAME_CLOSE,     FRAME_ACK,      FRAME_BUNDLE,
+    FRAME_PROBE,    FRAME_SACK,   FRAME_PULL,  FRAME_DATA,      FRAME_EAGER,    FRAME_FRAGMENT,
+    FRAME_ANNOUNCE, FRAME_DONE,   FRAME_PUT,   FRAME_OFFER,     FRAME_GET,      FRAME_ATOMIC,
+    FRAME_RESULT,   FRAME_REPLY,  FRAME_GRANT, FRAME_CHALLENGE, FRAME_RESPONSE,
 };
 
 #define TYPES (sizeof all_types / sizeof *all_types)
@@ -106,7 +110,7 @@ static void frame_encode__header_is_as_documented(void **state)
     (void)state;
     struct buffer buffer = valid(FRAME_FRAGMENT, 0x0102);
     frame_stamp(buffer.bytes, FRAME_ACK_REQUEST, 0x11121314, 0x1516);
-    const uint8_t expected[28] = {0x27, 17,   1,    0,    2,    1,    4,    3,    8,    7,
+    const uint8_t expected[28] = {0x37, 17,   1,    0,    2,    1,    4,    3,    8,    7,
                                   6,    5,    0x0C, 0x0B, 0x0A, 0x09, 0x14, 0x13, 0x12, 0x11,
                                   0x16, 0x15, 0x02, 0x01, 0,    0,    0,    0};
     assert_memory_equal(buffer.bytes, expected, sizeof expected);
@@ -116,7 +120,7 @@ static void frame_encode_data__header_is_as_documented(void **state)
 {
     (void)state;
     struct buffer buffer = valid(FRAME_DATA, 1);
-    const uint8_t expected[16] = {0x24, 11, 0x10, 0x0F, 2,    1,    0x0E, 0x0D,
+    const uint8_t expected[16] = {0x34, 11, 0x10, 0x0F, 2,    1,    0x0E, 0x0D,
                                   8,    7,  6,    5,    0x0C, 0x0B, 0x0A, 0x09};
     assert_memory_equal(buffer.bytes, expected, sizeof expected);
 }
@@ -176,7 +180,7 @@ static void frame_decode__each_type_has_its_header(void **state)
     struct buffer buffer = valid(FRAME_DATA, 100);
 
     (void)state;
-    buffer.bytes[0] = 0x27; /* the long one */
+    buffer.bytes[0] = 0x37; /* the long one */
     assert_int_equal(decode(&buffer, &frame), FRAME_BAD_TYPE);
     for (unsigned type = 0; type < 256; type++) {
         buffer = valid(FRAME_DATA, 100);
@@ -285,11 +289,11 @@ static void frame_decode__bytes_beyond_padding_are_refused(void **state)
 
 static void frame_decode__what_opens_a_connection_tries_out_a_length(void **state)
 {
-    const enum frame_type types[] = {FRAME_CONNECT, FRAME_ACCEPT};
+    const enum frame_type types[] = {FRAME_CONNECT, FRAME_ACCEPT, FRAME_CHALLENGE};
     struct frame frame;
 
     (void)state;
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         struct buffer buffer = valid(types[i], 0);
         buffer.length = sizeof buffer.bytes;
         assert_int_equal(decode(&buffer, &frame), FRAME_OK);
@@ -323,9 +327,9 @@ static void frame_decode__other_version_or_header_length(void **state)
     (void)state;
     for (unsigned value = 0; value < 256; value++) {
         header_of(&buffer)->version_words = (uint8_t)value;
-        /* 0x24 is that of DATA. */
-        enum frame_verdict otherwise = value == 0x24 ? FRAME_BAD_TYPE : FRAME_BAD_VERSION;
-        assert_int_equal(decode(&buffer, &frame), value == 0x27 ? FRAME_OK : otherwise);
+        /* 0x34 is that of DATA. */
+        enum frame_verdict otherwise = value == 0x34 ? FRAME_BAD_TYPE : FRAME_BAD_VERSION;
+        assert_int_equal(decode(&buffer, &frame), value == 0x37 ? FRAME_OK : otherwise);
     }
 }
 
