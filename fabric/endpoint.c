@@ -94,10 +94,12 @@ static_assert(BEOWIRE_ANY_PEER == UINT32_MAX && FI_ADDR_NOTAVAIL == UINT64_MAX, 
 
 static void remember(struct endpoint *endpoint, fi_addr_t address, beowire_peer peer)
 {
-    if (peer < endpoint->addresses_count ||
-        extend((void **)&endpoint->addresses, &endpoint->addresses_count, (size_t)peer + 1,
-               sizeof *endpoint->addresses)) {
-        endpoint->addresses[peer] = address;
+    uint32_t slot = BEOWIRE_PEER_SLOT(peer);
+
+    if (slot < endpoint->sources_count ||
+        extend((void **)&endpoint->sources, &endpoint->sources_count, (size_t)slot + 1,
+               sizeof *endpoint->sources)) {
+        endpoint->sources[slot] = (struct source){.address = address, .peer = peer};
     }
 }
 
@@ -142,8 +144,9 @@ fi_addr_t endpoint_source(struct endpoint *endpoint, beowire_peer peer)
 {
     struct beowire_address address;
 
-    if (peer < endpoint->addresses_count && endpoint->addresses[peer] != FI_ADDR_NOTAVAIL) {
-        return endpoint->addresses[peer];
+    uint32_t slot = BEOWIRE_PEER_SLOT(peer);
+    if (slot < endpoint->sources_count && endpoint->sources[slot].peer == peer) {
+        return endpoint->sources[slot].address;
     }
     if (!endpoint_peer_address(endpoint, peer, &address)) {
         return FI_ADDR_NOTAVAIL;
@@ -155,16 +158,30 @@ fi_addr_t endpoint_source(struct endpoint *endpoint, beowire_peer peer)
     return found;
 }
 
+/** Does another address of the vector stand for the peer, too? */
+static bool is_named(const struct endpoint *endpoint, beowire_peer peer)
+{
+    for (size_t i = 0; i < endpoint->peers_count; i++) {
+        if (endpoint->peers[i] == peer) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void endpoint_forget(struct endpoint *endpoint, uint32_t address)
 {
     if (address < endpoint->peers_count && endpoint->peers[address] != BEOWIRE_ANY_PEER) {
-        endpoint->addresses[endpoint->peers[address]] = FI_ADDR_NOTAVAIL;
+        beowire_peer peer = endpoint->peers[address];
         endpoint->peers[address] = BEOWIRE_ANY_PEER;
+        if (!is_named(endpoint, peer)) {
+            (void)beowire_peer_forget(endpoint->transport, peer);
+        }
     }
     /* One that only sent to us is known by its number alone. */
-    for (size_t i = 0; i < endpoint->addresses_count; i++) {
-        if (endpoint->addresses[i] == address) {
-            endpoint->addresses[i] = FI_ADDR_NOTAVAIL;
+    for (size_t i = 0; i < endpoint->sources_count; i++) {
+        if (endpoint->sources[i].address == address) {
+            endpoint->sources[i].peer = BEOWIRE_ANY_PEER;
         }
     }
 }
@@ -517,7 +534,7 @@ static int endpoint_close(struct fid *fid)
     (void)atomic_fetch_sub(&domain->references, 1);
     free(endpoint->requests);
     free(endpoint->peers);
-    free(endpoint->addresses);
+    free(endpoint->sources);
     free(endpoint);
     return 0;
 }

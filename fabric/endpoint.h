@@ -90,6 +90,12 @@ struct request {
     struct parked parked;      /**< how it ended, while its queue is full */
 };
 
+/** What the address vector calls a peer. */
+struct source {
+    fi_addr_t address;
+    beowire_peer peer; /**< BEOWIRE_ANY_PEER: nobody's */
+};
+
 struct endpoint {
     struct fid_ep fid;
     struct domain *domain;
@@ -119,8 +125,8 @@ struct endpoint {
     size_t multi_receive_min;    /**< a buffer with less room left is given back */
     beowire_peer *peers;         /**< by fi_addr_t; BEOWIRE_ANY_PEER: not met yet */
     size_t peers_count;
-    fi_addr_t *addresses; /**< by beowire_peer; FI_ADDR_NOTAVAIL: not known */
-    size_t addresses_count;
+    struct source *sources; /**< by BEOWIRE_PEER_SLOT() */
+    size_t sources_count;
     struct request *requests;
     uint32_t requests_count; /**< in all */
     uint32_t receives;       /**< how many of them receive, in line or not: half, at most */

@@ -270,6 +270,13 @@
         1500, 1420, CONNECTION_SHORTEST_MTU                                                        \
     }
 
+/** A peer that nobody has named, and that has gone, is remembered for so long: what it said last
+ * may still come, and is answered. */
+#define PEER_FORGET_NS UINT64_C(1000000000)
+
+/** And one that is there, but has said nothing for so long, is asked whether it is. */
+#define PEER_QUIET_NS UINT64_C(30000000000)
+
 /** As long as a path is not proven it is tried again: after CONNECTION_RETRY_NS, then after twice
  *  that, and so on up to this. Most of those that are not proven at once never will be (an address
  *  that two hosts have, a firewall). */

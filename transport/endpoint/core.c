@@ -54,7 +54,8 @@ int core_open(struct core *core, const struct core_options *options)
         const struct lane *lane = options->lanes.lanes[i];
         frame_bytes = lane->frame_bytes > frame_bytes ? lane->frame_bytes : frame_bytes;
     }
-    int status = message_open(&core->messages, options->operations, options->peers, frame_bytes);
+    int status =
+        message_open(&core->messages, options->operations, 2 * options->peers, frame_bytes);
     if (status != 0) {
         return status;
     }
@@ -73,11 +74,7 @@ int core_open(struct core *core, const struct core_options *options)
             .capacity_bytes = lane->capacity_bytes / 2,
         };
     }
-    core->peers = calloc(options->peers, sizeof(struct core_peer *));
-    core->touched = calloc(options->peers, sizeof *core->touched);
-    if (core->peers == NULL || core->touched == NULL ||
-        map_open(&core->by_key, options->peers) != 0 ||
-        map_open(&core->by_incarnation, options->peers) != 0) {
+    if (core_open_peers(core) != 0) {
         core_close(core);
         return -ENOMEM;
     }
@@ -86,230 +83,8 @@ int core_open(struct core *core, const struct core_options *options)
 
 void core_close(struct core *core)
 {
-    for (uint32_t i = 0; core->peers != NULL && i < core->peer_count; i++) {
-        free(core->peers[i]);
-    }
-    free(core->peers);
-    free(core->touched);
-    map_close(&core->by_key);
-    map_close(&core->by_incarnation);
+    core_close_peers(core);
     message_close(&core->messages);
-    core->peers = NULL;
-    core->touched = NULL;
-    core->peer_count = 0;
-}
-
-static uint32_t new_key(struct core *core)
-{
-    uint32_t key = 0;
-
-    while (key == 0 || map_find(&core->by_key, key) != MAP_NONE) {
-        key = (uint32_t)core->options.random(core->options.random_context);
-    }
-    return key;
-}
-
-/** Makes the peer with this address, which is valid and new. */
-static int make_peer(struct core *core, const struct beowire_address *address, bool announced,
-                     struct core_peer **peer)
-{
-    const struct address_layout *layout = address_layout(address);
-    struct paths paths;
-
-    if (core->peer_count == core->options.peers) {
-        return -ENOSPC;
-    }
-    paths_find(&paths, &core->options.lanes, layout);
-    if (paths.fast == PATH_NONE) {
-        return -EHOSTUNREACH;
-    }
-    /* Of the ways that its data can take, there is one for each lane that this endpoint has. */
-    struct core_peer *added =
-        calloc(1, sizeof *added + core->options.lanes.count * sizeof(struct pull_path));
-    if (added == NULL) {
-        return -ENOMEM;
-    }
-    uint32_t index = core->peer_count++;
-    message_peer_init(&added->message, index, (struct pull_path *)(void *)(added + 1));
-    connection_init(&added->connection, new_key(core));
-    added->message.destination = from_le16(layout->endpoint);
-    added->message.source = core->endpoint;
-    added->address = *address;
-    added->announced = announced;
-    added->incarnation = from_le64(layout->incarnation);
-    added->paths = paths;
-    added->asked_by = PATH_NONE;
-    added->challenge_at_ns = UINT64_MAX;
-    convoy_init(&added->convoy, (uint8_t)core->messages.limits.burst_frames);
-    core->lane_users[paths.fast]++;
-    core->peers[index] = added;
-    map_add(&core->by_incarnation, added->incarnation, index);
-    map_add(&core->by_key, added->connection.own_key, index);
-    *peer = added;
-    return 0;
-}
-
-/** The peer with the incarnation of this address, or NULL. */
-static struct core_peer *known_peer(const struct core *core, const struct beowire_address *address)
-{
-    uint32_t index =
-        map_find(&core->by_incarnation, from_le64(address_layout(address)->incarnation));
-
-    return index != MAP_NONE ? core->peers[index] : NULL;
-}
-
-/** The application names a peer that is known. @return 0, or -EINVAL: another one. */
-static int announce(struct core_peer *peer, const struct beowire_address *address)
-{
-    struct address_layout *known = (struct address_layout *)(void *)peer->address.bytes;
-    const uint8_t *secret = address_layout(address)->secret;
-
-    if (!beowire_address_same(&peer->address, address)) {
-        return -EINVAL;
-    }
-    if (proof_secret_is_known(secret)) {
-        if (proof_secret_is_known(known->secret) && !proof_secrets_equal(known->secret, secret)) {
-            return -EINVAL;
-        }
-        memcpy(known->secret, secret, sizeof known->secret);
-        peer->announced = true;
-    }
-    return 0;
-}
-
-int core_peer_add(struct core *core, const struct beowire_address *address, struct core_peer **peer)
-{
-    if (!address_is_valid(address)) {
-        return -EINVAL;
-    }
-    *peer = known_peer(core, address);
-    if (*peer != NULL) {
-        return announce(*peer, address);
-    }
-    if (!proof_secret_is_known(address_layout(address)->secret)) {
-        return -EACCES;
-    }
-    return make_peer(core, address, true, peer);
-}
-
-int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES],
-                   struct core_peer **peer)
-{
-    struct beowire_address address = {0};
-
-    memcpy(address.bytes, place, FRAME_PLACE_BYTES);
-    if (!address_is_valid(&address)) {
-        return -EINVAL;
-    }
-    *peer = known_peer(core, &address);
-    if (*peer != NULL) {
-        return beowire_address_same(&(*peer)->address, &address) ? 0 : -EINVAL;
-    }
-    return make_peer(core, &address, false, peer);
-}
-
-/* ---- lanes ---------------------------------------------------------------------------------- */
-
-void core_find_convoy(struct core *core, struct core_peer *peer)
-{
-    convoy_find(&peer->convoy, &peer->paths, &core->options.lanes);
-    peer->message.gathers = convoy_gathers(&peer->convoy);
-    peer->message.trains = convoy_has_trains(&peer->convoy);
-}
-
-/** The peer has another fast path than `before`. */
-static void change_path(struct core *core, struct core_peer *peer, unsigned before)
-{
-    core->lane_users[before]--;
-    core->lane_users[peer->paths.fast]++;
-    core->counters.path_changes++;
-    flow_change_way(&peer->message.flow);
-    core_find_convoy(core, peer);
-}
-
-void core_check_lane(struct core *core, unsigned by)
-{
-    struct path_lanes *lanes = &core->options.lanes;
-    struct lane *lane = lanes->lanes[by];
-    bool down = lane->operations->status(lane) != 0;
-
-    if (down == lanes->down[by]) {
-        return;
-    }
-    lanes->down[by] = down;
-    for (uint32_t i = 0; i < core->peer_count; i++) {
-        struct core_peer *peer = core->peers[i];
-        unsigned before = peer->paths.fast;
-        if (!peer->gone && paths_follow_status(&peer->paths, lanes, by)) {
-            change_path(core, peer, before);
-        }
-        core_choose_bulk_lanes(core, peer);
-        if (peer->connection.state == CONNECTION_OPEN) {
-            core_try_paths(core, peer);
-        }
-    }
-}
-
-int core_status(struct core *core)
-{
-    bool any = false;
-
-    for (unsigned i = 0; i < core->options.lanes.count; i++) {
-        core_check_lane(core, i);
-        any = any || !core->options.lanes.down[i];
-    }
-    return any ? 0 : -ENETDOWN;
-}
-
-void core_try_paths(struct core *core, struct core_peer *peer)
-{
-    peer->challenges = 0;
-    peer->challenge_at_ns = 0;
-    core_note_deadline(core, 0);
-}
-
-void core_prove_path(struct core *core, struct core_peer *peer, unsigned by)
-{
-    unsigned before = peer->paths.fast;
-
-    if (peer->message.ready && paths_has_proven(&peer->paths, by)) {
-        return;
-    }
-    if (paths_prove(&peer->paths, &core->options.lanes, by)) {
-        change_path(core, peer, before);
-    }
-    if (peer->connection.state == CONNECTION_OPEN && !peer->message.ready &&
-        paths_is_proven(&peer->paths)) {
-        message_peer_ready(&core->messages, &peer->message, peer->first_credit, peer->limit);
-        peer->message.flow.go_back_n = !peer->selective;
-    }
-    core_choose_bulk_lanes(core, peer);
-}
-
-/** Tries the paths that are not proven, when that is due. */
-static void service_paths(struct core *core, struct core_peer *peer, uint64_t now_ns)
-{
-    const struct path_lanes *lanes = &core->options.lanes;
-    bool any = false;
-
-    if (now_ns >= peer->challenge_at_ns) {
-        for (unsigned i = 0; i < lanes->count; i++) {
-            if (paths_reaches(&peer->paths, i) && !paths_has_proven(&peer->paths, i)) {
-                any = true;
-                if (!lanes->down[i]) {
-                    control_send_challenge(core, peer, i);
-                }
-            }
-        }
-        uint64_t pause_ns = (uint64_t)CONNECTION_RETRY_NS << peer->challenges;
-        if (pause_ns < PATH_CHALLENGE_MAX_NS) {
-            peer->challenges++;
-        } else {
-            pause_ns = PATH_CHALLENGE_MAX_NS;
-        }
-        peer->challenge_at_ns = any ? now_ns + pause_ns : UINT64_MAX;
-    }
-    core_note_deadline(core, peer->challenge_at_ns);
 }
 
 /* ---- frames out ---------------------------------------------------------------------------- */
@@ -408,6 +183,7 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
     if (!peer->gone) {
         core->lane_users[peer->paths.fast]--;
         peer->gone = true;
+        peer->gone_ns = core->attended_ns;
         withdraw_memory(core, &peer->message);
     }
     (void)connection_fail(&peer->connection, error);
@@ -417,36 +193,7 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
         message_return_credit(&core->messages, &peer->message, peer->first_credit);
     }
     message_peer_failed(&core->messages, &peer->message, peer->connection.error, &wire);
-}
-
-void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns)
-{
-    unsigned before = peer->paths.fast;
-
-    paths_use(&peer->paths, &core->options.lanes, by, now_ns);
-    change_path(core, peer, before);
-}
-
-void core_return_to_path(struct core *core, struct core_peer *peer, uint64_t now_ns)
-{
-    unsigned before = peer->paths.fast;
-
-    paths_return(&peer->paths, &core->options.lanes, now_ns);
-    change_path(core, peer, before);
-}
-
-/** The peer answers, but what we send does not arrive: it is this path. */
-static void try_another_path(struct core *core, struct core_peer *peer, uint64_t now_ns)
-{
-    unsigned before = peer->paths.fast;
-
-    if (peer->followed) {
-        peer->followed = false; /* the peer has reasons to ask there: this once over the same */
-        return;
-    }
-    if (paths_next(&peer->paths, &core->options.lanes, now_ns)) {
-        change_path(core, peer, before);
-    }
+    core_note_gone(core, peer);
 }
 
 /** What has just been sent may be refused, by a lane that notices. The peer's own timers may be
@@ -568,8 +315,22 @@ static void service_connection(struct core *core, struct core_peer *peer, uint64
         expect_refusal(core, now_ns);
     }
     if (peer->connection.state == CONNECTION_OPEN) {
-        service_paths(core, peer, now_ns);
+        core_service_paths(core, peer, now_ns);
     }
+}
+
+/** Does something depend on what the peer says next? Whoever has asked us, and that nobody has
+ * named, is asked now and then whether it is still there: else it might have its room for ever. */
+static bool awaits_word(struct core *core, const struct core_peer *peer, uint64_t now_ns)
+{
+    if (!peer->confirmed || message_depends_on(&peer->message)) {
+        return true;
+    }
+    if (peer->announced) {
+        return false;
+    }
+    core_note_deadline(core, peer->heard_ns + PEER_QUIET_NS);
+    return now_ns - peer->heard_ns >= PEER_QUIET_NS && now_ns > peer->heard_ns;
 }
 
 static void service_flow(struct core *core, struct core_peer *peer, uint64_t now_ns)
@@ -582,7 +343,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     message_pump(&core->messages, &peer->message);
     flow_transmit(flow, now_ns, &wire);
     message_take_back(&core->messages, &peer->message);
-    flow_watch(flow, !peer->confirmed || message_depends_on(&peer->message), now_ns);
+    flow_watch(flow, awaits_word(core, peer, now_ns), now_ns);
     unsigned due = flow_due(flow, now_ns);
     if ((due & FLOW_DUE_ACK) != 0) {
         control_send_ack(core, peer, take_asked_by(peer), now_ns);
@@ -593,7 +354,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         }
         if (flow->backoff >= PATH_PATIENCE_PROBES && flow->unanswered == 0 &&
             flow->first != flow->highest) {
-            try_another_path(core, peer, now_ns);
+            core_try_another_path(core, peer, now_ns);
         }
         uint8_t behind = convoy_lane_of(&peer->convoy, flow_probe_way(flow));
         if (behind != PATH_NONE) {
@@ -723,6 +484,7 @@ void core_timers(struct core *core, uint64_t now_ns)
         }
     }
     core_bulk(core, now_ns);
+    core_forget_peers(core, now_ns);
 }
 
 void core_send_bundles(struct core *core, bool all, uint64_t now_ns)

@@ -19,13 +19,18 @@
 #include "flow/proof.h"
 #include "message/message.h"
 
+/** Counters (counters.h) at most. */
+#define CORE_COUNTERS_MAX 128
+
 struct core_peer {
-    struct message_peer message; /**< its index is the public beowire_peer */
+    struct message_peer message; /**< its handle is the public beowire_peer */
     struct connection connection;
     struct paths paths;
     struct convoy convoy;
     struct beowire_address address;
     uint64_t incarnation;
+    uint64_t heard_ns; /**< its last frame of the open connection */
+    uint64_t gone_ns;
     uint64_t challenge_at_ns; /**< paths that are not proven are tried (again); UINT64_MAX: never */
     uint32_t first_credit;    /**< reserved for it and told in CONNECT or ACCEPT */
     uint32_t data_bytes;      /**< longest DATA of the connection, in both directions, ... */
@@ -47,6 +52,13 @@ struct core_peer {
 static_assert(sizeof(struct core_peer) + 7 * sizeof(struct pull_path) <= 4000,
               "state of an idle peer: 4 KiB with its map entries and two network cards");
 
+/** Whom a handle stands for (peers.c). */
+struct core_slot {
+    struct core_peer *peer; /**< NULL: nobody */
+    uint32_t generation;    /**< of the handle that is in use, or will be next */
+    uint32_t next_free;
+};
+
 /** Counters of the endpoint as a whole; those of flows and lanes are added when read. */
 struct core_counters {
     uint64_t sent[FRAME_TYPES];       /**< frames that a lane has taken, by type */
@@ -64,7 +76,8 @@ struct core_counters {
     uint64_t dropped_data_duplicate;
     uint64_t resets_suppressed; /**< not sent: too many in this second */
     uint64_t peers_failed;
-    uint64_t path_changes; /**< a peer did not answer, so another path was tried */
+    uint64_t peers_forgotten; /**< given back */
+    uint64_t path_changes;    /**< a peer did not answer, so another path was tried */
 };
 
 /** Where a frame has come from. */
@@ -92,9 +105,17 @@ struct core_options {
 struct core {
     struct core_options options;
     struct message_layer messages;
-    struct core_peer **peers; /**< by index; made when first met, never removed */
+    struct core_peer **peers; /**< all that are known, in any order */
     uint32_t peer_count;
-    uint32_t *touched; /**< indices */
+    uint32_t announced_peers; /**< of them */
+    struct core_slot *slots;  /**< by BEOWIRE_PEER_SLOT() of a peer's handle */
+    uint32_t slots_used;      /**< those from here on have never been taken */
+    uint32_t first_free_slot; /**< of those that were */
+    uint32_t last_free_slot;
+    uint64_t forget_at_ns;               /**< there may be peers to be given back from then on */
+    uint64_t retired[CORE_COUNTERS_MAX]; /**< what peers that were given back had counted, by
+                                              number of the counter (counters.h) */
+    uint32_t *touched;                   /**< indices */
     uint32_t touched_count;
     bool probed;      /**< a PROBE has come in this progress */
     bool patient;     /**< what has just come can wait until the application has had its messages */
@@ -142,10 +163,17 @@ int core_peer_add(struct core *core, const struct beowire_address *address,
 int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES],
                    struct core_peer **peer);
 
-/** A peer by its index, or NULL. */
-static inline struct core_peer *core_peer_at(const struct core *core, uint32_t index)
+/** The application needs it no more: its room is given back once it has failed or closed, which is
+ *  at once if there is no connection. @return 0, or -EINVAL: nobody has named it. */
+int core_peer_forget(struct core *core, struct core_peer *peer);
+
+/** A peer by its handle, or NULL. */
+static inline struct core_peer *core_peer_at(const struct core *core, uint32_t handle)
 {
-    return index < core->peer_count ? core->peers[index] : NULL;
+    uint32_t slot = BEOWIRE_PEER_SLOT(handle);
+    struct core_peer *peer = slot < core->slots_used ? core->slots[slot].peer : NULL;
+
+    return peer != NULL && peer->message.handle == handle ? peer : NULL;
 }
 
 /** Sends frames to a peer over the lane with index `by`. @return how many were taken. */

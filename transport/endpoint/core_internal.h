@@ -22,6 +22,22 @@ void core_wire_released(void *context, struct flow_frame *frame);
     const struct flow_wire name = {                                                                \
         .send = core_wire_send, .released = core_wire_released, .context = &name##_context}
 
+/** Makes room for peers, and takes it back. @return 0, or -ENOMEM. */
+int core_open_peers(struct core *core);
+void core_close_peers(struct core *core);
+
+/** A peer has failed, or nobody names it any more: if both, it can be given back soon. */
+void core_note_gone(struct core *core, struct core_peer *peer);
+
+/** Gives back peers that have gone, whatever is due. */
+void core_forget_peers(struct core *core, uint64_t now_ns);
+
+/** Tries the paths that are not proven, when that is due. */
+void core_service_paths(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
+/** The peer answers, but what we send does not arrive: it is this path. */
+void core_try_another_path(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
 /** Reserves the credit that CONNECT or ACCEPT tells the peer, if that has not been done. */
 void core_reserve_credit(struct core *core, struct core_peer *peer);
 

@@ -119,8 +119,11 @@ static const struct counter counters[] = {
     LAYER("remote_written", remote_written),
     LAYER("remote_read", remote_read),
     CORE("peers_failed", peers_failed),
+    CORE("peers_forgotten", peers_forgotten),
     CORE("path_changes", path_changes),
 };
+
+static_assert(sizeof counters / sizeof *counters <= CORE_COUNTERS_MAX, "core.retired has room");
 
 static uint64_t read_at(const void *base, size_t offset)
 {
@@ -130,12 +133,12 @@ static uint64_t read_at(const void *base, size_t offset)
     return value;
 }
 
-static uint64_t sum_over_flows(const struct core *core, size_t offset)
+static uint64_t sum_over_flows(const struct core *core, unsigned index)
 {
-    uint64_t sum = 0;
+    uint64_t sum = core->retired[index];
 
     for (uint32_t i = 0; i < core->peer_count; i++) {
-        sum += read_at(&core->peers[i]->message.flow, offset);
+        sum += counters_read_flow(&core->peers[i]->message.flow, index);
     }
     return sum;
 }
@@ -194,7 +197,7 @@ uint64_t counters_read(const struct core *core, unsigned index)
     case OF_KIND:
         return lanes_of_kind(core, (enum lane_kind)counter->offset);
     case OF_FLOWS:
-        return sum_over_flows(core, counter->offset);
+        return sum_over_flows(core, index);
     }
     return 0;
 }

@@ -277,7 +277,7 @@ static int do_peer_add(beowire_endpoint *endpoint, const struct beowire_address 
     }
     int status = core_peer_add(&endpoint->core, address, &added);
     if (status == 0) {
-        *peer = added->message.index;
+        *peer = added->message.handle;
     }
     return status;
 }
@@ -289,6 +289,18 @@ int beowire_peer_add(beowire_endpoint *endpoint, const struct beowire_address *a
 
     if (status == 0) {
         status = do_peer_add(endpoint, address, peer);
+        own_leave(endpoint);
+    }
+    return status;
+}
+
+int beowire_peer_forget(beowire_endpoint *endpoint, beowire_peer peer)
+{
+    int status = own_enter(endpoint);
+
+    if (status == 0) {
+        struct core_peer *found = core_peer_at(&endpoint->core, peer);
+        status = found != NULL ? core_peer_forget(&endpoint->core, found) : -EINVAL;
         own_leave(endpoint);
     }
     return status;

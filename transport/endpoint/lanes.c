@@ -32,7 +32,7 @@ static int open_shm(const struct opening *opening, struct lane **lane)
 {
     struct shm_lane_options options = {
         .incarnation = opening->incarnation,
-        .peers = opening->options->peers,
+        .peers = 2 * opening->options->peers,
     };
     return shm_lane_open(&options, lane);
 }

@@ -2,8 +2,8 @@
 /*
  * map.h - finds a peer by a random number of it (its key, its incarnation).
  *
- * Open addressing with linear probing. The numbers are random, so they are their own hash. Nothing
- * is ever removed. 0 is no valid number. Not thread-safe.
+ * Open addressing with linear probing. The numbers are random, so they are their own hash. 0 is no
+ * valid number. Not thread-safe.
  */
 #ifndef BEOWIRE_ENDPOINT_MAP_H
 #define BEOWIRE_ENDPOINT_MAP_H
@@ -29,6 +29,13 @@ void map_close(struct map *map);
 
 /** Adds an entry; the number must not be there yet. */
 void map_add(struct map *map, uint64_t number, uint32_t value);
+
+/** Takes an entry out, if it is there (Knuth, The Art of Computer Programming, 6.4, algorithm R).
+ */
+void map_remove(struct map *map, uint64_t number, uint32_t value);
+
+/** Gives an entry another value, if it is there. */
+void map_change(struct map *map, uint64_t number, uint32_t from, uint32_t to);
 
 /** @return the value, or MAP_NONE. */
 static inline uint32_t map_find(const struct map *map, uint64_t number)

@@ -395,6 +395,7 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
         receive_accept(core, peer, frame, from, now_ns);
     } else if (peer->connection.state == CONNECTION_OPEN ||
                peer->connection.state == CONNECTION_ANSWERED) {
+        peer->heard_ns = now_ns;
         if (connection_heard(&peer->connection)) {
             hear_peer(core, peer);
         }

@@ -249,9 +249,9 @@ static void copy_peer(struct stats_file *file, const struct core *core,
                       const struct core_peer *peer)
 {
     const struct flow *flow = &peer->message.flow;
-    uint32_t index = peer->message.index;
-    struct stats_peer *row = &file->peers[index % STATS_PEERS];
-    bool used = row->name[0] != '\0';
+    uint32_t index = peer->message.handle;
+    struct stats_peer *row = &file->peers[BEOWIRE_PEER_SLOT(index) % STATS_PEERS];
+    bool used = row->name[0] != '\0' && core_peer_at(core, (uint32_t)row->index) != NULL;
 
     if (used && row->index != index &&
         row->sent_frames + row->accepted_frames >= flow->sent_frames + flow->expected) {
@@ -289,11 +289,11 @@ static void add_flow(struct stats *stats, const struct flow *flow)
     }
 }
 
-static void end_round(struct stats *stats)
+static void end_round(struct stats *stats, const struct core *core)
 {
     for (unsigned i = 0; i < counters_count() && i < STATS_COUNTERS; i++) {
         if (counters_is_of_flows(i)) {
-            stats->file->counters[i].value = stats->sums[i];
+            stats->file->counters[i].value = stats->sums[i] + core->retired[i];
         }
     }
     memset(stats->sums, 0, sizeof stats->sums);
@@ -302,6 +302,8 @@ static void end_round(struct stats *stats)
 
 static void look_at_peers(struct stats *stats, const struct core *core)
 {
+    /* Of those that have been looked at, some may have been given back since. */
+    stats->next_peer = stats->next_peer < core->peer_count ? stats->next_peer : core->peer_count;
     uint32_t left = core->peer_count - stats->next_peer;
     uint32_t count = left < STATS_PEERS_AT_ONCE ? left : STATS_PEERS_AT_ONCE;
 
@@ -312,7 +314,7 @@ static void look_at_peers(struct stats *stats, const struct core *core)
     }
     stats->peers_to_look_at -= count < stats->peers_to_look_at ? count : stats->peers_to_look_at;
     if (stats->next_peer == core->peer_count) {
-        end_round(stats);
+        end_round(stats, core);
     }
 }
 
@@ -322,7 +324,7 @@ static void look_at_peers(struct stats *stats, const struct core *core)
 static uint64_t activity_of(const struct core *core)
 {
     const struct path_lanes *lanes = &core->options.lanes;
-    uint64_t sum = core->peer_count + core->counters.peers_failed;
+    uint64_t sum = core->peer_count + core->counters.peers_failed + core->counters.peers_forgotten;
 
     for (unsigned i = 0; i < lanes->count; i++) {
         const struct lane *lane = lanes->lanes[i];
@@ -362,8 +364,10 @@ void stats_publish(struct stats *stats, const struct core *core, uint64_t now_ns
     if (activity != stats->activity) {
         /* The round that is under way, and a whole one. */
         stats->activity = activity;
-        stats->peers_to_look_at =
-            (stats->next_peer > 0 ? core->peer_count - stats->next_peer : 0) + core->peer_count;
+        stats->peers_to_look_at = (stats->next_peer > 0 && stats->next_peer < core->peer_count
+                                       ? core->peer_count - stats->next_peer
+                                       : 0) +
+                                  core->peer_count;
     }
     copy_all(stats, core, now_ns);
 }

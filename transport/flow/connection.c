@@ -41,7 +41,9 @@ bool connection_ask_due(struct connection *connection, uint64_t now_ns)
     for (unsigned i = 0; i < connection->attempts && pause_ns < FLOW_BACKOFF_MAX_NS; i++) {
         pause_ns *= 2;
     }
-    connection->attempts += connection->attempts < UINT8_MAX;
+    if (connection->attempts < UINT8_MAX) {
+        connection->attempts++;
+    }
     connection->ask_at_ns =
         now_ns + (pause_ns < FLOW_BACKOFF_MAX_NS ? pause_ns : FLOW_BACKOFF_MAX_NS);
     return true;

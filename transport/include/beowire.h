@@ -70,8 +70,15 @@ extern "C" {
 
 typedef struct beowire_endpoint beowire_endpoint;
 
-/** A peer of one endpoint: an index given by beowire_peer_add(), or met in a completion. */
+/** A peer of one endpoint: a number given by beowire_peer_add(), or met in a completion. One that
+ *  the application has named stays until beowire_peer_forget(). One that was met goes when it has
+ *  failed or closed, and all of its messages have been received; its number is then nobody's. */
 typedef uint32_t beowire_peer;
+
+/** A part of a beowire_peer that no two peers have at the same time: less than twice
+ *  beowire_options.peers, so that arrays can be indexed by it. */
+#define BEOWIRE_PEER_SLOT_BITS 17
+#define BEOWIRE_PEER_SLOT(peer) ((peer) & ((1u << BEOWIRE_PEER_SLOT_BITS) - 1))
 
 /** A message that beowire_claim() took aside; never 0. */
 typedef uint64_t beowire_message;
@@ -104,7 +111,8 @@ struct beowire_options {
     uint16_t ethertype;    /**< EtherType of our frames; all peers have the same */
     uint16_t endpoint;     /**< wanted endpoint number on the interface, 0: any that is free */
     uint32_t operations;   /**< most sends, and most receives, outstanding at once (1..32768) */
-    uint32_t peers;        /**< most peers (1..65536) */
+    uint32_t peers;        /**< most peers that are named, and as many that come by themselves
+                              (1..65536) */
     uint64_t peer_timeout_ns; /**< a peer that owes an answer and is silent this long is dead */
     enum beowire_progress progress; /**< while the application does not call */
     const char *configuration;      /**< file of `beowire tune`; "": none; NULL: BEOWIRE_CONFIG, or
@@ -206,6 +214,12 @@ BEOWIRE_API bool beowire_address_same(const struct beowire_address *a,
  * lane of this endpoint reaches it; -ENOSPC: `options.peers` are known already; -ENOMEM. */
 BEOWIRE_API int beowire_peer_add(beowire_endpoint *endpoint, const struct beowire_address *address,
                                  beowire_peer *peer);
+
+/** The application has no more use for a peer that it named. What it has posted goes on; once the
+ *  peer has failed or closed, which is at once if there is no connection, its room is another's.
+ *  Until then beowire_peer_add() names it again.
+ *  @return 0; -EINVAL: no such peer, or nobody has named it. */
+BEOWIRE_API int beowire_peer_forget(beowire_endpoint *endpoint, beowire_peer peer);
 
 /** Writes the address of a peer: without its secret if it was met (it connected to us), and not
  *  made known by beowire_peer_add(). @return 0, or -EINVAL: no such peer. */

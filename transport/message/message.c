@@ -331,6 +331,32 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
     }
 }
 
+static bool is_in(const struct list *inbounds, const struct message_peer *peer)
+{
+    for (const struct list *link = inbounds->next; link != inbounds; link = link->next) {
+        if (LIST_ENTRY(link, struct inbound, arrival)->peer == peer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool message_peer_is_unused(const struct message_layer *layer, const struct message_peer *peer)
+{
+    if (peer->ready || peer->chunks > 0 || peer->pulls > 0 || peer->requests > 0 ||
+        peer->served > 0) {
+        return false;
+    }
+    const struct list *done = &layer->completed;
+    for (const struct list *link = done->next; link != done; link = link->next) {
+        if (LIST_ENTRY(link, struct operation, link)->peer == peer) {
+            return false;
+        }
+    }
+    return !is_in(&layer->unexpected, peer) && !is_in(&layer->claimed, peer) &&
+           !is_in(&layer->notices, peer);
+}
+
 struct operation *operation_take(struct list *free)
 {
     if (list_is_empty(free)) {
@@ -427,7 +453,7 @@ bool message_complete(struct message_layer *layer, struct beowire_completion *co
         .context = operation->context,
         .operation = operation->kind,
         .status = operation->status,
-        .peer = operation->peer != NULL ? operation->peer->index : BEOWIRE_ANY_PEER,
+        .peer = operation->peer != NULL ? operation->peer->handle : BEOWIRE_ANY_PEER,
         .tag = operation->tag,
         .bytes = operation->bytes,
         .immediate = operation->immediate,

@@ -214,7 +214,8 @@ struct message_lane {
 /** What the layer knows of a peer. Embedded in the endpoint's. */
 struct message_peer {
     struct flow flow;
-    uint32_t index;
+    uint32_t index;         /**< among the peers of the endpoint, at present */
+    uint32_t handle;        /**< the public beowire_peer */
     bool ready : 1;         /**< connected: frames may be pushed */
     bool shares_memory : 1; /**< it is on our host: messages may be read from its memory */
     bool remote_memory : 1; /**< it understands requests for its memory */
@@ -370,6 +371,10 @@ void message_return_credit(struct message_layer *layer, struct message_peer *pee
 /** The peer has failed: everything of it ends with `error`. The layer's memory is free again. */
 void message_peer_failed(struct message_layer *layer, struct message_peer *peer, int error,
                          const struct flow_wire *wire);
+
+/** Does nothing here refer to the peer, which has failed, any more: no message of it that was not
+ *  received, no completion that was not taken? */
+bool message_peer_is_unused(const struct message_layer *layer, const struct message_peer *peer);
 
 /** As beowire_send(), _send_confirmed(), _inject(), _receive(), _cancel(); what they push is sent
  * by message_pump() and flow_transmit(). `touched` becomes the peer that now has to be serviced, if

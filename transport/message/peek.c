@@ -13,7 +13,7 @@ static struct inbound *find(const struct message_layer *layer, const struct mess
 
     if (inbound != NULL) {
         *found = (struct beowire_completion){
-            .peer = inbound->peer->index,
+            .peer = inbound->peer->handle,
             .immediate = inbound->immediate,
             .tag = inbound->tag,
             .bytes = inbound->bytes,

@@ -463,7 +463,7 @@ bool remote_take_notice(struct message_layer *layer, struct beowire_completion *
 
     *completion = (struct beowire_completion){
         .operation = BEOWIRE_PUT_ARRIVED,
-        .peer = inbound->peer->index,
+        .peer = inbound->peer->handle,
         .immediate = inbound->immediate,
         .tag = inbound->key,
         .bytes = inbound->bytes,

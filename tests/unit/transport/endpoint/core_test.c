@@ -179,11 +179,9 @@ static void core_service__answers_each_question(void **state)
 static void core_service__an_answer_to_an_open_connection_may_be_shorter(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = NULL;
+    struct core_peer *peer = be_accepted_as_named(stranger);
     struct frame_connect body = connect_body(stranger);
 
-    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
-    assert_ptr_equal(be_accepted(stranger), peer);
     proof_nonce(stranger->core->proof_key, peer->connection.own_key, stranger->asked);
     body.echoed_key = to_le32(peer->connection.own_key ^ 1); /* of another connection */
     body.frame_bytes = to_le16(1228);
@@ -280,7 +278,7 @@ static void core_service__to_an_endpoint_of_another_job(void **state)
 static void core_timers__probe_and_send_again(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
     pass(stranger, FLOW_RTO_MIN_NS + 100000);

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -63,6 +64,39 @@ static void map_open__for_one_entry(void **state)
     map_close(&map);
 }
 
+/** Against a plain array: any order of adding, changing and removing, numbers that collide. */
+static void map_remove__leaves_the_others(void **state)
+{
+    enum { NUMBERS = 64 };
+    uint32_t values[NUMBERS];
+    struct map map;
+    uint32_t random = 1;
+
+    (void)state;
+    assert_int_equal(map_open(&map, NUMBERS), 0);
+    memset(values, 0xFF, sizeof values);
+    for (uint32_t step = 0; step < 20000; step++) {
+        random = random * 1664525 + 1013904223;
+        uint32_t i = random >> 26;
+        uint64_t number = (uint64_t)(i + 1) << 32 | (0xF0 + i % 5);
+        if (values[i] == MAP_NONE) {
+            map_add(&map, number, step);
+            values[i] = step;
+        } else if ((random & 0x10000) != 0) {
+            map_change(&map, number, values[i], step);
+            values[i] = step;
+        } else {
+            map_remove(&map, number, values[i] + 1); /* another entry's value: nothing */
+            map_remove(&map, number, values[i]);
+            values[i] = MAP_NONE;
+        }
+        for (uint32_t j = 0; j < NUMBERS; j++) {
+            assert_int_equal(map_find(&map, (uint64_t)(j + 1) << 32 | (0xF0 + j % 5)), values[j]);
+        }
+    }
+    map_close(&map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -70,6 +104,7 @@ int main(void)
         cmocka_unit_test(map_find__what_was_not_added),
         cmocka_unit_test(map_find__numbers_that_collide),
         cmocka_unit_test(map_open__for_one_entry),
+        cmocka_unit_test(map_remove__leaves_the_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,22 +162,6 @@ static void core_receive__connect_that_lies(void **state)
     assert_int_equal(stranger->core->peer_count, 0);
 }
 
-static void core_receive__connect_when_all_peers_are_taken(void **state)
-{
-    struct stranger *stranger = *state;
-    struct frame_connect body = connect_body(stranger);
-    struct beowire_address address = stranger->address;
-    struct core_peer *peer = NULL;
-
-    for (unsigned i = 0; i < 3; i++) {
-        address = address_of_another(&address, (uint8_t)i);
-        assert_int_equal(core_peer_add(stranger->core, &address, &peer), 0);
-    }
-    say_connect(stranger, &body);
-    round_trip(stranger);
-    assert_int_equal(from_le32(hear_type(stranger, FRAME_RESET)->reset->reason), FRAME_RESET_FULL);
-}
-
 static void core_receive__connect_after_failure_is_refused(void **state)
 {
     struct stranger *stranger = *state;
@@ -595,7 +579,6 @@ int main(void)
         STRANGER_TEST(core_receive__accept_without_proof_is_ignored),
         STRANGER_TEST(core_receive__only_answers_go_to_a_place_before_it_is_heard),
         STRANGER_TEST(core_receive__connect_that_lies),
-        STRANGER_TEST(core_receive__connect_when_all_peers_are_taken),
         STRANGER_TEST(core_receive__connect_after_failure_is_refused),
         STRANGER_TEST(core_receive__data_is_delivered_and_acknowledged),
         STRANGER_TEST(core_receive__every_drop_has_its_counter),

@@ -161,7 +161,7 @@ static void core_timers__silent_peer_is_dead_however_seldom_one_looks(void **sta
 static void core_timers__idle_peer_may_be_silent_for_ever(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     pass(stranger, 100 * PEER_TIMEOUT_NS);
     assert_int_equal(peer->connection.state, CONNECTION_OPEN);
@@ -173,7 +173,7 @@ static void core_timers__idle_peer_may_be_silent_for_ever(void **state)
 static void core_watch__a_peer_that_a_receive_waits_for(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
     char buffer[1];
 
     pass(stranger, 10 * PEER_TIMEOUT_NS);

@@ -23,6 +23,7 @@ struct fixture {
     struct core core;
     struct lane lane;
     struct core_peer *peers[PEERS_MAX];
+    struct core_slot slots[PEERS_MAX];
     struct stats stats;
     uint8_t seen[sizeof(struct stats_file)];
 };
@@ -37,6 +38,7 @@ static int setup(void **state)
     strcpy(fixture->lane.name, "packet/eth0"); /* NOLINT: it fits */
     fixture->core.options.lanes = (struct path_lanes){{&fixture->lane}, 1, {false}};
     fixture->core.peers = fixture->peers;
+    fixture->core.slots = fixture->slots;
     fixture->core.endpoint = 7;
     struct address_layout layout = {
         .version = ADDRESS_VERSION,
@@ -80,7 +82,9 @@ static struct core_peer *add_peer(struct fixture *fixture, uint16_t number)
                   .ip = {[10] = 0xFF, [11] = 0xFF, [12] = 10, [13] = 77, [14] = 0, [15] = 2}}},
     };
     memcpy(peer->address.bytes, &layout, sizeof layout);
-    peer->message.index = index;
+    peer->message.index = peer->message.handle = index;
+    fixture->slots[index].peer = peer;
+    fixture->core.slots_used = index + 1;
     fixture->peers[index] = peer;
     return peer;
 }

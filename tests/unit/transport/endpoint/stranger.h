@@ -40,13 +40,13 @@ struct stranger {
 
 /** An address like this one, of another endpoint: the same for the same number. */
 static inline struct beowire_address address_of_another(const struct beowire_address *address,
-                                                        uint8_t number)
+                                                        uint32_t number)
 {
     struct beowire_address another = *address;
     struct address_layout *layout = (struct address_layout *)(void *)another.bytes;
 
     memset(layout->secret, 0x5A, sizeof layout->secret);
-    layout->secret[0] = number;
+    memcpy(layout->secret, &number, sizeof number);
     layout->incarnation = to_le64(proof_incarnation(layout->secret));
     return another;
 }
@@ -220,6 +220,14 @@ static inline void say_connect(struct stranger *stranger, const struct frame_con
     say_connect_of(stranger, body, from_le16(body->frame_bytes));
 }
 
+/** From now on the stranger is another endpoint, at the same place. */
+static inline void be_another(struct stranger *stranger, uint32_t number)
+{
+    stranger->address = address_of_another(&stranger->address, number);
+    stranger->incarnation = from_le64(address_layout(&stranger->address)->incarnation);
+    stranger->sequence = 0;
+}
+
 /** Connects from the stranger's side. @return the core's peer. */
 static inline struct core_peer *be_accepted(struct stranger *stranger)
 {
@@ -229,10 +237,19 @@ static inline struct core_peer *be_accepted(struct stranger *stranger)
     round_trip(stranger);
     const struct frame *accept = hear_type(stranger, FRAME_ACCEPT);
     stranger->core_key = from_le32(accept->connect->key);
-    assert_int_equal(stranger->core->peer_count, 1);
     say(stranger, &(struct says){.fields.type = FRAME_ACK, .credit = STRANGER_CREDIT});
-    round_trip(stranger); /* the answer has arrived: frames may be as long */
-    return stranger->core->peers[0];
+    round_trip(stranger); /* the answer has arrived: now it may be sent to */
+    return stranger->core->peers[stranger->core->peer_count - 1];
+}
+
+/** The same of one that the application has named: who may be silent for ever. */
+static inline struct core_peer *be_accepted_as_named(struct stranger *stranger)
+{
+    struct core_peer *peer = NULL;
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_ptr_equal(be_accepted(stranger), peer);
+    return peer;
 }
 
 /** The stranger says a message, whole. */

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Peers that come and go; what they say is in receive_test.c. */
+#include "endpoint/counters.h"
+#include "stranger.h"
+
+#define PEERS 3 /* stranger_setup() orders so many */
+
+/** A message of the peer is received. */
+static void take_message(struct stranger *stranger, struct core_peer *peer)
+{
+    char byte = 0;
+
+    assert_int_equal(cluster_receive(&stranger->cluster, 0, peer, 1, 0, &byte, 1, NULL), 0);
+    round_trip(stranger);
+    assert_int_equal(completed(stranger).bytes, 1);
+    assert_int_equal(byte, 'a');
+}
+
+static void leave(struct stranger *stranger)
+{
+    say(stranger, &(struct says){.fields.type = FRAME_CLOSE});
+    round_trip(stranger);
+}
+
+static void let_forget(struct stranger *stranger)
+{
+    pass(stranger, PEER_FORGET_NS + 1000000);
+    while (hear(stranger)) {
+    }
+}
+
+/** A server that has room for three clients at a time lives for ever. */
+static void core_forget_peers__ten_thousand_clients_come_and_go(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core *core = stranger->core;
+    uint32_t most = 0;
+
+    for (uint32_t i = 1; i <= 10000; i++) {
+        be_another(stranger, i);
+        struct core_peer *peer = be_accepted(stranger);
+        say_eager(stranger, 1, "a", 1);
+        take_message(stranger, peer);
+        leave(stranger);
+        most = core->peer_count > most ? core->peer_count : most;
+        while (hear(stranger)) {
+        }
+    }
+    assert_true(most <= PEERS);
+    assert_true(core->slots_used <= PEERS);
+    let_forget(stranger);
+    assert_int_equal(core->peer_count, 0);
+    assert_int_equal(core->counters.peers_forgotten, 10000);
+    assert_int_equal(core->messages.chunks_shared, MESSAGE_CHUNKS);
+}
+
+/** What it said can still be received, and then is the end of it. */
+static void core_forget_peers__not_before_its_messages_are_received(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    uint32_t handle = peer->message.handle;
+    struct beowire_completion done;
+
+    say_eager(stranger, 1, "a", 1);
+    leave(stranger);
+    let_forget(stranger);
+    assert_ptr_equal(core_peer_at(stranger->core, handle), peer);
+    char byte = 0;
+    assert_int_equal(cluster_receive(&stranger->cluster, 0, NULL, 1, 0, &byte, 1, NULL), 0);
+    let_forget(stranger);
+    assert_ptr_equal(core_peer_at(stranger->core, handle), peer); /* nobody knows yet whose it is */
+    done = completed(stranger);
+    assert_int_equal(done.peer, handle);
+    let_forget(stranger);
+    assert_null(core_peer_at(stranger->core, handle));
+    assert_int_equal(stranger->core->peer_count, 0);
+}
+
+/** Whoever keeps a handle never means another peer by it. */
+static void core_peer_at__an_old_handle_is_nobodys(void **state)
+{
+    struct stranger *stranger = *state;
+    uint32_t old = be_accepted(stranger)->message.handle;
+
+    leave(stranger);
+    let_forget(stranger);
+    be_another(stranger, 7);
+    const struct core_peer *peer = be_accepted(stranger);
+    assert_int_equal(BEOWIRE_PEER_SLOT(peer->message.handle), BEOWIRE_PEER_SLOT(old));
+    assert_int_not_equal(peer->message.handle, old);
+    assert_null(core_peer_at(stranger->core, old));
+    assert_ptr_equal(core_peer_at(stranger->core, peer->message.handle), peer);
+    assert_null(core_peer_at(stranger->core, BEOWIRE_ANY_PEER));
+}
+
+/** Of peers in any order, the right ones are left. */
+static void core_forget_peers__others_stay(void **state)
+{
+    struct stranger *stranger = *state;
+    uint32_t keys[PEERS];
+    uint32_t handles[PEERS];
+
+    for (uint32_t i = 0; i < PEERS; i++) {
+        be_another(stranger, i + 1);
+        handles[i] = be_accepted(stranger)->message.handle;
+        keys[i] = stranger->core_key;
+    }
+    be_another(stranger, 1);
+    stranger->core_key = keys[0];
+    leave(stranger);
+    let_forget(stranger);
+    assert_int_equal(stranger->core->peer_count, 2);
+    for (uint32_t i = 1; i < PEERS; i++) {
+        struct core_peer *peer = core_peer_at(stranger->core, handles[i]);
+        assert_non_null(peer);
+        assert_ptr_equal(stranger->core->peers[peer->message.index], peer);
+        be_another(stranger, i + 1);
+        stranger->core_key = keys[i];
+        say_eager(stranger, 1, "a", 1);
+        take_message(stranger, peer);
+    }
+}
+
+/** However many come, those that the application names have their room; and the other way round. */
+static void core_peer_add__has_room_of_its_own(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+
+    for (uint32_t i = 1; i <= PEERS; i++) {
+        be_another(stranger, i);
+        (void)be_accepted(stranger);
+    }
+    be_another(stranger, 4);
+    struct frame_connect body = connect_body(stranger);
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    assert_int_equal(from_le32(hear_type(stranger, FRAME_RESET)->reset->reason), FRAME_RESET_FULL);
+    for (uint32_t i = 11; i < 11 + PEERS; i++) {
+        const struct beowire_address address = address_of_another(&stranger->address, i);
+        assert_int_equal(core_peer_add(stranger->core, &address, &peer), 0);
+    }
+    const struct beowire_address met = address_of_another(&stranger->address, 1);
+    assert_int_equal(core_peer_add(stranger->core, &met, &peer), -ENOSPC);
+}
+
+/** Whoever knows our secret can say any name; the application knows better whose it is. */
+static void core_peer_add__a_name_is_its_owners(void **state)
+{
+    struct stranger *stranger = *state;
+    struct beowire_address owner = stranger->address;
+    struct core_peer *named = NULL;
+    struct core_peer *impostor = be_accepted(stranger);
+    struct core_peer *again = NULL;
+
+    owner.bytes[offsetof(struct address_layout, rail[0].mac) + 4] ^= 1;
+    assert_int_equal(core_peer_add(stranger->core, &owner, &named), 0);
+    assert_ptr_not_equal(named, impostor);
+    assert_int_equal(impostor->connection.state, CONNECTION_FAILED);
+    assert_int_equal(core_peer_add(stranger->core, &owner, &again), 0);
+    assert_ptr_equal(again, named);
+    let_forget(stranger);
+    assert_int_equal(core_peer_add(stranger->core, &owner, &again), 0);
+    assert_ptr_equal(again, named);
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &again), -EINVAL);
+}
+
+static void core_peer_add__without_its_secret(void **state)
+{
+    struct stranger *stranger = *state;
+    struct beowire_address address = stranger->address;
+    struct core_peer *peer = NULL;
+
+    memset(address.bytes + offsetof(struct address_layout, secret), 0, ADDRESS_SECRET_BYTES);
+    assert_int_equal(core_peer_add(stranger->core, &address, &peer), -EACCES);
+    struct core_peer *met = be_accepted(stranger);
+    assert_int_equal(core_peer_add(stranger->core, &address, &peer), 0);
+    assert_ptr_equal(peer, met);
+    assert_false(met->announced);
+}
+
+static void core_peer_forget__makes_room(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+
+    for (uint32_t i = 0; i < 100; i++) {
+        const struct beowire_address address = address_of_another(&stranger->address, i);
+        assert_int_equal(core_peer_add(stranger->core, &address, &peer), 0);
+        assert_int_equal(core_peer_forget(stranger->core, peer), 0);
+        assert_int_equal(core_peer_forget(stranger->core, peer), -EINVAL);
+    }
+    let_forget(stranger);
+    assert_int_equal(stranger->core->peer_count, 0);
+}
+
+/** One that is connected stays until it goes. */
+static void core_peer_forget__of_one_that_is_there(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_ptr_equal(be_accepted(stranger), peer);
+    assert_int_equal(core_peer_forget(stranger->core, peer), 0);
+    say_eager(stranger, 1, "a", 1);
+    take_message(stranger, peer);
+    leave(stranger);
+    let_forget(stranger);
+    assert_int_equal(stranger->core->peer_count, 0);
+}
+
+/** Its host may be gone, and nobody would ever notice. */
+static void core_service__who_is_quiet_for_long_is_asked(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct core_peer *peer = be_accepted(stranger);
+
+    pass(stranger, PEER_QUIET_NS + 100000000);
+    (void)hear_type(stranger, FRAME_PROBE);
+    say(stranger, &(struct says){.fields.type = FRAME_ACK});
+    pass(stranger, PEER_QUIET_NS / 2);
+    while (hear(stranger)) {
+    }
+    pass(stranger, PEER_QUIET_NS / 4);
+    assert_false(hear(stranger));
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    pass(stranger, PEER_QUIET_NS / 2 + PEER_TIMEOUT_NS);
+    let_forget(stranger);
+    assert_int_equal(stranger->core->peer_count, 0);
+}
+
+/** Counters never go back. */
+static void core_forget_peers__what_it_counted_stays(void **state)
+{
+    struct stranger *stranger = *state;
+    uint64_t before[CORE_COUNTERS_MAX];
+    unsigned some = 0;
+
+    struct core_peer *peer = be_accepted(stranger);
+    say_eager(stranger, 1, "a", 1);
+    take_message(stranger, peer);
+    leave(stranger);
+    for (unsigned i = 0; i < counters_count(); i++) {
+        before[i] = counters_read(stranger->core, i);
+        some += counters_is_of_flows(i) && before[i] > 0;
+    }
+    assert_int_not_equal(some, 0);
+    let_forget(stranger);
+    assert_int_equal(stranger->core->peer_count, 0);
+    for (unsigned i = 0; i < counters_count(); i++) {
+        assert_true(counters_read(stranger->core, i) >= before[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STRANGER_TEST(core_forget_peers__ten_thousand_clients_come_and_go),
+        STRANGER_TEST(core_forget_peers__not_before_its_messages_are_received),
+        STRANGER_TEST(core_peer_at__an_old_handle_is_nobodys),
+        STRANGER_TEST(core_forget_peers__others_stay),
+        STRANGER_TEST(core_peer_add__has_room_of_its_own),
+        STRANGER_TEST(core_peer_add__a_name_is_its_owners),
+        STRANGER_TEST(core_peer_add__without_its_secret),
+        STRANGER_TEST(core_peer_forget__makes_room),
+        STRANGER_TEST(core_peer_forget__of_one_that_is_there),
+        STRANGER_TEST(core_service__who_is_quiet_for_long_is_asked),
+        STRANGER_TEST(core_forget_peers__what_it_counted_stays),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
