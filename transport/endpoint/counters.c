@@ -244,9 +244,8 @@ const char *beowire_error(int status)
     case -EPROTO:
         return "the peer broke the protocol";
     case -EACCES:
-        return "the peer has no memory with this key, or its memory does not allow this";
-    case -ERANGE:
-        return "not all of it is inside the peer's memory";
+        return "the peer has no memory with this key, or does not allow this, or not all of it is "
+               "in";
     case -EOPNOTSUPP:
         return "the peer does not support this";
     case -EEXIST:

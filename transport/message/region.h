@@ -6,6 +6,12 @@
  * what was registered, and only for what is allowed. Each look-up is a fresh one, so nothing refers
  * to memory that is not registered any more.
  *
+ * Who guesses learns nothing but that it was wrong. All that can be wrong with a request is looked
+ * at, whatever of it is, and added up without a branch; the answer is the same. The key is compared
+ * in one instruction, after as many steps through the sorted keys as their number asks for, hit or
+ * miss: no time depends on how many bits are right. Which cache lines these steps touch does, which
+ * tells no more than whether others use a key nearby, and drowns in the noise of a network.
+ *
  * Registering may allocate; looking up does not. One thread.
  */
 #ifndef BEOWIRE_MESSAGE_REGION_H
@@ -45,7 +51,7 @@ int region_remove(struct region_table *table, uint64_t key);
 /** Is there memory with this key? */
 bool region_exists(const struct region_table *table, uint64_t key);
 
-/** Finds the first byte of a range in our memory. @return FRAME_STATUS_OK, _KEY or _RANGE. */
+/** Finds the first byte of a range in our memory. @return FRAME_STATUS_OK or _REFUSED. */
 enum frame_status region_find(const struct region_table *table, const struct region_range *range,
                               uint8_t **at);
 

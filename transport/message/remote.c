@@ -298,8 +298,6 @@ static int error_of(uint32_t status)
     switch (status) {
     case FRAME_STATUS_OK:
         return 0;
-    case FRAME_STATUS_RANGE:
-        return -ERANGE;
     case FRAME_STATUS_OPERATION:
         return -EOPNOTSUPP;
     default:

@@ -129,7 +129,7 @@ static int arrive_get(struct message_layer *layer, struct message_peer *peer,
     const struct region_range range = range_of(inbound);
     enum frame_status status = region_find(&layer->regions, &range, &source);
     if (status == FRAME_STATUS_OK && inbound->bytes > BEOWIRE_MESSAGE_BYTES_MAX) {
-        status = FRAME_STATUS_RANGE;
+        status = FRAME_STATUS_REFUSED;
     }
     layer->counters.remote_gets += status == FRAME_STATUS_OK;
     if (status != FRAME_STATUS_OK || inbound->bytes == 0) {
@@ -157,7 +157,7 @@ static enum frame_status find_target(const struct message_layer *layer, const st
         .access = (modifies ? BEOWIRE_MEMORY_WRITE : 0u) | (fetch ? BEOWIRE_MEMORY_READ : 0u),
     };
 
-    return bytes > layer->chunk_bytes ? FRAME_STATUS_RANGE
+    return bytes > layer->chunk_bytes ? FRAME_STATUS_REFUSED
                                       : region_find(&layer->regions, &range, target);
 }
 
@@ -417,7 +417,7 @@ void remote_served(struct message_layer *layer, struct operation *served)
 static void withdraw_put(struct message_layer *layer, struct inbound *inbound, uint64_t key)
 {
     if (inbound->operation == NULL && inbound->key == key) {
-        inbound->status = FRAME_STATUS_KEY;
+        inbound->status = FRAME_STATUS_REFUSED;
         layer->counters.remote_refused++;
         inbound_pulled(layer, inbound);
     }
@@ -448,7 +448,7 @@ int remote_unregister(struct message_layer *layer, uint64_t key)
             if (layer->withdraw_memory != NULL && inbound->peer->shares_memory) {
                 layer->withdraw_memory(layer->read_context, inbound->peer);
             }
-            answer(layer, release(layer, served), ANSWER_RESULT, FRAME_STATUS_KEY);
+            answer(layer, release(layer, served), ANSWER_RESULT, FRAME_STATUS_REFUSED);
         }
     }
     return 0;

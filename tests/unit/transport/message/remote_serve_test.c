@@ -139,10 +139,10 @@ static void remote_request__put_that_is_refused(void **state)
         struct puts puts;
         uint32_t status;
     } rows[] = {
-        {{.key = KEY + 1, .bytes = 8, .request = 1}, FRAME_STATUS_KEY},
-        {{.key = KEY, .bytes = 8, .address = 1, .request = 2}, FRAME_STATUS_RANGE},
-        {{.key = KEY, .bytes = 8, .address = UINT64_MAX - 3, .request = 3}, FRAME_STATUS_RANGE},
-        {{.key = KEY - 1, .bytes = 8, .request = 4}, FRAME_STATUS_KEY}, /* may be read only */
+        {{.key = KEY + 1, .bytes = 8, .request = 1}, FRAME_STATUS_REFUSED},
+        {{.key = KEY, .bytes = 8, .address = 1, .request = 2}, FRAME_STATUS_REFUSED},
+        {{.key = KEY, .bytes = 8, .address = UINT64_MAX - 3, .request = 3}, FRAME_STATUS_REFUSED},
+        {{.key = KEY - 1, .bytes = 8, .request = 4}, FRAME_STATUS_REFUSED}, /* may be read only */
     };
 
     offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
@@ -278,7 +278,7 @@ static void remote_request__long_put_that_is_refused(void **state)
     assert_int_equal(arrive_offer(fixture, KEY, 0, LONG_BYTES, 3, SEGMENT), 0);
     struct frame frame = answered(fixture);
     assert_int_equal(frame.type, FRAME_DONE);
-    assert_int_equal(from_le32(frame.done->status), FRAME_STATUS_RANGE);
+    assert_int_equal(from_le32(frame.done->status), FRAME_STATUS_REFUSED);
     assert_true(nothing_asked(fixture, 1));
     assert_true(nothing_completed(fixture));
     assert_true(nothing_remembered(fixture));
@@ -305,7 +305,7 @@ static void remote_unregister__while_a_put_is_pulled(void **state)
     for (uint32_t name = 0; name <= PULLS_PER_PEER; name++) {
         struct frame frame = answered(fixture);
         assert_int_equal(frame.type, FRAME_DONE);
-        assert_int_equal(from_le32(frame.done->status), FRAME_STATUS_KEY);
+        assert_int_equal(from_le32(frame.done->status), FRAME_STATUS_REFUSED);
     }
     assert_true(nothing_asked(fixture, UINT64_C(10000000000)));
     assert_true(nothing_completed(fixture)); /* nobody is told of it */
@@ -337,9 +337,9 @@ static void remote_request__short_get(void **state)
     assert_int_equal(arrive_get(fixture, KEY, 1000, 0, 7), 0);
     assert_result(fixture, 7, FRAME_STATUS_OK);
     assert_int_equal(arrive_get(fixture, KEY, 1000, 1, 8), 0);
-    assert_result(fixture, 8, FRAME_STATUS_RANGE);
+    assert_result(fixture, 8, FRAME_STATUS_REFUSED);
     assert_int_equal(arrive_get(fixture, KEY, 0, UINT64_MAX, 9), 0);
-    assert_result(fixture, 9, FRAME_STATUS_RANGE);
+    assert_result(fixture, 9, FRAME_STATUS_REFUSED);
     assert_ended(fixture, 0, 2);
     free(memory);
 }
@@ -352,7 +352,7 @@ static void remote_unregister__before_a_get_is_answered(void **state)
     offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_READ);
     assert_int_equal(arrive_get(fixture, KEY, 0, 100, 6), 0);
     assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
-    assert_result(fixture, 6, FRAME_STATUS_KEY);
+    assert_result(fixture, 6, FRAME_STATUS_REFUSED);
     assert_ended(fixture, 0, 0);
     assert_true(nothing_remembered(fixture));
 }
@@ -407,7 +407,7 @@ static void remote_request__more_long_gets_than_may_be_pulled_at_once(void **sta
     assert_int_equal(pushed(fixture, 0), 0);
     /* Another answer does not wait with it. */
     assert_int_equal(arrive_get(fixture, KEY + 1, 0, 1, 4711), 0);
-    assert_result(fixture, 4711, FRAME_STATUS_KEY);
+    assert_result(fixture, 4711, FRAME_STATUS_REFUSED);
     message_pump(&fixture->layer, &fixture->peers[0]);
     assert_int_equal(pushed(fixture, 0), 0);
     assert_int_equal(arrive_done(fixture, 0, names[3]), 0);
@@ -430,7 +430,7 @@ static void remote_unregister__while_a_get_is_pulled(void **state)
     assert_true(serve_is_needed(&fixture->layer)); /* unasked */
     assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
     assert_false(serve_next(&fixture->layer, 0, &batch));
-    assert_result(fixture, 6, FRAME_STATUS_KEY);
+    assert_result(fixture, 6, FRAME_STATUS_REFUSED);
     assert_int_equal(arrive_done(fixture, 0, name), 0); /* it crossed that */
     assert_true(nothing_remembered(fixture));
     free(memory);
@@ -467,7 +467,7 @@ static void remote_unregister__while_a_get_is_read(void **state)
         assert_int_equal(withdrawn, 0);
         assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
         assert_int_equal(withdrawn, shares);
-        assert_result(fixture, 6, FRAME_STATUS_KEY);
+        assert_result(fixture, 6, FRAME_STATUS_REFUSED);
     }
     free(memory);
 }
@@ -512,11 +512,11 @@ static void remote_request__atomic_that_is_refused(void **state)
 
     offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
     assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT64, 1, 0, &one, 8), 0);
-    assert_result(fixture, 7, FRAME_STATUS_RANGE);
+    assert_result(fixture, 7, FRAME_STATUS_REFUSED);
     assert_int_equal(
         arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT32, 1, FRAME_ATOMIC_FETCH, &one, 4),
         0);
-    assert_result(fixture, 7, FRAME_STATUS_KEY); /* it must not be read */
+    assert_result(fixture, 7, FRAME_STATUS_REFUSED); /* it must not be read */
     assert_int_equal(arrive_atomic(fixture, 200, BEOWIRE_UINT32, 1, 0, &one, 4), 0);
     assert_result(fixture, 7, FRAME_STATUS_OPERATION);
     assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, 200, 1, 0, &one, 4), 0);
@@ -527,7 +527,7 @@ static void remote_request__atomic_that_is_refused(void **state)
     assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_READ, BEOWIRE_UINT64, UINT16_MAX,
                                    FRAME_ATOMIC_FETCH, NULL, 0),
                      0);
-    assert_result(fixture, 7, FRAME_STATUS_RANGE);
+    assert_result(fixture, 7, FRAME_STATUS_REFUSED);
     assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT32, 1, 0, &one, 8),
                      -EPROTO);
     assert_memory_equal(memory, "\0\0\0\0", 4);
