@@ -32,6 +32,7 @@ static void use(const struct core *core, struct core_peer *peer)
 void lengths_begin(const struct core *core, struct core_peer *peer, const struct frame *frame)
 {
     agree(core, peer, frame);
+    peer->message.segment_bytes_max = (uint16_t)(peer->data_bytes - sizeof(struct frame_data));
     peer->proven = frame->type == FRAME_ACCEPT;
     use(core, peer);
     if (!peer->proven && peer->connection.attempts > CONNECTION_LONG_ATTEMPTS) {

@@ -222,6 +222,12 @@ struct message_peer {
     bool lends : 1;         /**< frames from `lent_from` on may be lent (lent.h) */
     bool cut : 1;           /**< DATA goes to it over lanes that cut (lane.h) */
     bool trains : 1;        /**< bursts go to it in trains: frames of one length are cheaper */
+    bool gathers : 1;       /**< bursts take a lane that cuts, where the FRAGMENTs of a message
+                                 go with its EAGER if that is as long as what they carry */
+    bool turned_away : 1;   /**< what was to leave at once found no credit, and waits for some */
+    bool has_starved : 1;   /**< if so, when the frames before `starved_at` had come */
+    bool drained : 1;       /**< since then, or else since the beginning, something has been taken
+                                 that lay there by then */
     uint8_t open_messages;  /**< in the open bundle */
     int8_t unasked_credit;  /**< positive: the first blocks of long messages are sent unasked */
     uint8_t absences;       /**< long messages in a row of which it did not send its part in time */
@@ -230,18 +236,14 @@ struct message_peer {
     uint16_t destination;   /**< for headers, like the next two */
     uint16_t source;
     uint32_t key;
-    uint32_t frame_bytes;    /**< longest frame towards it, but for DATA, ... */
-    uint32_t data_bytes;     /**< ... and of that */
-    bool gathers;            /**< bursts take a lane that cuts, where the FRAGMENTs of a message
-                                  go with its EAGER if that is as long as what they carry */
-    uint32_t window_frames;  /**< credit that we like it to have */
-    uint32_t chunks;         /**< in use by it: held or reserved */
-    uint32_t pile_frames;    /**< so many `chunks` are fine (MESSAGE_PILE_FRAMES) */
-    bool turned_away;        /**< what was to leave at once found no credit, and waits for some */
-    bool has_starved;        /**< if so, when the frames before ... */
-    uint32_t starved_at;     /**< ... this had come; and since then, or else since the beginning, */
-    bool drained;            /**< something has been taken that lay there by then */
-    struct chunk *reordered; /**< frames that came too early, in order: in reserved chunks */
+    uint32_t frame_bytes;   /**< longest frame towards it, but for DATA, ... */
+    uint32_t data_bytes;    /**< ... and of that */
+    uint32_t window_frames; /**< credit that we like it to have */
+    uint32_t chunks;        /**< in use by it: held or reserved */
+    uint32_t pile_frames;   /**< so many `chunks` are fine (MESSAGE_PILE_FRAMES) */
+    uint32_t starved_at;
+    uint16_t segment_bytes_max;   /**< of its DATA when the connection opened: it gets no longer */
+    struct chunk *reordered;      /**< frames that came too early, in order: in reserved chunks */
     struct chunk *reordered_last; /**< valid if there are any */
     struct list queue;            /**< operations: sends, in order */
     struct list announced;        /**< operations that wait for DONE, RESULT or data */

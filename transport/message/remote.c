@@ -408,7 +408,7 @@ static int arrive_grant(struct message_layer *layer, struct message_peer *peer,
 
     if (operation == NULL || operation->state != OPERATION_REMOTE ||
         operation->kind != BEOWIRE_GET || operation->bytes == 0 || operation->pushed != 0 ||
-        segment_bytes < PULL_SEGMENT_BYTES_MIN || inbound_named(peer, name, true) != NULL) {
+        !inbound_can_pull(peer, name, segment_bytes)) {
         return -EPROTO;
     }
     struct inbound *inbound = inbound_take(layer);
@@ -429,6 +429,9 @@ static int arrive_grant(struct message_layer *layer, struct message_peer *peer,
 
 int remote_answer(struct message_layer *layer, struct message_peer *peer, const struct frame *frame)
 {
+    if (!peer->remote_memory) {
+        return -EPROTO; /* nor was anything asked for */
+    }
     if (frame->type == FRAME_RESULT) {
         return arrive_result(layer, peer, frame);
     }

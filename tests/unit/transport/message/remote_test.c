@@ -256,6 +256,7 @@ static void remote_get__granted_is_pulled(void **state)
     uint32_t request = from_le32(pushed_frame(fixture, 0, 0).get->request);
     acknowledge(fixture, 0, 1);
     assert_int_equal(arrive_grant(fixture, request, name, PULL_SEGMENT_BYTES_MIN - 1), -EPROTO);
+    assert_int_equal(arrive_grant(fixture, request, name, SEGMENT + 1), -EPROTO);
     assert_int_equal(arrive_grant(fixture, request, name, SEGMENT), 0);
     assert_int_equal(arrive_grant(fixture, request, name + 1, SEGMENT), -EPROTO); /* twice */
     assert_true(message_depends_on(&fixture->peers[0]));
@@ -473,9 +474,22 @@ static void message_peer_failed__ends_every_kind(void **state)
     free(data);
 }
 
+/** Who was never asked for anything has nothing to answer. */
+static void remote_answer__without_the_feature(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(arrive_result(fixture, 3, FRAME_STATUS_OK), 0); /* of an earlier operation */
+    fixture->peers[0].remote_memory = false;
+    assert_int_equal(arrive_result(fixture, 3, FRAME_STATUS_OK), -EPROTO);
+    assert_int_equal(arrive_reply(fixture, 3, 0, "x", 1), -EPROTO);
+    assert_int_equal(arrive_grant(fixture, 3, 0x8000, SEGMENT), -EPROTO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(remote_answer__without_the_feature),
         FIXTURE_TEST(remote_put__short_in_as_many_frames_as_it_takes),
         FIXTURE_TEST(remote_put__result_before_the_acknowledgement),
         FIXTURE_TEST(remote_put__injected_is_copied),
