@@ -115,6 +115,7 @@ static const struct counter counters[] = {
     LAYER("remote_gets", remote_gets),
     LAYER("remote_atomics", remote_atomics),
     LAYER("remote_refused", remote_refused),
+    LAYER("remote_guesses", remote_guesses),
     LAYER("remote_written", remote_written),
     LAYER("remote_read", remote_read),
     CORE("peers_failed", peers_failed),

@@ -252,7 +252,8 @@ enum beowire_memory_flag {
     BEOWIRE_MEMORY_WRITE = 1 << 1, /**< peers may put into it, and change it by atomic operations */
     /** Peers address it as this process does; without this flag, from 0 on. */
     BEOWIRE_MEMORY_VIRTUAL = 1 << 2,
-    /** The key is chosen by the caller. Whoever can guess it can use it. */
+    /** The key is chosen by the caller. Whoever can guess it can use it; but a peer that goes on
+     *  naming keys that no memory has, or had lately, is given up (-EPROTO). */
     BEOWIRE_MEMORY_KEY = 1 << 3,
 };
 

@@ -125,7 +125,7 @@ struct inbound {
     uint64_t expected_bytes; /**< how much of it will come */
     uint64_t received;
     uint32_t immediate;
-    uint32_t name; /**< in FRAGMENTs, or PULL and DATA */
+    uint32_t name; /**< in FRAGMENTs, or PULL and DATA; of a request */
     uint16_t segment_bytes;
     bool announced;          /**< came as ANNOUNCE, OFFER or GRANT */
     bool hurried;            /**< its sender waits for the acknowledgement of its last frame */
@@ -134,7 +134,7 @@ struct inbound {
     uint64_t key;            /**< request: which memory, and ... */
     uint64_t remote_address; /**< ... where in it */
     uint8_t answer;          /**< enum inbound_answer */
-    uint8_t status;          /**< enum frame_status, of RESULT and DONE */
+    uint8_t status;          /**< enum frame_status, of RESULT and DONE; of a put, so far */
     bool reads;              /**< request: it gets data of our memory */
     bool notify;             /**< the application is to be told */
 };
@@ -232,6 +232,7 @@ struct message_peer {
     int8_t unasked_credit;  /**< positive: the first blocks of long messages are sent unasked */
     uint8_t absences;       /**< long messages in a row of which it did not send its part in time */
     uint8_t reads_left;     /**< messages that are therefore read from its memory in one go */
+    uint8_t guesses;        /**< keys that it has guessed (REMOTE_GUESSES_MAX) */
     int error;              /**< failed: why; 0 if not */
     uint16_t destination;   /**< for headers, like the next two */
     uint16_t source;
@@ -251,6 +252,7 @@ struct message_peer {
     struct list bundling;           /**< in the layer's, while something is held back */
     struct flow_frame *open_bundle; /**< the last frame of the flow, held back; or NULL */
     struct list dones;              /**< inbound messages and requests that are to be answered */
+    struct inbound *put;            /**< of it, of which more frames are to come; or NULL */
     uint32_t lent_from;
     uint32_t posted;       /**< receives that wait for a message of this peer, and of no other */
     uint32_t bulk_lanes;   /**< bit i: lane i carries DATA to and from it */
@@ -282,6 +284,7 @@ struct message_counters {
     uint64_t remote_gets;
     uint64_t remote_atomics;
     uint64_t remote_refused; /**< requests of peers that ended with an error */
+    uint64_t remote_guesses; /**< requests with a key that no memory has, or had lately */
     uint64_t remote_written; /**< those that ended and did not: they changed our memory, ... */
     uint64_t remote_read;    /**< ... or got data of it */
 };

@@ -76,6 +76,7 @@ int region_remove(struct region_table *table, uint64_t key)
     table->count--;
     memmove(&table->regions[at], &table->regions[at + 1],
             (table->count - at) * sizeof *table->regions);
+    table->gone[table->removed++ % REGION_KEYS_GONE] = key;
     return 0;
 }
 
@@ -84,6 +85,17 @@ bool region_exists(const struct region_table *table, uint64_t key)
     const struct region *region = nearest(table, key);
 
     return region != NULL && region->key == key;
+}
+
+bool region_is_known(const struct region_table *table, uint64_t key)
+{
+    uint64_t count = table->removed < REGION_KEYS_GONE ? table->removed : REGION_KEYS_GONE;
+    unsigned found = region_exists(table, key);
+
+    for (uint64_t i = 0; i < count; i++) {
+        found |= table->gone[i] == key;
+    }
+    return found != 0;
 }
 
 enum frame_status region_find(const struct region_table *table, const struct region_range *range,

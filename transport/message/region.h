@@ -27,11 +27,17 @@ struct region {
     unsigned flags; /**< enum beowire_memory_flag */
 };
 
+/** Keys that are remembered after their memory has gone: whoever still uses one was told it once.
+ */
+#define REGION_KEYS_GONE 256
+
 /** All regions of an endpoint, in the order of their keys. Zeroed: empty. */
 struct region_table {
     struct region *regions;
     size_t count;
     size_t room;
+    uint64_t removed;                /**< ever; the latest of their keys are ... */
+    uint64_t gone[REGION_KEYS_GONE]; /**< ... here, the next one goes to `removed` mod so many */
 };
 
 /** Bytes that a peer wants to use. */
@@ -50,6 +56,9 @@ int region_remove(struct region_table *table, uint64_t key);
 
 /** Is there memory with this key? */
 bool region_exists(const struct region_table *table, uint64_t key);
+
+/** Is there, or was there lately? Then whoever names it need not have guessed. */
+bool region_is_known(const struct region_table *table, uint64_t key);
 
 /** Finds the first byte of a range in our memory. @return FRAME_STATUS_OK or _REFUSED. */
 enum frame_status region_find(const struct region_table *table, const struct region_range *range,

@@ -101,6 +101,7 @@ static void region_find__where_nothing_is_registered(void **state)
 
     assert_int_equal(look(table, 0, 0, 0, 0, &at), FRAME_STATUS_REFUSED);
     assert_false(region_exists(table, 0));
+    assert_false(region_is_known(table, 0));
 }
 
 /** Each number of keys takes other steps. */
@@ -125,6 +126,23 @@ static void region_find__among_any_number_of_keys(void **state)
         }
         assert_false(region_exists(table, UINT64_MAX));
     }
+}
+
+static void region_is_known__for_a_while_after_it_has_gone(void **state)
+{
+    struct region_table *table = *state;
+    uint8_t memory[1];
+
+    for (uint64_t key = 1; key <= 2 * REGION_KEYS_GONE; key++) {
+        assert_false(region_is_known(table, key));
+        assert_int_equal(
+            region_add(table, &(struct region){.key = key, .base = memory, .bytes = 1}), 0);
+        assert_true(region_is_known(table, key));
+        assert_int_equal(region_remove(table, key), 0);
+        assert_true(region_is_known(table, key));
+        assert_int_equal(region_is_known(table, 1), key <= REGION_KEYS_GONE);
+    }
+    assert_false(region_is_known(table, 0)); /* which none has had */
 }
 
 static void region_add__in_any_order(void **state)
@@ -180,6 +198,7 @@ int main(void)
         TEST(region_add__what_cannot_be),
         TEST(region_find__where_nothing_is_registered),
         TEST(region_find__among_any_number_of_keys),
+        TEST(region_is_known__for_a_while_after_it_has_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
