@@ -56,7 +56,8 @@ static bool threading_fits(int asked)
 
 static const char *refuse_mr_mode(int asked, uint32_t version)
 {
-    /* No mode is needed, and each may be used. The old ones stand alone. */
+    /* No mode is needed, and each may be used; who can do with our keys gets them. The old ones
+     * stand alone. */
     if (!SINCE_1_5(version)) {
         return asked == FI_MR_UNSPEC || asked == FI_MR_BASIC || asked == FI_MR_SCALABLE
                    ? NULL
@@ -228,6 +229,16 @@ static uint64_t narrow_caps(uint64_t offer, uint64_t asked, uint64_t whole)
     return caps | (info_sides(caps) & offer);
 }
 
+/** The modes that are taken from those that a program can do with. Keys that programs choose are
+ *  small numbers, the same in each run; ours nobody guesses. Intel MPI, which can do with our keys,
+ *  crashes if addresses are then to count from 0. */
+static unsigned modes_of(int asked)
+{
+    bool ours = ((unsigned)asked & FI_MR_PROV_KEY) != 0;
+
+    return (unsigned)OLD_MR_MODES | (ours ? FI_MR_PROV_KEY | FI_MR_VIRT_ADDR : 0u);
+}
+
 static void apply_domain(struct fi_domain_attr *offer, const struct fi_domain_attr *asked,
                          uint32_t version)
 {
@@ -239,7 +250,7 @@ static void apply_domain(struct fi_domain_attr *offer, const struct fi_domain_at
         return;
     }
     if (SINCE_1_5(version)) {
-        offer->mr_mode = asked->mr_mode & (int)OLD_MR_MODES;
+        offer->mr_mode = asked->mr_mode & (int)modes_of(asked->mr_mode);
     }
     if (asked->threading != FI_THREAD_UNSPEC) {
         offer->threading = asked->threading;

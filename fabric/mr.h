@@ -6,8 +6,10 @@
  * later as well. Whoever only sends and receives needs none: the transport takes any memory; but
  * some register all their buffers, whatever the provider needs.
  *
- * With FI_MR_BASIC (or the bits it stands for) keys are chosen here, and peers address a region as
- * its process does; otherwise keys are the user's, and addresses count from the region's beginning.
+ * With FI_MR_BASIC, or where the user says FI_MR_PROV_KEY among what it can do with, keys are
+ * chosen here: 64 random bits each. Then peers address a region as its process does, if the user
+ * can do with FI_MR_VIRT_ADDR, too. Otherwise keys are the user's, and addresses count from the
+ * region's beginning.
  */
 #ifndef BEOWIRE_FABRIC_MR_H
 #define BEOWIRE_FABRIC_MR_H

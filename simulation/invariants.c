@@ -35,6 +35,7 @@ static uint32_t chunks_of_requests(const struct message_layer *layer,
 {
     uint32_t held = 0;
 
+    held += peer->put != NULL ? chunks_held_by(peer->put) : 0;
     for (const struct list *link = peer->dones.next; link != &peer->dones; link = link->next) {
         held += chunks_held_by(LIST_ENTRY(link, struct inbound, done));
     }

@@ -218,6 +218,10 @@
 #define REMOTE_SERVED 1024
 #define REMOTE_SERVED_PER_PEER 64
 
+/** Requests of a peer with keys that no memory has, nor had lately: with this one its connection
+ *  ends. Whoever was given its keys names none of these, and 64 of 2^64 are no chance. */
+#define REMOTE_GUESSES_MAX 64
+
 /** Sends, and receives, of an endpoint that are used in turn, so that what a late frame names is
  *  not soon another one. More, up to the number in the options, come into use when all of these are
  *  outstanding, and are not touched before. */

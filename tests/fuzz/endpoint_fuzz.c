@@ -77,7 +77,7 @@ static void say_announce(struct fuzz *fuzz)
     uint32_t message = fuzz->begun_count;
     uint8_t choice = take(fuzz);
     uint64_t bytes = take_bytes(fuzz);
-    uint32_t segment_bytes = SEGMENT_BYTES_MIN + choice % 86u; /* the longest does not fit */
+    uint32_t segment_bytes = SEGMENT_BYTES_MIN + choice % 86u; /* the longest breaks a rule */
     const struct frame_announce body = {
         .tag = to_le64(take(fuzz) % 2),
         .immediate = to_le32(message),

@@ -96,7 +96,9 @@ struct fuzz {
     uint8_t got[BUFFER_BYTES]; /* of all gets: nobody looks at it */
     bool asked[OPERATIONS];
     uint32_t request; /* the endpoint's last request for memory */
-    bool mangled;     /* a frame was changed: its bytes may be anything from here on */
+    struct frame_put put;
+    uint32_t put_offset; /* where the put goes on that was said last; 0: it was whole */
+    bool mangled;        /* a frame was changed: its bytes may be anything from here on */
 };
 
 /* ---- the script ---------------------------------------------------------------------------- */

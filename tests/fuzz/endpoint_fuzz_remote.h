@@ -65,13 +65,16 @@ static uint64_t some_address(struct fuzz *fuzz, uint8_t choice)
     return (choice & 0x20) != 0 ? UINT64_MAX - take(fuzz) : take_16(fuzz) % (MEMORY_BYTES + 8);
 }
 
+/** Goes on with the put that was said last, or begins one, or breaks the order. */
 static void say_put(struct fuzz *fuzz)
 {
     uint8_t choice = take(fuzz);
-    uint32_t bytes = (uint32_t)take_bytes(fuzz);
-    uint32_t offset = (choice & 0x10) != 0 && bytes > 0 ? take_16(fuzz) % bytes : 0;
+    bool goes_on = (choice & 0x10) != 0 && fuzz->put_offset > 0;
+    uint32_t bytes = goes_on ? from_le32(fuzz->put.bytes) : (uint32_t)take_bytes(fuzz);
+    uint32_t offset = goes_on ? fuzz->put_offset
+                              : ((choice & 0x10) != 0 && bytes > 0 ? take_16(fuzz) % bytes : 0);
     uint32_t part = bytes - offset;
-    const struct frame_put body = {
+    struct frame_put body = {
         .key = to_le64(some_key(choice)),
         .address = to_le64(some_address(fuzz, choice)),
         .request = to_le32(choice),
@@ -79,9 +82,15 @@ static void say_put(struct fuzz *fuzz)
         .offset = to_le32(offset),
         .flags = to_le16(choice >> 6),
     };
+    if (goes_on) {
+        body = fuzz->put;
+        body.offset = to_le32(offset);
+    }
     struct says says = usual(fuzz, FRAME_PUT, &body);
 
     says.payload_bytes = part < FRAME_BYTES - 64 ? part : FRAME_BYTES - 64;
+    fuzz->put = body;
+    fuzz->put_offset = says.payload_bytes < part ? offset + says.payload_bytes : 0;
     (void)say(fuzz, &says);
 }
 

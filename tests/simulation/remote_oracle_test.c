@@ -238,7 +238,7 @@ static void remote_oracle__errors_of_flaws(void **state)
     } wrong[] = {
         {REMOTE_WORK_SOUND, -EACCES},     {REMOTE_WORK_SOUND, -ETIMEDOUT},
         {REMOTE_WORK_BAD_KEY, 0},         {REMOTE_WORK_BAD_KEY, -ERANGE},
-        {REMOTE_WORK_BAD_RANGE, -EACCES}, {REMOTE_WORK_BAD_ACCESS, 0},
+        {REMOTE_WORK_BAD_RANGE, -ERANGE}, {REMOTE_WORK_BAD_ACCESS, 0},
     };
 
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -314,7 +314,7 @@ static void finish(struct run *run)
 
 static int expected_status(enum kind kind)
 {
-    return kind == BAD_RANGE ? -ERANGE : (kind == BAD_KEY || kind == BAD_ACCESS ? -EACCES : 0);
+    return kind == BAD_RANGE || kind == BAD_KEY || kind == BAD_ACCESS ? -EACCES : 0;
 }
 
 /** Tickets were drawn once each, and every sum counts all that was added once. */
@@ -476,6 +476,83 @@ static void remote__memory_is_taken_back(void **state)
     for_seeds(withdraw_seed, SEEDS / 4);
 }
 
+/** Node 1 tries keys, in puts and gets of all lengths, as quickly as it can, while node 2 works:
+ * the guesses are refused, then the guesser is given up, and all else is as if nothing had
+ * happened. */
+static void guess_seed(uint64_t seed)
+{
+    enum { GUESSES = 4 * REMOTE_GUESSES_MAX };
+    static uint8_t data[SLICE_BYTES];
+    static bool guesses[GUESSES];
+    struct sim_options wire;
+    struct cluster cluster;
+    struct random random;
+    struct beowire_completion done;
+    unsigned refused = 0;
+    unsigned ended = 0;
+    uint64_t total = 0;
+    uint8_t memory[64] = {0};
+
+    random_seed(&random, seed);
+    wire = random_wire(&random, seed);
+    wire.nodes = 3;
+    cluster_open(&cluster, &wire);
+    for (uint32_t node = 0; node < 3; node++) {
+        cluster_start(&cluster, node);
+    }
+    offer(&cluster.nodes[0], random_next(&random), memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
+    uint64_t key = cluster.nodes[0].core.messages.regions.regions[0].key;
+    uint64_t end_ns = cluster_now(&cluster) + LONGEST_NS;
+    unsigned posted = 0;
+    unsigned worked = 0;
+    unsigned done_well = 0;
+    while ((ended < posted || posted < GUESSES || done_well < 100) &&
+           cluster_now(&cluster) < end_ns) {
+        if (posted < GUESSES) {
+            const struct beowire_remote remote = {.key = random_next(&random)};
+            struct core_peer *to = cluster_peer(&cluster, 1, 0);
+            uint64_t bytes = random_bytes(&random);
+            bool *guess = &guesses[posted++];
+            int status = random_below(&random, 2) == 0
+                             ? cluster_put(&cluster, 1, to, &remote, data, bytes, 0, 0, guess)
+                             : cluster_get(&cluster, 1, to, &remote, data, bytes, guess);
+            ended += status != 0;
+        }
+        if (worked < 100) {
+            const struct beowire_remote remote = {.key = key, .address = worked++ % 64};
+            assert_int_equal(cluster_put(&cluster, 2, cluster_peer(&cluster, 2, 0), &remote, "w", 1,
+                                         0, 0, memory),
+                             0);
+        }
+        (void)cluster_step(&cluster, cluster_now(&cluster) + 20000);
+        while (cluster_take(&cluster, 1, &done)) {
+            assert_int_not_equal(done.status, 0);
+            refused += done.status == -EACCES;
+            ended++;
+        }
+        while (cluster_take(&cluster, 2, &done)) {
+            assert_int_equal(done.status, 0);
+            done_well++;
+        }
+        total = cluster.nodes[0].core.messages.counters.remote_guesses;
+    }
+    assert_int_equal(ended, posted);
+    assert_int_equal(done_well, 100);
+    assert_int_equal(total, REMOTE_GUESSES_MAX);
+    assert_true(refused < REMOTE_GUESSES_MAX);
+    assert_int_equal(cluster_peer(&cluster, 0, 1)->message.error, -EPROTO);
+    for (unsigned i = 0; i < sizeof memory; i++) {
+        assert_int_equal(memory[i], 'w');
+    }
+    cluster_close(&cluster);
+}
+
+static void remote__a_guesser_is_given_up(void **state)
+{
+    (void)state;
+    for_seeds(guess_seed, SEEDS / 4);
+}
+
 /** Two nodes get from each other, at the same time, more long pieces than either lets a peer pull
  * at once: none waits for the other's end. */
 static void remote__long_gets_both_ways(void **state)
@@ -528,6 +605,7 @@ int main(void)
         cmocka_unit_test(remote__random_wires),
         cmocka_unit_test(remote__a_node_is_killed),
         cmocka_unit_test(remote__memory_is_taken_back),
+        cmocka_unit_test(remote__a_guesser_is_given_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,7 +193,7 @@ static void make_result(struct sample *sample)
 {
     const struct frame_result results[] = {
         {.request = to_le32(0x00050006), .status = to_le32(FRAME_STATUS_OK)},
-        {.request = to_le32(0x00050007), .status = to_le32(FRAME_STATUS_RANGE)},
+        {.request = to_le32(0x00050007), .status = to_le32(FRAME_STATUS_OPERATION)},
     };
 
     begin(sample, FRAME_RESULT, "0123456789abcdef");

@@ -195,7 +195,7 @@ SAMPLES: dict[str, dict[str, str]] = {
     },
     "RESULT": {
         "result.request": "0x00050006,0x00050007",
-        "result.status": "0,2",
+        "result.status": "0,3",
     },
     "REPLY": {
         "reply.request": "0x00050006",

@@ -21,7 +21,7 @@ local REASONS = {
     [5] = "another job",
 }
 
-local STATUSES = { [0] = "carried out", "bad key", "out of bounds", "no such operation" }
+local STATUSES = { [0] = "carried out", "refused", "reserved: refused", "no such operation" }
 local OPERATIONS = {
     [0] = "min", "max", "sum", "product", "logical or", "logical and", "bit or", "bit and",
     "logical xor", "bit xor", "read", "write", "swap if =", "swap if !=", "swap if <=", "swap if <",

@@ -116,6 +116,7 @@ static const struct counter counters[] = {
     LAYER("remote_gets", remote_gets),
     LAYER("remote_atomics", remote_atomics),
     LAYER("remote_refused", remote_refused),
+    LAYER("remote_guesses", remote_guesses),
     LAYER("remote_written", remote_written),
     LAYER("remote_read", remote_read),
     CORE("peers_failed", peers_failed),
@@ -248,9 +249,8 @@ const char *beowire_error(int status)
     case -EPROTO:
         return "the peer broke the protocol";
     case -EACCES:
-        return "the peer has no memory with this key, or its memory does not allow this";
-    case -ERANGE:
-        return "not all of it is inside the peer's memory";
+        return "the peer has no memory with this key, or does not allow this, or not all of it is "
+               "in";
     case -EOPNOTSUPP:
         return "the peer does not support this";
     case -EEXIST:

@@ -30,6 +30,7 @@ void lengths_begin(const struct core *core, struct core_peer *peer, const struct
     const struct path_lanes *lanes = &core->options.lanes;
 
     agree(core, peer, frame);
+    peer->message.segment_bytes_max = (uint16_t)(peer->data_bytes - sizeof(struct frame_data));
     if (frame->type == FRAME_CONNECT && peer->connection.attempts > CONNECTION_LONG_ATTEMPTS) {
         peer->data_bytes = lesser(peer->data_bytes,
                                   paths_data_bytes(&peer->paths, lanes, CONNECTION_SHORTEST_MTU));

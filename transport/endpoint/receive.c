@@ -414,11 +414,12 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
         follow_peer(core, peer, frame, from->by, now_ns);
         receive_open(core, peer, frame, from, now_ns);
     } else {
-        core->counters.dropped_state++;
-        if (peer->connection.state == CONNECTION_FAILED && peer->message.key != 0) {
+        bool failed = peer->connection.state == CONNECTION_FAILED;
+        core->counters.dropped_state += !failed || frame->type != FRAME_CLOSE;
+        if (failed && peer->message.key != 0) {
             answer_close(core, peer, frame); /* our answer to an earlier one was lost */
         }
-        if (peer->connection.state == CONNECTION_FAILED && frame->type != FRAME_CLOSE) {
+        if (failed && frame->type != FRAME_CLOSE) {
             control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
         }
     }

@@ -257,8 +257,9 @@ static_assert(sizeof(struct frame_done) == 8, "docs/PROTOCOL.md");
 /** How a request for remote memory ended. Unknown values mean "refused". */
 enum frame_status {
     FRAME_STATUS_OK = 0,
-    FRAME_STATUS_KEY = 1,       /**< no memory has this key (any more), or it does not allow that */
-    FRAME_STATUS_RANGE = 2,     /**< not all of it is inside the memory */
+    /** No memory has this key (any more), or it does not allow that, or not all of it is inside:
+     *  who guesses does not learn how near that was. 2 is reserved. */
+    FRAME_STATUS_REFUSED = 1,
     FRAME_STATUS_OPERATION = 3, /**< no such atomic operation on that type */
 };
 

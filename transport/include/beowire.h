@@ -293,7 +293,8 @@ enum beowire_memory_flag {
     BEOWIRE_MEMORY_WRITE = 1 << 1, /**< peers may put into it, and change it by atomic operations */
     /** Peers address it as this process does; without this flag, from 0 on. */
     BEOWIRE_MEMORY_VIRTUAL = 1 << 2,
-    /** The key is chosen by the caller. Whoever can guess it can use it. */
+    /** The key is chosen by the caller. Whoever can guess it can use it; but a peer that goes on
+     *  naming keys that no memory has, or had lately, is given up (-EPROTO). */
     BEOWIRE_MEMORY_KEY = 1 << 3,
 };
 
@@ -430,8 +431,9 @@ BEOWIRE_API int beowire_cancel(beowire_endpoint *endpoint, const void *context);
  * times as long to know (docs/PROTOCOL.md, "Connection"); -ECONNRESET: the peer closed, restarted,
  * or does not know us; -EKEYREJECTED: it has another job key; -EPROTO: the peer broke
  * the protocol; of remote memory: -EACCES: the peer has no memory with this key (any more), or it
- * does not allow this; -ERANGE: not all of it is inside that memory; -EOPNOTSUPP: the peer does not
- * support this. The last three leave all other operations alone, and the connection.
+ * does not allow this, or not all of it is inside (which of these it was is not told); -EOPNOTSUPP:
+ * the peer does not support this. The last two leave all other operations alone, and the
+ * connection.
  * @return the number of completions written (0 .. count); -EINVAL: nowhere to write them, and
  * `count` is not 0; -ENETDOWN: no lane of the endpoint works, because its interfaces are down or
  * gone, and no operation has ended. It is looked for now and then only. It works again when

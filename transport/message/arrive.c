@@ -93,8 +93,7 @@ static int arrive_announce(struct message_layer *layer, struct message_peer *pee
     uint32_t name = from_le32(announce->message);
     uint16_t segment_bytes = from_le16(announce->segment_bytes);
 
-    if (bytes > BEOWIRE_MESSAGE_BYTES_MAX || segment_bytes < PULL_SEGMENT_BYTES_MIN ||
-        inbound_named(peer, name, true) != NULL) {
+    if (bytes > BEOWIRE_MESSAGE_BYTES_MAX || !inbound_can_pull(peer, name, segment_bytes)) {
         return -EPROTO;
     }
     struct operation *operation = match_posted(layer, peer, from_le64(announce->tag));
@@ -169,7 +168,7 @@ static int arrive_done(struct message_layer *layer, struct message_peer *peer,
     uint32_t name = from_le32(frame->done->message);
     struct operation *operation = operation_named(layer, peer, name);
 
-    if (operation == NULL && (name & MESSAGE_NAME_SERVED) != 0) {
+    if (operation == NULL && (name & MESSAGE_NAME_SERVED) != 0 && peer->remote_memory) {
         return 0; /* its memory was withdrawn meanwhile */
     }
     if (operation == NULL || operation->state != OPERATION_ANNOUNCED) {

@@ -104,6 +104,15 @@ struct operation *operation_named(struct message_layer *layer, const struct mess
 /** A message of the peer that is incomplete: begun by EAGER, or announced; NULL: none. */
 struct inbound *inbound_named(const struct message_peer *peer, uint32_t name, bool announced);
 
+/** Can a message that is announced, offered or granted with this name and length of segments be
+ *  pulled? @return false: the peer breaks a rule. */
+static inline bool inbound_can_pull(const struct message_peer *peer, uint32_t name,
+                                    uint16_t segment_bytes)
+{
+    return segment_bytes >= PULL_SEGMENT_BYTES_MIN && segment_bytes <= peer->segment_bytes_max &&
+           inbound_named(peer, name, true) == NULL;
+}
+
 /** Takes the oldest posted receive that wants this message out of the list; NULL: none. */
 struct operation *match_posted(struct message_layer *layer, const struct message_peer *peer,
                                uint64_t tag);

@@ -125,7 +125,7 @@ struct inbound {
     uint64_t expected_bytes; /**< how much of it will come */
     uint64_t received;
     uint32_t immediate;
-    uint32_t name; /**< in FRAGMENTs, or PULL and DATA */
+    uint32_t name; /**< in FRAGMENTs, or PULL and DATA; of a request */
     uint16_t segment_bytes;
     bool announced;          /**< came as ANNOUNCE, OFFER or GRANT */
     bool hurried;            /**< its sender waits for the acknowledgement of its last frame */
@@ -134,7 +134,7 @@ struct inbound {
     uint64_t key;            /**< request: which memory, and ... */
     uint64_t remote_address; /**< ... where in it */
     uint8_t answer;          /**< enum inbound_answer */
-    uint8_t status;          /**< enum frame_status, of RESULT and DONE */
+    uint8_t status;          /**< enum frame_status, of RESULT and DONE; of a put, so far */
     bool reads;              /**< request: it gets data of our memory */
     bool notify;             /**< the application is to be told */
 };
@@ -223,26 +223,29 @@ struct message_peer {
     bool lends : 1;         /**< frames from `lent_from` on may be lent (lent.h) */
     bool cut : 1;           /**< DATA goes to it over lanes that cut (lane.h) */
     bool trains : 1;        /**< bursts go to it in trains: frames of one length are cheaper */
+    bool gathers : 1;       /**< bursts take a lane that cuts, where the FRAGMENTs of a message
+                                 go with its EAGER if that is as long as what they carry */
+    bool turned_away : 1;   /**< what was to leave at once found no credit, and waits for some */
+    bool has_starved : 1;   /**< if so, when the frames before `starved_at` had come */
+    bool drained : 1;       /**< since then, or else since the beginning, something has been taken
+                                 that lay there by then */
     uint8_t open_messages;  /**< in the open bundle */
     int8_t unasked_credit;  /**< positive: the first blocks of long messages are sent unasked */
     uint8_t absences;       /**< long messages in a row of which it did not send its part in time */
     uint8_t reads_left;     /**< messages that are therefore read from its memory in one go */
+    uint8_t guesses;        /**< keys that it has guessed (REMOTE_GUESSES_MAX) */
     int error;              /**< failed: why; 0 if not */
     uint16_t destination;   /**< for headers, like the next two */
     uint16_t source;
     uint32_t key;
-    uint32_t frame_bytes;    /**< longest frame towards it, but for DATA, ... */
-    uint32_t data_bytes;     /**< ... and of that */
-    bool gathers;            /**< bursts take a lane that cuts, where the FRAGMENTs of a message
-                                  go with its EAGER if that is as long as what they carry */
-    uint32_t window_frames;  /**< credit that we like it to have */
-    uint32_t chunks;         /**< in use by it: held or reserved */
-    uint32_t pile_frames;    /**< so many `chunks` are fine (MESSAGE_PILE_FRAMES) */
-    bool turned_away;        /**< what was to leave at once found no credit, and waits for some */
-    bool has_starved;        /**< if so, when the frames before ... */
-    uint32_t starved_at;     /**< ... this had come; and since then, or else since the beginning, */
-    bool drained;            /**< something has been taken that lay there by then */
-    struct chunk *reordered; /**< frames that came too early, in order: in reserved chunks */
+    uint32_t frame_bytes;   /**< longest frame towards it, but for DATA, ... */
+    uint32_t data_bytes;    /**< ... and of that */
+    uint32_t window_frames; /**< credit that we like it to have */
+    uint32_t chunks;        /**< in use by it: held or reserved */
+    uint32_t pile_frames;   /**< so many `chunks` are fine (MESSAGE_PILE_FRAMES) */
+    uint32_t starved_at;
+    uint16_t segment_bytes_max;   /**< of its DATA when the connection opened: it gets no longer */
+    struct chunk *reordered;      /**< frames that came too early, in order: in reserved chunks */
     struct chunk *reordered_last; /**< valid if there are any */
     struct list queue;            /**< operations: sends, in order */
     struct list announced;        /**< operations that wait for DONE, RESULT or data */
@@ -250,6 +253,7 @@ struct message_peer {
     struct list bundling;           /**< in the layer's, while something is held back */
     struct flow_frame *open_bundle; /**< the last frame of the flow, held back; or NULL */
     struct list dones;              /**< inbound messages and requests that are to be answered */
+    struct inbound *put;            /**< of it, of which more frames are to come; or NULL */
     uint32_t lent_from;
     uint32_t posted;       /**< receives that wait for a message of this peer, and of no other */
     uint32_t bulk_lanes;   /**< bit i: lane i carries DATA to and from it */
@@ -281,6 +285,7 @@ struct message_counters {
     uint64_t remote_gets;
     uint64_t remote_atomics;
     uint64_t remote_refused; /**< requests of peers that ended with an error */
+    uint64_t remote_guesses; /**< requests with a key that no memory has, or had lately */
     uint64_t remote_written; /**< those that ended and did not: they changed our memory, ... */
     uint64_t remote_read;    /**< ... or got data of it */
 };

@@ -4,28 +4,31 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/** Where the key is, or belongs. */
+/** The number if `yes`, else 0: without a branch. */
+static uint64_t number_if(uint64_t number, bool yes)
+{
+    return number & (0 - (uint64_t)yes);
+}
+
+/** Where the key is, or belongs. How many steps that takes depends on the number of keys alone. */
 static size_t position(const struct region_table *table, uint64_t key)
 {
     size_t from = 0;
-    size_t end = table->count;
 
-    while (from < end) {
-        size_t middle = from + (end - from) / 2;
-        if (table->regions[middle].key < key) {
-            from = middle + 1;
-        } else {
-            end = middle;
-        }
+    for (size_t left = table->count, half = 0; left > 0; left -= half) {
+        half = left - left / 2;
+        from += number_if(half, table->regions[from + half - 1].key < key);
     }
     return from;
 }
 
-static const struct region *find(const struct region_table *table, uint64_t key)
+/** The region with this key; if there is none, some other one. @return NULL: there are no regions.
+ */
+static const struct region *nearest(const struct region_table *table, uint64_t key)
 {
     size_t at = position(table, key);
 
-    return at < table->count && table->regions[at].key == key ? &table->regions[at] : NULL;
+    return table->count > 0 ? &table->regions[at - (at == table->count)] : NULL;
 }
 
 static bool make_room(struct region_table *table)
@@ -73,27 +76,46 @@ int region_remove(struct region_table *table, uint64_t key)
     table->count--;
     memmove(&table->regions[at], &table->regions[at + 1],
             (table->count - at) * sizeof *table->regions);
+    table->gone[table->removed++ % REGION_KEYS_GONE] = key;
     return 0;
 }
 
 bool region_exists(const struct region_table *table, uint64_t key)
 {
-    return find(table, key) != NULL;
+    const struct region *region = nearest(table, key);
+
+    return region != NULL && region->key == key;
+}
+
+bool region_is_known(const struct region_table *table, uint64_t key)
+{
+    uint64_t count = table->removed < REGION_KEYS_GONE ? table->removed : REGION_KEYS_GONE;
+    unsigned found = region_exists(table, key);
+
+    for (uint64_t i = 0; i < count; i++) {
+        found |= table->gone[i] == key;
+    }
+    return found != 0;
 }
 
 enum frame_status region_find(const struct region_table *table, const struct region_range *range,
                               uint8_t **at)
 {
-    const struct region *region = find(table, range->key);
+    const struct region *region = nearest(table, range->key);
 
-    if (region == NULL || (region->flags & range->access) != range->access) {
-        return FRAME_STATUS_KEY;
+    if (region == NULL) {
+        return FRAME_STATUS_REFUSED;
     }
     uint64_t begin =
-        (region->flags & BEOWIRE_MEMORY_VIRTUAL) != 0 ? (uint64_t)(uintptr_t)region->base : 0;
+        number_if((uintptr_t)region->base, (region->flags & BEOWIRE_MEMORY_VIRTUAL) != 0);
     uint64_t offset = range->address - begin;
-    if (range->address < begin || offset > region->bytes || range->bytes > region->bytes - offset) {
-        return FRAME_STATUS_RANGE;
+    uint64_t wrong = region->key ^ range->key;
+    wrong |= range->access & ~region->flags;
+    wrong |= range->address < begin;
+    wrong |= offset > region->bytes;
+    wrong |= range->bytes > region->bytes - offset;
+    if (wrong != 0) {
+        return FRAME_STATUS_REFUSED;
     }
     /* Of all memory the base is NULL, which has no place behind it. */
     *at = (uint8_t *)((uintptr_t)region->base + offset); /* NOLINT(performance-no-int-to-ptr) */

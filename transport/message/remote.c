@@ -298,8 +298,6 @@ static int error_of(uint32_t status)
     switch (status) {
     case FRAME_STATUS_OK:
         return 0;
-    case FRAME_STATUS_RANGE:
-        return -ERANGE;
     case FRAME_STATUS_OPERATION:
         return -EOPNOTSUPP;
     default:
@@ -410,7 +408,7 @@ static int arrive_grant(struct message_layer *layer, struct message_peer *peer,
 
     if (operation == NULL || operation->state != OPERATION_REMOTE ||
         operation->kind != BEOWIRE_GET || operation->bytes == 0 || operation->pushed != 0 ||
-        segment_bytes < PULL_SEGMENT_BYTES_MIN || inbound_named(peer, name, true) != NULL) {
+        !inbound_can_pull(peer, name, segment_bytes)) {
         return -EPROTO;
     }
     struct inbound *inbound = inbound_take(layer);
@@ -431,6 +429,9 @@ static int arrive_grant(struct message_layer *layer, struct message_peer *peer,
 
 int remote_answer(struct message_layer *layer, struct message_peer *peer, const struct frame *frame)
 {
+    if (!peer->remote_memory) {
+        return -EPROTO; /* nor was anything asked for */
+    }
     if (frame->type == FRAME_RESULT) {
         return arrive_result(layer, peer, frame);
     }

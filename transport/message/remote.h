@@ -23,7 +23,11 @@
  * so requests are bounded by credit, like unexpected messages. A fetching atomic keeps the old
  * values there; nothing else is copied: REPLY is filled when it is pushed, from the memory as it
  * then is, if it is still registered. Gets that peers pull are operations of the layer (`served`),
- * so that serve.c need not know of them.
+ * so that serve.c need not know of them. A put in several frames is remembered from the first on,
+ * so that all are of one put, in order, and the whole is refused if one of them was.
+ *
+ * Guesses. Whoever may use memory was given its key. Requests with keys that no memory has, or had
+ * lately, are counted, and end the connection when they are many.
  *
  * Unregistering ends what is going on: a put that is being pulled with DONE, a get with RESULT.
  * Either may cross what the initiator says of it: DONE and RESULT with names that are not known any
@@ -67,7 +71,8 @@ void remote_done(struct message_layer *layer, struct operation *operation, uint3
  *  @return 0; -ENOENT: no such key. */
 int remote_unregister(struct message_layer *layer, uint64_t key);
 
-/** Handles PUT, OFFER, GET or ATOMIC. @return 0, or -EPROTO. */
+/** Handles PUT, OFFER, GET or ATOMIC. @return 0, or -EPROTO: it breaks a rule, or it is one guess
+ *  at a key too many. */
 int remote_request(struct message_layer *layer, struct message_peer *peer,
                    const struct frame *frame);
 

@@ -14,7 +14,8 @@
 #define RESULTS_MAX                                                                                \
     ((FRAME_POOL_SLIM_BYTES - sizeof(struct frame_header)) / sizeof(struct frame_result))
 
-/** Remembers a request. The chunk that was reserved for its frame is kept until the answer. */
+/** Remembers a request. The chunk that was reserved for its (first) frame is kept until the answer.
+ */
 static struct inbound *remember(struct message_layer *layer, struct message_peer *peer,
                                 uint32_t name)
 {
@@ -37,29 +38,65 @@ static void answer(struct message_layer *layer, struct inbound *inbound, enum in
 
 /* ---- requests in --------------------------------------------------------------------------- */
 
+/** Finds what a peer asks for, before anything is remembered of the request. A key that nobody can
+ *  have been given is a guess. @return 0; -EPROTO: it is one too many */
+static int look_up(struct message_layer *layer, struct message_peer *peer,
+                   const struct region_range *range, uint8_t **at, enum frame_status *status)
+{
+    *status = region_find(&layer->regions, range, at);
+    if (*status == FRAME_STATUS_OK || region_is_known(&layer->regions, range->key)) {
+        return 0;
+    }
+    layer->counters.remote_guesses++;
+    return ++peer->guesses < REMOTE_GUESSES_MAX ? 0 : -EPROTO;
+}
+
+/** Is it the next frame of the put that has begun, or does it begin one? */
+static bool is_next_of_put(const struct inbound *begun, const struct region_range *range,
+                           uint32_t request, uint32_t offset)
+{
+    return begun == NULL
+               ? offset == 0
+               : offset == begun->received && request == begun->name && range->key == begun->key &&
+                     range->bytes == begun->bytes && range->address == begun->remote_address;
+}
+
 static int arrive_put(struct message_layer *layer, struct message_peer *peer,
                       const struct frame *frame)
 {
     const struct frame_put *put = frame->put;
     uint32_t offset = from_le32(put->offset);
+    uint32_t request = from_le32(put->request);
     const struct region_range range = {
         .key = from_le64(put->key),
         .address = from_le64(put->address),
         .bytes = from_le32(put->bytes),
         .access = BEOWIRE_MEMORY_WRITE,
     };
+    struct inbound *inbound = peer->put;
     uint8_t *target = NULL;
-    enum frame_status status = region_find(&layer->regions, &range, &target);
+    /* If a frame of it was refused, so is the whole. */
+    enum frame_status status = inbound != NULL ? inbound->status : FRAME_STATUS_OK;
 
+    if (!is_next_of_put(inbound, &range, request, offset) ||
+        (status == FRAME_STATUS_OK && look_up(layer, peer, &range, &target, &status) != 0)) {
+        return -EPROTO;
+    }
+    if (inbound == NULL) {
+        inbound = remember(layer, peer, request);
+        inbound->key = range.key;
+        inbound->remote_address = range.address;
+        inbound->bytes = range.bytes;
+    }
     if (status == FRAME_STATUS_OK && frame->payload_bytes > 0) {
         copy_bytes(target + offset, frame->payload, frame->payload_bytes);
     }
-    if (offset + frame->payload_bytes < range.bytes) {
-        return 0; /* each part says all: nothing to remember */
+    inbound->status = (uint8_t)status;
+    inbound->received = offset + frame->payload_bytes;
+    peer->put = inbound->received < range.bytes ? inbound : NULL;
+    if (peer->put != NULL) {
+        return 0;
     }
-    struct inbound *inbound = remember(layer, peer, from_le32(put->request));
-    inbound->key = range.key;
-    inbound->bytes = range.bytes;
     inbound->immediate = from_le32(put->immediate);
     inbound->notify = (from_le16(put->flags) & FRAME_PUT_NOTIFY) != 0;
     layer->counters.remote_puts += status == FRAME_STATUS_OK;
@@ -79,9 +116,12 @@ static int arrive_offer(struct message_layer *layer, struct message_peer *peer,
         .access = BEOWIRE_MEMORY_WRITE,
     };
 
+    uint8_t *target = NULL;
+    enum frame_status status = FRAME_STATUS_OK;
+
     if (range.bytes > BEOWIRE_MESSAGE_BYTES_MAX ||
-        from_le16(offer->segment_bytes) < PULL_SEGMENT_BYTES_MIN ||
-        inbound_named(peer, name, true) != NULL) {
+        !inbound_can_pull(peer, name, from_le16(offer->segment_bytes)) ||
+        look_up(layer, peer, &range, &target, &status) != 0) {
         return -EPROTO;
     }
     struct inbound *inbound = remember(layer, peer, name);
@@ -93,7 +133,7 @@ static int arrive_offer(struct message_layer *layer, struct message_peer *peer,
     inbound->segment_bytes = from_le16(offer->segment_bytes);
     inbound->announced = true;
     inbound->address = from_le64(offer->address);
-    enum frame_status status = region_find(&layer->regions, &range, &inbound->target);
+    inbound->target = target;
     if (status != FRAME_STATUS_OK) {
         answer(layer, inbound, ANSWER_DONE, status);
         return 0;
@@ -119,17 +159,25 @@ static struct region_range range_of(const struct inbound *inbound)
 static int arrive_get(struct message_layer *layer, struct message_peer *peer,
                       const struct frame *frame)
 {
-    struct inbound *inbound = remember(layer, peer, from_le32(frame->get->request));
+    const struct region_range range = {
+        .key = from_le64(frame->get->key),
+        .address = from_le64(frame->get->address),
+        .bytes = from_le64(frame->get->bytes),
+        .access = BEOWIRE_MEMORY_READ,
+    };
     uint8_t *source = NULL;
+    enum frame_status status = FRAME_STATUS_OK;
 
+    if (look_up(layer, peer, &range, &source, &status) != 0) {
+        return -EPROTO;
+    }
+    struct inbound *inbound = remember(layer, peer, from_le32(frame->get->request));
     inbound->reads = true;
-    inbound->key = from_le64(frame->get->key);
-    inbound->remote_address = from_le64(frame->get->address);
-    inbound->bytes = from_le64(frame->get->bytes);
-    const struct region_range range = range_of(inbound);
-    enum frame_status status = region_find(&layer->regions, &range, &source);
+    inbound->key = range.key;
+    inbound->remote_address = range.address;
+    inbound->bytes = range.bytes;
     if (status == FRAME_STATUS_OK && inbound->bytes > BEOWIRE_MESSAGE_BYTES_MAX) {
-        status = FRAME_STATUS_RANGE;
+        status = FRAME_STATUS_REFUSED;
     }
     layer->counters.remote_gets += status == FRAME_STATUS_OK;
     if (status != FRAME_STATUS_OK || inbound->bytes == 0) {
@@ -143,9 +191,10 @@ static int arrive_get(struct message_layer *layer, struct message_peer *peer,
     return 0;
 }
 
-/** How the request can be carried out: not at all, or where. */
-static enum frame_status find_target(const struct message_layer *layer, const struct frame *frame,
-                                     uint32_t bytes, uint8_t **target)
+/** How the request can be carried out: not at all, or where. @return 0, or as look_up() */
+static int find_target(struct message_layer *layer, struct message_peer *peer,
+                       const struct frame *frame, uint32_t bytes, uint8_t **target,
+                       enum frame_status *status)
 {
     const struct frame_atomic *atomic = frame->atomic;
     bool fetch = (from_le16(atomic->flags) & FRAME_ATOMIC_FETCH) != 0;
@@ -157,8 +206,8 @@ static enum frame_status find_target(const struct message_layer *layer, const st
         .access = (modifies ? BEOWIRE_MEMORY_WRITE : 0u) | (fetch ? BEOWIRE_MEMORY_READ : 0u),
     };
 
-    return bytes > layer->chunk_bytes ? FRAME_STATUS_RANGE
-                                      : region_find(&layer->regions, &range, target);
+    *status = FRAME_STATUS_REFUSED;
+    return bytes > layer->chunk_bytes ? 0 : look_up(layer, peer, &range, target, status);
 }
 
 static int arrive_atomic(struct message_layer *layer, struct message_peer *peer,
@@ -174,10 +223,10 @@ static int arrive_atomic(struct message_layer *layer, struct message_peer *peer,
     uint8_t *target = NULL;
 
     if (atomic_is_supported(atomic->operation, atomic->type)) {
-        if (frame->payload_bytes != operand_bytes + compare_bytes) {
+        if (frame->payload_bytes != operand_bytes + compare_bytes ||
+            find_target(layer, peer, frame, bytes, &target, &status) != 0) {
             return -EPROTO;
         }
-        status = find_target(layer, frame, bytes, &target);
     }
     struct inbound *inbound = remember(layer, peer, from_le32(atomic->request));
     if (status == FRAME_STATUS_OK) {
@@ -417,7 +466,7 @@ void remote_served(struct message_layer *layer, struct operation *served)
 static void withdraw_put(struct message_layer *layer, struct inbound *inbound, uint64_t key)
 {
     if (inbound->operation == NULL && inbound->key == key) {
-        inbound->status = FRAME_STATUS_KEY;
+        inbound->status = FRAME_STATUS_REFUSED;
         layer->counters.remote_refused++;
         inbound_pulled(layer, inbound);
     }
@@ -448,7 +497,7 @@ int remote_unregister(struct message_layer *layer, uint64_t key)
             if (layer->withdraw_memory != NULL && inbound->peer->shares_memory) {
                 layer->withdraw_memory(layer->read_context, inbound->peer);
             }
-            answer(layer, release(layer, served), ANSWER_RESULT, FRAME_STATUS_KEY);
+            answer(layer, release(layer, served), ANSWER_RESULT, FRAME_STATUS_REFUSED);
         }
     }
     return 0;
@@ -475,6 +524,10 @@ bool remote_take_notice(struct message_layer *layer, struct beowire_completion *
 
 void remote_forget(struct message_layer *layer, struct message_peer *peer)
 {
+    if (peer->put != NULL) {
+        inbound_free(layer, peer->put);
+        peer->put = NULL;
+    }
     for (struct list *link = layer->served.next, *next = NULL; link != &layer->served;
          link = next) {
         struct operation *served = LIST_ENTRY(link, struct operation, link);

@@ -304,7 +304,7 @@ bool outgoing_is_clear(struct message_peer *peer)
 bool message_depends_on(const struct message_peer *peer)
 {
     return !list_is_empty(&peer->announced) || !list_is_empty(&peer->inbound) || peer->posted > 0 ||
-           peer->served > 0;
+           peer->served > 0 || peer->put != NULL;
 }
 
 void message_pump(struct message_layer *layer, struct message_peer *peer)

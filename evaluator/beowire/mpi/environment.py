@@ -53,8 +53,11 @@ def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
 
 def _mpich(provider: str) -> dict[str, str]:
     # Some builds have UCX as well, and would prefer it.
-    path = {"FI_PROVIDER_PATH": provider} if provider else {}
-    return {**path, "MPIR_CVAR_CH4_NETMOD": "ofi"}
+    chosen = {"MPIR_CVAR_CH4_NETMOD": "ofi"}
+    if not provider:
+        return chosen
+    # Its own keys of memory are small numbers, the same in each run; so it lets us choose them.
+    return {"FI_PROVIDER_PATH": provider, **chosen, "MPIR_CVAR_CH4_OFI_ENABLE_MR_PROV_KEY": "1"}
 
 
 def _intel(mpi: Installation, provider: str) -> dict[str, str]:

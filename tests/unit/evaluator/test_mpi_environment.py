@@ -54,6 +54,12 @@ def test_open_mpi_4__is_not_asked_for_atomic_operations_that_end_it() -> None:
     assert not any("osc_rdma" in name for name in variables(mpi("openmpi5"), "beowire"))
 
 
+def test_mpich__lets_the_provider_choose_keys_of_memory() -> None:
+    name = "MPIR_CVAR_CH4_OFI_ENABLE_MR_PROV_KEY"
+    assert variables(mpi("mpich"), "beowire")[name] == "1"
+    assert name not in variables(mpi("mpich"), "tcp")
+
+
 def test_intel__uses_its_own_libfabric() -> None:
     for over in ("beowire", "tcp"):
         told = variables(mpi("intel"), over)

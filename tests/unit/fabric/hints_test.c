@@ -109,11 +109,17 @@ static void av_type__is_echoed(void **state)
     fi_freeinfo(info);
 }
 
-static void mr_mode__each_is_accepted_and_none_needed(void **state)
+static void mr_mode__each_is_accepted_and_our_keys_are_preferred(void **state)
 {
-    const int modes[] = {0, FI_MR_BASIC, FI_MR_SCALABLE, FI_MR_LOCAL,
-                         FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY};
-    const int given[] = {0, FI_MR_BASIC, FI_MR_SCALABLE, 0, 0};
+    const int modes[] = {0,
+                         FI_MR_BASIC,
+                         FI_MR_SCALABLE,
+                         FI_MR_LOCAL,
+                         FI_MR_VIRT_ADDR | FI_MR_ALLOCATED,
+                         FI_MR_PROV_KEY,
+                         FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT};
+    const int given[] = {
+        0, FI_MR_BASIC, FI_MR_SCALABLE, 0, 0, FI_MR_PROV_KEY, FI_MR_VIRT_ADDR | FI_MR_PROV_KEY};
     struct fi_info *hints = *state;
 
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
@@ -337,7 +343,7 @@ int main(int argc, char **argv)
         HINTS_TEST(caps__those_asked_for_and_no_other_primary_ones),
         HINTS_TEST(threading__each_model_is_echoed),
         HINTS_TEST(av_type__is_echoed),
-        HINTS_TEST(mr_mode__each_is_accepted_and_none_needed),
+        HINTS_TEST(mr_mode__each_is_accepted_and_our_keys_are_preferred),
         HINTS_TEST(limits__no_more_than_there_is),
         HINTS_TEST(limits__a_smaller_wish_is_granted),
         HINTS_TEST(orders_and_flags__only_those_that_hold),

@@ -67,6 +67,43 @@ static void fi_mr_reg__keys_of_the_users_are_used_once(void **state)
     close_pair(pair);
 }
 
+/** FI_MR_PROV_KEY: the keys are the provider's, another each time; with FI_MR_VIRT_ADDR addresses
+ * are the process's. */
+static void fi_mr_reg__keys_of_ours(void **state)
+{
+    (void)state;
+    for (unsigned virtual = 0; virtual < 2; virtual ++) {
+        const struct pair_options options = {.caps = FI_MSG | FI_TAGGED | FI_RMA,
+                                             .mr_mode = FI_MR_PROV_KEY |
+                                                        (virtual != 0 ? FI_MR_VIRT_ADDR : 0)};
+        struct pair *pair = open_pair(&options);
+        struct fid_mr *region = NULL;
+        char memory[64] = "";
+        char data[4] = "abc";
+        uint64_t at = 8 + (virtual != 0 ? (uint64_t)(uintptr_t)memory : 0);
+        uint64_t keys[2];
+        for (unsigned i = 0; i < 2; i++) {
+            assert_int_equal(fi_mr_reg(pair->sides[1].domain, memory, sizeof memory,
+                                       FI_REMOTE_WRITE, 0, 7, 0, &region, NULL),
+                             0);
+            keys[i] = fi_mr_key(region);
+            assert_int_equal(
+                fi_write(pair->sides[0].ep, data, 4, NULL, pair->sides[0].other, at, keys[i], data),
+                0);
+            assert_ptr_equal(completed(pair, 0).op_context, data);
+            assert_string_equal(memory + 8, "abc");
+            memset(memory, 0, sizeof memory);
+            assert_int_equal(
+                fi_write(pair->sides[0].ep, data, 4, NULL, pair->sides[0].other, at, 7, data), 0);
+            assert_int_equal(failed(pair, 0).err, FI_EACCES); /* that is not its key */
+            assert_int_equal(fi_close(&region->fid), 0);
+        }
+        assert_true(keys[0] != keys[1]);
+        assert_true(keys[0] >> 32 != 0 || keys[1] >> 32 != 0); /* no small numbers */
+        close_pair(pair);
+    }
+}
+
 /** FI_MR_BASIC: the keys are the provider's, and addresses the process's. Registered before any
  *  endpoint is there, as programs do. */
 static void fi_mr_reg__basic_mode_and_endpoints_that_come_later(void **state)
@@ -110,6 +147,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_mr_reg__for_sending_and_receiving),
         cmocka_unit_test(fi_mr_regattr__what_cannot_be),
         cmocka_unit_test(fi_mr_reg__keys_of_the_users_are_used_once),
+        cmocka_unit_test(fi_mr_reg__keys_of_ours),
         cmocka_unit_test(fi_mr_reg__basic_mode_and_endpoints_that_come_later),
     };
 

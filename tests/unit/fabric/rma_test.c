@@ -181,7 +181,7 @@ static void fi_write__refused_names_the_peer_and_harms_nothing(void **state)
     assert_ptr_equal(error.op_context, data);
     assert_non_null(strstr(error.err_data, " (beowire:"));
     assert_int_equal(fi_read(remote.ep, data, 8, NULL, remote.to, MEMORY_BYTES - 7, KEY, data), 0);
-    assert_int_equal(failed(remote.pair, 0).err, ERANGE);
+    assert_int_equal(failed(remote.pair, 0).err, FI_EACCES);
     assert_int_equal(fi_write(remote.ep, data, 8, NULL, remote.to, 0, KEY, data), 0);
     assert_ptr_equal(completed(remote.pair, 0).op_context, data);
     assert_memory_equal(remote.memory, data, 8);

@@ -50,6 +50,49 @@ static void lengths_begin__a_shorter_connection(void **state)
     assert_int_equal(peer->message.data_bytes, 1000);
 }
 
+static int announced_error(struct stranger *stranger, const struct core_peer *peer,
+                           uint16_t segment_bytes, uint32_t name)
+{
+    const struct frame_announce announce = {
+        .tag = to_le64(1),
+        .message_bytes = to_le64(100000),
+        .message = to_le32(name),
+        .segment_bytes = to_le16(segment_bytes),
+    };
+
+    say(stranger, &(struct says){.fields.type = FRAME_ANNOUNCE, .body = &announce});
+    round_trip(stranger);
+    return peer->message.error;
+}
+
+/** What the peer announces comes in DATA that is no longer than the connection's has ever been. */
+static void lengths_begin__longest_segment(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct core_peer *peer = be_answered(stranger, 1000, 1000);
+
+    assert_int_equal(announced_error(stranger, peer, 1000 - 16, 1), 0);
+    assert_int_equal(peer->message.data_bytes, 1000);
+    assert_int_equal(announced_error(stranger, peer, 1001 - 16, 2), -EPROTO);
+}
+
+/** Frames have become shorter, but what was announced before may be on its way. */
+static void lengths_shorten__longest_segment_stays(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct core_peer *peer = be_accepted(stranger);
+    struct frame_connect body = connect_body(stranger);
+
+    body.frame_bytes = to_le16(1200);
+    for (unsigned i = 0; i < CONNECTION_LONG_ACCEPTS + 1; i++) {
+        say_connect(stranger, &body);
+        round_trip(stranger);
+    }
+    assert_int_equal(peer->message.data_bytes, 1200);
+    assert_int_equal(announced_error(stranger, peer, 1500 - 16, 1), 0);
+    assert_int_equal(announced_error(stranger, peer, 60000, 2), -EPROTO);
+}
+
 /** Asks until something is sent so often. */
 static struct core_peer *ask(struct stranger *stranger, unsigned attempts)
 {
@@ -126,6 +169,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STRANGER_TEST(lengths_begin__nothing_until_the_peer_is_heard),
+        STRANGER_TEST(lengths_begin__longest_segment),
+        STRANGER_TEST(lengths_shorten__longest_segment_stays),
         STRANGER_TEST(lengths_begin__a_shorter_connection),
         STRANGER_TEST(lengths_begin__an_answer_says_what_arrives),
         STRANGER_TEST(lengths_begin__takes_the_least_that_it_has_asked_for),

@@ -356,6 +356,7 @@ static void core_receive__close_is_answered_as_often_as_it_is_said(void **state)
     say(stranger, &(struct says){.fields.type = FRAME_CLOSE});
     round_trip(stranger);
     assert_false(hear(stranger));
+    assert_int_equal(stranger->core->counters.dropped_state, 0); /* none was out of place */
 }
 
 static void core_receive__frame_longer_than_the_lane_s(void **state)

@@ -289,15 +289,37 @@ static void beowire_put__refused_harms_nothing_else(void **state)
     open_pair(&pair, "packet,udp");
     memset(pair.memory, 'm', MEMORY_BYTES);
     assert_int_equal(put_status(&pair, pair.key + 1, 0, 8), -EACCES);
-    assert_int_equal(put_status(&pair, pair.key, MEMORY_BYTES - 7, 8), -ERANGE);
-    assert_int_equal(put_status(&pair, pair.key, 1, MEMORY_BYTES), -ERANGE);
-    assert_int_equal(put_status(&pair, pair.key, UINT64_MAX, 8), -ERANGE);
+    assert_int_equal(put_status(&pair, pair.key, MEMORY_BYTES - 7, 8), -EACCES);
+    assert_int_equal(put_status(&pair, pair.key, 1, MEMORY_BYTES), -EACCES);
+    assert_int_equal(put_status(&pair, pair.key, UINT64_MAX, 8), -EACCES);
     for (unsigned at = 0; at < MEMORY_BYTES; at++) {
         assert_int_equal(pair.memory[at], 'm');
     }
     put_and_get(&pair, 100000); /* and the connection goes on */
     assert_int_equal(beowire_memory_unregister(pair.b, pair.key), 0);
     assert_int_equal(put_status(&pair, pair.key, 0, 8), -EACCES);
+    close_pair(&pair);
+}
+
+/** Guesses of one are refused, and end its connection when they are many. */
+static void beowire_put__guesses_end_the_connection(void **state)
+{
+    struct pair pair;
+
+    (void)state;
+    open_pair(&pair, "packet,udp");
+    memset(pair.memory, 'm', MEMORY_BYTES);
+    for (unsigned i = 1; i < REMOTE_GUESSES_MAX; i++) {
+        assert_int_equal(put_status(&pair, pair.key + i, 0, 8), -EACCES);
+        assert_int_equal(put_status(&pair, pair.key, MEMORY_BYTES - 7, 8), -EACCES); /* is none */
+    }
+    assert_int_equal(counter(pair.b, "remote_guesses"), REMOTE_GUESSES_MAX - 1);
+    put_and_get(&pair, 1000);
+    assert_int_equal(put_status(&pair, pair.key - 1, 0, 8), -EPROTO);
+    assert_int_equal(counter(pair.b, "remote_guesses"), REMOTE_GUESSES_MAX);
+    assert_int_equal(counter(pair.b, "peers_failed"), 1);
+    const struct beowire_remote remote = {.key = pair.key};
+    assert_int_equal(beowire_put(pair.a, pair.to, &remote, "x", 1, 0, 0, NULL), -EPROTO);
     close_pair(&pair);
 }
 
@@ -308,6 +330,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(beowire_put__injected),
         cmocka_unit_test(beowire_put__bad_arguments),
         cmocka_unit_test(beowire_put__refused_harms_nothing_else),
+        cmocka_unit_test(beowire_put__guesses_end_the_connection),
         cmocka_unit_test(beowire_poll__notices_taken_make_room),
         cmocka_unit_test(beowire_atomic__counts),
         cmocka_unit_test(beowire_atomic__bad_arguments),

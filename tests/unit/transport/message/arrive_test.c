@@ -312,6 +312,16 @@ static void message_frame__done_of_what_was_not_announced(void **state)
     free(data);
 }
 
+/** Nothing was granted, so no DONE of that can cross the withdrawal of its memory. */
+static void message_frame__done_of_a_grant_without_the_feature(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(arrive_done(fixture, 0, MESSAGE_NAME_SERVED | 3), 0);
+    fixture->peers[0].remote_memory = false;
+    assert_int_equal(arrive_done(fixture, 0, MESSAGE_NAME_SERVED | 3), -EPROTO);
+}
+
 static void message_frame__fragments_that_break_rules(void **state)
 {
     struct fixture *fixture = *state;
@@ -366,6 +376,22 @@ static void message_frame__lengths_beyond_the_limit(void **state)
                      -EPROTO); /* begins with nothing */
 }
 
+/** What is longer than the longest DATA can never come. */
+static void message_frame__announced_in_lumps(void **state)
+{
+    struct fixture *fixture = *state;
+    struct frame_announce announce = announcement(5, LONG_BYTES, 9);
+
+    announce.segment_bytes = to_le16(SEGMENT + 1);
+    assert_int_equal(
+        arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}),
+        -EPROTO);
+    fixture->peers[0].data_bytes = FRAME_BYTES / 2; /* shorter since: one may be on its way */
+    announce.segment_bytes = to_le16(SEGMENT);
+    assert_int_equal(
+        arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}), 0);
+}
+
 static void message_frame__announced_in_crumbs(void **state)
 {
     struct fixture *fixture = *state;
@@ -411,10 +437,12 @@ int main(void)
         FIXTURE_TEST(message_frame__done_ends_the_send),
         FIXTURE_TEST(message_frame__dones_that_break_rules),
         FIXTURE_TEST(message_frame__done_of_what_was_not_announced),
+        FIXTURE_TEST(message_frame__done_of_a_grant_without_the_feature),
         FIXTURE_TEST(message_frame__fragments_that_break_rules),
         FIXTURE_TEST(message_frame__fragment_of_an_announced_message),
         FIXTURE_TEST(message_frame__names_in_use),
         FIXTURE_TEST(message_frame__lengths_beyond_the_limit),
+        FIXTURE_TEST(message_frame__announced_in_lumps),
         FIXTURE_TEST(message_frame__announced_in_crumbs),
         FIXTURE_TEST(message_frame__frames_without_sequence),
     };

@@ -39,6 +39,7 @@ static inline void make_ready(struct fixture *fixture, unsigned index)
 
     peer->frame_bytes = FRAME_BYTES;
     peer->data_bytes = FRAME_BYTES;
+    peer->segment_bytes_max = SEGMENT;
     peer->bulk_lanes = 1;
     peer->usable_lanes = 1;
     peer->remote_memory = true;

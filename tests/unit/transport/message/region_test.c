@@ -48,11 +48,11 @@ static void region_find__inside_and_outside(void **state)
     assert_int_equal(look(table, 7, 99, 1, WRITE, &at), FRAME_STATUS_OK);
     assert_ptr_equal(at, memory + 99);
     assert_int_equal(look(table, 7, 100, 0, READ | WRITE, &at), FRAME_STATUS_OK);
-    assert_int_equal(look(table, 7, 100, 1, READ, &at), FRAME_STATUS_RANGE);
-    assert_int_equal(look(table, 7, 0, 101, READ, &at), FRAME_STATUS_RANGE);
-    assert_int_equal(look(table, 7, 101, 0, READ, &at), FRAME_STATUS_RANGE);
-    assert_int_equal(look(table, 7, 50, UINT64_MAX - 40, READ, &at), FRAME_STATUS_RANGE);
-    assert_int_equal(look(table, 7, UINT64_MAX, 2, READ, &at), FRAME_STATUS_RANGE);
+    assert_int_equal(look(table, 7, 100, 1, READ, &at), FRAME_STATUS_REFUSED);
+    assert_int_equal(look(table, 7, 0, 101, READ, &at), FRAME_STATUS_REFUSED);
+    assert_int_equal(look(table, 7, 101, 0, READ, &at), FRAME_STATUS_REFUSED);
+    assert_int_equal(look(table, 7, 50, UINT64_MAX - 40, READ, &at), FRAME_STATUS_REFUSED);
+    assert_int_equal(look(table, 7, UINT64_MAX, 2, READ, &at), FRAME_STATUS_REFUSED);
 }
 
 static void region_find__by_the_owners_addresses(void **state)
@@ -69,9 +69,9 @@ static void region_find__by_the_owners_addresses(void **state)
                      0);
     assert_int_equal(look(table, 0, base + 5, 75, READ, &at), FRAME_STATUS_OK);
     assert_ptr_equal(at, memory + 15);
-    assert_int_equal(look(table, 0, base - 1, 1, READ, &at), FRAME_STATUS_RANGE);
-    assert_int_equal(look(table, 0, 5, 1, READ, &at), FRAME_STATUS_RANGE);
-    assert_int_equal(look(table, 0, base + 5, 76, READ, &at), FRAME_STATUS_RANGE);
+    assert_int_equal(look(table, 0, base - 1, 1, READ, &at), FRAME_STATUS_REFUSED);
+    assert_int_equal(look(table, 0, 5, 1, READ, &at), FRAME_STATUS_REFUSED);
+    assert_int_equal(look(table, 0, base + 5, 76, READ, &at), FRAME_STATUS_REFUSED);
 }
 
 static void region_find__what_is_not_allowed(void **state)
@@ -86,11 +86,63 @@ static void region_find__what_is_not_allowed(void **state)
     assert_int_equal(
         region_add(table, &(struct region){.key = 2, .base = memory, .bytes = 8, .flags = WRITE}),
         0);
-    assert_int_equal(look(table, 1, 0, 8, WRITE, &at), FRAME_STATUS_KEY);
-    assert_int_equal(look(table, 1, 0, 8, READ | WRITE, &at), FRAME_STATUS_KEY);
-    assert_int_equal(look(table, 2, 0, 8, READ, &at), FRAME_STATUS_KEY);
+    assert_int_equal(look(table, 1, 0, 8, WRITE, &at), FRAME_STATUS_REFUSED);
+    assert_int_equal(look(table, 1, 0, 8, READ | WRITE, &at), FRAME_STATUS_REFUSED);
+    assert_int_equal(look(table, 2, 0, 8, READ, &at), FRAME_STATUS_REFUSED);
     assert_int_equal(look(table, 2, 0, 8, WRITE, &at), FRAME_STATUS_OK);
-    assert_int_equal(look(table, 3, 0, 0, 0, &at), FRAME_STATUS_KEY);
+    assert_int_equal(look(table, 3, 0, 0, 0, &at), FRAME_STATUS_REFUSED);
+}
+
+/** Also where the key looks like that of no region, and nothing is wanted. */
+static void region_find__where_nothing_is_registered(void **state)
+{
+    struct region_table *table = *state;
+    uint8_t *at = NULL;
+
+    assert_int_equal(look(table, 0, 0, 0, 0, &at), FRAME_STATUS_REFUSED);
+    assert_false(region_exists(table, 0));
+    assert_false(region_is_known(table, 0));
+}
+
+/** Each number of keys takes other steps. */
+static void region_find__among_any_number_of_keys(void **state)
+{
+    struct region_table *table = *state;
+    static uint8_t memory[70];
+    uint8_t *at = NULL;
+
+    for (uint64_t count = 1; count <= 70; count++) {
+        assert_int_equal(region_add(table, &(struct region){.key = 2 * count,
+                                                            .base = memory + count - 1,
+                                                            .bytes = 1,
+                                                            .flags = READ}),
+                         0);
+        for (uint64_t key = 0; key <= 2 * count + 2; key++) {
+            bool there = key % 2 == 0 && key > 0 && key <= 2 * count;
+            assert_int_equal(region_exists(table, key), there);
+            assert_int_equal(look(table, key, 0, 1, READ, &at),
+                             there ? FRAME_STATUS_OK : FRAME_STATUS_REFUSED);
+            assert_true(!there || at == memory + key / 2 - 1);
+        }
+        assert_false(region_exists(table, UINT64_MAX));
+    }
+}
+
+static void region_is_known__for_a_while_after_it_has_gone(void **state)
+{
+    struct region_table *table = *state;
+    uint8_t memory[1];
+
+    for (uint64_t key = 1; key <= 2 * REGION_KEYS_GONE; key++) {
+        assert_false(region_is_known(table, key));
+        assert_int_equal(
+            region_add(table, &(struct region){.key = key, .base = memory, .bytes = 1}), 0);
+        assert_true(region_is_known(table, key));
+        assert_int_equal(region_remove(table, key), 0);
+        assert_true(region_is_known(table, key));
+        assert_int_equal(region_is_known(table, 1), key <= REGION_KEYS_GONE);
+    }
+    assert_false(region_is_known(table, 0)); /* which none has had */
 }
 
 static void region_add__in_any_order(void **state)
@@ -113,7 +165,7 @@ static void region_add__in_any_order(void **state)
     for (uint64_t key = 0; key < 1000; key++) {
         assert_int_equal(region_exists(table, key << 40), key % 3 != 0);
         assert_int_equal(look(table, key << 40, 0, 1, READ, &at),
-                         key % 3 != 0 ? FRAME_STATUS_OK : FRAME_STATUS_KEY);
+                         key % 3 != 0 ? FRAME_STATUS_OK : FRAME_STATUS_REFUSED);
         assert_true(key % 3 == 0 || at == memory + key);
     }
 }
@@ -139,9 +191,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(region_find__inside_and_outside),  TEST(region_find__by_the_owners_addresses),
-        TEST(region_find__what_is_not_allowed), TEST(region_add__in_any_order),
+        TEST(region_find__inside_and_outside),
+        TEST(region_find__by_the_owners_addresses),
+        TEST(region_find__what_is_not_allowed),
+        TEST(region_add__in_any_order),
         TEST(region_add__what_cannot_be),
+        TEST(region_find__where_nothing_is_registered),
+        TEST(region_find__among_any_number_of_keys),
+        TEST(region_is_known__for_a_while_after_it_has_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,12 +117,15 @@ static void remote_request__put_in_parts(void **state)
 
     offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
     assert_int_equal(arrive_put(fixture, 0, &puts, "abcd", 4), 0);
-    assert_true(nothing_remembered(fixture));
+    message_pump(&fixture->layer, &fixture->peers[0]);
+    assert_int_equal(pushed(fixture, 0), 0);
+    assert_true(message_depends_on(&fixture->peers[0])); /* or its end might go unnoticed */
     assert_memory_equal(memory + 9, "\0abcd\0", 6);
     puts.offset = 4;
     assert_int_equal(arrive_put(fixture, 0, &puts, "ef", 2), 0);
     assert_false(nothing_remembered(fixture)); /* until it is answered */
     assert_ended(fixture, 0, 0);
+    assert_false(message_depends_on(&fixture->peers[0]));
     assert_result(fixture, 5, FRAME_STATUS_OK);
     assert_ended(fixture, 1, 0);
     assert_memory_equal(memory + 9, "\0abcdef\0", 8);
@@ -139,10 +142,10 @@ static void remote_request__put_that_is_refused(void **state)
         struct puts puts;
         uint32_t status;
     } rows[] = {
-        {{.key = KEY + 1, .bytes = 8, .request = 1}, FRAME_STATUS_KEY},
-        {{.key = KEY, .bytes = 8, .address = 1, .request = 2}, FRAME_STATUS_RANGE},
-        {{.key = KEY, .bytes = 8, .address = UINT64_MAX - 3, .request = 3}, FRAME_STATUS_RANGE},
-        {{.key = KEY - 1, .bytes = 8, .request = 4}, FRAME_STATUS_KEY}, /* may be read only */
+        {{.key = KEY + 1, .bytes = 8, .request = 1}, FRAME_STATUS_REFUSED},
+        {{.key = KEY, .bytes = 8, .address = 1, .request = 2}, FRAME_STATUS_REFUSED},
+        {{.key = KEY, .bytes = 8, .address = UINT64_MAX - 3, .request = 3}, FRAME_STATUS_REFUSED},
+        {{.key = KEY - 1, .bytes = 8, .request = 4}, FRAME_STATUS_REFUSED}, /* may be read only */
     };
 
     offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
@@ -158,6 +161,138 @@ static void remote_request__put_that_is_refused(void **state)
     assert_true(nothing_remembered(fixture));
     assert_int_equal(fixture->layer.counters.remote_refused, 4);
     assert_ended(fixture, 0, 0);
+}
+
+/** A later frame that could be carried out does not make good what was refused. */
+static void remote_request__put_of_which_a_part_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t memory[8] = {0};
+    struct puts puts = {.key = KEY, .bytes = 8, .request = 1, .flags = FRAME_PUT_NOTIFY};
+
+    assert_int_equal(arrive_put(fixture, 0, &puts, "abcd", 4), 0); /* not registered yet */
+    offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
+    puts.offset = 4;
+    assert_int_equal(arrive_put(fixture, 0, &puts, "efgh", 4), 0);
+    assert_result(fixture, 1, FRAME_STATUS_REFUSED);
+    assert_memory_equal(memory, "\0\0\0\0\0\0\0\0", 8);
+    puts.offset = 0; /* and the next is a put like any other */
+    puts.request = 2;
+    assert_int_equal(arrive_put(fixture, 0, &puts, "abcd", 4), 0);
+    puts.offset = 4;
+    assert_int_equal(arrive_put(fixture, 0, &puts, "efgh", 4), 0);
+    assert_result(fixture, 2, FRAME_STATUS_OK);
+    assert_memory_equal(memory, "abcdefgh", 8);
+    assert_int_equal(completed(fixture).bytes, 8);
+    /* The memory goes half-way. */
+    puts.offset = 0;
+    assert_int_equal(arrive_put(fixture, 0, &puts, "ABCD", 4), 0);
+    assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
+    puts.offset = 4;
+    assert_int_equal(arrive_put(fixture, 0, &puts, "EFGH", 4), 0);
+    assert_result(fixture, 2, FRAME_STATUS_REFUSED);
+    assert_memory_equal(memory, "ABCDefgh", 8);
+    assert_true(nothing_completed(fixture));
+    assert_true(nothing_remembered(fixture));
+}
+
+/** The frames of a put say the same of it, and come in order; no other put is between them. */
+static void remote_request__put_whose_parts_do_not_fit(void **state)
+{
+    uint8_t memory[16] = {0};
+    const struct puts first = {.key = KEY, .address = 1, .bytes = 12, .request = 5};
+    const struct puts wrong[] = {
+        {.key = KEY, .address = 1, .bytes = 12, .request = 5, .offset = 5},     /* a gap */
+        {.key = KEY, .address = 1, .bytes = 12, .request = 5, .offset = 3},     /* again */
+        {.key = KEY, .address = 1, .bytes = 12, .request = 5, .offset = 0},     /* from the start */
+        {.key = KEY, .address = 1, .bytes = 12, .request = 6, .offset = 0},     /* another put */
+        {.key = KEY, .address = 1, .bytes = 12, .request = 6, .offset = 4},     /* of another */
+        {.key = KEY + 1, .address = 1, .bytes = 12, .request = 5, .offset = 4}, /* elsewhere */
+        {.key = KEY, .address = 2, .bytes = 12, .request = 5, .offset = 4},
+        {.key = KEY, .address = 1, .bytes = 11, .request = 5, .offset = 4},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i <= sizeof wrong / sizeof *wrong; i++) {
+        void *again = NULL;
+        assert_int_equal(fixture_setup(&again), 0);
+        struct fixture *fixture = again;
+        offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
+        offer_memory(fixture, KEY + 1, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
+        if (i == sizeof wrong / sizeof *wrong) { /* and none begins in the middle */
+            assert_int_equal(arrive_put(fixture, 0, &wrong[0], "efgh", 4), -EPROTO);
+        } else {
+            assert_int_equal(arrive_put(fixture, 0, &first, "abcd", 4), 0);
+            assert_int_equal(arrive_put(fixture, 1, &first, "abcd", 4), 0); /* of another peer */
+            assert_int_equal(arrive_put(fixture, 0, &wrong[i], "efgh", 4), -EPROTO);
+        }
+        assert_int_equal(fixture_teardown(&again), 0);
+    }
+}
+
+static void remote_request__guesses_end_the_connection(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t memory[8] = {0};
+
+    offer_memory(fixture, KEY, memory, sizeof memory, ALL);
+    for (uint32_t i = 1; i < REMOTE_GUESSES_MAX; i++) {
+        assert_int_equal(arrive_get(fixture, KEY + i, 0, 8, i), 0);
+        assert_result(fixture, i, FRAME_STATUS_REFUSED);
+        assert_int_equal(arrive_get(fixture, KEY, 0, 0, i),
+                         0); /* who has a key may guess no more */
+        assert_result(fixture, i, FRAME_STATUS_OK);
+    }
+    assert_int_equal(fixture->layer.counters.remote_guesses, REMOTE_GUESSES_MAX - 1);
+    assert_int_equal(arrive_get(fixture, KEY - 1, 0, 8, 1), -EPROTO);
+    assert_int_equal(fixture->layer.counters.remote_guesses, REMOTE_GUESSES_MAX);
+    fail_peer(fixture, 0, -EPROTO);
+    assert_true(nothing_remembered(fixture));
+    /* Others may still be wrong. */
+    struct puts puts = {.key = KEY + 1, .bytes = 8, .request = 1};
+    assert_int_equal(arrive_put(fixture, 1, &puts, "abcdefgh", 8), 0);
+}
+
+/** Whatever asks for memory: puts long and short, gets, atomic operations. */
+static void remote_request__each_kind_of_guess_counts(void **state)
+{
+    struct fixture *fixture = *state;
+    struct puts puts = {.key = KEY, .bytes = 8, .request = 1};
+
+    assert_int_equal(arrive_put(fixture, 0, &puts, "abcd", 4), 0);
+    puts.offset = 4;
+    assert_int_equal(arrive_put(fixture, 0, &puts, "efgh", 4), 0); /* the same guess */
+    assert_int_equal(fixture->peers[0].guesses, 1);
+    assert_int_equal(arrive_offer(fixture, KEY, 0, LONG_BYTES, 3, SEGMENT), 0);
+    assert_int_equal(fixture->peers[0].guesses, 2);
+    assert_int_equal(arrive_get(fixture, KEY, 0, 8, 2), 0);
+    assert_int_equal(fixture->peers[0].guesses, 3);
+    assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT32, 1, 0, "1234", 4),
+                     0);
+    assert_int_equal(fixture->peers[0].guesses, 4);
+    assert_int_equal(fixture->peers[1].guesses, 0);
+}
+
+/** Whoever was given a key and comes too late, or asks for too much, has not guessed it. */
+static void remote_request__stale_keys_are_no_guesses(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t memory[8] = {0};
+
+    offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_READ);
+    for (uint32_t i = 0; i < 2 * REMOTE_GUESSES_MAX; i++) {
+        struct puts puts = {.key = KEY, .bytes = 8, .request = i};
+        assert_int_equal(arrive_put(fixture, 0, &puts, "abcdefgh", 8), 0);
+        assert_result(fixture, i, FRAME_STATUS_REFUSED);
+        assert_int_equal(arrive_get(fixture, KEY, 1, 8, i), 0);
+        assert_result(fixture, i, FRAME_STATUS_REFUSED);
+    }
+    assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
+    for (uint32_t i = 0; i < 2 * REMOTE_GUESSES_MAX; i++) {
+        assert_int_equal(arrive_get(fixture, KEY, 0, 8, i), 0);
+        assert_result(fixture, i, FRAME_STATUS_REFUSED);
+    }
+    assert_int_equal(fixture->layer.counters.remote_guesses, 0);
 }
 
 static void remote_request__without_the_feature(void **state)
@@ -278,13 +413,14 @@ static void remote_request__long_put_that_is_refused(void **state)
     assert_int_equal(arrive_offer(fixture, KEY, 0, LONG_BYTES, 3, SEGMENT), 0);
     struct frame frame = answered(fixture);
     assert_int_equal(frame.type, FRAME_DONE);
-    assert_int_equal(from_le32(frame.done->status), FRAME_STATUS_RANGE);
+    assert_int_equal(from_le32(frame.done->status), FRAME_STATUS_REFUSED);
     assert_true(nothing_asked(fixture, 1));
     assert_true(nothing_completed(fixture));
     assert_true(nothing_remembered(fixture));
     assert_int_equal(arrive_offer(fixture, KEY, 0, BEOWIRE_MESSAGE_BYTES_MAX + 1, 4, SEGMENT),
                      -EPROTO);
     assert_int_equal(arrive_offer(fixture, KEY, 0, 8, 4, PULL_SEGMENT_BYTES_MIN - 1), -EPROTO);
+    assert_int_equal(arrive_offer(fixture, KEY, 0, 8, 4, SEGMENT + 1), -EPROTO);
 }
 
 static void remote_unregister__while_a_put_is_pulled(void **state)
@@ -305,7 +441,7 @@ static void remote_unregister__while_a_put_is_pulled(void **state)
     for (uint32_t name = 0; name <= PULLS_PER_PEER; name++) {
         struct frame frame = answered(fixture);
         assert_int_equal(frame.type, FRAME_DONE);
-        assert_int_equal(from_le32(frame.done->status), FRAME_STATUS_KEY);
+        assert_int_equal(from_le32(frame.done->status), FRAME_STATUS_REFUSED);
     }
     assert_true(nothing_asked(fixture, UINT64_C(10000000000)));
     assert_true(nothing_completed(fixture)); /* nobody is told of it */
@@ -337,9 +473,9 @@ static void remote_request__short_get(void **state)
     assert_int_equal(arrive_get(fixture, KEY, 1000, 0, 7), 0);
     assert_result(fixture, 7, FRAME_STATUS_OK);
     assert_int_equal(arrive_get(fixture, KEY, 1000, 1, 8), 0);
-    assert_result(fixture, 8, FRAME_STATUS_RANGE);
+    assert_result(fixture, 8, FRAME_STATUS_REFUSED);
     assert_int_equal(arrive_get(fixture, KEY, 0, UINT64_MAX, 9), 0);
-    assert_result(fixture, 9, FRAME_STATUS_RANGE);
+    assert_result(fixture, 9, FRAME_STATUS_REFUSED);
     assert_ended(fixture, 0, 2);
     free(memory);
 }
@@ -352,7 +488,7 @@ static void remote_unregister__before_a_get_is_answered(void **state)
     offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_READ);
     assert_int_equal(arrive_get(fixture, KEY, 0, 100, 6), 0);
     assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
-    assert_result(fixture, 6, FRAME_STATUS_KEY);
+    assert_result(fixture, 6, FRAME_STATUS_REFUSED);
     assert_ended(fixture, 0, 0);
     assert_true(nothing_remembered(fixture));
 }
@@ -407,7 +543,7 @@ static void remote_request__more_long_gets_than_may_be_pulled_at_once(void **sta
     assert_int_equal(pushed(fixture, 0), 0);
     /* Another answer does not wait with it. */
     assert_int_equal(arrive_get(fixture, KEY + 1, 0, 1, 4711), 0);
-    assert_result(fixture, 4711, FRAME_STATUS_KEY);
+    assert_result(fixture, 4711, FRAME_STATUS_REFUSED);
     message_pump(&fixture->layer, &fixture->peers[0]);
     assert_int_equal(pushed(fixture, 0), 0);
     assert_int_equal(arrive_done(fixture, 0, names[3]), 0);
@@ -430,7 +566,7 @@ static void remote_unregister__while_a_get_is_pulled(void **state)
     assert_true(serve_is_needed(&fixture->layer)); /* unasked */
     assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
     assert_false(serve_next(&fixture->layer, 0, &batch));
-    assert_result(fixture, 6, FRAME_STATUS_KEY);
+    assert_result(fixture, 6, FRAME_STATUS_REFUSED);
     assert_int_equal(arrive_done(fixture, 0, name), 0); /* it crossed that */
     assert_true(nothing_remembered(fixture));
     free(memory);
@@ -467,7 +603,7 @@ static void remote_unregister__while_a_get_is_read(void **state)
         assert_int_equal(withdrawn, 0);
         assert_int_equal(remote_unregister(&fixture->layer, KEY), 0);
         assert_int_equal(withdrawn, shares);
-        assert_result(fixture, 6, FRAME_STATUS_KEY);
+        assert_result(fixture, 6, FRAME_STATUS_REFUSED);
     }
     free(memory);
 }
@@ -512,11 +648,11 @@ static void remote_request__atomic_that_is_refused(void **state)
 
     offer_memory(fixture, KEY, memory, sizeof memory, BEOWIRE_MEMORY_WRITE);
     assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT64, 1, 0, &one, 8), 0);
-    assert_result(fixture, 7, FRAME_STATUS_RANGE);
+    assert_result(fixture, 7, FRAME_STATUS_REFUSED);
     assert_int_equal(
         arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT32, 1, FRAME_ATOMIC_FETCH, &one, 4),
         0);
-    assert_result(fixture, 7, FRAME_STATUS_KEY); /* it must not be read */
+    assert_result(fixture, 7, FRAME_STATUS_REFUSED); /* it must not be read */
     assert_int_equal(arrive_atomic(fixture, 200, BEOWIRE_UINT32, 1, 0, &one, 4), 0);
     assert_result(fixture, 7, FRAME_STATUS_OPERATION);
     assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, 200, 1, 0, &one, 4), 0);
@@ -527,7 +663,7 @@ static void remote_request__atomic_that_is_refused(void **state)
     assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_READ, BEOWIRE_UINT64, UINT16_MAX,
                                    FRAME_ATOMIC_FETCH, NULL, 0),
                      0);
-    assert_result(fixture, 7, FRAME_STATUS_RANGE);
+    assert_result(fixture, 7, FRAME_STATUS_REFUSED);
     assert_int_equal(arrive_atomic(fixture, BEOWIRE_ATOMIC_SUM, BEOWIRE_UINT32, 1, 0, &one, 8),
                      -EPROTO);
     assert_memory_equal(memory, "\0\0\0\0", 4);
@@ -538,6 +674,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(remote_request__put_in_parts),
         FIXTURE_TEST(remote_request__put_that_is_refused),
+        FIXTURE_TEST(remote_request__put_of_which_a_part_is_refused),
+        cmocka_unit_test(remote_request__put_whose_parts_do_not_fit),
+        FIXTURE_TEST(remote_request__guesses_end_the_connection),
+        FIXTURE_TEST(remote_request__each_kind_of_guess_counts),
+        FIXTURE_TEST(remote_request__stale_keys_are_no_guesses),
         FIXTURE_TEST(remote_request__without_the_feature),
         FIXTURE_TEST(remote_push_answer__many_results_in_one_frame),
         FIXTURE_TEST(remote_take_notice__is_taking_what_has_piled_up),

@@ -99,10 +99,10 @@ static void remote_put__result_before_the_acknowledgement(void **state)
 
     assert_int_equal(put(fixture, data, 100, 0, data), 0);
     uint32_t request = from_le32(pushed_frame(fixture, 0, 0).put->request);
-    assert_int_equal(arrive_result(fixture, request, FRAME_STATUS_RANGE), 0);
+    assert_int_equal(arrive_result(fixture, request, FRAME_STATUS_REFUSED), 0);
     assert_true(nothing_completed(fixture)); /* a frame still refers to the data */
     acknowledge(fixture, 0, 1);
-    assert_int_equal(completed(fixture).status, -ERANGE);
+    assert_int_equal(completed(fixture).status, -EACCES);
     free(data);
 }
 
@@ -209,8 +209,8 @@ static void remote_put__long_and_refused(void **state)
     struct frame frame = pushed_frame(fixture, 0, 0);
     assert_true(from_le32(frame.offer->unasked_bytes) > 0);
     assert_true(serve_is_needed(&fixture->layer));
-    assert_int_equal(arrive_done_with(fixture, from_le32(frame.offer->message), FRAME_STATUS_KEY),
-                     0);
+    assert_int_equal(
+        arrive_done_with(fixture, from_le32(frame.offer->message), FRAME_STATUS_REFUSED), 0);
     assert_int_equal(completed(fixture).status, -EACCES);
     assert_false(serve_next(&fixture->layer, 0, &batch)); /* it is the caller's again */
     free(data);
@@ -256,6 +256,7 @@ static void remote_get__granted_is_pulled(void **state)
     uint32_t request = from_le32(pushed_frame(fixture, 0, 0).get->request);
     acknowledge(fixture, 0, 1);
     assert_int_equal(arrive_grant(fixture, request, name, PULL_SEGMENT_BYTES_MIN - 1), -EPROTO);
+    assert_int_equal(arrive_grant(fixture, request, name, SEGMENT + 1), -EPROTO);
     assert_int_equal(arrive_grant(fixture, request, name, SEGMENT), 0);
     assert_int_equal(arrive_grant(fixture, request, name + 1, SEGMENT), -EPROTO); /* twice */
     assert_true(message_depends_on(&fixture->peers[0]));
@@ -267,7 +268,7 @@ static void remote_get__granted_is_pulled(void **state)
                          PULL_PLACED);
     }
     /* The peer takes its memory back while our DONE is not yet on its way: all is here. */
-    assert_int_equal(arrive_result(fixture, request, FRAME_STATUS_KEY), 0);
+    assert_int_equal(arrive_result(fixture, request, FRAME_STATUS_REFUSED), 0);
     struct beowire_completion done = completed(fixture);
     assert_int_equal(done.status, 0);
     assert_int_equal(pushed_frame(fixture, 0, 0).type, FRAME_DONE);
@@ -275,7 +276,7 @@ static void remote_get__granted_is_pulled(void **state)
     assert_memory_equal(got, data, LONG_BYTES);
     assert_true(message_is_flushed(&fixture->peers[0]) == false); /* DONE */
     /* Another RESULT that crosses our DONE names nothing any more. */
-    assert_int_equal(arrive_result(fixture, request, FRAME_STATUS_KEY), 0);
+    assert_int_equal(arrive_result(fixture, request, FRAME_STATUS_REFUSED), 0);
     assert_true(nothing_completed(fixture));
     free(data);
     free(got);
@@ -292,7 +293,7 @@ static void remote_get__withdrawn_while_it_is_pulled(void **state)
     assert_int_equal(arrive_grant(fixture, request, 0x8001, SEGMENT), 0);
     (void)asked(fixture, 1);
     assert_int_equal(arrive_result(fixture, request, FRAME_STATUS_OK), -EPROTO);
-    assert_int_equal(arrive_result(fixture, request, FRAME_STATUS_KEY), 0);
+    assert_int_equal(arrive_result(fixture, request, FRAME_STATUS_REFUSED), 0);
     assert_int_equal(completed(fixture).status, -EACCES);
     assert_int_equal(arrive_data(fixture, 0, 0x8001, 0, data, SEGMENT, 0, 2), PULL_UNKNOWN);
     assert_true(nothing_asked(fixture, UINT64_C(10000000000)));
@@ -473,9 +474,22 @@ static void message_peer_failed__ends_every_kind(void **state)
     free(data);
 }
 
+/** Who was never asked for anything has nothing to answer. */
+static void remote_answer__without_the_feature(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(arrive_result(fixture, 3, FRAME_STATUS_OK), 0); /* of an earlier operation */
+    fixture->peers[0].remote_memory = false;
+    assert_int_equal(arrive_result(fixture, 3, FRAME_STATUS_OK), -EPROTO);
+    assert_int_equal(arrive_reply(fixture, 3, 0, "x", 1), -EPROTO);
+    assert_int_equal(arrive_grant(fixture, 3, 0x8000, SEGMENT), -EPROTO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(remote_answer__without_the_feature),
         FIXTURE_TEST(remote_put__short_in_as_many_frames_as_it_takes),
         FIXTURE_TEST(remote_put__result_before_the_acknowledgement),
         FIXTURE_TEST(remote_put__injected_is_copied),
