@@ -15,8 +15,6 @@
 #include <rdma/fi_tagged.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /** How long closing waits for what was sent to arrive. */
 #define LINGER_NS UINT64_C(2000000000)
@@ -174,23 +172,25 @@ bool endpoint_wait(struct endpoint *endpoint, uint64_t timeout_ns)
     return endpoint->transport != NULL && beowire_wait(endpoint->transport, timeout_ns) > 0;
 }
 
-/** Without the privilege for Ethernet frames all goes over UDP, and a short message takes longer:
- *  worth a line, unless the user has chosen to do without. */
-static void tell_missing_privilege(const struct parameters *parameters)
+/** Without one of its lanes an endpoint is slower: worth a line, unless the user has chosen to do
+ *  without, or the interface is such that it can have none. */
+static void tell_missing_lanes(const struct endpoint *endpoint)
 {
-    bool wanted = parameters->lanes == NULL || strstr(parameters->lanes, "packet") != NULL;
+    const char *name = NULL;
+    bool said = !notice_first_of_host();
+    int why = 0;
 
-    if (!wanted || !notice_first_of_host()) {
-        return;
-    }
-    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* receives nothing: protocol 0 */
-    if (fd >= 0) {
-        (void)close(fd);
-    } else if (errno == EPERM) {
-        notice(FI_LOG_EP_CTRL,
-               "no permission for Ethernet frames (lane packet), so short messages go over UDP and "
-               "take longer; to allow it: `setcap cap_net_raw+ep PROGRAM`, or start as root; to be "
-               "content with it: FI_BEOWIRE_LANES=shm,udp");
+    for (unsigned i = 0; !said && beowire_missing_lane(endpoint->transport, i, &name, &why) == 0;
+         i++) {
+        said = why == -EPERM; /* once for all that need it */
+        if (said) {
+            notice(FI_LOG_EP_CTRL,
+                   "no permission for Ethernet frames (lane packet), so short messages go over UDP "
+                   "and take longer; to allow it: `setcap cap_net_raw+ep PROGRAM`, or start as "
+                   "root; to be content with it: FI_BEOWIRE_LANES=shm,udp");
+        } else if (why != -EADDRNOTAVAIL) {
+            notice(FI_LOG_EP_CTRL, "without the lane %s: %s", name, beowire_error(why));
+        }
     }
 }
 
@@ -306,7 +306,7 @@ static int endpoint_enable(struct endpoint *endpoint)
         return status;
     }
     endpoint->inject_bytes = beowire_inject_bytes(endpoint->transport);
-    tell_missing_privilege(parameters);
+    tell_missing_lanes(endpoint);
     return 0;
 }
 

@@ -256,7 +256,9 @@ const char *beowire_error(int status)
     case -EPERM:
         return "raw frames need CAP_NET_RAW: run as root, or in a network namespace of your own";
     case -EADDRNOTAVAIL:
-        return "the network interface has no IP address";
+        return "the network interface has no IP address, or is of another kind";
+    case -EUSERS:
+        return "as many endpoints of this interface have this lane as may";
     case -EHOSTUNREACH:
         return "no lane of this endpoint reaches that address";
     case -ENODEV:
@@ -264,7 +266,7 @@ const char *beowire_error(int status)
     case -ENETDOWN:
         return "the network interface is down";
     case -EADDRINUSE:
-        return "that endpoint number is taken on this interface";
+        return "that endpoint number is taken on this host";
     case -ENOSPC:
         return "no room: as many peers as allowed are known, or the text buffer is too short";
     case -ENOENT:

@@ -9,6 +9,7 @@
 #include "endpoint/crowd.h"
 #include "endpoint/descriptor.h"
 #include "endpoint/keeper.h"
+#include "endpoint/lanes.h"
 #include "endpoint/patience.h"
 #include "endpoint/stats.h"
 #include "endpoint/ticks.h"
@@ -27,11 +28,11 @@ struct beowire_endpoint {
     struct patience patience;
     pthread_t polled_by; /**< the thread whose... */
     long preemptions;    /**< ... are these, by its own yielding, too, as last asked */
-    int number_holder;   /**< descriptor that reserves the endpoint's number */
     unsigned idle_polls; /**< polls in a row that found nothing */
     struct crowd crowd;  /**< of this core */
     unsigned held_polls; /**< and those since the last send, while something is held back */
     int status;          /**< of the lanes, as last asked */
+    struct lanes_missing missing;
     struct stats stats;
     struct keeper keeper;
     struct pollfd keeper_readable[LANES_MAX + 1]; /**< what the keeper sleeps on */

@@ -3,6 +3,12 @@
 #include "pair.h"
 #include "said.h"
 
+#include <errno.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 static void fi_enable__needs_an_address_vector_and_queues(void **state)
 {
     struct side side = {.info = get_info("end0", &(struct pair_options){0})};
@@ -293,6 +299,41 @@ static void fi_close__with_operations_outstanding(void **state)
     close_pair(pair);
 }
 
+/** A process without any privilege is told once what it has to do without. */
+static void fi_enable__lanes_that_are_missing(void **state)
+{
+    char said[SAID_BYTES];
+    struct side side = {0};
+    int status = -1;
+
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct none[2] = {{0}, {0}};
+        bool is_well = syscall(SYS_capset, &header, none) == 0;
+        said_begin();
+        open_side(&side, "end0", &(struct pair_options){0});
+        said_end(said);
+        close_side(&side);
+        const char *line = strstr(said, "no permission for Ethernet frames (lane packet)");
+        _exit(is_well && line != NULL && strstr(line + 1, "no permission") == NULL ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    struct pair *pairs[9];
+    for (unsigned i = 0; i < 9; i++) {
+        said_begin();
+        pairs[i] = open_default_pair();
+        said_end(said);
+        const char *line = strstr(said, "without the lane tso/end0: ");
+        assert_true((line != NULL) == (i == 8)); /* eight endpoints of an interface have it */
+    }
+    for (unsigned i = 0; i < 9; i++) {
+        close_pair(pairs[i]);
+    }
+}
+
 /** Two sides with these job keys, of which NULL is none, that know each other. */
 static struct pair *open_jobs(const char *first, const char *second)
 {
@@ -406,6 +447,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_setopt__what_there_is),
         cmocka_unit_test(fi_control__flags_of_operations),
         cmocka_unit_test(fi_close__with_operations_outstanding),
+        cmocka_unit_test(fi_enable__lanes_that_are_missing),
     };
 
     (void)argc;
