@@ -231,6 +231,8 @@ const char *beowire_error(int status)
         return "an argument is missing or out of range";
     case -EBADF:
         return "the endpoint has been closed";
+    case -ECHILD:
+        return "the endpoint is that of the process that opened it: this one was forked from it";
     case -EMSGSIZE:
         return "the message is longer than the buffer, or than the limit";
     case -ECANCELED:

@@ -27,16 +27,18 @@
  * Threads: an endpoint is used by one thread at a time; different endpoints are independent. Its
  * own thread has all signals blocked, and is ended by beowire_close(). Fork: an endpoint stays the
  * process's that opened it. All that a child may do with its copy is to beowire_close() it, which
- * neither waits nor tells anybody anything: the parent goes on. A child that does not keeps sockets
- * open until it calls exec() or ends. Ownership: a buffer handed to an operation belongs to the
- * endpoint until its completion has been returned by beowire_poll(), or beowire_close() has
- * returned. Errors: 0 (or a count) is success, a negative errno value is a failure. Nothing is
- * printed.
+ * neither waits nor tells anybody anything: the parent goes on. Every other function answers a
+ * child with -ECHILD, and touches nothing (so also after clone(2) without CLONE_VM; Linux before
+ * 4.14 cannot tell). A child of vfork() has its parent's memory, not a copy: it must not call any.
+ * A child that does not close keeps sockets open until it calls exec() or ends. Ownership: a buffer
+ * handed to an operation belongs to the endpoint until its completion has been returned by
+ * beowire_poll(), or beowire_close() has returned. Errors: 0 (or a count) is success, a negative
+ * errno value is a failure. Nothing is printed.
  *
  * NULL in place of an endpoint is answered with -EINVAL, and one that has been closed with -EBADF
- * (the 64 that were closed last are known): by functions that return no status with 0, by
- * beowire_address() with an address of zeros, which no other function takes. No other endpoint
- * comes to harm.
+ * (the 64 that were closed last are known); a parent's with -ECHILD: by functions that return no
+ * status with 0, by beowire_address() with an address of zeros, which no other function takes. No
+ * other endpoint comes to harm.
  */
 #ifndef BEOWIRE_H
 #define BEOWIRE_H
