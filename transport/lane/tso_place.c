@@ -3,32 +3,34 @@
 
 #include <errno.h>
 #include <net/ethernet.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 /** Of this thread's network namespace. */
 #define LIST "/proc/thread-self/net/packet"
 
-struct listed {
-    int type;
-    unsigned protocol;
-    int index;
-    unsigned long inode;
-};
+/** Columns of a line: sk RefCnt Type Proto Iface R Rmem User Inode. */
+enum column { TYPE = 2, PROTOCOL = 3, INDEX = 4, INODE = 8, COLUMNS = 9 };
 
-/** Reads a line: sk RefCnt Type Proto Iface R Rmem User Inode. @return false: it is the head. */
-static bool read_line(const char *line, struct listed *listed)
+/** Reads the numbers of a line, of which that of the protocol is hexadecimal; the head has none. */
+static void read_line(char *line, unsigned long numbers[COLUMNS])
 {
-    return sscanf(line, "%*s %*s %d %x %d %*s %*s %*s %lu", &listed->type, &listed->protocol,
-                  &listed->index, &listed->inode) == 4;
+    char *rest = NULL;
+    char *word = strtok_r(line, " \n", &rest);
+
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        numbers[i] = word != NULL ? strtoul(word, NULL, i == PROTOCOL ? 16 : 10) : 0;
+        word = word != NULL ? strtok_r(NULL, " \n", &rest) : NULL;
+    }
 }
 
 int tso_place_count(int index, int before)
 {
     char line[256];
-    struct listed listed;
+    unsigned long numbers[COLUMNS];
     struct stat own = {0};
     int count = 0;
 
@@ -40,14 +42,12 @@ int tso_place_count(int index, int before)
         return -errno;
     }
     while (fgets(line, sizeof line, list) != NULL) {
-        if (!read_line(line, &listed)) {
-            continue;
-        }
-        if (before >= 0 && listed.inode == own.st_ino) {
+        read_line(line, numbers);
+        if (before >= 0 && numbers[INODE] == own.st_ino) {
             break;
         }
-        count +=
-            listed.type == SOCK_RAW && listed.protocol == ETHERTYPE_IP && listed.index == index;
+        count += numbers[TYPE] == SOCK_RAW && numbers[PROTOCOL] == ETHERTYPE_IP &&
+                 numbers[INDEX] == (unsigned long)index;
     }
     (void)fclose(list);
     return count;
