@@ -15,8 +15,6 @@
 #include <rdma/fi_tagged.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /** How long closing waits for what was sent to arrive. */
 #define LINGER_NS UINT64_C(2000000000)
@@ -72,142 +70,30 @@ void request_give(struct endpoint *endpoint, struct request *request)
     endpoint->free_requests = request;
 }
 
-/** Makes room in an array of numbers, the new ones all ones. @return false: no memory. */
-static bool extend(void **array, size_t *count, size_t wanted, size_t bytes)
-{
-    size_t more = *count == 0 ? 64 : *count * 2;
-
-    while (more < wanted) {
-        more *= 2;
-    }
-    void *extended = realloc(*array, more * bytes);
-    if (extended == NULL) {
-        return false;
-    }
-    memset((uint8_t *)extended + *count * bytes, 0xFF, (more - *count) * bytes);
-    *array = extended;
-    *count = more;
-    return true;
-}
-
-static_assert(BEOWIRE_ANY_PEER == UINT32_MAX && FI_ADDR_NOTAVAIL == UINT64_MAX, "all ones");
-
-static void remember(struct endpoint *endpoint, fi_addr_t address, beowire_peer peer)
-{
-    uint32_t slot = BEOWIRE_PEER_SLOT(peer);
-
-    if (slot < endpoint->sources_count ||
-        extend((void **)&endpoint->sources, &endpoint->sources_count, (size_t)slot + 1,
-               sizeof *endpoint->sources)) {
-        endpoint->sources[slot] = (struct source){.address = address, .peer = peer};
-    }
-}
-
-int endpoint_peer(struct endpoint *endpoint, fi_addr_t address, beowire_peer *peer)
-{
-    if (address < endpoint->peers_count && endpoint->peers[address] != BEOWIRE_ANY_PEER) {
-        *peer = endpoint->peers[address];
-        return 0;
-    }
-    const struct beowire_address *known = av_address(endpoint->av, address);
-    if (known == NULL) {
-        return -FI_EINVAL;
-    }
-    if (address >= endpoint->peers_count &&
-        !extend((void **)&endpoint->peers, &endpoint->peers_count, address + 1,
-                sizeof *endpoint->peers)) {
-        return -FI_ENOMEM;
-    }
-    int status = beowire_peer_add(endpoint->transport, known, peer);
-    if (status == -ENOSPC && !endpoint->said_full) {
-        endpoint->said_full = true;
-        notice(FI_LOG_EP_CTRL,
-               "an endpoint has no room for another peer; to make room for more than the %u that "
-               "nobody announced: FI_BEOWIRE_PEERS",
-               endpoint->domain->parameters.peers);
-    }
-    if (status != 0) {
-        return status;
-    }
-    endpoint->peers[address] = *peer;
-    remember(endpoint, address, *peer);
-    return 0;
-}
-
-bool endpoint_peer_address(const struct endpoint *endpoint, beowire_peer peer,
-                           struct beowire_address *address)
-{
-    return beowire_peer_address(endpoint->transport, peer, address) == 0;
-}
-
-fi_addr_t endpoint_source(struct endpoint *endpoint, beowire_peer peer)
-{
-    struct beowire_address address;
-
-    uint32_t slot = BEOWIRE_PEER_SLOT(peer);
-    if (slot < endpoint->sources_count && endpoint->sources[slot].peer == peer) {
-        return endpoint->sources[slot].address;
-    }
-    if (!endpoint_peer_address(endpoint, peer, &address)) {
-        return FI_ADDR_NOTAVAIL;
-    }
-    fi_addr_t found = av_find(endpoint->av, &address);
-    if (found != FI_ADDR_NOTAVAIL) {
-        remember(endpoint, found, peer);
-    }
-    return found;
-}
-
-/** Does another address of the vector stand for the peer, too? */
-static bool is_named(const struct endpoint *endpoint, beowire_peer peer)
-{
-    for (size_t i = 0; i < endpoint->peers_count; i++) {
-        if (endpoint->peers[i] == peer) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void endpoint_forget(struct endpoint *endpoint, uint32_t address)
-{
-    if (address < endpoint->peers_count && endpoint->peers[address] != BEOWIRE_ANY_PEER) {
-        beowire_peer peer = endpoint->peers[address];
-        endpoint->peers[address] = BEOWIRE_ANY_PEER;
-        if (!is_named(endpoint, peer)) {
-            (void)beowire_peer_forget(endpoint->transport, peer);
-        }
-    }
-    /* One that only sent to us is known by its number alone. */
-    for (size_t i = 0; i < endpoint->sources_count; i++) {
-        if (endpoint->sources[i].address == address) {
-            endpoint->sources[i].peer = BEOWIRE_ANY_PEER;
-        }
-    }
-}
-
 bool endpoint_wait(struct endpoint *endpoint, uint64_t timeout_ns)
 {
     return endpoint->transport != NULL && beowire_wait(endpoint->transport, timeout_ns) > 0;
 }
 
-/** Without the privilege for Ethernet frames all goes over UDP, and a short message takes longer:
- *  worth a line, unless the user has chosen to do without. */
-static void tell_missing_privilege(const struct parameters *parameters)
+/** Without one of its lanes an endpoint is slower: worth a line, unless the user has chosen to do
+ *  without, or the interface is such that it can have none. */
+static void tell_missing_lanes(const struct endpoint *endpoint)
 {
-    bool wanted = parameters->lanes == NULL || strstr(parameters->lanes, "packet") != NULL;
+    const char *name = NULL;
+    bool said = !notice_first_of_host();
+    int why = 0;
 
-    if (!wanted || !notice_first_of_host()) {
-        return;
-    }
-    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* receives nothing: protocol 0 */
-    if (fd >= 0) {
-        (void)close(fd);
-    } else if (errno == EPERM) {
-        notice(FI_LOG_EP_CTRL,
-               "no permission for Ethernet frames (lane packet), so short messages go over UDP and "
-               "take longer; to allow it: `setcap cap_net_raw+ep PROGRAM`, or start as root; to be "
-               "content with it: FI_BEOWIRE_LANES=shm,udp");
+    for (unsigned i = 0; !said && beowire_missing_lane(endpoint->transport, i, &name, &why) == 0;
+         i++) {
+        said = why == -EPERM; /* once for all that need it */
+        if (said) {
+            notice(FI_LOG_EP_CTRL,
+                   "no permission for Ethernet frames (lane packet), so short messages go over UDP "
+                   "and take longer; to allow it: `setcap cap_net_raw+ep PROGRAM`, or start as "
+                   "root; to be content with it: FI_BEOWIRE_LANES=shm,udp");
+        } else if (why != -EADDRNOTAVAIL) {
+            notice(FI_LOG_EP_CTRL, "without the lane %s: %s", name, beowire_error(why));
+        }
     }
 }
 
@@ -323,7 +209,7 @@ static int endpoint_enable(struct endpoint *endpoint)
         return status;
     }
     endpoint->inject_bytes = beowire_inject_bytes(endpoint->transport);
-    tell_missing_privilege(parameters);
+    tell_missing_lanes(endpoint);
     return 0;
 }
 

@@ -211,7 +211,9 @@ def _lane_lines(view: View) -> list[str]:
                 str(number(row, "dropped_frames")),
             ]
         )
-    return _aligned(table)
+    return _aligned(table) + [
+        f"  without {text(row, 'name')}: {text(row, 'reason')}" for row in view.now.rows("missing")
+    ]
 
 
 def _peer_lines(view: View) -> list[str]:

@@ -236,6 +236,8 @@ const char *beowire_error(int status)
         return "an argument is missing or out of range";
     case -EBADF:
         return "the endpoint has been closed";
+    case -ECHILD:
+        return "the endpoint is that of the process that opened it: this one was forked from it";
     case -EMSGSIZE:
         return "the message is longer than the buffer, or than the limit";
     case -ECANCELED:
@@ -260,7 +262,9 @@ const char *beowire_error(int status)
     case -EPERM:
         return "raw frames need CAP_NET_RAW: run as root, or in a network namespace of your own";
     case -EADDRNOTAVAIL:
-        return "the network interface has no IP address";
+        return "the network interface has no IP address, or is of another kind";
+    case -EUSERS:
+        return "as many endpoints of this interface have this lane as may";
     case -EHOSTUNREACH:
         return "no lane of this endpoint reaches that address";
     case -ENODEV:
@@ -268,7 +272,7 @@ const char *beowire_error(int status)
     case -ENETDOWN:
         return "the network interface is down";
     case -EADDRINUSE:
-        return "that endpoint number is taken on this interface";
+        return "that endpoint number is taken on this host";
     case -ENOSPC:
         return "no room: as many peers as allowed are known, or the text buffer is too short";
     case -ENOENT:

@@ -7,7 +7,6 @@
 #include "endpoint/endpoint.h"
 #include "endpoint/handle.h"
 #include "endpoint/lanes.h"
-#include "endpoint/number.h"
 #include "flow/proof.h"
 
 #include <errno.h>
@@ -96,12 +95,9 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
     };
     uint8_t secret[ADDRESS_SECRET_BYTES];
     uint16_t number = options->endpoint;
-    int status = number_reserve(options->ethertype, &number, &endpoint->number_holder);
-
     new_secret(secret);
-    if (status == 0) {
-        status = lanes_open(options, proof_incarnation(secret), number, &core_options.lanes);
-    }
+    int status = lanes_open(options, proof_incarnation(secret), &number, &core_options.lanes,
+                            &endpoint->missing);
     if (status == 0) {
         if (settings->busy_poll_us != SETTINGS_AS_HOST) {
             lanes_busy_poll(&core_options.lanes, settings->busy_poll_us);
@@ -116,10 +112,11 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
     }
     ticks_open(&endpoint->ticks, TICKS_SOURCE);
     stats_open(&endpoint->stats, &endpoint->core, own_clock(endpoint));
+    stats_missing(&endpoint->stats, &endpoint->missing);
     return 0;
 }
 
-/** Takes back what set_up() made, but for the number. */
+/** Takes back what set_up() made. */
 static void take_down(struct beowire_endpoint *endpoint)
 {
     struct path_lanes lanes = endpoint->core.options.lanes;
@@ -148,7 +145,6 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
         return -ENOMEM;
     }
     opened->process = getpid();
-    opened->number_holder = -1;
     turn_open(&opened->turn);
     patience_open(&opened->patience);
     patience_limit(&opened->patience, settings.spin_ns);
@@ -160,9 +156,6 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
         }
     }
     if (status != 0) {
-        if (opened->number_holder >= 0) {
-            close(opened->number_holder);
-        }
         handle_give(opened);
         return status;
     }
@@ -231,7 +224,6 @@ static void abandon(struct beowire_endpoint *endpoint)
     if (turn_is_free(&endpoint->turn)) {
         take_down(endpoint);
     }
-    close(endpoint->number_holder);
     handle_give(endpoint);
 }
 
@@ -239,10 +231,10 @@ int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
 {
     int status = own_check(endpoint);
 
-    if (status != 0) {
+    if (status != 0 && status != -ECHILD) {
         return status;
     }
-    if (endpoint->process != getpid()) {
+    if (endpoint->process != getpid()) { /* also where the kernel wipes no pages (handle.h) */
         abandon(endpoint);
         return 0;
     }
@@ -254,7 +246,6 @@ int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
     }
     say_goodbye(endpoint, linger_ns);
     take_down(endpoint);
-    close(endpoint->number_holder);
     handle_give(endpoint);
     return status;
 }
@@ -265,6 +256,24 @@ void beowire_address(const beowire_endpoint *endpoint, struct beowire_address *a
         *address =
             own_check(endpoint) == 0 ? endpoint->core.options.address : (struct beowire_address){0};
     }
+}
+
+int beowire_missing_lane(const beowire_endpoint *endpoint, unsigned index, const char **name,
+                         int *reason)
+{
+    int status = own_check(endpoint);
+
+    if (status == 0 && (name == NULL || reason == NULL)) {
+        status = -EINVAL;
+    }
+    if (status == 0 && index >= endpoint->missing.count) {
+        status = -ENOENT;
+    }
+    if (status == 0) {
+        *name = endpoint->missing.at[index].name;
+        *reason = endpoint->missing.at[index].status;
+    }
+    return status;
 }
 
 static int do_peer_add(beowire_endpoint *endpoint, const struct beowire_address *address,

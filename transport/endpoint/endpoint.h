@@ -9,6 +9,7 @@
 #include "endpoint/crowd.h"
 #include "endpoint/descriptor.h"
 #include "endpoint/keeper.h"
+#include "endpoint/lanes.h"
 #include "endpoint/patience.h"
 #include "endpoint/stats.h"
 #include "endpoint/ticks.h"
@@ -18,20 +19,27 @@
 #include <poll.h>
 #include <sys/types.h>
 
+/** Bytes of an endpoint that are 0 in children of fork(): handle.h. Two cache lines, so that none
+ * is shared with what is written all the time. */
+#define OWN_MARK_BYTES 128
+
 struct beowire_endpoint {
+    union {
+        bool is_open; /**< until beowire_close(), in the process that opened it */
+        uint8_t mark[OWN_MARK_BYTES];
+    };
     struct turn turn;
-    bool is_open;  /**< until beowire_close() */
-    pid_t process; /**< that opened it: others have a copy by fork() */
+    pid_t process; /**< that opened it, until beowire_close() */
     struct core core;
     struct ticks ticks;
     struct patience patience;
     pthread_t polled_by; /**< the thread whose... */
     long preemptions;    /**< ... are these, by its own yielding, too, as last asked */
-    int number_holder;   /**< descriptor that reserves the endpoint's number */
     unsigned idle_polls; /**< polls in a row that found nothing */
     struct crowd crowd;  /**< of this core */
     unsigned held_polls; /**< and those since the last send, while something is held back */
     int status;          /**< of the lanes, as last asked */
+    struct lanes_missing missing;
     struct stats stats;
     struct keeper keeper;
     struct pollfd keeper_readable[LANES_MAX + 1]; /**< what the keeper sleeps on */
@@ -44,13 +52,17 @@ struct beowire_endpoint {
 /** Longest message that is injected, if the first frame has so long a header of its operation. */
 uint64_t own_inject_bytes(const struct beowire_endpoint *endpoint, size_t operation_bytes);
 
-/** Can this handle be used? @return 0; -EINVAL: NULL; -EBADF: it has been closed. */
+/** Can this handle be used? @return 0; -EINVAL: NULL; -EBADF: it has been closed; -ECHILD: it is
+ * that of a parent. */
 static inline int own_check(const struct beowire_endpoint *endpoint)
 {
     if (__builtin_expect(endpoint == NULL, 0)) {
         return -EINVAL;
     }
-    return __builtin_expect(endpoint->is_open, 1) ? 0 : -EBADF;
+    if (__builtin_expect(endpoint->is_open, 1)) {
+        return 0;
+    }
+    return endpoint->process != 0 ? -ECHILD : -EBADF;
 }
 
 /** For those who only look: that is a turn, too. */

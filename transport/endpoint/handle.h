@@ -6,6 +6,14 @@
  * therefore never given back, and serves a new one only when HANDLE_CLOSED_KEPT others have been
  * closed after it: until then its handle is known to be closed.
  *
+ * And a child that fork() has made shall be told that its copy is not its own. What says that an
+ * endpoint is open is therefore in a page that is all 0 in children (MADV_WIPEONFORK, madvise(2),
+ * Linux 4.14): nobody need ask who he is, and it also holds for those that come about without
+ * fork(). An endpoint begins with the last line of such a page:
+ *
+ *      | page, wiped:      mark | page(s), copied by fork(): all else ...
+ *                          ^ the handle
+ *
  * Any thread.
  */
 #ifndef BEOWIRE_ENDPOINT_HANDLE_H

@@ -11,6 +11,7 @@
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 
 /** A list "a,b,c", taken apart. */
@@ -24,11 +25,12 @@ struct opening {
     const struct beowire_options *options;
     const char *interface;
     uint64_t incarnation;
-    uint16_t number;
+    uint16_t *number; /* 0: any */
+    bool is_reserved; /* the number is: by a packet lane */
     uint8_t rail;
 };
 
-static int open_shm(const struct opening *opening, struct lane **lane)
+static int open_shm(struct opening *opening, struct lane **lane)
 {
     struct shm_lane_options options = {
         .incarnation = opening->incarnation,
@@ -37,29 +39,33 @@ static int open_shm(const struct opening *opening, struct lane **lane)
     return shm_lane_open(&options, lane);
 }
 
-static int open_packet(const struct opening *opening, struct lane **lane)
+static int open_packet(struct opening *opening, struct lane **lane)
 {
     struct packet_lane_options options = {
         .interface = opening->interface,
         .ethertype = opening->options->ethertype,
-        .endpoint = opening->number,
+        .endpoint = *opening->number,
+        .reserves = opening->is_reserved ? NULL : opening->number,
         .rail = opening->rail,
     };
-    return packet_lane_open(&options, lane);
+    int status = packet_lane_open(&options, lane);
+
+    opening->is_reserved = opening->is_reserved || status == 0;
+    return status;
 }
 
-static int open_tso(const struct opening *opening, struct lane **lane)
+static int open_tso(struct opening *opening, struct lane **lane)
 {
     struct tso_lane_options options = {
         .interface = opening->interface,
         .ethertype = opening->options->ethertype,
-        .endpoint = opening->number,
+        .endpoint = *opening->number,
         .rail = opening->rail,
     };
     return tso_lane_open(&options, lane);
 }
 
-static int open_udp(const struct opening *opening, struct lane **lane)
+static int open_udp(struct opening *opening, struct lane **lane)
 {
     struct udp_lane_options options = {.interface = opening->interface, .rail = opening->rail};
 
@@ -75,7 +81,7 @@ enum { KIND_SHM, KIND_PACKET, KIND_TSO, KIND_UDP };
  *  closed before, which is what tells peers that the process has ended. */
 static const struct {
     const char *name;
-    int (*open)(const struct opening *opening, struct lane **lane);
+    int (*open)(struct opening *opening, struct lane **lane);
     bool of_host; /**< one, whatever interfaces there are; else one for each of them */
 } kinds[] = {
     [KIND_SHM] = {"shm", open_shm, true},
@@ -148,56 +154,90 @@ static bool needs_interface(const bool wanted[KINDS])
 }
 
 /** Is this about what the host grants or has, so that other lanes may do? (-ENOENT: it has no
- * /proc.)
- */
+ * /proc; -EUSERS: others have what it has of it.) */
 static bool is_not_granted(int status)
 {
     return status == -EPERM || status == -EACCES || status == -EADDRNOTAVAIL || status == -ENOSYS ||
-           status == -ENOENT;
+           status == -ENOENT || status == -EUSERS;
 }
 
 static_assert(sizeof "packet/" - 1 + IF_NAMESIZE <= sizeof((struct lane *)0)->name,
               "all names fit");
 
-static void name_lane(struct lane *lane, const char *kind, const char *interface)
+static void name_lane(char *name, size_t bytes, unsigned kind, const char *interface)
 {
-    (void)snprintf(lane->name, sizeof lane->name, "%s%s%s", kind, interface != NULL ? "/" : "",
-                   interface != NULL ? interface : "");
+    (void)snprintf(name, bytes, "%s%s%s", kinds[kind].name, kinds[kind].of_host ? "" : "/",
+                   kinds[kind].of_host ? "" : interface);
 }
 
-int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint16_t number,
-               struct path_lanes *lanes)
+/** A frame that is not of Ethernet is not found by its number. */
+static void choose_number(const struct opening *opening)
+{
+    while (*opening->number == 0) {
+        if (getrandom(opening->number, sizeof *opening->number, 0) != sizeof *opening->number) {
+            *opening->number = 0;
+        }
+    }
+}
+
+static void note_missing(struct lanes_missing *missing, unsigned kind, const char *interface,
+                         int status)
+{
+    name_lane(missing->at[missing->count].name, sizeof missing->at[0].name, kind, interface);
+    missing->at[missing->count++].status = status;
+}
+
+/** Opens all lanes of a kind. @return 0; why one could not be opened, so that none is of use. */
+static int open_kind(struct opening *opening, unsigned kind, const struct names *interfaces,
+                     struct path_lanes *lanes, struct lanes_missing *missing)
+{
+    unsigned rails = kinds[kind].of_host ? 1 : interfaces->count;
+
+    for (unsigned rail = 0; rail < rails; rail++) {
+        opening->interface = interfaces->at[rail];
+        opening->rail = (uint8_t)rail;
+        int status = kinds[kind].open(opening, &lanes->lanes[lanes->count]);
+        if (status == 0) {
+            struct lane *lane = lanes->lanes[lanes->count++];
+            name_lane(lane->name, sizeof lane->name, kind, opening->interface);
+        } else if (!is_not_granted(status)) {
+            return status;
+        } else {
+            note_missing(missing, kind, opening->interface, status);
+        }
+    }
+    return 0;
+}
+
+int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint16_t *number,
+               struct path_lanes *lanes, struct lanes_missing *missing)
 {
     struct opening opening = {.options = options, .incarnation = incarnation, .number = number};
     struct names interfaces = {.count = 0};
     bool wanted[KINDS];
-    int not_granted = 0;
+    int status = 0;
 
     lanes->count = 0;
+    missing->count = 0;
     if (choose(options->lanes, wanted) != 0 ||
         (options->interface == NULL ? needs_interface(wanted)
                                     : split(options->interface, &interfaces) != 0)) {
         return -EINVAL;
     }
-    for (unsigned kind = 0; kind < KINDS; kind++) {
-        unsigned rails = kinds[kind].of_host ? 1 : interfaces.count;
-        for (unsigned rail = 0; wanted[kind] && rail < rails; rail++) {
-            opening.interface = interfaces.at[rail];
-            opening.rail = (uint8_t)rail;
-            int status = kinds[kind].open(&opening, &lanes->lanes[lanes->count]);
-            if (status == 0) {
-                name_lane(lanes->lanes[lanes->count], kinds[kind].name,
-                          kinds[kind].of_host ? NULL : opening.interface);
-                lanes->count++;
-            } else if (!is_not_granted(status)) {
-                lanes_close(lanes);
-                return status;
-            } else if (not_granted == 0) {
-                not_granted = status;
-            }
+    for (unsigned kind = 0; kind < KINDS && status == 0; kind++) {
+        if (wanted[kind]) {
+            status = open_kind(&opening, kind, &interfaces, lanes, missing);
         }
     }
-    return lanes->count > 0 ? 0 : not_granted;
+    if (status == 0 && lanes->count == 0) {
+        status = missing->at[0].status;
+    }
+    if (status != 0) {
+        lanes_close(lanes);
+        return status;
+    }
+    choose_number(&opening);
+    return 0;
 }
 
 void lanes_busy_poll(const struct path_lanes *lanes, uint32_t time_us)

@@ -8,18 +8,29 @@
 #include "beowire.h"
 #include "endpoint/path.h"
 
+/** Lanes that were wanted, and which the host did not grant. */
+struct lanes_missing {
+    unsigned count;
+    struct {
+        char name[sizeof((struct lane *)0)->name]; /**< as the lane would have it */
+        int status;                                /**< why not: a negative errno */
+    } at[LANES_MAX];
+};
+
 /** Opens what `options->interface` and `options->lanes` ask for, in order of preference. A lane
- * that this process may not open (no CAP_NET_RAW), or that has nothing to stand on (no IP address),
- * is left out if there is another.
+ * that this process may not open (no CAP_NET_RAW), that has nothing to stand on (no IP address), or
+ * of which the interface has as many as it may, is left out if there is another.
  *
  * @param incarnation of the endpoint, new for each
- * @param number of the endpoint
+ * @param number of the endpoint, 0: any. Gets it: if there is a packet lane, one that no other
+ * endpoint of this network namespace has that has one, too; else nobody asks for it
  * @param lanes on success, at least one; lanes_close() is the caller's
+ * @param missing on success, those left out
  * @return 0; -EINVAL: an interface or a lane is named twice or not at all, is unknown, or there are
- * too many; why the first lane could not be opened, if none could; -ENODEV, -ENETDOWN, -ENOMEM or
- * another negative errno. */
-int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint16_t number,
-               struct path_lanes *lanes);
+ * too many; -EADDRINUSE: the number is taken; why the first lane could not be opened, if none
+ * could; -ENODEV, -ENETDOWN, -ENOMEM or another negative errno. */
+int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint16_t *number,
+               struct path_lanes *lanes, struct lanes_missing *missing);
 
 /** Has the kernel look into the network card's queue itself, for at most so long, when a lane that
  *  is looked at, or slept on, has nothing (SO_BUSY_POLL; 0: it does not). Where it does not allow

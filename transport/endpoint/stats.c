@@ -49,6 +49,11 @@ static const struct stats_field lane_fields[] = {
     NUMBER(stats_lane, dropped_frames),
 };
 
+static const struct stats_field missing_fields[] = {
+    TEXT(stats_missing, name),
+    TEXT(stats_missing, reason),
+};
+
 static const struct stats_field type_fields[] = {
     TEXT(stats_type, name),
     NUMBER(stats_type, sent),
@@ -93,8 +98,9 @@ static const struct {
     uint32_t rows_bytes;
 } tables[STATS_TABLES] = {
     TABLE("endpoint", endpoint_fields, endpoint), TABLE("lanes", lane_fields, lanes),
-    TABLE("frames", type_fields, types),          TABLE("drops", counter_fields, drops),
-    TABLE("counters", counter_fields, counters),  TABLE("peers", peer_fields, peers),
+    TABLE("missing", missing_fields, missing),    TABLE("frames", type_fields, types),
+    TABLE("drops", counter_fields, drops),        TABLE("counters", counter_fields, counters),
+    TABLE("peers", peer_fields, peers),
 };
 
 /** A table has one row, or an array of them: the row ends with its last column. */
@@ -126,7 +132,7 @@ static void describe(struct stats_file *file)
 }
 
 static_assert(sizeof endpoint_fields + sizeof lane_fields + sizeof type_fields +
-                      2 * sizeof counter_fields + sizeof peer_fields <=
+                      2 * sizeof counter_fields + sizeof peer_fields + sizeof missing_fields <=
                   STATS_FIELDS * sizeof(struct stats_field),
               "room for all columns");
 
@@ -395,6 +401,15 @@ void stats_open(struct stats *stats, const struct core *core, uint64_t now_ns)
     stats->due_ns = now_ns + STATS_INTERVAL_NS;
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(file->header.magic, STATS_MAGIC, sizeof file->header.magic);
+}
+
+void stats_missing(struct stats *stats, const struct lanes_missing *missing)
+{
+    for (unsigned i = 0; stats->file != NULL && i < missing->count; i++) {
+        struct stats_missing *row = &stats->file->missing[i];
+        (void)snprintf(row->reason, sizeof row->reason, "%s", beowire_error(missing->at[i].status));
+        (void)snprintf(row->name, sizeof row->name, "%s", missing->at[i].name);
+    }
 }
 
 void stats_close(struct stats *stats)

@@ -33,6 +33,7 @@
 #define BEOWIRE_ENDPOINT_STATS_H
 
 #include "endpoint/core.h"
+#include "endpoint/lanes.h"
 #include "tuning.h"
 
 #define STATS_NAME "beowire-stats"
@@ -102,6 +103,12 @@ struct stats_lane {
     uint64_t dropped_frames;
 };
 
+/** A lane that was wanted, and that the host did not grant. */
+struct stats_missing {
+    char name[24];
+    char reason[96];
+};
+
 /** Frames of a type. */
 struct stats_type {
     char name[16];
@@ -134,7 +141,7 @@ struct stats_peer {
     uint64_t pulls; /**< of its messages, at this moment */
 };
 
-#define STATS_TABLES 6
+#define STATS_TABLES 7
 #define STATS_FIELDS 48
 #define STATS_COUNTERS 128
 #define STATS_DROPS 32
@@ -146,6 +153,7 @@ struct stats_file {
     struct stats_field fields[STATS_FIELDS];
     struct stats_endpoint endpoint;
     struct stats_lane lanes[LANES_MAX];
+    struct stats_missing missing[LANES_MAX];
     struct stats_type types[FRAME_TYPES];
     struct stats_counter drops[STATS_DROPS];
     struct stats_counter counters[STATS_COUNTERS];
@@ -168,6 +176,9 @@ struct stats {
 /** Makes the file and publishes for the first time. If it cannot be made (no descriptors, no
  *  memory), the endpoint does without: nothing depends on it. */
 void stats_open(struct stats *stats, const struct core *core, uint64_t now_ns);
+
+/** Says which lanes are missing. */
+void stats_missing(struct stats *stats, const struct lanes_missing *missing);
 
 void stats_close(struct stats *stats);
 

@@ -30,16 +30,18 @@
  * Threads: an endpoint is used by one thread at a time; different endpoints are independent. Its
  * own thread has all signals blocked, and is ended by beowire_close(). Fork: an endpoint stays the
  * process's that opened it. All that a child may do with its copy is to beowire_close() it, which
- * neither waits nor tells anybody anything: the parent goes on. A child that does not keeps sockets
- * open until it calls exec() or ends. Ownership: a buffer handed to an operation belongs to the
- * endpoint until its completion has been returned by beowire_poll(), or beowire_close() has
- * returned. Errors: 0 (or a count) is success, a negative errno value is a failure. Nothing is
- * printed.
+ * neither waits nor tells anybody anything: the parent goes on. Every other function answers a
+ * child with -ECHILD, and touches nothing (so also after clone(2) without CLONE_VM; Linux before
+ * 4.14 cannot tell). A child of vfork() has its parent's memory, not a copy: it must not call any.
+ * A child that does not close keeps sockets open until it calls exec() or ends. Ownership: a buffer
+ * handed to an operation belongs to the endpoint until its completion has been returned by
+ * beowire_poll(), or beowire_close() has returned. Errors: 0 (or a count) is success, a negative
+ * errno value is a failure. Nothing is printed.
  *
  * NULL in place of an endpoint is answered with -EINVAL, and one that has been closed with -EBADF
- * (the 64 that were closed last are known): by functions that return no status with 0, by
- * beowire_address() with an address of zeros, which no other function takes. No other endpoint
- * comes to harm.
+ * (the 64 that were closed last are known); a parent's with -ECHILD: by functions that return no
+ * status with 0, by beowire_address() with an address of zeros, which no other function takes. No
+ * other endpoint comes to harm.
  */
 #ifndef BEOWIRE_H
 #define BEOWIRE_H
@@ -109,7 +111,7 @@ struct beowire_options {
     const char *lanes;     /**< which of "shm,packet,tso,udp" may be used ("tso" only beside
                               "packet"); NULL: all that can be opened */
     uint16_t ethertype;    /**< EtherType of our frames; all peers have the same */
-    uint16_t endpoint;     /**< wanted endpoint number on the interface, 0: any that is free */
+    uint16_t endpoint;     /**< wanted endpoint number, 0: any that is free */
     uint32_t operations;   /**< most sends, and most receives, outstanding at once (1..32768) */
     uint32_t peers;        /**< most peers that are named, and as many that come by themselves
                               (1..65536) */
@@ -155,7 +157,8 @@ struct beowire_completion {
  * configuration is wrong, and beowire_configuration_check() says where; -ENOENT: it is not there;
  * -ENODEV: no such interface; -ENETDOWN: the interface is down; -EPERM: needs CAP_NET_RAW (only if
  * no other lane than "packet" can be opened); -EADDRNOTAVAIL: the interface has no IP address
- * (likewise for "udp"); -EADDRINUSE: that endpoint number is taken; -ENOMEM. */
+ * (likewise for "udp"); -EADDRINUSE: another endpoint of this network namespace has that endpoint
+ * number, and both have the lane "packet" (which alone needs it); -ENOMEM. */
 BEOWIRE_API int beowire_open(const struct beowire_options *options, beowire_endpoint **endpoint);
 
 /** Reads a configuration as beowire_open() would, and says in one line what is wrong with it:
@@ -469,6 +472,18 @@ BEOWIRE_API int beowire_descriptor(beowire_endpoint *endpoint);
  *  @return 0: the caller may sleep; -EAGAIN: not now, there is something to do: beowire_poll();
  *  -EINVAL: beowire_descriptor() was not called before; -ENETDOWN: as for beowire_poll(). */
 BEOWIRE_API int beowire_arm(beowire_endpoint *endpoint);
+
+/** One of the lanes that the endpoint's options allow and that could not be opened, by index from
+ * 0: its name, such as "tso/eth0", and the reason. There was another lane, so the endpoint is open,
+ * but some of its traffic takes a slower way. `beowire top` shows them, too.
+ *
+ * @param name gets static text of the endpoint's
+ * @param reason gets -EPERM: this process lacks CAP_NET_RAW; -EUSERS: as many endpoints of the
+ * interface have that lane as may; -EADDRNOTAVAIL: the interface cannot have it, or has no IP
+ * address; another negative errno
+ * @return 0; -ENOENT: `index` is past the last; -EINVAL: NULL. */
+BEOWIRE_API int beowire_missing_lane(const beowire_endpoint *endpoint, unsigned index,
+                                     const char **name, int *reason);
 
 /** One of the endpoint's counters, by index from 0: its name, and its value since open.
  *  They count all peers together; `beowire top` shows peers one by one, at most 256 of them.

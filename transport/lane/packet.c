@@ -3,6 +3,7 @@
 
 #include "frame/address_layout.h"
 #include "frame/frame.h"
+#include "lane/packet_number.h"
 #include "lane/socket.h"
 #include "tuning.h"
 
@@ -349,16 +350,37 @@ static int tune_socket(const struct packet_lane *packet)
     return status;
 }
 
+/** Lets in nothing, until another filter takes its place. */
+static int attach_barrier(const struct packet_lane *packet)
+{
+    struct sock_filter code[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
+    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
+
+    return setsockopt(packet->socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0
+               ? -errno
+               : 0;
+}
+
+static int bind_to(const struct packet_lane *packet, uint16_t ethertype)
+{
+    struct sockaddr_ll name = {
+        .sll_family = AF_PACKET, .sll_protocol = htons(ethertype), .sll_ifindex = packet->index};
+
+    return bind(packet->socket, (const struct sockaddr *)&name, sizeof name) != 0 ? -errno : 0;
+}
+
 static int set_up(struct packet_lane *packet, const struct packet_lane_options *options)
 {
-    /* Protocol 0: nothing is received before the filter is there and bind() names the EtherType. */
+    uint16_t number = options->endpoint;
+
+    /* Protocol 0: nothing is received before bind() names the EtherType. */
     packet->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (packet->socket < 0) {
         return -errno;
     }
     int status = read_interface(packet, options->interface);
     if (status == 0) {
-        status = attach_filter(packet, options->ethertype, options->endpoint);
+        status = attach_barrier(packet);
     }
     if (status == 0) {
         status = map_ring(packet);
@@ -366,19 +388,17 @@ static int set_up(struct packet_lane *packet, const struct packet_lane_options *
     if (status == 0) {
         status = tune_socket(packet);
     }
-    if (status != 0) {
-        return status;
+    if (status == 0) {
+        status = bind_to(packet, options->ethertype);
     }
-    struct sockaddr_ll name = {.sll_family = AF_PACKET,
-                               .sll_protocol = htons(options->ethertype),
-                               .sll_ifindex = packet->index};
-    if (bind(packet->socket, (const struct sockaddr *)&name, sizeof name) != 0) {
-        return -errno;
+    if (status == 0 && options->reserves != NULL) {
+        status = packet_number_reserve(packet->socket, options->reserves);
+        number = *options->reserves;
     }
-    return 0;
+    return status != 0 ? status : attach_filter(packet, options->ethertype, number);
 }
 
-int packet_lane_open(const struct packet_lane_options *options, struct lane **lane)
+static int try_open(const struct packet_lane_options *options, struct lane **lane)
 {
     struct packet_lane *packet = calloc(1, sizeof *packet);
 
@@ -400,4 +420,11 @@ int packet_lane_open(const struct packet_lane_options *options, struct lane **la
     }
     *lane = &packet->lane;
     return 0;
+}
+
+int packet_lane_open(const struct packet_lane_options *options, struct lane **lane)
+{
+    int status = try_open(options, lane);
+
+    return status == -EAGAIN ? try_open(options, lane) : status; /* of the number, once a boot */
 }

@@ -12,8 +12,10 @@
  *
  * so an arriving frame is seen with no system call, and is copied once, by the kernel.
  * Sending: send() or sendmmsg() with PACKET_QDISC_BYPASS; the kernel has copied the frame when it
- * returns. A classic BPF filter, locked, lets in only frames for this endpoint's number; it is
- * set before the socket is bound, so nothing foreign ever enters.
+ * returns. A classic BPF filter, locked, lets in only frames for this endpoint's number; until it
+ * is there nothing enters, so nothing foreign ever does.
+ *
+ * The first packet lane of an endpoint also reserves its number (packet_number.h).
  */
 #ifndef BEOWIRE_LANE_PACKET_H
 #define BEOWIRE_LANE_PACKET_H
@@ -23,12 +25,15 @@
 struct packet_lane_options {
     const char *interface;
     uint16_t ethertype;
-    uint16_t endpoint; /**< number of the endpoint; whoever opens has reserved it */
+    uint16_t endpoint; /**< its number, which another lane of it has reserved */
+    /** Not NULL: this lane reserves the number, this one or, if it is 0, any. It gets it. */
+    uint16_t *reserves;
     uint8_t rail;
 };
 
 /** Opens the lane.
- *  @return 0; -ENODEV, -ENETDOWN, -EPERM, -ENOMEM or another negative errno. */
+ *  @return 0; -EADDRINUSE: that number is taken; -ENODEV, -ENETDOWN, -EPERM, -ENOMEM or another
+ *  negative errno. */
 int packet_lane_open(const struct packet_lane_options *options, struct lane **lane);
 
 #endif /* BEOWIRE_LANE_PACKET_H */

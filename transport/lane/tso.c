@@ -3,18 +3,16 @@
 
 #include "frame/address_layout.h"
 #include "lane/tso_internal.h"
+#include "lane/tso_place.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if_arp.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 static void tso_release(struct lane *lane)
@@ -76,9 +74,6 @@ static void tso_close(struct lane *lane)
     if (tso->socket >= 0) {
         close(tso->socket);
     }
-    if (tso->place >= 0) {
-        close(tso->place);
-    }
     free(tso->room);
     free(tso);
 }
@@ -117,28 +112,12 @@ static int read_interface(struct tso_lane *tso, const char *name)
     return 0;
 }
 
-/** Takes one of the places of the interface, by an abstract name (unix(7)): gone with the process.
- */
-static int take_place(struct tso_lane *tso)
+/** Are fewer sockets than may be before ours, or before all that come from now on (-1)? */
+static int check_place(const struct tso_lane *tso, int before)
 {
-    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int count = tso_place_count(tso->index, before);
 
-    tso->place = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (tso->place < 0) {
-        return -errno;
-    }
-    for (unsigned i = 0; i < TSO_ENDPOINTS_MAX; i++) {
-        int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "beowire-tso-%d-%u",
-                              tso->index, i);
-        socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-        if (bind(tso->place, (const struct sockaddr *)&name, bytes) == 0) {
-            return 0;
-        }
-        if (errno != EADDRINUSE) {
-            return -errno;
-        }
-    }
-    return -EADDRNOTAVAIL;
+    return count < 0 ? count : count < TSO_ENDPOINTS_MAX ? 0 : -EUSERS;
 }
 
 /** Lets in only what was sent to this endpoint. */
@@ -188,7 +167,7 @@ static int set_up(struct tso_lane *tso, const struct tso_lane_options *options)
     }
     int status = read_interface(tso, options->interface);
     if (status == 0) {
-        status = take_place(tso);
+        status = check_place(tso, -1);
     }
     if (status == 0) {
         status = attach_filter(tso);
@@ -208,7 +187,11 @@ static int set_up(struct tso_lane *tso, const struct tso_lane_options *options)
         .sll_protocol = htons(ETH_P_IP),
         .sll_ifindex = tso->index,
     };
-    return bind(tso->socket, (const struct sockaddr *)&address, sizeof address) != 0 ? -errno : 0;
+    if (bind(tso->socket, (const struct sockaddr *)&address, sizeof address) != 0) {
+        return -errno;
+    }
+    /* Others may have come at the same time: then the oldest stay. */
+    return check_place(tso, tso->socket);
 }
 
 int tso_lane_open(const struct tso_lane_options *options, struct lane **lane)
@@ -227,7 +210,6 @@ int tso_lane_open(const struct tso_lane_options *options, struct lane **lane)
     tso->ethertype = options->ethertype;
     tso->endpoint = options->endpoint;
     tso->socket = -1;
-    tso->place = -1;
 
     int status = set_up(tso, options);
     if (status != 0) {

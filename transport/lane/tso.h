@@ -12,8 +12,8 @@
  *
  * A packet socket for IPv4 on the interface, with PACKET_VNET_HDR, and a locked classic BPF filter
  * for this endpoint. The kernel asks each such socket of each IPv4 frame that arrives, 0.1 us each,
- * so only the first TSO_ENDPOINTS_MAX endpoints of an interface have the lane: TCP/IP shall hardly
- * notice it.
+ * so only the first TSO_ENDPOINTS_MAX endpoints of an interface have the lane (tso_place.h): TCP/IP
+ * shall hardly notice it.
  *
  * It carries DATA and bursts of sequenced frames (tso_run.h). Needs CAP_NET_RAW in the network
  * namespace.
@@ -31,7 +31,7 @@ struct tso_lane_options {
 };
 
 /** Opens the lane.
- *  @return 0; -EADDRNOTAVAIL: not an Ethernet interface, or it has TSO_ENDPOINTS_MAX of them;
+ *  @return 0; -EADDRNOTAVAIL: not an Ethernet interface; -EUSERS: it has TSO_ENDPOINTS_MAX of them;
  *  -ENODEV, -ENETDOWN, -EPERM, -ENOMEM or another negative errno. */
 int tso_lane_open(const struct tso_lane_options *options, struct lane **lane);
 

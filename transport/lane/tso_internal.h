@@ -27,7 +27,6 @@
 struct tso_lane {
     struct lane lane; /* first: the layers above know only this */
     int socket;
-    int place;            /* bound to a name that says: one of TSO_ENDPOINTS_MAX */
     uint32_t uncut_calls; /* so many do not try whether the kernel cuts */
     uint8_t mac[ETH_ALEN];
     uint16_t ethertype;

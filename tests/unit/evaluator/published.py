@@ -68,7 +68,13 @@ def file_of(
 
 
 def endpoint(
-    sent: int = 0, *, at_s: float = 1.0, process: int = 0, peers: int = 1, drops: int = 0
+    sent: int = 0,
+    *,
+    at_s: float = 1.0,
+    process: int = 0,
+    peers: int = 1,
+    drops: int = 0,
+    missing: tuple[tuple[str, str], ...] = (),
 ) -> bytes:
     """An endpoint opened at 0 that has sent so many frames of 100 bytes by then."""
     lane = {"name": 24, "down": 8, "sent_frames": 8, "sent_bytes": 8, "sent_calls": 8}
@@ -90,6 +96,7 @@ def endpoint(
             "drops": table({"name": 40, "value": 8}, ["key", drops], ["data_unknown", 0]),
             "counters": table({"name": 40, "value": 8}, ["message_eager", sent]),
             "peers": table(peer, *rows),
+            "missing": table({"name": 24, "reason": 96}, *map(list, missing)),
         },
         process=process,
         published_ns=round(at_s * 1e9),

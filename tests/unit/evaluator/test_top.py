@@ -104,6 +104,16 @@ def test_render__shows_lanes_peers_frames_and_drops() -> None:
     assert "  dropped   key 3 (since it was opened)" in lines
 
 
+def test_render__lanes_that_are_missing() -> None:
+    reason = "as many endpoints of this interface have this lane as may"
+    now = parse(endpoint(1, missing=(("tso/eth0", reason),)))
+    one = View(42, "exchange eth0", now, 2_000_000_000)
+    assert f"  without tso/eth0: {reason}" in render(Look([one]))
+    (said,) = json.loads(json.dumps(to_json(Look([one]))))["endpoints"]
+    assert said["missing"] == [{"name": "tso/eth0", "reason": reason}]
+    assert not any("without" in line for line in render(Look([view(1, 2.0)])))
+
+
 def test_render__nothing_has_happened_since() -> None:
     before = view(100, 2.0)
     lines = render(Look([view(100, 2.0, before)]))

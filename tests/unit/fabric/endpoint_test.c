@@ -3,6 +3,13 @@
 #include "pair.h"
 #include "said.h"
 
+#include <errno.h>
+#include <linux/capability.h>
+#include <rdma/fi_rma.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 static void fi_enable__needs_an_address_vector_and_queues(void **state)
 {
     struct side side = {.info = get_info("end0", &(struct pair_options){0})};
@@ -293,6 +300,116 @@ static void fi_close__with_operations_outstanding(void **state)
     close_pair(pair);
 }
 
+/** What a child of fork() may not do is refused, and its parent goes on. @return all is. */
+static bool is_refused(struct side *side, void *got)
+{
+    const struct fi_rma_iov place = {.len = 1};
+    const struct iovec part = {got, 1};
+    const struct fi_msg_rma put = {.msg_iov = &part,
+                                   .iov_count = 1,
+                                   .addr = side->other,
+                                   .rma_iov = &place,
+                                   .rma_iov_count = 1};
+    struct fi_cq_tagged_entry entry;
+    struct fid_mr *mr = NULL;
+
+    const ssize_t statuses[] = {
+        fi_cq_read(side->cq, &entry, 1),
+        fi_cq_sread(side->cq, &entry, 1, NULL, -1),
+        fi_cntr_wait(side->sent, 1000, -1),
+        fi_tsend(side->ep, got, 1, NULL, side->other, 1, NULL),
+        fi_tinject(side->ep, got, 1, side->other, 1),
+        fi_send(side->ep, got, 1, NULL, side->other, NULL),
+        fi_trecv(side->ep, got, 1, NULL, FI_ADDR_UNSPEC, 1, 0, NULL),
+        fi_recv(side->ep, got, 1, NULL, FI_ADDR_UNSPEC, NULL),
+        fi_writemsg(side->ep, &put, 0),
+        fi_readmsg(side->ep, &put, 0),
+        fi_cancel(&side->ep->fid, side),
+        fi_mr_reg(side->domain, got, 1, FI_REMOTE_READ, 0, 77, 0, &mr, NULL),
+    };
+    for (unsigned i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        if (statuses[i] != -ECHILD) {
+            print_error("call %u: %zd\n", i, statuses[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void every_function__in_a_child(void **state)
+{
+    struct pair *pair = open_pair(&(struct pair_options){.caps = FI_TAGGED | FI_MSG | FI_RMA,
+                                                         .wait = FI_WAIT_FD,
+                                                         .counter_wait = FI_WAIT_FD,
+                                                         .counters = true});
+    static uint8_t sent[300000];
+    static uint8_t got[sizeof sent];
+    struct side *receiver = &pair->sides[1];
+    int status = -1;
+
+    (void)state;
+    memset(sent, 7, sizeof sent);
+    assert_int_equal(fi_trecv(receiver->ep, got, sizeof got, NULL, FI_ADDR_UNSPEC, 1, 0, got), 0);
+    for (unsigned i = 0; i < 2; i++) { /* to cancel in vain */
+        struct side *side = &pair->sides[i];
+        assert_int_equal(fi_trecv(side->ep, NULL, 0, NULL, FI_ADDR_UNSPEC, 2, 0, side), 0);
+    }
+    assert_int_equal(
+        fi_tsend(pair->sides[0].ep, sent, sizeof sent, NULL, pair->sides[0].other, 1, NULL), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        bool is_well = true;
+        (void)alarm(PATIENCE_S); /* what does not end would be waited for */
+        for (unsigned i = 0; i < 100; i++) {
+            is_well = is_well && is_refused(&pair->sides[i % 2], got);
+        }
+        if (is_well) {
+            close_pair(pair);
+        }
+        _exit(is_well ? 0 : 1);
+    }
+    assert_ptr_equal(completed(pair, 1).buf, got);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_memory_equal(got, sent, sizeof sent);
+    close_pair(pair);
+}
+
+/** A process without any privilege is told once what it has to do without. */
+static void fi_enable__lanes_that_are_missing(void **state)
+{
+    char said[SAID_BYTES];
+    struct side side = {0};
+    int status = -1;
+
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct none[2] = {{0}, {0}};
+        bool is_well = syscall(SYS_capset, &header, none) == 0;
+        said_begin();
+        open_side(&side, "end0", &(struct pair_options){0});
+        said_end(said);
+        close_side(&side);
+        const char *line = strstr(said, "no permission for Ethernet frames (lane packet)");
+        _exit(is_well && line != NULL && strstr(line + 1, "no permission") == NULL ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    struct pair *pairs[9];
+    for (unsigned i = 0; i < 9; i++) {
+        said_begin();
+        pairs[i] = open_default_pair();
+        said_end(said);
+        const char *line = strstr(said, "without the lane tso/end0: ");
+        assert_true((line != NULL) == (i == 8)); /* eight endpoints of an interface have it */
+    }
+    for (unsigned i = 0; i < 9; i++) {
+        close_pair(pairs[i]);
+    }
+}
+
 /** Two sides with these job keys, of which NULL is none, that know each other. */
 static struct pair *open_jobs(const char *first, const char *second)
 {
@@ -406,6 +523,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_setopt__what_there_is),
         cmocka_unit_test(fi_control__flags_of_operations),
         cmocka_unit_test(fi_close__with_operations_outstanding),
+        cmocka_unit_test(every_function__in_a_child),
+        cmocka_unit_test(fi_enable__lanes_that_are_missing),
     };
 
     (void)argc;

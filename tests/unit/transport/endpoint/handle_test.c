@@ -4,7 +4,13 @@
 #include "namespace.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -72,6 +78,7 @@ static void refuse_all(beowire_endpoint *endpoint, int status)
     beowire_peer peer = 0;
     const char *name = NULL;
     uint64_t number = 0;
+    int reason = 0;
     char data[8] = {0};
 
     beowire_address(endpoint, &address);
@@ -101,13 +108,14 @@ static void refuse_all(beowire_endpoint *endpoint, int status)
     assert_int_equal(beowire_descriptor(endpoint), status);
     assert_int_equal(beowire_arm(endpoint), status);
     assert_int_equal(beowire_counter(endpoint, 0, &name, &number), status);
-    assert_int_equal(beowire_close(endpoint, 0), status);
+    assert_int_equal(beowire_missing_lane(endpoint, 0, &name, &reason), status);
 }
 
 static void every_function__null(void **state)
 {
     (void)state;
     refuse_all(NULL, -EINVAL);
+    assert_int_equal(beowire_close(NULL, 0), -EINVAL);
 }
 
 /** Also while another one of the same process moves messages. */
@@ -123,6 +131,7 @@ static void every_function__closed_endpoint(void **state)
     assert_int_equal(beowire_descriptor(closed) >= 0, 1);
     assert_int_equal(beowire_close(closed, 0), 0);
     refuse_all(closed, -EBADF);
+    assert_int_equal(beowire_close(closed, 0), -EBADF);
     assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, buffer, 2, NULL), 0);
     assert_int_equal(beowire_send(a, to_b, 1, 0, "x", 2, NULL), 0);
     refuse_all(closed, -EBADF);
@@ -131,6 +140,103 @@ static void every_function__closed_endpoint(void **state)
     assert_int_equal(beowire_close(b, 0), 0);
     (void)beowire_close(a, 0); /* which may not have heard that it arrived */
     refuse_all(a, -EBADF);
+}
+
+/** A child as fork() makes it, or as the system call does, of which no library hears. */
+static pid_t split(bool by_library)
+{
+    return by_library ? fork() : (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+}
+
+/** While messages of the parent are on their way in both directions, long ones, too. */
+static void check_in_child(const char *lanes, bool by_library)
+{
+    enum { BYTES = 300000 };
+    static uint8_t sent[2][BYTES];
+    static uint8_t received[2][BYTES];
+    beowire_endpoint *two[2] = {open_with_lanes("end0", lanes), open_with_lanes("end1", lanes)};
+    int status = -1;
+
+    for (unsigned i = 0; i < 2; i++) {
+        beowire_peer to = know(two[i], two[1 - i]);
+        memset(sent[i], 'a' + (int)i, BYTES);
+        memset(received[i], 0, BYTES);
+        assert_int_equal(
+            beowire_receive(two[i], BEOWIRE_ANY_PEER, 1, 0, received[i], BYTES, &received[i]), 0);
+        assert_int_equal(beowire_send(two[i], to, 1, 0, sent[i], BYTES, &sent[i]), 0);
+    }
+    pid_t child = split(by_library);
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (unsigned i = 0; i < 1000; i++) {
+            refuse_all(two[i % 2], -ECHILD);
+        }
+        _exit(beowire_close(two[0], 0) == 0 && beowire_poll(two[0], NULL, 0) == -EBADF ? 0 : 1);
+    }
+    unsigned ended = 0;
+    uint64_t late_ns = now_ns() + PATIENCE_NS;
+    while (ended < 4) {
+        struct beowire_completion done;
+        for (unsigned i = 0; i < 2; i++) {
+            int count = beowire_poll(two[i], &done, 1);
+            assert_true(count >= 0 && now_ns() < late_ns);
+            assert_int_equal(count > 0 ? done.status : 0, 0);
+            ended += (unsigned)count;
+        }
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_memory_equal(received[1 - i], sent[i], BYTES);
+    }
+    (void)beowire_close(two[0], 0); /* which may not have heard that all arrived */
+    (void)beowire_close(two[1], 0);
+}
+
+static void every_function__in_a_child(void **state)
+{
+    static const char *const lanes[] = {"packet", "udp", "packet,tso,udp", "shm"};
+
+    (void)state;
+    for (unsigned i = 0; i < 8; i++) {
+        check_in_child(lanes[i / 2], i % 2 == 0);
+    }
+}
+
+/** What it opens itself is its own, and not its children's; in memory that was an endpoint of its
+ *  parent, too. */
+static void beowire_open__in_a_child(void **state)
+{
+    beowire_endpoint *parents = open_with_lanes("end0", "udp");
+    int status = -1;
+
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        for (unsigned i = 0; i < 2 * HANDLE_CLOSED_KEPT; i++) {
+            beowire_endpoint *own = open_with_lanes("end0", "udp");
+            assert_int_equal(beowire_poll(own, NULL, 0), 0);
+            pid_t grandchild = fork();
+            if (grandchild == 0) {
+                _exit(beowire_poll(own, NULL, 0) == -ECHILD &&
+                              beowire_poll(parents, NULL, 0) == (i == 0 ? -ECHILD : -EBADF)
+                          ? 0
+                          : 1);
+            }
+            assert_int_equal(waitpid(grandchild, &status, 0), grandchild);
+            assert_int_equal(status, 0);
+            assert_int_equal(beowire_close(own, 0), 0);
+            if (i == 0) {
+                assert_int_equal(beowire_close(parents, 0), 0);
+                i = HANDLE_CLOSED_KEPT; /* it is among the next to be used again */
+            }
+        }
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(beowire_poll(parents, NULL, 0), 0);
+    assert_int_equal(beowire_close(parents, 0), 0);
 }
 
 /** And what every function says to NULL in another place. */
@@ -146,6 +252,7 @@ static void every_function__null_elsewhere(void **state)
     beowire_message message = 0;
     const char *name = NULL;
     uint64_t number = 0;
+    int reason = 0;
     char data[8];
 
     (void)state;
@@ -177,6 +284,8 @@ static void every_function__null_elsewhere(void **state)
     assert_int_equal(beowire_poll(a, NULL, 0), 0);
     assert_int_equal(beowire_counter(a, 0, NULL, &number), -EINVAL);
     assert_int_equal(beowire_counter(a, 0, &name, NULL), -EINVAL);
+    assert_int_equal(beowire_missing_lane(a, 0, NULL, &reason), -EINVAL);
+    assert_int_equal(beowire_missing_lane(a, 0, &name, NULL), -EINVAL);
     assert_int_equal(beowire_close(a, 0), 0);
     assert_int_equal(beowire_close(b, 0), 0);
 }
@@ -190,6 +299,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_function__null),
         cmocka_unit_test(every_function__closed_endpoint),
         cmocka_unit_test(every_function__null_elsewhere),
+        cmocka_unit_test(every_function__in_a_child),
+        cmocka_unit_test(beowire_open__in_a_child),
     };
 
     (void)argc;

@@ -10,12 +10,15 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,13 +26,25 @@
 
 #define NUMBER 7
 
-static int try_open(const char *interface, const char *wanted, struct path_lanes *lanes)
+static struct lanes_missing missing;
+
+static int try_number(const char *interface, const char *wanted, struct path_lanes *lanes,
+                      uint16_t *number)
 {
+    static uint16_t incarnation;
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
 
     options.interface = interface;
     options.lanes = wanted;
-    return lanes_open(&options, (uint64_t)getpid() << 16 | 1, NUMBER, lanes);
+    incarnation++;
+    return lanes_open(&options, (uint64_t)getpid() << 16 | incarnation, number, lanes, &missing);
+}
+
+static int try_open(const char *interface, const char *wanted, struct path_lanes *lanes)
+{
+    uint16_t number = NUMBER;
+
+    return try_number(interface, wanted, lanes, &number);
 }
 
 /** Opens, and closes if that went well. */
@@ -194,23 +209,211 @@ static void lanes_open__no_ip_address(void **state)
     check("end0", "udp", "udp0");
 }
 
+static void lanes_open__a_number_for_ethernet_frames_is_nobody_elses(void **state)
+{
+    struct path_lanes first = {.count = 0};
+    struct path_lanes second = {.count = 0};
+    uint16_t number = 0;
+
+    (void)state;
+    assert_int_equal(try_number("end0,end1", "packet,tso", &first, &number), 0);
+    assert_int_not_equal(number, 0);
+    uint16_t taken = number;
+    assert_int_equal(try_number("end0", "packet", &second, &taken), -EADDRINUSE);
+    assert_int_equal(try_number("end1,end0", NULL, &second, &taken), -EADDRINUSE);
+    assert_int_equal(taken, number);
+    uint16_t other = 0;
+    assert_int_equal(try_number("end1", "packet", &second, &other), 0);
+    assert_int_not_equal(other, number);
+    lanes_close(&second);
+    lanes_close(&first);
+    assert_int_equal(try_number("end1", "packet", &second, &taken), 0);
+    lanes_close(&second);
+}
+
+/** UDP has ports, and shared memory sockets. */
+static void lanes_open__other_lanes_need_no_number(void **state)
+{
+    static const char *const wanted[] = {"shm", "udp", "shm,udp"};
+    struct path_lanes holder = {.count = 0};
+    uint16_t number = 0;
+
+    (void)state;
+    assert_int_equal(try_number("end0", "packet", &holder, &number), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        struct path_lanes lanes[2] = {{.count = 0}, {.count = 0}};
+        assert_int_equal(try_number("end0", wanted[i], &lanes[0], &number), 0);
+        assert_int_equal(try_number("end0", wanted[i], &lanes[1], &number), 0);
+        lanes_close(&lanes[0]);
+        lanes_close(&lanes[1]);
+        uint16_t any = 0;
+        assert_int_equal(try_number("end0", wanted[i], &lanes[0], &any), 0);
+        assert_int_not_equal(any, 0);
+        lanes_close(&lanes[0]);
+    }
+    lanes_close(&holder);
+}
+
+/** @return why this lane is missing, 0: it is not. */
+static int missing_status(const char *name)
+{
+    for (unsigned i = 0; i < missing.count; i++) {
+        if (strcmp(missing.at[i].name, name) == 0) {
+            return missing.at[i].status;
+        }
+    }
+    return 0;
+}
+
+static void lanes_open__says_what_is_missing(void **state)
+{
+    struct path_lanes lanes[9];
+
+    (void)state;
+    assert_int_equal(try_open("lo,end0", NULL, &lanes[0]), 0);
+    assert_int_equal(missing.count, 1);
+    assert_int_equal(missing_status("tso/lo"), -EADDRNOTAVAIL);
+    lanes_close(&lanes[0]);
+    for (unsigned i = 0; i < 9; i++) {
+        uint16_t number = 0;
+        assert_int_equal(try_number("end0", NULL, &lanes[i], &number), 0);
+        assert_int_equal(missing.count, i < 8 ? 0 : 1);
+    }
+    assert_int_equal(missing_status("tso/end0"), -EUSERS);
+    for (unsigned i = 0; i < 9; i++) {
+        lanes_close(&lanes[i]);
+    }
+}
+
+static void bind_name(const char *text)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int held = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    memcpy(name.sun_path + 1, text, strlen(text));
+    if (held < 0 ||
+        bind(held, (const struct sockaddr *)&name,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(text))) != 0) {
+        _exit(4);
+    }
+}
+
+/** Takes this process all privileges, and gives it another user. */
+static void become_nobody(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {{0}, {0}};
+
+    if ((geteuid() == 0 && setresuid(65534, 65534, 65534) != 0 && errno != EINVAL) ||
+        syscall(SYS_capset, &header, none) != 0) {
+        _exit(2);
+    }
+}
+
+/** All names by which numbers and places were ever held in this namespace, as far as a process may
+ *  have descriptors; those of places are all of the interface's. */
+static void take_all_names(uint16_t first, uint16_t count)
+{
+    char text[64];
+
+    for (int i = 0; i < 8; i++) {
+        (void)snprintf(text, sizeof text, "beowire-tso-%u-%d", if_nametoindex("end0"), i);
+        bind_name(text);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        (void)snprintf(text, sizeof text, "beowire/88b5/%u", first + i);
+        bind_name(text);
+    }
+}
+
+/** Others without any privilege, and whatever they bind, take nothing from those who have it. */
+static void lanes_open__no_stranger_takes_numbers_or_places(void **state)
+{
+    int told[2];
+    char byte = 0;
+
+    (void)state;
+    assert_int_equal(pipe(told), 0);
+    pid_t stranger = fork();
+    if (stranger == 0) {
+        become_nobody();
+        take_all_names(1, 500);
+        close(told[0]);
+        _exit(write(told[1], &byte, 1) == 1 ? pause() : 3);
+    }
+    close(told[1]);
+    assert_int_equal(read(told[0], &byte, 1), 1);
+    for (uint16_t fixed = 1; fixed <= 500; fixed += 100) {
+        struct path_lanes lanes = {.count = 0};
+        uint16_t number = fixed;
+        assert_int_equal(try_number("end0", NULL, &lanes, &number), 0);
+        assert_int_equal(lanes.count, 4);
+        assert_int_equal(missing.count, 0);
+        lanes_close(&lanes);
+    }
+    close(told[0]);
+    assert_int_equal(kill(stranger, SIGKILL), 0);
+    assert_int_equal(waitpid(stranger, NULL, 0), stranger);
+}
+
 static void lanes_open__without_privilege(void **state)
 {
     (void)state;
     pid_t child = fork();
     if (child == 0) {
-        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-        struct __user_cap_data_struct none[2] = {{0}, {0}};
-        if (syscall(SYS_capset, &header, none) != 0) {
-            _exit(2);
-        }
+        become_nobody();
         check("end0", NULL, "shm0 udp0");
+        assert_int_equal(missing.count, 2);
+        assert_int_equal(missing_status("packet/end0"), -EPERM);
+        assert_int_equal(missing_status("tso/end0"), -EPERM);
         check("end0", "udp,packet", "udp0");
         _exit(status_of("end0", "packet") == -EPERM ? 0 : 3);
     }
     int status = -1;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
+}
+
+static void beowire_open__a_number_that_is_taken(void **state)
+{
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    beowire_endpoint *first = NULL;
+    beowire_endpoint *second = NULL;
+
+    (void)state;
+    options.interface = "end0";
+    options.endpoint = 4711;
+    assert_int_equal(beowire_open(&options, &first), 0);
+    options.interface = "end1";
+    assert_int_equal(beowire_open(&options, &second), -EADDRINUSE);
+    options.lanes = "shm,udp"; /* which nobody finds by it */
+    assert_int_equal(beowire_open(&options, &second), 0);
+    assert_int_equal(beowire_close(second, 0), 0);
+    assert_int_equal(beowire_close(first, 0), 0);
+    options.lanes = NULL;
+    assert_int_equal(beowire_open(&options, &second), 0);
+    assert_int_equal(beowire_close(second, 0), 0);
+}
+
+static void beowire_missing_lane__names_it_and_says_why(void **state)
+{
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    beowire_endpoint *endpoint = NULL;
+    const char *name = NULL;
+    int reason = 0;
+
+    (void)state;
+    options.interface = "lo"; /* where no network card cuts */
+    assert_int_equal(beowire_open(&options, &endpoint), 0);
+    assert_int_equal(beowire_missing_lane(endpoint, 0, &name, &reason), 0);
+    assert_string_equal(name, "tso/lo");
+    assert_int_equal(reason, -EADDRNOTAVAIL);
+    assert_int_equal(beowire_missing_lane(endpoint, 1, &name, &reason), -ENOENT);
+    assert_int_equal(beowire_close(endpoint, 0), 0);
+    options.interface = "end0";
+    assert_int_equal(beowire_open(&options, &endpoint), 0);
+    assert_int_equal(beowire_missing_lane(endpoint, 0, &name, &reason), -ENOENT);
+    assert_int_equal(beowire_close(endpoint, 0), 0);
 }
 
 static int busy_poll_us_of(const struct lane *lane)
@@ -251,6 +454,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(lanes_open__bad_lists),
         cmocka_unit_test(lanes_open__an_interface_is_no_use),
         cmocka_unit_test(lanes_open__no_ip_address),
+        cmocka_unit_test(lanes_open__a_number_for_ethernet_frames_is_nobody_elses),
+        cmocka_unit_test(lanes_open__other_lanes_need_no_number),
+        cmocka_unit_test(lanes_open__says_what_is_missing),
+        cmocka_unit_test(lanes_open__no_stranger_takes_numbers_or_places),
+        cmocka_unit_test(beowire_open__a_number_that_is_taken),
+        cmocka_unit_test(beowire_missing_lane__names_it_and_says_why),
         cmocka_unit_test(lanes_busy_poll__all_sockets),
         cmocka_unit_test(lanes_open__without_privilege),
     };

@@ -4,6 +4,7 @@
 #include "endpoint/counters.h"
 #include "frame/address_layout.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -256,6 +257,20 @@ static void stats_open__without_descriptors_nothing_is_published(void **state)
     stats_close(&stats);
 }
 
+static void stats_missing__names_lanes_and_says_why(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct lanes_missing missing = {.count = 1, .at = {{"tso/eth0", -EUSERS}}};
+    struct stats none = {.descriptor = -1};
+
+    stats_missing(&none, &missing);
+    assert_string_equal(fixture->stats.file->missing[0].name, "");
+    stats_missing(&fixture->stats, &missing);
+    assert_string_equal(fixture->stats.file->missing[0].name, "tso/eth0");
+    assert_string_equal(fixture->stats.file->missing[0].reason, beowire_error(-EUSERS));
+    assert_string_equal(fixture->stats.file->missing[1].name, "");
+}
+
 static void stats_open__takes_and_gives_back_one_descriptor(void **state)
 {
     struct fixture *fixture = *state;
@@ -454,6 +469,7 @@ int main(void)
         TEST(stats_open__is_found_by_its_name_and_cannot_shrink),
         TEST(stats_open__without_descriptors_nothing_is_published),
         TEST(stats_open__takes_and_gives_back_one_descriptor),
+        TEST(stats_missing__names_lanes_and_says_why),
         TEST(stats_publish__copies_lanes_types_drops_and_counters),
         TEST(stats_publish__has_every_counter_and_every_type),
         TEST(stats_publish__copies_peers),

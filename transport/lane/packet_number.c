@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "packet_number.h"
+
+#include <errno.h>
+#include <linux/if_packet.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#define ATTEMPTS 4096
+
+/** struct fanout_args of Linux 5.10, whose headers older systems do not have; little-endian. */
+struct group {
+    uint16_t id;
+    uint16_t type_flags;
+    uint32_t max_num_members;
+};
+
+static int take(int socket, uint16_t number)
+{
+    struct group group = {.id = number, .type_flags = PACKET_FANOUT_CPU, .max_num_members = 1};
+
+    return setsockopt(socket, SOL_PACKET, PACKET_FANOUT, &group, sizeof group) != 0 ? -errno : 0;
+}
+
+int packet_number_by_kernel(int socket)
+{
+    int group = (PACKET_FANOUT_CPU | PACKET_FANOUT_FLAG_UNIQUEID) << 16;
+    socklen_t bytes = sizeof group;
+
+    if (setsockopt(socket, SOL_PACKET, PACKET_FANOUT, &group, bytes) != 0 ||
+        getsockopt(socket, SOL_PACKET, PACKET_FANOUT, &group, &bytes) != 0) {
+        return -errno;
+    }
+    return group & UINT16_MAX;
+}
+
+static uint16_t random_number(void)
+{
+    uint16_t number = 0;
+
+    while (number == 0) {
+        if (getrandom(&number, sizeof number, 0) != sizeof number) {
+            number = 0;
+        }
+    }
+    return number;
+}
+
+int packet_number_reserve(int socket, uint16_t *number)
+{
+    if (*number != 0) {
+        return take(socket, *number) == 0 ? 0 : -EADDRINUSE;
+    }
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        uint16_t candidate = random_number();
+        if (take(socket, candidate) == 0) {
+            *number = candidate;
+            return 0;
+        }
+    }
+    int chosen = packet_number_by_kernel(socket);
+    if (chosen <= 0) {
+        return chosen == 0 ? -EAGAIN : -EADDRINUSE;
+    }
+    *number = (uint16_t)chosen;
+    return 0;
+}
