@@ -140,7 +140,7 @@ static void check_waiting(struct running *running)
         const struct core *core = &cluster->nodes[at].core;
         for (uint32_t i = 0; cluster_is_up(cluster, at) && i < core->peer_count; i++) {
             const struct core_peer *peer = core->peers[i];
-            uint32_t of = cluster_node_of(cluster, core, i);
+            uint32_t of = cluster_node_of(cluster, core, peer->message.handle);
             bool ended =
                 !cluster_is_up(cluster, of) || cluster->nodes[of].incarnation != peer->incarnation;
             if (ended && message_depends_on(&peer->message)) {

@@ -158,8 +158,11 @@ static bool has_room(struct core *core, bool announced)
 {
     uint32_t met = core->peer_count - core->announced_peers;
 
-    return announced ? core->announced_peers < core->options.peers
-                     : met < core->options.peers || make_room(core);
+    if (announced) {
+        return core->announced_peers < core->options.peers &&
+               (core->peer_count < 2 * core->options.peers || make_room(core));
+    }
+    return met < core->options.peers || make_room(core);
 }
 
 int core_peer_forget(struct core *core, struct core_peer *peer)

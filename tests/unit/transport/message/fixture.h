@@ -59,6 +59,7 @@ static inline int fixture_setup(void **state)
     }
     for (unsigned i = 0; i < PEERS; i++) {
         message_peer_init(&fixture->peers[i], i, fixture->pull_paths[i]);
+        fixture->peers[i].handle = i;
     }
     fixture->layer.limits.eager_bytes = EAGER_BYTES;
     fixture->layer.limits.blocks_together = 1;
