@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import figure
+from beowire import isolated
 from beowire.errors import BeowireError
 from beowire.record import Record, Result, read_record
 from beowire.sizes import format_size
@@ -74,7 +75,7 @@ class Comparison:
         seconds = float(self.arguments[self.arguments.index("--time") + 1])
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "beowire", "compare", *self.arguments, "--out", str(out)],
+                [*isolated.command("beowire"), "compare", *self.arguments, "--out", str(out)],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,

@@ -38,9 +38,9 @@ def install() -> Path:
     if not (_HOME / "bin" / "IMB-MPI1").is_file():
         _HOME.parent.mkdir(parents=True, exist_ok=True)
         for command in (
-            [sys.executable, "-m", "venv", str(_HOME)],
+            [sys.executable, "-I", "-m", "venv", str(_HOME)],
             [
-                *(str(_HOME / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"),
+                *(str(_HOME / "bin" / "python"), "-I", "-m", "pip", "--disable-pip-version-check"),
                 *("--no-input", "install", _WHEEL),
             ],
         ):

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,11 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from beowire import isolated
 from beowire.record import Record, read_record
 from unit.evaluator import fake_engine
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = [sys.executable, "-m", "beowire", "compare"]
+COMMAND = [*isolated.command("beowire"), "compare"]
 
 #: Long enough for a starved machine; the runs themselves take a few seconds.
 PATIENCE_S = 100
