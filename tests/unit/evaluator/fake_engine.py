@@ -140,7 +140,11 @@ class FakeEngine:
                     "reason": driver["reason"],
                 }
             )
-        self.say("drivers", drivers=drivers, broken=[])
+        self.say(
+            "drivers",
+            drivers=drivers,
+            broken=json.loads(os.environ.get("BEOWIRE_FAKE_BROKEN", "[]")),
+        )
 
     def on_environment(self, values: Mapping[str, str]) -> None:
         self.say("environment", fields={"hostname": self.node, "kernel": "0.0-fake", "cpus": 2})
