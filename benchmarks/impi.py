@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from beowire import files
 from beowire.errors import BeowireError
 
 _WHEEL = "impi-rt==2021.18.1"
@@ -84,7 +85,7 @@ def environment(home: Path) -> dict[str, str]:
 def measure(home: Path, cores: Sequence[int], size: int, directory: Path) -> PingPong:
     """One run of IMB for one size. BeowireError with what it said if it fails."""
     lengths = directory / f"length-{size}.txt"
-    lengths.write_text(f"{size}\n", encoding="ascii")
+    files.write_whole(lengths, f"{size}\n")
     try:
         done = subprocess.run(
             command_line(home, cores, size, lengths),
