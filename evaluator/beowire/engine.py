@@ -17,6 +17,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from beowire.visible import visible
+
 #: An event is rejected as garbage beyond this: a histogram of all buckets has about 150 KB.
 _MAXIMUM_LINE_BYTES = 4 << 20
 
@@ -173,8 +175,8 @@ class EngineProcess:
     def last_words(self) -> str:
         """The last line of its standard error, for messages."""
         lines = self._stderr_tail.decode("utf-8", "replace").split("\n")
-        printable = ("".join(c for c in line if c.isprintable()).strip() for line in lines)
-        return ([line for line in printable if line] or [""])[-1][:300]
+        words = (visible(line.strip()) for line in lines)
+        return ([line for line in words if line] or [""])[-1][:300]
 
     def request_end(self) -> None:
         """Asks the engine to exit; does not wait. So many can end at the same time."""
