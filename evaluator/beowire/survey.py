@@ -42,7 +42,7 @@ def start_engine(
     A signal comes before both or after both: no engine is ever started and forgotten.
     """
     with interrupts.held():
-        engines.append(EngineProcess(launcher.start(node, cpu=cpu), node.name))
+        engines.append(EngineProcess(launcher.start(node, cpu=cpu), node.name, launcher.marker))
         return engines[-1]
 
 

@@ -316,6 +316,7 @@ class FakeLauncher:
     drivers: dict[str, dict[str, Any]] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     kind: str = "local"
+    marker: bytes = b""
     nodes: Any = field(
         default_factory=lambda: (FakeNode("node0", cpu="0"), FakeNode("node1", cpu="1"))
     )
