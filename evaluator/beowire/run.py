@@ -184,6 +184,7 @@ class _Comparison:
             self._write(
                 End(finished=datetime.now(UTC), status=status, elapsed_s=time.monotonic() - begun)
             )
+            self._writer.finish()
         return Outcome(list(dict.fromkeys(failures)), status == "interrupted")
 
     def _fit_schedule(self, drivers: list[DriverInfo]) -> None:
