@@ -143,7 +143,8 @@ struct beowire_completion {
  * configuration is wrong, and beowire_configuration_check() says where; -ENOENT: it is not there;
  * -ENODEV: no such interface; -ENETDOWN: the interface is down; -EPERM: needs CAP_NET_RAW (only if
  * no other lane than "packet" can be opened); -EADDRNOTAVAIL: the interface has no IP address
- * (likewise for "udp"); -EADDRINUSE: that endpoint number is taken; -ENOMEM. */
+ * (likewise for "udp"); -EADDRINUSE: that endpoint number is taken; -EMFILE, -ENFILE: no descriptor
+ * is left for its sockets; -ENOMEM. */
 BEOWIRE_API int beowire_open(const struct beowire_options *options, beowire_endpoint **endpoint);
 
 /** Reads a configuration as beowire_open() would, and says in one line what is wrong with it:
