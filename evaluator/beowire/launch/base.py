@@ -29,9 +29,11 @@ class Launcher(Protocol):
     kind: str
     """`lab`, `hosts` or `local`: the `link.kind` of the record."""
 
-    marker: bytes
-    """What comes on an engine's standard output before its first line, and a line break: whatever
-    is before that is not the engine's. Empty: nothing comes."""
+    @property
+    def marker(self) -> bytes:
+        """What comes on an engine's standard output before its first line, and a line break:
+        whatever is before that is not the engine's. Empty: nothing comes."""
+        ...
 
     @property
     def nodes(self) -> Sequence[Node]:

@@ -12,7 +12,9 @@ import pytest
 
 from beowire import files
 from beowire.errors import BeowireError
+from beowire.record import Record, read_record
 from beowire.report import write_report
+from unit.evaluator import synthetic_record
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -56,7 +58,7 @@ def test_write_whole__no_draft_can_be_foreseen(
     victim = tmp_path / "victim"
     victim.write_text("mine")
     guessed = iter(["first", "second"])
-    monkeypatch.setattr(files.secrets, "token_hex", lambda _: next(guessed))
+    monkeypatch.setattr("secrets.token_hex", lambda _: next(guessed))
     (tmp_path / ".beowire-first").symlink_to(victim)
     files.write_whole(tmp_path / "a", "new")
     assert (victim.read_text(), (tmp_path / "a").read_text()) == ("mine", "new")
@@ -92,10 +94,7 @@ def test_write_report__a_device_stays_one(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(fifo.stat().st_mode)
 
 
-def _record(directory: Path) -> object:
-    from beowire.record import read_record
-    from unit.evaluator import synthetic_record
-
+def _record(directory: Path) -> Record:
     lines = synthetic_record.lines(("tcp",), sizes=(8,))
     return read_record(synthetic_record.write(directory / "record.jsonl", lines))
 

@@ -78,12 +78,17 @@ static void pmix_open__library_in_the_working_directory(void **state)
     struct reason named = {text, sizeof text};
     struct reason found = {said, sizeof said};
     struct beowire_job job = {0};
+    const char *library = getenv("BEOWIRE_PMIX"); /* as prepare() has set it */
 
     (void)state;
+    assert_non_null(library);
+    if (library == NULL) {
+        return; /* the assertion above has ended this; the linter does not know */
+    }
     assert_non_null(mkdtemp(here));
     assert_int_equal(chdir(here), 0);
     assert_int_equal(mkdir("lib", 0700), 0);
-    assert_int_equal(symlink(getenv("PMIX_LIBRARY"), "lib/libpmix.so.2"), 0);
+    assert_int_equal(symlink(library, "lib/libpmix.so.2"), 0);
     assert_int_equal(setenv("FAIL", "PMIx_Init", 1), 0); /* then the test's library says so */
     assert_int_equal(setenv("BEOWIRE_PMIX", "lib/libpmix.so.2", 1), 0);
     int status = pmix_open(&job, named);
