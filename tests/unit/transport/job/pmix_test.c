@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -94,12 +95,18 @@ static void pmix_open__library_in_the_working_directory(void **state)
     int status = pmix_open(&job, named);
     assert_int_equal(unsetenv("BEOWIRE_PMIX"), 0);
     assert_int_equal(setenv("PMIX_PREFIX", ".", 1), 0);
-    (void)pmix_open(&job, found); /* the system's, if there is one */
+    pid_t child = fork(); /* the system's library, if there is one, leaves things behind */
+    if (child == 0) {
+        (void)pmix_open(&job, found);
+        _exit(strcmp(said, "PMIx_Init: NOT-FOUND (-1)") == 0 ? 1 : 0);
+    }
+    int ending = -1;
+    assert_int_equal(waitpid(child, &ending, 0), child);
     assert_int_equal(unsetenv("PMIX_PREFIX"), 0);
     assert_int_equal(unlink("lib/libpmix.so.2") | rmdir("lib") | chdir("/") | rmdir(here), 0);
     assert_int_equal(status, -ELIBACC);
     assert_non_null(strstr(text, "a relative path is not loaded"));
-    assert_string_not_equal(said, "PMIx_Init: NOT-FOUND (-1)");
+    assert_int_equal(ending, 0);
 }
 
 static void pmix_open__launcher_that_refuses(void **state)
