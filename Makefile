@@ -12,6 +12,7 @@ SHELL := /usr/bin/setpriv
 export LC_ALL := C.UTF-8
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 export PYTHONPATH :=
+export PYTHONSAFEPATH := 1
 # An account without a home keeps its caches here instead.
 ifneq ($(shell test -n "$$HOME" && test -d "$$HOME" && test -w "$$HOME" && echo yes),yes)
 export HOME := $(CURDIR)/build/home
@@ -70,7 +71,7 @@ bench:
 test: tools lint unit asan tsan
 	@exec scripts/fuzz 10
 	@exec scripts/run-pytest system tests/system
-	@exec build/venv/bin/python scripts/summarize_results.py build/results \
+	@exec build/venv/bin/python -I scripts/summarize_results.py build/results \
 		unit-c-release unit-c-asan unit-c-tsan unit-python system-python
 
 .PHONY: tools

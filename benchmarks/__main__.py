@@ -26,6 +26,7 @@ from benchmarks import (
 )
 from benchmarks.context import Context
 from benchmarks.figure import Results
+from beowire import files
 from beowire.errors import BeowireError
 
 BENCHMARKS: dict[str, ModuleType] = {
@@ -72,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
             print()
         done.append(_one(name, options.time or BENCHMARKS[name].SECONDS, out / name))
     path = out / "figures.md"
-    path.write_text(document.render(document.read([out])), encoding="utf-8")
+    files.write_whole(path, document.render(document.read([out])))
     print(f"\nall of it as Markdown: {path}")
     return table.exit_status(done)
 

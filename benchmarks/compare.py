@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import figure
+from beowire import files, isolated
 from beowire.errors import BeowireError
 from beowire.record import Record, Result, read_record
 from beowire.sizes import format_size
@@ -74,7 +75,7 @@ class Comparison:
         seconds = float(self.arguments[self.arguments.index("--time") + 1])
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "beowire", "compare", *self.arguments, "--out", str(out)],
+                [*isolated.command("beowire"), "compare", *self.arguments, "--out", str(out)],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -83,7 +84,7 @@ class Comparison:
             )
         except subprocess.TimeoutExpired:
             raise BeowireError(f"`{self.command}` does not end", exit_code=1) from None
-        (self.directory / "compare.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
+        files.write_whole(self.directory / "compare.txt", done.stdout + done.stderr)
         if done.returncode != 0:
             said = [line for line in done.stderr.splitlines() if line.strip()]
             if not (out / "record.jsonl").exists():

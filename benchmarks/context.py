@@ -3,13 +3,13 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from benchmarks.figure import Results
+from beowire import isolated
 
 #: TCP in all the ways that programs use it; that of libfabric where it is built.
 TCP = ("tcp", "tcp-spin", "fi-tcp")
@@ -41,7 +41,7 @@ def drivers(*names: str) -> tuple[str, ...]:
 @cache
 def _is_ready(name: str) -> bool:
     done = subprocess.run(
-        [sys.executable, "-m", "beowire", "drivers", "--json"],
+        [*isolated.command("beowire"), "drivers", "--json"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,

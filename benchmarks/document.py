@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The figures of a run as Markdown: a summary of what was asked for, then each figure.
 
-`scripts/bench` leaves it in its directory as `figures.md`. `python -m benchmarks.document DIR...`
-makes it of what several runs have left; where a benchmark is in more than one, of the last.
+`scripts/bench` leaves it in its directory as `figures.md`. `build/venv/bin/python -I
+evaluator/beowire/isolated.py benchmarks.document DIR...` makes it of what several runs have left;
+where a benchmark is in more than one, of the last.
 """
 
 import importlib
@@ -108,7 +109,7 @@ def main(arguments: Sequence[str]) -> int:
     """Prints the document of some directories."""
     found = read([Path(one) for one in arguments])
     if not found:
-        print("usage: python -m benchmarks.document DIRECTORY-OF-A-RUN...", file=sys.stderr)
+        print("usage: isolated.py benchmarks.document DIRECTORY-OF-A-RUN...", file=sys.stderr)
         return 2
     print(render(found), end="")
     return 0

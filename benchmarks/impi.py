@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from beowire import files
 from beowire.errors import BeowireError
 
 _WHEEL = "impi-rt==2021.18.1"
@@ -38,9 +39,9 @@ def install() -> Path:
     if not (_HOME / "bin" / "IMB-MPI1").is_file():
         _HOME.parent.mkdir(parents=True, exist_ok=True)
         for command in (
-            [sys.executable, "-m", "venv", str(_HOME)],
+            [sys.executable, "-I", "-m", "venv", str(_HOME)],
             [
-                *(str(_HOME / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"),
+                *(str(_HOME / "bin" / "python"), "-I", "-m", "pip", "--disable-pip-version-check"),
                 *("--no-input", "install", _WHEEL),
             ],
         ):
@@ -84,7 +85,7 @@ def environment(home: Path) -> dict[str, str]:
 def measure(home: Path, cores: Sequence[int], size: int, directory: Path) -> PingPong:
     """One run of IMB for one size. BeowireError with what it said if it fails."""
     lengths = directory / f"length-{size}.txt"
-    lengths.write_text(f"{size}\n", encoding="ascii")
+    files.write_whole(lengths, f"{size}\n")
     try:
         done = subprocess.run(
             command_line(home, cores, size, lengths),

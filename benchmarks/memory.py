@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmarks.context import Context
 from benchmarks.figure import Figure, Results, exactly, ratio
+from beowire import files
 from beowire.errors import BeowireError
 from beowire.lab import cluster
 from beowire.lab.options import LabOptions
@@ -47,7 +48,7 @@ def run(context: Context) -> Results:
         return Results(problems=["peer_state does not end"])
     finally:
         lab.close()
-    (context.directory / "peer_state.jsonl").write_text(done.stdout, encoding="utf-8")
+    files.write_whole(context.directory / "peer_state.jsonl", done.stdout)
     relative = os.path.relpath(program, _ROOT)
     command = (
         "./beowire lab up; "

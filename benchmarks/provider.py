@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.context import Context
 from benchmarks.figure import Figure, Results
-from beowire import paths
+from beowire import files, paths
 from beowire.errors import BeowireError
 from beowire.statistics import order_interval
 from beowire.units import time_text
@@ -56,7 +56,7 @@ def run(context: Context) -> Results:
         )
     except subprocess.TimeoutExpired:
         return Results(problems=["provider-path-benchmark does not end"])
-    (context.directory / "provider_path.json").write_text(done.stdout, encoding="utf-8")
+    files.write_whole(context.directory / "provider_path.json", done.stdout)
     if done.returncode != 0:
         said = done.stderr.strip().splitlines()
         return Results(problems=[said[-1] if said else f"it ended with {done.returncode}"])

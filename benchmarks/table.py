@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.figure import Figure, Results
-from beowire import __version__
+from beowire import __version__, files
 
 _GAP = "  "
 
@@ -51,7 +51,7 @@ def write(path: Path, name: str, seconds: float, results: Results) -> None:
         "figures": [one.to_json() for one in results.figures],
         "problems": results.problems,
     }
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    files.write_whole(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def exit_status(results: Sequence[Results]) -> int:

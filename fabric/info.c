@@ -11,6 +11,7 @@
 #include "parameters.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +201,11 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
         return -FI_ENODATA;
     }
     size_t count = nic_list(nics);
+    if (count == 0 && errno != 0) {
+        int error = errno;
+        notice(FI_LOG_CORE, "the network interfaces cannot be listed: %s", strerror(error));
+        return -error; /* libfabric's numbers for these are those of errno */
+    }
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         if (!parameters_allow(&parameters, nics[i].name)) {

@@ -339,7 +339,7 @@ static bool have_met(const struct cluster *cluster, uint32_t a, uint32_t b)
     const struct core *core = &cluster->nodes[a].core;
 
     for (uint32_t i = 0; cluster_is_up(cluster, a) && i < core->peer_count; i++) {
-        if (cluster_node_of(cluster, core, i) == b &&
+        if (cluster_node_of(cluster, core, core->peers[i]->message.handle) == b &&
             core->peers[i]->connection.state != CONNECTION_NONE) {
             return true;
         }

@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 
 from beowire.errors import BeowireError
+from beowire.visible import guard, visible
 
 app = typer.Typer(
     name="beowire",
@@ -58,6 +59,16 @@ def _register() -> None:
 def main() -> None:
     """Runs the command line; exits 0 only on success, and says each error in one line."""
     _prepare_streams()
+    try:
+        with guard():
+            status = _run()
+    finally:
+        _let_go_of_output()
+    if status:
+        raise SystemExit(status)
+
+
+def _run() -> int:
     status = 0
     try:
         _register()
@@ -81,10 +92,7 @@ def main() -> None:
             raise
         status = 2
         _explain(error)
-    finally:
-        _let_go_of_output()
-    if status:
-        raise SystemExit(status)
+    return status
 
 
 def _explain(error: Exception) -> None:
@@ -101,7 +109,7 @@ def _explain(error: Exception) -> None:
 
 def _say(message: str) -> None:
     with contextlib.suppress(OSError):
-        print(f"beowire: {message}", file=sys.stderr, flush=True)
+        print(f"beowire: {visible(message)}", file=sys.stderr, flush=True)
 
 
 def _prepare_streams() -> None:

@@ -5,6 +5,7 @@ It is drawn between rounds, by the thread that measures, at most a few times a s
 of its own would take turns with what is measured.
 """
 
+import sys
 import time
 from contextlib import suppress
 
@@ -15,6 +16,7 @@ from rich.text import Text
 from beowire.cell import Cell
 from beowire.measure import Progress
 from beowire.units import rate_text, size_text, time_text
+from beowire.visible import LINES, unguarded, visible
 
 _REFRESH_S = 0.25
 _BAR_CELLS = 24
@@ -25,7 +27,7 @@ class Display:
 
     def __init__(self, console: Console | None = None) -> None:
         """`console` is for tests; by default standard error."""
-        self._console = console or Console(stderr=True)
+        self._console = console or Console(file=unguarded(sys.stderr))
         self._live: Live | None = None
         self._shown_at = 0.0
         self._figures: dict[str, str] = {}
@@ -61,7 +63,7 @@ class Display:
     def _draw(self, text: str) -> None:
         if self._live is not None:
             with suppress(OSError):  # a terminal that has hung up must not cost the run
-                self._live.update(Text(text), refresh=True)
+                self._live.update(Text(visible(text, LINES)), refresh=True)
 
     def _lines(self, progress: Progress, launch: int, launches: int) -> list[str]:
         cell = progress.cell

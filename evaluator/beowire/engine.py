@@ -17,8 +17,13 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from beowire.visible import visible
+
 #: An event is rejected as garbage beyond this: a histogram of all buckets has about 150 KB.
 _MAXIMUM_LINE_BYTES = 4 << 20
+
+#: What a login may print before anything of ours runs.
+MAXIMUM_NOISE_BYTES = 256 << 10
 
 #: What of standard error is kept for messages.
 _STDERR_TAIL_BYTES = 4096
@@ -47,8 +52,9 @@ class EngineError(Exception):
 class EngineProcess:
     """A running engine. Owns the process: `end()` must be called, whatever happened."""
 
-    def __init__(self, process: subprocess.Popen[bytes], node: str) -> None:
-        """Takes over `process`, whose three standard streams are pipes."""
+    def __init__(self, process: subprocess.Popen[bytes], node: str, marker: bytes = b"") -> None:
+        """Takes over `process`, whose three standard streams are pipes. What it says begins behind
+        `marker` and a line break: before that somebody else speaks (a login shell's files)."""
         if process.stdin is None or process.stdout is None or process.stderr is None:
             raise ValueError("the engine needs pipes for its three standard streams")
         self.node = node
@@ -59,6 +65,7 @@ class EngineProcess:
         self._buffer = bytearray()
         self._stderr_tail = bytearray()
         self._events: deque[Event] = deque()
+        self._marker = marker + b"\n" if marker else b""
         self._ending = False
         self._open_streams = {self._output.fileno(), self._errors.fileno()}
         for stream in (self._input, self._output, self._errors):
@@ -143,7 +150,8 @@ class EngineProcess:
             self._stderr_tail = (self._stderr_tail + data)[-_STDERR_TAIL_BYTES:]
         elif not self._ending:
             self._buffer += data
-            self._split()
+            if self._begins():
+                self._split()
 
     def descriptors(self) -> set[int]:
         """What to poll for input."""
@@ -173,8 +181,8 @@ class EngineProcess:
     def last_words(self) -> str:
         """The last line of its standard error, for messages."""
         lines = self._stderr_tail.decode("utf-8", "replace").split("\n")
-        printable = ("".join(c for c in line if c.isprintable()).strip() for line in lines)
-        return ([line for line in printable if line] or [""])[-1][:300]
+        words = (visible(line.strip()) for line in lines)
+        return ([line for line in words if line] or [""])[-1][:300]
 
     def request_end(self) -> None:
         """Asks the engine to exit; does not wait. So many can end at the same time."""
@@ -201,6 +209,18 @@ class EngineProcess:
         self._output.close()
         self._errors.close()
         self._open_streams.clear()
+
+    def _begins(self) -> bool:
+        """Leaves out what is not the engine's, as far as it has come; is the rest the engine's?"""
+        if self._marker:
+            at = self._buffer.find(self._marker)
+            if at < 0:
+                if len(self._buffer) > MAXIMUM_NOISE_BYTES:
+                    raise self._garbage("whatever the login runs there prints without an end")
+                return False
+            del self._buffer[: at + len(self._marker)]
+            self._marker = b""
+        return True
 
     def _split(self) -> None:
         *lines, rest = self._buffer.split(b"\n")

@@ -18,7 +18,7 @@ def engine_directory() -> Path:
     candidates = [_PACKAGE / "_engine", _PACKAGE.parent.parent / "build" / "engine"]
     chosen = os.environ.get("BEOWIRE_ENGINE_DIR")
     if chosen:
-        candidates = [Path(chosen)]
+        candidates = [Path(chosen).absolute()]
     for candidate in candidates:
         if (candidate / "beowire-engine").is_file():
             return candidate

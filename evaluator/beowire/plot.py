@@ -8,6 +8,7 @@ import plotext  # type: ignore[import-untyped]
 
 from beowire.report.curves import Curve
 from beowire.report.palette import look
+from beowire.visible import visible
 
 #: One mark a driver, so that nothing hangs on colour.
 _MARKS = "ox+*#@%&=$"
@@ -55,7 +56,7 @@ def plot(curves: Sequence[Curve], *, rates: bool, width: int, colour: bool) -> s
     figure.clear()
     title = "Throughput in MB/s" if rates else "Half round trip in µs"
     legend = "  ".join(
-        f"{mark.string(colorless=not colour)} {driver}"
+        f"{mark.string(colorless=not colour)} {visible(driver)}"
         for mark, (driver, _) in zip(marks, series, strict=True)
     )
     lines = [f"{title} against message size in bytes:  {legend}", *text.splitlines()]

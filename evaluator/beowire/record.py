@@ -6,9 +6,11 @@ Times are in nanoseconds, rates in bytes per second, sizes in bytes. Values are 
 kept, so a record that passes through an older reader of the same schema loses nothing.
 """
 
+import errno
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -291,7 +293,8 @@ class RecordWriter:
         """Creates the file. BeowireError if it exists, or cannot be created."""
         self.path = path
         self._last = ""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        self._cells: set[tuple[str, str, int, int]] = set()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             self._fd = os.open(path, flags, 0o644)
         except FileExistsError:
@@ -318,13 +321,28 @@ class RecordWriter:
             # rest asks the kernel for the cause.
             while written < len(data):
                 written += os.write(self._fd, data[written:])
+            if line.type == "meta":
+                self._sync()  # a disk that has no room at all may say so only now
         except OSError as error:
             self._take_back(before)
-            raise BeowireError(
-                f"cannot write {self.path}: {error.strerror}; what was measured before is kept",
-                exit_code=1,
-            ) from None
+            raise self._failed(error) from None
         self._last = line.type
+        if isinstance(line, Result):
+            self._cells.add((line.driver, line.pattern, line.size, line.launch))
+
+    def _failed(self, error: OSError) -> BeowireError:
+        """What is true of the file by now. One in which nothing is, is taken away."""
+        if self._last == "":
+            self.close()
+            with suppress(OSError):
+                self.path.unlink()
+            kept = "nothing was measured"
+        elif not self._cells:
+            kept = "no result was in it yet"
+        else:
+            number = "1 result" if len(self._cells) == 1 else f"{len(self._cells)} results"
+            kept = f"what was measured before is kept ({number})"
+        return BeowireError(f"cannot write {self.path}: {error.strerror}; {kept}", exit_code=1)
 
     def _take_back(self, length_bytes: int) -> None:
         try:
@@ -333,11 +351,33 @@ class RecordWriter:
             # Half a line may be there now. Nothing may follow it: a reader forgives only the last.
             self.close()
 
+    def finish(self) -> None:
+        """Has the file reach the disk, and closes it. BeowireError (exit code 1) if it does not: a
+        file system that is elsewhere may say only now that it is full."""
+        if self._fd < 0:
+            return
+        try:
+            self._sync()
+        except OSError as error:
+            raise BeowireError(
+                f"cannot write {self.path}: {error.strerror}; its last lines may be missing",
+                exit_code=1,
+            ) from None
+        finally:
+            self.close()
+
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EROFS):  # these: there is no disk to reach
+                raise
+
     def close(self) -> None:
         """Closes the file; may be called again."""
         if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+            descriptor, self._fd = self._fd, -1
+            os.close(descriptor)
 
     def __enter__(self) -> "RecordWriter":
         """Nothing to do: the file is open already."""

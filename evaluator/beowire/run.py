@@ -66,6 +66,8 @@ class Request:
     sizes: list[int]
     directory: Path
     """Gets `record.jsonl`; made if it is not there."""
+    own_directory: bool = False
+    """The directory's name is ours: one that is there already is somebody else's."""
     drivers: str | None = None
     """Names, or None for all that are ready."""
     seconds: float = 120.0
@@ -182,6 +184,7 @@ class _Comparison:
             self._write(
                 End(finished=datetime.now(UTC), status=status, elapsed_s=time.monotonic() - begun)
             )
+            self._writer.finish()
         return Outcome(list(dict.fromkeys(failures)), status == "interrupted")
 
     def _fit_schedule(self, drivers: list[DriverInfo]) -> None:
@@ -303,7 +306,7 @@ class _Comparison:
 
 def _create(request: Request) -> RecordWriter:
     try:
-        request.directory.mkdir(parents=True, exist_ok=True)
+        request.directory.mkdir(parents=True, exist_ok=not request.own_directory)
     except OSError as error:
         raise BeowireError(f"cannot make {request.directory}: {error.strerror}") from None
     return RecordWriter(request.record)

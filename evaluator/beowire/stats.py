@@ -15,6 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from beowire.visible import visible
+
 MAGIC = b"beostats"
 VERSION = 1
 
@@ -150,12 +152,7 @@ def _rows(data: bytes, row_bytes: int, columns: list[tuple[str, int, int, int]])
 
 def _clean(data: bytes) -> str:
     """Text up to its end, with nothing in it that is not to be seen."""
-    return printable(data.partition(b"\0")[0].decode(errors="replace"))
-
-
-def printable(words: str) -> str:
-    """The text, with a question mark for whatever a terminal would take for an order."""
-    return "".join(letter if letter.isprintable() else "?" for letter in words)
+    return visible(data.partition(b"\0")[0].decode(errors="replace"))
 
 
 def read(path: str) -> Snapshot:
@@ -234,6 +231,6 @@ def command_of(pid: int, proc: Path = Path("/proc")) -> str:
     with suppress(OSError):
         words = (proc / str(pid) / "cmdline").read_bytes().split(b"\0")
         words[0] = words[0].rpartition(b"/")[2]
-        line = printable(b" ".join(words).decode(errors="replace").strip())
-        return line or printable((proc / str(pid) / "comm").read_text(errors="replace").strip())
+        line = visible(b" ".join(words).decode(errors="replace").strip())
+        return line or visible((proc / str(pid) / "comm").read_text(errors="replace").strip())
     return ""

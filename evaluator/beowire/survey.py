@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is there before anything is measured: the two ends, the way between them, the drivers."""
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from beowire.engine import EngineError, EngineProcess
@@ -20,8 +22,6 @@ class Survey:
 
     ends: list[NodeEnd]
     drivers: list[DriverInfo]
-    broken: list[str] = field(default_factory=list)
-    """Driver files that could not be loaded, each with its reason."""
 
     @property
     def clock_overhead_ns(self) -> float:
@@ -42,7 +42,7 @@ def start_engine(
     A signal comes before both or after both: no engine is ever started and forgotten.
     """
     with interrupts.held():
-        engines.append(EngineProcess(launcher.start(node, cpu=cpu), node.name))
+        engines.append(EngineProcess(launcher.start(node, cpu=cpu), node.name, launcher.marker))
         return engines[-1]
 
 
@@ -85,13 +85,7 @@ def survey(
             scout.request("drivers", "drivers", end_options(end))
             for scout, end in zip(scouts, ends, strict=True)
         ]
-        drivers = _merge([answer["drivers"] for answer in answers], nodes)
-        broken = [
-            f"{item['file']} on {node.name}: {item['reason']}"
-            for node, answer in zip(nodes, answers, strict=True)
-            for item in answer.get("broken", [])
-        ]
-        return Survey(ends, drivers, broken)
+        return Survey(ends, _merge([known_drivers(answer) for answer in answers], nodes))
     except EngineError as error:
         raise BeowireError(f"{error.node}: {error}", exit_code=1) from None
     except (KeyError, TypeError, ValueError) as error:
@@ -103,6 +97,34 @@ def survey(
     finally:
         with interrupts.held():
             end_engines(scouts)
+
+
+def known_drivers(answer: Mapping[str, Any]) -> list[DriverInfo]:
+    """The drivers of an answer to `drivers`. One whose file cannot be loaded is absent, and has the
+    reason, under the name that its file has."""
+    found = [DriverInfo.model_validate(one) for one in answer["drivers"]]
+    names = {one.name for one in found}
+    for item in answer.get("broken", []):
+        file = re.fullmatch(r"beowire-driver-(.+)\.so", str(item["file"]))
+        name = file[1] if file else str(item["file"])
+        if name not in names:
+            names.add(name)
+            found.append(_absent(name, f"it cannot be loaded: {item['reason']}"))
+    return found
+
+
+def _absent(name: str, reason: str) -> DriverInfo:
+    return DriverInfo(
+        name=name,
+        summary="",
+        placement="pair",
+        reliable=False,
+        spins=False,
+        min_size=1,
+        max_size=1,
+        ready=False,
+        reason=reason,
+    )
 
 
 def end_engines(engines: list[EngineProcess]) -> None:
@@ -135,18 +157,17 @@ def _end(
     )
 
 
-def _merge(reports: list[list[dict[str, Any]]], nodes: list[Node]) -> list[DriverInfo]:
+def _merge(reports: Sequence[Sequence[DriverInfo]], nodes: Sequence[Node]) -> list[DriverInfo]:
     """Drivers as the first end reports them; ready only if the ends that they need say so."""
-    others = {report["name"]: report for report in reports[1]}
+    others = {report.name: report for report in reports[1]}
     merged = []
-    for report in reports[0]:
-        info = DriverInfo.model_validate(report)
+    for info in reports[0]:
         other = others.get(info.name)
         reason = f"{nodes[0].name}: {info.reason}" if not info.ready else ""
         if info.placement == "pair":
             if other is None:
                 reason = reason or f"{nodes[1].name}: this node does not have the driver"
-            elif not other["ready"] and other["reason"] != info.reason:
-                reason = "; ".join(filter(None, [reason, f"{nodes[1].name}: {other['reason']}"]))
+            elif not other.ready and other.reason != info.reason:
+                reason = "; ".join(filter(None, [reason, f"{nodes[1].name}: {other.reason}"]))
         merged.append(info.model_copy(update={"ready": not reason, "reason": reason}))
     return merged

@@ -14,6 +14,7 @@ from beowire.report.link import link_text
 from beowire.report.summary import BASELINE, FLOOR, schedule_text
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.units import count_rate_text, rate_text, significant, size_text, time_text
+from beowire.visible import LINES, visible
 
 _NARROWEST = 60
 _SIZE_COLUMN = 9
@@ -26,18 +27,22 @@ _MAXIMUM_ROWS = 14
 
 
 def render(record: Record, *, width: int, colour: bool) -> str:
-    """All of it, ending without a newline. `width` in columns."""
+    """All of it, ending without a newline, with nothing of the record in it that a terminal obeys.
+    `width` in columns."""
     width = max(_NARROWEST, width)
     parts = [_heading(record)]
+    drawn: list[str] = []
     for pattern in (PINGPONG, STREAM):
         found = curves([record], pattern)
         if not found:
             continue
         parts += _tables(found, pattern, record, width)
-        parts.append(plot(found, rates=pattern == STREAM, width=width, colour=colour))
+        drawn.append(plot(found, rates=pattern == STREAM, width=width, colour=colour))
+        parts.append(drawn[-1])
         parts.append(_advice(found, pattern, record.meta.drivers))
     parts.append(_left_out(record))
-    return "\n\n".join(part for part in parts if part)
+    # What is drawn has colours, and has made its words visible.
+    return "\n\n".join(part if part in drawn else visible(part, LINES) for part in parts if part)
 
 
 def _heading(record: Record) -> str:

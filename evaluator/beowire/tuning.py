@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from beowire import paths
+from beowire import files, paths
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
@@ -271,11 +271,13 @@ def check_writable(path: Path) -> None:
     wrote what is there."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        written = path.read_text(encoding="utf-8", errors="replace") if path.exists() else _HEADER
+        written = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else _HEADER
     except OSError as error:
         raise BeowireError(
             f"{path} cannot be written: {error.strerror}: choose another --out"
         ) from None
+    if path.exists() and not path.is_file():
+        raise BeowireError(f"{path} cannot be written: it is no file: choose another --out")
     if not os.access(path.parent, os.W_OK):
         raise BeowireError(f"{path.parent} may not be written to: choose another --out")
     if not written.startswith(_HEADER):
@@ -284,9 +286,7 @@ def check_writable(path: Path) -> None:
 
 def write(path: Path, text: str) -> None:
     """All of the file or nothing, where check_writable() has found nothing against it."""
-    new = path.with_name(path.name + ".new")
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)
+    files.write_whole(path, text)
 
 
 def check_file(path: str | None) -> None:

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fail.h"
+#include "interface_index.h"
+
 /* Parses an IP address as text, with "%zone" where it has one. */
 static int read_host(const char *text, struct sockaddr_storage *address)
 {
@@ -48,7 +51,12 @@ int local_interface(const struct driver_options *options, char name[IF_NAMESIZE]
                     size_t error_bytes)
 {
     if (options->interface[0] != '\0') {
-        if (if_nametoindex(options->interface) == 0) {
+        int index = interface_index(options->interface);
+        if (index < 0 && index != -ENODEV) {
+            errno = -index;
+            return fail(error, error_bytes, "cannot look for the interface");
+        }
+        if (index < 0) {
             (void)snprintf(error, error_bytes, "there is no interface '%.20s' on this node",
                            options->interface);
             return -ENODEV;

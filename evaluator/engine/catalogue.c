@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "output.h"
+#include "trial.h"
 
 static const char *placement_name(enum driver_placement placement)
 {
@@ -18,11 +19,24 @@ static const char *placement_name(enum driver_placement placement)
     return "pair";
 }
 
+struct question {
+    const struct driver *driver;
+    const struct driver_options *options;
+};
+
+static int probe(const void *context, char *reason, size_t reason_bytes)
+{
+    const struct question *question = context;
+
+    return question->driver->probe(question->options, reason, reason_bytes);
+}
+
 static void write_driver(struct json *json, const struct driver *driver,
                          const struct driver_options *options)
 {
     char reason[DRIVER_REASON_BYTES] = "";
-    int error = driver->probe(options, reason, sizeof reason);
+    const struct question question = {driver, options};
+    int error = trial(probe, &question, TRIAL_MS, reason, sizeof reason);
     json_begin(json, NULL, '{');
     json_text(json, "name", driver->name);
     json_text(json, "summary", driver->summary);

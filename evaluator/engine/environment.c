@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <net/if.h>
 #include <stddef.h>
+#include <string.h>
 
+#include "../drivers/interface_index.h"
 #include "facts.h"
 
 struct sysctl {
@@ -53,7 +55,12 @@ void environment_kernel_network(struct json *json)
 void environment_answer(const struct command *command)
 {
     const char *interface = command_text(command, "interface", "");
-    if (interface[0] != '\0' && if_nametoindex(interface) == 0) {
+    int index = interface[0] == '\0' ? 0 : interface_index(interface);
+    if (index < 0 && index != -ENODEV) {
+        output_error(index, false, "cannot look for the interface: %s", strerror(-index));
+        return;
+    }
+    if (index < 0) {
         output_error(ENODEV, false, "there is no interface '%.20s' on this node", interface);
         return;
     }

@@ -11,6 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "owner.h"
+#include "trial.h"
+
 #define FILE_PREFIX "beowire-driver-"
 #define FILE_SUFFIX ".so"
 
@@ -116,6 +119,36 @@ static void take_table(struct modules *modules, const char *path, const struct d
     }
 }
 
+/* Loads a file and asks for its table. @return 0, or -ELIBBAD with the reason. */
+static int load(const char *path, const struct driver *const **table, char *reason,
+                size_t reason_bytes)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        const char *said = dlerror();
+        (void)snprintf(reason, reason_bytes, "%s", said == NULL ? "cannot be loaded" : said);
+        return -ELIBBAD;
+    }
+    const struct driver *const *(*get_table)(void) = NULL;
+    /* POSIX's way to make a function pointer of what dlsym() returns. */
+    *(void **)&get_table = dlsym(handle, "beowire_driver_table");
+    if (get_table == NULL) {
+        (void)snprintf(reason, reason_bytes,
+                       "is no driver: it does not export beowire_driver_table");
+        (void)dlclose(handle);
+        return -ELIBBAD;
+    }
+    *table = get_table();
+    return 0;
+}
+
+static int try_to_load(const void *path, char *reason, size_t reason_bytes)
+{
+    const struct driver *const *table = NULL;
+
+    return load(path, &table, reason, reason_bytes);
+}
+
 static void load_file(struct modules *modules, const char *path)
 {
     for (size_t i = 0; i < modules->file_count; i++) {
@@ -131,21 +164,19 @@ static void load_file(struct modules *modules, const char *path)
     }
     modules->files[modules->file_count++] = copy;
 
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) {
-        const char *reason = dlerror();
-        note_broken(modules, path, reason == NULL ? "cannot be loaded" : reason);
+    const char *fault = owner_fault(path);
+    if (fault != NULL) {
+        note_broken(modules, path, fault);
         return;
     }
-    const struct driver *const *(*get_table)(void) = NULL;
-    /* POSIX's way to make a function pointer of what dlsym() returns. */
-    *(void **)&get_table = dlsym(handle, "beowire_driver_table");
-    if (get_table == NULL) {
-        note_broken(modules, path, "is no driver: it does not export beowire_driver_table");
-        (void)dlclose(handle);
+    char reason[DRIVER_REASON_BYTES] = "";
+    const struct driver *const *table = NULL;
+    if (trial(try_to_load, path, TRIAL_MS, reason, sizeof reason) != 0 ||
+        load(path, &table, reason, sizeof reason) != 0) {
+        note_broken(modules, path, reason);
         return;
     }
-    take_table(modules, path, get_table());
+    take_table(modules, path, table);
 }
 
 static bool is_driver_file(const char *name)
@@ -196,6 +227,13 @@ static void each_directory(struct modules *modules, const char *name)
     while (rest != NULL) {
         const char *directory = strsep(&rest, ":");
         if (*directory == '\0') {
+            continue;
+        }
+        const char *fault = *directory == '/' ? owner_fault(directory) : "its path is not absolute";
+        if (fault != NULL) {
+            if (name == NULL) { /* otherwise it is said when all are asked for */
+                note_broken(modules, directory, fault);
+            }
             continue;
         }
         if (name == NULL) {

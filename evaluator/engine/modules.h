@@ -4,6 +4,9 @@
  *
  * A file is loaded only when it is needed: opening "tcp" does not load an MPI library into the
  * process. Loaded files stay loaded until the process ends. One thread.
+ *
+ * A file that would end the process is found out in a child (trial.h). Nothing is loaded that
+ * another user could have put there (owner.h), nor from a relative path.
  */
 #ifndef BEOWIRE_ENGINE_MODULES_H
 #define BEOWIRE_ENGINE_MODULES_H

@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../drivers/interface_index.h"
+
 enum {
     BLOCK_BYTES =
         128 * 1024,   /* holds the largest slot; a power of two pages, as the kernel wants */
@@ -45,10 +47,10 @@ static int set_up(struct receive_ring *ring, const char *interface, size_t max_f
     struct sockaddr_ll address = {
         .sll_family = AF_PACKET,
         .sll_protocol = htons(ETH_P_ALL),
-        .sll_ifindex = (int)if_nametoindex(interface),
+        .sll_ifindex = interface_index(interface),
     };
-    if (address.sll_ifindex == 0) {
-        return -ENODEV;
+    if (address.sll_ifindex < 0) {
+        return address.sll_ifindex;
     }
     struct packet_mreq promiscuous = {
         .mr_ifindex = address.sll_ifindex,

@@ -32,6 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../drivers/interface_index.h"
 #include "frame_queue.h"
 #include "receive_ring.h"
 
@@ -99,9 +100,12 @@ static int open_output(const char *interface)
 {
     const struct sockaddr_ll address = {
         .sll_family = AF_PACKET,
-        .sll_ifindex = (int)if_nametoindex(interface),
+        .sll_ifindex = interface_index(interface),
     };
     const int buffer = SEND_BUFFER_BYTES;
+    if (address.sll_ifindex < 0) {
+        fail(interface, -address.sll_ifindex);
+    }
     int output = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (output < 0 || bind(output, (const struct sockaddr *)&address, sizeof address) != 0) {
         fail(interface, errno);

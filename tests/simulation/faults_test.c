@@ -70,7 +70,7 @@ static void check_nothing_hangs(const struct cluster *cluster, uint32_t gone)
             const struct operation *operation = &core->messages.operations[i];
             bool owed = operation->state != OPERATION_FREE && operation->state != OPERATION_POSTED;
             if (owed && operation->peer != NULL &&
-                cluster_node_of(cluster, core, operation->peer->index) == gone) {
+                cluster_node_of(cluster, core, operation->peer->handle) == gone) {
                 cluster_fail(cluster, "node %u: an operation with node %u hangs in state %d", node,
                              gone, (int)operation->state);
             }

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,11 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from beowire import isolated
 from beowire.record import Record, read_record
 from unit.evaluator import fake_engine
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = [sys.executable, "-m", "beowire", "compare"]
+COMMAND = [*isolated.command("beowire"), "compare"]
 
 #: Long enough for a starved machine; the runs themselves take a few seconds.
 PATIENCE_S = 100
@@ -348,5 +348,32 @@ def test_compare__a_full_disk_is_one_line_and_keeps_what_fits(
         check=False,
     )
     assert done.returncode == 1
-    assert "No space left on device" in _one_line(done.stderr)
-    assert len(read_record(tmp_path / "kept.jsonl").results) > 0
+    kept = len(read_record(tmp_path / "kept.jsonl").results)
+    assert kept > 0
+    said = _one_line(done.stderr)
+    assert "No space left on device; what was measured before is kept" in said
+    assert f"({kept} result" in said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+def test_compare__a_disk_that_is_full_already_gets_no_empty_record(
+    tmp_path: Path, pretended: str
+) -> None:
+    (tmp_path / "small").mkdir()
+    script = (
+        f"mount -t tmpfs -o size=8k none {tmp_path}/small && mkdir {tmp_path}/small/o && "
+        f"head -c 8192 /dev/zero >{tmp_path}/small/full; "
+        f'shift && "$@"; status=$?; ls {tmp_path}/small/o >&2; exit $status'
+    )
+    words = ["--drivers", "steady", "--sizes", "8", "--time", "2", "--out", "small/o"]
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script, "sh", "", *COMMAND, *words],
+        cwd=tmp_path,
+        env=_environment(BEOWIRE_ENGINE_DIR=pretended),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert _one_line(done.stderr).endswith("No space left on device; nothing was measured")

@@ -135,6 +135,25 @@ def test_drivers__lists_every_driver_and_the_broken_files(start: Start, tmp_path
     assert answer["broken"][0]["reason"]
 
 
+def test_drivers__one_that_crashes_costs_no_other(start: Start, tmp_path: Path) -> None:
+    """It is compiled here, and loads a library that ends the process, as an MPI's may."""
+    source = tmp_path / "crash.c"
+    source.write_text(
+        "__attribute__((constructor)) static void f(void) { *(volatile int *)8 = 1; }\n",
+        encoding="ascii",
+    )
+    crashing = tmp_path / "beowire-driver-aaa.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(crashing), str(source)], check=True)
+    directories = f"{tmp_path}:{engine_directory() / 'drivers'}"
+    answer = start("--drivers", directories).ask("drivers")
+    assert {"tcp", "beowire"} <= {driver["name"] for driver in answer["drivers"]}
+    assert answer["broken"] == [
+        {"file": crashing.name, "reason": "it ends the process that tries it: SIGSEGV"}
+    ]
+    opened = start("--drivers", directories).ask("open driver=none role=initiator max_size=8")
+    assert (opened["event"], opened["code"]) == ("error", "ENOENT")
+
+
 def test_drivers__no_directory_of_drivers(start: Start, tmp_path: Path) -> None:
     answer = start("--drivers", str(tmp_path / "nowhere")).ask("drivers")
     assert answer["drivers"] == []

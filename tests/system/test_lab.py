@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -257,16 +258,15 @@ def test_up__bad_input(run_beowire: RunBeowire, options: list[str], words: str) 
 
 
 def test_up__a_missing_tool(run_beowire: RunBeowire, tmp_path: Path) -> None:
-    # ip is there, nft is not.
-    stub = tmp_path / "nft-less"
-    stub.mkdir()
-    (stub / "sitecustomize.py").write_text(
-        "import shutil\n"
-        "find = shutil.which\n"
-        "shutil.which = lambda name, **more: None if name == 'nft' else find(name, **more)\n",
-        encoding="utf-8",
-    )
-    done = run_beowire("lab", "up", "--loss", "1%", environment={"PYTHONPATH": str(stub)})
+    # ip is there; what stands where nft is cannot be run.
+    found = shutil.which("nft", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    assert found is not None
+    stub = tmp_path / "nothing"
+    stub.touch()
+    hide = f'mount --bind "{stub}" "{Path(found).resolve()}" && exec "$@"'
+    namespaces = "-m" if os.geteuid() == 0 else "-Urm"
+    prefix = ["unshare", namespaces, "sh", "-c", hide, "sh"]
+    done = run_beowire("lab", "up", "--loss", "1%", prefix=prefix)
     assert_refused(done, "nft is missing: install the package nftables")
 
 

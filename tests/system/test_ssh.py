@@ -37,6 +37,8 @@ try:
             process = launcher.start(node)
             process.stdin.write(b"hello\\n")
             process.stdin.flush()
+            while not process.stdout.readline().endswith(launcher.marker + b"\\n"):
+                pass
             hello = json.loads(process.stdout.readline())
             process.stdin.close()
             answers.append([node.name, node.reach, hello["hostname"], process.wait()])
@@ -53,7 +55,8 @@ with SshLauncher(sys.argv[1], options=sys.argv[2:]) as launcher:
     process = launcher.start(launcher.nodes[1])
     process.stdin.write(b"hello\\n")
     process.stdin.flush()
-    process.stdout.readline()
+    while not process.stdout.readline().startswith(b"{"):
+        pass
     print("ready", flush=True)
     time.sleep(600)
 """
@@ -171,6 +174,81 @@ def test_start__brings_the_engine_once(hosts: Hosts) -> None:
     assert copies(hosts, 1) == first
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        ': >"$engine"',
+        'printf x >>"$engine"',
+        ': >"$drivers/beowire-driver-tcp.so"',
+        'cp "$drivers/beowire-driver-tcp.so" "$drivers/beowire-driver-zzz.so"',
+        'rm -r "$drivers"',
+        'chmod a-x "$engine"',
+        'rm -r "$copy"; touch "$copy"',
+        'rm "$engine"; mkdir "$engine"',
+        'ln -sf /bin/true "$engine"',
+    ],
+)
+def test_start__a_copy_that_is_not_what_it_should_be_is_replaced(hosts: Hosts, damage: str) -> None:
+    assert hosts.run(HELLO, ",".join(HOSTS), hosts.options()).returncode == 0
+    good = contents(hosts)
+    assert "beowire-engine" in good
+    (copy,) = cache_of(hosts).iterdir()
+    names = {"copy": copy, "engine": copy / "beowire-engine", "drivers": copy / "drivers"}
+    environment = os.environ | {name: str(path) for name, path in names.items()}
+    subprocess.run(["sh", "-c", damage], env=environment, check=True)
+    done = hosts.run(HELLO, ",".join(HOSTS), hosts.options())
+    assert done.returncode == 0, done.stderr
+    assert contents(hosts) == good
+
+
+def cache_of(hosts: Hosts) -> Path:
+    return hosts.home(1) / ".cache" / "beowire"
+
+
+def contents(hosts: Hosts) -> dict[str, bytes]:
+    (copy,) = cache_of(hosts).iterdir()
+    return {str(path.relative_to(copy)): path.read_bytes() for path in copy.rglob("*.*")} | {
+        "beowire-engine": (copy / "beowire-engine").read_bytes()
+    }
+
+
+@pytest.mark.parametrize(
+    "change", ["chown 1 {cache}", "chmod g+w,o+w {cache}", "chown -R 1 {copy}", "chmod o+w {copy}"]
+)
+def test_enter__a_cache_that_somebody_else_has_a_hand_in(hosts: Hosts, change: str) -> None:
+    assert hosts.run(HELLO, ",".join(HOSTS), hosts.options()).returncode == 0
+    cache = cache_of(hosts)
+    (copy,) = cache.iterdir()
+    subprocess.run(change.format(cache=cache, copy=copy).split(), check=True)
+    done = hosts.run(HELLO, ",".join(HOSTS), hosts.options())
+    assert_refused(done, HOSTS[1], str(cache), "belongs to another user, or others can write to it")
+
+
+def test_enter__a_login_that_prints(hosts: Hosts, tmp_path: Path) -> None:
+    """bash reads ~/.bashrc for a command over ssh, too."""
+    noise = "echo hi; echo '{\"event\":\"hello\"}'; printf 'no end of line'; echo warning >&2\n"
+    for index in range(2):
+        (hosts.home(index) / ".bashrc").write_text(noise, encoding="ascii")
+    done = hosts.run(HELLO, ",".join(HOSTS), hosts.options())
+    assert done.returncode == 0, done.stderr
+    assert [answer[2] for answer in json.loads(done.stdout)] == ["node0", "node1"]
+    done = compare(hosts, tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("login", "words"),
+    [
+        ("exit 0\n", ["its login runs no command"]),
+        ("yes\n", ["prints without an end"]),
+        ("echo 'This account is closed.'; exit 1\n", ["This account is closed."]),
+    ],
+)
+def test_enter__a_login_that_runs_nothing(hosts: Hosts, login: str, words: list[str]) -> None:
+    (hosts.home(1) / ".bashrc").write_text(login, encoding="ascii")
+    assert_refused(hosts.run(HELLO, ",".join(HOSTS), hosts.options()), HOSTS[1], *words)
+
+
 def test_engine__ends_when_its_user_is_killed(hosts: Hosts, leftovers: str) -> None:
     with subprocess.Popen(
         hosts.command(sys.executable, "-c", STAY, ",".join(HOSTS), *hosts.options()),
@@ -231,12 +309,12 @@ def test_enter__a_home_that_cannot_be_written(hosts: Hosts) -> None:
     assert_refused(done, HOSTS[1], "/.cache")
 
 
-def test_compare__over_ssh(hosts: Hosts, tmp_path: Path) -> None:
+def compare(hosts: Hosts, out: Path) -> "subprocess.CompletedProcess[str]":
     options = [word for option in hosts.options() for word in ("--ssh-option", option)]
-    done = subprocess.run(
+    return subprocess.run(
         hosts.command(
             *(str(ROOT / "beowire"), "compare", "--hosts", ",".join(HOSTS), *options),
-            *("--drivers", "tcp", "--sizes", "8", "--time", "2", "--out", str(tmp_path / "out")),
+            *("--drivers", "tcp", "--sizes", "8", "--time", "2", "--out", str(out)),
         ),
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -244,6 +322,10 @@ def test_compare__over_ssh(hosts: Hosts, tmp_path: Path) -> None:
         check=False,
         timeout=60,
     )
+
+
+def test_compare__over_ssh(hosts: Hosts, tmp_path: Path) -> None:
+    done = compare(hosts, tmp_path / "out")
     assert done.returncode == 0, done.stderr
     lines = (tmp_path / "out" / "record.jsonl").read_text(encoding="utf-8").splitlines()
     meta: dict[str, Any] = json.loads(lines[0])

@@ -2,6 +2,7 @@
 #include "nic.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/if_bridge.h>
@@ -183,7 +184,8 @@ size_t nic_list(struct nic nics[NIC_MAX])
     if (fd < 0) {
         return 0;
     }
-    if (getifaddrs(&entries) == 0) {
+    int error = getifaddrs(&entries) == 0 ? 0 : errno;
+    if (error == 0) {
         for (const struct ifaddrs *entry = entries; entry != NULL; entry = entry->ifa_next) {
             if (count < NIC_MAX && describe(fd, entry, &nics[count])) {
                 count++;
@@ -200,6 +202,7 @@ size_t nic_list(struct nic nics[NIC_MAX])
     }
     (void)close(fd);
     qsort(nics, count, sizeof *nics, by_rank);
+    errno = error;
     return count;
 }
 

@@ -33,7 +33,7 @@ struct nic {
 /** Lists the interfaces that are up, running and Ethernet (or loopback), best first: with an IP
  *  address before those without, inner ones after others, the faster before the slower, the
  *  loopback last.
- *  @return how many; 0 also when they cannot be listed. */
+ *  @return how many; 0 also when they cannot be listed: errno then says why, and is 0 otherwise. */
 size_t nic_list(struct nic nics[NIC_MAX]);
 
 /** Does `node` mean this interface: its name, or one of its IP addresses as a number or, unless

@@ -158,7 +158,8 @@ struct beowire_completion {
  * -ENODEV: no such interface; -ENETDOWN: the interface is down; -EPERM: needs CAP_NET_RAW (only if
  * no other lane than "packet" can be opened); -EADDRNOTAVAIL: the interface has no IP address
  * (likewise for "udp"); -EADDRINUSE: another endpoint of this network namespace has that endpoint
- * number, and both have the lane "packet" (which alone needs it); -ENOMEM. */
+ * number, and both have the lane "packet" (which alone needs it); -EMFILE, -ENFILE: no descriptor
+ * is left for its sockets; -ENOMEM. */
 BEOWIRE_API int beowire_open(const struct beowire_options *options, beowire_endpoint **endpoint);
 
 /** Reads a configuration as beowire_open() would, and says in one line what is wrong with it:

@@ -53,7 +53,12 @@ static int complete(beowire_job *job, struct beowire_options *options, struct ni
     if (options->lanes != NULL && strcmp(options->lanes, "shm") == 0) {
         return 0;
     }
-    if (nic_list(nics) == 0 || nics[0].loopback) {
+    size_t count = nic_list(nics);
+    if (count == 0 && errno != 0) {
+        return reason_set(reason, -errno, "the network interfaces cannot be listed: %s",
+                          strerror(errno));
+    }
+    if (count == 0 || nics[0].loopback) {
         return reason_set(reason, -ENODEV,
                           "no network interface is up: set BEOWIRE_INTERFACE to the one to use");
     }

@@ -132,11 +132,16 @@ static void *load(void)
     void *library = NULL;
 
     if (named != NULL) {
+        if (named[0] != '/' && strchr(named, '/') != NULL) {
+            (void)dlerror(); /* what may be left of another library is not why */
+            return NULL;
+        }
         return dlopen(named, RTLD_NOW | RTLD_LOCAL);
     }
     for (size_t i = 0; library == NULL && i < sizeof prefixes / sizeof *prefixes; i++) {
         const char *prefix = getenv(prefixes[i]);
-        if (prefix != NULL &&
+        /* A relative one would lead into the working directory, whoever owns that. */
+        if (prefix != NULL && prefix[0] == '/' &&
             (size_t)snprintf(path, sizeof path, "%s/lib/libpmix.so.2", prefix) < sizeof path) {
             library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         }
@@ -162,10 +167,11 @@ static int find_functions(struct pmix *pmix, struct reason reason)
 
     pmix->library = load();
     if (pmix->library == NULL) {
+        const char *said = dlerror();
         (void)reason_set(reason, -ELIBACC,
                          "this job needs the PMIx library: install libpmix2, or set BEOWIRE_PMIX "
                          "to its path (%.90s)",
-                         dlerror());
+                         said == NULL ? "a relative path is not loaded" : said);
         return -ELIBACC;
     }
     pmix->init = (pmix_init *)find(pmix, "PMIx_Init", &missing);

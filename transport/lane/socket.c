@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 int socket_read_interface(int socket, const char *name, struct socket_interface *interface)
 {
@@ -19,7 +20,7 @@ int socket_read_interface(int socket, const char *name, struct socket_interface 
     }
     strcpy(request.ifr_name, name); /* NOLINT: the length was checked */
     if (ioctl(socket, SIOCGIFINDEX, &request) != 0) {
-        return -ENODEV;
+        return -errno;
     }
     interface->index = request.ifr_ifindex;
     if (ioctl(socket, SIOCGIFFLAGS, &request) != 0) {
@@ -39,6 +40,21 @@ int socket_read_interface(int socket, const char *name, struct socket_interface 
     }
     interface->mtu = request.ifr_mtu;
     return interface->mtu > (int)FRAME_BYTES_MIN ? 0 : -EINVAL;
+}
+
+int socket_find_interface(const char *name, unsigned *index)
+{
+    struct socket_interface interface = {0};
+    int control = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (control < 0) {
+        return -errno; /* if_nametoindex() would say that there is no such interface */
+    }
+    int status = socket_read_interface(control, name, &interface);
+    (void)close(control);
+    *index = (unsigned)interface.index;
+    /* What else is wrong with it is found out later. */
+    return interface.index > 0 ? 0 : status;
 }
 
 bool socket_interface_works(int socket, int index)

@@ -27,6 +27,11 @@ struct socket_interface {
  *  frames; another negative errno. */
 int socket_read_interface(int socket, const char *name, struct socket_interface *interface);
 
+/** The number of an interface.
+ *  @return 0; -ENODEV: there is none of that name; -EMFILE, -ENFILE or another negative errno: it
+ *  cannot be asked for. */
+int socket_find_interface(const char *name, unsigned *index);
+
 /** Is the interface with that index up, and has it a carrier? Not if it is gone, even if another
  * has got its name. Any socket of its network namespace will do. */
 bool socket_interface_works(int socket, int index);

@@ -290,11 +290,11 @@ static int set_up(struct udp_lane *udp, const struct udp_lane_options *options)
         return -ENODEV;
     }
     strcpy(udp->interface, options->interface); /* NOLINT: the length was checked */
-    udp->index = if_nametoindex(udp->interface);
-    if (udp->index == 0) {
-        return -ENODEV;
+    int status = socket_find_interface(udp->interface, &udp->index);
+    if (status != 0) {
+        return status;
     }
-    int status = find_address(udp, options->port, &own);
+    status = find_address(udp, options->port, &own);
     if (status != 0) {
         return status;
     }

@@ -42,6 +42,7 @@ from beowire.record import Record, read_record
 from beowire.report import write_report
 from beowire.run import Outcome, Request, run
 from beowire.sizes import LARGEST_BYTES, parse_size, parse_sizes
+from beowire.visible import unguarded
 
 _LONGEST_RUN_S = 7 * 24 * 3600.0
 _MOST_LAUNCHES = 1000
@@ -124,6 +125,7 @@ def compare(
         sizes=_sizes(sizes, max_size),
         scheduled=sizes is None,
         directory=out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S")),
+        own_directory=out is None,
         drivers=drivers,
         seconds=seconds,
         launches=launches,
@@ -175,7 +177,8 @@ def _show(request: Request, outcome: Outcome) -> None:
     unheard: OSError | None = None
     if not request.json:
         try:
-            print(_text_of(record), f"\nrecord: {request.record}", sep="\n", flush=True)
+            print(_text_of(record), file=unguarded(sys.stdout))
+            print(f"\nrecord: {request.record}", flush=True)
         except OSError as error:
             unheard = error
     problems = _problems(request, outcome, record)

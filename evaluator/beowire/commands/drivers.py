@@ -11,7 +11,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.local import LocalLauncher
 from beowire.record import DriverInfo
-from beowire.survey import end_engines, greet, start_engine
+from beowire.survey import end_engines, greet, known_drivers, start_engine
 
 
 def register(app: typer.Typer) -> None:
@@ -35,11 +35,9 @@ def drivers(
     width = max((len(one.name) for one in found), default=0)
     for one in found:
         state = "ready " if one.ready else "absent"
-        print(f"{one.name:<{width}}  {state}  {one.summary}")
+        print(f"{one.name:<{width}}  {state}  {one.summary}".rstrip())
         if not one.ready:
             print(f"{'':<{width}}          {one.reason}")
-    for item in broken:
-        print(f"cannot load {item['file']}: {item['reason']}")
 
 
 def _ask(interface: str) -> tuple[list[DriverInfo], list[dict[str, str]]]:
@@ -50,8 +48,7 @@ def _ask(interface: str) -> tuple[list[DriverInfo], list[dict[str, str]]]:
             greet(engine)
             options = {"interface": interface} if interface else {}
             answer = engine.request("drivers", "drivers", options)
-            found = [DriverInfo.model_validate(one) for one in answer["drivers"]]
-            return found, list(answer.get("broken", []))
+            return known_drivers(answer), list(answer.get("broken", []))
         except EngineError as error:
             raise BeowireError(str(error), exit_code=1) from None
         finally:

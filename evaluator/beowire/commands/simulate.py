@@ -16,6 +16,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.paths import simulator
 from beowire.simulation import Outcome, Simulator
+from beowire.visible import unguarded
 
 SCENARIOS = (
     "all",
@@ -140,7 +141,7 @@ def simulate(
 
 
 def _run(simulator: Simulator, first: int, count: int, jobs: int) -> Outcome:
-    console = Console(stderr=True)
+    console = Console(file=unguarded(sys.stderr))
     bar = Progress(
         TextColumn("seeds"),
         BarColumn(),

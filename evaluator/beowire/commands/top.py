@@ -3,6 +3,7 @@
 
 import itertools
 import json
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,6 +17,7 @@ from rich.text import Text
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.top import Look, Watcher, render, to_json
+from beowire.visible import LINES, unguarded, visible
 
 _SHORTEST_S, _LONGEST_S = 0.1, 3600.0
 
@@ -49,7 +51,7 @@ def top(
         raise BeowireError("--count has to be at least 1")
     if not _SHORTEST_S <= interval <= _LONGEST_S:
         raise BeowireError(f"--interval has to be {_SHORTEST_S} to {_LONGEST_S:.0f} seconds")
-    console = Console()
+    console = Console(file=unguarded(sys.stdout))
     with Interrupts(), suppress(KeyboardInterrupt):  # Ctrl-C is how one leaves
         if as_json:
             for look in _looks(pid, count or 1, interval):
@@ -83,7 +85,9 @@ def _show(looks: Iterator[Look], console: Console) -> None:
         for look in looks:
             title = f"{time.strftime('%H:%M:%S')}  endpoints: {len(look.views)}  (Ctrl-C ends)"
             lines = _fitted([title, "", *render(look)], console.height)
-            live.update(Text("\n".join(lines), no_wrap=True, overflow="crop"), refresh=True)
+            live.update(
+                Text(visible("\n".join(lines), LINES), no_wrap=True, overflow="crop"), refresh=True
+            )
 
 
 def _fitted(lines: list[str], height: int) -> list[str]:

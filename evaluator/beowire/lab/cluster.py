@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from beowire import paths
+from beowire import isolated, paths
 from beowire.errors import BeowireError
 from beowire.lab import network, processes, state
 from beowire.lab.keeper import KeeperRequest
@@ -23,7 +23,6 @@ DEFAULT_NAME = "lab"
 
 _END_S = 15.0
 _ENTER = Path(__file__).with_name("enter.py")
-_PACKAGE_ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @dataclass(frozen=True)
@@ -169,18 +168,13 @@ def _make(options: LabOptions, name: str, *, ephemeral: bool) -> EphemeralLab:
 
 
 def _start_keeper(request: KeeperRequest) -> "subprocess.Popen[bytes]":
-    path = os.environ.get("PYTHONPATH")
     return subprocess.Popen(
-        [sys.executable, "-m", "beowire.lab.keeper", request.to_json()],
+        [*isolated.command("beowire.lab.keeper"), request.to_json()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         # A session of its own: Ctrl-C at the terminal is for the command, which ends the lab.
         start_new_session=True,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(_PACKAGE_ROOT), *([path] if path else [])]),
-        },
         cwd="/",
     )
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The process that a lab lives and dies with.
 
-    python3 -m beowire.lab.keeper REQUEST      REQUEST: the JSON text of a KeeperRequest
+    python3 -I isolated.py beowire.lab.keeper REQUEST   REQUEST: the JSON text of a KeeperRequest
 
 The keeper is in the switch's namespace and has one child for each node, the *holder*, in the
 namespaces of that node. Nothing else refers to them (no bind mount, no name), and the kernel kills

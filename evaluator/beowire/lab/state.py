@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from beowire import files
 from beowire.errors import BeowireError
 from beowire.lab import processes
 from beowire.lab.options import LabOptions
@@ -140,7 +141,8 @@ def runtime_directory() -> Path:
 @contextlib.contextmanager
 def lock() -> Iterator[None]:
     """Lets one process at a time make or remove labs of this user."""
-    handle = os.open(runtime_directory() / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(runtime_directory() / "lock", flags, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -176,13 +178,11 @@ class LabFiles:
 
     def write(self, state: LabState) -> None:
         """Writes the state file, all of it or nothing."""
-        part = self.state.with_suffix(".part")
-        part.write_text(state.to_json(), encoding="utf-8")
-        part.replace(self.state)
+        files.write_whole(self.state, state.to_json(), mode=0o600)
 
     def remove(self) -> None:
         """Removes the files; it is no error when there are none."""
-        for path in (self.state, self.state.with_suffix(".part"), self.counters):
+        for path in (self.state, self.counters):
             path.unlink(missing_ok=True)
 
 

@@ -14,8 +14,9 @@ _DEADLINE_S = 60.0
 
 def find_tool(name: str) -> str:
     """The program's path; /usr/sbin is looked into as well, which users often lack in PATH."""
-    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
-    found = shutil.which(name, path=path)
+    # An empty part of PATH, or a relative one, would be the working directory, or be in it.
+    parts = [part for part in os.environ.get("PATH", "").split(os.pathsep) if part.startswith("/")]
+    found = shutil.which(name, path=os.pathsep.join([*parts, "/usr/sbin", "/sbin"]))
     if found is None:
         raise BeowireError(f"{name} is missing: install the package {_PACKAGES[name]}")
     return found

@@ -30,6 +30,12 @@ class Launcher(Protocol):
     """`lab`, `hosts` or `local`: the `link.kind` of the record."""
 
     @property
+    def marker(self) -> bytes:
+        """What comes on an engine's standard output before its first line, and a line break:
+        whatever is before that is not the engine's. Empty: nothing comes."""
+        ...
+
+    @property
     def nodes(self) -> Sequence[Node]:
         """The nodes, the initiator first; known once the context is entered."""
         ...

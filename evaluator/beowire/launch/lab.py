@@ -20,6 +20,7 @@ class LabLauncher:
     (it also goes when this process is killed), or, with `attach`, of one that is there."""
 
     kind = "lab"
+    marker = b""
 
     def __init__(self, options: LabOptions, name: str | None = None) -> None:
         """`name` is what `beowire lab status` shows while the lab is there."""

@@ -16,6 +16,7 @@ class LocalLauncher:
     """Two ends on this host, each on a core of its own where this process may use two."""
 
     kind = "local"
+    marker = b""
 
     def __init__(self) -> None:
         """Takes the first two cores that this process may use."""

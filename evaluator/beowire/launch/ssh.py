@@ -2,9 +2,13 @@
 """Starts engines on real hosts over OpenSSH. Nothing has to be installed on them.
 
 On entering, the engine and its drivers are copied to `~/.cache/beowire/HASH` on each host, where
-HASH is that of their content: once, all of it or nothing, and it is used again the next time. An
-engine's control channel is its ssh connection; when that ends, so does the engine (end of input).
-Passwords are never asked for: a host that wants one is an error.
+HASH is that of their content: once, all of it or nothing. Each time it is used again its content is
+compared with ours first, and replaced where it differs; a directory that another user owns or can
+write to is refused. An engine's control channel is its ssh connection; when that ends, so does the
+engine (end of input). Passwords are never asked for: a host that wants one is an error.
+
+A login runs files of the user first, and these may print: what a host says counts from a random
+marker on, which our own command prints.
 """
 
 import hashlib
@@ -12,21 +16,26 @@ import io
 import os
 import platform
 import re
+import secrets
 import shlex
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
 
 from beowire import paths
+from beowire.engine import MAXIMUM_NOISE_BYTES
 from beowire.errors import BeowireError
 from beowire.launch.base import Node
+from beowire.launch.cache import BASE, RemoteCache
+from beowire.launch.talk import TalksTooMuch, talk
 
 _CONNECT_S = 10
 _COMMAND_S = 120.0
+_ANSWER_BYTES = 64 << 10
 
 #: What ssh says (its exit status is then 255), and what that means for the user.
 _SSH_ERRORS = (
@@ -62,6 +71,7 @@ class SshHosts:
         if shutil.which("ssh") is None:
             raise BeowireError("ssh is missing: install the package openssh-client")
         self.options = [word for option in options for word in ("-o", option)]
+        self.marker = secrets.token_hex(16)
 
     def command(self, host: str, script: str, forward: tuple[str, str] | None = None) -> list[str]:
         """A command line that runs one line of POSIX sh on the host, whatever the login shell is.
@@ -82,23 +92,31 @@ class SshHosts:
             f"exec sh -c '{script}'",
         ]
 
+    def marked(self, script: str) -> str:
+        """The script, after a line that says where its output begins. It has no such line in it:
+        a shell may repeat what it is told."""
+        half = len(self.marker) // 2
+        return f'echo {self.marker[:half]}""{self.marker[half:]}; {script}'
+
     def run(self, host: str, script: str, data: bytes = b"", wanted_status: int = 0) -> str:
         """Runs a script on the host, returns what it printed, or says what went wrong."""
         try:
-            done = subprocess.run(
-                self.command(host, script),
-                input=data,
-                capture_output=True,
-                check=False,
-                timeout=_COMMAND_S,
-            )
+            command = self.command(host, self.marked(script))
+            done = talk(command, data, _ANSWER_BYTES + MAXIMUM_NOISE_BYTES, _COMMAND_S)
+        except TalksTooMuch:
+            raise BeowireError(
+                f"{host}: whatever the login runs there prints without an end"
+            ) from None
         except subprocess.TimeoutExpired:
             raise BeowireError(f"{host}: it does not answer in {_COMMAND_S:.0f} s") from None
-        if done.returncode == wanted_status:
-            return done.stdout.decode(errors="replace")
+        noise, marker, answer = done.stdout.partition(self.marker.encode() + b"\n")
+        if done.returncode == wanted_status and marker:
+            return answer.decode(errors="replace")
         said = done.stderr.decode(errors="replace").strip()
         if done.returncode == 255:
             raise BeowireError(f"{host}: {_explain_ssh(host, said)}")
+        if not marker:
+            raise BeowireError(f"{host}: {_explain_login(noise.decode(errors='replace'), said)}")
         raise BeowireError(f"{host}: {_explain_engine(said, done.returncode)}")
 
 
@@ -125,18 +143,25 @@ class SshLauncher:
 
     def __enter__(self) -> Self:
         """Reaches both hosts, and brings the engine to where it is missing."""
-        package = _pack(paths.engine_directory())
+        files = _read(paths.engine_directory())
+        package = _pack(files)
         self._hash = hashlib.sha256(package).hexdigest()[:16]
+        cache = RemoteCache(self._hash, files)
         nodes = []
         for host in self._hosts:
             name = host.rpartition("@")[2]
             self._host_of[name] = host
             nodes.append(Node(name, self._address_of(host), "auto", self._interface))
         with ThreadPoolExecutor(len(self._hosts)) as pool:
-            for done in [pool.submit(self._bring, host, package) for host in self._hosts]:
+            for done in [pool.submit(self._bring, host, cache, package) for host in self._hosts]:
                 done.result()
         self.nodes = nodes
         return self
+
+    @property
+    def marker(self) -> bytes:
+        """What an engine's output begins with."""
+        return self._ssh.marker.encode()
 
     def __exit__(self, *exc: object) -> None:
         """Nothing to undo: the copies stay on the hosts for the next time."""
@@ -147,7 +172,7 @@ class SshLauncher:
         if chosen := cpu or node.cpu:
             engine += f" --cpu {shlex.quote(chosen)}"
         return subprocess.Popen(
-            self._ssh.command(self._host_of[node.name], engine),
+            self._ssh.command(self._host_of[node.name], self._ssh.marked(engine)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -159,7 +184,7 @@ class SshLauncher:
 
     def _directory(self) -> str:
         """The copy's directory, as the far side's shell reads it."""
-        return f'"$HOME/.cache/beowire/{self._hash}"'
+        return f'"{BASE}/{self._hash}"'
 
     def _address_of(self, host: str) -> str:
         """The address behind the name, which may be an alias in the user's ssh configuration."""
@@ -176,31 +201,17 @@ class SshLauncher:
         found = re.search(r"^hostname (.+)$", told.stdout, re.MULTILINE)
         return found[1] if found else host.rpartition("@")[2]
 
-    def _bring(self, host: str, package: bytes) -> None:
-        """Copies the engine if it is not there yet, and sees that it can run."""
-        asked = self._ssh.run(
-            host, f"uname -sm; test -x {self._directory()}/beowire-engine; echo $?"
-        )
-        lines = asked.splitlines()  # a login script may have said something before
-        machine, missing = (lines[-2], lines[-1]) if len(lines) > 1 else ("", "")
+    def _bring(self, host: str, cache: RemoteCache, package: bytes) -> None:
+        """Copies the engine if it is not there as it is here, and sees that it can run."""
+        machine = self._ssh.run(host, "uname -sm").strip()
         ours = f"{platform.system()} {platform.machine()}"
         if machine != ours:
             raise BeowireError(
                 f"{host} is {machine or 'no known system'}, this engine is for {ours}:"
                 " build Beowire on a machine of that kind"
             )
-        if missing != "0":
-            self._ssh.run(
-                host,
-                # A rename of a whole directory: whoever sees it sees all of it. When somebody else
-                # was faster, theirs is the same.
-                'umask 077 && base="$HOME/.cache/beowire" && mkdir -p "$base"'
-                ' && new=$(mktemp -d "$base/new.XXXXXX") && trap "rm -rf \\"$new\\"" EXIT'
-                ' && tar -xf - -C "$new"'
-                f' && {{ mv -T "$new" {self._directory()} 2>/dev/null'
-                f" || test -x {self._directory()}/beowire-engine; }}",
-                package,
-            )
+        if self._ssh.run(host, cache.look()).strip() != "right":
+            self._ssh.run(host, cache.fill(), package)
         # An engine without input ends at once, with a status of its own: 3 (docs/ENGINE.md).
         self._ssh.run(host, f"{self._directory()}/beowire-engine </dev/null", wanted_status=3)
 
@@ -216,17 +227,21 @@ def _settings() -> str:
     return f"env {' '.join(words)} " if words else ""
 
 
-def _pack(directory: Path) -> bytes:
-    """The engine and its drivers as a tar archive that is the same for the same content."""
-    files = [directory / "beowire-engine", *sorted((directory / "drivers").glob("*.so"))]
+def _read(directory: Path) -> dict[str, bytes]:
+    """The engine and its drivers: what they are called there, and their content."""
+    paths = [directory / "beowire-engine", *sorted((directory / "drivers").glob("*.so"))]
+    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
+
+
+def _pack(files: Mapping[str, bytes]) -> bytes:
+    """A tar archive that is the same for the same content."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         drivers = tarfile.TarInfo("drivers")
         drivers.type, drivers.mode = tarfile.DIRTYPE, 0o700
         tar.addfile(drivers)
-        for file in files:
-            data = file.read_bytes()
-            entry = tarfile.TarInfo(str(file.relative_to(directory)).replace(os.sep, "/"))
+        for name, data in files.items():
+            entry = tarfile.TarInfo(name)
             entry.size, entry.mode = len(data), 0o700
             tar.addfile(entry, io.BytesIO(data))
     return archive.getvalue()
@@ -238,6 +253,12 @@ def _explain_ssh(host: str, said: str) -> str:
             return meaning.format(host=host)
     lines = said.splitlines()
     return lines[-1] if lines else "ssh cannot connect"
+
+
+def _explain_login(noise: str, said: str) -> str:
+    lines = [*noise.splitlines(), *said.splitlines()]
+    last = f" (it says: {lines[-1]})" if lines else ""
+    return f"its login runs no command: `ssh HOST true` has to work there{last}"
 
 
 def _explain_engine(said: str, status: int) -> str:

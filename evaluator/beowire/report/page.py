@@ -2,7 +2,6 @@
 """Puts the page together, and writes it. The same records give the same bytes."""
 
 import json
-import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -11,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from beowire import statistics
+from beowire import files, statistics
 from beowire.errors import BeowireError
 from beowire.record import Record
 from beowire.report import figures, spread, summary, tables
@@ -31,13 +30,8 @@ def write_report(records: Sequence[Record], path: Path) -> None:
             if path.resolve() == record.path.resolve():
                 raise BeowireError(f"{path} is the record itself: name another file for the report")
     text = render(records)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        try:
-            draft.write_text(text, encoding="utf-8")
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+        files.write_whole(path, text)
     except OSError as error:
         raise BeowireError(f"cannot write {path}: {error.strerror}", exit_code=1) from None
 

@@ -56,7 +56,8 @@ def test_run__reads_the_record(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     record = _comparison(tmp_path).run()
     assert {one.driver for one in record.results} == {"beowire", "tcp"}
     said = (tmp_path / "part" / "compare.txt").read_text()
-    assert said.startswith("-m beowire compare --lab --rate 1g --drivers beowire,tcp ")
+    assert said.startswith("-I ")
+    assert "isolated.py beowire compare --lab --rate 1g --drivers beowire,tcp " in said
     assert said.rstrip().endswith(f"--out {tmp_path}/part/compare")
 
 

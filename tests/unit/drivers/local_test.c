@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "../engine/testing.h"
 
@@ -42,6 +43,21 @@ static void interface__that_cannot_be(void **state)
     assert_int_equal(local_interface(&given, name, error, sizeof error), -EADDRNOTAVAIL);
     given = options("", "nonsense");
     assert_int_equal(local_interface(&given, name, error, sizeof error), -EINVAL);
+}
+
+static void interface__no_descriptor_left_is_no_missing_interface(void **state)
+{
+    (void)state;
+    char name[IF_NAMESIZE];
+    struct driver_options given = options("lo", "");
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int status = local_interface(&given, name, error, sizeof error);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(status, -EMFILE);
+    assert_non_null(strstr(error, "Too many open files"));
 }
 
 static void address__given_or_of_the_interface_or_loopback(void **state)
@@ -130,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interface__given_by_name_or_address_or_not_at_all),
         cmocka_unit_test(interface__that_cannot_be),
+        cmocka_unit_test(interface__no_descriptor_left_is_no_missing_interface),
         cmocka_unit_test(address__given_or_of_the_interface_or_loopback),
         cmocka_unit_test(read__what_write_wrote),
         cmocka_unit_test(read__link_local_gets_our_zone),

@@ -2,19 +2,26 @@
 #include "catalogue.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "capture.h"
 #include "testing.h"
 
-static char seen_interface[32];
-
 static int ready(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
     (void)reason;
     (void)reason_bytes;
-    (void)snprintf(seen_interface, sizeof seen_interface, "%s", options->interface);
+    return strcmp(options->interface, "eth7") == 0 ? 0 : -ENODEV;
+}
+
+static int crashes(const struct driver_options *options, char *reason, size_t reason_bytes)
+{
+    (void)options;
+    (void)reason;
+    (void)reason_bytes;
+    (void)raise(SIGKILL);
     return 0;
 }
 
@@ -70,7 +77,15 @@ static void answer__driver_that_is_ready(void **state)
                 "[{\"name\":\"good\",\"summary\":\"a \\\"good\\\" one\",\"placement\":\"host\","
                 "\"reliable\":true,\"spins\":true,\"min_size\":2,\"max_size\":9,"
                 "\"ready\":true,\"reason\":\"\"}]");
-    assert_string_equal(seen_interface, "eth7");
+}
+
+static void answer__driver_whose_probe_crashes(void **state)
+{
+    (void)state;
+    static const struct driver CRASHES = {
+        .name = "c", .summary = "", .placement = DRIVER_PAIR, .probe = crashes};
+    expect_part(answer(&CRASHES, "drivers"),
+                "\"ready\":false,\"reason\":\"it ends the process that tries it: SIGKILL\"");
 }
 
 static void answer__driver_that_is_not_ready(void **state)
@@ -93,6 +108,7 @@ int main(void)
         cmocka_unit_test(answer__no_drivers),
         cmocka_unit_test(answer__driver_that_is_ready),
         cmocka_unit_test(answer__driver_that_is_not_ready),
+        cmocka_unit_test(answer__driver_whose_probe_crashes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

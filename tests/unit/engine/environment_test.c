@@ -2,6 +2,7 @@
 #include "environment.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "capture.h"
 #include "testing.h"
@@ -29,6 +30,21 @@ static void answer__with_an_interface(void **state)
     expect_part(answer("environment interface=lo"), "\"interface\":\"lo\"");
 }
 
+static void answer__no_descriptor_left_is_no_missing_interface(void **state)
+{
+    (void)state;
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+    capture_start();
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    environment_answer(command_of("environment interface=lo"));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    const char *text = capture_end();
+    expect_part(text, "\"code\":\"EMFILE\"");
+    expect_part(text, "Too many open files");
+}
+
 static void answer__unknown_interface(void **state)
 {
     (void)state;
@@ -43,6 +59,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answer__one_line_of_facts),
         cmocka_unit_test(answer__with_an_interface),
+        cmocka_unit_test(answer__no_descriptor_left_is_no_missing_interface),
         cmocka_unit_test(answer__unknown_interface),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "testing.h"
@@ -17,6 +18,8 @@ static const char *const LINKS[][2] = {
     {"good_and_bad.so", "beowire-driver-good.so"},
     {"another_abi.so", "beowire-driver-future.so"},
     {"no_table.so", "no_table.so"},
+    {"crashes.so", "beowire-driver-crashes.so"},
+    {"exits.so", "beowire-driver-exits.so"},
 };
 
 static struct modules modules;
@@ -91,12 +94,14 @@ static void load_all__keeps_the_good_and_explains_the_rest(void **state)
     expect_broken("text.so", "text.so");
     expect_broken("no_table.so", "beowire_driver_table");
     expect_broken("beowire-driver-future.so", "another version");
+    expect_broken("beowire-driver-crashes.so", "ends the process that tries it: SIG");
+    expect_broken("beowire-driver-exits.so", "ends the process that tries it: exit status 0");
     expect_broken("beowire-driver-good.so", "same name");
     expect_broken("beowire-driver-good.so", "malformed");
     expect_broken("beowire-driver-good.so", "every driver needs");
     expect_broken("beowire-driver-good.so", "two ends");
     expect_broken("beowire-driver-good.so", "sizes");
-    assert_int_equal(modules.broken_count, 8);
+    assert_int_equal(modules.broken_count, 10);
 }
 
 static void load_all__twice_is_once(void **state)
@@ -105,7 +110,41 @@ static void load_all__twice_is_once(void **state)
     modules_load_all(&modules);
     modules_load_all(&modules);
     assert_int_equal(modules.driver_count, 1);
-    assert_int_equal(modules.broken_count, 8);
+    assert_int_equal(modules.broken_count, 10);
+}
+
+static void load_all__directory_that_others_can_write(void **state)
+{
+    (void)state;
+    assert_int_equal(chmod(directory, 0777), 0);
+    modules_load_all(&modules);
+    const struct driver *found = modules_find(&modules, "good");
+    assert_int_equal(chmod(directory, 0700), 0);
+    assert_int_equal(modules.driver_count, 0);
+    assert_null(found);
+    expect_broken(strrchr(directory, '/') + 1, "others may write to it");
+}
+
+static void load_all__file_of_somebody_else(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_int_equal(chown(in_directory("text.so"), 1, 1), 0);
+    modules_load_all(&modules);
+    assert_int_equal(chown(in_directory("text.so"), 0, 0), 0);
+    expect_broken("text.so", "belongs to another user");
+}
+
+static void load_all__relative_directory(void **state)
+{
+    (void)state;
+    modules_close(&modules);
+    assert_int_equal(modules_open(&modules, "."), 0);
+    modules_load_all(&modules);
+    expect_broken(".", "not absolute");
+    assert_null(modules_find(&modules, "good"));
 }
 
 static void find__loads_no_other_file(void **state)
@@ -153,6 +192,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_MODULES(load_all__keeps_the_good_and_explains_the_rest),
         WITH_MODULES(load_all__twice_is_once),
+        WITH_MODULES(load_all__directory_that_others_can_write),
+        WITH_MODULES(load_all__file_of_somebody_else),
+        WITH_MODULES(load_all__relative_directory),
         WITH_MODULES(find__loads_no_other_file),
         WITH_MODULES(find__unknown_or_malformed_name),
         WITH_MODULES(open__directory_that_is_missing),

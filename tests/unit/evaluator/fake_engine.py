@@ -140,7 +140,11 @@ class FakeEngine:
                     "reason": driver["reason"],
                 }
             )
-        self.say("drivers", drivers=drivers, broken=[])
+        self.say(
+            "drivers",
+            drivers=drivers,
+            broken=json.loads(os.environ.get("BEOWIRE_FAKE_BROKEN", "[]")),
+        )
 
     def on_environment(self, values: Mapping[str, str]) -> None:
         self.say("environment", fields={"hostname": self.node, "kernel": "0.0-fake", "cpus": 2})
@@ -312,6 +316,7 @@ class FakeLauncher:
     drivers: dict[str, dict[str, Any]] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     kind: str = "local"
+    marker: bytes = b""
     nodes: Any = field(
         default_factory=lambda: (FakeNode("node0", cpu="0"), FakeNode("node1", cpu="1"))
     )

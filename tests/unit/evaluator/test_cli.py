@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire import cli
+from beowire import cli, isolated
 from beowire.errors import BeowireError
 
 _EVALUATOR = Path(__file__).resolve().parents[3] / "evaluator"
@@ -81,7 +81,7 @@ def test_success__is_silent(
 def _beowire(script: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Runs the command line from a shell, which can close and redirect its streams."""
     return subprocess.run(
-        ["sh", "-c", script, "sh", sys.executable, "-m", "beowire", *words],
+        ["sh", "-c", script, "sh", *isolated.command("beowire"), *words],
         env={**os.environ, "PYTHONPATH": str(_EVALUATOR)},
         capture_output=True,
         text=True,
@@ -120,7 +120,7 @@ def test_a_reader_that_has_gone__no_complaint() -> None:
     os.close(reading)
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "beowire", "--help"],
+            [*isolated.command("beowire"), "--help"],
             env={**os.environ, "PYTHONPATH": str(_EVALUATOR)},
             stdout=writing,
             stderr=subprocess.PIPE,

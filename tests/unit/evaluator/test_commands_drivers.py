@@ -36,3 +36,22 @@ def test_drivers__json_is_for_programs(app: typer.Typer) -> None:
     assert found["absent"]["ready"] is False
     assert found["absent"]["reason"] == "install libabsent"
     assert found["tiny"]["placement"] == "process"
+
+
+BROKEN = [
+    {"file": "beowire-driver-crashes.so", "reason": "it ends the process that tries it: SIGSEGV"},
+    {"file": "beowire-driver-steady.so", "reason": "a driver of the same name was found before it"},
+    {"file": "notes.so", "reason": "file too short"},
+]
+
+
+def test_drivers__one_that_cannot_be_loaded_is_absent(
+    app: typer.Typer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BEOWIRE_FAKE_BROKEN", json.dumps(BROKEN))
+    done = CliRunner().invoke(app, ["drivers"])
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["crashes", "absent"] in lines
+    assert "it cannot be loaded: it ends the process that tries it: SIGSEGV" in done.stdout
+    assert ["notes.so", "absent"] in lines
+    assert [line[1] for line in lines if line[0] == "steady"] == ["ready"]

@@ -95,7 +95,7 @@ def test_top__in_a_terminal_it_is_live_until_it_is_interrupted(
         if len(looked) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(top, "Console", lambda: console)
+    monkeypatch.setattr(top, "Console", lambda **_: console)
     monkeypatch.setattr("beowire.commands.top.time.sleep", pause)
     assert run(app, "--pid", str(os.getpid()), "--interval", "2") == []
     assert looked == [2.0, 2.0, 2.0]
@@ -109,7 +109,7 @@ def test_top__in_a_low_terminal_it_says_what_is_missing(
 ) -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=100, height=5)
-    monkeypatch.setattr(top, "Console", lambda: console)
+    monkeypatch.setattr(top, "Console", lambda **_: console)
     monkeypatch.setattr("beowire.commands.top.time.sleep", _interrupt)
     assert run(app, "--pid", str(os.getpid())) == []
     assert "endpoints: 1  (Ctrl-C ends)" in screen.getvalue()

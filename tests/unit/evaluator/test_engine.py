@@ -3,6 +3,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -120,6 +121,36 @@ def test_receive__much_on_standard_error_does_not_block_the_engine(start: Start)
     )
     assert engine.receive("hello")
     assert engine.last_words() == "noise"
+
+
+NOISY = r"""printf 'welcome\n{"event":"hello","pid":1}\nno endabc\nabcd\n{"event":"hello"}\n'"""
+
+
+def test_receive__what_a_login_prints_before_the_marker_is_not_the_engines() -> None:
+    with _marked(NOISY) as engine:
+        assert engine.receive("hello") == {"event": "hello"}
+
+
+def test_receive__a_login_that_prints_for_ever_is_not_listened_to() -> None:
+    with _marked("exec yes abc") as engine:
+        with pytest.raises(EngineError, match="prints without an end") as caught:
+            engine.receive("hello")
+        assert caught.value.code == "GARBAGE"
+
+
+@contextmanager
+def _marked(script: str) -> Iterator[EngineProcess]:
+    process = subprocess.Popen(
+        ["sh", "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    engine = EngineProcess(process, "node7", b"abcd")
+    try:
+        yield engine
+    finally:
+        engine.end(0.1)
 
 
 def test_send__to_an_engine_that_is_gone_says_how_it_ended(start: Start) -> None:

@@ -48,7 +48,7 @@ def make_engine(tmp_path: Path) -> Path:
 
 
 def test_pack__engine_and_drivers_and_nothing_else(engine: Path) -> None:
-    with tarfile.open(fileobj=io.BytesIO(ssh._pack(engine))) as tar:
+    with tarfile.open(fileobj=io.BytesIO(ssh._pack(ssh._read(engine)))) as tar:
         assert {entry.name: entry.mode for entry in tar} == {
             "drivers": 0o700,
             "beowire-engine": 0o700,
@@ -57,11 +57,11 @@ def test_pack__engine_and_drivers_and_nothing_else(engine: Path) -> None:
 
 
 def test_pack__same_content_same_bytes(engine: Path) -> None:
-    before = ssh._pack(engine)
+    before = ssh._pack(ssh._read(engine))
     (engine / "beowire-engine").touch()
-    assert ssh._pack(engine) == before
+    assert ssh._pack(ssh._read(engine)) == before
     (engine / "beowire-engine").write_bytes(b"enginf")
-    assert ssh._pack(engine) != before
+    assert ssh._pack(ssh._read(engine)) != before
 
 
 def test_ssh_command__never_asks_for_a_password() -> None:

@@ -306,6 +306,54 @@ def test_write__disk_full__takes_the_line_back_and_says_so(tmp_path: Path) -> No
     assert written == read > 5
 
 
+LIMITED = """
+import os, resource, sys
+from pathlib import Path
+from unit.evaluator import synthetic_record
+from beowire.errors import BeowireError
+from beowire.record import RecordWriter, read_record
+
+path = Path(sys.argv[1]) / "record.jsonl"
+lines = [line for line in synthetic_record.lines() if line.type in ("meta", "result")]
+room = sum(len(line.model_dump_json(by_alias=True)) + 1 for line in lines[: int(sys.argv[2])]) + 7
+resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+with RecordWriter(path) as writer:
+    try:
+        for line in lines:
+            writer.write(line)
+    except BeowireError as error:
+        print(error)
+print(len(read_record(path).results) if path.exists() else "gone")
+"""
+
+
+@pytest.mark.parametrize(
+    ("fitting", "says", "results"),
+    [
+        (0, "nothing was measured", "gone"),
+        (1, "no result was in it yet", "0"),
+        (2, "what was measured before is kept (1 result)", "1"),
+        (4, "what was measured before is kept (3 results)", "3"),
+    ],
+)
+def test_write__no_room__says_what_is_there(
+    tmp_path: Path, fitting: int, says: str, results: str
+) -> None:
+    """A limit of the file's size, which is like a disk that fills up in the middle of a line."""
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(tmp_path), str(fitting)],
+        env=os.environ | {"PYTHONPATH": f"{ROOT}/evaluator:{ROOT}/tests"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    message, found = done.stdout.splitlines()
+    assert message == f"cannot write {tmp_path}/record.jsonl: File too large; {says}"
+    assert found == results
+
+
 def test_read_record__no_file__is_refused(tmp_path: Path) -> None:
     assert "No such file" in refusal(tmp_path / "record.jsonl")
 

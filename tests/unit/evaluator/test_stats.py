@@ -52,7 +52,7 @@ def test_parse__text_has_nothing_that_a_terminal_obeys() -> None:
     data = file_of({"t": table({"name": 32}, ["\x1b[2Jred\n\x9b1m"], ["\udcff\u202eabc"])})
     for row in parse(data).rows("t"):
         assert str(row["name"]).isprintable()
-    assert parse(data).rows("t")[0]["name"] == "?[2Jred??1m"
+    assert parse(data).rows("t")[0]["name"] == "\\u001b[2Jred\\n\\u009b1m"
 
 
 def test_parse__text_that_fills_its_column_ends_with_it() -> None:

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import json
 import os
 import signal
 import subprocess
@@ -56,6 +57,15 @@ def test_survey__absent_drivers_have_the_node_and_the_reason(make: Make) -> None
     assert by_name["steady"].ready and by_name["steady"].reason == ""
     assert not by_name["absent"].ready
     assert by_name["absent"].reason == "node0: install libabsent"
+
+
+def test_survey__a_driver_that_cannot_be_loaded_is_absent_with_the_reason(make: Make) -> None:
+    broken = [{"file": "beowire-driver-crash.so", "reason": "it ends the process that tries it"}]
+    found = survey(make(environment={"BEOWIRE_FAKE_BROKEN": json.dumps(broken)}), Interrupts())
+    (crash,) = (one for one in found.drivers if one.name == "crash")
+    assert not crash.ready
+    assert crash.reason == "node0: it cannot be loaded: it ends the process that tries it"
+    assert any(one.ready for one in found.drivers)
 
 
 def test_survey__another_protocol_is_refused_with_advice(make: Make) -> None:

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -163,6 +164,32 @@ static void lanes_open__bad_lists(void **state)
     assert_int_equal(status_of(NULL, NULL), -EINVAL);
     assert_int_equal(status_of(NULL, "shm,udp"), -EINVAL);
     assert_int_equal(status_of("end0,", "shm"), -EINVAL);
+}
+
+/** A process that has as many descriptors open as it may does not miss an interface. */
+static void lanes_open__no_descriptor_left(void **state)
+{
+    struct rlimit before;
+    int next = dup(0);
+    bool opened = false;
+    bool refused = false;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (rlim_t room = 0; room < 12; room++) {
+        struct rlimit few = {.rlim_cur = (rlim_t)next + 1 + room, .rlim_max = before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        int all = status_of("end0", NULL);
+        int udp = status_of("end0", "udp");
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_true(all == 0 || all == -EMFILE);
+        assert_true(udp == 0 || udp == -EMFILE);
+        opened = opened || (all == 0 && udp == 0);
+        refused = refused || udp == -EMFILE;
+    }
+    assert_true(opened);
+    assert_true(refused);
+    assert_int_equal(close(next), 0);
 }
 
 static void set_interface(const char *name, unsigned long request, struct ifreq value)
@@ -452,6 +479,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(lanes_open__names_them),
         cmocka_unit_test(lanes_open__udp_after_all_others),
         cmocka_unit_test(lanes_open__bad_lists),
+        cmocka_unit_test(lanes_open__no_descriptor_left),
         cmocka_unit_test(lanes_open__an_interface_is_no_use),
         cmocka_unit_test(lanes_open__no_ip_address),
         cmocka_unit_test(lanes_open__a_number_for_ethernet_frames_is_nobody_elses),

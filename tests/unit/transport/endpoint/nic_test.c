@@ -3,12 +3,15 @@
 
 #include "namespace.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -135,6 +138,29 @@ static void nic_is_meant__by_name_and_address(void **state)
     assert_true(nic_is_meant(&(const struct nic){.name = "lo"}, "::1", true));
 }
 
+static void nic_list__no_descriptor_left(void **state)
+{
+    static struct nic nics[NIC_MAX];
+    struct rlimit before;
+    int next = dup(0);
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (rlim_t room = 0; room < 2; room++) { /* for one socket, but not for that of getifaddrs() */
+        struct rlimit few = {.rlim_cur = (rlim_t)next + 1 + room, .rlim_max = before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        errno = 0;
+        size_t count = nic_list(nics);
+        int error = errno;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_int_equal(count, 0);
+        assert_int_equal(error, EMFILE);
+    }
+    assert_int_equal(close(next), 0);
+    assert_true(nic_list(nics) > 0);
+    assert_int_equal(errno, 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +168,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nic_list__what_leaves_the_host_first),
         cmocka_unit_test(nic_list__the_cable_is_out),
         cmocka_unit_test(nic_list__networks),
+        cmocka_unit_test(nic_list__no_descriptor_left),
         cmocka_unit_test(nic_is_meant__by_name_and_address),
     };
 

@@ -7,6 +7,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -68,6 +71,44 @@ static void pmix_open__library_that_is_no_pmix(void **state)
     assert_null(job.launcher);
 }
 
+static void pmix_open__library_in_the_working_directory(void **state)
+{
+    char here[] = "/tmp/beowire-pmix-XXXXXX";
+    char text[BEOWIRE_JOB_REASON_BYTES] = "";
+    char said[BEOWIRE_JOB_REASON_BYTES] = "";
+    struct reason named = {text, sizeof text};
+    struct reason found = {said, sizeof said};
+    struct beowire_job job = {0};
+    const char *library = getenv("BEOWIRE_PMIX"); /* as prepare() has set it */
+
+    (void)state;
+    assert_non_null(library);
+    if (library == NULL) {
+        return; /* the assertion above has ended this; the linter does not know */
+    }
+    assert_non_null(mkdtemp(here));
+    assert_int_equal(chdir(here), 0);
+    assert_int_equal(mkdir("lib", 0700), 0);
+    assert_int_equal(symlink(library, "lib/libpmix.so.2"), 0);
+    assert_int_equal(setenv("FAIL", "PMIx_Init", 1), 0); /* then the test's library says so */
+    assert_int_equal(setenv("BEOWIRE_PMIX", "lib/libpmix.so.2", 1), 0);
+    int status = pmix_open(&job, named);
+    assert_int_equal(unsetenv("BEOWIRE_PMIX"), 0);
+    assert_int_equal(setenv("PMIX_PREFIX", ".", 1), 0);
+    pid_t child = fork(); /* the system's library, if there is one, leaves things behind */
+    if (child == 0) {
+        (void)pmix_open(&job, found);
+        _exit(strcmp(said, "PMIx_Init: NOT-FOUND (-1)") == 0 ? 1 : 0);
+    }
+    int ending = -1;
+    assert_int_equal(waitpid(child, &ending, 0), child);
+    assert_int_equal(unsetenv("PMIX_PREFIX"), 0);
+    assert_int_equal(unlink("lib/libpmix.so.2") | rmdir("lib") | chdir("/") | rmdir(here), 0);
+    assert_int_equal(status, -ELIBACC);
+    assert_non_null(strstr(text, "a relative path is not loaded"));
+    assert_int_equal(ending, 0);
+}
+
 static void pmix_open__launcher_that_refuses(void **state)
 {
     char text[BEOWIRE_JOB_REASON_BYTES] = "";
@@ -118,6 +159,7 @@ int main(void)
         cmocka_unit_test_setup(pmix_is_present__names_a_process_of_a_job, prepare),
         cmocka_unit_test_setup(pmix_open__publishes_and_looks_up, prepare),
         cmocka_unit_test_setup(pmix_open__library_that_is_no_pmix, prepare),
+        cmocka_unit_test_setup(pmix_open__library_in_the_working_directory, prepare),
         cmocka_unit_test_setup(pmix_open__launcher_that_refuses, prepare),
         cmocka_unit_test_setup(pmix_publish__calls_that_fail, prepare),
     };

@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -122,6 +123,23 @@ static void socket_read_interface__none_for_us(void **state)
     assert_int_equal(socket_read_interface(any, "end0", &read), -ENETDOWN);
     change("end0", SIOCSIFFLAGS, IFF_UP);
     close(any);
+}
+
+static void socket_find_interface__or_why_not(void **state)
+{
+    unsigned index = 0;
+    struct rlimit before;
+
+    (void)state;
+    assert_int_equal(socket_find_interface("end0", &index), 0);
+    assert_int_equal(index, if_nametoindex("end0"));
+    assert_int_equal(socket_find_interface("no-such", &index), -ENODEV);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int status = socket_find_interface("end0", &index);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(status, -EMFILE);
 }
 
 static void socket_set_buffer__says_how_much_it_got(void **state)
@@ -240,6 +258,7 @@ int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(socket_read_interface__says_what_it_is),
+        cmocka_unit_test(socket_find_interface__or_why_not),
         cmocka_unit_test(socket_read_interface__none_for_us),
         cmocka_unit_test(socket_set_buffer__says_how_much_it_got),
         cmocka_unit_test(socket_filter__holds_for_good),

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs a module of this package, or a benchmark, in an interpreter that loads nothing else.
+
+    python3 -I isolated.py MODULE [ARGUMENT...]
+
+`python3 -m MODULE` looks for every module in the working directory first, and in what PYTHONPATH
+names: whoever owns the directory that a command happens to be typed in could have it run a
+`typer.py` of his. So every interpreter that is started for this package is isolated (-I: no working
+directory, no variable PYTHON*, no site packages of the user), and is told here where the package
+is. It imports nothing of the package before that.
+
+-I also has Python ignore PYTHONPYCACHEPREFIX: what that is for goes by `-X pycache_prefix=`.
+"""
+
+import runpy
+import sys
+from pathlib import Path
+
+_HERE = Path(__file__).resolve()
+
+
+def command(module: str) -> list[str]:
+    """The words that run a module of this package; its arguments follow."""
+    prefix = sys.pycache_prefix
+    cache = [] if prefix is None else ["-X", f"pycache_prefix={prefix}"]
+    return [sys.executable, "-I", *cache, str(_HERE), module]
+
+
+def main() -> None:
+    """Becomes the module that the first argument names."""
+    if not sys.flags.isolated:
+        sys.exit(f"beowire: run it isolated: {sys.executable} -I {_HERE} MODULE")
+    root = _HERE.parent.parent
+    if str(root) not in sys.path:  # a checkout, whose benchmarks are beside the package's root
+        sys.path[:0] = [str(root), str(root.parent)]
+    sys.argv[:] = sys.argv[1:]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* interface_index.h - the number of a network interface, or why it has none.
+ *
+ * if_nametoindex() does not say why: where no descriptor is left for the socket that it needs, it
+ * is as if there were no such interface. */
+#ifndef BEOWIRE_DRIVERS_INTERFACE_INDEX_H
+#define BEOWIRE_DRIVERS_INTERFACE_INDEX_H
+
+#include <errno.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/** @return the number; -ENODEV: there is no such interface; -EMFILE, -ENFILE or another: it cannot
+ *  be asked for. */
+static inline int interface_index(const char *name)
+{
+    struct ifreq request = {0};
+    size_t length = strlen(name);
+
+    if (length >= sizeof request.ifr_name) {
+        return -ENODEV;
+    }
+    memcpy(request.ifr_name, name, length);
+    int control = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (control < 0) {
+        return -errno;
+    }
+    int status = ioctl(control, SIOCGIFINDEX, &request) == 0 ? request.ifr_ifindex : -errno;
+    (void)close(control);
+    return status;
+}
+
+#endif

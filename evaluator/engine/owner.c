@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "owner.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool may_own(uid_t owner)
+{
+    struct stat program;
+
+    /* Whoever owns the program decides what it does anyway: such as the user of a checkout in which
+     * root runs it. */
+    return owner == 0 || owner == geteuid() ||
+           (stat("/proc/self/exe", &program) == 0 && owner == program.st_uid);
+}
+
+const char *owner_fault(const char *path)
+{
+    struct stat about;
+
+    if (stat(path, &about) != 0) {
+        return NULL;
+    }
+    if (!may_own(about.st_uid)) {
+        return "it belongs to another user, and is not loaded";
+    }
+    /* Where users have groups of their own, those have the numbers of the users. */
+    bool shared_group = about.st_gid != about.st_uid;
+    if ((about.st_mode & S_IWOTH) != 0 || ((about.st_mode & S_IWGRP) != 0 && shared_group)) {
+        return "others may write to it, so it is not loaded: chmod go-w";
+    }
+    return NULL;
+}
