@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs clang-tidy over the C files of a build tree, as many at once as there are cores.
+"""Runs clang-tidy over the C files of a build tree, as many at once as there are cores, or as
+BEOWIRE_JOBS says.
 
 A file that was clean is not checked again until it, a header of the project, the compiler's
 command line, the configuration or clang-tidy itself changes: its fingerprint is then in
@@ -65,7 +66,7 @@ def main() -> int:
         if not mark.exists():
             pending[source] = mark
     failed = False
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(int(os.environ.get("BEOWIRE_JOBS") or os.cpu_count() or 1)) as pool:
         verdicts = pool.map(lambda source: check(tree, source), pending)
         for (_, mark), verdict in zip(pending.items(), verdicts, strict=True):
             if verdict:
