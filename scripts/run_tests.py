@@ -2,7 +2,7 @@
 """The steps of `make test` and, with --long, of `make test-long`: which there are, what each needs,
 and which come first. scripts/test starts this.
 
-Usage: python -m scripts.run_tests [--long] [--packages SECONDS]
+Usage: python -m scripts.run_tests [--long] [--packages SECONDS] [--only WORD]
 """
 
 import argparse
@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from scripts import summarize_results
@@ -105,11 +105,22 @@ def plan(*, long: bool) -> list[Step]:
     return steps
 
 
+def chosen(steps: list[Step], word: str) -> list[Step]:
+    """Those whose name begins with this word. What they need has to be there."""
+    names = {step.name for step in steps if step.name.split()[0] == word}
+    return [
+        replace(step, after=tuple(name for name in step.after if name in names))
+        for step in steps
+        if step.name in names
+    ]
+
+
 def main() -> int:
     """Runs them, prints where the time went; 0 if all is well."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--packages", type=float, default=0.0, metavar="SECONDS")
+    parser.add_argument("--only", metavar="WORD", help="steps whose name begins with it")
     options = parser.parse_args()
     os.chdir(ROOT)
     if options.long:
@@ -119,6 +130,9 @@ def main() -> int:
         shutil.rmtree(directory, ignore_errors=True)
     RESULTS.mkdir(parents=True)
     steps = plan(long=options.long)
+    runs = [*RUNS, "wheels-python"] if options.long else list(RUNS)
+    if options.only is not None:
+        steps, runs = chosen(steps, options.only), []
     cores = len(os.sched_getaffinity(0))
     print(f"make test: {len(steps)} steps, {cores} at a time; a line when each ends", flush=True)
     since = time.monotonic()
@@ -133,7 +147,6 @@ def main() -> int:
         json.dumps({"seconds": whole, "steps": [asdict(one) for one in outcomes]}),
         encoding="utf-8",
     )
-    runs = [*RUNS, "wheels-python"] if options.long else list(RUNS)
     lines, well = summarize_results.summarize(RESULTS, runs)
     print("\n".join(lines))
     return 0 if well else 1
