@@ -78,9 +78,7 @@ def plan(*, long: bool) -> list[Step]:
         steps.append(Step("install MPIs", ("scripts/install-mpi", "all"), ("venv",)))
     steps += [
         Step("unit-c asan", ("scripts/run-meson-tests", "asan"), ("build asan",), wide=True),
-        Step(
-            "lint clang-tidy", ("scripts/lint", "clang-tidy"), ("venv", "build asan"), wide=True
-        ),
+        Step("lint clang-tidy", ("scripts/lint", "clang-tidy"), ("venv", "build asan"), wide=True),
         Step(
             "unit-c release", ("scripts/run-meson-tests", "release"), ("build release",), wide=True
         ),

@@ -138,8 +138,10 @@ class Runner:
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, "BEOWIRE_JOBS": str(self._lanes(step))},
-                # Ctrl-C in a terminal comes here only: a second signal would disturb the tidying up.
+                # Ctrl-C in a terminal comes here only: a second signal would disturb tidying up.
                 start_new_session=True,
+                # The lock of the checkout (scripts/with-lock) is held until the last has ended.
+                close_fds=False,
             )
         self._running[process.pid] = _Running(step, process, log, time.monotonic())
 
@@ -173,5 +175,5 @@ class Runner:
                 one.process.wait()
 
 
-def _interrupt(number: int, frame: object) -> None:
+def _interrupt(number: int, _frame: object) -> None:
     raise Interrupted(number)

@@ -34,7 +34,9 @@ def test_run__side_by_side(tmp_path: Path) -> None:
 
 
 def test_run__no_more_than_there_are_cores(tmp_path: Path) -> None:
-    busy = f"mkdir {tmp_path}/busy && sleep 0.01 && rmdir {tmp_path}/busy"  # fails if it is not alone
+    busy = (
+        f"mkdir {tmp_path}/busy && sleep 0.01 && rmdir {tmp_path}/busy"  # fails if it is not alone
+    )
     steps = [shell(str(number), busy) for number in range(5)]
     assert set(states(steps, tmp_path / "logs", cores=1).values()) == {PASSED}
 
@@ -94,13 +96,21 @@ def test_run__a_need_that_is_not_there(tmp_path: Path) -> None:
         Runner([shell("b", "true", "a")], 2, tmp_path)
 
 
+def test_run__what_is_open_for_children_stays_open(tmp_path: Path) -> None:
+    """So the lock of scripts/with-lock is held as long as anything runs."""
+    with (tmp_path / "lock").open("wb") as lock:
+        os.set_inheritable(lock.fileno(), True)
+        steps = [shell("holds", f"test -e /proc/$$/fd/{lock.fileno()}")]
+        assert states(steps, tmp_path / "logs") == {"holds": PASSED}
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_run__ended_from_outside_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     up = tmp_path / "up"
     os.mkfifo(up)
     step = (
-        f"exec 3>{up}; trap 'echo tidied; exit 1' TERM; echo up >&3;"
-        " setpriv --pdeathsig TERM sleep 600 & wait"
+        f"exec 3>{up}; trap 'echo tidied; exit 1' TERM;"
+        " setpriv --pdeathsig TERM sh -c 'echo up >&3; exec sleep 600' & wait"
     )
     script = (
         "from pathlib import Path\n"

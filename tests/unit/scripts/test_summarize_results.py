@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The summary of `make test` says where the time went, and no when anything failed or nothing ran."""
+"""The summary of `make test`: where the time went, and no when anything failed or nothing ran."""
 
 import json
 import subprocess
