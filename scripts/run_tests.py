@@ -29,6 +29,9 @@ FUZZ_LONG_S = 300
 #: come after them.
 LONGEST = ("test_compare", "test_lab_link", "test_mpi_openmpi", "test_two_commands", "test_ssh")
 
+#: Modules that need the machine for themselves: what they measure is too little elsewhere.
+ALONE = ("test_tune",)
+
 #: Test runs without which `make test` has not tested.
 RUNS = ("unit-c-release", "unit-c-asan", "unit-c-tsan", "unit-python", "system-python")
 
@@ -60,6 +63,7 @@ def pytest_steps(run: str, folder: str, after: tuple[str, ...]) -> list[Step]:
             f"{folder} {module.removeprefix('test_')}",
             ("scripts/run-pytest", f"{run}.{module}", f"tests/{folder}/{module}.py"),
             after,
+            alone=module in ALONE,
         )
         for module in modules(folder)
     ]
@@ -100,7 +104,8 @@ def plan(*, long: bool) -> list[Step]:
             if part != "clang-tidy"
         ),
     ]
-    return steps
+    # One that waits for the others to end would keep back those after it.
+    return sorted(steps, key=lambda step: step.alone)
 
 
 def chosen(steps: list[Step], word: str) -> list[Step]:

@@ -41,6 +41,12 @@ def test_plan__each_step_comes_after_what_it_needs(tmp_path: Path) -> None:
         Runner(run_tests.plan(long=long), 2, tmp_path)  # refuses others
 
 
+def test_plan__what_has_to_be_alone_comes_last() -> None:
+    alone = [step.alone for step in run_tests.plan(long=False)]
+    assert alone == sorted(alone)
+    assert any(alone)
+
+
 def test_chosen__needs_of_what_is_not_chosen_are_taken_as_there(tmp_path: Path) -> None:
     steps = run_tests.chosen(run_tests.plan(long=False), "system")
     assert {step.name.split()[0] for step in steps} == {"system"}
