@@ -137,7 +137,7 @@ def main() -> int:
     if options.only is not None:
         steps, runs = chosen(steps, options.only), []
     cores = len(os.sched_getaffinity(0))
-    print(f"make test: {len(steps)} steps, {cores} at a time; a line when each ends", flush=True)
+    print(f"make test: {len(steps)} steps on {cores} cores; a line when each ends", flush=True)
     since = time.monotonic()
     try:
         outcomes = Runner(steps, cores, logs).run()

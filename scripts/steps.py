@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs steps that need one another, as many at once as there are cores.
+"""Runs steps that need one another, side by side: as many at once as there are cores, and one more,
+since some wait for a time rather than work.
 
 Each step is a command. What it says goes into a log of its own, and is printed whole when it fails;
 of one that passes there is a line with its time. A step that fails does not keep others from
@@ -74,6 +75,7 @@ class Runner:
             known.add(step.name)
         self._waiting = list(steps)
         self._cores = cores
+        self._lanes_there = cores + 1
         self._logs = logs
         self._running: dict[int, _Running] = {}
         self._outcomes: dict[str, Outcome] = {}
@@ -117,7 +119,7 @@ class Runner:
             if any(name not in self._outcomes for name in step.after):
                 continue
             used = sum(self._lanes(other.step) for other in self._running.values())
-            if self._running and used + self._lanes(step) > self._cores:
+            if self._running and used + self._lanes(step) > self._lanes_there:
                 break
             self._waiting.remove(step)
             self._start(step)
@@ -125,7 +127,11 @@ class Runner:
     def _lanes(self, step: Step) -> int:
         """How many cores a step is taken to keep busy."""
         if step.alone:
-            return self._cores
+            return self._lanes_there
+        return self._jobs(step)
+
+    def _jobs(self, step: Step) -> int:
+        """How many processes a step may run at once."""
         return max(1, self._cores // 2) if step.wide else 1
 
     def _start(self, step: Step) -> None:
@@ -137,7 +143,7 @@ class Runner:
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, "BEOWIRE_JOBS": str(self._lanes(step))},
+                env={**os.environ, "BEOWIRE_JOBS": str(self._jobs(step))},
                 # Ctrl-C in a terminal comes here only: a second signal would disturb tidying up.
                 start_new_session=True,
                 # The lock of the checkout (scripts/with-lock) is held until the last has ended.

@@ -33,11 +33,11 @@ def test_run__side_by_side(tmp_path: Path) -> None:
     assert states(steps, tmp_path / "logs") == {"a": PASSED, "b": PASSED}
 
 
-def test_run__no_more_than_there_are_cores(tmp_path: Path) -> None:
-    busy = (
-        f"mkdir {tmp_path}/busy && sleep 0.01 && rmdir {tmp_path}/busy"  # fails if it is not alone
-    )
-    steps = [shell(str(number), busy) for number in range(5)]
+def test_run__one_more_than_there_are_cores(tmp_path: Path) -> None:
+    # Each takes one of the two places; a third at the same time finds none.
+    place = "if mkdir {0}/{1} 2>&-; then sleep 0.01; exec rmdir {0}/{1}; fi"
+    busy = "; ".join(place.format(tmp_path, number) for number in (1, 2)) + "; exit 1"
+    steps = [shell(str(number), busy) for number in range(8)]
     assert set(states(steps, tmp_path / "logs", cores=1).values()) == {PASSED}
 
 
