@@ -45,6 +45,7 @@ def test_tune__writes_what_the_transport_accepts(run_beowire: RunBeowire, tmp_pa
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="as in test_ssh.py")
+@pytest.mark.long
 @pytest.mark.timeout(200)
 def test_tune__over_ssh(hosts: Hosts, tmp_path: Path) -> None:
     options = [word for option in hosts.options() for word in ("--ssh-option", option)]
