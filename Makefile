@@ -66,13 +66,15 @@ demo: all
 bench:
 	@exec scripts/bench $(NAME)
 
-#: make test            everything below that checks: lint, unit, asan, tsan, fuzz, system
+#: make test            lint, unit, asan, tsan, fuzz and system, side by side; 15 minutes at most
 .PHONY: test
-test: tools lint unit asan tsan
-	@exec scripts/fuzz 10
-	@exec scripts/run-pytest system tests/system
-	@exec build/venv/bin/python -I scripts/summarize_results.py build/results \
-		unit-c-release unit-c-asan unit-c-tsan unit-python system-python
+test:
+	@exec scripts/test
+
+#: make test-long       the same, with more seeds, long fuzzing and all MPIs; two hours, for the night
+.PHONY: test-long
+test-long:
+	@exec scripts/test --long
 
 .PHONY: tools
 tools:
@@ -95,7 +97,7 @@ format: tools
 .PHONY: unit
 unit: tools
 	@exec scripts/run-meson-tests release
-	@exec scripts/run-pytest unit tests/unit $(TESTS)
+	@exec scripts/run-pytest unit-python tests/unit $(TESTS)
 
 #: make asan            the C unit tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 .PHONY: asan
@@ -121,7 +123,7 @@ fuzz: tools
 #: make system          system tests: the lab, ssh, the whole comparison (TESTS="-k lab" for some)
 .PHONY: system
 system: tools
-	@exec scripts/run-pytest system tests/system $(TESTS)
+	@exec scripts/run-pytest system-python tests/system $(TESTS)
 
 #: make mpi-test        Open MPI 5, MPICH and Intel MPI over Beowire (fetches 0.5 GB from PyPI)
 .PHONY: mpi-test
@@ -130,7 +132,7 @@ mpi-test:
 	@exec scripts/make-venv test
 	@exec scripts/build release
 	@exec scripts/install-mpi all
-	@exec scripts/run-pytest wheels tests/wheels $(TESTS)
+	@exec scripts/run-pytest wheels-python tests/wheels $(TESTS)
 
 #: make package-test    `pip install .` in a fresh virtual environment, and use what it installed
 .PHONY: package-test

@@ -1,46 +1,93 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Closes `make test`: one line a test run, from the JUnit files in a directory.
+"""Closes `make test`: where the time went, and how the tests of each run ended, from the JUnit
+files and the times of the steps (steps.json, by run_tests.py) in a directory.
+
+A run may have several files: RUN.xml, or RUN.PART.xml for each part.
 
 Usage: summarize_results.py DIRECTORY RUN...
 """
 
+import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+#: How many of the slowest tests are named.
+SLOWEST = 20
 
-@dataclass(frozen=True)
-class Counts:
-    """How the tests of one run ended."""
+
+@dataclass
+class Run:
+    """How the tests of one run ended, and how long each took."""
 
     tests: int = 0
     failed: int = 0
     skipped: int = 0
     seconds: float = 0.0
+    times: list[tuple[float, str]] = field(default_factory=list)
+    """Seconds and name of each test."""
+
+    def read(self, path: Path) -> None:
+        """Adds the test cases of one JUnit file, whichever program wrote it."""
+        for case in ElementTree.parse(path).iter("testcase"):
+            seconds = float(case.get("time") or 0)
+            self.tests += 1
+            self.failed += case.find("failure") is not None or case.find("error") is not None
+            self.skipped += case.find("skipped") is not None
+            self.seconds += seconds
+            module = (case.get("classname") or "").rpartition(".")[2]
+            self.times.append((seconds, " ".join(filter(None, (module, case.get("name"))))))
 
 
-def count(path: Path) -> Counts:
-    """Counts the test cases of one JUnit file, whichever program wrote it."""
-    tests = failed = skipped = 0
-    seconds = 0.0
-    for case in ElementTree.parse(path).iter("testcase"):
-        tests += 1
-        failed += case.find("failure") is not None or case.find("error") is not None
-        skipped += case.find("skipped") is not None
-        seconds += float(case.get("time") or 0)
-    return Counts(tests, failed, skipped, seconds)
+def read_runs(directory: Path, names: list[str]) -> dict[str, Run]:
+    """What there is of each run: of those named, and of others that have left a result."""
+    runs = {name: Run() for name in names}
+    for path in sorted(directory.glob("*.xml")):
+        runs.setdefault(path.stem.partition(".")[0], Run()).read(path)
+    return runs
+
+
+def times_of_steps(directory: Path) -> tuple[list[str], bool]:
+    """The lines about steps, slowest first, and whether each has passed."""
+    path = directory / "steps.json"
+    if not path.exists():
+        return [], True
+    found = json.loads(path.read_text(encoding="utf-8"))
+    steps = sorted(found["steps"], key=lambda step: -step["seconds"])
+    lines = [f"{'step':40}{'seconds':>9}"]
+    lines += [f"{step['name']:40}{step['seconds']:9.1f}" for step in steps]
+    lines += [f"{'all, side by side':40}{found['seconds']:9.1f}", ""]
+    bad = [f"{step['name']} ({step['state']})" for step in steps if step["state"] != "passed"]
+    if bad:
+        lines += [f"steps that did not pass: {', '.join(bad)}", ""]
+    return lines, not bad
+
+
+def times_of_tests(runs: dict[str, Run]) -> list[str]:
+    """The lines about the slowest tests."""
+    every = [(*time, name) for name, run in runs.items() for time in run.times]
+    lines = [f"{'slowest tests of':24}{'seconds':>9}"]
+    for seconds, test, run in sorted(every, key=lambda one: -one[0])[:SLOWEST]:
+        lines.append(f"{run:24}{seconds:9.1f}  {test}")
+    return [*lines, ""]
 
 
 def summarize(directory: Path, names: list[str]) -> tuple[list[str], bool]:
-    """The lines to print, and whether all is well: tests in each of these runs, and none failed."""
-    runs = {name: Counts() for name in names}
-    runs |= {path.stem: count(path) for path in sorted(directory.glob("*.xml"))}
-    lines = [f"{'tests':24}{'run':>7}{'failed':>8}{'skipped':>9}{'seconds':>9}"]
-    for name, run in runs.items():
+    """The lines to print, and whether all is well: no step failed, there are tests in each of
+    these runs, and none of them failed."""
+    runs = read_runs(directory, names)
+    lines, steps_passed = times_of_steps(directory)
+    lines += times_of_tests(runs)
+    lines.append(f"{'tests':24}{'run':>7}{'failed':>8}{'skipped':>9}{'seconds':>9}")
+    for name, run in sorted(runs.items(), key=lambda item: -item[1].seconds):
         lines.append(f"{name:24}{run.tests:7}{run.failed:8}{run.skipped:9}{run.seconds:9.1f}")
+    tests, failed, skipped = (
+        sum(getattr(run, name) for run in runs.values()) for name in ("tests", "failed", "skipped")
+    )
+    lines.append(f"{tests - failed - skipped} passed, {failed} failed, {skipped} skipped")
     empty = [name for name, run in runs.items() if not run.tests]
-    well = not empty and not any(run.failed for run in runs.values())
+    well = steps_passed and not empty and not failed
     lines += [f"no test ran in {name}: there is no result in {directory}" for name in empty]
     lines.append("make test: everything passed" if well else "make test: NOT everything passed")
     return lines, well

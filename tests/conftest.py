@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""For all Python tests: tests that are ended from outside still undo what they did."""
+"""For all Python tests: tests that are ended from outside still undo what they did, and long ones
+run when BEOWIRE_TEST_LONG is set (by `make test-long`), or when `-m long` asks for them."""
 
 import os
 import signal
@@ -24,3 +25,11 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell starts background jobs with Ctrl-C ignored, and children inherit that: tests that
     # send it would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("BEOWIRE_TEST_LONG") or config.getoption("markexpr"):
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]

@@ -28,7 +28,8 @@ _FINDING = 20
 
 @cache
 def compiled_check(mpi: str, prefix: Path | None = None) -> Path:
-    """tests/mpi, compiled with that MPI's own compiler wrapper; once in a run of the tests."""
+    """tests/mpi, compiled with that MPI's own compiler wrapper; once in a process of pytest, and so
+    that others may use it meanwhile."""
     asked = [str(ROOT / "beowire"), "mpi-env", "--mpi", mpi, "--print-cc"]
     if prefix is not None:
         asked += ["--prefix", str(prefix)]
@@ -37,14 +38,16 @@ def compiled_check(mpi: str, prefix: Path | None = None) -> Path:
     program.parent.mkdir(parents=True, exist_ok=True)
     sources = sorted(str(path) for path in (ROOT / "tests" / "mpi").glob("*.c"))
     flags = ["-std=gnu17", "-O2", "-g", "-Wall", "-Wextra", "-Werror"]
+    new = program.with_name(f"{program.name}.{os.getpid()}")
     done = subprocess.run(
-        [compiler.stdout.strip(), *flags, "-o", str(program), *sources],
+        [compiler.stdout.strip(), *flags, "-o", str(new), *sources],
         capture_output=True,
         text=True,
         check=False,
         timeout=_COMPILE_S,
     )
     assert done.returncode == 0, done.stderr
+    new.replace(program)
     return program
 
 

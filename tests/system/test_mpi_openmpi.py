@@ -64,7 +64,9 @@ def test_the_same_over_tcp_and_over_beowire(lab: MakeLab, run_beowire: RunBeowir
 def tcp_segments(run_beowire: RunBeowire) -> int:
     """How many TCP segments node1 has sent (RFC 1213)."""
     read = ("grep", "^Tcp:", "/proc/net/snmp")
-    names, values = run_beowire("lab", "exec", "node1", "--", *read).stdout.splitlines()
+    done = run_beowire("lab", "exec", "node1", "--", *read)
+    assert done.returncode == 0, done.stderr
+    names, values = done.stdout.splitlines()
     return int(dict(zip(names.split(), values.split(), strict=True))["OutSegs"])
 
 

@@ -333,28 +333,6 @@ def test_compare__over_ssh(hosts: Hosts, tmp_path: Path) -> None:
     assert [end["environment"]["hostname"] for end in meta["ends"]] == ["node0", "node1"]
 
 
-@pytest.mark.timeout(200)
-def test_tune__over_ssh(hosts: Hosts, tmp_path: Path) -> None:
-    options = [word for option in hosts.options() for word in ("--ssh-option", option)]
-    done = subprocess.run(
-        hosts.command(
-            *(str(ROOT / "beowire"), "tune", "--hosts", ",".join(HOSTS), *options, "--time", "15"),
-        ),
-        env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=180,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    path = tmp_path / "beowire" / "beowire.conf"
-    assert f"written: {path}" in done.stdout
-    assert f"copy it to each of {','.join(HOSTS)}" in done.stdout.splitlines()[-1]
-    first = path.read_text(encoding="utf-8").splitlines()[0]
-    assert f"Measured between {','.join(HOSTS)}." in first
-
-
 def run_job(hosts: Hosts, *words: str, **changes: str) -> "subprocess.CompletedProcess[str]":
     """`beowire run --launcher ssh` as the user of these hosts types it."""
     options = [word for option in hosts.options(**changes) for word in ("--ssh-option", option)]

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`beowire tune`: a configuration that the transport accepts, and the line that it does not."""
+"""`beowire tune`: a configuration that the transport accepts, and the line that it does not.
 
+What tune measures in its time is too little where others take the cores away: this module is a step
+of `make test` that runs alone.
+"""
+
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from system.conftest import RunBeowire, assert_refused
+from system.conftest import ROOT, RunBeowire, assert_refused
+from system.test_ssh import HOSTS, Hosts, make_hosts
+
+__all__ = ["make_hosts"]
 
 
 @pytest.mark.timeout(400)
@@ -33,6 +42,30 @@ def test_tune__writes_what_the_transport_accepts(run_beowire: RunBeowire, tmp_pa
     environment = {"BEOWIRE_CONFIG": str(path)}
     done = run_beowire(*words, "--out", str(tmp_path / "run"), environment=environment)
     assert done.returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="as in test_ssh.py")
+@pytest.mark.long
+@pytest.mark.timeout(200)
+def test_tune__over_ssh(hosts: Hosts, tmp_path: Path) -> None:
+    options = [word for option in hosts.options() for word in ("--ssh-option", option)]
+    done = subprocess.run(
+        hosts.command(
+            *(str(ROOT / "beowire"), "tune", "--hosts", ",".join(HOSTS), *options, "--time", "15"),
+        ),
+        env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    path = tmp_path / "beowire" / "beowire.conf"
+    assert f"written: {path}" in done.stdout
+    assert f"copy it to each of {','.join(HOSTS)}" in done.stdout.splitlines()[-1]
+    first = path.read_text(encoding="utf-8").splitlines()[0]
+    assert f"Measured between {','.join(HOSTS)}." in first
 
 
 def test_tune__configuration_that_is_wrong(run_beowire: RunBeowire, tmp_path: Path) -> None:

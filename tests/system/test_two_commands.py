@@ -20,6 +20,11 @@ MARK = "BEOWIRE_TEST_RUN"
 #: How long ending may take before it counts as not ending, in seconds.
 GRACE_S = 20.0
 
+#: How long make may take, which builds all there is, on a machine that others use too.
+BUILD_S = 600
+
+pytestmark = pytest.mark.timeout(2 * BUILD_S)
+
 
 @pytest.fixture(name="checkout", scope="module")
 def make_checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -57,7 +62,7 @@ def make(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=BUILD_S,
         check=False,
     )
     assert command_lines(mark) == []

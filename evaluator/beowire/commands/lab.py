@@ -8,8 +8,6 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from beowire.commands.mpi_env import MpiOption, OverOption, PrefixOption
 from beowire.errors import BeowireError
@@ -102,6 +100,10 @@ def status(*, as_json: JsonOption = False) -> None:
     if not living:
         print("no labs: make one with `beowire lab up`")
         return
+    # Only here: it would be a tenth of the time of each command.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
     table = Table("lab", "node", "address", "core", "link", box=None, pad_edge=False)
     for lab in living:
         for node in lab.nodes:

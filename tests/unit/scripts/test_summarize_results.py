@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The summary of `make test` says no when anything failed or nothing ran."""
+"""The summary of `make test`: where the time went, and no when anything failed or nothing ran."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -18,11 +19,51 @@ def summarize(directory: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def write_steps(directory: Path, *steps: tuple[str, str, float]) -> None:
+    found = [{"name": name, "state": state, "seconds": seconds} for name, state, seconds in steps]
+    (directory / "steps.json").write_text(json.dumps({"seconds": 7.0, "steps": found}))
+
+
 def test_all_passed(tmp_path: Path) -> None:
     (tmp_path / "unit.xml").write_text(PASSED)
     done = summarize(tmp_path)
     assert done.returncode == 0
-    assert done.stdout.splitlines()[1].split() == ["unit", "1", "0", "0", "1.5"]
+    lines = done.stdout.splitlines()
+    assert lines[-3].split() == ["unit", "1", "0", "0", "1.5"]
+    assert lines[-2:] == ["1 passed, 0 failed, 0 skipped", "make test: everything passed"]
+
+
+def test_parts_of_a_run_are_one_run(tmp_path: Path) -> None:
+    (tmp_path / "unit.first.xml").write_text(PASSED)
+    (tmp_path / "unit.second.xml").write_text(
+        "<testsuite><testcase name='b' time='2'><skipped/></testcase></testsuite>"
+    )
+    lines = summarize(tmp_path).stdout.splitlines()
+    assert lines[-3].split() == ["unit", "2", "0", "1", "3.5"]
+    assert lines[-2] == "1 passed, 0 failed, 1 skipped"
+
+
+def test_times__slowest_first(tmp_path: Path) -> None:
+    write_steps(tmp_path, ("build", "passed", 2.5), ("fuzz", "passed", 4.0))
+    (tmp_path / "other.xml").write_text(
+        "<testsuite><testcase classname='tests.test_x' name='slow' time='9'/></testsuite>"
+    )
+    (tmp_path / "unit.xml").write_text(PASSED)
+    words = [line.split() for line in summarize(tmp_path).stdout.splitlines()]
+    assert words.index(["fuzz", "4.0"]) + 1 == words.index(["build", "2.5"])
+    assert ["all,", "side", "by", "side", "7.0"] in words
+    assert words.index(["other", "9.0", "test_x", "slow"]) + 1 == words.index(["unit", "1.5", "a"])
+    of_runs = [line[0] for line in words if len(line) == 5 and line[-1] in ("9.0", "1.5")]
+    assert of_runs == ["other", "unit"]
+
+
+def test_a_step_that_did_not_pass_is_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "unit.xml").write_text(PASSED)
+    write_steps(tmp_path, ("build", "failed", 2.5), ("fuzz", "not run", 0.0))
+    done = summarize(tmp_path)
+    assert done.returncode == 1
+    assert "steps that did not pass: build (failed), fuzz (not run)" in done.stdout
+    assert "NOT everything passed" in done.stdout
 
 
 def test_a_failure_in_one_run_is_a_failure(tmp_path: Path) -> None:

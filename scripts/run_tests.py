@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The steps of `make test` and, with --long, of `make test-long`: which there are, what each needs,
+and which come first. scripts/test starts this.
+
+Usage: scripts/test [--long] [--packages SECONDS] [--only WORD]
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from scripts import summarize_results
+from scripts.steps import PASSED, Interrupted, Outcome, Runner, Step
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "build" / "results"
+
+#: What each fuzz target gets, in seconds: always, and in `make test-long`.
+FUZZ_S = 10
+FUZZ_LONG_S = 300
+
+#: Modules of tests/system that take longest, first: what starts last should be short. The others
+#: come after them.
+LONGEST = ("test_compare", "test_lab_link", "test_mpi_openmpi", "test_two_commands", "test_ssh")
+
+#: Modules that need the machine for themselves: what they measure is too little elsewhere.
+ALONE = ("test_tune",)
+
+#: Test runs without which `make test` has not tested.
+RUNS = ("unit-c-release", "unit-c-asan", "unit-c-tsan", "unit-python", "system-python")
+
+
+def modules(folder: str) -> list[str]:
+    """The modules of tests in a folder of tests/, those that take longest first."""
+    found = [path.stem for path in sorted((ROOT / "tests" / folder).glob("test_*.py"))]
+    order = {name: number for number, name in enumerate(LONGEST)}
+    return sorted(found, key=lambda name: order.get(name, len(order)))
+
+
+def fuzz_targets() -> list[str]:
+    """Names of the fuzz targets."""
+    return [path.stem for path in sorted((ROOT / "tests" / "fuzz").glob("*_fuzz.c"))]
+
+
+def lint_parts() -> list[str]:
+    """What scripts/lint checks."""
+    listed = subprocess.run(
+        [ROOT / "scripts" / "lint", "--list"], check=True, capture_output=True, text=True
+    )
+    return listed.stdout.split()
+
+
+def pytest_steps(run: str, folder: str, after: tuple[str, ...]) -> list[Step]:
+    """A step for each module: they run side by side, each in labs of its own."""
+    return [
+        Step(
+            f"{folder} {module.removeprefix('test_')}",
+            ("scripts/run-pytest", f"{run}.{module}", f"tests/{folder}/{module}.py"),
+            after,
+            alone=module in ALONE,
+        )
+        for module in modules(folder)
+    ]
+
+
+def plan(*, long: bool) -> list[Step]:
+    """All steps; the first that can be run is."""
+    tools = ("venv", "build release")
+    seconds = FUZZ_LONG_S if long else FUZZ_S
+    steps = [
+        Step("build asan", ("scripts/build", "asan"), wide=True),
+        Step("venv", ("scripts/make-venv", "test")),
+        Step("build release", ("scripts/build", "release"), wide=True),
+    ]
+    if long:
+        steps.append(Step("install MPIs", ("scripts/install-mpi", "all"), ("venv",)))
+    steps += [
+        Step("unit-c asan", ("scripts/run-meson-tests", "asan"), ("build asan",), wide=True),
+        Step("lint clang-tidy", ("scripts/lint", "clang-tidy"), ("venv", "build asan"), wide=True),
+        Step(
+            "unit-c release", ("scripts/run-meson-tests", "release"), ("build release",), wide=True
+        ),
+        *pytest_steps("system-python", "system", tools),
+    ]
+    if long:
+        steps += pytest_steps("wheels-python", "wheels", (*tools, "install MPIs"))
+    steps += [
+        Step("build tsan", ("scripts/build", "tsan"), wide=True),
+        Step("unit-python", ("scripts/run-pytest", "unit-python", "tests/unit"), tools),
+        Step("unit-c tsan", ("scripts/run-meson-tests", "tsan"), ("build tsan",), wide=True),
+        *(
+            Step(f"fuzz {target}", ("scripts/fuzz", str(seconds), target), ("build asan",))
+            for target in fuzz_targets()
+        ),
+        *(
+            Step(f"lint {part}", ("scripts/lint", part), ("venv",))
+            for part in lint_parts()
+            if part != "clang-tidy"
+        ),
+    ]
+    # One that waits for the others to end would keep back those after it.
+    return sorted(steps, key=lambda step: step.alone)
+
+
+def chosen(steps: list[Step], word: str) -> list[Step]:
+    """Those whose name begins with this word. What they need has to be there."""
+    names = {step.name for step in steps if step.name.split()[0] == word}
+    return [
+        replace(step, after=tuple(name for name in step.after if name in names))
+        for step in steps
+        if step.name in names
+    ]
+
+
+def main() -> int:
+    """Runs them, prints where the time went; 0 if all is well."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--packages", type=float, default=0.0, metavar="SECONDS")
+    parser.add_argument("--only", metavar="WORD", help="steps whose name begins with it")
+    options = parser.parse_args()
+    os.chdir(ROOT)
+    if options.long:
+        os.environ["BEOWIRE_TEST_LONG"] = "1"
+    logs = ROOT / "build" / "logs" / "steps"
+    for directory in (RESULTS, logs):
+        shutil.rmtree(directory, ignore_errors=True)
+    RESULTS.mkdir(parents=True)
+    steps = plan(long=options.long)
+    runs = [*RUNS, "wheels-python"] if options.long else list(RUNS)
+    if options.only is not None:
+        steps, runs = chosen(steps, options.only), []
+    cores = len(os.sched_getaffinity(0))
+    print(f"make test: {len(steps)} steps on {cores} cores; a line when each ends", flush=True)
+    since = time.monotonic()
+    try:
+        outcomes = Runner(steps, cores, logs).run()
+    except Interrupted as interrupted:
+        print("make test: interrupted; what it had started has ended", file=sys.stderr)
+        return 128 + interrupted.number
+    outcomes.insert(0, Outcome("packages", PASSED, options.packages))
+    whole = time.monotonic() - since + options.packages
+    (RESULTS / "steps.json").write_text(
+        json.dumps({"seconds": whole, "steps": [asdict(one) for one in outcomes]}),
+        encoding="utf-8",
+    )
+    lines, well = summarize_results.summarize(RESULTS, runs)
+    print("\n".join(lines))
+    return 0 if well else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Steps run side by side; a failure is shown whole; whatever ends them leaves nothing running."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.steps import FAILED, NOT_RUN, PASSED, Runner, Step
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def shell(name: str, script: str, *after: str, wide: bool = False, alone: bool = False) -> Step:
+    return Step(name, ("sh", "-c", script), after, wide, alone)
+
+
+def states(steps: list[Step], logs: Path, cores: int = 2) -> dict[str, str]:
+    return {one.name: one.state for one in Runner(steps, cores, logs).run()}
+
+
+def test_run__side_by_side(tmp_path: Path) -> None:
+    for name in ("there", "back"):
+        os.mkfifo(tmp_path / name)
+    # Each end of a pipe is opened only when somebody opens the other.
+    steps = [
+        shell("a", f": >{tmp_path}/there; : <{tmp_path}/back"),
+        shell("b", f": <{tmp_path}/there; : >{tmp_path}/back"),
+    ]
+    assert states(steps, tmp_path / "logs") == {"a": PASSED, "b": PASSED}
+
+
+def test_run__one_more_than_there_are_cores(tmp_path: Path) -> None:
+    # Each takes one of the two places; a third at the same time finds none.
+    place = "if mkdir {0}/{1} 2>&-; then sleep 0.01; exec rmdir {0}/{1}; fi"
+    busy = "; ".join(place.format(tmp_path, number) for number in (1, 2)) + "; exit 1"
+    steps = [shell(str(number), busy) for number in range(8)]
+    assert set(states(steps, tmp_path / "logs", cores=1).values()) == {PASSED}
+
+
+def test_run__what_is_to_be_alone_is(tmp_path: Path) -> None:
+    busy = f"mkdir {tmp_path}/busy && sleep 0.01 && rmdir {tmp_path}/busy"
+    steps = [
+        shell("before", busy),
+        shell("alone", busy, alone=True),
+        shell("after", busy),
+    ]
+    assert set(states(steps, tmp_path / "logs", cores=4).values()) == {PASSED}
+
+
+def test_run__each_is_told_how_many_cores_it_has(tmp_path: Path) -> None:
+    steps = [
+        shell("narrow", f'echo "$BEOWIRE_JOBS" >{tmp_path}/narrow'),
+        shell("wide", f'echo "$BEOWIRE_JOBS" >{tmp_path}/wide', wide=True),
+    ]
+    states(steps, tmp_path / "logs", cores=8)
+    assert (tmp_path / "narrow").read_text() == "1\n"
+    assert (tmp_path / "wide").read_text() == "4\n"
+
+
+def test_run__after_what_it_needs(tmp_path: Path) -> None:
+    steps = [
+        shell("makes", f"sleep 0.01; touch {tmp_path}/made"),
+        shell("needs", f"test -e {tmp_path}/made", "makes"),
+    ]
+    assert states(steps, tmp_path / "logs") == {"makes": PASSED, "needs": PASSED}
+
+
+def test_run__a_failure_is_shown_whole_and_keeps_back_what_needs_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    steps = [
+        shell("bad", "echo out; echo error >&2; exit 3"),
+        shell("needs bad", "true", "bad"),
+        shell("needs that", "true", "needs bad"),
+        shell("good", "echo silence"),
+    ]
+    assert states(steps, tmp_path / "logs") == {
+        "bad": FAILED,
+        "needs bad": NOT_RUN,
+        "needs that": NOT_RUN,
+        "good": PASSED,
+    }
+    said = capfd.readouterr().out
+    assert f"out\nerror\n---- bad ended with status 3; this is in {tmp_path}/logs/bad.log\n" in said
+    assert "needs bad: it needs bad\n" in said
+    assert "silence" not in said
+    assert (tmp_path / "logs" / "good.log").read_text() == "silence\n"
+
+
+def test_run__a_need_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="step b"):
+        Runner([shell("b", "true", "a")], 2, tmp_path)
+
+
+def test_run__what_is_open_for_children_stays_open(tmp_path: Path) -> None:
+    """So the lock of scripts/with-lock is held as long as anything runs."""
+    with (tmp_path / "lock").open("wb") as lock:
+        os.set_inheritable(lock.fileno(), True)
+        steps = [shell("holds", f"test -e /proc/$$/fd/{lock.fileno()}")]
+        assert states(steps, tmp_path / "logs") == {"holds": PASSED}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_run__ended_from_outside_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    up = tmp_path / "up"
+    os.mkfifo(up)
+    step = (
+        f"exec 3>{up}; trap 'echo tidied; exit 1' TERM;"
+        " setpriv --pdeathsig TERM sh -c 'echo up >&3; exec sleep 600' & wait"
+    )
+    script = (
+        "from pathlib import Path\n"
+        "from scripts.steps import Runner, Step\n"
+        f"steps = [Step(name, ('bash', '-c', {step!r})) for name in ('one', 'two')]\n"
+        f"Runner(steps, 2, Path({str(tmp_path)!r})).run()\n"
+    )
+    with (
+        subprocess.Popen(
+            [sys.executable, "-c", script], cwd=ROOT, stderr=subprocess.DEVNULL
+        ) as process,
+        up.open() as pipe,
+    ):
+        assert [pipe.readline(), pipe.readline()] == ["up\n", "up\n"]
+        process.send_signal(number)
+        process.wait()
+        if number != signal.SIGKILL:  # it has waited for them
+            for name in ("one", "two"):
+                assert (tmp_path / f"{name}.log").read_text() == "tidied\n"
+        assert pipe.read() == ""  # all that had it open have ended
