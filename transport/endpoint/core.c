@@ -76,7 +76,11 @@ int core_open(struct core *core, const struct core_options *options)
 void core_close(struct core *core)
 {
     for (uint32_t i = 0; core->peers != NULL && i < core->peer_count; i++) {
-        free(core->peers[i]);
+        struct core_peer *peer = core->peers[i];
+        if (peer != NULL) {
+            free(peer->doubt);
+        }
+        free(peer);
     }
     free(core->peers);
     free(core->touched);
@@ -277,6 +281,7 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
         peer->gone = true;
         withdraw_memory(core, &peer->message);
     }
+    core_end_doubt(core, peer);
     (void)connection_fail(&peer->connection, error);
     core->counters.peers_failed++;
     core->undelivered = core->undelivered || !message_is_flushed(&peer->message);
@@ -316,9 +321,7 @@ static void try_another_path(struct core *core, struct core_peer *peer, uint64_t
     }
 }
 
-/** What has just been sent may be refused, by a lane that notices. The peer's own timers may be
- *  further away than that. */
-static void expect_refusal(struct core *core, uint64_t now_ns)
+void core_expect_refusal(struct core *core, uint64_t now_ns)
 {
     const struct path_lanes *lanes = &core->options.lanes;
 
@@ -337,7 +340,7 @@ static void look_for_refusals(struct core *core, uint64_t now_ns)
     if (core->refusals_until_ns == 0) {
         return;
     }
-    core_notice_lost(core, true);
+    core_notice_lost(core, true, now_ns);
     if (now_ns < core->refusals_until_ns) {
         core_note_deadline(core, now_ns + REFUSAL_CHECK_NS);
     } else {
@@ -345,9 +348,7 @@ static void look_for_refusals(struct core *core, uint64_t now_ns)
     }
 }
 
-/** Sends CONNECT over a lane; and, if some have found no answer, shorter ones behind it. The peer
- *  takes the first that arrives: the longest that can. */
-static void ask_by(struct core *core, struct core_peer *peer, unsigned by)
+void core_ask_by(struct core *core, struct core_peer *peer, unsigned by)
 {
     static const uint32_t shorter[] = CONNECTION_SHORTER_MTUS;
     const struct lane *lane = core->options.lanes.lanes[by];
@@ -366,38 +367,49 @@ static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_
                           bool refused)
 {
     const struct path_lanes *lanes = &core->options.lanes;
+    bool suspected = core_is_suspected(peer); /* then it is asked there, and not too often */
 
     for (unsigned i = 0; i < lanes->count; i++) {
         if (i == peer->paths.fast || !paths_is_for_all(lanes, i) ||
             !paths_is_usable(&peer->paths, lanes, i) ||
-            (refused && lanes->lanes[i]->operations->lost == NULL)) {
+            (refused && lanes->lanes[i]->operations->lost == NULL) ||
+            (suspected && lanes->lanes[i]->operations->lost != NULL)) {
             continue;
         }
         if (type == FRAME_CONNECT) {
-            ask_by(core, peer, i);
+            core_ask_by(core, peer, i);
         } else {
             control_send_probe_by(core, peer, i);
         }
     }
 }
 
-void core_notice_lost(struct core *core, bool costly)
+static void notice_loss(struct core *core, unsigned by, const struct lane_loss *loss,
+                        uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        struct core_peer *peer = core->peers[i];
+        if (peer->gone || !path_is_to(&peer->paths.at[by], &loss->address)) {
+            continue;
+        }
+        if (loss->certain) {
+            core_fail_peer(core, peer, -ECONNRESET);
+        } else {
+            core_suspect(core, peer, loss, now_ns);
+        }
+    }
+}
+
+void core_notice_lost(struct core *core, bool costly, uint64_t now_ns)
 {
     const struct path_lanes *lanes = &core->options.lanes;
-    struct lane_address address;
+    struct lane_loss loss;
 
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
         while (lane->operations->lost != NULL && (costly || !lane->polling_is_costly) &&
-               lane->operations->lost(lane, &address)) {
-            for (uint32_t j = 0; j < core->peer_count; j++) {
-                struct core_peer *peer = core->peers[j];
-                const struct path *path = &peer->paths.at[i];
-                if (!peer->gone && path->reachable &&
-                    memcmp(&path->to, &address, sizeof address) == 0) {
-                    core_fail_peer(core, peer, -ECONNRESET);
-                }
-            }
+               lane->operations->lost(lane, &loss)) {
+            notice_loss(core, i, &loss, now_ns);
         }
     }
 }
@@ -433,11 +445,11 @@ static void service_connection(struct core *core, struct core_peer *peer, uint64
     }
     if (connection_ask_due(&peer->connection, now_ns)) {
         core_reserve_credit(core, peer);
-        ask_by(core, peer, peer->paths.fast);
+        core_ask_by(core, peer, peer->paths.fast);
         if (peer->connection.attempts > PATH_PATIENCE_CONNECTS) {
             ask_elsewhere(core, peer, FRAME_CONNECT, false);
         }
-        expect_refusal(core, now_ns);
+        core_expect_refusal(core, now_ns);
     }
     if (peer->connection.accept_owed) {
         peer->connection.accept_owed = false;
@@ -475,7 +487,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
             control_send_probe(core, peer);
         }
         ask_elsewhere(core, peer, FRAME_PROBE, flow->unanswered < PATH_PATIENCE_PROBES);
-        expect_refusal(core, now_ns);
+        core_expect_refusal(core, now_ns);
         flow_timeout(flow, now_ns);
     }
     if (flow_waits_for_lane(flow)) {
@@ -574,6 +586,15 @@ static void look_for_lanes(struct core *core, uint64_t now_ns)
     }
 }
 
+/** Has the peer been waited for long enough, and so have its host's answers? */
+static bool is_over(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    if (now_ns >= core_dies_at(core, peer) && core_is_doubted(peer)) {
+        core_hear_hosts(core, now_ns);
+    }
+    return now_ns >= core_dies_at(core, peer);
+}
+
 void core_timers(struct core *core, uint64_t now_ns)
 {
     if (core->touched_count > 0) {
@@ -587,12 +608,23 @@ void core_timers(struct core *core, uint64_t now_ns)
     look_for_lanes(core, now_ns);
     core_send_bundles(core, true, now_ns);
     look_for_refusals(core, now_ns);
+    if (core->hosts_look_ns != 0) {
+        if (now_ns >= core->hosts_look_ns) {
+            core_hear_hosts(core, now_ns);
+        } else {
+            core_note_deadline(core, core->hosts_look_ns);
+        }
+    }
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
-        if (now_ns >= core_dies_at(core, peer)) {
+        if (is_over(core, peer, now_ns)) {
             core_fail_peer(core, peer, -ETIMEDOUT);
+        } else if (core_is_refused(core, peer, now_ns)) {
+            core_fail_peer(core, peer, -ECONNRESET);
         } else {
             core_service(core, peer, now_ns);
+            core_ask_suspect(core, peer, now_ns);
+            core_ask_host(core, peer, now_ns);
         }
     }
     core_bulk(core, now_ns);

@@ -26,8 +26,13 @@ static void touch(struct core *core, struct core_peer *peer, bool patient)
 }
 
 /** The connection has just opened by `frame` (CONNECT or ACCEPT). */
-static void open_peer(struct core *core, struct core_peer *peer, const struct frame *frame)
+static void open_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
+                      const struct arrival *from, uint64_t now_ns)
 {
+    peer->paths.heard |= (uint16_t)(1u << from->by);
+    if (core_is_doubted(peer)) {
+        core_trust(core, peer, now_ns);
+    }
     core_reserve_credit(core, peer);
     peer->message.key = peer->connection.peer_key;
     lengths_begin(core, peer, frame);
@@ -124,7 +129,7 @@ static void receive_connect(struct core *core, const struct frame *frame,
     }
     bool owed = peer->connection.accept_owed;
     if (connection_receive(&peer->connection, frame) == CONNECTION_OPENED) {
-        open_peer(core, peer, frame);
+        open_peer(core, peer, frame, from, now_ns);
     } else if (peer->connection.accept_owed) {
         lengths_shorten(core, peer, frame);
     }
@@ -282,6 +287,10 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
     if (!peer->proven) {
         lengths_prove(core, peer);
     }
+    peer->paths.heard |= (uint16_t)(1u << from->by);
+    if (core_is_doubted(peer)) {
+        core_trust(core, peer, now_ns);
+    }
     if (frame->type >= FRAME_SEQUENCED) {
         receive_sequenced(core, peer, frame, from, now_ns);
     } else if (frame->type == FRAME_DATA || frame->type == FRAME_PULL) {
@@ -321,7 +330,7 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
                                   PATH_PATIENCE_CONNECTS)) {
                 core_use_path(core, peer, from->by, now_ns);
             }
-            open_peer(core, peer, frame);
+            open_peer(core, peer, frame, from, now_ns);
         } else if (peer->connection.state == CONNECTION_OPEN &&
                    from_le32(frame->connect->echoed_key) == peer->connection.own_key) {
             lengths_shorten(core, peer, frame);
@@ -537,7 +546,7 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
     bool all = quiet_lanes_are_due(core, clock_ns, clock);
 
     if (all) {
-        core_notice_lost(core, false);
+        core_notice_lost(core, false, core->looked_ns);
     }
     for (unsigned i = 0; i < core->options.lanes.count; i++) {
         if (!all && !is_awaited(core, i)) {

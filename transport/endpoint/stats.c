@@ -235,9 +235,9 @@ static const char *state_of(const struct core_peer *peer)
     case CONNECTION_NONE:
         return "known";
     case CONNECTION_ASKING:
-        return "connecting";
+        return core_stands_still(peer) ? "standing still" : "connecting";
     case CONNECTION_OPEN:
-        return "connected";
+        return core_stands_still(peer) ? "standing still" : "connected";
     case CONNECTION_FAILED:
         return "failed";
     }

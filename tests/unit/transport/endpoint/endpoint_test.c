@@ -196,8 +196,7 @@ static uint64_t count_sending(beowire_endpoint *a, uint64_t bytes, const char *n
     assert_int_equal(await_both(b, a).status, 0);
     assert_int_equal(await_both(a, b).status, 0);
     uint64_t value = counter(a, name);
-    assert_int_equal(beowire_flush(b, PATIENCE_NS),
-                     0); /* acknowledges: it is not polled any more */
+    await_flushed(b, a); /* and has acknowledged: it is not polled any more */
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
     assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
     return value;
