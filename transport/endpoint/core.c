@@ -219,51 +219,6 @@ unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
     return taken;
 }
 
-unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigned count)
-{
-    const struct core_wire *wire = context;
-    struct lane_outgoing outgoing[FLOW_BATCH_FRAMES];
-
-    for (unsigned i = 0; i < count; i++) {
-        outgoing[i] = (struct lane_outgoing){
-            .head = frames[i]->head,
-            .head_bytes = frames[i]->head_bytes,
-            .payload = frames[i]->payload,
-            .payload_bytes = frames[i]->payload_bytes,
-        };
-    }
-    struct convoy *convoy = &wire->peer->convoy;
-    const struct flow *flow = &wire->peer->message.flow;
-    unsigned fast = wire->peer->paths.fast;
-    unsigned by = convoy_choose(convoy, flow, frames, count, fast);
-    for (unsigned i = 0; wire->peer->message.trains && i + 1 < count; i++) {
-        outgoing[i].shorter_bytes = convoy_shorter_bytes(frames[i], frames[i + 1]);
-    }
-    unsigned taken = core_send(wire->core, wire->peer, by, outgoing, count);
-    if (taken == 0 && by != fast) {
-        by = fast; /* a lane that takes nothing, for whatever reason, does not hold anything up */
-        taken = core_send(wire->core, wire->peer, by, outgoing, count);
-    }
-    enum flow_way way = convoy_way_of(convoy, by, fast);
-    for (unsigned i = 0; i < taken; i++) {
-        frames[i]->way = (uint8_t)way;
-        frames[i]->first_way = frames[i]->transmissions == 0 ? (uint8_t)way : frames[i]->first_way;
-    }
-    if (by != fast) {
-        convoy_sent(convoy, flow, taken, by);
-    }
-    wire->peer->message.gathers = convoy_gathers(convoy);
-    return taken;
-}
-
-void core_wire_released(void *context, struct flow_frame *frame)
-{
-    const struct core_wire *wire = context;
-
-    convoy_released(&wire->peer->convoy, frame);
-    message_frame_released(&wire->core->messages, frame);
-}
-
 void core_reserve_credit(struct core *core, struct core_peer *peer)
 {
     if (!peer->credit_reserved) {
@@ -572,7 +527,7 @@ void core_posted(struct core *core, struct core_peer *peer, uint64_t now_ns)
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-/** Those that are down may be back. */
+/** Those that are down, or narrowed, may be back. */
 static void look_for_lanes(struct core *core, uint64_t now_ns)
 {
     if (now_ns - core->looked_for_lanes_ns < LANES_LOOK_NS) {
@@ -580,7 +535,7 @@ static void look_for_lanes(struct core *core, uint64_t now_ns)
     }
     core->looked_for_lanes_ns = now_ns;
     for (unsigned i = 0; i < core->options.lanes.count; i++) {
-        if (core->options.lanes.down[i]) {
+        if (core->options.lanes.down[i] || core->options.lanes.lanes[i]->narrowed_bytes != 0) {
             core_check_lane(core, i);
         }
     }

@@ -170,6 +170,9 @@ struct lane {
     bool cuts;              /**< carries DATA, many segments at once, and sequenced frames; those of
                                  one message cost little more than one */
     uint32_t frame_bytes;   /**< longest frame, without the envelope; if it cuts: or segment */
+    /** Not 0: the interface's MTU has been lowered since, and longer frames than this are not taken
+     *  now. */
+    uint32_t narrowed_bytes;
     uint32_t mtu; /**< of the wire that this has come of: with headers below ours; 0: none */
     uint32_t batch_frames;   /**< send() likes to be given so many at once */
     uint64_t capacity_bytes; /**< what may be on the way to us without being lost for want of room;

@@ -31,6 +31,9 @@ int socket_read_interface(int socket, const char *name, struct socket_interface 
  * has got its name. Any socket of its network namespace will do. */
 bool socket_interface_works(int socket, int index);
 
+/** The MTU that the interface with that index has now. @return a negative errno: it is gone. */
+int socket_interface_mtu(int socket, int index);
+
 /** @return 0 or a negative errno. */
 int socket_set(int socket, int level, int option, int value);
 
