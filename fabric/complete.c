@@ -19,6 +19,30 @@ void complete_tell_failure(const struct endpoint *endpoint, beowire_peer peer, i
     notice(FI_LOG_CQ, "%s", text);
 }
 
+/** Says of peers that stand still that they are waited for, and when they go on. */
+static void tell_events(const struct endpoint *endpoint)
+{
+    struct beowire_event event;
+
+    while (beowire_event(endpoint->transport, &event) == 1) {
+        char who[PEER_TEXT_BYTES];
+        struct beowire_address address;
+        double silent_s = (double)event.since_ns / 1e9;
+
+        if (!endpoint_peer_address(endpoint, event.peer, &address) ||
+            !error_peer_text(who, &address)) {
+            continue;
+        }
+        if (event.kind == BEOWIRE_PEER_STANDS_STILL) {
+            notice(FI_LOG_CQ,
+                   "%s: stands still: silent for %.1f s, but its host is there; waiting for it",
+                   who, silent_s);
+        } else {
+            notice(FI_LOG_CQ, "%s: goes on after %.1f s", who, silent_s);
+        }
+    }
+}
+
 static void report(struct endpoint *endpoint, struct cq *cq, const struct cq_slot *slot)
 {
     if (cq == NULL) {
@@ -339,5 +363,8 @@ int endpoint_progress(struct endpoint *endpoint)
         line_advance(endpoint);
     }
     count_peers(endpoint);
+    if (count <= 0) {
+        tell_events(endpoint);
+    }
     return count < 0 ? count : 0;
 }

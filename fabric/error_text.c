@@ -71,14 +71,25 @@ static void who(const char *name, char *text, size_t bytes)
     (void)snprintf(text, bytes, "process %lu on %s", strtoul(process, NULL, 16), where);
 }
 
-void error_text(char text[ERROR_TEXT_BYTES], int status, const struct beowire_address *peer)
+bool error_peer_text(char text[PEER_TEXT_BYTES], const struct beowire_address *peer)
 {
     char name[BEOWIRE_ADDRESS_TEXT_BYTES];
+    char person[PERSON_BYTES];
 
-    if (peer != NULL && beowire_address_describe(peer, name, sizeof name) == 0) {
-        char person[PERSON_BYTES];
-        who(name, person, sizeof person);
-        (void)snprintf(text, ERROR_TEXT_BYTES, "%s (%s): %s", person, name, beowire_error(status));
+    if (peer == NULL || beowire_address_describe(peer, name, sizeof name) != 0) {
+        return false;
+    }
+    who(name, person, sizeof person);
+    (void)snprintf(text, PEER_TEXT_BYTES, "%s (%s)", person, name);
+    return true;
+}
+
+void error_text(char text[ERROR_TEXT_BYTES], int status, const struct beowire_address *peer)
+{
+    char whose[PEER_TEXT_BYTES];
+
+    if (error_peer_text(whose, peer)) {
+        (void)snprintf(text, ERROR_TEXT_BYTES, "%s: %s", whose, beowire_error(status));
     } else {
         (void)snprintf(text, ERROR_TEXT_BYTES, "%s", beowire_error(status));
     }

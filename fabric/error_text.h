@@ -7,11 +7,19 @@
 
 #include "beowire.h"
 
+#include <stdbool.h>
+
+/** Room for who a peer is, with its end. */
+#define PEER_TEXT_BYTES 400
+
 /** Room for such a text, with its end. */
-#define ERROR_TEXT_BYTES 416
+#define ERROR_TEXT_BYTES 512
 
 /** libfabric's (positive) number for a (negative) status of the transport. */
 int error_number(int status);
+
+/** Writes "process 291 on 10.77.0.1 (beowire:3:...)". @return false: `peer` is NULL. */
+bool error_peer_text(char text[PEER_TEXT_BYTES], const struct beowire_address *peer);
 
 /** Writes one line: "process 291 on 10.77.0.1 (beowire:3:...): the peer ...". `peer` NULL: no peer
  * is to blame. */

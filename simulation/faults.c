@@ -132,6 +132,7 @@ static void plan_jump(struct faults *faults)
                                        .value_ns = some_time(&faults->random, 60 * SECOND)});
 }
 
+/** However long it stands still: its host is there, and says that it has not ended. */
 static void plan_pause(struct faults *faults)
 {
     bool is_long = random_below(&faults->random, 4) == 0;
@@ -141,7 +142,7 @@ static void plan_pause(struct faults *faults)
                                .action = ACTION_PAUSE,
                                .node = some_node(faults),
                                .value_ns = is_long ? long_outage(faults) : short_outage(faults),
-                               .excuse = is_long ? EXCUSE_PARTED : 0});
+                               .excuse = is_long && !faults->hosts_tell ? EXCUSE_PARTED : 0});
 }
 
 /** Any length below what the wire carries; most often one with which a connection can be opened. */
@@ -244,10 +245,12 @@ static int by_time(const void *a, const void *b)
     return (int)left->action - (int)right->action;
 }
 
-void faults_open(struct faults *faults, struct workload *workload, uint32_t kinds, uint64_t seed)
+void faults_open(struct faults *faults, struct workload *workload, uint32_t kinds, bool hosts_tell,
+                 uint64_t seed)
 {
     *faults = (struct faults){.workload = workload,
                               .kinds = kinds,
+                              .hosts_tell = hosts_tell,
                               .outage_left_ns = OUTAGE_MAX_NS,
                               .span_ns = workload->options.duration_ns * 3 / 2 + 1};
     random_seed(&faults->random, seed ^ UINT64_C(0xFA17));

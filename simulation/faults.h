@@ -85,13 +85,15 @@ struct faults {
     uint32_t kinds;          /**< bits: which there are */
     uint64_t outage_left_ns; /**< that outages without excuse may still last, in sum */
     uint64_t span_ns;
+    bool hosts_tell; /**< when a process has ended, and so that one that stands still has not */
     struct flood flood;
     bool flooding;
     uint64_t happened[FAULT_KINDS]; /**< of the kinds here; run.c adds the others */
 };
 
 /** Plans the faults of these kinds (bits) over the time in which the workload posts. */
-void faults_open(struct faults *faults, struct workload *workload, uint32_t kinds, uint64_t seed);
+void faults_open(struct faults *faults, struct workload *workload, uint32_t kinds, bool hosts_tell,
+                 uint64_t seed);
 
 /** Does what is due. @return when something is due next; UINT64_MAX: never. */
 uint64_t faults_step(struct faults *faults);

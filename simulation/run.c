@@ -13,6 +13,10 @@
 
 /** For what is still on its way in the end, such as the last acknowledgements. */
 #define LINGER_NS (5 * SECOND)
+
+/** As long as a host may take to tell that a process has ended, where it seldom does: it is asked
+ *  once a second. */
+#define TOLD_NS (60 * SECOND)
 #define LINGERS_MAX 6
 
 /** Nodes of which each connects to all others so that sequence numbers can be moved. */
@@ -193,8 +197,11 @@ static void live(struct running *running)
     }
     step_until(running, last_pause(cluster));
     if ((running->scenario.kinds & KINDS_THAT_END) != 0) {
-        /* Those who wait for somebody who has ended have to give up. */
-        step_until(running, cluster_now(cluster) + cluster->options.peer_timeout_ns + LINGER_NS);
+        /* Those who wait for somebody who has ended have to give up: where hosts tell of that, when
+         * they are told, which may take some questions. */
+        uint64_t patience_ns =
+            running->scenario.wire.told_ppm > 0 ? TOLD_NS : cluster->options.peer_timeout_ns;
+        step_until(running, cluster_now(cluster) + patience_ns + LINGER_NS);
         check_waiting(running);
     }
     workload_cancel(workload);
@@ -295,7 +302,8 @@ bool run(const struct run_options *options, struct run_result *result)
         remote_work_open(&running.remote, &running.workload, &running.scenario.remote,
                          options->seed);
     }
-    faults_open(&running.faults, &running.workload, running.scenario.kinds, options->seed);
+    faults_open(&running.faults, &running.workload, running.scenario.kinds,
+                running.scenario.wire.told_ppm > 0, options->seed);
     live(&running);
     oracle_close(&running.workload);
     if (running.workload.remote != NULL) {

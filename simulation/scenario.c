@@ -229,7 +229,7 @@ static void plan_sharing(struct scenario *scenario, uint64_t seed)
 /** Decided apart, as well. */
 static void plan_telling(struct scenario *scenario, uint64_t seed)
 {
-    static const uint32_t told[] = {1000000, 500000, 50000};
+    static const uint32_t told[] = {1000000, 500000, 250000};
     struct random random;
 
     random_seed(&random, seed ^ UINT64_C(0x7E11));

@@ -35,6 +35,18 @@
  *  alive: if its process has ended, its kernel refuses the question. */
 #define FLOW_WATCH_NS 5000000u
 
+/** A peer whose end the network has told us of is asked this often, over all lanes, ... */
+#define SUSPICION_QUESTION_NS 20000000u
+
+/** ... and has ended if nothing at all is heard of it for so long: an application that computes
+ *  leaves the answer to its keeper, which looks every 100 ms; three looks, and what the third takes
+ *  on a busy host. */
+#define SUSPICION_NS 350000000u
+
+/** A host that is asked whether it is there, because of a process that is silent, is asked again
+ *  after a quarter of the peer timeout, or this if that is less, if it has not answered. */
+#define STILL_RETRY_NS UINT64_C(1000000000)
+
 /** So long after a probe it may still be refused. */
 #define PROBE_REFUSAL_NS 20000000u
 

@@ -302,7 +302,7 @@ static void keep_house(struct fuzz *fuzz)
 
 static void ask_for_losses(struct fuzz *fuzz)
 {
-    struct lane_address lost;
+    struct lane_loss lost;
     unsigned times = 0;
 
     while (fuzz->lane->operations->lost(fuzz->lane, &lost)) {

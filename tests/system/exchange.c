@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * exchange INTERFACE INCOMING_SEED OUTGOING_SEED MESSAGES [hold]: two of these send each other
- * MESSAGES messages of mixed sizes at the same time, and check every byte of what comes. With
- * "hold" the endpoint stays open after that until standard input ends.
+ * exchange INTERFACE INCOMING_SEED OUTGOING_SEED MESSAGES [hold | PATIENCE_MS]: two of these send
+ * each other MESSAGES messages of mixed sizes at the same time, and check every byte of what comes.
+ * With "hold" the endpoint stays open after that until standard input ends. PATIENCE_MS is the peer
+ * timeout.
  *
  * The program prints its address, reads the other's from standard input, and at the end prints
  * its counters as one JSON object. Length and content of message i follow from the sender's seed
@@ -14,6 +15,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +40,7 @@ struct exchange {
     uint64_t incoming_seed;
     uint64_t outgoing_seed;
     uint64_t messages;
+    uint64_t patience_ns; /* 0: the usual */
     uint64_t sent;
     uint64_t send_done;
     uint64_t posted;
@@ -241,6 +244,9 @@ static void meet(struct exchange *exchange, const char *interface)
     char text[BEOWIRE_ADDRESS_TEXT_BYTES + 1];
 
     options.interface = interface;
+    if (exchange->patience_ns > 0) {
+        options.peer_timeout_ns = exchange->patience_ns;
+    }
     int status = beowire_open(&options, &exchange->endpoint);
     if (status != 0) {
         fail(beowire_error(status), 0, status);
@@ -268,7 +274,8 @@ int main(int argc, char **argv)
     static struct exchange exchange;
 
     if (argc < 5 || argc > 6) {
-        (void)fputs("usage: exchange INTERFACE INCOMING_SEED OUTGOING_SEED MESSAGES [hold]\n",
+        (void)fputs("usage: exchange INTERFACE INCOMING_SEED OUTGOING_SEED MESSAGES "
+                    "[hold | PATIENCE_MS]\n",
                     stderr);
         return 2;
     }
@@ -276,6 +283,10 @@ int main(int argc, char **argv)
     exchange.incoming_seed = strtoull(argv[2], NULL, 10);
     exchange.outgoing_seed = strtoull(argv[3], NULL, 10);
     exchange.messages = strtoull(argv[4], NULL, 10);
+    bool holds = argc == 6 && strcmp(argv[5], "hold") == 0;
+    if (argc == 6 && !holds) {
+        exchange.patience_ns = strtoull(argv[5], NULL, 10) * UINT64_C(1000000);
+    }
     for (unsigned i = 0; i < IN_FLIGHT; i++) {
         exchange.sends[i].buffer = malloc(LONGEST);
         exchange.receives[i].buffer = malloc(LONGEST);
@@ -286,7 +297,7 @@ int main(int argc, char **argv)
     meet(&exchange, argv[1]);
     run(&exchange);
     print_counters(exchange.endpoint);
-    if (argc == 6) {
+    if (holds) {
         hold(&exchange);
     }
     int status = beowire_close(exchange.endpoint, 2 * WAIT_NS);

@@ -12,9 +12,10 @@ from system.conftest import ROOT
 EXCHANGE = ROOT / "build" / "release" / "tests" / "system" / "exchange"
 
 
-def _start(
+def start(
     lab: LabState, node: str, words: Sequence[object], before: Sequence[str]
 ) -> "subprocess.Popen[str]":
+    """Starts one end in a node; `words` follow its interface."""
     program = [*before, str(EXCHANGE), "eth0", *map(str, words)]
     return subprocess.Popen(
         cluster.command_in(cluster.node_of(lab, node), program, pin=True),
@@ -46,8 +47,8 @@ def exchange(
     `before` is a command that starts each of them.
     """
     ends = [
-        _start(lab, "node0", (1, 2, messages), before),
-        _start(lab, "node1", (2, 1, messages), before),
+        start(lab, "node0", (1, 2, messages), before),
+        start(lab, "node1", (2, 1, messages), before),
     ]
     counters = []
     try:

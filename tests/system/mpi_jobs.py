@@ -122,6 +122,7 @@ class Endless:
     ) -> None:
         """Starts them, and waits until both are under way."""
         self._output = output
+        self._run_beowire = mpi.run_beowire
         with output.open("wb") as stream:
             self.launcher = subprocess.Popen(
                 [str(ROOT / "beowire"), *mpi.words("endless", on=on)],
@@ -151,6 +152,11 @@ class Endless:
         other ranks before they could say anything."""
         named = rf"PID {self.processes()[rank]} RUNNING AT 10\.77\.0\.{rank + 1}"
         return re.search(named, self.said()) is not None
+
+    def sent(self, rank: int) -> int:
+        """Frames that a rank's endpoints have sent so far."""
+        said = self._run_beowire("top", "--json", "--pid", str(self.processes()[rank])).stdout
+        return sum(_sent(one) for one in json.loads(said)["endpoints"]) if said else 0
 
     def mpi_says(self) -> bool:
         """Whether an MPI's handling of errors has been reached: that of the program, or, of MPICH

@@ -123,51 +123,6 @@ unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
     return taken;
 }
 
-unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigned count)
-{
-    const struct core_wire *wire = context;
-    struct lane_outgoing outgoing[FLOW_BATCH_FRAMES];
-
-    for (unsigned i = 0; i < count; i++) {
-        outgoing[i] = (struct lane_outgoing){
-            .head = frames[i]->head,
-            .head_bytes = frames[i]->head_bytes,
-            .payload = frames[i]->payload,
-            .payload_bytes = frames[i]->payload_bytes,
-        };
-    }
-    struct convoy *convoy = &wire->peer->convoy;
-    const struct flow *flow = &wire->peer->message.flow;
-    unsigned fast = wire->peer->paths.fast;
-    unsigned by = convoy_choose(convoy, flow, frames, count, fast);
-    for (unsigned i = 0; wire->peer->message.trains && i + 1 < count; i++) {
-        outgoing[i].shorter_bytes = convoy_shorter_bytes(frames[i], frames[i + 1]);
-    }
-    unsigned taken = core_send(wire->core, wire->peer, by, outgoing, count);
-    if (taken == 0 && by != fast) {
-        by = fast; /* a lane that takes nothing, for whatever reason, does not hold anything up */
-        taken = core_send(wire->core, wire->peer, by, outgoing, count);
-    }
-    enum flow_way way = convoy_way_of(convoy, by, fast);
-    for (unsigned i = 0; i < taken; i++) {
-        frames[i]->way = (uint8_t)way;
-        frames[i]->first_way = frames[i]->transmissions == 0 ? (uint8_t)way : frames[i]->first_way;
-    }
-    if (by != fast) {
-        convoy_sent(convoy, flow, taken, by);
-    }
-    wire->peer->message.gathers = convoy_gathers(convoy);
-    return taken;
-}
-
-void core_wire_released(void *context, struct flow_frame *frame)
-{
-    const struct core_wire *wire = context;
-
-    convoy_released(&wire->peer->convoy, frame);
-    message_frame_released(&wire->core->messages, frame);
-}
-
 void core_reserve_credit(struct core *core, struct core_peer *peer)
 {
     if (!peer->credit_reserved) {
@@ -186,6 +141,7 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
         peer->gone_ns = core->attended_ns;
         withdraw_memory(core, &peer->message);
     }
+    core_end_doubt(core, peer);
     (void)connection_fail(&peer->connection, error);
     core->counters.peers_failed++;
     core->undelivered = core->undelivered || !message_is_flushed(&peer->message);
@@ -196,9 +152,7 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
     core_note_gone(core, peer);
 }
 
-/** What has just been sent may be refused, by a lane that notices. The peer's own timers may be
- *  further away than that. */
-static void expect_refusal(struct core *core, uint64_t now_ns)
+void core_expect_refusal(struct core *core, uint64_t now_ns)
 {
     const struct path_lanes *lanes = &core->options.lanes;
 
@@ -217,7 +171,7 @@ static void look_for_refusals(struct core *core, uint64_t now_ns)
     if (core->refusals_until_ns == 0) {
         return;
     }
-    core_notice_lost(core, true);
+    core_notice_lost(core, true, now_ns);
     if (now_ns < core->refusals_until_ns) {
         core_note_deadline(core, now_ns + REFUSAL_CHECK_NS);
     } else {
@@ -225,9 +179,7 @@ static void look_for_refusals(struct core *core, uint64_t now_ns)
     }
 }
 
-/** Sends CONNECT over a lane; and, if some have found no answer, shorter ones behind it. The peer
- *  takes the first that arrives: the longest that can. */
-static void ask_by(struct core *core, struct core_peer *peer, unsigned by)
+void core_ask_by(struct core *core, struct core_peer *peer, unsigned by)
 {
     static const uint32_t shorter[] = CONNECTION_SHORTER_MTUS;
     const struct lane *lane = core->options.lanes.lanes[by];
@@ -246,37 +198,50 @@ static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_
                           bool refused)
 {
     const struct path_lanes *lanes = &core->options.lanes;
+    bool suspected = core_is_suspected(peer); /* then it is asked there, and not too often */
 
     for (unsigned i = 0; i < lanes->count; i++) {
         bool usable = type == FRAME_CONNECT ? paths_may_ask(&peer->paths, lanes, i)
                                             : paths_is_usable(&peer->paths, lanes, i);
         if (i == peer->paths.fast || !paths_is_for_all(lanes, i) || !usable ||
-            (refused && lanes->lanes[i]->operations->lost == NULL)) {
+            (refused && lanes->lanes[i]->operations->lost == NULL) ||
+            (suspected && lanes->lanes[i]->operations->lost != NULL)) {
             continue;
         }
         if (type == FRAME_CONNECT) {
-            ask_by(core, peer, i);
+            core_ask_by(core, peer, i);
         } else {
             control_send_probe_by(core, peer, i);
         }
     }
 }
 
-void core_notice_lost(struct core *core, bool costly)
+static void notice_loss(struct core *core, unsigned by, const struct lane_loss *loss,
+                        uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        struct core_peer *peer = core->peers[i];
+        if (peer->gone || !paths_is_to(&peer->paths, by, &loss->address)) {
+            continue;
+        }
+        if (loss->certain) {
+            core_fail_peer(core, peer, -ECONNRESET);
+        } else {
+            core_suspect(core, peer, loss, now_ns);
+        }
+    }
+}
+
+void core_notice_lost(struct core *core, bool costly, uint64_t now_ns)
 {
     const struct path_lanes *lanes = &core->options.lanes;
-    struct lane_address address;
+    struct lane_loss loss;
 
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
         while (lane->operations->lost != NULL && (costly || !lane->polling_is_costly) &&
-               lane->operations->lost(lane, &address)) {
-            for (uint32_t j = 0; j < core->peer_count; j++) {
-                struct core_peer *peer = core->peers[j];
-                if (!peer->gone && paths_is_to(&peer->paths, i, &address)) {
-                    core_fail_peer(core, peer, -ECONNRESET);
-                }
-            }
+               lane->operations->lost(lane, &loss)) {
+            notice_loss(core, i, &loss, now_ns);
         }
     }
 }
@@ -308,11 +273,11 @@ static void service_connection(struct core *core, struct core_peer *peer, uint64
     }
     if (connection_ask_due(&peer->connection, now_ns)) {
         core_reserve_credit(core, peer);
-        ask_by(core, peer, peer->paths.fast);
+        core_ask_by(core, peer, peer->paths.fast);
         if (peer->connection.attempts > PATH_PATIENCE_CONNECTS) {
             ask_elsewhere(core, peer, FRAME_CONNECT, false);
         }
-        expect_refusal(core, now_ns);
+        core_expect_refusal(core, now_ns);
     }
     if (peer->connection.state == CONNECTION_OPEN) {
         core_service_paths(core, peer, now_ns);
@@ -363,7 +328,7 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
             control_send_probe(core, peer);
         }
         ask_elsewhere(core, peer, FRAME_PROBE, flow->unanswered < PATH_PATIENCE_PROBES);
-        expect_refusal(core, now_ns);
+        core_expect_refusal(core, now_ns);
         flow_timeout(flow, now_ns);
     }
     if (flow_waits_for_lane(flow)) {
@@ -448,7 +413,7 @@ void core_posted(struct core *core, struct core_peer *peer, uint64_t now_ns)
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-/** Those that are down may be back. */
+/** Those that are down, or narrowed, may be back. */
 static void look_for_lanes(struct core *core, uint64_t now_ns)
 {
     if (now_ns - core->looked_for_lanes_ns < LANES_LOOK_NS) {
@@ -456,10 +421,19 @@ static void look_for_lanes(struct core *core, uint64_t now_ns)
     }
     core->looked_for_lanes_ns = now_ns;
     for (unsigned i = 0; i < core->options.lanes.count; i++) {
-        if (core->options.lanes.down[i]) {
+        if (core->options.lanes.down[i] || core->options.lanes.lanes[i]->narrowed_bytes != 0) {
             core_check_lane(core, i);
         }
     }
+}
+
+/** Has the peer been waited for long enough, and so have its host's answers? */
+static bool is_over(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    if (now_ns >= core_dies_at(core, peer) && core_is_doubted(peer)) {
+        core_hear_hosts(core, now_ns);
+    }
+    return now_ns >= core_dies_at(core, peer);
 }
 
 void core_timers(struct core *core, uint64_t now_ns)
@@ -475,12 +449,23 @@ void core_timers(struct core *core, uint64_t now_ns)
     look_for_lanes(core, now_ns);
     core_send_bundles(core, true, now_ns);
     look_for_refusals(core, now_ns);
+    if (core->hosts_look_ns != 0) {
+        if (now_ns >= core->hosts_look_ns) {
+            core_hear_hosts(core, now_ns);
+        } else {
+            core_note_deadline(core, core->hosts_look_ns);
+        }
+    }
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
-        if (now_ns >= core_dies_at(core, peer)) {
+        if (is_over(core, peer, now_ns)) {
             core_fail_peer(core, peer, -ETIMEDOUT);
+        } else if (core_is_refused(core, peer, now_ns)) {
+            core_fail_peer(core, peer, -ECONNRESET);
         } else {
             core_service(core, peer, now_ns);
+            core_ask_suspect(core, peer, now_ns);
+            core_ask_host(core, peer, now_ns);
         }
     }
     core_bulk(core, now_ns);

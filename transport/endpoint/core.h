@@ -21,6 +21,31 @@
 
 /** Counters (counters.h) at most. */
 #define CORE_COUNTERS_MAX 128
+/** What the network says of a peer's end (suspicion.c). */
+struct suspicion {
+    uint64_t since_ns;    /**< when it was first said, with nothing heard of the peer since; or 0 */
+    uint64_t refused_ns;  /**< when it was first said by who has seen our frames; 0: by nobody */
+    uint64_t ask_at_ns;   /**< the next question; also after the peer was heard */
+    uint32_t refused_sum; /**< of what the first such refusal quoted */
+    uint8_t questions;    /**< since then; 255: or more */
+    bool repeated;        /**< said again, by such a one, of another frame or later */
+};
+
+/** What its host says of a peer that is silent (silence.c). */
+struct stillness {
+    uint64_t since_ns;  /**< since when it is silent while its host answers; 0: it is not */
+    uint64_t asked_ns;  /**< when its host was asked last; 0: not since the peer was heard */
+    uint64_t lasted_ns; /**< how long it stood still when it did last */
+    bool still;         /**< it has been silent for longer than peers are waited for */
+    bool told;          /**< and the application knows */
+};
+
+/** What is known of a peer that may have ended. Most never have it. */
+struct doubt {
+    bool open; /**< there is a suspicion, or its host was asked */
+    struct suspicion suspicion;
+    struct stillness stillness;
+};
 
 struct core_peer {
     struct message_peer message; /**< its handle is the public beowire_peer */
@@ -29,6 +54,7 @@ struct core_peer {
     struct convoy convoy;
     struct beowire_address address;
     uint64_t incarnation;
+    struct doubt *doubt; /**< NULL: there never was one */
     uint64_t heard_ns; /**< its last frame of the open connection */
     uint64_t gone_ns;
     uint64_t challenge_at_ns; /**< paths that are not proven are tried (again); UINT64_MAX: never */
@@ -49,6 +75,18 @@ struct core_peer {
     bool gone;               /**< failed, and counted as such */
     bool touched; /**< waits for core_service(), at the end of this progress or of the next */
 };
+/** Is there a suspicion, or was its host asked, and nothing heard of it since? */
+static inline bool core_is_doubted(const struct core_peer *peer)
+{
+    return __builtin_expect(peer->doubt != NULL, 0) && peer->doubt->open;
+}
+
+/** Has it been silent for longer than peers are waited for, and is its host there? */
+static inline bool core_stands_still(const struct core_peer *peer)
+{
+    return core_is_doubted(peer) && peer->doubt->stillness.still;
+}
+
 static_assert(sizeof(struct core_peer) + 7 * sizeof(struct pull_path) <= 4000,
               "state of an idle peer: 4 KiB with its map entries and two network cards");
 
@@ -77,7 +115,12 @@ struct core_counters {
     uint64_t resets_suppressed; /**< not sent: too many in this second */
     uint64_t peers_failed;
     uint64_t peers_forgotten; /**< given back */
-    uint64_t path_changes;    /**< a peer did not answer, so another path was tried */
+    uint64_t peers_stood_still; /**< silent for longer than peers are waited for: their hosts are
+                                     there */
+    uint64_t hosts_asked;
+    uint64_t refusals_heard;   /**< the network said that a peer has ended, ... */
+    uint64_t refusals_strange; /**< ... and did not show that it had seen what we sent */
+    uint64_t path_changes;     /**< a peer did not answer, so another path was tried */
 };
 
 /** Where a frame has come from. */
@@ -135,6 +178,8 @@ struct core {
     uint8_t proof_key[PROOF_OWN_KEY_BYTES]; /**< of nonces and challenges */
     uint16_t endpoint;
     uint64_t refusals_until_ns; /**< a probe was sent lately and may be refused; 0: none was */
+    uint64_t hosts_look_ns;     /**< when answers of hosts are looked for; 0: none are awaited */
+    uint32_t events;            /**< peers of which the application is to be told something */
     uint64_t attended_ns;       /**< when the owner of the core was last seen to look after it */
     uint64_t deadline_ns;       /**< core_timers() has something to do from here on */
     uint64_t reset_second;      /**< the second in which resets_this_second were sent */
@@ -212,6 +257,9 @@ bool core_watch(struct core *core, struct core_peer *peer);
 /** As message_cancel(). A peer that was asked for a connection for the sake of this receive alone
  *  need not answer any more. */
 int core_cancel(struct core *core, const void *context);
+
+/** Takes what the application has to be told of a peer. @return false: there is nothing. */
+bool core_take_event(struct core *core, struct beowire_event *event, uint64_t now_ns);
 
 /** Asks the peer for a connection, if that has not been done. */
 void core_connect(struct core *core, struct core_peer *peer, uint64_t now_ns);

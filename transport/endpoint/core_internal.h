@@ -73,6 +73,48 @@ void core_forgive_absence(struct core *core, uint64_t absence_ns, uint64_t now_n
 /** The owner of the core looks after it now: forgives its absence, if it has been away. */
 void core_attend(struct core *core, uint64_t now_ns);
 
+/** Begins to doubt the peer, if that has not been. @return NULL: there is no memory for it. */
+struct doubt *core_doubt(struct core_peer *peer);
+
+static inline bool core_is_suspected(const struct core_peer *peer)
+{
+    return core_is_doubted(peer) && peer->doubt->suspicion.since_ns != 0;
+}
+
+/** The network says that the peer has ended: it is asked. */
+void core_suspect(struct core *core, struct core_peer *peer, const struct lane_loss *loss,
+                  uint64_t now_ns);
+
+/** Asks a peer that is suspected, if it is time. */
+void core_ask_suspect(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
+/** Has the network said often enough that it has ended, and nothing been heard of it? */
+bool core_is_refused(const struct core *core, const struct core_peer *peer, uint64_t now_ns);
+
+/** If the peer has been silent for long, asks its host whether that is there. */
+void core_ask_host(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
+/** Takes the answers of hosts: whoever stands still on one that is there is not charged with that
+ *  time. */
+void core_hear_hosts(struct core *core, uint64_t now_ns);
+
+/** Something of the connection has come from a peer that is `doubted`. */
+void core_trust(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
+/** The peer has failed: nothing is to be told of it any more. */
+void core_end_doubt(struct core *core, struct core_peer *peer);
+
+/** Sends PROBE, or CONNECT if there is no connection yet, over a lane. */
+void core_ask_over(struct core *core, struct core_peer *peer, unsigned by);
+
+/** Sends CONNECT over a lane; and, if some have found no answer, shorter ones behind it. The peer
+ *  takes the first that arrives: the longest that can. */
+void core_ask_by(struct core *core, struct core_peer *peer, unsigned by);
+
+/** What has just been sent may be refused, by a lane that notices. The peer's own timers may be
+ *  further away than that. */
+void core_expect_refusal(struct core *core, uint64_t now_ns);
+
 /** When the peer will have owed us an answer for longer than we wait, or will have answered and yet
  *  not got what we send, or we what we ask for: it is dead. UINT64_MAX: nothing is waited for. */
 uint64_t core_dies_at(const struct core *core, const struct core_peer *peer);
@@ -110,9 +152,9 @@ static inline void core_note_deadline(struct core *core, uint64_t deadline_ns)
     }
 }
 
-/** Fails the peers of which a lane knows that their process has ended; also asks lanes of which it
- * is `costly` to ask. */
-void core_notice_lost(struct core *core, bool costly);
+/** Fails the peers of which a lane knows that their process has ended, and suspects those of which
+ *  it is said; also asks lanes of which it is `costly` to ask. */
+void core_notice_lost(struct core *core, bool costly, uint64_t now_ns);
 
 /** Sends to the peer over the preferred lane again. */
 void core_return_to_path(struct core *core, struct core_peer *peer, uint64_t now_ns);

@@ -88,6 +88,10 @@ static const struct counter counters[] = {
     TYPE("reply", FRAME_REPLY),
     TYPE("grant", FRAME_GRANT),
     CORE("suppressed_reset", resets_suppressed),
+    CORE("peers_stood_still", peers_stood_still),
+    CORE("hosts_asked", hosts_asked),
+    CORE("refusals_heard", refusals_heard),
+    CORE("refusals_strange", refusals_strange),
     CORE("dropped_version", dropped[FRAME_BAD_VERSION]),
     CORE("dropped_type", dropped[FRAME_BAD_TYPE]),
     CORE("dropped_flags", dropped[FRAME_BAD_FLAGS]),
@@ -223,6 +227,20 @@ int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char
     *value = counters_read(&own->core, index);
     own_leave(own);
     return 0;
+}
+
+int beowire_event(beowire_endpoint *endpoint, struct beowire_event *event)
+{
+    int status = event == NULL ? -EINVAL : own_enter(endpoint);
+
+    if (status != 0) {
+        return status;
+    }
+    if (__builtin_expect(endpoint->core.events > 0, 0)) {
+        status = core_take_event(&endpoint->core, event, own_clock(endpoint));
+    }
+    own_leave(endpoint);
+    return status;
 }
 
 const char *beowire_error(int status)

@@ -39,6 +39,8 @@ struct paths {
     uint16_t proven;                   /**< bit i: the peer has got what was sent over lane i */
     uint8_t fast;                      /**< the lane for sequenced frames, or PATH_NONE */
     bool astray;          /**< because one that is preferred did not answer; it is tried again */
+    uint16_t heard;       /**< bits: lanes by which the connection was heard, or whose ask_host()
+                               has found that the end of the peer would be told of */
     uint64_t left_ns;     /**< when that one was left, ... */
     uint64_t wait_ns;     /**< ... for how long at least, ... */
     uint64_t returned_ns; /**< ... and when it was returned to last */

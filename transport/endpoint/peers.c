@@ -38,6 +38,7 @@ int core_open_peers(struct core *core)
 void core_close_peers(struct core *core)
 {
     for (uint32_t i = 0; core->peers != NULL && i < core->peer_count; i++) {
+        free(core->peers[i]->doubt);
         free(core->peers[i]);
     }
     free(core->peers);
@@ -114,6 +115,7 @@ static void forget(struct core *core, struct core_peer *peer)
         core->peers[index] = last;
     }
     core->counters.peers_forgotten++;
+    free(peer->doubt);
     free(peer);
 }
 

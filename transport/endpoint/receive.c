@@ -27,10 +27,15 @@ static void touch(struct core *core, struct core_peer *peer, bool patient)
 }
 
 /** The connection has just begun by `frame` (CONNECT or ACCEPT). */
-static void begin_peer(struct core *core, struct core_peer *peer, const struct frame *frame)
+static void begin_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
+                       const struct arrival *from, uint64_t now_ns)
 {
     uint32_t features = from_le32(frame->connect->features) & core_features(core);
 
+    peer->paths.heard |= (uint16_t)(1u << from->by);
+    if (core_is_doubted(peer)) {
+        core_trust(core, peer, now_ns);
+    }
     core_reserve_credit(core, peer);
     peer->message.key = peer->connection.peer_key;
     peer->message.remote_memory = (features & FRAME_FEATURE_REMOTE) != 0;
@@ -131,7 +136,7 @@ static void receive_connect(struct core *core, const struct frame *frame,
         return;
     }
     if (connection_receive(&peer->connection, frame, now_ns) == CONNECTION_BEGUN) {
-        begin_peer(core, peer, frame);
+        begin_peer(core, peer, frame, from, now_ns);
     } else if (peer->connection.state == CONNECTION_FAILED) {
         control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
         return;
@@ -324,6 +329,10 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
         return;
     }
     peer->confirmed = true;
+    peer->paths.heard |= (uint16_t)(1u << from->by);
+    if (core_is_doubted(peer)) {
+        core_trust(core, peer, now_ns);
+    }
     if (frame->type >= FRAME_SEQUENCED) {
         receive_sequenced(core, peer, frame, from, now_ns);
     } else if (frame->type == FRAME_DATA || frame->type == FRAME_PULL) {
@@ -370,7 +379,7 @@ static void receive_accept(struct core *core, struct core_peer *peer, const stru
         return;
     }
     if (connection_receive(connection, frame, now_ns) == CONNECTION_BEGUN) {
-        begin_peer(core, peer, frame);
+        begin_peer(core, peer, frame, from, now_ns);
         core_try_paths(core, peer);
         core_prove_path(core, peer, from->by);
         peer->message.flow.acknowledge_now = true; /* the peer says nothing before it hears us */
@@ -616,7 +625,7 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
     bool all = quiet_lanes_are_due(core, clock_ns, clock);
 
     if (all) {
-        core_notice_lost(core, false);
+        core_notice_lost(core, false, core->looked_ns);
     }
     for (unsigned i = 0; i < core->options.lanes.count; i++) {
         if (!all && !is_awaited(core, i)) {

@@ -242,9 +242,9 @@ static const char *state_of(const struct core_peer *peer)
         return "known";
     case CONNECTION_ASKING:
     case CONNECTION_ANSWERED:
-        return "connecting";
+        return core_stands_still(peer) ? "standing still" : "connecting";
     case CONNECTION_OPEN:
-        return "connected";
+        return core_stands_still(peer) ? "standing still" : "connected";
     case CONNECTION_FAILED:
         return "failed";
     }

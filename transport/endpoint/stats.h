@@ -124,7 +124,8 @@ struct stats_counter {
 
 struct stats_peer {
     char name[64];  /**< where it is, and its endpoint number: "10.77.0.2/4711" */
-    char state[16]; /**< known, connecting, connected, failed */
+    char state[16]; /**< known, connecting, connected, standing still,
+                         failed */
     char lane[24];  /**< that carries what has to be quick */
     uint64_t index; /**< beowire_peer */
     uint64_t error; /**< failed: the errno value */

@@ -235,6 +235,15 @@ bool flow_acknowledged(struct flow *flow, const struct frame *frame, uint64_t no
 /** A probe has been sent, with the number flow_probe_number(): starts the timeout again. */
 void flow_timeout(struct flow *flow, uint64_t now_ns);
 
+/** PROBE has been sent, besides those that are due: its answer counts, and nothing else changes. */
+static inline void flow_asked(struct flow *flow, uint64_t now_ns)
+{
+    flow->probes++;
+    flow->probed_ns = now_ns;
+    flow->probed_highest = flow->highest;
+    flow->probed_ways = 1u << FLOW_WAY_USUAL;
+}
+
 /** The way on which a PROBE is sent now: the first one after progress follows what it asks for, so
  *  that it does not overtake it; later ones take the usual way, and prove for all. */
 static inline enum flow_way flow_probe_way(const struct flow *flow)

@@ -99,7 +99,7 @@ enum beowire_progress {
      *  frame comes: messages move while the application computes. */
     BEOWIRE_PROGRESS_THREAD = 1,
     /** Nobody: no thread is started, and the application has to poll or wait at least every
-     *  `peer_timeout_ns`. */
+     *  `peer_timeout_ns`, or its peers find that it stands still (beowire_event()), or is dead. */
     BEOWIRE_PROGRESS_CALLS = 2,
 };
 
@@ -115,7 +115,8 @@ struct beowire_options {
     uint32_t operations;   /**< most sends, and most receives, outstanding at once (1..32768) */
     uint32_t peers;        /**< most peers that are named, and as many that come by themselves
                               (1..65536) */
-    uint64_t peer_timeout_ns; /**< a peer that owes an answer and is silent this long is dead */
+    uint64_t peer_timeout_ns; /**< a peer that owes an answer and is silent this long is dead, unless
+                                 it only stands still: beowire_event() */
     enum beowire_progress progress; /**< while the application does not call */
     const char *configuration;      /**< file of `beowire tune`; "": none; NULL: BEOWIRE_CONFIG, or
                                        beowire/beowire.conf in the user's or the host's configuration */
@@ -431,13 +432,13 @@ BEOWIRE_API int beowire_cancel(beowire_endpoint *endpoint, const void *context);
  *
  * A completion's status is 0, or: -EMSGSIZE: the message was longer than the receive's buffer,
  * which holds its beginning; -ECANCELED: beowire_cancel(); -ETIMEDOUT: the peer is silent for
- * `peer_timeout_ns`, or it answers, but what it sends or is sent never arrives, which may take four
- * times as long to know (docs/PROTOCOL.md, "Connection"); -ECONNRESET: the peer closed, restarted,
- * or does not know us; -EKEYREJECTED: it has another job key; -EPROTO: the peer broke
- * the protocol; of remote memory: -EACCES: the peer has no memory with this key (any more), or it
- * does not allow this, or not all of it is inside (which of these it was is not told); -EOPNOTSUPP:
- * the peer does not support this. The last two leave all other operations alone, and the
- * connection.
+ * `peer_timeout_ns` and does not only stand still (beowire_event()), or it answers, but what it
+ * sends or is sent never arrives, which may take four times as long to know (docs/PROTOCOL.md,
+ * "Connection"); -ECONNRESET: the peer closed, restarted, or does not know us; -EKEYREJECTED: it
+ * has another job key; -EPROTO: the peer broke the protocol; of remote memory: -EACCES: the peer
+ * has no memory with this key (any more), or it does not allow this, or not all of it is inside
+ * (which of these it was is not told); -EOPNOTSUPP: the peer does not support this. The last two
+ * leave all other operations alone, and the connection.
  * @return the number of completions written (0 .. count); -EINVAL: nowhere to write them, and
  * `count` is not 0; -ENETDOWN: no lane of the endpoint works, because its interfaces are down or
  * gone, and no operation has ended. It is looked for now and then only. It works again when
@@ -485,6 +486,25 @@ BEOWIRE_API int beowire_arm(beowire_endpoint *endpoint);
  * @return 0; -ENOENT: `index` is past the last; -EINVAL: NULL. */
 BEOWIRE_API int beowire_missing_lane(const beowire_endpoint *endpoint, unsigned index,
                                      const char **name, int *reason);
+
+enum beowire_event_kind {
+    BEOWIRE_PEER_STANDS_STILL = 1, /**< silent for longer than `peer_timeout_ns`, but its host is
+                                        there, and does not say that the process has ended: it is
+                                        waited for */
+    BEOWIRE_PEER_GOES_ON = 2,      /**< it was heard again */
+};
+
+/** Something that a user may want to be told. */
+struct beowire_event {
+    enum beowire_event_kind kind;
+    beowire_peer peer;
+    uint64_t since_ns; /**< how long it has been silent, or was */
+};
+
+/** Takes the next event, if there is one. What is not taken is forgotten when it is over. Makes no
+ *  progress.
+ *  @return 1: `event` is written; 0: there is none; -EINVAL: NULL. */
+BEOWIRE_API int beowire_event(beowire_endpoint *endpoint, struct beowire_event *event);
 
 /** One of the endpoint's counters, by index from 0: its name, and its value since open.
  *  They count all peers together; `beowire top` shows peers one by one, at most 256 of them.

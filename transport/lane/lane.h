@@ -87,6 +87,27 @@ enum lane_kind {
     LANE_TSO = 5,    /**< Ethernet frames that the network card cuts */
 };
 
+/** Bytes of a frame that was refused, from its first on, that are of use: with the key that its
+ *  header has, and the one in CONNECT. */
+#define LANE_QUOTE_BYTES 64
+
+/** Word that nobody is at an address any more. */
+struct lane_loss {
+    struct lane_address address;
+    /** This host's own kernel knows it. Else the network has said so, which anybody can who knows
+     *  our address: a hint. */
+    bool certain;
+    uint8_t quote_bytes; /**< how many bytes of the frame of ours that was refused came with it */
+    uint8_t quote[LANE_QUOTE_BYTES];
+};
+
+/** What ask_host() has found out. */
+enum lane_host {
+    LANE_HOST_ASKED,   /**< nothing yet: what it answers comes with host_answer() */
+    LANE_HOST_ANSWERS, /**< the host is there */
+    LANE_HOST_VOUCHES, /**< and would say so if the process were not */
+};
+
 struct lane;
 
 struct lane_operations {
@@ -108,10 +129,18 @@ struct lane_operations {
      *  by receive(), but frames that did not come as expected are handed out in the lane's own
      *  memory. */
     void (*expect)(struct lane *lane, const struct lane_expectation *expectation);
-    /** Names an address whose process is known to have ended, each once (a refusal by its host's
-     *  kernel, a closed socket); NULL if the lane never knows.
+    /** Names an address whose process is said to have ended (a refusal by its host's kernel), or
+     *  known to (a closed socket), each once; NULL if the lane never hears of it.
      *  @return false: there is none. */
-    bool (*lost)(struct lane *lane, struct lane_address *address);
+    bool (*lost)(struct lane *lane, struct lane_loss *loss);
+    /** Asks whether the host at this address is there, of which the process may stand still. What
+     *  it answers comes back with `mark`. NULL: the lane cannot.
+     *  @param vouch ask for proof that the end of a process there would be told of, too. */
+    enum lane_host (*ask_host)(struct lane *lane, const struct lane_address *to, uint32_t mark,
+                               bool vouch);
+    /** Takes an answer that has come since; NULL: ask_host() knows at once, or there is none.
+     *  @return LANE_HOST_ASKED: there is none; else `mark` is that of the question. */
+    enum lane_host (*host_answer)(struct lane *lane, uint32_t *mark);
     /** Copies `bytes` bytes from the memory of the process at `from`; NULL if the lane cannot.
      *  @return 0; a negative errno: it is not allowed or not possible. */
     int (*read_memory)(struct lane *lane, const struct lane_address *from, uint64_t address,
@@ -143,6 +172,9 @@ struct lane {
     bool cuts;              /**< carries DATA, many segments at once, and sequenced frames; those of
                                  one message cost little more than one */
     uint32_t frame_bytes;   /**< longest frame, without the envelope; if it cuts: or segment */
+    /** Not 0: the interface's MTU has been lowered since, and longer frames than this are not taken
+     *  now. */
+    uint32_t narrowed_bytes;
     uint32_t mtu; /**< of the wire that this has come of: with headers below ours; 0: none */
     uint32_t batch_frames;   /**< send() likes to be given so many at once */
     uint64_t capacity_bytes; /**< what may be on the way to us without being lost for want of room;

@@ -177,6 +177,15 @@ static unsigned send_many(struct packet_lane *packet, const struct lane_outgoing
     return (unsigned)sent;
 }
 
+/** The interface's MTU may have been lowered, or raised again. */
+static void look_at_mtu(struct packet_lane *packet)
+{
+    struct lane *lane = &packet->lane;
+    int mtu = socket_interface_mtu(packet->socket, packet->index);
+
+    lane->narrowed_bytes = mtu > 0 && (uint32_t)mtu < lane->frame_bytes ? (uint32_t)mtu : 0;
+}
+
 static unsigned packet_send(struct lane *lane, const struct lane_address *to,
                             const struct lane_outgoing *frames, unsigned count)
 {
@@ -186,6 +195,9 @@ static unsigned packet_send(struct lane *lane, const struct lane_address *to,
         write_envelope(packet, to, frames[i].head);
     }
     unsigned taken = count == 1 ? send_one(packet, frames) : send_many(packet, frames, count);
+    if (taken == 0 && errno == EMSGSIZE) {
+        look_at_mtu(packet);
+    }
     lane->sent_calls++;
     lane->sent_frames += taken;
     for (unsigned i = 0; i < taken; i++) {
@@ -200,6 +212,9 @@ static int packet_status(struct lane *lane)
     struct packet_lane *packet = packet_of(lane);
 
     lane->dropped_frames += socket_take_drops(packet->socket);
+    if (lane->narrowed_bytes != 0) {
+        look_at_mtu(packet);
+    }
     (void)socket_take_error(packet->socket); /* that it was down: the next send() would say so */
     return socket_interface_works(packet->socket, packet->index) ? 0 : -ENETDOWN;
 }

@@ -192,11 +192,26 @@ static int shm_descriptor(const struct lane *lane)
     return ((const struct shm_lane *)(const void *)lane)->events;
 }
 
-static bool shm_lost(struct lane *lane, struct lane_address *address)
+static bool shm_lost(struct lane *lane, struct lane_loss *loss)
 {
     struct shm_lane *shm = shm_of(lane);
 
-    return shm->ended_count > 0 && shm_peers_take_ended(shm, address);
+    *loss = (struct lane_loss){.certain = true};
+    return shm->ended_count > 0 && shm_peers_take_ended(shm, &loss->address);
+}
+
+/** The host is ours; and the socket of a process closes when it ends, not when it is stopped. */
+static enum lane_host shm_ask_host(struct lane *lane, const struct lane_address *to, uint32_t mark,
+                                   bool vouch)
+{
+    const struct shm_peer *peer = shm_peers_at(shm_of(lane), to);
+
+    (void)mark;
+    (void)vouch;
+    return peer != NULL && !peer->ended && peer->outbound >= 0 &&
+                   shm_socket_check(peer->outbound) == 0
+               ? LANE_HOST_VOUCHES
+               : LANE_HOST_ASKED;
 }
 
 /* ---- the rest ------------------------------------------------------------------------------ */
@@ -267,6 +282,7 @@ static const struct lane_operations shm_operations = {
     .receive = shm_receive,
     .release = shm_release,
     .lost = shm_lost,
+    .ask_host = shm_ask_host,
     .read_memory = shm_read_memory,
     .withdraw = shm_withdraw,
     .status = shm_status,

@@ -325,12 +325,15 @@ static void tell_sender(struct sim_wire *wire, const struct sim_frame *frame)
         return;
     }
     for (unsigned i = 0; i < sender->lost_count; i++) {
-        if (sender->lost[i] == frame->to) {
+        if (sender->lost[i].node == frame->to) {
             return;
         }
     }
     if (sender->lost_count < SIM_LOST_MAX) {
-        sender->lost[sender->lost_count++] = frame->to;
+        uint32_t bytes = frame->bytes < LANE_QUOTE_BYTES ? frame->bytes : LANE_QUOTE_BYTES;
+        sender->lost[sender->lost_count].node = frame->to;
+        sender->lost[sender->lost_count].quote_bytes = (uint8_t)bytes;
+        memcpy(sender->lost[sender->lost_count++].quote, frame->data, bytes);
         *note_of(wire, &wire->told, frame->from, frame->to) = 1;
         wire->counters.told++;
     }

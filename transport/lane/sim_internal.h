@@ -33,11 +33,15 @@ struct sim_lane {
     uint32_t node;
     struct sim_frame *arrived; /* oldest first */
     struct sim_frame **arrived_end;
-    uint32_t waiting;            /* frames in `arrived` */
-    uint64_t newest_serial;      /* of those that arrived so far */
-    struct sim_frame *held;      /* handed out, not yet released */
-    struct sim_joiner joiner;    /* of a lane that cuts */
-    uint32_t lost[SIM_LOST_MAX]; /* nodes of which it was told that no lane is there any more */
+    uint32_t waiting;         /* frames in `arrived` */
+    uint64_t newest_serial;   /* of those that arrived so far */
+    struct sim_frame *held;   /* handed out, not yet released */
+    struct sim_joiner joiner; /* of a lane that cuts */
+    struct {
+        uint32_t node; /* of which it was told that no lane is there any more */
+        uint8_t quote_bytes;
+        uint8_t quote[LANE_QUOTE_BYTES]; /* of a frame that went there */
+    } lost[SIM_LOST_MAX];
     unsigned lost_count;
     uint16_t *withdrawn; /* by node: which process there may not read; where memory is shared */
 };

@@ -352,19 +352,42 @@ static int sim_read_memory(struct lane *lane, const struct lane_address *from, u
 }
 
 /** Only of those that are gone still: who has come in their place has a port of its own. */
-static bool sim_lost(struct lane *lane, struct lane_address *address)
+static bool sim_lost(struct lane *lane, struct lane_loss *loss)
 {
     struct sim_lane *sim = sim_of(lane);
 
     while (sim->lost_count > 0) {
-        uint32_t node = sim->lost[--sim->lost_count];
+        unsigned last = --sim->lost_count;
+        uint32_t node = sim->lost[last].node;
         const struct sim_node *there = &sim->wire->nodes[node];
         if (there->lanes[lane->rail] == NULL) {
-            *address = address_of(lane, node, there->processes[lane->rail]);
+            *loss = (struct lane_loss){
+                .address = address_of(lane, node, there->processes[lane->rail]),
+                .certain = lane->kind == LANE_SHM,
+                .quote_bytes = sim->lost[last].quote_bytes,
+            };
+            memcpy(loss->quote, sim->lost[last].quote, sizeof loss->quote);
             return true;
         }
     }
     return false;
+}
+
+/** Whatever becomes of its processes, a host that can be reached answers; but each process of a
+ *  host with memory answers for itself. */
+static enum lane_host sim_ask_host(struct lane *lane, const struct lane_address *to, uint32_t mark,
+                                   bool vouch)
+{
+    const struct sim_lane *sim = sim_of(lane);
+    uint32_t node = sim_node_of(sim->wire, to);
+
+    (void)mark;
+    (void)vouch;
+    return node == UINT32_MAX || has_ended(lane, to) ||
+                   sim_is_cut(sim->wire, sim->node, node, lane->rail) ||
+                   sim_is_cut(sim->wire, node, sim->node, lane->rail)
+               ? LANE_HOST_ASKED
+               : LANE_HOST_VOUCHES;
 }
 
 static int sim_status(struct lane *lane)
@@ -441,7 +464,8 @@ static void sim_close(struct lane *lane)
 static const struct lane_operations sim_operations = {SIM_OPERATIONS};
 
 /** Of lanes that are told when a process has ended. */
-static const struct lane_operations sim_told_operations = {SIM_OPERATIONS, .lost = sim_lost};
+static const struct lane_operations sim_told_operations = {SIM_OPERATIONS, .lost = sim_lost,
+                                                           .ask_host = sim_ask_host};
 
 int sim_lane_open(struct sim_wire *wire, uint32_t node, uint32_t rail, struct lane **lane)
 {

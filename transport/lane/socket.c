@@ -67,6 +67,16 @@ bool socket_interface_works(int socket, int index)
            ((unsigned)request.ifr_flags & wanted) == wanted;
 }
 
+int socket_interface_mtu(int socket, int index)
+{
+    struct ifreq request = {.ifr_ifindex = index};
+
+    if (ioctl(socket, SIOCGIFNAME, &request) != 0 || ioctl(socket, SIOCGIFMTU, &request) != 0) {
+        return -errno;
+    }
+    return request.ifr_mtu;
+}
+
 int socket_set(int socket, int level, int option, int value)
 {
     return setsockopt(socket, level, option, &value, sizeof value) != 0 ? -errno : 0;

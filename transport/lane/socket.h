@@ -36,6 +36,9 @@ int socket_find_interface(const char *name, unsigned *index);
  * has got its name. Any socket of its network namespace will do. */
 bool socket_interface_works(int socket, int index);
 
+/** The MTU that the interface with that index has now. @return a negative errno: it is gone. */
+int socket_interface_mtu(int socket, int index);
+
 /** @return 0 or a negative errno. */
 int socket_set(int socket, int level, int option, int value);
 

@@ -146,6 +146,7 @@ static void udp_close(struct lane *lane)
         close(udp->socket);
     }
     udp_shortcuts_end(udp);
+    ping_end(&udp->ping);
     free(udp->room);
     free(udp);
 }
@@ -158,6 +159,8 @@ static const struct lane_operations udp_operations = {
     .release = udp_release,
     .expect = udp_expect,
     .lost = udp_lost,
+    .ask_host = udp_ask_host,
+    .host_answer = udp_host_answer,
     .status = udp_status,
     .descriptor = udp_descriptor,
     .close = udp_close,

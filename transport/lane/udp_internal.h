@@ -6,6 +6,7 @@
 #define BEOWIRE_LANE_UDP_INTERNAL_H
 
 #include "lane/lane.h"
+#include "lane/ping.h"
 #include "lane/train.h"
 
 #include <assert.h>
@@ -66,8 +67,9 @@ struct udp_lane {
     struct lane_expectation expectation;
     unsigned train_frames; /* of the train that came last */
     bool streaming;        /* the receive() before this one found something */
-    struct lane_address lost[UDP_LOST_MAX];
+    struct lane_loss lost[UDP_LOST_MAX];
     unsigned lost_count;
+    struct ping ping;
 };
 
 /** How a lane_address of this lane looks inside. */
@@ -121,7 +123,10 @@ unsigned udp_send(struct lane *lane, const struct lane_address *to,
 unsigned udp_receive(struct lane *lane, struct lane_incoming *frames, unsigned count);
 void udp_release(struct lane *lane);
 void udp_expect(struct lane *lane, const struct lane_expectation *expectation);
-bool udp_lost(struct lane *lane, struct lane_address *address);
+bool udp_lost(struct lane *lane, struct lane_loss *loss);
+enum lane_host udp_ask_host(struct lane *lane, const struct lane_address *to, uint32_t mark,
+                            bool vouch);
+enum lane_host udp_host_answer(struct lane *lane, uint32_t *mark);
 int udp_status(struct lane *lane);
 
 /** Makes the memory that udp_receive() needs. @return 0, or -ENOMEM. */

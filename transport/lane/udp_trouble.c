@@ -9,15 +9,21 @@
 #include <linux/sock_diag.h>
 #include <sys/ioctl.h>
 
-/** Has the host of the address said that nobody is at that port? */
-static bool is_refusal(struct msghdr *message)
+/** Has somebody said that nobody is at that port? @param offender gets who has */
+static bool is_refusal(struct msghdr *message, struct lane_address *offender)
 {
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL;
          header = CMSG_NXTHDR(message, header)) {
         if ((header->cmsg_level == SOL_IP && header->cmsg_type == IP_RECVERR) ||
             (header->cmsg_level == SOL_IPV6 && header->cmsg_type == IPV6_RECVERR)) {
-            struct sock_extended_err error;
-            memcpy(&error, CMSG_DATA(header), sizeof error);
+            struct {
+                struct sock_extended_err error;
+                union udp_sockaddr offender;
+            } said = {0};
+            size_t bytes = header->cmsg_len - CMSG_LEN(0);
+            memcpy(&said, CMSG_DATA(header), bytes < sizeof said ? bytes : sizeof said);
+            const struct sock_extended_err error = said.error;
+            *offender = udp_place_of(&said.offender);
             return error.ee_errno == ECONNREFUSED &&
                    (error.ee_origin == SO_EE_ORIGIN_ICMP || error.ee_origin == SO_EE_ORIGIN_ICMP6);
         }
@@ -25,15 +31,21 @@ static bool is_refusal(struct msghdr *message)
     return false;
 }
 
-static void note_lost(struct udp_lane *udp, const struct lane_address *address)
+static bool is_same(const struct lane_loss *a, const struct lane_loss *b)
+{
+    return memcmp(&a->address, &b->address, sizeof a->address) == 0 &&
+           a->quote_bytes == b->quote_bytes && memcmp(a->quote, b->quote, sizeof a->quote) == 0;
+}
+
+static void note_lost(struct udp_lane *udp, const struct lane_loss *loss)
 {
     for (unsigned i = 0; i < udp->lost_count; i++) {
-        if (memcmp(&udp->lost[i], address, sizeof *address) == 0) {
+        if (is_same(&udp->lost[i], loss)) {
             return;
         }
     }
     if (udp->lost_count < UDP_LOST_MAX) {
-        udp->lost[udp->lost_count++] = *address;
+        udp->lost[udp->lost_count++] = *loss;
     }
 }
 
@@ -43,31 +55,68 @@ void udp_read_errors(struct udp_lane *udp)
     for (;;) {
         _Alignas(struct cmsghdr) uint8_t control[256];
         union udp_sockaddr address = {0};
+        struct lane_loss loss = {0};
+        struct lane_address offender;
+        struct iovec quote = {loss.quote, sizeof loss.quote};
         struct msghdr message = {
             .msg_name = &address, /* of whom the datagram was for */
             .msg_namelen = sizeof address,
+            .msg_iov = &quote, /* what ICMP quotes of it; of a train, its beginning */
+            .msg_iovlen = 1,
             .msg_control = control,
             .msg_controllen = sizeof control,
         };
-        if (recvmsg(udp->socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
+        ssize_t bytes = recvmsg(udp->socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT);
+        if (bytes < 0) {
             return;
         }
-        if (is_refusal(&message)) {
-            struct lane_address place = udp_place_of(&address);
-            note_lost(udp, &place);
+        if (is_refusal(&message, &offender)) {
+            loss.address = udp_place_of(&address);
+            loss.quote_bytes = (uint8_t)bytes;
+            bool by_itself =
+                memcmp(loss.address.bytes, offender.bytes, sizeof((struct udp_place *)0)->ip) == 0;
+            if (!ping_is_refused(&udp->ping, loss.quote, loss.quote_bytes, by_itself)) {
+                note_lost(udp, &loss);
+            }
         }
     }
 }
 
-bool udp_lost(struct lane *lane, struct lane_address *address)
+bool udp_lost(struct lane *lane, struct lane_loss *loss)
 {
     struct udp_lane *udp = udp_of(lane);
 
     if (udp->lost_count == 0) {
         return false;
     }
-    *address = udp->lost[--udp->lost_count];
+    *loss = udp->lost[--udp->lost_count];
     return true;
+}
+
+enum lane_host udp_ask_host(struct lane *lane, const struct lane_address *to, uint32_t mark,
+                            bool vouch)
+{
+    struct udp_lane *udp = udp_of(lane);
+    const struct udp_place *place = (const struct udp_place *)(const void *)to;
+    struct lane_address any_port = *to;
+    struct lane_address own_host = udp->own;
+    union udp_sockaddr address;
+
+    ((struct udp_place *)(void *)&own_host)->port = 0;
+    socklen_t length = udp_sockaddr_of(udp, &own_host, &address);
+    ping_begin(&udp->ping, &address.any, length);
+    ((struct udp_place *)(void *)&any_port)->port = 0;
+    length = udp_sockaddr_of(udp, &any_port, &address);
+    bool echoes = ping_echo(&udp->ping, &address.any, length, mark);
+    if ((vouch || !echoes) && place->port != htons(PING_DISCARD_PORT)) {
+        ping_discard(&udp->ping, udp->socket, &address.any, length, mark);
+    }
+    return LANE_HOST_ASKED;
+}
+
+enum lane_host udp_host_answer(struct lane *lane, uint32_t *mark)
+{
+    return ping_answer(&udp_of(lane)->ping, mark);
 }
 
 int udp_status(struct lane *lane)

@@ -27,6 +27,18 @@ static void error_text__names_the_peer(void **state)
     assert_non_null(strstr(text, beowire_error(-ECONNRESET)));
 }
 
+static void error_peer_text__says_who_it_is(void **state)
+{
+    struct beowire_address peer;
+    char text[PEER_TEXT_BYTES];
+
+    (void)state;
+    assert_false(error_peer_text(text, NULL));
+    assert_int_equal(beowire_address_parse(PEER, &peer), 0);
+    assert_true(error_peer_text(text, &peer));
+    assert_string_equal(text, "process 291 on 10.77.0.1 (" PEER ")");
+}
+
 static void error_text__a_peer_without_ip_address(void **state)
 {
     struct beowire_address peer;
@@ -68,6 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(error_text__names_the_peer),
+        cmocka_unit_test(error_peer_text__says_who_it_is),
         cmocka_unit_test(error_text__a_peer_without_ip_address),
         cmocka_unit_test(error_text__without_a_peer),
         cmocka_unit_test(error_number__as_libfabric_counts),

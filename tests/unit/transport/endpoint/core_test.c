@@ -340,70 +340,6 @@ static void core_timers__frames_that_were_used_up_are_looked_for_again(void **st
     (void)hear_type(stranger, FRAME_EAGER);
 }
 
-/** What the core's lane says of lost addresses; NULL: none. */
-static const struct lane_address *refused;
-
-static bool say_refused(struct lane *lane, struct lane_address *address)
-{
-    bool any = refused != NULL;
-
-    (void)lane;
-    if (any) {
-        *address = *refused;
-    }
-    refused = NULL;
-    return any;
-}
-
-/** A peer so far away that the next probe is long in coming has just been asked whether it lives,
- *  over a lane whose kernel says when a process has ended. */
-static struct core_peer *ask_one_far_away(struct stranger *stranger)
-{
-    static struct lane_operations operations;
-    struct core_peer *peer = be_accepted(stranger);
-    struct lane *lane = stranger->core->options.lanes.lanes[0];
-
-    operations = *lane->operations;
-    operations.lost = say_refused;
-    lane->operations = &operations;
-    refused = NULL;
-    rtt_sample(&peer->message.flow.rtt, cluster_now(&stranger->cluster), 50000000);
-    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
-    round_trip(stranger);
-    (void)hear_type(stranger, FRAME_EAGER);
-    while (!hear(stranger)) {
-        round_trip(stranger);
-    }
-    assert_int_equal(stranger->heard.type, FRAME_PROBE);
-    assert_true(peer->message.flow.timeout_at_ns - cluster_now(&stranger->cluster) >
-                2 * (uint64_t)PROBE_REFUSAL_NS);
-    return peer;
-}
-
-static void core_timers__a_probe_is_refused_long_before_the_next(void **state)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = ask_one_far_away(stranger);
-
-    refused = &peer->paths.to[0];
-    pass(stranger, UINT64_C(1000000));
-    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
-    assert_int_equal(peer->message.error, -ECONNRESET);
-}
-
-static void core_timers__a_probe_was_refused_while_nobody_looked(void **state)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = ask_one_far_away(stranger);
-    uint64_t away_ns = PROBE_REFUSAL_NS + UINT64_C(1000000);
-
-    refused = &peer->paths.to[0];
-    cluster_pause(&stranger->cluster, 0, cluster_now(&stranger->cluster) + away_ns);
-    pass(stranger, away_ns + 100000);
-    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
-    assert_int_equal(peer->message.error, -ECONNRESET);
-}
-
 static void core_acknowledge__at_once(void **state)
 {
     struct stranger *stranger = *state;
@@ -472,8 +408,6 @@ int main(void)
         STRANGER_TEST(core_timers__probe_and_send_again),
         STRANGER_TEST(core_timers__lane_that_was_busy_is_tried_again_soon),
         STRANGER_TEST(core_timers__frames_that_were_used_up_are_looked_for_again),
-        STRANGER_TEST(core_timers__a_probe_is_refused_long_before_the_next),
-        STRANGER_TEST(core_timers__a_probe_was_refused_while_nobody_looked),
         STRANGER_TEST(core_acknowledge__at_once),
         STRANGER_TEST(core_say_goodbye__to_connected_peers_only),
         STRANGER_TEST(core_say_goodbye__until_it_is_answered),

@@ -247,11 +247,12 @@ static void descriptor__wakes_for_all_that_a_message_takes(void **state)
 
 static void descriptor__wakes_for_timers(void **state)
 {
-    beowire_endpoint *a = open_endpoint("end0", NULL, BEOWIRE_PROGRESS_CALLS, SECOND / 5);
-    beowire_endpoint *b = open_endpoint("end1", NULL, BEOWIRE_PROGRESS_CALLS, SECOND / 5);
+    beowire_endpoint *a = open_endpoint("end0", "packet", BEOWIRE_PROGRESS_CALLS, SECOND / 5);
+    beowire_endpoint *b = open_endpoint("end1", "packet", BEOWIRE_PROGRESS_CALLS, SECOND / 5);
 
     (void)state;
-    /* b never calls, so no frame comes: whatever a does, a timer has it do. */
+    /* b never calls, so no frame comes, and over Ethernet frames alone it is taken for dead:
+     * whatever a does, a timer has it do. */
     assert_int_equal(beowire_send(a, know(a, b), 1, 0, "x", 1, a), 0);
     struct beowire_completion done = await_asleep(a);
     assert_int_equal(done.status, -ETIMEDOUT);

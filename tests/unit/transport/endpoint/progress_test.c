@@ -85,10 +85,44 @@ static void keeper__proves_that_the_process_lives(void **state)
     assert_int_equal(beowire_close(b, 0), 0);
 }
 
-static void calls__whoever_does_not_call_is_taken_for_dead(void **state)
+/** Its host is there, and does not refuse what is for it: it stands still. */
+static void calls__whoever_does_not_call_is_waited_for(void **state)
 {
-    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND / 5);
-    beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_CALLS, SECOND / 5);
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
+    beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_CALLS, SECOND);
+    beowire_peer peer = know(a, b);
+    struct beowire_event event = {0};
+
+    (void)state;
+    assert_int_equal(beowire_event(a, NULL), -EINVAL);
+    assert_int_equal(beowire_event(a, &event), 0);
+    assert_int_equal(beowire_send(a, peer, 1, 0, "x", 1, a), 0);
+    while (beowire_event(a, &event) == 0) { /* the test has a timeout */
+        assert_int_equal(beowire_wait(a, SECOND / 100), 0);
+    }
+    assert_int_equal(event.kind, BEOWIRE_PEER_STANDS_STILL);
+    assert_int_equal(event.peer, peer);
+    assert_true(event.since_ns >= SECOND);
+    while (beowire_wait(a, SECOND / 100) == 0) {
+        assert_true(beowire_poll(b, NULL, 0) >= 0);
+    }
+    struct beowire_completion done = await(a);
+    assert_int_equal(done.status, 0);
+    assert_int_equal(beowire_event(a, &event), 1);
+    assert_int_equal(event.kind, BEOWIRE_PEER_GOES_ON);
+    assert_int_equal(beowire_event(a, &event), 0);
+    while (beowire_flush(a, 0) != 0) {
+        assert_true(beowire_poll(b, NULL, 0) >= 0);
+    }
+    assert_int_equal(beowire_close(a, 0), 0);
+    assert_int_equal(beowire_close(b, 0), 0);
+}
+
+/** Over Ethernet frames alone nobody would say that a process has ended. */
+static void calls__whoever_does_not_call_and_has_only_frames_is_taken_for_dead(void **state)
+{
+    beowire_endpoint *a = open_over("packet", "end0", BEOWIRE_PROGRESS_CALLS, SECOND / 5);
+    beowire_endpoint *b = open_over("packet", "end1", BEOWIRE_PROGRESS_CALLS, SECOND / 5);
     beowire_peer peer = know(a, b);
 
     (void)state;
@@ -629,7 +663,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(beowire_wait__polls_the_card_if_configured),
         cmocka_unit_test(keeper__acknowledges_for_an_application_that_is_away),
         cmocka_unit_test(keeper__proves_that_the_process_lives),
-        cmocka_unit_test(calls__whoever_does_not_call_is_taken_for_dead),
+        cmocka_unit_test(calls__whoever_does_not_call_is_waited_for),
+        cmocka_unit_test(calls__whoever_does_not_call_and_has_only_frames_is_taken_for_dead),
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
         cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
         cmocka_unit_test(poll__yields_only_where_others_want_the_core),

@@ -358,6 +358,208 @@ static void core_dies_at__never_if_so_ordered(void **state)
     assert_int_equal(peer->connection.state, CONNECTION_OPEN);
 }
 
+/* ---- peers that stand still ---------------------------------------------------------------- */
+
+/** What the host of the peer does. */
+static enum lane_host host_says;
+static unsigned host_asked;
+static uint32_t host_mark;
+static enum lane_host answer_waits;
+
+static enum lane_host ask_host_at_once(struct lane *lane, const struct lane_address *to,
+                                       uint32_t mark, bool vouch)
+{
+    const struct lane_address stranger_at = sim_address(1, lane->rail);
+
+    (void)vouch;
+    assert_memory_equal(to, &stranger_at, sizeof stranger_at);
+    host_asked++;
+    host_mark = mark;
+    return host_says;
+}
+
+static enum lane_host ask_host_later(struct lane *lane, const struct lane_address *to,
+                                     uint32_t mark, bool vouch)
+{
+    answer_waits = ask_host_at_once(lane, to, mark, vouch);
+    return LANE_HOST_ASKED;
+}
+
+static enum lane_host answer_of_host(struct lane *lane, uint32_t *mark)
+{
+    enum lane_host answer = answer_waits;
+
+    (void)lane;
+    *mark = host_mark;
+    answer_waits = LANE_HOST_ASKED;
+    return answer;
+}
+
+/** The core's lane can ask hosts, which answer at once or later. */
+static void have_host(struct stranger *stranger, bool at_once)
+{
+    static struct lane_operations operations;
+    struct lane *lane = stranger->core->options.lanes.lanes[0];
+
+    operations = *lane->operations;
+    operations.ask_host = at_once ? ask_host_at_once : ask_host_later;
+    operations.host_answer = at_once ? NULL : answer_of_host;
+    lane->operations = &operations;
+    host_says = LANE_HOST_ANSWERS;
+    host_asked = 0;
+    answer_waits = LANE_HOST_ASKED;
+}
+
+static struct core_peer *have_silent_peer(struct stranger *stranger, bool at_once)
+{
+    struct core_peer *peer = be_accepted(stranger);
+
+    have_host(stranger, at_once);
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    return peer;
+}
+
+static void core_ask_host__not_as_long_as_the_peer_answers(void **state)
+{
+    struct stranger *stranger = *state;
+
+    (void)have_silent_peer(stranger, true);
+    pass(stranger, PEER_TIMEOUT_NS / 2 - 1000000);
+    assert_int_equal(host_asked, 0);
+    say(stranger, &(struct says){.fields.type = FRAME_ACK, .acknowledgement = 1, .credit = 16});
+    pass(stranger, 10 * PEER_TIMEOUT_NS);
+    assert_int_equal(host_asked, 0);
+}
+
+static void waits_for_a_peer_that_stands_still(struct stranger *stranger, bool at_once)
+{
+    struct core_peer *peer = have_silent_peer(stranger, at_once);
+    struct beowire_event event = {0};
+
+    pass(stranger, PEER_TIMEOUT_NS - 1000000);
+    assert_int_equal(stranger->core->events, 0);
+    pass(stranger, 20 * PEER_TIMEOUT_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_in_range(host_asked, 20, 2 * 21); /* at most once in half a peer timeout */
+    assert_true(core_stands_still(peer));
+    assert_true(core_take_event(stranger->core, &event, cluster_now(&stranger->cluster)));
+    assert_int_equal(event.kind, BEOWIRE_PEER_STANDS_STILL);
+    assert_int_equal(event.peer, peer->message.index);
+    assert_true(event.since_ns > 20 * PEER_TIMEOUT_NS);
+    assert_false(core_take_event(stranger->core, &event, 0)); /* once */
+    assert_int_equal(stranger->core->counters.peers_stood_still, 1);
+
+    say(stranger, &(struct says){.fields.type = FRAME_ACK, .acknowledgement = 1, .credit = 16});
+    round_trip(stranger);
+    assert_false(core_stands_still(peer));
+    assert_true(core_take_event(stranger->core, &event, cluster_now(&stranger->cluster)));
+    assert_int_equal(event.kind, BEOWIRE_PEER_GOES_ON);
+    assert_true(event.since_ns > 20 * PEER_TIMEOUT_NS);
+    assert_false(core_take_event(stranger->core, &event, 0));
+    assert_true(core_is_flushed(stranger->core));
+}
+
+static void core_ask_host__waits_for_a_peer_that_stands_still(void **state)
+{
+    waits_for_a_peer_that_stands_still(*state, true);
+}
+
+static void core_ask_host__answers_that_take_their_time(void **state)
+{
+    waits_for_a_peer_that_stands_still(*state, false);
+}
+
+/** A host that is gone is noticed as soon as without all this. */
+static void core_ask_host__a_host_that_does_not_answer(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = have_silent_peer(stranger, false);
+
+    host_says = LANE_HOST_ASKED;
+    pass(stranger, PEER_TIMEOUT_NS - 1000000);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_in_range(host_asked, 2, 5);
+    pass(stranger, 10000000);
+    assert_int_equal(peer->message.error, -ETIMEDOUT);
+}
+
+/** And one that goes while its process stands still, in no more than twice the time. */
+static void core_ask_host__a_host_that_goes_later(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = have_silent_peer(stranger, true);
+    struct beowire_event event;
+
+    pass(stranger, 10 * PEER_TIMEOUT_NS);
+    assert_int_equal(stranger->core->events, 1);
+    host_says = LANE_HOST_ASKED;
+    pass(stranger, PEER_TIMEOUT_NS / 2 - 10000000);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    pass(stranger, PEER_TIMEOUT_NS / 2 + 20000000);
+    assert_int_equal(peer->message.error, -ETIMEDOUT);
+    assert_false(core_take_event(stranger->core, &event, 0)); /* its end says more */
+}
+
+/** Nothing was ever heard by that lane: who knows whether it would be told of the peer's end. */
+static void core_ask_host__whose_refusals_may_not_come_through(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = have_silent_peer(stranger, true);
+
+    peer->paths.heard = 0;
+    pass(stranger, IN_TIME_NS);
+    assert_int_equal(peer->message.error, -ETIMEDOUT);
+}
+
+/** One that has not opened the connection yet may stand still as well, if its host vouches. */
+static void core_ask_host__before_there_is_a_connection(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+
+    have_host(stranger, true);
+    host_says = LANE_HOST_VOUCHES;
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    pass(stranger, 10 * PEER_TIMEOUT_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_ASKING);
+    assert_true(core_stands_still(peer));
+    struct frame_connect body = connect_body(stranger);
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_false(core_stands_still(peer));
+}
+
+/** Data that does not come of one that stands still is not missing. */
+static void core_ask_host__data_is_not_waited_for_meanwhile(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = have_silent_peer(stranger, true);
+
+    peer->message.data_silent_since_ns = cluster_now(&stranger->cluster);
+    peer->message.flow.stuck_since_ns = cluster_now(&stranger->cluster);
+    pass(stranger, 20 * PEER_TIMEOUT_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    uint64_t since_ns = cluster_now(&stranger->cluster) - PEER_TIMEOUT_NS;
+    assert_true(peer->message.data_silent_since_ns > since_ns);
+    assert_true(peer->message.flow.stuck_since_ns > since_ns);
+}
+
+/** Who looks so seldom that the answer comes together with the end of patience has it counted. */
+static void core_ask_host__who_looks_seldom(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = have_silent_peer(stranger, false);
+
+    for (unsigned i = 0; i < 20; i++) {
+        uint64_t now_ns = cluster_now(&stranger->cluster);
+        cluster_pause(&stranger->cluster, 0, now_ns + PEER_TIMEOUT_NS * 6 / 10);
+        pass(stranger, PEER_TIMEOUT_NS * 6 / 10 + 1000);
+    }
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +581,15 @@ int main(void)
         STRANGER_TEST(core_dies_at__never_if_so_ordered),
         STRANGER_TEST(core_timers__a_lane_that_comes_back),
         STRANGER_TEST(core_fail_peer__withdraws_our_memory),
+        STRANGER_TEST(core_ask_host__not_as_long_as_the_peer_answers),
+        STRANGER_TEST(core_ask_host__waits_for_a_peer_that_stands_still),
+        STRANGER_TEST(core_ask_host__answers_that_take_their_time),
+        STRANGER_TEST(core_ask_host__a_host_that_does_not_answer),
+        STRANGER_TEST(core_ask_host__a_host_that_goes_later),
+        STRANGER_TEST(core_ask_host__whose_refusals_may_not_come_through),
+        STRANGER_TEST(core_ask_host__before_there_is_a_connection),
+        STRANGER_TEST(core_ask_host__data_is_not_waited_for_meanwhile),
+        STRANGER_TEST(core_ask_host__who_looks_seldom),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

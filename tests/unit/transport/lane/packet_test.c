@@ -328,6 +328,33 @@ static void packet_lane__over_loopback_frames_are_as_long_as_their_length_field(
     close_lane(b);
 }
 
+/** And back. What still fits goes; what does not is refused, and the lane says from which length.
+ */
+static void packet_lane__mtu_is_lowered(void **state)
+{
+    (void)state;
+    set_interface("end0", SIOCSIFMTU, 9000);
+    set_interface("end1", SIOCSIFMTU, 9000);
+    struct lane *a = open_lane("end0", 1);
+    struct lane *b = open_lane("end1", 2);
+    assert_int_equal(send_frames(a, b, 2, 1, 0, 8000), 1);
+    assert_int_equal(a->narrowed_bytes, 0);
+    set_interface("end0", SIOCSIFMTU, 1500);
+    assert_int_equal(send_frames(a, b, 2, 1, 1, 8000), 0);
+    assert_int_equal(a->narrowed_bytes, 1500);
+    assert_int_equal(send_frames(a, b, 2, 2, 2, 1000), 2);
+    assert_int_equal(a->operations->status(a), 0);
+    assert_int_equal(a->narrowed_bytes, 1500);
+    set_interface("end0", SIOCSIFMTU, 9000);
+    assert_int_equal(a->operations->status(a), 0);
+    assert_int_equal(a->narrowed_bytes, 0);
+    assert_int_equal(send_frames(a, b, 2, 1, 4, 8000), 1);
+    close_lane(a);
+    close_lane(b);
+    set_interface("end0", SIOCSIFMTU, 1500);
+    set_interface("end1", SIOCSIFMTU, 1500);
+}
+
 static void packet_lane__interface_goes_down(void **state)
 {
     struct lane *a = open_lane("end0", 1);
@@ -410,6 +437,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(packet_lane__jumbo_frames_go_round_the_ring),
         cmocka_unit_test(packet_lane__over_loopback_frames_are_as_long_as_their_length_field),
         cmocka_unit_test(packet_lane__a_frame_longer_than_ours),
+        cmocka_unit_test(packet_lane__mtu_is_lowered),
         cmocka_unit_test(packet_lane__interface_goes_down),
     };
 

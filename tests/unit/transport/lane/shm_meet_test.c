@@ -68,14 +68,14 @@ static void shm_meet_reach__nobody_there_has_ended(void **state)
 {
     struct lane *a = open_shm(1);
     uint64_t nobody = incarnation_of(getpid(), 9);
-    struct lane_address lost;
+    struct lane_loss lost;
 
     (void)state;
     for (unsigned i = 0; i < 3; i++) {
         struct lane_address to = reach(a, nobody);
         assert_true(send_number(a, &to, 1, 8));
         assert_true(a->operations->lost(a, &lost));
-        assert_memory_equal(&lost, &to, sizeof lost);
+        assert_memory_equal(&lost.address, &to, sizeof lost.address);
         assert_false(a->operations->lost(a, &lost));
         if (i > 0) {
             settle(a);
@@ -170,7 +170,7 @@ static void shm_meet__an_end_that_is_only_claimed_is_not_told(void **state)
     struct lane *a = open_shm(1);
     struct lane *b = open_shm(2);
     struct lane_address to_b = reach_lane(a, b);
-    struct lane_address lost;
+    struct lane_loss lost;
     void *memory = NULL;
 
     (void)state;
@@ -193,7 +193,7 @@ static void shm_meet__a_reply_that_is_none_ends_the_peer(void **state)
     uint64_t other = incarnation_of(getpid(), 2);
     int listener = shm_socket_listen(other);
     struct lane_address to = reach(a, other);
-    struct lane_address lost;
+    struct lane_loss lost;
     int before = count_mappings("memfd:beowire");
 
     (void)state;
@@ -204,7 +204,7 @@ static void shm_meet__a_reply_that_is_none_ends_the_peer(void **state)
         shm_socket_send(accepted, (struct shm_message){.kind = SHM_REPLY}, STDIN_FILENO), 0);
     settle(a);
     assert_true(a->operations->lost(a, &lost));
-    assert_memory_equal(&lost, &to, sizeof lost);
+    assert_memory_equal(&lost.address, &to, sizeof lost.address);
     assert_int_equal(count_mappings("memfd:beowire"), before);
     close(accepted);
     close(listener);

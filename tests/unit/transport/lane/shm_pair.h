@@ -132,7 +132,7 @@ static inline int receive_number(struct lane *lane, struct lane_address *from)
 /** Polls until lost() names somebody. */
 static inline void wait_for_loss(struct lane *lane, const struct lane_address *expected)
 {
-    struct lane_address lost;
+    struct lane_loss lost;
     struct lane_incoming frame;
     uint64_t end_ns = test_clock_ns() + PATIENCE_NS;
 
@@ -140,7 +140,7 @@ static inline void wait_for_loss(struct lane *lane, const struct lane_address *e
         assert_int_equal(lane->operations->receive(lane, &frame, 1), 0);
         assert_true(test_clock_ns() < end_ns);
     }
-    assert_memory_equal(&lost, expected, sizeof lost);
+    assert_memory_equal(&lost.address, expected, sizeof lost.address);
 }
 
 /** Polls so often that what has come over sockets has been heard. */

@@ -133,7 +133,7 @@ static void shm_peers_take_ended__after_its_last_frame_and_once(void **state)
     struct lane *b = open_shm(2);
     struct lane_address to_a = reach_lane(b, a);
     struct lane_address to_b = reach_lane(a, b);
-    struct lane_address lost;
+    struct lane_loss lost;
     int before = count_mappings("memfd:beowire");
 
     (void)state;
@@ -149,7 +149,7 @@ static void shm_peers_take_ended__after_its_last_frame_and_once(void **state)
     assert_false(a->operations->lost(a, &lost));
     assert_int_equal(receive_number(a, NULL), 2);
     assert_true(a->operations->lost(a, &lost));
-    assert_memory_equal(&lost, &to_b, sizeof lost);
+    assert_memory_equal(&lost.address, &to_b, sizeof lost.address);
     assert_false(a->operations->lost(a, &lost));
     settle(a);
     assert_int_equal(inside(a)->peers_end, 0);

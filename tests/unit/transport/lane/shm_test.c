@@ -299,7 +299,7 @@ static void shm_lost__process_that_was_killed(void **state)
     struct lane *a = open_shm(1);
     struct child child = start(send_and_stay, inside(a)->incarnation);
     uint64_t incarnation = 0;
-    struct lane_address lost;
+    struct lane_loss lost;
     int mappings = count_mappings("memfd:beowire");
 
     (void)state;
@@ -318,6 +318,25 @@ static void shm_lost__process_that_was_killed(void **state)
     settle(a);
     assert_int_equal(count_mappings("memfd:beowire"), mappings);
     assert_int_equal(count_descriptors(), descriptors - 3); /* two connections, and the pipe */
+    close_shm(a);
+}
+
+/** One that is stopped is there still. */
+static void shm_ask_host__process_that_was_stopped(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct child child = start(send_and_stay, inside(a)->incarnation);
+    uint64_t incarnation = 0;
+    int status = 0;
+
+    (void)state;
+    hear(&child, &incarnation, sizeof incarnation);
+    struct lane_address to = reach(a, incarnation);
+    assert_int_equal(kill(child.process, SIGSTOP), 0);
+    assert_int_equal(waitpid(child.process, &status, WUNTRACED), child.process);
+    assert_int_equal(a->operations->ask_host(a, &to, 1, true), LANE_HOST_VOUCHES);
+    stop(&child);
+    assert_int_equal(a->operations->ask_host(a, &to, 1, true), LANE_HOST_ASKED);
     close_shm(a);
 }
 
@@ -532,6 +551,7 @@ int main(void)
         cmocka_unit_test(shm_receive__of_many_only_the_busy_are_polled),
         cmocka_unit_test(shm_receive__nobody_is_starved),
         cmocka_unit_test(shm_lost__process_that_was_killed),
+        cmocka_unit_test(shm_ask_host__process_that_was_stopped),
         cmocka_unit_test(shm_lost__wakes_who_sleeps),
         cmocka_unit_test(shm_lane__restart_is_another_peer),
         cmocka_unit_test(shm_lane__a_ring_that_breaks_the_rules_is_closed),

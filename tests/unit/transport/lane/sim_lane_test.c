@@ -360,14 +360,14 @@ static void sim_lane__tells_once_that_a_process_has_ended(void **state)
     struct lane *lanes[2];
     struct sim_wire *wire = send_to_nobody(lanes, false);
     const struct lane_address expected = sim_address(1, 0);
-    struct lane_address lost;
+    struct lane_loss lost;
 
     (void)state;
     assert_int_equal(sim_wire_counters(wire)->told, 1);
     assert_true(sim_wire_was_told(wire, 0, 1));
     assert_false(sim_wire_was_told(wire, 1, 0));
     assert_true(lanes[0]->operations->lost(lanes[0], &lost));
-    assert_memory_equal(&lost, &expected, sizeof lost);
+    assert_memory_equal(&lost.address, &expected, sizeof lost.address);
     assert_false(lanes[0]->operations->lost(lanes[0], &lost));
     close_wire(wire, lanes, 1);
 }
@@ -376,7 +376,7 @@ static void sim_lane__tells_nothing_that_does_not_get_through(void **state)
 {
     struct lane *lanes[2];
     struct sim_wire *wire = send_to_nobody(lanes, true);
-    struct lane_address lost;
+    struct lane_loss lost;
 
     (void)state;
     assert_int_equal(sim_wire_counters(wire)->told, 0);
@@ -389,12 +389,37 @@ static void sim_lane__tells_nothing_of_whoever_has_taken_the_place(void **state)
 {
     struct lane *lanes[2];
     struct sim_wire *wire = send_to_nobody(lanes, false);
-    struct lane_address lost;
+    struct lane_loss lost;
 
     (void)state;
     assert_int_equal(sim_lane_open(wire, 1, 0, &lanes[1]), 0);
     assert_false(lanes[0]->operations->lost(lanes[0], &lost));
     close_wire(wire, lanes, 2);
+}
+
+/** A host that can be reached answers, whatever becomes of the process; and it would be told of. */
+static void sim_lane__asks_the_host(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    const struct lane_address to = sim_address(1, 0);
+    struct lane *lanes[2];
+
+    (void)state;
+    options.told_ppm = 1000000;
+    struct sim_wire *wire = open_wire(&options, lanes);
+    const struct lane_operations *operations = lanes[0]->operations;
+    assert_int_equal(operations->ask_host(lanes[0], &to, 1, false), LANE_HOST_VOUCHES);
+    sim_wire_cut(wire, 1, 0, true);
+    assert_int_equal(operations->ask_host(lanes[0], &to, 1, true), LANE_HOST_ASKED);
+    sim_wire_cut(wire, 1, 0, false);
+    sim_wire_cut(wire, 0, 1, true);
+    assert_int_equal(operations->ask_host(lanes[0], &to, 1, true), LANE_HOST_ASKED);
+    sim_wire_cut(wire, 0, 1, false);
+    lanes[1]->operations->close(lanes[1]);
+    assert_int_equal(operations->ask_host(lanes[0], &to, 1, true), LANE_HOST_VOUCHES);
+    sim_wire_vanish(wire, 1);
+    assert_int_equal(operations->ask_host(lanes[0], &to, 1, true), LANE_HOST_ASKED);
+    close_wire(wire, lanes, 1);
 }
 
 int main(void)
@@ -415,6 +440,7 @@ int main(void)
         cmocka_unit_test(sim_lane__tells_once_that_a_process_has_ended),
         cmocka_unit_test(sim_lane__tells_nothing_that_does_not_get_through),
         cmocka_unit_test(sim_lane__tells_nothing_of_whoever_has_taken_the_place),
+        cmocka_unit_test(sim_lane__asks_the_host),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

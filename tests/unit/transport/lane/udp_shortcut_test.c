@@ -152,7 +152,7 @@ static void udp_shortcut__nothing_comes_to_it(void **state)
 
 static void udp_shortcut__over_ipv6(void **state)
 {
-    struct lane_address lost;
+    struct lane_loss lost;
 
     (void)state;
     switch_to_ipv6(true);
@@ -164,7 +164,7 @@ static void udp_shortcut__over_ipv6(void **state)
     send_outbox(&outbox, pair.a, &pair.at_b);
     assert_int_equal(pair.a->operations->receive(pair.a, incoming, 1), 0);
     assert_true(pair.a->operations->lost(pair.a, &lost));
-    assert_memory_equal(&lost, &pair.at_b, sizeof lost);
+    assert_memory_equal(&lost.address, &pair.at_b, sizeof lost.address);
     close_lane(pair.a);
     switch_to_ipv6(false);
 }
@@ -352,7 +352,7 @@ static void udp_shortcut__no_more_files(void **state)
 static void udp_shortcut__a_peer_that_ends_is_lost(void **state)
 {
     struct udp_pair pair = open_short();
-    struct lane_address lost;
+    struct lane_loss lost;
 
     (void)state;
     close_lane(pair.b);
@@ -361,7 +361,7 @@ static void udp_shortcut__a_peer_that_ends_is_lost(void **state)
         send_outbox(&outbox, pair.a, &pair.at_b);
         assert_int_equal(pair.a->operations->receive(pair.a, incoming, 1), 0);
         assert_true(pair.a->operations->lost(pair.a, &lost));
-        assert_memory_equal(&lost, &pair.at_b, sizeof lost);
+        assert_memory_equal(&lost.address, &pair.at_b, sizeof lost.address);
         assert_false(pair.a->operations->lost(pair.a, &lost));
     }
     close_lane(pair.a);

@@ -110,8 +110,10 @@ static void udp_lane__ipv6_if_there_is_no_ipv4(void **state)
     add_frame(&outbox, DATA, 1, 0, 100);
     send_outbox(&outbox, pair.a, &refused);
     assert_int_equal(pair.a->operations->receive(pair.a, incoming, 1), 0);
-    assert_true(pair.a->operations->lost(pair.a, &to));
-    assert_memory_equal(&to, &refused, sizeof to);
+    struct lane_loss lost;
+    assert_true(pair.a->operations->lost(pair.a, &lost));
+    assert_memory_equal(&lost.address, &refused, sizeof refused);
+    assert_true(lost.quote_bytes == LANE_QUOTE_BYTES && lost.quote[1] == DATA);
     close_pair(&pair);
     switch_to_ipv6(false);
 }

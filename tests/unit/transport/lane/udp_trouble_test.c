@@ -7,7 +7,7 @@
 static void udp_lost__names_who_refuses_once(void **state)
 {
     struct udp_pair pair = open_pair();
-    struct lane_address lost;
+    struct lane_loss lost;
 
     (void)state;
     exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
@@ -18,7 +18,10 @@ static void udp_lost__names_who_refuses_once(void **state)
         send_outbox(&outbox, pair.a, &pair.at_b);
         assert_int_equal(pair.a->operations->receive(pair.a, incoming, 1), 0);
         assert_true(pair.a->operations->lost(pair.a, &lost));
-        assert_memory_equal(&lost, &pair.at_b, sizeof lost);
+        assert_false(lost.certain);
+        assert_int_equal(lost.quote_bytes, LANE_QUOTE_BYTES);
+        assert_memory_equal(lost.quote, outbox.heads[0] + LANE_HEADROOM, HEAD_BYTES);
+        assert_memory_equal(&lost.address, &pair.at_b, sizeof lost.address);
         assert_false(pair.a->operations->lost(pair.a, &lost));
     }
     /* Nothing is left that would keep poll() from sleeping. */
@@ -27,10 +30,34 @@ static void udp_lost__names_who_refuses_once(void **state)
     close_lane(pair.a);
 }
 
+/** Of a train it is the beginning that is quoted. */
+static void udp_lost__quotes_a_train(void **state)
+{
+    struct udp_pair pair = open_pair();
+    struct lane_loss lost;
+
+    (void)state;
+    close_lane(pair.b);
+    for (uint32_t i = 0; i < 8; i++) {
+        add_frame(&outbox, DATA, 7, i, 1000);
+    }
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    assert_int_equal(pair.a->operations->receive(pair.a, incoming, 1), 0);
+    unsigned count = 0;
+    while (pair.a->operations->lost(pair.a, &lost)) {
+        assert_int_equal(lost.quote_bytes, LANE_QUOTE_BYTES);
+        /* All but the number of the segment. */
+        assert_memory_equal(lost.quote + 4, outbox.heads[0] + LANE_HEADROOM + 4, HEAD_BYTES - 4);
+        count++;
+    }
+    assert_true(count > 0);
+    close_lane(pair.a);
+}
+
 static void udp_lost__many_refuse(void **state)
 {
     struct udp_pair pair = open_pair();
-    struct lane_address lost;
+    struct lane_loss lost;
     unsigned count = 0;
 
     (void)state;
@@ -107,6 +134,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(udp_lost__names_who_refuses_once),
+        cmocka_unit_test(udp_lost__quotes_a_train),
         cmocka_unit_test(udp_lost__many_refuse),
         cmocka_unit_test(udp_status__interface_goes_down_and_comes_back),
         cmocka_unit_test(udp_status__the_cable_is_pulled),

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Processes that stand still, have ended, or are said to have: for whom others wait."""
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beowire import stats
+from beowire.lab import cluster, network
+from beowire.lab.options import LabOptions
+from beowire.lab.state import LabState
+from system.conftest import wait_until
+from system.exchanges import introduce, start
+
+PATIENCE_S = 60
+ENOUGH_BYTES = 2_000_000
+
+#: Peer timeouts: one that is soon over, and one that is not over as long as the test lasts.
+SHORT_MS = 1000
+LONG_MS = 600_000
+
+ALL_LANES = ()
+UDP_ALONE = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+
+Ends = list["subprocess.Popen[str]"]
+
+
+@contextlib.contextmanager
+def lab_of(nodes: int) -> Iterator[LabState]:
+    lab = cluster.up_ephemeral(LabOptions(nodes=nodes, link="switch"), "stillness")
+    try:
+        yield lab.state
+    finally:
+        lab.close()
+
+
+def in_node(lab: LabState, node: str, *command: str) -> list[str]:
+    return cluster.command_in(cluster.node_of(lab, node), command, pin=False)
+
+
+def run(lab: LabState, node: str, *command: str) -> str:
+    done = subprocess.run(
+        in_node(lab, node, *command), stdout=subprocess.PIPE, text=True, check=True
+    )
+    return done.stdout
+
+
+def received_bytes(lab: LabState, node: str) -> int:
+    return int(run(lab, node, "cat", "/sys/class/net/eth0/statistics/rx_bytes"))
+
+
+@contextlib.contextmanager
+def exchanging(
+    lab: LabState, messages: int, patience_ms: int, before: tuple[str, ...] = ALL_LANES
+) -> Iterator[tuple[Ends, list[str]]]:
+    """Two ends that are in the middle of their exchange, and their addresses."""
+    ends: Ends = []
+    try:
+        for node, incoming, outgoing in (("node0", 1, 2), ("node1", 2, 1)):
+            ends.append(start(lab, node, (incoming, outgoing, messages, patience_ms), before))
+        addresses = introduce(ends)
+        assert wait_until(lambda: received_bytes(lab, "node0") > ENOUGH_BYTES, PATIENCE_S)
+        assert [end.poll() for end in ends] == [None, None]
+        yield ends, addresses
+    finally:
+        for end in ends:
+            end.kill()
+            end.communicate()
+
+
+def finish(end: "subprocess.Popen[str]") -> dict[str, int]:
+    """Lets an end do the rest. Its counters."""
+    out, error = end.communicate(timeout=PATIENCE_S)
+    assert (end.returncode, error) == (0, "")
+    counters: dict[str, int] = json.loads(out.splitlines()[-1])
+    return counters
+
+
+def states(process: int) -> list[Any]:
+    """What `beowire top` shows of the state of a process's peers."""
+    return [
+        row["state"]
+        for found in stats.find(process)
+        for row in stats.read(found.path).rows("peers")
+    ]
+
+
+@pytest.mark.timeout(3 * PATIENCE_S)
+@pytest.mark.parametrize("before", [ALL_LANES, UDP_ALONE], ids=["every lane", "udp alone"])
+def test_one_is_stopped__the_other_waits_and_both_go_on(before: tuple[str, ...]) -> None:
+    with lab_of(2) as lab, exchanging(lab, 3000, SHORT_MS, before) as (ends, _):
+        ends[1].send_signal(signal.SIGSTOP)
+        assert wait_until(lambda: "standing still" in states(ends[0].pid), PATIENCE_S)
+        ends[1].send_signal(signal.SIGCONT)
+        counters = [finish(end) for end in ends]
+        assert [one["peers_stood_still"] for one in counters] == [1, 0]
+
+
+@pytest.mark.timeout(3 * PATIENCE_S)
+def test_all_are_stopped__they_go_on_one_after_the_other() -> None:
+    with lab_of(2) as lab, exchanging(lab, 3000, SHORT_MS) as (ends, _):
+        for end in ends:
+            end.send_signal(signal.SIGSTOP)
+        with pytest.raises(subprocess.TimeoutExpired):  # for three peer timeouts
+            ends[0].wait(timeout=3 * SHORT_MS / 1000)
+        ends[0].send_signal(signal.SIGCONT)
+        assert wait_until(lambda: "standing still" in states(ends[0].pid), PATIENCE_S)
+        ends[1].send_signal(signal.SIGCONT)
+        assert [finish(end)["message_received"] for end in ends] == [3000, 3000]
+
+
+@pytest.mark.timeout(3 * PATIENCE_S)
+def test_host_is_gone__its_peer_gives_up() -> None:
+    with lab_of(2) as lab, exchanging(lab, 100_000, SHORT_MS) as (ends, _):
+        ends[1].send_signal(signal.SIGSTOP)
+        assert wait_until(lambda: "standing still" in states(ends[0].pid), PATIENCE_S)
+        run(lab, "node1", "ip", "link", "set", "eth0", "down")
+        _, error = ends[0].communicate(timeout=PATIENCE_S)
+        assert (ends[0].returncode, "does not answer" in error) == (1, True), error
+
+
+@pytest.mark.timeout(3 * PATIENCE_S)
+@pytest.mark.parametrize("before", [ALL_LANES, UDP_ALONE], ids=["every lane", "udp alone"])
+def test_process_is_killed__its_kernel_says_so(before: tuple[str, ...]) -> None:
+    with lab_of(2) as lab, exchanging(lab, 100_000, LONG_MS, before) as (ends, _):
+        ends[1].kill()
+        _, error = ends[0].communicate(timeout=PATIENCE_S)
+        assert (ends[0].returncode, "closed" in error) == (1, True), error
+
+
+def place(address: str) -> tuple[str, int]:
+    """IP address and UDP port of the first rail of an address as text."""
+    ip, port = address.split(":")[7].split("/")[1:3]
+    return ".".join(str(byte) for byte in bytes.fromhex(ip[-8:])), int(port[:4], 16)
+
+
+@pytest.mark.timeout(3 * PATIENCE_S)
+@pytest.mark.parametrize("before", [ALL_LANES, UDP_ALONE], ids=["every lane", "udp alone"])
+def test_a_third_host_forges_refusals__the_exchange_goes_on(before: tuple[str, ...]) -> None:
+    with lab_of(3) as lab, exchanging(lab, 10_000, LONG_MS, before) as (ends, addresses):
+        (target, target_port), (source, source_port) = map(place, addresses)
+        program = Path(__file__).with_name("forge_refusals.py")
+        words = [sys.executable, str(program), source, target, str(source_port), str(target_port)]
+        with subprocess.Popen(
+            in_node(lab, network.node_name(2), *words),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as forger:
+            try:
+                counters = [finish(end) for end in ends]
+            finally:
+                forger.communicate(timeout=PATIENCE_S)
+        assert [one["message_received"] for one in counters] == [10_000, 10_000]
+        assert counters[0]["refusals_strange"] > 0

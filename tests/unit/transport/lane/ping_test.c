@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hosts that are asked whether they are there; through the UDP lane, which asks them. */
+#include "lane/ping.h"
+
+#include "udp_pair.h"
+
+#include <errno.h>
+#include <grp.h>
+
+#define MARK 4711
+
+/** Lets groups have ping sockets in this namespace, or nobody. */
+static void let_ping(bool anybody)
+{
+    FILE *range = fopen("/proc/sys/net/ipv4/ping_group_range", "w");
+
+    assert_non_null(range);
+    assert_true(fputs(anybody ? "0 2147483647" : "1 0", range) >= 0);
+    assert_int_equal(fclose(range), 0);
+}
+
+/** Waits for an answer with this mark. */
+static enum lane_host wait_for_answer(struct lane *lane)
+{
+    enum lane_host answer = LANE_HOST_ASKED;
+    uint32_t mark = 0;
+
+    while (answer == LANE_HOST_ASKED) { /* the test has a timeout */
+        assert_int_equal(lane->operations->receive(lane, incoming, 1), 0);
+        answer = lane->operations->host_answer(lane, &mark);
+    }
+    assert_int_equal(mark, MARK);
+    return answer;
+}
+
+static enum lane_host ask(struct udp_pair *pair, bool vouch)
+{
+    assert_int_equal(pair->a->operations->ask_host(pair->a, &pair->at_b, MARK, vouch),
+                     LANE_HOST_ASKED);
+    return wait_for_answer(pair->a);
+}
+
+/** Asked for both, it says both, in whatever order. Nobody is said to have ended. */
+static void ask_for_both(void)
+{
+    struct udp_pair pair = open_pair();
+    struct lane_loss lost;
+
+    assert_int_equal(ask(&pair, false), LANE_HOST_ANSWERS);
+    unsigned said = 1u << ask(&pair, true);
+    said |= 1u << wait_for_answer(pair.a);
+    assert_int_equal(said, 1u << LANE_HOST_ANSWERS | 1u << LANE_HOST_VOUCHES);
+    assert_false(pair.a->operations->lost(pair.a, &lost));
+    exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
+    close_pair(&pair);
+}
+
+static void ping__over_a_raw_socket(void **state)
+{
+    (void)state;
+    let_ping(false);
+    ask_for_both();
+}
+
+static void ping__over_a_ping_socket(void **state)
+{
+    (void)state;
+    let_ping(true);
+    ask_for_both();
+    let_ping(false);
+}
+
+static void ping__over_ipv6(void **state)
+{
+    (void)state;
+    switch_to_ipv6(true);
+    ask_for_both();
+    switch_to_ipv6(false);
+}
+
+/** A process of the other host does not answer for it. */
+static void ping__nobody_runs_there(void **state)
+{
+    struct udp_pair pair = open_pair();
+    struct lane_loss lost;
+
+    (void)state;
+    close_lane(pair.b);
+    assert_int_equal(ask(&pair, false), LANE_HOST_ANSWERS);
+    add_frame(&outbox, DATA, 1, 0, 100);
+    send_outbox(&outbox, pair.a, &pair.at_b);
+    assert_int_equal(pair.a->operations->receive(pair.a, incoming, 1), 0);
+    assert_true(pair.a->operations->lost(pair.a, &lost));
+    assert_memory_equal(&lost.address, &pair.at_b, sizeof lost.address);
+    close_lane(pair.a);
+}
+
+/** Who may not send an echo is vouched for even if it does not ask for that. */
+static void ping__without_privilege(void **state)
+{
+    (void)state;
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        if (setgroups(0, NULL) != 0 || setresgid(65534, 65534, 65534) != 0 ||
+            setresuid(65534, 65534, 65534) != 0) {
+            _exit(3);
+        }
+        struct udp_lane_options options = {.interface = "end0"};
+        struct lane *lane = NULL;
+        uint32_t mark = 0;
+        struct udp_pair *pair = *state;
+        if (udp_lane_open(&options, &lane) != 0 ||
+            lane->operations->ask_host(lane, &pair->at_b, MARK, false) != LANE_HOST_ASKED) {
+            _exit(4);
+        }
+        enum lane_host answer = LANE_HOST_ASKED;
+        while (answer == LANE_HOST_ASKED) {
+            (void)lane->operations->receive(lane, incoming, 1);
+            answer = lane->operations->host_answer(lane, &mark);
+        }
+        _exit(answer == LANE_HOST_VOUCHES && mark == MARK ? 0 : 5);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static int open_both(void **state)
+{
+    static struct udp_pair pair;
+
+    pair = open_pair();
+    *state = &pair;
+    return 0;
+}
+
+static int close_both(void **state)
+{
+    close_pair(*state);
+    return 0;
+}
+
+/** A host whose cable is pulled says nothing, and is asked in vain without harm. */
+static void ping__a_host_that_is_gone(void **state)
+{
+    struct udp_pair pair = open_pair();
+    uint32_t mark;
+
+    (void)state;
+    set_interface_there(far, "end1", SIOCSIFFLAGS, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(pair.a->operations->ask_host(pair.a, &pair.at_b, MARK, true),
+                         LANE_HOST_ASKED);
+        assert_int_equal(pair.a->operations->host_answer(pair.a, &mark), LANE_HOST_ASKED);
+    }
+    set_interface_there(far, "end1", SIOCSIFFLAGS, IFF_UP);
+    while (pair.a->operations->status(pair.a) != 0) {
+    }
+    exchange(pair.a, pair.b, &pair.at_a, &pair.at_b);
+    close_pair(&pair);
+}
+
+/** What does not show the secret is no answer; nor is what somebody between has refused. */
+static void ping_is_refused__only_what_was_asked(void **state)
+{
+    struct ping ping = {.begun = true, .socket = -1, .secret = 7};
+    struct ping_question question = {.mark = MARK, .secret = 8};
+    uint8_t *bytes = (uint8_t *)&question;
+    uint32_t mark = 0;
+
+    (void)state;
+    assert_false(ping_is_refused(&ping, bytes, sizeof question, true));
+    question.secret = 7;
+    assert_false(ping_is_refused(&ping, bytes, sizeof question - 1, true));
+    assert_true(ping_is_refused(&ping, bytes, sizeof question, false));
+    assert_int_equal(ping_answer(&ping, &mark), LANE_HOST_ASKED);
+    assert_true(ping_is_refused(&ping, bytes, sizeof question, true));
+    assert_int_equal(ping_answer(&ping, &mark), LANE_HOST_VOUCHES);
+    assert_int_equal(mark, MARK);
+    for (unsigned i = 0; i < 2 * PING_REFUSALS_MAX; i++) {
+        assert_true(ping_is_refused(&ping, bytes, sizeof question, true));
+    }
+    assert_int_equal(ping.refused_count, PING_REFUSALS_MAX);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ping__over_a_raw_socket),
+        cmocka_unit_test(ping__over_a_ping_socket),
+        cmocka_unit_test(ping__over_ipv6),
+        cmocka_unit_test(ping__nobody_runs_there),
+        cmocka_unit_test_setup_teardown(ping__without_privilege, open_both, close_both),
+        cmocka_unit_test(ping__a_host_that_is_gone),
+        cmocka_unit_test(ping_is_refused__only_what_was_asked),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    udp_pair_far();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ping.h"
+
+#include "socket.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <linux/icmp.h>
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/** Packets that are looked at in search of an answer: a raw socket also gets those of others. */
+#define LOOKS_MAX 64
+
+/** An echo, and its answer. Both versions of ICMP have it so. */
+struct echo {
+    uint8_t type;
+    uint8_t code;
+    uint16_t checksum;
+    uint16_t identifier;
+    uint16_t number;
+    struct ping_question question;
+};
+static_assert(sizeof(struct echo) == 24, "no padding on the wire");
+
+/** Internet checksum (RFC 1071). */
+static uint16_t checksum_of(const struct echo *echo)
+{
+    uint16_t words[sizeof *echo / sizeof(uint16_t)];
+    uint32_t sum = 0;
+
+    memcpy(words, echo, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        sum += words[i];
+    }
+    sum = (sum & 0xFFFF) + (sum >> 16);
+    return (uint16_t) ~(sum + (sum >> 16));
+}
+
+/** Has a raw socket take nothing but answers. */
+static void filter_answers(int socket, sa_family_t family)
+{
+    if (family == AF_INET) {
+        struct icmp_filter filter = {.data = ~(1u << ICMP_ECHOREPLY)};
+        (void)setsockopt(socket, SOL_RAW, ICMP_FILTER, &filter, sizeof filter);
+    } else {
+        struct icmp6_filter filter;
+        ICMP6_FILTER_SETBLOCKALL(&filter);
+        ICMP6_FILTER_SETPASS(ICMP6_ECHO_REPLY, &filter);
+        (void)setsockopt(socket, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof filter);
+    }
+}
+
+void ping_begin(struct ping *ping, const struct sockaddr *own, socklen_t own_bytes)
+{
+    int protocol = own->sa_family == AF_INET ? IPPROTO_ICMP : (int)IPPROTO_ICMPV6;
+
+    if (ping->begun) {
+        return;
+    }
+    *ping = (struct ping){.begun = true};
+    if (getrandom(&ping->secret, sizeof ping->secret, GRND_NONBLOCK) !=
+        (ssize_t)sizeof ping->secret) {
+        ping->secret = 0;
+    }
+    ping->socket = socket(own->sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+    if (ping->socket < 0) {
+        ping->socket = socket(own->sa_family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+        ping->raw = own->sa_family == AF_INET;
+        if (ping->socket >= 0) {
+            filter_answers(ping->socket, own->sa_family);
+        }
+    }
+    if (ping->socket >= 0 && bind(ping->socket, own, own_bytes) != 0) {
+        close(ping->socket);
+        ping->socket = -1;
+    }
+}
+
+static struct ping_question question_of(const struct ping *ping, uint32_t mark)
+{
+    return (struct ping_question){.mark = mark, .secret = ping->secret};
+}
+
+bool ping_echo(struct ping *ping, const struct sockaddr *to, socklen_t to_bytes, uint32_t mark)
+{
+    struct echo echo = {
+        .type = to->sa_family == AF_INET ? ICMP_ECHO : ICMP6_ECHO_REQUEST,
+        .identifier = (uint16_t)getpid(), /* a ping socket has its own */
+        .number = htons(ping->number++),
+        .question = question_of(ping, mark),
+    };
+
+    if (ping->socket < 0 || ping->secret == 0) {
+        return false;
+    }
+    echo.checksum = checksum_of(&echo); /* the kernel knows that of IPv6 itself */
+    for (unsigned attempts = 0; attempts < 2; attempts++) {
+        if (sendto(ping->socket, &echo, sizeof echo, MSG_DONTWAIT, to, to_bytes) >= 0) {
+            return true;
+        }
+        (void)socket_take_error(ping->socket); /* that of an earlier one */
+    }
+    return errno != EPERM && errno != EACCES; /* that it cannot be reached just now is an answer */
+}
+
+void ping_discard(struct ping *ping, int socket, struct sockaddr *to, socklen_t to_bytes,
+                  uint32_t mark)
+{
+    const struct ping_question question = question_of(ping, mark);
+    const in_port_t port = htons(PING_DISCARD_PORT);
+    size_t at = to->sa_family == AF_INET ? offsetof(struct sockaddr_in, sin_port)
+                                         : offsetof(struct sockaddr_in6, sin6_port);
+
+    memcpy((uint8_t *)to + at, &port, sizeof port);
+    if (ping->secret != 0) {
+        (void)!sendto(socket, &question, sizeof question, MSG_DONTWAIT, to, to_bytes);
+    }
+}
+
+bool ping_is_refused(struct ping *ping, const uint8_t *quote, size_t quote_bytes, bool by_itself)
+{
+    static const struct ping_question none;
+    struct ping_question question;
+
+    if (!ping->begun || quote_bytes < sizeof question) {
+        return false;
+    }
+    memcpy(&question, quote, sizeof question);
+    if (question.secret != ping->secret ||
+        memcmp(question.none, none.none, sizeof none.none) != 0) {
+        return false;
+    }
+    if (by_itself && ping->refused_count < PING_REFUSALS_MAX) {
+        ping->refused[ping->refused_count++] = question.mark;
+    }
+    return true;
+}
+
+/** Is it the answer to an echo of ours? */
+static bool is_answer(const struct ping *ping, const uint8_t *packet, size_t bytes, uint32_t *mark)
+{
+    size_t before = ping->raw && bytes > 0 ? (packet[0] & 0xFu) * 4u : 0;
+    struct echo echo;
+
+    if (bytes < before + sizeof echo) {
+        return false;
+    }
+    memcpy(&echo, packet + before, sizeof echo);
+    *mark = echo.question.mark;
+    return (echo.type == ICMP_ECHOREPLY || echo.type == ICMP6_ECHO_REPLY) &&
+           echo.question.secret == ping->secret;
+}
+
+enum lane_host ping_answer(struct ping *ping, uint32_t *mark)
+{
+    uint8_t packet[128];
+
+    if (!ping->begun) {
+        return LANE_HOST_ASKED;
+    }
+    if (ping->refused_count > 0) {
+        *mark = ping->refused[--ping->refused_count];
+        return LANE_HOST_VOUCHES;
+    }
+    for (unsigned looks = 0; ping->socket >= 0 && looks < LOOKS_MAX; looks++) {
+        ssize_t bytes = recv(ping->socket, packet, sizeof packet, MSG_DONTWAIT);
+        if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
+            break;
+        }
+        if (bytes > 0 && is_answer(ping, packet, (size_t)bytes, mark)) {
+            return LANE_HOST_ANSWERS;
+        }
+    }
+    return LANE_HOST_ASKED;
+}
+
+void ping_end(struct ping *ping)
+{
+    if (ping->begun && ping->socket >= 0) {
+        close(ping->socket);
+    }
+    ping->begun = false;
+}
