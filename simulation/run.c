@@ -200,7 +200,9 @@ static void live(struct running *running)
         /* Those who wait for somebody who has ended have to give up: where hosts tell of that, when
          * they are told, which may take some questions. */
         uint64_t patience_ns =
-            running->scenario.wire.told_ppm > 0 ? TOLD_NS : cluster->options.peer_timeout_ns;
+            running->scenario.wire.told_ppm > 0
+                ? TOLD_NS + STILL_ASKING_TIMEOUTS * cluster->options.peer_timeout_ns
+                : cluster->options.peer_timeout_ns;
         step_until(running, cluster_now(cluster) + patience_ns + LINGER_NS);
         check_waiting(running);
     }

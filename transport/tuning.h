@@ -47,6 +47,15 @@
  *  after a quarter of the peer timeout, or this if that is less, if it has not answered. */
 #define STILL_RETRY_NS UINT64_C(1000000000)
 
+/** One that has never answered may stand still, too. But whoever has ended may have left its place
+ *  to another, who does not say so, and what asks for a connection may be too long for the way: so
+ *  it is waited for only so many timeouts, whatever its host says. */
+#define STILL_ASKING_TIMEOUTS 4
+
+/** Who has asked, and got an answer, is waited for so many timeouts until it is heard: it may stand
+ *  still just then. It takes little room. */
+#define HALF_OPEN_TIMEOUTS 8
+
 /** So long after a probe it may still be refused. */
 #define PROBE_REFUSAL_NS 20000000u
 

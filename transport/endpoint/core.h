@@ -55,7 +55,7 @@ struct core_peer {
     struct beowire_address address;
     uint64_t incarnation;
     struct doubt *doubt; /**< NULL: there never was one */
-    uint64_t heard_ns; /**< its last frame of the open connection */
+    uint64_t heard_ns;   /**< its last frame of the open connection */
     uint64_t gone_ns;
     uint64_t challenge_at_ns; /**< paths that are not proven are tried (again); UINT64_MAX: never */
     uint32_t first_credit;    /**< reserved for it and told in CONNECT or ACCEPT */
@@ -114,7 +114,7 @@ struct core_counters {
     uint64_t dropped_data_duplicate;
     uint64_t resets_suppressed; /**< not sent: too many in this second */
     uint64_t peers_failed;
-    uint64_t peers_forgotten; /**< given back */
+    uint64_t peers_forgotten;   /**< given back */
     uint64_t peers_stood_still; /**< silent for longer than peers are waited for: their hosts are
                                      there */
     uint64_t hosts_asked;

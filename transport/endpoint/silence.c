@@ -95,10 +95,10 @@ uint64_t core_dies_at(const struct core *core, const struct core_peer *peer)
         return end_of(core, peer->connection.asking_since_ns, 1);
     case CONNECTION_ANSWERED:
         return sooner(end_of(core, peer->connection.asking_since_ns, 1),
-                      end_of(core, peer->connection.answered_ns, 1));
+                      end_of(core, peer->connection.answered_ns, HALF_OPEN_TIMEOUTS));
     case CONNECTION_OPEN:
         if (!paths_is_proven(&peer->paths)) {
-            return end_of(core, peer->connection.answered_ns, 1);
+            return end_of(core, peer->connection.answered_ns, HALF_OPEN_TIMEOUTS);
         }
         return sooner(sooner(end_of(core, flow->waiting_since_ns, 1),
                              end_of(core, flow_stuck_since(flow), 1)),
@@ -115,6 +115,7 @@ static uint64_t silent_since(const struct core_peer *peer)
 {
     switch (peer->connection.state) {
     case CONNECTION_ASKING:
+    case CONNECTION_ANSWERED:
         return peer->connection.asking_since_ns;
     case CONNECTION_OPEN:
         return peer->message.flow.waiting_since_ns;
@@ -145,6 +146,10 @@ static void host_answers(struct core *core, struct core_peer *peer, uint64_t ask
         return;
     }
     stillness->since_ns = stillness->since_ns != 0 ? stillness->since_ns : since_ns;
+    if (peer->connection.asks &&
+        now_ns >= end_of(core, stillness->since_ns, STILL_ASKING_TIMEOUTS)) {
+        return; /* perhaps nobody is there who is meant, or what asks him does not arrive */
+    }
     forgive(peer, asked_ns - since_ns, now_ns);
     if (!stillness->still && now_ns - stillness->since_ns >= core->options.peer_timeout_ns) {
         stillness->still = true;
@@ -176,9 +181,8 @@ static bool ask_host(struct core *core, struct core_peer *peer, uint64_t now_ns)
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
         bool vouched = (peer->paths.heard >> i & 1) != 0;
-        bool known = peer->connection.state == CONNECTION_ASKING
-                         ? paths_may_ask(&peer->paths, lanes, i)
-                         : paths_is_usable(&peer->paths, lanes, i);
+        bool known = peer->connection.asks ? paths_may_ask(&peer->paths, lanes, i)
+                                           : paths_is_usable(&peer->paths, lanes, i);
         if (lane->operations->ask_host == NULL || !known) {
             continue;
         }
@@ -282,7 +286,7 @@ bool core_take_event(struct core *core, struct beowire_event *event, uint64_t no
             core->events--;
             *event = (struct beowire_event){
                 .kind = still ? BEOWIRE_PEER_STANDS_STILL : BEOWIRE_PEER_GOES_ON,
-                .peer = i,
+                .peer = core->peers[i]->message.handle,
                 .since_ns = still ? now_ns - stillness->since_ns : stillness->lasted_ns,
             };
             return true;

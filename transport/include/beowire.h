@@ -115,8 +115,8 @@ struct beowire_options {
     uint32_t operations;   /**< most sends, and most receives, outstanding at once (1..32768) */
     uint32_t peers;        /**< most peers that are named, and as many that come by themselves
                               (1..65536) */
-    uint64_t peer_timeout_ns; /**< a peer that owes an answer and is silent this long is dead, unless
-                                 it only stands still: beowire_event() */
+    uint64_t peer_timeout_ns;       /**< a peer that owes an answer and is silent this long is dead,
+                                       unless       it only stands still: beowire_event() */
     enum beowire_progress progress; /**< while the application does not call */
     const char *configuration;      /**< file of `beowire tune`; "": none; NULL: BEOWIRE_CONFIG, or
                                        beowire/beowire.conf in the user's or the host's configuration */

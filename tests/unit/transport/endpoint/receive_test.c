@@ -133,7 +133,7 @@ static void core_receive__only_answers_go_to_a_place_before_it_is_heard(void **s
     }
     assert_int_equal(accepts, 1);
     assert_false(peer->message.ready);
-    pass(stranger, PEER_TIMEOUT_NS);
+    pass(stranger, HALF_OPEN_TIMEOUTS * PEER_TIMEOUT_NS);
     assert_int_equal(peer->connection.state, CONNECTION_FAILED);
 }
 
