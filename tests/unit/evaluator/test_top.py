@@ -2,6 +2,7 @@
 import json
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ def published() -> Iterator[int]:
     os.close(descriptor)
 
 
-def view(sent: int, at_s: float, before: View | None = None, **more: int) -> View:
+def view(sent: int, at_s: float, before: View | None = None, **more: Any) -> View:
     now = parse(endpoint(sent, at_s=at_s, **more))
     seen_ns = round((at_s + 0.05) * 1e9)
     if before is None:
