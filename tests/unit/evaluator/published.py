@@ -96,7 +96,9 @@ def endpoint(
             "drops": table({"name": 40, "value": 8}, ["key", drops], ["data_unknown", 0]),
             "counters": table({"name": 40, "value": 8}, ["message_eager", sent]),
             "peers": table(peer, *rows),
-            "missing": table({"name": 24, "reason": 96}, *([name, reason] for name, reason in missing)),
+            "missing": table(
+                {"name": 24, "reason": 96}, *([name, reason] for name, reason in missing)
+            ),
         },
         process=process,
         published_ns=round(at_s * 1e9),
