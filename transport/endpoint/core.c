@@ -294,8 +294,11 @@ static bool awaits_word(struct core *core, const struct core_peer *peer, uint64_
     if (peer->announced) {
         return false;
     }
-    core_note_deadline(core, peer->heard_ns + PEER_QUIET_NS);
-    return now_ns - peer->heard_ns >= PEER_QUIET_NS && now_ns > peer->heard_ns;
+    if (now_ns < peer->heard_ns + PEER_QUIET_NS) {
+        core_note_deadline(core, peer->heard_ns + PEER_QUIET_NS);
+        return false;
+    }
+    return true;
 }
 
 static void service_flow(struct core *core, struct core_peer *peer, uint64_t now_ns)

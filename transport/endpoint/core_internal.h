@@ -35,6 +35,17 @@ void core_forget_peers(struct core *core, uint64_t now_ns);
 /** Tries the paths that are not proven, when that is due. */
 void core_service_paths(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
+/** May it be asked over the lane whether it is there? By CONNECT over all by which it should be
+ *  reached, by PROBE over those that are proven. */
+static inline bool core_may_ask_over(const struct core *core, const struct core_peer *peer,
+                                     unsigned by)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+
+    return peer->connection.asks ? paths_may_ask(&peer->paths, lanes, by)
+                                 : paths_is_usable(&peer->paths, lanes, by);
+}
+
 /** The peer answers, but what we send does not arrive: it is this path. */
 void core_try_another_path(struct core *core, struct core_peer *peer, uint64_t now_ns);
 

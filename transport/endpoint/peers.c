@@ -28,6 +28,7 @@ int core_open_peers(struct core *core)
     core->slots = calloc(count, sizeof *core->slots);
     core->touched = calloc(count, sizeof *core->touched);
     core->first_free_slot = core->last_free_slot = NO_SLOT;
+    core->forget_at_ns = UINT64_MAX;
     return core->peers == NULL || core->slots == NULL || core->touched == NULL ||
                    map_open(&core->by_key, count) != 0 ||
                    map_open(&core->by_incarnation, count) != 0
@@ -124,6 +125,7 @@ void core_forget_peers(struct core *core, uint64_t now_ns)
     uint64_t next_ns = UINT64_MAX;
 
     if (now_ns < core->forget_at_ns) {
+        core_note_deadline(core, core->forget_at_ns);
         return;
     }
     for (uint32_t i = core->peer_count; i-- > 0;) {

@@ -181,9 +181,7 @@ static bool ask_host(struct core *core, struct core_peer *peer, uint64_t now_ns)
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
         bool vouched = (peer->paths.heard >> i & 1) != 0;
-        bool known = peer->connection.asks ? paths_may_ask(&peer->paths, lanes, i)
-                                           : paths_is_usable(&peer->paths, lanes, i);
-        if (lane->operations->ask_host == NULL || !known) {
+        if (lane->operations->ask_host == NULL || !core_may_ask_over(core, peer, i)) {
             continue;
         }
         if (paths_is_for_all(lanes, i)) {

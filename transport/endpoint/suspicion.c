@@ -73,7 +73,7 @@ void core_suspect(struct core *core, struct core_peer *peer, const struct lane_l
 
     core->counters.refusals_heard++;
     core->counters.refusals_strange += !counts;
-    if (peer->connection.state != CONNECTION_OPEN && peer->connection.state != CONNECTION_ASKING) {
+    if (peer->connection.state != CONNECTION_OPEN && !peer->connection.asks) {
         return;
     }
     struct doubt *doubt = core_doubt(peer);
@@ -96,7 +96,7 @@ void core_suspect(struct core *core, struct core_peer *peer, const struct lane_l
 
 void core_ask_over(struct core *core, struct core_peer *peer, unsigned by)
 {
-    if (peer->connection.state == CONNECTION_ASKING) {
+    if (peer->connection.asks) {
         core_ask_by(core, peer, by);
     } else {
         control_send_probe_by(core, peer, by);
@@ -109,7 +109,7 @@ static void ask_over_all(struct core *core, struct core_peer *peer, bool refusab
 
     for (unsigned i = 0; i < lanes->count; i++) {
         bool refuses = lanes->lanes[i]->operations->lost != NULL;
-        if (paths_is_for_all(lanes, i) && paths_is_usable(&peer->paths, lanes, i) &&
+        if (paths_is_for_all(lanes, i) && core_may_ask_over(core, peer, i) &&
             (refusable || !refuses)) {
             core_ask_over(core, peer, i);
         }

@@ -412,7 +412,7 @@ static void have_host(struct stranger *stranger, bool at_once)
 
 static struct core_peer *have_silent_peer(struct stranger *stranger, bool at_once)
 {
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     have_host(stranger, at_once);
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
