@@ -511,6 +511,21 @@ static void core_ask_host__whose_refusals_may_not_come_through(void **state)
     assert_int_equal(peer->message.error, -ETIMEDOUT);
 }
 
+/** But not for ever: who has ended may have left its place to another. */
+static void core_ask_host__one_that_never_answers(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+
+    have_host(stranger, true);
+    host_says = LANE_HOST_VOUCHES;
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    pass(stranger, (STILL_ASKING_TIMEOUTS + 2) * PEER_TIMEOUT_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
+    assert_int_equal(peer->message.error, -ETIMEDOUT);
+}
+
 /** One that has not opened the connection yet may stand still as well, if its host vouches. */
 static void core_ask_host__before_there_is_a_connection(void **state)
 {
@@ -521,13 +536,13 @@ static void core_ask_host__before_there_is_a_connection(void **state)
     host_says = LANE_HOST_VOUCHES;
     assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
     assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
-    pass(stranger, 10 * PEER_TIMEOUT_NS);
+    pass(stranger, (STILL_ASKING_TIMEOUTS - 1) * PEER_TIMEOUT_NS);
     assert_int_equal(peer->connection.state, CONNECTION_ASKING);
     assert_true(core_stands_still(peer));
     struct frame_connect body = connect_body(stranger);
     say_connect(stranger, &body);
     round_trip(stranger);
-    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_int_equal(peer->connection.state, CONNECTION_ANSWERED);
     assert_false(core_stands_still(peer));
 }
 
@@ -588,6 +603,7 @@ int main(void)
         STRANGER_TEST(core_ask_host__a_host_that_goes_later),
         STRANGER_TEST(core_ask_host__whose_refusals_may_not_come_through),
         STRANGER_TEST(core_ask_host__before_there_is_a_connection),
+        STRANGER_TEST(core_ask_host__one_that_never_answers),
         STRANGER_TEST(core_ask_host__data_is_not_waited_for_meanwhile),
         STRANGER_TEST(core_ask_host__who_looks_seldom),
     };
