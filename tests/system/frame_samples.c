@@ -415,7 +415,7 @@ static int write_good(void)
 
 static void bad_version(struct sample *sample)
 {
-    header_of(sample)->version_words = 0x37;
+    header_of(sample)->version_words = 0x27;
 }
 
 static void bad_type(struct sample *sample)

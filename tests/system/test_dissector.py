@@ -215,7 +215,7 @@ SAMPLES: dict[str, dict[str, str]] = {
 
 #: What is wrong with each bad frame of frame_samples.c and frame_samples_cut.c.
 PROBLEMS = [
-    "version 3",
+    "version 2",
     "type 99 is not known",
     "a flag that is not understood",
     "shorter than it says: 51 bytes of 346",
