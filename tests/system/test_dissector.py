@@ -228,7 +228,7 @@ PROBLEMS = [
     "nothing is wanted",
     "segments of 0 bytes",
     "type 11 is not known, or has another header",
-    "version 2, or a header of another length",
+    "version 3, or a header of another length",
     "longer than it says",
     "the offset is not a multiple of the segment length",
     "segments of 0 bytes",
