@@ -106,9 +106,9 @@ def short_address(address: str) -> str:
     words = address.split(":")
     try:
         endpoint = int(words[3], 16)
-        if len(words) == 7:
+        if len(words) == 8:
             return f"process {int(words[6], 16)}/{endpoint}"
-        mac, ip, port = words[7].split("/")
+        mac, ip, port = words[8].split("/")
         if int(port, 16) == 0:
             return f"{':'.join(mac[i : i + 2] for i in range(0, 12, 2))}/{endpoint}"
         v6 = IPv6Address(int(ip, 16))

@@ -137,7 +137,7 @@ def test_process_is_killed__its_kernel_says_so(before: tuple[str, ...]) -> None:
 
 def place(address: str) -> tuple[str, int]:
     """IP address and UDP port of the first rail of an address as text."""
-    ip, port = address.split(":")[7].split("/")[1:3]
+    ip, port = address.split(":")[8].split("/")[1:3]
     return ".".join(str(byte) for byte in bytes.fromhex(ip[-8:])), int(port[:4], 16)
 
 
