@@ -2,6 +2,7 @@
 #include "control.h"
 
 #include "endpoint/address.h"
+#include "endpoint/core_internal.h"
 #include "flow/proof.h"
 
 /** A frame on the stack, with the headroom that the lane wants. */
@@ -147,7 +148,10 @@ void control_send_challenge(struct core *core, struct core_peer *peer, unsigned 
     begin(&frame, peer, FRAME_CHALLENGE);
     body->number = to_le64(proof_challenge(core->proof_key, peer->connection.own_key, by));
     flow_stamp(&peer->message.flow, head_of(&frame), 0);
-    send_long(core, peer, by, &frame, FRAME_CHALLENGE, agreed_bytes(core, peer, by, UINT32_MAX));
+    uint32_t bytes = agreed_bytes(core, peer, by, UINT32_MAX);
+    if (core_spend(peer, bytes)) {
+        send_long(core, peer, by, &frame, FRAME_CHALLENGE, bytes);
+    }
 }
 
 void control_send_response(struct core *core, struct core_peer *peer, unsigned by, uint64_t number)

@@ -21,7 +21,8 @@ void control_send_accept(struct core *core, struct core_peer *peer, unsigned by,
                          uint32_t asked_bytes);
 
 /** CHALLENGE over the lane with index `by`, as long as the longest frame of the connection: what
- *  answers it proves that such frames arrive. */
+ *  answers it proves that such frames arrive. Not if too little has come of a peer that nobody has
+ *  named, whose addresses may be others'. */
 void control_send_challenge(struct core *core, struct core_peer *peer, unsigned by);
 
 /** What answers a CHALLENGE with this number. */

@@ -58,13 +58,15 @@ struct core_peer {
     uint64_t heard_ns;   /**< its last frame of the open connection */
     uint64_t gone_ns;
     uint64_t challenge_at_ns; /**< paths that are not proven are tried (again); UINT64_MAX: never */
-    uint32_t first_credit;    /**< reserved for it and told in CONNECT or ACCEPT */
-    uint32_t data_bytes;      /**< longest DATA of the connection, in both directions, ... */
-    uint32_t frame_bytes; /**< ... and other frame towards the peer; `message` has what is used */
-    uint16_t limit;       /**< the first credit that it has given us */
-    uint16_t answered_by; /**< bit i: ACCEPT has gone over lane i */
-    bool selective;       /**< both ends keep what comes early */
-    bool announced;       /**< the application has named it; else it has asked us */
+    uint32_t
+        allowance_bytes;   /**< may go to places that are not proven: of what has come, threefold */
+    uint32_t first_credit; /**< reserved for it and told in CONNECT or ACCEPT */
+    uint32_t data_bytes;   /**< longest DATA of the connection, in both directions, ... */
+    uint32_t frame_bytes;  /**< ... and other frame towards the peer; `message` has what is used */
+    uint16_t limit;        /**< the first credit that it has given us */
+    uint16_t answered_by;  /**< bit i: ACCEPT has gone over lane i */
+    bool selective;        /**< both ends keep what comes early */
+    bool announced;        /**< the application has named it; else it has asked us */
     bool credit_reserved;
     bool confirmed;          /**< it has opened the connection, too */
     uint8_t challenges;      /**< how often paths have been tried */

@@ -32,6 +32,31 @@ void core_note_gone(struct core *core, struct core_peer *peer);
 /** Gives back peers that have gone, whatever is due. */
 void core_forget_peers(struct core *core, uint64_t now_ns);
 
+/** So many bytes have come of a peer: as long as some of its places are not proven, three times as
+ *  many may be sent there (RFC 9000, section 8.1). Whom the application has named is believed. */
+static inline void core_allow(struct core_peer *peer, uint32_t bytes)
+{
+    uint32_t most = 3 * (uint32_t)FRAME_BYTES_MAX;
+
+    if (peer->challenge_at_ns != UINT64_MAX || peer->connection.state == CONNECTION_ANSWERED) {
+        peer->allowance_bytes += 3 * bytes;
+        peer->allowance_bytes = peer->allowance_bytes < most ? peer->allowance_bytes : most;
+    }
+}
+
+/** May so many bytes be sent to a place of the peer that is not proven? If so notes it. */
+static inline bool core_spend(struct core_peer *peer, uint32_t bytes)
+{
+    if (peer->announced) {
+        return true;
+    }
+    if (peer->allowance_bytes < bytes) {
+        return false;
+    }
+    peer->allowance_bytes -= bytes;
+    return true;
+}
+
 /** Tries the paths that are not proven, when that is due. */
 void core_service_paths(struct core *core, struct core_peer *peer, uint64_t now_ns);
 

@@ -102,6 +102,8 @@ static void answer_connect(struct core *core, struct core_peer *peer, const stru
     if (from_le16(frame->connect->frame_bytes) < peer->data_bytes) {
         return;
     }
+    core_allow(peer, from->bytes);
+    (void)core_spend(peer, from->bytes); /* ACCEPT is no longer */
     peer->answered_by |= (uint16_t)(1u << from->by);
     control_send_accept(core, peer, from->by, from->bytes + path_below_bytes(lane));
 }
@@ -405,6 +407,7 @@ static void receive_from_peer(struct core *core, struct core_peer *peer, const s
     } else if (peer->connection.state == CONNECTION_OPEN ||
                peer->connection.state == CONNECTION_ANSWERED) {
         peer->heard_ns = now_ns;
+        core_allow(peer, from->bytes);
         if (connection_heard(&peer->connection)) {
             hear_peer(core, peer);
         }

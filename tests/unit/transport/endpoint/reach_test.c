@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which ways to a peer are used: only those on which it has answered. */
+#include "endpoint/control.h"
 #include "endpoint/core_internal.h"
 #include "stranger.h"
 
@@ -133,6 +134,33 @@ static void core_receive__response_proves_one_way(void **state)
     assert_int_equal(peer->paths.proven, 1);
 }
 
+/** A peer that has asked, and names places of others: no more goes there than three times what
+ * came. */
+static void control_send_challenge__no_more_than_thrice_what_came(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    struct core *core = stranger->core;
+    uint64_t sent;
+
+    peer->paths.proven = 0;
+    peer->allowance_bytes = 3200; /* two whole frames */
+    for (unsigned i = 0; i < 100; i++) {
+        control_send_challenge(core, peer, 0);
+    }
+    assert_int_equal(core->counters.sent[FRAME_CHALLENGE], 2);
+    core_try_paths(core, peer);
+    peer->challenge_at_ns = 1; /* some are being tried, so what comes counts */
+    say(stranger, &(struct says){.fields.type = FRAME_ACK, .padded_bytes = 46});
+    round_trip(stranger);
+    assert_int_equal(core->counters.sent[FRAME_CHALLENGE], 2);
+    peer->announced = true; /* the application knows what it names */
+    core->announced_peers++;
+    sent = core->counters.sent[FRAME_CHALLENGE];
+    control_send_challenge(core, peer, 0);
+    assert_int_equal(core->counters.sent[FRAME_CHALLENGE], sent + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +170,7 @@ int main(void)
         STRANGER_TEST(core_send__only_what_opens_goes_an_unproven_way),
         STRANGER_TEST(core_receive__challenge_is_answered_with_its_number),
         STRANGER_TEST(core_receive__response_proves_one_way),
+        STRANGER_TEST(control_send_challenge__no_more_than_thrice_what_came),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
