@@ -83,6 +83,7 @@ def endpoint(
         [f"10.77.0.2/{number}", "connected", "packet/eth0", 8200, sent + number]
         for number in range(peers)
     ]
+    absent: list[list[int | str]] = [[name, reason] for name, reason in missing]
     return file_of(
         {
             "endpoint": table(
@@ -96,9 +97,7 @@ def endpoint(
             "drops": table({"name": 40, "value": 8}, ["key", drops], ["data_unknown", 0]),
             "counters": table({"name": 40, "value": 8}, ["message_eager", sent]),
             "peers": table(peer, *rows),
-            "missing": table(
-                {"name": 24, "reason": 96}, *([name, reason] for name, reason in missing)
-            ),
+            "missing": table({"name": 24, "reason": 96}, *absent),
         },
         process=process,
         published_ns=round(at_s * 1e9),
