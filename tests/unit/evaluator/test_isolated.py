@@ -164,3 +164,5 @@ def test_nothing_that_is_built_has_a_search_path_of_its_own() -> None:
         ).stdout
         assert "RPATH" not in dynamic and "RUNPATH" not in dynamic, path
         assert not re.search(r"NEEDED.*\[[^\]]*/", dynamic), path
+        # What is copied to a host stands alone there.
+        assert "libsodium" not in dynamic, path
