@@ -10,6 +10,8 @@
  * frame_samples tso: DATA that network cards cut, which looks like TCP.
  *
  * frame_samples tso_frames: frames and messages that network cards cut, joined and then cut apart.
+ *
+ * frame_samples document: no capture, but the examples of docs/PROTOCOL.md, as text.
  */
 #include "frame_samples.h"
 
@@ -529,6 +531,9 @@ static int (*writer_of(int argc, char **argv))(void)
     if (argc == 2 && strcmp(argv[1], "tso") == 0) {
         return write_tso_good;
     }
+    if (argc == 2 && strcmp(argv[1], "document") == 0) {
+        return write_document;
+    }
     return argc == 2 && strcmp(argv[1], "tso_frames") == 0 ? write_tso_frames : NULL;
 }
 
@@ -537,9 +542,11 @@ int main(int argc, char **argv)
     int (*write)(void) = writer_of(argc, argv);
 
     if (write == NULL) {
-        (void)fputs("usage: frame_samples [bad | tso | tso_frames]\n", stderr);
+        (void)fputs("usage: frame_samples [bad | tso | tso_frames | document]\n", stderr);
         return 2;
     }
-    write_file_header();
+    if (write != write_document) {
+        write_file_header();
+    }
     return write();
 }

@@ -44,4 +44,8 @@ int write_tso_frames(void);
 /** Such as a receiver drops. */
 int write_tso_bad(void);
 
+/** frame_samples_document.c: prints the examples of docs/PROTOCOL.md, blocks of lines with an empty
+ *  line behind each. Returns the program's exit status. */
+int write_document(void);
+
 #endif /* BEOWIRE_TESTS_FRAME_SAMPLES_H */
