@@ -151,7 +151,7 @@ static void core_bulk__pulls_what_was_announced(void **state)
     uint8_t *buffer = calloc(1, LONG_BYTES);
     struct beowire_completion done;
 
-    (void)be_accepted(stranger);
+    (void)be_accepted_as_named(stranger);
     announce(stranger, LONG_BYTES, buffer, LONG_BYTES);
     answer_pulls(stranger, data, LONG_BYTES);
     round_trip(stranger);
@@ -173,7 +173,7 @@ static void core_bulk__asks_for_a_few_blocks_in_one_turn_and_goes_on(void **stat
     const uint64_t bytes = (uint64_t)PULL_BLOCKS * 64 * SEGMENT;
     uint8_t *buffer = calloc(1, bytes);
 
-    (void)be_accepted(stranger);
+    (void)be_accepted_as_named(stranger);
     announce(stranger, bytes, buffer, bytes);
     const uint64_t asked = core->counters.sent[FRAME_PULL];
     assert_int_equal(asked, PULL_BLOCKS / PULL_BLOCKS_TOGETHER); /* nothing had to come for that */
@@ -198,7 +198,7 @@ static void core_receive_bulk__drops_are_counted(void **state)
     uint8_t *data = pattern(3 * SEGMENT);
     uint8_t *buffer = calloc(1, 3 * SEGMENT);
 
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
     say_data(stranger, NAME, 0, data, SEGMENT); /* it has overtaken its ANNOUNCE */
     round_trip(stranger);
     assert_int_equal(stranger->core->counters.dropped_data_unknown, 1);
@@ -219,7 +219,7 @@ static void core_receive_bulk__data_that_is_no_segment_breaks_off(void **state)
     uint8_t *buffer = calloc(1, 3 * SEGMENT);
     struct beowire_completion done;
 
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
     announce(stranger, 3 * SEGMENT, buffer, 3 * SEGMENT);
     say_data(stranger, NAME, 3 * SEGMENT, data, 1);
     round_trip(stranger);
@@ -245,7 +245,7 @@ static void core_receive_bulk__data_of_another_length_breaks_off(void **state)
         void *again = NULL;
         assert_int_equal(stranger_setup(&again), 0);
         struct stranger *stranger = again;
-        struct core_peer *peer = be_accepted(stranger);
+        struct core_peer *peer = be_accepted_as_named(stranger);
         announce(stranger, 2 * SEGMENT, buffer, 2 * SEGMENT);
         say_data(stranger, NAME, 0, data, lengths[i]);
         round_trip(stranger);
@@ -262,7 +262,7 @@ static void core_receive_bulk__data_of_an_unknown_key_is_not_answered(void **sta
 {
     struct stranger *stranger = *state;
 
-    (void)be_accepted(stranger);
+    (void)be_accepted_as_named(stranger);
     stranger->core_key ^= 1;
     say_data(stranger, NAME, 0, (const uint8_t *)"?", 1);
     round_trip(stranger);
@@ -276,7 +276,7 @@ static void core_receive_bulk__data_from_another_place_is_dropped(void **state)
     uint8_t *data = pattern(2 * SEGMENT);
     uint8_t *buffer = calloc(1, 2 * SEGMENT);
 
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
     announce(stranger, 2 * SEGMENT, buffer, 2 * SEGMENT);
     peer->paths.to[0].bytes[0] ^= 1; /* it is elsewhere, and this is another one */
     say_data(stranger, NAME, 0, data, SEGMENT);
@@ -291,7 +291,7 @@ static void core_receive_bulk__data_from_another_place_is_dropped(void **state)
 static void core_receive_bulk__data_is_a_sign_of_life(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
     for (unsigned i = 0; i < 8; i++) {
@@ -317,7 +317,7 @@ static void core_expect__tells_the_lane_while_something_comes(void **state)
     operations.expect = note_expectation;
     lane->operations = &operations;
     times_told = 0;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
     assert_int_equal(times_told, 0);
     announce(stranger, 3 * SEGMENT, buffer, 3 * SEGMENT);
     assert_true(times_told > 0);
@@ -400,7 +400,7 @@ static void core_bulk__sends_the_first_blocks_unasked(void **state)
     uint8_t *data = pattern(LONG_BYTES);
     uint64_t first = 1;
 
-    uint32_t name = be_sent(stranger, be_accepted(stranger), data, true);
+    uint32_t name = be_sent(stranger, be_accepted_as_named(stranger), data, true);
     round_trip(stranger);
     assert_int_equal(hear_data(stranger, name, data, &first),
                      PULL_UNASKED_BLOCKS * (PULL_BLOCK_BYTES / SEGMENT * SEGMENT));
@@ -416,7 +416,7 @@ static void core_bulk__sends_what_is_asked_for(void **state)
     struct beowire_completion done;
     uint64_t first = 0;
 
-    uint32_t name = be_sent(stranger, be_accepted(stranger), data, false);
+    uint32_t name = be_sent(stranger, be_accepted_as_named(stranger), data, false);
     say_pull(stranger, name, 3 * SEGMENT, 0xF00000000000000F, FRAME_LANE_SIM, 0);
     round_trip(stranger);
     assert_int_equal(hear_data(stranger, name, data, &first), 8 * SEGMENT);
@@ -447,7 +447,7 @@ static void core_bulk__acknowledges_beside_the_data_that_it_sends(void **state)
     unsigned segments = 0;
     bool told_so = false;
 
-    uint32_t name = be_sent(stranger, be_accepted(stranger), data, false);
+    uint32_t name = be_sent(stranger, be_accepted_as_named(stranger), data, false);
     say(stranger, &(struct says){.fields.type = FRAME_EAGER, .body = &eager});
     say_pull(stranger, name, 0, 3, FRAME_LANE_SIM, 0);
     pass(stranger, 4 * (uint64_t)FLOW_ACK_DELAY_NS);
@@ -467,7 +467,7 @@ static void core_bulk__a_lane_that_takes_nothing_is_offered_it_again(void **stat
     struct sim_options wire = SIM_OPTIONS_DEFAULT;
     uint64_t first = 0;
 
-    uint32_t name = be_sent(stranger, be_accepted(stranger), data, false);
+    uint32_t name = be_sent(stranger, be_accepted_as_named(stranger), data, false);
     say_pull(stranger, name, 0, UINT64_MAX, FRAME_LANE_SIM, 0);
     wire.refused_ppm = 1000000;
     sim_wire_set(stranger->cluster.wire, &wire);
@@ -512,7 +512,7 @@ static void core_bulk__lanes_that_take_nothing_are_in_nobodys_way(void **state)
     struct core *core = stranger->core;
     struct message_layer *layer = &core->messages;
     uint8_t *data = pattern(LONG_BYTES);
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
     uint64_t first = 0;
 
     uint32_t name = be_sent(stranger, peer, data, false);
@@ -564,7 +564,7 @@ static void core_receive_bulk__pulls_that_break_rules(void **state)
         struct beowire_completion done;
         assert_int_equal(stranger_setup(&again), 0);
         stranger = again;
-        struct core_peer *peer = be_accepted(stranger);
+        struct core_peer *peer = be_accepted_as_named(stranger);
         uint32_t name = be_sent(stranger, peer, data, false);
         say_pull(stranger, name, wrong[i].offset, wrong[i].wanted, wrong[i].kind, wrong[i].rail);
         round_trip(stranger);
@@ -580,7 +580,7 @@ static void core_receive_bulk__pulls_that_break_rules(void **state)
 static void core_receive_bulk__pulls_of_what_is_not_there_are_dropped(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     for (uint32_t i = 0; i < 100; i++) {
         say_pull(stranger, i * 0x12345, i * SEGMENT, UINT64_MAX, FRAME_LANE_SIM, 0);

@@ -19,7 +19,7 @@ static void look_at_timers(struct stranger *stranger, uint64_t now_ns)
 static void core_timers__data_that_never_comes(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
     uint64_t now_ns = cluster_now(&stranger->cluster);
     uint64_t stuck_ns = now_ns + PULL_STUCK_TIMEOUTS * PEER_TIMEOUT_NS;
 
@@ -54,7 +54,7 @@ static void core_timers__nobody_answers_the_question(void **state)
 static void core_timers__silent_peer_is_dead(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
     pass(stranger, IN_TIME_NS);
@@ -83,7 +83,7 @@ static void get_probes_only(struct stranger *stranger, uint64_t time_ns)
 static void core_timers__a_frame_that_never_arrives(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
     get_probes_only(stranger, PEER_TIMEOUT_NS - 1000000);
@@ -99,7 +99,7 @@ static void core_timers__a_frame_that_never_arrives(void **state)
 static void core_timers__a_frame_that_arrives_late(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     for (uint32_t i = 1; i <= 3; i++) {
         assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
@@ -115,7 +115,7 @@ static void core_timers__a_frame_that_arrives_late(void **state)
 static void core_timers__a_jump_of_the_clock_is_no_silence(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
     pass(stranger, 2 * (uint64_t)FLOW_RTO_MIN_NS);
@@ -147,7 +147,7 @@ static void core_timers__a_jump_of_the_clock_while_asking(void **state)
 static void core_timers__silent_peer_is_dead_however_seldom_one_looks(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
     pass(stranger, 1000);
@@ -260,7 +260,7 @@ static void core_attend__who_has_looked_lately_was_not_away(void **state)
 {
     struct stranger *stranger = *state;
     struct core *core = stranger->core;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     pass(stranger, 2 * PEER_TIMEOUT_NS);
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
@@ -280,7 +280,7 @@ static void core_attend__who_has_looked_lately_was_not_away(void **state)
 static void core_dies_at__when_the_timeout_is_over(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     assert_true(core_dies_at(stranger->core, peer) == UINT64_MAX);
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
@@ -309,7 +309,7 @@ static void core_timers__a_lane_that_comes_back(void **state)
     struct stranger *stranger = *state;
     struct lane *lane = stranger->core->options.lanes.lanes[0];
 
-    (void)be_accepted(stranger);
+    (void)be_accepted_as_named(stranger);
     operations = *lane->operations;
     operations.status = say_status;
     lane->operations = &operations;
@@ -335,7 +335,7 @@ static void core_fail_peer__withdraws_our_memory(void **state)
 {
     static struct lane_operations operations;
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
     struct lane *lane = stranger->core->options.lanes.lanes[0];
 
     operations = *lane->operations;
@@ -349,7 +349,7 @@ static void core_fail_peer__withdraws_our_memory(void **state)
 static void core_dies_at__never_if_so_ordered(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     stranger->core->options.peer_timeout_ns = UINT64_MAX;
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);

@@ -63,7 +63,7 @@ static void listen_for_refusals(struct stranger *stranger)
 /** The core has just sent something that is not acknowledged, and asked for that. */
 static struct core_peer *await_answer(struct stranger *stranger)
 {
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     listen_for_refusals(stranger);
     assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
@@ -121,7 +121,7 @@ static void core_suspect__too_little_is_quoted(void **state)
 static void core_suspect__asks(void **state)
 {
     struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
+    struct core_peer *peer = be_accepted_as_named(stranger);
 
     listen_for_refusals(stranger);
     pass(stranger, PEER_TIMEOUT_NS); /* idle: nothing is owed */
