@@ -21,6 +21,10 @@
 #define ENVELOPE_BYTES ETH_HLEN
 #define ENVELOPE_TYPE_AT 12u
 
+/** Below 1,536 what stands in place of an EtherType is a length, so no frame has this (if_ether.h).
+ */
+#define PROTOCOL_OF_NOTHING 0x001A
+
 /** The ring has room for LANE_RING_FRAMES full frames, but takes no more memory than this, which
  *  matters only for MTUs beyond 9000. */
 #define RING_BYTES_MAX (32u << 20)
@@ -39,6 +43,7 @@
 struct packet_lane {
     struct lane lane; /* first: the layers above know only this */
     int socket;
+    int holder; /* of the endpoint's number, or -1 */
     bool loops; /* the interface is loopback: what is sent to ourselves arrives */
     uint8_t mac[ETH_ALEN];
     uint8_t ethertype[2]; /* as on the wire */
@@ -261,6 +266,9 @@ static void packet_close(struct lane *lane)
     if (packet->socket >= 0) {
         close(packet->socket);
     }
+    if (packet->holder >= 0) {
+        close(packet->holder);
+    }
     free(packet);
 }
 
@@ -365,23 +373,24 @@ static int tune_socket(const struct packet_lane *packet)
     return status;
 }
 
-/** Lets in nothing, until another filter takes its place. */
-static int attach_barrier(const struct packet_lane *packet)
-{
-    struct sock_filter code[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
-    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
-
-    return setsockopt(packet->socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0
-               ? -errno
-               : 0;
-}
-
-static int bind_to(const struct packet_lane *packet, uint16_t ethertype)
+static int bind_to(int socket, int index, uint16_t protocol)
 {
     struct sockaddr_ll name = {
-        .sll_family = AF_PACKET, .sll_protocol = htons(ethertype), .sll_ifindex = packet->index};
+        .sll_family = AF_PACKET, .sll_protocol = htons(protocol), .sll_ifindex = index};
 
-    return bind(packet->socket, (const struct sockaddr *)&name, sizeof name) != 0 ? -errno : 0;
+    return bind(socket, (const struct sockaddr *)&name, sizeof name) != 0 ? -errno : 0;
+}
+
+/** Holds the endpoint's number by a socket that takes no frames: in a group, each frame would make
+ * a detour. */
+static int hold_number(struct packet_lane *packet, uint16_t *number)
+{
+    packet->holder = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (packet->holder < 0) {
+        return -errno;
+    }
+    int status = bind_to(packet->holder, packet->index, PROTOCOL_OF_NOTHING);
+    return status != 0 ? status : packet_number_reserve(packet->holder, number);
 }
 
 static int set_up(struct packet_lane *packet, const struct packet_lane_options *options)
@@ -394,8 +403,12 @@ static int set_up(struct packet_lane *packet, const struct packet_lane_options *
         return -errno;
     }
     int status = read_interface(packet, options->interface);
+    if (status == 0 && options->reserves != NULL) {
+        status = hold_number(packet, options->reserves);
+        number = *options->reserves;
+    }
     if (status == 0) {
-        status = attach_barrier(packet);
+        status = attach_filter(packet, options->ethertype, number);
     }
     if (status == 0) {
         status = map_ring(packet);
@@ -403,14 +416,7 @@ static int set_up(struct packet_lane *packet, const struct packet_lane_options *
     if (status == 0) {
         status = tune_socket(packet);
     }
-    if (status == 0) {
-        status = bind_to(packet, options->ethertype);
-    }
-    if (status == 0 && options->reserves != NULL) {
-        status = packet_number_reserve(packet->socket, options->reserves);
-        number = *options->reserves;
-    }
-    return status != 0 ? status : attach_filter(packet, options->ethertype, number);
+    return status != 0 ? status : bind_to(packet->socket, packet->index, options->ethertype);
 }
 
 static int try_open(const struct packet_lane_options *options, struct lane **lane)
@@ -422,6 +428,7 @@ static int try_open(const struct packet_lane_options *options, struct lane **lan
     }
     packet->lane.operations = &packet_operations;
     packet->socket = -1;
+    packet->holder = -1;
     packet->lane.kind = LANE_PACKET;
     packet->lane.rail = options->rail;
     packet->lane.batch_frames = FLOW_BATCH_FRAMES;

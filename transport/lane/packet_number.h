@@ -15,10 +15,10 @@
  *      setsockopt(socket, SOL_PACKET, PACKET_FANOUT,
  *                 {.id = number, .type_flags = PACKET_FANOUT_CPU, .max_num_members = 1})
  *
- * with the socket of the endpoint's first packet lane, once it is bound. Whoever comes second is
- * refused: -ENOSPC on the same interface with the same EtherType, else -EINVAL. All of the group's
- * frames go to its one member, so nothing else changes. Groups of other programs are numbers that
- * are taken, and they cannot join ours.
+ * with a socket of the endpoint's first packet lane, bound to a protocol of which there are no
+ * frames: frames for a group make a detour, of 40 ns on both ends of 8 bytes' way. Whoever comes
+ * second is refused: -ENOSPC on the same interface with the same protocol, else -EINVAL. Groups of
+ * other programs are numbers that are taken, and they cannot join ours.
  *
  * Before Linux 5.10 groups have no limit. The kernel can still choose one that is nobody's (4.12:
  * PACKET_FANOUT_FLAG_UNIQUEID), so that all but fixed numbers can be had.
