@@ -314,6 +314,7 @@ void faults_open(struct faults *faults, struct workload *workload, uint32_t kind
         case FAULT_QUEUE:
         case FAULT_WRAP:
         case FAULT_CROWD:
+        case FAULT_STRANGER:
         case FAULT_KINDS:
             break; /* of the wire, or of the beginning */
         }

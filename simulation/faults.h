@@ -32,7 +32,8 @@
     X(MANGLE, "mangle")       /* damaged frames arrive as if they were whole */                    \
     X(WRAP, "wrap")           /* sequence numbers begin just before they wrap */                   \
     X(CROWD, "crowd")         /* hundreds of nodes */                                              \
-    X(NARROW, "narrow")       /* long frames get lost between two nodes */
+    X(NARROW, "narrow")       /* long frames get lost between two nodes */                         \
+    X(STRANGER, "stranger")   /* somebody who knows no secret forges frames (stranger.h) */
 
 enum fault_kind {
 #define FAULT_ENTRY(name, text) FAULT_##name,

@@ -39,6 +39,7 @@ struct program {
     uint64_t blocks_read;
     uint64_t unread;
     uint64_t told;
+    uint64_t replayed;
 };
 
 static uint64_t current_seed;
@@ -123,6 +124,7 @@ static void print_result(const struct run_options *options, const struct run_res
     print_number("blocks_read", result->kinds.blocks_read);
     print_number("unread", result->kinds.unread);
     print_number("told", result->kinds.told);
+    print_number("replayed", result->kinds.replayed);
     print_number("path_changes", result->kinds.path_changes);
     print_number("peers_failed", result->kinds.peers_failed);
     (void)printf("},");
@@ -286,6 +288,7 @@ static bool run_seed(struct program *program, const struct run_options *options)
     program->blocks_read += result.kinds.blocks_read;
     program->unread += result.kinds.unread;
     program->told += result.kinds.told;
+    program->replayed += result.kinds.replayed;
     return well;
 }
 
@@ -324,6 +327,11 @@ static bool check_happened(const struct program *program)
     }
     if (program->told == 0) {
         (void)fprintf(stderr, "beowire-simulate: no host said that a process has ended\n");
+        all = false;
+    }
+    if (program->replayed == 0) {
+        (void)fprintf(stderr, "beowire-simulate: no CONNECT or ACCEPT was said again by a "
+                              "stranger\n");
         all = false;
     }
     if (program->messages_read == 0 || program->blocks_read == 0 || program->unread == 0) {

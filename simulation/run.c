@@ -4,6 +4,7 @@
 #include "oracle.h"
 #include "remote_oracle.h"
 #include "scenario.h"
+#include "stranger.h"
 #include "trace.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -35,7 +36,8 @@ struct running {
     struct workload workload;
     struct remote_work remote;
     struct faults faults;
-    bool wrapped; /**< sequence numbers began just before they wrap */
+    struct stranger *stranger; /**< NULL: there is none */
+    bool wrapped;              /**< sequence numbers began just before they wrap */
 };
 
 /** What a sequence number was is moved to just before it wraps, at both ends: nothing has been sent
@@ -93,10 +95,19 @@ static void begin(struct running *running)
     struct cluster *cluster = &running->cluster;
     const struct scenario *scenario = &running->scenario;
 
-    cluster_open(cluster, &scenario->wire);
+    bool strange = (scenario->kinds & FAULT_BIT(FAULT_STRANGER)) != 0;
+    struct sim_options wire = scenario->wire;
+
+    wire.nodes += strange; /* its place is behind those of the nodes */
+    cluster_open(cluster, &wire);
+    cluster->node_count = scenario->wire.nodes;
     cluster->trace = running->options->trace;
     if (cluster->trace != NULL) {
         sim_wire_observe(cluster->wire, trace_frame, cluster->trace);
+    }
+    if (strange) {
+        running->stranger =
+            stranger_open(cluster, scenario->work.duration_ns, running->options->seed);
     }
     cluster->options.go_back_n = scenario->go_back_n;
     cluster->options.bundle = scenario->bundle;
@@ -126,10 +137,17 @@ static uint64_t last_pause(const struct cluster *cluster)
     return until_ns;
 }
 
+/** @return when the stranger does something next; UINT64_MAX: never. */
+static uint64_t step_stranger(struct running *running)
+{
+    return running->stranger != NULL ? stranger_step(running->stranger) : UINT64_MAX;
+}
+
 static void step_until(struct running *running, uint64_t until_ns)
 {
     while (cluster_now(&running->cluster) < until_ns) {
-        (void)workload_step(&running->workload, until_ns);
+        uint64_t next_ns = step_stranger(running);
+        (void)workload_step(&running->workload, next_ns < until_ns ? next_ns : until_ns);
     }
 }
 
@@ -189,6 +207,8 @@ static void live(struct running *running)
 
     while (cluster_now(cluster) < end_ns && (!finished || !faults_are_over(&running->faults))) {
         uint64_t next_ns = faults_step(&running->faults);
+        uint64_t strange_ns = step_stranger(running);
+        next_ns = strange_ns < next_ns ? strange_ns : next_ns;
         if (end_ns == UINT64_MAX && running->faults.next == running->faults.count &&
             workload->messages_due == workload->message_count) {
             end_ns = cluster_now(cluster) + LONGEST_NS;
@@ -252,6 +272,8 @@ static void count_wire(const struct running *running, struct run_result *result)
     result->kinds.unread = counters->unread;
     result->kinds.told = counters->told;
     result->frames = counters->sent;
+    result->faults[FAULT_STRANGER] = counters->forged;
+    result->kinds.replayed = running->stranger != NULL ? running->stranger->replayed : 0;
 }
 
 /** Segments that came over lanes that cut. */
@@ -312,6 +334,9 @@ bool run(const struct run_options *options, struct run_result *result)
         remote_oracle_close(&running.remote);
     }
     faults_close(&running.faults);
+    if (running.stranger != NULL) {
+        stranger_check(running.stranger);
+    }
     check_left(&running);
     result->nodes = running.cluster.node_count;
     result->messages = running.workload.message_count;
@@ -326,6 +351,9 @@ bool run(const struct run_options *options, struct run_result *result)
     workload_close(&running.workload);
     if (running.workload.remote != NULL) {
         remote_work_close(&running.remote);
+    }
+    if (running.stranger != NULL) {
+        stranger_close(running.stranger);
     }
     cluster_close(&running.cluster);
     return oracle_is_well(&result->verdict);

@@ -45,6 +45,7 @@ struct run_kinds {
     uint64_t evened;        /**< and over lanes that take trains, with zeros after them */
     uint64_t messages_read; /**< from their senders' memory, in one go */
     uint64_t blocks_read;   /**< the same, of messages whose senders kept somebody waiting */
+    uint64_t replayed;      /**< CONNECTs and ACCEPTs of others, by a stranger */
     uint64_t told;          /**< times that a host said that a process has ended */
     uint64_t unread;        /**< times that failed */
     uint64_t path_changes;

@@ -17,7 +17,7 @@
 /** Faults of what is between hosts, which memory does not have. */
 #define KINDS_OF_NETWORKS                                                                          \
     (KINDS_OF_WIRE | FAULT_BIT(FAULT_QUEUE) | FAULT_BIT(FAULT_FLAP) | FAULT_BIT(FAULT_PARTITION) | \
-     FAULT_BIT(FAULT_MANGLE) | FAULT_BIT(FAULT_NARROW))
+     FAULT_BIT(FAULT_MANGLE) | FAULT_BIT(FAULT_NARROW) | FAULT_BIT(FAULT_STRANGER))
 
 /** Faults by which a peer may be silent for a while: little is lost besides, or patience ends. */
 #define KINDS_OF_SILENCE                                                                           \
@@ -75,6 +75,18 @@ static uint32_t narrow_kind(uint64_t seed)
 
     random_seed(&random, seed ^ UINT64_C(0x4A0700));
     return random_below(&random, NARROW_EVERY) == 0 ? FAULT_BIT(FAULT_NARROW) : 0;
+}
+
+/** So many seeds have a stranger. */
+#define STRANGER_EVERY 5
+
+/** Decided apart, as well. */
+static uint32_t stranger_kind(uint64_t seed)
+{
+    struct random random;
+
+    random_seed(&random, seed ^ UINT64_C(0x574A4E));
+    return random_below(&random, STRANGER_EVERY) == 0 ? FAULT_BIT(FAULT_STRANGER) : 0;
 }
 
 static uint32_t pick(struct random *random, const uint32_t *from, unsigned count)
@@ -262,7 +274,8 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
 
     random_seed(&random, options->seed);
     *scenario = (struct scenario){.wire = SIM_OPTIONS_DEFAULT};
-    uint32_t kinds = random_kinds(&random) | narrow_kind(options->seed);
+    uint32_t kinds =
+        random_kinds(&random) | narrow_kind(options->seed) | stranger_kind(options->seed);
     if (options->kinds != RUN_ANY) {
         /* Alone, but on a wire that may do what wires do. */
         kinds = options->kinds == KINDS_OF_WIRE ? options->kinds

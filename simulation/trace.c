@@ -9,12 +9,19 @@
 static const char *event_name(enum sim_event_kind kind)
 {
     static const char *const names[SIM_EVENTS] = {
-        [SIM_SENT] = "sent",           [SIM_DELIVERED] = "delivered",
-        [SIM_LOST] = "lost",           [SIM_DOUBLED] = "doubled",
-        [SIM_DELAYED] = "delayed",     [SIM_CORRUPTED] = "corrupted",
-        [SIM_MANGLED] = "mangled",     [SIM_CUT] = "cut",
-        [SIM_UNREACHABLE] = "nowhere", [SIM_OVERFLOWED] = "overflowed",
-        [SIM_REFUSED] = "refused",     [SIM_TOO_LONG] = "too_long",
+        [SIM_SENT] = "sent",
+        [SIM_FORGED] = "forged",
+        [SIM_DELIVERED] = "delivered",
+        [SIM_LOST] = "lost",
+        [SIM_DOUBLED] = "doubled",
+        [SIM_DELAYED] = "delayed",
+        [SIM_CORRUPTED] = "corrupted",
+        [SIM_MANGLED] = "mangled",
+        [SIM_CUT] = "cut",
+        [SIM_UNREACHABLE] = "nowhere",
+        [SIM_OVERFLOWED] = "overflowed",
+        [SIM_REFUSED] = "refused",
+        [SIM_TOO_LONG] = "too_long",
     };
 
     return names[kind];

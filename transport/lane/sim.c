@@ -229,6 +229,7 @@ void sim_note(struct sim_wire *wire, enum sim_event_kind kind, const struct sim_
 {
     uint64_t *const counters[SIM_EVENTS] = {
         [SIM_SENT] = &wire->counters.sent,
+        [SIM_FORGED] = &wire->counters.forged,
         [SIM_DELIVERED] = &wire->counters.delivered,
         [SIM_LOST] = &wire->counters.lost,
         [SIM_DOUBLED] = &wire->counters.doubled,
@@ -457,4 +458,25 @@ void sim_launch(struct sim_wire *wire, const struct sim_event *event,
         frame->due_ns += random_below(&wire->random, options->jitter_ns + 1);
     }
     heap_push(wire, frame);
+}
+
+void sim_wire_forge(struct sim_wire *wire, const struct sim_event *frame)
+{
+    const struct sim_node *to = &wire->nodes[frame->to];
+    uint8_t no_head[1];
+
+    assert(frame->from < wire->options.nodes && frame->to < wire->options.nodes &&
+           frame->rail < wire->options.rails && frame->bytes <= wire->options.frame_bytes);
+    sim_note(wire, SIM_FORGED, frame);
+    if (to->unplugged[frame->rail] || to->vanished) {
+        sim_note(wire, SIM_CUT, frame);
+    } else if (sim_is_too_long(wire, frame)) {
+        sim_note(wire, SIM_TOO_LONG, frame);
+    } else if (random_chance(&wire->random, wire->options.lost_ppm)) {
+        sim_note(wire, SIM_LOST, frame);
+    } else {
+        sim_launch(wire, frame,
+                   &(struct lane_outgoing){
+                       .head = no_head, .payload = frame->head, .payload_bytes = frame->bytes});
+    }
 }

@@ -13,11 +13,12 @@
  * is dropped, as the check sum of Ethernet has it dropped; with `deliver_corrupted` it arrives with
  * one byte changed, which only says something about robustness: the protocol trusts the check sum.
  * Links can be cut, one way, or carry short frames only; nodes can vanish, or be mangled: each
- * frame to or from them may arrive with a byte changed. Links can have a rate: the switch then has
- * a queue for each node and rail, as real ones have. A lane whose node does not look has room for
- * so many frames, as a ring has. Networks can have cards that cut (lane.h): their lanes carry DATA,
- * which they join if they can, and sequenced frames. Or they are memory: the nodes are then
- * processes of one host, and what one has can be read by others for as long as it is there.
+ * frame to or from them may arrive with a byte changed. Frames can be forged: no lane has sent
+ * them. Links can have a rate: the switch then has a queue for each node and rail, as real ones
+ * have. A lane whose node does not look has room for so many frames, as a ring has. Networks can
+ * have cards that cut (lane.h): their lanes carry DATA, which they join if they can, and sequenced
+ * frames. Or they are memory: the nodes are then processes of one host, and what one has can be
+ * read by others for as long as it is there.
  *
  * Pure: no system call, no clock; memory is made by sim_wire_open() and sim_lane_open() only.
  * Threads: a wire and all its lanes are used by one.
@@ -69,6 +70,7 @@ struct sim_counters {
     uint64_t sent;      /**< taken by lanes */
     uint64_t tacit;     /**< of those: went behind the head of another (tso_run.h) */
     uint64_t evened;    /**< were followed by zeros, as in a train (lane.h) */
+    uint64_t forged;    /**< put on the wire by sim_wire_forge() */
     uint64_t delivered; /**< arrived at a lane, copies included */
     uint64_t lost;
     uint64_t doubled;
@@ -88,6 +90,7 @@ struct sim_counters {
 
 enum sim_event_kind {
     SIM_SENT,
+    SIM_FORGED,
     SIM_DELIVERED,
     SIM_LOST,
     SIM_DOUBLED,
@@ -162,6 +165,14 @@ void sim_wire_vanish(struct sim_wire *wire, uint32_t node);
 
 /** So many of a million frames to and from the node arrive with one byte changed from now on. */
 void sim_wire_mangle(struct sim_wire *wire, uint32_t node, uint32_t ppm);
+
+/** Puts a frame on the wire that says that `from` has sent it, whoever has: the lanes and the cable
+ *  of that node have no part in it. It may get lost and so on as any other, and is too long for
+ *  the way from there if that node's would be.
+ *
+ * @param frame of it `from`, `to`, `rail`, `bytes` and `head`: so many bytes, at most those of
+ *              a lane's longest frame; they are copied */
+void sim_wire_forge(struct sim_wire *wire, const struct sim_event *frame);
 
 /** Tells `observer` everything that happens from now on; NULL: nobody. */
 void sim_wire_observe(struct sim_wire *wire, sim_observer *observer, void *context);

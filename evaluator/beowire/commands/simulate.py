@@ -41,6 +41,7 @@ SCENARIOS = (
     "wrap",
     "crowd",
     "narrow",
+    "stranger",
 )
 
 _MOST_NODES, _MOST_MESSAGES, _MOST_SEEDS, _LAST_SEED = 1000, 20000, 100_000_000, 2**62

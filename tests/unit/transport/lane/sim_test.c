@@ -316,6 +316,39 @@ static void sim_wire_mangle__only_what_the_node_sends_and_gets(void **state)
     close_wire(wire, lanes, 3);
 }
 
+/** It says it comes from a node that has no lane, and whose cable is pulled. */
+static void sim_wire_forge__from_whomever_it_says(void **state)
+{
+    struct sim_options options = SIM_OPTIONS_DEFAULT;
+    struct lane *lanes[2];
+    struct sim_wire *wire = open_wire(&options, lanes);
+    const uint8_t frame[] = {1, 2, 3};
+    struct lane_incoming incoming;
+
+    (void)state;
+    lanes[0]->operations->close(lanes[0]);
+    lanes[0] = NULL;
+    sim_wire_unplug(wire, 0, 0, true);
+    sim_wire_forge(wire, &(struct sim_event){.to = 1, .bytes = sizeof frame, .head = frame});
+    sim_wire_advance(wire, sim_wire_next(wire));
+    assert_int_equal(lanes[1]->operations->receive(lanes[1], &incoming, 1), 1);
+    const struct lane_address from = sim_address(0, 0);
+    assert_memory_equal(&incoming.from, &from, sizeof from);
+    assert_int_equal(incoming.bytes, sizeof frame);
+    assert_memory_equal(incoming.data, frame, sizeof frame);
+    lanes[1]->operations->release(lanes[1]);
+    sim_wire_unplug(wire, 1, 0, true);
+    sim_wire_forge(wire, &(struct sim_event){.to = 1, .bytes = sizeof frame, .head = frame});
+    assert_int_equal(sim_wire_next(wire), UINT64_MAX);
+    sim_wire_unplug(wire, 1, 0, false);
+    sim_wire_narrow(wire, 0, 1, 0, sizeof frame - 1);
+    sim_wire_forge(wire, &(struct sim_event){.to = 1, .bytes = sizeof frame, .head = frame});
+    assert_int_equal(sim_wire_next(wire), UINT64_MAX);
+    assert_int_equal(sim_wire_counters(wire)->forged, 3);
+    assert_int_equal(sim_wire_counters(wire)->sent, 0);
+    close_wire(wire, lanes, 2);
+}
+
 static void sim_wire__more_frames_than_a_lane_has_room_for(void **state)
 {
     struct sim_options options = SIM_OPTIONS_DEFAULT;
@@ -482,6 +515,7 @@ int main(void)
         cmocka_unit_test(sim_wire__rate_is_kept_at_the_port_of_the_receiver),
         cmocka_unit_test(sim_wire__full_queue_of_a_port),
         cmocka_unit_test(sim_wire_mangle__only_what_the_node_sends_and_gets),
+        cmocka_unit_test(sim_wire_forge__from_whomever_it_says),
         cmocka_unit_test(sim_wire__more_frames_than_a_lane_has_room_for),
         cmocka_unit_test(sim_wire_observe__each_event),
         cmocka_unit_test(sim_wire_cut__in_one_direction),
