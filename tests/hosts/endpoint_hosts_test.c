@@ -293,6 +293,33 @@ static struct beowire_event await_event(beowire_endpoint *endpoint)
     return event;
 }
 
+static uint64_t counted(const beowire_endpoint *endpoint, const char *wanted)
+{
+    const char *name = NULL;
+    uint64_t value = 0;
+
+    for (unsigned i = 0; beowire_counter(endpoint, i, &name, &value) == 0; i++) {
+        if (strcmp(name, wanted) == 0) {
+            return value;
+        }
+    }
+    fail_msg("there is no counter %s", wanted);
+    return 0;
+}
+
+/** Polls until the peer has answered on all lanes: whom nobody has heard by UDP, his kernel could
+ * not refuse. */
+static void await_all_lanes(beowire_endpoint *endpoint)
+{
+    struct beowire_completion done;
+    uint64_t end_ns = now_ns() + PATIENCE_NS;
+
+    while (counted(endpoint, "received_response") < 2) {
+        assert_int_equal(beowire_poll(endpoint, &done, 1), 0);
+        assert_true(now_ns() < end_ns);
+    }
+}
+
 /** Whoever is there and only stands still is waited for. */
 static void wait__goes_on_while_the_peer_stands_still(void **state)
 {
@@ -304,6 +331,7 @@ static void wait__goes_on_while_the_peer_stands_still(void **state)
     assert_int_equal(beowire_send(a, peer, 1, 0, "x", 1, NULL), 0);
     assert_int_equal(await(a).status, 0);
     assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
+    await_all_lanes(a);
     assert_int_equal(kill(remote.pid, SIGSTOP), 0);
     assert_int_equal(beowire_send(a, peer, 1, 0, NULL, 0, NULL), 0);
     assert_int_equal(await(a).status, 0); /* it has left: that is all it says */

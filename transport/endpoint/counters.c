@@ -73,6 +73,8 @@ static const struct counter counters[] = {
     TYPE("ack", FRAME_ACK),
     TYPE("probe", FRAME_PROBE),
     TYPE("sack", FRAME_SACK),
+    TYPE("challenge", FRAME_CHALLENGE),
+    TYPE("response", FRAME_RESPONSE),
     TYPE("pull", FRAME_PULL),
     TYPE("data", FRAME_DATA),
     TYPE("eager", FRAME_EAGER),

@@ -57,6 +57,22 @@ static uint64_t value_of(const struct fixture *fixture, const char *wanted)
     return 0;
 }
 
+/** A type that is added is counted by name. */
+static void beowire_counter__of_every_type(void **state)
+{
+    const struct fixture *fixture = *state;
+    char name[64];
+
+    for (unsigned type = 0; type < FRAME_TYPES; type++) {
+        if (frame_type_name(type) != NULL) {
+            (void)snprintf(name, sizeof name, "sent_%s", frame_type_name(type));
+            assert_int_equal(value_of(fixture, name), 0);
+            (void)snprintf(name, sizeof name, "received_%s", frame_type_name(type));
+            assert_int_equal(value_of(fixture, name), 0);
+        }
+    }
+}
+
 static void beowire_counter__each_name_once(void **state)
 {
     struct fixture *fixture = *state;
@@ -208,6 +224,7 @@ static void beowire_error__every_documented_error_has_its_own_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(beowire_counter__of_every_type),
         TEST(beowire_counter__each_name_once),
         TEST(beowire_counter__reads_its_own_place),
         TEST(beowire_counter__of_lanes_by_kind),
