@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import os
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,8 @@ def test_command_line__for_each_kind(programs: Path, monkeypatch: pytest.MonkeyP
     # On other hosts the program may be where it is not here.
     words = mpiexec.command_line("mpiexec", 3, hosts, ["there"], environment={}, label=False)
     assert words == ["mpiexec", "-n", "3", "-hosts", "a,b", "-ppn", "2", "there"]
-    monkeypatch.delenv("BEOWIRE_CONFIG", raising=False)  # the tests' own
+    for name in [name for name in os.environ if name.startswith("BEOWIRE_")]:
+        monkeypatch.delenv(name)  # the tests' own
     monkeypatch.setenv("BEOWIRE_LANES", "udp")
     words = mpiexec.command_line(
         "prterun", 3, hosts, ["there"], environment={"BEOWIRE_INTERFACE": "e0"}, label=False
