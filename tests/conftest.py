@@ -25,6 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell starts background jobs with Ctrl-C ignored, and children inherit that: tests that
     # send it would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Likewise nohup(1), with the signal that it is named after.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
