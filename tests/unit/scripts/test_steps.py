@@ -113,6 +113,8 @@ def test_run__ended_from_outside_leaves_nothing(tmp_path: Path, number: signal.S
         " setpriv --pdeathsig TERM sh -c 'echo up >&3; exec sleep 600' & wait"
     )
     script = (
+        "import sys\n"
+        f"sys.path.insert(0, {str(ROOT)!r})\n"
         "from pathlib import Path\n"
         "from scripts.steps import Runner, Step\n"
         f"steps = [Step(name, ('bash', '-c', {step!r})) for name in ('one', 'two')]\n"
@@ -120,7 +122,7 @@ def test_run__ended_from_outside_leaves_nothing(tmp_path: Path, number: signal.S
     )
     with (
         subprocess.Popen(
-            [sys.executable, "-c", script], cwd=ROOT, stderr=subprocess.DEVNULL
+            [sys.executable, "-I", "-c", script], cwd=ROOT, stderr=subprocess.DEVNULL
         ) as process,
         up.open() as pipe,
     ):
