@@ -27,17 +27,22 @@ class Run:
     seconds: float = 0.0
     times: list[tuple[float, str]] = field(default_factory=list)
     """Seconds and name of each test."""
+    failures: list[str] = field(default_factory=list)
+    """Names of those that failed."""
 
     def read(self, path: Path) -> None:
         """Adds the test cases of one JUnit file, whichever program wrote it."""
         for case in ElementTree.parse(path).iter("testcase"):
             seconds = float(case.get("time") or 0)
             self.tests += 1
-            self.failed += case.find("failure") is not None or case.find("error") is not None
+            failed = case.find("failure") is not None or case.find("error") is not None
+            self.failed += failed
             self.skipped += case.find("skipped") is not None
             self.seconds += seconds
             module = (case.get("classname") or "").rpartition(".")[2]
-            self.times.append((seconds, " ".join(filter(None, (module, case.get("name"))))))
+            name = " ".join(filter(None, (module, case.get("name"))))
+            self.times.append((seconds, name))
+            self.failures += [name] if failed else []
 
 
 def read_runs(directory: Path, names: list[str]) -> dict[str, Run]:
@@ -48,20 +53,33 @@ def read_runs(directory: Path, names: list[str]) -> dict[str, Run]:
     return runs
 
 
-def times_of_steps(directory: Path) -> tuple[list[str], bool]:
-    """The lines about steps, slowest first, and whether each has passed."""
-    path = directory / "steps.json"
-    if not path.exists():
-        return [], True
-    found = json.loads(path.read_text(encoding="utf-8"))
-    steps = sorted(found["steps"], key=lambda step: -step["seconds"])
-    lines = [f"{'step':40}{'seconds':>9}"]
-    lines += [f"{step['name']:40}{step['seconds']:9.1f}" for step in steps]
-    lines += [f"{'all, side by side':40}{found['seconds']:9.1f}", ""]
-    bad = [f"{step['name']} ({step['state']})" for step in steps if step["state"] != "passed"]
-    if bad:
-        lines += [f"steps that did not pass: {', '.join(bad)}", ""]
-    return lines, not bad
+@dataclass(frozen=True)
+class Steps:
+    """The steps of a run, slowest first."""
+
+    seconds: float
+    steps: list[tuple[str, str, float]]
+    """Name, state and seconds of each."""
+
+    @staticmethod
+    def read(directory: Path) -> "Steps | None":
+        """None: nobody has left any."""
+        path = directory / "steps.json"
+        if not path.exists():
+            return None
+        found = json.loads(path.read_text(encoding="utf-8"))
+        steps = [(step["name"], step["state"], step["seconds"]) for step in found["steps"]]
+        return Steps(found["seconds"], sorted(steps, key=lambda step: -step[2]))
+
+    def times(self) -> list[str]:
+        """The lines about how long each took."""
+        lines = [f"{'step':40}{'seconds':>9}"]
+        lines += [f"{name:40}{seconds:9.1f}" for name, _, seconds in self.steps]
+        return [*lines, f"{'all, side by side':40}{self.seconds:9.1f}", ""]
+
+    def bad(self) -> list[str]:
+        """Those that did not pass, and what became of them."""
+        return [f"{name} ({state})" for name, state, _ in self.steps if state != "passed"]
 
 
 def times_of_tests(runs: dict[str, Run]) -> list[str]:
@@ -74,10 +92,12 @@ def times_of_tests(runs: dict[str, Run]) -> list[str]:
 
 
 def summarize(directory: Path, names: list[str]) -> tuple[list[str], bool]:
-    """The lines to print, and whether all is well: no step failed, there are tests in each of
-    these runs, and none of them failed."""
+    """The lines to print, those about failures last, and whether all is well: no step failed,
+    there are tests in each of these runs, and none of them failed."""
     runs = read_runs(directory, names)
-    lines, steps_passed = times_of_steps(directory)
+    steps = Steps.read(directory)
+    lines = steps.times() if steps else []
+    bad = steps.bad() if steps else []
     lines += times_of_tests(runs)
     lines.append(f"{'tests':24}{'run':>7}{'failed':>8}{'skipped':>9}{'seconds':>9}")
     for name, run in sorted(runs.items(), key=lambda item: -item[1].seconds):
@@ -87,8 +107,11 @@ def summarize(directory: Path, names: list[str]) -> tuple[list[str], bool]:
     )
     lines.append(f"{tests - failed - skipped} passed, {failed} failed, {skipped} skipped")
     empty = [name for name, run in runs.items() if not run.tests]
-    well = steps_passed and not empty and not failed
+    well = not bad and not empty and not failed
     lines += [f"no test ran in {name}: there is no result in {directory}" for name in empty]
+    # Last, so that whoever sees but the end of it knows what to look at.
+    lines += [f"steps that did not pass: {', '.join(bad)}"] if bad else []
+    lines += [f"failed: {name}: {test}" for name, run in runs.items() for test in run.failures]
     lines.append("make test: everything passed" if well else "make test: NOT everything passed")
     return lines, well
 

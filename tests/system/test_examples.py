@@ -52,7 +52,14 @@ def test_heat__started_by_an_mpiexec(launcher: str) -> None:
 
 
 def test_pingpong__not_two_processes() -> None:
-    done = start("mpich", 3, "pingpong")
+    # Not by an mpiexec: Hydra loses the words of processes that end as soon as they have begun.
+    done = subprocess.run(
+        [str(ROOT / "beowire"), "run", "-n", "3", str(EXAMPLES / "pingpong")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert done.returncode != 0
     assert "pingpong: this takes two processes: beowire run -n 2 pingpong\n" in done.stderr
 

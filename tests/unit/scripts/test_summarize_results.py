@@ -74,7 +74,8 @@ def test_a_failure_in_one_run_is_a_failure(tmp_path: Path) -> None:
         )
         done = summarize(tmp_path)
         assert done.returncode == 1
-        assert "NOT everything passed" in done.stdout
+        lines = done.stdout.splitlines()
+        assert lines[-2:] == ["failed: other: a", "make test: NOT everything passed"]
 
 
 def test_nothing_ran_is_a_failure(tmp_path: Path) -> None:
