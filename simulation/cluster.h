@@ -37,6 +37,7 @@ struct cluster {
     uint32_t frame_bytes; /**< longest frame */
     struct node *nodes;
     struct core_options options; /**< for nodes that are started */
+    uint32_t sealing;            /**< every so many-th of them wants seals; 0: none does */
     uint64_t steps;
     FILE *trace;          /**< NULL: none */
     uint64_t hash;        /**< of what cluster_note() was told */

@@ -40,6 +40,8 @@ struct program {
     uint64_t unread;
     uint64_t told;
     uint64_t replayed;
+    uint64_t altered;
+    uint64_t unsealed;
 };
 
 static uint64_t current_seed;
@@ -125,6 +127,8 @@ static void print_result(const struct run_options *options, const struct run_res
     print_number("unread", result->kinds.unread);
     print_number("told", result->kinds.told);
     print_number("replayed", result->kinds.replayed);
+    print_number("altered", result->kinds.altered);
+    print_number("unsealed", result->kinds.unsealed);
     print_number("path_changes", result->kinds.path_changes);
     print_number("peers_failed", result->kinds.peers_failed);
     (void)printf("},");
@@ -289,6 +293,8 @@ static bool run_seed(struct program *program, const struct run_options *options)
     program->unread += result.kinds.unread;
     program->told += result.kinds.told;
     program->replayed += result.kinds.replayed;
+    program->altered += result.kinds.altered;
+    program->unsealed += result.kinds.unsealed;
     return well;
 }
 
@@ -332,6 +338,11 @@ static bool check_happened(const struct program *program)
     if (program->replayed == 0) {
         (void)fprintf(stderr, "beowire-simulate: no CONNECT or ACCEPT was said again by a "
                               "stranger\n");
+        all = false;
+    }
+    if (program->altered == 0 || program->unsealed == 0) {
+        (void)fprintf(stderr, "beowire-simulate: no sealed frame was altered by a stranger, or none "
+                              "was found out\n");
         all = false;
     }
     if (program->messages_read == 0 || program->blocks_read == 0 || program->unread == 0) {

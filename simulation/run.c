@@ -108,7 +108,9 @@ static void begin(struct running *running)
     if (strange) {
         running->stranger =
             stranger_open(cluster, scenario->work.duration_ns, running->options->seed);
+        running->stranger->resets_allowed = !scenario_has_silence(scenario);
     }
+    cluster->sealing = scenario->sealing;
     cluster->options.go_back_n = scenario->go_back_n;
     cluster->options.bundle = scenario->bundle;
     cluster->options.limits = &scenario->limits;
@@ -273,7 +275,10 @@ static void count_wire(const struct running *running, struct run_result *result)
     result->kinds.told = counters->told;
     result->frames = counters->sent;
     result->faults[FAULT_STRANGER] = counters->forged;
-    result->kinds.replayed = running->stranger != NULL ? running->stranger->replayed : 0;
+    if (running->stranger != NULL) {
+        result->kinds.replayed = running->stranger->replayed;
+        result->kinds.altered = running->stranger->altered;
+    }
 }
 
 /** Segments that came over lanes that cut. */
@@ -305,6 +310,7 @@ static void count_nodes(const struct cluster *cluster, struct run_result *result
         result->kinds.messages_read += counters->messages_read;
         result->kinds.blocks_read += counters->blocks_read;
         count_segments(&cluster->nodes[i].lanes, &result->kinds);
+        result->kinds.unsealed += core->counters.dropped_seal;
         result->kinds.path_changes += core->counters.path_changes;
         result->kinds.peers_failed += core->counters.peers_failed;
         for (uint32_t j = 0; j < core->peer_count; j++) {

@@ -46,6 +46,8 @@ struct run_kinds {
     uint64_t messages_read; /**< from their senders' memory, in one go */
     uint64_t blocks_read;   /**< the same, of messages whose senders kept somebody waiting */
     uint64_t replayed;      /**< CONNECTs and ACCEPTs of others, by a stranger */
+    uint64_t altered;       /**< sealed frames of others, said again by it with a bit wrong */
+    uint64_t unsealed;      /**< frames that were not taken for want of a right seal */
     uint64_t told;          /**< times that a host said that a process has ended */
     uint64_t unread;        /**< times that failed */
     uint64_t path_changes;

@@ -89,6 +89,18 @@ static uint32_t stranger_kind(uint64_t seed)
     return random_below(&random, STRANGER_EVERY) == 0 ? FAULT_BIT(FAULT_STRANGER) : 0;
 }
 
+/** So many seeds have nodes that want frames to be sealed: all nodes, or every second one. */
+#define SEALING_EVERY 4
+
+/** Decided apart, as well. */
+static uint32_t sealing(uint64_t seed)
+{
+    struct random random;
+
+    random_seed(&random, seed ^ UINT64_C(0x5EA1));
+    return random_below(&random, SEALING_EVERY) == 0 ? 1 + (uint32_t)random_below(&random, 2) : 0;
+}
+
 static uint32_t pick(struct random *random, const uint32_t *from, unsigned count)
 {
     return from[random_below(random, count)];
@@ -99,6 +111,11 @@ static bool has(const struct scenario *scenario, enum fault_kind kind)
     return (scenario->kinds & FAULT_BIT(kind)) != 0;
 }
 
+bool scenario_has_silence(const struct scenario *scenario)
+{
+    return (scenario->kinds & KINDS_OF_SILENCE) != 0;
+}
+
 static void plan_wire(struct scenario *scenario, struct random *random)
 {
     static const uint32_t losses[] = {1000, 10000, 50000, 200000};
@@ -106,7 +123,7 @@ static void plan_wire(struct scenario *scenario, struct random *random)
     static const uint32_t others[] = {1000, 20000, 100000};
     static const uint32_t frames[] = {FRAME_BYTES_MIN + 1, 1500, 1500, 9000};
     struct sim_options *wire = &scenario->wire;
-    bool silence = (scenario->kinds & KINDS_OF_SILENCE) != 0;
+    bool silence = scenario_has_silence(scenario);
 
     wire->nodes = 2 + (uint32_t)(random_below(random, 5) * random_below(random, 3) / 2);
     wire->rails =
@@ -295,6 +312,7 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
         plan_sharing(scenario, options->seed);
     }
     scenario->go_back_n = random_below(&random, 4) == 0;
+    scenario->sealing = sealing(options->seed);
     scenario->bundle = random_below(&random, 4) != 0;
     scenario->limits = (struct message_limits)MESSAGE_LIMITS_DEFAULT;
     if (random_below(&random, 2) == 0) { /* more is announced, of all lengths */
@@ -304,7 +322,7 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
         1 + (uint32_t)random_below(&random, 2 * PULL_BLOCKS_TOGETHER);
     plan_limits(scenario, options->seed);
     plan_telling(scenario, options->seed);
-    scenario->peer_timeout_ns = (kinds & KINDS_OF_SILENCE) != 0 ? 5 * SECOND : 30 * SECOND;
+    scenario->peer_timeout_ns = scenario_has_silence(scenario) ? 5 * SECOND : 30 * SECOND;
     scenario->wire.seed = options->seed;
     override(&scenario->wire.nodes, options->nodes);
     override(&scenario->work.messages, options->messages);

@@ -18,12 +18,16 @@ struct scenario {
     uint32_t kinds; /**< bits of enum fault_kind */
     uint64_t peer_timeout_ns;
     bool go_back_n;
+    uint32_t sealing;             /**< every so many-th node wants frames to be sealed; 0: none */
     struct message_limits limits; /**< of all endpoints */
     bool bundle;
 };
 
 /** The faults of a named scenario; RUN_ANY for "all". @return false: there is none of that name. */
 bool scenario_find(const char *name, uint32_t *kinds);
+
+/** Are there faults that have nodes say nothing for long? */
+bool scenario_has_silence(const struct scenario *scenario);
 
 /** Decides all that the options leave to the seed. */
 void scenario_plan(struct scenario *scenario, const struct run_options *options);

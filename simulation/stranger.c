@@ -10,6 +10,8 @@
 
 /** Bursts of a stranger, and frames of one, at most. */
 #define BURSTS_MAX 100
+/** Of sealed frames it remembers one of so many. */
+#define HEARD_EVERY 3
 #define BURST_FRAMES_MAX 16
 
 /** One pause of so many is long: by then peers that have gone are forgotten. */
@@ -35,9 +37,19 @@ static void record(struct stranger *stranger, const struct sim_event *event)
 {
     struct stranger_record *record = &stranger->records[stranger->recorded++ % STRANGER_RECORDS];
 
-    *record = (struct stranger_record){
-        .from = event->from, .to = event->to, .rail = event->rail, .bytes = event->bytes};
-    memcpy(record->head, event->head, sizeof record->head);
+    record->from = event->from;
+    record->to = event->to;
+    record->rail = event->rail;
+    record->bytes = event->bytes;
+    memcpy(record->data, event->head, event->bytes);
+}
+
+static bool is_sealed(const uint8_t *data)
+{
+    unsigned type = frame_type_of(data);
+    size_t header_bytes = frame_header_bytes((enum frame_type)type);
+
+    return !frame_is_never_sealed(type) && 4 * (size_t)(*data % 16) > header_bytes;
 }
 
 static void judge_answer(struct stranger *stranger, const struct sim_event *event)
@@ -65,9 +77,14 @@ static void hear_sent(struct stranger *stranger, const struct sim_event *event)
     if (event->to >= stranger->cluster->node_count) {
         return;
     }
-    if (type == FRAME_CONNECT || type == FRAME_ACCEPT) {
+    if (type == FRAME_CONNECT || type == FRAME_ACCEPT ||
+        (is_sealed(event->head) && random_below(&stranger->random, HEARD_EVERY) == 0)) {
         record(stranger, event);
-    } else if (type != FRAME_RESET && !*heard(stranger, event->from, event->to)) {
+    }
+    if (type == FRAME_CONNECT || type == FRAME_ACCEPT) {
+        return;
+    }
+    if (type != FRAME_RESET && !*heard(stranger, event->from, event->to)) {
         cluster_fail(stranger->cluster,
                      "node %u sends a frame of type %u to node %u, which has not answered it",
                      event->from, type, event->to);
@@ -284,16 +301,49 @@ static void forge(struct stranger *stranger)
     sim_wire_forge(cluster->wire, &forgery.event);
 }
 
-/** Says again what somebody has said. */
+/** Says that whoever got this sealed frame knows nothing of its connection. */
+static void deny(struct stranger *stranger, const struct stranger_record *record)
+{
+    const struct frame_header *header = (const struct frame_header *)(const void *)record->data;
+    uint8_t data[sizeof(struct frame_header) + sizeof(struct frame_reset)];
+    const struct frame_reset body = {.echoed_key = header->key,
+                                     .reason = to_le32(FRAME_RESET_UNKNOWN)};
+
+    frame_encode(data, &(struct frame_fields){.type = FRAME_RESET,
+                                              .destination = CLUSTER_ENDPOINT,
+                                              .source = CLUSTER_ENDPOINT});
+    memcpy(data + sizeof *header, &body, sizeof body);
+    sim_wire_forge(stranger->cluster->wire, &(struct sim_event){.from = record->to,
+                                                                .to = record->from,
+                                                                .rail = record->rail,
+                                                                .bytes = sizeof data,
+                                                                .head = data});
+}
+
+/** Says again what somebody has said, or something like it. */
 static void replay(struct stranger *stranger)
 {
     static uint8_t data[FRAME_BYTES_MAX];
+    struct random *random = &stranger->random;
     uint64_t known = stranger->recorded < STRANGER_RECORDS ? stranger->recorded : STRANGER_RECORDS;
-    const struct stranger_record *record =
-        &stranger->records[random_below(&stranger->random, known)];
+    const struct stranger_record *record = &stranger->records[random_below(random, known)];
+    bool sealed = is_sealed(record->data);
 
-    memset(data, 0, record->bytes);
-    memcpy(data, record->head, sizeof record->head);
+    if (sealed && stranger->resets_allowed && random_below(random, 4) == 0) {
+        deny(stranger, record);
+        return;
+    }
+    memcpy(data, record->data, record->bytes);
+    if (sealed && random_below(random, 2) == 0) {
+        /* What follows its first bytes may be padding, which may be anything. What says where
+         * memory is has to go on saying it, for the sake of the wire's hash. */
+        unsigned type = frame_type_of(data);
+        bool says = type == FRAME_ANNOUNCE || type == FRAME_OFFER || type == FRAME_GRANT;
+        uint64_t least = says ? offsetof(struct frame_header, flags) : 0;
+        uint64_t at = least + random_below(random, FRAME_PADDED_BYTES - least);
+        data[at] ^= (uint8_t)(1u << random_below(random, 8));
+        stranger->altered++;
+    }
     sim_wire_forge(stranger->cluster->wire, &(struct sim_event){.from = record->from,
                                                                 .to = record->to,
                                                                 .rail = record->rail,
@@ -342,6 +392,12 @@ struct stranger *stranger_open(struct cluster *cluster, uint64_t duration_ns, ui
     if (stranger->nodes == NULL || stranger->heard == NULL) {
         abort();
     }
+    for (unsigned i = 0; i < STRANGER_RECORDS; i++) {
+        stranger->records[i].data = malloc(cluster->frame_bytes);
+        if (stranger->records[i].data == NULL) {
+            abort();
+        }
+    }
     sim_wire_observe(cluster->wire, observe, stranger);
     return stranger;
 }
@@ -349,6 +405,9 @@ struct stranger *stranger_open(struct cluster *cluster, uint64_t duration_ns, ui
 void stranger_close(struct stranger *stranger)
 {
     sim_wire_observe(stranger->cluster->wire, NULL, NULL);
+    for (unsigned i = 0; i < STRANGER_RECORDS; i++) {
+        free(stranger->records[i].data);
+    }
     free(stranger->nodes);
     free(stranger->heard);
     free(stranger);

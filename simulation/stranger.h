@@ -7,7 +7,9 @@
  * incarnations are: anybody may. Its frames are of every type, with keys, proofs and contents that
  * it guesses, and say that they come from its own place or from a node's. In some runs it is on
  * the path, too: it hears each CONNECT and ACCEPT, and says some of them again, unchanged, when it
- * likes. It comes in bursts, while there is work and long after.
+ * likes. Sealed frames it hears as well, and says them again as they were, or with a bit altered,
+ * and that their receiver knew nothing of them (RESET). It comes in bursts, while there is work and
+ * long after.
  *
  * What else it does is judge, by what goes over the wire and by who is whose peer:
  *
@@ -29,11 +31,8 @@
 /** Endpoints that a node has, one after the other, at most. */
 #define STRANGER_GENERATIONS 16
 
-/** CONNECTs and ACCEPTs that it remembers. */
+/** Frames that it remembers. */
 #define STRANGER_RECORDS 32
-
-/** Bytes of their headers; zeros follow. */
-#define STRANGER_RECORD_BYTES (sizeof(struct frame_header) + sizeof(struct frame_connect))
 
 /** A frame of somebody else's. */
 struct stranger_record {
@@ -41,7 +40,7 @@ struct stranger_record {
     uint32_t to;
     uint32_t rail;
     uint32_t bytes;
-    uint8_t head[STRANGER_RECORD_BYTES];
+    uint8_t *data; /**< has room for any frame */
 };
 
 /** What it knows of a node. */
@@ -55,6 +54,7 @@ struct stranger {
     struct random random;
     uint32_t place; /**< its number on the wire: the first behind the nodes */
     bool on_path;
+    bool resets_allowed; /**< nobody is silent for so long that RESETs would be believed */
     uint32_t bursts_left;
     uint64_t pause_ns; /**< most pauses are no longer */
     uint64_t next_ns;  /**< when it does something next */
@@ -63,6 +63,7 @@ struct stranger {
     struct stranger_record records[STRANGER_RECORDS];
     uint64_t recorded;
     uint64_t replayed;
+    uint64_t altered;
     uint64_t said;       /**< frames of its own place that have arrived, but those to which the
                               answer is silence, ... */
     uint64_t said_bytes; /**< ... and bytes of all of its place */

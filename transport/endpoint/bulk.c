@@ -91,6 +91,7 @@ void core_expect(struct core *core, unsigned by)
     if (expects) {
         expectation.from = core->peers[peer->index]->paths.to[by];
         expectation.key = core->peers[peer->index]->connection.own_key;
+        expectation.head_bytes += core_seal_bytes(core->peers[peer->index]);
     }
     if (expects || core->expecting[by]) {
         lane->operations->expect(lane, &expectation);

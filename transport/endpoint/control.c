@@ -59,7 +59,8 @@ static void encode(struct control_frame *frame, const struct core_peer *peer, en
 static uint32_t chosen_features(const struct core_peer *peer)
 {
     return (peer->selective ? FRAME_FEATURE_SELECTIVE : 0u) |
-           (peer->message.remote_memory ? FRAME_FEATURE_REMOTE : 0u);
+           (peer->message.remote_memory ? FRAME_FEATURE_REMOTE : 0u) |
+           (peer->seal != NULL ? FRAME_FEATURE_SEAL : 0u);
 }
 
 /** Sends a frame with zeros behind it.
@@ -150,7 +151,7 @@ void control_send_challenge(struct core *core, struct core_peer *peer, unsigned 
     flow_stamp(&peer->message.flow, head_of(&frame), 0);
     uint32_t bytes = agreed_bytes(core, peer, by, UINT32_MAX);
     if (core_spend(peer, bytes)) {
-        send_long(core, peer, by, &frame, FRAME_CHALLENGE, bytes);
+        send_long(core, peer, by, &frame, FRAME_CHALLENGE, bytes - core_seal_bytes(peer));
     }
 }
 

@@ -107,7 +107,9 @@ unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
         !is_of_opening(frames->head)) {
         return 0;
     }
-    unsigned taken = lane->operations->send(lane, &peer->paths.to[by], frames, count);
+    unsigned taken = __builtin_expect(peer->seal != NULL, 0)
+                         ? core_send_sealed(core, peer, by, frames, count)
+                         : lane->operations->send(lane, &peer->paths.to[by], frames, count);
 
     if (taken == 1) { /* by itself, a short message does without the loop: 6 ns */
         core->counters.sent[frame_type_of(frames->head)] +=

@@ -17,6 +17,7 @@
 #include "endpoint/path.h"
 #include "flow/connection.h"
 #include "flow/proof.h"
+#include "flow/seal.h"
 #include "message/message.h"
 
 /** Counters (counters.h) at most. */
@@ -55,6 +56,7 @@ struct core_peer {
     struct beowire_address address;
     uint64_t incarnation;
     struct doubt *doubt; /**< NULL: there never was one */
+    struct seal *seal;   /**< NULL: frames of this connection are not sealed */
     uint64_t heard_ns;   /**< its last frame of the open connection */
     uint64_t gone_ns;
     uint64_t challenge_at_ns; /**< paths that are not proven are tried (again); UINT64_MAX: never */
@@ -107,6 +109,7 @@ struct core_counters {
     uint64_t dropped_key;             /**< frames with a key that no peer has */
     uint64_t dropped_source;          /**< the key is right, the sender is not */
     uint64_t dropped_proof;           /**< CONNECT or ACCEPT of who does not know the secret */
+    uint64_t dropped_seal;            /**< without the seal of the connection, or seen before */
     uint64_t dropped_state;           /**< for a connection that is not open */
     uint64_t dropped_acknowledgement; /**< acknowledges what was never sent */
     uint64_t dropped_duplicate;
@@ -140,6 +143,7 @@ struct core_options {
     uint64_t peer_timeout_ns;
     uint64_t job_key;                    /**< peers have the same */
     bool go_back_n;                      /**< do not offer to keep frames that come early */
+    bool authenticate;                   /**< frames have to be sealed */
     const struct message_limits *limits; /**< crossovers; NULL: the defaults */
     uint32_t packet_bulk_rails; /**< bit r: bulk over rail r goes as frames although UDP is there */
     bool bundle;                /**< short messages may be held back until core_send_bundles() */
@@ -197,7 +201,9 @@ void core_close(struct core *core);
 /** The features that this endpoint offers (enum frame_feature). */
 static inline uint32_t core_features(const struct core *core)
 {
-    return FRAME_FEATURE_REMOTE | (core->options.go_back_n ? 0u : FRAME_FEATURE_SELECTIVE);
+    return FRAME_FEATURE_REMOTE | FRAME_FEATURE_SEAL |
+           (core->options.go_back_n ? 0u : FRAME_FEATURE_SELECTIVE) |
+           (core->options.authenticate ? FRAME_FEATURE_SEAL_WANTED : 0u);
 }
 
 /** Finds or makes the peer with this address, for the application that has named it.

@@ -22,6 +22,33 @@ void core_wire_released(void *context, struct flow_frame *frame);
     const struct flow_wire name = {                                                                \
         .send = core_wire_send, .released = core_wire_released, .context = &name##_context}
 
+/** Of a connection that is about to begin by CONNECT with these features: may it, as far as seals
+ *  are concerned? */
+static inline bool core_may_seal(const struct core *core, uint32_t features)
+{
+    return !core->options.authenticate || (features & FRAME_FEATURE_SEAL) != 0;
+}
+
+/** A connection has just begun by `frame` (CONNECT or ACCEPT): if its frames are to be sealed they
+ *  are from now on. @return 0; -EPROTONOSUPPORT: they are to be, and the peer does not know how;
+ *  -ENOMEM. */
+int core_begin_seals(struct core *core, struct core_peer *peer, const struct frame *frame);
+
+void core_end_seals(struct core_peer *peer);
+
+/** How many bytes of each frame to the peer are its seal, but in memory that is shared. */
+static inline uint32_t core_seal_bytes(const struct core_peer *peer)
+{
+    return peer->seal != NULL ? (uint32_t)sizeof(struct frame_seal) : 0;
+}
+
+/** Sends frames to a peer of which frames are sealed. @return how many were taken. */
+unsigned core_send_sealed(struct core *core, struct core_peer *peer, unsigned by,
+                          const struct lane_outgoing *frames, unsigned count);
+
+/** Has a frame with a key of ours, that has come over the lane, what it should have of a seal? */
+bool core_seal_is_right(struct core_peer *peer, const struct frame *frame, const struct lane *lane);
+
 /** Makes room for peers, and takes it back. @return 0, or -ENOMEM. */
 int core_open_peers(struct core *core);
 void core_close_peers(struct core *core);
@@ -120,6 +147,10 @@ static inline bool core_is_suspected(const struct core_peer *peer)
 /** The network says that the peer has ended: it is asked. */
 void core_suspect(struct core *core, struct core_peer *peer, const struct lane_loss *loss,
                   uint64_t now_ns);
+
+/** A RESET says that the peer has ended; it was made by who has seen our frames, but who that is
+ *  nobody can tell: it is asked. */
+void core_suspect_reset(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
 /** Asks a peer that is suspected, if it is time. */
 void core_ask_suspect(struct core *core, struct core_peer *peer, uint64_t now_ns);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lengths.h"
 
+#include "endpoint/core_internal.h"
+
 static uint32_t lesser(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
@@ -18,11 +20,11 @@ static void agree(const struct core *core, struct core_peer *peer, const struct 
     peer->frame_bytes = own - (data - peer->data_bytes);
 }
 
-/** Sets what frames are made of. */
+/** Sets what frames are made of: without their seals, which are added later. */
 static void use(struct core_peer *peer)
 {
-    peer->message.data_bytes = peer->data_bytes;
-    peer->message.frame_bytes = peer->frame_bytes;
+    peer->message.data_bytes = peer->data_bytes - core_seal_bytes(peer);
+    peer->message.frame_bytes = peer->frame_bytes - core_seal_bytes(peer);
 }
 
 void lengths_begin(const struct core *core, struct core_peer *peer, const struct frame *frame)
@@ -30,7 +32,8 @@ void lengths_begin(const struct core *core, struct core_peer *peer, const struct
     const struct path_lanes *lanes = &core->options.lanes;
 
     agree(core, peer, frame);
-    peer->message.segment_bytes_max = (uint16_t)(peer->data_bytes - sizeof(struct frame_data));
+    peer->message.segment_bytes_max =
+        (uint16_t)(peer->data_bytes - core_seal_bytes(peer) - sizeof(struct frame_data));
     if (frame->type == FRAME_CONNECT && peer->connection.attempts > CONNECTION_LONG_ATTEMPTS) {
         peer->data_bytes = lesser(peer->data_bytes,
                                   paths_data_bytes(&peer->paths, lanes, CONNECTION_SHORTEST_MTU));

@@ -40,6 +40,7 @@ void core_close_peers(struct core *core)
 {
     for (uint32_t i = 0; core->peers != NULL && i < core->peer_count; i++) {
         free(core->peers[i]->doubt);
+        core_end_seals(core->peers[i]);
         free(core->peers[i]);
     }
     free(core->peers);
@@ -117,6 +118,7 @@ static void forget(struct core *core, struct core_peer *peer)
     }
     core->counters.peers_forgotten++;
     free(peer->doubt);
+    core_end_seals(peer);
     free(peer);
 }
 

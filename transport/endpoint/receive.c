@@ -26,11 +26,17 @@ static void touch(struct core *core, struct core_peer *peer, bool patient)
     }
 }
 
-/** The connection has just begun by `frame` (CONNECT or ACCEPT). */
-static void begin_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
+/** The connection has just begun by `frame` (CONNECT or ACCEPT). @return false: it has failed. */
+static bool begin_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
                        const struct arrival *from, uint64_t now_ns)
 {
     uint32_t features = from_le32(frame->connect->features) & core_features(core);
+    int status = core_begin_seals(core, peer, frame);
+
+    if (status != 0) {
+        core_fail_peer(core, peer, status);
+        return false;
+    }
 
     peer->paths.heard |= (uint16_t)(1u << from->by);
     if (core_is_doubted(peer)) {
@@ -42,6 +48,7 @@ static void begin_peer(struct core *core, struct core_peer *peer, const struct f
     peer->selective = (features & FRAME_FEATURE_SELECTIVE) != 0;
     peer->limit = frame->credit;
     lengths_begin(core, peer, frame);
+    return true;
 }
 
 /** The peer of a connection that has begun by its CONNECT says something with our key: it has got
@@ -128,6 +135,10 @@ static void receive_connect(struct core *core, const struct frame *frame,
         control_send_reset(core, frame, from, FRAME_RESET_JOB, now_ns);
         return;
     }
+    if (!core_may_seal(core, from_le32(frame->connect->features))) {
+        control_send_reset(core, frame, from, FRAME_RESET_SEAL, now_ns);
+        return;
+    }
     int status = core_peer_meet(core, frame->connect->place, &peer);
     if (status == -EINVAL || status == -EHOSTUNREACH || (status == 0 && !is_from(peer, from))) {
         core->counters.dropped_source++;
@@ -137,8 +148,9 @@ static void receive_connect(struct core *core, const struct frame *frame,
         control_send_reset(core, frame, from, FRAME_RESET_FULL, now_ns);
         return;
     }
-    if (connection_receive(&peer->connection, frame, now_ns) == CONNECTION_BEGUN) {
-        begin_peer(core, peer, frame, from, now_ns);
+    if (connection_receive(&peer->connection, frame, now_ns) == CONNECTION_BEGUN &&
+        begin_peer(core, peer, frame, from, now_ns)) {
+        /* It is answered. */
     } else if (peer->connection.state == CONNECTION_FAILED) {
         control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
         return;
@@ -152,16 +164,22 @@ static void receive_connect(struct core *core, const struct frame *frame,
 }
 
 /** RESET carries no key of ours: it is believed if it echoes what only a receiver of our frames
- *  has seen. */
-static void receive_reset(struct core *core, const struct frame *frame, const struct arrival *from)
+ *  has seen. Where others may see them, too, it is a hint: what is sealed it never is. */
+static void receive_reset(struct core *core, const struct frame *frame, const struct arrival *from,
+                          uint64_t now_ns)
 {
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
-        if (peer->message.destination == frame->source && is_from(peer, from) &&
-            connection_receive(&peer->connection, frame, 0) == CONNECTION_BROKEN) {
-            core_fail_peer(core, peer, peer->connection.error);
-            return;
+        if (peer->message.destination != frame->source || !is_from(peer, from) ||
+            !connection_is_echoed(&peer->connection, frame)) {
+            continue;
         }
+        if (peer->seal != NULL && peer->connection.state == CONNECTION_OPEN) {
+            core_suspect_reset(core, peer, now_ns);
+        } else if (connection_receive(&peer->connection, frame, 0) == CONNECTION_BROKEN) {
+            core_fail_peer(core, peer, peer->connection.error);
+        }
+        return;
     }
     core->counters.dropped_key++;
 }
@@ -381,7 +399,9 @@ static void receive_accept(struct core *core, struct core_peer *peer, const stru
         return;
     }
     if (connection_receive(connection, frame, now_ns) == CONNECTION_BEGUN) {
-        begin_peer(core, peer, frame, from, now_ns);
+        if (!begin_peer(core, peer, frame, from, now_ns)) {
+            return;
+        }
         core_try_paths(core, peer);
         core_prove_path(core, peer, from->by);
         peer->message.flow.acknowledge_now = true; /* the peer says nothing before it hears us */
@@ -478,7 +498,7 @@ static struct core_peer *receive_frame(struct core *core, unsigned by,
         return NULL;
     }
     if (frame.type == FRAME_RESET) {
-        receive_reset(core, &frame, &from);
+        receive_reset(core, &frame, &from, now_ns);
         return NULL;
     }
     uint32_t index = map_find(&core->by_key, frame.key);
@@ -491,6 +511,11 @@ static struct core_peer *receive_frame(struct core *core, unsigned by,
         return NULL;
     }
     struct core_peer *peer = core->peers[index];
+    if (__builtin_expect(peer->seal != NULL || frame.seal != NULL, 0) &&
+        !core_seal_is_right(peer, &frame, lane)) {
+        core->counters.dropped_seal++;
+        return NULL;
+    }
     if (frame.tacit) {
         frame.source = peer->message.destination; /* it says so by its key */
     }

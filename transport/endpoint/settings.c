@@ -31,6 +31,7 @@ static const struct setting {
     {"spin_ns", offsetof(struct settings, spin_ns), NUMBER_64, UINT64_C(4) * PATIENCE_SPIN_MIN_NS,
      10000000},
     {"busy_poll_us", offsetof(struct settings, busy_poll_us), NUMBER_32, 0, 10000},
+    {"authenticate", offsetof(struct settings, authenticate), YES_OR_NO, 0, 1},
     {"go_back_n", offsetof(struct settings, go_back_n), YES_OR_NO, 0, 1},
     {"bulk_by_packet", offsetof(struct settings, bulk_by_packet), NAMES, 0, 0},
 };

@@ -66,11 +66,10 @@ static void note_refusal(struct suspicion *suspicion, uint32_t sum, uint64_t now
     }
 }
 
-void core_suspect(struct core *core, struct core_peer *peer, const struct lane_loss *loss,
-                  uint64_t now_ns)
+/** @param counts whoever says so has seen our frames @param sum tells such refusals apart */
+static void suspect(struct core *core, struct core_peer *peer, bool counts, uint32_t sum,
+                    uint64_t now_ns)
 {
-    bool counts = is_of_connection(peer, loss);
-
     core->counters.refusals_heard++;
     core->counters.refusals_strange += !counts;
     if (peer->connection.state != CONNECTION_OPEN && !peer->connection.asks) {
@@ -89,9 +88,20 @@ void core_suspect(struct core *core, struct core_peer *peer, const struct lane_l
         }
     }
     if (counts) {
-        note_refusal(suspicion, sum_of(loss), now_ns);
+        note_refusal(suspicion, sum, now_ns);
     }
     core_note_deadline(core, suspicion->ask_at_ns);
+}
+
+void core_suspect(struct core *core, struct core_peer *peer, const struct lane_loss *loss,
+                  uint64_t now_ns)
+{
+    suspect(core, peer, is_of_connection(peer, loss), sum_of(loss), now_ns);
+}
+
+void core_suspect_reset(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    suspect(core, peer, true, 0, now_ns);
 }
 
 void core_ask_over(struct core *core, struct core_peer *peer, unsigned by)

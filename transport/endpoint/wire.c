@@ -15,6 +15,7 @@ static unsigned find_wide(const struct core *core, const struct core_peer *peer,
     if (most == 0 || *count == 0) {
         return by;
     }
+    most -= core_seal_bytes(peer);
     bool fits = frames[0].head_bytes + frames[0].payload_bytes <= most;
     while (alike < *count &&
            (frames[alike].head_bytes + frames[alike].payload_bytes <= most) == fits) {

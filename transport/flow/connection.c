@@ -103,23 +103,28 @@ static int error_of(uint32_t reason)
         return -EPROTO;
     case FRAME_RESET_JOB:
         return -EKEYREJECTED;
+    case FRAME_RESET_SEAL:
+        return -EPROTONOSUPPORT;
     default:
         return -ECONNRESET;
     }
 }
 
-static enum connection_event receive_reset(struct connection *connection,
-                                           const struct frame_reset *body)
+bool connection_is_echoed(const struct connection *connection, const struct frame *frame)
 {
-    uint32_t echoed = from_le32(body->echoed_key);
+    uint32_t echoed = from_le32(frame->reset->echoed_key);
     bool begun = connection->state == CONNECTION_ANSWERED || connection->state == CONNECTION_OPEN;
-    bool ours = (connection->asks && echoed == connection->own_key) ||
-                (begun && echoed == connection->peer_key);
 
-    if (!ours) {
+    return (connection->asks && echoed == connection->own_key) ||
+           (begun && echoed == connection->peer_key);
+}
+
+static enum connection_event receive_reset(struct connection *connection, const struct frame *frame)
+{
+    if (!connection_is_echoed(connection, frame)) {
         return CONNECTION_NOTHING; /* it proves nothing: whoever sent it saw no frame of ours */
     }
-    return connection_fail(connection, error_of(from_le32(body->reason)));
+    return connection_fail(connection, error_of(from_le32(frame->reset->reason)));
 }
 
 enum connection_event connection_receive(struct connection *connection, const struct frame *frame,
@@ -131,7 +136,7 @@ enum connection_event connection_receive(struct connection *connection, const st
     case FRAME_ACCEPT:
         return receive_accept(connection, frame->connect);
     case FRAME_RESET:
-        return receive_reset(connection, frame->reset);
+        return receive_reset(connection, frame);
     case FRAME_CLOSE:
         return connection->state == CONNECTION_OPEN ? connection_fail(connection, -ECONNRESET)
                                                     : CONNECTION_NOTHING;

@@ -66,6 +66,9 @@ static inline bool connection_is_in_earnest(const struct connection *connection)
                             : connection->state != CONNECTION_NONE;
 }
 
+/** Does this RESET echo a key that only those know who saw frames of this connection? */
+bool connection_is_echoed(const struct connection *connection, const struct frame *frame);
+
 /** Handles CONNECT, ACCEPT (whose proofs are right), RESET, CLOSE from the peer. */
 enum connection_event connection_receive(struct connection *connection, const struct frame *frame,
                                          uint64_t now_ns);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "frame.h"
 
+#include <string.h>
+
 /** Bits of the high byte that this version understands: none. */
 #define FRAME_FLAGS_UNKNOWN 0xFF00u
 
@@ -56,7 +58,12 @@ static const char *const names[] = {
 static_assert(sizeof names / sizeof *names == sizeof shapes / sizeof *shapes, "a name each");
 
 #define HEADER_WORDS (sizeof(struct frame_header) / 4)
+#define SEAL_WORDS (sizeof(struct frame_seal) / 4)
+#define VERSION_WORDS (FRAME_VERSION << 4 | HEADER_WORDS)
 #define DATA_VERSION_WORDS (FRAME_VERSION << 4 | sizeof(struct frame_data) / 4)
+#define SEALED_VERSION_WORDS (VERSION_WORDS + SEAL_WORDS)
+#define SEALED_DATA_VERSION_WORDS (DATA_VERSION_WORDS + SEAL_WORDS)
+static_assert(HEADER_WORDS + SEAL_WORDS < 16, "four bits for the length of a header");
 
 const char *frame_type_name(unsigned type)
 {
@@ -147,8 +154,10 @@ static bool fields_valid(const struct frame *frame)
 static enum frame_verdict decode_data(const uint8_t *data, size_t bytes, struct frame *frame)
 {
     const struct frame_data *header = (const struct frame_data *)(const void *)data;
+    bool sealed = *data == SEALED_DATA_VERSION_WORDS;
+    size_t head_bytes = sizeof *header + (sealed ? sizeof(struct frame_seal) : 0);
 
-    if (bytes < sizeof *header) {
+    if (bytes < head_bytes) {
         return FRAME_BAD_LENGTH;
     }
     if (header->type != FRAME_DATA) {
@@ -159,8 +168,9 @@ static enum frame_verdict decode_data(const uint8_t *data, size_t bytes, struct 
         .type = FRAME_DATA,
         .destination = from_le16(header->destination),
         .key = from_le32(header->key),
-        .payload_bytes = (uint32_t)(bytes - sizeof *header),
-        .payload = data + sizeof *header,
+        .payload_bytes = (uint32_t)(bytes - head_bytes),
+        .payload = data + head_bytes,
+        .seal = sealed ? (const void *)(header + 1) : NULL,
         .data = header,
     };
     return fields_valid(frame) ? FRAME_OK : FRAME_BAD_FIELD;
@@ -179,19 +189,29 @@ enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame 
 {
     const struct frame_header *header = (const struct frame_header *)(const void *)data;
 
-    if (bytes > 0 && header->version_words == DATA_VERSION_WORDS) {
+    if (bytes > 0 && (header->version_words == DATA_VERSION_WORDS ||
+                      header->version_words == SEALED_DATA_VERSION_WORDS)) {
         return decode_data(data, bytes, frame);
     }
     if (bytes < sizeof *header) {
         return FRAME_BAD_LENGTH;
     }
-    if (header->version_words != (FRAME_VERSION << 4 | HEADER_WORDS)) {
-        return FRAME_BAD_VERSION;
+    size_t head_bytes = sizeof *header;
+    frame->seal = NULL;
+    if (header->version_words != VERSION_WORDS) {
+        if (header->version_words != SEALED_VERSION_WORDS) {
+            return FRAME_BAD_VERSION;
+        }
+        frame->seal = (const void *)(header + 1);
+        head_bytes += sizeof *frame->seal;
     }
     if (header->type >= sizeof shapes / sizeof *shapes || !shapes[header->type].known) {
         return FRAME_BAD_TYPE;
     }
     const struct shape *shape = &shapes[header->type];
+    if (frame->seal != NULL && frame_is_never_sealed(header->type)) {
+        return FRAME_BAD_TYPE;
+    }
 
     frame->tacit = false;
     frame->type = (enum frame_type)header->type;
@@ -207,7 +227,8 @@ enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame 
     if ((frame->flags & FRAME_FLAGS_UNKNOWN) != 0) {
         return FRAME_BAD_FLAGS;
     }
-    size_t length = sizeof *header + shape->operation_bytes + frame->payload_bytes;
+    head_bytes += shape->operation_bytes;
+    size_t length = head_bytes + frame->payload_bytes;
     if (length > bytes ||
         (bytes > FRAME_PADDED_BYTES && bytes - length > padding_of(frame->type))) {
         return FRAME_BAD_LENGTH;
@@ -216,8 +237,9 @@ enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame 
         return FRAME_BAD_LENGTH;
     }
     /* One pointer serves every member of the union. */
-    frame->connect = (const struct frame_connect *)(const void *)(data + sizeof *header);
-    frame->payload = data + sizeof *header + shape->operation_bytes;
+    frame->connect =
+        (const struct frame_connect *)(const void *)(data + head_bytes - shape->operation_bytes);
+    frame->payload = data + head_bytes;
     return fields_valid(frame) ? FRAME_OK : FRAME_BAD_FIELD;
 }
 
@@ -226,7 +248,7 @@ void frame_encode(uint8_t *data, const struct frame_fields *fields)
     struct frame_header *header = (struct frame_header *)(void *)data;
 
     *header = (struct frame_header){
-        .version_words = FRAME_VERSION << 4 | HEADER_WORDS,
+        .version_words = VERSION_WORDS,
         .type = (uint8_t)fields->type,
         .destination = to_le16(fields->destination),
         .source = to_le16(fields->source),
@@ -245,4 +267,28 @@ struct frame_data frame_encode_data(uint16_t destination, uint32_t key, uint32_t
         .key = to_le32(key),
         .message = to_le32(message),
     };
+}
+
+void frame_copy_head(const struct frame *frame, uint8_t *head)
+{
+    const uint8_t *operation = (const uint8_t *)frame->connect;
+    size_t operation_bytes = frame_operation_bytes(frame->type);
+
+    if (frame->seal == NULL) {
+        memcpy(head, frame_begin(frame), sizeof(struct frame_header) + operation_bytes);
+        return;
+    }
+    memcpy(head, (const uint8_t *)frame->seal - sizeof(struct frame_header),
+           sizeof(struct frame_header));
+    *head = VERSION_WORDS;
+    memcpy(head + sizeof(struct frame_header), operation, operation_bytes);
+}
+
+struct frame_seal *frame_copy_for_seal(uint8_t *copy, const uint8_t *head)
+{
+    size_t header_bytes = frame_header_bytes((enum frame_type)frame_type_of(head));
+
+    memcpy(copy, head, header_bytes);
+    *copy += SEAL_WORDS;
+    return (void *)(copy + header_bytes);
 }

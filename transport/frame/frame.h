@@ -9,6 +9,8 @@
  *      | frame_header 28 | operation header 0..200 | payload |
  *      | frame_data 16 | payload |                              DATA
  *
+ * Of a connection whose frames are sealed, 24 more bytes follow either header (frame_seal).
+ *
  * DATA is what long messages are made of, so it has a header of its own, with nothing in it that
  * other frames say as well: who sends is known by the key, and it ends where its datagram ends.
  *
@@ -97,6 +99,22 @@ struct frame_header {
 };
 static_assert(sizeof(struct frame_header) == 28, "docs/PROTOCOL.md");
 
+/** Says that the frame is from the other end of the connection, unaltered, and new (flow/seal.h).
+ *  It stands between a frame's header and what follows; the header's length says that it is there.
+ *  CONNECT, ACCEPT and RESET have none. */
+struct frame_seal {
+    le64 counter; /**< rises with each frame that its sender seals; its highest bit: enum
+                       frame_seal_secret */
+    uint8_t tag[16];
+};
+static_assert(sizeof(struct frame_seal) == 24, "docs/PROTOCOL.md");
+
+/** Whose secret the key of a seal comes of. */
+enum frame_seal_secret {
+    FRAME_SEAL_RECEIVER = 0, /**< that of the end to which the frame goes */
+    FRAME_SEAL_SENDER = 1,   /**< its sender's, who does not know the other */
+};
+
 #define FRAME_NONCE_BYTES 16
 #define FRAME_PROOF_BYTES 16
 #define FRAME_PLACE_BYTES 128
@@ -123,6 +141,8 @@ static_assert(sizeof(struct frame_connect) == 200, "docs/PROTOCOL.md");
 enum frame_feature {
     FRAME_FEATURE_SELECTIVE = 1 << 0, /**< receivers keep what comes early; without it: go-back-N */
     FRAME_FEATURE_REMOTE = 1 << 1,    /**< remote memory: PUT to GRANT are understood */
+    FRAME_FEATURE_SEAL = 1 << 2,      /**< CONNECT: seals are understood; ACCEPT: frames have them */
+    FRAME_FEATURE_SEAL_WANTED = 1 << 3, /**< CONNECT: frames have to have them */
 };
 
 struct frame_reset {
@@ -137,6 +157,7 @@ enum frame_reset_reason {
     FRAME_RESET_FULL = 3,     /**< the endpoint knows as many peers as it can */
     FRAME_RESET_PROTOCOL = 4, /**< the connection broke a rule */
     FRAME_RESET_JOB = 5,      /**< the endpoint has another job key */
+    FRAME_RESET_SEAL = 6,     /**< one end wants frames to be sealed, the other does not know how */
 };
 
 struct frame_probe {
@@ -372,6 +393,7 @@ struct frame {
     uint16_t credit;
     uint32_t payload_bytes;
     const uint8_t *payload;
+    const struct frame_seal *seal; /**< NULL: it has none */
     union {
         const struct frame_connect *connect;     /**< CONNECT, ACCEPT */
         const struct frame_reset *reset;         /**< RESET */
@@ -421,10 +443,25 @@ enum frame_verdict {
  *  `data` needs no alignment and has to outlive the use of `frame`'s pointers. */
 enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame *frame);
 
-/** The headers of a frame, as they were given to frame_decode(); not for DATA. */
+/** The headers of a frame without a seal, as they were given to frame_decode(); not for DATA. */
 static inline const uint8_t *frame_begin(const struct frame *frame)
 {
     return (const uint8_t *)frame->connect - sizeof(struct frame_header);
+}
+
+/** Copies the headers of a frame, without its seal; not for DATA.
+ *  @param head gets frame_head_length() bytes */
+void frame_copy_head(const struct frame *frame, uint8_t *head);
+
+/** Copies a header to where there is room for a seal behind it, and says there that there is one.
+ *  @param head what was encoded here, a header; its operation header is not copied
+ *  @return where the seal belongs, behind the header */
+struct frame_seal *frame_copy_for_seal(uint8_t *copy, const uint8_t *head);
+
+/** Bytes of the header with which frames of this type begin. */
+static inline size_t frame_header_bytes(enum frame_type type)
+{
+    return type == FRAME_DATA ? sizeof(struct frame_data) : sizeof(struct frame_header);
 }
 
 /** The name of a type, in lower case, as counters have it; NULL for one that this version does not
@@ -435,6 +472,19 @@ const char *frame_type_name(unsigned type);
 static inline unsigned frame_type_of(const uint8_t *data)
 {
     return data[offsetof(struct frame_header, type)] % FRAME_TYPES;
+}
+
+/** Is it of a type that has no seal: part of what makes a connection, or sent by who has none? */
+static inline bool frame_is_never_sealed(unsigned type)
+{
+    return type == FRAME_CONNECT || type == FRAME_ACCEPT || type == FRAME_RESET;
+}
+
+/** What a frame that was encoded here says of its payload's length; not DATA, which says nothing.
+ */
+static inline uint32_t frame_payload_bytes(const uint8_t *data)
+{
+    return from_le16(((const struct frame_header *)(const void *)data)->payload_bytes);
 }
 
 /** Bytes of the operation header of a type that this version sends; 0 for DATA, and for one that it
@@ -448,13 +498,14 @@ static inline size_t frame_head_bytes(enum frame_type type)
                               : sizeof(struct frame_header) + frame_operation_bytes(type);
 }
 
-/** Bytes of a frame's headers. Its payload follows them, or lies elsewhere (lane.h). */
+/** Bytes of a frame's headers, without the seal. Its payload follows them, or lies elsewhere
+ *  (lane.h). */
 static inline uint32_t frame_head_length(const struct frame *frame)
 {
     return (uint32_t)frame_head_bytes(frame->type);
 }
 
-/** Bytes of the whole frame, without padding. */
+/** Bytes of the whole frame, without padding and seal. */
 static inline uint32_t frame_length(const struct frame *frame)
 {
     return frame_head_length(frame) + frame->payload_bytes;

@@ -279,29 +279,35 @@ static void hash_bytes(struct sim_wire *wire, const uint8_t *data, size_t bytes)
     hash_word(wire, word);
 }
 
-/** Where the frame says where memory is: that is elsewhere in each run. @return 0: it does not. */
+/** Where in its operation header the frame says where memory is: that is elsewhere in each run.
+ *  @return SIZE_MAX: it does not. */
 static size_t memory_said_at(const struct sim_frame *frame)
 {
     switch (frame_type_of(frame->data)) {
     case FRAME_ANNOUNCE:
-        return sizeof(struct frame_header) + offsetof(struct frame_announce, address);
+        return offsetof(struct frame_announce, address);
     case FRAME_OFFER:
-        return sizeof(struct frame_header) + offsetof(struct frame_offer, address);
+        return offsetof(struct frame_offer, address);
     case FRAME_GRANT:
-        return sizeof(struct frame_header) + offsetof(struct frame_grant, address);
+        return offsetof(struct frame_grant, address);
     default:
-        return 0;
+        return SIZE_MAX;
     }
 }
 
+/** All but the address of memory, and the seal over it. */
 static void hash_frame(struct sim_wire *wire, const struct sim_frame *frame)
 {
-    size_t at = wire->options.sharing != 0 ? memory_said_at(frame) : 0;
+    size_t at = wire->options.sharing != 0 ? memory_said_at(frame) : SIZE_MAX;
+    size_t header_bytes = 4 * (size_t)(*frame->data % 16); /* with the seal, if there is one */
 
-    if (at > 0) {
-        hash_bytes(wire, frame->data, at);
-        at += sizeof(le64);
+    if (at == SIZE_MAX || header_bytes + at + sizeof(le64) > frame->bytes) {
+        hash_bytes(wire, frame->data, frame->bytes);
+        return;
     }
+    hash_bytes(wire, frame->data, sizeof(struct frame_header));
+    hash_bytes(wire, frame->data + header_bytes, at);
+    at += header_bytes + sizeof(le64);
     hash_bytes(wire, frame->data + at, frame->bytes - at);
 }
 

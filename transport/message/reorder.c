@@ -15,7 +15,7 @@ void reorder_keep(struct message_layer *layer, struct message_peer *peer, const 
     chunk->sequence = frame->sequence;
     chunk->bytes = frame_length(frame);
     uint32_t head_bytes = frame_head_length(frame);
-    memcpy(chunk->data, frame_begin(frame), head_bytes);
+    frame_copy_head(frame, chunk->data);
     if (frame->payload_bytes > 0) {
         copy_bytes(chunk->data + head_bytes, frame->payload, frame->payload_bytes);
     }
