@@ -33,7 +33,8 @@ static bool *heard(const struct stranger *stranger, uint32_t at, uint32_t from)
     return &stranger->heard[(size_t)at * stranger->cluster->node_count + from];
 }
 
-static void record(struct stranger *stranger, const struct sim_event *event)
+/** @param known bytes of it that are at hand: zeros follow */
+static void record(struct stranger *stranger, const struct sim_event *event, size_t known)
 {
     struct stranger_record *record = &stranger->records[stranger->recorded++ % STRANGER_RECORDS];
 
@@ -41,7 +42,8 @@ static void record(struct stranger *stranger, const struct sim_event *event)
     record->to = event->to;
     record->rail = event->rail;
     record->bytes = event->bytes;
-    memcpy(record->data, event->head, event->bytes);
+    memcpy(record->data, event->head, known);
+    memset(record->data + known, 0, event->bytes - known);
 }
 
 static bool is_sealed(const uint8_t *data)
@@ -77,14 +79,9 @@ static void hear_sent(struct stranger *stranger, const struct sim_event *event)
     if (event->to >= stranger->cluster->node_count) {
         return;
     }
-    if (type == FRAME_CONNECT || type == FRAME_ACCEPT ||
-        (is_sealed(event->head) && random_below(&stranger->random, HEARD_EVERY) == 0)) {
-        record(stranger, event);
-    }
     if (type == FRAME_CONNECT || type == FRAME_ACCEPT) {
-        return;
-    }
-    if (type != FRAME_RESET && !*heard(stranger, event->from, event->to)) {
+        record(stranger, event, frame_head_bytes((enum frame_type)type));
+    } else if (type != FRAME_RESET && !*heard(stranger, event->from, event->to)) {
         cluster_fail(stranger->cluster,
                      "node %u sends a frame of type %u to node %u, which has not answered it",
                      event->from, type, event->to);
@@ -104,6 +101,9 @@ static void hear_delivered(struct stranger *stranger, const struct sim_event *ev
                map_find(&stranger->cluster->nodes[event->to].core.by_key, from_le32(header->key)) !=
                    MAP_NONE) {
         *heard(stranger, event->to, event->from) = true;
+        if (is_sealed(event->head) && random_below(&stranger->random, HEARD_EVERY) == 0) {
+            record(stranger, event, event->bytes);
+        }
     }
 }
 
