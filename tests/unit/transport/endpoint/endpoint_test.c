@@ -151,6 +151,7 @@ static void beowire_send__ends_that_are_tuned_differently(void **state)
         "eager_bytes=1048576,bundle_bytes=1024,bundle_in_flight=1,unasked_blocks=16",
         "go_back_n=true",
         "bulk_by_packet=all",
+        "authenticate=true",
     };
 
     (void)state;
