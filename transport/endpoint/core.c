@@ -135,12 +135,13 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
 {
     WIRE_TO(wire, core, peer);
 
-    if (!peer->gone) {
-        core->lane_users[peer->paths.fast]--;
-        peer->gone = true;
-        peer->gone_ns = core->attended_ns;
-        withdraw_memory(core, &peer->message);
+    if (peer->gone) {
+        return; /* what it had has been given back */
     }
+    core->lane_users[peer->paths.fast]--;
+    peer->gone = true;
+    peer->gone_ns = core->attended_ns;
+    withdraw_memory(core, &peer->message);
     core_end_doubt(core, peer);
     (void)connection_fail(&peer->connection, error);
     core->counters.peers_failed++;
@@ -378,7 +379,9 @@ int core_cancel(struct core *core, const void *context)
     int status = message_cancel(&core->messages, context, &message);
 
     if (message != NULL && !message_has_work(message) && !message_depends_on(message)) {
-        connection_relent(&core->peers[message->index]->connection);
+        struct core_peer *peer = core->peers[message->index];
+        connection_relent(&peer->connection);
+        core_drop_unwanted(core, peer);
     }
     return status;
 }

@@ -137,7 +137,9 @@ void core_forget_peers(struct core *core, uint64_t now_ns)
         if (now_ns >= forget_ns && is_forgettable(core, peer)) {
             forget(core, peer);
         } else {
-            forget_ns = now_ns >= forget_ns ? now_ns + PEER_FORGET_NS : forget_ns;
+            /* What lies there may lie there for ever: nobody is woken for that every second. Who
+             * needs the room does not wait (make_room()). */
+            forget_ns = now_ns >= forget_ns ? now_ns + (now_ns - peer->gone_ns) : forget_ns;
             next_ns = forget_ns < next_ns ? forget_ns : next_ns;
         }
     }
@@ -169,6 +171,15 @@ static bool has_room(struct core *core, bool announced)
     return met < core->options.peers || make_room(core);
 }
 
+void core_drop_unwanted(struct core *core, struct core_peer *peer)
+{
+    /* One that has asked us has a connection, or will be found to have none. */
+    if (!peer->announced && peer->connection.state <= CONNECTION_ASKING &&
+        !message_has_work(&peer->message) && !message_depends_on(&peer->message)) {
+        core_fail_peer(core, peer, -ECANCELED);
+    }
+}
+
 int core_peer_forget(struct core *core, struct core_peer *peer)
 {
     if (!peer->announced) {
@@ -176,11 +187,9 @@ int core_peer_forget(struct core *core, struct core_peer *peer)
     }
     peer->announced = false;
     core->announced_peers--;
-    if (peer->connection.state < CONNECTION_OPEN && !message_has_work(&peer->message) &&
-        !message_depends_on(&peer->message)) {
-        core_fail_peer(core, peer, -ECANCELED); /* nobody has met it, and nobody wants to */
-    }
+    core_drop_unwanted(core, peer);
     core_note_gone(core, peer);
+    core_note_deadline(core, 0); /* it is asked now and then from now on whether it is there */
     return 0;
 }
 

@@ -90,7 +90,7 @@ static void core_forget_peers__not_before_its_messages_are_received(void **state
     assert_ptr_equal(core_peer_at(stranger->core, handle), peer); /* nobody knows yet whose it is */
     done = completed(stranger);
     assert_int_equal(done.peer, handle);
-    let_forget(stranger);
+    pass(stranger, 4 * PEER_FORGET_NS);
     assert_null(core_peer_at(stranger->core, handle));
     assert_int_equal(stranger->core->peer_count, 0);
 }
@@ -275,6 +275,94 @@ static void core_forget_peers__what_it_counted_stays(void **state)
     }
 }
 
+/** It has gone already: nothing of it is given back twice. */
+static void core_peer_add__of_whom_an_impostor_was(void **state)
+{
+    struct stranger *stranger = *state;
+    struct beowire_address owner = stranger->address;
+    struct core_peer *named = NULL;
+    const struct core_peer *impostor = be_accepted(stranger);
+
+    owner.bytes[offsetof(struct address_layout, rail[0].mac) + 4] ^= 1;
+    leave(stranger);
+    assert_true(impostor->gone);
+    assert_int_equal(core_peer_add(stranger->core, &owner, &named), 0);
+    assert_int_equal(impostor->message.chunks, 0);
+    assert_int_equal(stranger->core->counters.peers_failed, 1);
+    let_forget(stranger);
+    assert_int_equal(stranger->core->peer_count, 1);
+    assert_ptr_equal(stranger->core->peers[0], named);
+}
+
+/** Who was asked only for the sake of a receive that nobody wants any more is not asked for ever.
+ */
+static void core_peer_forget__of_one_that_is_asked_in_vain(void **state)
+{
+    struct stranger *stranger = *state;
+    struct cluster *cluster = &stranger->cluster;
+    struct core_peer *peer = NULL;
+    char byte = 0;
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_receive(cluster, 0, peer, 1, 0, &byte, 1, &byte), 0);
+    assert_int_equal(core_peer_forget(stranger->core, peer), 0);
+    assert_int_equal(peer->connection.state, CONNECTION_ASKING);
+    assert_int_equal(core_cancel(stranger->core, &byte), 0);
+    assert_int_equal(completed(stranger).status, -ECANCELED);
+    let_forget(stranger);
+    assert_int_equal(stranger->core->peer_count, 0);
+    assert_int_equal(stranger->core->deadline_ns, UINT64_MAX);
+}
+
+/** The other way round. */
+static void core_peer_forget__of_one_whose_receive_was_cancelled(void **state)
+{
+    struct stranger *stranger = *state;
+    struct cluster *cluster = &stranger->cluster;
+    struct core_peer *peer = NULL;
+    char byte = 0;
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_receive(cluster, 0, peer, 1, 0, &byte, 1, &byte), 0);
+    assert_int_equal(core_cancel(stranger->core, &byte), 0);
+    assert_int_equal(completed(stranger).status, -ECANCELED);
+    assert_int_equal(core_peer_forget(stranger->core, peer), 0);
+    let_forget(stranger);
+    assert_int_equal(stranger->core->peer_count, 0);
+}
+
+/** Whatever else there is to do: it may be the only one. */
+static void core_peer_forget__of_one_whose_host_goes(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted_as_named(stranger);
+
+    pass(stranger, PEER_QUIET_NS);
+    while (hear(stranger)) {
+    }
+    assert_int_equal(core_peer_forget(stranger->core, peer), 0);
+    sim_wire_vanish(stranger->cluster.wire, 1);
+    pass(stranger, 2 * PEER_QUIET_NS);
+    assert_int_equal(stranger->core->peer_count, 0);
+}
+
+/** What nobody receives lies there, and an idle process is not woken for it all the time. */
+static void core_forget_peers__looks_seldom_for_what_is_not_received(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct core_peer *peer = be_accepted(stranger);
+    char byte = 0;
+
+    say_eager(stranger, 1, "a", 1);
+    leave(stranger);
+    pass(stranger, 1000 * PEER_FORGET_NS);
+    assert_true(peer->gone);
+    assert_true(stranger->core->deadline_ns >
+                cluster_now(&stranger->cluster) + 20 * PEER_FORGET_NS);
+    assert_int_equal(cluster_receive(&stranger->cluster, 0, NULL, 1, 0, &byte, 1, NULL), 0);
+    assert_int_equal(completed(stranger).bytes, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +377,11 @@ int main(void)
         STRANGER_TEST(core_peer_forget__of_one_that_is_there),
         STRANGER_TEST(core_service__who_is_quiet_for_long_is_asked),
         STRANGER_TEST(core_forget_peers__what_it_counted_stays),
+        STRANGER_TEST(core_peer_add__of_whom_an_impostor_was),
+        STRANGER_TEST(core_peer_forget__of_one_that_is_asked_in_vain),
+        STRANGER_TEST(core_peer_forget__of_one_whose_receive_was_cancelled),
+        STRANGER_TEST(core_peer_forget__of_one_whose_host_goes),
+        STRANGER_TEST(core_forget_peers__looks_seldom_for_what_is_not_received),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
