@@ -206,8 +206,9 @@ static inline uint32_t core_features(const struct core *core)
 int core_peer_add(struct core *core, const struct beowire_address *address,
                   struct core_peer **peer);
 
-/** The same for one that has asked us, and proved that it may: its place is all that is known. */
-int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES],
+/** The same for one that has asked us over the lane `by`, and proved that it may: its place is all
+ *  that is known. */
+int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES], unsigned by,
                    struct core_peer **peer);
 
 /** The application needs it no more: its room is given back once it has failed or closed, which is

@@ -213,10 +213,12 @@ static uint32_t new_key(struct core *core)
     return key;
 }
 
-/** Makes the peer with this address, which is valid and new. */
-static int make_peer(struct core *core, const struct beowire_address *address, bool announced,
+/** Makes the peer with this address, which is valid and new.
+ *  @param by the lane by which it has asked; PATH_NONE: it is `announced` */
+static int make_peer(struct core *core, const struct beowire_address *address, unsigned by,
                      struct core_peer **peer)
 {
+    bool announced = by == PATH_NONE;
     const struct address_layout *layout = address_layout(address);
     struct paths paths;
 
@@ -224,8 +226,8 @@ static int make_peer(struct core *core, const struct beowire_address *address, b
         return -ENOSPC;
     }
     paths_find(&paths, &core->options.lanes, layout);
-    if (paths.fast == PATH_NONE) {
-        return -EHOSTUNREACH;
+    if (paths.fast == PATH_NONE || (!announced && !paths_reaches(&paths, by))) {
+        return -EHOSTUNREACH; /* the latter: it is on our host, and asks from elsewhere */
     }
     /* Of the ways that its data can take, there is one for each lane that this endpoint has. */
     struct core_peer *added =
@@ -312,10 +314,10 @@ int core_peer_add(struct core *core, const struct beowire_address *address, stru
     if (!proof_secret_is_known(address_layout(address)->secret)) {
         return -EACCES;
     }
-    return make_peer(core, address, true, peer);
+    return make_peer(core, address, PATH_NONE, peer);
 }
 
-int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES],
+int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES], unsigned by,
                    struct core_peer **peer)
 {
     struct beowire_address address = {0};
@@ -328,5 +330,5 @@ int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES],
     if (*peer != NULL) {
         return beowire_address_same(&(*peer)->address, &address) ? 0 : -EINVAL;
     }
-    return make_peer(core, &address, false, peer);
+    return make_peer(core, &address, by, peer);
 }

@@ -128,7 +128,7 @@ static void receive_connect(struct core *core, const struct frame *frame,
         control_send_reset(core, frame, from, FRAME_RESET_JOB, now_ns);
         return;
     }
-    int status = core_peer_meet(core, frame->connect->place, &peer);
+    int status = core_peer_meet(core, frame->connect->place, from->by, &peer);
     if (status == -EINVAL || status == -EHOSTUNREACH || (status == 0 && !is_from(peer, from))) {
         core->counters.dropped_source++;
         return;
