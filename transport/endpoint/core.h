@@ -174,7 +174,8 @@ struct core {
     unsigned receives;            /**< calls of core_receive() */
     uint64_t looked_ns;           /**< when quiet lanes were polled last */
     uint64_t looked_for_lanes_ns; /**< when those that are down were asked last */
-    struct map by_key;
+    struct map by_key;            /**< our own, of each connection */
+    struct map by_peer_key; /**< the peer's, of those that have begun; some may have the same */
     struct map by_incarnation;
     uint64_t incarnation;
     uint8_t proof_key[PROOF_OWN_KEY_BYTES]; /**< of nonces and challenges */

@@ -31,6 +31,7 @@ int core_open_peers(struct core *core)
     core->forget_at_ns = UINT64_MAX;
     return core->peers == NULL || core->slots == NULL || core->touched == NULL ||
                    map_open(&core->by_key, count) != 0 ||
+                   map_open(&core->by_peer_key, count) != 0 ||
                    map_open(&core->by_incarnation, count) != 0
                ? -ENOMEM
                : 0;
@@ -46,6 +47,7 @@ void core_close_peers(struct core *core)
     free(core->slots);
     free(core->touched);
     map_close(&core->by_key);
+    map_close(&core->by_peer_key);
     map_close(&core->by_incarnation);
     core->peers = NULL;
     core->slots = NULL;
@@ -105,10 +107,12 @@ static void forget(struct core *core, struct core_peer *peer)
     }
     map_remove(&core->by_incarnation, peer->incarnation, index);
     map_remove(&core->by_key, peer->connection.own_key, index);
+    map_remove(&core->by_peer_key, peer->connection.peer_key, index);
     slot_give(core, peer->message.handle);
     if (last != peer) {
         map_change(&core->by_incarnation, last->incarnation, last->message.index, index);
         map_change(&core->by_key, last->connection.own_key, last->message.index, index);
+        map_change(&core->by_peer_key, last->connection.peer_key, last->message.index, index);
         for (uint32_t i = 0; last->touched && i < core->touched_count; i++) {
             core->touched[i] = core->touched[i] == last->message.index ? index : core->touched[i];
         }

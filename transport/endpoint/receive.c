@@ -38,6 +38,7 @@ static void begin_peer(struct core *core, struct core_peer *peer, const struct f
     }
     core_reserve_credit(core, peer);
     peer->message.key = peer->connection.peer_key;
+    map_add(&core->by_peer_key, peer->connection.peer_key, peer->message.index);
     peer->message.remote_memory = (features & FRAME_FEATURE_REMOTE) != 0;
     peer->selective = (features & FRAME_FEATURE_SELECTIVE) != 0;
     peer->limit = frame->credit;
@@ -151,16 +152,36 @@ static void receive_connect(struct core *core, const struct frame *frame,
     touch(core, peer, false);
 }
 
+/** @return true: this peer has refused us. */
+static bool is_reset_by(struct core *core, uint32_t index, const struct frame *frame,
+                        const struct arrival *from)
+{
+    struct core_peer *peer = core->peers[index];
+
+    if (peer->message.destination != frame->source || !is_from(peer, from) ||
+        connection_receive(&peer->connection, frame, 0) != CONNECTION_BROKEN) {
+        return false;
+    }
+    core_fail_peer(core, peer, peer->connection.error);
+    return true;
+}
+
 /** RESET carries no key of ours: it is believed if it echoes what only a receiver of our frames
- *  has seen. */
+ *  has seen. That finds the peer, too: anybody can send as many as he likes. */
 static void receive_reset(struct core *core, const struct frame *frame, const struct arrival *from)
 {
-    for (uint32_t i = 0; i < core->peer_count; i++) {
-        struct core_peer *peer = core->peers[i];
-        if (peer->message.destination == frame->source && is_from(peer, from) &&
-            connection_receive(&peer->connection, frame, 0) == CONNECTION_BROKEN) {
-            core_fail_peer(core, peer, peer->connection.error);
+    uint32_t echoed = from_le32(frame->reset->echoed_key);
+    uint32_t index = map_find(&core->by_key, echoed);
+    uint32_t at = map_first(&core->by_peer_key, echoed);
+
+    if (echoed != 0) {
+        if (index != MAP_NONE && is_reset_by(core, index, frame, from)) {
             return;
+        }
+        while ((index = map_next(&core->by_peer_key, echoed, &at)) != MAP_NONE) {
+            if (is_reset_by(core, index, frame, from)) {
+                return;
+            }
         }
     }
     core->counters.dropped_key++;

@@ -140,6 +140,34 @@ static void core_forget_peers__others_stay(void **state)
     }
 }
 
+/** They say who refuses by the key that they have chosen, and several may have chosen the same. */
+static void core_forget_peers__those_with_the_same_key_can_refuse(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct frame_reset reset = {.echoed_key = to_le32(STRANGER_KEY),
+                                      .reason = to_le32(FRAME_RESET_UNKNOWN)};
+    uint32_t first_key = 0;
+
+    for (uint32_t i = 1; i <= PEERS; i++) {
+        be_another(stranger, i);
+        (void)be_accepted(stranger);
+        first_key = i == 1 ? stranger->core_key : first_key;
+    }
+    stranger->core_key = first_key;
+    leave(stranger);
+    let_forget(stranger);
+    for (uint32_t left = PEERS - 1; left > 0; left--) {
+        assert_int_equal(stranger->core->peer_count, left);
+        say(stranger, &(struct says){.fields.type = FRAME_RESET, .body = &reset});
+        round_trip(stranger);
+        let_forget(stranger);
+    }
+    assert_int_equal(stranger->core->peer_count, 0);
+    say(stranger, &(struct says){.fields.type = FRAME_RESET, .body = &reset});
+    round_trip(stranger);
+    assert_int_equal(stranger->core->counters.dropped_key, 1);
+}
+
 /** However many come, those that the application names have their room; and the other way round. */
 static void core_peer_add__has_room_of_its_own(void **state)
 {
@@ -410,6 +438,7 @@ int main(void)
         STRANGER_TEST(core_forget_peers__not_before_its_messages_are_received),
         STRANGER_TEST(core_peer_at__an_old_handle_is_nobodys),
         STRANGER_TEST(core_forget_peers__others_stay),
+        STRANGER_TEST(core_forget_peers__those_with_the_same_key_can_refuse),
         STRANGER_TEST(core_peer_add__has_room_of_its_own),
         STRANGER_TEST(core_peer_add__a_name_is_its_owners),
         STRANGER_TEST(core_peer_add__without_its_secret),
