@@ -213,7 +213,8 @@ int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES], un
                    struct core_peer **peer);
 
 /** The application needs it no more: its room is given back once it has failed or closed, which is
- *  at once if there is no connection. @return 0, or -EINVAL: nobody has named it. */
+ *  at once if it was not even asked for a connection. @return 0, or -EINVAL: nobody has named it.
+ */
 int core_peer_forget(struct core *core, struct core_peer *peer);
 
 /** A peer by its handle, or NULL. */

@@ -29,7 +29,8 @@ void core_close_peers(struct core *core);
 /** A peer has failed, or nobody names it any more: if both, it can be given back soon. */
 void core_note_gone(struct core *core, struct core_peer *peer);
 
-/** A peer that nobody names any more, and nobody has met, fails if nothing depends on it. */
+/** A peer that nobody names any more, and on which nothing depends, fails if it has not been asked
+ *  for a connection, or else if it does not answer in time. */
 void core_drop_unwanted(struct core *core, struct core_peer *peer);
 
 /** Gives back peers that have gone, whatever is due. */

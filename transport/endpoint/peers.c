@@ -177,10 +177,16 @@ static bool has_room(struct core *core, bool announced)
 
 void core_drop_unwanted(struct core *core, struct core_peer *peer)
 {
-    /* One that has asked us has a connection, or will be found to have none. */
-    if (!peer->announced && peer->connection.state <= CONNECTION_ASKING &&
-        !message_has_work(&peer->message) && !message_depends_on(&peer->message)) {
+    if (peer->announced || message_has_work(&peer->message) || message_depends_on(&peer->message)) {
+        return;
+    }
+    if (peer->connection.state == CONNECTION_NONE) {
         core_fail_peer(core, peer, -ECANCELED);
+    } else if (peer->connection.state == CONNECTION_ASKING) {
+        /* It may have heard us, and has a connection then: it would take no other from us. But it
+         * is not asked for ever. */
+        connection_ask(&peer->connection, core->attended_ns | 1);
+        core_note_deadline(core, 0);
     }
 }
 

@@ -337,6 +337,7 @@ static void core_peer_forget__of_one_that_is_asked_in_vain(void **state)
     assert_int_equal(peer->connection.state, CONNECTION_ASKING);
     assert_int_equal(core_cancel(stranger->core, &byte), 0);
     assert_int_equal(completed(stranger).status, -ECANCELED);
+    pass(stranger, PEER_TIMEOUT_NS);
     let_forget(stranger);
     assert_int_equal(stranger->core->peer_count, 0);
     assert_int_equal(stranger->core->deadline_ns, UINT64_MAX);
@@ -355,8 +356,38 @@ static void core_peer_forget__of_one_whose_receive_was_cancelled(void **state)
     assert_int_equal(core_cancel(stranger->core, &byte), 0);
     assert_int_equal(completed(stranger).status, -ECANCELED);
     assert_int_equal(core_peer_forget(stranger->core, peer), 0);
+    pass(stranger, PEER_TIMEOUT_NS);
     let_forget(stranger);
     assert_int_equal(stranger->core->peer_count, 0);
+}
+
+/** It may have the question already, and take another one for somebody else's. */
+static void core_peer_forget__of_one_whose_answer_is_on_its_way(void **state)
+{
+    struct stranger *stranger = *state;
+    struct cluster *cluster = &stranger->cluster;
+    struct core_peer *peer = NULL;
+    struct core_peer *again = NULL;
+    struct frame_connect body = connect_body(stranger);
+    char byte = 0;
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_receive(cluster, 0, peer, 1, 0, &byte, 1, &byte), 0);
+    assert_int_equal(core_cancel(stranger->core, &byte), 0);
+    assert_int_equal(core_peer_forget(stranger->core, peer), 0);
+    round_trip(stranger);
+    body.echoed_key = hear_type(stranger, FRAME_CONNECT)->connect->key;
+    body.expected_incarnation = to_le64(stranger->core->incarnation);
+    say(stranger,
+        &(struct says){.fields = {.type = FRAME_ACCEPT, .key = from_le32(body.echoed_key)},
+                       .credit = STRANGER_CREDIT,
+                       .body = &body,
+                       .padded_bytes = 1500});
+    round_trip(stranger);
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &again), 0);
+    assert_ptr_equal(again, peer);
+    assert_int_equal(again->connection.state, CONNECTION_OPEN);
+    assert_true(again->announced);
 }
 
 /** Whatever else there is to do: it may be the only one. */
@@ -450,6 +481,7 @@ int main(void)
         STRANGER_TEST(core_peer_add__of_whom_an_impostor_was),
         STRANGER_TEST(core_peer_forget__of_one_that_is_asked_in_vain),
         STRANGER_TEST(core_peer_forget__of_one_whose_receive_was_cancelled),
+        STRANGER_TEST(core_peer_forget__of_one_whose_answer_is_on_its_way),
         STRANGER_TEST(core_peer_forget__of_one_whose_host_goes),
         STRANGER_TEST(core_forget_peers__looks_seldom_for_what_is_not_received),
     };
