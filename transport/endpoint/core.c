@@ -258,19 +258,33 @@ static unsigned take_asked_by(struct core_peer *peer)
     return by != peer->paths.fast ? by : PATH_NONE;
 }
 
-/** Asks the peer for a connection. One that has asked us, and that nobody has named, we cannot ask.
- */
-static void ask(struct core_peer *peer, uint64_t now_ns)
+bool core_ask(struct core_peer *peer, uint64_t now_ns)
 {
-    if (proof_secret_is_known(address_layout(&peer->address)->secret)) {
-        connection_ask(&peer->connection, now_ns);
+    if (!proof_secret_is_known(address_layout(&peer->address)->secret)) {
+        return false;
     }
+    connection_ask(&peer->connection, now_ns);
+    return true;
+}
+
+bool core_ask_who_it_is(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    bool needed = peer->connection.asking_since_ns != 0;
+
+    if (peer->connection.state != CONNECTION_ANSWERED || !core_ask(peer, now_ns)) {
+        return false;
+    }
+    if (!needed) {
+        connection_relent(&peer->connection); /* nothing of ours depends on it */
+    }
+    core_note_deadline(core, 0);
+    return true;
 }
 
 static void service_connection(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     if (peer->connection.state <= CONNECTION_ANSWERED && message_has_work(&peer->message)) {
-        ask(peer, now_ns);
+        (void)core_ask(peer, now_ns);
     }
     if (connection_ask_due(&peer->connection, now_ns)) {
         core_reserve_credit(core, peer);
@@ -388,7 +402,7 @@ int core_cancel(struct core *core, const void *context)
 
 void core_connect(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
-    ask(peer, now_ns);
+    (void)core_ask(peer, now_ns);
     core_service(core, peer, now_ns);
 }
 

@@ -342,3 +342,46 @@ int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES], un
     }
     return make_peer(core, &address, by, peer);
 }
+
+/* ---- peers that refuse -------------------------------------------------------------------- */
+
+/** @return true: it is this peer that refuses. */
+static bool is_reset_by(struct core *core, uint32_t index, const struct frame *frame,
+                        const struct arrival *from, uint64_t now_ns)
+{
+    struct core_peer *peer = core->peers[index];
+
+    if (peer->message.destination != frame->source ||
+        !paths_is_to(&peer->paths, from->by, &from->address)) {
+        return false;
+    }
+    if (from_le32(frame->reset->echoed_key) == peer->connection.peer_key &&
+        core_ask_who_it_is(core, peer, now_ns)) {
+        return true;
+    }
+    if (connection_receive(&peer->connection, frame, 0) != CONNECTION_BROKEN) {
+        return false;
+    }
+    core_fail_peer(core, peer, peer->connection.error);
+    return true;
+}
+
+void core_receive_reset(struct core *core, const struct frame *frame, const struct arrival *from,
+                        uint64_t now_ns)
+{
+    uint32_t echoed = from_le32(frame->reset->echoed_key);
+    uint32_t index = map_find(&core->by_key, echoed);
+    uint32_t at = map_first(&core->by_peer_key, echoed);
+
+    if (echoed != 0) {
+        if (index != MAP_NONE && is_reset_by(core, index, frame, from, now_ns)) {
+            return;
+        }
+        while ((index = map_next(&core->by_peer_key, echoed, &at)) != MAP_NONE) {
+            if (is_reset_by(core, index, frame, from, now_ns)) {
+                return;
+            }
+        }
+    }
+    core->counters.dropped_key++;
+}

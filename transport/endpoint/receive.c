@@ -37,6 +37,9 @@ static void begin_peer(struct core *core, struct core_peer *peer, const struct f
         core_trust(core, peer, now_ns);
     }
     core_reserve_credit(core, peer);
+    if (peer->message.key != 0) {
+        map_remove(&core->by_peer_key, peer->message.key, peer->message.index);
+    }
     peer->message.key = peer->connection.peer_key;
     map_add(&core->by_peer_key, peer->connection.peer_key, peer->message.index);
     peer->message.remote_memory = (features & FRAME_FEATURE_REMOTE) != 0;
@@ -146,45 +149,12 @@ static void receive_connect(struct core *core, const struct frame *frame,
     } else if (peer->connection.peer_key == from_le32(frame->connect->key)) {
         lengths_shorten(core, peer, frame);
     } else {
-        return; /* another key for the same incarnation is not the peer's doing */
+        /* This one, or the one before, is not the peer's doing. */
+        (void)core_ask_who_it_is(core, peer, now_ns);
+        return;
     }
     answer_connect(core, peer, frame, from);
     touch(core, peer, false);
-}
-
-/** @return true: this peer has refused us. */
-static bool is_reset_by(struct core *core, uint32_t index, const struct frame *frame,
-                        const struct arrival *from)
-{
-    struct core_peer *peer = core->peers[index];
-
-    if (peer->message.destination != frame->source || !is_from(peer, from) ||
-        connection_receive(&peer->connection, frame, 0) != CONNECTION_BROKEN) {
-        return false;
-    }
-    core_fail_peer(core, peer, peer->connection.error);
-    return true;
-}
-
-/** RESET carries no key of ours: it is believed if it echoes what only a receiver of our frames
- *  has seen. That finds the peer, too: anybody can send as many as he likes. */
-static void receive_reset(struct core *core, const struct frame *frame, const struct arrival *from)
-{
-    uint32_t echoed = from_le32(frame->reset->echoed_key);
-    uint32_t index = map_find(&core->by_key, echoed);
-    uint32_t at = map_first(&core->by_peer_key, echoed);
-
-    if (echoed != 0) {
-        if (index != MAP_NONE && is_reset_by(core, index, frame, from)) {
-            return;
-        }
-        while ((index = map_next(&core->by_peer_key, echoed, &at)) != MAP_NONE) {
-            if (is_reset_by(core, index, frame, from)) {
-                return;
-            }
-        }
-    }
-    core->counters.dropped_key++;
 }
 
 /** The peer broke a rule. */
@@ -499,7 +469,7 @@ static struct core_peer *receive_frame(struct core *core, unsigned by,
         return NULL;
     }
     if (frame.type == FRAME_RESET) {
-        receive_reset(core, &frame, &from);
+        core_receive_reset(core, &frame, &from, now_ns);
         return NULL;
     }
     uint32_t index = map_find(&core->by_key, frame.key);
