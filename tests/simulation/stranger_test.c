@@ -199,7 +199,7 @@ static void stranger_check__peer_that_is_no_endpoint(void **state)
     struct beowire_address address = address_at(fixture, 1);
     struct core_peer *peer = NULL;
 
-    assert_int_equal(core_peer_meet(&fixture->cluster.nodes[0].core, address.bytes, &peer), 0);
+    assert_int_equal(core_peer_meet(&fixture->cluster.nodes[0].core, address.bytes, 0, &peer), 0);
     assert_true(breaks(fixture, check));
     assert_true(says("a peer that is a stranger, at place 1"));
 }
@@ -212,7 +212,7 @@ static void stranger_check__peer_at_another_place(void **state)
     struct core_peer *peer = NULL;
 
     layout->incarnation = to_le64(fixture->cluster.nodes[1].incarnation);
-    assert_int_equal(core_peer_meet(&fixture->cluster.nodes[0].core, address.bytes, &peer), 0);
+    assert_int_equal(core_peer_meet(&fixture->cluster.nodes[0].core, address.bytes, 0, &peer), 0);
     assert_true(breaks(fixture, check));
     assert_true(says("a peer that is a stranger, at place 2"));
 }

@@ -137,12 +137,13 @@ void core_fail_peer(struct core *core, struct core_peer *peer, int error)
 {
     WIRE_TO(wire, core, peer);
 
-    if (!peer->gone) {
-        core->lane_users[peer->paths.fast]--;
-        peer->gone = true;
-        peer->gone_ns = core->attended_ns;
-        withdraw_memory(core, &peer->message);
+    if (peer->gone) {
+        return; /* what it had has been given back */
     }
+    core->lane_users[peer->paths.fast]--;
+    peer->gone = true;
+    peer->gone_ns = core->attended_ns;
+    withdraw_memory(core, &peer->message);
     core_end_doubt(core, peer);
     (void)connection_fail(&peer->connection, error);
     core->counters.peers_failed++;
@@ -259,19 +260,33 @@ static unsigned take_asked_by(struct core_peer *peer)
     return by != peer->paths.fast ? by : PATH_NONE;
 }
 
-/** Asks the peer for a connection. One that has asked us, and that nobody has named, we cannot ask.
- */
-static void ask(struct core_peer *peer, uint64_t now_ns)
+bool core_ask(struct core_peer *peer, uint64_t now_ns)
 {
-    if (proof_secret_is_known(address_layout(&peer->address)->secret)) {
-        connection_ask(&peer->connection, now_ns);
+    if (!proof_secret_is_known(address_layout(&peer->address)->secret)) {
+        return false;
     }
+    connection_ask(&peer->connection, now_ns);
+    return true;
+}
+
+bool core_ask_who_it_is(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    bool needed = peer->connection.asking_since_ns != 0;
+
+    if (peer->connection.state != CONNECTION_ANSWERED || !core_ask(peer, now_ns)) {
+        return false;
+    }
+    if (!needed) {
+        connection_relent(&peer->connection); /* nothing of ours depends on it */
+    }
+    core_note_deadline(core, 0);
+    return true;
 }
 
 static void service_connection(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
     if (peer->connection.state <= CONNECTION_ANSWERED && message_has_work(&peer->message)) {
-        ask(peer, now_ns);
+        (void)core_ask(peer, now_ns);
     }
     if (connection_ask_due(&peer->connection, now_ns)) {
         core_reserve_credit(core, peer);
@@ -380,14 +395,16 @@ int core_cancel(struct core *core, const void *context)
     int status = message_cancel(&core->messages, context, &message);
 
     if (message != NULL && !message_has_work(message) && !message_depends_on(message)) {
-        connection_relent(&core->peers[message->index]->connection);
+        struct core_peer *peer = core->peers[message->index];
+        connection_relent(&peer->connection);
+        core_drop_unwanted(core, peer);
     }
     return status;
 }
 
 void core_connect(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
-    ask(peer, now_ns);
+    (void)core_ask(peer, now_ns);
     core_service(core, peer, now_ns);
 }
 

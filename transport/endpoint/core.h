@@ -178,7 +178,8 @@ struct core {
     unsigned receives;            /**< calls of core_receive() */
     uint64_t looked_ns;           /**< when quiet lanes were polled last */
     uint64_t looked_for_lanes_ns; /**< when those that are down were asked last */
-    struct map by_key;
+    struct map by_key;            /**< our own, of each connection */
+    struct map by_peer_key; /**< the peer's, of those that have begun; some may have the same */
     struct map by_incarnation;
     uint64_t incarnation;
     uint8_t proof_key[PROOF_OWN_KEY_BYTES]; /**< of nonces and challenges */
@@ -212,12 +213,14 @@ static inline uint32_t core_features(const struct core *core)
 int core_peer_add(struct core *core, const struct beowire_address *address,
                   struct core_peer **peer);
 
-/** The same for one that has asked us, and proved that it may: its place is all that is known. */
-int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES],
+/** The same for one that has asked us over the lane `by`, and proved that it may: its place is all
+ *  that is known. */
+int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES], unsigned by,
                    struct core_peer **peer);
 
 /** The application needs it no more: its room is given back once it has failed or closed, which is
- *  at once if there is no connection. @return 0, or -EINVAL: nobody has named it. */
+ *  at once if it was not even asked for a connection. @return 0, or -EINVAL: nobody has named it.
+ */
 int core_peer_forget(struct core *core, struct core_peer *peer);
 
 /** A peer by its handle, or NULL. */

@@ -56,6 +56,15 @@ void core_close_peers(struct core *core);
 /** A peer has failed, or nobody names it any more: if both, it can be given back soon. */
 void core_note_gone(struct core *core, struct core_peer *peer);
 
+/** A peer that nobody names any more, and on which nothing depends, fails if it has not been asked
+ *  for a connection, or else if it does not answer in time. */
+void core_drop_unwanted(struct core *core, struct core_peer *peer);
+
+/** RESET carries no key of ours: it is believed if it echoes what only a receiver of our frames
+ *  has seen. That finds the peer, too: anybody can send as many as he likes. */
+void core_receive_reset(struct core *core, const struct frame *frame, const struct arrival *from,
+                        uint64_t now_ns);
+
 /** Gives back peers that have gone, whatever is due. */
 void core_forget_peers(struct core *core, uint64_t now_ns);
 
@@ -170,6 +179,14 @@ void core_trust(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
 /** The peer has failed: nothing is to be told of it any more. */
 void core_end_doubt(struct core *core, struct core_peer *peer);
+
+/** Asks the peer for a connection. @return false: it has asked us, and nobody has named it, so we
+ *  cannot ask. */
+bool core_ask(struct core_peer *peer, uint64_t now_ns);
+
+/** Whoever may ask us may have asked in the name of this peer. If we can ask the peer, its answer
+ *  decides. @return false: it has been heard, or cannot be asked. */
+bool core_ask_who_it_is(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
 /** Sends PROBE, or CONNECT if there is no connection yet, over a lane. */
 void core_ask_over(struct core *core, struct core_peer *peer, unsigned by);

@@ -31,6 +31,7 @@ int core_open_peers(struct core *core)
     core->forget_at_ns = UINT64_MAX;
     return core->peers == NULL || core->slots == NULL || core->touched == NULL ||
                    map_open(&core->by_key, count) != 0 ||
+                   map_open(&core->by_peer_key, count) != 0 ||
                    map_open(&core->by_incarnation, count) != 0
                ? -ENOMEM
                : 0;
@@ -47,6 +48,7 @@ void core_close_peers(struct core *core)
     free(core->slots);
     free(core->touched);
     map_close(&core->by_key);
+    map_close(&core->by_peer_key);
     map_close(&core->by_incarnation);
     core->peers = NULL;
     core->slots = NULL;
@@ -106,10 +108,12 @@ static void forget(struct core *core, struct core_peer *peer)
     }
     map_remove(&core->by_incarnation, peer->incarnation, index);
     map_remove(&core->by_key, peer->connection.own_key, index);
+    map_remove(&core->by_peer_key, peer->connection.peer_key, index);
     slot_give(core, peer->message.handle);
     if (last != peer) {
         map_change(&core->by_incarnation, last->incarnation, last->message.index, index);
         map_change(&core->by_key, last->connection.own_key, last->message.index, index);
+        map_change(&core->by_peer_key, last->connection.peer_key, last->message.index, index);
         for (uint32_t i = 0; last->touched && i < core->touched_count; i++) {
             core->touched[i] = core->touched[i] == last->message.index ? index : core->touched[i];
         }
@@ -139,7 +143,9 @@ void core_forget_peers(struct core *core, uint64_t now_ns)
         if (now_ns >= forget_ns && is_forgettable(core, peer)) {
             forget(core, peer);
         } else {
-            forget_ns = now_ns >= forget_ns ? now_ns + PEER_FORGET_NS : forget_ns;
+            /* What lies there may lie there for ever: nobody is woken for that every second. Who
+             * needs the room does not wait (make_room()). */
+            forget_ns = now_ns >= forget_ns ? now_ns + (now_ns - peer->gone_ns) : forget_ns;
             next_ns = forget_ns < next_ns ? forget_ns : next_ns;
         }
     }
@@ -171,6 +177,21 @@ static bool has_room(struct core *core, bool announced)
     return met < core->options.peers || make_room(core);
 }
 
+void core_drop_unwanted(struct core *core, struct core_peer *peer)
+{
+    if (peer->announced || message_has_work(&peer->message) || message_depends_on(&peer->message)) {
+        return;
+    }
+    if (peer->connection.state == CONNECTION_NONE) {
+        core_fail_peer(core, peer, -ECANCELED);
+    } else if (peer->connection.state == CONNECTION_ASKING) {
+        /* It may have heard us, and has a connection then: it would take no other from us. But it
+         * is not asked for ever. */
+        connection_ask(&peer->connection, core->attended_ns | 1);
+        core_note_deadline(core, 0);
+    }
+}
+
 int core_peer_forget(struct core *core, struct core_peer *peer)
 {
     if (!peer->announced) {
@@ -178,11 +199,9 @@ int core_peer_forget(struct core *core, struct core_peer *peer)
     }
     peer->announced = false;
     core->announced_peers--;
-    if (peer->connection.state < CONNECTION_OPEN && !message_has_work(&peer->message) &&
-        !message_depends_on(&peer->message)) {
-        core_fail_peer(core, peer, -ECANCELED); /* nobody has met it, and nobody wants to */
-    }
+    core_drop_unwanted(core, peer);
     core_note_gone(core, peer);
+    core_note_deadline(core, 0); /* it is asked now and then from now on whether it is there */
     return 0;
 }
 
@@ -206,10 +225,12 @@ static uint32_t new_key(struct core *core)
     return key;
 }
 
-/** Makes the peer with this address, which is valid and new. */
-static int make_peer(struct core *core, const struct beowire_address *address, bool announced,
+/** Makes the peer with this address, which is valid and new.
+ *  @param by the lane by which it has asked; PATH_NONE: it is `announced` */
+static int make_peer(struct core *core, const struct beowire_address *address, unsigned by,
                      struct core_peer **peer)
 {
+    bool announced = by == PATH_NONE;
     const struct address_layout *layout = address_layout(address);
     struct paths paths;
 
@@ -217,8 +238,8 @@ static int make_peer(struct core *core, const struct beowire_address *address, b
         return -ENOSPC;
     }
     paths_find(&paths, &core->options.lanes, layout);
-    if (paths.fast == PATH_NONE) {
-        return -EHOSTUNREACH;
+    if (paths.fast == PATH_NONE || (!announced && !paths_reaches(&paths, by))) {
+        return -EHOSTUNREACH; /* the latter: it is on our host, and asks from elsewhere */
     }
     /* Of the ways that its data can take, there is one for each lane that this endpoint has. */
     struct core_peer *added =
@@ -305,10 +326,10 @@ int core_peer_add(struct core *core, const struct beowire_address *address, stru
     if (!proof_secret_is_known(address_layout(address)->secret)) {
         return -EACCES;
     }
-    return make_peer(core, address, true, peer);
+    return make_peer(core, address, PATH_NONE, peer);
 }
 
-int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES],
+int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES], unsigned by,
                    struct core_peer **peer)
 {
     struct beowire_address address = {0};
@@ -321,5 +342,53 @@ int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES],
     if (*peer != NULL) {
         return beowire_address_same(&(*peer)->address, &address) ? 0 : -EINVAL;
     }
-    return make_peer(core, &address, false, peer);
+    return make_peer(core, &address, by, peer);
+}
+
+/* ---- peers that refuse -------------------------------------------------------------------- */
+
+/** @return true: it is this peer that refuses. */
+static bool is_reset_by(struct core *core, uint32_t index, const struct frame *frame,
+                        const struct arrival *from, uint64_t now_ns)
+{
+    struct core_peer *peer = core->peers[index];
+
+    if (peer->message.destination != frame->source ||
+        !paths_is_to(&peer->paths, from->by, &from->address)) {
+        return false;
+    }
+    if (from_le32(frame->reset->echoed_key) == peer->connection.peer_key &&
+        core_ask_who_it_is(core, peer, now_ns)) {
+        return true;
+    }
+    if (peer->seal != NULL && peer->connection.state == CONNECTION_OPEN &&
+        connection_is_echoed(&peer->connection, frame)) {
+        core_suspect_reset(core, peer, now_ns); /* it has no seal: anybody may have said so */
+        return true;
+    }
+    if (connection_receive(&peer->connection, frame, 0) != CONNECTION_BROKEN) {
+        return false;
+    }
+    core_fail_peer(core, peer, peer->connection.error);
+    return true;
+}
+
+void core_receive_reset(struct core *core, const struct frame *frame, const struct arrival *from,
+                        uint64_t now_ns)
+{
+    uint32_t echoed = from_le32(frame->reset->echoed_key);
+    uint32_t index = map_find(&core->by_key, echoed);
+    uint32_t at = map_first(&core->by_peer_key, echoed);
+
+    if (echoed != 0) {
+        if (index != MAP_NONE && is_reset_by(core, index, frame, from, now_ns)) {
+            return;
+        }
+        while ((index = map_next(&core->by_peer_key, echoed, &at)) != MAP_NONE) {
+            if (is_reset_by(core, index, frame, from, now_ns)) {
+                return;
+            }
+        }
+    }
+    core->counters.dropped_key++;
 }

@@ -31,19 +31,22 @@ static bool begin_peer(struct core *core, struct core_peer *peer, const struct f
                        const struct arrival *from, uint64_t now_ns)
 {
     uint32_t features = from_le32(frame->connect->features) & core_features(core);
-    int status = core_begin_seals(core, peer, frame);
-
-    if (status != 0) {
-        core_fail_peer(core, peer, status);
-        return false;
-    }
 
     peer->paths.heard |= (uint16_t)(1u << from->by);
     if (core_is_doubted(peer)) {
         core_trust(core, peer, now_ns);
     }
     core_reserve_credit(core, peer);
+    if (peer->message.key != 0) {
+        map_remove(&core->by_peer_key, peer->message.key, peer->message.index);
+    }
     peer->message.key = peer->connection.peer_key;
+    map_add(&core->by_peer_key, peer->connection.peer_key, peer->message.index);
+    int status = core_begin_seals(core, peer, frame);
+    if (status != 0) {
+        core_fail_peer(core, peer, status);
+        return false;
+    }
     peer->message.remote_memory = (features & FRAME_FEATURE_REMOTE) != 0;
     peer->selective = (features & FRAME_FEATURE_SELECTIVE) != 0;
     peer->limit = frame->credit;
@@ -139,7 +142,7 @@ static void receive_connect(struct core *core, const struct frame *frame,
         control_send_reset(core, frame, from, FRAME_RESET_SEAL, now_ns);
         return;
     }
-    int status = core_peer_meet(core, frame->connect->place, &peer);
+    int status = core_peer_meet(core, frame->connect->place, from->by, &peer);
     if (status == -EINVAL || status == -EHOSTUNREACH || (status == 0 && !is_from(peer, from))) {
         core->counters.dropped_source++;
         return;
@@ -157,31 +160,12 @@ static void receive_connect(struct core *core, const struct frame *frame,
     } else if (peer->connection.peer_key == from_le32(frame->connect->key)) {
         lengths_shorten(core, peer, frame);
     } else {
-        return; /* another key for the same incarnation is not the peer's doing */
+        /* This one, or the one before, is not the peer's doing. */
+        (void)core_ask_who_it_is(core, peer, now_ns);
+        return;
     }
     answer_connect(core, peer, frame, from);
     touch(core, peer, false);
-}
-
-/** RESET carries no key of ours: it is believed if it echoes what only a receiver of our frames
- *  has seen. Where others may see them, too, it is a hint: what is sealed it never is. */
-static void receive_reset(struct core *core, const struct frame *frame, const struct arrival *from,
-                          uint64_t now_ns)
-{
-    for (uint32_t i = 0; i < core->peer_count; i++) {
-        struct core_peer *peer = core->peers[i];
-        if (peer->message.destination != frame->source || !is_from(peer, from) ||
-            !connection_is_echoed(&peer->connection, frame)) {
-            continue;
-        }
-        if (peer->seal != NULL && peer->connection.state == CONNECTION_OPEN) {
-            core_suspect_reset(core, peer, now_ns);
-        } else if (connection_receive(&peer->connection, frame, 0) == CONNECTION_BROKEN) {
-            core_fail_peer(core, peer, peer->connection.error);
-        }
-        return;
-    }
-    core->counters.dropped_key++;
 }
 
 /** The peer broke a rule. */
@@ -498,7 +482,7 @@ static struct core_peer *receive_frame(struct core *core, unsigned by,
         return NULL;
     }
     if (frame.type == FRAME_RESET) {
-        receive_reset(core, &frame, &from, now_ns);
+        core_receive_reset(core, &frame, &from, now_ns);
         return NULL;
     }
     uint32_t index = map_find(&core->by_key, frame.key);

@@ -37,6 +37,7 @@ int core_begin_seals(struct core *core, struct core_peer *peer, const struct fra
                   (features & FRAME_FEATURE_SEAL_WANTED) != 0;
     uint8_t nonce[FRAME_NONCE_BYTES];
 
+    core_end_seals(peer); /* somebody may have asked in its name before */
     if (!core_may_seal(core, features)) {
         return -EPROTONOSUPPORT;
     }

@@ -88,7 +88,11 @@ static enum connection_event receive_connect(struct connection *connection,
 static enum connection_event receive_accept(struct connection *connection,
                                             const struct frame_connect *body)
 {
-    if (connection->state != CONNECTION_ASKING ||
+    /* Anybody who may ask us can have asked in the peer's name; but this is the peer's answer. */
+    bool other = connection->state == CONNECTION_ANSWERED && connection->asks &&
+                 from_le32(body->key) != connection->peer_key;
+
+    if ((connection->state != CONNECTION_ASKING && !other) ||
         from_le32(body->echoed_key) != connection->own_key) {
         return CONNECTION_NOTHING;
     }
@@ -113,7 +117,9 @@ static int error_of(uint32_t reason)
 bool connection_is_echoed(const struct connection *connection, const struct frame *frame)
 {
     uint32_t echoed = from_le32(frame->reset->echoed_key);
-    bool begun = connection->state == CONNECTION_ANSWERED || connection->state == CONNECTION_OPEN;
+    /* While it is asked, what it says to that decides: somebody else may have asked us. */
+    bool begun = connection->state == CONNECTION_OPEN ||
+                 (connection->state == CONNECTION_ANSWERED && !connection->asks);
 
     return (connection->asks && echoed == connection->own_key) ||
            (begun && echoed == connection->peer_key);

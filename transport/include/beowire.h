@@ -221,7 +221,8 @@ BEOWIRE_API int beowire_peer_add(beowire_endpoint *endpoint, const struct beowir
                                  beowire_peer *peer);
 
 /** The application has no more use for a peer that it named. What it has posted goes on; once the
- *  peer has failed or closed, which is at once if there is no connection, its room is another's.
+ *  peer has failed or closed, which is at once if nothing was ever asked of it, its room is
+ *  another's.
  *  Until then beowire_peer_add() names it again.
  *  @return 0; -EINVAL: no such peer, or nobody has named it. */
 BEOWIRE_API int beowire_peer_forget(beowire_endpoint *endpoint, beowire_peer peer);

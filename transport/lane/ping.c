@@ -8,6 +8,7 @@
 #include <linux/icmp.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
+#include <sodium.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -62,10 +63,8 @@ void ping_begin(struct ping *ping, const struct sockaddr *own, socklen_t own_byt
         return;
     }
     *ping = (struct ping){.begun = true};
-    if (getrandom(&ping->secret, sizeof ping->secret, GRND_NONBLOCK) !=
-        (ssize_t)sizeof ping->secret) {
-        ping->secret = 0;
-    }
+    ping->can_ask =
+        getrandom(ping->secret, sizeof ping->secret, GRND_NONBLOCK) == (ssize_t)sizeof ping->secret;
     ping->socket = socket(own->sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
     if (ping->socket < 0) {
         ping->socket = socket(own->sa_family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
@@ -80,9 +79,37 @@ void ping_begin(struct ping *ping, const struct sockaddr *own, socklen_t own_byt
     }
 }
 
-static struct ping_question question_of(const struct ping *ping, uint32_t mark)
+/** Twenty bytes that say which question: SipHash-2-4 of them shows that we have asked it. */
+struct question_of {
+    uint8_t ip[16];
+    uint32_t mark;
+};
+
+struct ping_question ping_ask(const struct ping *ping, const struct sockaddr *host, uint32_t mark)
 {
-    return (struct ping_question){.mark = mark, .secret = ping->secret};
+    static_assert(PING_SECRET_BYTES == crypto_shorthash_siphash24_KEYBYTES &&
+                      sizeof(uint64_t) == crypto_shorthash_siphash24_BYTES,
+                  "SipHash-2-4");
+    struct ping_question question = {.mark = mark};
+    struct question_of of = {.mark = mark};
+
+    if (host->sa_family == AF_INET) {
+        memcpy(of.ip, (const uint8_t *)host + offsetof(struct sockaddr_in, sin_addr), 4);
+    } else {
+        memcpy(of.ip, (const uint8_t *)host + offsetof(struct sockaddr_in6, sin6_addr),
+               sizeof of.ip);
+    }
+    (void)crypto_shorthash_siphash24((uint8_t *)&question.secret, (const uint8_t *)&of, sizeof of,
+                                     ping->secret);
+    return question;
+}
+
+bool ping_is_right(const struct ping *ping, const struct ping_question *question,
+                   const struct sockaddr *host)
+{
+    const struct ping_question asked = ping_ask(ping, host, question->mark);
+
+    return memcmp(question, &asked, sizeof asked) == 0;
 }
 
 bool ping_echo(struct ping *ping, const struct sockaddr *to, socklen_t to_bytes, uint32_t mark)
@@ -91,10 +118,10 @@ bool ping_echo(struct ping *ping, const struct sockaddr *to, socklen_t to_bytes,
         .type = to->sa_family == AF_INET ? ICMP_ECHO : ICMP6_ECHO_REQUEST,
         .identifier = (uint16_t)getpid(), /* a ping socket has its own */
         .number = htons(ping->number++),
-        .question = question_of(ping, mark),
+        .question = ping_ask(ping, to, mark),
     };
 
-    if (ping->socket < 0 || ping->secret == 0) {
+    if (ping->socket < 0 || !ping->can_ask) {
         return false;
     }
     echo.checksum = checksum_of(&echo); /* the kernel knows that of IPv6 itself */
@@ -110,28 +137,27 @@ bool ping_echo(struct ping *ping, const struct sockaddr *to, socklen_t to_bytes,
 void ping_discard(struct ping *ping, int socket, struct sockaddr *to, socklen_t to_bytes,
                   uint32_t mark)
 {
-    const struct ping_question question = question_of(ping, mark);
+    const struct ping_question question = ping_ask(ping, to, mark);
     const in_port_t port = htons(PING_DISCARD_PORT);
     size_t at = to->sa_family == AF_INET ? offsetof(struct sockaddr_in, sin_port)
                                          : offsetof(struct sockaddr_in6, sin6_port);
 
     memcpy((uint8_t *)to + at, &port, sizeof port);
-    if (ping->secret != 0) {
+    if (ping->can_ask) {
         (void)!sendto(socket, &question, sizeof question, MSG_DONTWAIT, to, to_bytes);
     }
 }
 
-bool ping_is_refused(struct ping *ping, const uint8_t *quote, size_t quote_bytes, bool by_itself)
+bool ping_is_refused(struct ping *ping, const uint8_t *quote, size_t quote_bytes,
+                     const struct sockaddr *host, bool by_itself)
 {
-    static const struct ping_question none;
     struct ping_question question;
 
     if (!ping->begun || quote_bytes < sizeof question) {
         return false;
     }
     memcpy(&question, quote, sizeof question);
-    if (question.secret != ping->secret ||
-        memcmp(question.none, none.none, sizeof none.none) != 0) {
+    if (!ping_is_right(ping, &question, host)) {
         return false;
     }
     if (by_itself && ping->refused_count < PING_REFUSALS_MAX) {
@@ -140,8 +166,9 @@ bool ping_is_refused(struct ping *ping, const uint8_t *quote, size_t quote_bytes
     return true;
 }
 
-/** Is it the answer to an echo of ours? */
-static bool is_answer(const struct ping *ping, const uint8_t *packet, size_t bytes, uint32_t *mark)
+/** Is it the answer of this host to an echo of ours? */
+static bool is_answer(const struct ping *ping, const uint8_t *packet, size_t bytes,
+                      const struct sockaddr *host, uint32_t *mark)
 {
     size_t before = ping->raw && bytes > 0 ? (packet[0] & 0xFu) * 4u : 0;
     struct echo echo;
@@ -152,12 +179,16 @@ static bool is_answer(const struct ping *ping, const uint8_t *packet, size_t byt
     memcpy(&echo, packet + before, sizeof echo);
     *mark = echo.question.mark;
     return (echo.type == ICMP_ECHOREPLY || echo.type == ICMP6_ECHO_REPLY) &&
-           echo.question.secret == ping->secret;
+           ping_is_right(ping, &echo.question, host);
 }
 
 enum lane_host ping_answer(struct ping *ping, uint32_t *mark)
 {
     uint8_t packet[128];
+    union {
+        struct sockaddr any;
+        struct sockaddr_in6 longest;
+    } host = {.longest = {0}};
 
     if (!ping->begun) {
         return LANE_HOST_ASKED;
@@ -167,11 +198,13 @@ enum lane_host ping_answer(struct ping *ping, uint32_t *mark)
         return LANE_HOST_VOUCHES;
     }
     for (unsigned looks = 0; ping->socket >= 0 && looks < LOOKS_MAX; looks++) {
-        ssize_t bytes = recv(ping->socket, packet, sizeof packet, MSG_DONTWAIT);
+        socklen_t host_bytes = sizeof host;
+        ssize_t bytes =
+            recvfrom(ping->socket, packet, sizeof packet, MSG_DONTWAIT, &host.any, &host_bytes);
         if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
             break;
         }
-        if (bytes > 0 && is_answer(ping, packet, (size_t)bytes, mark)) {
+        if (bytes > 0 && is_answer(ping, packet, (size_t)bytes, &host.any, mark)) {
             return LANE_HOST_ANSWERS;
         }
     }

@@ -10,8 +10,9 @@
  * that question is for when it is not known yet whether refusals come through, or the other cannot
  * be asked.
  *
- * A question carries a mark, and a secret, so that nobody answers who has not seen it. Sockets are
- * opened when first needed. How often somebody is asked is for the layers above to decide.
+ * A question carries a mark, and what only we can know of that mark and that host, so that nobody
+ * answers who has not seen it, and nobody for another. Sockets are opened when first needed. How
+ * often somebody is asked is for the layers above to decide.
  * Threads: one at a time.
  */
 #ifndef BEOWIRE_LANE_PING_H
@@ -32,21 +33,32 @@
 struct ping_question {
     uint8_t none[4];
     uint32_t mark;
-    uint64_t secret;
+    uint64_t secret; /**< of the mark and the host */
 };
+
+/** Length of what those follow from, in bytes. */
+#define PING_SECRET_BYTES 16
 
 struct ping {
     bool begun;
     bool raw;                            /**< the socket takes whole IP packets, of IPv4 */
     int socket;                          /**< for echoes; -1: it cannot be had */
     uint16_t number;                     /**< of the next echo */
-    uint64_t secret;                     /**< 0: there is none, and nobody is asked */
+    bool can_ask;                        /**< there is a secret; else nobody is asked */
+    uint8_t secret[PING_SECRET_BYTES];   /**< random, and told to nobody */
     uint32_t refused[PING_REFUSALS_MAX]; /**< marks */
     unsigned refused_count;
 };
 
 /** Opens what is needed for ping_echo() from this address, if that has not been tried. */
 void ping_begin(struct ping *ping, const struct sockaddr *own, socklen_t own_bytes);
+
+/** What this host is asked. */
+struct ping_question ping_ask(const struct ping *ping, const struct sockaddr *host, uint32_t mark);
+
+/** Is it what this host was asked? Only it, and whoever sees what goes there, can know. */
+bool ping_is_right(const struct ping *ping, const struct ping_question *question,
+                   const struct sockaddr *host);
 
 /** Sends an ICMP echo. @return false: that cannot be done. */
 bool ping_echo(struct ping *ping, const struct sockaddr *to, socklen_t to_bytes, uint32_t mark);
@@ -56,9 +68,10 @@ bool ping_echo(struct ping *ping, const struct sockaddr *to, socklen_t to_bytes,
 void ping_discard(struct ping *ping, int socket, struct sockaddr *to, socklen_t to_bytes,
                   uint32_t mark);
 
-/** Is what was refused a question of ours? Then it is noted, if the host that was asked has refused
- *  it, and nobody between. */
-bool ping_is_refused(struct ping *ping, const uint8_t *quote, size_t quote_bytes, bool by_itself);
+/** Is what was refused a question of ours to this host? Then it is noted, if that has refused it
+ * `by_itself`, and nobody between. */
+bool ping_is_refused(struct ping *ping, const uint8_t *quote, size_t quote_bytes,
+                     const struct sockaddr *host, bool by_itself);
 
 /** Takes an answer, as host_answer() in lane.h. */
 enum lane_host ping_answer(struct ping *ping, uint32_t *mark);

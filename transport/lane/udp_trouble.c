@@ -75,7 +75,8 @@ void udp_read_errors(struct udp_lane *udp)
             loss.quote_bytes = (uint8_t)bytes;
             bool by_itself =
                 memcmp(loss.address.bytes, offender.bytes, sizeof((struct udp_place *)0)->ip) == 0;
-            if (!ping_is_refused(&udp->ping, loss.quote, loss.quote_bytes, by_itself)) {
+            if (!ping_is_refused(&udp->ping, loss.quote, loss.quote_bytes, &address.any,
+                                 by_itself)) {
                 note_lost(udp, &loss);
             }
         }

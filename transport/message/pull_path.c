@@ -192,15 +192,31 @@ static uint32_t promising_of(const struct message_peer *peer, uint32_t lanes, ui
     return lanes;
 }
 
+/** Until when is it left alone, if others are as silent? The longer nothing has come over any, the
+ * less counts how long: what worked once need not again, and what never did was perhaps unlucky. */
+static uint64_t left_until(const struct message_peer *peer, const struct pull_path *path,
+                           uint64_t now_ns)
+{
+    uint64_t since_ns = peer->data_silent_since_ns;
+    uint64_t silent_ns = since_ns != 0 && now_ns > since_ns ? now_ns - since_ns : 0;
+
+    if (silent_ns >= 2 * (uint64_t)PULL_AVOID_NS && now_ns - path->silence_ns >= silent_ns / 2) {
+        return path->silence_ns < path->avoid_ns ? path->silence_ns : path->avoid_ns;
+    }
+    return path->avoid_ns;
+}
+
 /** The one of these lanes that has been silent for the longest time. */
-static uint32_t most_patient_of(const struct message_peer *peer, uint32_t lanes)
+static uint32_t most_patient_of(const struct message_peer *peer, uint32_t lanes, uint64_t now_ns)
 {
     uint32_t best = 0;
     uint64_t until_ns = UINT64_MAX;
 
     for (unsigned i = 0; i < LANES_MAX; i++) {
-        if ((lanes >> i & 1) != 0 && peer->pull_paths[i].avoid_ns < until_ns) {
-            until_ns = peer->pull_paths[i].avoid_ns;
+        uint64_t left_ns =
+            (lanes >> i & 1) != 0 ? left_until(peer, &peer->pull_paths[i], now_ns) : UINT64_MAX;
+        if (left_ns < until_ns) {
+            until_ns = left_ns;
             best = UINT32_C(1) << i;
         }
     }
@@ -214,13 +230,13 @@ static uint32_t lanes_of(const struct message_peer *peer, uint64_t now_ns)
 
     for (unsigned i = 0; i < LANES_MAX && lanes == 0; i++) {
         if ((peer->bulk_lanes >> i & 1) != 0 && !pull_path_is_quiet(&peer->pull_paths[i])) {
-            return most_patient_of(peer, peer->bulk_lanes); /* not given up yet */
+            return most_patient_of(peer, peer->bulk_lanes, now_ns); /* not given up yet */
         }
     }
     if (lanes == 0) {
         lanes = promising_of(peer, peer->usable_lanes, now_ns);
     }
-    return lanes != 0 ? lanes : most_patient_of(peer, peer->usable_lanes);
+    return lanes != 0 ? lanes : most_patient_of(peer, peer->usable_lanes, now_ns);
 }
 
 unsigned pull_path_choose(const struct message_layer *layer, const struct message_peer *peer,

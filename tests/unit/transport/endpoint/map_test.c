@@ -52,6 +52,41 @@ static void map_find__numbers_that_collide(void **state)
     map_close(&map);
 }
 
+/** @return a bit for each value */
+static uint32_t values_of(const struct map *map, uint64_t number)
+{
+    uint32_t at = map_first(map, number);
+    uint32_t value = 0;
+    uint32_t values = 0;
+
+    while ((value = map_next(map, number, &at)) != MAP_NONE) {
+        assert_int_equal(values & 1u << value, 0);
+        values |= 1u << value;
+    }
+    return values;
+}
+
+static void map_next__all_with_this_number(void **state)
+{
+    struct map map;
+
+    (void)state;
+    assert_int_equal(map_open(&map, 4), 0);
+    assert_int_equal(values_of(&map, 7), 0);
+    map_add(&map, 7, 1);
+    map_add(&map, 7 + 8, 2); /* between them */
+    map_add(&map, 7, 3);
+    map_add(&map, 7, 4);
+    assert_int_equal(values_of(&map, 7), 1u << 1 | 1u << 3 | 1u << 4);
+    assert_int_equal(values_of(&map, 7 + 8), 1u << 2);
+    assert_int_equal(values_of(&map, 7 + 16), 0);
+    map_change(&map, 7, 3, 5);
+    map_remove(&map, 7, 1);
+    assert_int_equal(values_of(&map, 7), 1u << 4 | 1u << 5);
+    map_remove(&map, 0, 0); /* nobody's number */
+    map_close(&map);
+}
+
 static void map_open__for_one_entry(void **state)
 {
     struct map map;
@@ -103,6 +138,7 @@ int main(void)
         cmocka_unit_test(map_find__what_was_added),
         cmocka_unit_test(map_find__what_was_not_added),
         cmocka_unit_test(map_find__numbers_that_collide),
+        cmocka_unit_test(map_next__all_with_this_number),
         cmocka_unit_test(map_open__for_one_entry),
         cmocka_unit_test(map_remove__leaves_the_others),
     };

@@ -327,9 +327,73 @@ static void frame_decode__other_version_or_header_length(void **state)
     (void)state;
     for (unsigned value = 0; value < 256; value++) {
         header_of(&buffer)->version_words = (uint8_t)value;
-        /* 0x34 is that of DATA. */
-        enum frame_verdict otherwise = value == 0x34 ? FRAME_BAD_TYPE : FRAME_BAD_VERSION;
+        /* 0x34 is that of DATA, 0x3A and 0x3D are those of both with a seal. */
+        enum frame_verdict otherwise = value == 0x34   ? FRAME_BAD_TYPE
+                                       : value == 0x3A ? FRAME_BAD_LENGTH
+                                       : value == 0x3D ? FRAME_BAD_LENGTH
+                                                       : FRAME_BAD_VERSION;
         assert_int_equal(decode(&buffer, &frame), value == 0x37 ? FRAME_OK : otherwise);
+    }
+}
+
+/** The same frame with a seal behind its header. */
+static struct buffer with_seal(const struct buffer *plain)
+{
+    struct buffer sealed = {.length = plain->length + sizeof(struct frame_seal)};
+    size_t header_bytes = frame_header_bytes((enum frame_type)frame_type_of(plain->bytes));
+    struct frame_seal *seal = frame_copy_for_seal(sealed.bytes, plain->bytes);
+
+    memset(seal, 0x5E, sizeof *seal);
+    memcpy(seal + 1, plain->bytes + header_bytes, plain->length - header_bytes);
+    return sealed;
+}
+
+static void frame_decode__with_a_seal(void **state)
+{
+    struct frame frame;
+
+    (void)state;
+    for (size_t i = 0; i < TYPES; i++) {
+        struct buffer plain = valid(all_types[i], some_payload(all_types[i]));
+        struct buffer sealed = with_seal(&plain);
+        size_t header_bytes = frame_header_bytes(all_types[i]);
+        if (frame_is_never_sealed(all_types[i])) {
+            assert_int_equal(decode(&sealed, &frame), FRAME_BAD_TYPE);
+            continue;
+        }
+        assert_int_equal(frame_decode(sealed.bytes, sealed.length, &frame), FRAME_OK);
+        assert_ptr_equal(frame.seal, sealed.bytes + header_bytes);
+        assert_int_equal(frame.type, all_types[i]);
+        assert_int_equal(frame.payload_bytes, some_payload(all_types[i]));
+        assert_ptr_equal(frame.payload, sealed.bytes + sealed.length - frame.payload_bytes);
+        assert_int_equal(frame_length(&frame), plain.length);
+        for (size_t length = 0; length < header_bytes + sizeof(struct frame_seal); length++) {
+            struct buffer shorter = sealed;
+            shorter.length = length;
+            assert_int_equal(decode(&shorter, &frame), FRAME_BAD_LENGTH);
+        }
+    }
+}
+
+static void frame_copy_head__leaves_the_seal_out(void **state)
+{
+    struct frame frame;
+    uint8_t head[FRAME_HEAD_BYTES_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < TYPES; i++) {
+        struct buffer plain = valid(all_types[i], some_payload(all_types[i]));
+        struct buffer sealed = with_seal(&plain);
+        if (frame_is_never_sealed(all_types[i]) || all_types[i] == FRAME_DATA) {
+            continue;
+        }
+        assert_int_equal(frame_decode(sealed.bytes, sealed.length, &frame), FRAME_OK);
+        frame_copy_head(&frame, head);
+        assert_memory_equal(head, plain.bytes, frame_head_bytes(all_types[i]));
+        assert_int_equal(frame_decode(plain.bytes, plain.length, &frame), FRAME_OK);
+        assert_null(frame.seal);
+        frame_copy_head(&frame, head);
+        assert_memory_equal(head, plain.bytes, frame_head_bytes(all_types[i]));
     }
 }
 
@@ -622,6 +686,8 @@ int main(void)
         cmocka_unit_test(frame_decode__what_opens_a_connection_tries_out_a_length),
         cmocka_unit_test(frame_decode__a_little_more_makes_it_as_long_as_its_neighbours),
         cmocka_unit_test(frame_decode__other_version_or_header_length),
+        cmocka_unit_test(frame_decode__with_a_seal),
+        cmocka_unit_test(frame_copy_head__leaves_the_seal_out),
         cmocka_unit_test(frame_decode__unknown_types),
         cmocka_unit_test(frame_decode__put_inside_itself),
         cmocka_unit_test(frame_decode__offer_and_grant_of_something),

@@ -4,6 +4,7 @@
 
 #include "udp_pair.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <grp.h>
 
@@ -161,27 +162,63 @@ static void ping__a_host_that_is_gone(void **state)
     close_pair(&pair);
 }
 
+static struct sockaddr_in host_of(const char *ip)
+{
+    struct sockaddr_in host = {.sin_family = AF_INET};
+
+    assert_int_equal(inet_pton(AF_INET, ip, &host.sin_addr), 1);
+    return host;
+}
+
+static bool is_refused(struct ping *ping, const struct ping_question *question, size_t bytes,
+                       const struct sockaddr_in *host, bool by_itself)
+{
+    return ping_is_refused(ping, (const uint8_t *)question, bytes,
+                           (const struct sockaddr *)(const void *)host, by_itself);
+}
+
 /** What does not show the secret is no answer; nor is what somebody between has refused. */
 static void ping_is_refused__only_what_was_asked(void **state)
 {
-    struct ping ping = {.begun = true, .socket = -1, .secret = 7};
-    struct ping_question question = {.mark = MARK, .secret = 8};
-    uint8_t *bytes = (uint8_t *)&question;
+    struct ping ping = {.begun = true, .socket = -1, .can_ask = true, .secret = {7}};
+    const struct sockaddr_in host = host_of("10.0.0.1");
+    const struct ping_question question =
+        ping_ask(&ping, (const struct sockaddr *)(const void *)&host, MARK);
+    struct ping_question guess = question;
     uint32_t mark = 0;
 
     (void)state;
-    assert_false(ping_is_refused(&ping, bytes, sizeof question, true));
-    question.secret = 7;
-    assert_false(ping_is_refused(&ping, bytes, sizeof question - 1, true));
-    assert_true(ping_is_refused(&ping, bytes, sizeof question, false));
+    guess.secret++;
+    assert_false(is_refused(&ping, &guess, sizeof guess, &host, true));
+    assert_false(is_refused(&ping, &question, sizeof question - 1, &host, true));
+    assert_true(is_refused(&ping, &question, sizeof question, &host, false));
     assert_int_equal(ping_answer(&ping, &mark), LANE_HOST_ASKED);
-    assert_true(ping_is_refused(&ping, bytes, sizeof question, true));
+    assert_true(is_refused(&ping, &question, sizeof question, &host, true));
     assert_int_equal(ping_answer(&ping, &mark), LANE_HOST_VOUCHES);
     assert_int_equal(mark, MARK);
     for (unsigned i = 0; i < 2 * PING_REFUSALS_MAX; i++) {
-        assert_true(ping_is_refused(&ping, bytes, sizeof question, true));
+        assert_true(is_refused(&ping, &question, sizeof question, &host, true));
     }
     assert_int_equal(ping.refused_count, PING_REFUSALS_MAX);
+}
+
+/** A host that was asked about one process answers for no other one, nor for another host. */
+static void ping_is_right__only_from_whom_was_asked(void **state)
+{
+    struct ping ping = {.begun = true, .socket = -1, .can_ask = true, .secret = {7}};
+    const struct sockaddr_in host = host_of("10.0.0.1");
+    const struct sockaddr_in other = host_of("10.0.0.2");
+    const struct ping_question question =
+        ping_ask(&ping, (const struct sockaddr *)(const void *)&host, MARK);
+    struct ping_question changed = question;
+
+    (void)state;
+    changed.mark++;
+    assert_true(ping_is_right(&ping, &question, (const struct sockaddr *)(const void *)&host));
+    assert_false(ping_is_right(&ping, &question, (const struct sockaddr *)(const void *)&other));
+    assert_false(ping_is_right(&ping, &changed, (const struct sockaddr *)(const void *)&host));
+    assert_false(is_refused(&ping, &changed, sizeof changed, &host, true));
+    assert_false(is_refused(&ping, &question, sizeof question, &other, true));
 }
 
 int main(int argc, char **argv)
@@ -194,6 +231,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(ping__without_privilege, open_both, close_both),
         cmocka_unit_test(ping__a_host_that_is_gone),
         cmocka_unit_test(ping_is_refused__only_what_was_asked),
+        cmocka_unit_test(ping_is_right__only_from_whom_was_asked),
     };
 
     (void)argc;

@@ -416,6 +416,28 @@ static void pull_path_choose__all_are_quiet(void **state)
     assert_int_equal(choose_more(fixture, START_NS, 0), LANES_MAX); /* something is out already */
 }
 
+/** One that has never worked has perhaps been unlucky; and one that worked once need not again. */
+static void pull_path_choose__all_are_quiet_for_long(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t now_ns = START_NS;
+    unsigned tried[2] = {0};
+
+    fixture->peer.bulk_lanes = fixture->peer.usable_lanes = 3;
+    (void)pull_path_heard(&fixture->layer, &fixture->peer, 0, START_NS);
+    fall_silent(fixture, 0, PULL_PATIENCE_SILENCES, START_NS);
+    fall_silent(fixture, 1, PULL_AVOID_DOUBLINGS, START_NS);
+    ask(fixture, 0, 0, 100, START_NS);
+    while (now_ns < START_NS + 20 * (uint64_t)PULL_AVOID_NS) {
+        unsigned lane = choose(fixture, now_ns);
+        tried[lane]++;
+        now_ns += PULL_AVOID_NS;
+        fall_silent(fixture, lane, 1, now_ns);
+    }
+    assert_true(tried[1] >= 2);
+    assert_true(tried[0] > tried[1]);
+}
+
 static void pull_path_choose__no_lane(void **state)
 {
     struct fixture *fixture = *state;
@@ -464,6 +486,7 @@ int main(void)
         PATH_TEST(pull_path_silent__tried_ever_less_often_if_it_never_worked),
         PATH_TEST(pull_path_choose__the_less_good_when_the_best_are_quiet),
         PATH_TEST(pull_path_choose__all_are_quiet),
+        PATH_TEST(pull_path_choose__all_are_quiet_for_long),
         PATH_TEST(pull_path_choose__no_lane),
         PATH_TEST(pull_path_silent__since_data_came_over_any),
     };
