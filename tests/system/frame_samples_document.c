@@ -4,6 +4,7 @@
 
 #include "endpoint/address.h"
 #include "flow/proof.h"
+#include "flow/seal.h"
 #include "lane/tso_head.h"
 
 #include <stddef.h>
@@ -19,6 +20,9 @@
 #define DATA_BYTES 1472
 #define FIRST_CREDIT 32
 #define ROW_BYTES 16
+
+static const char asker_nonce[] = "nonce of asker 1";
+static const char asked_nonce[] = "nonce of asked 2";
 
 /** As short as a segment may be. */
 static const char segment[] = "a segment has 64 bytes at least, so this is the shortest of them";
@@ -94,7 +98,7 @@ static void fill_body(struct sample *sample, const struct beowire_address *from,
                       const struct beowire_address *to, uint32_t key, uint32_t echoed_key)
 {
     struct frame_connect *body = body_of(sample);
-    const char *nonce = echoed_key == 0 ? "nonce of asker 1" : "nonce of asked 2";
+    const char *nonce = echoed_key == 0 ? asker_nonce : asked_nonce;
 
     *body = (struct frame_connect){
         .incarnation = address_layout(from)->incarnation,
@@ -145,12 +149,11 @@ static bool print_opening(const struct beowire_address *asker, const struct beow
            print_frame("ACCEPT, from 4711 to 815 (zeros follow)", &accept, secret, nonce);
 }
 
-static bool print_eager(void)
-{
-    static const char hello[] = "hello";
-    struct sample sample;
+static const char hello[] = "hello";
 
-    begin_frame(&sample,
+static void make_eager(struct sample *sample)
+{
+    begin_frame(sample,
                 &(struct frame_fields){.type = FRAME_EAGER,
                                        .destination = ASKED,
                                        .source = ASKER,
@@ -158,10 +161,43 @@ static bool print_eager(void)
                                        .sequence = 0,
                                        .payload_bytes = sizeof hello - 1},
                 FRAME_ACK_REQUEST, 0, FIRST_CREDIT);
-    *(struct frame_eager *)body_of(&sample) = (struct frame_eager){
+    *(struct frame_eager *)body_of(sample) = (struct frame_eager){
         .tag = to_le64(42), .immediate = to_le32(43), .message_bytes = to_le32(sizeof hello - 1)};
-    memcpy(sample.bytes + frame_head_bytes(FRAME_EAGER), hello, sizeof hello - 1);
+    memcpy(sample->bytes + frame_head_bytes(FRAME_EAGER), hello, sizeof hello - 1);
+}
+
+static bool print_eager(void)
+{
+    struct sample sample;
+
+    make_eager(&sample);
     return print_frame("EAGER, from 815 to 4711, sequence 0", &sample, NULL, NULL);
+}
+
+/** @return is it what the other end takes? */
+static bool print_sealed(const struct beowire_address *asker, const struct beowire_address *asked)
+{
+    const struct seal_end from = {.secret = address_layout(asker)->secret,
+                                  .nonce = (const uint8_t *)asker_nonce};
+    const struct seal_end to = {.secret = address_layout(asked)->secret,
+                                .nonce = (const uint8_t *)asked_nonce};
+    const size_t behind = frame_head_bytes(FRAME_EAGER) - sizeof(struct frame_header);
+    struct sample plain;
+    struct sample sealed;
+    struct seal sends;
+    struct seal receives;
+    struct frame frame;
+
+    make_eager(&plain);
+    seal_begin(&sends, &from, &to);
+    seal_begin(&receives, &to, &from);
+    uint8_t *operation = (uint8_t *)(frame_copy_for_seal(sealed.bytes, plain.bytes) + 1);
+    memcpy(operation, body_of(&plain), behind + sizeof hello - 1);
+    sealed.length = plain.length + (uint32_t)sizeof(struct frame_seal);
+    seal_write(&sends, sealed.bytes, operation, behind, operation + behind, sizeof hello - 1);
+    return print_frame("the same EAGER, sealed", &sealed, NULL, NULL) &&
+           frame_decode(sealed.bytes, sealed.length, &frame) == FRAME_OK &&
+           seal_is_right(&receives, &frame);
 }
 
 static bool print_sack(void)
@@ -229,6 +265,7 @@ int write_document(void)
     const struct beowire_address asked = address_of(ASKED, 0x10, 2);
 
     if (!print_address(&asked) || !print_opening(&asker, &asked) || !print_eager() ||
+        !print_sealed(&asker, &asked) ||
         !print_sack() || !print_data() || !print_cut()) {
         (void)fputs("frame_samples: an example of the document is refused\n", stderr);
         return 1;

@@ -75,6 +75,80 @@ def test_proofs__are_those_of_the_secret_of_the_end_that_was_asked() -> None:
     assert accept[BODY + 20 : BODY + 24] == accept[8:12] == connect[BODY + 16 : BODY + 20]
 
 
+def sip_hash(key: bytes, text: bytes) -> bytes:
+    """SipHash-2-4 with 16 bytes, as its authors describe it."""
+    whole = (1 << 64) - 1
+    k = [int.from_bytes(key[at : at + 8], "little") for at in (0, 8)]
+    v = [
+        k[0] ^ 0x736F6D6570736575,
+        k[1] ^ 0x646F72616E646F6D ^ 0xEE,
+        k[0] ^ 0x6C7967656E657261,
+        k[1] ^ 0x7465646279746573,
+    ]
+
+    def rotate(word: int, bits: int) -> int:
+        return (word << bits | word >> (64 - bits)) & whole
+
+    def rounds(count: int) -> None:
+        for _ in range(count):
+            v[0] = (v[0] + v[1]) & whole
+            v[1] = rotate(v[1], 13) ^ v[0]
+            v[2] = (v[2] + v[3]) & whole
+            v[3] = rotate(v[3], 16) ^ v[2]
+            v[0] = (rotate(v[0], 32) + v[3]) & whole
+            v[3] = rotate(v[3], 21) ^ v[0]
+            v[2] = (v[2] + v[1]) & whole
+            v[1] = rotate(v[1], 17) ^ v[2]
+            v[2] = rotate(v[2], 32)
+
+    padded = text + bytes(7 - len(text) % 8) + bytes([len(text) & 0xFF])
+    for at in range(0, len(padded), 8):
+        word = int.from_bytes(padded[at : at + 8], "little")
+        v[3] ^= word
+        rounds(2)
+        v[0] ^= word
+    halves = []
+    for place, constant in ((2, 0xEE), (1, 0xDD)):
+        v[place] ^= constant
+        rounds(4)
+        halves.append((v[0] ^ v[1] ^ v[2] ^ v[3]).to_bytes(8, "little"))
+    return b"".join(halves)
+
+
+def poly1305(key: bytes, text: bytes) -> bytes:
+    """RFC 8439, section 2.5."""
+    r = int.from_bytes(key[:16], "little") & 0x0FFFFFFC0FFFFFFC0FFFFFFC0FFFFFFF
+    total = 0
+    for at in range(0, len(text), 16):
+        block = int.from_bytes(text[at : at + 16] + b"\x01", "little")
+        total = (total + block) * r % ((1 << 130) - 5)
+    return ((total + int.from_bytes(key[16:], "little")) & ((1 << 128) - 1)).to_bytes(16, "little")
+
+
+def test_poly1305_and_sip_hash__are_those_of_their_authors() -> None:
+    # RFC 8439, section 2.5.2; and the first vector of SipHash-2-4-128.
+    key = bytes.fromhex("85d6be7857556d337f4452fe42d506a80103808afb0db2fd4abff6af4149f51b")
+    tag = poly1305(key, b"Cryptographic Forum Research Group")
+    assert tag.hex() == "a8061dc1305136c6c22b8baf0c0127a9"
+    assert sip_hash(bytes(range(16)), b"").hex() == "a3817f04ba25a8e66df67214c7550293"
+
+
+def test_seal__is_made_by_the_secret_of_the_receiver() -> None:
+    secret = example("the address of 4711")[SECRET]
+    nonces = [example(frame)[NONCE:PROOF] for frame in ("CONNECT", "ACCEPT")]
+    plain, sealed = example("EAGER"), example("the same EAGER, sealed")
+    counter, tag = sealed[BODY : BODY + 8], sealed[BODY + 8 : BODY + 24]
+    key = blake2b(
+        b"beowire seal 1" + nonces[0] + nonces[1], digest_size=HASH_BYTES, key=secret
+    ).digest()
+    once = b"".join(sip_hash(key, counter + half.to_bytes(8, "little")) for half in (0, 1))
+
+    assert counter == (1).to_bytes(8, "little")
+    assert sealed[0] == 0x3D
+    assert sealed[1:BODY] + sealed[BODY + 24 :] == plain[1:]
+    assert tag == poly1305(once, sealed[:BODY] + plain[BODY:])
+
+
 def test_rules__have_each_a_number_of_their_own() -> None:
     numbers = [int(number) for number in re.findall(r"\*\*\s+\(R(\d+)\)", TEXT)]
 
