@@ -2,20 +2,21 @@
 /* Sequenced frames on their way out: over which lane each goes. */
 #include "endpoint/core_internal.h"
 
-/** Which lane takes the first of these frames, if the one it should go over has been narrowed: what
- *  is too long for that goes over another, of which the kernel cuts what it sends (UDP).
- *  @param count gets how many frames go there together */
-static unsigned find_wide(const struct core *core, const struct core_peer *peer, unsigned by,
-                          const struct lane_outgoing *frames, unsigned *count)
+/** As find_wide(), over a lane that has been narrowed. */
+static unsigned find_wider(const struct core *core, const struct core_peer *peer, unsigned by,
+                           const struct lane_outgoing *frames, unsigned *count)
+    __attribute__((noinline, cold));
+
+static unsigned find_wider(const struct core *core, const struct core_peer *peer, unsigned by,
+                           const struct lane_outgoing *frames, unsigned *count)
 {
     const struct path_lanes *lanes = &core->options.lanes;
-    uint32_t most = lanes->lanes[by]->narrowed_bytes;
+    uint32_t most = lanes->lanes[by]->narrowed_bytes - core_seal_bytes(peer);
     unsigned alike = 1;
 
-    if (most == 0 || *count == 0) {
+    if (*count == 0) {
         return by;
     }
-    most -= core_seal_bytes(peer);
     bool fits = frames[0].head_bytes + frames[0].payload_bytes <= most;
     while (alike < *count &&
            (frames[alike].head_bytes + frames[alike].payload_bytes <= most) == fits) {
@@ -29,6 +30,18 @@ static unsigned find_wide(const struct core *core, const struct core_peer *peer,
         }
     }
     return by;
+}
+
+/** Which lane takes the first of these frames, if the one it should go over has been narrowed: what
+ *  is too long for that goes over another, of which the kernel cuts what it sends (UDP).
+ *  @param count gets how many frames go there together */
+static inline unsigned find_wide(const struct core *core, const struct core_peer *peer, unsigned by,
+                                 const struct lane_outgoing *frames, unsigned *count)
+{
+    if (__builtin_expect(core->options.lanes.lanes[by]->narrowed_bytes == 0, 1)) {
+        return by;
+    }
+    return find_wider(core, peer, by, frames, count);
 }
 
 unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigned count)
