@@ -341,8 +341,9 @@ static bool check_happened(const struct program *program)
         all = false;
     }
     if (program->altered == 0 || program->unsealed == 0) {
-        (void)fprintf(stderr, "beowire-simulate: no sealed frame was altered by a stranger, or none "
-                              "was found out\n");
+        (void)fprintf(stderr,
+                      "beowire-simulate: no sealed frame was altered by a stranger, or none "
+                      "was found out\n");
         all = false;
     }
     if (program->messages_read == 0 || program->blocks_read == 0 || program->unread == 0) {

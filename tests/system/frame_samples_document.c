@@ -265,8 +265,7 @@ int write_document(void)
     const struct beowire_address asked = address_of(ASKED, 0x10, 2);
 
     if (!print_address(&asked) || !print_opening(&asker, &asked) || !print_eager() ||
-        !print_sealed(&asker, &asked) ||
-        !print_sack() || !print_data() || !print_cut()) {
+        !print_sealed(&asker, &asked) || !print_sack() || !print_data() || !print_cut()) {
         (void)fputs("frame_samples: an example of the document is refused\n", stderr);
         return 1;
     }

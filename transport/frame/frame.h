@@ -141,7 +141,7 @@ static_assert(sizeof(struct frame_connect) == 200, "docs/PROTOCOL.md");
 enum frame_feature {
     FRAME_FEATURE_SELECTIVE = 1 << 0, /**< receivers keep what comes early; without it: go-back-N */
     FRAME_FEATURE_REMOTE = 1 << 1,    /**< remote memory: PUT to GRANT are understood */
-    FRAME_FEATURE_SEAL = 1 << 2,      /**< CONNECT: seals are understood; ACCEPT: frames have them */
+    FRAME_FEATURE_SEAL = 1 << 2, /**< CONNECT: seals are understood; ACCEPT: frames have them */
     FRAME_FEATURE_SEAL_WANTED = 1 << 3, /**< CONNECT: frames have to have them */
 };
 

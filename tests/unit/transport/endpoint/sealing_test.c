@@ -17,12 +17,12 @@ static void begin_seal(const struct stranger *stranger, struct seal *seal)
 {
     const struct frame_connect own = connect_body(stranger);
 
-    seal_begin(seal,
-               &(struct seal_end){.secret = address_layout(&stranger->address)->secret,
-                                  .nonce = own.nonce},
-               &(struct seal_end){.secret =
-                                      address_layout(&stranger->core->options.address)->secret,
-                                  .nonce = stranger->heard.connect->nonce});
+    seal_begin(
+        seal,
+        &(struct seal_end){.secret = address_layout(&stranger->address)->secret,
+                           .nonce = own.nonce},
+        &(struct seal_end){.secret = address_layout(&stranger->core->options.address)->secret,
+                           .nonce = stranger->heard.connect->nonce});
 }
 
 /** Says a frame with a seal. @param text follows its header: operation header and payload */
@@ -190,8 +190,7 @@ static void core_send_sealed__short_data_has_its_padding(void **state)
     struct stranger *stranger = *state;
     struct end end;
     struct core_peer *peer = be_sealed(stranger, &end, FRAME_FEATURE_SEAL_WANTED);
-    const struct frame_data head =
-        frame_encode_data(CLUSTER_ENDPOINT, peer->message.key, 7);
+    const struct frame_data head = frame_encode_data(CLUSTER_ENDPOINT, peer->message.key, 7);
 
     for (uint32_t bytes = 1; bytes < 10; bytes++) {
         const struct frame *data = hear_sent(stranger, peer, &head, sizeof head, bytes);
@@ -213,16 +212,15 @@ static void core_send_sealed__data_in_the_head(void **state)
     uint8_t head[300];
 
     memset(head, 0x11, sizeof head);
-    frame_encode(head, &(struct frame_fields){
-                           .type = FRAME_BUNDLE,
-                           .destination = CLUSTER_ENDPOINT,
-                           .source = CLUSTER_ENDPOINT,
-                           .key = peer->message.key,
-                           .payload_bytes = sizeof head - sizeof(struct frame_header)});
+    frame_encode(
+        head, &(struct frame_fields){.type = FRAME_BUNDLE,
+                                     .destination = CLUSTER_ENDPOINT,
+                                     .source = CLUSTER_ENDPOINT,
+                                     .key = peer->message.key,
+                                     .payload_bytes = sizeof head - sizeof(struct frame_header)});
     const struct frame *bundle = hear_sent(stranger, peer, head, sizeof head, 0);
     assert_int_equal(bundle->payload_bytes, sizeof head - sizeof(struct frame_header));
-    assert_memory_equal(bundle->payload, head + sizeof(struct frame_header),
-                        bundle->payload_bytes);
+    assert_memory_equal(bundle->payload, head + sizeof(struct frame_header), bundle->payload_bytes);
     assert_true(seal_is_right(&end.seal, bundle));
 }
 

@@ -36,8 +36,7 @@ static void begin(struct pair *pair, const uint8_t *secret_of_to)
     const struct seal_end from = {.secret = own_secret, .nonce = own_nonce};
     const struct seal_end to = {.secret = peer_secret, .nonce = peer_nonce};
 
-    seal_begin(&pair->from, &from,
-               &(struct seal_end){.secret = secret_of_to, .nonce = peer_nonce});
+    seal_begin(&pair->from, &from, &(struct seal_end){.secret = secret_of_to, .nonce = peer_nonce});
     seal_begin(&pair->to, &to, &from);
 }
 
