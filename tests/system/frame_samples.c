@@ -5,6 +5,9 @@
  * here (test_dissector.py). First all as Ethernet frames, then all as UDP datagrams, then trains in
  * one datagram, as a host with segmentation offload captures them: DATA and another, DATA thrice.
  *
+ * frame_samples sealed: the same sealed, but for the trains, of which there is one, of another
+ * connection: DATA, DATA, FRAGMENT.
+ *
  * frame_samples bad: frames that a receiver drops, for each reason that the frame itself gives.
  *
  * frame_samples tso: DATA that network cards cut, which looks like TCP.
@@ -48,7 +51,7 @@ void write_packet(const uint8_t *packet, uint32_t bytes)
     (void)fwrite(packet, bytes, 1, stdout);
 }
 
-static void write_ethernet(const struct sample *sample)
+void write_ethernet(const struct sample *sample)
 {
     uint8_t packet[ETHERNET_BYTES + sizeof sample->bytes] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1};
     uint32_t bytes = sample->length < FRAME_PADDED_BYTES ? FRAME_PADDED_BYTES : sample->length;
@@ -58,8 +61,7 @@ static void write_ethernet(const struct sample *sample)
     write_packet(packet, ETHERNET_BYTES + bytes);
 }
 
-/** Several in one datagram, one after the other. */
-static void write_udp(const struct sample *samples, unsigned count)
+void write_udp(const struct sample *samples, unsigned count)
 {
     uint8_t packet[ETHERNET_BYTES + IP_BYTES + UDP_BYTES + 3 * sizeof samples->bytes] = {2, 0, 0, 0,
                                                                                          0, 2, 2};
@@ -138,7 +140,8 @@ static void fill_connect(struct sample *sample, enum frame_type type)
         .expected_incarnation = to_le64(0x2122232425262728),
         .key = to_le32(0x55667788),
         .echoed_key = to_le32(type == FRAME_ACCEPT ? KEY : 0),
-        .features = to_le32(FRAME_FEATURE_SELECTIVE),
+        .features = to_le32(FRAME_FEATURE_SELECTIVE | FRAME_FEATURE_SEAL |
+                            (type == FRAME_CONNECT ? FRAME_FEATURE_SEAL_WANTED : 0)),
         .frame_bytes = to_le16(1500),
         .job_key = to_le64(0x3132333435363738),
     };
@@ -281,7 +284,7 @@ void make(struct sample *sample, enum frame_type type)
     case FRAME_RESET:
         begin(sample, type, "");
         *(struct frame_reset *)body_of(sample) =
-            (struct frame_reset){.echoed_key = to_le32(KEY), .reason = to_le32(FRAME_RESET_FULL)};
+            (struct frame_reset){.echoed_key = to_le32(KEY), .reason = to_le32(FRAME_RESET_SEAL)};
         return;
     case FRAME_CLOSE:
     case FRAME_ACK:
@@ -501,9 +504,10 @@ static void bad_tail(struct sample *sample)
 static int write_bad(void)
 {
     static void (*const spoil[])(struct sample *) = {
-        bad_version, bad_type,          bad_flags,     bad_length,     bad_payload,
-        bad_field,   bad_nothing_in_it, bad_sack,      bad_sack_range, bad_connect,
-        bad_pull,    bad_announce,      bad_long_data, bad_short_ack,  bad_tail,
+        bad_version,      bad_type,          bad_flags,     bad_length,     bad_payload,
+        bad_field,        bad_nothing_in_it, bad_sack,      bad_sack_range, bad_connect,
+        bad_pull,         bad_announce,      bad_long_data, bad_short_ack,  bad_tail,
+        bad_sealed_reset, bad_short_seal,
     };
     struct sample sample;
 
@@ -528,6 +532,9 @@ static int (*writer_of(int argc, char **argv))(void)
     if (argc == 2 && strcmp(argv[1], "bad") == 0) {
         return write_bad;
     }
+    if (argc == 2 && strcmp(argv[1], "sealed") == 0) {
+        return write_sealed;
+    }
     if (argc == 2 && strcmp(argv[1], "tso") == 0) {
         return write_tso_good;
     }
@@ -542,7 +549,7 @@ int main(int argc, char **argv)
     int (*write)(void) = writer_of(argc, argv);
 
     if (write == NULL) {
-        (void)fputs("usage: frame_samples [bad | tso | tso_frames | document]\n", stderr);
+        (void)fputs("usage: frame_samples [sealed | bad | tso | tso_frames | document]\n", stderr);
         return 2;
     }
     if (write != write_document) {

@@ -21,6 +21,12 @@ struct sample {
 /** Writes a packet of the capture, from its Ethernet header on. */
 void write_packet(const uint8_t *packet, uint32_t bytes);
 
+/** Writes the frame as an Ethernet frame. */
+void write_ethernet(const struct sample *sample);
+
+/** Writes up to three frames in one datagram, one after the other. */
+void write_udp(const struct sample *samples, unsigned count);
+
 struct frame_header *header_of(struct sample *sample);
 
 /** What follows the header. */
@@ -31,6 +37,18 @@ void begin(struct sample *sample, enum frame_type type, const char *payload);
 
 /** Makes the frame of a type. */
 void make(struct sample *sample, enum frame_type type);
+
+/* frame_samples_sealed.c: frames with seals. */
+
+/** One of each type that may have one, first as Ethernet frames, then as UDP datagrams; then a
+ * train in one datagram. Returns the program's exit status. */
+int write_sealed(void);
+
+/** RESET with a seal, which it may not have. */
+void bad_sealed_reset(struct sample *sample);
+
+/** ACK that ends in the middle of its seal. */
+void bad_short_seal(struct sample *sample);
 
 /* frame_samples_cut.c: what network cards cut. Each returns the program's exit status. */
 

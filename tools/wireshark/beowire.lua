@@ -14,6 +14,8 @@
 --     beowire.flags.retransmitted == 1
 --     beowire.problem                         frames that a receiver would drop, and why
 --     beowire.key == 0x1234abcd               one direction of one connection
+--     beowire.seal.counter == 17              the 17th frame that its sender sealed
+--     beowire.type > 3 && !beowire.seal       frames that are not sealed, and could be
 --
 -- Ethernet frames are known by their EtherType (0x88B5, or what the preferences say). UDP ports are
 -- chosen anew by each endpoint, so datagrams are known by what is in them. What network cards cut
@@ -26,9 +28,10 @@ local beowire = Proto("beowire", "Beowire")
 local VERSION = 3
 local HEADER_BYTES = 28
 local DATA, DATA_BYTES = 11, 16 -- the type that has a header of its own, and its length
+local SEAL_BYTES = 24 -- behind either header, which then is longer by that
 local EAGER, FRAGMENT = 16, 17
 local PADDED_BYTES = 46 -- Ethernet pads shorter payloads to this
-local CONNECT, ACCEPT, CHALLENGE = 1, 2, 8
+local CONNECT, ACCEPT, RESET, CHALLENGE = 1, 2, 3, 8
 local SEQUENCED = 16 -- types from here on
 local EVENED_BYTES = 32 -- zeros may make a sequenced frame as long as the next one of its train
 local CUT = " (cut by the capture)"
@@ -58,18 +61,33 @@ local f_length = keep(ProtoField.uint32("beowire.length", "Length without paddin
 local f_payload = keep(ProtoField.bytes("beowire.payload", "Payload"))
 local f_padding = keep(ProtoField.bytes("beowire.padding", "Padding"))
 local f_segment = keep(ProtoField.uint32("beowire.data.segment", "Segment"))
+local f_seal = keep(ProtoField.none("beowire.seal", "Seal"))
+local f_seal_counter = keep(ProtoField.uint64("beowire.seal.counter", "Counter"))
+local f_seal_secret = keep(ProtoField.uint8("beowire.seal.secret", "By whose secret", base.DEC,
+    { [0] = "the receiver's", "the sender's" }))
+local f_seal_tag = keep(ProtoField.bytes("beowire.seal.tag", "Tag"))
 beowire.fields = named.fields
 
--- Length of the header that begins at `at`, or nil if there is none that is known.
+-- Is it of a type that has no seal: part of what makes a connection, or sent by who has none?
+local function is_never_sealed(number)
+    return number == CONNECT or number == ACCEPT or number == RESET
+end
+
+-- Length of the header that begins at `at`, without its seal, and of that: 24 or 0; or nil if there
+-- is none that is known.
 local function header_bytes(buffer, at)
     local left = buffer:len() - at
-    local first = left >= DATA_BYTES and buffer(at, 1):uint()
-    local number = left >= DATA_BYTES and buffer(at + 1, 1):uint()
-    if first == VERSION * 16 + DATA_BYTES / 4 then
-        return number == DATA and DATA_BYTES or nil
+    if left < DATA_BYTES then
+        return nil
     end
-    return left >= HEADER_BYTES and first == VERSION * 16 + HEADER_BYTES / 4 and types[number]
-        and HEADER_BYTES or nil
+    local words, number = buffer(at, 1):uint() - VERSION * 16, buffer(at + 1, 1):uint()
+    local bytes = number == DATA and DATA_BYTES or types[number] and HEADER_BYTES
+    local seal_bytes = bytes and 4 * words - bytes
+    if not bytes or left < bytes or seal_bytes ~= 0
+        and (seal_bytes ~= SEAL_BYTES or is_never_sealed(number)) then
+        return nil
+    end
+    return bytes, seal_bytes
 end
 
 -- DATA does not say how long it is: it ends where its datagram ends, or, in a train of segmentation
@@ -87,13 +105,31 @@ local function data_length(buffer, at)
     return buffer:reported_len() - at
 end
 
+-- Adds the seal at `at`, as far as it was captured. Returns what the info column says of it.
+local function add_seal(buffer, at, root)
+    local there = buffer:len() - at
+    if there < 8 then
+        return ""
+    end
+    local low, high = buffer(at, 4):le_uint(), buffer(at + 4, 4):le_uint()
+    local counter = UInt64.new(low, high % 2 ^ 31)
+    local seal = root:add(f_seal, buffer(at, math.min(SEAL_BYTES, there)))
+    seal:add(f_seal_counter, buffer(at, 8), counter)
+    seal:add(f_seal_secret, buffer(at + 7, 1), math.floor(high / 2 ^ 31))
+    if there >= SEAL_BYTES then
+        seal:add(f_seal_tag, buffer(at + 8, SEAL_BYTES - 8))
+    end
+    seal:append_text(" " .. tostring(counter))
+    return " seal=" .. tostring(counter)
+end
+
 -- Length of the frame that begins at `at`, or nil if it does not say one that is known.
 local function frame_length(buffer, at)
-    local header = header_bytes(buffer, at)
+    local header, seal_bytes = header_bytes(buffer, at)
     if header == DATA_BYTES then
         return data_length(buffer, at)
     end
-    return header and header + types[buffer(at + 1, 1):uint()].bytes + buffer(at + 22, 2):le_uint()
+    return header and header + seal_bytes + types[buffer(at + 1, 1):uint()].bytes + buffer(at + 22, 2):le_uint()
 end
 
 local function add_flags(item, range, flags)
@@ -111,18 +147,23 @@ local function add_data(buffer, at, tree)
     local length = data_length(buffer, at)
     local there = math.min(length, buffer:len() - at)
     local root = tree:add(beowire, buffer(at, there))
+    local _, seal_bytes = header_bytes(buffer, at)
     local header, _, said = add_columns(root, buffer(at, DATA_BYTES), named.data_header)
     local segment = header.segment_low + header.segment_high * 0x10000
     root:add(f_segment, buffer(at + 2, 6), segment):set_generated()
     root:add(f_length, length):set_generated()
     root:set_text("Beowire DATA to " .. header.destination)
-    if there > DATA_BYTES then
-        root:add(f_payload, buffer(at + DATA_BYTES, there - DATA_BYTES))
-    elseif length == DATA_BYTES then
+    local seal = seal_bytes > 0 and add_seal(buffer, at + DATA_BYTES, root) or ""
+    local head_bytes = DATA_BYTES + seal_bytes
+    if length < head_bytes then
+        root:add_proto_expert_info(problem, "shorter than its header")
+    elseif length == head_bytes then
         root:add_proto_expert_info(problem, "no payload")
+    elseif there > head_bytes then
+        root:add(f_payload, buffer(at + head_bytes, there - head_bytes))
     end
-    return length, string.format("DATA > %d %s segment=%d%s", header.destination, said, segment,
-        there < length and CUT or "")
+    return length, string.format("DATA > %d %s segment=%d%s%s", header.destination, said, segment,
+        seal, there < length and CUT or "")
 end
 
 -- Adds the frame at `at`; `left` bytes are there, or were before the capture was cut.
@@ -146,7 +187,8 @@ local function add_frame(buffer, at, left, tree)
     add_flags(items.flags, buffer(at + 2, 2), header.flags)
     local shape = types[header.type]
     local version = math.floor(header.version_words / 16)
-    if header.version_words ~= VERSION * 16 + HEADER_BYTES / 4 then
+    local seal_bytes = 4 * (header.version_words - VERSION * 16) - HEADER_BYTES
+    if seal_bytes ~= 0 and seal_bytes ~= SEAL_BYTES then
         bad("version " .. version .. ", or a header of another length")
         return left, "of version " .. version
     end
@@ -154,10 +196,15 @@ local function add_frame(buffer, at, left, tree)
         bad("type " .. header.type .. " is not known, or has another header")
         return left, "type " .. header.type
     end
+    if seal_bytes > 0 and is_never_sealed(header.type) then
+        bad(shape.name .. " has a seal, which it must not")
+        return left, shape.name
+    end
     if header.flags >= 0x100 then
         bad("a flag that is not understood")
     end
-    local length = HEADER_BYTES + shape.bytes + header.payload_bytes
+    local head_bytes = HEADER_BYTES + seal_bytes
+    local length = head_bytes + shape.bytes + header.payload_bytes
     root:set_text("Beowire " .. shape.name .. ", " .. header.source .. " to " .. header.destination)
     root:set_len(math.min(length, left, buffer:len() - at))
     root:add(f_length, length):set_generated()
@@ -171,6 +218,7 @@ local function add_frame(buffer, at, left, tree)
     if header.type > 3 then
         info[#info + 1] = "ack=" .. header.acknowledgement
     end
+    local seal = seal_bytes > 0 and add_seal(buffer, at + HEADER_BYTES, root) or ""
     if length > left then
         bad("shorter than it says: " .. left .. " bytes of " .. length)
         return left, table.concat(info, " ")
@@ -181,12 +229,12 @@ local function add_frame(buffer, at, left, tree)
         bad("no payload")
     end
     if buffer:len() - at < length then
-        return length, table.concat(info, " ") .. CUT
+        return length, table.concat(info, " ") .. seal .. CUT
     end
 
-    local body_bytes = length - HEADER_BYTES
+    local body_bytes = length - head_bytes
     if body_bytes > 0 then
-        local body = buffer(at + HEADER_BYTES, body_bytes)
+        local body = buffer(at + head_bytes, body_bytes)
         local values, value_items, said = add_columns(root, body, shape.columns)
         info[#info + 1] = said ~= "" and said or nil
         local wrong = shape.check and shape.check(values, header)
@@ -205,9 +253,9 @@ local function add_frame(buffer, at, left, tree)
         end
     end
     if math.floor(header.flags / 4) % 2 == 1 then
-        info[#info + 1] = "[again]"
+        seal = seal .. " [again]"
     end
-    return length, table.concat(info, " ")
+    return length, table.concat(info, " ") .. seal
 end
 
 -- How many bytes may be behind the frame at `first`.

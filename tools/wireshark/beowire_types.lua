@@ -19,6 +19,7 @@ local REASONS = {
     [3] = "no room for another peer",
     [4] = "a rule was broken",
     [5] = "another job",
+    [6] = "one end wants seals, the other has none",
 }
 
 local STATUSES = { [0] = "carried out", "refused", "reserved: refused", "no such operation" }
@@ -167,6 +168,9 @@ local f_selective = keep(ProtoField.bool("beowire.connect.features.selective",
     "Keeps frames that come early", 32, nil, 0x00000001))
 local f_remote = keep(ProtoField.bool("beowire.connect.features.remote", "Remote memory", 32, nil,
     0x00000002))
+local f_seal = keep(ProtoField.bool("beowire.connect.features.seal", "Seals", 32, nil, 0x00000004))
+local f_seal_wanted = keep(ProtoField.bool("beowire.connect.features.seal_wanted",
+    "Frames have to be sealed", 32, nil, 0x00000008))
 local f_nonce = keep(ProtoField.bytes("beowire.connect.nonce", "Nonce"))
 local f_proof = keep(ProtoField.bytes("beowire.connect.proof", "Proof"))
 local f_address = keep(ProtoField.none("beowire.address", "Address of the sender"))
@@ -191,6 +195,8 @@ end
 local function add_address(tree, body, _, _, items)
     items.features:add_le(f_selective, body(24, 4))
     items.features:add_le(f_remote, body(24, 4))
+    items.features:add_le(f_seal, body(24, 4))
+    items.features:add_le(f_seal_wanted, body(24, 4))
     tree:add(f_nonce, body(CONNECT_BYTES - PROOF_BYTES - NONCE_BYTES, NONCE_BYTES))
     tree:add(f_proof, body(CONNECT_BYTES - PROOF_BYTES, PROOF_BYTES))
     local range = body(CONNECT_BYTES, ADDRESS_BYTES)
