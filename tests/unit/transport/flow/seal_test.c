@@ -15,12 +15,11 @@ static const uint8_t own_nonce[] = "nonce of its own";
 static const uint8_t peer_nonce[] = "nonce of another";
 
 #define EAGER_BYTES (sizeof(struct frame_header) + sizeof(struct frame_eager))
-#define PAYLOAD "hello"
-#define PAYLOAD_BYTES 5
+static const uint8_t payload[] = {'h', 'e', 'l', 'l', 'o'};
 
 /** A sealed frame, and what frame_decode() would make of it. */
 struct sample {
-    uint8_t bytes[EAGER_BYTES + sizeof(struct frame_seal) + PAYLOAD_BYTES];
+    uint8_t bytes[EAGER_BYTES + sizeof(struct frame_seal) + sizeof payload];
     struct frame frame;
 };
 
@@ -57,13 +56,13 @@ static void make(struct sample *sample, struct seal *seal, enum frame_type type)
     for (size_t i = 0; i < operation_bytes; i++) {
         operation[i] = (uint8_t)(100 + i);
     }
-    memcpy(operation + operation_bytes, PAYLOAD, PAYLOAD_BYTES);
+    memcpy(operation + operation_bytes, payload, sizeof payload);
     seal_write(seal, sample->bytes, operation, operation_bytes, operation + operation_bytes,
-               PAYLOAD_BYTES);
+               sizeof payload);
     sample->frame = (struct frame){
         .type = type,
         .payload = operation + operation_bytes,
-        .payload_bytes = PAYLOAD_BYTES,
+        .payload_bytes = sizeof payload,
         .seal = written,
         .eager = (const struct frame_eager *)(const void *)operation,
     };
