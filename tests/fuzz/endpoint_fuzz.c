@@ -3,10 +3,11 @@
  * A whole endpoint, without its clock, and a peer that says whatever the input says. The input is
  * a script: each step is a frame, a call, or time that passes. Frames are right by default (keys,
  * sequence numbers, the names of messages), so that the script gets deep, and wrong where it says
- * so. A script that begins with CUTTING has a second lane, which cuts. Whatever happens: no crash,
- * memory and credit in balance, every operation ends at most once, and no message is delivered that
- * was not sent in full, or with other bytes. Nothing comes of frames that are right but for a wrong
- * key, or but for coming from elsewhere.
+ * so. A script may begin with who wants frames to be sealed, and one that then says CUTTING has a
+ * second lane, which cuts. Whatever happens: no crash, memory and credit in balance, every
+ * operation ends at most once, and no message is delivered that was not sent in full, or with other
+ * bytes. Nothing comes of frames that are right but for a wrong key or seal, or but for coming from
+ * elsewhere, nor of sealed ones that come again.
  */
 #include "endpoint_fuzz.h"
 #include "endpoint_fuzz_remote.h"
@@ -14,10 +15,24 @@
 #include "endpoint_fuzz_say.h"
 
 #define CUTTING 0xFF
-#define STEPS 44
+#define ENDPOINT_SEALS 0xFE
+#define PEER_SEALS 0xFD
+#define STEPS 45
 #define FORGED_STEPS 40 /* from this one on, another step follows, whose frame is forged */
+#define TIME_STEP 44    /* but here nothing is said: time passes */
 
 /* ---- what the peer says -------------------------------------------------------------------- */
+
+/** What the peer offers of seals, and wants. */
+static uint32_t seal_features(const struct fuzz *fuzz, enum frame_type type, uint8_t choice)
+{
+    if (fuzz->sealing == SEALING_NOBODY || (choice & 4) != 0) {
+        return 0;
+    }
+    return fuzz->sealing == SEALING_PEER && type == FRAME_CONNECT
+               ? (uint32_t)FRAME_FEATURE_SEAL | (uint32_t)FRAME_FEATURE_SEAL_WANTED
+               : (uint32_t)FRAME_FEATURE_SEAL;
+}
 
 static void say_connect(struct fuzz *fuzz, enum frame_type type)
 {
@@ -32,8 +47,10 @@ static void say_connect(struct fuzz *fuzz, enum frame_type type)
     };
     uint8_t credit = take(fuzz);
 
-    body.features = to_le32(((credit & 1) != 0 ? 0 : FRAME_FEATURE_SELECTIVE) |
-                            ((credit & 2) != 0 ? 0 : FRAME_FEATURE_REMOTE));
+    body.features =
+        to_le32(((credit & 1) != 0 ? 0 : FRAME_FEATURE_SELECTIVE) |
+                ((credit & 2) != 0 ? 0 : FRAME_FEATURE_REMOTE) | seal_features(fuzz, type, credit));
+    memset(body.nonce, 1 + choice, sizeof body.nonce);
     memcpy(body.place, fuzz->peer_address.bytes, sizeof body.place);
     struct says says = usual(fuzz, type, &body);
     says.key = type == FRAME_ACCEPT ? fuzz->own_key : 0;
@@ -48,7 +65,7 @@ static void say_eager(struct fuzz *fuzz, bool whole)
     uint32_t message = fuzz->begun_count;
     uint8_t name = take(fuzz) % NAMES;
     uint64_t bytes = take_bytes(fuzz);
-    uint64_t room = FRAME_BYTES - 46;
+    uint64_t room = room_beside_seal(fuzz->core, FRAME_BYTES - 46);
     uint64_t part = whole ? bytes : 1 + take_16(fuzz) % room;
 
     part = part < bytes ? part : bytes;
@@ -113,7 +130,7 @@ static void say_data(struct fuzz *fuzz)
     uint64_t offset = segment * segment_bytes;
     uint64_t left = offset < begun->bytes ? begun->bytes - offset : 1;
     uint64_t part = left < segment_bytes ? left : segment_bytes;
-    const uint64_t room = FRAME_BYTES - sizeof(struct frame_data);
+    const uint64_t room = room_beside_seal(fuzz->core, FRAME_BYTES) - sizeof(struct frame_data);
 
     part = (choice & 0x30) == 0x20 ? 1 + take(fuzz) : part;
     part = part < room ? part : room;
@@ -141,7 +158,7 @@ static void say_fragment(struct fuzz *fuzz)
     uint32_t message = fuzz->named[name];
     struct begun *begun = &fuzz->begun[message];
     uint64_t offset = begun->said;
-    uint64_t room = FRAME_BYTES - 40;
+    uint64_t room = room_beside_seal(fuzz->core, FRAME_BYTES - 40);
     uint64_t left = begun->bytes > offset ? begun->bytes - offset : 0;
     uint64_t part = (choice & 0x40) != 0 ? 1 + take_16(fuzz) % room : room;
 
@@ -195,7 +212,8 @@ static void say_done(struct fuzz *fuzz)
 /** Adds a message to a bundle. @return behind it; at the same place: there is no room */
 static uint32_t bundle_message(struct fuzz *fuzz, uint8_t *payload, uint32_t at)
 {
-    const uint32_t room = FRAME_BYTES - (uint32_t)sizeof(struct frame_header);
+    const uint32_t room =
+        room_beside_seal(fuzz->core, FRAME_BYTES) - (uint32_t)sizeof(struct frame_header);
     uint32_t message = fuzz->begun_count;
     uint8_t choice = take(fuzz);
     uint32_t bytes = choice % 64;
@@ -310,7 +328,9 @@ static bool is_believable(const struct fuzz *fuzz)
     struct frame frame;
 
     return frame_decode(fuzz->frame, fuzz->frame_bytes, &frame) == FRAME_OK &&
-           (frame.type == FRAME_CONNECT || frame.key == fuzz->own_key);
+           (frame.type == FRAME_CONNECT ||
+            (frame.key == fuzz->own_key &&
+             (sealed_peer(fuzz->core) == NULL || frame_is_never_sealed(frame.type))));
 }
 
 /** Any bytes, of any length up to beyond what the lane carries. */
@@ -464,14 +484,8 @@ static void carry_out(struct fuzz *fuzz, uint8_t step)
     case 35:
         say_run(fuzz);
         break;
-    case 36:
-    case 37:
-    case 38:
-    case 39:
-        say_joined(fuzz);
-        break;
     default:
-        let_time_pass(fuzz);
+        say_joined(fuzz);
         break;
     }
 }
@@ -487,7 +501,17 @@ static void answer_challenge(struct fuzz *fuzz)
     fuzz->frame = calloc(1, fuzz->frame_bytes);
     require(fuzz->frame != NULL);
     write_head(fuzz, &says, peer_of(fuzz)->message.flow.expected, fuzz->highest_sent);
+    (void)seal_said(fuzz, false);
     settle(fuzz);
+}
+
+/** What is wrong with the frame of a step that forges one. */
+static enum forgery forgery_of(const struct fuzz *fuzz, uint8_t step)
+{
+    if (step % 2 != 0) {
+        return FORGED_SOURCE;
+    }
+    return step % 4 != 0 && fuzz->sealing != SEALING_NOBODY ? FORGED_SEAL : FORGED_KEY;
 }
 
 static void step(struct fuzz *fuzz)
@@ -497,14 +521,29 @@ static void step(struct fuzz *fuzz)
     }
     uint8_t step = take(fuzz) % STEPS;
 
+    if (step == TIME_STEP) {
+        let_time_pass(fuzz);
+        return;
+    }
     if (step < FORGED_STEPS) {
         carry_out(fuzz, step);
         return;
     }
     settle(fuzz); /* so that all that comes of it can only be the forged frame's doing */
-    fuzz->forgery = step % 2 == 0 ? FORGED_KEY : FORGED_SOURCE;
+    fuzz->forgery = forgery_of(fuzz, step);
     carry_out(fuzz, take(fuzz));
     fuzz->forgery = FORGED_NOT;
+}
+
+/** Is that the first byte of the rest? Then it is taken. */
+static bool begins_with(struct fuzz *fuzz, uint8_t byte)
+{
+    bool found = fuzz->script.left > 0 && *fuzz->script.at == byte;
+
+    if (found) {
+        (void)take(fuzz);
+    }
+    return found;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -512,10 +551,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct fuzz fuzz;
 
     fuzz = (struct fuzz){.script = {data, size}};
-    if (size > 0 && data[0] == CUTTING) {
-        (void)take(&fuzz);
-        fuzz.cuts = true;
+    if (begins_with(&fuzz, ENDPOINT_SEALS)) {
+        fuzz.sealing = SEALING_ENDPOINT;
+    } else if (begins_with(&fuzz, PEER_SEALS)) {
+        fuzz.sealing = SEALING_PEER;
     }
+    fuzz.cuts = begins_with(&fuzz, CUTTING);
     open_fuzz(&fuzz);
     open_memory(&fuzz);
     for (unsigned i = 0; i < STEPS_MAX && fuzz.script.left > 0 && fuzz.begun_count < MESSAGES - 1;

@@ -9,6 +9,7 @@
 
 #include "endpoint/address.h"
 #include "endpoint_fuzz_cut.h"
+#include "endpoint_fuzz_seal.h"
 #include "lane/tso_head.h"
 #include "simulation/cluster.h"
 
@@ -55,12 +56,22 @@ enum forgery {
     FORGED_NOT,
     FORGED_KEY,
     FORGED_SOURCE,
+    FORGED_SEAL, /* its key, if it has no seal */
+};
+
+/** Who wants frames to be sealed. */
+enum sealing {
+    SEALING_NOBODY, /* and the peer does not know how */
+    SEALING_ENDPOINT,
+    SEALING_PEER,
 };
 
 struct fuzz {
     struct lane lane; /* first: the endpoint knows only this */
     struct cut_lane cut;
     bool cuts; /* the peer is reached over that one as well */
+    enum sealing sealing;
+    struct peer_seals seals;
     struct cluster cluster;
     struct node node;
     struct core *core;
@@ -199,7 +210,9 @@ static void hear(struct fuzz *fuzz, const struct lane_outgoing *outgoing, bool c
     require(frame_decode(wire, bytes, &frame) == FRAME_OK);
     if (cut) {
         check_cut(outgoing, &frame);
+        require(sealed_peer(fuzz->core) == NULL);
     }
+    check_heard_seal(&fuzz->seals, fuzz->core, &frame);
     if (frame.type == FRAME_ACCEPT) {
         require(bytes <= fuzz->asked_bytes);
         fuzz->asked_bytes = 0;
@@ -351,6 +364,7 @@ static void open_fuzz(struct fuzz *fuzz)
     struct core_options options = {
         .lanes = {.lanes = {&fuzz->lane, &fuzz->cut.lane}, .count = fuzz->cuts ? 2 : 1},
         .operations = OPERATIONS,
+        .authenticate = fuzz->sealing == SEALING_ENDPOINT,
         .peers = 2,
         .peer_timeout_ns = UINT64_C(5000000000),
         .random = some_random,

@@ -88,7 +88,8 @@ static void say_put(struct fuzz *fuzz)
     }
     struct says says = usual(fuzz, FRAME_PUT, &body);
 
-    says.payload_bytes = part < FRAME_BYTES - 64 ? part : FRAME_BYTES - 64;
+    uint32_t room = room_beside_seal(fuzz->core, FRAME_BYTES - 64);
+    says.payload_bytes = part < room ? part : room;
     fuzz->put = body;
     fuzz->put_offset = says.payload_bytes < part ? offset + says.payload_bytes : 0;
     (void)say(fuzz, &says);
@@ -153,8 +154,8 @@ static void say_atomic(struct fuzz *fuzz)
     struct says says = usual(fuzz, FRAME_ATOMIC, &body);
 
     says.payload_bytes = arrays * count * sizes[type];
-    says.payload_bytes =
-        says.payload_bytes < FRAME_BYTES - 56 ? says.payload_bytes : FRAME_BYTES - 56;
+    uint32_t room = room_beside_seal(fuzz->core, FRAME_BYTES - 56);
+    says.payload_bytes = says.payload_bytes < room ? says.payload_bytes : room;
     says.payload_bytes += (choice & 0x10) != 0;
     (void)say(fuzz, &says);
 }
@@ -184,7 +185,7 @@ static void say_answer(struct fuzz *fuzz)
         says.payload_bytes = (choice & 0x10) != 0 ? 16 : 8;
     } else if (choice % 3 == 1) {
         says = usual(fuzz, FRAME_REPLY, &reply);
-        says.payload_bytes = 1 + take_16(fuzz) % (FRAME_BYTES - 36);
+        says.payload_bytes = 1 + take_16(fuzz) % room_beside_seal(fuzz->core, FRAME_BYTES - 36);
     } else {
         says = usual(fuzz, FRAME_GRANT, &grant);
     }

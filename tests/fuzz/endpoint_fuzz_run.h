@@ -206,6 +206,7 @@ static void say_run(struct fuzz *fuzz)
                                    .kind = TSO_MESSAGE,
                                    .key = fuzz->own_key},
                       .from = fuzz->peer_at_cut,
+                      .unbelievable = sealed_peer(fuzz->core) != NULL, /* there is no seal in it */
                       .counts = true};
     struct tso_segments *segments = &run.segments;
 
@@ -325,7 +326,8 @@ static void say_joined(struct fuzz *fuzz)
                                    .ethertype = 0x88B5,
                                    .kind = TSO_DATA,
                                    .key = fuzz->own_key},
-                      .from = fuzz->peer_at_cut};
+                      .from = fuzz->peer_at_cut,
+                      .unbelievable = sealed_peer(fuzz->core) != NULL};
 
     if (!fuzz->cuts || fuzz->begun[message].segment_bytes == 0) {
         return;

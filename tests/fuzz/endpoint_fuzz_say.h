@@ -82,7 +82,7 @@ struct believed {
     uint32_t granted;
     uint32_t first;
     uint32_t limit;
-    uint64_t dropped; /* since nobody can have sent them who may */
+    uint64_t dropped; /* since nobody can have sent them who may, or not any more */
 };
 
 static struct believed believed_now(struct fuzz *fuzz)
@@ -96,7 +96,7 @@ static struct believed believed_now(struct fuzz *fuzz)
         .first = flow->first,
         .limit = flow->limit,
         .dropped = fuzz->core->counters.dropped_key + fuzz->core->counters.dropped_source +
-                   fuzz->core->counters.dropped_proof,
+                   fuzz->core->counters.dropped_proof + fuzz->core->counters.dropped_seal,
     };
 
     for (size_t verdict = 0; verdict < FRAME_VERDICTS; verdict++) {
@@ -122,6 +122,55 @@ static void forge_key(struct fuzz *fuzz, const struct says *says)
     le32 *key = says->type == FRAME_RESET ? &reset->echoed_key : &header->key;
 
     *key = to_le32(from_le32(*key) ^ (1 + take_16(fuzz)));
+}
+
+/** Seals the frame that is said, if those of the connection are. @return false: they are not, or
+ *  not those of its type */
+static bool seal_said(struct fuzz *fuzz, bool by_own)
+{
+    const struct core_peer *peer = sealed_peer(fuzz->core);
+    struct seal seal;
+
+    if (peer == NULL || frame_is_never_sealed(frame_type_of(fuzz->frame))) {
+        return false;
+    }
+    begin_peer_seal(&seal, fuzz->core, peer, by_own);
+    fuzz->frame = seal_whole(&fuzz->seals, &seal, fuzz->frame, &fuzz->frame_bytes);
+    return true;
+}
+
+/** Seals the frame so that it is not right: for another connection, or before a bit of it changed.
+ *  @param bytes of the frame without its seal and what follows it */
+static void forge_seal(struct fuzz *fuzz, const struct says *says, uint32_t bytes)
+{
+    uint8_t how = take(fuzz);
+    uint8_t bit = (uint8_t)(1u << (how & 7));
+
+    if ((how & 8) != 0 && !frame_is_never_sealed(says->type) && sealed_peer(fuzz->core) != NULL) {
+        return; /* it has none */
+    }
+    if (!seal_said(fuzz, (how & 16) != 0)) {
+        forge_key(fuzz, says);
+        return;
+    }
+    fuzz->frame[take_16(fuzz) % (bytes + (uint32_t)sizeof(struct frame_seal))] ^= bit;
+}
+
+/** What has come comes again: nothing may come of it. */
+static void say_again(struct fuzz *fuzz, uint8_t *frame, uint32_t bytes)
+{
+    const struct core_peer *peer = sealed_peer(fuzz->core);
+
+    if (peer == NULL || peer->connection.state != CONNECTION_OPEN) {
+        free(frame);
+        return;
+    }
+    settle(fuzz);
+    const struct believed before = believed_now(fuzz);
+    fuzz->frame = frame;
+    fuzz->frame_bytes = bytes;
+    settle(fuzz);
+    check_unbelieved(fuzz, &before);
 }
 
 /** The peer knows what it has to know. */
@@ -152,6 +201,9 @@ static bool say(struct fuzz *fuzz, const struct says *says)
     uint32_t sequence = expected + fuzz->ahead;
     bool by_cut = fuzz->cuts && (change & 0x10) != 0;
     bool forged = fuzz->forgery != FORGED_NOT;
+    bool sealed = false;
+    uint8_t *again = NULL;
+    uint32_t again_bytes = 0;
     const struct believed before = believed_now(fuzz);
 
     fuzz->frame_bytes = head_bytes + says->payload_bytes;
@@ -178,11 +230,20 @@ static bool say(struct fuzz *fuzz, const struct says *says)
         fuzz->frame[head_bytes + i] =
             says->payload != NULL ? says->payload[i] : content(says->message, says->offset + i);
     }
+    if (fuzz->forgery == FORGED_SEAL) {
+        forge_seal(fuzz, says, head_bytes + says->payload_bytes);
+    } else {
+        sealed = seal_said(fuzz, (change & 0x40) != 0);
+    }
     if (fuzz->forgery == FORGED_KEY) {
         forge_key(fuzz, says);
     } else if ((change & 4) != 0 && !forged) {
-        fuzz->mangled = true;
+        fuzz->mangled = fuzz->mangled || !sealed;
         fuzz->frame[take_16(fuzz) % fuzz->frame_bytes] ^= (uint8_t)(take(fuzz) | 1);
+    }
+    if (sealed && !forged && !by_cut && (change & 0x80) != 0) {
+        again_bytes = fuzz->frame_bytes;
+        again = copy_of(fuzz->frame, again_bytes);
     }
     if (by_cut) {
         send_over_cut(fuzz);
@@ -195,6 +256,9 @@ static bool say(struct fuzz *fuzz, const struct says *says)
     if (forged) {
         check_unbelieved(fuzz, &before);
         return false;
+    }
+    if (again != NULL) {
+        say_again(fuzz, again, again_bytes);
     }
     return peer->connection.state == CONNECTION_OPEN &&
            (flow->expected != expected || window_set_has(&flow->kept, sequence));

@@ -4,6 +4,30 @@
 
 #include "fuzz.h"
 
+/** What is between a frame's header and the rest of it: its seal, or nothing. */
+static size_t seal_bytes_of(const uint8_t *data, const struct frame *frame)
+{
+    if (frame->seal == NULL) {
+        return 0;
+    }
+    require(!frame_is_never_sealed(frame->type));
+    require((const uint8_t *)frame->seal == data + frame_header_bytes(frame->type));
+    return sizeof *frame->seal;
+}
+
+/** A header that was written again is the one that came, with what says that there is a seal. */
+static void require_header(const uint8_t *data, const struct frame *frame, const uint8_t *again)
+{
+    uint8_t sealed[sizeof(struct frame_header) + sizeof(struct frame_seal)];
+    size_t bytes = frame_header_bytes(frame->type);
+
+    if (frame->seal != NULL) {
+        require((uint8_t *)frame_copy_for_seal(sealed, again) == sealed + bytes);
+        again = sealed;
+    }
+    require(memcmp(data, again, bytes) == 0);
+}
+
 /** The same header from the fields that were read. */
 static void require_same_header(const uint8_t *data, const struct frame *frame)
 {
@@ -19,7 +43,20 @@ static void require_same_header(const uint8_t *data, const struct frame *frame)
                                                .sequence = frame->sequence,
                                                .payload_bytes = (uint16_t)frame->payload_bytes});
     frame_stamp(again, frame->flags, frame->acknowledgement, frame->credit);
-    require(memcmp(again, &expected, sizeof again) == 0);
+    require_header((const uint8_t *)&expected, frame, again);
+}
+
+/** The headers without the seal are a frame that never had one. */
+static void check_copied_head(const uint8_t *data, const struct frame *frame)
+{
+    uint8_t head[FRAME_HEAD_BYTES_MAX];
+    const size_t header_bytes = sizeof(struct frame_header);
+    size_t operation_bytes = frame_operation_bytes(frame->type);
+
+    frame_copy_head(frame, head);
+    require_header(data, frame, head);
+    require(memcmp(head + header_bytes, frame->connect, operation_bytes) == 0);
+    require(frame->seal != NULL || memcmp(head, data, header_bytes + operation_bytes) == 0);
 }
 
 /** DATA has all that is there behind its own header. */
@@ -27,15 +64,17 @@ static void check_data(const uint8_t *data, size_t size, struct frame *frame)
 {
     struct frame_data again =
         frame_encode_data(frame->destination, frame->key, from_le32(frame->data->message));
+    size_t head = sizeof again + seal_bytes_of(data, frame);
 
     frame_data_set_segment(&again, frame_data_segment(frame->data));
-    require((const uint8_t *)frame->data == data && memcmp(data, &again, sizeof again) == 0);
-    require(frame->payload == data + sizeof again);
-    require(frame->payload_bytes > 0 && sizeof again + frame->payload_bytes == size);
+    require((const uint8_t *)frame->data == data);
+    require_header(data, frame, (const uint8_t *)&again);
+    require(frame->payload == data + head);
+    require(frame->payload_bytes > 0 && head + frame->payload_bytes == size);
     require(frame_data_has(frame, frame->payload_bytes));
     require(!frame_data_has(frame, frame->payload_bytes + UINT64_C(1)));
-    require(frame_decode(data, sizeof again, frame) == FRAME_BAD_FIELD);
-    require(frame_decode(data, sizeof again - 1, frame) == FRAME_BAD_LENGTH);
+    require(frame_decode(data, head, frame) == FRAME_BAD_FIELD);
+    require(frame_decode(data, head - 1, frame) == FRAME_BAD_LENGTH);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -51,8 +90,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_data(data, size, &frame);
         return 0;
     }
-    size_t head = sizeof(struct frame_header) + frame_operation_bytes(frame.type);
-    require((const uint8_t *)frame.connect == data + sizeof(struct frame_header));
+    size_t before = sizeof(struct frame_header) + seal_bytes_of(data, &frame);
+    size_t head = before + frame_operation_bytes(frame.type);
+    require((const uint8_t *)frame.connect == data + before);
     require(frame.payload == data + head && head + frame.payload_bytes <= size);
     bool padded =
         frame.type == FRAME_CONNECT || frame.type == FRAME_ACCEPT || frame.type == FRAME_CHALLENGE;
@@ -60,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(padded || size - (head + frame.payload_bytes) <= evened || size <= FRAME_PADDED_BYTES);
     require((frame.flags & 0xFF00) == 0);
     require_same_header(data, &frame);
+    check_copied_head(data, &frame);
     /* Any shorter, and it is refused. */
     require(frame_decode(data, head + frame.payload_bytes - 1, &frame) == FRAME_BAD_LENGTH);
     return 0;
