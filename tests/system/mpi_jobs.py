@@ -20,6 +20,9 @@ BOUND_S = 10.0
 _COMPILE_S = 120.0
 _START_S = 30.0
 
+#: MPICH and Intel MPI have a way of their own within a node, unless they are told not to use it.
+ALONE = {"MPIR_CVAR_NOLOCAL": "1", "I_MPI_FABRICS": "ofi"}
+
 #: Frames that a rank has sent to the other after some dozens of messages, and what it may send
 #: over other lanes before it has found the shared memory.
 _UNDER_WAY = 200

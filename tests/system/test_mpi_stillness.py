@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from system.conftest import RunBeowire, wait_until
-from system.mpi_jobs import Endless, Mpi
+from system.mpi_jobs import ALONE, Endless, Mpi
 
 #: Peer timeout, in whole seconds; and for how many of them nobody runs.
 _TIMEOUT_S = 1
@@ -41,8 +41,8 @@ def make_lab(library: Mpi) -> Iterator[Mpi]:
 @pytest.fixture(name="job", params=[(), ("node0",)], ids=["two nodes", "one node"])
 def start_job(request: pytest.FixtureRequest, mpi: Mpi, tmp_path: Path) -> Iterator[Endless]:
     """A job that is under way."""
-    patience = {"FI_BEOWIRE_PEER_TIMEOUT": str(_TIMEOUT_S)}
-    job = Endless(mpi, tmp_path / "output", on=request.param, environment=patience)
+    environment = {**ALONE, "FI_BEOWIRE_PEER_TIMEOUT": str(_TIMEOUT_S)}
+    job = Endless(mpi, tmp_path / "output", on=request.param, environment=environment)
     yield job
     job.end()
 

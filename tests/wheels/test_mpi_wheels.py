@@ -9,12 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from system.mpi_jobs import Mpi, assert_goes_through_memory
+from system.mpi_jobs import ALONE, Mpi, assert_goes_through_memory
 
 CHECKS = ("pingpong", "ordering", "collectives", "onesided")
-
-#: MPICH and Intel MPI have a way of their own within a node, unless they are told not to use it.
-ALONE = {"MPIR_CVAR_NOLOCAL": "1", "I_MPI_FABRICS": "ofi"}
 
 
 @pytest.fixture(name="mpi")
