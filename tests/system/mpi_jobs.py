@@ -199,6 +199,16 @@ def assert_goes_through_memory(
         job.end()
 
 
+def assert_settings_reach_all_nodes(mpi: Mpi) -> None:
+    """What the environment of the launcher has for endpoints is there on each of two nodes."""
+    settings = "authenticate=true,spin_ns=9000"
+    tell = ("sh", "-c", 'echo "$(hostname) has $BEOWIRE_SETTINGS"; exec "$0" "$@"')
+    done = mpi.run(before=tell, environment={"BEOWIRE_SETTINGS": settings})
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    for node in ("node0", "node1"):
+        assert f"{node} has {settings}\n" in done.stdout, done.stdout
+
+
 def _sent(endpoint: dict[str, Any], lane: str = "") -> int:
     """Frames that an endpoint has sent over a lane; over all, if none is named."""
     rows = endpoint["lanes"]
