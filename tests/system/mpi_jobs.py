@@ -151,9 +151,13 @@ class Endless:
         return re.search(named, self.said()) is not None
 
     def launcher_names(self, rank: int) -> bool:
-        """Whether a line of the launcher does: that of MPICH and Intel MPI may have ended the
-        other ranks before they could say anything."""
-        named = rf"PID {self.processes()[rank]} RUNNING AT 10\.77\.0\.{rank + 1}"
+        """Whether a line of the launcher does: it may have ended the other ranks before they could
+        say anything, since the end of a process is noticed at once only on its own host."""
+        process = self.processes()[rank]
+        address = rf"10\.77\.0\.{rank + 1}"
+        hydras = rf"PID {process} RUNNING AT {address}"
+        open_mpis = rf"process\s+rank\s+{rank}\s+with\s+PID\s+{process}\s+on\s+node\s+"
+        named = rf"{hydras}|{open_mpis}(node{rank}|{address})\s"
         return re.search(named, self.said()) is not None
 
     def sent(self, rank: int) -> int:
