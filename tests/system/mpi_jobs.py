@@ -20,6 +20,9 @@ BOUND_S = 10.0
 _COMPILE_S = 120.0
 _START_S = 30.0
 
+#: MPICH and Intel MPI have a way of their own within a node, unless they are told not to use it.
+ALONE = {"MPIR_CVAR_NOLOCAL": "1", "I_MPI_FABRICS": "ofi"}
+
 #: Frames that a rank has sent to the other after some dozens of messages, and what it may send
 #: over other lanes before it has found the shared memory.
 _UNDER_WAY = 200
@@ -148,9 +151,13 @@ class Endless:
         return re.search(named, self.said()) is not None
 
     def launcher_names(self, rank: int) -> bool:
-        """Whether a line of the launcher does: that of MPICH and Intel MPI may have ended the
-        other ranks before they could say anything."""
-        named = rf"PID {self.processes()[rank]} RUNNING AT 10\.77\.0\.{rank + 1}"
+        """Whether a line of the launcher does: it may have ended the other ranks before they could
+        say anything, since the end of a process is noticed at once only on its own host."""
+        process = self.processes()[rank]
+        address = rf"10\.77\.0\.{rank + 1}"
+        hydras = rf"PID {process} RUNNING AT {address}"
+        open_mpis = rf"process\s+rank\s+{rank}\s+with\s+PID\s+{process}\s+on\s+node\s+"
+        named = rf"{hydras}|{open_mpis}(node{rank}|{address})\s"
         return re.search(named, self.said()) is not None
 
     def sent(self, rank: int) -> int:
@@ -194,6 +201,16 @@ def assert_goes_through_memory(
             assert {peer["lane"] for one in seen for peer in one["peers"]} == {"shm"}, seen
     finally:
         job.end()
+
+
+def assert_settings_reach_all_nodes(mpi: Mpi) -> None:
+    """What the environment of the launcher has for endpoints is there on each of two nodes."""
+    settings = "authenticate=true,spin_ns=9000"
+    tell = ("sh", "-c", 'echo "$(hostname) has $BEOWIRE_SETTINGS"; exec "$0" "$@"')
+    done = mpi.run(before=tell, environment={"BEOWIRE_SETTINGS": settings})
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    for node in ("node0", "node1"):
+        assert f"{node} has {settings}\n" in done.stdout, done.stdout
 
 
 def _sent(endpoint: dict[str, Any], lane: str = "") -> int:

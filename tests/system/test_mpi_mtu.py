@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The MTU of all interfaces is lowered and raised again while MPI ranks exchange messages."""
+"""The MTU of all interfaces is lowered and raised while MPI ranks exchange messages."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,15 +18,11 @@ def debians_open_mpi(run_beowire: RunBeowire) -> Mpi:
     return Mpi(run_beowire, "openmpi4")
 
 
-@pytest.fixture(name="jumbo")
-def make_jumbo_lab(library: Mpi) -> Iterator[Mpi]:
-    """The MPI, in a lab of two nodes with an MTU of 9,000."""
-    done = library.run_beowire("lab", "up", "--link", "switch", "--mtu", "9000")
-    assert done.returncode == 0, done.stderr
-    try:
-        yield library
-    finally:
-        library.run_beowire("lab", "down", "--all")
+@pytest.fixture(name="mpi")
+def make_mpi(library: Mpi) -> Iterator[Mpi]:
+    """The MPI; the test makes the lab, which is removed here."""
+    yield library
+    library.run_beowire("lab", "down", "--all")
 
 
 def set_mtu(mpi: Mpi, mtu: int) -> None:
@@ -43,13 +39,17 @@ def set_mtu(mpi: Mpi, mtu: int) -> None:
 
 
 @pytest.mark.parametrize("lanes", ["", "udp"], ids=["every lane", "udp alone"])
-def test_mtu_is_lowered_and_raised__the_job_goes_on(jumbo: Mpi, tmp_path: Path, lanes: str) -> None:
-    job = Endless(
-        jumbo, tmp_path / "output", environment={"FI_BEOWIRE_LANES": lanes} if lanes else {}
-    )
+@pytest.mark.parametrize(("first", "then"), [(9000, 1500), (1500, 9000)])
+def test_mtu_changes_and_changes_back__the_job_goes_on(
+    mpi: Mpi, tmp_path: Path, first: int, then: int, lanes: str
+) -> None:
+    up = mpi.run_beowire("lab", "up", "--link", "switch", "--mtu", str(first))
+    assert up.returncode == 0, up.stderr
+    environment = {"FI_BEOWIRE_LANES": lanes} if lanes else {}
+    job = Endless(mpi, tmp_path / "output", environment=environment)
     try:
-        for mtu in (1500, 9000, 1500):
-            set_mtu(jumbo, mtu)
+        for mtu in (then, first):
+            set_mtu(mpi, mtu)
             assert_goes_on(job)
     finally:
         job.end()

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from system.conftest import RunBeowire, assert_refused
-from system.mpi_jobs import Mpi, assert_goes_through_memory, compiled_check
+from system.mpi_jobs import (
+    Mpi,
+    assert_goes_through_memory,
+    assert_settings_reach_all_nodes,
+    compiled_check,
+)
 
 #: What one-sided operations need besides. Not within one node: there Open MPI 4 crashes over
 #: anything (see docs/MPI.md).
@@ -99,6 +104,10 @@ def test_libfabrics_variables_reach_all_nodes(lab: MakeLab) -> None:
     for node in ("node0", "node1"):
         line = f"beowire: {node}: FI_BEOWIRE_ETHERTYPE has to be a number from 1536 to 65535"
         assert done.stderr.count(line) == 1, done.stderr
+
+
+def test_settings_reach_all_nodes(lab: MakeLab) -> None:
+    assert_settings_reach_all_nodes(lab())
 
 
 def test_exit_status_is_the_programs(lab: MakeLab) -> None:

@@ -9,17 +9,13 @@ from pathlib import Path
 import pytest
 
 from system.conftest import RunBeowire, wait_until
-from system.mpi_jobs import Endless, Mpi
+from system.mpi_jobs import ALONE, Endless, Mpi
 
 #: Peer timeout, in whole seconds; and for how many of them nobody runs.
 _TIMEOUT_S = 1
 _TIMES = 3
 
 _BOUND_S = 30.0
-
-#: Has MPICH and Intel MPI use Beowire also between ranks of a node, where they have shared memory
-#: of their own otherwise.
-_NO_MEMORY_OF_THEIR_OWN = {"MPIR_CVAR_NOLOCAL": "1", "I_MPI_FABRICS": "ofi"}
 
 #: Frames of a job that goes on.
 _MORE = 200
@@ -45,7 +41,7 @@ def make_lab(library: Mpi) -> Iterator[Mpi]:
 @pytest.fixture(name="job", params=[(), ("node0",)], ids=["two nodes", "one node"])
 def start_job(request: pytest.FixtureRequest, mpi: Mpi, tmp_path: Path) -> Iterator[Endless]:
     """A job that is under way."""
-    environment = {"FI_BEOWIRE_PEER_TIMEOUT": str(_TIMEOUT_S), **_NO_MEMORY_OF_THEIR_OWN}
+    environment = {**ALONE, "FI_BEOWIRE_PEER_TIMEOUT": str(_TIMEOUT_S)}
     job = Endless(mpi, tmp_path / "output", on=request.param, environment=environment)
     yield job
     job.end()

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from system.mpi_jobs import Mpi, assert_goes_through_memory
+from system.mpi_jobs import (
+    ALONE,
+    Mpi,
+    assert_goes_through_memory,
+    assert_settings_reach_all_nodes,
+)
 
 CHECKS = ("pingpong", "ordering", "collectives", "onesided")
-
-#: MPICH and Intel MPI have a way of their own within a node, unless they are told not to use it.
-ALONE = {"MPIR_CVAR_NOLOCAL": "1", "I_MPI_FABRICS": "ofi"}
 
 
 @pytest.fixture(name="mpi")
@@ -48,6 +50,16 @@ def test_four_ranks_with_jumbo_frames(mpi: Mpi) -> None:
     """Some MPIs distribute the ranks of a node over all interfaces that look alike."""
     make_lab(mpi, "--mtu", "9000")
     assert "rank 3 of 4 is on node1" in mpi.check("pingpong", "collectives", ranks=4)
+
+
+def test_settings_reach_all_nodes(mpi: Mpi) -> None:
+    make_lab(mpi)
+    assert_settings_reach_all_nodes(mpi)
+
+
+def test_authenticated_frames(mpi: Mpi) -> None:
+    make_lab(mpi, "--loss", "0.1%")
+    mpi.check(*CHECKS, ranks=4, environment={"BEOWIRE_SETTINGS": "authenticate=true"})
 
 
 def test_within_one_node(mpi: Mpi, tmp_path: Path) -> None:

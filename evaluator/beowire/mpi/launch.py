@@ -4,11 +4,15 @@
 The agent stands where ssh otherwise does: it is called `AGENT HOST COMMAND...`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from beowire.errors import BeowireError
 from beowire.mpi.installation import Installation
+
+#: What an endpoint reads besides: it has to be the same on all hosts of a job.
+_SETTINGS = ("BEOWIRE_CONFIG", "BEOWIRE_SETTINGS")
 
 
 @dataclass(frozen=True)
@@ -86,10 +90,21 @@ def environment(mpi: Installation) -> dict[str, str]:
     return {}
 
 
-def handed_over(mpi: Installation, names: Iterable[str]) -> dict[str, str]:
-    """Has the launcher hand libfabric's variables among `names` to all hosts, if it does not do so
-    anyway."""
+def handed_over(mpi: Installation, variables: Mapping[str, str]) -> dict[str, str]:
+    """Has the launcher hand libfabric's variables and our settings among `variables` to all hosts,
+    if it does not do so anyway. BeowireError: it has no way to."""
     if not mpi.is_open_mpi:
         return {}
-    chosen = sorted({name for name in names if name.startswith("FI_")})
-    return {"OMPI_MCA_mca_base_env_list": ";".join(chosen)} if chosen else {}
+    chosen = sorted(name for name in variables if name.startswith("FI_") or name in _SETTINGS)
+    listed = ";".join(_in_list(name, variables[name]) for name in chosen)
+    return {"OMPI_MCA_mca_base_env_list": listed} if listed else {}
+
+
+def _in_list(name: str, value: str) -> str:
+    """A variable in Open MPI's list: it looks up the value of a name, and takes what is before a
+    `=` in that for the name to set; so it is told the whole then, which no `;` may interrupt."""
+    if "=" not in value:
+        return name
+    if ";" in value:
+        raise BeowireError(f"{name} has both = and ; in it: Open MPI cannot hand it to other hosts")
+    return f"{name}={value}"

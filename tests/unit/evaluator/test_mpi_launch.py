@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from beowire.errors import BeowireError
 from beowire.mpi import launch
 from beowire.mpi.installation import KINDS, Installation
 
@@ -62,8 +63,30 @@ def test_environment__root_may_run_open_mpi() -> None:
 
 
 def test_handed_over__libfabrics_variables() -> None:
-    names = ["FI_B", "PATH", "FI_A", "FI_A", "OMPI_MCA_pml"]
-    told = launch.handed_over(mpi("openmpi4"), names)
+    variables = {"FI_B": "1", "PATH": "/bin", "FI_A": "a,b", "OMPI_MCA_pml": "cm"}
+    told = launch.handed_over(mpi("openmpi4"), variables)
     assert told == {"OMPI_MCA_mca_base_env_list": "FI_A;FI_B"}
-    assert launch.handed_over(mpi("openmpi5"), ["PATH"]) == {}
-    assert launch.handed_over(mpi("mpich"), names) == {}
+    assert launch.handed_over(mpi("openmpi5"), {"PATH": "/bin"}) == {}
+    assert launch.handed_over(mpi("mpich"), variables) == {}
+
+
+def test_handed_over__our_settings_but_not_what_is_of_this_host() -> None:
+    variables = {"FI_A": "1", "BEOWIRE_CONFIG": "", "BEOWIRE_RUNTIME_DIR": "/run/beowire"}
+    told = launch.handed_over(mpi("openmpi5"), variables)
+    assert told == {"OMPI_MCA_mca_base_env_list": "BEOWIRE_CONFIG;FI_A"}
+
+
+def test_handed_over__values_that_open_mpi_would_take_for_names() -> None:
+    variables = {"FI_A": "1;2", "BEOWIRE_SETTINGS": "authenticate=true,spin_ns=9000"}
+    told = launch.handed_over(mpi("openmpi4"), variables)
+    assert told == {
+        "OMPI_MCA_mca_base_env_list": "BEOWIRE_SETTINGS=authenticate=true,spin_ns=9000;FI_A"
+    }
+    assert launch.handed_over(mpi("intel"), variables) == {}
+
+
+def test_handed_over__what_open_mpi_cannot__says_so() -> None:
+    variables = {"BEOWIRE_SETTINGS": "authenticate=true;spin_ns=9000"}
+    with pytest.raises(BeowireError, match="BEOWIRE_SETTINGS has both = and ; in it"):
+        launch.handed_over(mpi("openmpi4"), variables)
+    assert launch.handed_over(mpi("mpich"), variables) == {}
