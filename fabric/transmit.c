@@ -4,6 +4,7 @@
 #include "complete.h"
 #include "libfabric.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +101,8 @@ static int send_somehow(struct endpoint *endpoint, const struct transmission *me
         return -FI_EAGAIN;
     }
     int status = try_inject(endpoint, message, peer, quiet);
-    if (status == -FI_ECONNRESET || status == -FI_ETIMEDOUT || status == -FI_EKEYREJECTED) {
+    if (status == -FI_ECONNRESET || status == -FI_ETIMEDOUT || status == -FI_EKEYREJECTED ||
+        status == -EPROTONOSUPPORT) {
         complete_tell_failure(endpoint, peer, status); /* it has failed since the last time */
     }
     if (status != -FI_EAGAIN && status != -FI_EMSGSIZE) {

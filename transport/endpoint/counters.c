@@ -269,6 +269,10 @@ const char *beowire_error(int status)
         return "the peer has closed, was restarted, or does not know this connection";
     case -EKEYREJECTED:
         return "the peer belongs to another job: its job key is another";
+    case -EPROTONOSUPPORT:
+        return "frames are to be authenticated (\"authenticate\"), and the other end is of a "
+               "version "
+               "that cannot: update it, or leave that out at both ends";
     case -EPROTO:
         return "the peer broke the protocol";
     case -EACCES:

@@ -29,7 +29,7 @@ unsigned core_receive_rest(struct core *core, struct core_peer *peer, unsigned b
     const struct lane *lane = core->options.lanes.lanes[by];
     unsigned taken = 0;
 
-    if (!lane->cuts || !awaits_rest(peer)) {
+    if (!lane->cuts || peer->seal != NULL || !awaits_rest(peer)) {
         return 0;
     }
     for (; taken < count; taken++) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "seal.h"
 
+#include "flow/proof.h"
+
 #include <sodium.h>
 
 static_assert(SEAL_KEY_BYTES == crypto_shorthash_siphashx24_KEYBYTES &&
@@ -36,7 +38,7 @@ static void make_key(uint8_t key[SEAL_KEY_BYTES], const uint8_t *secret, const u
 
 void seal_begin(struct seal *seal, const struct seal_end *own, const struct seal_end *peer)
 {
-    bool known = sodium_is_zero(peer->secret, ADDRESS_SECRET_BYTES) == 0;
+    bool known = proof_secret_is_known(peer->secret);
 
     *seal = (struct seal){.receives_by_sender = known, .sends_by_sender = !known};
     make_key(seal->send_key, known ? peer->secret : own->secret, own->nonce, peer->nonce);

@@ -58,7 +58,7 @@ void seal_end(struct seal *seal);
 
 /** Seals a frame that goes out.
  *  @param header of the frame, its seal behind it (frame_copy_for_seal())
- *  @param operation what follows that: the operation header @param operation_bytes of that
+ *  @param operation what follows that: the operation header, of `operation_bytes`
  *  @param payload what follows that, as far as it belongs to the frame; NULL if payload_bytes is 0
  */
 void seal_write(struct seal *seal, uint8_t *header, const uint8_t *operation,

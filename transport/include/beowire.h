@@ -436,10 +436,11 @@ BEOWIRE_API int beowire_cancel(beowire_endpoint *endpoint, const void *context);
  * `peer_timeout_ns` and does not only stand still (beowire_event()), or it answers, but what it
  * sends or is sent never arrives, which may take four times as long to know (docs/PROTOCOL.md,
  * "Connection"); -ECONNRESET: the peer closed, restarted, or does not know us; -EKEYREJECTED: it
- * has another job key; -EPROTO: the peer broke the protocol; of remote memory: -EACCES: the peer
- * has no memory with this key (any more), or it does not allow this, or not all of it is inside
- * (which of these it was is not told); -EOPNOTSUPP: the peer does not support this. The last two
- * leave all other operations alone, and the connection.
+ * has another job key; -EPROTONOSUPPORT: frames are to be authenticated, and one end cannot;
+ * -EPROTO: the peer broke the protocol; of remote memory: -EACCES: the peer has no memory with this
+ * key (any more), or it does not allow this, or not all of it is inside (which of these it was is
+ * not told); -EOPNOTSUPP: the peer does not support this. The last two leave all other operations
+ * alone, and the connection.
  * @return the number of completions written (0 .. count); -EINVAL: nowhere to write them, and
  * `count` is not 0; -ENETDOWN: no lane of the endpoint works, because its interfaces are down or
  * gone, and no operation has ended. It is looked for now and then only. It works again when

@@ -322,17 +322,26 @@ static void core_peer_add__of_whom_an_impostor_was(void **state)
     assert_ptr_equal(stranger->core->peers[0], named);
 }
 
+/** A peer that was named, and is asked for the sake of a receive. @param byte its buffer, and
+ * context
+ */
+static struct core_peer *awaited(struct stranger *stranger, char *byte)
+{
+    struct core_peer *peer = NULL;
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_receive(&stranger->cluster, 0, peer, 1, 0, byte, 1, byte), 0);
+    return peer;
+}
+
 /** Who was asked only for the sake of a receive that nobody wants any more is not asked for ever.
  */
 static void core_peer_forget__of_one_that_is_asked_in_vain(void **state)
 {
     struct stranger *stranger = *state;
-    struct cluster *cluster = &stranger->cluster;
-    struct core_peer *peer = NULL;
     char byte = 0;
+    struct core_peer *peer = awaited(stranger, &byte);
 
-    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
-    assert_int_equal(cluster_receive(cluster, 0, peer, 1, 0, &byte, 1, &byte), 0);
     assert_int_equal(core_peer_forget(stranger->core, peer), 0);
     assert_int_equal(peer->connection.state, CONNECTION_ASKING);
     assert_int_equal(core_cancel(stranger->core, &byte), 0);
@@ -347,12 +356,9 @@ static void core_peer_forget__of_one_that_is_asked_in_vain(void **state)
 static void core_peer_forget__of_one_whose_receive_was_cancelled(void **state)
 {
     struct stranger *stranger = *state;
-    struct cluster *cluster = &stranger->cluster;
-    struct core_peer *peer = NULL;
     char byte = 0;
+    struct core_peer *peer = awaited(stranger, &byte);
 
-    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
-    assert_int_equal(cluster_receive(cluster, 0, peer, 1, 0, &byte, 1, &byte), 0);
     assert_int_equal(core_cancel(stranger->core, &byte), 0);
     assert_int_equal(completed(stranger).status, -ECANCELED);
     assert_int_equal(core_peer_forget(stranger->core, peer), 0);
@@ -365,14 +371,11 @@ static void core_peer_forget__of_one_whose_receive_was_cancelled(void **state)
 static void core_peer_forget__of_one_whose_answer_is_on_its_way(void **state)
 {
     struct stranger *stranger = *state;
-    struct cluster *cluster = &stranger->cluster;
-    struct core_peer *peer = NULL;
     struct core_peer *again = NULL;
     struct frame_connect body = connect_body(stranger);
     char byte = 0;
+    struct core_peer *peer = awaited(stranger, &byte);
 
-    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
-    assert_int_equal(cluster_receive(cluster, 0, peer, 1, 0, &byte, 1, &byte), 0);
     assert_int_equal(core_cancel(stranger->core, &byte), 0);
     assert_int_equal(core_peer_forget(stranger->core, peer), 0);
     round_trip(stranger);

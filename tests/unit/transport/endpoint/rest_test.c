@@ -108,6 +108,20 @@ static void core_receive_rest__all_but_the_last(void **state)
     cluster_check(&stranger->cluster);
 }
 
+/** Of a connection whose frames are sealed: what has no seal is not the peer's. */
+static void core_receive_rest__not_without_its_seal(void **state)
+{
+    struct stranger *stranger = *state;
+    struct parts parts;
+    uint8_t buffer[MESSAGE_BYTES] = {0};
+
+    struct core_peer *peer = begin(stranger, &parts, buffer);
+    peer->seal = calloc(1, sizeof *peer->seal);
+    assert_non_null(peer->seal);
+    assert_int_equal(take(stranger, &parts, 1, PARTS - 1), 0);
+    assert_int_equal(peer->message.flow.expected, 1);
+}
+
 /** Where the data follows the head, as lanes hand out what they have not joined. */
 static void core_receive_rest__data_behind_the_head(void **state)
 {
@@ -495,6 +509,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STRANGER_TEST(core_receive_rest__all_but_the_last),
+        STRANGER_TEST(core_receive_rest__not_without_its_seal),
         STRANGER_TEST(core_receive_rest__data_behind_the_head),
         STRANGER_TEST(core_receive_rest__counts_as_one_by_one),
         STRANGER_TEST(core_receive_rest__is_acknowledged),

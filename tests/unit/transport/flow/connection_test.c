@@ -219,6 +219,17 @@ static void connection_receive__reset_of_another_job(void **state)
     assert_int_equal(connection.error, -EKEYREJECTED);
 }
 
+static void connection_receive__reset_by_who_does_not_know_seals(void **state)
+{
+    struct connection connection;
+
+    (void)state;
+    connection_init(&connection, OWN_KEY);
+    connection_ask(&connection, 1);
+    assert_int_equal(receive_reset(&connection, OWN_KEY, FRAME_RESET_SEAL), CONNECTION_BROKEN);
+    assert_int_equal(connection.error, -EPROTONOSUPPORT);
+}
+
 static void connection_receive__reset_by_who_has_seen_nothing(void **state)
 {
     struct connection open = fresh(CONNECTION_OPEN);
@@ -284,6 +295,7 @@ int main(void)
         cmocka_unit_test(connection_receive__reset_that_echoes_our_question),
         cmocka_unit_test(connection_receive__reset_that_echoes_the_peers_key),
         cmocka_unit_test(connection_receive__reset_of_another_job),
+        cmocka_unit_test(connection_receive__reset_by_who_does_not_know_seals),
         cmocka_unit_test(connection_receive__reset_by_who_has_seen_nothing),
         cmocka_unit_test(connection_receive__close_ends_an_open_one_only),
         cmocka_unit_test(connection_receive__other_frames_change_nothing),
