@@ -2,46 +2,51 @@
 /* Sequenced frames on their way out: over which lane each goes. */
 #include "endpoint/core_internal.h"
 
-/** As find_wide(), over a lane that has been narrowed. */
-static unsigned find_wider(const struct core *core, const struct core_peer *peer, unsigned by,
-                           const struct lane_outgoing *frames, unsigned *count)
-    __attribute__((noinline, cold));
+/* Over a lane that has been narrowed goes only what is short enough for that; the rest goes over
+ * another, of which the kernel cuts what it sends (UDP). Few lanes ever are, so this is apart. */
 
-static unsigned find_wider(const struct core *core, const struct core_peer *peer, unsigned by,
-                           const struct lane_outgoing *frames, unsigned *count)
+static inline bool is_narrowed(const struct core *core, unsigned by)
 {
-    const struct path_lanes *lanes = &core->options.lanes;
-    uint32_t most = lanes->lanes[by]->narrowed_bytes - core_seal_bytes(peer);
+    return __builtin_expect(core->options.lanes.lanes[by]->narrowed_bytes != 0, 0);
+}
+
+static bool is_too_long(const struct core *core, const struct core_peer *peer, unsigned by,
+                        const struct lane_outgoing *frame)
+{
+    uint32_t most = core->options.lanes.lanes[by]->narrowed_bytes - core_seal_bytes(peer);
+
+    return frame->head_bytes + frame->payload_bytes > most;
+}
+
+/** How many of the frames, from the first on, go together: those that are too long for the lane, or
+ *  those that are not. @param count at least 1 */
+__attribute__((noinline, cold)) static unsigned
+count_alike(const struct core *core, const struct core_peer *peer, unsigned by,
+            const struct lane_outgoing *frames, unsigned count)
+{
     unsigned alike = 1;
 
-    if (*count == 0) {
-        return by;
-    }
-    bool fits = frames[0].head_bytes + frames[0].payload_bytes <= most;
-    while (alike < *count &&
-           (frames[alike].head_bytes + frames[alike].payload_bytes <= most) == fits) {
+    while (alike < count &&
+           is_too_long(core, peer, by, &frames[alike]) == is_too_long(core, peer, by, &frames[0])) {
         alike++;
     }
-    *count = alike;
-    for (unsigned i = 0; i < lanes->count && !fits; i++) {
+    return alike;
+}
+
+/** @return the lane that takes this frame in place of a narrowed one: perhaps that itself. */
+__attribute__((noinline, cold)) static unsigned find_wide(const struct core *core,
+                                                          const struct core_peer *peer, unsigned by,
+                                                          const struct lane_outgoing *frame)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+
+    for (unsigned i = 0; i < lanes->count && is_too_long(core, peer, by, frame); i++) {
         if (paths_is_for_all(lanes, i) && paths_is_usable(&peer->paths, lanes, i) &&
             lanes->lanes[i]->narrowed_bytes == 0) {
             return i;
         }
     }
     return by;
-}
-
-/** Which lane takes the first of these frames, if the one it should go over has been narrowed: what
- *  is too long for that goes over another, of which the kernel cuts what it sends (UDP).
- *  @param count gets how many frames go there together */
-static inline unsigned find_wide(const struct core *core, const struct core_peer *peer, unsigned by,
-                                 const struct lane_outgoing *frames, unsigned *count)
-{
-    if (__builtin_expect(core->options.lanes.lanes[by]->narrowed_bytes == 0, 1)) {
-        return by;
-    }
-    return find_wider(core, peer, by, frames, count);
 }
 
 unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigned count)
@@ -64,11 +69,18 @@ unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigne
     for (unsigned i = 0; wire->peer->message.trains && i + 1 < count; i++) {
         outgoing[i].shorter_bytes = convoy_shorter_bytes(frames[i], frames[i + 1]);
     }
-    by = find_wide(wire->core, wire->peer, by, outgoing, &count);
+    if (is_narrowed(wire->core, by)) {
+        count = count_alike(wire->core, wire->peer, by, outgoing, count);
+        by = find_wide(wire->core, wire->peer, by, outgoing);
+    }
     unsigned taken = core_send(wire->core, wire->peer, by, outgoing, count);
     if (taken == 0 &&
         by != fast) { /* whoever takes nothing, for whatever reason, holds nothing up */
-        by = find_wide(wire->core, wire->peer, fast, outgoing, &count);
+        by = fast;
+        if (is_narrowed(wire->core, by)) {
+            count = count_alike(wire->core, wire->peer, by, outgoing, count);
+            by = find_wide(wire->core, wire->peer, by, outgoing);
+        }
         taken = core_send(wire->core, wire->peer, by, outgoing, count);
     }
     enum flow_way way = convoy_way_of(convoy, by, fast);
