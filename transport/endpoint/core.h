@@ -48,16 +48,19 @@ struct doubt {
     struct stillness stillness;
 };
 
+/** What each frame looks at comes first, and lies together. */
 struct core_peer {
     struct message_peer message; /**< its handle is the public beowire_peer */
-    struct connection connection;
-    struct paths paths;
     struct convoy convoy;
-    struct beowire_address address;
-    uint64_t incarnation;
+    bool touched;      /**< waits for core_service(), at the end of this progress or of the next */
+    bool confirmed;    /**< it has opened the connection, too */
+    bool announced;    /**< the application has named it; else it has asked us */
+    uint64_t heard_ns; /**< its last frame of the open connection */
+    struct seal *seal; /**< NULL: frames of this connection are not sealed */
+    struct paths paths;
+
+    struct connection connection;
     struct doubt *doubt; /**< NULL: there never was one */
-    struct seal *seal;   /**< NULL: frames of this connection are not sealed */
-    uint64_t heard_ns;   /**< its last frame of the open connection */
     uint64_t gone_ns;
     uint64_t challenge_at_ns; /**< paths that are not proven are tried (again); UINT64_MAX: never */
     uint32_t
@@ -68,16 +71,15 @@ struct core_peer {
     uint16_t limit;        /**< the first credit that it has given us */
     uint16_t answered_by;  /**< bit i: ACCEPT has gone over lane i */
     bool selective;        /**< both ends keep what comes early */
-    bool announced;        /**< the application has named it; else it has asked us */
     bool credit_reserved;
-    bool confirmed;          /**< it has opened the connection, too */
     uint8_t challenges;      /**< how often paths have been tried */
     uint8_t asked_by;        /**< the lane of a PROBE to be answered, or PATH_NONE */
     uint8_t asked_elsewhere; /**< PROBEs over another lane, since anything came over ours */
     uint8_t accepts_sent;    /**< ACCEPTs sent to it, or left out; 255: or more */
     bool followed;           /**< its path is the one by which the peer asked, and not yet tried */
     bool gone;               /**< failed, and counted as such */
-    bool touched; /**< waits for core_service(), at the end of this progress or of the next */
+    uint64_t incarnation;
+    struct beowire_address address;
 };
 /** Is there a suspicion, or was its host asked, and nothing heard of it since? */
 static inline bool core_is_doubted(const struct core_peer *peer)
@@ -161,10 +163,8 @@ struct core {
     uint32_t slots_used;      /**< those from here on have never been taken */
     uint32_t first_free_slot; /**< of those that were */
     uint32_t last_free_slot;
-    uint64_t forget_at_ns;               /**< there may be peers to be given back from then on */
-    uint64_t retired[CORE_COUNTERS_MAX]; /**< what peers that were given back had counted, by
-                                              number of the counter (counters.h) */
-    uint32_t *touched;                   /**< indices */
+    uint64_t forget_at_ns; /**< there may be peers to be given back from then on */
+    uint32_t *touched;     /**< indices */
     uint32_t touched_count;
     bool probed;      /**< a PROBE has come in this progress */
     bool patient;     /**< what has just come can wait until the application has had its messages */
@@ -193,6 +193,8 @@ struct core {
     uint32_t resets_this_second;
     bool undelivered; /**< a peer failed before it had all that was sent to it */
     struct core_counters counters;
+    uint64_t retired[CORE_COUNTERS_MAX]; /**< what peers that were given back had counted, by
+                                              number of the counter (counters.h) */
 };
 
 /** @return 0, -EINVAL or -ENOMEM. */

@@ -34,16 +34,16 @@ struct path_lanes {
 
 /** The paths to a peer, by lane. */
 struct paths {
-    struct lane_address to[LANES_MAX]; /**< the peer's address there, if it is reachable */
-    uint16_t reachable;                /**< bit i: over lane i, by the peer's address */
-    uint16_t proven;                   /**< bit i: the peer has got what was sent over lane i */
-    uint8_t fast;                      /**< the lane for sequenced frames, or PATH_NONE */
+    uint16_t reachable;   /**< bit i: over lane i, by the peer's address */
+    uint16_t proven;      /**< bit i: the peer has got what was sent over lane i */
+    uint8_t fast;         /**< the lane for sequenced frames, or PATH_NONE */
     bool astray;          /**< because one that is preferred did not answer; it is tried again */
     uint16_t heard;       /**< bits: lanes by which the connection was heard, or whose ask_host()
                                has found that the end of the peer would be told of */
     uint64_t left_ns;     /**< when that one was left, ... */
     uint64_t wait_ns;     /**< ... for how long at least, ... */
     uint64_t returned_ns; /**< ... and when it was returned to last */
+    struct lane_address to[LANES_MAX]; /**< the peer's address there, if it is reachable */
 };
 
 static_assert(LANES_MAX <= 16, "a bit each");

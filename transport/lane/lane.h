@@ -165,12 +165,12 @@ struct lane {
     const struct lane_operations *operations;
     enum lane_kind kind;
     uint8_t rail;           /**< the network interface it belongs to, in the endpoint's order */
-    bool is_certain;        /**< what goes to an address reaches whom it names, or nobody: other
-                                 lanes' addresses are only what somebody says */
     bool polling_is_costly; /**< receive() is a system call even if nothing has arrived */
     bool takes_trains;      /**< frames of equal length sent together cost little more than one */
     bool cuts;              /**< carries DATA, many segments at once, and sequenced frames; those of
                                  one message cost little more than one */
+    bool is_certain;        /**< what goes to an address reaches whom it names, or nobody: other
+                                 lanes' addresses are only what somebody says */
     uint32_t frame_bytes;   /**< longest frame, without the envelope; if it cuts: or segment */
     /** Not 0: the interface's MTU has been lowered since, and longer frames than this are not taken
      *  now. */

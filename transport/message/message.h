@@ -223,12 +223,13 @@ struct message_peer {
     bool lends : 1;         /**< frames from `lent_from` on may be lent (lent.h) */
     bool cut : 1;           /**< DATA goes to it over lanes that cut (lane.h) */
     bool trains : 1;        /**< bursts go to it in trains: frames of one length are cheaper */
-    bool gathers : 1;       /**< bursts take a lane that cuts, where the FRAGMENTs of a message
-                                 go with its EAGER if that is as long as what they carry */
     bool turned_away : 1;   /**< what was to leave at once found no credit, and waits for some */
     bool has_starved : 1;   /**< if so, when the frames before `starved_at` had come */
     bool drained : 1;       /**< since then, or else since the beginning, something has been taken
                                  that lay there by then */
+    bool gathers;           /**< bursts take a lane that cuts, where the FRAGMENTs of a message
+                                 go with its EAGER if that is as long as what they carry; no bit,
+                                 since each frame that leaves sets it */
     uint8_t open_messages;  /**< in the open bundle */
     int8_t unasked_credit;  /**< positive: the first blocks of long messages are sent unasked */
     uint8_t absences;       /**< long messages in a row of which it did not send its part in time */
@@ -309,13 +310,12 @@ struct message_layer {
     uint32_t receives_used;
     struct list free_sends;
     struct list free_receives;
-    struct list posted;     /**< receives, oldest first */
-    struct list unexpected; /**< inbound messages without a receive, oldest first */
-    struct list claimed;    /**< inbound messages taken aside */
-    uint64_t last_claim;    /**< the newest name of one */
-    struct list completed;  /**< operations, oldest first */
-    struct list notices;    /**< inbound puts that the application is to be told of */
-    struct region_table regions;
+    struct list posted;              /**< receives, oldest first */
+    struct list unexpected;          /**< inbound messages without a receive, oldest first */
+    struct list claimed;             /**< inbound messages taken aside */
+    uint64_t last_claim;             /**< the newest name of one */
+    struct list completed;           /**< operations, oldest first */
+    struct list notices;             /**< inbound puts that the application is to be told of */
     struct operation *served_memory; /**< gets of peers that they pull */
     uint32_t served_used;            /**< those from here on have never been taken */
     struct list free_served;
@@ -350,6 +350,7 @@ struct message_layer {
     uint8_t *chunk_memory;
     size_t chunk_memory_bytes;
     struct message_counters counters;
+    struct region_table regions; /* last, for its size: what every message touches lies together */
 };
 
 /** Makes all memory. `operations`: of each kind; `peers`: as many will be there at most;
