@@ -328,7 +328,9 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
     message_pump(&core->messages, &peer->message);
     flow_transmit(flow, now_ns, &wire);
     message_take_back(&core->messages, &peer->message);
-    flow_watch(flow, awaits_word(core, peer, now_ns), now_ns);
+    if (!flow_awaits_answer(flow)) { /* else it is probed anyway */
+        flow_watch(flow, awaits_word(core, peer, now_ns), now_ns);
+    }
     unsigned due = flow_due(flow, now_ns);
     if ((due & FLOW_DUE_ACK) != 0) {
         control_send_ack(core, peer, take_asked_by(peer), now_ns);

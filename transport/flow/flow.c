@@ -44,16 +44,10 @@ static uint64_t timeout_ns(const struct flow *flow)
     return timeout < FLOW_BACKOFF_MAX_NS ? timeout : FLOW_BACKOFF_MAX_NS;
 }
 
-/** Is there anything that only an answer of the peer can move on? */
-static bool awaits_answer(const struct flow *flow)
-{
-    return flow->first != flow->next || flow->starved;
-}
-
 static void restart_timer(struct flow *flow, uint64_t now_ns)
 {
     flow->watching = false;
-    flow->timeout_at_ns = awaits_answer(flow) ? now_ns + timeout_ns(flow) : 0;
+    flow->timeout_at_ns = flow_awaits_answer(flow) ? now_ns + timeout_ns(flow) : 0;
 }
 
 /* ---- frames out ---------------------------------------------------------------------------- */
@@ -188,7 +182,7 @@ void flow_transmit(struct flow *flow, uint64_t now_ns, const struct flow_wire *w
     if (flow->lost_frames == 0) { /* else the lane is busy, or the network */
         send_new(flow, room, now_ns, wire);
     }
-    if (awaits_answer(flow)) {
+    if (flow_awaits_answer(flow)) {
         if (flow->waiting_since_ns == 0 && flow->first != flow->next) {
             flow->waiting_since_ns = now_ns; /* without frames, a probe asks */
         }
@@ -329,7 +323,7 @@ void flow_heard(struct flow *flow)
 {
     flow->waiting_since_ns = 0;
     flow->unanswered = 0;
-    if (!awaits_answer(flow)) {
+    if (!flow_awaits_answer(flow)) {
         flow->timeout_at_ns = 0;
     }
 }
@@ -433,7 +427,7 @@ void flow_timeout(struct flow *flow, uint64_t now_ns)
 
 void flow_watch(struct flow *flow, bool wanted, uint64_t now_ns)
 {
-    if (awaits_answer(flow)) {
+    if (flow_awaits_answer(flow)) {
         return; /* it is probed anyway */
     }
     if (!wanted) {

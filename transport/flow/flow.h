@@ -172,6 +172,12 @@ static inline bool flow_is_idle(const struct flow *flow)
     return flow->first == flow->next;
 }
 
+/** Is there anything that only an answer of the peer can move on? */
+static inline bool flow_awaits_answer(const struct flow *flow)
+{
+    return flow->first != flow->next || flow->starved;
+}
+
 /** Since when a frame does not arrive that is sent again and again; 0: there is none. */
 static inline uint64_t flow_stuck_since(const struct flow *flow)
 {
