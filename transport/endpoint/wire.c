@@ -2,6 +2,8 @@
 /* Sequenced frames on their way out: over which lane each goes. */
 #include "endpoint/core_internal.h"
 
+#include <assert.h>
+
 /* Over a lane that has been narrowed goes only what is short enough for that; the rest goes over
  * another, of which the kernel cuts what it sends (UDP). Few lanes ever are, so this is apart. */
 
@@ -54,6 +56,7 @@ unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigne
     const struct core_wire *wire = context;
     struct lane_outgoing outgoing[FLOW_BATCH_FRAMES];
 
+    assert(count > 0);
     for (unsigned i = 0; i < count; i++) {
         outgoing[i] = (struct lane_outgoing){
             .head = frames[i]->head,
