@@ -11,6 +11,9 @@
 /** A node looks around at least this often: how long a poll takes. */
 #define STEP_NS 100u
 
+/** An application computes for less than 2 to this, in ns, at a time. */
+#define COMPUTING_BITS 24
+
 /** Checking costs more than a step does. */
 #define STEPS_PER_CHECK 8
 
@@ -98,9 +101,10 @@ void cluster_open(struct cluster *cluster, const struct sim_options *wire)
         abort();
     }
     random_seed(&cluster->random, ~wire->seed);
+    random_seed(&cluster->work, wire->seed ^ UINT64_C(0xC0717));
     cluster->options = (struct core_options){
         .operations = 512,
-        .bundle = true,
+        .hold = true,
         .peers = wire->nodes + 8,
         .peer_timeout_ns = UINT64_C(30000000000),
         .random = cluster_random,
@@ -156,6 +160,8 @@ void cluster_start(struct cluster *cluster, uint32_t node)
     started->incarnation = proof_incarnation(secret);
     started->generation++;
     started->paused_until_ns = 0;
+    started->computes_until_ns = 0;
+    started->held_since_ns = 0;
     for (uint32_t rail = 0; rail < cluster->rails; rail++) {
         if (sim_lane_open(cluster->wire, node, rail, &started->lanes.lanes[rail]) != 0) {
             cluster_fail(cluster, "node %u does not start", node);
@@ -198,7 +204,8 @@ uint64_t cluster_node_now(const struct cluster *cluster, uint32_t node)
 bool cluster_runs(const struct cluster *cluster, uint32_t node)
 {
     return cluster_is_up(cluster, node) &&
-           cluster_now(cluster) >= cluster->nodes[node].paused_until_ns;
+           cluster_now(cluster) >= cluster->nodes[node].paused_until_ns &&
+           cluster_now(cluster) >= cluster->nodes[node].computes_until_ns;
 }
 
 void cluster_jump_clock(struct cluster *cluster, uint32_t node, uint64_t by_ns)
@@ -224,21 +231,59 @@ static bool has_arrived(const struct node *node)
     return false;
 }
 
+/** Takes what has arrived, as polling does, or as the keeper does in place of whoever computes. */
+static void look(struct cluster *cluster, struct node *node)
+{
+    struct node_clock clock = {.cluster = cluster, .node = (uint32_t)(node - cluster->nodes)};
+    bool found = false;
+
+    node->unchecked = true;
+    while (core_receive(&node->core, node_clock, &clock) > 0) {
+        found = true;
+    }
+    core_timers(&node->core, node_clock(&clock));
+    if (core_has_held(&node->core)) {
+        core_look_held(&node->core, !found, node_clock(&clock));
+    }
+}
+
+/** While the application computes only the keeper comes, if something was left to it. @return as
+ *  progress() */
+static uint64_t compute(struct cluster *cluster, struct node *node)
+{
+    if (cluster_now(cluster) >= node->keeper_at_ns) {
+        look(cluster, node);
+        node->kept++;
+        if (core_has_held(&node->core)) { /* something came, which is no vain look */
+            core_look_held(&node->core, true,
+                           cluster_node_now(cluster, (uint32_t)(node - cluster->nodes)));
+        }
+        node->keeper_at_ns = UINT64_MAX;
+    }
+    return node->keeper_at_ns < node->computes_until_ns ? node->keeper_at_ns
+                                                        : node->computes_until_ns;
+}
+
 /** Lets a node do what there is to do. @return when it wants to be called next. */
 static uint64_t progress(struct cluster *cluster, uint32_t index)
 {
     struct node *node = &cluster->nodes[index];
-    struct node_clock clock = {.cluster = cluster, .node = index};
+    uint64_t now_ns = cluster_node_now(cluster, index);
 
     if (cluster_now(cluster) < node->paused_until_ns) {
+        if (node->held_since_ns != 0) {
+            node->held_since_ns = node->paused_until_ns;
+        }
         return node->paused_until_ns;
     }
-    if (has_arrived(node) || node_clock(&clock) >= node->core.deadline_ns) {
-        node->unchecked = true;
-        while (core_receive(&node->core, node_clock, &clock) > 0) {
-            /* until nothing is there */
-        }
-        core_timers(&node->core, node_clock(&clock));
+    if (cluster_now(cluster) < node->computes_until_ns) {
+        return compute(cluster, node);
+    }
+    if (has_arrived(node) || now_ns >= node->core.deadline_ns || core_has_held(&node->core)) {
+        look(cluster, node);
+    }
+    if (core_has_held(&node->core)) {
+        return cluster_now(cluster) + HOLD_GAP_NS + 1; /* the next look is late enough */
     }
     if (node->core.deadline_ns == UINT64_MAX) {
         return UINT64_MAX;
@@ -255,6 +300,7 @@ bool cluster_step(struct cluster *cluster, uint64_t until_ns)
     for (uint32_t i = 0; i < cluster->node_count; i++) {
         if (cluster_is_up(cluster, i)) {
             uint64_t deadline_ns = progress(cluster, i);
+            cluster_check_held(cluster, i);
             next_ns = deadline_ns < next_ns ? deadline_ns : next_ns;
         }
     }
@@ -304,43 +350,67 @@ void cluster_service(struct cluster *cluster, uint32_t at, struct core_peer *to)
     core_bulk(core, cluster_node_now(cluster, at));
 }
 
+/** The application has posted something; now and then it computes next, for a while. */
+static void posted(struct cluster *cluster, uint32_t at)
+{
+    struct node *node = &cluster->nodes[at];
+    bool held = core_has_held(&node->core);
+
+    node->unchecked = true;
+    node->held += held && node->held_since_ns == 0;
+    node->held_since_ns = !held                      ? 0
+                          : node->held_since_ns != 0 ? node->held_since_ns
+                                                     : cluster_now(cluster);
+    if (cluster->computing != 0 && random_below(&cluster->work, cluster->computing) == 0) {
+        uint64_t most_ns = UINT64_C(1) << random_below(&cluster->work, COMPUTING_BITS);
+        node->computes_until_ns = cluster_now(cluster) + random_below(&cluster->work, most_ns);
+        node->keeper_at_ns = held ? cluster_now(cluster) + KEEPER_HURRY_NS : UINT64_MAX;
+        node->computed++;
+    }
+}
+
+static int post(struct cluster *cluster, uint32_t from, struct core_peer *to,
+                const struct core_post *message)
+{
+    struct node_clock clock = {.cluster = cluster, .node = from};
+    int status = core_post(&cluster->nodes[from].core, to, message, node_clock, &clock);
+
+    posted(cluster, from);
+    return status;
+}
+
 int cluster_send(struct cluster *cluster, uint32_t from, struct core_peer *to, uint64_t tag,
                  uint32_t immediate, const void *data, uint64_t bytes, void *context)
 {
-    struct core *core = &cluster->nodes[from].core;
-    int status = message_send(&core->messages, &to->message, tag, immediate, data, bytes, context);
-
-    if (status == 0) {
-        cluster_service(cluster, from, to);
-    }
-    return status;
+    return post(cluster, from, to,
+                &(struct core_post){.how = CORE_SEND,
+                                    .tag = tag,
+                                    .immediate = immediate,
+                                    .data = data,
+                                    .bytes = bytes,
+                                    .context = context});
 }
 
 int cluster_send_confirmed(struct cluster *cluster, uint32_t from, struct core_peer *to,
                            uint64_t tag, uint32_t immediate, const void *data, uint64_t bytes,
                            void *context)
 {
-    struct core *core = &cluster->nodes[from].core;
-    int status =
-        message_send_confirmed(&core->messages, &to->message, tag, immediate, data, bytes, context);
-
-    if (status == 0) {
-        cluster_service(cluster, from, to);
-    }
-    return status;
+    return post(cluster, from, to,
+                &(struct core_post){.how = CORE_SEND_CONFIRMED,
+                                    .tag = tag,
+                                    .immediate = immediate,
+                                    .data = data,
+                                    .bytes = bytes,
+                                    .context = context});
 }
 
 int cluster_inject(struct cluster *cluster, uint32_t from, struct core_peer *to, uint64_t tag,
                    uint32_t immediate, const void *data, uint64_t bytes)
 {
-    struct core *core = &cluster->nodes[from].core;
-    int status = message_inject(&core->messages, &to->message, tag, immediate, data, bytes);
-
-    if (status == -EAGAIN) {
-        connection_ask(&to->connection, cluster_node_now(cluster, from));
-    }
-    core_service(core, to, cluster_node_now(cluster, from));
-    return status;
+    return post(
+        cluster, from, to,
+        &(struct core_post){
+            .how = CORE_INJECT, .tag = tag, .immediate = immediate, .data = data, .bytes = bytes});
 }
 
 /** A receive has been posted: `touched` may have something to send. */

@@ -23,8 +23,14 @@ struct node {
     uint64_t incarnation;    /**< of the endpoint that was started last */
     uint32_t generation;     /**< how many endpoints it has had */
     uint64_t clock_ahead_ns;
-    uint64_t paused_until_ns; /**< the process does not run before */
-    bool unchecked;           /**< it has done something since its invariants were checked */
+    uint64_t paused_until_ns;   /**< the process does not run before */
+    uint64_t computes_until_ns; /**< the application does not call before, */
+    uint64_t keeper_at_ns;      /**< but its keeper looks then, if before that */
+    uint64_t held_since_ns;     /**< what it posted is held back since then; 0: nothing is */
+    uint64_t held;              /**< so often something was, */
+    uint64_t computed;          /**< so often it computed, */
+    uint64_t kept;              /**< and so often its keeper sent what was held back */
+    bool unchecked;             /**< it has done something since its invariants were checked */
 };
 
 struct cluster {
@@ -38,6 +44,8 @@ struct cluster {
     struct node *nodes;
     struct core_options options; /**< for nodes that are started */
     uint32_t sealing;            /**< every so many-th of them wants seals; 0: none does */
+    uint32_t computing;          /**< applications compute after one post of so many; 0: never */
+    struct random work;          /**< when, and for how long */
     uint64_t steps;
     FILE *trace;          /**< NULL: none */
     uint64_t hash;        /**< of what cluster_note() was told */
@@ -74,7 +82,7 @@ static inline bool cluster_is_up(const struct cluster *cluster, uint32_t node)
     return cluster->nodes[node].lanes.count > 0;
 }
 
-/** Is the node up, and not paused? */
+/** Is the node up, and neither paused nor computing? */
 bool cluster_runs(const struct cluster *cluster, uint32_t node);
 
 /** The node's clock jumps forwards. */
@@ -140,6 +148,9 @@ void cluster_check_node_empty(struct cluster *cluster, uint32_t node);
 
 /** Ends the process unless memory and credit of every node are in balance. */
 void cluster_check(struct cluster *cluster);
+
+/** Ends the process if the node holds back what should have left by now. */
+void cluster_check_held(struct cluster *cluster, uint32_t node);
 
 /** The same for nodes that have done something since they were checked. */
 void cluster_check_some(struct cluster *cluster);

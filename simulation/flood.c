@@ -60,7 +60,7 @@ static void pour(struct flood *flood)
     struct core_peer *to = cluster_peer(cluster, flood->from, flood->to);
     uint8_t data[FLOOD_BYTES_MAX];
 
-    for (unsigned i = 0; i < FLOOD_BURST; i++) {
+    for (unsigned i = 0; i < FLOOD_BURST && cluster_runs(cluster, flood->from); i++) {
         uint32_t bytes = bytes_of(flood, flood->sent);
         for (uint32_t at = 0; at < bytes; at++) {
             data[at] = content(flood->sent, at);

@@ -6,6 +6,10 @@
 
 #include <stdlib.h>
 
+/** What is held back leaves within this: as long as it may be held, and until the next look; or by
+ *  the keeper. */
+#define HELD_MOST_NS (HOLD_NS + HOLD_GAP_NS + KEEPER_HURRY_NS + 1000u)
+
 /* ---- what must hold ------------------------------------------------------------------------ */
 
 static uint32_t list_length(const struct list *head)
@@ -244,11 +248,27 @@ static void check_core(struct cluster *cluster, const struct core *core)
     }
 }
 
+/** A frame that can go goes, unless it is held back, or the lane has no room: then it is tried
+ * again as soon as anybody looks. */
+static void check_leaving(struct cluster *cluster, uint32_t node)
+{
+    const struct core *core = &cluster->nodes[node].core;
+
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        const struct message_peer *peer = &core->peers[i]->message;
+        if (peer->ready && !peer->gathering && flow_waits_for_lane(&peer->flow) &&
+            core->deadline_ns > cluster_node_now(cluster, node)) {
+            cluster_fail(cluster, "node %u: a frame could leave, and nobody sends it", node);
+        }
+    }
+}
+
 static void check_node(struct cluster *cluster, uint32_t node)
 {
     cluster->nodes[node].unchecked = false;
     if (cluster_is_up(cluster, node)) {
         check_core(cluster, &cluster->nodes[node].core);
+        check_leaving(cluster, node);
     }
 }
 
@@ -256,6 +276,19 @@ void cluster_check(struct cluster *cluster)
 {
     for (uint32_t i = 0; i < cluster->node_count; i++) {
         check_node(cluster, i);
+    }
+}
+
+void cluster_check_held(struct cluster *cluster, uint32_t node)
+{
+    struct node *at = &cluster->nodes[node];
+
+    if (!cluster_is_up(cluster, node) || !core_has_held(&at->core)) {
+        at->held_since_ns = 0;
+    } else if (at->held_since_ns == 0) {
+        at->held_since_ns = cluster_now(cluster);
+    } else if (cluster_now(cluster) > at->held_since_ns + HELD_MOST_NS) {
+        cluster_fail(cluster, "node %u: what is held back has not left", node);
     }
 }
 

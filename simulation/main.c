@@ -106,6 +106,9 @@ static void print_result(const struct run_options *options, const struct run_res
     print_number("injected_whole", result->counters.injected_whole);
     print_number("confirmed", result->counters.confirmed);
     print_number("bundled", result->kinds.bundled);
+    print_number("held", result->kinds.held);
+    print_number("computed", result->kinds.computed);
+    print_number("kept", result->kinds.kept);
     print_number("unexpected", result->kinds.unexpected);
     print_number("claimed", result->counters.claimed);
     print_number("cancelled", result->counters.cancelled);

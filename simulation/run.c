@@ -112,7 +112,8 @@ static void begin(struct running *running)
     }
     cluster->sealing = scenario->sealing;
     cluster->options.go_back_n = scenario->go_back_n;
-    cluster->options.bundle = scenario->bundle;
+    cluster->computing = scenario->computing;
+    cluster->options.hold = scenario->bundle;
     cluster->options.limits = &scenario->limits;
     cluster->options.peer_timeout_ns = scenario->peer_timeout_ns;
     cluster->options.operations = operations_for(scenario);
@@ -304,6 +305,9 @@ static void count_nodes(const struct cluster *cluster, struct run_result *result
         result->kinds.eager += counters->eager_messages;
         result->kinds.long_messages += counters->announced_messages;
         result->kinds.bundled += counters->bundled_messages;
+        result->kinds.held += cluster->nodes[i].held;
+        result->kinds.computed += cluster->nodes[i].computed;
+        result->kinds.kept += cluster->nodes[i].kept;
         result->kinds.unexpected += counters->unexpected_messages;
         result->kinds.unasked_blocks += counters->data_unasked;
         result->kinds.pulls_repeated += counters->pulls_repeated;

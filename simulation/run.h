@@ -36,6 +36,9 @@ struct run_kinds {
     uint64_t eager;
     uint64_t long_messages;
     uint64_t bundled;
+    uint64_t held;     /**< times that what was posted was held back, ... */
+    uint64_t computed; /**< times that an application computed, ... */
+    uint64_t kept;     /**< ... and its keeper sent what was held back */
     uint64_t unexpected;
     uint64_t unasked_blocks;
     uint64_t pulls_repeated;

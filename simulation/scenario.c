@@ -92,6 +92,10 @@ static uint32_t stranger_kind(uint64_t seed)
 /** So many seeds have nodes that want frames to be sealed: all nodes, or every second one. */
 #define SEALING_EVERY 4
 
+/** In all but one scenario of so many applications compute, after one post of 1 to 2^this - 1. */
+#define COMPUTING_EVERY 8
+#define COMPUTING_POSTS_BITS 7
+
 /** Decided apart, as well. */
 static uint32_t sealing(uint64_t seed)
 {
@@ -99,6 +103,18 @@ static uint32_t sealing(uint64_t seed)
 
     random_seed(&random, seed ^ UINT64_C(0x5EA1));
     return random_below(&random, SEALING_EVERY) == 0 ? 1 + (uint32_t)random_below(&random, 2) : 0;
+}
+
+/** And this. @return how many posts a node makes for one after which it computes; 0: it never does
+ */
+static uint32_t computing(uint64_t seed)
+{
+    struct random random;
+
+    random_seed(&random, seed ^ UINT64_C(0xC0717E));
+    return random_below(&random, COMPUTING_EVERY) == 0
+               ? 0
+               : UINT32_C(1) << random_below(&random, COMPUTING_POSTS_BITS);
 }
 
 static uint32_t pick(struct random *random, const uint32_t *from, unsigned count)
@@ -313,6 +329,7 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
     }
     scenario->go_back_n = random_below(&random, 4) == 0;
     scenario->sealing = sealing(options->seed);
+    scenario->computing = computing(options->seed);
     scenario->bundle = random_below(&random, 4) != 0;
     scenario->limits = (struct message_limits)MESSAGE_LIMITS_DEFAULT;
     if (random_below(&random, 2) == 0) { /* more is announced, of all lengths */

@@ -21,6 +21,7 @@ struct scenario {
     uint32_t sealing;             /**< every so many-th node wants frames to be sealed; 0: none */
     struct message_limits limits; /**< of all endpoints */
     bool bundle;
+    uint32_t computing; /**< a node computes after one post of so many; 0: never */
 };
 
 /** The faults of a named scenario; RUN_ANY for "all". @return false: there is none of that name. */

@@ -133,12 +133,32 @@
  *  them are slower there (docs/PERFORMANCE.md). */
 #define CONVOY_CUT_FRAMES_MAX (BUNDLE_IN_FLIGHT_MIN - 1)
 
-/** What is held back for more to come leaves after at most so long, while the application polls; */
-#define BUNDLE_HOLD_NS 50000u
+/** Posts are a run (hold.h) if each begins so soon after the end of the one before: a call costs the
+ *  lane about as much, which is what holding back can save. Or, where the end is not known because
+ *  the one before was by itself, after its beginning. */
+#define HOLD_GAP_NS 1000u
+#define HOLD_NEAR_NS 3000u
 
-/** and when it has looked more often than this for completions in vain since it last sent: nothing
- *  will come. Who looks once after each message that it sends does not get there. */
-#define BUNDLE_HOLD_POLLS 3
+/** So many posts of a run leave as they come, and at most so many if the run's end is seen late: */
+#define HOLD_RUN_MIN 8u
+#define HOLD_RUN_MAX 65536u
+
+/** later than this after its last post. */
+#define HOLD_LATE_NS 20000u
+
+/** After so many ends in a row that were seen in time, half as many leave as they come. */
+#define HOLD_TRUST_RUNS 64u
+
+/** With less room than for so many frames, for want of credit or because so many are on their way,
+ *  whoever posts a message looks first whether any has come. */
+#define POST_FRAMES_MIN 16u
+
+/** What is held back leaves after at most so long: a few calls of a lane with a whole train; */
+#define HOLD_NS 16000u
+
+/** and when the application has looked more often than this for completions in vain since it last
+ *  posted: the run has ended. Who looks once after each message that it sends does not get there. */
+#define HOLD_POLLS 3
 
 /** Long messages that are pulled at once, in all and of one peer; others wait. A peer that has died
  *  does not keep all for itself until that is noticed. */
@@ -386,8 +406,16 @@
 #define KEEPER_INTERVAL_NS 100000000u
 #define KEEPER_THREAD_INTERVAL_NS 1000000u
 
-/** So long the application has to come back for messages that it left in a bundle. */
-#define KEEPER_HURRY_NS 500000u
+/** So long the application has to come back for messages that it left held back: at first; and twice
+ *  as long each time that it has, since a long run of posts may end a little later, too. */
+#define KEEPER_HURRY_NS 20000u
+#define KEEPER_HURRY_MAX_NS 320000u
+
+/** If nobody has hurried it for so long, all begins anew. */
+#define KEEPER_CALM_NS 1000000u
+
+/** By so much the keeper may sleep longer than it was to. */
+#define KEEPER_SLACK_NS 1000u
 
 /** An endpoint that closes repeats this long that it does, unless its peers answer: about five
  * times in growing pauses, the first a sixteenth. */

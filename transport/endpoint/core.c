@@ -59,7 +59,7 @@ int core_open(struct core *core, const struct core_options *options)
     if (status != 0) {
         return status;
     }
-    core->messages.bundles = options->bundle;
+    hold_init(&core->hold);
     if (options->limits != NULL) {
         core->messages.limits = *options->limits;
     }
@@ -360,9 +360,6 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         core_note_deadline(core, now_ns + FLOW_RTO_MIN_NS); /* other peers have all the frames */
     }
     core_note_deadline(core, flow_deadline(flow));
-    if (peer->message.open_bundle != NULL) {
-        core_note_deadline(core, now_ns + BUNDLE_HOLD_NS);
-    }
     if (flow->backoff > 0) {
         core_note_deadline(core, core_dies_at(core, peer)); /* the next probe may be later */
     }
@@ -423,18 +420,6 @@ struct core_peer *core_taken(struct core *core, const struct beowire_completion 
     return flow_grant_is_due(&peer->message.flow) ? peer : NULL;
 }
 
-void core_posted(struct core *core, struct core_peer *peer, uint64_t now_ns)
-{
-    if (!core->options.bundle || !peer->message.ready ||
-        !convoy_waits(&peer->convoy, &peer->message.flow)) {
-        core_service(core, peer, now_ns);
-        return;
-    }
-    bundle_gather(&core->messages, &peer->message);
-    message_take_back(&core->messages, &peer->message);
-    core_note_deadline(core, now_ns + BUNDLE_HOLD_NS);
-}
-
 /* ---- time ---------------------------------------------------------------------------------- */
 
 /** Those that are down, or narrowed, may be back. */
@@ -471,7 +456,6 @@ void core_timers(struct core *core, uint64_t now_ns)
     }
     core->deadline_ns = UINT64_MAX;
     look_for_lanes(core, now_ns);
-    core_send_bundles(core, true, now_ns);
     look_for_refusals(core, now_ns);
     if (core->hosts_look_ns != 0) {
         if (now_ns >= core->hosts_look_ns) {
@@ -494,21 +478,6 @@ void core_timers(struct core *core, uint64_t now_ns)
     }
     core_bulk(core, now_ns);
     core_forget_peers(core, now_ns);
-}
-
-void core_send_bundles(struct core *core, bool all, uint64_t now_ns)
-{
-    struct list *link = core->messages.bundling.next;
-
-    while (link != &core->messages.bundling) {
-        struct message_peer *message = LIST_ENTRY(link, struct message_peer, bundling);
-        const struct flow *flow = &message->flow;
-        link = link->next;
-        if (all || flow->highest - flow->first < core->messages.limits.bundle_in_flight) {
-            bundle_close(&core->messages, message);
-            core_service(core, core->peers[message->index], now_ns);
-        }
-    }
 }
 
 bool core_is_flushed(const struct core *core)

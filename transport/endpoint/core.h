@@ -13,6 +13,7 @@
 #define BEOWIRE_ENDPOINT_CORE_H
 
 #include "endpoint/convoy.h"
+#include "endpoint/hold.h"
 #include "endpoint/map.h"
 #include "endpoint/path.h"
 #include "flow/connection.h"
@@ -148,7 +149,7 @@ struct core_options {
     bool authenticate;                   /**< frames have to be sealed */
     const struct message_limits *limits; /**< crossovers; NULL: the defaults */
     uint32_t packet_bulk_rails; /**< bit r: bulk over rail r goes as frames although UDP is there */
-    bool bundle;                /**< short messages may be held back until core_send_bundles() */
+    bool hold;                  /**< what is posted in a run may be held back (hold.h) */
     uint64_t (*random)(void *context); /**< unpredictable to others */
     void *random_context;
 };
@@ -164,6 +165,7 @@ struct core {
     uint32_t first_free_slot; /**< of those that were */
     uint32_t last_free_slot;
     uint64_t forget_at_ns; /**< there may be peers to be given back from then on */
+    struct hold hold;      /**< whether what is posted may wait */
     uint32_t *touched;     /**< indices */
     uint32_t touched_count;
     bool probed;      /**< a PROBE has come in this progress */
@@ -281,18 +283,35 @@ void core_connect(struct core *core, struct core_peer *peer, uint64_t now_ns);
  *  @return whom that gives credit it should be told of, by core_service(); or NULL */
 struct core_peer *core_taken(struct core *core, const struct beowire_completion *completion);
 
-/** After posting a send: as core_service(), or later, if it pays to wait for more to be posted. */
-void core_posted(struct core *core, struct core_peer *peer, uint64_t now_ns);
+/** A message that is posted: as message_inject(), message_send() or message_send_confirmed(). */
+struct core_post {
+    enum { CORE_INJECT, CORE_SEND, CORE_SEND_CONFIRMED } how;
+    uint64_t tag;
+    uint32_t immediate;
+    const void *data;
+    uint64_t bytes;
+    void *context; /**< of its completion; injected ones have none */
+};
 
-/** Sends what was held back in bundles and convoys: all, or only to peers towards which little is
- * under way. */
-void core_send_bundles(struct core *core, bool all, uint64_t now_ns);
+/** Posts a message, and sends what can go now; what pays to wait for more may be held back
+ * (hold.h). If the peer's credit is nearly used up, takes first what has arrived: whoever only
+ * sends has to hear of new credit, too. @return as those */
+int core_post(struct core *core, struct core_peer *peer, const struct core_post *post,
+              uint64_t (*clock_ns)(void *), void *clock);
 
-/** Are there any? */
-static inline bool core_has_bundles(const struct core *core)
+/** Is something held back? */
+static inline bool core_has_held(const struct core *core)
 {
     return !list_is_empty(&core->messages.bundling);
 }
+
+/** Something is held back, and the application has looked for completions: sends it if there was
+ *  nothing (`vain`) a few times, or if it has waited long; else only to peers towards which little
+ *  is under way. */
+void core_look_held(struct core *core, bool vain, uint64_t now_ns);
+
+/** Sends all that is held back: the run has ended. */
+void core_send_held(struct core *core, uint64_t now_ns);
 
 /** Is there data of long messages to be sent, or to be asked for? core_bulk() has to be called
  * soon.

@@ -86,7 +86,7 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         .peers = options->peers,
         .peer_timeout_ns = options->peer_timeout_ns,
         /* Without a keeper nobody would send what the application leaves behind. */
-        .bundle = options->progress != BEOWIRE_PROGRESS_CALLS,
+        .hold = options->progress != BEOWIRE_PROGRESS_CALLS,
         .job_key = options->job_key,
         .go_back_n = options->go_back_n || settings->go_back_n,
         .authenticate = settings->authenticate,
@@ -334,8 +334,7 @@ int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
     return status;
 }
 
-static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
-                   const void *data, uint64_t bytes, void *context, bool confirmed)
+static int post(beowire_endpoint *endpoint, beowire_peer peer, const struct core_post *message)
 {
     struct core *core = &endpoint->core;
     struct core_peer *to = core_peer_at(core, peer);
@@ -343,47 +342,48 @@ static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
     if (to == NULL) {
         return -EINVAL;
     }
-    int status = (confirmed ? message_send_confirmed : message_send)(
-        &core->messages, &to->message, tag, immediate, data, bytes, context);
-    if (status == 0) {
-        endpoint->held_polls = 0;
-        uint64_t now_ns = own_clock(endpoint);
-        if (bytes <= message_limits_busy(&core->messages.limits)) {
-            core_posted(core, to, now_ns);
-        } else {
-            core_service(core, to, now_ns);
-        }
-        if (core_has_bulk(core)) {
-            core_bulk(core, now_ns);
-        }
+    if (message->how == CORE_INJECT &&
+        message->bytes > message_limits_inject(&core->messages.limits) &&
+        message->bytes > own_inject_bytes(endpoint, sizeof(struct frame_eager))) {
+        return -EMSGSIZE;
     }
-    return status;
+    return core_post(core, to, message, own_clock_of, endpoint);
 }
 
-static int post_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
-                     uint32_t immediate, const void *data, uint64_t bytes, void *context,
-                     bool confirmed)
+static int post_message(beowire_endpoint *endpoint, beowire_peer peer,
+                        const struct core_post *message)
 {
     int status = own_enter(endpoint);
 
-    if (status != 0) {
-        return status;
+    if (status == 0) {
+        status = post(endpoint, peer, message);
+        own_leave(endpoint);
     }
-    status = do_send(endpoint, peer, tag, immediate, data, bytes, context, confirmed);
-    own_leave(endpoint);
     return status;
 }
 
 int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
                  const void *data, uint64_t bytes, void *context)
 {
-    return post_send(endpoint, peer, tag, immediate, data, bytes, context, false);
+    return post_message(endpoint, peer,
+                        &(struct core_post){.how = CORE_SEND,
+                                            .tag = tag,
+                                            .immediate = immediate,
+                                            .data = data,
+                                            .bytes = bytes,
+                                            .context = context});
 }
 
 int beowire_send_confirmed(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
                            uint32_t immediate, const void *data, uint64_t bytes, void *context)
 {
-    return post_send(endpoint, peer, tag, immediate, data, bytes, context, true);
+    return post_message(endpoint, peer,
+                        &(struct core_post){.how = CORE_SEND_CONFIRMED,
+                                            .tag = tag,
+                                            .immediate = immediate,
+                                            .data = data,
+                                            .bytes = bytes,
+                                            .context = context});
 }
 
 uint64_t own_inject_bytes(const beowire_endpoint *endpoint, size_t operation_bytes)
@@ -400,41 +400,13 @@ uint64_t own_inject_bytes(const beowire_endpoint *endpoint, size_t operation_byt
     return room > several ? room : several;
 }
 
-static int do_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
-                     uint32_t immediate, const void *data, uint64_t bytes)
-{
-    struct core *core = &endpoint->core;
-    struct core_peer *to = core_peer_at(core, peer);
-
-    if (to == NULL) {
-        return -EINVAL;
-    }
-    if (bytes > message_limits_inject(&core->messages.limits) &&
-        bytes > own_inject_bytes(endpoint, sizeof(struct frame_eager))) {
-        return -EMSGSIZE;
-    }
-    int status = message_inject(&core->messages, &to->message, tag, immediate, data, bytes);
-    uint64_t now_ns = own_clock(endpoint);
-    if (status == 0) {
-        endpoint->held_polls = 0;
-        core_posted(core, to, now_ns);
-    } else if (status == -EAGAIN) {
-        core_connect(core, to, now_ns);
-    }
-    return status;
-}
-
 int beowire_inject(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
                    const void *data, uint64_t bytes)
 {
-    int status = own_enter(endpoint);
-
-    if (status != 0) {
-        return status;
-    }
-    status = do_inject(endpoint, peer, tag, immediate, data, bytes);
-    own_leave(endpoint);
-    return status;
+    return post_message(
+        endpoint, peer,
+        &(struct core_post){
+            .how = CORE_INJECT, .tag = tag, .immediate = immediate, .data = data, .bytes = bytes});
 }
 
 uint64_t beowire_inject_bytes(const beowire_endpoint *endpoint)

@@ -37,7 +37,6 @@ struct beowire_endpoint {
     long preemptions;    /**< ... are these, by its own yielding, too, as last asked */
     unsigned idle_polls; /**< polls in a row that found nothing */
     struct crowd crowd;  /**< of this core */
-    unsigned held_polls; /**< and those since the last send, while something is held back */
     int status;          /**< of the lanes, as last asked */
     struct lanes_missing missing;
     struct stats stats;
@@ -86,7 +85,7 @@ static inline int own_enter(struct beowire_endpoint *endpoint)
 /** The application goes, perhaps for long: what it leaves held back the keeper sends soon. */
 static inline void own_leave(struct beowire_endpoint *endpoint)
 {
-    if (__builtin_expect(core_has_bundles(&endpoint->core), 0)) {
+    if (__builtin_expect(core_has_held(&endpoint->core), 0)) {
         keeper_hurry(&endpoint->keeper);
     }
     turn_leave(&endpoint->turn);
@@ -104,6 +103,12 @@ static inline uint64_t own_served(const struct beowire_endpoint *endpoint)
 static inline uint64_t own_clock(struct beowire_endpoint *endpoint)
 {
     return ticks_now(&endpoint->ticks);
+}
+
+/** The same, for the core. */
+static inline uint64_t own_clock_of(void *endpoint)
+{
+    return own_clock(endpoint);
 }
 
 /** Takes what has arrived, and now and then runs timers that are due. @return true: there was

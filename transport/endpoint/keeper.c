@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +17,14 @@
 static bool is_ending(const struct keeper *keeper)
 {
     return __atomic_load_n(&keeper->ending, __ATOMIC_ACQUIRE);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /** Sleeps for the time, or until it is woken. */
@@ -56,14 +65,19 @@ static void *keep(void *argument)
 {
     struct keeper *keeper = argument;
     uint32_t seen = turn_entered(keeper->turn);
+    uint64_t hurry_ns = KEEPER_HURRY_NS;
 
+    (void)prctl(PR_SET_TIMERSLACK, KEEPER_SLACK_NS, 0, 0, 0);
     while (!is_ending(keeper)) {
         if (!__atomic_load_n(&keeper->hurried, __ATOMIC_ACQUIRE)) { /* again, meanwhile */
+            uint64_t since_ns = now_ns();
             let_pass(keeper, keeper->interval_ns);
+            hurry_ns = now_ns() - since_ns < KEEPER_CALM_NS ? hurry_ns : KEEPER_HURRY_NS;
         }
         if (!is_ending(keeper) && __atomic_exchange_n(&keeper->hurried, false, __ATOMIC_ACQ_REL)) {
             seen = turn_entered(keeper->turn);
-            pause_for(KEEPER_HURRY_NS);
+            pause_for(hurry_ns);
+            hurry_ns = hurry_ns < KEEPER_HURRY_MAX_NS / 2 ? 2 * hurry_ns : KEEPER_HURRY_MAX_NS;
         }
         uint32_t entered = turn_entered(keeper->turn);
         if (entered == seen) {
@@ -106,7 +120,8 @@ void keeper_hurry(struct keeper *keeper)
 {
     uint64_t one = 1;
 
-    if (keeper->running && !__atomic_exchange_n(&keeper->hurried, true, __ATOMIC_ACQ_REL)) {
+    if (keeper->running && !__atomic_load_n(&keeper->hurried, __ATOMIC_RELAXED) &&
+        !__atomic_exchange_n(&keeper->hurried, true, __ATOMIC_ACQ_REL)) {
         (void)!write(keeper->wake, &one, sizeof one);
     }
 }

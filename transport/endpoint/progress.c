@@ -18,28 +18,10 @@
 /** Rounds of progress that the keeper makes before it lets the application in. */
 #define KEEPER_ROUNDS 16
 
-static uint64_t clock_ns(void *context)
-{
-    return own_clock(context);
-}
-
 static void publish_if_due(struct beowire_endpoint *endpoint, uint64_t now_ns)
 {
     if (now_ns >= endpoint->stats.due_ns) {
         stats_publish(&endpoint->stats, &endpoint->core, now_ns);
-    }
-}
-
-/** Nothing has come, and something is held back. */
-static void send_held(struct beowire_endpoint *endpoint)
-{
-    uint64_t now_ns = own_clock(endpoint);
-
-    if (++endpoint->held_polls > BUNDLE_HOLD_POLLS || now_ns >= endpoint->core.deadline_ns) {
-        endpoint->held_polls = 0;
-        core_send_bundles(&endpoint->core, true, now_ns);
-    } else {
-        keeper_hurry(&endpoint->keeper); /* there may be no further look */
     }
 }
 
@@ -50,16 +32,16 @@ bool own_progress(struct beowire_endpoint *endpoint)
     if (endpoint->status != 0) {
         endpoint->status = core_status(core); /* an interface may be back */
     }
-    if (core_receive(core, clock_ns, endpoint) > 0) {
+    if (core_receive(core, own_clock_of, endpoint) > 0) {
         endpoint->idle_polls = 0;
         publish_if_due(endpoint, core->messages.now_ns);
-        if (core_has_bundles(core)) {
-            core_send_bundles(core, false, own_clock(endpoint));
+        if (core_has_held(core)) {
+            core_look_held(core, false, own_clock(endpoint));
         }
         return true;
     }
-    if (core_has_bundles(core)) {
-        send_held(endpoint);
+    if (core_has_held(core)) {
+        core_look_held(core, true, own_clock(endpoint));
     }
     if (core_has_bulk(core)) {
         core_bulk(core, own_clock(endpoint));
@@ -129,8 +111,8 @@ static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint6
     if (wake_ns <= now_ns) {
         return 0;
     }
-    if (core_has_bundles(&endpoint->core)) {
-        core_send_bundles(&endpoint->core, true, now_ns);
+    if (core_has_held(&endpoint->core)) {
+        core_send_held(&endpoint->core, now_ns);
         return 0;
     }
     endpoint->status = core_status(&endpoint->core);
@@ -315,6 +297,7 @@ static int arm_descriptor(struct beowire_endpoint *endpoint)
         return -EAGAIN;
     }
     uint64_t now_ns = own_clock(endpoint);
+    core_send_held(core, now_ns);
     core_timers(core, now_ns);
     publish_if_due(endpoint, now_ns);
     if (has_completions(endpoint) || core_has_bulk(core) ||
@@ -370,6 +353,9 @@ static void keeper_progress(void *context)
         /* until nothing is there */
     }
     uint64_t arrived_ns = own_clock(endpoint);
+    if (core_has_held(&endpoint->core)) {
+        core_look_held(&endpoint->core, true, arrived_ns); /* late, and known to be */
+    }
     core_timers(&endpoint->core, arrived_ns);
     publish_if_due(endpoint, arrived_ns);
     endpoint->keeper_sleep_ns = 0;

@@ -22,7 +22,7 @@
 static inline bool bundle_is_wanted(const struct message_layer *layer,
                                     const struct message_peer *peer, uint64_t bytes)
 {
-    return layer->bundles && bytes <= layer->limits.bundle_bytes &&
+    return layer->may_hold && bytes <= layer->limits.bundle_bytes &&
            peer->flow.highest - peer->flow.first >= layer->limits.bundle_in_flight;
 }
 

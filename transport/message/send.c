@@ -333,7 +333,7 @@ bool outgoing_can_bundle(const struct message_layer *layer, const struct message
                          uint64_t bytes)
 {
     return peer->ready && list_is_empty(&peer->queue) && list_is_empty(&peer->dones) &&
-           (peer->open_bundle != NULL ? bytes <= layer->limits.bundle_bytes
+           (peer->open_bundle != NULL ? layer->may_hold && bytes <= layer->limits.bundle_bytes
                                       : bundle_is_wanted(layer, peer, bytes));
 }
 

@@ -86,7 +86,7 @@ static void bundle__idle_connection_sends_at_once(void **state)
 {
     struct pair *pair = *state;
 
-    send_many(pair, BUNDLE_IN_FLIGHT_MIN);
+    send_many(pair, HOLD_RUN_MIN);
     assert_int_equal(pair->from->counters.bundles_sent, 0);
     assert_int_equal(pair->peer->message.flow.highest, pair->peer->message.flow.next);
 }
@@ -96,14 +96,14 @@ static void bundle__the_rest_waits_in_one_frame(void **state)
     struct pair *pair = *state;
     uint64_t frames = pair->peer->message.flow.sent_frames;
 
-    send_many(pair, BUNDLE_IN_FLIGHT_MIN + 5);
+    send_many(pair, HOLD_RUN_MIN + 5);
     assert_int_equal(pair->from->counters.bundles_sent, 1);
     assert_int_equal(pair->from->counters.bundled_messages, 5);
     assert_non_null(pair->peer->message.open_bundle);
     run(pair);
     assert_null(pair->peer->message.open_bundle);
-    assert_int_equal(pair->peer->message.flow.sent_frames - frames, BUNDLE_IN_FLIGHT_MIN + 1);
-    for (uint32_t tag = BUNDLE_IN_FLIGHT_MIN + 5; tag > 0; tag--) {
+    assert_int_equal(pair->peer->message.flow.sent_frames - frames, HOLD_RUN_MIN + 1);
+    for (uint32_t tag = HOLD_RUN_MIN + 5; tag > 0; tag--) {
         receive_one(pair, tag); /* in any order, as they are asked for */
     }
     cluster_check_empty(&pair->cluster);
@@ -113,7 +113,7 @@ static void bundle__full_frame_leaves(void **state)
 {
     struct pair *pair = *state;
 
-    send_many(pair, BUNDLE_IN_FLIGHT_MIN + BUNDLE_MESSAGES_MAX + 1);
+    send_many(pair, HOLD_RUN_MIN + BUNDLE_MESSAGES_MAX + 1);
     assert_int_equal(pair->from->counters.bundles_sent, 2);
     assert_int_equal(pair->peer->message.open_messages, 1);
     assert_int_equal(pair->peer->message.flow.highest + 1, pair->peer->message.flow.next);
@@ -124,7 +124,7 @@ static void bundle__order_is_kept_among_all_sizes(void **state)
     struct pair *pair = *state;
     static uint8_t data[20000];
     uint8_t buffer[20000];
-    const uint32_t sizes[] = {4, 4, 4, 4, 4, 8, 300, 8, 20000, 8, 8, 5000, 1};
+    const uint32_t sizes[] = {4, 4, 4, 4, 4, 4, 4, 4, 4, 8, 300, 8, 20000, 8, 8, 5000, 1};
     const uint32_t count = sizeof sizes / sizeof *sizes;
 
     for (uint32_t i = 0; i < count; i++) {
@@ -146,7 +146,7 @@ static void bundle__order_is_kept_among_all_sizes(void **state)
 static void bundle__some_matched_some_not(void **state)
 {
     struct pair *pair = *state;
-    const uint32_t count = BUNDLE_IN_FLIGHT_MIN + 6;
+    const uint32_t count = HOLD_RUN_MIN + 6;
     uint32_t values[2] = {0};
     struct beowire_completion done;
 
@@ -172,7 +172,7 @@ static void bundle__peer_fails_while_one_is_open(void **state)
 {
     struct pair *pair = *state;
 
-    send_many(pair, BUNDLE_IN_FLIGHT_MIN + 3);
+    send_many(pair, HOLD_RUN_MIN + 3);
     assert_non_null(pair->peer->message.open_bundle);
     cluster_crash(&pair->cluster, 1);
     cluster_run(&pair->cluster, cluster_now(&pair->cluster) + 100000 * MILLISECOND);
@@ -188,7 +188,7 @@ static void bundle_some_confirmed(struct pair *pair, const char marks[6])
 {
     struct beowire_completion done;
 
-    send_many(pair, BUNDLE_IN_FLIGHT_MIN);
+    send_many(pair, HOLD_RUN_MIN);
     for (unsigned i = 0; i < 6; i++) {
         assert_int_equal((i % 2 == 0 ? cluster_send : cluster_send_confirmed)(
                              &pair->cluster, 0, pair->peer, 100 + i, 0, &marks[i], 1,

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the application posts, and when it leaves: at once, or with more of the same run (hold.h).
+ */
+#include "endpoint/core_internal.h"
+#include "message/bundle.h"
+
+#include <errno.h>
+
+/** A post begins: may what is posted be held back? @return true: something else is already. */
+static bool begin(struct core *core, uint64_t now_ns)
+{
+    bool held = core_has_held(core);
+
+    if (held && !hold_follows(&core->hold, now_ns)) {
+        hold_run_ended(&core->hold, now_ns); /* and nobody has looked since */
+    }
+    core->messages.may_hold = hold_post(&core->hold, now_ns) && core->options.hold;
+    return held;
+}
+
+/** Something has been posted for the peer: sends it, or leaves it for later if that pays. */
+static void posted(struct core *core, struct core_peer *peer, bool held, uint64_t now_ns)
+{
+    if (core->messages.may_hold && peer->message.ready &&
+        convoy_waits(&peer->convoy, &peer->message.flow)) {
+        bundle_gather(&core->messages, &peer->message);
+        message_take_back(&core->messages, &peer->message);
+    } else {
+        core_service(core, peer, now_ns);
+    }
+    if (!core_has_held(core)) {
+        return;
+    }
+    if (!held) {
+        core->hold.since_ns = now_ns;
+    } else if (!core->messages.may_hold || hold_is_over(&core->hold, now_ns)) {
+        core_send_held(core, now_ns);
+    }
+}
+
+static int push(struct core *core, struct core_peer *peer, const struct core_post *post)
+{
+    switch (post->how) {
+    case CORE_INJECT:
+        return message_inject(&core->messages, &peer->message, post->tag, post->immediate,
+                              post->data, post->bytes);
+    case CORE_SEND:
+        return message_send(&core->messages, &peer->message, post->tag, post->immediate, post->data,
+                            post->bytes, post->context);
+    case CORE_SEND_CONFIRMED:
+        return message_send_confirmed(&core->messages, &peer->message, post->tag, post->immediate,
+                                      post->data, post->bytes, post->context);
+    }
+    return -EINVAL;
+}
+
+/** Is so little room left that the message, or the next, may not go? */
+static bool is_short(const struct message_peer *peer)
+{
+    const struct flow *flow = &peer->flow;
+
+    return peer->ready && (sequence_before(flow->limit, flow->next + POST_FRAMES_MIN) ||
+                           flow->next - flow->first > FLOW_WINDOW_FRAMES - POST_FRAMES_MIN ||
+                           message_has_work(peer));
+}
+
+int core_post(struct core *core, struct core_peer *peer, const struct core_post *post,
+              uint64_t (*clock_ns)(void *), void *clock)
+{
+    if (__builtin_expect(is_short(&peer->message), 0)) {
+        (void)core_receive(core, clock_ns, clock);
+    }
+    uint64_t now_ns = clock_ns(clock);
+    bool held = begin(core, now_ns);
+    int status = push(core, peer, post);
+
+    if (status == 0) {
+        if (post->bytes > message_limits_busy(&core->messages.limits)) {
+            core->messages.may_hold = false; /* it is long enough by itself */
+        }
+        posted(core, peer, held, now_ns);
+        if (core_has_bulk(core)) {
+            core_bulk(core, now_ns);
+        }
+    } else if (status == -EAGAIN && post->how == CORE_INJECT) {
+        core_connect(core, peer, now_ns);
+    }
+    if (hold_asks_end(&core->hold)) {
+        hold_post_ended(&core->hold, clock_ns(clock));
+    }
+    return status;
+}
+
+/** Sends what is held back: all, or only to peers towards which little is under way. */
+static void send_held(struct core *core, bool all, uint64_t now_ns)
+{
+    struct list *link = core->messages.bundling.next;
+
+    while (link != &core->messages.bundling) {
+        struct message_peer *message = LIST_ENTRY(link, struct message_peer, bundling);
+        const struct flow *flow = &message->flow;
+        link = link->next;
+        if (all || flow->highest - flow->first < core->messages.limits.bundle_in_flight) {
+            bundle_close(&core->messages, message);
+            core_service(core, core->peers[message->index], now_ns);
+        }
+    }
+}
+
+void core_send_held(struct core *core, uint64_t now_ns)
+{
+    send_held(core, true, now_ns);
+}
+
+void core_look_held(struct core *core, bool vain, uint64_t now_ns)
+{
+    if (vain && hold_look(&core->hold, now_ns)) {
+        hold_run_ended(&core->hold, now_ns);
+        send_held(core, true, now_ns);
+    } else if (!vain) {
+        send_held(core, hold_is_over(&core->hold, now_ns), now_ns);
+    }
+}
