@@ -242,7 +242,7 @@ static void look(struct cluster *cluster, struct node *node)
         found = true;
     }
     core_timers(&node->core, node_clock(&clock));
-    if (core_has_held(&node->core)) {
+    if (core_asks_looks(&node->core)) {
         core_look_held(&node->core, !found, node_clock(&clock));
     }
 }

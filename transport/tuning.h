@@ -117,9 +117,8 @@
 /** Messages of at most so many bytes are bundled into one frame ... */
 #define BUNDLE_BYTES_MAX 256
 
-/** ... up to so many messages, while so many frames are on their way unacknowledged. */
+/** ... up to so many messages. */
 #define BUNDLE_MESSAGES_MAX 16
-#define BUNDLE_IN_FLIGHT_MIN 4
 
 /** Frames of equal length that are cheaper sent together over a lane with segmentation offload than
  *  one by one over the fast lane. */
@@ -131,23 +130,23 @@
 
 /** While more frames than this are on their way, bursts do not go by a lane that cuts: streams of
  *  them are slower there (docs/PERFORMANCE.md). */
-#define CONVOY_CUT_FRAMES_MAX (BUNDLE_IN_FLIGHT_MIN - 1)
+#define CONVOY_CUT_FRAMES_MAX 3
 
-/** Posts are a run (hold.h) if each begins so soon after the end of the one before: a call costs the
- *  lane about as much, which is what holding back can save. Or, where the end is not known because
- *  the one before was by itself, after its beginning. */
+/** Posts are a run (hold.h) if the application does nothing else for longer than this between two
+ *  calls: a call costs the lane about as much, which is what holding back can save. And if each
+ *  begins so soon after the one before. */
 #define HOLD_GAP_NS 1000u
-#define HOLD_NEAR_NS 3000u
+#define HOLD_NEAR_NS 10000u
 
 /** So many posts of a run leave as they come, and at most so many if the run's end is seen late: */
 #define HOLD_RUN_MIN 8u
-#define HOLD_RUN_MAX 65536u
+#define HOLD_RUN_MAX 64u
 
 /** later than this after its last post. */
 #define HOLD_LATE_NS 20000u
 
 /** After so many ends in a row that were seen in time, half as many leave as they come. */
-#define HOLD_TRUST_RUNS 64u
+#define HOLD_TRUST_RUNS 16u
 
 /** With less room than for so many frames, for want of credit or because so many are on their way,
  *  whoever posts a message looks first whether any has come. */
@@ -409,10 +408,10 @@
 /** So long the application has to come back for messages that it left held back: at first; and twice
  *  as long each time that it has, since a long run of posts may end a little later, too. */
 #define KEEPER_HURRY_NS 20000u
-#define KEEPER_HURRY_MAX_NS 320000u
+#define KEEPER_HURRY_MAX_NS 500000u
 
 /** If nobody has hurried it for so long, all begins anew. */
-#define KEEPER_CALM_NS 1000000u
+#define KEEPER_CALM_NS 10000000u
 
 /** By so much the keeper may sleep longer than it was to. */
 #define KEEPER_SLACK_NS 1000u

@@ -34,7 +34,7 @@ READ_SIZES = [1 << power for power in range(15, 23)]
 WORTH = 0.03
 
 #: How many runs share the time: as many as tune() measures at most.
-RUNS = 21
+RUNS = 17
 
 _HEADER = "# Written by beowire tune."
 _NO_LIMIT_FRAMES = 256
@@ -142,18 +142,6 @@ def _choices(measure: Measure) -> Iterator[Choice]:
     )
     bundle = str(crossover(bundled, alone, BUNDLE_SIZES))
     yield Choice("bundle_bytes", bundle, "up to here a stream is not slower in bundles")
-
-    if bundle == "0":
-        yield Choice("bundle_in_flight", "4", "not measured: no message is short enough")
-    else:
-        in_flight = {
-            value: mean_cost(
-                measure(Work(f"bundle_in_flight={value}", "beowire", "stream", BUNDLE_SIZES))
-            )
-            for value in ("1", "4", "16", "64")
-        }
-        why = _shares(in_flight, "streams of short messages")
-        yield Choice("bundle_in_flight", choose(in_flight, "4"), why)
 
     bulk = {
         value: mean_cost(

@@ -23,7 +23,7 @@ static bool same(const struct settings *a, const struct settings *b)
 {
     return a->message.eager_bytes == b->message.eager_bytes &&
            a->message.bundle_bytes == b->message.bundle_bytes &&
-           a->message.bundle_in_flight == b->message.bundle_in_flight &&
+           a->message.hold_posts == b->message.hold_posts &&
            a->message.unasked_blocks == b->message.unasked_blocks && a->spin_ns == b->spin_ns &&
            a->go_back_n == b->go_back_n && strcmp(a->bulk_by_packet, b->bulk_by_packet) == 0;
 }
@@ -32,7 +32,7 @@ static void require_bounds(const struct settings *settings)
 {
     require(settings->message.eager_bytes <= 1u << 20);
     require(settings->message.bundle_bytes <= 1024);
-    require(settings->message.bundle_in_flight >= 1 && settings->message.bundle_in_flight <= 128);
+    require(settings->message.hold_posts >= 1 && settings->message.hold_posts <= HOLD_RUN_MAX);
     require(settings->message.unasked_blocks <= PULL_BLOCKS);
     require(settings->spin_ns >= 4000 && settings->spin_ns <= 10000000);
     require(memchr(settings->bulk_by_packet, 0, sizeof settings->bulk_by_packet) != NULL);
@@ -47,10 +47,10 @@ static void require_round_trip(const struct settings *settings)
 
     (void)snprintf(text, sizeof text,
                    "eager_bytes = %" PRIu32 "\nbundle_bytes = %" PRIu32
-                   "\nbundle_in_flight = %" PRIu32 "\nunasked_blocks = %" PRIu32
+                   "\nhold_posts = %" PRIu32 "\nunasked_blocks = %" PRIu32
                    "\nspin_ns = %" PRIu64 "\ngo_back_n = %s\nbulk_by_packet = %s\n",
                    settings->message.eager_bytes, settings->message.bundle_bytes,
-                   settings->message.bundle_in_flight, settings->message.unasked_blocks,
+                   settings->message.hold_posts, settings->message.unasked_blocks,
                    settings->spin_ns, settings->go_back_n ? "true" : "false",
                    settings->bulk_by_packet);
     settings_default(&again);

@@ -31,7 +31,6 @@ def test_tune__writes_what_the_transport_accepts(run_beowire: RunBeowire, tmp_pa
         "eager_bytes",
         "unasked_blocks",
         "bundle_bytes",
-        "bundle_in_flight",
         "bulk_by_packet",
         "read_bytes",
     ]

@@ -112,16 +112,15 @@ static inline void convoy_released(struct convoy *convoy, const struct flow_fram
     }
 }
 
-/** Would it pay to wait for more frames before these, pushed and not sent yet, are sent? Not for
- * more than the peer has room for while others are on their way. */
+/** Would more frames make it cheaper to send these, pushed and not sent yet? Not more than the peer
+ *  has room for while others are on their way. */
 static inline bool convoy_waits(const struct convoy *convoy, const struct flow *flow)
 {
     uint32_t unsent = flow->next - flow->highest;
     uint32_t half = flow_window(flow, flow->first) / 2; /* of all that may be under way */
     uint32_t enough = half < FLOW_BATCH_FRAMES ? half : FLOW_BATCH_FRAMES;
 
-    return (convoy_exists(convoy) || convoy->needless) && unsent > 0 && unsent < enough &&
-           flow->highest - flow->first >= BUNDLE_IN_FLIGHT_MIN;
+    return (convoy_exists(convoy) || convoy->needless) && unsent > 0 && unsent < enough;
 }
 
 #endif /* BEOWIRE_ENDPOINT_CONVOY_H */

@@ -59,10 +59,10 @@ int core_open(struct core *core, const struct core_options *options)
     if (status != 0) {
         return status;
     }
-    hold_init(&core->hold);
     if (options->limits != NULL) {
         core->messages.limits = *options->limits;
     }
+    hold_init(&core->hold, core->messages.limits.hold_posts);
     core->messages.read_memory = core_read_memory;
     core->messages.withdraw_memory = withdraw_memory;
     core->messages.read_context = core;

@@ -305,9 +305,15 @@ static inline bool core_has_held(const struct core *core)
     return !list_is_empty(&core->messages.bundling);
 }
 
-/** Something is held back, and the application has looked for completions: sends it if there was
- *  nothing (`vain`) a few times, or if it has waited long; else only to peers towards which little
- *  is under way. */
+/** Does core_look_held() want to be called? */
+static inline bool core_asks_looks(const struct core *core)
+{
+    return hold_may_run(&core->hold) || core_has_held(core);
+}
+
+/** The application has looked for completions, and there was nothing (`vain`) or something. Sends
+ *  what is held back if the run has ended, or if that has waited long; else only to peers towards
+ *  which little is under way. */
 void core_look_held(struct core *core, bool vain, uint64_t now_ns);
 
 /** Sends all that is held back: the run has ended. */

@@ -12,30 +12,34 @@ static bool begin(struct core *core, uint64_t now_ns)
     bool held = core_has_held(core);
 
     if (held && !hold_follows(&core->hold, now_ns)) {
-        hold_run_ended(&core->hold, now_ns); /* and nobody has looked since */
+        hold_run_ended(&core->hold, core->hold.run, now_ns); /* and nobody has looked since */
     }
     core->messages.may_hold = hold_post(&core->hold, now_ns) && core->options.hold;
     return held;
 }
 
-/** Something has been posted for the peer: sends it, or leaves it for later if that pays. */
-static void posted(struct core *core, struct core_peer *peer, bool held, uint64_t now_ns)
+/** Something has been posted for the peer: sends it, or leaves it for later if that pays.
+ *  @return true: it is left, and nothing was sent */
+static bool posted(struct core *core, struct core_peer *peer, bool held, uint64_t now_ns)
 {
-    if (core->messages.may_hold && peer->message.ready &&
-        convoy_waits(&peer->convoy, &peer->message.flow)) {
+    bool left = core->messages.may_hold && peer->message.ready &&
+                convoy_waits(&peer->convoy, &peer->message.flow);
+
+    if (left) {
         bundle_gather(&core->messages, &peer->message);
         message_take_back(&core->messages, &peer->message);
     } else {
         core_service(core, peer, now_ns);
     }
-    if (!core_has_held(core)) {
-        return;
+    if (core_has_held(core)) {
+        if (!held) {
+            core->hold.since_ns = now_ns;
+        } else if (!core->messages.may_hold || hold_is_over(&core->hold, now_ns)) {
+            core_send_held(core, now_ns);
+            left = false;
+        }
     }
-    if (!held) {
-        core->hold.since_ns = now_ns;
-    } else if (!core->messages.may_hold || hold_is_over(&core->hold, now_ns)) {
-        core_send_held(core, now_ns);
-    }
+    return left;
 }
 
 static int push(struct core *core, struct core_peer *peer, const struct core_post *post)
@@ -54,14 +58,11 @@ static int push(struct core *core, struct core_peer *peer, const struct core_pos
     return -EINVAL;
 }
 
-/** Is so little room left that the message, or the next, may not go? */
+/** Is there no room for the message, for want of credit or because so much is on its way? */
 static bool is_short(const struct message_peer *peer)
 {
-    const struct flow *flow = &peer->flow;
-
-    return peer->ready && (sequence_before(flow->limit, flow->next + POST_FRAMES_MIN) ||
-                           flow->next - flow->first > FLOW_WINDOW_FRAMES - POST_FRAMES_MIN ||
-                           message_has_work(peer));
+    return peer->ready &&
+           (!flow_has_credit(&peer->flow) || !flow_has_room(&peer->flow) || message_has_work(peer));
 }
 
 int core_post(struct core *core, struct core_peer *peer, const struct core_post *post,
@@ -73,51 +74,47 @@ int core_post(struct core *core, struct core_peer *peer, const struct core_post 
     uint64_t now_ns = clock_ns(clock);
     bool held = begin(core, now_ns);
     int status = push(core, peer, post);
+    bool left = false;
 
     if (status == 0) {
         if (post->bytes > message_limits_busy(&core->messages.limits)) {
             core->messages.may_hold = false; /* it is long enough by itself */
         }
-        posted(core, peer, held, now_ns);
+        left = posted(core, peer, held, now_ns);
         if (core_has_bulk(core)) {
             core_bulk(core, now_ns);
+            left = false;
         }
     } else if (status == -EAGAIN && post->how == CORE_INJECT) {
         core_connect(core, peer, now_ns);
     }
-    if (hold_asks_end(&core->hold)) {
-        hold_post_ended(&core->hold, clock_ns(clock));
+    if (hold_may_run(&core->hold)) {
+        hold_posted(&core->hold, status == -EAGAIN, left ? now_ns : clock_ns(clock));
     }
     return status;
 }
 
-/** Sends what is held back: all, or only to peers towards which little is under way. */
-static void send_held(struct core *core, bool all, uint64_t now_ns)
+void core_send_held(struct core *core, uint64_t now_ns)
 {
     struct list *link = core->messages.bundling.next;
 
     while (link != &core->messages.bundling) {
         struct message_peer *message = LIST_ENTRY(link, struct message_peer, bundling);
-        const struct flow *flow = &message->flow;
         link = link->next;
-        if (all || flow->highest - flow->first < core->messages.limits.bundle_in_flight) {
-            bundle_close(&core->messages, message);
-            core_service(core, core->peers[message->index], now_ns);
-        }
+        bundle_close(&core->messages, message);
+        core_service(core, core->peers[message->index], now_ns);
     }
-}
-
-void core_send_held(struct core *core, uint64_t now_ns)
-{
-    send_held(core, true, now_ns);
 }
 
 void core_look_held(struct core *core, bool vain, uint64_t now_ns)
 {
-    if (vain && hold_look(&core->hold, now_ns)) {
-        hold_run_ended(&core->hold, now_ns);
-        send_held(core, true, now_ns);
-    } else if (!vain) {
-        send_held(core, hold_is_over(&core->hold, now_ns), now_ns);
+    uint32_t run = core->hold.run;
+    bool ended = hold_look(&core->hold, vain, now_ns);
+
+    if (core_has_held(core) && ended) {
+        hold_run_ended(&core->hold, run, now_ns);
+        core_send_held(core, now_ns);
+    } else if (core_has_held(core) && hold_is_over(&core->hold, now_ns)) {
+        core_send_held(core, now_ns);
     }
 }

@@ -35,12 +35,12 @@ bool own_progress(struct beowire_endpoint *endpoint)
     if (core_receive(core, own_clock_of, endpoint) > 0) {
         endpoint->idle_polls = 0;
         publish_if_due(endpoint, core->messages.now_ns);
-        if (core_has_held(core)) {
+        if (core_asks_looks(core)) {
             core_look_held(core, false, own_clock(endpoint));
         }
         return true;
     }
-    if (core_has_held(core)) {
+    if (core_asks_looks(core)) {
         core_look_held(core, true, own_clock(endpoint));
     }
     if (core_has_bulk(core)) {

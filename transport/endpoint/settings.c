@@ -24,7 +24,7 @@ static const struct setting {
     {"burst_frames", offsetof(struct settings, message.burst_frames), NUMBER_32, 2,
      FLOW_BATCH_FRAMES},
     {"bundle_bytes", offsetof(struct settings, message.bundle_bytes), NUMBER_32, 0, 1024},
-    {"bundle_in_flight", offsetof(struct settings, message.bundle_in_flight), NUMBER_32, 1, 128},
+    {"hold_posts", offsetof(struct settings, message.hold_posts), NUMBER_32, 1, HOLD_RUN_MAX},
     {"unasked_blocks", offsetof(struct settings, message.unasked_blocks), NUMBER_32, 0,
      PULL_BLOCKS},
     {"read_bytes", offsetof(struct settings, message.read_bytes), NUMBER_32, 0, 1 << 30},

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bundle.h - several short messages in one frame, while there is enough under way already.
+ * bundle.h - several short messages in one frame, in a run of posts.
  *
- * An idle connection sends every message at once. But while BUNDLE_IN_FLIGHT_MIN frames are on
- * their way to the peer and not acknowledged, one more would only wait behind them: it goes into an
- * *open* frame, the last in the flow, which is held back until it is full, or until the endpoint
- * next makes progress without finding anything to do, or until fewer frames are on their way. As
- * Nagle (RFC 896) and as TIPC's link layer do.
+ * Where what is posted may wait for more (endpoint/hold.h), a short message goes into an *open*
+ * frame, the last in the flow, which is held back until it is full, or the core sends what it holds
+ * back. As TIPC's link layer does, but for what decides.
  *
  * At the receiver each message of a bundle is matched by itself; those that nobody waits for share
  * the chunk that the frame had reserved, until the last of them is received.
@@ -17,14 +15,6 @@
 #define BEOWIRE_MESSAGE_BUNDLE_H
 
 #include "message/message.h"
-
-/** Is there enough under way that a short message may wait a moment? */
-static inline bool bundle_is_wanted(const struct message_layer *layer,
-                                    const struct message_peer *peer, uint64_t bytes)
-{
-    return layer->may_hold && bytes <= layer->limits.bundle_bytes &&
-           peer->flow.highest - peer->flow.first >= layer->limits.bundle_in_flight;
-}
 
 /** Adds a copy of a short message to the peer's open frame; opens one if there is none.
  *  @param confirmed the send that waits until the frame is acknowledged, or NULL

@@ -13,20 +13,20 @@
 struct message_limits {
     uint32_t eager_bytes; /**< longer messages are announced (MESSAGE_EAGER_BYTES_MAX) */
     uint32_t
-        eager_cut_frames;  /**< nor what takes more, where cards cut (MESSAGE_EAGER_CUT_FRAMES) */
-    uint32_t burst_frames; /**< fewer take the fast lane each (CONVOY_FRAMES_MIN) */
-    uint32_t bundle_bytes; /**< longer messages are not bundled (BUNDLE_BYTES_MAX) */
-    uint32_t bundle_in_flight; /**< nor are any while fewer frames are on their way */
-    uint32_t unasked_blocks;   /**< sent with an announcement (PULL_UNASKED_BLOCKS) */
-    uint32_t blocks_together;  /**< that one PULL asks for (PULL_BLOCKS_TOGETHER) */
-    uint32_t read_bytes;       /**< longer ones of our host both ends copy (PULL_READ_BYTES_MAX) */
+        eager_cut_frames;    /**< nor what takes more, where cards cut (MESSAGE_EAGER_CUT_FRAMES) */
+    uint32_t burst_frames;   /**< fewer take the fast lane each (CONVOY_FRAMES_MIN) */
+    uint32_t bundle_bytes;   /**< longer messages are not bundled (BUNDLE_BYTES_MAX) */
+    uint32_t hold_posts;     /**< so many posts of a run leave as they come (endpoint/hold.h) */
+    uint32_t unasked_blocks; /**< sent with an announcement (PULL_UNASKED_BLOCKS) */
+    uint32_t blocks_together; /**< that one PULL asks for (PULL_BLOCKS_TOGETHER) */
+    uint32_t read_bytes;      /**< longer ones of our host both ends copy (PULL_READ_BYTES_MAX) */
 };
 
 #define MESSAGE_LIMITS_DEFAULT                                                                     \
     {                                                                                              \
         .eager_bytes = MESSAGE_EAGER_BYTES_MAX, .eager_cut_frames = MESSAGE_EAGER_CUT_FRAMES,      \
         .burst_frames = CONVOY_FRAMES_MIN, .bundle_bytes = BUNDLE_BYTES_MAX,                       \
-        .bundle_in_flight = BUNDLE_IN_FLIGHT_MIN, .unasked_blocks = PULL_UNASKED_BLOCKS,           \
+        .hold_posts = HOLD_RUN_MIN, .unasked_blocks = PULL_UNASKED_BLOCKS,                         \
         .blocks_together = PULL_BLOCKS_TOGETHER, .read_bytes = PULL_READ_BYTES_MAX                 \
     }
 

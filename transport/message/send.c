@@ -332,9 +332,8 @@ void message_pump(struct message_layer *layer, struct message_peer *peer)
 bool outgoing_can_bundle(const struct message_layer *layer, const struct message_peer *peer,
                          uint64_t bytes)
 {
-    return peer->ready && list_is_empty(&peer->queue) && list_is_empty(&peer->dones) &&
-           (peer->open_bundle != NULL ? layer->may_hold && bytes <= layer->limits.bundle_bytes
-                                      : bundle_is_wanted(layer, peer, bytes));
+    return layer->may_hold && bytes <= layer->limits.bundle_bytes && peer->ready &&
+           list_is_empty(&peer->queue) && list_is_empty(&peer->dones);
 }
 
 int outgoing_check_send(const struct message_peer *peer, const void *data, uint64_t bytes)

@@ -58,8 +58,6 @@ def machine(work: Work) -> Costs:
                 cost = 100.0 + size if value != "0" else 400
             elif key == "unasked_blocks":
                 cost = size * {"0": 2.0, "1": 1.0, "2": 1.5, "4": 1.6}[value]
-            elif key == "bundle_in_flight":
-                cost = size * {"1": 1.0, "4": 1.1, "16": 0.8, "64": 0.9}[value]
             elif key == "bulk_by_packet":
                 cost = size * (1.0 if value == "" else 0.5)
             elif key == "read_bytes":
@@ -78,7 +76,6 @@ def test_tune__finds_what_the_machine_is_like() -> None:
         "eager_cut_frames": "256",
         "eager_bytes": "8192",
         "bundle_bytes": "256",
-        "bundle_in_flight": "16",
         "unasked_blocks": "1",
         "bulk_by_packet": "all",
         "read_bytes": "131072",
@@ -99,22 +96,8 @@ def test_tune__measures_as_often_as_the_time_is_shared() -> None:
         works.append(work)
         return machine(work)
 
-    assert len(list(tuning.tune(counted))) == 9
+    assert len(list(tuning.tune(counted))) == 8
     assert len(works) == tuning.RUNS
-
-
-def test_tune__what_is_held_back_without_bundles_is_not_asked() -> None:
-    tried: list[str] = []
-
-    def unbundled(work: Work) -> Costs:
-        tried.append(work.settings.rpartition(",")[2].partition("=")[0])
-        worse = 2 if "bundle_bytes=1024" in work.settings else 1
-        return {key: worse * cost for key, cost in machine(replace(work, settings="")).items()}
-
-    choices = {choice.key: choice.value for choice in tuning.tune(unbundled)}
-    assert (choices["bundle_bytes"], choices["bundle_in_flight"]) == ("0", "4")
-    assert "bundle_bytes" in tried
-    assert "bundle_in_flight" not in tried
 
 
 def test_tune__each_with_what_was_found_before_it() -> None:

@@ -148,7 +148,7 @@ static void beowire_send__ends_that_are_tuned_differently(void **state)
 {
     static const char *const settings[] = {
         "eager_bytes=0,bundle_bytes=0,unasked_blocks=0",
-        "eager_bytes=1048576,bundle_bytes=1024,bundle_in_flight=1,unasked_blocks=16",
+        "eager_bytes=1048576,bundle_bytes=1024,hold_posts=1,unasked_blocks=16",
         "go_back_n=true",
         "bulk_by_packet=all",
         "authenticate=true",

@@ -401,7 +401,7 @@ struct pair {
 static void be_in_a_run(beowire_endpoint *endpoint, uint32_t posts)
 {
     endpoint->core.hold.run = posts;
-    endpoint->core.hold.since_ns = endpoint->core.hold.ended_ns = now_ns() + SECOND;
+    endpoint->core.hold.posted_ns = endpoint->core.hold.left_ns = now_ns() + SECOND;
 }
 
 /** So much is under way from `a` to `b` that what `a` sends next is held back. */
@@ -425,7 +425,7 @@ static struct pair hold_back(void)
                     HOLD_RUN_MIN - 2); /* with the one below one too few, however long that takes */
         assert_int_equal(beowire_send(a, to, 1, 0, held, sizeof held, NULL), 0);
         assert_int_equal(flow->highest, flow->next); /* at once */
-    } while (flow->highest - flow->first < BUNDLE_IN_FLIGHT_MIN);
+    } while (flow->highest - flow->first < 4);
     be_in_a_run(a, HOLD_RUN_MIN);
     return (struct pair){.a = a, .b = b, .to = to, .flow = flow};
 }
@@ -532,7 +532,8 @@ static void poll__sends_what_is_held_back_when_nothing_more_comes(void **state)
         assert_int_equal(beowire_send(pair.a, pair.to, 1, 0, held, sizeof held, NULL), 0);
         pair.a->idle_polls = 0; /* no timers, and not too late, however slow this is */
         pair.a->core.deadline_ns = UINT64_MAX;
-        pair.a->core.hold.since_ns = pair.a->core.hold.ended_ns = now_ns() + SECOND;
+        pair.a->core.hold.since_ns = now_ns() + SECOND;
+        be_in_a_run(pair.a, pair.a->core.hold.run);
         (void)beowire_poll(pair.a, NULL, 0); /* once after each */
         assert_int_not_equal(pair.flow->highest, pair.flow->next);
     }

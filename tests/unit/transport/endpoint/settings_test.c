@@ -24,7 +24,7 @@ static void settings_parse__every_key(void **state)
                                     "burst_frames = 5\n"
                                     "read_bytes = 65536\n"
                                     "  bundle_bytes=128  # short\r\n"
-                                    "bundle_in_flight\t=\t8\n"
+                                    "hold_posts\t=\t8\n"
                                     "unasked_blocks = 0\n"
                                     "spin_ns = 20000\n"
                                     "busy_poll_us = 50\n"
@@ -37,7 +37,7 @@ static void settings_parse__every_key(void **state)
     assert_int_equal(settings.message.burst_frames, 5);
     assert_int_equal(settings.message.read_bytes, 65536);
     assert_int_equal(settings.message.bundle_bytes, 128);
-    assert_int_equal(settings.message.bundle_in_flight, 8);
+    assert_int_equal(settings.message.hold_posts, 8);
     assert_int_equal(settings.message.unasked_blocks, 0);
     assert_int_equal(settings.spin_ns, 20000);
     assert_int_equal(settings.busy_poll_us, 50);
@@ -76,7 +76,7 @@ static void settings_parse__says_what_is_wrong_and_where(void **state)
         {"eager_bytes = 1k", 1, "eager_bytes is a number"},
         {"eager_bytes =", 1, "eager_bytes is a number"},
         {"eager_bytes = 99999999999999999999999", 1, "eager_bytes is a number"},
-        {"bundle_in_flight = 0", 1, "bundle_in_flight is a number from 1 to 128"},
+        {"hold_posts = 0", 1, "hold_posts is a number from 1 to 64"},
         {"unasked_blocks = 17", 1, "unasked_blocks is a number from 0 to 16"},
         {"spin_ns = 10", 1, "spin_ns is a number from 4000 to 10000000"},
         {"busy_poll_us = 10001", 1, "busy_poll_us is a number from 0 to 10000"},
