@@ -148,9 +148,9 @@
 /** After so many ends in a row that were seen in time, half as many leave as they come. */
 #define HOLD_TRUST_RUNS 16u
 
-/** With less room than for so many frames, for want of credit or because so many are on their way,
- *  whoever posts a message looks first whether any has come. */
-#define POST_FRAMES_MIN 16u
+/** Whoever posts a message for which there is no credit looks first whether any has come, but not
+ *  more often than this: what has come is dearer to take in pieces. */
+#define POST_LOOK_NS 10000u
 
 /** What is held back leaves after at most so long: a few calls of a lane with a whole train; */
 #define HOLD_NS 16000u

@@ -164,9 +164,10 @@ struct core {
     uint32_t slots_used;      /**< those from here on have never been taken */
     uint32_t first_free_slot; /**< of those that were */
     uint32_t last_free_slot;
-    uint64_t forget_at_ns; /**< there may be peers to be given back from then on */
-    struct hold hold;      /**< whether what is posted may wait */
-    uint32_t *touched;     /**< indices */
+    uint64_t forget_at_ns;    /**< there may be peers to be given back from then on */
+    struct hold hold;         /**< whether what is posted may wait */
+    uint64_t posted_short_ns; /**< when core_post() last looked for credit */
+    uint32_t *touched;        /**< indices */
     uint32_t touched_count;
     bool probed;      /**< a PROBE has come in this progress */
     bool patient;     /**< what has just come can wait until the application has had its messages */

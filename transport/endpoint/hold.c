@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "hold.h"
 
-void hold_run_ended(struct hold *hold, uint32_t run, uint64_t now_ns)
+void hold_run_ended(struct hold *hold, bool held, uint64_t now_ns)
 {
-    if (run >= HOLD_RUN_MAX) {
-        return; /* for what it was, that is not late */
+    uint32_t run = hold->run;
+
+    if (run < hold->run_least) {
+        return; /* it was none */
     }
     if (!hold_is_within(hold->posted_ns, now_ns, HOLD_LATE_NS)) {
+        if (!held || run >= HOLD_RUN_MAX) {
+            return; /* it did no harm, or for what it was, that is not late */
+        }
         uint32_t longer = run > hold->run_min ? run : hold->run_min;
         hold->run_min = longer < HOLD_RUN_MAX / 2 ? 2 * longer : HOLD_RUN_MAX;
         hold->in_time = 0;

@@ -34,6 +34,7 @@ struct hold {
     uint32_t run_min;   /**< or so many, as learnt */
     uint32_t polls;     /**< looks in vain since the last post */
     bool turned_away;   /**< the last post found no room, and is tried again */
+    bool over;          /**< the run was seen to have ended, and nothing was posted since */
     uint32_t in_time;   /**< ends of runs in a row that were seen in time */
 };
 
@@ -67,13 +68,14 @@ static inline bool hold_post(struct hold *hold, uint64_t now_ns)
     hold->left_ns = 0;
     hold->polls = 0;
     hold->turned_away = false;
+    hold->over = false;
     return follows && hold->run >= hold->run_min;
 }
 
 /** May the last post have been one of a run? Then hold_posted() and hold_look() want to know. */
 static inline bool hold_may_run(const struct hold *hold)
 {
-    return hold->run > 0;
+    return hold->run > 0 && !hold->over;
 }
 
 /** The post has ended. `turned_away`: for want of room, so that looks for some do not end the run.
@@ -97,7 +99,7 @@ static inline bool hold_look(struct hold *hold, bool vain, uint64_t now_ns)
 {
     hold->polls += vain && !hold->turned_away;
     if (hold->polls > HOLD_POLLS || !hold_follows(hold, now_ns)) {
-        hold->run /= 2;
+        hold->over = true;
         return true;
     }
     hold->left_ns = now_ns;
@@ -107,8 +109,8 @@ static inline bool hold_look(struct hold *hold, bool vain, uint64_t now_ns)
     return false;
 }
 
-/** A run of so many posts has ended, of which some are still held back: learns whether that is seen
- *  late, if the last was posted then. */
-void hold_run_ended(struct hold *hold, uint32_t run, uint64_t now_ns);
+/** The run has ended: learns whether that is seen late, if something has been held back until now
+ *  (`held`), or else in time. */
+void hold_run_ended(struct hold *hold, bool held, uint64_t now_ns);
 
 #endif /* BEOWIRE_ENDPOINT_HOLD_H */

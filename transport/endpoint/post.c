@@ -11,8 +11,8 @@ static bool begin(struct core *core, uint64_t now_ns)
 {
     bool held = core_has_held(core);
 
-    if (held && !hold_follows(&core->hold, now_ns)) {
-        hold_run_ended(&core->hold, core->hold.run, now_ns); /* and nobody has looked since */
+    if (!core->hold.over && !hold_follows(&core->hold, now_ns)) {
+        hold_run_ended(&core->hold, held, now_ns); /* and nobody has looked since */
     }
     core->messages.may_hold = hold_post(&core->hold, now_ns) && core->options.hold;
     return held;
@@ -68,10 +68,14 @@ static bool is_short(const struct message_peer *peer)
 int core_post(struct core *core, struct core_peer *peer, const struct core_post *post,
               uint64_t (*clock_ns)(void *), void *clock)
 {
-    if (__builtin_expect(is_short(&peer->message), 0)) {
-        (void)core_receive(core, clock_ns, clock);
-    }
     uint64_t now_ns = clock_ns(clock);
+
+    if (__builtin_expect(is_short(&peer->message), 0) &&
+        now_ns - core->posted_short_ns >= POST_LOOK_NS) {
+        core->posted_short_ns = now_ns;
+        (void)core_receive(core, clock_ns, clock);
+        now_ns = clock_ns(clock);
+    }
     bool held = begin(core, now_ns);
     int status = push(core, peer, post);
     bool left = false;
@@ -108,13 +112,13 @@ void core_send_held(struct core *core, uint64_t now_ns)
 
 void core_look_held(struct core *core, bool vain, uint64_t now_ns)
 {
-    uint32_t run = core->hold.run;
+    bool was_over = core->hold.over;
     bool ended = hold_look(&core->hold, vain, now_ns);
 
-    if (core_has_held(core) && ended) {
-        hold_run_ended(&core->hold, run, now_ns);
-        core_send_held(core, now_ns);
-    } else if (core_has_held(core) && hold_is_over(&core->hold, now_ns)) {
+    if (ended && !was_over) {
+        hold_run_ended(&core->hold, core_has_held(core), now_ns);
+    }
+    if (core_has_held(core) && (ended || hold_is_over(&core->hold, now_ns))) {
         core_send_held(core, now_ns);
     }
 }

@@ -111,12 +111,12 @@ static void hold_look__after_work_ends_the_run(void **state)
     assert_true(hold_look(&hold, false, now_ns));
 }
 
-static void hold_look__is_asked_for_no_longer_when_the_run_is_long_over(void **state)
+static void hold_look__is_asked_for_no_longer_when_the_run_is_over(void **state)
 {
     (void)state;
     (void)posts_let_go(100, 1000);
-    for (unsigned i = 0; i < 20; i++) {
-        (void)hold_look(&hold, true, now_ns);
+    while (!hold_look(&hold, true, now_ns)) {
+        assert_true(hold_may_run(&hold));
     }
     assert_false(hold_may_run(&hold));
 }
@@ -156,7 +156,7 @@ static void hold_run_ended__late_so_that_longer_runs_leave_as_they_come(void **s
             held += post_after(i == 0 ? 200000 : 100);
         }
         if (held > 0) {
-            hold_run_ended(&hold, hold.run, now_ns + HOLD_LATE_NS + 1);
+            hold_run_ended(&hold, true, now_ns + HOLD_LATE_NS + 1);
         }
     }
     assert_int_equal(held, 0);
@@ -165,16 +165,19 @@ static void hold_run_ended__late_so_that_longer_runs_leave_as_they_come(void **s
 static void hold_run_ended__in_time_often_enough_it_is_trusted_again(void **state)
 {
     (void)state;
-    hold_run_ended(&hold, LEAST, now_ns + HOLD_LATE_NS + 1);
+    hold.run = LEAST;
+    hold_run_ended(&hold, true, now_ns + HOLD_LATE_NS + 1);
     assert_int_equal(hold.run_min, 2 * LEAST);
     for (unsigned i = 0; i < HOLD_TRUST_RUNS; i++) {
         assert_int_equal(hold.run_min, 2 * LEAST);
         hold.posted_ns = now_ns;
-        hold_run_ended(&hold, LEAST, now_ns + 1);
+        hold.run = LEAST;
+        hold_run_ended(&hold, true, now_ns + 1);
     }
     assert_int_equal(hold.run_min, LEAST);
     for (unsigned i = 0; i < 10 * HOLD_TRUST_RUNS; i++) {
-        hold_run_ended(&hold, LEAST, now_ns + 1);
+        hold.run = LEAST;
+        hold_run_ended(&hold, true, now_ns + 1);
     }
     assert_int_equal(hold.run_min, LEAST);
 }
@@ -182,7 +185,16 @@ static void hold_run_ended__in_time_often_enough_it_is_trusted_again(void **stat
 static void hold_run_ended__a_long_run_may_end_a_little_late(void **state)
 {
     (void)state;
-    hold_run_ended(&hold, HOLD_RUN_MAX, now_ns + HOLD_LATE_NS + 1);
+    hold.run = HOLD_RUN_MAX;
+    hold_run_ended(&hold, true, now_ns + HOLD_LATE_NS + 1);
+    assert_int_equal(hold.run_min, LEAST);
+}
+
+static void hold_run_ended__late_is_no_harm_if_nothing_was_held(void **state)
+{
+    (void)state;
+    hold.run = LEAST;
+    hold_run_ended(&hold, false, now_ns + HOLD_LATE_NS + 1);
     assert_int_equal(hold.run_min, LEAST);
 }
 
@@ -190,9 +202,12 @@ static void hold_run_ended__late_ever_again_has_a_limit(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 100; i++) {
-        hold_run_ended(&hold, HOLD_RUN_MAX - 1, now_ns + HOLD_LATE_NS + 1);
+        hold.run = HOLD_RUN_MAX - 1;
+        hold_run_ended(&hold, true, now_ns + HOLD_LATE_NS + 1);
     }
     assert_int_equal(hold.run_min, HOLD_RUN_MAX);
+    hold_init(&hold, LEAST);
+    hold.run_min = HOLD_RUN_MAX;
     assert_int_equal(posts_let_go(100, 1000), HOLD_RUN_MAX);
 }
 
@@ -206,12 +221,13 @@ int main(void)
         cmocka_unit_test_setup(hold_look__takes_no_time, setup),
         cmocka_unit_test_setup(hold_look__some_in_vain_end_the_run, setup),
         cmocka_unit_test_setup(hold_look__after_work_ends_the_run, setup),
-        cmocka_unit_test_setup(hold_look__is_asked_for_no_longer_when_the_run_is_long_over, setup),
+        cmocka_unit_test_setup(hold_look__is_asked_for_no_longer_when_the_run_is_over, setup),
         cmocka_unit_test_setup(hold_look__for_room_does_not_end_the_run, setup),
         cmocka_unit_test_setup(hold_is_over__in_time, setup),
         cmocka_unit_test_setup(hold_run_ended__late_so_that_longer_runs_leave_as_they_come, setup),
         cmocka_unit_test_setup(hold_run_ended__in_time_often_enough_it_is_trusted_again, setup),
         cmocka_unit_test_setup(hold_run_ended__a_long_run_may_end_a_little_late, setup),
+        cmocka_unit_test_setup(hold_run_ended__late_is_no_harm_if_nothing_was_held, setup),
         cmocka_unit_test_setup(hold_run_ended__late_ever_again_has_a_limit, setup),
     };
 
