@@ -372,6 +372,11 @@
 #define POLLS_PER_BREAK 512
 #define POLL_BREAK_NS 200000u
 
+/** Others want the core if they have more than one part in so many of it, over the last one or two
+ * of so long: less is a daemon's, or a job's of the lowest priority (contention.h). */
+#define CONTENTION_PARTS 16
+#define CONTENTION_WINDOW_NS 20000000u
+
 /** If others wanted the core within so long, polls that have found nothing for so long let them
  * have it (crowd.h), ... */
 #define POLL_CROWDED_NS 50000000u

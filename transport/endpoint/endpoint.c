@@ -123,6 +123,7 @@ static void take_down(struct beowire_endpoint *endpoint)
     struct path_lanes lanes = endpoint->core.options.lanes;
 
     descriptor_close(&endpoint->descriptor);
+    contention_close(&endpoint->contention);
     stats_close(&endpoint->stats);
     core_close(&endpoint->core);
     lanes_close(&lanes);
@@ -148,6 +149,7 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
     opened->process = getpid();
     turn_open(&opened->turn);
     patience_open(&opened->patience);
+    contention_open(&opened->contention);
     patience_limit(&opened->patience, settings.spin_ns);
     status = set_up(opened, &read, &settings);
     if (status == 0) {

@@ -5,6 +5,7 @@
 #ifndef BEOWIRE_ENDPOINT_ENDPOINT_H
 #define BEOWIRE_ENDPOINT_ENDPOINT_H
 
+#include "endpoint/contention.h"
 #include "endpoint/core.h"
 #include "endpoint/crowd.h"
 #include "endpoint/descriptor.h"
@@ -33,8 +34,7 @@ struct beowire_endpoint {
     struct core core;
     struct ticks ticks;
     struct patience patience;
-    pthread_t polled_by; /**< the thread whose... */
-    long preemptions;    /**< ... are these, by its own yielding, too, as last asked */
+    struct contention contention;
     unsigned idle_polls; /**< polls in a row that found nothing */
     struct crowd crowd;  /**< of this core */
     int status;          /**< of the lanes, as last asked */

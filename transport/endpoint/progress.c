@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/resource.h>
 
 /** While nothing arrives, the clock is read only at every so many polls. */
 #define POLLS_PER_CLOCK 16
@@ -205,27 +204,11 @@ int beowire_wait(beowire_endpoint *endpoint, uint64_t timeout_ns)
     return status;
 }
 
-/** Have others had the core since this was last asked, taken or given? */
-static bool others_had_core(struct beowire_endpoint *endpoint)
-{
-    struct rusage usage;
-
-    if (getrusage(RUSAGE_THREAD, &usage) != 0) {
-        return false;
-    }
-    pthread_t self = pthread_self();
-    bool had =
-        usage.ru_nivcsw != endpoint->preemptions && pthread_equal(self, endpoint->polled_by) != 0;
-    endpoint->polled_by = self;
-    endpoint->preemptions = usage.ru_nivcsw;
-    return had;
-}
-
 void own_break(struct beowire_endpoint *endpoint)
 {
     publish_if_due(endpoint, own_clock(endpoint));
-    bool disturbed = others_had_core(endpoint);
     uint64_t now_ns = own_clock(endpoint);
+    bool disturbed = contention_look(&endpoint->contention, now_ns);
 
     note_patience(&endpoint->patience, disturbed);
     if (disturbed) {
@@ -243,7 +226,7 @@ static void give_way(struct beowire_endpoint *endpoint, uint64_t now_ns)
 
     (void)sched_yield();
     uint64_t back_ns = own_clock(endpoint);
-    if (crowd_yielded(crowd, now_ns, back_ns) && others_had_core(endpoint)) {
+    if (crowd_yielded(crowd, now_ns, back_ns) && contention_look(&endpoint->contention, back_ns)) {
         crowd_noticed(crowd, back_ns);
     }
     if (back_ns - now_ns >= FLOW_PROBE_MIN_NS) {
