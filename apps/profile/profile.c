@@ -253,7 +253,12 @@ void profile_report(void)
 {
     int rank = 0, ranks = 1;
     uint64_t own_ns = now_ns() - began_ns, slowest_ns = 0, all_ns = 0;
+    static bool reported;
 
+    if (reported) {
+        return; /* MPICH's mpi_finalize_ calls MPI_Finalize */
+    }
+    reported = true;
     (void)PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     (void)PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     (void)PMPI_Reduce(&counts, &sums, (int)(sizeof counts / sizeof(uint64_t)), MPI_UINT64_T,
