@@ -270,7 +270,7 @@ int main(int argc, char **argv)
     app_start(argc, argv, "halo", "waves in a box: six faces exchanged each step", options);
     struct box box = make_box(&problems[class]);
     char check[APP_CHECK_BYTES];
-    double worst = 0.0, all = 0.0, began = 0.0;
+    double worst = 0.0, all = 0.0;
     struct app_result result = {.unit = "Mpoints/s", .check = check};
 
     iterations = iterations > 0 ? iterations : problems[class].steps;
@@ -279,12 +279,11 @@ int main(int argc, char **argv)
     (void)compare(&box, 0.0, true);
     box.seconds_communicating = 0.0;
     app_start_clock();
-    began = MPI_Wtime();
     for (long i = 0; i < iterations; i++) {
         step(&box, overlap);
     }
-    result.communication_share = box.seconds_communicating / (MPI_Wtime() - began);
     result.seconds = app_seconds();
+    result.communication_share = app_share(box.seconds_communicating);
     worst = compare(&box, (double)iterations, false);
     (void)MPI_Allreduce(&worst, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     result.figure = pow(box.size, 3) * (double)iterations / result.seconds * 1e-6;

@@ -114,7 +114,6 @@ int main(int argc, char **argv)
     char check[APP_CHECK_BYTES];
     int64_t wrong = 0, all = 0;
     size_t elements = 0;
-    double began = 0.0;
     struct app_result result = {.unit = "MB/s", .check = check};
 
     iterations = iterations > 0 ? iterations : problems[class].steps;
@@ -129,12 +128,11 @@ int main(int argc, char **argv)
     (void)compare(&matrix, false, true);
     matrix.seconds_communicating = 0.0;
     app_start_clock();
-    began = MPI_Wtime();
     for (long i = 0; i < iterations; i++) {
         transpose(&matrix);
     }
-    result.communication_share = matrix.seconds_communicating / (MPI_Wtime() - began);
     result.seconds = app_seconds();
+    result.communication_share = app_share(matrix.seconds_communicating);
     wrong += compare(&matrix, iterations % 2 == 1, false);
     (void)MPI_Allreduce(&wrong, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
     result.figure = (double)matrix.size * matrix.size * sizeof(double) * (double)iterations /

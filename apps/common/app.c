@@ -17,7 +17,7 @@ int app_rank, app_ranks;
 
 static const char *program_name;
 static const struct app_option *program_options;
-static double clock_started;
+static double clock_started, own_seconds;
 
 void app_refuse(const char *format, ...)
 {
@@ -185,9 +185,13 @@ int app_log2_ranks(int most)
     while (1 << logarithm < app_ranks && logarithm < 30) {
         logarithm++;
     }
-    if (1 << logarithm != app_ranks || app_ranks > most) {
-        app_refuse("runs on a power of two of ranks, up to %d, not on %d: choose another -n", most,
+    if (1 << logarithm != app_ranks) {
+        app_refuse("runs on 1, 2, 4, 8 or another power of two of ranks, not on %d: choose another "
+                   "-n",
                    app_ranks);
+    }
+    if (app_ranks > most) {
+        app_refuse("runs on at most %d ranks, not on %d: choose another -n", most, app_ranks);
     }
     return logarithm;
 }
@@ -219,10 +223,19 @@ void app_start_clock(void)
 
 double app_seconds(void)
 {
-    double own = MPI_Wtime() - clock_started, slowest = 0.0;
+    double slowest = 0.0;
 
-    (void)MPI_Allreduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    own_seconds = MPI_Wtime() - clock_started;
+    (void)MPI_Allreduce(&own_seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return slowest > 1e-9 ? slowest : 1e-9;
+}
+
+double app_share(double seconds_communicating)
+{
+    double own[2] = {seconds_communicating, own_seconds}, all[2] = {0.0, 0.0};
+
+    (void)MPI_Allreduce(own, all, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return all[1] > 0.0 ? all[0] / all[1] : 0.0;
 }
 
 bool app_agrees(double number, double expected, double tolerance)

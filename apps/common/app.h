@@ -76,6 +76,10 @@ void app_start_clock(void);
 /** Seconds since app_start_clock(), those of the slowest rank. All ranks have to call it. */
 double app_seconds(void);
 
+/** Share of the time up to app_seconds() that was spent in communication, the mean of all ranks, of
+ *  which this one spent so many seconds. */
+double app_share(double seconds_communicating);
+
 /** Whether a number is another to so small a part of it. */
 bool app_agrees(double number, double expected, double tolerance);
 
