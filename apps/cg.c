@@ -215,7 +215,7 @@ static void scatter(const struct generators *from, const struct problem *problem
 {
     double scale = 1.0, ratio = pow(CONDITION, 1.0 / problem->size);
 
-    for (int vector = 0; vector < problem->size; vector++, scale *= ratio) {
+    for (int vector = 0; vector < problem->size; vector++) {
         const int *place = from->place + (size_t)vector * (size_t)from->each;
         const double *value = from->value + (size_t)vector * (size_t)from->each;
 
@@ -236,6 +236,7 @@ static void scatter(const struct generators *from, const struct problem *problem
                 }
             }
         }
+        scale *= ratio;
     }
     for (int row = 0; row < grid->rows.count; row++) {
         if (inside(grid->columns, row + grid->rows.first)) {

@@ -73,9 +73,9 @@ void profile_sent(int count, MPI_Datatype type, int to);
  *  count of them, or of its own type; what this rank has a count of. */
 void profile_gives(int count, MPI_Datatype type);
 void profile_gives_each(int count, MPI_Datatype type, MPI_Comm comm);
-void profile_gives_counts(const int counts[], MPI_Datatype type, MPI_Comm comm);
-void profile_gives_types(const int counts[], const MPI_Datatype types[], MPI_Comm comm);
-void profile_gives_own(const int counts[], MPI_Datatype type, MPI_Comm comm);
+void profile_gives_counts(const int given[], MPI_Datatype type, MPI_Comm comm);
+void profile_gives_types(const int given[], const MPI_Datatype types[], MPI_Comm comm);
+void profile_gives_own(const int given[], MPI_Datatype type, MPI_Comm comm);
 
 /** Whether this rank is the root of a collective call. */
 bool profile_is_root(int root, MPI_Comm comm);
