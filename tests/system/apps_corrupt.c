@@ -32,8 +32,15 @@ static const void *instead(const void *data, int count, MPI_Datatype type)
     }
     memcpy(copy, data, bytes);
     middle = bytes / 2 / (size_t)each * (size_t)each;
-    /* Bits of a double that count, but do not make it no number. */
-    copy[middle + (each == 8 ? 6 : 1)] ^= 0x11;
+    if (type == MPI_DOUBLE) {
+        double number = 0.0;
+
+        memcpy(&number, copy + middle, sizeof number);
+        number += 1.5;
+        memcpy(copy + middle, &number, sizeof number);
+    } else {
+        copy[middle + 1] ^= 0x11;
+    }
     return copy;
 }
 

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -70,16 +71,24 @@ def compiled_profile(compiler: str = "mpicc.openmpi", label: str = "openmpi4") -
 def run_ranks(
     ranks: int, program: Path, *arguments: str, environment: Mapping[str, str] | None = None
 ) -> Done:
-    """Runs a program over Open MPI on this host, to its end; the environment is for the ranks."""
+    """Runs a program over Open MPI on this host, to its end; the environment is for the ranks. All
+    have to end in the same way, which is the exit status."""
     own = [f"{name}={value}" for name, value in (environment or {}).items()]
-    return subprocess.run(
-        ["mpirun.openmpi", "-n", str(ranks), "env", *own, str(program), *arguments],
+    # A launcher that sees a rank fail takes its time, and has much to say.
+    tell = ("sh", "-c", '"$@"; echo "ended with $?" >&2', "sh")
+    done = subprocess.run(
+        ["mpirun.openmpi", "-n", str(ranks), *tell, "env", *own, str(program), *arguments],
         env={**os.environ, **_HERE},
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
+    statuses = re.findall(r"^ended with (\d+)\n", done.stderr, re.MULTILINE)
+    assert len(statuses) == ranks, (done.stdout, done.stderr)
+    assert len(set(statuses)) == 1, (done.stdout, done.stderr)
+    rest = re.sub(r"^ended with \d+\n", "", done.stderr, flags=re.MULTILINE)
+    return Done(done.args, int(statuses[0]), done.stdout, rest)
 
 
 def result_of(done: Done) -> dict[str, Any]:
@@ -102,7 +111,8 @@ def profile_of(done: Done) -> dict[str, Any]:
 def refused(done: Done, name: str, words: Sequence[str]) -> None:
     """One line of the program says what to do, and every rank ended with 2."""
     assert (done.returncode, done.stdout) == (2, ""), (done.stdout, done.stderr)
-    lines = [line for line in done.stderr.splitlines() if line.startswith(f"{name}: ")]
+    lines = done.stderr.splitlines()
     assert len(lines) == 1, done.stderr
+    assert lines[0].startswith(f"{name}: ")
     for word in words:
         assert word in lines[0]
