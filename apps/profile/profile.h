@@ -26,8 +26,8 @@
  *     puts              the same of put, get and accumulate
  *     calls             by function: how often, and the seconds in it, the mean of all ranks
  *
- * A call takes some 20 ns longer. Safe with threads, whose times
- * add up. Programs in Fortran may use mpif.h, or the modules mpi or mpi_f08.
+ * A call takes some 20 ns longer. Safe with threads, whose times add up. Programs in Fortran may
+ * use mpif.h, or the modules mpi or mpi_f08.
  */
 #ifndef BEOWIRE_APPS_PROFILE_H
 #define BEOWIRE_APPS_PROFILE_H
