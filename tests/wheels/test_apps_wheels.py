@@ -4,11 +4,20 @@ warning, find what they should on two nodes, and their messages are counted."""
 
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from system.apps_jobs import PROGRAMS, compiled, compiled_profile, profile_of, result_of
-from system.conftest import ROOT
+from system.apps_jobs import (
+    PROGRAMS,
+    Done,
+    compile_with,
+    compiled,
+    compiled_profile,
+    profile_of,
+    result_of,
+)
+from system.conftest import ROOT, RunBeowire
 from system.mpi_jobs import Mpi
 
 
@@ -34,21 +43,40 @@ def compiler(mpi: Mpi) -> str:
     ).stdout.strip()
 
 
-def run(mpi: Mpi, name: str, *before: str) -> "subprocess.CompletedProcess[str]":
-    words = ["lab", "mpirun", "--mpi", mpi.name, "-n", "2"]
+def run(mpi: Mpi, program: Path, *words: str, library: Path | None = None) -> Done:
+    """Runs a program on two nodes; with a library in front of its MPI, if one is named."""
+    before = () if library is None else ("env", f"LD_PRELOAD={library}")
+    options = ["lab", "mpirun", "--mpi", mpi.name, "-n", "2"]
     if mpi.prefix is not None:
-        words += ["--prefix", str(mpi.prefix)]
-    program = compiled(name, compiler(mpi), label(mpi))
-    return mpi.run_beowire(*words, "--", *before, str(program))
+        options += ["--prefix", str(mpi.prefix)]
+    return mpi.run_beowire(*options, "--", *before, str(program), *words)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_class_s__is_right_on_two_nodes(mpi: Mpi, name: str) -> None:
-    done = run(mpi, name)
+    done = run(mpi, compiled(name, compiler(mpi), label(mpi)))
     assert (done.returncode, result_of(done)["verified"]) == (0, True), done.stderr
 
 
 def test_messages__are_counted(mpi: Mpi) -> None:
     library = compiled_profile(compiler(mpi), label(mpi))
-    found = profile_of(run(mpi, "cg", "env", f"LD_PRELOAD={library}"))
+    found = profile_of(run(mpi, compiled("cg", compiler(mpi), label(mpi)), library=library))
     assert found["sizes"] == {"8": 2 * 16 * 52, "16": 2 * 16, "8192": 2 * 16 * 52}
+
+
+def test_messages_of_fortran__are_counted_once(run_beowire: RunBeowire) -> None:
+    """Intel MPI's functions of Fortran call those of C by the names that are wrapped, too. (The
+    other MPIs of PyPI come without Fortran.)"""
+    mpi = Mpi(run_beowire, "intel")
+    source = str(ROOT / "tests" / "system" / "apps_messages.c")
+    fortran = ("-DWITH_FORTRAN", source, "-lmpifort")
+    program = compile_with(compiler(mpi), "messages", *fortran, label=label(mpi))
+    library = compiled_profile(compiler(mpi), label(mpi))
+    assert run_beowire("lab", "up").returncode == 0
+    try:
+        found = profile_of(run(mpi, program, "fortran", library=library))
+    finally:
+        run_beowire("lab", "down", "--all")
+    assert found["sizes"] == {"8": 1, "32": 2}
+    assert found["collectives"]["sizes"] == {"16": 2}
+    assert found["calls"]["MPI_Send"]["count"] == 2
