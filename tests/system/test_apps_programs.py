@@ -13,8 +13,8 @@ from system.apps_jobs import (
 )
 from system.conftest import ROOT
 
-#: A call of rank 1 in the timed part of each program, of those that send 8 bytes or more: a
-#: vector, not one sum of it, of CG; late in MG, whose later steps mend what an earlier one has wrong.
+#: A call of rank 1 in the timed part of each program, of those that send 8 bytes or more. Of CG it
+#: sends part of a vector, not of a sum; of MG it is late, since later steps mend what was wrong.
 CORRUPT_CALL = {
     "allreduce": 10,
     "cg": 1000,
