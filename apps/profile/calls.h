@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* calls.h - the functions that are wrapped: those that move data, and those that may wait. */
+#ifndef BEOWIRE_APPS_PROFILE_CALLS_H
+#define BEOWIRE_APPS_PROFILE_CALLS_H
+
+#define PROFILE_CALLS(CALL)                                                                        \
+    CALL(Send)                                                                                     \
+    CALL(Ssend)                                                                                    \
+    CALL(Bsend)                                                                                    \
+    CALL(Rsend)                                                                                    \
+    CALL(Isend)                                                                                    \
+    CALL(Issend)                                                                                   \
+    CALL(Ibsend)                                                                                   \
+    CALL(Irsend)                                                                                   \
+    CALL(Recv)                                                                                     \
+    CALL(Irecv)                                                                                    \
+    CALL(Mrecv)                                                                                    \
+    CALL(Imrecv)                                                                                   \
+    CALL(Sendrecv)                                                                                 \
+    CALL(Sendrecv_replace)                                                                         \
+    CALL(Send_init)                                                                                \
+    CALL(Ssend_init)                                                                               \
+    CALL(Bsend_init)                                                                               \
+    CALL(Rsend_init)                                                                               \
+    CALL(Recv_init)                                                                                \
+    CALL(Start)                                                                                    \
+    CALL(Startall)                                                                                 \
+    CALL(Request_free)                                                                             \
+    CALL(Wait)                                                                                     \
+    CALL(Waitall)                                                                                  \
+    CALL(Waitany)                                                                                  \
+    CALL(Waitsome)                                                                                 \
+    CALL(Test)                                                                                     \
+    CALL(Testall)                                                                                  \
+    CALL(Testany)                                                                                  \
+    CALL(Testsome)                                                                                 \
+    CALL(Probe)                                                                                    \
+    CALL(Iprobe)                                                                                   \
+    CALL(Mprobe)                                                                                   \
+    CALL(Improbe)                                                                                  \
+    CALL(Barrier)                                                                                  \
+    CALL(Bcast)                                                                                    \
+    CALL(Reduce)                                                                                   \
+    CALL(Allreduce)                                                                                \
+    CALL(Gather)                                                                                   \
+    CALL(Gatherv)                                                                                  \
+    CALL(Scatter)                                                                                  \
+    CALL(Scatterv)                                                                                 \
+    CALL(Allgather)                                                                                \
+    CALL(Allgatherv)                                                                               \
+    CALL(Alltoall)                                                                                 \
+    CALL(Alltoallv)                                                                                \
+    CALL(Alltoallw)                                                                                \
+    CALL(Scan)                                                                                     \
+    CALL(Exscan)                                                                                   \
+    CALL(Reduce_scatter)                                                                           \
+    CALL(Reduce_scatter_block)                                                                     \
+    CALL(Ibarrier)                                                                                 \
+    CALL(Ibcast)                                                                                   \
+    CALL(Ireduce)                                                                                  \
+    CALL(Iallreduce)                                                                               \
+    CALL(Igather)                                                                                  \
+    CALL(Igatherv)                                                                                 \
+    CALL(Iscatter)                                                                                 \
+    CALL(Iscatterv)                                                                                \
+    CALL(Iallgather)                                                                               \
+    CALL(Iallgatherv)                                                                              \
+    CALL(Ialltoall)                                                                                \
+    CALL(Ialltoallv)                                                                               \
+    CALL(Comm_dup)                                                                                 \
+    CALL(Comm_split)                                                                               \
+    CALL(Put)                                                                                      \
+    CALL(Get)                                                                                      \
+    CALL(Accumulate)                                                                               \
+    CALL(Win_fence)                                                                                \
+    CALL(Win_lock)                                                                                 \
+    CALL(Win_unlock)                                                                               \
+    CALL(Win_lock_all)                                                                             \
+    CALL(Win_unlock_all)                                                                           \
+    CALL(Win_flush)                                                                                \
+    CALL(Win_flush_all)                                                                            \
+    CALL(Win_start)                                                                                \
+    CALL(Win_complete)                                                                             \
+    CALL(Win_post)                                                                                 \
+    CALL(Win_wait)
+
+#endif /* BEOWIRE_APPS_PROFILE_CALLS_H */
