@@ -156,7 +156,8 @@
 #define HOLD_NS 16000u
 
 /** and when the application has looked more often than this for completions in vain since it last
- *  posted: the run has ended. Who looks once after each message that it sends does not get there. */
+ *  posted: the run has ended. Who looks once after each message that it sends does not get there.
+ */
 #define HOLD_POLLS 3
 
 /** Long messages that are pulled at once, in all and of one peer; others wait. A peer that has died
@@ -410,8 +411,8 @@
 #define KEEPER_INTERVAL_NS 100000000u
 #define KEEPER_THREAD_INTERVAL_NS 1000000u
 
-/** So long the application has to come back for messages that it left held back: at first; and twice
- *  as long each time that it has, since a long run of posts may end a little later, too. */
+/** So long the application has to come back for messages that it left held back: at first; and
+ * twice as long each time that it has, since a long run of posts may end a little later, too. */
 #define KEEPER_HURRY_NS 20000u
 #define KEEPER_HURRY_MAX_NS 500000u
 

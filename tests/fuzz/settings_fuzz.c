@@ -46,9 +46,9 @@ static void require_round_trip(const struct settings *settings)
     struct settings_fault fault;
 
     (void)snprintf(text, sizeof text,
-                   "eager_bytes = %" PRIu32 "\nbundle_bytes = %" PRIu32
-                   "\nhold_posts = %" PRIu32 "\nunasked_blocks = %" PRIu32
-                   "\nspin_ns = %" PRIu64 "\ngo_back_n = %s\nbulk_by_packet = %s\n",
+                   "eager_bytes = %" PRIu32 "\nbundle_bytes = %" PRIu32 "\nhold_posts = %" PRIu32
+                   "\nunasked_blocks = %" PRIu32 "\nspin_ns = %" PRIu64
+                   "\ngo_back_n = %s\nbulk_by_packet = %s\n",
                    settings->message.eager_bytes, settings->message.bundle_bytes,
                    settings->message.hold_posts, settings->message.unasked_blocks,
                    settings->spin_ns, settings->go_back_n ? "true" : "false",

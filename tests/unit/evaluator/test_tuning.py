@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest

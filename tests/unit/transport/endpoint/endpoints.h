@@ -35,6 +35,21 @@ static inline beowire_endpoint *open_with_lanes(const char *interface, const cha
     return endpoint;
 }
 
+/** NULL: all lanes. */
+static inline beowire_endpoint *open_over(const char *lanes, const char *interface,
+                                          enum beowire_progress progress, uint64_t peer_timeout_ns)
+{
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    beowire_endpoint *endpoint = NULL;
+
+    options.lanes = lanes;
+    options.interface = interface;
+    options.progress = progress;
+    options.peer_timeout_ns = peer_timeout_ns;
+    assert_int_equal(beowire_open(&options, &endpoint), 0);
+    return endpoint;
+}
+
 static inline beowire_peer know(beowire_endpoint *endpoint, const beowire_endpoint *other)
 {
     struct beowire_address address;

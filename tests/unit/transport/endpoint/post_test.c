@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is posted leaves, whatever sender and receiver do besides. */
-#include "endpoint/core_internal.h"
+/* What is posted leaves, whatever sender and receiver do besides: in simulated nodes; and,
+ * whichever call is the last, over the veth pair of a network namespace of the test's own. */
+#include "endpoint/endpoint.h"
 #include "simulation/cluster.h"
 
+#include "namespace.h"
+
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+#include "endpoints.h"
 
 #define MILLISECOND UINT64_C(1000000)
 #define FOR_EVER (UINT64_C(1) << 40)
@@ -164,9 +173,169 @@ static void core_post__learns_that_runs_end_in_computing(void **state)
     assert_in_range(late, 1, 5);
 }
 
+/* ---- endpoints ----------------------------------------------------------------------------- */
+
+static uint8_t held[2000];
+
+struct ends {
+    beowire_endpoint *a;
+    beowire_endpoint *b;
+    beowire_peer to;         /**< b, as a knows it */
+    const struct flow *flow; /**< of a to b */
+};
+
+/** As if the application had just made so many posts, one right after the other, and it were for a
+ *  long time no later than that, however slow this is. */
+static void be_in_a_run(beowire_endpoint *endpoint, uint32_t posts)
+{
+    endpoint->core.hold.run = posts;
+    endpoint->core.hold.posted_ns = endpoint->core.hold.left_ns = now_ns() + SECOND;
+}
+
+/** So much is under way from `a` to `b` that what `a` sends next is held back. */
+static struct ends hold_back(void)
+{
+    beowire_endpoint *a = open_over("packet", "end0", BEOWIRE_PROGRESS_CALLS, PATIENCE_NS);
+    beowire_endpoint *b = open_over("packet", "end1", BEOWIRE_PROGRESS_KEEPER, PATIENCE_NS);
+    beowire_peer to = know(a, b);
+
+    assert_int_equal(beowire_send(a, to, 1, 0, "x", 1, NULL), 0);
+    assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
+    turn_enter(&b->turn); /* its keeper acknowledges nothing from here on, but has */
+    for (unsigned i = 0; i < 1000; i++) {
+        (void)beowire_poll(a, NULL, 0);
+    }
+    a->core.options.hold = true;                        /* as if it had a keeper, */
+    core_peer_at(&a->core, to)->convoy.needless = true; /* and the lane took trains */
+    const struct flow *flow = &core_peer_at(&a->core, to)->message.flow;
+    do {
+        be_in_a_run(a,
+                    HOLD_RUN_MIN - 2); /* with the one below one too few, however long that takes */
+        assert_int_equal(beowire_send(a, to, 1, 0, held, sizeof held, NULL), 0);
+        assert_int_equal(flow->highest, flow->next); /* at once */
+    } while (flow->highest - flow->first < 4);
+    be_in_a_run(a, HOLD_RUN_MIN);
+    return (struct ends){.a = a, .b = b, .to = to, .flow = flow};
+}
+
+/** After turn_leave() of b. */
+static void close_pair(const struct ends *pair)
+{
+    assert_int_equal(beowire_flush(pair->a, PATIENCE_NS), 0);
+    assert_int_equal(beowire_close(pair->a, 0), 0);
+    assert_int_equal(beowire_close(pair->b, 0), 0);
+}
+
+/** Whichever call is the last before the application computes, what is held back does not wait for
+ *  its return. */
+static void keeper__hurries_after_every_call_while_something_is_held_back(void **state)
+{
+    struct ends pair = hold_back();
+    struct beowire_completion found;
+    beowire_message message;
+    uint64_t key = 0;
+    uint64_t value;
+    const char *name;
+    char buffer[1];
+    unsigned call = 0;
+
+    (void)state;
+    assert_int_equal(beowire_send(pair.a, pair.to, 1, 0, held, sizeof held, NULL), 0);
+    assert_true(core_has_held(&pair.a->core));
+    pair.a->keeper.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pair.a->keeper.running = true; /* as if there were one */
+    for (bool all = false; !all; call++) {
+        pair.a->keeper.hurried = false;
+        switch (call) {
+        case 0:
+            assert_int_equal(beowire_receive(pair.a, pair.to, 2, 0, buffer, 1, buffer), 0);
+            break;
+        case 1:
+            assert_int_equal(beowire_cancel(pair.a, buffer), 0);
+            break;
+        case 2:
+            assert_int_equal(beowire_peek(pair.a, pair.to, 2, 0, &found), -ENOMSG);
+            break;
+        case 3:
+            assert_int_equal(beowire_claim(pair.a, pair.to, 2, 0, &found, &message), -ENOMSG);
+            break;
+        case 4:
+            assert_int_equal(beowire_memory_register(pair.a, buffer, 1, BEOWIRE_MEMORY_READ, &key),
+                             0);
+            break;
+        case 5:
+            assert_int_equal(beowire_memory_unregister(pair.a, key), 0);
+            break;
+        case 6:
+            assert_int_equal(beowire_counter(pair.a, 0, &name, &value), 0);
+            break;
+        default:
+            assert_true(beowire_descriptor(pair.a) >= 0);
+            all = true;
+        }
+        assert_true(core_has_held(&pair.a->core));
+        assert_true(pair.a->keeper.hurried);
+    }
+    pair.a->keeper.running = false;
+    close(pair.a->keeper.wake);
+    turn_leave(&pair.b->turn);
+    close_pair(&pair);
+}
+
+/** What waits for more to come does not wait in the user's memory. */
+static void inject__several_frames_while_something_is_held_back(void **state)
+{
+    struct ends pair = hold_back();
+    static uint8_t data[8192];
+    static uint8_t got[sizeof data];
+    struct beowire_completion done = {0};
+    uint64_t end_ns = now_ns() + PATIENCE_NS;
+
+    (void)state;
+    memset(data, 'x', sizeof data);
+    assert_int_equal(beowire_inject(pair.a, pair.to, 9, 0, data, sizeof data), 0);
+    assert_int_not_equal(pair.flow->highest, pair.flow->next);
+    memset(data, 'y', sizeof data);
+    turn_leave(&pair.b->turn);
+    assert_int_equal(beowire_receive(pair.b, BEOWIRE_ANY_PEER, 9, 0, got, sizeof got, got), 0);
+    while (done.context != got) {
+        assert_true(now_ns() < end_ns);
+        (void)beowire_poll(pair.a, NULL, 0);
+        (void)beowire_poll(pair.b, &done, 1);
+    }
+    memset(data, 'x', sizeof data);
+    assert_memory_equal(got, data, sizeof data);
+    close_pair(&pair);
+}
+
+/** What is held back for more to come leaves when the application has looked a few times in vain.
+ */
+static void poll__sends_what_is_held_back_when_nothing_more_comes(void **state)
+{
+    struct ends pair = hold_back();
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        be_in_a_run(pair.a, HOLD_RUN_MIN);
+        assert_int_equal(beowire_send(pair.a, pair.to, 1, 0, held, sizeof held, NULL), 0);
+        pair.a->idle_polls = 0; /* no timers, and not too late, however slow this is */
+        pair.a->core.deadline_ns = UINT64_MAX;
+        pair.a->core.hold.since_ns = now_ns() + SECOND;
+        be_in_a_run(pair.a, pair.a->core.hold.run);
+        (void)beowire_poll(pair.a, NULL, 0); /* once after each */
+        assert_int_not_equal(pair.flow->highest, pair.flow->next);
+    }
+    for (unsigned i = 0; i < 8 && pair.flow->highest != pair.flow->next; i++) {
+        (void)beowire_poll(pair.a, NULL, 0);
+    }
+    assert_int_equal(pair.flow->highest, pair.flow->next);
+    turn_leave(&pair.b->turn);
+    close_pair(&pair);
+}
+
 #define POST_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         POST_TEST(core_post__leaves_at_once_though_the_peer_computes),
@@ -175,7 +344,12 @@ int main(void)
         POST_TEST(core_post__after_a_run_sends_what_was_held_as_well),
         POST_TEST(core_post__in_a_long_run_nothing_is_held_for_long),
         POST_TEST(core_post__learns_that_runs_end_in_computing),
+        cmocka_unit_test(keeper__hurries_after_every_call_while_something_is_held_back),
+        cmocka_unit_test(inject__several_frames_while_something_is_held_back),
+        cmocka_unit_test(poll__sends_what_is_held_back_when_nothing_more_comes),
     };
 
+    (void)argc;
+    namespace_enter(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
