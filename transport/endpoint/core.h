@@ -191,7 +191,8 @@ struct core {
     uint64_t deadline_ns;       /**< core_timers() has something to do from here on */
     uint64_t reset_second;      /**< the second in which resets_this_second were sent */
     uint32_t resets_this_second;
-    bool undelivered; /**< a peer failed before it had all that was sent to it */
+    bool undelivered; /**< a peer failed, or left, before it had all that was sent to it */
+    bool leaving;     /**< core_leave() */
     struct core_counters counters;
     uint64_t retired[CORE_COUNTERS_MAX]; /**< what peers that were given back had counted, by
                                               number of the counter (counters.h) */
@@ -304,6 +305,13 @@ static inline bool core_has_bulk(const struct core *core)
 
 /** Sends data of long messages that peers have asked for, a little at a time, and asks for more. */
 void core_bulk(struct core *core, uint64_t now_ns);
+
+/** The application receives no more: peers that ask are told so (FRAME_LEAVING), and wait no longer
+ *  for it to receive what they have sent. What it has sent goes on. */
+static inline void core_leave(struct core *core)
+{
+    core->leaving = true;
+}
 
 /** Is everything that was posted for sending acknowledged, or failed? */
 bool core_is_flushed(const struct core *core);

@@ -165,33 +165,23 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
     return 0;
 }
 
-static int flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
-{
-    struct core *core = &endpoint->core;
-    uint64_t start_ns = own_clock(endpoint);
-    uint64_t now_ns = start_ns;
-
-    while (!core_is_flushed(core)) {
-        own_progress(endpoint);
-        if (endpoint->status != 0) {
-            return endpoint->status;
-        }
-        now_ns = own_clock(endpoint);
-        core_timers(core, now_ns);
-        if (now_ns - start_ns >= timeout_ns && !core_is_flushed(core)) {
-            return -ETIMEDOUT;
-        }
-    }
-    core_acknowledge(core, now_ns);
-    return 0;
-}
-
 int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns)
 {
     int status = own_enter(endpoint);
 
     if (status == 0) {
-        status = flush(endpoint, timeout_ns);
+        status = own_flush(endpoint, timeout_ns);
+        own_leave(endpoint);
+    }
+    return status;
+}
+
+int beowire_leave(beowire_endpoint *endpoint)
+{
+    int status = own_enter(endpoint);
+
+    if (status == 0) {
+        core_leave(&endpoint->core);
         own_leave(endpoint);
     }
     return status;
@@ -241,7 +231,8 @@ int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
     }
     keeper_stop(&endpoint->keeper);
     endpoint->core.undelivered = false; /* of earlier failures the application knows */
-    status = flush(endpoint, linger_ns);
+    core_leave(&endpoint->core);
+    status = own_flush(endpoint, linger_ns);
     if (status != 0 || endpoint->core.undelivered) {
         status = -ETIMEDOUT;
     }

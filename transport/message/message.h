@@ -236,6 +236,7 @@ struct message_peer {
     uint8_t reads_left;     /**< messages that are therefore read from its memory in one go */
     uint8_t guesses;        /**< keys that it has guessed (REMOTE_GUESSES_MAX) */
     int error;              /**< failed: why; 0 if not */
+    int send_error;         /**< the same, or that it receives no more (message_peer_leaves()) */
     uint16_t destination;   /**< for headers, like the next two */
     uint16_t source;
     uint32_t key;
@@ -377,6 +378,10 @@ void message_return_credit(struct message_layer *layer, struct message_peer *pee
 /** The peer has failed: everything of it ends with `error`. The layer's memory is free again. */
 void message_peer_failed(struct message_layer *layer, struct message_peer *peer, int error,
                          const struct flow_wire *wire);
+
+/** The peer receives no more messages: those that it has not got, and all that come later, end with
+ *  -ECONNRESET. @return whether there were any. */
+bool message_peer_leaves(struct message_layer *layer, struct message_peer *peer);
 
 /** Does nothing here refer to the peer, which has failed, any more: no message of it that was not
  *  received, no completion that was not taken? */

@@ -339,8 +339,8 @@ bool outgoing_can_bundle(const struct message_layer *layer, const struct message
 
 int outgoing_check_send(const struct message_peer *peer, const void *data, uint64_t bytes)
 {
-    if (peer->error != 0) {
-        return peer->error;
+    if (peer->send_error != 0) {
+        return peer->send_error;
     }
     if (data == NULL && bytes > 0) {
         return -EINVAL;
