@@ -61,6 +61,13 @@ def test_ranks_that_end_while_their_peers_receive(mpi: Mpi) -> None:
         assert f"mpi_check: ending is right on rank {rank}" in done.stdout
 
 
+@pytest.mark.long
+def test_more_than_a_gibibyte_at_once(mpi: Mpi) -> None:
+    """MPICH 5 sends a vector of that length in parts, each of which has to be matched."""
+    make_lab(mpi)
+    mpi.check("huge")
+
+
 def test_settings_reach_all_nodes(mpi: Mpi) -> None:
     make_lab(mpi)
     assert_settings_reach_all_nodes(mpi)

@@ -326,7 +326,7 @@ int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
 }
 
 static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
-                   const void *data, uint64_t bytes, void *context, bool confirmed)
+                   const void *data, uint64_t bytes, void *context, message_sender *send)
 {
     struct core *core = &endpoint->core;
     struct core_peer *to = core_peer_at(core, peer);
@@ -334,8 +334,7 @@ static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
     if (to == NULL) {
         return -EINVAL;
     }
-    int status = (confirmed ? message_send_confirmed : message_send)(
-        &core->messages, &to->message, tag, immediate, data, bytes, context);
+    int status = send(&core->messages, &to->message, tag, immediate, data, bytes, context);
     if (status == 0) {
         endpoint->held_polls = 0;
         uint64_t now_ns = own_clock(endpoint);
@@ -353,14 +352,14 @@ static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, 
 
 static int post_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
                      uint32_t immediate, const void *data, uint64_t bytes, void *context,
-                     bool confirmed)
+                     message_sender *send)
 {
     int status = own_enter(endpoint);
 
     if (status != 0) {
         return status;
     }
-    status = do_send(endpoint, peer, tag, immediate, data, bytes, context, confirmed);
+    status = do_send(endpoint, peer, tag, immediate, data, bytes, context, send);
     own_leave(endpoint);
     return status;
 }
@@ -368,13 +367,19 @@ static int post_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag
 int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
                  const void *data, uint64_t bytes, void *context)
 {
-    return post_send(endpoint, peer, tag, immediate, data, bytes, context, false);
+    return post_send(endpoint, peer, tag, immediate, data, bytes, context, message_send);
 }
 
 int beowire_send_confirmed(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
                            uint32_t immediate, const void *data, uint64_t bytes, void *context)
 {
-    return post_send(endpoint, peer, tag, immediate, data, bytes, context, true);
+    return post_send(endpoint, peer, tag, immediate, data, bytes, context, message_send_confirmed);
+}
+
+int beowire_send_matched(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
+                         uint32_t immediate, const void *data, uint64_t bytes, void *context)
+{
+    return post_send(endpoint, peer, tag, immediate, data, bytes, context, message_send_matched);
 }
 
 uint64_t own_inject_bytes(const beowire_endpoint *endpoint, size_t operation_bytes)

@@ -64,7 +64,7 @@ extern "C" {
 #define BEOWIRE_ADDRESS_TEXT_BYTES 304
 
 /** Longest message, in bytes. */
-#define BEOWIRE_MESSAGE_BYTES_MAX (UINT64_C(1) << 30)
+#define BEOWIRE_MESSAGE_BYTES_MAX (UINT64_C(1) << 40)
 
 /** A receive with this peer takes a message from anyone. That a peer fails does not end it: any
  *  other may still send. */
@@ -255,6 +255,13 @@ BEOWIRE_API int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint
 BEOWIRE_API int beowire_send_confirmed(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
                                        uint32_t immediate, const void *data, uint64_t bytes,
                                        void *context);
+
+/** As beowire_send(), but the completion comes when a receive of the peer's has the message,
+ * however short it is: its application wanted it, or wanted to be rid of it. If the peer fails or
+ * closes before, it comes with the peer's error. */
+BEOWIRE_API int beowire_send_matched(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
+                                     uint32_t immediate, const void *data, uint64_t bytes,
+                                     void *context);
 
 /** Sends a message at once, without a completion; `data` may be reused on return.
  *
