@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** How long closing waits for what was sent to arrive. */
-#define LINGER_NS UINT64_C(2000000000)
+/** When closing has waited so long for what was sent to arrive, it says so. */
+#define LINGER_PATIENCE_NS UINT64_C(10000000000)
 
 #define PEERS_MAX 65536
 
@@ -382,6 +382,23 @@ static void leave_domain(struct endpoint *endpoint)
     *link = endpoint->next_of_domain;
 }
 
+/** Closes the transport's endpoint when peers have what was sent to them, however long they
+ * compute: they would otherwise miss it. Those that have gone, or leave as well, are not waited
+ * for. */
+static void part(const struct endpoint *endpoint)
+{
+    uint64_t linger_ns = endpoint->domain->parameters.linger_ns;
+    uint64_t patience_ns = linger_ns < LINGER_PATIENCE_NS ? linger_ns : LINGER_PATIENCE_NS;
+
+    (void)beowire_leave(endpoint->transport);
+    if (beowire_flush(endpoint->transport, patience_ns) == -ETIMEDOUT && linger_ns > patience_ns) {
+        notice(FI_LOG_EP_CTRL, "closing an endpoint goes on waiting for processes that have not "
+                               "received all that was sent to them; FI_BEOWIRE_LINGER=SECONDS "
+                               "bounds that");
+    }
+    (void)beowire_close(endpoint->transport, linger_ns - patience_ns);
+}
+
 static int endpoint_close(struct fid *fid)
 {
     struct endpoint *endpoint = (struct endpoint *)(void *)fid;
@@ -409,7 +426,7 @@ static int endpoint_close(struct fid *fid)
     domain->closing++;
     domain_unlock(domain); /* nobody finds it any more, and this may take long */
     if (endpoint->transport != NULL) {
-        (void)beowire_close(endpoint->transport, LINGER_NS);
+        part(endpoint);
     }
     domain_lock(domain);
     domain->closing--;

@@ -26,7 +26,8 @@
 
 /** Operation flags that may be an endpoint's default. */
 #define INFO_TX_FLAGS                                                                              \
-    (FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
+    (FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |                       \
+     FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)
 #define INFO_RX_FLAGS (FI_COMPLETION | FI_MULTI_RECV)
 
 /** Our own address format and wire protocol, in libfabric's ranges for providers' own. */

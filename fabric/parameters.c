@@ -15,6 +15,7 @@
 #define OPERATIONS_MAX 32768 /* of beowire_options */
 #define PEERS_MAX 65536
 #define PEER_TIMEOUT_MAX_S 86400
+#define LINGER_MAX_S 86400
 
 /** Room for the end of a variable's name. */
 #define VARIABLE_BYTES 32
@@ -54,6 +55,10 @@ void parameters_define(void)
                            "Seconds of silence after which a peer that owes an answer is given "
                            "up, 1 to %d (default: %d)",
                            PEER_TIMEOUT_MAX_S, PEER_TIMEOUT_DEFAULT_S);
+    libfabric.param_define(&fabric_provider, "linger", FI_PARAM_INT,
+                           "Seconds that closing an endpoint waits at most for peers to receive "
+                           "what was sent to them, 0 to %d (default: as long as they are there)",
+                           LINGER_MAX_S);
 }
 
 /** Reads a number that has to be within bounds. @return false: it is not. */
@@ -94,13 +99,15 @@ bool parameters_read(struct parameters *parameters)
     int operations = OPERATIONS_DEFAULT;
     int peers = PEERS_DEFAULT;
     int timeout_s = PEER_TIMEOUT_DEFAULT_S;
+    int linger_s = -1;
     char *interfaces = NULL;
     char *lanes = NULL;
 
     if (!read_number("ethertype", ETHERTYPE_MIN, UINT16_MAX, &ethertype) ||
         !read_number("operations", 1, OPERATIONS_MAX, &operations) ||
         !read_number("peers", 1, PEERS_MAX, &peers) ||
-        !read_number("peer_timeout", 1, PEER_TIMEOUT_MAX_S, &timeout_s)) {
+        !read_number("peer_timeout", 1, PEER_TIMEOUT_MAX_S, &timeout_s) ||
+        !read_number("linger", 0, LINGER_MAX_S, &linger_s)) {
         return false;
     }
     (void)libfabric.param_get(&fabric_provider, "interface", &interfaces);
@@ -113,6 +120,7 @@ bool parameters_read(struct parameters *parameters)
         .operations = (uint32_t)operations,
         .peers = (uint32_t)peers,
         .peer_timeout_ns = (uint64_t)timeout_s * NS_PER_SECOND,
+        .linger_ns = linger_s < 0 ? UINT64_MAX : (uint64_t)linger_s * NS_PER_SECOND,
     };
     return true;
 }

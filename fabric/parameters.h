@@ -16,6 +16,8 @@ struct parameters {
     uint32_t operations;    /**< most sends, and most receives, that an endpoint has outstanding */
     uint32_t peers;         /**< least room for peers of an endpoint */
     uint64_t peer_timeout_ns; /**< after so long a silence a peer that owes an answer is dead */
+    uint64_t linger_ns; /**< closing waits so long for what was sent to arrive; UINT64_MAX: as long
+                           as the peer is there */
 };
 
 /** Tells libfabric which variables there are. */

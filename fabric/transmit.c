@@ -31,11 +31,21 @@ static uint64_t tag_of(const struct transmission *message)
            (message->kind == FI_MSG ? TAG_MESSAGE : 0);
 }
 
-/** Does the operation end only when the peer's endpoint has the message? The two levels differ in
- *  what became of it there; our peers acknowledge what they have taken in. */
-static bool is_confirmed(const struct transmission *message)
+/** Of these levels of completion, all of which wait for the peer, the first two differ in what
+ *  became of the message there; our peers acknowledge what they have taken in. */
+#define CONFIRMED (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
+#define WAITS_FOR_PEER (CONFIRMED | FI_MATCH_COMPLETE)
+
+typedef int send_function(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
+                          uint32_t immediate, const void *data, uint64_t bytes, void *context);
+
+/** How it is sent, by when it ends: the latest that it asks for. */
+static send_function *send_of(const struct transmission *message)
 {
-    return (message->flags & (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)) != 0;
+    if ((message->flags & FI_MATCH_COMPLETE) != 0) {
+        return beowire_send_matched;
+    }
+    return (message->flags & CONFIRMED) != 0 ? beowire_send_confirmed : beowire_send;
 }
 
 static bool is_quiet(const struct endpoint *endpoint, uint64_t flags)
@@ -68,9 +78,9 @@ static int post(struct endpoint *endpoint, const struct transmission *message, b
     request->flags = message->kind | FI_SEND;
     request->quiet = quiet;
     request->gathered = copy;
-    int status = (is_confirmed(message) ? beowire_send_confirmed : beowire_send)(
-        endpoint->transport, peer, tag_of(message), (uint32_t)message->data,
-        copy != NULL ? copy->data : message->buffer, message->bytes, request);
+    int status =
+        send_of(message)(endpoint->transport, peer, tag_of(message), (uint32_t)message->data,
+                         copy != NULL ? copy->data : message->buffer, message->bytes, request);
     if (status != 0) {
         request_give(endpoint, request);
     }
@@ -81,7 +91,7 @@ static int post(struct endpoint *endpoint, const struct transmission *message, b
 static int try_inject(struct endpoint *endpoint, const struct transmission *message,
                       beowire_peer peer, bool quiet)
 {
-    if (message->bytes > endpoint->inject_bytes || is_confirmed(message)) {
+    if (message->bytes > endpoint->inject_bytes || (message->flags & WAITS_FOR_PEER) != 0) {
         return -FI_EMSGSIZE;
     }
     int status = beowire_inject(endpoint->transport, peer, tag_of(message), (uint32_t)message->data,

@@ -52,6 +52,13 @@ void check_collectives(void);
 /** Put, get, accumulate and their kin; fences, locks of both kinds, post and start, requests. */
 void check_onesided(void);
 
+/** Two ranks: more than a gibibyte in one message, one vector, one put, one get. */
+void check_huge(void);
+
+/** Half of the ranks send to the others, and end while these still receive. The last check: it ends
+ *  the program, and does not wait for the other ranks before. */
+void check_ending(void);
+
 /** Pairs of ranks exchange messages without end, until one of them is gone. Each rank says when it
  *  is under way, and its process. */
 void check_endless(void);

@@ -70,7 +70,8 @@ static const struct {
     void (*run)(void);
 } checks[] = {
     {"pingpong", check_pingpong}, {"ordering", check_ordering}, {"collectives", check_collectives},
-    {"onesided", check_onesided}, {"endless", check_endless},
+    {"onesided", check_onesided}, {"endless", check_endless},   {"ending", check_ending},
+    {"huge", check_huge},
 };
 #define CHECKS (sizeof checks / sizeof *checks)
 

@@ -89,7 +89,7 @@ SAMPLES: dict[str, dict[str, str]] = {
         "connect.features.seal_wanted": "0",
     },
     "RESET": {"reset.echoed_key": "0x11223344", "reset.reason": "6"},
-    "CLOSE": {"flags.ack_request": "1", "flags.retransmitted": "0"},
+    "CLOSE": {"flags.ack_request": "1", "flags.retransmitted": "0", "flags.leaving": "0"},
     "ACK": {
         "version_words": "0x37",
         "flags": "0x0000",

@@ -52,6 +52,22 @@ def test_four_ranks_with_jumbo_frames(mpi: Mpi) -> None:
     assert "rank 3 of 4 is on node1" in mpi.check("pingpong", "collectives", ranks=4)
 
 
+def test_ranks_that_end_while_their_peers_receive(mpi: Mpi) -> None:
+    """Whoever has sent, and ends, stays until all of it is there."""
+    make_lab(mpi, "--loss", "5%")
+    done = mpi.run("ending", ranks=4)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    for rank in (2, 3):
+        assert f"mpi_check: ending is right on rank {rank}" in done.stdout
+
+
+@pytest.mark.long
+def test_more_than_a_gibibyte_at_once(mpi: Mpi) -> None:
+    """MPICH 5 sends a vector of that length in parts, each of which has to be matched."""
+    make_lab(mpi)
+    mpi.check("huge")
+
+
 def test_settings_reach_all_nodes(mpi: Mpi) -> None:
     make_lab(mpi)
     assert_settings_reach_all_nodes(mpi)

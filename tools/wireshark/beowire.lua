@@ -54,6 +54,8 @@ local f_ack_request = keep(ProtoField.bool("beowire.flags.ack_request", "Acknowl
     nil, 0x0001))
 local f_retransmitted = keep(ProtoField.bool("beowire.flags.retransmitted", "Retransmitted", 16,
     nil, 0x0004))
+local f_leaving = keep(ProtoField.bool("beowire.flags.leaving", "Receives no more messages", 16,
+    nil, 0x0008))
 local f_unknown = keep(ProtoField.uint16("beowire.flags.unknown", "Not understood", base.HEX, nil,
     0xFF00))
 local f_window = keep(ProtoField.uint16("beowire.window", "Frames that the other end may send"))
@@ -135,6 +137,7 @@ end
 local function add_flags(item, range, flags)
     item:add_le(f_ack_request, range)
     item:add_le(f_retransmitted, range)
+    item:add_le(f_leaving, range)
     item:add_le(f_unknown, range)
     if math.floor(flags / 4) % 2 == 1 then
         item:add_proto_expert_info(again)

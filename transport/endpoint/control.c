@@ -166,6 +166,17 @@ void control_send_response(struct core *core, struct core_peer *peer, unsigned b
     send_frame_by(core, peer, by, &frame, FRAME_RESPONSE);
 }
 
+/** Of an acknowledgement or a question: all that was received has been answered in frames that are
+ *  before the next new one, and nothing more will be. */
+static uint16_t leave_flag(const struct core *core, const struct core_peer *peer)
+{
+    const struct flow *flow = &peer->message.flow;
+
+    return core->leaving && list_is_empty(&peer->message.dones) && flow->highest == flow->next
+               ? FRAME_LEAVING
+               : 0;
+}
+
 void control_send_ack(struct core *core, struct core_peer *peer, unsigned also_by, uint64_t now_ns)
 {
     struct flow *flow = &peer->message.flow;
@@ -176,7 +187,7 @@ void control_send_ack(struct core *core, struct core_peer *peer, unsigned also_b
     if (type == FRAME_SACK) {
         flow_stamp_sack(flow, head_of(&frame), body_of(&frame), now_ns);
     } else {
-        flow_stamp(flow, head_of(&frame), 0);
+        flow_stamp(flow, head_of(&frame), leave_flag(core, peer));
     }
     send_frame(core, peer, &frame, type);
     if (also_by != PATH_NONE) {
@@ -191,7 +202,7 @@ void control_send_probe_by(struct core *core, struct core_peer *peer, unsigned b
 
     begin(&frame, peer, FRAME_PROBE);
     body->number = to_le32(flow_probe_number(&peer->message.flow));
-    flow_stamp(&peer->message.flow, head_of(&frame), 0);
+    flow_stamp(&peer->message.flow, head_of(&frame), leave_flag(core, peer));
     send_frame_by(core, peer, by, &frame, FRAME_PROBE);
 }
 

@@ -194,7 +194,8 @@ struct core {
     uint64_t deadline_ns;       /**< core_timers() has something to do from here on */
     uint64_t reset_second;      /**< the second in which resets_this_second were sent */
     uint32_t resets_this_second;
-    bool undelivered; /**< a peer failed before it had all that was sent to it */
+    bool undelivered; /**< a peer failed, or left, before it had all that was sent to it */
+    bool leaving;     /**< core_leave() */
     struct core_counters counters;
     uint64_t retired[CORE_COUNTERS_MAX]; /**< what peers that were given back had counted, by
                                               number of the counter (counters.h) */
@@ -284,9 +285,9 @@ void core_connect(struct core *core, struct core_peer *peer, uint64_t now_ns);
  *  @return whom that gives credit it should be told of, by core_service(); or NULL */
 struct core_peer *core_taken(struct core *core, const struct beowire_completion *completion);
 
-/** A message that is posted: as message_inject(), message_send() or message_send_confirmed(). */
+/** A message that is posted: as message_inject(), message_send(), and so on. */
 struct core_post {
-    enum { CORE_INJECT, CORE_SEND, CORE_SEND_CONFIRMED } how;
+    enum { CORE_INJECT, CORE_SEND, CORE_SEND_CONFIRMED, CORE_SEND_MATCHED } how;
     uint64_t tag;
     uint32_t immediate;
     const void *data;
@@ -330,6 +331,13 @@ static inline bool core_has_bulk(const struct core *core)
 
 /** Sends data of long messages that peers have asked for, a little at a time, and asks for more. */
 void core_bulk(struct core *core, uint64_t now_ns);
+
+/** The application receives no more: peers that ask are told so (FRAME_LEAVING), and wait no longer
+ *  for it to receive what they have sent. What it has sent goes on. */
+static inline void core_leave(struct core *core)
+{
+    core->leaving = true;
+}
 
 /** Is everything that was posted for sending acknowledged, or failed? */
 bool core_is_flushed(const struct core *core);

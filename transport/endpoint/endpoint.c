@@ -167,33 +167,23 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
     return 0;
 }
 
-static int flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
-{
-    struct core *core = &endpoint->core;
-    uint64_t start_ns = own_clock(endpoint);
-    uint64_t now_ns = start_ns;
-
-    while (!core_is_flushed(core)) {
-        own_progress(endpoint);
-        if (endpoint->status != 0) {
-            return endpoint->status;
-        }
-        now_ns = own_clock(endpoint);
-        core_timers(core, now_ns);
-        if (now_ns - start_ns >= timeout_ns && !core_is_flushed(core)) {
-            return -ETIMEDOUT;
-        }
-    }
-    core_acknowledge(core, now_ns);
-    return 0;
-}
-
 int beowire_flush(beowire_endpoint *endpoint, uint64_t timeout_ns)
 {
     int status = own_enter(endpoint);
 
     if (status == 0) {
-        status = flush(endpoint, timeout_ns);
+        status = own_flush(endpoint, timeout_ns);
+        own_leave(endpoint);
+    }
+    return status;
+}
+
+int beowire_leave(beowire_endpoint *endpoint)
+{
+    int status = own_enter(endpoint);
+
+    if (status == 0) {
+        core_leave(&endpoint->core);
         own_leave(endpoint);
     }
     return status;
@@ -243,7 +233,8 @@ int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns)
     }
     keeper_stop(&endpoint->keeper);
     endpoint->core.undelivered = false; /* of earlier failures the application knows */
-    status = flush(endpoint, linger_ns);
+    core_leave(&endpoint->core);
+    status = own_flush(endpoint, linger_ns);
     if (status != 0 || endpoint->core.undelivered) {
         status = -ETIMEDOUT;
     }
@@ -381,6 +372,18 @@ int beowire_send_confirmed(beowire_endpoint *endpoint, beowire_peer peer, uint64
 {
     return post_message(endpoint, peer,
                         &(struct core_post){.how = CORE_SEND_CONFIRMED,
+                                            .tag = tag,
+                                            .immediate = immediate,
+                                            .data = data,
+                                            .bytes = bytes,
+                                            .context = context});
+}
+
+int beowire_send_matched(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
+                         uint32_t immediate, const void *data, uint64_t bytes, void *context)
+{
+    return post_message(endpoint, peer,
+                        &(struct core_post){.how = CORE_SEND_MATCHED,
                                             .tag = tag,
                                             .immediate = immediate,
                                             .data = data,

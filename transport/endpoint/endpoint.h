@@ -115,6 +115,10 @@ static inline uint64_t own_clock_of(void *endpoint)
  *  something. */
 bool own_progress(struct beowire_endpoint *endpoint);
 
+/** Waits until everything that was sent has been acknowledged, or has failed, at most so long; and
+ *  acknowledges what came meanwhile. @return 0; -ETIMEDOUT; -ENETDOWN. */
+int own_flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns);
+
 /** Many polls in a row have found nothing: if others want this core, sleeps for a moment, or until
  *  a frame comes. */
 void own_break(struct beowire_endpoint *endpoint);

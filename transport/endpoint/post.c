@@ -54,6 +54,9 @@ static int push(struct core *core, struct core_peer *peer, const struct core_pos
     case CORE_SEND_CONFIRMED:
         return message_send_confirmed(&core->messages, &peer->message, post->tag, post->immediate,
                                       post->data, post->bytes, post->context);
+    case CORE_SEND_MATCHED:
+        return message_send_matched(&core->messages, &peer->message, post->tag, post->immediate,
+                                    post->data, post->bytes, post->context);
     }
     return -EINVAL;
 }

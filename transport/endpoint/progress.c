@@ -204,6 +204,39 @@ int beowire_wait(beowire_endpoint *endpoint, uint64_t timeout_ns)
     return status;
 }
 
+int own_flush(struct beowire_endpoint *endpoint, uint64_t timeout_ns)
+{
+    struct core *core = &endpoint->core;
+    uint64_t start_ns = own_clock(endpoint);
+    uint64_t end_ns = start_ns + timeout_ns < start_ns ? UINT64_MAX : start_ns + timeout_ns;
+    uint64_t spun_since_ns = start_ns;
+    uint64_t now_ns = start_ns;
+
+    while (!core_is_flushed(core)) {
+        bool found = own_progress(endpoint);
+        if (endpoint->status != 0) {
+            return endpoint->status;
+        }
+        now_ns = own_clock(endpoint);
+        core_timers(core, now_ns);
+        publish_if_due(endpoint, now_ns);
+        if (core_is_flushed(core)) {
+            break;
+        }
+        if (now_ns >= end_ns) {
+            return -ETIMEDOUT;
+        }
+        spun_since_ns = found ? now_ns : spun_since_ns;
+        if (now_ns - spun_since_ns >= endpoint->patience.spin_ns) {
+            /* A signal, or an interface that is down, is seen by the next look. */
+            (void)sleep_until(endpoint, now_ns, end_ns);
+            spun_since_ns = own_clock(endpoint);
+        }
+    }
+    core_acknowledge(core, now_ns);
+    return 0;
+}
+
 void own_break(struct beowire_endpoint *endpoint)
 {
     publish_if_due(endpoint, own_clock(endpoint));

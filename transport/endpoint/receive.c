@@ -320,6 +320,18 @@ static void receive_early(struct core *core, struct core_peer *peer, const struc
     }
 }
 
+/** The peer's application receives no more, and all that it has answered is here. */
+static void notice_leaving(struct core *core, struct core_peer *peer, const struct frame *frame)
+{
+    struct message_peer *message = &peer->message;
+
+    if (frame->type < FRAME_SEQUENCED && message->send_error == 0 &&
+        frame->sequence == message->flow.expected) {
+        bool any = message_peer_leaves(&core->messages, message);
+        core->undelivered = core->undelivered || any;
+    }
+}
+
 /** A frame of an open connection. */
 static void receive_open(struct core *core, struct core_peer *peer, const struct frame *frame,
                          const struct arrival *from, uint64_t now_ns)
@@ -336,6 +348,9 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
     peer->paths.heard |= (uint16_t)(1u << from->by);
     if (core_is_doubted(peer)) {
         core_trust(core, peer, now_ns);
+    }
+    if (__builtin_expect((frame->flags & FRAME_LEAVING) != 0, 0)) {
+        notice_leaving(core, peer, frame);
     }
     if (frame->type >= FRAME_SEQUENCED) {
         receive_sequenced(core, peer, frame, from, now_ns);

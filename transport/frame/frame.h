@@ -82,6 +82,8 @@ static inline bool frame_is_exempt(enum frame_type type)
 enum frame_flag {
     FRAME_ACK_REQUEST = 1 << 0,   /**< acknowledge without delay (frame_asks_now()) */
     FRAME_RETRANSMITTED = 1 << 2, /**< for observers; no effect */
+    FRAME_LEAVING = 1 << 3,       /**< not in sequenced frames: the sender's application receives no
+                                       more messages than it has answered before `sequence` */
 };
 
 struct frame_header {

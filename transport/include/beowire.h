@@ -64,7 +64,7 @@ extern "C" {
 #define BEOWIRE_ADDRESS_TEXT_BYTES 304
 
 /** Longest message, in bytes. */
-#define BEOWIRE_MESSAGE_BYTES_MAX (UINT64_C(1) << 30)
+#define BEOWIRE_MESSAGE_BYTES_MAX (UINT64_C(1) << 40)
 
 /** A receive with this peer takes a message from anyone. That a peer fails does not end it: any
  *  other may still send. */
@@ -174,11 +174,19 @@ BEOWIRE_API int beowire_configuration_check(const char *path, char *reason, size
 
 /** Closes an endpoint and frees it, whatever is outstanding.
  *
- * First waits until peers have acknowledged what was sent, at most `linger_ns`; then tells the
- * peers. Outstanding receives end without a completion. In a child of the process that opened it
- * (see above) it does neither, and returns 0.
+ * First waits until peers have acknowledged what was sent, at most `linger_ns` (UINT64_MAX: as long
+ * as they are there, unless they leave, too); then tells the peers. Outstanding receives end
+ * without a completion. In a child of the process that opened it (see above) it does neither, and
+ * returns 0.
  * @return 0; -ETIMEDOUT: something sent may not have arrived. The endpoint is gone in any case. */
 BEOWIRE_API int beowire_close(beowire_endpoint *endpoint, uint64_t linger_ns);
+
+/** The application receives no more. Peers that send to this endpoint all the same learn it in
+ * place of waiting: what they have sent and it has not received ends with -ECONNRESET. What was
+ * sent here goes on. For whoever waits by beowire_flush() before beowire_close(), which does this
+ * first.
+ *  @return 0. */
+BEOWIRE_API int beowire_leave(beowire_endpoint *endpoint);
 
 /** Writes the endpoint's own address. */
 BEOWIRE_API void beowire_address(const beowire_endpoint *endpoint, struct beowire_address *address);
@@ -247,6 +255,13 @@ BEOWIRE_API int beowire_send(beowire_endpoint *endpoint, beowire_peer peer, uint
 BEOWIRE_API int beowire_send_confirmed(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
                                        uint32_t immediate, const void *data, uint64_t bytes,
                                        void *context);
+
+/** As beowire_send(), but the completion comes when a receive of the peer's has the message,
+ * however short it is: its application wanted it, or wanted to be rid of it. If the peer fails or
+ * closes before, it comes with the peer's error. */
+BEOWIRE_API int beowire_send_matched(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag,
+                                     uint32_t immediate, const void *data, uint64_t bytes,
+                                     void *context);
 
 /** Sends a message at once, without a completion; `data` may be reused on return.
  *

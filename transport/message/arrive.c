@@ -37,8 +37,7 @@ static int arrive_eager(struct message_layer *layer, struct message_peer *peer,
     uint16_t message = from_le16(eager->message);
     bool whole = !frame_begins_message(frame);
 
-    if (bytes > BEOWIRE_MESSAGE_BYTES_MAX ||
-        (!whole && (frame->payload_bytes == 0 || inbound_named(peer, message, false) != NULL))) {
+    if (!whole && (frame->payload_bytes == 0 || inbound_named(peer, message, false) != NULL)) {
         return -EPROTO;
     }
     struct operation *operation = match_posted(layer, peer, tag);
@@ -93,7 +92,7 @@ static int arrive_announce(struct message_layer *layer, struct message_peer *pee
     uint32_t name = from_le32(announce->message);
     uint16_t segment_bytes = from_le16(announce->segment_bytes);
 
-    if (bytes > BEOWIRE_MESSAGE_BYTES_MAX || !inbound_can_pull(peer, name, segment_bytes)) {
+    if (!inbound_can_pull(peer, name, bytes, segment_bytes)) {
         return -EPROTO;
     }
     struct operation *operation = match_posted(layer, peer, from_le64(announce->tag));

@@ -104,12 +104,19 @@ struct operation *operation_named(struct message_layer *layer, const struct mess
 /** A message of the peer that is incomplete: begun by EAGER, or announced; NULL: none. */
 struct inbound *inbound_named(const struct message_peer *peer, uint32_t name, bool announced);
 
-/** Can a message that is announced, offered or granted with this name and length of segments be
- *  pulled? @return false: the peer breaks a rule. */
-static inline bool inbound_can_pull(const struct message_peer *peer, uint32_t name,
+/** Has DATA numbers (of 32 bits) for all segments of a message? */
+static inline bool message_has_numbers(uint64_t bytes, uint16_t segment_bytes)
+{
+    return bytes <= (uint64_t)segment_bytes << 32;
+}
+
+/** Can a message that is announced, offered or granted with this name, length and length of
+ * segments be pulled? @return false: the peer breaks a rule. */
+static inline bool inbound_can_pull(const struct message_peer *peer, uint32_t name, uint64_t bytes,
                                     uint16_t segment_bytes)
 {
-    return segment_bytes >= PULL_SEGMENT_BYTES_MIN && segment_bytes <= peer->segment_bytes_max &&
+    return bytes <= BEOWIRE_MESSAGE_BYTES_MAX && segment_bytes >= PULL_SEGMENT_BYTES_MIN &&
+           segment_bytes <= peer->segment_bytes_max && message_has_numbers(bytes, segment_bytes) &&
            inbound_named(peer, name, true) == NULL;
 }
 

@@ -314,6 +314,7 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
 
     peer->ready = false;
     peer->error = error;
+    peer->send_error = error;
     serve_forget(layer, peer);
     bundle_close(layer, peer);
     bundle_gathered(layer, peer);
@@ -333,6 +334,34 @@ void message_peer_failed(struct message_layer *layer, struct message_peer *peer,
         message_return_credit(layer, peer, peer->flow.granted - peer->flow.expected);
         peer->flow.granted = peer->flow.expected;
     }
+}
+
+/** Ends the sends of this list that have not begun, or wait for the peer's receive. */
+static bool end_sends(struct message_layer *layer, struct list *operations)
+{
+    struct list *link = operations->next;
+    bool any = false;
+
+    while (link != operations) {
+        struct operation *operation = LIST_ENTRY(link, struct operation, link);
+        link = link->next;
+        if (operation->kind == BEOWIRE_SEND &&
+            (operation->state == OPERATION_ANNOUNCED || operation->pushed == 0)) {
+            operation_done(layer, operation, -ECONNRESET);
+            any = true;
+        }
+    }
+    return any;
+}
+
+bool message_peer_leaves(struct message_layer *layer, struct message_peer *peer)
+{
+    peer->send_error = -ECONNRESET;
+    if (peer->shares_memory && layer->withdraw_memory != NULL) {
+        layer->withdraw_memory(layer->read_context, peer);
+    }
+    bool queued = end_sends(layer, &peer->queue);
+    return end_sends(layer, &peer->announced) || queued;
 }
 
 static bool is_in(const struct list *inbounds, const struct message_peer *peer)

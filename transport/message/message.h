@@ -8,7 +8,8 @@
  *                         <------- PULL ... DATA ----->      buffer (pull.h), so it never needs
  *                         <------- DONE                      memory for it
  *
- * A send that is to be confirmed is done when its frames are acknowledged, or DONE has come.
+ * A send that is to be confirmed is done when its frames are acknowledged, or DONE has come. One
+ * that is to be matched is announced, however short it is: DONE says that a receive has it.
  *
  * First frames leave in the order of the sends, and frames arrive in order, so messages match
  * receives in order. A short message does not wait for the data of a long one.
@@ -79,6 +80,7 @@ struct operation {
     uint8_t put_flags;      /**< enum beowire_put_flag */
     uint32_t immediate;
     bool is_confirmed;      /**< send: ends when all its frames are acknowledged */
+    bool is_matched;        /**< send: ends when a receive has matched it */
     bool is_silent;         /**< send: injected, nobody is told of its end */
     bool is_referred;       /**< send: by frames that have to be acknowledged first */
     uint16_t generation;    /**< of this slot: makes its name another one */
@@ -236,6 +238,7 @@ struct message_peer {
     uint8_t reads_left;     /**< messages that are therefore read from its memory in one go */
     uint8_t guesses;        /**< keys that it has guessed (REMOTE_GUESSES_MAX) */
     int error;              /**< failed: why; 0 if not */
+    int send_error;         /**< the same, or that it receives no more (message_peer_leaves()) */
     uint16_t destination;   /**< for headers, like the next two */
     uint16_t source;
     uint32_t key;
@@ -378,17 +381,20 @@ void message_return_credit(struct message_layer *layer, struct message_peer *pee
 void message_peer_failed(struct message_layer *layer, struct message_peer *peer, int error,
                          const struct flow_wire *wire);
 
+/** The peer receives no more messages: those that it has not got, and all that come later, end with
+ *  -ECONNRESET. @return whether there were any. */
+bool message_peer_leaves(struct message_layer *layer, struct message_peer *peer);
+
 /** Does nothing here refer to the peer, which has failed, any more: no message of it that was not
  *  received, no completion that was not taken? */
 bool message_peer_is_unused(const struct message_layer *layer, const struct message_peer *peer);
 
-/** As beowire_send(), _send_confirmed(), _inject(), _receive(), _cancel(); what they push is sent
- * by message_pump() and flow_transmit(). `touched` becomes the peer that now has to be serviced, if
- * there is one. */
-int message_send(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
-                 uint32_t immediate, const void *data, uint64_t bytes, void *context);
-int message_send_confirmed(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
+/** As beowire_send(), _send_confirmed(), _send_matched(), _inject(), _receive(), _cancel(); what
+ * they push is sent by message_pump() and flow_transmit(). `touched` becomes the peer that now has
+ * to be serviced, if there is one. */
+typedef int message_sender(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                            uint32_t immediate, const void *data, uint64_t bytes, void *context);
+message_sender message_send, message_send_confirmed, message_send_matched;
 int message_inject(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                    uint32_t immediate, const void *data, uint64_t bytes);
 int message_receive(struct message_layer *layer, struct message_peer *peer, uint64_t tag,

@@ -156,6 +156,11 @@ bool outgoing_push_part(struct message_layer *layer, struct message_peer *peer,
 bool outgoing_holds(const struct message_layer *layer, const struct message_peer *peer,
                     uint64_t bytes, enum frame_type first, enum frame_type others);
 
+/** Can the peer ask for each segment of an operation that is about to be announced? Else that ends:
+ *  it is longer than frames so short can have numbers for. */
+bool outgoing_has_numbers(struct message_layer *layer, const struct message_peer *peer,
+                          struct operation *operation);
+
 /** Has the first blocks of an announced operation sent without a PULL, over the lane whose DATA
  *  arrives first. @return our lane; LANES_MAX, and 0 in `unasked`: they are not. */
 uint8_t outgoing_unasked(struct message_layer *layer, struct message_peer *peer,

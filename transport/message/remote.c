@@ -146,6 +146,9 @@ static uint16_t put_flags(const struct operation *operation)
 static bool push_offer(struct message_layer *layer, struct message_peer *peer,
                        struct operation *operation)
 {
+    if (!outgoing_has_numbers(layer, peer, operation)) {
+        return true;
+    }
     struct flow_frame *frame = outgoing_begin(layer, peer, FRAME_OFFER, 0, 0);
     uint64_t unasked = 0;
 
@@ -408,7 +411,7 @@ static int arrive_grant(struct message_layer *layer, struct message_peer *peer,
 
     if (operation == NULL || operation->state != OPERATION_REMOTE ||
         operation->kind != BEOWIRE_GET || operation->bytes == 0 || operation->pushed != 0 ||
-        !inbound_can_pull(peer, name, segment_bytes)) {
+        !inbound_can_pull(peer, name, operation->bytes, segment_bytes)) {
         return -EPROTO;
     }
     struct inbound *inbound = inbound_take(layer);

@@ -119,8 +119,7 @@ static int arrive_offer(struct message_layer *layer, struct message_peer *peer,
     uint8_t *target = NULL;
     enum frame_status status = FRAME_STATUS_OK;
 
-    if (range.bytes > BEOWIRE_MESSAGE_BYTES_MAX ||
-        !inbound_can_pull(peer, name, from_le16(offer->segment_bytes)) ||
+    if (!inbound_can_pull(peer, name, range.bytes, from_le16(offer->segment_bytes)) ||
         look_up(layer, peer, &range, &target, &status) != 0) {
         return -EPROTO;
     }
@@ -176,7 +175,9 @@ static int arrive_get(struct message_layer *layer, struct message_peer *peer,
     inbound->key = range.key;
     inbound->remote_address = range.address;
     inbound->bytes = range.bytes;
-    if (status == FRAME_STATUS_OK && inbound->bytes > BEOWIRE_MESSAGE_BYTES_MAX) {
+    if (status == FRAME_STATUS_OK &&
+        (inbound->bytes > BEOWIRE_MESSAGE_BYTES_MAX ||
+         !message_has_numbers(inbound->bytes, (uint16_t)outgoing_room(peer, FRAME_DATA)))) {
         status = FRAME_STATUS_REFUSED;
     }
     layer->counters.remote_gets += status == FRAME_STATUS_OK;

@@ -167,9 +167,22 @@ uint8_t outgoing_unasked(struct message_layer *layer, struct message_peer *peer,
     return lane;
 }
 
+bool outgoing_has_numbers(struct message_layer *layer, const struct message_peer *peer,
+                          struct operation *operation)
+{
+    if (message_has_numbers(operation->bytes, (uint16_t)outgoing_room(peer, FRAME_DATA))) {
+        return true;
+    }
+    operation_done(layer, operation, -EMSGSIZE);
+    return false;
+}
+
 static bool push_announce(struct message_layer *layer, struct message_peer *peer,
                           struct operation *operation)
 {
+    if (!outgoing_has_numbers(layer, peer, operation)) {
+        return true;
+    }
     struct flow_frame *frame = outgoing_begin(layer, peer, FRAME_ANNOUNCE, 0, 0);
     uint64_t unasked = 0;
 
@@ -267,7 +280,7 @@ static bool push_queued(struct message_layer *layer, struct message_peer *peer)
     if (operation->kind != BEOWIRE_SEND) {
         return remote_push(layer, peer, operation);
     }
-    if (operation->pushed == 0 && operation->bytes <= room) {
+    if (operation->pushed == 0 && operation->bytes <= room && !operation->is_matched) {
         /* Copied, so that the caller need not wait; if no such frame is free, referred to. */
         if (outgoing_push_copied(layer, peer, operation->tag, operation->immediate,
                                  operation->source, (uint32_t)operation->bytes,
@@ -278,7 +291,8 @@ static bool push_queued(struct message_layer *layer, struct message_peer *peer)
         }
         return operation->bytes > 0 && outgoing_push_part(layer, peer, operation);
     }
-    if (operation->pushed == 0 && !outgoing_is_eager(layer, peer, operation->bytes)) {
+    if (operation->pushed == 0 &&
+        (operation->is_matched || !outgoing_is_eager(layer, peer, operation->bytes))) {
         return push_announce(layer, peer, operation);
     }
     return outgoing_push_part(layer, peer, operation);
@@ -338,8 +352,8 @@ bool outgoing_can_bundle(const struct message_layer *layer, const struct message
 
 int outgoing_check_send(const struct message_peer *peer, const void *data, uint64_t bytes)
 {
-    if (peer->error != 0) {
-        return peer->error;
+    if (peer->send_error != 0) {
+        return peer->send_error;
     }
     if (data == NULL && bytes > 0) {
         return -EINVAL;
@@ -368,8 +382,17 @@ struct operation *outgoing_take_send(struct message_layer *layer, struct message
     return operation;
 }
 
-static int post(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
-                uint32_t immediate, const void *data, uint64_t bytes, void *context, bool confirmed)
+/** When a send ends, at the earliest. */
+enum message_end {
+    MESSAGE_REUSABLE,  /**< its buffer may be used again */
+    MESSAGE_CONFIRMED, /**< the peer's endpoint has all of it */
+    MESSAGE_MATCHED,   /**< a receive of the peer's has it */
+};
+
+/** Inlined where `end` is known: a short message does without the rest. */
+__attribute__((always_inline)) static inline int
+post(struct message_layer *layer, struct message_peer *peer, uint64_t tag, uint32_t immediate,
+     const void *data, uint64_t bytes, void *context, enum message_end end)
 {
     int status = outgoing_check_send(peer, data, bytes);
 
@@ -381,10 +404,11 @@ static int post(struct message_layer *layer, struct message_peer *peer, uint64_t
         return -EAGAIN;
     }
     operation->context = context;
-    operation->is_confirmed = confirmed;
-    bool bundled = outgoing_can_bundle(layer, peer, bytes) &&
+    operation->is_confirmed = end == MESSAGE_CONFIRMED;
+    operation->is_matched = end == MESSAGE_MATCHED;
+    bool bundled = end != MESSAGE_MATCHED && outgoing_can_bundle(layer, peer, bytes) &&
                    bundle_add(layer, peer, tag, immediate, data, (uint32_t)bytes,
-                              confirmed ? operation : NULL);
+                              end == MESSAGE_CONFIRMED ? operation : NULL);
     list_append(&peer->queue, &operation->link);
     if (bundled) {
         all_pushed(layer, operation);
@@ -397,11 +421,17 @@ static int post(struct message_layer *layer, struct message_peer *peer, uint64_t
 int message_send(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                  uint32_t immediate, const void *data, uint64_t bytes, void *context)
 {
-    return post(layer, peer, tag, immediate, data, bytes, context, false);
+    return post(layer, peer, tag, immediate, data, bytes, context, MESSAGE_REUSABLE);
 }
 
 int message_send_confirmed(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                            uint32_t immediate, const void *data, uint64_t bytes, void *context)
 {
-    return post(layer, peer, tag, immediate, data, bytes, context, true);
+    return post(layer, peer, tag, immediate, data, bytes, context, MESSAGE_CONFIRMED);
+}
+
+int message_send_matched(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
+                         uint32_t immediate, const void *data, uint64_t bytes, void *context)
+{
+    return post(layer, peer, tag, immediate, data, bytes, context, MESSAGE_MATCHED);
 }

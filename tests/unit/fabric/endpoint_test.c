@@ -300,6 +300,58 @@ static void fi_close__with_operations_outstanding(void **state)
     close_pair(pair);
 }
 
+/** The other side is in this thread, so it would never receive what is closed on. */
+static void fi_close__no_longer_than_it_may(void **state)
+{
+    struct pair *pair = open_pair_with("FI_BEOWIRE_LINGER", "0");
+    static uint8_t sent[300000];
+
+    (void)state;
+    assert_int_equal(
+        fi_tsend(pair->sides[0].ep, sent, sizeof sent, NULL, pair->sides[0].other, 1, NULL), 0);
+    let_arrive(pair, 0);
+    close_pair(pair);
+}
+
+static void *close_endpoint(void *endpoint)
+{
+    assert_int_equal(fi_close(&((struct fid_ep *)endpoint)->fid), 0);
+    return NULL;
+}
+
+static void fi_close__while_the_other_side_receives(void **state)
+{
+    struct pair *pair = open_default_pair();
+    uint8_t *sent = pattern(300000, 1);
+    uint8_t *got = calloc(1, 300000);
+    pthread_t closing;
+    struct fi_cq_tagged_entry entry;
+    time_t start = time(NULL);
+
+    (void)state;
+    assert_non_null(got);
+    assert_int_equal(fi_tsend(pair->sides[0].ep, sent, 300000, NULL, pair->sides[0].other, 1, NULL),
+                     0);
+    let_arrive(pair, 0);
+    assert_int_equal(pthread_create(&closing, NULL, close_endpoint, pair->sides[0].ep), 0);
+    assert_int_equal(fi_trecv(pair->sides[1].ep, got, 300000, NULL, FI_ADDR_UNSPEC, 1, 0, NULL), 0);
+    while (fi_cq_read(pair->sides[1].cq, &entry, 1) == -FI_EAGAIN) {
+        assert_false(is_late(start));
+    }
+    assert_memory_equal(got, sent, 300000);
+    assert_int_equal(pthread_join(closing, NULL), 0);
+    /* All but the endpoint. */
+    assert_int_equal(fi_close(&pair->sides[0].cq->fid), 0);
+    assert_int_equal(fi_close(&pair->sides[0].av->fid), 0);
+    assert_int_equal(fi_close(&pair->sides[0].domain->fid), 0);
+    assert_int_equal(fi_close(&pair->sides[0].fabric->fid), 0);
+    fi_freeinfo(pair->sides[0].info);
+    close_side(&pair->sides[1]);
+    free(pair);
+    free(sent);
+    free(got);
+}
+
 /** What a child of fork() may not do is refused, and its parent goes on. @return all is. */
 static bool is_refused(struct side *side, void *got)
 {
@@ -523,6 +575,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_setopt__what_there_is),
         cmocka_unit_test(fi_control__flags_of_operations),
         cmocka_unit_test(fi_close__with_operations_outstanding),
+        cmocka_unit_test(fi_close__no_longer_than_it_may),
+        cmocka_unit_test(fi_close__while_the_other_side_receives),
         cmocka_unit_test(every_function__in_a_child),
         cmocka_unit_test(fi_enable__lanes_that_are_missing),
     };

@@ -146,9 +146,13 @@ static void fi_getinfo__parameters_out_of_range(void **state)
         const char *bad;
         const char *good;
     } cases[] = {
-        {"FI_BEOWIRE_ETHERTYPE", "0x5ff", "0x88b6"}, {"FI_BEOWIRE_ETHERTYPE", "ethernet", "2048"},
-        {"FI_BEOWIRE_OPERATIONS", "0", "1"},         {"FI_BEOWIRE_OPERATIONS", "32769", "32768"},
-        {"FI_BEOWIRE_PEERS", "-1", "65536"},         {"FI_BEOWIRE_PEER_TIMEOUT", "0", "1"},
+        {"FI_BEOWIRE_ETHERTYPE", "0x5ff", "0x88b6"},
+        {"FI_BEOWIRE_ETHERTYPE", "ethernet", "2048"},
+        {"FI_BEOWIRE_OPERATIONS", "0", "1"},
+        {"FI_BEOWIRE_OPERATIONS", "32769", "32768"},
+        {"FI_BEOWIRE_PEERS", "-1", "65536"},
+        {"FI_BEOWIRE_PEER_TIMEOUT", "0", "1"},
+        {"FI_BEOWIRE_LINGER", "-1", "0"},
     };
 
     (void)state;

@@ -292,6 +292,60 @@ static void fi_tsend__delivery_complete_by_default(void **state)
     check_waits_for_the_peer(FI_TRANSMIT_COMPLETE, false, "shm");
 }
 
+/** Nothing completes at side 0, though side 1 has all that was sent. */
+static void check_waits_for_receive(struct pair *pair)
+{
+    struct fi_cq_tagged_entry entry;
+
+    let_arrive(pair, 0);
+    for (unsigned i = 0; i < 100; i++) {
+        drive(&pair->sides[1]);
+        assert_int_equal(fi_cq_read(pair->sides[0].cq, &entry, 1), -FI_EAGAIN);
+    }
+}
+
+static void fi_tsendmsg__match_complete(void **state)
+{
+    struct pair *pair = open_default_pair();
+    const uint64_t flags = FI_COMPLETION | FI_MATCH_COMPLETE;
+    const uint64_t all[] = {flags, flags | FI_DELIVERY_COMPLETE, flags | FI_INJECT};
+    const size_t sizes[] = {0, 8, 4000, 30000, 300000};
+    uint8_t *data = pattern(300000, 1);
+    uint8_t *got = calloc(1, 300000);
+
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        for (unsigned j = 0; j < (i < 4 ? 3 : 2); j++) {
+            send_with(&pair->sides[0], true, all[j], data, sizes[i]);
+            check_waits_for_receive(pair);
+            assert_int_equal(
+                fi_trecv(pair->sides[1].ep, got, 300000, NULL, FI_ADDR_UNSPEC, 1, 0, got), 0);
+            assert_int_equal(completed(pair, 1).len, sizes[i]);
+            assert_memory_equal(got, data, sizes[i]);
+            assert_ptr_equal(completed(pair, 0).op_context, data);
+        }
+    }
+    close_pair(pair);
+    free(data);
+    free(got);
+}
+
+/** Who throws a message away has matched it. */
+static void fi_tsend__match_of_what_is_thrown_away(void **state)
+{
+    struct pair *pair = open_pair(&(struct pair_options){.tx_flags = FI_MATCH_COMPLETE});
+    struct fi_context context;
+    struct fi_msg_tagged message = {.addr = FI_ADDR_UNSPEC, .tag = 1, .context = &context};
+
+    (void)state;
+    send_with(&pair->sides[0], false, 0, "x", 1);
+    check_waits_for_receive(pair);
+    assert_int_equal(fi_trecvmsg(pair->sides[1].ep, &message, FI_PEEK | FI_DISCARD), 0);
+    assert_ptr_equal(completed(pair, 1).op_context, &context);
+    (void)completed(pair, 0);
+    close_pair(pair);
+}
+
 static void fi_tsend__delivery_to_a_peer_that_dies(void **state)
 {
     const struct pair_options options = {.tx_flags = FI_DELIVERY_COMPLETE, .counters = true};
@@ -333,6 +387,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_tsend__to_nobody),
         cmocka_unit_test(fi_tsend__to_a_peer_that_leaves),
         cmocka_unit_test(fi_tsendmsg__delivery_complete),
+        cmocka_unit_test(fi_tsendmsg__match_complete),
+        cmocka_unit_test(fi_tsend__match_of_what_is_thrown_away),
         cmocka_unit_test(fi_tsendmsg__transmit_complete),
         cmocka_unit_test(fi_tsend__delivery_complete_by_default),
         cmocka_unit_test(fi_tsend__delivery_to_a_peer_that_dies),

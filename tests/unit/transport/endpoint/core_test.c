@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint/control.h"
 #include "endpoint/core.h"
 
 #include "stranger.h"
@@ -389,6 +390,40 @@ static void core_say_goodbye__until_it_is_answered(void **state)
     assert_false(hear(stranger)); /* an answer is not answered */
 }
 
+static void core_leave__who_asks_is_told(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct frame_probe probe = {.number = to_le32(1)};
+
+    (void)be_accepted(stranger);
+    core_leave(stranger->core);
+    say(stranger, &(struct says){.fields.type = FRAME_PROBE, .credit = 16, .body = &probe});
+    round_trip(stranger);
+    assert_int_equal(hear_type(stranger, FRAME_ACK)->flags, FRAME_LEAVING);
+    say_eager(stranger, 1, "a", 1); /* nobody will receive it, and that is no secret */
+    pass(stranger, 1000000);
+    assert_int_equal(hear_type(stranger, FRAME_ACK)->flags, FRAME_LEAVING);
+}
+
+/** As long as a frame that says so has not left, what was received might be taken for lost. */
+static void core_leave__not_before_what_was_answered(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+
+    core_leave(stranger->core);
+    wire.refused_ppm = 1000000;
+    sim_wire_set(stranger->cluster.wire, &wire);
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    wire.refused_ppm = 0;
+    sim_wire_set(stranger->cluster.wire, &wire);
+    control_send_ack(stranger->core, peer, PATH_NONE, cluster_now(&stranger->cluster));
+    round_trip(stranger);
+    assert_int_equal(hear_type(stranger, FRAME_ACK)->flags, 0);
+    (void)hear_type(stranger, FRAME_EAGER);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +446,8 @@ int main(void)
         STRANGER_TEST(core_acknowledge__at_once),
         STRANGER_TEST(core_say_goodbye__to_connected_peers_only),
         STRANGER_TEST(core_say_goodbye__until_it_is_answered),
+        STRANGER_TEST(core_leave__who_asks_is_told),
+        STRANGER_TEST(core_leave__not_before_what_was_answered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -569,6 +569,46 @@ static void core_receive__sack_of_what_was_never_sent(void **state)
     assert_int_equal(stranger->core->counters.dropped_acknowledgement, 1);
 }
 
+/** A frame by which the stranger says that it receives no more than what it has answered before. */
+static void say_leaving(struct stranger *stranger, uint32_t sequence)
+{
+    say(stranger, &(struct says){.fields = {.type = FRAME_ACK, .sequence = sequence},
+                                 .flags = FRAME_LEAVING,
+                                 .acknowledgement = 1,
+                                 .credit = STRANGER_CREDIT});
+    round_trip(stranger);
+}
+
+static void core_receive__who_leaves_gets_no_more(void **state)
+{
+    struct stranger *stranger = *state;
+    static const uint8_t data[300000];
+    struct core_peer *peer = be_accepted(stranger);
+    struct beowire_completion done;
+    char buffer[1];
+    int context = 0;
+
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, data, sizeof data, &context),
+                     0);
+    round_trip(stranger);
+    say_leaving(stranger, 1); /* a frame of its is missing, which may be DONE */
+    assert_false(message_complete(&stranger->core->messages, &done));
+    assert_false(stranger->core->undelivered);
+    say_eager(stranger, 7, "a", 1);
+    say_leaving(stranger, 1);
+    assert_ptr_equal(completed(stranger).context, &context);
+    assert_true(stranger->core->undelivered);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), -ECONNRESET);
+    assert_true(core_is_flushed(stranger->core));
+    /* What it has sent, and still sends, can be received. */
+    say_eager(stranger, 8, "b", 1);
+    round_trip(stranger);
+    for (uint64_t tag = 7; tag <= 8; tag++) {
+        assert_int_equal(cluster_receive(&stranger->cluster, 0, peer, tag, 0, buffer, 1, NULL), 0);
+        assert_int_equal(completed(stranger).status, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -601,6 +641,7 @@ int main(void)
         STRANGER_TEST(core_receive__a_probe_makes_room_once),
         STRANGER_TEST(core_receive__rule_broken_by_what_was_kept),
         STRANGER_TEST(core_receive__sack_of_what_was_never_sent),
+        STRANGER_TEST(core_receive__who_leaves_gets_no_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

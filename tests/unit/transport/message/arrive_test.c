@@ -367,11 +367,16 @@ static void message_frame__names_in_use(void **state)
 static void message_frame__lengths_beyond_the_limit(void **state)
 {
     struct fixture *fixture = *state;
+    struct frame_announce announce = announcement(5, (UINT64_C(255) << 32) + 1, 8);
+    const struct frame frame = {.type = FRAME_ANNOUNCE, .announce = &announce};
 
-    assert_int_equal(
-        arrive_eager(fixture, 0, 5, (uint32_t)BEOWIRE_MESSAGE_BYTES_MAX + 1, 9, "x", 1), -EPROTO);
     assert_int_equal(arrive_announce(fixture, 0, 5, BEOWIRE_MESSAGE_BYTES_MAX + 1, 9), -EPROTO);
     assert_int_equal(arrive_announce(fixture, 0, 5, BEOWIRE_MESSAGE_BYTES_MAX, 9), 0);
+    assert_int_equal(arrive_eager(fixture, 0, 5, UINT32_MAX, 9, "x", 1), 0);
+    announce.segment_bytes = to_le16(255); /* more segments than have numbers */
+    assert_int_equal(arrive(fixture, 0, &frame), -EPROTO);
+    announce.segment_bytes = to_le16(256);
+    assert_int_equal(arrive(fixture, 0, &frame), 0);
     assert_int_equal(arrive_eager(fixture, 0, 5, 10, 8, NULL, 0),
                      -EPROTO); /* begins with nothing */
 }

@@ -362,6 +362,50 @@ static void message_frame_released__last_frame_ends_the_send(void **state)
     free(data);
 }
 
+static void message_peer_leaves__what_has_not_begun_ends(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
+    uint8_t *data = pattern(LONG_BYTES);
+
+    assert_int_equal(message_send(&fixture->layer, peer, 1, 0, data, LONG_BYTES, data), 0);
+    peer->flow.limit = peer->flow.next;
+    assert_int_equal(message_send(&fixture->layer, peer, 2, 0, data, 1, data + 1), 0);
+    assert_true(message_peer_leaves(&fixture->layer, peer));
+    struct beowire_completion done = completed(fixture);
+    assert_ptr_equal(done.context, data + 1);
+    assert_int_equal(done.status, -ECONNRESET);
+    done = completed(fixture);
+    assert_ptr_equal(done.context, data);
+    assert_int_equal(done.status, -ECONNRESET);
+    assert_false(message_peer_leaves(&fixture->layer, peer));
+    assert_int_equal(message_send(&fixture->layer, peer, 1, 0, data, 1, NULL), -ECONNRESET);
+    assert_int_equal(message_inject(&fixture->layer, peer, 1, 0, data, 1), -ECONNRESET);
+    free(data);
+}
+
+/** Its first frame has left: the peer waits for the others. */
+static void message_peer_leaves__what_has_begun_goes_on(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
+    uint8_t *data = pattern(EAGER_ROOM + FRAGMENT_ROOM);
+
+    while (pushed(fixture, 0) < FLOW_WINDOW_FRAMES - 1) {
+        assert_int_equal(message_send(&fixture->layer, peer, 1, 0, data, 1, NULL), 0);
+        (void)completed(fixture);
+    }
+    assert_int_equal(
+        message_send(&fixture->layer, peer, 1, 0, data, EAGER_ROOM + FRAGMENT_ROOM, data), 0);
+    assert_int_equal(pushed(fixture, 0), FLOW_WINDOW_FRAMES);
+    assert_false(message_peer_leaves(&fixture->layer, peer));
+    acknowledge(fixture, 0, 1);
+    struct beowire_completion done = completed(fixture);
+    assert_ptr_equal(done.context, data);
+    assert_int_equal(done.status, 0);
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +429,8 @@ int main(void)
         FIXTURE_TEST(message_complete__oldest_first),
         FIXTURE_TEST(message_complete__names_of_long_messages_rest),
         FIXTURE_TEST(message_frame_released__last_frame_ends_the_send),
+        FIXTURE_TEST(message_peer_leaves__what_has_not_begun_ends),
+        FIXTURE_TEST(message_peer_leaves__what_has_begun_goes_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pull_rig.h"
 
+#include <sys/mman.h>
+
 static void pull_set_lanes__what_was_asked_over_others_moves(void **state)
 {
     struct fixture *fixture = *state;
@@ -41,6 +43,47 @@ static void pull_set_lanes__none_and_then_one(void **state)
     bring_all(&transfer, &ask, 0, START_NS);
     check_complete(&transfer);
     end(&transfer);
+}
+
+/** All before this block is here. */
+static void skip_to(struct pull *pull, uint32_t block)
+{
+    assert_int_equal(pull->next_block, 0);
+    pull->next_block = block;
+    pull->blocks_done = block;
+}
+
+/** Positions have more than 32 bits. */
+static void pull_start__message_of_more_than_four_gibibytes(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t bytes = (UINT64_C(1) << 33) + 1;
+    const uint32_t last = (uint32_t)(bytes / BLOCK);
+    uint8_t *buffer = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    assert_ptr_not_equal(buffer, MAP_FAILED);
+    assert_int_equal(post(fixture, 0, 7, 0, buffer, bytes, buffer), 0);
+    assert_int_equal(arrive_announce(fixture, 0, 7, bytes, 7), 0);
+    skip_to(LIST_ENTRY(fixture->layer.pulls.next, struct pull, link), last);
+    struct pull_ask ask = asked(fixture, START_NS);
+    assert_int_equal(ask.offset, (uint64_t)last * BLOCK);
+    for (unsigned i = 0; ask.wanted != 0; i++, ask.wanted >>= 1) {
+        uint64_t offset = ask.offset + i * SEGMENT;
+        uint64_t left = bytes - offset;
+        uint8_t data[SEGMENT];
+        memset(data, 1 + (int)i, sizeof data);
+        assert_int_equal(arrive_data(fixture, 0, 7, offset, data,
+                                     (uint32_t)(left < SEGMENT ? left : SEGMENT), 0, START_NS),
+                         PULL_PLACED);
+        assert_int_equal(buffer[offset], 1 + i);
+    }
+    assert_int_not_equal(buffer[bytes - 1], 0);
+    struct beowire_completion done = completed(fixture);
+    assert_int_equal(done.status, 0);
+    assert_int_equal(done.bytes, bytes);
+    check_nothing_outstanding(fixture);
+    assert_int_equal(munmap(buffer, bytes), 0);
 }
 
 static void pull_start__more_than_one_peer_may_have(void **state)
@@ -223,6 +266,7 @@ int main(void)
         FIXTURE_TEST(pull_start__unasked_blocks_come),
         FIXTURE_TEST(pull_start__unasked_blocks_do_not_come),
         FIXTURE_TEST(pull_start__lies_about_unasked_bytes),
+        FIXTURE_TEST(pull_start__message_of_more_than_four_gibibytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

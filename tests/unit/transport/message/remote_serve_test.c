@@ -417,8 +417,8 @@ static void remote_request__long_put_that_is_refused(void **state)
     assert_true(nothing_asked(fixture, 1));
     assert_true(nothing_completed(fixture));
     assert_true(nothing_remembered(fixture));
-    assert_int_equal(arrive_offer(fixture, KEY, 0, BEOWIRE_MESSAGE_BYTES_MAX + 1, 4, SEGMENT),
-                     -EPROTO);
+    assert_int_equal(arrive_offer(fixture, KEY, 0, UINT64_MAX, 4, SEGMENT), -EPROTO);
+    assert_int_equal(arrive_offer(fixture, KEY, 0, UINT64_C(1) << 40, 4, 128), -EPROTO);
     assert_int_equal(arrive_offer(fixture, KEY, 0, 8, 4, PULL_SEGMENT_BYTES_MIN - 1), -EPROTO);
     assert_int_equal(arrive_offer(fixture, KEY, 0, 8, 4, SEGMENT + 1), -EPROTO);
 }

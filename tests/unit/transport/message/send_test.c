@@ -579,6 +579,51 @@ static void message_send__unasked_only_what_the_peer_will_pull_at_once(void **st
     free(data);
 }
 
+/** There are numbers for 2^32 segments. */
+static void message_send__longer_than_segments_have_numbers(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
+    const uint64_t most = UINT64_C(200) << 32;
+    static const uint8_t data[1];
+
+    peer->data_bytes = 216;
+    peer->unasked_credit = 0;
+    assert_int_equal(message_send(&fixture->layer, peer, 1, 0, data, most + 1, NULL), 0);
+    assert_int_equal(completed(fixture).status, -EMSGSIZE);
+    assert_int_equal(pushed(fixture, 0), 0);
+    assert_int_equal(message_send(&fixture->layer, peer, 1, 0, data, most, NULL), 0);
+    struct frame frame = pushed_frame(fixture, 0, 0);
+    assert_int_equal(from_le64(frame.announce->message_bytes), most);
+    assert_true(nothing_completed(fixture));
+}
+
+static void message_send_matched__when_a_receive_has_it(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t sizes[] = {0, 1, BUNDLE_BYTES_MAX, EAGER_ROOM, EAGER_BYTES, LONG_BYTES};
+    struct message_peer *peer = &fixture->peers[0];
+    uint8_t *data = pattern(LONG_BYTES);
+
+    fixture->layer.may_hold = true; /* others would be bundled */
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint32_t before = pushed(fixture, 0);
+        assert_int_equal(message_send_matched(&fixture->layer, peer, 42, 43, data, sizes[i], data),
+                         0);
+        struct frame frame = pushed_frame(fixture, 0, before);
+        assert_int_equal(frame.type, FRAME_ANNOUNCE);
+        assert_int_equal(from_le64(frame.announce->message_bytes), sizes[i]);
+        uint32_t name = from_le32(frame.announce->message);
+        acknowledge(fixture, 0, pushed(fixture, 0));
+        assert_true(nothing_completed(fixture));
+        assert_int_equal(arrive_done(fixture, 0, name), 0);
+        struct beowire_completion done = completed(fixture);
+        assert_ptr_equal(done.context, data);
+        assert_int_equal(done.status, 0);
+    }
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -611,6 +656,8 @@ int main(void)
         FIXTURE_TEST(message_send__nothing_comes_unasked_without_a_lane),
         FIXTURE_TEST(message_send__names_of_long_messages_differ),
         FIXTURE_TEST(message_pump__done_goes_before_what_is_queued),
+        FIXTURE_TEST(message_send__longer_than_segments_have_numbers),
+        FIXTURE_TEST(message_send_matched__when_a_receive_has_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
