@@ -20,6 +20,7 @@ from beowire.lab.options import LabOptions
 from beowire.lab.state import LabState
 from beowire.mpi import environment, installation
 from beowire.mpi.installation import Installation
+from beowire.mpi.ways import others_over_tcp
 from beowire.units import size_text, time_text
 
 SUMMARY = "MPI programs, against the fastest way of the same MPI over TCP"
@@ -47,26 +48,8 @@ def ways(mpi: Installation) -> dict[str, dict[str, str]]:
     """Beowire, and every way over TCP that this MPI has, with its variables."""
     tcp = environment.variables(mpi, "tcp")
     found = {_OURS: environment.variables(mpi, _OURS)}
-    if not mpi.is_open_mpi:
-        return {**found, "ofi-tcp": tcp}
-    layered = "tcp;ofi_rxm" if mpi.name == "openmpi4" else "tcp"
-    framework = "mtl" if mpi.name == "openmpi4" else "opal_common"
-    return {
-        **found,
-        "ob1-tcp": tcp,
-        "ofi-tcp": {
-            "OMPI_MCA_pml": "cm",
-            "OMPI_MCA_mtl": "ofi",
-            f"OMPI_MCA_{framework}_ofi_provider_include": layered,
-        },
-        "ucx-tcp": {
-            "OMPI_MCA_pml": "ucx",
-            "OMPI_MCA_pml_ucx_tls": "any",
-            "OMPI_MCA_pml_ucx_devices": "any",
-            "OMPI_MCA_mca_base_env_list": "UCX_TLS",
-            "UCX_TLS": "tcp,self,sm",
-        },
-    }
+    usual = "ob1-tcp" if mpi.is_open_mpi else "ofi-tcp"
+    return {**found, usual: tcp, **others_over_tcp(mpi)}
 
 
 @dataclass

@@ -34,6 +34,7 @@ COMMANDS = (
     "mpi-env",
     "top",
     "simulate",
+    "apps",
 )
 
 #: What typer raises for words that it cannot read. It lives in another module from version to

@@ -50,3 +50,22 @@ def provider_directory() -> Path:
 def mpi_directories(name: str) -> list[Path]:
     """Where an MPI may be that was installed for this checkout (scripts/install-mpi)."""
     return [_PACKAGE.parent.parent / "build" / "mpi" / name]
+
+
+def apps_sources() -> Path:
+    """The directory with the sources of the programs that `beowire apps` compiles."""
+    candidates = [_PACKAGE / "_apps", _PACKAGE.parent.parent / "apps"]
+    for candidate in candidates:
+        if (candidate / "common").is_dir():
+            return candidate
+    raise BeowireError(f"the programs' sources are not in {candidates[-1]}: install Beowire again")
+
+
+def apps_cache() -> Path:
+    """Where compiled programs go: the build tree of a checkout that is ours, else the user's
+    cache. Not made yet."""
+    root = _PACKAGE.parent.parent
+    if (root / "apps").is_dir() and os.access(root, os.W_OK):
+        return root / "build" / "apps"
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(cache) / "beowire" / "apps"

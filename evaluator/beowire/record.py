@@ -9,7 +9,7 @@ kept, so a record that passes through an older reader of the same schema loses n
 import errno
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,17 +54,30 @@ def _encodable(value: object) -> object:
             return value
 
 
-_Encodable = BeforeValidator(_encodable)
-_Text = Annotated[str, _Encodable]
+#: For texts of others.
+Encodable = BeforeValidator(_encodable)
+Text = Annotated[str, Encodable]
 
 
-class _Part(BaseModel):
+class RecordPart(BaseModel):
+    """A line of a record, or a part of one."""
+
     model_config = ConfigDict(
         strict=True, frozen=True, extra="allow", allow_inf_nan=False, populate_by_name=True
     )
 
 
-class Link(_Part):
+class RecordLine(RecordPart):
+    """A line of a record."""
+
+    type: str
+
+    def cell(self) -> object:
+        """What it is a result of; None for a line that is none."""
+        return None
+
+
+class Link(RecordPart):
     """What joined the two ends. All but `kind` are known only for a lab."""
 
     kind: str
@@ -86,14 +99,14 @@ class Link(_Part):
     """TCP's in every node of the lab. (What other hosts have is in the environment of each end.)"""
 
 
-class Wire(_Part):
+class Wire(RecordPart):
     """The limit that no protocol on this wire can pass."""
 
     payload_bytes_per_s: float = Field(gt=0)
     """Bytes of payload per second of full-sized frames, back to back."""
 
 
-class Clock(_Part):
+class Clock(RecordPart):
     """The clock that timed, as the engine measured it."""
 
     source: str
@@ -102,7 +115,7 @@ class Clock(_Part):
     resolution_ns: float | None = None
 
 
-class NodeEnd(_Part):
+class NodeEnd(RecordPart):
     """One end of the run."""
 
     node: str
@@ -114,7 +127,7 @@ class NodeEnd(_Part):
     environment: dict[str, EnvironmentValue] = Field(default_factory=dict)
 
 
-class DriverInfo(_Part):
+class DriverInfo(RecordPart):
     """A driver as the engine reported it."""
 
     name: str
@@ -129,7 +142,7 @@ class DriverInfo(_Part):
     reason: str = ""
 
 
-class Meta(_Part):
+class Meta(RecordLine):
     """The first line: what was asked for, where, and on what."""
 
     type: Literal["meta"] = "meta"
@@ -137,9 +150,9 @@ class Meta(_Part):
     beowire: str
     """The version that measured."""
     started: AwareDatetime
-    command: Annotated[list[str], _Encodable]
+    command: Annotated[list[str], Encodable]
     """The command line, one word an item."""
-    options: Annotated[dict[str, JsonValue], _Encodable]
+    options: Annotated[dict[str, JsonValue], Encodable]
     link: Link
     wire: Wire | None
     ends: list[NodeEnd] = Field(min_length=2, max_length=2)
@@ -147,7 +160,7 @@ class Meta(_Part):
     drivers: list[DriverInfo]
 
 
-class Summary(_Part):
+class Summary(RecordPart):
     """A measured quantity. Its unit is in the name of the field that holds it."""
 
     median: float = Field(ge=0)
@@ -160,7 +173,7 @@ class Summary(_Part):
     max: float
 
 
-class Histogram(_Part):
+class Histogram(RecordPart):
     """Round-trip times in ns, in the log-linear buckets of docs/ENGINE.md."""
 
     kind: Literal["log-linear-7"] = "log-linear-7"
@@ -184,7 +197,7 @@ def _is_bucket(lower_ns: int) -> bool:
         return False
 
 
-class CpuCost(_Part):
+class CpuCost(RecordPart):
     """What one message cost one end; means over the measured messages."""
 
     user_ns: float
@@ -195,7 +208,7 @@ class CpuCost(_Part):
     """The machine's in that time, as far as it is not in the process's own; None: not known."""
 
 
-class Result(_Part):
+class Result(RecordLine):
     """A measured cell: driver x pattern x size x launch."""
 
     type: Literal["result", "partial"] = "result"
@@ -211,7 +224,7 @@ class Result(_Part):
     batch: int = Field(ge=1)
     """Round trips that one sample covers; percentiles are of samples."""
     lost: int = Field(ge=0)
-    status: _Text
+    status: Text
     """`ok`, or in a line why the cell is not whole."""
     stopped_by: Literal["precise", "time", "rounds", "error"]
     half_rtt_ns: Summary | None = None
@@ -233,8 +246,12 @@ class Result(_Part):
     settled: bool | None = None
     """A steady part was found (MSER-5); None when there were too few rounds to tell."""
 
+    def cell(self) -> tuple[str, str, int, int]:
+        """A later line of the same one takes its place."""
+        return self.driver, self.pattern, self.size, self.launch
 
-class Skipped(_Part):
+
+class Skipped(RecordLine):
     """What was not measured, and why."""
 
     type: Literal["skipped"] = "skipped"
@@ -243,22 +260,25 @@ class Skipped(_Part):
     """None: no pattern of this driver."""
     size: int | None = None
     """None: no size."""
-    reason: _Text
+    reason: Text
 
 
-class End(_Part):
+class End(RecordLine):
     """The last line of a run that ended by itself, however it ended."""
 
     type: Literal["end"] = "end"
     finished: AwareDatetime
-    status: _Text
+    status: Text
     """`ok`, `interrupted`, or the error in one line."""
     elapsed_s: float = Field(ge=0)
 
 
 Line = Meta | Result | Skipped | End
 
-_LINES: dict[str, type[Meta] | type[Result] | type[Skipped] | type[End]] = {
+#: The model of each type of line.
+Lines = Mapping[str, type[RecordLine]]
+
+_LINES: Lines = {
     "meta": Meta,
     "result": Result,
     "partial": Result,
@@ -293,7 +313,7 @@ class RecordWriter:
         """Creates the file. BeowireError if it exists, or cannot be created."""
         self.path = path
         self._last = ""
-        self._cells: set[tuple[str, str, int, int]] = set()
+        self._cells: set[object] = set()
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             self._fd = os.open(path, flags, 0o644)
@@ -304,7 +324,7 @@ class RecordWriter:
         except OSError as error:
             raise BeowireError(f"cannot create {path}: {error.strerror}") from None
 
-    def write(self, line: Line) -> None:
+    def write(self, line: RecordLine) -> None:
         """Appends one line: `Meta` first and once, nothing after `End`.
 
         BeowireError (exit code 1) if it cannot be written; the file then ends with the line before.
@@ -327,8 +347,8 @@ class RecordWriter:
             self._take_back(before)
             raise self._failed(error) from None
         self._last = line.type
-        if isinstance(line, Result):
-            self._cells.add((line.driver, line.pattern, line.size, line.launch))
+        if line.cell() is not None:
+            self._cells.add(line.cell())
 
     def _failed(self, error: OSError) -> BeowireError:
         """What is true of the file by now. One in which nothing is, is taken away."""
@@ -399,17 +419,23 @@ def read_record(path: Path) -> Record:
     BeowireError, one line with file and line number, for anything else that is wrong: no such
     file, an empty one, one that is no record, a newer schema, a line broken in the middle.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise BeowireError(f"cannot read {path}: {error.strerror}") from None
-    lines = _parse(path, content)
+    lines = read_lines(path, _LINES, SCHEMA)
     _, meta = next(lines)
-    assert isinstance(meta, Meta)  # _parse gives nothing else first
+    assert isinstance(meta, Meta)  # it gives nothing else first
     record = _Builder(path, meta)
     for number, line in lines:
         record.add(number, line)
     return record.build()
+
+
+def read_lines(path: Path, models: Lines, newest: int) -> Iterator[tuple[int, RecordLine | None]]:
+    """Yields (line number, line) of a record: the `meta` line first; None for a last line that was
+    cut short. BeowireError, as read_record(), also for a schema after the `newest`."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BeowireError(f"cannot read {path}: {error.strerror}") from None
+    return _parse(path, content, models, newest)
 
 
 class _Builder:
@@ -424,7 +450,7 @@ class _Builder:
         self.end: End | None = None
         self.warnings: list[str] = []
 
-    def add(self, number: int, line: Line | None) -> None:
+    def add(self, number: int, line: RecordLine | None) -> None:
         if line is None:
             self.warnings.append(f"cut short in line {number}, which is left out")
             return
@@ -432,7 +458,7 @@ class _Builder:
             raise BeowireError(f"{self.path} line {number}: nothing may follow the `end` line")
         match line:
             case Result():
-                cell = (line.driver, line.pattern, line.size, line.launch)
+                cell = line.cell()
                 self.partial.pop(cell, None)
                 if line.type == "partial":
                     self.partial[cell] = line
@@ -463,8 +489,9 @@ class _Builder:
         )
 
 
-def _parse(path: Path, content: bytes) -> Iterator[tuple[int, Line | None]]:
-    """Yields (line number, line): `Meta` first; None for a last line that was cut short."""
+def _parse(
+    path: Path, content: bytes, models: Lines, newest: int
+) -> Iterator[tuple[int, RecordLine | None]]:
     # After a power cut some file systems leave zero bytes where the last lines should be.
     content = content.rstrip(b"\0")
     if not content.strip():
@@ -475,7 +502,7 @@ def _parse(path: Path, content: bytes) -> Iterator[tuple[int, Line | None]]:
             continue
         last = number == len(texts)  # it has no newline: cut short, unless it is whole by luck
         try:
-            line = _parse_line(path, number, text)
+            line = _parse_line(path, number, text, models, newest)
         except _NotJson as error:
             if number == 1:
                 raise BeowireError(
@@ -492,15 +519,15 @@ class _NotJson(Exception):
     """The text is not one JSON value."""
 
 
-def _parse_line(path: Path, number: int, text: bytes) -> Line:
+def _parse_line(path: Path, number: int, text: bytes, models: Lines, newest: int) -> RecordLine:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:  # also covers bytes that are not UTF-8
         raise _NotJson(str(error).split("\n")[0]) from None
     kind = value.get("type") if isinstance(value, dict) else None
     if number == 1:
-        _check_header(path, kind, value)
-    model = _LINES.get(kind) if isinstance(kind, str) else None
+        _check_header(path, kind, value, newest)
+    model = models.get(kind) if isinstance(kind, str) else None
     if model is None:
         raise BeowireError(f"{path} line {number}: no known type of line: {str(kind)[:40]!r}")
     try:
@@ -509,13 +536,13 @@ def _parse_line(path: Path, number: int, text: bytes) -> Line:
         raise BeowireError(f"{path} line {number}: {_first(error)}") from None
 
 
-def _check_header(path: Path, kind: object, value: object) -> None:
+def _check_header(path: Path, kind: object, value: object, newest: int) -> None:
     if kind != "meta" or not isinstance(value, dict):
         raise BeowireError(f"{path} is no Beowire record: line 1 is not a `meta` line")
     schema = value.get("schema")
-    if isinstance(schema, int) and schema > SCHEMA:
+    if isinstance(schema, int) and schema > newest:
         raise BeowireError(
-            f"{path} has schema {schema}, and this beowire reads up to {SCHEMA}: update beowire"
+            f"{path} has schema {schema}, and this beowire reads up to {newest}: update beowire"
         )
     # A record without a schema must not pass for the current one.
     if not isinstance(schema, int):

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`beowire report`: the report again, from records."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from beowire.apps.record import is_apps_record, read_apps_record
+from beowire.errors import BeowireError
 from beowire.record import read_record
 from beowire.report import write_report
+from beowire.report.apps_page import write_apps_report
 
 
 def register(app: typer.Typer) -> None:
@@ -35,10 +39,25 @@ def report(
     for byte.
     """
     paths = [path / "record.jsonl" if path.is_dir() else path for path in records]
+    if any(map(is_apps_record, paths)):
+        _report_apps(paths, output)
+        return
     read = [read_record(path) for path in paths]
     for record in read:
         for warning in record.warnings:
             typer.echo(f"beowire: {record.path}: {warning}", err=True)
     path = output if output is not None else paths[0].parent / "report.html"
     write_report(read, path)
+    typer.echo(path)
+
+
+def _report_apps(paths: Sequence[Path], output: Path | None) -> None:
+    """The report of a run of `beowire apps`: of one, for each has other programs."""
+    if len(paths) > 1:
+        raise BeowireError("a report of programs (`beowire apps`) is of one record: name one")
+    record = read_apps_record(paths[0])
+    for warning in record.warnings:
+        typer.echo(f"beowire: {record.path}: {warning}", err=True)
+    path = output if output is not None else paths[0].parent / "report.html"
+    write_apps_report(record, path)
     typer.echo(path)

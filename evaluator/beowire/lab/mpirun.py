@@ -80,6 +80,29 @@ def run(
     `variables` are added to our environment. Standard streams are ours, or `output` is where the
     program's output and errors go. The launcher ends with the calling thread.
     """
+    with prepared(lab, mpi, variables, ranks=ranks, program=program, on=on) as (inside, whole):
+        sys.stdout.flush()
+        errors = None if output is None else subprocess.STDOUT
+        with (
+            subprocess.Popen(inside, env=whole, stdout=output, stderr=errors) as launcher,
+            _signals_go_to(launcher),
+        ):
+            status = launcher.wait()
+    return 128 - status if status < 0 else status
+
+
+@contextlib.contextmanager
+def prepared(
+    lab: LabState,
+    mpi: Installation,
+    variables: Mapping[str, str],
+    *,
+    ranks: int,
+    program: Sequence[str],
+    on: Sequence[str] = (),
+) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """The command line of the launcher, and its environment, for as long as the files are there
+    that it needs. What is started ends with the calling thread."""
     nodes = nodes_of(lab, on)
     hosts = spread(nodes, ranks)
     whole = {**os.environ, **variables, **launch.environment(mpi)}
@@ -94,15 +117,7 @@ def run(
         file = Path(directory) / "hosts"
         file.write_text(launch.hosts_file(mpi, job), encoding="ascii")
         line = launch.command(mpi, job, file)
-        inside = cluster.command_in(nodes[0], line, pin=pin, die_with=os.getpid())
-        sys.stdout.flush()
-        errors = None if output is None else subprocess.STDOUT
-        with (
-            subprocess.Popen(inside, env=whole, stdout=output, stderr=errors) as launcher,
-            _signals_go_to(launcher),
-        ):
-            status = launcher.wait()
-    return 128 - status if status < 0 else status
+        yield cluster.command_in(nodes[0], line, pin=pin, die_with=os.getpid()), whole
 
 
 @contextlib.contextmanager

@@ -61,6 +61,11 @@ class LabLauncher:
             for node in self._current().nodes[:2]
         ]
 
+    @property
+    def lab(self) -> LabState:
+        """The lab itself; known while it is there."""
+        return self._current()
+
     def start(self, node: Node, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
         """Starts an engine in the node. It ends with the calling thread, and with its input."""
         engine = paths.engine_directory() / "beowire-engine"

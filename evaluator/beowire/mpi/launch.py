@@ -33,13 +33,16 @@ class Job:
 
     ranks: int
     hosts: Sequence[Host]
-    """Filled in this order. The launcher itself is started on the first."""
+    """Filled in this order."""
 
     interface: str
-    """The hosts' network interface."""
+    """The hosts' network interface; empty: the MPI chooses."""
 
     agent: Path
     program: Sequence[str]
+
+    on_first: bool = True
+    """The launcher itself is started on the first of the hosts, not on another machine."""
 
 
 def hosts_file(mpi: Installation, job: Job) -> str:
@@ -56,12 +59,13 @@ def command(mpi: Installation, job: Job, hosts: Path) -> list[str]:
     line = [str(mpi.launcher), "-n", str(job.ranks)]
     if mpi.name == "mpich":
         line += ["-f", str(hosts), "-launcher", "rsh", "-launcher-exec", str(job.agent)]
-        # The name of a lab's node means nothing to the others.
-        line += ["-localhost", job.hosts[0].address]
+        if job.on_first:
+            # The name of a lab's node means nothing to the others.
+            line += ["-localhost", job.hosts[0].address]
     elif mpi.name == "intel":
         # With -f, each host gets as many ranks as it has cores, whatever the file says.
         line += ["-machinefile", str(hosts), "-bootstrap", "rsh", "-bootstrap-exec", str(job.agent)]
-        line += ["-iface", job.interface]
+        line += ["-iface", job.interface] if job.interface else []
     else:
         line += _open_mpi(mpi, job, hosts)
     return [*line, *job.program]

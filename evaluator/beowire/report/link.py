@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What joined the two ends of a record, in words: `virtual cluster (direct link), MTU 1500`."""
 
-from beowire.record import Meta
+from collections.abc import Sequence
+
+from beowire.record import Link, Meta, NodeEnd
 from beowire.units import bit_rate_text, time_text
 
 _CONGESTION_CONTROL = "net_ipv4_tcp_congestion_control"
@@ -10,7 +12,11 @@ _CONGESTION_CONTROL = "net_ipv4_tcp_congestion_control"
 
 def link_text(meta: Meta) -> str:
     """The link's facts, and the congestion control that TCP had over it."""
-    link = meta.link
+    return link_facts(meta.link, meta.ends)
+
+
+def link_facts(link: Link, ends: Sequence[NodeEnd]) -> str:
+    """The same of what a record has of them."""
     if link.kind == "lab":
         facts = [f"virtual cluster ({link.topology or 'lab'} link)"]
     else:
@@ -20,19 +26,19 @@ def link_text(meta: Meta) -> str:
     facts += [bit_rate_text(link.rate_bits_per_s)] if link.rate_bits_per_s else []
     facts += [f"delay {time_text(link.delay_ns)}"] if link.delay_ns else []
     facts += [f"loss {link.loss:.3g}"] if link.loss else []
-    facts += [f"congestion control {used}"] if (used := _congestion_control(meta)) else []
+    facts += [f"congestion control {used}"] if (used := _congestion_control(link, ends)) else []
     return ", ".join(facts)
 
 
-def _congestion_control(meta: Meta) -> str:
+def _congestion_control(link: Link, ends: Sequence[NodeEnd]) -> str:
     """Its name; each end's where they differ; empty if nobody knows."""
-    if meta.link.congestion_control:
-        return meta.link.congestion_control
-    names = [str(end.environment.get(_CONGESTION_CONTROL) or "") for end in meta.ends]
+    if link.congestion_control:
+        return link.congestion_control
+    names = [str(end.environment.get(_CONGESTION_CONTROL) or "") for end in ends]
     if not any(names):
         return ""
     if len(set(names)) == 1:
         return names[0]
     return " and ".join(
-        f"{name or 'unknown'} on {end.node}" for name, end in zip(names, meta.ends, strict=True)
+        f"{name or 'unknown'} on {end.node}" for name, end in zip(names, ends, strict=True)
     )

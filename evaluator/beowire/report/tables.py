@@ -120,7 +120,12 @@ def _what(pattern: str, sizes: Sequence[int]) -> str:
 
 def environments(record: Record) -> str:
     """Both ends of a record side by side; rows that differ are marked."""
-    facts = [_facts(end) for end in record.meta.ends]
+    return ends_table(record.meta.ends)
+
+
+def ends_table(ends: Sequence[NodeEnd]) -> str:
+    """The same of the ends alone."""
+    facts = [_facts(end) for end in ends]
     names = list(dict.fromkeys(name for end in facts for name in end))
     known = [name for name in names if any(end.get(name) is not None for end in facts)]
     unknown = [_words(name) for name in names if name not in known]
@@ -137,7 +142,7 @@ def environments(record: Record) -> str:
         )
     heads = "".join(
         f'<th scope="col">{role}: {escape(end.node)}</th>'
-        for role, end in zip(("initiator", "responder"), record.meta.ends, strict=True)
+        for role, end in zip(("initiator", "responder"), ends, strict=True)
     )
     rest = f"<p>Not known at either end: {escape(', '.join(unknown))}.</p>" if unknown else ""
     return (

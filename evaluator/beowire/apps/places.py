@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the ranks of a program run: in the nodes of a lab, or on two hosts.
+
+Either way the MPI's own launcher starts them. On hosts it reaches them by ssh, and programs that
+were compiled here are brought there, to the same path.
+"""
+
+import contextlib
+import math
+import os
+import shlex
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from beowire import paths
+from beowire.errors import BeowireError
+from beowire.lab import mpirun
+from beowire.launch.base import Launcher
+from beowire.launch.lab import LabLauncher
+from beowire.launch.ssh import SshHosts, SshLauncher
+from beowire.mpi import launch
+from beowire.mpi.installation import Installation
+from beowire.mpi.ways import Way
+
+#: Each MPI's name for a rank's number, in the environment that its launcher makes.
+_RANK = "${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}"
+
+#: A launcher's command line, and its whole environment.
+Prepared = tuple[list[str], dict[str, str]]
+
+
+class Place(Protocol):
+    """Where ranks run. Its launcher's context has to be entered."""
+
+    @property
+    def launcher(self) -> Launcher:
+        """What makes it ready, and starts engines there."""
+        ...
+
+    def prepared(
+        self, mpi: Installation, way: Way, ranks: int, program: Sequence[str], files: Sequence[Path]
+    ) -> contextlib.AbstractContextManager[Prepared]:
+        """What starts a program there; `files` are what it needs of ours. BeowireError."""
+        ...
+
+
+def pinned(program: Sequence[str], cores: Sequence[int]) -> list[str]:
+    """The program, each rank of it on the core of its number."""
+    cases = " ".join(f"{rank}) core={core};;" for rank, core in enumerate(cores))
+    script = f'case {_RANK} in {cases} esac; exec taskset -c "$core" "$@"'
+    return ["sh", "-c", script, "sh", *program]
+
+
+class LabPlace:
+    """The nodes of a lab."""
+
+    def __init__(self, launcher: LabLauncher) -> None:
+        """The lab is made when the launcher is entered."""
+        self._lab = launcher
+
+    @property
+    def launcher(self) -> Launcher:
+        """The lab's."""
+        return self._lab
+
+    def prepared(
+        self, mpi: Installation, way: Way, ranks: int, program: Sequence[str], files: Sequence[Path]
+    ) -> contextlib.AbstractContextManager[Prepared]:
+        """All nodes share our files."""
+        del files
+        state = self._lab.lab
+        on: tuple[str, ...] = ()
+        if way.one_node:
+            # The same cores as over a network, or it would be no bound.
+            spread = mpirun.spread(state.nodes, ranks)
+            cpus = [state.nodes[rank // spread[0].ranks].cpu for rank in range(ranks)]
+            on = (state.nodes[0].name,)
+            if known := [cpu for cpu in cpus if cpu is not None]:
+                program = pinned(program, known)
+        return mpirun.prepared(state, mpi, way.variables, ranks=ranks, program=program, on=on)
+
+
+class HostsPlace:
+    """Two hosts over ssh."""
+
+    def __init__(self, hosts: str, options: Sequence[str], interface: str) -> None:
+        """As SshLauncher. `interface` "": each MPI chooses."""
+        self._names = [one.strip() for one in hosts.split(",")]
+        self._ssh_launcher = SshLauncher(self._names, options, interface)
+        self._ssh = SshHosts(self._names, options)
+        self._interface = interface
+        self._there: set[tuple[str, Path]] = set()
+
+    @property
+    def launcher(self) -> Launcher:
+        """That of engines on these hosts."""
+        return self._ssh_launcher
+
+    @contextlib.contextmanager
+    def prepared(
+        self, mpi: Installation, way: Way, ranks: int, program: Sequence[str], files: Sequence[Path]
+    ) -> Iterator[Prepared]:
+        """Brings the files that are missing."""
+        names = self._names[:1] if way.one_node else self._names
+        share = math.ceil(ranks / len(names))
+        used = names[: math.ceil(ranks / share)]
+        needed = [*files]
+        if "FI_BEOWIRE_LANES" in way.variables or way.name == "beowire":
+            needed.append(paths.provider_directory() / "libbeowire-fi.so")
+        for name in used:
+            for file in needed:
+                self._bring(name, file)
+        whole = {**os.environ, **_named(self._interface, way.variables), **launch.environment(mpi)}
+        whole |= launch.handed_over(mpi, whole)
+        with tempfile.TemporaryDirectory(prefix="beowire-apps-") as directory:
+            agent = Path(directory) / "agent"
+            agent.write_text(self._agent(), encoding="utf-8")
+            agent.chmod(0o700)
+            hosts = [launch.Host(name.rpartition("@")[2], share, share) for name in used]
+            job = launch.Job(ranks, hosts, self._interface, agent, program, on_first=False)
+            file = Path(directory) / "hosts"
+            file.write_text(launch.hosts_file(mpi, job), encoding="utf-8")
+            yield launch.command(mpi, job, file), whole
+
+    def _agent(self) -> str:
+        """The remote shell of launchers: ssh, with the user's names and options."""
+        words = shlex.join(["ssh", "-x", "-o", "BatchMode=yes", *self._ssh.options])
+        lines = ["#!/bin/sh", "# Reaches a host by ssh.", "host=$1", "shift", 'case "$host" in']
+        lines += [
+            f"{shlex.quote(name.rpartition('@')[2])}) host={shlex.quote(name)} ;;"
+            for name in self._names
+        ]
+        return "\n".join([*lines, "esac", f'exec {words} -- "$host" "$@"', ""])
+
+    def _bring(self, name: str, file: Path) -> None:
+        if (name, file) in self._there:
+            return
+        path = str(file)
+        if not all(one.isalnum() or one in "/._-+" for one in path):
+            raise BeowireError(f"{path} has characters that cannot be said to {name}: move it")
+        content = file.read_bytes()
+        look = f'if cmp -s - "{path}"; then echo same; else echo other; fi'
+        if self._ssh.run(name, look, content).strip() != "same":
+            self._ssh.run(
+                name,
+                f'umask 022; mkdir -p "{file.parent}" && cat > "{path}.new"'
+                f' && chmod 755 "{path}.new" && mv -f "{path}.new" "{path}"',
+                content,
+            )
+        self._there.add((name, file))
+
+
+def _named(interface: str, variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables, and those that name the interface to whatever goes over it."""
+    if not interface:
+        return dict(variables)
+    return {
+        **variables,
+        "FI_BEOWIRE_INTERFACE": interface,
+        "FI_TCP_IFACE": interface,
+        "OMPI_MCA_btl_tcp_if_include": interface,
+    }
