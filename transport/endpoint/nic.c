@@ -83,19 +83,13 @@ static enum nic_kind kind_of_driver(const char *driver)
         const char *driver;
         enum nic_kind kind;
     } known[] = {
-        {"veth", NIC_CABLE},
-        {"openvswitch", NIC_CABLE}, /* a card may be one of its ports */
-        {"tun", NIC_INNER},
-        {"dummy", NIC_INNER},
-        {"ifb", NIC_INNER},
-        {"vxlan", NIC_INNER},
-        {"geneve", NIC_INNER},
-        {"gretap", NIC_INNER},
-        {"ip6gretap", NIC_INNER},
-        {"erspan", NIC_INNER},
+        {"veth", NIC_CABLE},       {"openvswitch", NIC_CABLE}, /* a card may be one of its ports */
+        {"tun", NIC_INNER},        {"dummy", NIC_INNER},
+        {"ifb", NIC_INNER},        {"vxlan", NIC_INNER},
+        {"geneve", NIC_INNER},     {"gretap", NIC_INNER},
+        {"ip6gretap", NIC_INNER},  {"erspan", NIC_INNER},
         {"cdc_ether", NIC_INNER}, /* these are on USB, where management controllers are */
-        {"cdc_eem", NIC_INNER},
-        {"cdc_ncm", NIC_INNER},
+        {"cdc_eem", NIC_INNER},    {"cdc_ncm", NIC_INNER},
         {"rndis_host", NIC_INNER},
     };
 

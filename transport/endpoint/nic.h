@@ -19,7 +19,8 @@
 /** How likely it is that other hosts are reached through an interface, and by an address that no
  *  other host has: the likelier first. */
 enum nic_kind {
-    NIC_CARD,  /**< a network card, or what is made of one: a bond, a VLAN, a bridge with such a port */
+    NIC_CARD, /**< a network card, or what is made of one: a bond, a VLAN, a bridge with such a port
+               */
     NIC_CABLE, /**< a virtual cable: what a container has for a card */
     NIC_INNER, /**< what joins programs of this host (containers' bridges: all ports are virtual),
                     tunnels, and what a management controller shows its host: often with the same

@@ -100,8 +100,7 @@ static void suspect(struct core *core, struct core_peer *peer, unsigned by, bool
 void core_suspect(struct core *core, struct core_peer *peer, unsigned by,
                   const struct lane_loss *loss, uint64_t now_ns)
 {
-    bool is_there =
-        peer->connection.state != CONNECTION_OPEN || paths_has_proven(&peer->paths, by);
+    bool is_there = peer->connection.state != CONNECTION_OPEN || paths_has_proven(&peer->paths, by);
 
     suspect(core, peer, by, is_there && is_of_connection(peer, loss), sum_of(loss), now_ns);
 }
@@ -175,9 +174,9 @@ static bool may_be_elsewhere(const struct core *core, const struct core_peer *pe
         return false;
     }
     for (unsigned i = 0; i < lanes->count; i++) {
-        any = any || (lanes->lanes[i]->operations->lost != NULL &&
-                      core_may_ask_over(core, peer, i) &&
-                      (peer->doubt->suspicion.refused_by >> i & 1) == 0);
+        any =
+            any || (lanes->lanes[i]->operations->lost != NULL && core_may_ask_over(core, peer, i) &&
+                    (peer->doubt->suspicion.refused_by >> i & 1) == 0);
     }
     return any;
 }

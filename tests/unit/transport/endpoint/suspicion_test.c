@@ -302,8 +302,8 @@ static void core_is_refused__not_over_a_way_that_is_not_proven(void **state)
     peer->paths.reachable |= 2;
     peer->paths.to[1] = peer->paths.to[0];
     struct lane_loss loss = {.address = peer->paths.to[1], .quote_bytes = LANE_QUOTE_BYTES};
-    frame_encode(loss.quote, &(struct frame_fields){.type = FRAME_CHALLENGE,
-                                                    .key = peer->connection.peer_key});
+    frame_encode(loss.quote,
+                 &(struct frame_fields){.type = FRAME_CHALLENGE, .key = peer->connection.peer_key});
     core_suspect(stranger->core, peer, 1, &loss, cluster_now(&stranger->cluster));
     assert_int_equal(peer->doubt->suspicion.refused_ns, 0);
     core_suspect(stranger->core, peer, 0, &loss, cluster_now(&stranger->cluster));
