@@ -334,6 +334,20 @@ int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
     return status;
 }
 
+int beowire_peer_was_heard(const beowire_endpoint *endpoint, beowire_peer peer)
+{
+    beowire_endpoint *own = own_of(endpoint);
+    int status = own_enter(own);
+
+    if (status == 0) {
+        const struct core_peer *found = core_peer_at(&own->core, peer);
+        status =
+            found == NULL ? -EINVAL : found->message.key != 0; /* it gives one when it begins */
+        own_leave(own);
+    }
+    return status;
+}
+
 static int do_send(beowire_endpoint *endpoint, beowire_peer peer, uint64_t tag, uint32_t immediate,
                    const void *data, uint64_t bytes, void *context, bool confirmed)
 {
