@@ -164,7 +164,7 @@ void core_ask_suspect(struct core *core, struct core_peer *peer, uint64_t now_ns
     core_note_deadline(core, suspicion->ask_at_ns);
 }
 
-/** Is there a place where it may be, and that has not refused? */
+/** Is there a place where it may be, and that has not refused? A lane that is down may be back. */
 static bool may_be_elsewhere(const struct core *core, const struct core_peer *peer)
 {
     const struct path_lanes *lanes = &core->options.lanes;
@@ -174,9 +174,8 @@ static bool may_be_elsewhere(const struct core *core, const struct core_peer *pe
         return false;
     }
     for (unsigned i = 0; i < lanes->count; i++) {
-        any =
-            any || (lanes->lanes[i]->operations->lost != NULL && core_may_ask_over(core, peer, i) &&
-                    (peer->doubt->suspicion.refused_by >> i & 1) == 0);
+        any = any || (lanes->lanes[i]->operations->lost != NULL && paths_reaches(&peer->paths, i) &&
+                      (peer->doubt->suspicion.refused_by >> i & 1) == 0);
     }
     return any;
 }

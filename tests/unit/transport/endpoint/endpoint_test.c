@@ -144,42 +144,6 @@ static void beowire_send__over_one_kind_of_lane(void **state)
     send_messages(open_with_lanes("end0", "udp"), open_with_lanes("end1", NULL));
 }
 
-static void run(const char *command)
-{
-    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): constants */
-}
-
-/** What the one has for its first interface the other does not have at all, or for its second; and
- *  one network both have, by the same address. */
-static void beowire_send__over_the_network_that_both_have(void **state)
-{
-    static const char *const interfaces[][2] = {{"other0,end0", "end1"},
-                                                {"end0", "other1,end1"},
-                                                {"other0,end0", "end1,other1"},
-                                                {"docker0,end0", "docker0,end1"}};
-    static const char *const lanes[] = {"packet", "packet,tso", "udp", NULL};
-
-    (void)state;
-    run("ip link add other0 type veth peer name other1 && ip link set other0 up && "
-        "ip link set other1 up && ip address add 10.78.0.1/24 dev other0 && "
-        "ip address add 10.78.0.2/24 dev other1 && "
-        "ip link add docker0 type veth peer name inner && ip link set docker0 up && "
-        "ip link set inner up && ip address add 172.17.0.1/16 dev docker0");
-    namespace_wait_until_running("other0");
-    namespace_wait_until_running("docker0");
-    for (unsigned i = 0; i < sizeof interfaces / sizeof *interfaces; i++) {
-        /* Whose networks these are only IP addresses tell. */
-        for (unsigned j = i < 3 ? 2 : 0; j < sizeof lanes / sizeof *lanes; j++) {
-            const char *some = lanes[j] == NULL ? "packet,tso,udp" : lanes[j];
-            send_messages(open_with_lanes(interfaces[i][0], some),
-                          open_with_lanes(interfaces[i][1], some));
-            send_messages(open_with_lanes(interfaces[i][1], some),
-                          open_with_lanes(interfaces[i][0], some));
-        }
-    }
-    run("ip link delete other0 && ip link delete docker0");
-}
-
 static void beowire_send__ends_that_are_tuned_differently(void **state)
 {
     static const char *const settings[] = {
@@ -721,7 +685,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(beowire_send__ends_that_are_tuned_differently),
         cmocka_unit_test(beowire_send__to_an_endpoint_that_receives),
         cmocka_unit_test(beowire_send__over_one_kind_of_lane),
-        cmocka_unit_test(beowire_send__over_the_network_that_both_have),
         cmocka_unit_test(beowire_send__over_shared_memory),
         cmocka_unit_test(beowire_peer_add__memory_comes_before_interfaces),
         cmocka_unit_test(beowire__to_itself_in_memory),
