@@ -16,7 +16,15 @@ void complete_tell_failure(const struct endpoint *endpoint, beowire_peer peer, i
     bool has_peer = endpoint_peer_address(endpoint, peer, &address);
 
     error_text(text, status, has_peer ? &address : NULL);
-    notice(FI_LOG_CQ, "%s", text);
+    if ((status == -ECONNRESET || status == -ETIMEDOUT) && has_peer &&
+        beowire_peer_was_heard(endpoint->transport, peer) == 0) {
+        notice(FI_LOG_CQ,
+               "%s; it has never answered over %s: if that is not the network that all nodes are "
+               "in, say which interface is: FI_BEOWIRE_INTERFACE",
+               text, endpoint->interfaces);
+    } else {
+        notice(FI_LOG_CQ, "%s", text);
+    }
 }
 
 /** Says of peers that stand still that they are waited for, and when they go on. */

@@ -162,6 +162,36 @@ static bool is_bound(const struct endpoint *endpoint)
     return any || endpoint->domain->automatic;
 }
 
+/** Has its name room for all its interfaces? */
+static bool has_name(const struct endpoint *endpoint)
+{
+    struct beowire_address address;
+    uint8_t name[NAME_BYTES];
+
+    beowire_address(endpoint->transport, &address);
+    return name_from_address(&address, name);
+}
+
+/** Opens it on its domain's interface, and on another beside it unless that turns out to be of no
+ *  use: down meanwhile, or without UDP, so that its name has no room for both. */
+static int open_transport(struct endpoint *endpoint, struct beowire_options *options)
+{
+    const char *own = endpoint->domain->interface;
+
+    interfaces_of_endpoint(&endpoint->domain->parameters, own, endpoint->interfaces);
+    options->interface = endpoint->interfaces;
+    int status = beowire_open(options, &endpoint->transport);
+    if (strcmp(endpoint->interfaces, own) == 0 || (status == 0 && has_name(endpoint))) {
+        return status;
+    }
+    if (status == 0) {
+        (void)beowire_close(endpoint->transport, 0);
+        endpoint->transport = NULL;
+    }
+    (void)strcpy(endpoint->interfaces, own); /* NOLINT: there was room for both */
+    return beowire_open(options, &endpoint->transport);
+}
+
 static int endpoint_enable(struct endpoint *endpoint)
 {
     const struct parameters *parameters = &endpoint->domain->parameters;
@@ -179,7 +209,6 @@ static int endpoint_enable(struct endpoint *endpoint)
     uint32_t announced =
         endpoint->av->wanted > endpoint->av->count ? endpoint->av->wanted : endpoint->av->count;
     uint64_t peers = (uint64_t)parameters->peers + announced;
-    options.interface = endpoint->domain->interface;
     options.lanes = parameters->lanes;
     options.ethertype = parameters->ethertype;
     options.job_key = parameters->job_key;
@@ -196,9 +225,9 @@ static int endpoint_enable(struct endpoint *endpoint)
     if (endpoint->requests == NULL) {
         return -FI_ENOMEM;
     }
-    int status = beowire_open(&options, &endpoint->transport);
+    int status = open_transport(endpoint, &options);
     if (status != 0) {
-        tell_why_not_open(options.interface, options.lanes, status);
+        tell_why_not_open(endpoint->domain->interface, options.lanes, status);
     } else {
         complete_watch_peers(endpoint);
         status = mr_offer_all(endpoint);

@@ -24,6 +24,7 @@
 #include "cq.h"
 #include "domain.h"
 #include "info.h"
+#include "interfaces.h"
 
 #include <assert.h>
 #include <rdma/fi_atomic.h>
@@ -119,11 +120,12 @@ struct endpoint {
     uint64_t caps;
     uint64_t tx_flags; /**< of operations that cannot say */
     uint64_t rx_flags;
-    beowire_endpoint *transport; /**< NULL until fi_enable() */
-    size_t inject_limit;         /**< promised to the user */
-    size_t inject_bytes;         /**< what the transport injects */
-    size_t multi_receive_min;    /**< a buffer with less room left is given back */
-    beowire_peer *peers;         /**< by fi_addr_t; BEOWIRE_ANY_PEER: not met yet */
+    beowire_endpoint *transport;       /**< NULL until fi_enable() */
+    char interfaces[INTERFACES_BYTES]; /**< it was opened on, with a comma between them */
+    size_t inject_limit;               /**< promised to the user */
+    size_t inject_bytes;               /**< what the transport injects */
+    size_t multi_receive_min;          /**< a buffer with less room left is given back */
+    beowire_peer *peers;               /**< by fi_addr_t; BEOWIRE_ANY_PEER: not met yet */
     size_t peers_count;
     struct source *sources; /**< by BEOWIRE_PEER_SLOT() */
     size_t sources_count;

@@ -5,6 +5,7 @@
 #include "endpoint/nic.h"
 #include "error_text.h"
 #include "hints.h"
+#include "interfaces.h"
 #include "libfabric.h"
 #include "name.h"
 #include "notice.h"
@@ -177,6 +178,17 @@ static int apply_node(struct fi_info *info, const struct nic *nic, const char *n
     return 0;
 }
 
+/** Does the program say itself which interface it wants? */
+static bool names_interface(const char *node, uint64_t flags, const struct fi_info *hints)
+{
+    return (node != NULL && (flags & FI_SOURCE) != 0) ||
+           (hints != NULL &&
+            (hints->src_addr != NULL ||
+             (hints->domain_attr != NULL &&
+              (hints->domain_attr->name != NULL || hints->domain_attr->domain != NULL)) ||
+             (hints->fabric_attr != NULL && hints->fabric_attr->name != NULL)));
+}
+
 /** The names of all interfaces, with a space before each. */
 static void write_names(const struct nic *nics, size_t count, char names[NAMES_BYTES])
 {
@@ -207,8 +219,9 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
         return -error; /* libfabric's numbers for these are those of errno */
     }
     bool any = false;
+    bool named = names_interface(node, flags, hints);
     for (size_t i = 0; i < count; i++) {
-        if (!parameters_allow(&parameters, nics[i].name)) {
+        if (!interfaces_offer(&parameters, nics, count, i, named)) {
             continue;
         }
         any = true;

@@ -14,7 +14,8 @@
 
 #define NAME_BYTES BEOWIRE_ADDRESS_SHORT_BYTES
 
-/** Writes the name of an address. @return false: it uses more than a name has room for. */
+/** Writes the name of an address. @return false: its interfaces are more than a name has room for.
+ */
 bool name_from_address(const struct beowire_address *address, uint8_t name[NAME_BYTES]);
 
 /** Reads a name, which needs no alignment. @return false: it is no endpoint's. */

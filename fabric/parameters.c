@@ -32,8 +32,9 @@
 void parameters_define(void)
 {
     libfabric.param_define(&fabric_provider, "interface", FI_PARAM_STRING,
-                           "Network interfaces to use, such as eth0 or eth0,eth1 (default: all "
-                           "that are up, the loopback only if there is no other)");
+                           "Network interfaces to use, such as eth0 or eth0,eth1 (default: cards "
+                           "that are up and have an IPv4 address; what only this host can use, "
+                           "such as bridges of containers, if there is no other)");
     libfabric.param_define(&fabric_provider, "lanes", FI_PARAM_STRING,
                            "Ways to send that may be used, such as packet or packet,udp (default: "
                            "all that can be opened)");

@@ -32,6 +32,7 @@
 #define SHORT_TAG 2
 #define SHORT_BYTES 100
 #define LONG_BYTES (64u << 20)
+#define ECHO_BYTES 300000
 
 /** All that goes from host to host. */
 #define LANES "packet,tso,udp"
@@ -533,6 +534,142 @@ static void beowire__sleeps_while_an_interface_is_down(void **state)
     assert_int_equal(beowire_close(endpoint, 0), 0);
 }
 
+/* ---- networks that both hosts have --------------------------------------------------------- */
+
+/** Sends back each message that comes. */
+static void echo(beowire_endpoint *endpoint, int out)
+{
+    static uint8_t room[ECHO_BYTES];
+
+    (void)out;
+    for (;;) {
+        struct beowire_completion done = {0};
+        if (beowire_receive(endpoint, BEOWIRE_ANY_PEER, 0, UINT64_MAX, room, sizeof room, room) !=
+            0) {
+            _exit(1);
+        }
+        while (done.context != room) { /* what was sent before ends meanwhile */
+            (void)beowire_wait(endpoint, SECOND);
+            (void)beowire_poll(endpoint, &done, 1);
+        }
+        if (done.status != 0 ||
+            beowire_send(endpoint, done.peer, done.tag, 0, room, done.bytes, NULL) != 0) {
+            _exit(1);
+        }
+        while (beowire_flush(endpoint, SECOND) != 0) {
+            /* `room` is its */
+        }
+    }
+}
+
+/** A short and a long message, there and back. @return the endpoint, to be closed */
+static beowire_endpoint *exchange_with(const struct remote *remote, const char *interface,
+                                       const char *lanes)
+{
+    static const uint64_t sizes[] = {8, 20000, ECHO_BYTES};
+    static uint8_t sent[ECHO_BYTES];
+    static uint8_t got[ECHO_BYTES];
+    beowire_endpoint *endpoint = open_with_lanes(interface, lanes);
+    beowire_peer peer = meet(endpoint, remote);
+
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        memset(sent, (int)(17 + i), sizeof sent);
+        assert_int_equal(beowire_receive(endpoint, peer, i, 0, got, sizeof got, got), 0);
+        assert_int_equal(beowire_send(endpoint, peer, i, 0, sent, sizes[i], sent), 0);
+        for (unsigned ended = 0; ended < 2; ended++) {
+            assert_int_equal(await(endpoint).status, 0);
+        }
+        assert_memory_equal(got, sent, sizes[i]);
+    }
+    return endpoint;
+}
+
+static void end_of(const struct remote *remote)
+{
+    assert_int_equal(kill(remote->pid, SIGKILL), 0);
+    reap(remote);
+}
+
+/** What the one has for its first interface the other has for its second, or not at all. */
+static void beowire_send__over_the_network_that_both_have(void **state)
+{
+    static const char *const interfaces[][2] = {
+        {"two0,end0", "end1"}, {"end0", "two1,end1"}, {"two0,end0", "end1,two1"}};
+    static const char *const lanes[] = {"udp", LANES};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof interfaces / sizeof *interfaces; i++) {
+        for (unsigned j = 0; j < sizeof lanes / sizeof *lanes; j++) {
+            struct remote remote = start(interfaces[i][1], lanes[j], echo);
+            beowire_endpoint *endpoint = exchange_with(&remote, interfaces[i][0], lanes[j]);
+            assert_int_equal(beowire_close(endpoint, PATIENCE_NS), 0);
+            end_of(&remote);
+        }
+    }
+}
+
+/** As containers' bridges: the same address on both hosts, so that each finds itself there, which
+ *  refuses. */
+static void add_own_network(bool is_far)
+{
+    namespace_go(is_far ? far : here);
+    run_ip("link add docker0 type veth peer name inner0");
+    run_ip("address add 172.17.0.1/16 dev docker0");
+    run_ip("link set docker0 up");
+    run_ip("link set inner0 up");
+    namespace_wait_until_running("docker0");
+    namespace_go(here);
+}
+
+static void remove_own_network(bool is_far)
+{
+    namespace_go(is_far ? far : here);
+    run_ip("link delete docker0");
+    namespace_go(here);
+}
+
+static void beowire_send__past_an_address_that_both_have(void **state)
+{
+    static const char *const lanes[] = {"udp", LANES};
+
+    (void)state;
+    add_own_network(false);
+    add_own_network(true);
+    for (unsigned j = 0; j < sizeof lanes / sizeof *lanes; j++) {
+        struct remote remote = start("docker0,end1", lanes[j], echo);
+        beowire_endpoint *endpoint = exchange_with(&remote, "docker0,end0", lanes[j]);
+        assert_int_equal(beowire_close(endpoint, PATIENCE_NS), 0);
+        end_of(&remote);
+    }
+    remove_own_network(false);
+    remove_own_network(true);
+}
+
+/** The other way is down for longer than a refusal is listened to: it is not the last word. */
+static void beowire_send__past_a_refusal_while_the_other_way_is_down(void **state)
+{
+    (void)state;
+    add_own_network(false);
+    add_own_network(true);
+    struct remote remote = start("docker0,end1", "udp", echo);
+    beowire_endpoint *endpoint = open_with_lanes("docker0,end0", "udp");
+    beowire_peer peer = meet(endpoint, &remote);
+    char got[2] = "";
+    set_link(true, "end1", "down");
+    assert_int_equal(beowire_receive(endpoint, peer, 1, 0, got, 1, got), 0);
+    assert_int_equal(beowire_send(endpoint, peer, 1, 0, "x", 1, NULL), 0);
+    assert_int_equal(beowire_wait(endpoint, SECOND), 0);
+    set_link(true, "end1", "up");
+    for (unsigned ended = 0; ended < 2; ended++) {
+        assert_int_equal(await(endpoint).status, 0);
+    }
+    assert_string_equal(got, "x");
+    assert_int_equal(beowire_close(endpoint, PATIENCE_NS), 0);
+    end_of(&remote);
+    remove_own_network(false);
+    remove_own_network(true);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -541,6 +678,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(wait__ends_if_the_peer_had_ended_before),
         cmocka_unit_test(wait__goes_on_while_the_peer_stands_still),
         cmocka_unit_test(beowire__loses_a_card_and_nothing_else),
+        cmocka_unit_test(beowire_send__over_the_network_that_both_have),
+        cmocka_unit_test(beowire_send__past_an_address_that_both_have),
+        cmocka_unit_test(beowire_send__past_a_refusal_while_the_other_way_is_down),
         cmocka_unit_test(beowire__sleeps_while_an_interface_is_down),
     };
 

@@ -210,6 +210,15 @@ int beowire_address_parse(const char *text, struct beowire_address *address)
     return 0;
 }
 
+/** A rail that has an IPv4 address, as it is where there are two. */
+struct short_rail {
+    uint8_t mac[6];
+    le16 port;
+    uint8_t ipv4[4];
+};
+
+#define SHORT_RAILS 2
+
 /** The short form: an address without what follows from the rest of it, or is never used. */
 struct short_form {
     uint8_t begin[offsetof(struct address_layout, incarnation)]; /**< as in the address */
@@ -217,9 +226,47 @@ struct short_form {
     le64 host;
     le32 process;
     uint8_t more[4]; /**< 0 */
-    struct address_rail rail;
+    union {
+        struct address_rail rail;             /**< of an address with one, or none */
+        struct short_rail rails[SHORT_RAILS]; /**< of one with two */
+    };
 };
+static_assert(sizeof(struct short_rail) * SHORT_RAILS == sizeof(struct address_rail),
+              "as much room for two as for one");
 static_assert(sizeof(struct short_form) == BEOWIRE_ADDRESS_SHORT_BYTES, "docs/PROTOCOL.md");
+
+static const uint8_t mapped_prefix[12] = {[10] = 0xFF, [11] = 0xFF};
+
+/** Two rails fit if both have an IPv4 address. @return false: they do not. */
+static bool shorten_rails(const struct address_layout *layout, struct short_form *form)
+{
+    if (layout->rails > SHORT_RAILS) {
+        return false;
+    }
+    for (unsigned i = 0; i < SHORT_RAILS; i++) {
+        const struct address_rail *rail = &layout->rail[i];
+        if (memcmp(rail->ip, mapped_prefix, sizeof mapped_prefix) != 0) {
+            return false;
+        }
+        struct short_rail *brief = &form->rails[i];
+        memcpy(brief->mac, rail->mac, sizeof brief->mac);
+        brief->port = rail->port;
+        memcpy(brief->ipv4, rail->ip + sizeof mapped_prefix, sizeof brief->ipv4);
+    }
+    return true;
+}
+
+static void lengthen_rails(const struct short_form *form, struct address_layout *layout)
+{
+    for (unsigned i = 0; i < SHORT_RAILS; i++) {
+        const struct short_rail *brief = &form->rails[i];
+        struct address_rail *rail = &layout->rail[i];
+        memcpy(rail->mac, brief->mac, sizeof rail->mac);
+        rail->port = brief->port;
+        memcpy(rail->ip, mapped_prefix, sizeof mapped_prefix);
+        memcpy(rail->ip + sizeof mapped_prefix, brief->ipv4, sizeof brief->ipv4);
+    }
+}
 
 int beowire_address_shorten(const struct beowire_address *address,
                             uint8_t bytes[BEOWIRE_ADDRESS_SHORT_BYTES])
@@ -233,7 +280,7 @@ int beowire_address_shorten(const struct beowire_address *address,
     if (!proof_secret_is_known(layout->secret)) {
         return -EINVAL;
     }
-    if (layout->rails > 1) {
+    if (layout->rails > 1 && !shorten_rails(layout, &form)) {
         return -EMSGSIZE;
     }
     memcpy(form.begin, layout, sizeof form.begin);
@@ -258,7 +305,11 @@ int beowire_address_lengthen(const uint8_t bytes[BEOWIRE_ADDRESS_SHORT_BYTES],
     layout.host = form.host;
     layout.process = form.process;
     memcpy(layout.more, form.more, sizeof layout.more);
-    layout.rail[0] = form.rail;
+    if (layout.rails == SHORT_RAILS) {
+        lengthen_rails(&form, &layout);
+    } else {
+        layout.rail[0] = form.rail;
+    }
     memcpy(layout.secret, form.secret, sizeof layout.secret);
     memcpy(read.bytes, &layout, sizeof layout);
     if (!proof_secret_is_known(form.secret) || !address_is_valid(&read)) {

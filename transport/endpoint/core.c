@@ -230,7 +230,7 @@ static void notice_loss(struct core *core, unsigned by, const struct lane_loss *
         if (loss->certain) {
             core_fail_peer(core, peer, -ECONNRESET);
         } else {
-            core_suspect(core, peer, loss, now_ns);
+            core_suspect(core, peer, by, loss, now_ns);
         }
     }
 }

@@ -29,6 +29,7 @@ struct suspicion {
     uint64_t refused_ns;  /**< when it was first said by who has seen our frames; 0: by nobody */
     uint64_t ask_at_ns;   /**< the next question; also after the peer was heard */
     uint32_t refused_sum; /**< of what the first such refusal quoted */
+    uint16_t refused_by;  /**< bits: lanes over which it was said by such a one */
     uint8_t questions;    /**< since then; 255: or more */
     bool repeated;        /**< said again, by such a one, of another frame or later */
 };

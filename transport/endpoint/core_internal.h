@@ -153,9 +153,9 @@ static inline bool core_is_suspected(const struct core_peer *peer)
     return core_is_doubted(peer) && peer->doubt->suspicion.since_ns != 0;
 }
 
-/** The network says that the peer has ended: it is asked. */
-void core_suspect(struct core *core, struct core_peer *peer, const struct lane_loss *loss,
-                  uint64_t now_ns);
+/** The network says, over this lane, that the peer has ended: it is asked. */
+void core_suspect(struct core *core, struct core_peer *peer, unsigned by,
+                  const struct lane_loss *loss, uint64_t now_ns);
 
 /** A RESET says that the peer has ended; it was made by who has seen our frames, but who that is
  *  nobody can tell: it is asked. */

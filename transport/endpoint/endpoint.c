@@ -327,6 +327,20 @@ int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
     return status;
 }
 
+int beowire_peer_was_heard(const beowire_endpoint *endpoint, beowire_peer peer)
+{
+    beowire_endpoint *own = own_of(endpoint);
+    int status = own_enter(own);
+
+    if (status == 0) {
+        const struct core_peer *found = core_peer_at(&own->core, peer);
+        status =
+            found == NULL ? -EINVAL : found->message.key != 0; /* it gives one when it begins */
+        own_leave(own);
+    }
+    return status;
+}
+
 static int post(beowire_endpoint *endpoint, beowire_peer peer, const struct core_post *message)
 {
     struct core *core = &endpoint->core;

@@ -7,8 +7,11 @@
 #include "lane/tso.h"
 #include "lane/udp.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -209,6 +212,29 @@ static int open_kind(struct opening *opening, unsigned kind, const struct names 
     return 0;
 }
 
+/** Notes the network of each interface: of the first IPv4 address, which the lane udp has. */
+static void find_networks(const struct names *interfaces, struct path_lanes *lanes)
+{
+    struct ifaddrs *all = NULL;
+
+    if (getifaddrs(&all) != 0) {
+        return; /* then rails lead to those of the same number */
+    }
+    for (unsigned rail = 0; rail < interfaces->count; rail++) {
+        struct rail_network *network = &lanes->networks[rail];
+        for (const struct ifaddrs *at = all; at != NULL && network->mask == 0; at = at->ifa_next) {
+            const struct sockaddr_in *address = (const void *)at->ifa_addr;
+            const struct sockaddr_in *mask = (const void *)at->ifa_netmask;
+            if (strcmp(at->ifa_name, interfaces->at[rail]) == 0 && address != NULL &&
+                mask != NULL && address->sin_family == AF_INET) {
+                *network = (struct rail_network){.address = ntohl(address->sin_addr.s_addr),
+                                                 .mask = ntohl(mask->sin_addr.s_addr)};
+            }
+        }
+    }
+    freeifaddrs(all);
+}
+
 int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint16_t *number,
                struct path_lanes *lanes, struct lanes_missing *missing)
 {
@@ -219,6 +245,7 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
 
     lanes->count = 0;
     missing->count = 0;
+    memset(lanes->networks, 0, sizeof lanes->networks);
     if (choose(options->lanes, wanted) != 0 ||
         (options->interface == NULL ? needs_interface(wanted)
                                     : split(options->interface, &interfaces) != 0)) {
@@ -236,6 +263,7 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
         lanes_close(lanes);
         return status;
     }
+    find_networks(&interfaces, lanes);
     choose_number(&opening);
     return 0;
 }

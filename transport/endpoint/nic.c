@@ -22,16 +22,22 @@
  *  announce their own address. */
 #define NETWORK_LENGTH_MAX 30
 
+/** 169.254.0.0/16 */
+#define LINK_LOCAL_PREFIX 0xA9FEu
+
 /** Of a bridge; the kernel has room for so many. */
 #define BRIDGE_PORTS_MAX 1024
 
 #define BITS_PER_MBIT UINT64_C(1000000)
 
+/** Of a driver's name, its end included if there is room. */
+#define DRIVER_BYTES sizeof((struct ethtool_drvinfo){0}.driver)
+
 static struct ifreq request_for(const char *name)
 {
     struct ifreq request = {0};
 
-    strncpy(request.ifr_name, name, sizeof request.ifr_name - 1);
+    memcpy(request.ifr_name, name, strnlen(name, sizeof request.ifr_name - 1));
     return request;
 }
 
@@ -55,8 +61,8 @@ static uint64_t read_speed(int fd, const char *name)
     return speed == (uint32_t)SPEED_UNKNOWN ? 0 : speed * BITS_PER_MBIT;
 }
 
-/** By its driver. */
-static bool is_driven_by(int fd, const char *name, const char *const *drivers, size_t count)
+/** Names what drives it. @return false: it does not say. */
+static bool read_driver(int fd, const char *name, char driver[DRIVER_BYTES])
 {
     struct ethtool_drvinfo about = {.cmd = ETHTOOL_GDRVINFO};
     struct ifreq request = request_for(name);
@@ -65,19 +71,41 @@ static bool is_driven_by(int fd, const char *name, const char *const *drivers, s
     if (ioctl(fd, SIOCETHTOOL, &request) != 0) {
         return false;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (strncmp(about.driver, drivers[i], sizeof about.driver) == 0) {
-            return true;
-        }
-    }
-    return false;
+    memcpy(driver, about.driver, DRIVER_BYTES);
+    return true;
 }
 
-static bool is_virtual(int fd, const char *name)
+/** What an interface is by its driver; whatever is not named is a card. Of a bridge it says
+ *  nothing. */
+static enum nic_kind kind_of_driver(const char *driver)
 {
-    static const char *const drivers[] = {"veth", "tun", "dummy"};
+    static const struct {
+        const char *driver;
+        enum nic_kind kind;
+    } known[] = {
+        {"veth", NIC_CABLE},       {"openvswitch", NIC_CABLE}, /* a card may be one of its ports */
+        {"tun", NIC_INNER},        {"dummy", NIC_INNER},
+        {"ifb", NIC_INNER},        {"vxlan", NIC_INNER},
+        {"geneve", NIC_INNER},     {"gretap", NIC_INNER},
+        {"ip6gretap", NIC_INNER},  {"erspan", NIC_INNER},
+        {"cdc_ether", NIC_INNER}, /* these are on USB, where management controllers are */
+        {"cdc_eem", NIC_INNER},    {"cdc_ncm", NIC_INNER},
+        {"rndis_host", NIC_INNER},
+    };
 
-    return is_driven_by(fd, name, drivers, sizeof drivers / sizeof *drivers);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strncmp(driver, known[i].driver, DRIVER_BYTES) == 0) {
+            return known[i].kind;
+        }
+    }
+    return NIC_CARD;
+}
+
+static enum nic_kind kind_of_port(int fd, const char *name)
+{
+    char driver[DRIVER_BYTES];
+
+    return read_driver(fd, name, driver) ? kind_of_driver(driver) : NIC_CARD;
 }
 
 /** Containers' bridges have an address and a speed like a card; so have those that hosts put over a
@@ -95,18 +123,24 @@ static bool has_outer_port(int fd, const char *bridge)
     }
     for (size_t i = 0; i < BRIDGE_PORTS_MAX; i++) {
         if (ports[i] > 0 && if_indextoname((unsigned)ports[i], name) != NULL &&
-            !is_virtual(fd, name)) {
+            kind_of_port(fd, name) == NIC_CARD) {
             return true;
         }
     }
     return false;
 }
 
-static bool is_inner(int fd, const char *name)
+static enum nic_kind kind_of(int fd, const char *name)
 {
-    static const char *const bridge[] = {"bridge"};
+    char driver[DRIVER_BYTES];
 
-    return is_driven_by(fd, name, bridge, 1) ? !has_outer_port(fd, name) : is_virtual(fd, name);
+    if (!read_driver(fd, name, driver)) {
+        return NIC_CARD;
+    }
+    if (strncmp(driver, "bridge", sizeof driver) == 0) {
+        return has_outer_port(fd, name) ? NIC_CARD : NIC_INNER;
+    }
+    return kind_of_driver(driver);
 }
 
 /** @return false: frames cannot go through it. */
@@ -124,17 +158,21 @@ static bool describe(int fd, const struct ifaddrs *entry, struct nic *nic)
         .mtu_bytes = read_mtu(fd, entry->ifa_name),
         .bits_per_s = read_speed(fd, entry->ifa_name),
         .loopback = link->sll_hatype == ARPHRD_LOOPBACK,
-        .inner = is_inner(fd, entry->ifa_name),
+        .kind = kind_of(fd, entry->ifa_name),
     };
     memcpy(nic->name, entry->ifa_name, strlen(entry->ifa_name));
     memcpy(nic->mac, link->sll_addr, sizeof nic->mac);
     return nic->mtu_bytes > 0;
 }
 
+/** Is it an address that others can use? Each IPv6 interface has a link-local one, and those of
+ *  IPv4 may be the same on every host: they say nothing. */
 static bool is_ip(const struct ifaddrs *entry)
 {
-    /* Each IPv6 interface has a link-local address; so that says nothing. */
-    return entry->ifa_addr != NULL && entry->ifa_addr->sa_family == AF_INET;
+    const struct sockaddr_in *address = (const void *)entry->ifa_addr;
+
+    return address != NULL && address->sin_family == AF_INET &&
+           ntohl(address->sin_addr.s_addr) >> 16 != LINK_LOCAL_PREFIX;
 }
 
 /** An address of the interface, as getifaddrs() lists it. */
@@ -155,19 +193,31 @@ static void note_ip(struct nic *nic, const struct ifaddrs *entry)
     }
 }
 
-static int by_rank(const void *left_item, const void *right_item)
+/** @return below 0: the left one is likelier to reach other hosts; 0: neither */
+static int by_reach(const struct nic *left, const struct nic *right)
 {
-    const struct nic *left = left_item;
-    const struct nic *right = right_item;
-
     if (left->loopback != right->loopback) {
         return left->loopback ? 1 : -1;
     }
     if (left->has_ip != right->has_ip) {
         return left->has_ip ? -1 : 1;
     }
-    if (left->inner != right->inner) {
-        return left->inner ? 1 : -1;
+    return (int)left->kind - (int)right->kind;
+}
+
+bool nic_is_lesser(const struct nic *nic, const struct nic *than)
+{
+    return by_reach(nic, than) > 0;
+}
+
+static int by_rank(const void *left_item, const void *right_item)
+{
+    const struct nic *left = left_item;
+    const struct nic *right = right_item;
+    int reach = by_reach(left, right);
+
+    if (reach != 0) {
+        return reach;
     }
     if (left->bits_per_s != right->bits_per_s) {
         return left->bits_per_s > right->bits_per_s ? -1 : 1;

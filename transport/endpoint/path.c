@@ -6,18 +6,21 @@
 void paths_find(struct paths *paths, const struct path_lanes *lanes,
                 const struct address_layout *address)
 {
+    struct address_layout matched;
     bool memory = false;
 
-    *paths = (struct paths){.fast = PATH_NONE};
+    *paths = (struct paths){.fast = PATH_NONE,
+                            .crossing = rails_match(lanes->networks, address, &matched)};
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
         if (!memory || lane->kind == LANE_SHM) {
-            bool reached = lane->operations->reach(lane, address, &paths->to[i]) == 0;
+            bool reached = lane->operations->reach(lane, &matched, &paths->to[i]) == 0;
             paths->reachable |= (uint16_t)((reached ? 1u : 0u) << i);
             paths->proven |= (uint16_t)((reached && lane->is_certain ? 1u : 0u) << i);
             memory = memory || (reached && lane->kind == LANE_SHM);
         }
     }
+    paths->crossing = memory ? 0 : paths->crossing;
     for (unsigned i = 0; memory && i < lanes->count; i++) {
         if (lanes->lanes[i]->kind != LANE_SHM) {
             paths->reachable &= (uint16_t) ~(1u << i);
@@ -25,6 +28,17 @@ void paths_find(struct paths *paths, const struct path_lanes *lanes,
         }
     }
     paths_choose(paths, lanes);
+}
+
+bool path_leads_to(const struct path_lanes *lanes, unsigned lane,
+                   const struct address_layout *address, const struct lane_address *at)
+{
+    struct address_layout matched;
+    struct lane_address to;
+
+    (void)rails_match(lanes->networks, address, &matched);
+    return lanes->lanes[lane]->operations->reach(lanes->lanes[lane], &matched, &to) == 0 &&
+           memcmp(&to, at, sizeof to) == 0;
 }
 
 /** The first lane for all that is usable, or at least `proven`, or reachable; or PATH_NONE. */

@@ -16,6 +16,7 @@
 #ifndef BEOWIRE_ENDPOINT_PATH_H
 #define BEOWIRE_ENDPOINT_PATH_H
 
+#include "endpoint/rails.h"
 #include "frame/address_layout.h"
 #include "lane/lane.h"
 #include "tuning.h"
@@ -29,7 +30,8 @@
 struct path_lanes {
     struct lane *lanes[LANES_MAX]; /**< in order of preference; they stay the caller's */
     unsigned count;
-    bool down[LANES_MAX]; /**< said so when last asked */
+    bool down[LANES_MAX];                        /**< said so when last asked */
+    struct rail_network networks[ADDRESS_RAILS]; /**< of the rails */
 };
 
 /** The paths to a peer, by lane. */
@@ -37,6 +39,7 @@ struct paths {
     uint16_t reachable;   /**< bit i: over lane i, by the peer's address */
     uint16_t proven;      /**< bit i: the peer has got what was sent over lane i */
     uint8_t fast;         /**< the lane for sequenced frames, or PATH_NONE */
+    uint8_t crossing;     /**< which rail of the peer each of ours leads to, rails_match() */
     bool astray;          /**< because one that is preferred did not answer; it is tried again */
     uint16_t heard;       /**< bits: lanes by which the connection was heard, or whose ask_host()
                                has found that the end of the peer would be told of */
@@ -70,6 +73,10 @@ static inline bool paths_is_to(const struct paths *paths, unsigned lane,
 /** Finds out over which lanes an address is reached. If memory is shared, nothing else is used. */
 void paths_find(struct paths *paths, const struct path_lanes *lanes,
                 const struct address_layout *address);
+
+/** Is this the address, on a lane, of whoever has that place? */
+bool path_leads_to(const struct path_lanes *lanes, unsigned lane,
+                   const struct address_layout *address, const struct lane_address *at);
 
 /** May it be the fast path? */
 static inline bool paths_is_for_all(const struct path_lanes *lanes, unsigned lane)

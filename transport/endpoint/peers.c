@@ -258,6 +258,7 @@ static int make_peer(struct core *core, const struct beowire_address *address, u
     added->announced = announced;
     added->incarnation = from_le64(layout->incarnation);
     added->paths = paths;
+    added->message.crossing = paths.crossing;
     added->asked_by = PATH_NONE;
     added->challenge_at_ns = UINT64_MAX;
     convoy_init(&added->convoy, (uint8_t)core->messages.limits.burst_frames);

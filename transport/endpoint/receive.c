@@ -80,11 +80,7 @@ static bool body_is_honest(const struct core *core, const struct frame *frame,
     const struct address_layout *layout =
         (const struct address_layout *)(const void *)frame->connect->place;
 
-    struct lane *lane = core->options.lanes.lanes[from->by];
-    struct lane_address to;
-
-    return lane->operations->reach(lane, layout, &to) == 0 &&
-           memcmp(&to, &from->address, sizeof to) == 0 &&
+    return path_leads_to(&core->options.lanes, from->by, layout, &from->address) &&
            from_le16(layout->endpoint) == frame->source &&
            from_le64(layout->incarnation) == from_le64(frame->connect->incarnation);
 }

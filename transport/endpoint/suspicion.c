@@ -4,7 +4,9 @@
  * peer is asked, over all lanes, and only silence decides.
  *
  * A refusal counts that quotes what only those have seen who saw our frames: the key of the
- * connection. Any other just has us ask; then it is forgotten.
+ * connection. Any other just has us ask; then it is forgotten. So does one from where the peer has
+ * never answered: another host may have that address, too. Before the peer has answered anywhere,
+ * all such places have to refuse.
  */
 #include "endpoint/control.h"
 #include "endpoint/core_internal.h"
@@ -66,9 +68,10 @@ static void note_refusal(struct suspicion *suspicion, uint32_t sum, uint64_t now
     }
 }
 
-/** @param counts whoever says so has seen our frames @param sum tells such refusals apart */
-static void suspect(struct core *core, struct core_peer *peer, bool counts, uint32_t sum,
-                    uint64_t now_ns)
+/** @param by the lane, or PATH_NONE: any
+ *  @param counts whoever says so has seen our frames @param sum tells such refusals apart */
+static void suspect(struct core *core, struct core_peer *peer, unsigned by, bool counts,
+                    uint32_t sum, uint64_t now_ns)
 {
     core->counters.refusals_heard++;
     core->counters.refusals_strange += !counts;
@@ -89,19 +92,22 @@ static void suspect(struct core *core, struct core_peer *peer, bool counts, uint
     }
     if (counts) {
         note_refusal(suspicion, sum, now_ns);
+        suspicion->refused_by |= (uint16_t)(by != PATH_NONE ? 1u << by : 0);
     }
     core_note_deadline(core, suspicion->ask_at_ns);
 }
 
-void core_suspect(struct core *core, struct core_peer *peer, const struct lane_loss *loss,
-                  uint64_t now_ns)
+void core_suspect(struct core *core, struct core_peer *peer, unsigned by,
+                  const struct lane_loss *loss, uint64_t now_ns)
 {
-    suspect(core, peer, is_of_connection(peer, loss), sum_of(loss), now_ns);
+    bool is_there = peer->connection.state != CONNECTION_OPEN || paths_has_proven(&peer->paths, by);
+
+    suspect(core, peer, by, is_there && is_of_connection(peer, loss), sum_of(loss), now_ns);
 }
 
 void core_suspect_reset(struct core *core, struct core_peer *peer, uint64_t now_ns)
 {
-    suspect(core, peer, true, 0, now_ns);
+    suspect(core, peer, PATH_NONE, true, 0, now_ns);
 }
 
 void core_ask_over(struct core *core, struct core_peer *peer, unsigned by)
@@ -158,6 +164,22 @@ void core_ask_suspect(struct core *core, struct core_peer *peer, uint64_t now_ns
     core_note_deadline(core, suspicion->ask_at_ns);
 }
 
+/** Is there a place where it may be, and that has not refused? A lane that is down may be back. */
+static bool may_be_elsewhere(const struct core *core, const struct core_peer *peer)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+    bool any = false;
+
+    if (peer->connection.state == CONNECTION_OPEN) {
+        return false;
+    }
+    for (unsigned i = 0; i < lanes->count; i++) {
+        any = any || (lanes->lanes[i]->operations->lost != NULL && paths_reaches(&peer->paths, i) &&
+                      (peer->doubt->suspicion.refused_by >> i & 1) == 0);
+    }
+    return any;
+}
+
 bool core_is_refused(const struct core *core, const struct core_peer *peer, uint64_t now_ns)
 {
     if (!core_is_suspected(peer)) {
@@ -165,5 +187,6 @@ bool core_is_refused(const struct core *core, const struct core_peer *peer, uint
     }
     const struct suspicion *suspicion = &peer->doubt->suspicion;
     return suspicion->refused_ns != 0 && is_old(suspicion, now_ns) &&
+           !may_be_elsewhere(core, peer) &&
            (suspicion->repeated || now_ns - suspicion->since_ns >= core->options.peer_timeout_ns);
 }

@@ -19,8 +19,8 @@
 /** Network interfaces of one endpoint at most. */
 #define ADDRESS_RAILS 4
 
-/** How to reach an endpoint through one network interface. Rail i of one endpoint talks to rail i
- *  of another. */
+/** How to reach an endpoint through one network interface. Which rail of another endpoint one
+ *  talks to: endpoint/rails.h. */
 struct address_rail {
     uint8_t mac[6]; /**< of the interface; 0: not reached by Ethernet frames */
     le16 port;      /**< UDP port; 0: not reached by UDP */

@@ -207,8 +207,9 @@ BEOWIRE_API int beowire_address_describe(const struct beowire_address *address, 
 BEOWIRE_API int beowire_address_parse(const char *text, struct beowire_address *address);
 
 /** Writes the short form of an address, for those who have no more room (libfabric's FI_NAME_MAX).
- *  It is as secret as the address. Endpoints with one network interface have one.
- *  @return 0; -EINVAL: no valid address, or one without its secret; -EMSGSIZE: it has several
+ *  It is as secret as the address. Endpoints with one network interface have one, and
+ *  those with two that both have an IPv4 address.
+ *  @return 0; -EINVAL: no valid address, or one without its secret; -EMSGSIZE: it has other
  * interfaces. */
 BEOWIRE_API int beowire_address_shorten(const struct beowire_address *address,
                                         uint8_t short_form[BEOWIRE_ADDRESS_SHORT_BYTES]);
@@ -239,6 +240,11 @@ BEOWIRE_API int beowire_peer_forget(beowire_endpoint *endpoint, beowire_peer pee
  *  made known by beowire_peer_add(). @return 0, or -EINVAL: no such peer. */
 BEOWIRE_API int beowire_peer_address(const beowire_endpoint *endpoint, beowire_peer peer,
                                      struct beowire_address *address);
+
+/** Has this peer ever answered, or asked? If an operation with it fails, and it has not, it may not
+ *  be where its address says, for this host: that is reached over other network interfaces, or
+ *  another host has it, too. @return 1: it has; 0; or -EINVAL: no such peer. */
+BEOWIRE_API int beowire_peer_was_heard(const beowire_endpoint *endpoint, beowire_peer peer);
 
 /** Posts a send. The completion comes when `data` may be reused: at once when the message was
  *  copied (it is short, and there is room), else when the peer has all of it.

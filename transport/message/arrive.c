@@ -72,12 +72,19 @@ static int arrive_eager(struct message_layer *layer, struct message_peer *peer,
     return 0;
 }
 
-uint8_t lane_of(const struct message_layer *layer, uint8_t kind, uint8_t rail)
+/** Does our rail lead to that one of the peer? */
+static bool leads_to(const struct message_peer *peer, uint8_t own, uint8_t rail)
+{
+    return (own ^ (peer->crossing >> 2 * own & 3)) == rail;
+}
+
+uint8_t lane_of(const struct message_layer *layer, const struct message_peer *peer, uint8_t kind,
+                uint8_t rail)
 {
     uint8_t lane = 0;
 
-    while (lane < LANES_MAX &&
-           (kind == 0 || layer->lanes[lane].kind != kind || layer->lanes[lane].rail != rail)) {
+    while (lane < LANES_MAX && (kind == 0 || layer->lanes[lane].kind != kind ||
+                                !leads_to(peer, layer->lanes[lane].rail, rail))) {
         lane++;
     }
     return lane;
@@ -108,7 +115,7 @@ static int arrive_announce(struct message_layer *layer, struct message_peer *pee
     inbound->address = from_le64(announce->address);
     list_append(&peer->inbound, &inbound->of_peer);
     if (operation != NULL) {
-        uint8_t lane = lane_of(layer, announce->lane_kind, announce->lane_rail);
+        uint8_t lane = lane_of(layer, peer, announce->lane_kind, announce->lane_rail);
         inbound_attach(layer, inbound, operation, lane < LANES_MAX ? unasked : 0, lane);
     } else {
         inbound_keep(layer, inbound, NULL, 0); /* counts against the sender's credit */

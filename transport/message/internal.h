@@ -79,8 +79,9 @@ static inline uint8_t *inbound_target(const struct inbound *inbound)
  *  that no more is remembered than there are receives. */
 void inbound_pulled(struct message_layer *layer, struct inbound *inbound);
 
-/** Our lane of this kind and rail; LANES_MAX: there is none. */
-uint8_t lane_of(const struct message_layer *layer, uint8_t kind, uint8_t rail);
+/** Our lane that leads to the peer's of this kind and rail; LANES_MAX: there is none. */
+uint8_t lane_of(const struct message_layer *layer, const struct message_peer *peer, uint8_t kind,
+                uint8_t rail);
 
 /** Part of the names of gets that peers pull; other slots are below it. */
 #define MESSAGE_NAME_SERVED 0x8000u

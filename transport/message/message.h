@@ -237,6 +237,8 @@ struct message_peer {
     uint8_t absences;       /**< long messages in a row of which it did not send its part in time */
     uint8_t reads_left;     /**< messages that are therefore read from its memory in one go */
     uint8_t guesses;        /**< keys that it has guessed (REMOTE_GUESSES_MAX) */
+    uint8_t crossing;       /**< which rail of it each of ours leads to: two bits for each of ours,
+                                 from the lowest on, its number exclusive-or that of the peer's */
     int error;              /**< failed: why; 0 if not */
     int send_error;         /**< the same, or that it receives no more (message_peer_leaves()) */
     uint16_t destination;   /**< for headers, like the next two */

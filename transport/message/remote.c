@@ -425,7 +425,7 @@ static int arrive_grant(struct message_layer *layer, struct message_peer *peer,
     inbound->operation = operation;
     operation->state = OPERATION_RECEIVING;
     list_append(&peer->inbound, &inbound->of_peer);
-    uint8_t lane = lane_of(layer, grant->lane_kind, grant->lane_rail);
+    uint8_t lane = lane_of(layer, peer, grant->lane_kind, grant->lane_rail);
     inbound_fetch(layer, inbound, lane < LANES_MAX ? from_le32(grant->unasked_bytes) : 0, lane);
     return 0;
 }

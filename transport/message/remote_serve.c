@@ -139,7 +139,7 @@ static int arrive_offer(struct message_layer *layer, struct message_peer *peer,
     }
     layer->counters.remote_puts++;
     list_append(&peer->inbound, &inbound->of_peer);
-    uint8_t lane = lane_of(layer, offer->lane_kind, offer->lane_rail);
+    uint8_t lane = lane_of(layer, peer, offer->lane_kind, offer->lane_rail);
     inbound_fetch(layer, inbound, lane < LANES_MAX ? from_le32(offer->unasked_bytes) : 0, lane);
     return 0;
 }

@@ -81,6 +81,39 @@ static void fi_getinfo__the_loopback_only_if_asked_for_or_alone(void **state)
     }
 }
 
+/** Containers' bridges have the same address on every host: whoever is distributed over all that
+ *  is offered must not get there, unless somebody names them. */
+static void fi_getinfo__no_bridge_of_containers_unless_it_is_named(void **state)
+{
+    struct fi_info *hints = hints_of_type(FI_EP_RDM);
+
+    (void)state;
+    run("ip link add docker0 type bridge && ip link add port type veth peer name plug && "
+        "ip link set port master docker0 && ip link set port up && ip link set plug up && "
+        "ip link set docker0 up && ip address add 172.17.0.1/16 dev docker0");
+    namespace_wait_until_running("docker0");
+    struct fi_info *info = ask(NULL, NULL, 0);
+    assert_string_equal(info->domain_attr->name, "end0");
+    assert_string_equal(info->next->domain_attr->name, "end1");
+    assert_null(info->next->next);
+    fi_freeinfo(info);
+    hints->domain_attr->name = strdup("docker0");
+    info = ask(hints, NULL, 0);
+    assert_string_equal(info->domain_attr->name, "docker0");
+    fi_freeinfo(info);
+    info = ask(NULL, "172.17.0.1", FI_SOURCE);
+    assert_string_equal(info->domain_attr->name, "docker0");
+    fi_freeinfo(info);
+    assert_int_equal(setenv("FI_BEOWIRE_INTERFACE", "docker0,end0", 1), 0);
+    info = ask(NULL, NULL, 0);
+    assert_string_equal(info->domain_attr->name, "end0");
+    assert_string_equal(info->next->domain_attr->name, "docker0");
+    assert_null(info->next->next);
+    fi_freeinfo(info);
+    assert_int_equal(unsetenv("FI_BEOWIRE_INTERFACE"), 0);
+    run("ip link delete docker0 && ip link delete port");
+}
+
 static void fi_getinfo__only_interfaces_of_the_parameter(void **state)
 {
     (void)state;
@@ -243,6 +276,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fi_getinfo__one_for_each_interface),
         cmocka_unit_test(fi_getinfo__the_loopback_only_if_asked_for_or_alone),
+        cmocka_unit_test(fi_getinfo__no_bridge_of_containers_unless_it_is_named),
         cmocka_unit_test(fi_getinfo__only_interfaces_of_the_parameter),
         cmocka_unit_test(fi_getinfo__nothing_for_another_provider_to_be_layered_over),
         cmocka_unit_test(fi_getinfo__a_node_of_ours),

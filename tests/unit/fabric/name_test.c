@@ -39,7 +39,7 @@ static void name_from_address__one_that_is_too_long(void **state)
     uint8_t name[NAME_BYTES];
 
     (void)state;
-    assert_int_equal(beowire_address_parse(EXAMPLE RAIL, &address), 0);
+    assert_int_equal(beowire_address_parse(EXAMPLE RAIL RAIL, &address), 0);
     assert_false(name_from_address(&address, name));
 }
 

@@ -11,6 +11,9 @@
 #define SECRET "000102030405060708090a0b0c0d0e0f"
 #define HEAD "beowire:3:88b5:0007:4a53854b14855ddf:00000000deadbeef:00000123:" SECRET
 #define RAIL ":02aabbccddee/00000000000000000000ffff0a4d0001/c351"
+#define RAIL_WITHOUT_MAC ":000000000000/00000000000000000000ffff0a4e0001/c352"
+#define RAIL_IPV6 ":02aabbccddee/fd000000000000000000000000000001/c351"
+#define RAIL_MAC ":02aabbccddee/00000000000000000000000000000000/0000"
 
 static const char text_of_valid[] = HEAD RAIL;
 
@@ -205,13 +208,34 @@ static void beowire_address_shorten__is_read_again(void **state)
     assert_int_equal(beowire_address_lengthen(bytes + 1, NULL), -EINVAL);
 }
 
+/** Of two interfaces, if both have an IPv4 address; they need not have a MAC. */
+static void beowire_address_shorten__two_interfaces(void **state)
+{
+    static const char *const texts[] = {HEAD RAIL "+" RAIL_WITHOUT_MAC, HEAD RAIL_WITHOUT_MAC RAIL};
+    uint8_t bytes[BEOWIRE_ADDRESS_SHORT_BYTES];
+    struct beowire_address address;
+    struct beowire_address read;
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(beowire_address_parse(texts[i], &address), 0);
+        assert_int_equal(beowire_address_shorten(&address, bytes), 0);
+        assert_int_equal(beowire_address_lengthen(bytes, &read), 0);
+        assert_memory_equal(&read, &address, sizeof read);
+    }
+}
+
 static void beowire_address_shorten__of_what_has_no_short_form(void **state)
 {
     uint8_t bytes[BEOWIRE_ADDRESS_SHORT_BYTES];
     struct beowire_address address;
 
     (void)state;
-    assert_int_equal(beowire_address_parse(HEAD RAIL RAIL, &address), 0);
+    assert_int_equal(beowire_address_parse(HEAD RAIL RAIL RAIL, &address), 0);
+    assert_int_equal(beowire_address_shorten(&address, bytes), -EMSGSIZE);
+    assert_int_equal(beowire_address_parse(HEAD RAIL RAIL_IPV6, &address), 0);
+    assert_int_equal(beowire_address_shorten(&address, bytes), -EMSGSIZE);
+    assert_int_equal(beowire_address_parse(HEAD RAIL_MAC RAIL, &address), 0);
     assert_int_equal(beowire_address_shorten(&address, bytes), -EMSGSIZE);
     address = valid();
     memset(address.bytes + offsetof(struct address_layout, secret), 0, ADDRESS_SECRET_BYTES);
@@ -243,6 +267,7 @@ int main(void)
         cmocka_unit_test(beowire_address_parse__of_memory_only_and_of_many_interfaces),
         cmocka_unit_test(beowire_address_describe__says_no_secret),
         cmocka_unit_test(beowire_address_shorten__is_read_again),
+        cmocka_unit_test(beowire_address_shorten__two_interfaces),
         cmocka_unit_test(beowire_address_shorten__of_what_has_no_short_form),
         cmocka_unit_test(beowire_address_lengthen__refuses),
         cmocka_unit_test(address_is_valid__every_reserved_byte_counts),

@@ -28,7 +28,8 @@ static int setup(void **state)
     }
     fixture->lane.kind = LANE_SIM;
     fixture->endpoint.is_open = true;
-    fixture->endpoint.core.options.lanes = (struct path_lanes){{&fixture->lane}, 1, {false}};
+    fixture->endpoint.core.options.lanes =
+        (struct path_lanes){.lanes = {&fixture->lane}, .count = 1};
     fixture->pointers[0] = &fixture->peers[0];
     fixture->pointers[1] = &fixture->peers[1];
     fixture->endpoint.core.peers = fixture->pointers;

@@ -513,6 +513,25 @@ static void beowire_peer_address__of_a_peer_met_in_a_completion(void **state)
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
 }
 
+static void beowire_peer_was_heard__once_it_has_answered(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0");
+    beowire_endpoint *b = open_endpoint("end1");
+    beowire_peer peer = know(a, b);
+
+    (void)state;
+    assert_int_equal(beowire_peer_was_heard(a, peer), 0);
+    assert_int_equal(beowire_peer_was_heard(a, peer + 1), -EINVAL);
+    assert_int_equal(beowire_send(a, peer, 1, 0, NULL, 0, NULL), 0);
+    assert_int_equal(beowire_peer_was_heard(a, peer), 0);
+    assert_int_equal(await_both(a, b).status, 0);
+    await_flushed(a, b);
+    assert_int_equal(beowire_peer_was_heard(a, peer), 1);
+    assert_int_equal(beowire_close(b, 0), 0);
+    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
+    assert_int_equal(beowire_peer_was_heard(a, peer), -EBADF);
+}
+
 static void beowire__calls_with_peers_that_are_none(void **state)
 {
     beowire_endpoint *a = open_endpoint("end0");
@@ -677,6 +696,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(beowire_inject__once_connected),
         cmocka_unit_test(beowire__over_loopback_to_itself),
         cmocka_unit_test(beowire_peer_address__of_a_peer_met_in_a_completion),
+        cmocka_unit_test(beowire_peer_was_heard__once_it_has_answered),
         cmocka_unit_test(beowire__calls_with_peers_that_are_none),
         cmocka_unit_test(beowire_wait__ends_when_the_time_is_over),
         cmocka_unit_test(beowire_wait__until_there_is_a_completion),

@@ -51,12 +51,23 @@ static void nic_list__best_first(void **state)
     run("ip link delete plain && ip link delete down0");
 }
 
+/** Waits until as many are running, which the kernel notices a moment after "up". */
+static void list_all(struct nic nics[NIC_MAX], size_t wanted)
+{
+    size_t count = 0;
+
+    for (int tries = 0; count < wanted && tries < 10000; tries++) {
+        (void)nanosleep(&(const struct timespec){.tv_nsec = 1000000}, NULL);
+        count = nic_list(nics);
+    }
+    assert_int_equal(count, wanted);
+}
+
 /** A bridge of containers has an address, and the speed of what is plugged into it; a card, or as
- *  here what shares one, goes before. */
+ *  here what shares one, goes before, and so does a cable, which is a container's card. */
 static void nic_list__what_leaves_the_host_first(void **state)
 {
     static struct nic nics[NIC_MAX];
-    size_t count = 0;
 
     (void)state;
     run("ip link add a-bridge type bridge && ip link add port type veth peer name plug && "
@@ -64,22 +75,58 @@ static void nic_list__what_leaves_the_host_first(void **state)
         "ip link set a-bridge up && ip address add 172.17.0.1/16 dev a-bridge && "
         "ip link add z-card link end0 type macvlan && ip link set z-card up && "
         "ip address add 10.78.0.1/24 dev z-card");
-    for (int tries = 0; count < 7 && tries < 10000; tries++) { /* until all are running */
-        (void)nanosleep(&(const struct timespec){.tv_nsec = 1000000}, NULL);
-        count = nic_list(nics);
-    }
-    assert_int_equal(count, 7);
+    list_all(nics, 7);
     assert_string_equal(nics[0].name, "z-card");
-    assert_false(nics[0].inner);
-    for (size_t i = 1; i < count; i++) {
-        assert_int_equal(nics[i].inner, !nics[i].loopback);
-    }
+    assert_int_equal(nics[0].kind, NIC_CARD);
+    assert_string_equal(nics[1].name, "end0");
+    assert_int_equal(nics[1].kind, NIC_CABLE);
+    assert_string_equal(nics[3].name, "a-bridge");
+    assert_int_equal(nics[3].kind, NIC_INNER);
     /* Over a card it leads out, and has an address like one. */
     run("ip address flush dev z-card && ip link set z-card master a-bridge");
     (void)nic_list(nics);
     assert_string_equal(nics[0].name, "a-bridge");
-    assert_false(nics[0].inner);
+    assert_int_equal(nics[0].kind, NIC_CARD);
     run("ip link delete z-card && ip link delete port && ip link delete a-bridge");
+}
+
+/** What a host has for itself, or may have by the same address as every other, is last. */
+static void nic_list__tunnels_and_link_local_addresses_last(void **state)
+{
+    static struct nic nics[NIC_MAX];
+
+    (void)state;
+    if (system("ip link add a-tunnel type vxlan id 5 dstport 4789 local 10.77.0.1 2>&1") != 0) {
+        skip(); /* this kernel has none */
+    }
+    run("ip link add a-usb type veth peer name b-usb && ip link set a-usb up && "
+        "ip link set b-usb up && ip address add 169.254.3.1/16 dev a-usb && "
+        "ip link set a-tunnel up && ip address add 10.244.0.0/32 dev a-tunnel");
+    list_all(nics, 6);
+    assert_string_equal(nics[0].name, "end0");
+    assert_string_equal(nics[1].name, "end1");
+    assert_string_equal(nics[2].name, "a-tunnel");
+    assert_int_equal(nics[2].kind, NIC_INNER);
+    assert_string_equal(nics[3].name, "a-usb");
+    assert_false(nics[3].has_ip);
+    assert_string_equal(nics[3].network, "");
+    run("ip link delete a-usb && ip link delete a-tunnel");
+}
+
+static void nic_is_lesser__by_reach_and_not_by_speed(void **state)
+{
+    const struct nic card = {.has_ip = true, .kind = NIC_CARD, .bits_per_s = 1};
+    const struct nic faster = {.has_ip = true, .kind = NIC_CARD, .bits_per_s = 2};
+    const struct nic inner = {.has_ip = true, .kind = NIC_INNER, .bits_per_s = 3};
+    const struct nic bare = {.kind = NIC_CARD, .bits_per_s = 3};
+    const struct nic loopback = {.has_ip = true, .loopback = true};
+
+    (void)state;
+    assert_false(nic_is_lesser(&card, &faster));
+    assert_false(nic_is_lesser(&faster, &card));
+    assert_true(nic_is_lesser(&inner, &card));
+    assert_true(nic_is_lesser(&bare, &inner));
+    assert_true(nic_is_lesser(&loopback, &bare));
 }
 
 static void nic_list__the_cable_is_out(void **state)
@@ -166,6 +213,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nic_list__best_first),
         cmocka_unit_test(nic_list__what_leaves_the_host_first),
+        cmocka_unit_test(nic_list__tunnels_and_link_local_addresses_last),
+        cmocka_unit_test(nic_is_lesser__by_reach_and_not_by_speed),
         cmocka_unit_test(nic_list__the_cable_is_out),
         cmocka_unit_test(nic_list__networks),
         cmocka_unit_test(nic_list__no_descriptor_left),

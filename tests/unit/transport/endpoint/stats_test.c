@@ -37,7 +37,7 @@ static int setup(void **state)
         return -1;
     }
     strcpy(fixture->lane.name, "packet/eth0"); /* NOLINT: it fits */
-    fixture->core.options.lanes = (struct path_lanes){{&fixture->lane}, 1, {false}};
+    fixture->core.options.lanes = (struct path_lanes){.lanes = {&fixture->lane}, .count = 1};
     fixture->core.peers = fixture->peers;
     fixture->core.slots = fixture->slots;
     fixture->core.endpoint = 7;

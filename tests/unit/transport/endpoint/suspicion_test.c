@@ -60,6 +60,41 @@ static void listen_for_refusals(struct stranger *stranger)
     refuses = false;
 }
 
+static bool say_nothing(struct lane *lane, struct lane_loss *loss)
+{
+    (void)lane;
+    (void)loss;
+    return false;
+}
+
+static unsigned send_nowhere(struct lane *lane, const struct lane_address *to,
+                             const struct lane_outgoing *frames, unsigned count)
+{
+    (void)lane;
+    (void)to;
+    (void)frames;
+    return count;
+}
+
+static unsigned receive_nothing(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    (void)lane;
+    (void)frames;
+    (void)count;
+    return 0;
+}
+
+static void release_nothing(struct lane *lane)
+{
+    (void)lane;
+}
+
+static int be_well(struct lane *lane)
+{
+    (void)lane;
+    return 0;
+}
+
 /** The core has just sent something that is not acknowledged, and asked for that. */
 static struct core_peer *await_answer(struct stranger *stranger)
 {
@@ -216,6 +251,66 @@ static void core_is_refused__nobody_is_there_to_connect_to(void **state)
     assert_int_equal(completed(stranger).status, -ECONNRESET);
 }
 
+/** A second lane of the core, which is told of refusals as well, and never of any. */
+static void add_silent_lane(struct stranger *stranger)
+{
+    static struct lane lane;
+    static struct lane_operations operations;
+    struct path_lanes *lanes = &stranger->core->options.lanes;
+
+    lane = *lanes->lanes[0];
+    operations = (struct lane_operations){
+        .reach = lane.operations->reach,
+        .send = send_nowhere,
+        .receive = receive_nothing,
+        .release = release_nothing,
+        .lost = say_nothing,
+        .status = be_well,
+    };
+    lane.operations = &operations;
+    lanes->lanes[1] = &lane;
+    lanes->count = 2;
+}
+
+/** One lane leads to a host that has the peer's address, too, and refuses; the peer may be where
+ *  the other leads. So it is waited for as if nobody had said anything. */
+static void core_is_refused__not_where_it_was_never_heard(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+
+    listen_for_refusals(stranger);
+    add_silent_lane(stranger);
+    refuses = true;
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    pass(stranger, 2 * LONG_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_ASKING);
+    assert_int_equal(peer->message.error, 0);
+    pass(stranger, PEER_TIMEOUT_NS);
+    assert_int_equal(completed(stranger).status, -ETIMEDOUT);
+    stranger->core->options.lanes.count = 1;
+}
+
+/** Of a connection that is open, whoever refuses what asks for the proof of another way. */
+static void core_is_refused__not_over_a_way_that_is_not_proven(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = await_answer(stranger);
+
+    add_silent_lane(stranger);
+    peer->paths.reachable |= 2;
+    peer->paths.to[1] = peer->paths.to[0];
+    struct lane_loss loss = {.address = peer->paths.to[1], .quote_bytes = LANE_QUOTE_BYTES};
+    frame_encode(loss.quote,
+                 &(struct frame_fields){.type = FRAME_CHALLENGE, .key = peer->connection.peer_key});
+    core_suspect(stranger->core, peer, 1, &loss, cluster_now(&stranger->cluster));
+    assert_int_equal(peer->doubt->suspicion.refused_ns, 0);
+    core_suspect(stranger->core, peer, 0, &loss, cluster_now(&stranger->cluster));
+    assert_int_not_equal(peer->doubt->suspicion.refused_ns, 0);
+    stranger->core->options.lanes.count = 1;
+}
+
 static void core_suspect__a_stranger_says_so_of_whom_we_ask(void **state)
 {
     struct stranger *stranger = *state;
@@ -269,6 +364,8 @@ int main(void)
         STRANGER_TEST(core_is_refused__silent_and_refused_again),
         STRANGER_TEST(core_is_refused__but_it_is_heard),
         STRANGER_TEST(core_is_refused__once),
+        STRANGER_TEST(core_is_refused__not_where_it_was_never_heard),
+        STRANGER_TEST(core_is_refused__not_over_a_way_that_is_not_proven),
         STRANGER_TEST(core_is_refused__data),
         STRANGER_TEST(core_is_refused__nobody_is_there_to_connect_to),
         STRANGER_TEST(core_is_refused__while_nobody_looked),
