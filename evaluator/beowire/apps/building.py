@@ -62,7 +62,7 @@ def digest(words: Iterable[str], files: Iterable[Path]) -> str:
 
 
 def run(
-    command: Sequence[str], what: str, directory: Path | None = None, patience_s: float = _COMPILE_S
+    command: Sequence[str], directory: Path | None = None, patience_s: float = _COMPILE_S
 ) -> None:
     """Runs what builds. BeowireError (exit code 1), in a line, with what it said of its cause."""
     try:
@@ -78,12 +78,12 @@ def run(
             timeout=patience_s,
         )
     except subprocess.TimeoutExpired:
-        raise BeowireError(f"{what}: {command[0]} does not end", exit_code=1) from None
+        raise BeowireError(f"{command[0]} does not end", exit_code=1) from None
     except OSError as error:
-        raise BeowireError(f"{what}: {command[0]}: {error.strerror}", exit_code=1) from None
+        raise BeowireError(f"{command[0]}: {error.strerror}", exit_code=1) from None
     if done.returncode != 0:
         raise BeowireError(
-            f"{what}: {command[0]} fails: {cause(done.stderr or done.stdout, done.returncode)}",
+            f"{command[0]} fails: {cause(done.stderr or done.stdout, done.returncode)}",
             exit_code=1,
         )
 
@@ -121,10 +121,7 @@ def _compiled(
     # Under another name first: whoever sees the file sees all of it.
     draft = target.with_name(f".{name}.{secrets.token_hex(8)}")
     try:
-        run(
-            [str(compiler), *flags, *map(str, sources), *libraries, "-o", str(draft)],
-            f"{name} for {mpi.name}",
-        )
+        run([str(compiler), *flags, *map(str, sources), *libraries, "-o", str(draft)])
         draft.replace(target)
     except OSError as error:
         raise BeowireError(f"cannot write {target}: {error.strerror}", exit_code=1) from None

@@ -149,14 +149,17 @@ def user_app(words: Sequence[str]) -> App:
     return App(name, "a program of yours", unit="s", kind="user", source=words[0])
 
 
-def choose(names: Sequence[str], *, npb: bool) -> list[App]:
+def choose(names: Sequence[str], *, npb: bool) -> tuple[list[App], dict[str, str]]:
     """The programs of these names, each once; of a user's NPB tree those that it has, with or
-    without `npb-` before the name. BeowireError for a name that is none."""
+    without `npb-` before the name. And names that are none, with the reason; BeowireError if all
+    are."""
     own = {app.name: app for app in OWN}
     chosen: dict[str, App] = {}
+    unknown: dict[str, str] = {}
     if npb and not names:
         names = [ALL]
     for name in names:
+        found: list[App] = []
         if name == ALL:
             found = [npb_app(one) for one in NPB_NAMES] if npb else [a for a in OWN if a.in_all]
         elif npb and name.removeprefix("npb-") in NPB_NAMES:
@@ -164,9 +167,11 @@ def choose(names: Sequence[str], *, npb: bool) -> list[App]:
         elif name in own:
             found = [own[name]]
         else:
-            raise BeowireError(_unknown(name, npb))
+            unknown[name] = _unknown(name, npb)
         chosen.update((app.name, app) for app in found)
-    return list(chosen.values())
+    if not chosen:
+        raise BeowireError("; ".join(unknown.values()))
+    return list(chosen.values()), unknown
 
 
 def _unknown(name: str, npb: bool) -> str:

@@ -23,8 +23,9 @@ _SUPPORTED = ("3.3", "3.4")
 _FORTRAN = ("mpif90.openmpi", "mpif90", "mpifort")
 _BUILD_S = 900.0
 
-#: Newer compilers refuse what was usual when 3.3 was written.
-_OLD_FORTRAN = "-std=legacy -fallow-argument-mismatch -fallow-invalid-boz"
+#: Compilers refuse today what is usual where MPI has no interfaces, and when 3.3 was written.
+_LOOSE = "-fallow-argument-mismatch"
+_OLD = f"-std=legacy {_LOOSE} -fallow-invalid-boz"
 
 _MAKE_DEF = """\
 MPIF77 = {fortran}
@@ -101,7 +102,7 @@ def fortran_of(mpi: Installation) -> Path:
 
 def make_def(tree: Tree, mpi: Installation) -> str:
     """Content of config/make.def for an MPI."""
-    flags = _OLD_FORTRAN if tree.ranks_are_fixed else ""
+    flags = _OLD if tree.ranks_are_fixed else _LOOSE
     return _MAKE_DEF.format(fortran=fortran_of(mpi), c=installation.compiler_of(mpi), flags=flags)
 
 
@@ -126,9 +127,9 @@ def program(tree: Tree, app: App, mpi: Installation, letter: str, ranks: int) ->
     with (copy / ".beowire-lock").open("w") as lock:
         # Another run may be compiling another class in the same folder.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        building.run(words, f"{app.name} for {mpi.name}", copy, _BUILD_S)
+        building.run(words, copy, _BUILD_S)
     if not binary.is_file():
-        raise BeowireError(f"{app.name} for {mpi.name}: make left no {binary.name}", exit_code=1)
+        raise BeowireError(f"make left no {binary.name}", exit_code=1)
     return binary
 
 
@@ -136,7 +137,10 @@ def _copy(tree: Tree, copy: Path, what: str) -> None:
     draft = copy.with_name(f".{copy.name}.{secrets.token_hex(8)}")
     try:
         shutil.copytree(
-            tree.path, draft, ignore=shutil.ignore_patterns("*.o", "*.mod", "bin", "npbparams.h")
+            tree.path,
+            draft,
+            ignore=shutil.ignore_patterns("*.o", "*.mod", "bin", "npbparams.h"),
+            ignore_dangling_symlinks=True,
         )
         (draft / "bin").mkdir()
         definitions = draft / "config" / "make.def"

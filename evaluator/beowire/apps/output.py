@@ -10,11 +10,19 @@ from dataclasses import dataclass, field
 #: Standard error of the library that is loaded before the MPI's.
 PROFILE_MARK = "beowire-apps-profile "
 
-#: What launchers say after any failure, and rules between lines: none of it says why.
+#: What launchers say after any failure: none of it says why.
 _CHATTER = re.compile(
-    r"[-=\s*|+]*$|.*(mpirun|mpiexec|prterun|prte|Primary job|exit(ed|ing)|BAD TERMINATION"
-    r"|YOUR APPLICATION TERMINATED|CLEANUP|RANK \d+ PID|KILLED BY|EXIT CODE|EXIT STRING"
-    r"|Process name:|Exit code:|Node:|abort|Abort|per user-direction|orted|ORTE|PRTE|hydra)"
+    r"[-=\s*|+]*$|=  |\[[^\]]*:\d+\]|.*(Primary job|exited with|BAD TERMINATION|EXIT CODE|EXIT STRING"
+    r"|YOUR APPLICATION TERMINATED|CLEANUP|RANK \d+ PID|KILLED BY|You can ignore the below"
+    r"|This typically refers|Please see the FAQ|Process name:|Exit code:|non-zero status"
+    r"|the job to be terminated|job has been aborted|APPLICATION BAD)"
+)
+
+#: The lines of Open MPI between rules of dashes.
+_BANNER = re.compile(r"^-{20,}$.*?^-{20,}$", re.MULTILINE | re.DOTALL)
+
+_SIGNAL = re.compile(
+    r"(?:exited on signal|KILLED BY SIGNAL:) (\d+ \([^)]*\))|EXIT STRING: (.+ \(signal \d+\))"
 )
 
 
@@ -138,11 +146,18 @@ def profile(text: str) -> Calls:
 
 def reason(name: str, texts: Sequence[str]) -> str:
     """The line that says best why a program failed: its own, or one of Beowire, else the first that
-    is no chatter of a launcher, of the first text that has any; empty if there is none."""
+    is no chatter of a launcher, of the first text that has any; empty if nobody says why."""
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
     for mark in (f"{name}: ", "beowire: "):
         for line in lines:
             if line.startswith(mark):
-                return line
+                return line.removeprefix(f"{name}: ")
+    for text in texts:
+        for line in _BANNER.sub("", text).splitlines():
+            if not _CHATTER.match(line):
+                return line.strip()
+    whole = "\n".join(texts)
+    if signal := _SIGNAL.search(whole):
+        return f"ended by signal {signal[1] or signal[2]}"
     telling = [line for line in lines if not _CHATTER.match(line)]
-    return (telling or lines or [""])[0]
+    return "" if re.search("non-zero (status|exit)", whole) else (telling or [""])[0]

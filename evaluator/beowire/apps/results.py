@@ -175,7 +175,10 @@ def failures(record: AppsRecord) -> list[str]:
     for left in record.skipped:
         parts = [part for part in (left.app, left.mpi) if part]
         parts += [f"over {left.over}"] if left.over else []
-        lines.append(f"{' '.join(parts)}: {left.reason}" if parts else left.reason)
+        named = [f"'{part}'" for part in (left.app, left.mpi, left.over) if part]
+        # A reason that quotes its name needs none before it.
+        known = not parts or named[-1] in left.reason
+        lines.append(left.reason if known else f"{' '.join(parts)}: {left.reason}")
     return list(dict.fromkeys(lines))
 
 

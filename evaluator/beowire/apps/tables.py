@@ -70,6 +70,8 @@ def figures(record: AppsRecord) -> list[Table]:
     made = []
     for mpi in dict.fromkeys(cell.mpi for cell in found.values()):
         own = [cell for cell in found.values() if cell.mpi == mpi]
+        if all(cell.best is None for cell in own):
+            continue
         apps = [app for app in record.meta.apps if any(cell.app == app.name for cell in own)]
         rounds = max(len(cell.figures) for cell in own)
         user = all(app.less_is_better for app in apps)
@@ -129,21 +131,13 @@ def traffic(record: AppsRecord) -> Table:
     found = cells(record.launches, record.meta.apps)
     table = Table(
         "Time in MPI, and messages of all ranks together (counted in a launch of its own, idle)",
-        [
-            "",
-            "median",
-            "of shm",
-            "own clock",
-            "in MPI",
-            "messages",
-            "mean size",
-            "collectives",
-            "given to them",
-        ],
+        ["", "median", "of shm", "own clock", "in MPI", "messages", "collective calls"],
     )
     units = {app.name: app.unit for app in record.meta.apps}
     for cell in in_order(record, found):
         counted = None if cell.load != IDLE and _is_idle(found, cell) else profile_of(record, cell)
+        if cell.median is None and counted is None:
+            continue
         share = relative_share(cell, base_of(found, cell, SHM))
         table.rows.append(
             [
@@ -161,15 +155,17 @@ def traffic(record: AppsRecord) -> Table:
 
 def _counted(profile: Profile | None) -> list[str]:
     if profile is None or profile.messages is None or profile.bytes is None:
-        return [_NONE] * 5
-    mean = size_text(round(profile.bytes / profile.messages)) if profile.messages else _NONE
+        return [_NONE] * 3
     return [
         _NONE if profile.mpi_share is None else f"{profile.mpi_share:.0%}",
-        str(profile.messages),
-        mean,
-        _NONE if profile.collectives is None else str(profile.collectives),
-        _NONE if profile.collective_bytes is None else _bytes(profile.collective_bytes),
+        _mean(profile.messages, profile.bytes),
+        _mean(profile.collectives or 0, profile.collective_bytes or 0),
     ]
+
+
+def _mean(count: int, length_bytes: int) -> str:
+    """`3360 × 2777 B`: how many, and their mean length."""
+    return f"{count} × {size_text(round(length_bytes / count))}" if count else "0"
 
 
 def _is_idle(found: dict[Key, Cell], cell: Cell) -> bool:
@@ -271,10 +267,3 @@ def _relative(found: dict[Key, Cell], cell: Cell | None) -> str:
 
 def _beside(load: str) -> str:
     return "" if load == IDLE else f" ({load})"
-
-
-def _bytes(count: int) -> str:
-    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= factor:
-            return f"{significant(count / factor)} {unit}"
-    return f"{count} B"

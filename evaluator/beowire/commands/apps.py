@@ -241,14 +241,17 @@ def run_apps(
     Each is compiled with the MPI's own wrapper, and checks its result in each launch.
     """
     words: list[str] = context.meta.get("program", [])
+    if words and lab and shutil.which(words[0]) is None:
+        raise BeowireError(f"there is no program {words[0]} here")
     tree = None if npb_directory is None else npb.find(npb_directory)
     apps, left = _apps(names or [], words, npb=tree is not None, ranks=ranks)
     _check(ranks, launches, timeout_s)
     found, absent = _mpis(mpi, prefix)
+    chosen, unknown = _overs(over)
     request = Request(
         apps=apps,
         mpis=found,
-        over=[ways.check(one.strip()) for one in dict.fromkeys(over.split(","))],
+        over=chosen,
         directory=out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S")),
         own_directory=out is None,
         command=_command_line(),
@@ -261,7 +264,7 @@ def run_apps(
         seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
         tree=tree,
         profile=profile,
-        left=[*left, *absent],
+        left=[*left, *absent, *unknown],
         say=_Printing() if as_json else None,
     )
     if not lab:
@@ -334,20 +337,17 @@ def _apps(
         return [catalogue.user_app(words)], []
     if not names and not npb:
         raise BeowireError("which? `beowire apps list` has the names; or all; or -- ./program")
-    apps = catalogue.choose(names, npb=npb)
-    if names and catalogue.ALL not in names:
-        return apps, []
-    return [app for app in apps if not app.refusal(ranks) or app.name in names], []
+    apps, unknown = catalogue.choose(names, npb=npb)
+    left = [Left(app=name, reason=reason) for name, reason in unknown.items()]
+    if catalogue.ALL in names or not names:
+        apps = [app for app in apps if not app.refusal(ranks) or app.name in names]
+    return apps, left
 
 
 def _mpis(names: str | None, prefix: Path | None) -> tuple[list[Installation], list[Left]]:
     """The MPIs to use, and those that were asked for and are not here. BeowireError if none is."""
-    asked = list(KINDS) if names in (None, _EVERY) else []
-    if names not in (None, _EVERY):
-        assert names is not None
-        asked = list(dict.fromkeys(one.strip() for one in names.split(",")))
-        for name in asked:
-            installation.kind_of(name)
+    everything = names is None or names == _EVERY
+    asked = list(KINDS) if names is None or everything else _words(names)
     found: list[Installation] = []
     absent: list[Left] = []
     for name in asked:
@@ -356,10 +356,28 @@ def _mpis(names: str | None, prefix: Path | None) -> tuple[list[Installation], l
         except BeowireError as error:
             absent.append(Left(mpi=name, reason=str(error)))
         if found and names is None:
-            return found, []
+            break
     if not found:
         raise BeowireError("; ".join(one.reason for one in absent))
-    return found, [] if names == _EVERY else absent
+    return found, [] if everything else absent
+
+
+def _overs(text: str) -> tuple[list[str], list[Left]]:
+    """The ways to take, and those that are none. BeowireError if none is."""
+    found: list[str] = []
+    unknown: list[Left] = []
+    for name in _words(text):
+        try:
+            found.append(ways.check(name))
+        except BeowireError as error:
+            unknown.append(Left(over=name, reason=str(error)))
+    if not found:
+        raise BeowireError("; ".join(one.reason for one in unknown))
+    return found, unknown
+
+
+def _words(text: str) -> list[str]:
+    return list(dict.fromkeys(one.strip() for one in text.split(",")))
 
 
 def _check(ranks: int, launches: int, timeout_s: float) -> None:
