@@ -62,7 +62,10 @@ def digest(words: Iterable[str], files: Iterable[Path]) -> str:
 
 
 def run(
-    command: Sequence[str], directory: Path | None = None, patience_s: float = _COMPILE_S
+    command: Sequence[str],
+    mpi: Installation,
+    directory: Path | None = None,
+    patience_s: float = _COMPILE_S,
 ) -> None:
     """Runs what builds. BeowireError (exit code 1), in a line, with what it said of its cause."""
     try:
@@ -74,7 +77,7 @@ def run(
             errors="replace",
             check=False,
             cwd=directory,
-            env={**os.environ, "LC_ALL": "C.UTF-8"},
+            env={**os.environ, "LC_ALL": "C.UTF-8", **_root(mpi)},
             timeout=patience_s,
         )
     except subprocess.TimeoutExpired:
@@ -95,6 +98,11 @@ def cause(said: str, status: int) -> str:
         if "error" in line.lower() or "not found" in line or "cannot find" in line:
             return line
     return lines[-1] if lines else f"it ends with status {status}"
+
+
+def _root(mpi: Installation) -> dict[str, str]:
+    """Intel's wrappers do not know where they are."""
+    return {"I_MPI_ROOT": str(mpi.prefix)} if mpi.name == "intel" else {}
 
 
 def _compiled(
@@ -121,7 +129,7 @@ def _compiled(
     # Under another name first: whoever sees the file sees all of it.
     draft = target.with_name(f".{name}.{secrets.token_hex(8)}")
     try:
-        run([str(compiler), *flags, *map(str, sources), *libraries, "-o", str(draft)])
+        run([str(compiler), *flags, *map(str, sources), *libraries, "-o", str(draft)], mpi)
         draft.replace(target)
     except OSError as error:
         raise BeowireError(f"cannot write {target}: {error.strerror}", exit_code=1) from None

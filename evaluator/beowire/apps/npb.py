@@ -127,7 +127,7 @@ def program(tree: Tree, app: App, mpi: Installation, letter: str, ranks: int) ->
     with (copy / ".beowire-lock").open("w") as lock:
         # Another run may be compiling another class in the same folder.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        building.run(words, copy, _BUILD_S)
+        building.run(words, mpi, copy, _BUILD_S)
     if not binary.is_file():
         raise BeowireError(f"make left no {binary.name}", exit_code=1)
     return binary

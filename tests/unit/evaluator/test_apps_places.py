@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where ranks run."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from beowire.apps.places import HostsPlace, pinned
+from beowire.mpi.installation import Installation
+from beowire.mpi.ways import Way
+
+
+@pytest.mark.parametrize("variable", ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"])
+def test_pinned__each_rank_on_the_core_of_its_number(variable: str) -> None:
+    core = max(os.sched_getaffinity(0))
+    command = pinned(["sh", "-c", 'taskset -cp $$; echo "$1"', "x", "a b"], [0, core])
+    environment = {"PATH": os.environ["PATH"], variable: "1", "LC_ALL": "C"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[0].endswith(f": {core}")
+    assert done.stdout.splitlines()[1] == "a b"
+
+
+def test_hosts__are_reached_as_the_user_writes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    place = HostsPlace("me@alpha,beta", ["Port=2222"], "eth1")
+    mpi = Installation("openmpi4", "4.1.4", Path("/usr/bin/mpirun"), None)
+    way = Way("tcp", {"OMPI_MCA_pml": "ob1"})
+    with place.prepared(mpi, way, 4, ["./program"], []) as (command, environment):
+        hosts = Path(command[command.index("--hostfile") + 1])
+        assert hosts.read_text() == "alpha slots=2\nbeta slots=2\n"
+        agent = (hosts.parent / "agent").read_text()
+        assert "alpha) host=me@alpha" in agent
+        assert "-o Port=2222" in agent
+        assert command[-1] == "./program"
+        assert environment["OMPI_MCA_btl_tcp_if_include"] == "eth1"
+    assert not hosts.exists()
+
+
+def test_hosts__memory_is_that_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    place = HostsPlace("alpha,beta", [], "")
+    mpi = Installation("mpich", "5", Path("/usr/bin/mpiexec.hydra"), None)
+    with place.prepared(mpi, Way("shm", {}, one_node=True), 2, ["x"], []) as (command, _):
+        assert Path(command[command.index("-f") + 1]).read_text() == "alpha:2\n"
+        assert "-localhost" not in command
