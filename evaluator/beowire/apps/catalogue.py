@@ -5,8 +5,9 @@ Pure: nothing here looks whether a compiler, a tree or a package is there.
 """
 
 import math
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from beowire.errors import BeowireError
@@ -101,6 +102,13 @@ OWN = (
     ),
     App("climate", "spectral elements on a sphere, as in HOMME: long messages", unit="steps/s"),
     App(
+        "pipeline",
+        "messages between pieces of work, against what they take if messages take no time",
+        AT_LEAST_TWO,
+        unit="% of ideal",
+        in_all=False,
+    ),
+    App(
         "hpl",
         "LINPACK, by Debian's package hpcc (variant WR00C2C2)",
         unit="Gflop/s",
@@ -151,8 +159,8 @@ def user_app(words: Sequence[str]) -> App:
 
 def choose(names: Sequence[str], *, npb: bool) -> tuple[list[App], dict[str, str]]:
     """The programs of these names, each once; of a user's NPB tree those that it has, with or
-    without `npb-` before the name. And names that are none, with the reason; BeowireError if all
-    are."""
+    without `npb-` before the name; `NAME:OPTION=VALUE,...` gives a program options of its own. And
+    names that are none, with the reason; BeowireError if all are."""
     own = {app.name: app for app in OWN}
     chosen: dict[str, App] = {}
     unknown: dict[str, str] = {}
@@ -164,14 +172,31 @@ def choose(names: Sequence[str], *, npb: bool) -> tuple[list[App], dict[str, str
             found = [npb_app(one) for one in NPB_NAMES] if npb else [a for a in OWN if a.in_all]
         elif npb and name.removeprefix("npb-") in NPB_NAMES:
             found = [npb_app(name.removeprefix("npb-"))]
-        elif name in own:
-            found = [own[name]]
+        elif name.partition(":")[0] in own:
+            found = [_with_options(own[name.partition(":")[0]], name)]
         else:
             unknown[name] = _unknown(name, npb)
         chosen.update((app.name, app) for app in found)
     if not chosen:
         raise BeowireError("; ".join(unknown.values()))
     return list(chosen.values()), unknown
+
+
+def _with_options(app: App, name: str) -> App:
+    """The program with the options that its name says; its own name is all of that then."""
+    _, colon, text = name.partition(":")
+    if not colon:
+        return app
+    words: list[str] = []
+    for option in text.split(","):
+        key, _, value = option.partition("=")
+        if app.kind != "own" or not re.fullmatch(r"[a-z]+=[\w.]+", option, re.ASCII):
+            raise BeowireError(
+                f"cannot read {name!r}: write NAME:OPTION=VALUE,... with options of a program of"
+                " apps/, such as halo:iterations=100"
+            )
+        words += [f"--{key}", value]
+    return replace(app, name=name, source=app.file, arguments=(*app.arguments, *words))
 
 
 def _unknown(name: str, npb: bool) -> str:

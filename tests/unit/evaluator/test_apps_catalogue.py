@@ -81,3 +81,17 @@ def test_check_class() -> None:
 def test_user_app__is_called_as_its_file_and_measured_in_seconds() -> None:
     app = catalogue.user_app(["./some/where", "1"])
     assert (app.name, app.unit, app.less_is_better) == ("where", "s", True)
+
+
+def test_choose__options_of_a_program_make_it_another_row() -> None:
+    apps, _ = choose(["pipeline:bytes=8,work=2000", "pipeline"], npb=False)
+    assert [(app.name, app.file, app.arguments) for app in apps] == [
+        ("pipeline:bytes=8,work=2000", "pipeline", ("--bytes", "8", "--work", "2000")),
+        ("pipeline", "pipeline", ()),
+    ]
+
+
+@pytest.mark.parametrize("name", ["cg:", "cg:x", "cg:a=b c", "cg:a=1,,b=2", "hpl:a=1", "cg:--a=1"])
+def test_choose__options_that_cannot_be_read(name: str) -> None:
+    with pytest.raises(BeowireError, match="write NAME:OPTION=VALUE"):
+        choose([name], npb=False)
