@@ -21,6 +21,8 @@
 #define INNER_ITERATIONS 25
 #define CONDITION 0.1
 #define TOLERANCE 1e-10
+/** Of the norm of x - A z, where x has norm 1; some 3e-13 are usual. */
+#define RESIDUAL 1e-11
 #define MOST_RANKS 65536
 #define MOST_STEPS 16
 
@@ -63,6 +65,8 @@ struct matrix {
 
 struct vectors {
     double *x, *z, *p, *q, *r, *w;
+    /** The greatest norm of a residual so far. */
+    double residual;
 };
 
 /** The part of `whole` that is the index-th of so many, the first ones longer by one at most. */
@@ -215,7 +219,7 @@ static void scatter(const struct generators *from, const struct problem *problem
 {
     double scale = 1.0, ratio = pow(CONDITION, 1.0 / problem->size);
 
-    for (int vector = 0; vector < problem->size; vector++, scale *= ratio) {
+    for (int vector = 0; vector < problem->size; vector++) {
         const int *place = from->place + (size_t)vector * (size_t)from->each;
         const double *value = from->value + (size_t)vector * (size_t)from->each;
 
@@ -236,6 +240,7 @@ static void scatter(const struct generators *from, const struct problem *problem
                 }
             }
         }
+        scale *= ratio;
     }
     for (int row = 0; row < grid->rows.count; row++) {
         if (inside(grid->columns, row + grid->rows.first)) {
@@ -369,9 +374,9 @@ static void multiply_all(const struct grid *grid, const struct matrix *matrix, c
     }
 }
 
-/** Solves A z = x by so many steps of the method of conjugate gradients. */
-static void conjugate_gradients(const struct grid *grid, const struct matrix *matrix,
-                                const struct vectors *v)
+/** Solves A z = x by so many steps of the method of conjugate gradients; the norm of x - A z. */
+static double conjugate_gradients(const struct grid *grid, const struct matrix *matrix,
+                                  const struct vectors *v)
 {
     double *restrict z = v->z, *restrict p = v->p, *restrict q = v->q, *restrict r = v->r;
     const double *restrict x = v->x;
@@ -403,12 +408,14 @@ static void conjugate_gradients(const struct grid *grid, const struct matrix *ma
             p[i] = r[i] + beta * p[i];
         }
     }
-    /* The residual's norm belongs to the benchmark, though nothing depends on it. */
+    /* The benchmark finds the residual anew, and only prints it. The later steps of the power
+     * method mend what went wrong in an earlier one, so here it has to be small each time. */
     multiply_all(grid, matrix, z, r, v->w);
     for (int i = 0; i < count; i++) {
         residual += (x[i] - r[i]) * (x[i] - r[i]);
     }
     sum_up(grid, &residual, 1);
+    return sqrt(residual);
 }
 
 /** One step of the inverse power method; the estimate of the eigenvalue. */
@@ -416,9 +423,9 @@ static double power_step(const struct grid *grid, const struct matrix *matrix, s
                          double shift)
 {
     int count = grid->columns.count;
-    double norms[2], scale = 0.0;
+    double norms[2], scale = 0.0, residual = conjugate_gradients(grid, matrix, v);
 
-    conjugate_gradients(grid, matrix, v);
+    v->residual = residual <= v->residual ? v->residual : residual; /* also if it is no number */
     norms[0] = product(v->x, v->z, count);
     norms[1] = product(v->z, v->z, count);
     sum_up(grid, norms, 2);
@@ -473,6 +480,7 @@ int main(int argc, char **argv)
     set_ones(v.x, grid.columns.count);
     (void)power_step(&grid, &matrix, &v, problem->shift);
     set_ones(v.x, grid.columns.count);
+    v.residual = 0.0;
     app_start_clock();
     for (long i = 1; i <= iterations; i++) {
         zeta = power_step(&grid, &matrix, &v, problem->shift);
@@ -483,7 +491,8 @@ int main(int argc, char **argv)
         checked = power_step(&grid, &matrix, &v, problem->shift);
     }
     result.figure = operations(problem, iterations) / result.seconds * 1e-6;
-    result.verified = app_agrees(checked, problem->zeta, TOLERANCE);
-    (void)snprintf(check, sizeof check, "zeta %.13g of %.13g", checked, problem->zeta);
+    result.verified = app_agrees(checked, problem->zeta, TOLERANCE) && v.residual <= RESIDUAL;
+    (void)snprintf(check, sizeof check, "zeta %.13g of %.13g, residuals up to %.1e", checked,
+                   problem->zeta, v.residual);
     return app_report(&result);
 }

@@ -269,7 +269,6 @@ static bool in_order(struct sort *sort)
     int *keys = app_memory((size_t)sort->count + 1, sizeof *keys), before = 0;
     int *populations = sort->populations.keys;
     bool right = true;
-    MPI_Request request = MPI_REQUEST_NULL;
 
     for (int i = 0; i < sort->count; i++) {
         int key = sort->received.keys[i];
@@ -280,14 +279,14 @@ static bool in_order(struct sort *sort)
             keys[at] = key + 1; /* zero is: nothing there yet */
         }
     }
-    if (app_rank > 0) {
-        (void)MPI_Irecv(&before, 1, MPI_INT, app_rank - 1, TAG_BORDER, MPI_COMM_WORLD, &request);
-    }
     if (app_rank < app_ranks - 1) {
         (void)MPI_Send(&keys[sort->count > 0 ? sort->count - 1 : 0], 1, MPI_INT, app_rank + 1,
                        TAG_BORDER, MPI_COMM_WORLD);
     }
-    (void)MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (app_rank > 0) {
+        (void)MPI_Recv(&before, 1, MPI_INT, app_rank - 1, TAG_BORDER, MPI_COMM_WORLD,
+                       MPI_STATUS_IGNORE);
+    }
     for (int i = 0; i < sort->count; i++) {
         right = right && keys[i] >= before;
         before = keys[i];

@@ -232,7 +232,7 @@ static void residual(const struct multigrid *grid, const struct level *level, co
                      const double *v, double *r)
 {
     struct box box = level->box;
-    double beside[MOST_POINTS], across[MOST_POINTS];
+    double beside[MOST_POINTS] = {0.0}, across[MOST_POINTS] = {0.0};
 
     for (int k = 1; k < box.n[2] - 1; k++) {
         for (int j = 1; j < box.n[1] - 1; j++) {
@@ -257,7 +257,8 @@ static void smooth(const struct multigrid *grid, const struct level *level, cons
 {
     struct box box = level->box;
     double c0 = grid->problem->smoother[0], c1 = grid->problem->smoother[1];
-    double c2 = grid->problem->smoother[2], beside[MOST_POINTS], across[MOST_POINTS];
+    double c2 = grid->problem->smoother[2];
+    double beside[MOST_POINTS] = {0.0}, across[MOST_POINTS] = {0.0};
 
     for (int k = 1; k < box.n[2] - 1; k++) {
         for (int j = 1; j < box.n[1] - 1; j++) {
@@ -286,7 +287,7 @@ static void restrict_to(const struct multigrid *grid, const struct level *fine,
                         const struct level *coarse)
 {
     struct box from = fine->box, to = coarse->box;
-    double beside[MOST_POINTS], across[MOST_POINTS];
+    double beside[MOST_POINTS] = {0.0}, across[MOST_POINTS] = {0.0};
 
     for (int k = 1; k < to.n[2] - 1; k++) {
         for (int j = 1; j < to.n[1] - 1; j++) {
@@ -345,7 +346,7 @@ static void prolong(const struct multigrid *grid, const struct level *coarse,
 {
     struct box from = coarse->box, to = fine->box;
     struct places x = places_of(to.n[0]), y = places_of(to.n[1]), z = places_of(to.n[2]);
-    double mean[MOST_POINTS];
+    double mean[MOST_POINTS] = {0.0};
 
     /* Twice as many steps as there are rows: at the row, and between it and the next. */
     for (int twice_k = z.at - 1; twice_k < 2 * (from.n[2] - 1); twice_k++) {

@@ -174,8 +174,12 @@ char app_class(void)
 {
     size_t length = 0;
     const char *word = chosen("class", &length);
+    char letter = '-';
 
-    return word != NULL ? *word : '-';
+    if (word != NULL) {
+        letter = *word;
+    }
+    return letter;
 }
 
 int app_log2_ranks(int most)

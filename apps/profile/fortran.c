@@ -35,7 +35,7 @@ bool fortran_in_place(const void *address)
     void symbol parameters;                                                                        \
     void symbol parameters                                                                         \
     {                                                                                              \
-        void(*next) parameters = NULL;                                                             \
+        void(*next) parameters = NULL; /* NOLINT(bugprone-macro-parentheses) */                    \
                                                                                                    \
         *(void **)&next = fortran_next(#symbol);                                                   \
         next arguments;                                                                            \

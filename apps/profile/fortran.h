@@ -26,7 +26,7 @@ bool fortran_in_place(const void *address);
     void symbol parameters;                                                                        \
     void symbol parameters                                                                         \
     {                                                                                              \
-        static void(*next) parameters;                                                             \
+        static void(*next) parameters; /* NOLINT(bugprone-macro-parentheses) */                    \
         struct profile_span span = profile_enter(CALL_##name);                                     \
                                                                                                    \
         if (next == NULL) {                                                                        \
