@@ -11,8 +11,7 @@
  *   piece of work a step.
  * - lag: rank 0 sends a row after each piece of work and waits for nothing; rank 1 works half as
  *   long and takes them. The figure is the share of rows that could be taken within 10 us of being
- *   sent. Both ranks have to be on one machine, such as the nodes of a lab, for they compare
- * clocks.
+ *   sent. Both ranks have to be on one machine (the nodes of a lab are): they compare clocks.
  */
 #define _GNU_SOURCE /* for clock_gettime() in C17 */
 #include "common/app.h"

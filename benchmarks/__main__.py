@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from benchmarks import (
+    apps,
     bulk,
     cpu,
     document,
@@ -18,6 +19,7 @@ from benchmarks import (
     loss,
     memory,
     mpi,
+    pipeline,
     provider,
     rate,
     shaped,
@@ -41,6 +43,8 @@ BENCHMARKS: dict[str, ModuleType] = {
     "memory": memory,
     "mpi": mpi,
     "provider": provider,
+    "apps": apps,
+    "pipeline": pipeline,
 }
 
 

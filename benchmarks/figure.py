@@ -33,6 +33,8 @@ class Figure:
     """The measured values behind the ratio."""
     unit: str = ""
     """Empty for a ratio."""
+    reaching: bool = False
+    """It is enough that the interval reaches what was asked."""
 
     @property
     def asked(self) -> str:
@@ -63,8 +65,10 @@ class Figure:
         """`met` or `missed`; with a question mark where the interval has both, or is not known."""
         if self.at_most is None and self.at_least is None:
             return "-"
-        met = self._meets(self.ratio.value)
         ends = (self.ratio.low, self.ratio.high)
+        if self.reaching and None not in ends:
+            return "met" if any(end is not None and self._meets(end) for end in ends) else "missed"
+        met = self._meets(self.ratio.value)
         sure = all(end is not None and self._meets(end) == met for end in ends)
         if met:
             return "met" if sure else "met?"

@@ -103,9 +103,27 @@ OWN = (
     App("climate", "spectral elements on a sphere, as in HOMME: long messages", unit="steps/s"),
     App(
         "pipeline",
-        "messages between pieces of work, against what they take if messages take no time",
+        "rows handed on between pieces of work, against what that takes if messages take no time",
         AT_LEAST_TWO,
         unit="% of ideal",
+        in_all=False,
+    ),
+    App(
+        "pipeline-halo",
+        "the same, exchanging rows with neighbours while working",
+        AT_LEAST_TWO,
+        unit="% of ideal",
+        source="pipeline",
+        arguments=("--pattern", "halo"),
+        in_all=False,
+    ),
+    App(
+        "pipeline-lag",
+        "rows sent between pieces of work that are there within 10 us (ends with one clock)",
+        AT_LEAST_TWO,
+        unit="% in time",
+        source="pipeline",
+        arguments=("--pattern", "lag"),
         in_all=False,
     ),
     App(

@@ -13,9 +13,9 @@ PROFILE_MARK = "beowire-apps-profile "
 #: What launchers say after any failure: none of it says why.
 _CHATTER = re.compile(
     r"[-=\s*|+]*$|=  |\[[^\]]*:\d+\]|.*(Primary job|exited (with|on)|BAD TERMINATION|EXIT CODE"
-    r"|EXIT STRING|YOUR APPLICATION TERMINATED|CLEANUP|RANK \d+ PID|KILLED BY|You can ignore the below"
-    r"|This typically refers|Please see the FAQ|Process name:|Exit code:|non-zero status"
-    r"|the job to be terminated|job has been aborted|APPLICATION BAD)"
+    r"|EXIT STRING|YOUR APPLICATION TERMINATED|CLEANUP|RANK \d+ PID|KILLED BY"
+    r"|You can ignore the below|This typically refers|Please see the FAQ|Process name:|Exit code:"
+    r"|non-zero status|the job to be terminated|job has been aborted|APPLICATION BAD)"
 )
 
 #: The lines of Open MPI between rules of dashes.

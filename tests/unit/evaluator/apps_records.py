@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from beowire.apps.record import AppInfo, AppsMeta, AppsRecord, Launch, MpiInfo, Profile
 from beowire.record import Link, NodeEnd, RecordLine, RecordWriter
@@ -11,13 +12,13 @@ from beowire.record import Link, NodeEnd, RecordLine, RecordWriter
 STARTED = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
 
 
-def meta(*apps: str, unit: str = "MOP/s", less: bool = False, **options: object) -> AppsMeta:
+def meta(*apps: str, unit: str = "MOP/s", less: bool = False, **options: Any) -> AppsMeta:
     """The first line of a record."""
     return AppsMeta(
         beowire="0",
         started=STARTED,
         command=["beowire", "apps", "run"],
-        options={"class": "S", "ranks": 2, "over": ["tcp", "beowire", "shm"], **options},  # type: ignore[arg-type]
+        options={"class": "S", "ranks": 2, "over": ["tcp", "beowire", "shm"], **options},
         link=Link(kind="lab", topology="direct", mtu=1500),
         ends=[NodeEnd(node="node0"), NodeEnd(node="node1")],
         mpis=[MpiInfo(name="openmpi4", version="4.1.4", launcher="/usr/bin/mpirun")],

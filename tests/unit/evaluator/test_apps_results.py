@@ -40,7 +40,8 @@ def test_speedup__median_of_the_rounds_ratios_with_its_interval() -> None:
     ratio = results.speedup(found[key("beowire")], found[key("tcp")])
     assert ratio is not None
     assert ratio.value == pytest.approx(1.1)
-    assert (ratio.low, ratio.high) == (pytest.approx(0.9), pytest.approx(1.1))
+    assert ratio.low == pytest.approx(0.9)
+    assert ratio.high == pytest.approx(1.1)
 
 
 def test_speedup__fewer_than_six_rounds_have_no_interval() -> None:
@@ -83,7 +84,8 @@ def test_results__a_line_for_each_way() -> None:
     assert (tcp.over, tcp.best, tcp.n, tcp.speedup) == ("tcp", 120.0, 6, None)
     assert ours.speedup is not None
     assert ours.speedup.median == pytest.approx(1.1)
-    assert ours.speedup.ci95 == (pytest.approx(0.9), pytest.approx(1.1))
+    assert ours.speedup.ci95 is not None
+    assert list(ours.speedup.ci95) == pytest.approx([0.9, 1.1])
 
 
 def test_failures__one_line_a_cause_and_where_it_is_right() -> None:

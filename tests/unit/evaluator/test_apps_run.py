@@ -6,7 +6,6 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from beowire.apps.programs import Program
 from beowire.apps.record import AppsRecord, Left, read_apps_record
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
+from beowire.launch.base import Launcher
 from beowire.mpi.installation import Installation
 from beowire.mpi.ways import Way
 from beowire.record import NodeEnd
@@ -46,12 +46,7 @@ class FakeLauncher:
     def __enter__(self) -> "FakeLauncher":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         pass
 
     def start(self, *_words: object, **_more: object) -> Any:
@@ -64,9 +59,8 @@ class FakeLauncher:
 class FakePlace:
     """Runs a script for each program and way."""
 
-    launcher = FakeLauncher()
-
     def __init__(self, scripts: dict[tuple[str, str], str]) -> None:
+        self.launcher: Launcher = FakeLauncher()
         self.scripts = scripts
         self.started: list[tuple[str, str]] = []
 

@@ -28,7 +28,7 @@ def one_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
             raise BeowireError(f"there is no {name} here")
         return Installation(name, "4.1.4", Path("/usr/bin/mpirun"), Path("/usr/bin/mpicc"))
 
-    monkeypatch.setattr(apps.installation, "find", find)
+    monkeypatch.setattr(installation, "find", find)
 
 
 @pytest.mark.parametrize(
