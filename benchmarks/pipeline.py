@@ -64,11 +64,19 @@ def figures(record: AppsRecord, mpi: str, command: str) -> Results:
         pattern, size, work = cells()[app.name]
         at = f"{size} B, work of {time_text(work)}"
         if pattern == _LAG:
-            more = programs.difference(record, app.name, mpi)
-            if more is not None:
-                what = f"rows in time, more than over TCP, {at}"
+            found = programs.difference(record, app, mpi)
+            if found is not None:
+                more, detail = found
                 results.figures.append(
-                    Figure(what, more, command, at_least=0.0, unit=" %", reaching=True)
+                    Figure(
+                        f"rows in time, more than over TCP, {at}",
+                        more,
+                        command,
+                        at_least=0.0,
+                        unit=" %",
+                        detail=detail,
+                        reaching=True,
+                    )
                 )
             continue
         found = programs.against_best(record, app, mpi, ["tcp"])

@@ -139,17 +139,23 @@ def against_best(
     return ratio, f"{app.name}, {mpi}: {', '.join(values)} {app.unit}"
 
 
-def difference(record: AppsRecord, app: str, mpi: str, other: str = "tcp") -> Estimate | None:
-    """By how much the figure over Beowire is greater, round by round: for shares, which may be
-    none."""
+def difference(
+    record: AppsRecord, app: App, mpi: str, other: str = "tcp"
+) -> tuple[Estimate, str] | None:
+    """By how much the figure over Beowire is greater, round by round, and the medians: for shares,
+    which may be none."""
     found = cells(record.launches, record.meta.apps)
-    ours, theirs = cell_of(found, app, mpi, OURS), cell_of(found, app, mpi, other)
-    if ours is None or theirs is None or ours.failure or theirs.failure:
+    ours, theirs = cell_of(found, app.name, mpi, OURS), cell_of(found, app.name, mpi, other)
+    if ours is None or theirs is None or ours.median is None or theirs.median is None:
         return None
     rounds = [number for number in ours.figures if number in theirs.figures]
     if not rounds:
         return None
-    return of_launches([ours.figures[one] - theirs.figures[one] for one in rounds])
+    values = f"{OURS} {ours.median:.4g}, {other} {theirs.median:.4g} {app.unit}"
+    return (
+        of_launches([ours.figures[one] - theirs.figures[one] for one in rounds]),
+        f"{app.name}, {mpi}: {values}",
+    )
 
 
 def problems_of(record: AppsRecord) -> list[str]:

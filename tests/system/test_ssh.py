@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from beowire import paths
+from beowire.apps.record import read_apps_record
 from beowire.lab import cluster
 from beowire.lab.options import LabOptions
 from beowire.lab.state import LabState
@@ -377,3 +378,23 @@ def test_run__over_ssh__rank_that_fails_ends_the_others(hosts: Hosts, tmp_path: 
 
 def test_run__over_ssh__host_that_cannot_be_had(hosts: Hosts) -> None:
     assert_refused(run_job(hosts, "-n", "2", "true", Port="2223"), "no ssh server answers")
+
+
+def test_programs_are_compared_between_hosts(hosts: Hosts, tmp_path: Path) -> None:
+    out = tmp_path / "apps"
+    words = ["apps", "run", "ep", "--mpi", "openmpi4", "--over", "tcp,beowire", "--launches", "1"]
+    words += ["--no-profile", "--interface", "eth0", "--hosts", ",".join(HOSTS), "--out", str(out)]
+    words += [word for option in hosts.options() for word in ("--ssh-option", option)]
+    done = subprocess.run(
+        hosts.command(str(ROOT / "beowire"), *words),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    record = read_apps_record(out / "record.jsonl")
+    assert record.meta.link.kind == "hosts"
+    assert all(one.verified for one in record.launches)
+    assert len(record.launches) == 4

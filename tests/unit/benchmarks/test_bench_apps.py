@@ -9,6 +9,7 @@ from benchmarks import apps, pipeline, programs
 from benchmarks.context import Context
 from benchmarks.figure import Results
 from benchmarks.programs import Programs
+from beowire import isolated
 from beowire.apps import catalogue
 from beowire.apps.record import AppsRecord, Left
 from beowire.errors import BeowireError
@@ -129,8 +130,6 @@ def test_pipeline__names_are_programs() -> None:
 def test_programs__a_command_that_leaves_no_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        programs.isolated, "command", lambda _name: ["sh", "-c", "echo no >&2; exit 2"]
-    )
-    with pytest.raises(BeowireError, match="^no$"):
+    monkeypatch.setattr(isolated, "command", lambda _name: ["sh", "-c", "echo no >&2; exit 2"])
+    with pytest.raises(BeowireError, match=r"^no$"):
         Programs.of(tmp_path / "x", ["cg"], mpi="openmpi4", over=["tcp"]).run()
