@@ -24,6 +24,7 @@ CORRUPT_CALL = {
     "halo": 100,
     "is": 4,
     "mg": 400,
+    "pipeline": 100,
     "sweep": 300,
     "transpose": 5,
 }
@@ -61,6 +62,8 @@ def test_iterations__of_any_number_are_verified(name: str) -> None:
         ("allreduce", ("--algorithm", "tree")),
         ("allreduce", ("--algorithm=mpi", "--bytes", "4000")),
         ("climate", ("--work", "3", "--iterations", "5")),
+        ("pipeline", ("--pattern", "halo", "--bytes", "8")),
+        ("pipeline", ("--pattern", "lag", "--bytes", "20000", "--work", "2000")),
     ],
 )
 def test_options__are_right_on_3_ranks(name: str, words: tuple[str, ...]) -> None:

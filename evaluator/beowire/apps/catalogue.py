@@ -104,14 +104,12 @@ OWN = (
     App(
         "pipeline",
         "rows handed on between pieces of work, against what that takes if messages take no time",
-        AT_LEAST_TWO,
         unit="% of ideal",
         in_all=False,
     ),
     App(
         "pipeline-halo",
         "the same, exchanging rows with neighbours while working",
-        AT_LEAST_TWO,
         unit="% of ideal",
         source="pipeline",
         arguments=("--pattern", "halo"),

@@ -55,3 +55,23 @@ def test_variable_without_engine__is_an_error(
 def test_not_built__says_what_to_do(package: Path) -> None:
     with pytest.raises(BeowireError, match=r"build it first \(`make` at the root"):
         paths.engine_directory()
+
+
+def test_apps_sources__installed_ones_before_those_of_a_checkout(
+    package: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(BeowireError, match="sources are not in"):
+        paths.apps_sources()
+    (tmp_path / "apps" / "common").mkdir(parents=True)
+    assert paths.apps_sources() == tmp_path / "apps"
+    (package / "_apps" / "common").mkdir(parents=True)
+    assert paths.apps_sources() == package / "_apps"
+
+
+def test_apps_cache__in_the_build_tree_of_a_checkout_else_the_users(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert paths.apps_cache() == Path("/somewhere/beowire/apps")
+    (tmp_path / "apps").mkdir()
+    assert paths.apps_cache() == tmp_path / "build" / "apps"
