@@ -14,6 +14,9 @@ from beowire.mpi.installation import Installation
 
 _HPCC_OUTPUT = "hpccoutf.txt"
 
+#: Some write files where they are started; on other hosts there may be no such directory.
+_ELSEWHERE = 'cd "$0" 2>/dev/null || cd /tmp; exec "$@"'
+
 
 @dataclass(frozen=True)
 class Program:
@@ -28,10 +31,11 @@ class Program:
 
     def command(self, scratch: Path) -> list[str]:
         """Its words; it may write to `scratch`, which is made for this launch."""
-        if not self.input_text:
+        if self.app.kind not in ("npb", "hpl"):
             return list(self.words)
-        (scratch / "hpccinf.txt").write_text(self.input_text, encoding="ascii")
-        return ["sh", "-c", 'cd "$0" && exec "$@"', str(scratch), *self.words]
+        if self.input_text:
+            (scratch / "hpccinf.txt").write_text(self.input_text, encoding="ascii")
+        return ["sh", "-c", _ELSEWHERE, str(scratch), *self.words]
 
     def read(self, ended: Ended, scratch: Path) -> "Found":
         """What came of it."""

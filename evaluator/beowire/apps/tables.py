@@ -104,7 +104,7 @@ def speedups(record: AppsRecord) -> Table:
     found = cells(record.launches, record.meta.apps)
     ways = _compared(record, found)
     title = f"Speedup over {BASE}: median of the rounds' ratios (95 % interval)"
-    table = Table(title, ["", *(f"{mpi}/{over}{_beside(load)}" for mpi, over, load in ways)])
+    table = Table(title, ["", *(_way(record, *way) for way in ways)])
     ratios: dict[tuple[str, str, str], list[float]] = {way: [] for way in ways}
     short = False
     for app in record.meta.apps:
@@ -131,7 +131,7 @@ def traffic(record: AppsRecord) -> Table:
     found = cells(record.launches, record.meta.apps)
     table = Table(
         "Time in MPI, and messages of all ranks together (counted in a launch of its own, idle)",
-        ["", "median", "of shm", "own clock", "in MPI", "messages", "collective calls"],
+        ["", "median", "of shm", "own clock", "in MPI", "messages", "collectives"],
     )
     units = {app.name: app.unit for app in record.meta.apps}
     for cell in in_order(record, found):
@@ -141,7 +141,7 @@ def traffic(record: AppsRecord) -> Table:
         share = relative_share(cell, base_of(found, cell, SHM))
         table.rows.append(
             [
-                f"{cell.app} {cell.mpi}/{cell.over}{_beside(cell.load)}",
+                f"{cell.app} {_way(record, cell.mpi, cell.over, cell.load)}",
                 _NONE
                 if cell.median is None
                 else f"{significant(cell.median, 4)} {units[cell.app]}",
@@ -263,6 +263,12 @@ def _figure(cell: Cell | None) -> str:
 def _relative(found: dict[Key, Cell], cell: Cell | None) -> str:
     percent = None if cell is None else relative_percent(cell, base_of(found, cell))
     return _NONE if percent is None else f"{percent:+.2f}"
+
+
+def _way(record: AppsRecord, mpi: str, over: str, load: str) -> str:
+    """`openmpi4/beowire (nice19)`; without the MPI where there is one."""
+    several = len(record.meta.mpis) > 1
+    return f"{mpi}/{over}{_beside(load)}" if several else f"{over}{_beside(load)}"
 
 
 def _beside(load: str) -> str:

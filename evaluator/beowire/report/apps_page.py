@@ -24,6 +24,7 @@ _WIDTH = 900
 _LEFT, _RIGHT = 260, 130
 _ROW, _GAP = 20, 10
 _LEAST_SCALE = 1.25
+_SPARE = 1.5
 
 
 def write_apps_report(record: AppsRecord, path: Path) -> None:
@@ -106,7 +107,9 @@ def _bars(record: AppsRecord) -> str:
                 rows.append((name + beside, cell.over, ratio))
     if not rows:
         return "<p>No way over TCP was measured to compare with.</p>"
-    greatest = max(_LEAST_SCALE, *((one.high or one.value) for _, _, one in rows))
+    # Bars have to be told apart, however far an interval may reach.
+    farthest = _SPARE * max(one.value for _, _, one in rows)
+    greatest = max(_LEAST_SCALE, min(farthest, max(one.high or one.value for _, _, one in rows)))
     scale = (_WIDTH - _LEFT - _RIGHT) / greatest
     height = _GAP + len(rows) * (_ROW + _GAP) + 20
     one = _LEFT + scale
@@ -124,7 +127,8 @@ def _bars(record: AppsRecord) -> str:
     ]
     caption = (
         "<figcaption>How many times as fast as over TCP of the same MPI: median of the rounds, and"
-        " its 95 % interval where there are enough rounds. Farther to the right is better."
+        " its 95 % interval where there are enough rounds. Farther to the right is better;"
+        " a line that reaches the right end goes on beyond it."
         "</figcaption>"
     )
     return f"<figure>{''.join(parts)}{caption}</figure>"
@@ -139,7 +143,8 @@ def _bar(top: int, name: str, colour: str, ratio: Estimate, scale: float) -> lis
         f' fill="{colour}"/>',
     ]
     if ratio.low is not None and ratio.high is not None:
-        low, end = _LEFT + ratio.low * scale, _LEFT + ratio.high * scale
+        low = _LEFT + ratio.low * scale
+        end = min(_LEFT + ratio.high * scale, _WIDTH - _RIGHT)
         parts.append(
             f'<line class="whisker" x1="{low:.1f}" x2="{end:.1f}" y1="{middle}" y2="{middle}"/>'
         )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is started, and what its end means."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,14 @@ MPI = Installation("openmpi4", "4.1.4", Path("/usr/bin/mpirun"), Path("/usr/bin/
 def test_make__npb_without_a_tree() -> None:
     with pytest.raises(BeowireError, match="--npb DIR"):
         make(npb_app("cg"), MPI, letter="S", ranks=2, tree=None, words=[])
+
+
+def test_npb__writes_nothing_where_the_user_is(tmp_path: Path) -> None:
+    app = npb_app("ft")
+    command = Program(app, ["sh", "-c", "touch left-behind; pwd"]).command(tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
+    assert Path(done.stdout.strip()) == tmp_path
+    assert (tmp_path / "left-behind").exists()
 
 
 def test_hpcc__has_a_directory_of_its_own(tmp_path: Path) -> None:

@@ -46,10 +46,10 @@ def test_speedups__a_column_for_each_way_and_the_mean() -> None:
 
 def test_traffic__share_of_the_bound_and_messages() -> None:
     found = rows("Time in MPI")
-    assert found["cg openmpi4/beowire"][1] == "0.50"
-    assert found["cg openmpi4/tcp"] == ["100.0 MOP/s", "0.45", "–", "25%", "100 × 256 B", "2 × 8 B"]
+    assert found["cg beowire"][1] == "0.50"
+    assert found["cg tcp"] == ["100.0 MOP/s", "0.45", "–", "25%", "100 × 256 B", "2 × 8 B"]
     # It was counted without load, and is said there.
-    assert found["cg openmpi4/tcp (nice19)"][3:] == ["–", "–", "–"]
+    assert found["cg tcp (nice19)"][3:] == ["–", "–", "–"]
 
 
 def test_render__says_what_failed() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from unit.evaluator import synthetic_record
+from unit.evaluator.apps_records import launches, meta, written
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -99,3 +100,19 @@ def test_report__several_records__are_one_report(record: Path, tmp_path: Path) -
 
 def test_report__no_record_named__is_refused(tmp_path: Path) -> None:
     assert beowire("report", cwd=tmp_path).returncode == 2
+
+
+def test_programs__have_a_report_of_their_own(tmp_path: Path) -> None:
+    lines = [*launches("cg", "tcp", [1.0]), *launches("cg", "beowire", [2.0])]
+    written(tmp_path / "record.jsonl", meta("cg"), *lines)
+    done = beowire("report", tmp_path, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "no `end` line" in done.stderr
+    assert "Speedup over TCP" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_programs__only_one_record(tmp_path: Path) -> None:
+    written(tmp_path / "record.jsonl", meta("cg"))
+    done = beowire("report", tmp_path, tmp_path, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "is of one record" in done.stderr

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Command lines of the launchers."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ def test_command__no_name_of_a_node_is_looked_up() -> None:
     line = launch.command(mpi("intel"), JOB, HOSTS)
     assert "eth7" in line
     assert line[line.index("-machinefile") + 1] == str(HOSTS)  # the only one whose counts it heeds
+
+
+def test_command__from_a_machine_that_is_none_of_the_hosts() -> None:
+    job = replace(JOB, on_first=False, interface="")
+    assert "-localhost" not in launch.command(mpi("mpich"), job, HOSTS)
+    assert "-iface" not in launch.command(mpi("intel"), job, HOSTS)
 
 
 @pytest.mark.parametrize("name", ["openmpi4", "openmpi5"])
