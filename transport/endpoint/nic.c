@@ -57,7 +57,7 @@ static uint64_t read_speed(int fd, const char *name)
     if (ioctl(fd, SIOCETHTOOL, &request) != 0) {
         return 0;
     }
-    uint32_t speed = ethtool_cmd_speed(&command);
+    uint32_t speed = (uint32_t)command.speed_hi << 16 | command.speed;
     return speed == (uint32_t)SPEED_UNKNOWN ? 0 : speed * BITS_PER_MBIT;
 }
 

@@ -495,11 +495,14 @@ static void beowire_peer_address__of_a_peer_met_in_a_completion(void **state)
 
     (void)state;
     beowire_address(a, &of_a);
+    assert_int_equal(beowire_peer_was_heard(a, know(a, b)), 0);
     assert_int_equal(beowire_send(a, know(a, b), 1, 0, NULL, 0, NULL), 0);
     assert_int_equal(beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, NULL, 0, NULL), 0);
     beowire_peer peer = await_both(b, a).peer;
     assert_int_equal(beowire_peer_address(b, peer, &met), 0);
     assert_true(beowire_address_same(&met, &of_a));
+    assert_int_equal(beowire_peer_was_heard(b, peer), 1);
+    assert_int_equal(beowire_peer_was_heard(b, peer + 1), -EINVAL);
     assert_memory_not_equal(&met, &of_a, sizeof met); /* the secret is not known */
     beowire_peer named = BEOWIRE_ANY_PEER;
     assert_int_equal(beowire_peer_add(b, &met, &named), 0);
@@ -511,25 +514,6 @@ static void beowire_peer_address__of_a_peer_met_in_a_completion(void **state)
     assert_int_equal(beowire_peer_address(b, peer, NULL), -EINVAL);
     assert_int_equal(beowire_close(b, 0), 0); /* acknowledges, so that a can close too */
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
-}
-
-static void beowire_peer_was_heard__once_it_has_answered(void **state)
-{
-    beowire_endpoint *a = open_endpoint("end0");
-    beowire_endpoint *b = open_endpoint("end1");
-    beowire_peer peer = know(a, b);
-
-    (void)state;
-    assert_int_equal(beowire_peer_was_heard(a, peer), 0);
-    assert_int_equal(beowire_peer_was_heard(a, peer + 1), -EINVAL);
-    assert_int_equal(beowire_send(a, peer, 1, 0, NULL, 0, NULL), 0);
-    assert_int_equal(beowire_peer_was_heard(a, peer), 0);
-    assert_int_equal(await_both(a, b).status, 0);
-    await_flushed(a, b);
-    assert_int_equal(beowire_peer_was_heard(a, peer), 1);
-    assert_int_equal(beowire_close(b, 0), 0);
-    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
-    assert_int_equal(beowire_peer_was_heard(a, peer), -EBADF);
 }
 
 static void beowire__calls_with_peers_that_are_none(void **state)
@@ -696,7 +680,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(beowire_inject__once_connected),
         cmocka_unit_test(beowire__over_loopback_to_itself),
         cmocka_unit_test(beowire_peer_address__of_a_peer_met_in_a_completion),
-        cmocka_unit_test(beowire_peer_was_heard__once_it_has_answered),
         cmocka_unit_test(beowire__calls_with_peers_that_are_none),
         cmocka_unit_test(beowire_wait__ends_when_the_time_is_over),
         cmocka_unit_test(beowire_wait__until_there_is_a_completion),
