@@ -60,6 +60,7 @@ int core_open(struct core *core, const struct core_options *options)
         return status;
     }
     core->messages.bundles = options->bundle;
+    core->messages.grows = options->grow;
     if (options->limits != NULL) {
         core->messages.limits = *options->limits;
     }
