@@ -43,28 +43,61 @@ static bool is_for_receiving(enum request_kind kind)
     return kind == REQUEST_RECEIVE || kind == REQUEST_MULTI_RECEIVE || kind == REQUEST_DISCARD;
 }
 
+/** One that was never used; NULL: no memory. */
+static struct request *make_request(struct endpoint *endpoint)
+{
+    struct request_block *block = endpoint->requests;
+
+    if (block == NULL || block->used == REQUEST_BLOCK) {
+        block = calloc(1, sizeof *block);
+        if (block == NULL) {
+            return NULL;
+        }
+        block->next = endpoint->requests;
+        endpoint->requests = block;
+    }
+    return &block->requests[block->used++];
+}
+
+static void free_requests(struct endpoint *endpoint)
+{
+    while (endpoint->requests != NULL) {
+        struct request_block *block = endpoint->requests;
+        endpoint->requests = block->next;
+        for (uint32_t i = 0; i < block->used; i++) {
+            free(block->requests[i].gathered);
+        }
+        free(block);
+    }
+}
+
 struct request *request_take(struct endpoint *endpoint, enum request_kind kind)
 {
     struct request *request = endpoint->free_requests;
+    bool receives = is_for_receiving(kind);
 
-    if (is_for_receiving(kind) && endpoint->receives == endpoint->requests_count / 2) {
+    if (endpoint->requests_taken == endpoint->requests_max ||
+        (receives && endpoint->receives == endpoint->requests_max / 2)) {
         return NULL;
     }
     if (request != NULL) {
         endpoint->free_requests = request->next;
-    } else if (endpoint->requests_used < endpoint->requests_count) {
-        request = &endpoint->requests[endpoint->requests_used++];
     } else {
-        return NULL;
+        request = make_request(endpoint);
+        if (request == NULL) {
+            return NULL;
+        }
     }
     *request = (struct request){.kind = kind, .serial = endpoint->serial++};
-    endpoint->receives += is_for_receiving(kind);
+    endpoint->requests_taken++;
+    endpoint->receives += receives;
     return request;
 }
 
 void request_give(struct endpoint *endpoint, struct request *request)
 {
     free(request->gathered);
+    endpoint->requests_taken--;
     endpoint->receives -= is_for_receiving(request->kind);
     *request = (struct request){.next = endpoint->free_requests};
     endpoint->free_requests = request;
@@ -122,8 +155,8 @@ static void disable(struct endpoint *endpoint)
         (void)beowire_close(endpoint->transport, 0);
         endpoint->transport = NULL;
     }
-    free(endpoint->requests);
-    endpoint->requests = NULL;
+    free_requests(endpoint);
+    endpoint->free_requests = NULL;
 }
 
 /** Whatever the endpoint has to do wakes those that sleep on what it is bound to. */
@@ -220,11 +253,8 @@ static int endpoint_enable(struct endpoint *endpoint)
     }
     /* As many sends as receives. The transport has room for as many of each, so whoever has a
      * request for receiving is not refused there. */
-    endpoint->requests_count = 2 * parameters->operations;
-    endpoint->requests = calloc(endpoint->requests_count, sizeof *endpoint->requests);
-    if (endpoint->requests == NULL) {
-        return -FI_ENOMEM;
-    }
+    endpoint->requests_max =
+        parameters->operations == BEOWIRE_OPERATIONS_ANY ? UINT64_MAX : 2 * parameters->operations;
     int status = open_transport(endpoint, &options);
     if (status != 0) {
         tell_why_not_open(endpoint->domain->interface, options.lanes, status);
@@ -460,15 +490,26 @@ static int endpoint_close(struct fid *fid)
     domain_lock(domain);
     domain->closing--;
     domain_unlock(domain);
-    for (uint32_t i = 0; i < endpoint->requests_used; i++) {
-        free(endpoint->requests[i].gathered);
-    }
+    free_requests(endpoint);
     (void)atomic_fetch_sub(&domain->references, 1);
-    free(endpoint->requests);
     free(endpoint->peers);
     free(endpoint->sources);
     free(endpoint);
     return 0;
+}
+
+/** The older of two receives, if the first one has this context, and was posted after `after`
+ * (NULL: at any time). */
+static struct request *older(struct request *request, const void *context,
+                             const struct request *after, struct request *oldest)
+{
+    bool receives = request->kind == REQUEST_RECEIVE || request->kind == REQUEST_MULTI_RECEIVE;
+
+    return receives && request->context == context &&
+                   (after == NULL || (int32_t)(request->serial - after->serial) > 0) &&
+                   (oldest == NULL || (int32_t)(request->serial - oldest->serial) < 0)
+               ? request
+               : oldest;
 }
 
 /** The receive with this context that was posted first, but after `after` if that is not NULL. */
@@ -477,13 +518,9 @@ static struct request *oldest_receive(struct endpoint *endpoint, const void *con
 {
     struct request *oldest = NULL;
 
-    for (uint32_t i = 0; i < endpoint->requests_used; i++) {
-        struct request *request = &endpoint->requests[i];
-        bool receives = request->kind == REQUEST_RECEIVE || request->kind == REQUEST_MULTI_RECEIVE;
-        if (receives && request->context == context &&
-            (after == NULL || (int32_t)(request->serial - after->serial) > 0) &&
-            (oldest == NULL || (int32_t)(request->serial - oldest->serial) < 0)) {
-            oldest = request;
+    for (struct request_block *block = endpoint->requests; block != NULL; block = block->next) {
+        for (uint32_t i = 0; i < block->used; i++) {
+            oldest = older(&block->requests[i], context, after, oldest);
         }
     }
     return oldest;

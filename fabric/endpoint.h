@@ -91,6 +91,15 @@ struct request {
     struct parked parked;      /**< how it ended, while its queue is full */
 };
 
+/** Requests are made so many at a time, when they are needed. */
+#define REQUEST_BLOCK 1024
+
+struct request_block {
+    struct request_block *next; /**< made before it, and used up */
+    uint32_t used;              /**< that have ever been used */
+    struct request requests[REQUEST_BLOCK];
+};
+
 /** What the address vector calls a peer. */
 struct source {
     fi_addr_t address;
@@ -129,10 +138,10 @@ struct endpoint {
     size_t peers_count;
     struct source *sources; /**< by BEOWIRE_PEER_SLOT() */
     size_t sources_count;
-    struct request *requests;
-    uint32_t requests_count; /**< in all */
-    uint32_t receives;       /**< how many of them receive, in line or not: half, at most */
-    uint32_t requests_used;  /**< that have ever been used */
+    struct request_block *requests; /**< the newest; NULL: there is none */
+    uint64_t requests_max;          /**< that may be taken at once; half of them may receive */
+    uint64_t requests_taken;
+    uint64_t receives; /**< how many of these receive, in line or not */
     struct request *free_requests;
     struct request *line_head;  /**< the buffer that holds up the others, or NULL */
     struct request *line_first; /**< of those that wait for it */

@@ -20,9 +20,6 @@
 /** Room for the end of a variable's name. */
 #define VARIABLE_BYTES 32
 
-/** A program may begin so many sends before it looks for what comes, and so may its peer. Those
- * that are not used cost nothing. */
-#define OPERATIONS_DEFAULT OPERATIONS_MAX
 #define PEERS_DEFAULT 1024
 
 /** MPI's handling of errors is to be reached within ten seconds of a failure, also where that takes
@@ -46,8 +43,8 @@ void parameters_define(void)
                            "another one are refused (default: none)");
     libfabric.param_define(&fabric_provider, "operations", FI_PARAM_INT,
                            "Sends, and receives, that an endpoint can have outstanding, 1 to %d "
-                           "(default: %d)",
-                           OPERATIONS_MAX, OPERATIONS_DEFAULT);
+                           "(default: as many as there is memory for)",
+                           OPERATIONS_MAX);
     libfabric.param_define(&fabric_provider, "peers", FI_PARAM_INT,
                            "Peers of an endpoint that may turn up beyond those that its address "
                            "vector announces, 1 to %d (default: %d)",
@@ -97,7 +94,8 @@ bool parameters_read(struct parameters *parameters)
 {
     struct beowire_options defaults = BEOWIRE_OPTIONS_DEFAULT;
     int ethertype = defaults.ethertype;
-    int operations = OPERATIONS_DEFAULT;
+    /* A program may begin any number before it looks for what comes, and so may its peer. */
+    int operations = 0;
     int peers = PEERS_DEFAULT;
     int timeout_s = PEER_TIMEOUT_DEFAULT_S;
     int linger_s = -1;
@@ -118,7 +116,7 @@ bool parameters_read(struct parameters *parameters)
         .lanes = lanes,
         .ethertype = (uint16_t)ethertype,
         .job_key = read_job_key(),
-        .operations = (uint32_t)operations,
+        .operations = operations > 0 ? (uint32_t)operations : BEOWIRE_OPERATIONS_ANY,
         .peers = (uint32_t)peers,
         .peer_timeout_ns = (uint64_t)timeout_s * NS_PER_SECOND,
         .linger_ns = linger_s < 0 ? UINT64_MAX : (uint64_t)linger_s * NS_PER_SECOND,

@@ -13,7 +13,8 @@ struct parameters {
     const char *lanes;      /**< ways to send that may be used; NULL: all */
     uint16_t ethertype;     /**< of our frames */
     uint64_t job_key;       /**< peers have the same; 0: none was chosen */
-    uint32_t operations;    /**< most sends, and most receives, that an endpoint has outstanding */
+    uint32_t operations;    /**< most sends, and most receives, that an endpoint has outstanding; or
+                               BEOWIRE_OPERATIONS_ANY */
     uint32_t peers;         /**< least room for peers of an endpoint */
     uint64_t peer_timeout_ns; /**< after so long a silence a peer that owes an answer is dead */
     uint64_t linger_ns; /**< closing waits so long for what was sent to arrive; UINT64_MAX: as long

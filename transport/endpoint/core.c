@@ -59,6 +59,7 @@ int core_open(struct core *core, const struct core_options *options)
     if (status != 0) {
         return status;
     }
+    core->messages.grows = options->grow;
     if (options->limits != NULL) {
         core->messages.limits = *options->limits;
     }

@@ -143,6 +143,7 @@ struct core_options {
     struct path_lanes lanes;        /**< at least one; each stays the caller's */
     struct beowire_address address; /**< our own */
     uint32_t operations;
+    bool grow; /**< there may be more of them: as many as there is memory for */
     uint32_t peers;
     uint64_t peer_timeout_ns;
     uint64_t job_key;                    /**< peers have the same */

@@ -28,6 +28,9 @@ static uint64_t random_number(void *unused)
     return number;
 }
 
+/** So many sends have names of 15 bits (spare.h). */
+#define OPERATIONS_MAX 32768
+
 /** Length of the options of programs that were compiled with the first beowire.h, and a later one.
  */
 #define FIRST_OPTIONS_BYTES offsetof(struct beowire_options, configuration)
@@ -44,8 +47,10 @@ static int read_options(const struct beowire_options *given, struct beowire_opti
     memcpy(options, given, given->size);
     options->size = sizeof *options;
     /* The lists are checked where they are read. */
-    if (options->ethertype < 0x0600 || options->operations < 1 || options->operations > 32768 ||
-        options->peers < 1 || options->peers > 65536 || options->peer_timeout_ns == 0 ||
+    bool bounded = options->operations != BEOWIRE_OPERATIONS_ANY;
+    if (options->ethertype < 0x0600 || options->operations < 1 ||
+        (bounded && options->operations > OPERATIONS_MAX) || options->peers < 1 ||
+        options->peers > 65536 || options->peer_timeout_ns == 0 ||
         options->progress > BEOWIRE_PROGRESS_CALLS) {
         return -EINVAL;
     }
@@ -81,8 +86,10 @@ static void own_address(const struct path_lanes *lanes, const uint8_t secret[ADD
 static int set_up(struct beowire_endpoint *endpoint, const struct beowire_options *options,
                   const struct settings *settings)
 {
+    bool grow = options->operations == BEOWIRE_OPERATIONS_ANY;
     struct core_options core_options = {
-        .operations = options->operations,
+        .operations = grow ? OPERATIONS_MAX : options->operations,
+        .grow = grow,
         .peers = options->peers,
         .peer_timeout_ns = options->peer_timeout_ns,
         /* Without a keeper nobody would send what the application leaves behind. */

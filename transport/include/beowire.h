@@ -103,6 +103,10 @@ enum beowire_progress {
     BEOWIRE_PROGRESS_CALLS = 2,
 };
 
+/** As `operations`: as many sends and receives as there is memory for. Those on remote memory, and
+ *  long messages that peers do not receive, are 32768 at most. */
+#define BEOWIRE_OPERATIONS_ANY UINT32_MAX
+
 /** How to open an endpoint. Start from BEOWIRE_OPTIONS_DEFAULT. */
 struct beowire_options {
     size_t size;           /**< sizeof(struct beowire_options) of the caller */
@@ -112,7 +116,8 @@ struct beowire_options {
                               "packet"); NULL: all that can be opened */
     uint16_t ethertype;    /**< EtherType of our frames; all peers have the same */
     uint16_t endpoint;     /**< wanted endpoint number, 0: any that is free */
-    uint32_t operations;   /**< most sends, and most receives, outstanding at once (1..32768) */
+    uint32_t operations;   /**< most sends, and most receives, outstanding at once (1..32768), or
+                              BEOWIRE_OPERATIONS_ANY; operations on remote memory count as sends */
     uint32_t peers;        /**< most peers that are named, and as many that come by themselves
                               (1..65536) */
     uint64_t peer_timeout_ns;       /**< a peer that owes an answer and is silent this long is dead,

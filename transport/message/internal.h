@@ -22,9 +22,22 @@ void message_deliver(struct message_layer *layer, struct message_peer *peer,
 /** Takes an operation from its list of free ones; NULL if there is none. */
 struct operation *operation_take(struct list *free);
 
-/** The same of these kinds, or one that was never used. */
+/** The same of these kinds, or one that was never used; a send with a name, a receive perhaps
+ *  without. */
 struct operation *operation_take_send(struct message_layer *layer);
 struct operation *operation_take_receive(struct message_layer *layer);
+
+/** Is it one of those that have no name (spare.h)? Not for gets of peers. */
+static inline bool operation_is_spare(const struct message_layer *layer,
+                                      const struct operation *operation)
+{
+    uintptr_t at = (uintptr_t)operation - (uintptr_t)layer->operations;
+
+    return at >= 2 * (uintptr_t)layer->operations_each * sizeof *operation;
+}
+
+/** Gives it back: it is free. */
+void operation_give(struct message_layer *layer, struct operation *operation);
 
 /** The receive waits in `posted` no more. */
 void operation_matched(struct operation *operation);
@@ -90,11 +103,16 @@ uint8_t lane_of(const struct message_layer *layer, const struct message_peer *pe
 static inline uint32_t message_name(const struct message_layer *layer,
                                     const struct operation *operation)
 {
-    size_t slot =
-        operation >= layer->served_memory && operation < layer->served_memory + layer->served_used
-            ? (size_t)(operation - layer->served_memory) | MESSAGE_NAME_SERVED
-            : (size_t)(operation - layer->operations);
+    size_t slot = 0;
 
+    if (operation >= layer->served_memory &&
+        operation < layer->served_memory + layer->served_used) {
+        slot = (size_t)(operation - layer->served_memory) | MESSAGE_NAME_SERVED;
+    } else if (__builtin_expect(operation_is_spare(layer, operation), 0)) {
+        return operation->generation; /* for EAGER, of which one at a time is half there */
+    } else {
+        slot = (size_t)(operation - layer->operations);
+    }
     return (uint32_t)slot | (uint32_t)operation->generation << 16;
 }
 

@@ -75,9 +75,7 @@ int message_receive(struct message_layer *layer, struct message_peer *peer, uint
         return 0;
     }
     if (peer != NULL && peer->error != 0) {
-        operation->state = OPERATION_FREE;
-        operation->peer = NULL;
-        list_prepend(&layer->free_receives, &operation->link);
+        operation_give(layer, operation);
         return peer->error;
     }
     list_append(&layer->posted, &operation->link);

@@ -6,6 +6,7 @@
 #include "message/pull.h"
 #include "message/remote.h"
 #include "message/reorder.h"
+#include "message/spare.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -82,6 +83,7 @@ int message_open(struct message_layer *layer, uint32_t operations, uint32_t peer
 {
     *layer = (struct message_layer){.chunk_count = MESSAGE_CHUNKS + peers * MESSAGE_PEER_CHUNKS + 1,
                                     .limits = MESSAGE_LIMITS_DEFAULT};
+    list_init(&layer->free_spares);
     list_init(&layer->free_sends);
     list_init(&layer->free_receives);
     list_init(&layer->free_inbounds);
@@ -118,6 +120,7 @@ int message_open(struct message_layer *layer, uint32_t operations, uint32_t peer
 void message_close(struct message_layer *layer)
 {
     frame_pool_close(&layer->frames);
+    spare_close(layer);
     free(layer->operations);
     free(layer->served_memory);
     region_table_close(&layer->regions);
@@ -305,6 +308,9 @@ static void fail_operations(struct message_layer *layer, const struct message_pe
 {
     fail_some(layer, layer->operations, layer->sends_used, peer, error);
     fail_some(layer, layer->operations + layer->operations_each, layer->receives_used, peer, error);
+    for (struct spare_block *block = layer->spare_blocks; block != NULL; block = block->next) {
+        fail_some(layer, block->operations, SPARE_BLOCK, peer, error);
+    }
 }
 
 void message_peer_failed(struct message_layer *layer, struct message_peer *peer, int error,
@@ -416,15 +422,21 @@ struct operation *operation_take_send(struct message_layer *layer)
 
 struct operation *operation_take_receive(struct message_layer *layer)
 {
-    return take(layer, &layer->free_receives, layer->operations + layer->operations_each,
-                &layer->receives_used);
+    struct operation *operation =
+        take(layer, &layer->free_receives, layer->operations + layer->operations_each,
+             &layer->receives_used);
+
+    return __builtin_expect(operation == NULL, 0) ? spare_take(layer) : operation;
 }
 
-/** It is free. */
-static void give_back(struct message_layer *layer, struct operation *operation)
+void operation_give(struct message_layer *layer, struct operation *operation)
 {
     operation->state = OPERATION_FREE;
     operation->peer = NULL;
+    if (__builtin_expect(operation_is_spare(layer, operation), 0)) {
+        list_prepend(&layer->free_spares, &operation->link);
+        return;
+    }
     if (operation->segment_bytes != 0 || operation->kind > BEOWIRE_RECEIVE) {
         /* Late frames may still name it: it is the last to be used again. */
         list_append(&layer->free_sends, &operation->link);
@@ -441,7 +453,7 @@ void operation_done(struct message_layer *layer, struct operation *operation, in
         operation_matched(operation);
     }
     if (operation->is_silent) {
-        give_back(layer, operation);
+        operation_give(layer, operation);
         return;
     }
     operation->state = OPERATION_DONE;
@@ -491,7 +503,7 @@ bool message_complete(struct message_layer *layer, struct beowire_completion *co
         .bytes = operation->bytes,
         .immediate = operation->immediate,
     };
-    give_back(layer, operation);
+    operation_give(layer, operation);
     return true;
 }
 

@@ -25,7 +25,8 @@
  * unmatched stops that peer until it matches some.
  *
  * Pure: frames come in, frames go out through the flows, operations end up in a list. All memory
- * is made by message_open(). One thread.
+ * is made by message_open(), but that for operations beyond those that were ordered (spare.h). One
+ * thread.
  */
 #ifndef BEOWIRE_MESSAGE_MESSAGE_H
 #define BEOWIRE_MESSAGE_MESSAGE_H
@@ -313,6 +314,9 @@ struct message_layer {
     uint32_t
         sends_used; /**< of each kind: those that were ever in the lists of free ones, or out */
     uint32_t receives_used;
+    bool grows;                       /**< beyond these, more are made (spare.h) */
+    struct spare_block *spare_blocks; /**< or NULL */
+    struct list free_spares;
     struct list free_sends;
     struct list free_receives;
     struct list posted;              /**< receives, oldest first */

@@ -6,6 +6,7 @@
 #include "message/outgoing.h"
 #include "message/pull.h"
 #include "message/remote.h"
+#include "message/spare.h"
 
 #include <errno.h>
 #include <string.h>
@@ -183,7 +184,11 @@ static bool push_announce(struct message_layer *layer, struct message_peer *peer
     if (!outgoing_has_numbers(layer, peer, operation)) {
         return true;
     }
-    struct flow_frame *frame = outgoing_begin(layer, peer, FRAME_ANNOUNCE, 0, 0);
+    if (operation_is_spare(layer, operation)) {
+        operation = spare_name(layer, operation);
+    }
+    struct flow_frame *frame =
+        operation != NULL ? outgoing_begin(layer, peer, FRAME_ANNOUNCE, 0, 0) : NULL;
     uint64_t unasked = 0;
 
     if (frame == NULL) {
@@ -367,6 +372,9 @@ struct operation *outgoing_take_send(struct message_layer *layer, struct message
 {
     struct operation *operation = operation_take_send(layer);
 
+    if (__builtin_expect(operation == NULL, 0)) {
+        operation = spare_take(layer);
+    }
     if (operation != NULL) {
         *operation = (struct operation){
             .state = OPERATION_QUEUED,

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * spare.h - operations beyond those that message_open() has made memory for.
+ *
+ * An application may begin any number of sends, or receives, before it looks for what has ended. So
+ * where a layer may grow (`grows`), what is more than it has room for lies in blocks that are
+ * allocated as they are needed, and stay: the one exception to the rule that all memory is made at
+ * the beginning, and only where the application would be refused instead.
+ *
+ * PULL, DONE and the like name an operation by 15 bits of its slot, and spare ones have no slot. A
+ * send needs such a name only when it is announced: then it changes places with one that has a slot
+ * and is free, or has not begun (spare_name()). Receives, and what is sent without asking, need
+ * none.
+ */
+#ifndef BEOWIRE_MESSAGE_SPARE_H
+#define BEOWIRE_MESSAGE_SPARE_H
+
+#include "message/internal.h"
+
+/** So many at a time. */
+#define SPARE_BLOCK 1024
+
+struct spare_block {
+    struct spare_block *next;
+    struct operation operations[SPARE_BLOCK];
+    struct inbound inbounds[SPARE_BLOCK]; /**< a message that is matched has one */
+};
+
+/** Takes a spare operation, for a send or a receive. @return NULL: the layer does not grow, or
+ * there is no memory. */
+struct operation *spare_take(struct message_layer *layer);
+
+/** Gives the queued send, which is a spare one and has not begun, an operation with a name.
+ *  @return that; NULL: all that have one have begun; it has to wait until one of them ends. */
+struct operation *spare_name(struct message_layer *layer, struct operation *spare);
+
+/** Frees all of them. */
+void spare_close(struct message_layer *layer);
+
+#endif /* BEOWIRE_MESSAGE_SPARE_H */
