@@ -39,18 +39,18 @@ def test_programs_are_right_over_tcp_and_over_beowire(
     assert (out / "report.html").read_bytes() == page
 
 
-def test_a_program_of_the_user_and_what_fails(run_beowire: RunBeowire, tmp_path: Path) -> None:
+def test_a_program_of_the_user_that_fails_over_one_way(
+    run_beowire: RunBeowire, tmp_path: Path
+) -> None:
     more = ("--launches", "1", "--no-profile", "--json", "--")
-    good = run(run_beowire, tmp_path / "good", *more, "sh", "-c", "exit 0")
-    assert good.returncode == 0, good.stderr
-    lines = [json.loads(line) for line in good.stdout.splitlines()]
-    assert {line["over"] for line in lines if line["type"] == "result"} == {"tcp", "beowire"}
-    assert all(line["status"] == "ok" for line in lines)
     # Over one way only: its variable is there.
     script = 'if [ -n "$FI_PROVIDER_PATH" ]; then echo "no luck" >&2; exit 3; fi'
-    bad = run(run_beowire, tmp_path / "bad", *more, "sh", "-c", script)
-    assert bad.returncode == 1
-    assert bad.stderr == "beowire: sh (openmpi4 over beowire): no luck\n"
+    done = run(run_beowire, tmp_path / "out", *more, "sh", "-c", script)
+    assert done.returncode == 1
+    assert done.stderr == "beowire: sh (openmpi4 over beowire): no luck\n"
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    results = {one["over"]: one["status"] for one in lines if one["type"] == "result"}
+    assert results == {"tcp": "ok", "beowire": "no luck"}
 
 
 def test_bad_input(run_beowire: RunBeowire, tmp_path: Path) -> None:
@@ -58,12 +58,6 @@ def test_bad_input(run_beowire: RunBeowire, tmp_path: Path) -> None:
     assert_refused(run(run_beowire, tmp_path / "b", "cg", "--class", "Z"), "--class")
     assert_refused(run(run_beowire, tmp_path / "c", "cg", "--npb", str(tmp_path)), "no NPB")
     assert not (tmp_path / "a").exists()
-    done = run(run_beowire, tmp_path / "d", "cg", "--ranks", "3", "--launches", "1")
-    assert done.returncode == 1
-    assert done.stderr == (
-        "beowire: cg: runs on 1, 2, 4, 8 or another power of two of ranks, not on 3: choose"
-        " another --ranks\n"
-    )
 
 
 def test_an_interrupt_keeps_the_record(tmp_path: Path) -> None:
