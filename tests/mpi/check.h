@@ -52,6 +52,9 @@ void check_collectives(void);
 /** Put, get, accumulate and their kin; fences, locks of both kinds, post and start, requests. */
 void check_onesided(void);
 
+/** Two ranks: a datatype with gaps, received at once, and by matched probe. */
+void check_gaps(void);
+
 /** Two ranks: more than a gibibyte in one message, one vector, one put, one get. */
 void check_huge(void);
 

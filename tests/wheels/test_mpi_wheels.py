@@ -16,6 +16,14 @@ from system.mpi_jobs import (
     assert_settings_reach_all_nodes,
 )
 
+#: Open MPI over Beowire without `mtl/ofi`, as docs/MPI.md says.
+BY_BTL = (
+    "OMPI_MCA_pml=ob1",
+    "OMPI_MCA_mtl=^ofi",
+    "OMPI_MCA_btl=ofi,self",
+    "OMPI_MCA_btl_ofi_mode=2",
+)
+
 CHECKS = ("pingpong", "ordering", "collectives", "onesided")
 
 
@@ -59,6 +67,15 @@ def test_ranks_that_end_while_their_peers_receive(mpi: Mpi) -> None:
     assert done.returncode == 0, (done.stdout, done.stderr)
     for rank in (2, 3):
         assert f"mpi_check: ending is right on rank {rank}" in done.stdout
+
+
+def test_datatypes_with_gaps(mpi: Mpi) -> None:
+    """Open MPI's mtl/ofi does not unpack what MPI_Mrecv gets; by its btl/ofi it does."""
+    make_lab(mpi)
+    other_way = ("env", *BY_BTL) if mpi.name == "openmpi5" else ()
+    done = mpi.run("gaps", "pingpong", before=other_way)
+    assert "mpi_check: gaps is right on 2 ranks" in done.stdout, (done.stdout, done.stderr)
+    assert done.returncode == 0, (done.stdout, done.stderr)
 
 
 @pytest.mark.long

@@ -31,9 +31,7 @@ struct operation *operation_take_receive(struct message_layer *layer);
 static inline bool operation_is_spare(const struct message_layer *layer,
                                       const struct operation *operation)
 {
-    uintptr_t at = (uintptr_t)operation - (uintptr_t)layer->operations;
-
-    return at >= 2 * (uintptr_t)layer->operations_each * sizeof *operation;
+    return (uintptr_t)operation - (uintptr_t)layer->operations >= layer->operations_bytes;
 }
 
 /** Gives it back: it is free. */

@@ -60,6 +60,7 @@ static int make_operations(struct message_layer *layer, uint32_t operations)
     layer->inbound_bytes = (size_t)layer->inbound_count * sizeof *layer->inbounds;
 
     layer->operations_each = operations;
+    layer->operations_bytes = 2 * (size_t)operations * sizeof *layer->operations;
     layer->operations = calloc(2 * (size_t)operations, sizeof *layer->operations);
     layer->served_memory = calloc(REMOTE_SERVED, sizeof *layer->served_memory);
     /* Memory that is never used is never touched. */
@@ -406,30 +407,38 @@ struct operation *operation_take(struct list *free)
     return operation;
 }
 
-/** Takes one from a list, or the next that was never used of those from `first` on. */
-static struct operation *take(const struct message_layer *layer, struct list *free,
-                              struct operation *first, uint32_t *used)
+/** The next that was never used of those from `first` on; NULL: all were. Not inlined: seldom. */
+__attribute__((noinline)) static struct operation *
+take_unused(const struct message_layer *layer, struct operation *first, uint32_t *used)
 {
-    struct operation *operation = operation_take(free);
-
-    return operation == NULL && *used < layer->operations_each ? &first[(*used)++] : operation;
+    return *used < layer->operations_each ? &first[(*used)++] : NULL;
 }
 
 struct operation *operation_take_send(struct message_layer *layer)
 {
-    return take(layer, &layer->free_sends, layer->operations, &layer->sends_used);
+    struct operation *operation = operation_take(&layer->free_sends);
+
+    return operation != NULL ? operation
+                             : take_unused(layer, layer->operations, &layer->sends_used);
+}
+
+__attribute__((noinline)) static struct operation *take_other_receive(struct message_layer *layer)
+{
+    struct operation *operation =
+        take_unused(layer, layer->operations + layer->operations_each, &layer->receives_used);
+
+    return operation != NULL ? operation : spare_take(layer);
 }
 
 struct operation *operation_take_receive(struct message_layer *layer)
 {
-    struct operation *operation =
-        take(layer, &layer->free_receives, layer->operations + layer->operations_each,
-             &layer->receives_used);
+    struct operation *operation = operation_take(&layer->free_receives);
 
-    return __builtin_expect(operation == NULL, 0) ? spare_take(layer) : operation;
+    return operation != NULL ? operation : take_other_receive(layer);
 }
 
-void operation_give(struct message_layer *layer, struct operation *operation)
+/** It is free. Inlined where each message passes. */
+static inline void give_back(struct message_layer *layer, struct operation *operation)
 {
     operation->state = OPERATION_FREE;
     operation->peer = NULL;
@@ -446,6 +455,11 @@ void operation_give(struct message_layer *layer, struct operation *operation)
                  &operation->link);
 }
 
+void operation_give(struct message_layer *layer, struct operation *operation)
+{
+    give_back(layer, operation);
+}
+
 void operation_done(struct message_layer *layer, struct operation *operation, int status)
 {
     list_remove(&operation->link);
@@ -453,7 +467,7 @@ void operation_done(struct message_layer *layer, struct operation *operation, in
         operation_matched(operation);
     }
     if (operation->is_silent) {
-        operation_give(layer, operation);
+        give_back(layer, operation);
         return;
     }
     operation->state = OPERATION_DONE;
@@ -503,7 +517,7 @@ bool message_complete(struct message_layer *layer, struct beowire_completion *co
         .bytes = operation->bytes,
         .immediate = operation->immediate,
     };
-    operation_give(layer, operation);
+    give_back(layer, operation);
     return true;
 }
 

@@ -310,6 +310,7 @@ struct message_layer {
     void *read_context;
     struct frame_pool frames;
     struct operation *operations; /**< sends first, then receives */
+    size_t operations_bytes;
     uint32_t operations_each;
     uint32_t
         sends_used; /**< of each kind: those that were ever in the lists of free ones, or out */

@@ -60,6 +60,10 @@ def mpi_env(
             )
         )
         return
+    caution = environment.caution(found, over)
+    if caution is not None:
+        # Where `eval` does not take it.
+        typer.echo(f"beowire: {caution}", err=True)
     print(f"# {KINDS[mpi].title} {found.version}, {found.launcher}")
     for name, value in variables.items():
         print(f"export {name}={shlex.quote(value)}")

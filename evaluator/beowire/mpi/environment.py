@@ -30,6 +30,17 @@ def variables(mpi: Installation, over: str) -> dict[str, str]:
     return {"FI_PROVIDER": _PROVIDER if provider else "tcp", **chosen}
 
 
+def caution(mpi: Installation, over: str) -> str | None:
+    """What a user of this MPI has to know before it gives wrong results; None: nothing."""
+    if over == "beowire" and mpi.is_open_mpi:
+        return (
+            "Open MPI's mtl/ofi, with any provider: MPI_Mrecv into a datatype with gaps leaves the "
+            "buffer as it was. Programs that do so need OMPI_MCA_pml=ob1 OMPI_MCA_mtl=^ofi "
+            "OMPI_MCA_btl=ofi,self OMPI_MCA_btl_ofi_mode=2 (docs/MPI.md)"
+        )
+    return None
+
+
 def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
     is_4 = mpi.name == "openmpi4"
     if not provider:

@@ -33,6 +33,16 @@ def test_plain__a_shell_can_read_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert done.stdout == "a 'b' beowire"
 
 
+def test_plain__a_caution_is_seen_beside_eval(capsys: pytest.CaptureFixture[str]) -> None:
+    mpi_env.mpi_env(mpi="openmpi5")
+    said = capsys.readouterr()
+    assert "MPI_Mrecv" in said.err
+    assert "MPI_Mrecv" not in said.out
+    mpi_env.mpi_env(mpi="openmpi5", over="tcp")
+    mpi_env.mpi_env(mpi="mpich")
+    assert capsys.readouterr().err == ""
+
+
 def test_print_cc(capsys: pytest.CaptureFixture[str]) -> None:
     mpi_env.mpi_env(mpi="mpich", print_cc=True)
     assert capsys.readouterr().out == "/opt/bin/mpicc\n"

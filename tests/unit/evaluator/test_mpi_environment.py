@@ -7,7 +7,7 @@ import pytest
 
 from beowire import paths
 from beowire.errors import BeowireError
-from beowire.mpi.environment import variables
+from beowire.mpi.environment import caution, variables
 from beowire.mpi.installation import KINDS, Installation
 
 
@@ -86,3 +86,10 @@ def test_provider_not_built(provider: Path) -> None:
         paths.provider_directory()
     with pytest.raises(BeowireError, match="provider is not built"):
         variables(mpi("mpich"), "beowire")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_caution__of_open_mpi_over_beowire_alone(name: str) -> None:
+    told = caution(mpi(name), "beowire")
+    assert (told is not None) == name.startswith("openmpi")
+    assert caution(mpi(name), "tcp") is None
