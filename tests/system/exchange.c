@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define TAG 42
-#define IN_FLIGHT 8
+#define IN_FLIGHT 16
 #define LONGEST ((size_t)4 << 20)
 #define WAIT_NS UINT64_C(1000000000)
 #define HOLD_LOOK_NS UINT64_C(20000000)
@@ -107,20 +107,23 @@ static void check(const uint8_t *data, uint64_t bytes, uint64_t seed, uint64_t n
     }
 }
 
+static void prepare_send(struct exchange *exchange, struct transfer *transfer)
+{
+    transfer->number = exchange->sent++;
+    fill(transfer->buffer, length_of(exchange->outgoing_seed, transfer->number),
+         exchange->outgoing_seed, transfer->number);
+}
+
 static void start_send(struct exchange *exchange, struct transfer *transfer)
 {
-    uint64_t number = exchange->sent;
+    uint64_t number = transfer->number;
     uint64_t bytes = length_of(exchange->outgoing_seed, number);
-
-    fill(transfer->buffer, bytes, exchange->outgoing_seed, number);
     int status = beowire_send(exchange->endpoint, exchange->peer, TAG, (uint32_t)number,
                               transfer->buffer, bytes, transfer);
     if (status != 0) {
         fail(beowire_error(status), number, status);
     }
-    transfer->number = number;
     transfer->busy = true;
-    exchange->sent++;
 }
 
 static void start_receive(struct exchange *exchange, struct transfer *transfer)
@@ -137,10 +140,18 @@ static void start_receive(struct exchange *exchange, struct transfer *transfer)
 
 static void keep_going(struct exchange *exchange)
 {
+    struct transfer *ready[IN_FLIGHT];
+    unsigned count = 0;
+
     for (unsigned i = 0; i < IN_FLIGHT; i++) {
         if (!exchange->sends[i].busy && exchange->sent < exchange->messages) {
-            start_send(exchange, &exchange->sends[i]);
+            prepare_send(exchange, &exchange->sends[i]);
+            ready[count++] = &exchange->sends[i];
         }
+    }
+    /* One right after the other, so that short ones are bundled. */
+    for (unsigned i = 0; i < count; i++) {
+        start_send(exchange, ready[i]);
     }
     /* Receives take messages in the order in which they are posted: one after another. */
     for (unsigned i = 0; i < IN_FLIGHT; i++) {
