@@ -298,8 +298,8 @@ struct core_post {
 };
 
 /** Posts a message, and sends what can go now; what pays to wait for more may be held back
- * (hold.h). If the peer's credit is nearly used up, takes first what has arrived: whoever only
- * sends has to hear of new credit, too. @return as those */
+ * (hold.h). If there is no room for it, takes first what has arrived, once in POST_LOOK_NS:
+ * whoever only sends has to hear of new credit, too. @return as those */
 int core_post(struct core *core, struct core_peer *peer, const struct core_post *post,
               uint64_t (*clock_ns)(void *), void *clock);
 
@@ -316,8 +316,7 @@ static inline bool core_asks_looks(const struct core *core)
 }
 
 /** The application has looked for completions, and there was nothing (`vain`) or something. Sends
- *  what is held back if the run has ended, or if that has waited long; else only to peers towards
- *  which little is under way. */
+ *  what is held back if the run has ended, or if that has waited for as long as it may. */
 void core_look_held(struct core *core, bool vain, uint64_t now_ns);
 
 /** Sends all that is held back: the run has ended. */
