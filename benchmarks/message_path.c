@@ -7,8 +7,8 @@
  *
  * usage: message-path-benchmark [BYTES [RUNS]]
  */
-#include "endpoint/address.h"
-#include "endpoint/core.h"
+#include "core/address.h"
+#include "core/core.h"
 #include "lane/random.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #ifndef BEOWIRE_SIMULATION_CLUSTER_H
 #define BEOWIRE_SIMULATION_CLUSTER_H
 
-#include "endpoint/core.h"
+#include "core/core.h"
 #include "lane/random.h"
 #include "lane/sim.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stranger.h"
 
-#include "endpoint/address.h"
+#include "core/address.h"
 #include "trace.h"
 
 #include <stdlib.h>

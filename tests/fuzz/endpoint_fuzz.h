@@ -7,7 +7,7 @@
 #ifndef BEOWIRE_TESTS_ENDPOINT_FUZZ_H
 #define BEOWIRE_TESTS_ENDPOINT_FUZZ_H
 
-#include "endpoint/address.h"
+#include "core/address.h"
 #include "endpoint_fuzz_cut.h"
 #include "endpoint_fuzz_seal.h"
 #include "lane/tso_head.h"

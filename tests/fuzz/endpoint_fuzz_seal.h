@@ -7,8 +7,8 @@
 #ifndef BEOWIRE_TESTS_ENDPOINT_FUZZ_SEAL_H
 #define BEOWIRE_TESTS_ENDPOINT_FUZZ_SEAL_H
 
-#include "endpoint/address.h"
-#include "endpoint/core.h"
+#include "core/address.h"
+#include "core/core.h"
 #include "flow/proof.h"
 #include "fuzz.h"
 

@@ -3,7 +3,7 @@
  * Peers and links that fail: each operation then ends with an error that says so, what can still
  * arrive does, and nothing is left over.
  */
-#include "endpoint/control.h"
+#include "core/control.h"
 #include "simulation/workload.h"
 
 #include <errno.h>

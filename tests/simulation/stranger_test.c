@@ -4,7 +4,7 @@
  */
 #include "simulation/stranger.h"
 
-#include "endpoint/control.h"
+#include "core/control.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

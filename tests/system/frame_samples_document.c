@@ -2,7 +2,7 @@
 /* The examples of docs/PROTOCOL.md. Two endpoints: 815 asks 4711 for a connection, and sends. */
 #include "frame_samples.h"
 
-#include "endpoint/address.h"
+#include "core/address.h"
 #include "flow/proof.h"
 #include "flow/seal.h"
 #include "lane/tso_head.h"

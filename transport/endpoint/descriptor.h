@@ -15,7 +15,7 @@
 #ifndef BEOWIRE_ENDPOINT_DESCRIPTOR_H
 #define BEOWIRE_ENDPOINT_DESCRIPTOR_H
 
-#include "endpoint/path.h"
+#include "core/path.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* The public interface: a core, its lanes, and the clock. */
 #include "beowire.h"
 
-#include "endpoint/address.h"
+#include "core/address.h"
 #include "endpoint/configuration.h"
 #include "endpoint/endpoint.h"
 #include "endpoint/handle.h"

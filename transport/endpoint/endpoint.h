@@ -5,13 +5,13 @@
 #ifndef BEOWIRE_ENDPOINT_ENDPOINT_H
 #define BEOWIRE_ENDPOINT_ENDPOINT_H
 
+#include "core/core.h"
+#include "core/crowd.h"
+#include "core/patience.h"
 #include "endpoint/contention.h"
-#include "endpoint/core.h"
-#include "endpoint/crowd.h"
 #include "endpoint/descriptor.h"
 #include "endpoint/keeper.h"
 #include "endpoint/lanes.h"
-#include "endpoint/patience.h"
 #include "endpoint/stats.h"
 #include "endpoint/ticks.h"
 #include "endpoint/turn.h"

@@ -6,7 +6,7 @@
 #define BEOWIRE_ENDPOINT_LANES_H
 
 #include "beowire.h"
-#include "endpoint/path.h"
+#include "core/path.h"
 
 /** Lanes that were wanted, and which the host did not grant. */
 struct lanes_missing {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint/stats.h"
 
-#include "endpoint/address.h"
-#include "endpoint/counters.h"
+#include "core/address.h"
+#include "core/counters.h"
 #include "lane/shm_segment.h"
 
 #include <arpa/inet.h>

@@ -32,7 +32,7 @@
 #ifndef BEOWIRE_ENDPOINT_STATS_H
 #define BEOWIRE_ENDPOINT_STATS_H
 
-#include "endpoint/core.h"
+#include "core/core.h"
 #include "endpoint/lanes.h"
 #include "tuning.h"
 

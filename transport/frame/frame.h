@@ -43,7 +43,7 @@
 #define FRAME_TYPES 32
 
 /** If you add a type: give it a row in `shapes` and in `names` (frame.c) and in docs/PROTOCOL.md,
- *  and counters (endpoint/counters.c). */
+ *  and counters (core/counters.c). */
 enum frame_type {
     FRAME_CONNECT = 1,   /**< asks for a connection: body struct frame_connect */
     FRAME_ACCEPT = 2,    /**< grants it: body struct frame_connect */

@@ -2,7 +2,7 @@
 /*
  * bundle.h - several short messages in one frame, in a run of posts.
  *
- * Where what is posted may wait for more (endpoint/hold.h), a short message goes into an *open*
+ * Where what is posted may wait for more (core/hold.h), a short message goes into an *open*
  * frame, the last in the flow, which is held back until it is full, or the core sends what it holds
  * back. As TIPC's link layer does, but for what decides.
  *

@@ -16,7 +16,7 @@ struct message_limits {
         eager_cut_frames;    /**< nor what takes more, where cards cut (MESSAGE_EAGER_CUT_FRAMES) */
     uint32_t burst_frames;   /**< fewer take the fast lane each (CONVOY_FRAMES_MIN) */
     uint32_t bundle_bytes;   /**< longer messages are not bundled (BUNDLE_BYTES_MAX) */
-    uint32_t hold_posts;     /**< so many posts of a run leave as they come (endpoint/hold.h) */
+    uint32_t hold_posts;     /**< so many posts of a run leave as they come (core/hold.h) */
     uint32_t unasked_blocks; /**< sent with an announcement (PULL_UNASKED_BLOCKS) */
     uint32_t blocks_together; /**< that one PULL asks for (PULL_BLOCKS_TOGETHER) */
     uint32_t read_bytes;      /**< longer ones of our host both ends copy (PULL_READ_BYTES_MAX) */

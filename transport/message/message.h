@@ -341,7 +341,7 @@ struct message_layer {
     uint32_t chunk_bytes;
     uint32_t chunk_count;   /**< in all, the spare one of reorder.h included */
     uint32_t chunks_shared; /**< of MESSAGE_CHUNKS: those that no peer uses */
-    bool may_hold;          /**< what is posted now may wait for more (endpoint/hold.h) */
+    bool may_hold;          /**< what is posted now may wait for more (core/hold.h) */
     struct list bundling;   /**< peers for which something is held back */
     bool frame_kept;        /**< the frame just handled is in a chunk */
     uint32_t ready_peers;

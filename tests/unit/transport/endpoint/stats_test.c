@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint/stats.h"
 
-#include "endpoint/counters.h"
+#include "core/counters.h"
 #include "frame/address_layout.h"
 
 #include <errno.h>

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/convoy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define FAST 0
+#define TRAINS 1
+#define CUTS 2
+#define LANES 3
+#define FRAMES 8
+
+/** A fast lane, one that takes trains, and one that cuts, which only some tests use; and frames on
+ *  their way to a peer that all reach. */
+struct fixture {
+    struct lane lanes[LANES];
+    struct path_lanes all;
+    struct paths paths;
+    struct convoy convoy;
+    struct flow flow;
+    struct flow_frame frames[FRAMES];
+    struct flow_frame *batch[FRAMES];
+    uint8_t heads[FRAMES][sizeof(struct frame_header)];
+};
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+
+    fixture = (struct fixture){.all.count = 2};
+    convoy_init(&fixture.convoy, CONVOY_FRAMES_MIN);
+    for (unsigned i = 0; i < LANES; i++) {
+        fixture.lanes[i] =
+            (struct lane){.kind = LANE_SIM, .takes_trains = i == TRAINS, .cuts = i == CUTS};
+        fixture.all.lanes[i] = &fixture.lanes[i];
+    }
+    fixture.paths.reachable = fixture.paths.proven = (1u << LANES) - 1;
+    for (unsigned i = 0; i < FRAMES; i++) {
+        fixture.frames[i] =
+            (struct flow_frame){.head = fixture.heads[i], .head_bytes = 40, .payload_bytes = 1000};
+        fixture.batch[i] = &fixture.frames[i];
+    }
+    convoy_find(&fixture.convoy, &fixture.paths, &fixture.all);
+    *state = &fixture;
+    return 0;
+}
+
+/** Sends the first `count` frames as core_wire_send() does. @return the lane. */
+static unsigned dispatch(struct fixture *fixture, unsigned count)
+{
+    unsigned by =
+        convoy_choose(&fixture->convoy, &fixture->flow, fixture->batch, count, fixture->paths.fast);
+
+    if (by != fixture->paths.fast) {
+        convoy_sent(&fixture->convoy, &fixture->flow, count, by);
+    }
+    fixture->flow.highest += count;
+    fixture->flow.next = fixture->flow.highest;
+    return by;
+}
+
+/** All is acknowledged; its first frame left by `lane` first. */
+static void acknowledge_of(struct fixture *fixture, unsigned lane, unsigned transmissions)
+{
+    struct flow_frame *frame = &fixture->frames[0];
+
+    fixture->flow.first = fixture->flow.highest;
+    frame->transmissions = transmissions;
+    frame->first_way = (uint8_t)convoy_way_of(&fixture->convoy, lane, fixture->paths.fast);
+    convoy_released(&fixture->convoy, frame);
+    frame->transmissions = 0;
+    frame->first_way = FLOW_WAY_USUAL;
+}
+
+static void acknowledge(struct fixture *fixture, unsigned transmissions)
+{
+    acknowledge_of(fixture, TRAINS, transmissions);
+}
+
+static void convoy_find__the_lane_that_takes_trains(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(fixture->convoy.trains.lane, TRAINS);
+}
+
+static void convoy_find__none_if_it_is_down_or_not_needed(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->all.down[TRAINS] = true;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_false(convoy_exists(&fixture->convoy));
+    fixture->all.down[TRAINS] = false;
+    fixture->lanes[FAST].kind = LANE_SHM;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_false(convoy_exists(&fixture->convoy));
+    fixture->lanes[FAST].kind = LANE_SIM;
+    fixture->paths.fast = TRAINS;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_false(convoy_exists(&fixture->convoy));
+}
+
+static void convoy_choose__bursts_of_one_length(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN - 1), FAST);
+    assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN), TRAINS);
+}
+
+static void convoy_choose__bursts_that_are_configured(void **state)
+{
+    struct fixture *fixture = *state;
+
+    convoy_init(&fixture->convoy, FRAMES - 1);
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_int_equal(dispatch(fixture, FRAMES - 2), FAST);
+    assert_int_equal(dispatch(fixture, FRAMES - 1), TRAINS);
+}
+
+static void convoy_choose__the_last_frame_may_be_shorter(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->frames[CONVOY_FRAMES_MIN - 1].payload_bytes = 10;
+    assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN), TRAINS);
+}
+
+static void convoy_choose__not_for_frames_of_all_lengths(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (unsigned i = 0; i < FRAMES; i++) {
+        fixture->frames[i].payload_bytes = i % 2 == 0 ? 10 : 1000;
+    }
+    assert_int_equal(dispatch(fixture, FRAMES), FAST);
+}
+
+static void convoy_shorter__only_a_little(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct flow_frame *frames = fixture->frames;
+
+    assert_int_equal(convoy_shorter_bytes(&frames[0], &frames[1]), 0);
+    fixture->frames[0].payload_bytes -= FRAME_EVENED_BYTES;
+    assert_int_equal(convoy_shorter_bytes(&frames[0], &frames[1]), FRAME_EVENED_BYTES);
+    assert_int_equal(convoy_shorter_bytes(&frames[1], &frames[0]), 0); /* it is longer */
+    fixture->frames[0].head_bytes--;
+    assert_int_equal(convoy_shorter_bytes(&frames[0], &frames[1]), 0);
+}
+
+/** Messages of several frames, of which the last is a little shorter. */
+static void convoy_choose__frames_of_nearly_one_length(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (unsigned i = 0; i < FRAMES; i++) {
+        fixture->frames[i].payload_bytes = i % 2 == 0 ? 1000 : 999;
+    }
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+    acknowledge(fixture, 1);
+    for (unsigned i = 0; i < FRAMES; i += 2) {
+        fixture->frames[i].payload_bytes = 999 + FRAME_EVENED_BYTES + 1;
+    }
+    assert_int_equal(dispatch(fixture, FRAMES), FAST);
+}
+
+static void convoy_choose__what_follows_does_not_overtake(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+    assert_int_equal(dispatch(fixture, 1), TRAINS);
+    acknowledge(fixture, 1);
+    assert_int_equal(dispatch(fixture, 1), FAST);
+}
+
+static void convoy_choose__what_is_sent_again_takes_the_fast_lane(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+    fixture->frames[0].transmissions = 1;
+    assert_int_equal(dispatch(fixture, FRAMES), FAST);
+}
+
+static void convoy_choose__not_with_go_back_n(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->flow.go_back_n = true;
+    assert_int_equal(dispatch(fixture, FRAMES), FAST);
+}
+
+static void convoy_choose__not_for_ever_if_nothing_arrives(void **state)
+{
+    struct fixture *fixture = *state;
+    unsigned by_convoy = 0;
+
+    for (unsigned i = 0; i < CONVOY_LOST_MAX; i++) {
+        assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+        acknowledge(fixture, 2); /* what arrived was sent again, over the fast lane */
+    }
+    for (unsigned i = 0; i < 512; i++) {
+        by_convoy += dispatch(fixture, FRAMES) == TRAINS;
+        acknowledge(fixture, 2);
+    }
+    assert_int_equal(by_convoy, 2); /* once in a while it is tried */
+    while (dispatch(fixture, FRAMES) != TRAINS) {
+        acknowledge(fixture, 2);
+    }
+    acknowledge(fixture, 1); /* and this time it works */
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+}
+
+/** Adds the lane that cuts. */
+static void add_cutter(struct fixture *fixture)
+{
+    fixture->all.count = LANES;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+}
+
+static void convoy_find__a_lane_that_cuts_too(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(fixture->convoy.cut.lane, PATH_NONE);
+    assert_false(convoy_gathers(&fixture->convoy));
+    add_cutter(fixture);
+    assert_int_equal(fixture->convoy.cut.lane, CUTS);
+    assert_int_equal(fixture->convoy.trains.lane, TRAINS);
+    assert_true(convoy_gathers(&fixture->convoy));
+    fixture->all.down[CUTS] = true;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_int_equal(fixture->convoy.cut.lane, PATH_NONE);
+    assert_int_equal(fixture->convoy.trains.lane, TRAINS);
+}
+
+static void convoy_way__of_each_lane(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct convoy *convoy = &fixture->convoy;
+
+    add_cutter(fixture);
+    assert_int_equal(convoy_way_of(convoy, FAST, FAST), FLOW_WAY_USUAL);
+    assert_int_equal(convoy_way_of(convoy, TRAINS, FAST), FLOW_WAY_OTHER);
+    assert_int_equal(convoy_way_of(convoy, CUTS, FAST), FLOW_WAY_CUT);
+    assert_int_equal(convoy_lane_of(convoy, FLOW_WAY_USUAL), PATH_NONE);
+    assert_int_equal(convoy_lane_of(convoy, FLOW_WAY_OTHER), TRAINS);
+    assert_int_equal(convoy_lane_of(convoy, FLOW_WAY_CUT), CUTS);
+    fixture->all.down[CUTS] = true;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_int_equal(convoy_lane_of(convoy, FLOW_WAY_CUT), PATH_NONE);
+}
+
+static void convoy_choose__a_message_that_is_cut_may_have_frames_of_all_lengths(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->frames[0].payload_bytes = 900;
+    for (unsigned i = 1; i < CONVOY_FRAMES_MIN; i++) {
+        frame_encode(fixture->heads[i], &(struct frame_fields){.type = FRAME_FRAGMENT});
+    }
+    assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN), FAST); /* two trains */
+    add_cutter(fixture);
+    fixture->flow.first = fixture->flow.highest;
+    assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN - 1), FAST);
+    fixture->flow.first = fixture->flow.highest;
+    assert_int_equal(dispatch(fixture, CONVOY_FRAMES_MIN), CUTS);
+}
+
+/** Bursts of which those by `dead` do not arrive, and others do. @return how many went by it. */
+static unsigned lose(struct fixture *fixture, unsigned bursts, unsigned dead)
+{
+    unsigned by_dead = 0;
+
+    for (unsigned i = 0; i < bursts; i++) {
+        unsigned by = dispatch(fixture, FRAMES);
+        by_dead += by == dead;
+        acknowledge_of(fixture, by, by == dead ? 2 : 1);
+    }
+    return by_dead;
+}
+
+static void convoy_choose__trains_if_nothing_that_is_cut_arrives(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    assert_int_equal(lose(fixture, CONVOY_LOST_MAX, CUTS), CONVOY_LOST_MAX);
+    assert_false(convoy_gathers(&fixture->convoy));
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+    acknowledge(fixture, 1);
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS); /* nothing has changed */
+    acknowledge(fixture, 1);
+    assert_int_equal(lose(fixture, 1024, CUTS), 4); /* once in a while it is tried */
+    while (dispatch(fixture, FRAMES) != CUTS) {
+        acknowledge(fixture, 1);
+    }
+    acknowledge_of(fixture, CUTS, 1); /* and this time it works */
+    assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+}
+
+/** What arrives as trains says nothing of what is cut. */
+static void convoy_choose__a_dead_lane_beside_one_that_works(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    for (unsigned i = 0; i < CONVOY_LOST_MAX; i++) {
+        assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+        assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+        acknowledge_of(fixture, CUTS, 2);
+        acknowledge_of(fixture, TRAINS, 1);
+    }
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+}
+
+static void convoy_choose__what_is_cut_if_no_train_arrives(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    for (unsigned i = 0; i < CONVOY_LOST_MAX; i++) {
+        acknowledge_of(fixture, TRAINS, 2);
+    }
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(dispatch(fixture, FRAMES), CUTS); /* however much is on its way */
+    }
+}
+
+static void convoy_choose__neither_if_nothing_arrives_by_either(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    for (unsigned i = 0; i < CONVOY_LOST_MAX; i++) {
+        acknowledge_of(fixture, CUTS, 2);
+        acknowledge_of(fixture, TRAINS, 2);
+    }
+    for (unsigned i = 0; i < 255; i++) {
+        assert_int_equal(dispatch(fixture, FRAMES), FAST);
+        fixture->flow.first = fixture->flow.highest;
+    }
+    assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+}
+
+static void convoy_find__begins_anew_when_lanes_change(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    (void)lose(fixture, CONVOY_LOST_MAX, CUTS);
+    fixture->all.down[CUTS] = true;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    fixture->all.down[CUTS] = false;
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+}
+
+static void convoy_choose__trains_while_much_is_on_its_way(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    for (unsigned sent = 0; sent <= CONVOY_CUT_FRAMES_MAX; sent += FRAMES) {
+        assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+    }
+    for (unsigned i = 0; i < 4 * CONVOY_LOST_MAX; i++) {
+        assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+    }
+    fixture->flow.first = fixture->flow.highest - 1; /* little is, but it would be overtaken */
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+    acknowledge(fixture, 1);
+    assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+}
+
+/** Each message of several frames costs a lane that cuts a call of its own, and trains have them
+ *  together. */
+static void convoy_choose__trains_for_several_messages(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    for (unsigned i = 1; i < FRAMES; i++) {
+        frame_encode(fixture->heads[i], &(struct frame_fields){.type = FRAME_FRAGMENT});
+    }
+    assert_int_equal(dispatch(fixture, FRAMES), CUTS); /* one message */
+    acknowledge_of(fixture, CUTS, 1);
+    frame_encode(fixture->heads[FRAMES / 2], &(struct frame_fields){.type = FRAME_EAGER});
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS); /* two */
+    acknowledge(fixture, 1);
+    fixture->frames[1].payload_bytes = 100; /* two trains: no better */
+    assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+}
+
+static void convoy_choose__a_lane_that_cuts_alone_has_all(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->all.down[TRAINS] = true;
+    add_cutter(fixture);
+    for (unsigned i = 0; i < 4 * CONVOY_LOST_MAX; i++) {
+        assert_int_equal(dispatch(fixture, FRAMES), CUTS);
+    }
+}
+
+/** What the fast lane has lost says nothing of convoys. */
+static void convoy_released__only_what_went_by_convoy(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->frames[0].transmissions = 2;
+    for (unsigned i = 0; i < 2 * CONVOY_LOST_MAX; i++) {
+        convoy_released(&fixture->convoy, &fixture->frames[0]);
+    }
+    fixture->frames[0].transmissions = 0;
+    assert_int_equal(dispatch(fixture, FRAMES), TRAINS);
+}
+
+static void convoy_waits__for_a_whole_train(void **state)
+{
+    struct fixture *fixture = *state;
+    struct flow *flow = &fixture->flow;
+
+    flow->limit = FLOW_WINDOW_FRAMES;
+    flow->highest = 4;
+    flow->next = flow->highest;
+    assert_false(convoy_waits(&fixture->convoy, flow)); /* nothing to be sent */
+    flow->next++;
+    assert_true(convoy_waits(&fixture->convoy, flow));
+    flow->next = flow->highest + FLOW_BATCH_FRAMES;
+    assert_false(convoy_waits(&fixture->convoy, flow)); /* a train is full */
+    flow->next--;
+    assert_true(convoy_waits(&fixture->convoy, flow));
+    flow->limit = FLOW_BATCH_FRAMES; /* more than half of which is there */
+    assert_false(convoy_waits(&fixture->convoy, flow));
+    flow->limit = FLOW_WINDOW_FRAMES;
+    fixture->paths.fast = TRAINS; /* there is no convoy, but the usual lane has trains itself */
+    convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
+    assert_false(convoy_exists(&fixture->convoy));
+    assert_true(convoy_has_trains(&fixture->convoy));
+    assert_true(convoy_waits(&fixture->convoy, flow));
+    convoy_init(&fixture->convoy, CONVOY_FRAMES_MIN);
+    assert_false(convoy_has_trains(&fixture->convoy));
+    assert_false(convoy_waits(&fixture->convoy, flow));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(convoy_find__the_lane_that_takes_trains, setup),
+        cmocka_unit_test_setup(convoy_find__none_if_it_is_down_or_not_needed, setup),
+        cmocka_unit_test_setup(convoy_choose__bursts_of_one_length, setup),
+        cmocka_unit_test_setup(convoy_choose__bursts_that_are_configured, setup),
+        cmocka_unit_test_setup(convoy_choose__the_last_frame_may_be_shorter, setup),
+        cmocka_unit_test_setup(convoy_choose__not_for_frames_of_all_lengths, setup),
+        cmocka_unit_test_setup(convoy_shorter__only_a_little, setup),
+        cmocka_unit_test_setup(convoy_choose__frames_of_nearly_one_length, setup),
+        cmocka_unit_test_setup(convoy_choose__what_follows_does_not_overtake, setup),
+        cmocka_unit_test_setup(convoy_choose__what_is_sent_again_takes_the_fast_lane, setup),
+        cmocka_unit_test_setup(convoy_choose__not_with_go_back_n, setup),
+        cmocka_unit_test_setup(convoy_choose__not_for_ever_if_nothing_arrives, setup),
+        cmocka_unit_test_setup(convoy_find__a_lane_that_cuts_too, setup),
+        cmocka_unit_test_setup(convoy_way__of_each_lane, setup),
+        cmocka_unit_test_setup(convoy_choose__a_message_that_is_cut_may_have_frames_of_all_lengths,
+                               setup),
+        cmocka_unit_test_setup(convoy_choose__trains_if_nothing_that_is_cut_arrives, setup),
+        cmocka_unit_test_setup(convoy_choose__a_dead_lane_beside_one_that_works, setup),
+        cmocka_unit_test_setup(convoy_choose__what_is_cut_if_no_train_arrives, setup),
+        cmocka_unit_test_setup(convoy_choose__neither_if_nothing_arrives_by_either, setup),
+        cmocka_unit_test_setup(convoy_choose__trains_while_much_is_on_its_way, setup),
+        cmocka_unit_test_setup(convoy_choose__trains_for_several_messages, setup),
+        cmocka_unit_test_setup(convoy_choose__a_lane_that_cuts_alone_has_all, setup),
+        cmocka_unit_test_setup(convoy_released__only_what_went_by_convoy, setup),
+        cmocka_unit_test_setup(convoy_find__begins_anew_when_lanes_change, setup),
+        cmocka_unit_test_setup(convoy_waits__for_a_whole_train, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/control.h"
+#include "core/core.h"
+
+#include "stranger.h"
+
+/* ---- peers --------------------------------------------------------------------------------- */
+
+static void core_peer_add__same_address_same_peer(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *first = NULL;
+    struct core_peer *second = NULL;
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &first), 0);
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &second), 0);
+    assert_ptr_equal(first, second);
+    assert_ptr_equal(core_peer_at(stranger->core, 0), first);
+    assert_null(core_peer_at(stranger->core, 1));
+}
+
+static void core_peer_add__addresses_it_cannot_use(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+    struct beowire_address address = {{0}};
+
+    assert_int_equal(core_peer_add(stranger->core, &address, &peer), -EINVAL);
+    address = stranger->address;
+    memset(address.bytes + offsetof(struct address_layout, rail[0].mac), 0, 6);
+    address.bytes[offsetof(struct address_layout, rail[0].port)] = 1;
+    address.bytes[offsetof(struct address_layout, rail[0].ip)] = 1;
+    assert_int_equal(core_peer_add(stranger->core, &address, &peer), -EHOSTUNREACH);
+    /* One incarnation cannot be at two places. */
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    address = stranger->address;
+    address.bytes[offsetof(struct address_layout, rail[0].mac) + 5] ^= 1;
+    assert_int_equal(core_peer_add(stranger->core, &address, &peer), -EINVAL);
+}
+
+static void core_peer_add__more_than_ordered(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+    struct beowire_address address = stranger->address;
+
+    for (unsigned i = 0; i < 3; i++) {
+        address = address_of_another(&address, (uint8_t)i);
+        assert_int_equal(core_peer_add(stranger->core, &address, &peer), 0);
+    }
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), -ENOSPC);
+}
+
+/* ---- connecting ---------------------------------------------------------------------------- */
+
+static void core_service__asks_when_there_is_something_to_send(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+    struct beowire_completion done;
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    core_service(stranger->core, peer, cluster_now(&stranger->cluster));
+    pass(stranger, 1000000);
+    assert_false(hear(stranger));
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    pass(stranger, 1000000);
+    uint32_t key = from_le32(hear_type(stranger, FRAME_CONNECT)->connect->key);
+    assert_false(message_complete(&stranger->core->messages, &done));
+
+    struct frame_connect body = connect_body(stranger);
+    body.echoed_key = to_le32(key);
+    say(stranger, &(struct says){.fields = {.type = FRAME_ACCEPT, .key = key},
+                                 .credit = STRANGER_CREDIT,
+                                 .body = &body});
+    pass(stranger, 100000);
+    const struct frame *data = hear_type(stranger, FRAME_EAGER);
+    assert_int_equal(data->key, STRANGER_KEY);
+    assert_int_equal(data->sequence, 0);
+    assert_int_equal(completed(stranger).status, 0);
+}
+
+static void core_service__asks_again(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    pass(stranger, 31 * (uint64_t)CONNECTION_RETRY_NS + 100000); /* 0, 1, 3, 7, 15 and 31 pauses */
+    const uint16_t lengths[] = {1500, 1420, 1228};
+    for (unsigned i = 0; i < 6; i++) {
+        for (unsigned j = 0; j < (i < CONNECTION_LONG_ATTEMPTS ? 1 : 3);
+             j++) { /* shorter ones behind it, not at first */
+            const struct frame *asked = hear_type(stranger, FRAME_CONNECT);
+            assert_int_equal(from_le16(asked->connect->frame_bytes), lengths[j]);
+            assert_int_equal(stranger->heard_bytes, lengths[j]);
+        }
+    }
+    assert_false(hear(stranger));
+}
+
+/** What it promises, and what the answer does. */
+static void ask_and_hear(struct stranger *stranger, uint16_t asked, uint16_t answered)
+{
+    struct frame_connect body = connect_body(stranger);
+
+    body.frame_bytes = to_le16(asked);
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    assert_int_equal(from_le16(hear_type(stranger, FRAME_ACCEPT)->connect->frame_bytes), answered);
+    assert_int_equal(stranger->heard_bytes, answered);
+    assert_int_equal(stranger->core->peers[0]->frame_bytes, answered);
+}
+
+/** A CONNECT whose answer would be longer than it is. */
+static void ask_in_vain(struct stranger *stranger, uint16_t asked)
+{
+    struct frame_connect body = connect_body(stranger);
+
+    body.frame_bytes = to_le16(asked);
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    assert_false(hear(stranger));
+}
+
+/** What arrives is what its frames will be like; a longer CONNECT that follows changes nothing, and
+ *  nor does a shorter one, which was on its way behind it. */
+static void core_service__answers_the_first_that_arrives(void **state)
+{
+    struct stranger *stranger = *state;
+
+    ask_and_hear(stranger, 1420, 1420);
+    ask_and_hear(stranger, 1500, 1420);
+    ask_in_vain(stranger, 1228);
+    assert_int_equal(stranger->core->peers[0]->frame_bytes, 1420);
+}
+
+/** The way back may drop what the way there does not. */
+static void core_service__answers_that_do_not_arrive_get_shorter(void **state)
+{
+    for (unsigned i = 0; i < CONNECTION_LONG_ACCEPTS; i++) {
+        ask_and_hear(*state, 1500, 1500);
+    }
+    ask_and_hear(*state, 1420, 1420);
+    ask_and_hear(*state, 1228, 1228);
+    ask_and_hear(*state, 1500, 1228);
+}
+
+/** What was long did arrive once, and does not any more. */
+static void core_service__questions_that_stay_short_are_answered(void **state)
+{
+    ask_and_hear(*state, 1500, 1500);
+    for (unsigned i = 1; i < CONNECTION_LONG_ACCEPTS; i++) {
+        ask_in_vain(*state, 1228);
+    }
+    ask_and_hear(*state, 1228, 1228);
+}
+
+/** Each, if what answers it is no longer. */
+static void core_service__answers_each_question(void **state)
+{
+    static const uint16_t lengths[] = {1420, 1500, 1228};
+    struct stranger *stranger = *state;
+    struct frame_connect body = connect_body(stranger);
+
+    for (unsigned i = 0; i < 3; i++) {
+        body.frame_bytes = to_le16(lengths[i]);
+        say_connect(stranger, &body);
+    }
+    round_trip(stranger);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(from_le16(hear_type(stranger, FRAME_ACCEPT)->connect->frame_bytes), 1420);
+        assert_int_equal(stranger->heard_bytes, 1420);
+    }
+    assert_false(hear(stranger));
+}
+
+/** Both have asked: this one has opened by the other's CONNECT, and the other by a shorter one. */
+static void core_service__an_answer_to_an_open_connection_may_be_shorter(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted_as_named(stranger);
+    struct frame_connect body = connect_body(stranger);
+
+    proof_nonce(stranger->core->proof_key, peer->connection.own_key, stranger->asked);
+    body.echoed_key = to_le32(peer->connection.own_key ^ 1); /* of another connection */
+    body.frame_bytes = to_le16(1228);
+    say(stranger, &(struct says){.fields.type = FRAME_ACCEPT, .body = &body});
+    round_trip(stranger);
+    assert_int_equal(peer->frame_bytes, 1500);
+    body.echoed_key = to_le32(peer->connection.own_key);
+    say(stranger, &(struct says){.fields.type = FRAME_ACCEPT, .body = &body});
+    round_trip(stranger);
+    assert_int_equal(peer->message.frame_bytes, 1228);
+}
+
+/* ---- jobs ---------------------------------------------------------------------------------- */
+
+#define JOB UINT64_C(0x100000002)
+
+static void core_receive__connect_of_another_job_is_refused(void **state)
+{
+    struct stranger *stranger = *state;
+    const uint64_t others[] = {0, 2, UINT64_C(0x100000000)};
+
+    stranger->core->options.job_key = JOB;
+    for (unsigned i = 0; i < 3; i++) {
+        struct frame_connect body = connect_body(stranger);
+        body.job_key = to_le64(others[i]);
+        say_connect(stranger, &body);
+        round_trip(stranger);
+        const struct frame_reset *reset = hear_type(stranger, FRAME_RESET)->reset;
+        assert_int_equal(from_le32(reset->reason), FRAME_RESET_JOB);
+        assert_int_equal(from_le32(reset->echoed_key), STRANGER_KEY);
+        assert_int_equal(stranger->core->peer_count, 0);
+    }
+    struct frame_connect body = connect_body(stranger);
+    body.job_key = to_le64(JOB);
+    say_connect(stranger, &body);
+    round_trip(stranger);
+    assert_true(from_le64(hear_type(stranger, FRAME_ACCEPT)->connect->job_key) == JOB);
+}
+
+static void core_receive__accept_of_another_job_does_not_count(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+
+    stranger->core->options.job_key = JOB;
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    pass(stranger, 1000000);
+    uint32_t key = from_le32(hear_type(stranger, FRAME_CONNECT)->connect->key);
+    struct frame_connect body = connect_body(stranger);
+    body.echoed_key = to_le32(key);
+    say(stranger, &(struct says){.fields = {.type = FRAME_ACCEPT, .key = key},
+                                 .credit = STRANGER_CREDIT,
+                                 .body = &body});
+    round_trip(stranger);
+    assert_int_equal(peer->connection.state, CONNECTION_ASKING);
+    assert_int_equal(stranger->core->counters.dropped_source, 1);
+}
+
+/** Both ask, at once. */
+static void core_service__to_an_endpoint_of_another_job(void **state)
+{
+    struct cluster *cluster = calloc(1, sizeof *cluster);
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+    struct beowire_completion done;
+
+    (void)state;
+    assert_non_null(cluster);
+    cluster_open(cluster, &wire);
+    for (uint32_t i = 0; i < 2; i++) {
+        cluster_start(cluster, i);
+        cluster->nodes[i].core.options.job_key = JOB + i;
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        struct core_peer *other = cluster_peer(cluster, i, 1 - i);
+        assert_int_equal(cluster_send(cluster, i, other, 1, 0, "x", 1, NULL), 0);
+    }
+    cluster_run(cluster, cluster_now(cluster) + 1000000);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct message_layer *messages = &cluster->nodes[i].core.messages;
+        struct core_peer *other = cluster_peer(cluster, i, 1 - i);
+        assert_true(message_complete(messages, &done));
+        assert_int_equal(done.status, -EKEYREJECTED);
+        assert_int_equal(other->connection.state, CONNECTION_FAILED);
+        assert_int_equal(message_send(messages, &other->message, 1, 0, "x", 1, NULL),
+                         -EKEYREJECTED);
+    }
+    cluster_close(cluster);
+    free(cluster);
+}
+
+/* ---- frames -------------------------------------------------------------------------------- */
+
+static void core_timers__probe_and_send_again(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted_as_named(stranger);
+
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    pass(stranger, FLOW_RTO_MIN_NS + 100000);
+    (void)hear_type(stranger, FRAME_EAGER); /* which, let us say, was lost */
+    const struct frame *probe = hear_type(stranger, FRAME_PROBE);
+    assert_int_equal(probe->sequence, 1);
+    assert_int_equal(from_le32(probe->probe->number), 1);
+    assert_false(hear(stranger));
+    say_nothing_came(stranger, 1, 1);
+    round_trip(stranger);
+    const struct frame *again = hear_type(stranger, FRAME_EAGER);
+    assert_int_equal(again->sequence, 0);
+    assert_int_equal(again->flags & FRAME_RETRANSMITTED, FRAME_RETRANSMITTED);
+    say(stranger, &(struct says){.fields.type = FRAME_ACK, .acknowledgement = 1, .credit = 16});
+    pass(stranger, 10 * (uint64_t)FLOW_RTO_MIN_NS);
+    assert_true(core_is_flushed(stranger->core));
+    assert_false(hear(stranger));
+    assert_int_equal(stranger->core->deadline_ns, UINT64_MAX);
+}
+
+static void core_timers__lane_that_was_busy_is_tried_again_soon(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+
+    wire.refused_ppm = 1000000;
+    sim_wire_set(stranger->cluster.wire, &wire);
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    round_trip(stranger);
+    wire.refused_ppm = 0;
+    sim_wire_set(stranger->cluster.wire, &wire);
+    round_trip(stranger); /* long before a timeout */
+    assert_int_equal(hear_type(stranger, FRAME_EAGER)->flags, 0);
+}
+
+/** Other peers may have them: nothing of this one is under way that would bring it its turn. */
+static void core_timers__frames_that_were_used_up_are_looked_for_again(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    struct frame_pool *pool = &stranger->core->messages.frames;
+    struct flow_frame *taken = NULL;
+    struct flow_frame *frame;
+
+    while ((frame = frame_pool_take(pool, 1)) != NULL) {
+        frame->next = taken;
+        taken = frame;
+    }
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    pass(stranger, 1000000);
+    assert_false(hear(stranger));
+    while (taken != NULL) {
+        frame = taken;
+        taken = frame->next;
+        frame_pool_give(pool, frame);
+    }
+    pass(stranger, UINT64_C(2000000));
+    (void)hear_type(stranger, FRAME_EAGER);
+}
+
+static void core_acknowledge__at_once(void **state)
+{
+    struct stranger *stranger = *state;
+
+    (void)be_accepted(stranger);
+    say_eager(stranger, 1, "a", 1);
+    pass(stranger, 21000);
+    assert_false(hear(stranger));
+    core_acknowledge(stranger->core, cluster_now(&stranger->cluster));
+    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 21000);
+    assert_int_equal(hear_type(stranger, FRAME_ACK)->acknowledgement, 1);
+    core_acknowledge(stranger->core, cluster_now(&stranger->cluster));
+    pass(stranger, 1000000);
+    assert_false(hear(stranger));
+}
+
+static void core_say_goodbye__to_connected_peers_only(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+    const struct beowire_address address = address_of_another(&stranger->address, 1);
+
+    (void)be_accepted(stranger);
+    assert_int_equal(core_peer_add(stranger->core, &address, &peer), 0);
+    assert_true(core_say_goodbye(stranger->core));
+    round_trip(stranger);
+    const struct frame *close = hear_type(stranger, FRAME_CLOSE);
+    assert_int_equal(close->key, STRANGER_KEY);
+    assert_int_equal(close->flags, FRAME_ACK_REQUEST);
+    assert_false(hear(stranger));
+}
+
+static void core_say_goodbye__until_it_is_answered(void **state)
+{
+    struct stranger *stranger = *state;
+
+    (void)be_accepted(stranger);
+    assert_true(core_say_goodbye(stranger->core));
+    assert_true(core_say_goodbye(stranger->core));
+    assert_true(core_has_connections(stranger->core));
+    say(stranger, &(struct says){.fields.type = FRAME_CLOSE});
+    round_trip(stranger);
+    assert_false(core_has_connections(stranger->core));
+    assert_false(core_say_goodbye(stranger->core));
+    (void)hear_type(stranger, FRAME_CLOSE);
+    (void)hear_type(stranger, FRAME_CLOSE);
+    assert_false(hear(stranger)); /* an answer is not answered */
+}
+
+static void core_leave__who_asks_is_told(void **state)
+{
+    struct stranger *stranger = *state;
+    const struct frame_probe probe = {.number = to_le32(1)};
+
+    (void)be_accepted(stranger);
+    core_leave(stranger->core);
+    say(stranger, &(struct says){.fields.type = FRAME_PROBE, .credit = 16, .body = &probe});
+    round_trip(stranger);
+    assert_int_equal(hear_type(stranger, FRAME_ACK)->flags, FRAME_LEAVING);
+    say_eager(stranger, 1, "a", 1); /* nobody will receive it, and that is no secret */
+    pass(stranger, 1000000);
+    assert_int_equal(hear_type(stranger, FRAME_ACK)->flags, FRAME_LEAVING);
+}
+
+/** As long as a frame that says so has not left, what was received might be taken for lost. */
+static void core_leave__not_before_what_was_answered(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted(stranger);
+    struct sim_options wire = SIM_OPTIONS_DEFAULT;
+
+    core_leave(stranger->core);
+    wire.refused_ppm = 1000000;
+    sim_wire_set(stranger->cluster.wire, &wire);
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    wire.refused_ppm = 0;
+    sim_wire_set(stranger->cluster.wire, &wire);
+    control_send_ack(stranger->core, peer, PATH_NONE, cluster_now(&stranger->cluster));
+    round_trip(stranger);
+    assert_int_equal(hear_type(stranger, FRAME_ACK)->flags, 0);
+    (void)hear_type(stranger, FRAME_EAGER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STRANGER_TEST(core_peer_add__same_address_same_peer),
+        STRANGER_TEST(core_peer_add__addresses_it_cannot_use),
+        STRANGER_TEST(core_peer_add__more_than_ordered),
+        STRANGER_TEST(core_service__asks_when_there_is_something_to_send),
+        STRANGER_TEST(core_service__asks_again),
+        STRANGER_TEST(core_service__answers_the_first_that_arrives),
+        STRANGER_TEST(core_service__answers_that_do_not_arrive_get_shorter),
+        STRANGER_TEST(core_service__questions_that_stay_short_are_answered),
+        STRANGER_TEST(core_service__answers_each_question),
+        STRANGER_TEST(core_service__an_answer_to_an_open_connection_may_be_shorter),
+        STRANGER_TEST(core_receive__connect_of_another_job_is_refused),
+        STRANGER_TEST(core_receive__accept_of_another_job_does_not_count),
+        cmocka_unit_test(core_service__to_an_endpoint_of_another_job),
+        STRANGER_TEST(core_timers__probe_and_send_again),
+        STRANGER_TEST(core_timers__lane_that_was_busy_is_tried_again_soon),
+        STRANGER_TEST(core_timers__frames_that_were_used_up_are_looked_for_again),
+        STRANGER_TEST(core_acknowledge__at_once),
+        STRANGER_TEST(core_say_goodbye__to_connected_peers_only),
+        STRANGER_TEST(core_say_goodbye__until_it_is_answered),
+        STRANGER_TEST(core_leave__who_asks_is_told),
+        STRANGER_TEST(core_leave__not_before_what_was_answered),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

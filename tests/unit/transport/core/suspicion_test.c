@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The network says that a peer has ended, and it may be anybody who says so. */
+#include "core/core_internal.h"
+
+#include "stranger.h"
+
+/** More than a peer is asked for before it is given up. */
+#define LONG_NS (2 * (uint64_t)SUSPICION_NS)
+
+/** What the core's lane says next of lost addresses. */
+static struct lane_loss said;
+static bool any_said;
+
+/** As a kernel does that refuses all: the frame that is sent is quoted, and nothing goes out. */
+static bool refuses;
+
+static bool say_lost(struct lane *lane, struct lane_loss *loss)
+{
+    bool any = any_said;
+
+    (void)lane;
+    *loss = said;
+    any_said = false;
+    return any;
+}
+
+static void quote(const void *frame, size_t bytes)
+{
+    said.quote_bytes = (uint8_t)(bytes < LANE_QUOTE_BYTES ? bytes : LANE_QUOTE_BYTES);
+    memcpy(said.quote, frame, said.quote_bytes);
+    any_said = true;
+}
+
+static unsigned (*send_on)(struct lane *lane, const struct lane_address *to,
+                           const struct lane_outgoing *frames, unsigned count);
+
+static unsigned send_or_refuse(struct lane *lane, const struct lane_address *to,
+                               const struct lane_outgoing *frames, unsigned count)
+{
+    if (!refuses) {
+        return send_on(lane, to, frames, count);
+    }
+    quote(frames[0].head, frames[0].head_bytes);
+    return count;
+}
+
+/** Has the core's lane hear of refusals: none yet. */
+static void listen_for_refusals(struct stranger *stranger)
+{
+    static struct lane_operations operations;
+    struct lane *lane = stranger->core->options.lanes.lanes[0];
+
+    operations = *lane->operations;
+    send_on = operations.send;
+    operations.lost = say_lost;
+    operations.send = send_or_refuse;
+    lane->operations = &operations;
+    said = (struct lane_loss){.address = sim_address(1, 0)};
+    any_said = false;
+    refuses = false;
+}
+
+static bool say_nothing(struct lane *lane, struct lane_loss *loss)
+{
+    (void)lane;
+    (void)loss;
+    return false;
+}
+
+static unsigned send_nowhere(struct lane *lane, const struct lane_address *to,
+                             const struct lane_outgoing *frames, unsigned count)
+{
+    (void)lane;
+    (void)to;
+    (void)frames;
+    return count;
+}
+
+static unsigned receive_nothing(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    (void)lane;
+    (void)frames;
+    (void)count;
+    return 0;
+}
+
+static void release_nothing(struct lane *lane)
+{
+    (void)lane;
+}
+
+static int be_well(struct lane *lane)
+{
+    (void)lane;
+    return 0;
+}
+
+/** The core has just sent something that is not acknowledged, and asked for that. */
+static struct core_peer *await_answer(struct stranger *stranger)
+{
+    struct core_peer *peer = be_accepted_as_named(stranger);
+
+    listen_for_refusals(stranger);
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    while (!hear(stranger) || stranger->heard.type != FRAME_PROBE) {
+        round_trip(stranger);
+    }
+    return peer;
+}
+
+static void forget_heard(struct stranger *stranger)
+{
+    while (hear(stranger)) {
+        /* on */
+    }
+}
+
+/** Somebody says, every millisecond, that the peer has ended, and quotes this. */
+static void say_for(struct stranger *stranger, const void *frame, size_t bytes, uint64_t time_ns)
+{
+    for (uint64_t at = 0; at < time_ns; at += 1000000) {
+        quote(frame, bytes);
+        pass(stranger, 1000000);
+    }
+}
+
+/** Who does not know the key can say so as often as it likes; though the peer is silent meanwhile.
+ */
+static void core_suspect__a_stranger_says_so(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = await_answer(stranger);
+    uint8_t frame[sizeof(struct frame_header)] = {0};
+
+    frame_encode(frame, &(struct frame_fields){.type = FRAME_PROBE, .key = STRANGER_KEY + 1});
+    say_for(stranger, frame, sizeof frame, LONG_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_true(stranger->core->counters.refusals_strange > 1);
+    assert_int_equal(stranger->core->counters.refusals_strange,
+                     stranger->core->counters.refusals_heard);
+}
+
+/** Routers need not quote more of what they drop than eight bytes. */
+static void core_suspect__too_little_is_quoted(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = await_answer(stranger);
+    uint8_t frame[sizeof(struct frame_header)] = {0};
+
+    frame_encode(frame, &(struct frame_fields){.type = FRAME_PROBE, .key = STRANGER_KEY});
+    say_for(stranger, frame, 11, LONG_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+}
+
+/** Any hint has the peer asked at once, but not more often than it would be anyway. */
+static void core_suspect__asks(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = be_accepted_as_named(stranger);
+
+    listen_for_refusals(stranger);
+    pass(stranger, PEER_TIMEOUT_NS); /* idle: nothing is owed */
+    assert_int_equal(cluster_inject(&stranger->cluster, 0, peer, 1, 0, "x", 1), 0);
+    round_trip(stranger);
+    say(stranger, &(struct says){.fields.type = FRAME_ACK, .acknowledgement = 1, .credit = 16});
+    round_trip(stranger);
+    forget_heard(stranger);
+    for (unsigned i = 0; i < 100; i++) { /* each is answered, which ends the suspicion */
+        quote("", 0);
+        core_notice_lost(stranger->core, true, cluster_now(&stranger->cluster));
+        pass(stranger, 100000);
+        if (hear(stranger)) {
+            assert_int_equal(stranger->heard.type, FRAME_PROBE);
+            say(stranger,
+                &(struct says){.fields.type = FRAME_ACK, .acknowledgement = 1, .credit = 16});
+        }
+        pass(stranger, 100000);
+        assert_false(core_is_suspected(peer) && peer->doubt->suspicion.questions > 0);
+    }
+    assert_in_range(stranger->core->counters.sent[FRAME_PROBE], 1, 2);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+}
+
+/** Its kernel refuses what we send, and nothing at all is heard of it. */
+static void core_is_refused__silent_and_refused_again(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = await_answer(stranger);
+
+    refuses = true;
+    pass(stranger, SUSPICION_NS / 2);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    pass(stranger, SUSPICION_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
+    assert_int_equal(peer->message.error, -ECONNRESET);
+}
+
+/** So does something between us and a peer that answers another way. */
+static void core_is_refused__but_it_is_heard(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = await_answer(stranger);
+
+    refuses = true;
+    for (unsigned i = 0; i < 20; i++) {
+        pass(stranger, SUSPICION_NS - 10000000);
+        say(stranger, &(struct says){.fields.type = FRAME_ACK, .credit = 16});
+        round_trip(stranger);
+        assert_false(core_is_doubted(peer));
+    }
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+}
+
+/** Once is not enough; until the peer has been silent for as long as any other may be. */
+static void core_is_refused__once(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = await_answer(stranger);
+    uint8_t frame[sizeof(struct frame_header)] = {0};
+
+    frame_encode(frame, &(struct frame_fields){.type = FRAME_PROBE, .key = STRANGER_KEY});
+    quote(frame, sizeof frame);
+    pass(stranger, PEER_TIMEOUT_NS / 2);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    pass(stranger, PEER_TIMEOUT_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
+}
+
+/** DATA has a header of its own; the key is where all have it. */
+static void core_is_refused__data(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = await_answer(stranger);
+    const struct frame_data data = frame_encode_data(CLUSTER_ENDPOINT, STRANGER_KEY, 1);
+
+    say_for(stranger, &data, sizeof data, LONG_NS);
+    assert_int_equal(peer->message.error, -ECONNRESET);
+}
+
+/** CONNECT has no key in its header, but one in its body. */
+static void core_is_refused__nobody_is_there_to_connect_to(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+
+    listen_for_refusals(stranger);
+    refuses = true;
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    pass(stranger, LONG_NS);
+    assert_int_equal(completed(stranger).status, -ECONNRESET);
+}
+
+/** A second lane of the core, which is told of refusals as well, and never of any. */
+static void add_silent_lane(struct stranger *stranger)
+{
+    static struct lane lane;
+    static struct lane_operations operations;
+    struct path_lanes *lanes = &stranger->core->options.lanes;
+
+    lane = *lanes->lanes[0];
+    operations = (struct lane_operations){
+        .reach = lane.operations->reach,
+        .send = send_nowhere,
+        .receive = receive_nothing,
+        .release = release_nothing,
+        .lost = say_nothing,
+        .status = be_well,
+    };
+    lane.operations = &operations;
+    lanes->lanes[1] = &lane;
+    lanes->count = 2;
+}
+
+/** One lane leads to a host that has the peer's address, too, and refuses; the peer may be where
+ *  the other leads. So it is waited for as if nobody had said anything. */
+static void core_is_refused__not_where_it_was_never_heard(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+
+    listen_for_refusals(stranger);
+    add_silent_lane(stranger);
+    refuses = true;
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    pass(stranger, 2 * LONG_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_ASKING);
+    assert_int_equal(peer->message.error, 0);
+    pass(stranger, PEER_TIMEOUT_NS);
+    assert_int_equal(completed(stranger).status, -ETIMEDOUT);
+    stranger->core->options.lanes.count = 1;
+}
+
+/** Of a connection that is open, whoever refuses what asks for the proof of another way. */
+static void core_is_refused__not_over_a_way_that_is_not_proven(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = await_answer(stranger);
+
+    add_silent_lane(stranger);
+    peer->paths.reachable |= 2;
+    peer->paths.to[1] = peer->paths.to[0];
+    struct lane_loss loss = {.address = peer->paths.to[1], .quote_bytes = LANE_QUOTE_BYTES};
+    frame_encode(loss.quote,
+                 &(struct frame_fields){.type = FRAME_CHALLENGE, .key = peer->connection.peer_key});
+    core_suspect(stranger->core, peer, 1, &loss, cluster_now(&stranger->cluster));
+    assert_int_equal(peer->doubt->suspicion.refused_ns, 0);
+    core_suspect(stranger->core, peer, 0, &loss, cluster_now(&stranger->cluster));
+    assert_int_not_equal(peer->doubt->suspicion.refused_ns, 0);
+    stranger->core->options.lanes.count = 1;
+}
+
+static void core_suspect__a_stranger_says_so_of_whom_we_ask(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = NULL;
+    uint8_t frame[FRAME_HEAD_BYTES_MAX] = {0};
+
+    listen_for_refusals(stranger);
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    frame_encode(frame, &(struct frame_fields){.type = FRAME_CONNECT});
+    say_for(stranger, frame, sizeof frame, LONG_NS);
+    assert_int_equal(peer->connection.state, CONNECTION_ASKING);
+}
+
+/** A closed socket beside shared memory is no hint. */
+static void core_notice_lost__our_own_kernel_knows(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = await_answer(stranger);
+
+    said.certain = true;
+    quote("", 0);
+    pass(stranger, 1000000);
+    assert_int_equal(peer->message.error, -ECONNRESET);
+}
+
+/** What was said while nobody looked is found out as well; but the time is not the peer's. */
+static void core_is_refused__while_nobody_looked(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core_peer *peer = await_answer(stranger);
+    uint64_t now_ns = cluster_now(&stranger->cluster);
+
+    refuses = true;
+    pass(stranger, SUSPICION_NS / 2);
+    assert_true(core_is_suspected(peer));
+    cluster_pause(&stranger->cluster, 0, now_ns + PEER_TIMEOUT_NS);
+    pass(stranger, PEER_TIMEOUT_NS - SUSPICION_NS / 2 + 1000);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    pass(stranger, LONG_NS);
+    assert_int_equal(peer->message.error, -ECONNRESET);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STRANGER_TEST(core_suspect__a_stranger_says_so),
+        STRANGER_TEST(core_suspect__too_little_is_quoted),
+        STRANGER_TEST(core_suspect__asks),
+        STRANGER_TEST(core_suspect__a_stranger_says_so_of_whom_we_ask),
+        STRANGER_TEST(core_is_refused__silent_and_refused_again),
+        STRANGER_TEST(core_is_refused__but_it_is_heard),
+        STRANGER_TEST(core_is_refused__once),
+        STRANGER_TEST(core_is_refused__not_where_it_was_never_heard),
+        STRANGER_TEST(core_is_refused__not_over_a_way_that_is_not_proven),
+        STRANGER_TEST(core_is_refused__data),
+        STRANGER_TEST(core_is_refused__nobody_is_there_to_connect_to),
+        STRANGER_TEST(core_is_refused__while_nobody_looked),
+        STRANGER_TEST(core_notice_lost__our_own_kernel_knows),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * address.h - is an endpoint's address usable? Formatting and parsing are in beowire.h.
+ */
+#ifndef BEOWIRE_CORE_ADDRESS_H
+#define BEOWIRE_CORE_ADDRESS_H
+
+#include "frame/address_layout.h"
+
+/** Is this an address that we can use, with every reserved byte 0? */
+bool address_is_valid(const struct beowire_address *address);
+
+static inline const struct address_layout *address_layout(const struct beowire_address *address)
+{
+    return (const struct address_layout *)(const void *)address->bytes;
+}
+
+#endif /* BEOWIRE_CORE_ADDRESS_H */

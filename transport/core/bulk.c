@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The data of long messages: which lanes carry it, and its frames in and out. */
+#include "core/control.h"
+#include "core/core_internal.h"
+#include "message/pull.h"
+
+#include <errno.h>
+
+static_assert(PULL_BLOCK_BYTES + 64 * sizeof(struct frame_data) <= 65507,
+              "a block with its headers is one datagram's worth, which is what is segmented");
+
+/** Runs of segments that are sent before anything else gets a turn. */
+#define BATCHES_AT_ONCE 2
+
+/** Blocks that are asked for before anything else gets a turn: a PULL takes as long to send as a
+ *  third of its block to receive, and what was asked for first may be here. */
+#define ASKS_AT_ONCE 4
+
+enum { BULK_RANKS = 5 };
+
+/** What is best for bulk has the lowest rank: memory, then segmentation offload without headers of
+ *  ours between the payloads, then with them, unless it was measured on this interface that frames
+ *  are quicker. */
+static unsigned bulk_rank(const struct core *core, const struct lane *lane)
+{
+    bool by_packet = (core->options.packet_bulk_rails & 1u << lane->rail) != 0;
+
+    if (lane->cuts) {
+        return by_packet ? 2 : 1;
+    }
+    switch (lane->kind) {
+    case LANE_SHM:
+        return 0;
+    case LANE_UDP:
+        return by_packet ? 3 : 2;
+    case LANE_PACKET:
+        return by_packet ? 1 : 3;
+    case LANE_TSO:
+    case LANE_SIM:
+        break;
+    }
+    return 4;
+}
+
+void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+    uint32_t best = 0;
+    uint32_t usable = 0;
+
+    for (unsigned rank = 0; rank < BULK_RANKS; rank++) {
+        for (unsigned i = 0; i < lanes->count; i++) {
+            if (bulk_rank(core, lanes->lanes[i]) == rank &&
+                paths_is_usable(&peer->paths, lanes, i)) {
+                usable |= 1u << i;
+            }
+        }
+        best = best == 0 ? usable : best;
+    }
+    core_find_convoy(core, peer);
+    pull_set_lanes(&core->messages, &peer->message, best, usable);
+    peer->message.cut = best != 0 && lanes->lanes[__builtin_ctz(best)]->cuts;
+    peer->message.shares_memory =
+        peer->paths.fast != PATH_NONE && lanes->lanes[peer->paths.fast]->kind == LANE_SHM;
+}
+
+int core_read_memory(void *context, const struct message_peer *peer, uint64_t address, void *target,
+                     uint64_t bytes)
+{
+    const struct core *core = context;
+    const struct paths *paths = &core->peers[peer->index]->paths;
+    struct lane *lane = core->options.lanes.lanes[paths->fast];
+
+    if (lane->operations->read_memory == NULL) {
+        return -EOPNOTSUPP;
+    }
+    return lane->operations->read_memory(lane, &paths->to[paths->fast], address, target, bytes);
+}
+
+void core_expect(struct core *core, unsigned by)
+{
+    struct lane *lane = core->options.lanes.lanes[by];
+    struct lane_expectation expectation = {0};
+    const struct message_peer *peer = NULL;
+
+    if (lane->operations->expect == NULL) {
+        return;
+    }
+    bool expects = core->messages.lanes[by].blocks > 0 &&
+                   pull_expect(&core->messages, (uint8_t)by, &expectation, &peer);
+    if (expects) {
+        expectation.from = core->peers[peer->index]->paths.to[by];
+        expectation.key = core->peers[peer->index]->connection.own_key;
+        expectation.head_bytes += core_seal_bytes(core->peers[peer->index]);
+    }
+    if (expects || core->expecting[by]) {
+        lane->operations->expect(lane, &expectation);
+    }
+    core->expecting[by] = expects;
+}
+
+/** Sends a run in one, over a lane that cuts it. @return how many segments. */
+static uint32_t send_run(struct core *core, const struct pull_batch *batch)
+{
+    struct {
+        _Alignas(8) uint8_t room[LANE_HEADROOM];
+        struct frame_data head;
+    } first;
+    struct core_peer *peer = core->peers[batch->peer->index];
+    const struct lane_outgoing outgoing = {
+        .head = (uint8_t *)&first.head,
+        .head_bytes = sizeof first.head,
+        .payload = batch->source,
+        .payload_bytes = (uint32_t)batch->bytes,
+        .segment_bytes = batch->segment_bytes,
+    };
+
+    first.head = frame_encode_data(peer->message.destination, peer->message.key, batch->message);
+    frame_data_set_segment(&first.head, (uint32_t)(batch->offset / batch->segment_bytes));
+    return core_send(core, peer, batch->lane, &outgoing, 1) *
+           lane_segments(outgoing.payload_bytes, outgoing.segment_bytes);
+}
+
+/** Sends the first frames of a run, as many as the lane likes. @return how many. */
+static uint32_t send_batch(struct core *core, const struct pull_batch *batch)
+{
+    struct {
+        _Alignas(8) uint8_t room[LANE_HEADROOM];
+        struct frame_data head;
+    } heads[64];
+    struct lane_outgoing outgoing[64];
+    struct core_peer *peer = core->peers[batch->peer->index];
+    const struct lane *lane = core->options.lanes.lanes[batch->lane];
+    uint32_t most = lane->batch_frames < 64 ? lane->batch_frames : 64;
+    uint32_t count = 0;
+    /* The same for all but for the segment. */
+    const struct frame_data head =
+        frame_encode_data(peer->message.destination, peer->message.key, batch->message);
+    uint32_t segment = (uint32_t)(batch->offset / batch->segment_bytes);
+
+    for (uint64_t done = 0; done < batch->bytes && count < most; count++) {
+        uint64_t left = batch->bytes - done;
+        uint32_t bytes = left < batch->segment_bytes ? (uint32_t)left : batch->segment_bytes;
+        heads[count].head = head;
+        frame_data_set_segment(&heads[count].head, segment + count);
+        outgoing[count] = (struct lane_outgoing){
+            .head = (uint8_t *)&heads[count].head,
+            .head_bytes = sizeof head,
+            .payload = batch->source + done,
+            .payload_bytes = bytes,
+        };
+        done += bytes;
+    }
+    return core_send(core, peer, batch->lane, outgoing, count);
+}
+
+/** @return whether a lane has taken any. */
+static bool serve(struct core *core)
+{
+    struct pull_batch batch;
+    uint32_t busy = 0;
+    unsigned taken = 0;
+
+    while (taken < BATCHES_AT_ONCE && serve_next(&core->messages, busy, &batch)) {
+        bool cuts = core->options.lanes.lanes[batch.lane]->cuts;
+        uint32_t sent = cuts ? send_run(core, &batch) : send_batch(core, &batch);
+        if (sent == 0) {
+            busy |= 1u << batch.lane;
+        } else {
+            serve_sent(&core->messages, &batch, sent);
+            taken++;
+        }
+    }
+    return taken > 0;
+}
+
+void core_bulk(struct core *core, uint64_t now_ns)
+{
+    struct pull_ask ask;
+    bool moves = serve(core);
+
+    for (unsigned i = 0; i < ASKS_AT_ONCE && pull_ask(&core->messages, now_ns, &ask); i++) {
+        control_send_pull(core, core->peers[ask.peer->index], &ask);
+        moves = true;
+    }
+    core->bulk_is_stuck = !moves && core_has_bulk(core);
+    core_note_deadline(core, core_has_bulk(core) ? now_ns : pull_deadline(&core->messages));
+}
+
+int core_receive_bulk(struct core *core, struct core_peer *peer, const struct frame *frame,
+                      unsigned by, uint64_t now_ns)
+{
+    struct message_layer *layer = &core->messages;
+
+    if (frame->type == FRAME_PULL) {
+        int status = serve_pull(layer, &peer->message, frame);
+        core->counters.dropped_data_unknown += status == -ENOENT;
+        return status == -ENOENT ? 0 : status;
+    }
+    switch (pull_data(layer, &peer->message, frame, (uint8_t)by, now_ns)) {
+    case PULL_PLACED:
+        break;
+    case PULL_UNKNOWN:
+        core->counters.dropped_data_unknown++;
+        break;
+    case PULL_DUPLICATE:
+        core->counters.dropped_data_duplicate++;
+        break;
+    case PULL_INVALID:
+        return -EPROTO;
+    }
+    return 0;
+}

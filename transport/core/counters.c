@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every counter of an endpoint has its name here, and nowhere else. */
+#include "core/counters.h"
+
+#include "endpoint/endpoint.h"
+
+#include <errno.h>
+
+enum place {
+    OF_CORE,  /* in struct core_counters */
+    OF_LAYER, /* in struct message_counters */
+    OF_LANE,  /* in struct lane: the sum over all lanes */
+    OF_KIND,  /* how many lanes of this kind (in place of an offset) are open */
+    OF_FLOWS, /* in struct flow: the sum over all peers */
+};
+
+struct counter {
+    const char *name;
+    enum place place;
+    size_t offset;
+};
+
+#define CORE(name, member)                                                                         \
+    {                                                                                              \
+        (name), OF_CORE, offsetof(struct core_counters, member)                                    \
+    }
+#define LAYER(name, member)                                                                        \
+    {                                                                                              \
+        (name), OF_LAYER, offsetof(struct message_counters, member)                                \
+    }
+/* Frames of a type: two counters. */
+#define TYPE(name, type) CORE("sent_" name, sent[type]), CORE("received_" name, received[type])
+#define LANE(name, member)                                                                         \
+    {                                                                                              \
+        (name), OF_LANE, offsetof(struct lane, member)                                             \
+    }
+#define FLOWS(name, member)                                                                        \
+    {                                                                                              \
+        (name), OF_FLOWS, offsetof(struct flow, member)                                            \
+    }
+
+static const struct counter counters[] = {
+    {"lanes_packet", OF_KIND, LANE_PACKET},
+    {"lanes_udp", OF_KIND, LANE_UDP},
+    {"lanes_tso", OF_KIND, LANE_TSO},
+    {"lanes_shm", OF_KIND, LANE_SHM},
+    LANE("lane_sent_frames", sent_frames),
+    LANE("lane_sent_bytes", sent_bytes),
+    LANE("lane_sent_calls", sent_calls),
+    LANE("lane_refused_frames", refused_frames),
+    LANE("lane_refused_trains", refused_trains),
+    LANE("lane_received_frames", received_frames),
+    LANE("lane_received_bytes", received_bytes),
+    LANE("lane_placed_frames", placed_frames),
+    LANE("lane_foreign_frames", foreign_frames),
+    LANE("lane_dropped_frames", dropped_frames),
+    FLOWS("flow_sent_frames", sent_frames),
+    FLOWS("flow_retransmitted_frames", retransmitted_frames),
+    FLOWS("flow_gaps_reported", gaps),
+    FLOWS("flow_timeouts", probes),
+    FLOWS("flow_kept_frames", kept_frames),
+    FLOWS("flow_spurious_frames", loss.spurious_frames),
+    LAYER("message_eager", eager_messages),
+    LAYER("message_announced", announced_messages),
+    LAYER("message_received", received_messages),
+    LAYER("message_unexpected", unexpected_messages),
+    LAYER("message_truncated", truncated_messages),
+    LAYER("message_protocol_errors", protocol_errors),
+    TYPE("connect", FRAME_CONNECT),
+    TYPE("accept", FRAME_ACCEPT),
+    TYPE("reset", FRAME_RESET),
+    TYPE("close", FRAME_CLOSE),
+    TYPE("ack", FRAME_ACK),
+    TYPE("probe", FRAME_PROBE),
+    TYPE("sack", FRAME_SACK),
+    TYPE("challenge", FRAME_CHALLENGE),
+    TYPE("response", FRAME_RESPONSE),
+    TYPE("pull", FRAME_PULL),
+    TYPE("data", FRAME_DATA),
+    TYPE("eager", FRAME_EAGER),
+    TYPE("fragment", FRAME_FRAGMENT),
+    TYPE("announce", FRAME_ANNOUNCE),
+    TYPE("done", FRAME_DONE),
+    TYPE("bundle", FRAME_BUNDLE),
+    TYPE("put", FRAME_PUT),
+    TYPE("offer", FRAME_OFFER),
+    TYPE("get", FRAME_GET),
+    TYPE("atomic", FRAME_ATOMIC),
+    TYPE("result", FRAME_RESULT),
+    TYPE("reply", FRAME_REPLY),
+    TYPE("grant", FRAME_GRANT),
+    CORE("suppressed_reset", resets_suppressed),
+    CORE("peers_stood_still", peers_stood_still),
+    CORE("hosts_asked", hosts_asked),
+    CORE("refusals_heard", refusals_heard),
+    CORE("refusals_strange", refusals_strange),
+    CORE("dropped_version", dropped[FRAME_BAD_VERSION]),
+    CORE("dropped_type", dropped[FRAME_BAD_TYPE]),
+    CORE("dropped_flags", dropped[FRAME_BAD_FLAGS]),
+    CORE("dropped_length", dropped[FRAME_BAD_LENGTH]),
+    CORE("dropped_field", dropped[FRAME_BAD_FIELD]),
+    CORE("dropped_key", dropped_key),
+    CORE("dropped_source", dropped_source),
+    CORE("dropped_proof", dropped_proof),
+    CORE("dropped_seal", dropped_seal),
+    CORE("dropped_state", dropped_state),
+    CORE("dropped_acknowledgement", dropped_acknowledgement),
+    CORE("dropped_duplicate", dropped_duplicate),
+    CORE("dropped_gap", dropped_gap),
+    CORE("dropped_overrun", dropped_overrun),
+    CORE("dropped_data_unknown", dropped_data_unknown),
+    CORE("dropped_data_duplicate", dropped_data_duplicate),
+    LAYER("message_bundles", bundles_sent),
+    LAYER("message_bundled", bundled_messages),
+    LAYER("message_read", messages_read),
+    LAYER("pull_read_blocks", blocks_read),
+    LAYER("pull_repeated", pulls_repeated),
+    LAYER("pull_timeouts", pull_timeouts),
+    LAYER("pull_served_frames", data_frames_sent),
+    LAYER("pull_unasked_blocks", data_unasked),
+    LAYER("pull_requests_dropped", requests_dropped),
+    LAYER("remote_puts", remote_puts),
+    LAYER("remote_gets", remote_gets),
+    LAYER("remote_atomics", remote_atomics),
+    LAYER("remote_refused", remote_refused),
+    LAYER("remote_guesses", remote_guesses),
+    LAYER("remote_written", remote_written),
+    LAYER("remote_read", remote_read),
+    CORE("peers_failed", peers_failed),
+    CORE("peers_forgotten", peers_forgotten),
+    CORE("path_changes", path_changes),
+};
+
+static_assert(sizeof counters / sizeof *counters <= CORE_COUNTERS_MAX, "core.retired has room");
+
+static uint64_t read_at(const void *base, size_t offset)
+{
+    uint64_t value;
+
+    memcpy(&value, (const uint8_t *)base + offset, sizeof value);
+    return value;
+}
+
+static uint64_t sum_over_flows(const struct core *core, unsigned index)
+{
+    uint64_t sum = core->retired[index];
+
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        sum += counters_read_flow(&core->peers[i]->message.flow, index);
+    }
+    return sum;
+}
+
+static uint64_t sum_over_lanes(const struct core *core, size_t offset)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        sum += read_at(core->options.lanes.lanes[i], offset);
+    }
+    return sum;
+}
+
+static uint64_t lanes_of_kind(const struct core *core, enum lane_kind kind)
+{
+    uint64_t count = 0;
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        count += core->options.lanes.lanes[i]->kind == kind;
+    }
+    return count;
+}
+
+unsigned counters_count(void)
+{
+    return sizeof counters / sizeof *counters;
+}
+
+const char *counters_name(unsigned index)
+{
+    return counters[index].name;
+}
+
+bool counters_is_of_flows(unsigned index)
+{
+    return counters[index].place == OF_FLOWS;
+}
+
+uint64_t counters_read_flow(const struct flow *flow, unsigned index)
+{
+    return read_at(flow, counters[index].offset);
+}
+
+uint64_t counters_read(const struct core *core, unsigned index)
+{
+    const struct counter *counter = &counters[index];
+
+    switch (counter->place) {
+    case OF_CORE:
+        return read_at(&core->counters, counter->offset);
+    case OF_LAYER:
+        return read_at(&core->messages.counters, counter->offset);
+    case OF_LANE:
+        return sum_over_lanes(core, counter->offset);
+    case OF_KIND:
+        return lanes_of_kind(core, (enum lane_kind)counter->offset);
+    case OF_FLOWS:
+        return sum_over_flows(core, index);
+    }
+    return 0;
+}
+
+int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char **name,
+                    uint64_t *value)
+{
+    beowire_endpoint *own = own_of(endpoint);
+    int status = own_check(endpoint);
+
+    if (status == 0 && (name == NULL || value == NULL)) {
+        status = -EINVAL;
+    }
+    if (status == 0 && index >= counters_count()) {
+        status = -ENOENT;
+    }
+    if (status != 0) {
+        return status;
+    }
+    *name = counters_name(index);
+    turn_enter(&own->turn);
+    *value = counters_read(&own->core, index);
+    own_leave(own);
+    return 0;
+}
+
+int beowire_event(beowire_endpoint *endpoint, struct beowire_event *event)
+{
+    int status = event == NULL ? -EINVAL : own_enter(endpoint);
+
+    if (status != 0) {
+        return status;
+    }
+    if (__builtin_expect(endpoint->core.events > 0, 0)) {
+        status = core_take_event(&endpoint->core, event, own_clock(endpoint));
+    }
+    own_leave(endpoint);
+    return status;
+}
+
+const char *beowire_error(int status)
+{
+    switch (status) {
+    case 0:
+        return "no error";
+    case -EAGAIN:
+        return "no room now: poll, and try again";
+    case -EINVAL:
+        return "an argument is missing or out of range";
+    case -EBADF:
+        return "the endpoint has been closed";
+    case -ECHILD:
+        return "the endpoint is that of the process that opened it: this one was forked from it";
+    case -EMSGSIZE:
+        return "the message is longer than the buffer, or than the limit";
+    case -ECANCELED:
+        return "the operation was cancelled";
+    case -ETIMEDOUT:
+        return "the peer does not answer";
+    case -ECONNRESET:
+        return "the peer has closed, was restarted, or does not know this connection";
+    case -EKEYREJECTED:
+        return "the peer belongs to another job: its job key is another";
+    case -EPROTONOSUPPORT:
+        return "frames are to be authenticated (\"authenticate\"), and the other end is of a "
+               "version "
+               "that cannot: update it, or leave that out at both ends";
+    case -EPROTO:
+        return "the peer broke the protocol";
+    case -EACCES:
+        return "the peer has no memory with this key, or does not allow this, or not all of it is "
+               "in";
+    case -EOPNOTSUPP:
+        return "the peer does not support this";
+    case -EEXIST:
+        return "that key is in use";
+    case -EBADMSG:
+        return "the configuration is wrong: beowire_configuration_check() says where";
+    case -EPERM:
+        return "raw frames need CAP_NET_RAW: run as root, or in a network namespace of your own";
+    case -EADDRNOTAVAIL:
+        return "the network interface has no IP address, or is of another kind";
+    case -EUSERS:
+        return "as many endpoints of this interface have this lane as may";
+    case -EHOSTUNREACH:
+        return "no lane of this endpoint reaches that address";
+    case -ENODEV:
+        return "there is no such network interface";
+    case -ENETDOWN:
+        return "the network interface is down";
+    case -EADDRINUSE:
+        return "that endpoint number is taken on this host";
+    case -ENOSPC:
+        return "no room: as many peers as allowed are known, or the text buffer is too short";
+    case -ENOENT:
+        return "there is no such thing";
+    case -ENOMSG:
+        return "no such message has arrived";
+    case -ENOMEM:
+        return "out of memory";
+    case -EMFILE:
+        return "this process has as many descriptors open as it may: see ulimit -n";
+    case -ENFILE:
+        return "this host has as many files open as it can";
+    case -EINTR:
+        return "interrupted by a signal";
+    default:
+        return "the system refused (see errno(3))";
+    }
+}

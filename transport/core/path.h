@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * path.h - the ways to one peer: a lane of ours each, and the peer's address there.
+ *
+ * The lanes of an endpoint are in order of preference for what has to be quick (sequenced frames
+ * and control); the first that reaches the peer and works is its *fast* path. Reliability is above
+ * the lanes, so a flow may change its path at any time: when the lane says that it is down, or when
+ * the peer has not answered twice on it.
+ *
+ * An address is what its owner says. So a path counts for nothing before it is *proven*: the peer
+ * has shown that what goes there arrives, and nobody else gets it. Until then nothing goes that way
+ * but what asks for that proof.
+ *
+ * Pure. One thread.
+ */
+#ifndef BEOWIRE_CORE_PATH_H
+#define BEOWIRE_CORE_PATH_H
+
+#include "core/rails.h"
+#include "frame/address_layout.h"
+#include "lane/lane.h"
+#include "tuning.h"
+
+#include <string.h>
+
+/** `lane` of a peer that cannot be reached at all. */
+#define PATH_NONE UINT8_MAX
+
+/** The lanes of an endpoint, and which of them work. */
+struct path_lanes {
+    struct lane *lanes[LANES_MAX]; /**< in order of preference; they stay the caller's */
+    unsigned count;
+    bool down[LANES_MAX];                        /**< said so when last asked */
+    struct rail_network networks[ADDRESS_RAILS]; /**< of the rails */
+};
+
+/** The paths to a peer, by lane. */
+struct paths {
+    uint16_t reachable;   /**< bit i: over lane i, by the peer's address */
+    uint16_t proven;      /**< bit i: the peer has got what was sent over lane i */
+    uint8_t fast;         /**< the lane for sequenced frames, or PATH_NONE */
+    uint8_t crossing;     /**< which rail of the peer each of ours leads to, rails_match() */
+    bool astray;          /**< because one that is preferred did not answer; it is tried again */
+    uint16_t heard;       /**< bits: lanes by which the connection was heard, or whose ask_host()
+                               has found that the end of the peer would be told of */
+    uint64_t left_ns;     /**< when that one was left, ... */
+    uint64_t wait_ns;     /**< ... for how long at least, ... */
+    uint64_t returned_ns; /**< ... and when it was returned to last */
+    struct lane_address to[LANES_MAX]; /**< the peer's address there, if it is reachable */
+};
+
+static_assert(LANES_MAX <= 16, "a bit each");
+
+/** Is the peer's address one that is reached over the lane? */
+static inline bool paths_reaches(const struct paths *paths, unsigned lane)
+{
+    return (paths->reachable >> lane & 1) != 0;
+}
+
+/** Has the peer got what was sent to it over the lane? */
+static inline bool paths_has_proven(const struct paths *paths, unsigned lane)
+{
+    return (paths->proven >> lane & 1) != 0;
+}
+
+/** Is it the way to whoever has this address there? */
+static inline bool paths_is_to(const struct paths *paths, unsigned lane,
+                               const struct lane_address *address)
+{
+    return paths_reaches(paths, lane) && memcmp(&paths->to[lane], address, sizeof *address) == 0;
+}
+
+/** Finds out over which lanes an address is reached. If memory is shared, nothing else is used. */
+void paths_find(struct paths *paths, const struct path_lanes *lanes,
+                const struct address_layout *address);
+
+/** Is this the address, on a lane, of whoever has that place? */
+bool path_leads_to(const struct path_lanes *lanes, unsigned lane,
+                   const struct address_layout *address, const struct lane_address *at);
+
+/** May it be the fast path? */
+static inline bool paths_is_for_all(const struct path_lanes *lanes, unsigned lane)
+{
+    return !lanes->lanes[lane]->cuts;
+}
+
+/** May the peer be asked over the lane? It should reach it, and works. */
+static inline bool paths_may_ask(const struct paths *paths, const struct path_lanes *lanes,
+                                 unsigned lane)
+{
+    return paths_reaches(paths, lane) && !lanes->down[lane];
+}
+
+/** Does the lane reach the peer, for sure, and work? */
+static inline bool paths_is_usable(const struct paths *paths, const struct path_lanes *lanes,
+                                   unsigned lane)
+{
+    return paths_has_proven(paths, lane) && !lanes->down[lane];
+}
+
+/** Is the fast path proven? */
+static inline bool paths_is_proven(const struct paths *paths)
+{
+    return paths->fast != PATH_NONE && paths_has_proven(paths, paths->fast);
+}
+
+/** The path over this lane is proven. @return true: `fast` is another one now. */
+bool paths_prove(struct paths *paths, const struct path_lanes *lanes, unsigned lane);
+
+/** Sets `fast` to the first lane that is proven and not down; if all are down, to the first that is
+ *  proven; and as long as none is, likewise of those that should reach the peer. */
+void paths_choose(struct paths *paths, const struct path_lanes *lanes);
+
+/** A lane has gone down or come back (`down` says so): has the peer use another, or the one that is
+ * back if that is preferred. Who has left a lane that does not answer is not sent back there
+ * because of another. @return true: `fast` is another one now. */
+bool paths_follow_status(struct paths *paths, const struct path_lanes *lanes, unsigned by);
+
+/** Sets `fast` to the next lane after it, round and round, that reaches the peer and is not down.
+ *  @return true: it is another one now. */
+bool paths_next(struct paths *paths, const struct path_lanes *lanes, uint64_t now_ns);
+
+/** Sets `fast` to that lane, because the peer does so. */
+void paths_use(struct paths *paths, const struct path_lanes *lanes, unsigned by, uint64_t now_ns);
+
+/** Is it time to return to the preferred lane? The peer has just been heard on lane `by`: perhaps
+ * it was only away. If the preferred lane proves dead again, it is left for longer each time. */
+static inline bool paths_may_return(const struct paths *paths, unsigned by, uint64_t now_ns)
+{
+    return paths->astray && (now_ns - paths->left_ns >= paths->wait_ns ||
+                             (by < paths->fast && paths->wait_ns == PATH_RETURN_NS));
+}
+
+/** Returns to the preferred lane. */
+void paths_return(struct paths *paths, const struct path_lanes *lanes, uint64_t now_ns);
+
+/** Writes into our own address how the lanes are reached. */
+void paths_publish(const struct path_lanes *lanes, struct address_layout *address);
+
+/** An MTU that makes no lane carry less. */
+#define PATHS_ANY_MTU UINT32_MAX
+
+/** Longest frame over a lane if its way has this MTU, or its own if that is less. */
+static inline uint32_t path_carries(const struct lane *lane, uint32_t mtu)
+{
+    return lane->mtu > mtu ? lane->frame_bytes - (lane->mtu - mtu) : lane->frame_bytes;
+}
+
+/** Bytes of the headers below ours. */
+static inline uint32_t path_below_bytes(const struct lane *lane)
+{
+    return lane->mtu > lane->frame_bytes ? lane->mtu - lane->frame_bytes : 0;
+}
+
+/** Longest frame that every lane to the peer can carry if the way has this MTU; 0 if there is none.
+ */
+uint32_t paths_frame_bytes(const struct paths *paths, const struct path_lanes *lanes, uint32_t mtu);
+
+/** The same of DATA, whose header is not on the wire where network cards cut. */
+uint32_t paths_data_bytes(const struct paths *paths, const struct path_lanes *lanes, uint32_t mtu);
+
+/** How long the longest frames of a connection are with the headers below ours, over whatever lane
+ *  to the peer that is most. @param data_bytes DATA @param frame_bytes others */
+uint32_t paths_wire_bytes(const struct paths *paths, const struct path_lanes *lanes,
+                          uint32_t data_bytes, uint32_t frame_bytes);
+
+#endif /* BEOWIRE_CORE_PATH_H */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the application posts, and when it leaves: at once, or with more of the same run (hold.h).
+ */
+#include "core/core_internal.h"
+#include "message/bundle.h"
+
+#include <errno.h>
+
+/** A post begins: may what is posted be held back? @return true: something else is already. */
+static bool begin(struct core *core, uint64_t now_ns)
+{
+    bool held = core_has_held(core);
+
+    if (!core->hold.over && !hold_follows(&core->hold, now_ns)) {
+        hold_run_ended(&core->hold, held, now_ns); /* and nobody has looked since */
+    }
+    core->messages.may_hold = hold_post(&core->hold, now_ns) && core->options.hold;
+    return held;
+}
+
+/** Something has been posted for the peer: sends it, or leaves it for later if that pays.
+ *  @return true: it is left, and nothing was sent */
+static bool posted(struct core *core, struct core_peer *peer, bool held, uint64_t now_ns)
+{
+    bool left = core->messages.may_hold && peer->message.ready &&
+                convoy_waits(&peer->convoy, &peer->message.flow);
+
+    if (left) {
+        bundle_gather(&core->messages, &peer->message);
+        message_take_back(&core->messages, &peer->message);
+    } else {
+        core_service(core, peer, now_ns);
+    }
+    if (core_has_held(core)) {
+        if (!held) {
+            core->hold.since_ns = now_ns;
+        } else if (!core->messages.may_hold || hold_is_over(&core->hold, now_ns)) {
+            core_send_held(core, now_ns);
+            left = false;
+        }
+    }
+    return left;
+}
+
+static int push(struct core *core, struct core_peer *peer, const struct core_post *post)
+{
+    switch (post->how) {
+    case CORE_INJECT:
+        return message_inject(&core->messages, &peer->message, post->tag, post->immediate,
+                              post->data, post->bytes);
+    case CORE_SEND:
+        return message_send(&core->messages, &peer->message, post->tag, post->immediate, post->data,
+                            post->bytes, post->context);
+    case CORE_SEND_CONFIRMED:
+        return message_send_confirmed(&core->messages, &peer->message, post->tag, post->immediate,
+                                      post->data, post->bytes, post->context);
+    case CORE_SEND_MATCHED:
+        return message_send_matched(&core->messages, &peer->message, post->tag, post->immediate,
+                                    post->data, post->bytes, post->context);
+    }
+    return -EINVAL;
+}
+
+/** Is there no room for the message, for want of credit or because so much is on its way? */
+static bool is_short(const struct message_peer *peer)
+{
+    return peer->ready &&
+           (!flow_has_credit(&peer->flow) || !flow_has_room(&peer->flow) || message_has_work(peer));
+}
+
+int core_post(struct core *core, struct core_peer *peer, const struct core_post *post,
+              uint64_t (*clock_ns)(void *), void *clock)
+{
+    uint64_t now_ns = clock_ns(clock);
+
+    if (__builtin_expect(is_short(&peer->message), 0) &&
+        now_ns - core->posted_short_ns >= POST_LOOK_NS) {
+        core->posted_short_ns = now_ns;
+        (void)core_receive(core, clock_ns, clock);
+        now_ns = clock_ns(clock);
+    }
+    bool held = begin(core, now_ns);
+    int status = push(core, peer, post);
+    bool left = false;
+
+    if (status == 0) {
+        if (post->bytes > message_limits_busy(&core->messages.limits)) {
+            core->messages.may_hold = false; /* it is long enough by itself */
+        }
+        left = posted(core, peer, held, now_ns);
+        if (core_has_bulk(core)) {
+            core_bulk(core, now_ns);
+            left = false;
+        }
+    } else if (status == -EAGAIN && post->how == CORE_INJECT) {
+        core_connect(core, peer, now_ns);
+    }
+    if (hold_may_run(&core->hold)) {
+        hold_posted(&core->hold, status == -EAGAIN, left ? now_ns : clock_ns(clock));
+    }
+    return status;
+}
+
+void core_send_held(struct core *core, uint64_t now_ns)
+{
+    struct list *link = core->messages.bundling.next;
+
+    while (link != &core->messages.bundling) {
+        struct message_peer *message = LIST_ENTRY(link, struct message_peer, bundling);
+        link = link->next;
+        bundle_close(&core->messages, message);
+        core_service(core, core->peers[message->index], now_ns);
+    }
+}
+
+void core_look_held(struct core *core, bool vain, uint64_t now_ns)
+{
+    bool was_over = core->hold.over;
+    bool ended = hold_look(&core->hold, vain, now_ns);
+
+    if (ended && !was_over) {
+        hold_run_ended(&core->hold, core_has_held(core), now_ns);
+    }
+    if (core_has_held(core) && (ended || hold_is_over(&core->hold, now_ns))) {
+        core_send_held(core, now_ns);
+    }
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ways to each peer: which work, which are proven, and which is used. */
+#include "core/control.h"
+#include "core/core_internal.h"
+
+#include <errno.h>
+
+void core_find_convoy(struct core *core, struct core_peer *peer)
+{
+    convoy_find(&peer->convoy, &peer->paths, &core->options.lanes);
+    peer->message.gathers = convoy_gathers(&peer->convoy);
+    peer->message.trains = convoy_has_trains(&peer->convoy);
+}
+
+/** The peer has another fast path than `before`. */
+static void change_path(struct core *core, struct core_peer *peer, unsigned before)
+{
+    core->lane_users[before]--;
+    core->lane_users[peer->paths.fast]++;
+    core->counters.path_changes++;
+    flow_change_way(&peer->message.flow);
+    core_find_convoy(core, peer);
+}
+
+void core_check_lane(struct core *core, unsigned by)
+{
+    struct path_lanes *lanes = &core->options.lanes;
+    struct lane *lane = lanes->lanes[by];
+    bool down = lane->operations->status(lane) != 0;
+
+    if (down == lanes->down[by]) {
+        return;
+    }
+    lanes->down[by] = down;
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        struct core_peer *peer = core->peers[i];
+        unsigned before = peer->paths.fast;
+        if (!peer->gone && paths_follow_status(&peer->paths, lanes, by)) {
+            change_path(core, peer, before);
+        }
+        core_choose_bulk_lanes(core, peer);
+        if (peer->connection.state == CONNECTION_OPEN) {
+            core_try_paths(core, peer);
+        }
+    }
+}
+
+int core_status(struct core *core)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        core_check_lane(core, i);
+        any = any || !core->options.lanes.down[i];
+    }
+    return any ? 0 : -ENETDOWN;
+}
+
+void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns)
+{
+    unsigned before = peer->paths.fast;
+
+    paths_use(&peer->paths, &core->options.lanes, by, now_ns);
+    change_path(core, peer, before);
+}
+
+void core_return_to_path(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    unsigned before = peer->paths.fast;
+
+    paths_return(&peer->paths, &core->options.lanes, now_ns);
+    change_path(core, peer, before);
+}
+
+/** The peer answers, but what we send does not arrive: it is this path. */
+void core_try_another_path(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    unsigned before = peer->paths.fast;
+
+    if (peer->followed) {
+        peer->followed = false; /* the peer has reasons to ask there: this once over the same */
+        return;
+    }
+    if (paths_next(&peer->paths, &core->options.lanes, now_ns)) {
+        change_path(core, peer, before);
+    }
+}
+
+void core_try_paths(struct core *core, struct core_peer *peer)
+{
+    peer->challenges = 0;
+    peer->challenge_at_ns = 0;
+    core_note_deadline(core, 0);
+}
+
+void core_prove_path(struct core *core, struct core_peer *peer, unsigned by)
+{
+    unsigned before = peer->paths.fast;
+
+    if (peer->message.ready && paths_has_proven(&peer->paths, by)) {
+        return;
+    }
+    if (paths_prove(&peer->paths, &core->options.lanes, by)) {
+        change_path(core, peer, before);
+    }
+    if (peer->connection.state == CONNECTION_OPEN && !peer->message.ready &&
+        paths_is_proven(&peer->paths)) {
+        message_peer_ready(&core->messages, &peer->message, peer->first_credit, peer->limit);
+        peer->message.flow.go_back_n = !peer->selective;
+    }
+    core_choose_bulk_lanes(core, peer);
+}
+
+/** Tries the paths that are not proven, when that is due. */
+void core_service_paths(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+    bool any = false;
+
+    if (now_ns >= peer->challenge_at_ns) {
+        for (unsigned i = 0; i < lanes->count; i++) {
+            if (paths_reaches(&peer->paths, i) && !paths_has_proven(&peer->paths, i)) {
+                any = true;
+                if (!lanes->down[i]) {
+                    control_send_challenge(core, peer, i);
+                }
+            }
+        }
+        uint64_t pause_ns = (uint64_t)CONNECTION_RETRY_NS << peer->challenges;
+        if (pause_ns < PATH_CHALLENGE_MAX_NS) {
+            peer->challenges++;
+        } else {
+            pause_ns = PATH_CHALLENGE_MAX_NS;
+        }
+        peer->challenge_at_ns = any ? now_ns + pause_ns : UINT64_MAX;
+    }
+    core_note_deadline(core, peer->challenge_at_ns);
+}

@@ -1,0 +1,689 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Frames that have arrived: whose they are, and what they do. */
+#include "core.h"
+
+#include "core/address.h"
+#include "core/control.h"
+#include "core/core_internal.h"
+#include "core/lengths.h"
+#include "flow/proof.h"
+#include "message/reorder.h"
+
+#include <errno.h>
+
+/** While nothing is expected on quiet lanes, the clock is read once in so many polls. */
+#define RECEIVES_PER_CLOCK 64
+
+/* ---- frames in ----------------------------------------------------------------------------- */
+
+/** Notes that the peer has to be serviced; if not `patient`, before the application goes on. */
+static void touch(struct core *core, struct core_peer *peer, bool patient)
+{
+    core->patient = core->patient && patient;
+    if (!peer->touched) {
+        peer->touched = true;
+        core->touched[core->touched_count++] = peer->message.index;
+    }
+}
+
+/** The connection has just begun by `frame` (CONNECT or ACCEPT). @return false: it has failed. */
+static bool begin_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
+                       const struct arrival *from, uint64_t now_ns)
+{
+    uint32_t features = from_le32(frame->connect->features) & core_features(core);
+
+    peer->paths.heard |= (uint16_t)(1u << from->by);
+    if (core_is_doubted(peer)) {
+        core_trust(core, peer, now_ns);
+    }
+    core_reserve_credit(core, peer);
+    if (peer->message.key != 0) {
+        map_remove(&core->by_peer_key, peer->message.key, peer->message.index);
+    }
+    peer->message.key = peer->connection.peer_key;
+    map_add(&core->by_peer_key, peer->connection.peer_key, peer->message.index);
+    int status = core_begin_seals(core, peer, frame);
+    if (status != 0) {
+        core_fail_peer(core, peer, status);
+        return false;
+    }
+    peer->message.remote_memory = (features & FRAME_FEATURE_REMOTE) != 0;
+    peer->selective = (features & FRAME_FEATURE_SELECTIVE) != 0;
+    peer->limit = frame->credit;
+    lengths_begin(core, peer, frame);
+    return true;
+}
+
+/** The peer of a connection that has begun by its CONNECT says something with our key: it has got
+ * an answer. If that went to one place only, it is there. */
+static void hear_peer(struct core *core, struct core_peer *peer)
+{
+    uint16_t answered_by = peer->answered_by;
+
+    peer->confirmed = true;
+    core_try_paths(core, peer);
+    if (answered_by != 0 && (answered_by & (answered_by - 1)) == 0) {
+        core_prove_path(core, peer, (unsigned)__builtin_ctz(answered_by));
+    }
+}
+
+/** Does this address of the lane belong to the peer? */
+static bool is_from(const struct core_peer *peer, const struct arrival *from)
+{
+    return paths_is_to(&peer->paths, from->by, &from->address);
+}
+
+/** Is the address in this CONNECT or ACCEPT that of whoever sent it? */
+static bool body_is_honest(const struct core *core, const struct frame *frame,
+                           const struct arrival *from)
+{
+    const struct address_layout *layout =
+        (const struct address_layout *)(const void *)frame->connect->place;
+
+    return path_leads_to(&core->options.lanes, from->by, layout, &from->address) &&
+           from_le16(layout->endpoint) == frame->source &&
+           from_le64(layout->incarnation) == from_le64(frame->connect->incarnation);
+}
+
+/** Is CONNECT as long as the DATA that it asks for? What answers it is as long, and goes to whoever
+ *  it says it comes from. */
+static bool is_as_long_as_it_asks(const struct frame *frame, const struct arrival *from)
+{
+    return from->bytes >= from_le16(frame->connect->frame_bytes);
+}
+
+static bool is_of_our_job(const struct core *core, const struct frame *frame)
+{
+    return from_le64(frame->connect->job_key) == core->options.job_key;
+}
+
+/** Answers CONNECT at once, where it came from. One that asks for less than the connection has is
+ *  not answered: what answers it would be longer. */
+static void answer_connect(struct core *core, struct core_peer *peer, const struct frame *frame,
+                           const struct arrival *from)
+{
+    const struct lane *lane = core->options.lanes.lanes[from->by];
+
+    core_count_accept(peer);
+    if (from_le16(frame->connect->frame_bytes) < peer->data_bytes) {
+        return;
+    }
+    core_allow(peer, from->bytes);
+    (void)core_spend(peer, from->bytes); /* ACCEPT is no longer */
+    peer->answered_by |= (uint16_t)(1u << from->by);
+    control_send_accept(core, peer, from->by, from->bytes + path_below_bytes(lane));
+}
+
+/** Whoever cannot prove that it may ask gets no answer, and leaves nothing behind. */
+static void receive_connect(struct core *core, const struct frame *frame,
+                            const struct arrival *from, uint64_t now_ns)
+{
+    const struct address_layout *own = address_layout(&core->options.address);
+    struct core_peer *peer = NULL;
+
+    if (!body_is_honest(core, frame, from) || !is_as_long_as_it_asks(frame, from)) {
+        core->counters.dropped_source++;
+        return;
+    }
+    if (!proof_is_right(frame, own->secret, NULL) ||
+        from_le64(frame->connect->expected_incarnation) != core->incarnation) {
+        core->counters.dropped_proof++;
+        return;
+    }
+    if (!is_of_our_job(core, frame)) {
+        control_send_reset(core, frame, from, FRAME_RESET_JOB, now_ns);
+        return;
+    }
+    if (!core_may_seal(core, from_le32(frame->connect->features))) {
+        control_send_reset(core, frame, from, FRAME_RESET_SEAL, now_ns);
+        return;
+    }
+    int status = core_peer_meet(core, frame->connect->place, from->by, &peer);
+    if (status == -EINVAL || status == -EHOSTUNREACH || (status == 0 && !is_from(peer, from))) {
+        core->counters.dropped_source++;
+        return;
+    }
+    if (status != 0) {
+        control_send_reset(core, frame, from, FRAME_RESET_FULL, now_ns);
+        return;
+    }
+    if (connection_receive(&peer->connection, frame, now_ns) == CONNECTION_BEGUN &&
+        begin_peer(core, peer, frame, from, now_ns)) {
+        /* It is answered. */
+    } else if (peer->connection.state == CONNECTION_FAILED) {
+        control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
+        return;
+    } else if (peer->connection.peer_key == from_le32(frame->connect->key)) {
+        lengths_shorten(core, peer, frame);
+    } else {
+        /* This one, or the one before, is not the peer's doing. */
+        (void)core_ask_who_it_is(core, peer, now_ns);
+        return;
+    }
+    answer_connect(core, peer, frame, from);
+    touch(core, peer, false);
+}
+
+/** The peer broke a rule. */
+static void break_off(struct core *core, struct core_peer *peer, const struct frame *frame,
+                      const struct arrival *from, uint64_t now_ns)
+{
+    control_send_reset(core, frame, from, FRAME_RESET_PROTOCOL, now_ns);
+    core_fail_peer(core, peer, -EPROTO);
+}
+
+/** Handles the frame that is next in order. @return false: it breaks a rule, the peer has failed.
+ */
+static bool accept_frame(struct core *core, struct core_peer *peer, const struct frame *frame,
+                         const struct arrival *from, uint64_t now_ns)
+{
+    struct message_peer *message = &peer->message;
+
+    if (message_frame(&core->messages, message, frame) != 0) {
+        break_off(core, peer, frame, from, now_ns);
+        return false;
+    }
+    bool reserved = sequence_before(frame->sequence, message->flow.granted);
+    flow_accept(&message->flow, frame, now_ns);
+    message_frame_accepted(&core->messages, message, reserved);
+    return true;
+}
+
+/** A gap has been filled: handles what was kept behind it. */
+static void accept_kept(struct core *core, struct core_peer *peer, const struct arrival *from,
+                        uint64_t now_ns)
+{
+    struct frame frame;
+    struct chunk *chunk = NULL;
+
+    while ((chunk = reorder_take(&peer->message, &frame)) != NULL) {
+        (void)accept_frame(core, peer, &frame, from, now_ns); /* on failure nothing is kept on */
+        reorder_release(&core->messages, chunk);
+    }
+}
+
+static void receive_sequenced(struct core *core, struct core_peer *peer, const struct frame *frame,
+                              const struct arrival *from, uint64_t now_ns)
+{
+    struct message_peer *message = &peer->message;
+
+    switch (flow_check(&message->flow, frame, now_ns)) {
+    case FLOW_NEXT:
+        if (accept_frame(core, peer, frame, from, now_ns) && message->reordered != NULL) {
+            accept_kept(core, peer, from, now_ns);
+        }
+        return;
+    case FLOW_KEEP:
+        reorder_keep(&core->messages, message, frame);
+        return;
+    case FLOW_DUPLICATE:
+        core->counters.dropped_duplicate++;
+        return;
+    case FLOW_GAP:
+        core->counters.dropped_gap++;
+        return;
+    case FLOW_OVERRUN:
+        core->counters.dropped_overrun++;
+        return;
+    }
+}
+
+/** CLOSE that asks is answered with one that does not: it has our last acknowledgement, and its
+ *  sender need not say it again. */
+static void answer_close(struct core *core, struct core_peer *peer, const struct frame *frame)
+{
+    if (frame->type == FRAME_CLOSE && (frame->flags & FRAME_ACK_REQUEST) != 0) {
+        control_send_close(core, peer, false);
+    }
+}
+
+/** A PROBE that has come over no other lane before: its sender may hear nothing over another. */
+static bool asks_here(const struct core_peer *peer, const struct frame *frame)
+{
+    return frame->type == FRAME_PROBE &&
+           sequence_before(peer->message.flow.probe_seen, from_le32(frame->probe->number));
+}
+
+/** The peer asks over another lane, and nothing comes over ours: it has found that ours does not
+ *  work any more, in one direction at least, and we need not have noticed. */
+static void follow_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
+                        unsigned by, uint64_t now_ns)
+{
+    if (by == peer->paths.fast) {
+        peer->asked_elsewhere = 0;
+    } else if (asks_here(peer, frame) && paths_is_for_all(&core->options.lanes, by) &&
+               ++peer->asked_elsewhere >= PATH_PATIENCE_PROBES &&
+               paths_is_usable(&peer->paths, &core->options.lanes, by)) {
+        peer->asked_elsewhere = 0;
+        peer->followed = true;
+        core_use_path(core, peer, by, now_ns);
+    }
+}
+
+/** Is nothing owed for this frame that could not wait until the application has had its message? */
+static bool is_patient(const struct core_peer *peer, const struct frame *frame)
+{
+    return (frame->type == FRAME_EAGER || frame->type == FRAME_FRAGMENT ||
+            frame->type == FRAME_BUNDLE) &&
+           !peer->message.flow.acknowledge_now && !flow_has_gap(&peer->message.flow) &&
+           !message_has_work(&peer->message);
+}
+
+/** Does the peer answer over another lane what ours got no answer to? Silence alone proves nothing
+ * of a lane: whoever is away is silent on all, and when it comes back answers on ours first. */
+static bool answers_elsewhere(const struct core *core, const struct core_peer *peer, unsigned by,
+                              unsigned questions, unsigned patience)
+{
+    return by != peer->paths.fast && questions > patience &&
+           paths_is_for_all(&core->options.lanes, by) &&
+           paths_is_usable(&peer->paths, &core->options.lanes, by);
+}
+
+/** What has come by a way is said to have come there, over the same one if it takes answers. */
+static void answer_challenge(struct core *core, struct core_peer *peer, const struct frame *frame,
+                             unsigned by)
+{
+    unsigned back = core->options.lanes.lanes[by]->cuts ? peer->paths.fast : by;
+
+    control_send_response(core, peer, back, from_le64(frame->challenge->number));
+}
+
+static void receive_response(struct core *core, struct core_peer *peer, const struct frame *frame)
+{
+    uint64_t number = from_le64(frame->challenge->number);
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        if (paths_reaches(&peer->paths, i) && !paths_has_proven(&peer->paths, i) &&
+            proof_challenge(core->proof_key, peer->connection.own_key, i) == number) {
+            core_prove_path(core, peer, i);
+        }
+    }
+}
+
+/** A frame of a connection that both ends have, while no way to the peer is proven. */
+static void receive_early(struct core *core, struct core_peer *peer, const struct frame *frame,
+                          unsigned by)
+{
+    if (frame->type == FRAME_CHALLENGE) {
+        answer_challenge(core, peer, frame, by);
+    } else if (frame->type == FRAME_RESPONSE) {
+        receive_response(core, peer, frame);
+    } else if (frame->type == FRAME_CLOSE &&
+               connection_receive(&peer->connection, frame, 0) == CONNECTION_BROKEN) {
+        core_fail_peer(core, peer, peer->connection.error);
+    } else {
+        core->counters.dropped_state++; /* it will be said again */
+    }
+}
+
+/** The peer's application receives no more, and all that it has answered is here. */
+static void notice_leaving(struct core *core, struct core_peer *peer, const struct frame *frame)
+{
+    struct message_peer *message = &peer->message;
+
+    if (frame->type < FRAME_SEQUENCED && message->send_error == 0 &&
+        frame->sequence == message->flow.expected) {
+        bool any = message_peer_leaves(&core->messages, message);
+        core->undelivered = core->undelivered || any;
+    }
+}
+
+/** A frame of an open connection. */
+static void receive_open(struct core *core, struct core_peer *peer, const struct frame *frame,
+                         const struct arrival *from, uint64_t now_ns)
+{
+    WIRE_TO(wire, core, peer);
+
+    if (frame->tacit) {
+        flow_heard(&peer->message.flow);
+    } else if (!flow_acknowledged(&peer->message.flow, frame, now_ns, &wire)) {
+        core->counters.dropped_acknowledgement++;
+        return;
+    }
+    peer->confirmed = true;
+    peer->paths.heard |= (uint16_t)(1u << from->by);
+    if (core_is_doubted(peer)) {
+        core_trust(core, peer, now_ns);
+    }
+    if (__builtin_expect((frame->flags & FRAME_LEAVING) != 0, 0)) {
+        notice_leaving(core, peer, frame);
+    }
+    if (frame->type >= FRAME_SEQUENCED) {
+        receive_sequenced(core, peer, frame, from, now_ns);
+    } else if (frame->type == FRAME_DATA || frame->type == FRAME_PULL) {
+        if (core_receive_bulk(core, peer, frame, from->by, now_ns) != 0) {
+            break_off(core, peer, frame, from, now_ns);
+        }
+    } else if (frame->type == FRAME_PROBE) {
+        bool asks_anew = asks_here(peer, frame);
+        if (asks_anew && paths_is_for_all(&core->options.lanes, from->by)) {
+            peer->asked_by = (uint8_t)from->by;
+        }
+        flow_probed(&peer->message.flow, frame);
+        if (asks_anew) {
+            message_starving(&core->messages, &peer->message);
+        }
+        core->probed = true;
+    } else if (frame->type == FRAME_CHALLENGE) {
+        answer_challenge(core, peer, frame, from->by);
+    } else if (frame->type == FRAME_RESPONSE) {
+        receive_response(core, peer, frame);
+    } else if (frame->type == FRAME_CLOSE &&
+               connection_receive(&peer->connection, frame, 0) == CONNECTION_BROKEN) {
+        answer_close(core, peer, frame);
+        core_fail_peer(core, peer, peer->connection.error);
+    }
+}
+
+/** ACCEPT proves more than it says: that the peer is who was asked, and where it came from. */
+static void receive_accept(struct core *core, struct core_peer *peer, const struct frame *frame,
+                           const struct arrival *from, uint64_t now_ns)
+{
+    struct connection *connection = &peer->connection;
+    uint8_t nonce[FRAME_NONCE_BYTES];
+
+    if (!body_is_honest(core, frame, from) || !is_of_our_job(core, frame) ||
+        from_le64(frame->connect->incarnation) != peer->incarnation) {
+        core->counters.dropped_source++;
+        return;
+    }
+    proof_nonce(core->proof_key, connection->own_key, nonce);
+    if (from_le32(frame->connect->echoed_key) != connection->own_key ||
+        !proof_is_right(frame, address_layout(&peer->address)->secret, nonce)) {
+        core->counters.dropped_proof++;
+        return;
+    }
+    if (connection_receive(connection, frame, now_ns) == CONNECTION_BEGUN) {
+        if (!begin_peer(core, peer, frame, from, now_ns)) {
+            return;
+        }
+        core_try_paths(core, peer);
+        core_prove_path(core, peer, from->by);
+        peer->message.flow.acknowledge_now = true; /* the peer says nothing before it hears us */
+    } else if (connection->peer_key != from_le32(frame->connect->key) ||
+               connection->state == CONNECTION_FAILED) {
+        return;
+    } else if (connection_heard(connection)) {
+        hear_peer(core, peer);
+    }
+    core_prove_path(core, peer, from->by);
+    lengths_shorten(core, peer, frame);
+}
+
+static void receive_from_peer(struct core *core, struct core_peer *peer, const struct frame *frame,
+                              const struct arrival *from, uint64_t now_ns)
+{
+    if (peer->message.destination != frame->source || !is_from(peer, from)) {
+        core->counters.dropped_source++;
+        return;
+    }
+    if (frame->type == FRAME_ACCEPT) {
+        receive_accept(core, peer, frame, from, now_ns);
+    } else if (peer->connection.state == CONNECTION_OPEN ||
+               peer->connection.state == CONNECTION_ANSWERED) {
+        peer->heard_ns = now_ns;
+        core_allow(peer, from->bytes);
+        if (connection_heard(&peer->connection)) {
+            hear_peer(core, peer);
+        }
+        if (!peer->message.ready) {
+            receive_early(core, peer, frame, from->by);
+            touch(core, peer, false);
+            return;
+        }
+        if (answers_elsewhere(core, peer, from->by, peer->message.flow.unanswered,
+                              PATH_PATIENCE_PROBES)) {
+            core_use_path(core, peer, from->by, now_ns);
+        } else if (paths_is_for_all(&core->options.lanes, from->by) &&
+                   paths_may_return(&peer->paths, from->by, now_ns)) {
+            core_return_to_path(core, peer, now_ns);
+        }
+        follow_peer(core, peer, frame, from->by, now_ns);
+        receive_open(core, peer, frame, from, now_ns);
+    } else {
+        bool failed = peer->connection.state == CONNECTION_FAILED;
+        core->counters.dropped_state += !failed || frame->type != FRAME_CLOSE;
+        if (failed && peer->message.key != 0) {
+            answer_close(core, peer, frame); /* our answer to an earlier one was lost */
+        }
+        if (failed && frame->type != FRAME_CLOSE) {
+            control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
+        }
+    }
+    touch(core, peer, is_patient(peer, frame));
+}
+
+/** Does a lane that cuts carry such a frame? A probe may follow what it asks for. */
+static bool is_of_cut_lane(const struct frame *frame, bool joined)
+{
+    return joined ? frame->type == FRAME_DATA
+                  : frame->type >= FRAME_SEQUENCED || frame->type == FRAME_PROBE ||
+                        frame->type == FRAME_CHALLENGE;
+}
+
+/** @return whose it is, if it is a sequenced frame and its sender will be serviced; or NULL. */
+static struct core_peer *receive_frame(struct core *core, unsigned by,
+                                       const struct lane_incoming *incoming, uint64_t now_ns)
+{
+    const struct lane *lane = core->options.lanes.lanes[by];
+    const struct arrival from = {.by = by, .bytes = incoming->bytes, .address = incoming->from};
+    struct frame frame;
+    enum frame_verdict verdict = frame_decode(incoming->data, incoming->bytes, &frame);
+
+    bool joined = lane->cuts && incoming->segment_bytes > 0;
+
+    if (!joined && incoming->bytes > lane->frame_bytes) {
+        verdict = FRAME_BAD_LENGTH; /* longer than we said, and than a chunk has room for */
+    }
+    if (verdict == FRAME_OK && lane->cuts && !is_of_cut_lane(&frame, joined)) {
+        verdict = FRAME_BAD_TYPE;
+    }
+    if (verdict != FRAME_OK) {
+        core->counters.dropped[verdict]++;
+        return NULL;
+    }
+    core->counters.received[frame.type] +=
+        joined ? lane_segments(frame.payload_bytes, incoming->segment_bytes) : 1;
+    frame.tacit = frame.tacit || (lane->cuts && incoming->tacit);
+    if (incoming->payload != NULL) {
+        frame.payload = incoming->payload;
+    }
+    if (frame.type == FRAME_CONNECT) {
+        receive_connect(core, &frame, &from, now_ns);
+        return NULL;
+    }
+    if (frame.type == FRAME_RESET) {
+        core_receive_reset(core, &frame, &from, now_ns);
+        return NULL;
+    }
+    uint32_t index = map_find(&core->by_key, frame.key);
+    if (index == MAP_NONE) {
+        core->counters.dropped_key++;
+        /* What does not say who sends it leaves this to other frames of that connection. */
+        if (frame.type != FRAME_CLOSE && !frame.tacit) {
+            control_send_reset(core, &frame, &from, FRAME_RESET_UNKNOWN, now_ns);
+        }
+        return NULL;
+    }
+    struct core_peer *peer = core->peers[index];
+    if (__builtin_expect(peer->seal != NULL || frame.seal != NULL, 0) &&
+        !core_seal_is_right(peer, &frame, lane)) {
+        core->counters.dropped_seal++;
+        return NULL;
+    }
+    if (frame.tacit) {
+        frame.source = peer->message.destination; /* it says so by its key */
+    }
+    receive_from_peer(core, peer, &frame, &from, now_ns);
+    return frame.type >= FRAME_SEQUENCED && peer->touched ? peer : NULL;
+}
+
+static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
+                             void *clock, uint64_t *now_ns);
+
+/** Before frames of a train are handled: what was sent before them over a quicker lane may have
+ * come since that was looked at. Taken first, it makes no gap. */
+static unsigned receive_what_came_before(struct core *core, unsigned train,
+                                         uint64_t (*clock_ns)(void *), void *clock,
+                                         uint64_t *now_ns)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < train; i++) {
+        const struct lane *lane = core->options.lanes.lanes[i];
+        unsigned taken = ENDPOINT_RECEIVE_FRAMES;
+        while (!lane->takes_trains && core->lane_users[i] > 0 && taken == ENDPOINT_RECEIVE_FRAMES) {
+            taken = receive_lane(core, i, clock_ns, clock, now_ns);
+            count += taken;
+        }
+    }
+    return count;
+}
+
+static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
+                             void *clock, uint64_t *now_ns)
+{
+    struct lane_incoming incoming[ENDPOINT_RECEIVE_FRAMES];
+    struct lane *lane = core->options.lanes.lanes[by];
+    unsigned before = 0;
+
+    core_expect(core, by);
+    unsigned count = lane->operations->receive(lane, incoming, ENDPOINT_RECEIVE_FRAMES);
+    if (count == 0) {
+        return 0;
+    }
+    if (*now_ns == 0) {
+        *now_ns = clock_ns(clock);
+        core->messages.now_ns = *now_ns;
+    }
+    if (lane->takes_trains || lane->cuts) {
+        before = receive_what_came_before(core, by, clock_ns, clock, now_ns);
+    }
+    for (unsigned done = 0; done < count;) {
+        struct core_peer *peer = receive_frame(core, by, &incoming[done++], *now_ns);
+        if (peer != NULL && done < count) {
+            done += core_receive_rest(core, peer, by, &incoming[done], count - done, *now_ns);
+        }
+    }
+    lane->operations->release(lane);
+    return before + count;
+}
+
+/** Takes all that has come, over every lane: a bounded number of frames, since more may come as
+ *  quickly as they are taken. */
+static unsigned receive_everything(struct core *core, uint64_t (*clock_ns)(void *), void *clock,
+                                   uint64_t *now_ns)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        unsigned before = count;
+        unsigned taken = 0;
+        do {
+            taken = receive_lane(core, i, clock_ns, clock, now_ns);
+            count += taken;
+        } while (taken > 0 && count - before < PROBED_FRAMES_MAX);
+    }
+    return count;
+}
+
+/** Is it time to look at the quiet lanes? */
+static bool quiet_lanes_are_due(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
+{
+    if (core->receives++ % RECEIVES_PER_CLOCK != 0) {
+        return false;
+    }
+    uint64_t now_ns = clock_ns(clock);
+    if (now_ns - core->looked_ns < QUIET_LANE_NS) {
+        return false;
+    }
+    core->looked_ns = now_ns;
+    return true;
+}
+
+/** Is a frame likely to come over this lane? If not, and if looking costs something, it is quiet:
+ *  looking at it delays what comes elsewhere. */
+static bool is_awaited(const struct core *core, unsigned by)
+{
+    const struct lane *lane = core->options.lanes.lanes[by];
+
+    return core->lane_users[by] > 0 || core->messages.lanes[by].blocks > 0 ||
+           core->lane_warmth[by] > 0 || (!lane->polling_is_costly && lane->kind != LANE_SHM);
+}
+
+void core_service_touched(struct core *core, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < core->touched_count; i++) {
+        struct core_peer *peer = core->peers[core->touched[i]];
+        peer->touched = false;
+        core_service(core, peer, now_ns);
+    }
+    core->touched_count = 0;
+}
+
+/** Is a message of one of the touched peers only half here, and does none of them, nor anybody who
+ *  has asked for data, wait for us? */
+static bool awaits_rest(const struct core *core)
+{
+    bool awaits = false;
+
+    for (uint32_t i = 0; i < core->touched_count; i++) {
+        const struct message_peer *peer = &core->peers[core->touched[i]]->message;
+        if (flow_grant_is_due(&peer->flow)) {
+            return false; /* it may have no credit for the rest */
+        }
+        awaits = awaits || message_half_here(peer) != NULL;
+    }
+    return awaits && !core_has_bulk(core);
+}
+
+unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
+{
+    unsigned count = 0;
+    uint64_t now_ns = 0;
+    bool again = core->awaits_rest;
+    core->awaits_rest = false;
+    /* Once for each: a stream of messages never pauses. */
+    core->patient = core->touched_count == 0 || again;
+    bool all = quiet_lanes_are_due(core, clock_ns, clock);
+
+    if (all) {
+        core_notice_lost(core, false, core->looked_ns);
+    }
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        if (!all && !is_awaited(core, i)) {
+            continue;
+        }
+        unsigned frames = receive_lane(core, i, clock_ns, clock, &now_ns);
+        if (frames > 0) {
+            core->lane_warmth[i] = LANE_WARMTH_POLLS;
+        } else if (core->lane_warmth[i] > 0) {
+            core->lane_warmth[i]--;
+        }
+        count += frames;
+    }
+    if (core->probed) {
+        /* What is not here by now is taken for lost. */
+        core->probed = false;
+        count += receive_everything(core, clock_ns, clock, &now_ns);
+    }
+    if (count == 0) {
+        if (core->touched_count > 0) {
+            core_service_touched(core, clock_ns(clock));
+        }
+        return 0;
+    }
+    if (core->patient && !list_is_empty(&core->messages.completed)) {
+        core->patient = false;
+        return count; /* the application first: it may have an answer that can carry ours */
+    }
+    if (core->patient && !again && awaits_rest(core)) {
+        core->patient = false;
+        core->awaits_rest = true;
+        return count; /* and the message first, whose rest is likely to be here already */
+    }
+    core_service_touched(core, now_ns);
+    core_bulk(core, now_ns);
+    core_timers(core, now_ns); /* those of other peers, under traffic that never pauses */
+    return count;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rest of a message that has come in one: its frames are accounted for together. */
+#include "core/core_internal.h"
+
+/** Has a receive of ours a message of the peer that is not whole, and is nothing missing before the
+ *  rest? */
+static bool awaits_rest(const struct core_peer *peer)
+{
+    const struct inbound *half = message_half_here(&peer->message);
+
+    return half != NULL && half->operation != NULL && !flow_has_gap(&peer->message.flow);
+}
+
+/** Is it a FRAGMENT of the peer that says nothing but what follows from where it is? */
+static bool is_plain(const struct core_peer *peer, const struct lane *lane, unsigned by,
+                     const struct lane_incoming *incoming, struct frame *frame)
+{
+    return incoming->tacit && incoming->segment_bytes == 0 &&
+           incoming->bytes <= lane->frame_bytes && paths_is_to(&peer->paths, by, &incoming->from) &&
+           frame_decode(incoming->data, incoming->bytes, frame) == FRAME_OK &&
+           frame->type == FRAME_FRAGMENT && frame->flags == 0 &&
+           frame->key == peer->connection.own_key;
+}
+
+unsigned core_receive_rest(struct core *core, struct core_peer *peer, unsigned by,
+                           const struct lane_incoming *frames, unsigned count, uint64_t now_ns)
+{
+    struct flow *flow = &peer->message.flow;
+    const struct lane *lane = core->options.lanes.lanes[by];
+    unsigned taken = 0;
+
+    if (!lane->cuts || peer->seal != NULL || !awaits_rest(peer)) {
+        return 0;
+    }
+    for (; taken < count; taken++) {
+        struct frame frame;
+        if (!is_plain(peer, lane, by, &frames[taken], &frame) ||
+            frame.sequence != flow->expected + taken ||
+            !sequence_before(frame.sequence, flow->granted)) {
+            break;
+        }
+        if (frames[taken].payload != NULL) {
+            frame.payload = frames[taken].payload;
+        }
+        if (!message_continue(&peer->message, &frame)) {
+            break;
+        }
+    }
+    if (taken > 0) {
+        core->counters.received[FRAME_FRAGMENT] += taken;
+        flow_accept_run(flow, taken, now_ns);
+        message_frames_continued(&core->messages, &peer->message, taken);
+    }
+    return taken;
+}
