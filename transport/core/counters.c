@@ -2,9 +2,7 @@
 /* Every counter of an endpoint has its name here, and nowhere else. */
 #include "core/counters.h"
 
-#include "endpoint/endpoint.h"
-
-#include <errno.h>
+#include <string.h>
 
 enum place {
     OF_CORE,  /* in struct core_counters */
@@ -208,111 +206,4 @@ uint64_t counters_read(const struct core *core, unsigned index)
         return sum_over_flows(core, index);
     }
     return 0;
-}
-
-int beowire_counter(const beowire_endpoint *endpoint, unsigned index, const char **name,
-                    uint64_t *value)
-{
-    beowire_endpoint *own = own_of(endpoint);
-    int status = own_check(endpoint);
-
-    if (status == 0 && (name == NULL || value == NULL)) {
-        status = -EINVAL;
-    }
-    if (status == 0 && index >= counters_count()) {
-        status = -ENOENT;
-    }
-    if (status != 0) {
-        return status;
-    }
-    *name = counters_name(index);
-    turn_enter(&own->turn);
-    *value = counters_read(&own->core, index);
-    own_leave(own);
-    return 0;
-}
-
-int beowire_event(beowire_endpoint *endpoint, struct beowire_event *event)
-{
-    int status = event == NULL ? -EINVAL : own_enter(endpoint);
-
-    if (status != 0) {
-        return status;
-    }
-    if (__builtin_expect(endpoint->core.events > 0, 0)) {
-        status = core_take_event(&endpoint->core, event, own_clock(endpoint));
-    }
-    own_leave(endpoint);
-    return status;
-}
-
-const char *beowire_error(int status)
-{
-    switch (status) {
-    case 0:
-        return "no error";
-    case -EAGAIN:
-        return "no room now: poll, and try again";
-    case -EINVAL:
-        return "an argument is missing or out of range";
-    case -EBADF:
-        return "the endpoint has been closed";
-    case -ECHILD:
-        return "the endpoint is that of the process that opened it: this one was forked from it";
-    case -EMSGSIZE:
-        return "the message is longer than the buffer, or than the limit";
-    case -ECANCELED:
-        return "the operation was cancelled";
-    case -ETIMEDOUT:
-        return "the peer does not answer";
-    case -ECONNRESET:
-        return "the peer has closed, was restarted, or does not know this connection";
-    case -EKEYREJECTED:
-        return "the peer belongs to another job: its job key is another";
-    case -EPROTONOSUPPORT:
-        return "frames are to be authenticated (\"authenticate\"), and the other end is of a "
-               "version "
-               "that cannot: update it, or leave that out at both ends";
-    case -EPROTO:
-        return "the peer broke the protocol";
-    case -EACCES:
-        return "the peer has no memory with this key, or does not allow this, or not all of it is "
-               "in";
-    case -EOPNOTSUPP:
-        return "the peer does not support this";
-    case -EEXIST:
-        return "that key is in use";
-    case -EBADMSG:
-        return "the configuration is wrong: beowire_configuration_check() says where";
-    case -EPERM:
-        return "raw frames need CAP_NET_RAW: run as root, or in a network namespace of your own";
-    case -EADDRNOTAVAIL:
-        return "the network interface has no IP address, or is of another kind";
-    case -EUSERS:
-        return "as many endpoints of this interface have this lane as may";
-    case -EHOSTUNREACH:
-        return "no lane of this endpoint reaches that address";
-    case -ENODEV:
-        return "there is no such network interface";
-    case -ENETDOWN:
-        return "the network interface is down";
-    case -EADDRINUSE:
-        return "that endpoint number is taken on this host";
-    case -ENOSPC:
-        return "no room: as many peers as allowed are known, or the text buffer is too short";
-    case -ENOENT:
-        return "there is no such thing";
-    case -ENOMSG:
-        return "no such message has arrived";
-    case -ENOMEM:
-        return "out of memory";
-    case -EMFILE:
-        return "this process has as many descriptors open as it may: see ulimit -n";
-    case -ENFILE:
-        return "this host has as many files open as it can";
-    case -EINTR:
-        return "interrupted by a signal";
-    default:
-        return "the system refused (see errno(3))";
-    }
 }
