@@ -42,6 +42,13 @@ static unsigned bulk_rank(const struct core *core, const struct lane *lane)
     return 4;
 }
 
+void core_find_convoy(struct core *core, struct core_peer *peer)
+{
+    convoy_find(&peer->convoy, &peer->paths, &core->options.lanes);
+    peer->message.gathers = convoy_gathers(&peer->convoy);
+    peer->message.trains = convoy_has_trains(&peer->convoy);
+}
+
 void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
 {
     const struct path_lanes *lanes = &core->options.lanes;

@@ -4,18 +4,13 @@
 #include "core/address.h"
 #include "core/control.h"
 #include "core/core_internal.h"
-#include "flow/proof.h"
 #include "message/bundle.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 /** Lanes that are down are asked this often whether they still are. */
 #define LANES_LOOK_NS 100000000u
-
-/** After a probe, lanes are asked this often whether it was refused. */
-#define REFUSAL_CHECK_NS 500000u
 
 /** @param count a multiple of 8 */
 static void fill_randomly(struct core *core, uint8_t *bytes, size_t count)
@@ -23,21 +18,6 @@ static void fill_randomly(struct core *core, uint8_t *bytes, size_t count)
     for (size_t at = 0; at < count; at += sizeof(uint64_t)) {
         uint64_t number = core->options.random(core->options.random_context);
         memcpy(bytes + at, &number, sizeof number);
-    }
-}
-
-/** The peer may be about to read what the application gets back now (message_layer). */
-static void withdraw_memory(void *context, const struct message_peer *message)
-{
-    const struct core *core = context;
-    const struct core_peer *peer = core->peers[message->index];
-    const struct path_lanes *lanes = &core->options.lanes;
-
-    for (unsigned i = 0; i < lanes->count; i++) {
-        struct lane *lane = lanes->lanes[i];
-        if (lane->operations->withdraw != NULL && paths_reaches(&peer->paths, i)) {
-            lane->operations->withdraw(lane, &peer->paths.to[i]);
-        }
     }
 }
 
@@ -65,7 +45,7 @@ int core_open(struct core *core, const struct core_options *options)
     }
     hold_init(&core->hold, core->messages.limits.hold_posts);
     core->messages.read_memory = core_read_memory;
-    core->messages.withdraw_memory = withdraw_memory;
+    core->messages.withdraw_memory = core_withdraw_memory;
     core->messages.read_context = core;
     for (unsigned i = 0; i < options->lanes.count; i++) {
         const struct lane *lane = options->lanes.lanes[i];
@@ -88,111 +68,11 @@ void core_close(struct core *core)
     message_close(&core->messages);
 }
 
-/* ---- frames out ---------------------------------------------------------------------------- */
-
-/** May this frame go to a place before it is known whose that is? */
-static bool is_of_opening(const uint8_t *head)
-{
-    unsigned type = frame_type_of(head);
-
-    return type == FRAME_CONNECT || type == FRAME_ACCEPT || type == FRAME_CHALLENGE ||
-           type == FRAME_RESPONSE;
-}
-
-unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
-                   const struct lane_outgoing *frames, unsigned count)
-{
-    struct lane *lane = core->options.lanes.lanes[by];
-
-    if (__builtin_expect(!paths_has_proven(&peer->paths, by), 0) && count > 0 &&
-        !is_of_opening(frames->head)) {
-        return 0;
-    }
-    unsigned taken = __builtin_expect(peer->seal != NULL, 0)
-                         ? core_send_sealed(core, peer, by, frames, count)
-                         : lane->operations->send(lane, &peer->paths.to[by], frames, count);
-
-    if (taken == 1) { /* by itself, a short message does without the loop: 6 ns */
-        core->counters.sent[frame_type_of(frames->head)] +=
-            lane_segments(frames->payload_bytes, frames->segment_bytes);
-        return 1;
-    }
-    for (unsigned i = 0; i < taken; i++) {
-        core->counters.sent[frame_type_of(frames[i].head)]++;
-    }
-    if (taken == 0) {
-        core_check_lane(core, by);
-    }
-    return taken;
-}
-
 void core_reserve_credit(struct core *core, struct core_peer *peer)
 {
     if (!peer->credit_reserved) {
         peer->first_credit = message_initial_credit(&core->messages, &peer->message);
         peer->credit_reserved = true;
-    }
-}
-
-void core_fail_peer(struct core *core, struct core_peer *peer, int error)
-{
-    WIRE_TO(wire, core, peer);
-
-    if (peer->gone) {
-        return; /* what it had has been given back */
-    }
-    core->lane_users[peer->paths.fast]--;
-    peer->gone = true;
-    peer->gone_ns = core->attended_ns;
-    withdraw_memory(core, &peer->message);
-    core_end_doubt(core, peer);
-    (void)connection_fail(&peer->connection, error);
-    core->counters.peers_failed++;
-    core->undelivered = core->undelivered || !message_is_flushed(&peer->message);
-    if (peer->credit_reserved && !peer->message.ready) {
-        message_return_credit(&core->messages, &peer->message, peer->first_credit);
-    }
-    message_peer_failed(&core->messages, &peer->message, peer->connection.error, &wire);
-    core_note_gone(core, peer);
-}
-
-void core_expect_refusal(struct core *core, uint64_t now_ns)
-{
-    const struct path_lanes *lanes = &core->options.lanes;
-
-    for (unsigned i = 0; i < lanes->count; i++) {
-        if (lanes->lanes[i]->operations->lost != NULL) {
-            core->refusals_until_ns = now_ns + PROBE_REFUSAL_NS;
-            core_note_deadline(core, now_ns + REFUSAL_CHECK_NS);
-        }
-    }
-}
-
-/** Asks the lanes for refusals as long as some are expected, and once more: the application may
- *  have been away meanwhile. */
-static void look_for_refusals(struct core *core, uint64_t now_ns)
-{
-    if (core->refusals_until_ns == 0) {
-        return;
-    }
-    core_notice_lost(core, true, now_ns);
-    if (now_ns < core->refusals_until_ns) {
-        core_note_deadline(core, now_ns + REFUSAL_CHECK_NS);
-    } else {
-        core->refusals_until_ns = 0;
-    }
-}
-
-void core_ask_by(struct core *core, struct core_peer *peer, unsigned by)
-{
-    static const uint32_t shorter[] = CONNECTION_SHORTER_MTUS;
-    const struct lane *lane = core->options.lanes.lanes[by];
-
-    control_send_connect(core, peer, by, PATHS_ANY_MTU);
-    for (unsigned i = 0; i < sizeof shorter / sizeof *shorter; i++) {
-        if (peer->connection.attempts > CONNECTION_LONG_ATTEMPTS && shorter[i] < lane->mtu) {
-            control_send_connect(core, peer, by, shorter[i]);
-        }
     }
 }
 
@@ -220,36 +100,6 @@ static void ask_elsewhere(struct core *core, struct core_peer *peer, enum frame_
     }
 }
 
-static void notice_loss(struct core *core, unsigned by, const struct lane_loss *loss,
-                        uint64_t now_ns)
-{
-    for (uint32_t i = 0; i < core->peer_count; i++) {
-        struct core_peer *peer = core->peers[i];
-        if (peer->gone || !paths_is_to(&peer->paths, by, &loss->address)) {
-            continue;
-        }
-        if (loss->certain) {
-            core_fail_peer(core, peer, -ECONNRESET);
-        } else {
-            core_suspect(core, peer, by, loss, now_ns);
-        }
-    }
-}
-
-void core_notice_lost(struct core *core, bool costly, uint64_t now_ns)
-{
-    const struct path_lanes *lanes = &core->options.lanes;
-    struct lane_loss loss;
-
-    for (unsigned i = 0; i < lanes->count; i++) {
-        struct lane *lane = lanes->lanes[i];
-        while (lane->operations->lost != NULL && (costly || !lane->polling_is_costly) &&
-               lane->operations->lost(lane, &loss)) {
-            notice_loss(core, i, &loss, now_ns);
-        }
-    }
-}
-
 /** What asks us is answered also over the lane by which it came: whoever asks there may hear
  *  nothing of what we send over another. @return that lane if it is not our usual one, or
  *  PATH_NONE. */
@@ -259,29 +109,6 @@ static unsigned take_asked_by(struct core_peer *peer)
 
     peer->asked_by = PATH_NONE;
     return by != peer->paths.fast ? by : PATH_NONE;
-}
-
-bool core_ask(struct core_peer *peer, uint64_t now_ns)
-{
-    if (!proof_secret_is_known(address_layout(&peer->address)->secret)) {
-        return false;
-    }
-    connection_ask(&peer->connection, now_ns);
-    return true;
-}
-
-bool core_ask_who_it_is(struct core *core, struct core_peer *peer, uint64_t now_ns)
-{
-    bool needed = peer->connection.asking_since_ns != 0;
-
-    if (peer->connection.state != CONNECTION_ANSWERED || !core_ask(peer, now_ns)) {
-        return false;
-    }
-    if (!needed) {
-        connection_relent(&peer->connection); /* nothing of ours depends on it */
-    }
-    core_note_deadline(core, 0);
-    return true;
 }
 
 static void service_connection(struct core *core, struct core_peer *peer, uint64_t now_ns)
@@ -377,6 +204,16 @@ void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns)
     }
 }
 
+void core_service_touched(struct core *core, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < core->touched_count; i++) {
+        struct core_peer *peer = core->peers[core->touched[i]];
+        peer->touched = false;
+        core_service(core, peer, now_ns);
+    }
+    core->touched_count = 0;
+}
+
 bool core_watch(struct core *core, struct core_peer *peer)
 {
     struct flow *flow = &peer->message.flow;
@@ -423,15 +260,18 @@ struct core_peer *core_taken(struct core *core, const struct beowire_completion 
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-/** Those that are down, or narrowed, may be back. */
+/** Those that have taken nothing may be down; those that are down, or narrowed, may be back. */
 static void look_for_lanes(struct core *core, uint64_t now_ns)
 {
-    if (now_ns - core->looked_for_lanes_ns < LANES_LOOK_NS) {
-        return;
-    }
-    core->looked_for_lanes_ns = now_ns;
-    for (unsigned i = 0; i < core->options.lanes.count; i++) {
-        if (core->options.lanes.down[i] || core->options.lanes.lanes[i]->narrowed_bytes != 0) {
+    uint32_t refusing = core->refusing_lanes;
+    bool due = now_ns - core->looked_for_lanes_ns >= LANES_LOOK_NS;
+
+    core->refusing_lanes = 0;
+    core->looked_for_lanes_ns = due ? now_ns : core->looked_for_lanes_ns;
+    for (unsigned i = 0; (due || refusing != 0) && i < core->options.lanes.count; i++) {
+        const struct lane *lane = core->options.lanes.lanes[i];
+        if ((refusing >> i & 1) != 0 ||
+            (due && (core->options.lanes.down[i] || lane->narrowed_bytes != 0))) {
             core_check_lane(core, i);
         }
     }
@@ -457,7 +297,7 @@ void core_timers(struct core *core, uint64_t now_ns)
     }
     core->deadline_ns = UINT64_MAX;
     look_for_lanes(core, now_ns);
-    look_for_refusals(core, now_ns);
+    core_look_for_refusals(core, now_ns);
     if (core->hosts_look_ns != 0) {
         if (now_ns >= core->hosts_look_ns) {
             core_hear_hosts(core, now_ns);

@@ -183,7 +183,9 @@ struct core {
     unsigned receives;            /**< calls of core_receive() */
     uint64_t looked_ns;           /**< when quiet lanes were polled last */
     uint64_t looked_for_lanes_ns; /**< when those that are down were asked last */
-    struct map by_key;            /**< our own, of each connection */
+    uint32_t
+        refusing_lanes; /**< bits: have taken nothing since they were asked; core_timers() asks */
+    struct map by_key;  /**< our own, of each connection */
     struct map by_peer_key; /**< the peer's, of those that have begun; some may have the same */
     struct map by_incarnation;
     uint64_t incarnation;
@@ -240,7 +242,8 @@ static inline struct core_peer *core_peer_at(const struct core *core, uint32_t h
     return peer != NULL && peer->message.handle == handle ? peer : NULL;
 }
 
-/** Sends frames to a peer over the lane with index `by`. @return how many were taken. */
+/** Sends frames to a peer over the lane with index `by`. @return how many were taken; if none, the
+ *  next core_timers() asks whether the lane works. */
 unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
                    const struct lane_outgoing *frames, unsigned count);
 

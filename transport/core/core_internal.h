@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * core_internal.h - what the files of the core share among themselves.
+ * core_internal.h - what the files of the core share among themselves, and the order that they are
+ * in: each may call those above it, and none below.
+ *
+ *      address, map, rails, hold, patience, crowd      know nothing of peers
+ *      path, convoy            the lanes to one peer, and which of them bursts take
+ *      core.h                  struct core, struct core_peer: what all from here on work on
+ *      counters, doubt         what is counted, and of whom it is not known whether it is there
+ *      sealing                 frames sealed, and their seals checked
+ *      outgoing                core_send(): the place that all frames to a peer pass on their way
+ * out wire                    sequenced frames: what the flow sends with, and which lane they take
+ *      control                 frames that carry no message
+ *      ask                     CONNECT and PROBE: is somebody there?
+ *      lengths, bulk           how long frames are; the data of long messages
+ *      reach                   which lanes work, which are proven, and which is used
+ *      peers                   peers come, fail, and are given back
+ *      suspicion, silence      peers that the network says have ended, or that say nothing
+ *      core                    a peer is serviced; timers; the beginning and the end of it all
+ *      rest, receive           frames that have come
+ *      post                    what the application posts
+ *
+ * scripts/check_house.py sees to it.
  */
 #ifndef BEOWIRE_CORE_CORE_INTERNAL_H
 #define BEOWIRE_CORE_CORE_INTERNAL_H
 
 #include "core/core.h"
 
-/** The way out to a peer, as the flow sees it. */
-struct core_wire {
-    struct core *core;
-    struct core_peer *peer;
-};
-
-unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigned count);
-void core_wire_released(void *context, struct flow_frame *frame);
-
-/** Declares `name`, the way out to `peer`, for one call. */
-#define WIRE_TO(name, core_, peer_)                                                                \
-    struct core_wire name##_context = {.core = (core_), .peer = (peer_)};                          \
-    const struct flow_wire name = {                                                                \
-        .send = core_wire_send, .released = core_wire_released, .context = &name##_context}
+/* ---- core.h: what follows from it ------------------------------------------------------------ */
 
 /** Of a connection that is about to begin by CONNECT with these features: may it, as far as seals
  *  are concerned? */
@@ -29,44 +36,11 @@ static inline bool core_may_seal(const struct core *core, uint32_t features)
     return !core->options.authenticate || (features & FRAME_FEATURE_SEAL) != 0;
 }
 
-/** A connection has just begun by `frame` (CONNECT or ACCEPT): if its frames are to be sealed they
- *  are from now on. @return 0; -EPROTONOSUPPORT: they are to be, and the peer does not know how;
- *  -ENOMEM. */
-int core_begin_seals(struct core *core, struct core_peer *peer, const struct frame *frame);
-
-void core_end_seals(struct core_peer *peer);
-
 /** How many bytes of each frame to the peer are its seal, but in memory that is shared. */
 static inline uint32_t core_seal_bytes(const struct core_peer *peer)
 {
     return peer->seal != NULL ? (uint32_t)sizeof(struct frame_seal) : 0;
 }
-
-/** Sends frames to a peer of which frames are sealed. @return how many were taken. */
-unsigned core_send_sealed(struct core *core, struct core_peer *peer, unsigned by,
-                          const struct lane_outgoing *frames, unsigned count);
-
-/** Has a frame with a key of ours, that has come over the lane, what it should have of a seal? */
-bool core_seal_is_right(struct core_peer *peer, const struct frame *frame, const struct lane *lane);
-
-/** Makes room for peers, and takes it back. @return 0, or -ENOMEM. */
-int core_open_peers(struct core *core);
-void core_close_peers(struct core *core);
-
-/** A peer has failed, or nobody names it any more: if both, it can be given back soon. */
-void core_note_gone(struct core *core, struct core_peer *peer);
-
-/** A peer that nobody names any more, and on which nothing depends, fails if it has not been asked
- *  for a connection, or else if it does not answer in time. */
-void core_drop_unwanted(struct core *core, struct core_peer *peer);
-
-/** RESET carries no key of ours: it is believed if it echoes what only a receiver of our frames
- *  has seen. That finds the peer, too: anybody can send as many as he likes. */
-void core_receive_reset(struct core *core, const struct frame *frame, const struct arrival *from,
-                        uint64_t now_ns);
-
-/** Gives back peers that have gone, whatever is due. */
-void core_forget_peers(struct core *core, uint64_t now_ns);
 
 /** So many bytes have come of a peer: as long as some of its places are not proven, three times as
  *  many may be sent there (RFC 9000, section 8.1). Whom the application has named is believed. */
@@ -93,9 +67,6 @@ static inline bool core_spend(struct core_peer *peer, uint32_t bytes)
     return true;
 }
 
-/** Tries the paths that are not proven, when that is due. */
-void core_service_paths(struct core *core, struct core_peer *peer, uint64_t now_ns);
-
 /** May it be asked over the lane whether it is there? By CONNECT over all by which it should be
  *  reached, by PROBE over those that are proven. */
 static inline bool core_may_ask_over(const struct core *core, const struct core_peer *peer,
@@ -107,12 +78,6 @@ static inline bool core_may_ask_over(const struct core *core, const struct core_
                                  : paths_is_usable(&peer->paths, lanes, by);
 }
 
-/** The peer answers, but what we send does not arrive: it is this path. */
-void core_try_another_path(struct core *core, struct core_peer *peer, uint64_t now_ns);
-
-/** Reserves the credit that CONNECT or ACCEPT tells the peer, if that has not been done. */
-void core_reserve_credit(struct core *core, struct core_peer *peer);
-
 /** An ACCEPT is sent, or left out because the CONNECT was shorter. */
 static inline void core_count_accept(struct core_peer *peer)
 {
@@ -121,64 +86,64 @@ static inline void core_count_accept(struct core_peer *peer)
     }
 }
 
-/** The peer has got what was sent to it over the lane `by`. With the first of them, messages may go
- *  to it, if it has been heard. */
-void core_prove_path(struct core *core, struct core_peer *peer, unsigned by);
-
-/** Paths that are not proven are tried at once, as if for the first time. */
-void core_try_paths(struct core *core, struct core_peer *peer);
-
-/** Sequenced frames and control go to the peer over the lane `by` from now on. */
-void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns);
-
-/** The peer has failed: all of it ends with `error`. */
-void core_fail_peer(struct core *core, struct core_peer *peer, int error);
-
-/** Of a time for which nobody looked at the timers, or by which the clock was set, so much is
- *  silence of the peers: who looks seldom also notices at last. */
-uint64_t core_counted_absence(const struct core *core);
-
-/** Nobody has looked at the timers for so long after they were due, which is longer than
- *  core_counted_absence(): what peers may have said meanwhile is not silence. */
-void core_forgive_absence(struct core *core, uint64_t absence_ns, uint64_t now_ns);
-
-/** The owner of the core looks after it now: forgives its absence, if it has been away. */
-void core_attend(struct core *core, uint64_t now_ns);
-
-/** Begins to doubt the peer, if that has not been. @return NULL: there is no memory for it. */
-struct doubt *core_doubt(struct core_peer *peer);
-
 static inline bool core_is_suspected(const struct core_peer *peer)
 {
     return core_is_doubted(peer) && peer->doubt->suspicion.since_ns != 0;
 }
 
-/** The network says, over this lane, that the peer has ended: it is asked. */
-void core_suspect(struct core *core, struct core_peer *peer, unsigned by,
-                  const struct lane_loss *loss, uint64_t now_ns);
+/** Timers have to be looked at from then on. */
+static inline void core_note_deadline(struct core *core, uint64_t deadline_ns)
+{
+    if (deadline_ns < core->deadline_ns) {
+        core->deadline_ns = deadline_ns;
+    }
+}
 
-/** A RESET says that the peer has ended; it was made by who has seen our frames, but who that is
- *  nobody can tell: it is asked. */
-void core_suspect_reset(struct core *core, struct core_peer *peer, uint64_t now_ns);
+/* ---- doubt.c --------------------------------------------------------------------------------- */
 
-/** Asks a peer that is suspected, if it is time. */
-void core_ask_suspect(struct core *core, struct core_peer *peer, uint64_t now_ns);
-
-/** Has the network said often enough that it has ended, and nothing been heard of it? */
-bool core_is_refused(const struct core *core, const struct core_peer *peer, uint64_t now_ns);
-
-/** If the peer has been silent for long, asks its host whether that is there. */
-void core_ask_host(struct core *core, struct core_peer *peer, uint64_t now_ns);
-
-/** Takes the answers of hosts: whoever stands still on one that is there is not charged with that
- *  time. */
-void core_hear_hosts(struct core *core, uint64_t now_ns);
+/** Begins to doubt the peer, if that has not been. @return NULL: there is no memory for it. */
+struct doubt *core_doubt(struct core_peer *peer);
 
 /** Something of the connection has come from a peer that is `doubted`. */
 void core_trust(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
 /** The peer has failed: nothing is to be told of it any more. */
 void core_end_doubt(struct core *core, struct core_peer *peer);
+
+/* ---- sealing.c ------------------------------------------------------------------------------- */
+
+/** A connection has just begun by `frame` (CONNECT or ACCEPT): if its frames are to be sealed they
+ *  are from now on. @return 0; -EPROTONOSUPPORT: they are to be, and the peer does not know how;
+ *  -ENOMEM. */
+int core_begin_seals(struct core *core, struct core_peer *peer, const struct frame *frame);
+
+void core_end_seals(struct core_peer *peer);
+
+/** Sends frames to a peer of which frames are sealed. @return how many were taken. */
+unsigned core_send_sealed(struct core *core, struct core_peer *peer, unsigned by,
+                          const struct lane_outgoing *frames, unsigned count);
+
+/** Has a frame with a key of ours, that has come over the lane, what it should have of a seal? */
+bool core_seal_is_right(struct core_peer *peer, const struct frame *frame, const struct lane *lane);
+
+/* ---- wire.c ---------------------------------------------------------------------------------- */
+
+/** The way out to a peer, as the flow sees it. */
+struct core_wire {
+    struct core *core;
+    struct core_peer *peer;
+};
+
+unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigned count);
+void core_wire_released(void *context, struct flow_frame *frame);
+
+/** Declares `name`, the way out to `peer`, for one call. */
+#define WIRE_TO(name, core_, peer_)                                                                \
+    struct core_wire name##_context = {.core = (core_), .peer = (peer_)};                          \
+    const struct flow_wire name = {                                                                \
+        .send = core_wire_send, .released = core_wire_released, .context = &name##_context}
+
+/* ---- ask.c ----------------------------------------------------------------------------------- */
 
 /** Asks the peer for a connection. @return false: it has asked us, and nobody has named it, so we
  *  cannot ask. */
@@ -195,13 +160,7 @@ void core_ask_over(struct core *core, struct core_peer *peer, unsigned by);
  *  takes the first that arrives: the longest that can. */
 void core_ask_by(struct core *core, struct core_peer *peer, unsigned by);
 
-/** What has just been sent may be refused, by a lane that notices. The peer's own timers may be
- *  further away than that. */
-void core_expect_refusal(struct core *core, uint64_t now_ns);
-
-/** When the peer will have owed us an answer for longer than we wait, or will have answered and yet
- *  not got what we send, or we what we ask for: it is dead. UINT64_MAX: nothing is waited for. */
-uint64_t core_dies_at(const struct core *core, const struct core_peer *peer);
+/* ---- bulk.c ---------------------------------------------------------------------------------- */
 
 /** Chooses the lanes that carry the data of long messages to and from the peer. */
 void core_choose_bulk_lanes(struct core *core, struct core_peer *peer);
@@ -221,29 +180,117 @@ void core_expect(struct core *core, unsigned by);
 int core_receive_bulk(struct core *core, struct core_peer *peer, const struct frame *frame,
                       unsigned by, uint64_t now_ns);
 
-/** Takes what follows a frame of the peer that has just been handled, as far as it came with it and
- *  only continues the same message: what a lane that cuts has brought in one.
- *  @param frames `count` of them, that came over the lane `by`
- *  @return how many were taken; the others are to be handled one by one. */
-unsigned core_receive_rest(struct core *core, struct core_peer *peer, unsigned by,
-                           const struct lane_incoming *frames, unsigned count, uint64_t now_ns);
+/* ---- reach.c --------------------------------------------------------------------------------- */
 
-/** Timers have to be looked at from then on. */
-static inline void core_note_deadline(struct core *core, uint64_t deadline_ns)
-{
-    if (deadline_ns < core->deadline_ns) {
-        core->deadline_ns = deadline_ns;
-    }
-}
+/** Tries the paths that are not proven, when that is due. */
+void core_service_paths(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
-/** Fails the peers of which a lane knows that their process has ended, and suspects those of which
- *  it is said; also asks lanes of which it is `costly` to ask. */
-void core_notice_lost(struct core *core, bool costly, uint64_t now_ns);
+/** The peer answers, but what we send does not arrive: it is this path. */
+void core_try_another_path(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
+/** The peer has got what was sent to it over the lane `by`. With the first of them, messages may go
+ *  to it, if it has been heard. */
+void core_prove_path(struct core *core, struct core_peer *peer, unsigned by);
+
+/** Paths that are not proven are tried at once, as if for the first time. */
+void core_try_paths(struct core *core, struct core_peer *peer);
+
+/** Sequenced frames and control go to the peer over the lane `by` from now on. */
+void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns);
 
 /** Sends to the peer over the preferred lane again. */
 void core_return_to_path(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
 /** Asks a lane whether it works, and has peers use others if not. */
 void core_check_lane(struct core *core, unsigned by);
+
+/* ---- peers.c --------------------------------------------------------------------------------- */
+
+/** Makes room for peers, and takes it back. @return 0, or -ENOMEM. */
+int core_open_peers(struct core *core);
+void core_close_peers(struct core *core);
+
+/** A peer has failed, or nobody names it any more: if both, it can be given back soon. */
+void core_note_gone(struct core *core, struct core_peer *peer);
+
+/** A peer that nobody names any more, and on which nothing depends, fails if it has not been asked
+ *  for a connection, or else if it does not answer in time. */
+void core_drop_unwanted(struct core *core, struct core_peer *peer);
+
+/** Gives back peers that have gone, whatever is due. */
+void core_forget_peers(struct core *core, uint64_t now_ns);
+
+/** The peer has failed: all of it ends with `error`. */
+void core_fail_peer(struct core *core, struct core_peer *peer, int error);
+
+/** The peer may be about to read what the application gets back now (message_layer). */
+void core_withdraw_memory(void *context, const struct message_peer *message);
+
+/* ---- suspicion.c ----------------------------------------------------------------------------- */
+
+/** RESET carries no key of ours: it is believed if it echoes what only a receiver of our frames
+ *  has seen. That finds the peer, too: anybody can send as many as he likes. */
+void core_receive_reset(struct core *core, const struct frame *frame, const struct arrival *from,
+                        uint64_t now_ns);
+
+/** The network says, over this lane, that the peer has ended: it is asked. */
+void core_suspect(struct core *core, struct core_peer *peer, unsigned by,
+                  const struct lane_loss *loss, uint64_t now_ns);
+
+/** Asks a peer that is suspected, if it is time. */
+void core_ask_suspect(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
+/** Has the network said often enough that it has ended, and nothing been heard of it? */
+bool core_is_refused(const struct core *core, const struct core_peer *peer, uint64_t now_ns);
+
+/** What has just been sent may be refused, by a lane that notices. The peer's own timers may be
+ *  further away than that. */
+void core_expect_refusal(struct core *core, uint64_t now_ns);
+
+/** Fails the peers of which a lane knows that their process has ended, and suspects those of which
+ *  it is said; also asks lanes of which it is `costly` to ask. */
+void core_notice_lost(struct core *core, bool costly, uint64_t now_ns);
+
+/** Asks the lanes for refusals as long as some are expected, and once more: the application may
+ *  have been away meanwhile. */
+void core_look_for_refusals(struct core *core, uint64_t now_ns);
+
+/* ---- silence.c ------------------------------------------------------------------------------- */
+
+/** Of a time for which nobody looked at the timers, or by which the clock was set, so much is
+ *  silence of the peers: who looks seldom also notices at last. */
+uint64_t core_counted_absence(const struct core *core);
+
+/** Nobody has looked at the timers for so long after they were due, which is longer than
+ *  core_counted_absence(): what peers may have said meanwhile is not silence. */
+void core_forgive_absence(struct core *core, uint64_t absence_ns, uint64_t now_ns);
+
+/** The owner of the core looks after it now: forgives its absence, if it has been away. */
+void core_attend(struct core *core, uint64_t now_ns);
+
+/** If the peer has been silent for long, asks its host whether that is there. */
+void core_ask_host(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
+/** Takes the answers of hosts: whoever stands still on one that is there is not charged with that
+ *  time. */
+void core_hear_hosts(struct core *core, uint64_t now_ns);
+
+/** When the peer will have owed us an answer for longer than we wait, or will have answered and yet
+ *  not got what we send, or we what we ask for: it is dead. UINT64_MAX: nothing is waited for. */
+uint64_t core_dies_at(const struct core *core, const struct core_peer *peer);
+
+/* ---- core.c ---------------------------------------------------------------------------------- */
+
+/** Reserves the credit that CONNECT or ACCEPT tells the peer, if that has not been done. */
+void core_reserve_credit(struct core *core, struct core_peer *peer);
+
+/* ---- rest.c ---------------------------------------------------------------------------------- */
+
+/** Takes what follows a frame of the peer that has just been handled, as far as it came with it and
+ *  only continues the same message: what a lane that cuts has brought in one.
+ *  @param frames `count` of them, that came over the lane `by`
+ *  @return how many were taken; the others are to be handled one by one. */
+unsigned core_receive_rest(struct core *core, struct core_peer *peer, unsigned by,
+                           const struct lane_incoming *frames, unsigned count, uint64_t now_ns);
 
 #endif /* BEOWIRE_CORE_CORE_INTERNAL_H */

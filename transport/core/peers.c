@@ -88,6 +88,50 @@ static void slot_give(struct core *core, uint32_t handle)
 
 /* ---- peers that have gone ------------------------------------------------------------------ */
 
+void core_withdraw_memory(void *context, const struct message_peer *message)
+{
+    const struct core *core = context;
+    const struct core_peer *peer = core->peers[message->index];
+    const struct path_lanes *lanes = &core->options.lanes;
+
+    for (unsigned i = 0; i < lanes->count; i++) {
+        struct lane *lane = lanes->lanes[i];
+        if (lane->operations->withdraw != NULL && paths_reaches(&peer->paths, i)) {
+            lane->operations->withdraw(lane, &peer->paths.to[i]);
+        }
+    }
+}
+
+void core_note_gone(struct core *core, struct core_peer *peer)
+{
+    if (peer->gone && !peer->announced) {
+        core->forget_at_ns = 0;
+        core_note_deadline(core, 0);
+    }
+}
+
+void core_fail_peer(struct core *core, struct core_peer *peer, int error)
+{
+    WIRE_TO(wire, core, peer);
+
+    if (peer->gone) {
+        return; /* what it had has been given back */
+    }
+    core->lane_users[peer->paths.fast]--;
+    peer->gone = true;
+    peer->gone_ns = core->attended_ns;
+    core_withdraw_memory(core, &peer->message);
+    core_end_doubt(core, peer);
+    (void)connection_fail(&peer->connection, error);
+    core->counters.peers_failed++;
+    core->undelivered = core->undelivered || !message_is_flushed(&peer->message);
+    if (peer->credit_reserved && !peer->message.ready) {
+        message_return_credit(&core->messages, &peer->message, peer->first_credit);
+    }
+    message_peer_failed(&core->messages, &peer->message, peer->connection.error, &wire);
+    core_note_gone(core, peer);
+}
+
 /** Does nothing need it any more? Nobody has named it, it has failed, and all that came of it has
  *  been taken. */
 static bool is_forgettable(const struct core *core, const struct core_peer *peer)
@@ -203,14 +247,6 @@ int core_peer_forget(struct core *core, struct core_peer *peer)
     core_note_gone(core, peer);
     core_note_deadline(core, 0); /* it is asked now and then from now on whether it is there */
     return 0;
-}
-
-void core_note_gone(struct core *core, struct core_peer *peer)
-{
-    if (peer->gone && !peer->announced) {
-        core->forget_at_ns = 0;
-        core_note_deadline(core, 0);
-    }
 }
 
 /* ---- peers that come ----------------------------------------------------------------------- */
@@ -347,49 +383,3 @@ int core_peer_meet(struct core *core, const uint8_t place[FRAME_PLACE_BYTES], un
 }
 
 /* ---- peers that refuse -------------------------------------------------------------------- */
-
-/** @return true: it is this peer that refuses. */
-static bool is_reset_by(struct core *core, uint32_t index, const struct frame *frame,
-                        const struct arrival *from, uint64_t now_ns)
-{
-    struct core_peer *peer = core->peers[index];
-
-    if (peer->message.destination != frame->source ||
-        !paths_is_to(&peer->paths, from->by, &from->address)) {
-        return false;
-    }
-    if (from_le32(frame->reset->echoed_key) == peer->connection.peer_key &&
-        core_ask_who_it_is(core, peer, now_ns)) {
-        return true;
-    }
-    if (peer->seal != NULL && peer->connection.state == CONNECTION_OPEN &&
-        connection_is_echoed(&peer->connection, frame)) {
-        core_suspect_reset(core, peer, now_ns); /* it has no seal: anybody may have said so */
-        return true;
-    }
-    if (connection_receive(&peer->connection, frame, 0) != CONNECTION_BROKEN) {
-        return false;
-    }
-    core_fail_peer(core, peer, peer->connection.error);
-    return true;
-}
-
-void core_receive_reset(struct core *core, const struct frame *frame, const struct arrival *from,
-                        uint64_t now_ns)
-{
-    uint32_t echoed = from_le32(frame->reset->echoed_key);
-    uint32_t index = map_find(&core->by_key, echoed);
-    uint32_t at = map_first(&core->by_peer_key, echoed);
-
-    if (echoed != 0) {
-        if (index != MAP_NONE && is_reset_by(core, index, frame, from, now_ns)) {
-            return;
-        }
-        while ((index = map_next(&core->by_peer_key, echoed, &at)) != MAP_NONE) {
-            if (is_reset_by(core, index, frame, from, now_ns)) {
-                return;
-            }
-        }
-    }
-    core->counters.dropped_key++;
-}

@@ -5,13 +5,6 @@
 
 #include <errno.h>
 
-void core_find_convoy(struct core *core, struct core_peer *peer)
-{
-    convoy_find(&peer->convoy, &peer->paths, &core->options.lanes);
-    peer->message.gathers = convoy_gathers(&peer->convoy);
-    peer->message.trains = convoy_has_trains(&peer->convoy);
-}
-
 /** The peer has another fast path than `before`. */
 static void change_path(struct core *core, struct core_peer *peer, unsigned before)
 {

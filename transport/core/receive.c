@@ -611,16 +611,6 @@ static bool is_awaited(const struct core *core, unsigned by)
            core->lane_warmth[by] > 0 || (!lane->polling_is_costly && lane->kind != LANE_SHM);
 }
 
-void core_service_touched(struct core *core, uint64_t now_ns)
-{
-    for (uint32_t i = 0; i < core->touched_count; i++) {
-        struct core_peer *peer = core->peers[core->touched[i]];
-        peer->touched = false;
-        core_service(core, peer, now_ns);
-    }
-    core->touched_count = 0;
-}
-
 /** Is a message of one of the touched peers only half here, and does none of them, nor anybody who
  *  has asked for data, wait for us? */
 static bool awaits_rest(const struct core *core)

@@ -8,7 +8,6 @@
  * never answered: another host may have that address, too. Before the peer has answered anywhere,
  * all such places have to refuse.
  */
-#include "core/control.h"
 #include "core/core_internal.h"
 
 #include <errno.h>
@@ -16,6 +15,9 @@
 /** Lanes whose hosts refuse are asked with each so many questions: hosts refuse seldom
  *  (net.ipv4.icmp_ratelimit), and others may need to hear it as well. */
 #define QUESTIONS_PER_REFUSAL 5
+
+/** After a probe, lanes are asked this often whether it was refused. */
+#define REFUSAL_CHECK_NS 500000u
 
 #define KEY_AT offsetof(struct frame_header, key)
 #define ASKED_KEY_AT (sizeof(struct frame_header) + offsetof(struct frame_connect, key))
@@ -105,20 +107,6 @@ void core_suspect(struct core *core, struct core_peer *peer, unsigned by,
     suspect(core, peer, by, is_there && is_of_connection(peer, loss), sum_of(loss), now_ns);
 }
 
-void core_suspect_reset(struct core *core, struct core_peer *peer, uint64_t now_ns)
-{
-    suspect(core, peer, PATH_NONE, true, 0, now_ns);
-}
-
-void core_ask_over(struct core *core, struct core_peer *peer, unsigned by)
-{
-    if (peer->connection.asks) {
-        core_ask_by(core, peer, by);
-    } else {
-        control_send_probe_by(core, peer, by);
-    }
-}
-
 static void ask_over_all(struct core *core, struct core_peer *peer, bool refusable)
 {
     const struct path_lanes *lanes = &core->options.lanes;
@@ -189,4 +177,112 @@ bool core_is_refused(const struct core *core, const struct core_peer *peer, uint
     return suspicion->refused_ns != 0 && is_old(suspicion, now_ns) &&
            !may_be_elsewhere(core, peer) &&
            (suspicion->repeated || now_ns - suspicion->since_ns >= core->options.peer_timeout_ns);
+}
+
+static void notice_loss(struct core *core, unsigned by, const struct lane_loss *loss,
+                        uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        struct core_peer *peer = core->peers[i];
+        if (peer->gone || !paths_is_to(&peer->paths, by, &loss->address)) {
+            continue;
+        }
+        if (loss->certain) {
+            core_fail_peer(core, peer, -ECONNRESET);
+        } else {
+            core_suspect(core, peer, by, loss, now_ns);
+        }
+    }
+}
+
+void core_notice_lost(struct core *core, bool costly, uint64_t now_ns)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+    struct lane_loss loss;
+
+    for (unsigned i = 0; i < lanes->count; i++) {
+        struct lane *lane = lanes->lanes[i];
+        while (lane->operations->lost != NULL && (costly || !lane->polling_is_costly) &&
+               lane->operations->lost(lane, &loss)) {
+            notice_loss(core, i, &loss, now_ns);
+        }
+    }
+}
+
+/** A RESET says that the peer has ended; it was made by who has seen our frames, but who that is
+ *  nobody can tell: it is asked. */
+static void suspect_reset(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    suspect(core, peer, PATH_NONE, true, 0, now_ns);
+}
+
+/** @return true: it is this peer that refuses. */
+static bool is_reset_by(struct core *core, uint32_t index, const struct frame *frame,
+                        const struct arrival *from, uint64_t now_ns)
+{
+    struct core_peer *peer = core->peers[index];
+
+    if (peer->message.destination != frame->source ||
+        !paths_is_to(&peer->paths, from->by, &from->address)) {
+        return false;
+    }
+    if (from_le32(frame->reset->echoed_key) == peer->connection.peer_key &&
+        core_ask_who_it_is(core, peer, now_ns)) {
+        return true;
+    }
+    if (peer->seal != NULL && peer->connection.state == CONNECTION_OPEN &&
+        connection_is_echoed(&peer->connection, frame)) {
+        suspect_reset(core, peer, now_ns); /* it has no seal: anybody may have said so */
+        return true;
+    }
+    if (connection_receive(&peer->connection, frame, 0) != CONNECTION_BROKEN) {
+        return false;
+    }
+    core_fail_peer(core, peer, peer->connection.error);
+    return true;
+}
+
+void core_receive_reset(struct core *core, const struct frame *frame, const struct arrival *from,
+                        uint64_t now_ns)
+{
+    uint32_t echoed = from_le32(frame->reset->echoed_key);
+    uint32_t index = map_find(&core->by_key, echoed);
+    uint32_t at = map_first(&core->by_peer_key, echoed);
+
+    if (echoed != 0) {
+        if (index != MAP_NONE && is_reset_by(core, index, frame, from, now_ns)) {
+            return;
+        }
+        while ((index = map_next(&core->by_peer_key, echoed, &at)) != MAP_NONE) {
+            if (is_reset_by(core, index, frame, from, now_ns)) {
+                return;
+            }
+        }
+    }
+    core->counters.dropped_key++;
+}
+
+void core_expect_refusal(struct core *core, uint64_t now_ns)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+
+    for (unsigned i = 0; i < lanes->count; i++) {
+        if (lanes->lanes[i]->operations->lost != NULL) {
+            core->refusals_until_ns = now_ns + PROBE_REFUSAL_NS;
+            core_note_deadline(core, now_ns + REFUSAL_CHECK_NS);
+        }
+    }
+}
+
+void core_look_for_refusals(struct core *core, uint64_t now_ns)
+{
+    if (core->refusals_until_ns == 0) {
+        return;
+    }
+    core_notice_lost(core, true, now_ns);
+    if (now_ns < core->refusals_until_ns) {
+        core_note_deadline(core, now_ns + REFUSAL_CHECK_NS);
+    } else {
+        core->refusals_until_ns = 0;
+    }
 }

@@ -86,22 +86,6 @@ static void core_prove_path__the_preferred_one_comes_later(void **state)
     cluster_close(&cluster);
 }
 
-static void core_send__only_what_opens_goes_an_unproven_way(void **state)
-{
-    struct stranger *stranger = *state;
-    struct core_peer *peer = be_accepted(stranger);
-
-    peer->paths.proven = 0;
-    for (unsigned type = FRAME_CONNECT; type <= FRAME_GRANT; type++) {
-        uint8_t room[LANE_HEADROOM + FRAME_HEAD_BYTES_MAX] = {0};
-        struct lane_outgoing frame = {.head = room + LANE_HEADROOM, .head_bytes = 46};
-        bool opens = type == FRAME_CONNECT || type == FRAME_ACCEPT || type == FRAME_CHALLENGE ||
-                     type == FRAME_RESPONSE;
-        room[LANE_HEADROOM + offsetof(struct frame_header, type)] = (uint8_t)type;
-        assert_int_equal(core_send(stranger->core, peer, 0, &frame, 1), opens ? 1 : 0);
-    }
-}
-
 /** The peer answers what was asked, as it came. */
 static void core_receive__challenge_is_answered_with_its_number(void **state)
 {
@@ -167,7 +151,6 @@ int main(void)
         cmocka_unit_test(core_service_paths__all_ways_are_tried_and_proven),
         cmocka_unit_test(core_service_paths__one_that_leads_nowhere_is_not_used),
         cmocka_unit_test(core_prove_path__the_preferred_one_comes_later),
-        STRANGER_TEST(core_send__only_what_opens_goes_an_unproven_way),
         STRANGER_TEST(core_receive__challenge_is_answered_with_its_number),
         STRANGER_TEST(core_receive__response_proves_one_way),
         STRANGER_TEST(control_send_challenge__no_more_than_thrice_what_came),

@@ -292,7 +292,7 @@ static void say_reset(struct stranger *stranger)
 }
 
 /** Anybody may have said so who has seen a frame: the peer is asked, and it answers. */
-static void core_suspect_reset__of_a_peer_that_is_there(void **state)
+static void core_receive_reset__of_a_peer_that_is_there(void **state)
 {
     struct stranger *stranger = *state;
     const struct frame_eager eager = empty();
@@ -313,7 +313,7 @@ static void core_suspect_reset__of_a_peer_that_is_there(void **state)
     assert_int_equal(peer->message.flow.expected, 40);
 }
 
-static void core_suspect_reset__of_a_peer_that_has_gone(void **state)
+static void core_receive_reset__of_a_peer_that_has_gone(void **state)
 {
     struct stranger *stranger = *state;
     struct end end;
@@ -345,8 +345,8 @@ int main(void)
         STRANGER_TEST(core_seal_is_right__not_altered_nor_again),
         STRANGER_TEST(core_seal_is_right__of_what_comes_early),
         STRANGER_TEST(core_seal_is_right__where_there_should_be_none),
-        STRANGER_TEST(core_suspect_reset__of_a_peer_that_is_there),
-        STRANGER_TEST(core_suspect_reset__of_a_peer_that_has_gone),
+        STRANGER_TEST(core_receive_reset__of_a_peer_that_is_there),
+        STRANGER_TEST(core_receive_reset__of_a_peer_that_has_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

