@@ -6,15 +6,18 @@
 - Each C file and each module of the evaluator has its unit-test file, in the same place and under
   the same name; no unit-test file is without its source. The drivers share a conformance test.
 - Links between documents lead somewhere, headings included.
+- C files know of others what they may (check_layers.py).
 - No file has more than a mebibyte: what a run writes does not belong here.
 
-Usage: check_house.py [ROOT]
+Usage: evaluator/beowire/isolated.py scripts.check_house [ROOT]
 """
 
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from scripts import check_layers
 
 MAX_LINES = 700
 MAX_BYTES = 1 << 20
@@ -86,25 +89,30 @@ def check_sources(root: Path) -> Iterator[str]:
             yield f"{name}: {len(lines)} lines: split it (at most {MAX_LINES})"
 
 
+def names_in(folder: Path, ending: str) -> set[str]:
+    """Files in a folder and those in it, without this ending of theirs."""
+    return {
+        path.relative_to(folder).as_posix().removesuffix(ending)
+        for path in folder.rglob(f"*{ending}")
+    }
+
+
 def check_c_tests(root: Path) -> Iterator[str]:
     """One unit-test file a C file, and the other way round."""
     for source_directory, test_directory in C_TESTS.items():
-        sources = {path.stem: path for path in (root / source_directory).rglob("*.c")}
-        tests = {
-            path.stem.removesuffix("_test"): path
-            for path in (root / test_directory).rglob("*_test.c")
-        }
-        for stem in sorted(sources.keys() - tests.keys()):
-            source = str(sources[stem].relative_to(root))
+        sources = names_in(root / source_directory, ".c")
+        tests = names_in(root / test_directory, "_test.c")
+        for name in sorted(sources - tests):
+            source = f"{source_directory}/{name}.c"
             outside = TESTED_ELSEWHERE.get(source)
             if outside is None:
-                yield f"{source}: has no unit test {test_directory}/{stem}_test.c"
+                yield f"{source}: has no unit test {test_directory}/{name}_test.c"
             elif not (root / outside).is_file():
                 yield f"{source}: is said to be tested by {outside}, which is not there"
-        for stem in sorted(tests.keys() - sources.keys()):
-            test = tests[stem].relative_to(root)
-            if str(test) not in TESTED_ELSEWHERE.values():
-                yield f"{test}: tests no source file: there is no {stem}.c in {source_directory}"
+        for name in sorted(tests - sources):
+            test = f"{test_directory}/{name}_test.c"
+            if test not in TESTED_ELSEWHERE.values():
+                yield f"{test}: tests no source file: there is no {source_directory}/{name}.c"
 
 
 def check_python_tests(root: Path) -> Iterator[str]:
@@ -174,6 +182,7 @@ def check(root: Path) -> list[str]:
         *check_python_tests(root),
         *check_links(root),
         *check_sizes(root),
+        *check_layers.check(root),
     ]
 
 

@@ -396,8 +396,7 @@ static void take_all_completions(struct workload *workload)
 {
     for (uint32_t node = 0; node < workload->cluster->node_count; node++) {
         const struct message_layer *layer = &workload->cluster->nodes[node].core.messages;
-        if (cluster_runs(workload->cluster, node) &&
-            (!list_is_empty(&layer->completed) || !list_is_empty(&layer->notices))) {
+        if (cluster_runs(workload->cluster, node) && message_has_completions(layer)) {
             take_completions(workload, node);
         }
     }

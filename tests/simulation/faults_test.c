@@ -4,6 +4,7 @@
  * arrive does, and nothing is left over.
  */
 #include "core/control.h"
+#include "message/state.h"
 #include "simulation/workload.h"
 
 #include <errno.h>

@@ -172,7 +172,7 @@ static uint16_t leave_flag(const struct core *core, const struct core_peer *peer
 {
     const struct flow *flow = &peer->message.flow;
 
-    return core->leaving && list_is_empty(&peer->message.dones) && flow->highest == flow->next
+    return core->leaving && !message_owes_answers(&peer->message) && flow->highest == flow->next
                ? FRAME_LEAVING
                : 0;
 }

@@ -95,7 +95,7 @@ static inline bool core_stands_still(const struct core_peer *peer)
     return core_is_doubted(peer) && peer->doubt->stillness.still;
 }
 
-static_assert(sizeof(struct core_peer) + 7 * sizeof(struct pull_path) <= 4000,
+static_assert(sizeof(struct core_peer) + 7 * MESSAGE_PATH_BYTES <= 4000,
               "state of an idle peer: 4 KiB with its map entries and two network cards");
 
 /** Whom a handle stands for (peers.c). */
@@ -309,7 +309,7 @@ int core_post(struct core *core, struct core_peer *peer, const struct core_post 
 /** Is something held back? */
 static inline bool core_has_held(const struct core *core)
 {
-    return !list_is_empty(&core->messages.bundling);
+    return message_holds(&core->messages);
 }
 
 /** Does core_look_held() want to be called? */
@@ -330,7 +330,7 @@ void core_send_held(struct core *core, uint64_t now_ns);
  */
 static inline bool core_has_bulk(const struct core *core)
 {
-    return !list_is_empty(&core->messages.requests) || core->messages.pulls_changed;
+    return message_has_bulk(&core->messages);
 }
 
 /** Sends data of long messages that peers have asked for, a little at a time, and asks for more. */

@@ -20,7 +20,7 @@
  *      rest, receive           frames that have come
  *      post                    what the application posts
  *
- * scripts/check_house.py sees to it.
+ * scripts/check_layers.py sees to it.
  */
 #ifndef BEOWIRE_CORE_CORE_INTERNAL_H
 #define BEOWIRE_CORE_CORE_INTERNAL_H

@@ -279,12 +279,12 @@ static int make_peer(struct core *core, const struct beowire_address *address, u
     }
     /* Of the ways that its data can take, there is one for each lane that this endpoint has. */
     struct core_peer *added =
-        calloc(1, sizeof *added + core->options.lanes.count * sizeof(struct pull_path));
+        calloc(1, sizeof *added + core->options.lanes.count * (size_t)MESSAGE_PATH_BYTES);
     if (added == NULL) {
         return -ENOMEM;
     }
     uint32_t index = core->peer_count++;
-    message_peer_init(&added->message, index, (struct pull_path *)(void *)(added + 1));
+    message_peer_init(&added->message, index, added + 1);
     added->message.handle = slot_take(core, added);
     core->announced_peers += announced;
     connection_init(&added->connection, new_key(core));

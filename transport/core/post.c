@@ -103,13 +103,13 @@ int core_post(struct core *core, struct core_peer *peer, const struct core_post 
 
 void core_send_held(struct core *core, uint64_t now_ns)
 {
-    struct list *link = core->messages.bundling.next;
+    struct message_peer *message = bundle_first(&core->messages);
 
-    while (link != &core->messages.bundling) {
-        struct message_peer *message = LIST_ENTRY(link, struct message_peer, bundling);
-        link = link->next;
+    while (message != NULL) {
+        struct message_peer *next = bundle_next(&core->messages, message);
         bundle_close(&core->messages, message);
         core_service(core, core->peers[message->index], now_ns);
+        message = next;
     }
 }
 

@@ -209,7 +209,7 @@ static void receive_sequenced(struct core *core, struct core_peer *peer, const s
 
     switch (flow_check(&message->flow, frame, now_ns)) {
     case FLOW_NEXT:
-        if (accept_frame(core, peer, frame, from, now_ns) && message->reordered != NULL) {
+        if (accept_frame(core, peer, frame, from, now_ns) && reorder_has_kept(message)) {
             accept_kept(core, peer, from, now_ns);
         }
         return;
@@ -622,7 +622,7 @@ static bool awaits_rest(const struct core *core)
         if (flow_grant_is_due(&peer->flow)) {
             return false; /* it may have no credit for the rest */
         }
-        awaits = awaits || message_half_here(peer) != NULL;
+        awaits = awaits || message_is_half_here(peer);
     }
     return awaits && !core_has_bulk(core);
 }
@@ -663,7 +663,7 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
         }
         return 0;
     }
-    if (core->patient && !list_is_empty(&core->messages.completed)) {
+    if (core->patient && message_has_ended(&core->messages)) {
         core->patient = false;
         return count; /* the application first: it may have an answer that can carry ours */
     }

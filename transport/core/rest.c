@@ -6,9 +6,7 @@
  *  rest? */
 static bool awaits_rest(const struct core_peer *peer)
 {
-    const struct inbound *half = message_half_here(&peer->message);
-
-    return half != NULL && half->operation != NULL && !flow_has_gap(&peer->message.flow);
+    return message_awaits_rest(&peer->message) && !flow_has_gap(&peer->message.flow);
 }
 
 /** Is it a FRAGMENT of the peer that says nothing but what follows from where it is? */

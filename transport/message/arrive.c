@@ -236,3 +236,15 @@ int message_frame(struct message_layer *layer, struct message_peer *peer, const 
     layer->counters.protocol_errors += status != 0;
     return status;
 }
+
+bool message_is_half_here(const struct message_peer *peer)
+{
+    return message_half_here(peer) != NULL;
+}
+
+bool message_awaits_rest(const struct message_peer *peer)
+{
+    const struct inbound *half = message_half_here(peer);
+
+    return half != NULL && half->operation != NULL;
+}

@@ -66,11 +66,20 @@ void bundle_gathered(struct message_layer *layer, struct message_peer *peer)
     peer->gathering = false;
 }
 
+/** @return whose this link in `bundling` is; NULL: it is the end. */
+static struct message_peer *peer_of(const struct message_layer *layer, const struct list *link)
+{
+    return link != &layer->bundling ? LIST_ENTRY(link, struct message_peer, bundling) : NULL;
+}
+
 struct message_peer *bundle_first(const struct message_layer *layer)
 {
-    return list_is_empty(&layer->bundling)
-               ? NULL
-               : LIST_ENTRY(layer->bundling.next, struct message_peer, bundling);
+    return peer_of(layer, layer->bundling.next);
+}
+
+struct message_peer *bundle_next(const struct message_layer *layer, const struct message_peer *peer)
+{
+    return peer_of(layer, peer->bundling.next);
 }
 
 bool bundle_add(struct message_layer *layer, struct message_peer *peer, uint64_t tag,

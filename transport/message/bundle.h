@@ -31,8 +31,10 @@ void bundle_gather(struct message_layer *layer, struct message_peer *peer);
 /** They are sent now. */
 void bundle_gathered(struct message_layer *layer, struct message_peer *peer);
 
-/** A peer for which something is held back, or NULL. */
+/** The peers for which something is held back, one after the other; NULL: there is no other. */
 struct message_peer *bundle_first(const struct message_layer *layer);
+struct message_peer *bundle_next(const struct message_layer *layer,
+                                 const struct message_peer *peer);
 
 /** Handles a BUNDLE that is next in order. @return 0; -EPROTO: it breaks a rule. */
 int bundle_arrive(struct message_layer *layer, struct message_peer *peer,

@@ -5,7 +5,7 @@
 #ifndef BEOWIRE_MESSAGE_INTERNAL_H
 #define BEOWIRE_MESSAGE_INTERNAL_H
 
-#include "message/message.h"
+#include "message/state.h"
 
 /** A whole message that has just come. */
 struct arrived {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lent.h - frames that leave straight from the user's buffer, and are copied afterwards.
+ * lent.h - frames that leave straight from the user's buffer, and are copied afterwards. For the
+ * files of message/.
  *
  * A message of some frames is copied, so that its send can end without waiting for the peer. But
  * the copy is needed only if a frame has to be sent again: so the frames first leave from where the

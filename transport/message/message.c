@@ -137,13 +137,13 @@ void message_close(struct message_layer *layer)
     *layer = (struct message_layer){0};
 }
 
-void message_peer_init(struct message_peer *peer, uint32_t index, struct pull_path *pull_paths)
+void message_peer_init(struct message_peer *peer, uint32_t index, void *paths)
 {
     *peer = (struct message_peer){
         .index = index,
         .window_frames = FLOW_INITIAL_CREDIT_FRAMES,
         .pile_frames = MESSAGE_PILE_FRAMES,
-        .pull_paths = pull_paths,
+        .pull_paths = paths,
     };
     list_init(&peer->queue);
     list_init(&peer->announced);

@@ -5,7 +5,7 @@
 #ifndef BEOWIRE_MESSAGE_OUTGOING_H
 #define BEOWIRE_MESSAGE_OUTGOING_H
 
-#include "message/message.h"
+#include "message/state.h"
 
 /** Bytes of payload that fit a frame of this type to the peer. */
 static inline uint32_t outgoing_room(const struct message_peer *peer, enum frame_type type)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * pull_path.h - the ways from a peer, one a lane: over which its data is asked for, how much at
- * once, and when what was asked for is taken for lost.
+ * once, and when what was asked for is taken for lost. For the files of message/.
  *
  * A path on which nothing has come for the timeout is *silent*. Once: perhaps frames were lost, so
  * all that was asked for is asked for again. PULL_PATIENCE_SILENCES times in a row: perhaps the
@@ -15,7 +15,27 @@
 #ifndef BEOWIRE_MESSAGE_PULL_PATH_H
 #define BEOWIRE_MESSAGE_PULL_PATH_H
 
-#include "message/message.h"
+#include "message/state.h"
+
+/** What a receiver knows of the way from a peer over one lane. */
+struct pull_path {
+    uint64_t srtt_ns; /**< from PULL to the whole block, smoothed; 0: none measured */
+    uint64_t rttvar_ns;
+    uint64_t heard_ns;          /**< data came last */
+    uint64_t silence_ns;        /**< a silence was noticed last */
+    uint64_t avoid_ns;          /**< silent: until then, if there is another */
+    uint64_t rate_ns;           /**< since then the rate is measured, ... */
+    uint64_t rate_bytes;        /**< ... and so much has come */
+    uint32_t outstanding_bytes; /**< asked for: at most PULLS_MAX * PULL_BLOCKS blocks */
+    uint32_t rate;              /**< bytes a microsecond, smoothed; 0: none measured */
+    uint32_t serial;            /**< of the block that was asked for last */
+    uint32_t heard_serial;      /**< the latest of which data has come */
+    uint32_t heard_unasked;     /**< the latest of those that come unasked */
+    uint16_t blocks;            /**< outstanding */
+    uint8_t silences;           /**< in a row, since data came last */
+};
+
+static_assert(sizeof(struct pull_path) == MESSAGE_PATH_BYTES, "what callers make room for");
 
 /** Has it been silent so often that one block at a time is asked for? */
 static inline bool pull_path_is_quiet(const struct pull_path *path)

@@ -19,6 +19,12 @@
 void reorder_keep(struct message_layer *layer, struct message_peer *peer,
                   const struct frame *frame);
 
+/** Has any been kept? */
+static inline bool reorder_has_kept(const struct message_peer *peer)
+{
+    return peer->reordered != NULL;
+}
+
 /** Takes the frame that is now expected, if it has been kept, and decodes it.
  *  @return the chunk that `frame` points into, to be given back with reorder_release() when the
  * frame was handled; NULL: the frame expected has not come. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spare.h - operations beyond those that message_open() has made memory for.
+ * spare.h - operations beyond those that message_open() has made memory for. For the files of
+ * message/.
  *
  * An application may begin any number of sends, or receives, before it looks for what has ended. So
  * where a layer may grow (`grows`), what is more than it has room for lies in blocks that are

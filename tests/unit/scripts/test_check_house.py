@@ -29,7 +29,7 @@ def write(path: Path, text: str) -> None:
 def make_tree(tmp_path: Path) -> Path:
     """A project without a finding."""
     write(tmp_path / "transport/frame/encode.c", LICENCE)
-    write(tmp_path / "tests/unit/transport/encode_test.c", LICENCE)
+    write(tmp_path / "tests/unit/transport/frame/encode_test.c", LICENCE)
     write(tmp_path / "evaluator/beowire/sizes.py", f"# {LICENCE}")
     write(tmp_path / "tests/unit/evaluator/test_sizes.py", f"# {LICENCE}")
     write(tmp_path / "README.md", "# Title\n\n## A part\n\n[that](docs/OTHER.md#here-it-is)\n")
@@ -55,7 +55,11 @@ def test_runs_in_the_tree_are_let_be(house: ModuleType, tree: Path) -> None:
         ("transport/frame/encode.c", "int x;\n", "no 'SPDX"),
         ("scripts/tool", "#!/bin/sh\n", "no 'SPDX"),
         ("evaluator/beowire/sizes.py", f"# {LICENCE}" + "\n" * 700, "701 lines"),
-        ("transport/flow/window.c", LICENCE, "has no unit test tests/unit/transport/window_test.c"),
+        (
+            "transport/flow/window.c",
+            LICENCE,
+            "has no unit test tests/unit/transport/flow/window_test.c",
+        ),
         ("tests/unit/transport/gone_test.c", LICENCE, "tests no source file"),
         ("evaluator/beowire/plan.py", f"# {LICENCE}", "has no unit test"),
         ("README.md", "[that](docs/NONE.md)\n", "docs/NONE.md leads nowhere"),

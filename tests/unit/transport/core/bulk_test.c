@@ -3,6 +3,7 @@
 
 #include "core/core_internal.h"
 #include "message/pull.h"
+#include "message/state.h"
 
 #define SEGMENT ((size_t)1500 - 16)
 #define LONG_BYTES ((size_t)200000)

@@ -96,6 +96,26 @@ static void message_frame__receive_is_posted_between_fragments(void **state)
     free(buffer);
 }
 
+static void message_awaits_rest__if_a_receive_has_the_message(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct message_peer *peer = &fixture->peers[0];
+    uint8_t *data = pattern(1000);
+    uint8_t *buffer = calloc(1, 1000);
+
+    assert_false(message_is_half_here(peer));
+    assert_int_equal(arrive_eager(fixture, 0, 5, 1000, 9, data, 400), 0);
+    assert_true(message_is_half_here(peer));
+    assert_false(message_awaits_rest(peer));
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, 1000, NULL), 0);
+    assert_true(message_awaits_rest(peer));
+    assert_int_equal(arrive_fragment(fixture, 0, 9, 400, data + 400, 600), 0);
+    assert_false(message_is_half_here(peer));
+    assert_false(message_awaits_rest(peer));
+    free(data);
+    free(buffer);
+}
+
 static void message_frame__all_fragments_before_the_receive(void **state)
 {
     struct fixture *fixture = *state;
@@ -430,6 +450,7 @@ int main(void)
         FIXTURE_TEST(message_frame__longer_than_the_buffer),
         FIXTURE_TEST(message_frame__fragments_for_a_receive_that_waits),
         FIXTURE_TEST(message_frame__receive_is_posted_between_fragments),
+        FIXTURE_TEST(message_awaits_rest__if_a_receive_has_the_message),
         FIXTURE_TEST(message_frame__all_fragments_before_the_receive),
         FIXTURE_TEST(message_frame__fragments_beyond_the_buffer_are_dropped),
         FIXTURE_TEST(message_frame__messages_of_two_peers_may_have_one_name),

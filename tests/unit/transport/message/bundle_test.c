@@ -288,6 +288,29 @@ static void bundle_arrive__payload_that_changes_under_way(void **state)
     assert_int_equal(pair->to->counters.unexpected_messages, 2); /* and the one of setup() */
 }
 
+static void bundle_next__all_for_which_something_is_held_back(void **state)
+{
+    struct message_layer *layer = calloc(1, sizeof *layer);
+    struct message_peer *peers = calloc(3, sizeof *peers);
+
+    (void)state;
+    assert_non_null(layer);
+    assert_non_null(peers);
+    list_init(&layer->bundling);
+    assert_false(message_holds(layer));
+    assert_null(bundle_first(layer));
+    for (unsigned i = 0; i < 3; i++) {
+        bundle_gather(layer, &peers[i]);
+    }
+    bundle_gathered(layer, &peers[1]);
+    assert_true(message_holds(layer));
+    assert_ptr_equal(bundle_first(layer), &peers[0]);
+    assert_ptr_equal(bundle_next(layer, &peers[0]), &peers[2]);
+    assert_null(bundle_next(layer, &peers[2]));
+    free(peers);
+    free(layer);
+}
+
 #define PAIR_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -303,6 +326,7 @@ int main(void)
         PAIR_TEST(bundle__those_to_be_confirmed_fail_with_their_peer),
         PAIR_TEST(bundle_arrive__payload_that_breaks_rules),
         PAIR_TEST(bundle_arrive__payload_that_changes_under_way),
+        cmocka_unit_test(bundle_next__all_for_which_something_is_held_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 
 #include "message/internal.h"
 #include "message/pull.h"
+#include "message/pull_path.h"
 
 #include <errno.h>
 #include <setjmp.h>
