@@ -13,6 +13,7 @@
 #include "endpoint_fuzz_remote.h"
 #include "endpoint_fuzz_run.h"
 #include "endpoint_fuzz_say.h"
+#include "message/state.h"
 
 #define CUTTING 0xFF
 #define ENDPOINT_SEALS 0xFE

@@ -16,12 +16,6 @@
 
 #include "message/message.h"
 
-/** Adds a copy of a short message to the peer's open frame; opens one if there is none.
- *  @param confirmed the send that waits until the frame is acknowledged, or NULL
- *  @return false: no room in the flow, no credit, or no frame is free. */
-bool bundle_add(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
-                uint32_t immediate, const void *data, uint32_t bytes, struct operation *confirmed);
-
 /** The open frame may be sent now; nothing is added to it any more. */
 void bundle_close(struct message_layer *layer, struct message_peer *peer);
 
@@ -35,9 +29,5 @@ void bundle_gathered(struct message_layer *layer, struct message_peer *peer);
 struct message_peer *bundle_first(const struct message_layer *layer);
 struct message_peer *bundle_next(const struct message_layer *layer,
                                  const struct message_peer *peer);
-
-/** Handles a BUNDLE that is next in order. @return 0; -EPROTO: it breaks a rule. */
-int bundle_arrive(struct message_layer *layer, struct message_peer *peer,
-                  const struct frame *frame);
 
 #endif /* BEOWIRE_MESSAGE_BUNDLE_H */

@@ -149,4 +149,82 @@ struct inbound *match_unexpected(const struct message_layer *layer,
 void operation_copy_in(const struct operation *operation, uint64_t offset, const uint8_t *data,
                        uint32_t bytes);
 
+/* ---- bundle.c, reorder.c --------------------------------------------------------------------- */
+
+/** Adds a copy of a short message to the peer's open frame; opens one if there is none.
+ *  @param confirmed the send that waits until the frame is acknowledged, or NULL
+ *  @return false: no room in the flow, no credit, or no frame is free. */
+bool bundle_add(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
+                uint32_t immediate, const void *data, uint32_t bytes, struct operation *confirmed);
+
+/** Handles a BUNDLE that is next in order. @return 0; -EPROTO: it breaks a rule. */
+int bundle_arrive(struct message_layer *layer, struct message_peer *peer,
+                  const struct frame *frame);
+
+/** Drops everything that was kept for a peer. */
+void reorder_drop(struct message_layer *layer, struct message_peer *peer);
+
+/* ---- long messages: pull.c, pull_read.c at the receiver, serve.c at the sender (pull.h) ------ */
+
+/** The message has its receive: `inbound->operation`. Begins to pull it, now or when there is
+ *  room. `unasked`: so many bytes, whole blocks or all, are on their way, over our lane `lane`. */
+void pull_start(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
+                uint8_t lane, uint64_t now_ns);
+
+/** Copies all that is wanted of a message from its sender's memory at once, if that is on our host,
+ *  and it is not much, or the sender has lately not been there to send. @return false: nothing has
+ *  been copied. */
+bool pull_read_whole(struct message_layer *layer, const struct inbound *inbound);
+
+/** The message will not be pulled any more. */
+void pull_stop(struct message_layer *layer, struct inbound *inbound);
+
+/** The lane on which so many bytes from a peer, or to it, would arrive first; LANES_MAX: none. */
+uint8_t pull_best_lane(const struct message_layer *layer, const struct message_peer *peer,
+                       uint64_t bytes);
+
+/** Notes that segments of an announced send shall leave over our lane `lane`.
+ *  @return 0; -EPROTO: no such segments; -ENOENT: no such message (any more): drop it. */
+int serve_add(struct message_layer *layer, struct message_peer *peer, uint32_t message,
+              uint64_t offset, uint64_t wanted, uint8_t lane);
+
+/** The peer has failed: nothing is sent to it any more. */
+void serve_forget(struct message_layer *layer, const struct message_peer *peer);
+
+/* ---- remote memory: remote.c, who asks, remote_serve.c, whose memory it is (remote.h) -------- */
+
+/** Pushes the next frame of the first operation in the peer's queue. @return false: no frame is
+ *  free. */
+bool remote_push(struct message_layer *layer, struct message_peer *peer,
+                 struct operation *operation);
+
+/** Handles RESULT, REPLY or GRANT. @return 0, or -EPROTO. */
+int remote_answer(struct message_layer *layer, struct message_peer *peer,
+                  const struct frame *frame);
+
+/** DONE has come for an offered put, or for a get that was granted. */
+void remote_done(struct message_layer *layer, struct operation *operation, uint32_t status);
+
+/** Handles PUT, OFFER, GET or ATOMIC. @return 0, or -EPROTO: it breaks a rule, or it is one guess
+ *  at a key too many. */
+int remote_request(struct message_layer *layer, struct message_peer *peer,
+                   const struct frame *frame);
+
+/** Pushes (a part of) the answer to the first request that is to be answered. @return false: no
+ *  frame is free, or it has to wait. */
+bool remote_push_answer(struct message_layer *layer, struct message_peer *peer,
+                        struct inbound *inbound);
+
+/** The request has been answered. */
+void remote_answered(struct message_layer *layer, struct inbound *inbound);
+
+/** The get has ended: the peer pulls it no more. */
+void remote_served(struct message_layer *layer, struct operation *served);
+
+/** Takes the oldest put that the application is to be told of. @return false: none. */
+bool remote_take_notice(struct message_layer *layer, struct beowire_completion *completion);
+
+/** The peer has failed: what it asked for is forgotten; what it has put is told of. */
+void remote_forget(struct message_layer *layer, struct message_peer *peer);
+
 #endif /* BEOWIRE_MESSAGE_INTERNAL_H */

@@ -69,18 +69,10 @@ enum pull_verdict {
 
 /* ---- receiver ------------------------------------------------------------------------------ */
 
-/** The message has its receive: `inbound->operation`. Begins to pull it, now or when there is
- *  room. `unasked`: so many bytes, whole blocks or all, are on their way, over our lane `lane`. */
-void pull_start(struct message_layer *layer, struct inbound *inbound, uint64_t unasked,
-                uint8_t lane, uint64_t now_ns);
-
 /** DATA of the peer may come over the `usable` lanes (bit i: lane i), of which the `best` are used
  *  while one of them works. What was asked for over others is asked for again. */
 void pull_set_lanes(struct message_layer *layer, struct message_peer *peer, uint32_t best,
                     uint32_t usable);
-
-/** The message will not be pulled any more. */
-void pull_stop(struct message_layer *layer, struct inbound *inbound);
 
 /** The next request that should be sent now. @return false: none. */
 bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask);
@@ -106,21 +98,12 @@ static inline uint32_t pull_block_segments(uint32_t segment_bytes)
     return segments > 64 ? 64 : (segments > 0 ? segments : 1);
 }
 
-/** The lane on which so many bytes from a peer, or to it, would arrive first; LANES_MAX: none. */
-uint8_t pull_best_lane(const struct message_layer *layer, const struct message_peer *peer,
-                       uint64_t bytes);
-
 /* ---- sender -------------------------------------------------------------------------------- */
 
 /** Handles a PULL of the peer.
  *  @return 0; -EPROTO: no such segments, or no such lane; -ENOENT: no such message (any more), or
  * no way over that lane (now): drop it. */
 int serve_pull(struct message_layer *layer, struct message_peer *peer, const struct frame *frame);
-
-/** Notes that segments of an announced send shall leave over our lane `lane`.
- *  @return 0; -EPROTO: no such segments; -ENOENT: no such message (any more): drop it. */
-int serve_add(struct message_layer *layer, struct message_peer *peer, uint32_t message,
-              uint64_t offset, uint64_t wanted, uint8_t lane);
 
 /** Has the sender of long messages anything to send? */
 static inline bool serve_is_needed(const struct message_layer *layer)
@@ -134,13 +117,5 @@ bool serve_next(struct message_layer *layer, uint32_t busy, struct pull_batch *b
 
 /** `frames` of the run have been sent; the others are offered again. */
 void serve_sent(struct message_layer *layer, const struct pull_batch *batch, uint32_t frames);
-
-/** The peer has failed: nothing is sent to it any more. */
-void serve_forget(struct message_layer *layer, const struct message_peer *peer);
-
-/** Copies all that is wanted of a message from its sender's memory at once, if that is on our host,
- *  and it is not much, or the sender has lately not been there to send. @return false: nothing has
- *  been copied. */
-bool pull_read_whole(struct message_layer *layer, const struct inbound *inbound);
 
 #endif /* BEOWIRE_MESSAGE_PULL_H */

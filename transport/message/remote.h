@@ -53,44 +53,10 @@ int remote_atomic(struct message_layer *layer, struct message_peer *peer,
                   const struct beowire_remote *remote, const struct beowire_atomic *atomic,
                   void *context);
 
-/** Pushes the next frame of the first operation in the peer's queue. @return false: no frame is
- *  free. */
-bool remote_push(struct message_layer *layer, struct message_peer *peer,
-                 struct operation *operation);
-
-/** Handles RESULT, REPLY or GRANT. @return 0, or -EPROTO. */
-int remote_answer(struct message_layer *layer, struct message_peer *peer,
-                  const struct frame *frame);
-
-/** DONE has come for an offered put, or for a get that was granted. */
-void remote_done(struct message_layer *layer, struct operation *operation, uint32_t status);
-
 /* ---- target -------------------------------------------------------------------------------- */
 
 /** No peer uses the memory with this key any more. Answers are left to be pumped.
  *  @return 0; -ENOENT: no such key. */
 int remote_unregister(struct message_layer *layer, uint64_t key);
-
-/** Handles PUT, OFFER, GET or ATOMIC. @return 0, or -EPROTO: it breaks a rule, or it is one guess
- *  at a key too many. */
-int remote_request(struct message_layer *layer, struct message_peer *peer,
-                   const struct frame *frame);
-
-/** Pushes (a part of) the answer to the first request that is to be answered. @return false: no
- *  frame is free, or it has to wait. */
-bool remote_push_answer(struct message_layer *layer, struct message_peer *peer,
-                        struct inbound *inbound);
-
-/** The request has been answered. */
-void remote_answered(struct message_layer *layer, struct inbound *inbound);
-
-/** The get has ended: the peer pulls it no more. */
-void remote_served(struct message_layer *layer, struct operation *served);
-
-/** Takes the oldest put that the application is to be told of. @return false: none. */
-bool remote_take_notice(struct message_layer *layer, struct beowire_completion *completion);
-
-/** The peer has failed: what it asked for is forgotten; what it has put is told of. */
-void remote_forget(struct message_layer *layer, struct message_peer *peer);
 
 #endif /* BEOWIRE_MESSAGE_REMOTE_H */

@@ -32,7 +32,4 @@ struct chunk *reorder_take(struct message_peer *peer, struct frame *frame);
 
 void reorder_release(struct message_layer *layer, struct chunk *chunk);
 
-/** Drops everything that was kept for a peer. */
-void reorder_drop(struct message_layer *layer, struct message_peer *peer);
-
 #endif /* BEOWIRE_MESSAGE_REORDER_H */
