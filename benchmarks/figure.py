@@ -138,6 +138,13 @@ def _distance(value: float, end: float | None) -> float:
     return abs(math.log((end or value) / value))
 
 
+def scaled(estimate: Estimate, factor: float) -> Estimate:
+    """The estimate of so many times the quantity; `factor` is positive."""
+    low = None if estimate.low is None else estimate.low * factor
+    high = None if estimate.high is None else estimate.high * factor
+    return Estimate(estimate.value * factor, low, high)
+
+
 def hull(estimates: Sequence[Estimate]) -> Estimate:
     """The median of several launches' ratios, with all that their intervals enclose: so never a
     claim that no launch made."""

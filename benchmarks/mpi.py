@@ -139,7 +139,7 @@ def figures(turns: Turns, command: str) -> Results:
 
     add("8 B half round trip", ("pingpong", 8), at_most=0.5)
     for size in (_KIB * _KIB, 4 * _KIB * _KIB):
-        add(f"{size_text(size)} throughput", ("pingpong", size), at_least=1.5)
+        add(f"{size_text(size)} throughput", ("pingpong", size), at_least=1)
     add("8 B messages per second", ("rate", 8), at_least=1.5)
     for what, size in sorted(turns.taken):
         if what == "pingpong" and size not in (8, _KIB * _KIB, 4 * _KIB * _KIB):

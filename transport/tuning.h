@@ -152,6 +152,12 @@
  *  more often than this: what has come is dearer to take in pieces. */
 #define POST_LOOK_NS 10000u
 
+/** And after so many bytes, and not more often than this, it is looked in any case: sending them
+ * may take as long as they take on the wire, in which peers wait for acknowledgements, and for
+ * data. */
+#define POST_LOOK_BYTES 65536u
+#define POST_LOOK_MUCH_NS 50000u
+
 /** What is held back leaves after at most so long: a few calls of a lane with a whole train; */
 #define HOLD_NS 16000u
 

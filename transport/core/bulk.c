@@ -9,8 +9,10 @@
 static_assert(PULL_BLOCK_BYTES + 64 * sizeof(struct frame_data) <= 65507,
               "a block with its headers is one datagram's worth, which is what is segmented");
 
-/** Runs of segments that are sent before anything else gets a turn. */
-#define BATCHES_AT_ONCE 2
+/** So much is sent before anything else gets a turn: the two halves of a short message, or one run
+ * of a long one. On a slow link that takes a while, in which peers wait for what they are to send.
+ */
+#define BYTES_AT_ONCE (PULL_BLOCK_BYTES * 3 / 4)
 
 /** Blocks that are asked for before anything else gets a turn: a PULL takes as long to send as a
  *  third of its block to receive, and what was asked for first may be here. */
@@ -166,16 +168,16 @@ static bool serve(struct core *core)
 {
     struct pull_batch batch;
     uint32_t busy = 0;
-    unsigned taken = 0;
+    uint64_t taken = 0;
 
-    while (taken < BATCHES_AT_ONCE && serve_next(&core->messages, busy, &batch)) {
+    while (taken < BYTES_AT_ONCE && serve_next(&core->messages, busy, &batch)) {
         bool cuts = core->options.lanes.lanes[batch.lane]->cuts;
         uint32_t sent = cuts ? send_run(core, &batch) : send_batch(core, &batch);
         if (sent == 0) {
             busy |= 1u << batch.lane;
         } else {
             serve_sent(&core->messages, &batch, sent);
-            taken++;
+            taken += (uint64_t)sent * batch.segment_bytes;
         }
     }
     return taken > 0;
@@ -184,12 +186,13 @@ static bool serve(struct core *core)
 void core_bulk(struct core *core, uint64_t now_ns)
 {
     struct pull_ask ask;
-    bool moves = serve(core);
+    bool moves = false;
 
     for (unsigned i = 0; i < ASKS_AT_ONCE && pull_ask(&core->messages, now_ns, &ask); i++) {
         control_send_pull(core, core->peers[ask.peer->index], &ask);
         moves = true;
     }
+    moves |= serve(core);
     core->bulk_is_stuck = !moves && core_has_bulk(core);
     core_note_deadline(core, core_has_bulk(core) ? now_ns : pull_deadline(&core->messages));
 }

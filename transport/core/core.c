@@ -44,6 +44,7 @@ int core_open(struct core *core, const struct core_options *options)
         core->messages.limits = *options->limits;
     }
     hold_init(&core->hold, core->messages.limits.hold_posts);
+    core->turn_frames = UINT32_MAX;
     core->messages.read_memory = core_read_memory;
     core->messages.withdraw_memory = core_withdraw_memory;
     core->messages.read_context = core;
@@ -181,7 +182,10 @@ static void service_flow(struct core *core, struct core_peer *peer, uint64_t now
         core_expect_refusal(core, now_ns);
         flow_timeout(flow, now_ns);
     }
-    if (flow_waits_for_lane(flow)) {
+    if (wire_context.left == 0) {
+        core_touch(core, peer);
+        core->goes_on = true;
+    } else if (flow_waits_for_lane(flow)) {
         core_note_deadline(core, now_ns); /* the lane was busy: again at the next progress */
     }
     if (message_has_work(&peer->message) && flow_has_room(flow)) {
@@ -206,12 +210,15 @@ void core_service(struct core *core, struct core_peer *peer, uint64_t now_ns)
 
 void core_service_touched(struct core *core, uint64_t now_ns)
 {
-    for (uint32_t i = 0; i < core->touched_count; i++) {
+    uint32_t count = core->touched_count;
+
+    /* Who has more to send than a turn allows is touched again, at most once in each place. */
+    core->touched_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
         struct core_peer *peer = core->peers[core->touched[i]];
         peer->touched = false;
         core_service(core, peer, now_ns);
     }
-    core->touched_count = 0;
 }
 
 bool core_watch(struct core *core, struct core_peer *peer)
@@ -288,7 +295,7 @@ static bool is_over(struct core *core, struct core_peer *peer, uint64_t now_ns)
 
 void core_timers(struct core *core, uint64_t now_ns)
 {
-    if (core->touched_count > 0) {
+    if (core->touched_count > 0 && !core->goes_on) {
         core_service_touched(core, now_ns);
     }
     core_attend(core, now_ns);

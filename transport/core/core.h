@@ -166,12 +166,16 @@ struct core {
     uint32_t slots_used;      /**< those from here on have never been taken */
     uint32_t first_free_slot; /**< of those that were */
     uint32_t last_free_slot;
-    uint64_t forget_at_ns;    /**< there may be peers to be given back from then on */
-    struct hold hold;         /**< whether what is posted may wait */
-    uint64_t posted_short_ns; /**< when core_post() last looked for credit */
-    uint32_t *touched;        /**< indices */
+    uint64_t forget_at_ns;   /**< there may be peers to be given back from then on */
+    struct hold hold;        /**< whether what is posted may wait */
+    uint64_t posted_look_ns; /**< when core_post() last looked at what has come */
+    uint64_t
+        posted_bytes;  /**< posted since core_receive(): of each message what may be sent at once */
+    uint32_t *touched; /**< indices */
     uint32_t touched_count;
-    bool probed;      /**< a PROBE has come in this progress */
+    uint32_t turn_frames; /**< of a flow that are sent before lanes are looked at again */
+    bool goes_on;         /**< there was more to send than one turn has */
+    bool probed;          /**< a PROBE has come in this progress */
     bool patient;     /**< what has just come can wait until the application has had its messages */
     bool awaits_rest; /**< what came before waits for the rest of a message */
     bool
@@ -180,6 +184,7 @@ struct core {
     bool expecting[LANES_MAX];      /**< the lane has been told what comes next */
     /** Frames came, so more are expected for so many polls. */
     uint16_t lane_warmth[LANES_MAX];
+    uint32_t receiving;           /**< lanes of which frames are being handled (bit i: lane i) */
     unsigned receives;            /**< calls of core_receive() */
     uint64_t looked_ns;           /**< when quiet lanes were polled last */
     uint64_t looked_for_lanes_ns; /**< when those that are down were asked last */
@@ -258,6 +263,13 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
 /** Services the peers of which frames have come, if core_receive() has left that for later. */
 void core_service_touched(struct core *core, uint64_t now_ns);
 
+/** The next core_receive() looks at quiet lanes as well, if that is due: whoever calls it seldom
+ * must not leave that to how often it is called. */
+static inline void core_look_in_time(struct core *core)
+{
+    core->receives = 0;
+}
+
 /** The next core_receive() looks at all lanes: something has come, and it is not known where. */
 static inline void core_look_at_all(struct core *core)
 {
@@ -301,8 +313,8 @@ struct core_post {
 };
 
 /** Posts a message, and sends what can go now; what pays to wait for more may be held back
- * (hold.h). If there is no room for it, takes first what has arrived, once in POST_LOOK_NS:
- * whoever only sends has to hear of new credit, too. @return as those */
+ * (hold.h). If there is no room for it, takes first what has arrived, once in POST_LOOK_NS: whoever
+ * only sends has to hear of new credit, too; and after POST_LOOK_BYTES. @return as those */
 int core_post(struct core *core, struct core_peer *peer, const struct core_post *post,
               uint64_t (*clock_ns)(void *), void *clock);
 

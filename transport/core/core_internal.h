@@ -18,6 +18,7 @@
  *      suspicion, silence      peers that the network says have ended, or that say nothing
  *      core                    a peer is serviced; timers; the beginning and the end of it all
  *      rest, receive           frames that have come
+ *      look                    at which lanes it is looked for them, and when
  *      post                    what the application posts
  *
  * scripts/check_layers.py sees to it.
@@ -132,6 +133,7 @@ bool core_seal_is_right(struct core_peer *peer, const struct frame *frame, const
 struct core_wire {
     struct core *core;
     struct core_peer *peer;
+    uint32_t left; /**< so many frames it takes in this turn */
 };
 
 unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigned count);
@@ -139,7 +141,8 @@ void core_wire_released(void *context, struct flow_frame *frame);
 
 /** Declares `name`, the way out to `peer`, for one call. */
 #define WIRE_TO(name, core_, peer_)                                                                \
-    struct core_wire name##_context = {.core = (core_), .peer = (peer_)};                          \
+    struct core_wire name##_context = {                                                            \
+        .core = (core_), .peer = (peer_), .left = (core_)->turn_frames};                           \
     const struct flow_wire name = {                                                                \
         .send = core_wire_send, .released = core_wire_released, .context = &name##_context}
 
@@ -283,6 +286,22 @@ uint64_t core_dies_at(const struct core *core, const struct core_peer *peer);
 
 /** Reserves the credit that CONNECT or ACCEPT tells the peer, if that has not been done. */
 void core_reserve_credit(struct core *core, struct core_peer *peer);
+
+/** Notes that the peer waits for core_service(). */
+static inline void core_touch(struct core *core, struct core_peer *who)
+{
+    if (!who->touched) {
+        who->touched = true;
+        core->touched[core->touched_count++] = who->message.index;
+    }
+}
+
+/* ---- receive.c ------------------------------------------------------------------------------- */
+
+/** Handles a frame that has come over the lane `by`.
+ *  @return whose it is, if it is a sequenced frame and its sender will be serviced; or NULL. */
+struct core_peer *core_receive_frame(struct core *core, unsigned by,
+                                     const struct lane_incoming *incoming, uint64_t now_ns);
 
 /* ---- rest.c ---------------------------------------------------------------------------------- */
 

@@ -6,6 +6,9 @@
 
 #include <errno.h>
 
+/** How often it is looked at what has come: a lane may hand out little at the first. */
+#define LOOKS 4
+
 /** A post begins: may what is posted be held back? @return true: something else is already. */
 static bool begin(struct core *core, uint64_t now_ns)
 {
@@ -68,17 +71,36 @@ static bool is_short(const struct message_peer *peer)
            (!flow_has_credit(&peer->flow) || !flow_has_room(&peer->flow) || message_has_work(peer));
 }
 
+/** How much of the message may be sent at once. */
+static uint64_t bytes_of(const struct core_post *post)
+{
+    return post->bytes < POST_LOOK_BYTES ? post->bytes : POST_LOOK_BYTES;
+}
+
+/** Takes what has come. @return the time after it. */
+static uint64_t look(struct core *core, uint64_t (*clock_ns)(void *), void *clock, uint64_t now_ns)
+{
+    unsigned looks = 0;
+
+    core->posted_look_ns = now_ns;
+    core_look_in_time(core);
+    while (core_receive(core, clock_ns, clock) > 0 && ++looks < LOOKS) {
+        /* it came while others were sent */
+    }
+    return clock_ns(clock);
+}
+
 int core_post(struct core *core, struct core_peer *peer, const struct core_post *post,
               uint64_t (*clock_ns)(void *), void *clock)
 {
     uint64_t now_ns = clock_ns(clock);
 
-    if (__builtin_expect(is_short(&peer->message), 0) &&
-        now_ns - core->posted_short_ns >= POST_LOOK_NS) {
-        core->posted_short_ns = now_ns;
-        (void)core_receive(core, clock_ns, clock);
-        now_ns = clock_ns(clock);
+    bool much = core->posted_bytes >= POST_LOOK_BYTES;
+    if (__builtin_expect(much || is_short(&peer->message), 0) &&
+        now_ns - core->posted_look_ns >= (much ? POST_LOOK_MUCH_NS : POST_LOOK_NS)) {
+        now_ns = look(core, clock_ns, clock, now_ns);
     }
+    core->posted_bytes += bytes_of(post);
     bool held = begin(core, now_ns);
     int status = push(core, peer, post);
     bool left = false;
@@ -91,6 +113,10 @@ int core_post(struct core *core, struct core_peer *peer, const struct core_post 
         if (core_has_bulk(core)) {
             core_bulk(core, now_ns);
             left = false;
+            if (core_has_bulk(core)) { /* what is sent unasked leaves, whatever follows */
+                (void)core_receive(core, clock_ns, clock);
+                core_bulk(core, clock_ns(clock));
+            }
         }
     } else if (status == -EAGAIN && post->how == CORE_INJECT) {
         core_connect(core, peer, now_ns);

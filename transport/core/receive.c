@@ -11,19 +11,13 @@
 
 #include <errno.h>
 
-/** While nothing is expected on quiet lanes, the clock is read once in so many polls. */
-#define RECEIVES_PER_CLOCK 64
-
 /* ---- frames in ----------------------------------------------------------------------------- */
 
 /** Notes that the peer has to be serviced; if not `patient`, before the application goes on. */
 static void touch(struct core *core, struct core_peer *peer, bool patient)
 {
     core->patient = core->patient && patient;
-    if (!peer->touched) {
-        peer->touched = true;
-        core->touched[core->touched_count++] = peer->message.index;
-    }
+    core_touch(core, peer);
 }
 
 /** The connection has just begun by `frame` (CONNECT or ACCEPT). @return false: it has failed. */
@@ -461,9 +455,8 @@ static bool is_of_cut_lane(const struct frame *frame, bool joined)
                         frame->type == FRAME_CHALLENGE;
 }
 
-/** @return whose it is, if it is a sequenced frame and its sender will be serviced; or NULL. */
-static struct core_peer *receive_frame(struct core *core, unsigned by,
-                                       const struct lane_incoming *incoming, uint64_t now_ns)
+struct core_peer *core_receive_frame(struct core *core, unsigned by,
+                                     const struct lane_incoming *incoming, uint64_t now_ns)
 {
     const struct lane *lane = core->options.lanes.lanes[by];
     const struct arrival from = {.by = by, .bytes = incoming->bytes, .address = incoming->from};
@@ -516,164 +509,4 @@ static struct core_peer *receive_frame(struct core *core, unsigned by,
     }
     receive_from_peer(core, peer, &frame, &from, now_ns);
     return frame.type >= FRAME_SEQUENCED && peer->touched ? peer : NULL;
-}
-
-static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
-                             void *clock, uint64_t *now_ns);
-
-/** Before frames of a train are handled: what was sent before them over a quicker lane may have
- * come since that was looked at. Taken first, it makes no gap. */
-static unsigned receive_what_came_before(struct core *core, unsigned train,
-                                         uint64_t (*clock_ns)(void *), void *clock,
-                                         uint64_t *now_ns)
-{
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < train; i++) {
-        const struct lane *lane = core->options.lanes.lanes[i];
-        unsigned taken = ENDPOINT_RECEIVE_FRAMES;
-        while (!lane->takes_trains && core->lane_users[i] > 0 && taken == ENDPOINT_RECEIVE_FRAMES) {
-            taken = receive_lane(core, i, clock_ns, clock, now_ns);
-            count += taken;
-        }
-    }
-    return count;
-}
-
-static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
-                             void *clock, uint64_t *now_ns)
-{
-    struct lane_incoming incoming[ENDPOINT_RECEIVE_FRAMES];
-    struct lane *lane = core->options.lanes.lanes[by];
-    unsigned before = 0;
-
-    core_expect(core, by);
-    unsigned count = lane->operations->receive(lane, incoming, ENDPOINT_RECEIVE_FRAMES);
-    if (count == 0) {
-        return 0;
-    }
-    if (*now_ns == 0) {
-        *now_ns = clock_ns(clock);
-        core->messages.now_ns = *now_ns;
-    }
-    if (lane->takes_trains || lane->cuts) {
-        before = receive_what_came_before(core, by, clock_ns, clock, now_ns);
-    }
-    for (unsigned done = 0; done < count;) {
-        struct core_peer *peer = receive_frame(core, by, &incoming[done++], *now_ns);
-        if (peer != NULL && done < count) {
-            done += core_receive_rest(core, peer, by, &incoming[done], count - done, *now_ns);
-        }
-    }
-    lane->operations->release(lane);
-    return before + count;
-}
-
-/** Takes all that has come, over every lane: a bounded number of frames, since more may come as
- *  quickly as they are taken. */
-static unsigned receive_everything(struct core *core, uint64_t (*clock_ns)(void *), void *clock,
-                                   uint64_t *now_ns)
-{
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < core->options.lanes.count; i++) {
-        unsigned before = count;
-        unsigned taken = 0;
-        do {
-            taken = receive_lane(core, i, clock_ns, clock, now_ns);
-            count += taken;
-        } while (taken > 0 && count - before < PROBED_FRAMES_MAX);
-    }
-    return count;
-}
-
-/** Is it time to look at the quiet lanes? */
-static bool quiet_lanes_are_due(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
-{
-    if (core->receives++ % RECEIVES_PER_CLOCK != 0) {
-        return false;
-    }
-    uint64_t now_ns = clock_ns(clock);
-    if (now_ns - core->looked_ns < QUIET_LANE_NS) {
-        return false;
-    }
-    core->looked_ns = now_ns;
-    return true;
-}
-
-/** Is a frame likely to come over this lane? If not, and if looking costs something, it is quiet:
- *  looking at it delays what comes elsewhere. */
-static bool is_awaited(const struct core *core, unsigned by)
-{
-    const struct lane *lane = core->options.lanes.lanes[by];
-
-    return core->lane_users[by] > 0 || core->messages.lanes[by].blocks > 0 ||
-           core->lane_warmth[by] > 0 || (!lane->polling_is_costly && lane->kind != LANE_SHM);
-}
-
-/** Is a message of one of the touched peers only half here, and does none of them, nor anybody who
- *  has asked for data, wait for us? */
-static bool awaits_rest(const struct core *core)
-{
-    bool awaits = false;
-
-    for (uint32_t i = 0; i < core->touched_count; i++) {
-        const struct message_peer *peer = &core->peers[core->touched[i]]->message;
-        if (flow_grant_is_due(&peer->flow)) {
-            return false; /* it may have no credit for the rest */
-        }
-        awaits = awaits || message_is_half_here(peer);
-    }
-    return awaits && !core_has_bulk(core);
-}
-
-unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
-{
-    unsigned count = 0;
-    uint64_t now_ns = 0;
-    bool again = core->awaits_rest;
-    core->awaits_rest = false;
-    /* Once for each: a stream of messages never pauses. */
-    core->patient = core->touched_count == 0 || again;
-    bool all = quiet_lanes_are_due(core, clock_ns, clock);
-
-    if (all) {
-        core_notice_lost(core, false, core->looked_ns);
-    }
-    for (unsigned i = 0; i < core->options.lanes.count; i++) {
-        if (!all && !is_awaited(core, i)) {
-            continue;
-        }
-        unsigned frames = receive_lane(core, i, clock_ns, clock, &now_ns);
-        if (frames > 0) {
-            core->lane_warmth[i] = LANE_WARMTH_POLLS;
-        } else if (core->lane_warmth[i] > 0) {
-            core->lane_warmth[i]--;
-        }
-        count += frames;
-    }
-    if (core->probed) {
-        /* What is not here by now is taken for lost. */
-        core->probed = false;
-        count += receive_everything(core, clock_ns, clock, &now_ns);
-    }
-    if (count == 0) {
-        if (core->touched_count > 0) {
-            core_service_touched(core, clock_ns(clock));
-        }
-        return 0;
-    }
-    if (core->patient && message_has_ended(&core->messages)) {
-        core->patient = false;
-        return count; /* the application first: it may have an answer that can carry ours */
-    }
-    if (core->patient && !again && awaits_rest(core)) {
-        core->patient = false;
-        core->awaits_rest = true;
-        return count; /* and the message first, whose rest is likely to be here already */
-    }
-    core_service_touched(core, now_ns);
-    core_bulk(core, now_ns);
-    core_timers(core, now_ns); /* those of other peers, under traffic that never pauses */
-    return count;
 }

@@ -53,10 +53,14 @@ __attribute__((noinline, cold)) static unsigned find_wide(const struct core *cor
 
 unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigned count)
 {
-    const struct core_wire *wire = context;
+    struct core_wire *wire = context;
     struct lane_outgoing outgoing[FLOW_BATCH_FRAMES];
 
     assert(count > 0);
+    count = count < wire->left ? count : wire->left;
+    if (count == 0) {
+        return 0;
+    }
     for (unsigned i = 0; i < count; i++) {
         outgoing[i] = (struct lane_outgoing){
             .head = frames[i]->head,
@@ -95,6 +99,7 @@ unsigned core_wire_send(void *context, struct flow_frame *const *frames, unsigne
         convoy_sent(convoy, flow, taken, by);
     }
     wire->peer->message.gathers = convoy_gathers(convoy);
+    wire->left -= taken;
     return taken;
 }
 

@@ -445,6 +445,16 @@ enum frame_verdict {
  *  `data` needs no alignment and has to outlive the use of `frame`'s pointers. */
 enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame *frame);
 
+/** The header of DATA, if these are the first bytes of such a frame, sealed or not, or NULL;
+ * nothing else is checked. */
+static inline const struct frame_data *frame_peek_data(const uint8_t *data, size_t bytes)
+{
+    return bytes >= sizeof(struct frame_data) && data[0] >> 4 == FRAME_VERSION &&
+                   data[offsetof(struct frame_data, type)] == FRAME_DATA
+               ? (const struct frame_data *)(const void *)data
+               : NULL;
+}
+
 /** The headers of a frame without a seal, as they were given to frame_decode(); not for DATA. */
 static inline const uint8_t *frame_begin(const struct frame *frame)
 {

@@ -153,22 +153,22 @@ static unsigned hand_out(struct tso_lane *tso, const struct landing *landing,
 }
 
 /** Is it worth a system call to look whether more has come, and room left for so many frames? Once
- *  all is here that was expected, the next receive() is told what follows. */
-static bool is_worth_another(const struct tso_lane *tso, bool expected, unsigned left)
+ *  all is `here` that was expected, the next receive() is told what follows. */
+static bool is_worth_another(const struct tso_lane *tso, bool here, unsigned left)
 {
     return tso->streaming && tso->room_used + TSO_ROOM_CALL_BYTES <= TSO_ROOM_BYTES &&
-           left >= TSO_RUN_FRAMES_MAX && (!expected || tso->expectation.frames > 0);
+           left >= TSO_RUN_FRAMES_MAX && !here;
 }
 
 unsigned tso_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
 {
     struct tso_lane *tso = tso_of(lane);
-    bool expected = tso->expectation.frames > 0;
     unsigned taken = 0;
+    bool here = false;
 
     count = count < TSO_CALLS_MAX ? count : TSO_CALLS_MAX;
     for (unsigned call = 0; call < TSO_CALLS_MAX && taken < count &&
-                            (taken == 0 || is_worth_another(tso, expected, count - taken));
+                            (taken == 0 || is_worth_another(tso, here, count - taken));
          call++) {
         struct landing landing;
         struct tso_segments segments;
@@ -181,7 +181,9 @@ unsigned tso_receive(struct lane *lane, struct lane_incoming *frames, unsigned c
             lane->foreign_frames++;
             continue;
         }
+        bool expected = tso->expectation.frames > 0;
         taken += hand_out(tso, &landing, &segments, taken, &frames[taken], count - taken);
+        here = expected && tso->expectation.bytes == 0;
         uint32_t came = lane_segments(segments.bytes, segments.segment_bytes);
         lane->received_frames += came;
         lane->received_bytes += segments.bytes + (uint64_t)came * TSO_OVERHEAD_BYTES;

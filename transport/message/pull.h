@@ -77,6 +77,10 @@ void pull_set_lanes(struct message_layer *layer, struct message_peer *peer, uint
 /** The next request that should be sent now. @return false: none. */
 bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask);
 
+/** Is data of such a message of the peer waited for? Not while others are pulled first. */
+bool pull_awaits(const struct message_layer *layer, const struct message_peer *peer,
+                 uint32_t message);
+
 /** Takes a DATA frame that has come from `peer` over our lane `lane`: a segment, or several that
  *  follow one another and were joined on the way. */
 enum pull_verdict pull_data(struct message_layer *layer, struct message_peer *peer,

@@ -4,7 +4,7 @@
 #include "message/internal.h"
 #include "message/pull_internal.h"
 
-static struct pull *find_pull(struct message_layer *layer, const struct message_peer *peer,
+static struct pull *find_pull(const struct message_layer *layer, const struct message_peer *peer,
                               uint32_t message)
 {
     for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
@@ -14,6 +14,12 @@ static struct pull *find_pull(struct message_layer *layer, const struct message_
         }
     }
     return NULL;
+}
+
+bool pull_awaits(const struct message_layer *layer, const struct message_peer *peer,
+                 uint32_t message)
+{
+    return find_pull(layer, peer, message) != NULL;
 }
 
 /** The first data of `block` has come: whatever the peer was to send earlier over the same lane, of
@@ -172,6 +178,25 @@ static uint64_t bytes_after(const struct pull *pull, const struct pull_block *bl
     return expected && begin + bytes <= pull->capacity ? bytes : 0;
 }
 
+/** How soon data of the block is likely to come: what has begun to come goes on, what was lost has
+ * to be asked for first. */
+static unsigned wait_of(const struct pull_block *block)
+{
+    return block->again ? 2 : (block->missing != block->asked ? 0 : 1);
+}
+
+/** Of two blocks, is the data of `one` likely to come before that of `other`? In the order of
+ * asking; only of those that come unasked, and those that were asked for, nobody knows which are
+ * first. */
+static bool is_sooner(const struct pull_block *one, const struct pull_block *other)
+{
+    unsigned one_waits = wait_of(one);
+    unsigned other_waits = wait_of(other);
+
+    return one_waits != other_waits ? one_waits < other_waits
+                                    : sequence_before(one->serial, other->serial);
+}
+
 bool pull_expect(const struct message_layer *layer, uint8_t lane,
                  struct lane_expectation *expectation, const struct message_peer **peer)
 {
@@ -184,7 +209,7 @@ bool pull_expect(const struct message_layer *layer, uint8_t lane,
         for (unsigned i = 0; i < PULL_BLOCKS; i++) {
             const struct pull_block *block = &pull->block[i];
             if (block->active && block->lane == lane && block->missing != 0 &&
-                (first == NULL || sequence_before(block->serial, first->serial))) {
+                (first == NULL || is_sooner(block, first))) {
                 first = block;
                 found = pull;
             }

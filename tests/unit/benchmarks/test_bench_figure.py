@@ -104,3 +104,8 @@ def test_of_launches__has_an_interval_from_six_on() -> None:
     assert figure.of_launches([1, 2, 3, 4, 5]).low is None
     found = figure.of_launches([1, 2, 3, 4, 5, 6])
     assert (found.value, found.low, found.high) == (3.5, 1, 6)
+
+
+def test_scaled__with_and_without_an_interval() -> None:
+    assert figure.scaled(Estimate(0.5, 0.4, 0.6), 2) == Estimate(1.0, 0.8, 1.2)
+    assert figure.scaled(Estimate(0.5, None, None), 2) == Estimate(1.0, None, None)

@@ -103,6 +103,26 @@ static void core_post__whoever_only_sends_hears_of_credit(void **state)
                      10 * FLOW_INITIAL_CREDIT_FRAMES + 1);
 }
 
+/** Nor does what others say wait while much is sent, though there is credit for it. */
+static void core_post__whoever_sends_much_hears_of_others(void **state)
+{
+    struct pair *pair = *state;
+    static uint8_t data[POST_LOOK_BYTES];
+    struct core_peer *back = cluster_peer(&pair->cluster, 1, 0);
+
+    cluster_pause(&pair->cluster, 0, FOR_EVER);
+    assert_int_equal(cluster_send(&pair->cluster, 0, pair->to, 2, 0, data, sizeof data, data), 0);
+    assert_int_equal(cluster_send(&pair->cluster, 1, back, 3, 0, "word", 4, NULL), 0);
+    let_pass(pair, MILLISECOND);
+    uint64_t before = pair->to->message.flow.expected;
+    inject(pair);
+    assert_int_equal(pair->to->message.flow.expected, before + 1);
+    assert_int_equal(cluster_send(&pair->cluster, 1, back, 3, 0, "word", 4, NULL), 0);
+    let_pass(pair, MILLISECOND);
+    inject(pair); /* who has sent little does not look */
+    assert_int_equal(pair->to->message.flow.expected, before + 1);
+}
+
 static void core_post__in_a_run_some_go_together(void **state)
 {
     struct pair *pair = *state;
@@ -340,6 +360,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         POST_TEST(core_post__leaves_at_once_though_the_peer_computes),
         POST_TEST(core_post__whoever_only_sends_hears_of_credit),
+        POST_TEST(core_post__whoever_sends_much_hears_of_others),
         POST_TEST(core_post__in_a_run_some_go_together),
         POST_TEST(core_post__after_a_run_sends_what_was_held_as_well),
         POST_TEST(core_post__in_a_long_run_nothing_is_held_for_long),

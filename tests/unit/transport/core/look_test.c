@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* In which order lanes are read, and what is read between two sends. */
+#include "core/core.h"
+
+#include "stranger.h"
+
+#include "message/pull.h"
+
+#include <string.h>
+
+#define NAME 3
+#define SEGMENT 1400u
+
+/* ---- lanes that a test fills --------------------------------------------------------------- */
+
+/** Frames that have come over a lane and have not been read. */
+struct shelf {
+    uint8_t frames[2][1500];
+    struct lane_incoming incoming[2];
+    unsigned count;
+    unsigned reads;
+};
+
+static struct shelf shelves[2];
+static struct lane filled[2];
+
+static struct shelf *shelf_of(const struct lane *lane)
+{
+    return &shelves[lane - filled];
+}
+
+static unsigned take_all(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    struct shelf *shelf = shelf_of(lane);
+    unsigned taken = shelf->count < count ? shelf->count : count;
+
+    shelf->reads++;
+    memcpy(frames, shelf->incoming, taken * sizeof *frames);
+    shelf->count = 0;
+    return taken;
+}
+
+static void keep(struct lane *lane)
+{
+    (void)lane;
+}
+
+static int be_well(struct lane *lane)
+{
+    (void)lane;
+    return 0;
+}
+
+static const struct lane_operations filled_operations = {
+    .receive = take_all,
+    .release = keep,
+    .status = be_well,
+};
+
+/** Gives the core two more lanes, by which the peer is reached as by the first. */
+static void add_lanes(struct stranger *stranger, struct core_peer *peer)
+{
+    struct core *core = stranger->core;
+
+    memset(shelves, 0, sizeof shelves);
+    for (unsigned i = 0; i < 2; i++) {
+        filled[i] = (struct lane){
+            .operations = &filled_operations,
+            .kind = LANE_UDP,
+            .rail = (uint8_t)i,
+            .frame_bytes = 1500,
+            .takes_trains = true,
+        };
+        core->options.lanes.lanes[1 + i] = &filled[i];
+        core->messages.lanes[1 + i] = (struct message_lane){
+            .kind = FRAME_LANE_UDP, .rail = (uint8_t)i, .capacity_bytes = 1u << 20};
+        peer->paths.to[1 + i] = peer->paths.to[0];
+    }
+    core->options.lanes.count = 3;
+    peer->paths.reachable |= 6;
+    peer->paths.proven |= 6;
+    peer->message.usable_lanes |= 6;
+    peer->message.bulk_lanes = 2;
+}
+
+static void put(struct stranger *stranger, unsigned shelf, const void *data, uint32_t bytes)
+{
+    struct shelf *on = &shelves[shelf];
+    uint8_t *at = on->frames[on->count];
+
+    memcpy(at, data, bytes);
+    on->incoming[on->count++] = (struct lane_incoming){
+        .data = at, .bytes = bytes, .from = stranger->core->peers[0]->paths.to[0]};
+}
+
+static void put_data(struct stranger *stranger, unsigned shelf, uint32_t segment, uint8_t byte)
+{
+    uint8_t wire[1500];
+    struct frame_data head = frame_encode_data(CLUSTER_ENDPOINT, stranger->core_key, NAME);
+
+    frame_data_set_segment(&head, segment);
+    memset(wire, byte, sizeof wire);
+    memcpy(wire, &head, sizeof head);
+    put(stranger, shelf, wire, sizeof head + SEGMENT);
+}
+
+/** A message of two segments, both sent unasked over the first of the two lanes. */
+static void put_announcement(struct stranger *stranger, unsigned shelf)
+{
+    uint8_t wire[1500] = {0};
+    const struct frame_announce body = {
+        .tag = to_le64(5),
+        .message_bytes = to_le64(2 * SEGMENT),
+        .message = to_le32(NAME),
+        .segment_bytes = to_le16((uint16_t)SEGMENT),
+        .unasked_bytes = to_le32(2 * SEGMENT),
+        .lane_kind = FRAME_LANE_UDP,
+        .lane_rail = 0,
+    };
+
+    frame_encode(wire, &(struct frame_fields){.type = FRAME_ANNOUNCE,
+                                              .destination = CLUSTER_ENDPOINT,
+                                              .source = CLUSTER_ENDPOINT,
+                                              .key = stranger->core_key,
+                                              .sequence = stranger->sequence++});
+    frame_stamp(wire, 0, 0, STRANGER_CREDIT);
+    memcpy(wire + sizeof(struct frame_header), &body, sizeof body);
+    put(stranger, shelf, wire, sizeof(struct frame_header) + sizeof body);
+}
+
+/* ---- what data belongs to ------------------------------------------------------------------ */
+
+/** Whoever was away finds both there, and the lane with the data is read first: nothing of it is
+ * dropped, or it would have to be sent a second time. */
+static void core_receive__data_waits_for_its_announcement_on_another_lane(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core *core = stranger->core;
+    uint8_t buffer[2 * SEGMENT] = {0};
+    uint8_t expected[2 * SEGMENT];
+
+    add_lanes(stranger, be_accepted_as_named(stranger));
+    assert_int_equal(
+        cluster_receive(&stranger->cluster, 0, NULL, 5, 0, buffer, sizeof buffer, buffer), 0);
+    put_data(stranger, 0, 0, 'a');
+    put_data(stranger, 0, 1, 'b');
+    put_announcement(stranger, 1);
+    assert_int_equal(look(stranger), 3);
+    assert_int_equal(core->counters.dropped_data_unknown, 0);
+    struct beowire_completion done = completed(stranger);
+    assert_int_equal(done.status, 0);
+    memset(expected, 'a', SEGMENT);
+    memset(expected + SEGMENT, 'b', SEGMENT);
+    assert_memory_equal(buffer, expected, sizeof buffer);
+    assert_int_equal(core->receiving, 0);
+    core->options.lanes.count = 1;
+}
+
+/** What nobody has announced is dropped, and costs one look at the other lanes. */
+static void core_receive__data_that_nobody_announces(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core *core = stranger->core;
+
+    add_lanes(stranger, be_accepted_as_named(stranger));
+    put_data(stranger, 0, 0, 'a');
+    put_data(stranger, 0, 1, 'b');
+    put_data(stranger, 1, 0, 'c'); /* on the other lane as well: neither waits for the other */
+    assert_int_equal(look(stranger), 3);
+    assert_int_equal(core->counters.dropped_data_unknown, 3);
+    assert_int_equal(shelves[0].reads, 1);
+    assert_int_equal(shelves[1].reads, 2);
+    assert_int_equal(core->receiving, 0);
+    core->options.lanes.count = 1;
+}
+
+/* ---- turns --------------------------------------------------------------------------------- */
+
+static struct lane_operations spied;
+static const struct lane_operations *original;
+static unsigned sent_since_read;
+static unsigned most_between_reads;
+
+static unsigned spy_send(struct lane *lane, const struct lane_address *to,
+                         const struct lane_outgoing *frames, unsigned count)
+{
+    unsigned taken = original->send(lane, to, frames, count);
+
+    sent_since_read += taken;
+    most_between_reads =
+        sent_since_read > most_between_reads ? sent_since_read : most_between_reads;
+    return taken;
+}
+
+static unsigned spy_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    sent_since_read = 0;
+    return original->receive(lane, frames, count);
+}
+
+/** A whole window may take milliseconds to send: the lanes are read in between. And all of it
+ * leaves by one call: the application may compute after that. */
+static void core_receive__reads_lanes_between_turns_of_sending(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core *core = stranger->core;
+    struct core_peer *peer = be_accepted_as_named(stranger);
+    struct flow *flow = &peer->message.flow;
+    static char text[1000];
+    const unsigned messages = 3 * FLOW_BATCH_FRAMES;
+
+    for (unsigned i = 0; i < messages; i++) {
+        assert_int_equal(
+            message_send(&core->messages, &peer->message, i, 0, text, sizeof text, NULL), 0);
+    }
+    congestion_init(&flow->congestion, flow->congestion.ceiling, flow->congestion.ceiling,
+                    flow->congestion.ceiling, flow->congestion.slack_ns);
+    struct lane *lane = core->options.lanes.lanes[0];
+    original = lane->operations;
+    spied = *original;
+    spied.send = spy_send;
+    spied.receive = spy_receive;
+    lane->operations = &spied;
+    most_between_reads = sent_since_read = 0;
+    say(stranger, &(struct says){.fields.type = FRAME_ACK,
+                                 .acknowledgement = flow->first,
+                                 .credit = (uint16_t)(flow->first + FLOW_WINDOW_FRAMES)});
+    round_trip(stranger);
+    assert_int_equal(flow->highest - flow->first, messages);
+    assert_in_range(most_between_reads, 2, FLOW_BATCH_FRAMES + 1);
+    lane->operations = original;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STRANGER_TEST(core_receive__data_waits_for_its_announcement_on_another_lane),
+        STRANGER_TEST(core_receive__data_that_nobody_announces),
+        STRANGER_TEST(core_receive__reads_lanes_between_turns_of_sending),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

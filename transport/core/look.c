@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Looking for frames: at which lanes, in which order, and what is done once they are handled. */
+#include "core/core_internal.h"
+#include "message/pull.h"
+
+/** While nothing is expected on quiet lanes, the clock is read once in so many polls. */
+#define RECEIVES_PER_CLOCK 64
+
+/** Frames that are sent to a peer before the lanes are looked at again, and how often that is done
+ * before the application goes on: acknowledgements may let more leave each time. */
+#define TURN_FRAMES FLOW_BATCH_FRAMES
+#define TURNS_MAX (4 * FLOW_WINDOW_FRAMES / TURN_FRAMES)
+
+static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
+                             void *clock, uint64_t *now_ns);
+
+/** Before frames of a train are handled: what was sent before them over a quicker lane may have
+ * come since that was looked at. Taken first, it makes no gap. */
+static unsigned receive_what_came_before(struct core *core, unsigned train,
+                                         uint64_t (*clock_ns)(void *), void *clock,
+                                         uint64_t *now_ns)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < train; i++) {
+        const struct lane *lane = core->options.lanes.lanes[i];
+        unsigned taken = ENDPOINT_RECEIVE_FRAMES;
+        while (!lane->takes_trains && core->lane_users[i] > 0 && taken == ENDPOINT_RECEIVE_FRAMES) {
+            taken = receive_lane(core, i, clock_ns, clock, now_ns);
+            count += taken;
+        }
+    }
+    return count;
+}
+
+/** Is it DATA of a message that has not been announced here, and not the same message as before?
+ * @param last what it was of before: a key of ours, and the message's name; brought up to date. */
+static bool lacks_announcement(const struct core *core, const struct lane_incoming *incoming,
+                               uint64_t *last)
+{
+    const struct frame_data *data = frame_peek_data(incoming->data, incoming->bytes);
+
+    if (data == NULL) {
+        return false;
+    }
+    uint32_t message = from_le32(data->message);
+    uint64_t name = (uint64_t)from_le32(data->key) << 32 | message;
+    if (name == *last) {
+        return false;
+    }
+    *last = name;
+    uint32_t index = map_find(&core->by_key, from_le32(data->key));
+    return index != MAP_NONE &&
+           !pull_awaits(&core->messages, &core->peers[index]->message, message);
+}
+
+/** Looks at all lanes but those that are being read: what announces data that is here may wait
+ * there, if nobody has looked for long. Without it the data would be dropped. */
+static unsigned receive_elsewhere(struct core *core, uint64_t (*clock_ns)(void *), void *clock,
+                                  uint64_t *now_ns)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        unsigned before = count;
+        unsigned taken = ENDPOINT_RECEIVE_FRAMES;
+        while (taken == ENDPOINT_RECEIVE_FRAMES && count - before < PROBED_FRAMES_MAX) {
+            taken = receive_lane(core, i, clock_ns, clock, now_ns);
+            count += taken;
+        }
+    }
+    return count;
+}
+
+/** Of what has come over a lane for data, is something not announced yet? */
+__attribute__((noinline)) static bool any_lacks_announcement(const struct core *core,
+                                                             const struct lane_incoming *incoming,
+                                                             unsigned count)
+{
+    uint64_t last = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (lacks_announcement(core, &incoming[i], &last)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
+                             void *clock, uint64_t *now_ns)
+{
+    struct lane_incoming incoming[ENDPOINT_RECEIVE_FRAMES];
+    struct lane *lane = core->options.lanes.lanes[by];
+    unsigned others = 0;
+
+    if ((core->receiving & 1u << by) != 0) {
+        return 0;
+    }
+    core_expect(core, by);
+    unsigned count = lane->operations->receive(lane, incoming, ENDPOINT_RECEIVE_FRAMES);
+    if (count == 0) {
+        return 0;
+    }
+    if (*now_ns == 0) {
+        *now_ns = clock_ns(clock);
+        core->messages.now_ns = *now_ns;
+    }
+    core->receiving |= 1u << by;
+    if (lane->takes_trains || lane->cuts) {
+        others = receive_what_came_before(core, by, clock_ns, clock, now_ns);
+        /* Whoever reads one lane on behalf of another looks no further. */
+        if (core->receiving == 1u << by && any_lacks_announcement(core, incoming, count)) {
+            others += receive_elsewhere(core, clock_ns, clock, now_ns);
+        }
+    }
+    for (unsigned done = 0; done < count;) {
+        struct core_peer *peer = core_receive_frame(core, by, &incoming[done++], *now_ns);
+        if (peer != NULL && done < count) {
+            done += core_receive_rest(core, peer, by, &incoming[done], count - done, *now_ns);
+        }
+    }
+    lane->operations->release(lane);
+    core->receiving &= ~(1u << by);
+    return others + count;
+}
+
+/** Takes all that has come, over every lane: a bounded number of frames, since more may come as
+ *  quickly as they are taken. */
+static unsigned receive_everything(struct core *core, uint64_t (*clock_ns)(void *), void *clock,
+                                   uint64_t *now_ns)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        unsigned before = count;
+        unsigned taken = 0;
+        do {
+            taken = receive_lane(core, i, clock_ns, clock, now_ns);
+            count += taken;
+        } while (taken > 0 && count - before < PROBED_FRAMES_MAX);
+    }
+    return count;
+}
+
+/** Is it time to look at the quiet lanes? */
+static bool quiet_lanes_are_due(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
+{
+    if (core->receives++ % RECEIVES_PER_CLOCK != 0) {
+        return false;
+    }
+    uint64_t now_ns = clock_ns(clock);
+    if (now_ns - core->looked_ns < QUIET_LANE_NS) {
+        return false;
+    }
+    core->looked_ns = now_ns;
+    return true;
+}
+
+/** Is a frame likely to come over this lane? If not, and if looking costs something, it is quiet:
+ *  looking at it delays what comes elsewhere. */
+static bool is_awaited(const struct core *core, unsigned by)
+{
+    const struct lane *lane = core->options.lanes.lanes[by];
+
+    return core->lane_users[by] > 0 || core->messages.lanes[by].blocks > 0 ||
+           core->lane_warmth[by] > 0 || (!lane->polling_is_costly && lane->kind != LANE_SHM);
+}
+
+/** Is a message of one of the touched peers only half here, and does none of them, nor anybody who
+ *  has asked for data, wait for us? */
+static bool awaits_rest(const struct core *core)
+{
+    bool awaits = false;
+
+    for (uint32_t i = 0; i < core->touched_count; i++) {
+        const struct message_peer *peer = &core->peers[core->touched[i]]->message;
+        if (flow_grant_is_due(&peer->flow)) {
+            return false; /* it may have no credit for the rest */
+        }
+        awaits = awaits || message_is_half_here(peer);
+    }
+    return awaits && !core_has_bulk(core);
+}
+
+/** Looks once at all lanes on which something is awaited, handles what is there, and sends. */
+static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
+{
+    unsigned count = 0;
+    uint64_t now_ns = 0;
+    bool again = core->awaits_rest;
+    core->awaits_rest = false;
+    /* Once for each: a stream of messages never pauses. */
+    core->patient = core->touched_count == 0 || again;
+    bool all = quiet_lanes_are_due(core, clock_ns, clock);
+
+    if (all) {
+        core_notice_lost(core, false, core->looked_ns);
+    }
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        if (!all && !is_awaited(core, i)) {
+            continue;
+        }
+        unsigned frames = receive_lane(core, i, clock_ns, clock, &now_ns);
+        if (frames > 0) {
+            core->lane_warmth[i] = LANE_WARMTH_POLLS;
+        } else if (core->lane_warmth[i] > 0) {
+            core->lane_warmth[i]--;
+        }
+        count += frames;
+    }
+    if (core->probed) {
+        /* What is not here by now is taken for lost. */
+        core->probed = false;
+        count += receive_everything(core, clock_ns, clock, &now_ns);
+    }
+    if (count == 0) {
+        if (core->touched_count > 0) {
+            core_service_touched(core, clock_ns(clock));
+        }
+        return 0;
+    }
+    if (core->patient && message_has_ended(&core->messages)) {
+        core->patient = false;
+        return count; /* the application first: it may have an answer that can carry ours */
+    }
+    if (core->patient && !again && awaits_rest(core)) {
+        core->patient = false;
+        core->awaits_rest = true;
+        return count; /* and the message first, whose rest is likely to be here already */
+    }
+    core_service_touched(core, now_ns);
+    core_bulk(core, now_ns);
+    core_timers(core, now_ns); /* those of other peers, under traffic that never pauses */
+    return count;
+}
+
+unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
+{
+    unsigned count = 0;
+    unsigned turns = 0;
+
+    /* Sending may take as long as the frames take on the wire. What comes meanwhile is taken in
+     * between: the peer cannot go on without its acknowledgement. */
+    core->posted_bytes = 0;
+    core->turn_frames = TURN_FRAMES;
+    do {
+        core->goes_on = false;
+        count += look(core, clock_ns, clock);
+    } while (core->goes_on && ++turns < TURNS_MAX);
+    core->turn_frames = UINT32_MAX;
+    return count;
+}
