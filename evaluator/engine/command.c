@@ -15,6 +15,7 @@ struct grammar {
 static const struct grammar GRAMMAR[] = {
     [COMMAND_HELLO] = {"hello", {NULL}},
     [COMMAND_DRIVERS] = {"drivers", {"interface", "address"}},
+    [COMMAND_PATTERNS] = {"patterns", {NULL}},
     [COMMAND_ENVIRONMENT] = {"environment", {"interface"}},
     [COMMAND_ROUTE] = {"route", {"to"}},
     [COMMAND_OPEN] = {"open",

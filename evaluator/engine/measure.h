@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * measure.h - the one measuring loop: every driver is measured by this code and no other.
- *
- * Ping-pong, initiator: one clock read a sample, the end of a sample is the start of the next, so
- * no time falls between them. Between two samples, about every 10 ms, the loop looks whether it
- * should end (a system call), and reads the clock again after that: the look is in no sample.
- * The responder and a stream's sender have no clock read a message at all: they count messages,
- * and adapt how many to let pass between two looks.
- *
- * Stream: many messages are under way at once; a driver whose sends and receives can be posted in
- * advance has functions for that (driver.h). The skipped messages of a reliable stream are answered
- * before the clock starts, all of it before the clock stops: neither is what was skipped measured,
- * nor is anything that was measured still on its way.
- *
- * An unreliable driver may deliver an answer after its loss timeout, when the next message is
- * already on its way. Messages of unreliable drivers therefore carry a running number in their
- * first (up to 8) bytes, and an answer with another number is thrown away.
+ * measure.h - one end of a run: every driver is measured by the same patterns (pattern.h), which
+ * are made of the same parts (run.h).
  *
  * One thread. The function blocks for as long as the run lasts, and relies on the driver to return
  * -ECANCELED when its host says `stopped`.
@@ -30,21 +16,18 @@
 #include "histogram.h"
 #include "softirq.h"
 
-enum measure_pattern {
-    MEASURE_PINGPONG,
-    MEASURE_STREAM,
-};
+struct pattern;
 
 struct measure_request {
     const struct driver *driver;
     void *session; /**< the driver's; prepare() for `size` has been called */
     enum driver_role role;
-    enum measure_pattern pattern;
-    uint64_t size;        /**< bytes of a message */
-    uint64_t skip;        /**< messages that go first and are not measured */
-    uint64_t count;       /**< messages that are measured */
-    uint64_t batch;       /**< round trips of one sample */
-    uint64_t deadline_ns; /**< CLOCK_MONOTONIC: after this, end before the next message */
+    const struct pattern *pattern; /**< one that the driver can carry (pattern_obstacle()) */
+    uint64_t size;                 /**< bytes of a message */
+    uint64_t skip;                 /**< messages that go first and are not measured */
+    uint64_t count;                /**< messages that are measured */
+    uint64_t batch;                /**< round trips of one sample */
+    uint64_t deadline_ns;          /**< CLOCK_MONOTONIC: after this, end before the next message */
     uint8_t *outgoing; /**< `size` bytes (at least 8) of content to send; its first bytes change */
     uint8_t *incoming; /**< as large as `outgoing`, not overlapping */
 

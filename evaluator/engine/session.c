@@ -2,12 +2,14 @@
 #include "session.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "clock.h"
 #include "measure.h"
 #include "output.h"
+#include "pattern.h"
 
 /* How long open and connect may take before they count as failed. */
 #define SETUP_LIMIT_NS (10 * NS_PER_SECOND)
@@ -239,10 +241,27 @@ void session_connect(struct session *session, struct command *command)
     output_send(&json);
 }
 
+/* NULL with an answer: which there are. */
+static const struct pattern *find_pattern(const char *name)
+{
+    const struct pattern *pattern = pattern_find(name);
+    if (pattern == NULL) {
+        char names[512] = "";
+        size_t used = 0;
+        for (const struct pattern *const *at = pattern_table(); *at != NULL && used < sizeof names;
+             at++) {
+            int length = snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "",
+                                  (*at)->name);
+            used += (size_t)length;
+        }
+        output_error(EINVAL, false, "pattern must be one of %s", names);
+    }
+    return pattern;
+}
+
 static int parse_run(struct session *session, struct command *command,
                      struct measure_request *request)
 {
-    const char *pattern = command_text(command, "pattern", "");
     uint64_t deadline_ms = DEFAULT_DEADLINE_MS;
     request->batch = 1;
     if (command_require(command, "pattern") != 0 || command_require(command, "size") != 0 ||
@@ -255,12 +274,8 @@ static int parse_run(struct session *session, struct command *command,
         output_error(EINVAL, false, "%s", command->reason);
         return -EINVAL;
     }
-    if (strcmp(pattern, "pingpong") == 0) {
-        request->pattern = MEASURE_PINGPONG;
-    } else if (strcmp(pattern, "stream") == 0) {
-        request->pattern = MEASURE_STREAM;
-    } else {
-        output_error(EINVAL, false, "pattern must be pingpong or stream");
+    request->pattern = find_pattern(command_text(command, "pattern", ""));
+    if (request->pattern == NULL) {
         return -EINVAL;
     }
     const struct driver *driver = session->driver;
@@ -271,6 +286,12 @@ static int parse_run(struct session *session, struct command *command,
                      (unsigned long long)driver->min_size, (unsigned long long)session->max_size);
         return -EMSGSIZE;
     }
+    const char *obstacle = pattern_obstacle(request->pattern, driver);
+    if (obstacle != NULL) {
+        output_error(EOPNOTSUPP, false, "%s: no pattern %s: %s", driver->name,
+                     request->pattern->name, obstacle);
+        return -EOPNOTSUPP;
+    }
     request->deadline_ns = clock_now_ns() + deadline_ms * NS_PER_MS;
     return 0;
 }
@@ -280,7 +301,7 @@ static void send_result(const struct session *session, const struct measure_requ
 {
     struct json json;
     output_begin(&json, "result");
-    json_text(&json, "pattern", request->pattern == MEASURE_PINGPONG ? "pingpong" : "stream");
+    json_text(&json, "pattern", request->pattern->name);
     json_unsigned(&json, "size", request->size);
     json_unsigned(&json, "count", request->count);
     json_unsigned(&json, "skip", request->skip);

@@ -37,7 +37,7 @@ from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
 from beowire.launch.ssh import SshLauncher
 from beowire.load import parse_load
-from beowire.plan import parse_patterns
+from beowire.patterns import DEFAULT, PATTERNS, parse_patterns
 from beowire.record import Record, read_record
 from beowire.report import write_report
 from beowire.run import Outcome, Request, run
@@ -64,8 +64,8 @@ def compare(
         typer.Option("--drivers", help="Such as tcp,beowire. Default: all that are ready."),
     ] = None,
     pattern: Annotated[
-        str, typer.Option("--pattern", help="pingpong, stream, or both: pingpong,stream.")
-    ] = "pingpong",
+        str, typer.Option("--pattern", help=f"One or several of {', '.join(PATTERNS)}.")
+    ] = DEFAULT.name,
     sizes: Annotated[
         str | None,
         typer.Option(

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from beowire.histogram import bucket_index, bucket_width
+from beowire.patterns import PATTERNS, Pattern
 from beowire.record import CpuCost, Record, Result, Summary
 from beowire.report import palette
-
-PINGPONG = "pingpong"
-STREAM = "stream"
 
 #: An interval that reaches farther than this from its median is wide: a reader is told so.
 WIDE = 0.05
@@ -28,7 +26,8 @@ class Cell:
 
     size: int
     launches: tuple[Result, ...]
-    half_rtt_ns: Summary | None
+    time: Summary | None
+    """What the pattern reports, if it is times: half a round trip, or what it is."""
     rate_bytes_per_s: Summary
 
     @property
@@ -72,6 +71,11 @@ class Curve:
     one_way: bool
     """There is no other end: a sample is one message, not a round trip."""
     cells: tuple[Cell, ...]
+
+    @property
+    def kind(self) -> Pattern:
+        """What its pattern is."""
+        return PATTERNS[self.pattern]
 
     def at(self, size: int) -> Cell | None:
         """The cell of that size, if it was measured."""
@@ -142,7 +146,7 @@ def telling_sizes(sizes: Sequence[int], count: int = 4) -> list[int]:
 
 
 def distribution(curve: Curve, cell: Cell) -> list[tuple[float, float]]:
-    """(half round trip in ns, share of messages up to it) at the buckets' upper edges.
+    """(the pattern's time in ns, share of messages up to it) at the buckets' upper edges.
 
     Thinned to what an eye can see: a step of 0.4 % of the messages, or of 8 % of those that are
     slower, so that the tail keeps its shape. Empty where there is no histogram.
@@ -153,7 +157,7 @@ def distribution(curve: Curve, cell: Cell) -> list[tuple[float, float]]:
             counts[lower] = counts.get(lower, 0) + count
     if not counts:
         return []
-    per_message = 1.0 if curve.one_way else 2.0
+    per_message = 1.0 if curve.one_way else 1 / curve.kind.share
     total = sum(counts.values())
     points = [(min(counts) / per_message, 0.0)]
     below, shown = 0, 0.0
@@ -171,12 +175,12 @@ def _rate(result: Result) -> Summary | None:
     """The throughput of a result; of a ping-pong that has none written, size / half round trip."""
     if result.rate_bytes_per_s is not None:
         return result.rate_bytes_per_s if result.rate_bytes_per_s.median > 0 else None
-    half = result.half_rtt_ns
+    half = result.time()
     if half is None or min(half.median, half.min) <= 0 or result.size < 1:
         return None
 
-    def rate(half_rtt_ns: float) -> float:
-        return result.size / half_rtt_ns * 1e9
+    def rate(time_ns: float) -> float:
+        return result.size / time_ns * 1e9
 
     return Summary(
         median=rate(half.median),
@@ -189,9 +193,9 @@ def _rate(result: Result) -> Summary | None:
 
 
 def _cell(size: int, results: Sequence[Result]) -> Cell:
-    halves = [result.half_rtt_ns for result in results if result.half_rtt_ns is not None]
+    times = [time for result in results if (time := result.time()) is not None]
     rates = [rate for result in results if (rate := _rate(result)) is not None]
-    return Cell(size, tuple(results), _combine(halves) if halves else None, _combine(rates))
+    return Cell(size, tuple(results), _combine(times) if times else None, _combine(rates))
 
 
 def _combine(launches: Sequence[Summary]) -> Summary:

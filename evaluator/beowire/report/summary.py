@@ -82,7 +82,7 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
         rows.append(
             f'<tr><th scope="row">{swatch(curve)}</th>'
             + ("" if of_size else f"<td>{size_text(cell.size)}</td>")
-            + f"<td>{_with_interval(cell.half_rtt_ns, time_text)}</td>"
+            + f"<td>{_with_interval(cell.time, time_text)}</td>"
             f"<td>{_ratio_text(curve, cell, pingpong, BASELINE)}</td>"
             f"<td>{_ratio_text(curve, cell, pingpong, FLOOR)}</td>"
             f"<td>{rate_text(best.rate_bytes_per_s.median)} <small>at {size_text(best.size)}"
@@ -179,7 +179,7 @@ def _precision_sentence(results: Sequence[Result]) -> str:
     reaches = [
         reach(quantity)
         for result in results
-        if (quantity := result.half_rtt_ns or result.rate_bytes_per_s) is not None
+        if (quantity := result.time() or result.rate_bytes_per_s) is not None
     ]
     near = sum(one <= WIDE for one in reaches)
     precise = sum(result.stopped_by == "precise" for result in results)
@@ -210,7 +210,7 @@ def _is_contender(curve: Curve, record: Record) -> bool:
 
 def _half(curve: Curve, size: int) -> Summary | None:
     cell = curve.at(size)
-    half = cell.half_rtt_ns if cell else None
+    half = cell.time if cell else None
     return half if half is not None and half.median > 0 else None
 
 
@@ -236,11 +236,11 @@ def _with_interval(summary: Summary | None, text: Callable[[float], str]) -> str
 def _ratio_text(curve: Curve, cell: Cell, pingpong: Sequence[Curve], driver: str) -> str:
     base = next((c for c in pingpong if c.driver == driver and c.record == curve.record), None)
     base_half = _half(base, cell.size) if base else None
-    if base_half is None or cell.half_rtt_ns is None:
+    if base_half is None or cell.time is None:
         return "–"
     if base is curve:
         return "1"
-    quotient = ratio(cell.half_rtt_ns, base_half)
+    quotient = ratio(cell.time, base_half)
     text = significant(quotient.value)
     if quotient.low is None or quotient.high is None:
         return text
