@@ -108,6 +108,8 @@ class Cell:
                 "cpu": (cpu := self._cpu()),
                 "cpu_ns_per_message": self._message_cpu_ns(cpu),
                 "elapsed_ns": float(sum(one.elapsed_ns for one in self.rounds)),
+                "walk_bytes": self.rounds[-1].walk_bytes,
+                "cache_bytes": self.rounds[-1].cache_bytes,
                 **quantities,
             }
         )

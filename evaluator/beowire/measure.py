@@ -74,6 +74,8 @@ class How:
     """An unreliable driver counts an answer as lost after this time."""
     deadline_s: float = 10.0
     """A round is cut short after this time, and ends its driver if nothing has moved."""
+    offsets: tuple[int, int] = (0, 0)
+    """Bytes from a page to where messages begin: sent, received."""
     longest_round_ns: float = planning.LONGEST_ROUND_NS
     """Rounds of cells that have time are planned to take this long."""
 
@@ -167,7 +169,7 @@ class Measurement:
             session.end()
 
     def _start(self, info: DriverInfo, largest: int) -> None:
-        session = Session(info, self._launcher, self._interrupts)
+        session = Session(info, self._launcher, self._interrupts, self._how.offsets)
         self._sessions[info.name] = session
         try:
             session.start(self._survey, self._how.pins, largest, self._how.loss_timeout_ms)

@@ -91,6 +91,20 @@ _ROWS = (
         " is the floor, bare frames without any protocol; <i>memcpy</i> is one copy in memory.",
     ),
     Pattern(
+        name="pingping",
+        summary="both ends send a message at the same time, then each receives the other's",
+        reports="times",
+        noun="a ping-ping",
+        quantity="time of an exchange",
+        field="time_ns",
+        each="exchange",
+        rate="throughput of a ping-ping, each way (size / time of an exchange)",
+        needs=("peer", "reliable", "posting"),
+        caption="Both ends send a message at the same time, and each waits for the other's: what a"
+        " protocol does when a message comes while one goes. The time is not halved. Lower is"
+        " better.",
+    ),
+    Pattern(
         name="stream",
         summary="messages one way, many under way at once; the last is answered",
         reports="rates",
@@ -101,6 +115,73 @@ _ROWS = (
         needs=("peer",),
         caption="Messages one way, one after the other without waiting, until the last is"
         " acknowledged. Higher is better.",
+    ),
+    Pattern(
+        name="bidirectional",
+        summary="messages both ways at the same time, many under way at once",
+        reports="rates",
+        noun="two streams",
+        quantity="throughput of two streams, both ways together",
+        field="rate_bytes_per_s",
+        each="message",
+        ways=2,
+        needs=("peer", "reliable", "posting"),
+        caption="A stream each way at the same time, until all has arrived at both ends: bytes and"
+        " messages of both ways together. Higher is better.",
+    ),
+    Pattern(
+        name="burst",
+        summary="bursts of 64 messages one way, each with a receive that was posted before",
+        reports="rates",
+        noun="bursts",
+        quantity="throughput of bursts",
+        field="rate_bytes_per_s",
+        each="message",
+        needs=("peer", "reliable", "posting"),
+        caption="Bursts of up to 64 messages one way. The receiver posts a receive for each of"
+        " them, then says that they may come: so nothing comes unexpected, and each burst waits for"
+        " that word. Higher is better.",
+    ),
+    Pattern(
+        name="integrity",
+        summary="messages both ways by turns, every byte of which is checked",
+        reports="rates",
+        noun="checked messages",
+        quantity="throughput of checked messages",
+        field="rate_bytes_per_s",
+        each="message",
+        ways=2,
+        needs=("peer", "reliable"),
+        caption="Messages both ways by turns, up to 64 at a time, each of its own content. Every"
+        " byte is checked where it arrives, and one that is wrong ends the driver: what is here"
+        " was right. Making and checking is in the time. Higher is better.",
+    ),
+    Pattern(
+        name="cold",
+        summary="a ping-pong whose messages walk through twice the last-level cache",
+        reports="times",
+        noun="a ping-pong with cold caches",
+        quantity="half round trip with cold caches",
+        field="half_rtt_ns",
+        each="round trip",
+        share=0.5,
+        rate="throughput with cold caches (size / half round trip)",
+        caption="A ping-pong in which every message is sent from, and put into, memory that no"
+        " cache holds: it walks through twice the last-level cache, or as much as there is memory"
+        " for. Lower is better.",
+    ),
+    Pattern(
+        name="alignment",
+        summary="a ping-pong whose messages begin at another place of a page each time",
+        reports="times",
+        noun="a ping-pong at any alignment",
+        quantity="half round trip at any alignment",
+        field="half_rtt_ns",
+        each="round trip",
+        share=0.5,
+        rate="throughput at any alignment (size / half round trip)",
+        caption="A ping-pong in which every message begins at another place of a page, at odd"
+        " addresses as often as at even ones. Lower is better.",
     ),
 )
 

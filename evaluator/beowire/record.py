@@ -237,6 +237,10 @@ class Result(RecordLine):
     """For times: size / time, so p90 is the rate of the slow tail."""
     rate_messages_per_s: Summary | None = None
     """For rates only: the same, counted in messages."""
+    walk_bytes: int | None = None
+    """Memory that each end's messages walked through, to be met by no cache; None: they did not."""
+    cache_bytes: int | None = None
+    """Of the last-level cache that this was to be twice of; 0: the kernel does not say."""
     round_medians: list[float] = Field(default_factory=list)
     """In measuring order, in the unit of the pattern's own quantity."""
     histogram: Histogram | None = None

@@ -60,6 +60,9 @@ class Round:
     """Payload that crossed in `elapsed_ns`, in the pattern's ways together (rates only)."""
     histogram: Histogram
     cpu: list[CpuUse] = field(default_factory=list)
+    walk_bytes: int | None = None
+    cache_bytes: int | None = None
+    """As in the record."""
 
     def message_ns(self) -> float:
         """What a message took on average, without the slowest sample where samples are known: one
@@ -76,9 +79,19 @@ class Round:
 class Session:
     """A driver with its engines. `end()` must be called after `start()`, whatever happened."""
 
-    def __init__(self, info: DriverInfo, launcher: Launcher, interrupts: Interrupts) -> None:
-        """Starts nothing yet."""
+    def __init__(
+        self,
+        info: DriverInfo,
+        launcher: Launcher,
+        interrupts: Interrupts,
+        offsets: tuple[int, int] = (0, 0),
+    ) -> None:
+        """Starts nothing yet. `offsets`: bytes from a page to where messages begin, that are sent
+        and that are received.
+        """
         self.info = info
+        self._offsets = offsets
+        self._runs = 0
         self._launcher = launcher
         self._interrupts = interrupts
         self._engines: list[EngineProcess] = []
@@ -137,7 +150,11 @@ class Session:
             "skip": shape.skip,
             "batch": shape.batch,
             "deadline_ms": round(deadline_s * 1000),
+            "serial": self._runs,
+            "send_offset": self._offsets[0],
+            "receive_offset": self._offsets[1],
         }
+        self._runs += 1
         try:
             for engine in self._engines[1:]:
                 engine.request("run", "ready", words)
@@ -316,4 +333,14 @@ class Session:
             for result in results
         ]
         count = (messages + lost) // pattern.ways
-        return Round(count, messages, lost, elapsed_ns, messages * size, histogram, uses)
+        return Round(
+            count,
+            messages,
+            lost,
+            elapsed_ns,
+            messages * size,
+            histogram,
+            uses,
+            near.get("walk_bytes"),
+            near.get("cache_bytes"),
+        )

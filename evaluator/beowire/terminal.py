@@ -12,7 +12,7 @@ from beowire.record import DriverInfo, Record, Summary
 from beowire.report.curves import WIDE, Cell, Curve, all_sizes, curves, reach
 from beowire.report.figures import burst_text
 from beowire.report.link import link_text
-from beowire.report.summary import BASELINE, FLOOR, schedule_text
+from beowire.report.summary import BASELINE, FLOOR, schedule_text, walk_text
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.units import count_rate_text, rate_text, significant, size_text, time_text
 from beowire.visible import LINES, visible
@@ -71,7 +71,8 @@ def _tables(found: list[Curve], pattern: Pattern, record: Record, width: int) ->
         title = "Messages per second, and CPU time of a message (user, system, softirq, both ends)"
         parts.append(_table(title, found, sizes, width, _messages_cell))
     notes = _precision_notes([cell for curve in found for cell in curve.cells], pattern)
-    notes += [text for text in (schedule_text(record), burst_text(record)) if text]
+    texts = (schedule_text(record), burst_text(record), walk_text(found), offset_text(record))
+    notes += [text for text in texts if text]
     if len(sizes) < len(all_sizes(found)):
         notes.append(
             f"{len(sizes)} of {len(all_sizes(found))} sizes are shown; all are in {record.path}"
@@ -150,6 +151,14 @@ def load_text(record: Record) -> str:
     if not isinstance(load, dict):
         return ""
     return f"with a hog at nice {load.get('nice')} on every CPU"
+
+
+def offset_text(record: Record) -> str:
+    """Where buffers began, if not at a page; empty if they did."""
+    offset = record.meta.options.get("offset")
+    if not isinstance(offset, list) or len(offset) != 2:
+        return ""
+    return f"messages began {offset[0]} (sent) and {offset[1]} (received) bytes after a page"
 
 
 def _rate_cell(cell: Cell, pattern: Pattern, baseline: Curve | None) -> str:

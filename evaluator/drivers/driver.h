@@ -142,13 +142,13 @@ struct driver {
      *  While anything is posted, send(), receive() and the functions of a stream are not called.
      *  After an error, the session is only closed.
      *
-     *  Begins to send one message, and returns at once. -EAGAIN: there is no room for more now, or
-     *  64 are posted already; progress() makes room. `data` stays as it is until that has ended. */
+     *  Begins to send one message, and returns at once. -EAGAIN: there is no room for it now, which
+     *  progress() makes. `data` stays as it is until that has ended. */
     int (*post_send)(void *session, const void *data, uint64_t size);
 
     /** Begins to receive one message of exactly `size` bytes, and returns at once. -EAGAIN as
-     *  above. At least 64 can be posted, also into the same `data`: what is there then is known
-     *  only when all of them have ended. */
+     *  above, but there is room for at least 64, also into the same `data`: what is there then is
+     * known only when all of them have ended. */
     int (*post_receive)(void *session, void *data, uint64_t size);
 
     /** Moves on what is posted, and adds to `ended` what of it has ended. With `wait` it returns

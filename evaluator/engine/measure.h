@@ -17,6 +17,13 @@
 #include "softirq.h"
 
 struct pattern;
+struct walk;
+
+/** Bytes that a message may be moved up in its buffer: a page. */
+#define MEASURE_SLACK_BYTES 4096
+
+/** Longest line that says what was wrong with a message, with its end. */
+#define MEASURE_FAULT_BYTES 128
 
 struct measure_request {
     const struct driver *driver;
@@ -28,8 +35,11 @@ struct measure_request {
     uint64_t count;                /**< messages that are measured */
     uint64_t batch;                /**< round trips of one sample */
     uint64_t deadline_ns;          /**< CLOCK_MONOTONIC: after this, end before the next message */
-    uint8_t *outgoing; /**< `size` bytes (at least 8) of content to send; its first bytes change */
+    uint8_t *outgoing; /**< `size` bytes (at least 8) of content to send, which changes, and
+                            MEASURE_SLACK_BYTES more */
     uint8_t *incoming; /**< as large as `outgoing`, not overlapping */
+    uint64_t serial;   /**< the same at both ends, another one for each run of a session */
+    struct walk *walk; /**< memory for patterns that need much; the caller's to end */
 
     const struct softirq *softirq; /**< where to read softirq time; NULL: it is not read */
 
@@ -52,15 +62,18 @@ struct measure_result {
     uint64_t lost;     /**< measured messages without an answer (unreliable ping-pong) */
     uint64_t elapsed_ns;
     struct measure_cpu cpu; /**< of the process, from the first measured message to the end */
+    uint64_t walk_bytes;    /**< memory that messages walked through; 0: they did not */
+    uint64_t cache_bytes;   /**< of the last-level cache that this was to be more than */
     bool stopped;           /**< ended before its count */
     /** The two ends agree on which message is next. False after a run that was cut short inside
      *  a message: a reliable session cannot be used for another run then. */
     bool in_step;
+    char fault[MEASURE_FAULT_BYTES]; /**< with -EBADMSG: what was wrong, if more is known */
 };
 
 /** Carries out one end of a run. Samples go into `samples` (the initiator's ping-pong only), which
- *  the caller has emptied. 0, or the driver's negative errno; -EBADMSG: an answer came back with
- *  other content than was sent. */
+ *  the caller has emptied. 0, or the driver's negative errno; -EBADMSG: a message came with other
+ *  content than was sent. */
 int measure_run(const struct measure_request *request, struct measure_result *result,
                 struct histogram *samples);
 

@@ -14,6 +14,7 @@
 
 #include "../drivers/driver.h"
 
+struct measure_request;
 struct run;
 
 /** What comes of a run: `enum` and not `bool`, so that a table reads. */
@@ -35,6 +36,10 @@ struct pattern {
     enum pattern_reports reports;
     unsigned needs; /**< enum pattern_needs */
 
+    /** Before the responder is ready, and not timed: 0, or a negative errno that refuses the run.
+     *  May be NULL. */
+    int (*prepare)(const struct measure_request *request);
+
     /** The end that measures: fills `run->result` and, where it reports times, `run->samples`. */
     int (*initiate)(struct run *run);
 
@@ -55,6 +60,12 @@ const char *pattern_obstacle(const struct pattern *pattern, const struct driver 
 void pattern_answer(void);
 
 extern const struct pattern PATTERN_PINGPONG;
+extern const struct pattern PATTERN_PINGPING;
 extern const struct pattern PATTERN_STREAM;
+extern const struct pattern PATTERN_BIDIRECTIONAL;
+extern const struct pattern PATTERN_BURST;
+extern const struct pattern PATTERN_INTEGRITY;
+extern const struct pattern PATTERN_COLD;
+extern const struct pattern PATTERN_ALIGNMENT;
 
 #endif

@@ -66,8 +66,9 @@ bool run_is_answered(const struct run *run)
     return run->request->driver->reliable && run->request->driver->receive != NULL;
 }
 
-static uint64_t answer_bytes(const struct measure_request *request)
+uint64_t run_answer_bytes(const struct run *run)
 {
+    const struct measure_request *request = run->request;
     uint64_t bytes = request->size < RUN_STAMP_BYTES ? request->size : RUN_STAMP_BYTES;
     return bytes < request->driver->min_size ? request->driver->min_size : bytes;
 }
@@ -75,13 +76,13 @@ static uint64_t answer_bytes(const struct measure_request *request)
 int run_send_answer(const struct run *run)
 {
     const struct measure_request *request = run->request;
-    return request->driver->send(request->session, run->outgoing, answer_bytes(request));
+    return request->driver->send(request->session, run->outgoing, run_answer_bytes(run));
 }
 
 int run_receive_answer(const struct run *run)
 {
     const struct measure_request *request = run->request;
-    return request->driver->receive(request->session, run->incoming, answer_bytes(request));
+    return request->driver->receive(request->session, run->incoming, run_answer_bytes(run));
 }
 
 struct pace pace_start(void)

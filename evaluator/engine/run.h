@@ -77,6 +77,7 @@ static inline int run_receive(const struct run *run)
 bool run_is_answered(const struct run *run);
 
 /** An answer: a message of min(size, 8) bytes, or of the driver's smallest size. */
+uint64_t run_answer_bytes(const struct run *run);
 int run_send_answer(const struct run *run);
 int run_receive_answer(const struct run *run);
 

@@ -100,7 +100,10 @@ def _charts(
     else:
         name, heading = ("latency", "Latency") if whole else (pattern.name, pattern.title)
         figure = figures.latency(found, records)
-        yield _Chart(name, heading, pattern.caption, figure, True)
+        caption = " ".join(
+            text for text in (pattern.caption, escape(summary.walk_text(found))) if text
+        )
+        yield _Chart(name, heading, caption, figure, True)
         if whole:
             figure = figures.throughput(found, records)
             yield _Chart("throughput", "Throughput", _THROUGHPUT, figure, True)

@@ -173,6 +173,29 @@ def schedule_text(record: Record) -> str:
     )
 
 
+def walk_text(found: Sequence[Curve]) -> str:
+    """How much memory messages walked through that were to be cold; empty where they were not."""
+    walks = [
+        (one.walk_bytes, one.cache_bytes or 0)
+        for curve in found
+        for cell in curve.cells
+        for one in cell.launches
+        if one.walk_bytes
+    ]
+    if not walks:
+        return ""
+    least, cache = min(walks)
+    text = f"Messages walked through {size_text(least)} of memory at each end"
+    if not cache:
+        return f"{text}; how large the last-level cache is, the kernel does not say."
+    if least >= 2 * cache:
+        return f"{text}, twice the last-level cache ({size_text(cache)}) or more."
+    return (
+        f"{text}: less than twice the last-level cache ({size_text(cache)}), for want of memory, so"
+        " a part of it may have been in the cache."
+    )
+
+
 def _precision_sentence(results: Sequence[Result]) -> str:
     if not results:
         return "No cell was measured."

@@ -95,6 +95,12 @@ def test_run__an_unreliable_pingpong_releases_the_responder(opened: Open) -> Non
         assert one.lost > 0
 
 
+def test_run__of_two_ways_both_count(opened: Open) -> None:
+    one = opened("steady").run(PATTERNS["bidirectional"], 1000, SHAPE, 5, _soon())
+    assert one is not None
+    assert (one.count, one.messages, one.moved_bytes, one.lost) == (100, 200, 200_000, 0)
+
+
 @pytest.mark.parametrize("pattern", [PINGPONG, STREAM])
 def test_run__a_round_in_which_all_is_lost_has_only_that(opened: Open, pattern: Pattern) -> None:
     one = opened("void").run(pattern, 8, SHAPE, 5, _soon())
