@@ -67,7 +67,8 @@ def compare(
         typer.Option("--drivers", help="Such as tcp,beowire. Default: all that are ready."),
     ] = None,
     pattern: Annotated[
-        str, typer.Option("--pattern", help=f"One or several of {', '.join(PATTERNS)}.")
+        str,
+        typer.Option("--pattern", "--patterns", help=f"One or several of {', '.join(PATTERNS)}."),
     ] = DEFAULT.name,
     sizes: Annotated[
         str | None,
