@@ -2,6 +2,7 @@
 """A cell of the table: one driver, pattern, size and launch, and what was measured of it so far."""
 
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any, Literal
 
 from beowire import statistics
@@ -110,6 +111,8 @@ class Cell:
                 "elapsed_ns": float(sum(one.elapsed_ns for one in self.rounds)),
                 "walk_bytes": self.rounds[-1].walk_bytes,
                 "cache_bytes": self.rounds[-1].cache_bytes,
+                "overlap_send": self._overlapped(0),
+                "overlap_receive": self._overlapped(2),
                 **quantities,
             }
         )
@@ -197,6 +200,15 @@ class Cell:
             "round_medians": rates,
             "settled": statistics.mser(rates).settled,
         }
+
+    def _overlapped(self, at: int) -> float | None:
+        """Share of a transfer's time alone that it did not cost beside computing: the median round
+        says what each of the two is.
+        """
+        rounds = [one.overlap for one in self.rounds if one.overlap is not None]
+        if not rounds or not (alone := median(one[at] for one in rounds)):
+            return None
+        return min(1.0, max(0.0, 1 - median(one[at + 1] for one in rounds) / alone))
 
     def _cpu(self) -> list[dict[str, float | None]]:
         ends = max(len(one.cpu) for one in self.rounds)

@@ -183,6 +183,21 @@ _ROWS = (
         caption="A ping-pong in which every message begins at another place of a page, at odd"
         " addresses as often as at even ones. Lower is better.",
     ),
+    Pattern(
+        name="overlap",
+        summary="a message sent, and one received, by an end that computes meanwhile",
+        reports="times",
+        noun="a message beside computing",
+        quantity="cost of a message beside computing",
+        field="time_ns",
+        each="exchange",
+        share=0.5,
+        rate="throughput that this comes to (size / cost)",
+        needs=("peer", "reliable", "posting"),
+        caption="What a message takes beyond the computing that its end does meanwhile, which is as"
+        " much as fits into the time that it takes alone: the mean of one sent and one received."
+        " Near nothing where the transfer goes on by itself. Lower is better.",
+    ),
 )
 
 #: By name, in the order in which they are shown.

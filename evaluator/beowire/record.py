@@ -241,6 +241,10 @@ class Result(RecordLine):
     """Memory that each end's messages walked through, to be met by no cache; None: they did not."""
     cache_bytes: int | None = None
     """Of the last-level cache that this was to be twice of; 0: the kernel does not say."""
+    overlap_send: float | None = None
+    """Share of a transfer that went on while the sender computed, 0 to 1 (pattern `overlap`)."""
+    overlap_receive: float | None = None
+    """The same while the receiver computed."""
     round_medians: list[float] = Field(default_factory=list)
     """In measuring order, in the unit of the pattern's own quantity."""
     histogram: Histogram | None = None

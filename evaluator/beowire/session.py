@@ -63,6 +63,10 @@ class Round:
     walk_bytes: int | None = None
     cache_bytes: int | None = None
     """As in the record."""
+    overlap: tuple[int, int, int, int] | None = None
+    """Medians in ns of what transfers took alone, and beyond the computing beside them: of those
+    sent, and of those received.
+    """
 
     def message_ns(self) -> float:
         """What a message took on average, without the slowest sample where samples are known: one
@@ -343,4 +347,16 @@ class Session:
             uses,
             near.get("walk_bytes"),
             near.get("cache_bytes"),
+            _overlap(near.get("overlap")),
         )
+
+
+def _overlap(medians: dict[str, int] | None) -> tuple[int, int, int, int] | None:
+    if medians is None:
+        return None
+    return (
+        medians["send_alone_ns"],
+        medians["send_beside_ns"],
+        medians["receive_alone_ns"],
+        medians["receive_beside_ns"],
+    )

@@ -61,6 +61,9 @@ def _tables(found: list[Curve], pattern: Pattern, record: Record, width: int) ->
         parts.append(_table(title, found, sizes, width, _latency_cell))
         if load := load_text(record):
             parts.append(_table(f"99th percentile of it, {load}", found, sizes, width, _tail_cell))
+        if any(cell.overlap("send") is not None for curve in found for cell in curve.cells):
+            title = "Share of a transfer that went on while its sender, its receiver computed"
+            parts.append(_table(title, found, sizes, width, _overlap_cell))
         title = f"{pattern.rate[0].upper()}{pattern.rate[1:]}{comparison}"
     else:
         title = f"{pattern.title}: median and 95 % interval{comparison}"
@@ -131,6 +134,11 @@ def _latency_cell(cell: Cell) -> str:
 def _tail_cell(cell: Cell) -> str:
     time = cell.time
     return "-" if time is None or time.p99 is None else f"{_microseconds(time.p99)} "
+
+
+def _overlap_cell(cell: Cell) -> str:
+    sent, received = cell.overlap("send"), cell.overlap("receive")
+    return "-" if sent is None or received is None else f"{sent:.0%} {received:.0%} "
 
 
 def _microseconds(value_ns: float) -> str:

@@ -56,6 +56,12 @@ struct measure_cpu {
     uint64_t involuntary_switches;
 };
 
+/** Medians over the measured transfers: of those that this end sent, and of those it received. */
+struct measure_overlap {
+    uint64_t alone_ns[2];  /**< what they took without computing; 0: this was not measured */
+    uint64_t beside_ns[2]; /**< what they took beyond the computing beside which they went on */
+};
+
 struct measure_result {
     uint64_t sent;     /**< measured messages that this end has sent */
     uint64_t received; /**< measured messages that have arrived at this end */
@@ -64,7 +70,8 @@ struct measure_result {
     struct measure_cpu cpu; /**< of the process, from the first measured message to the end */
     uint64_t walk_bytes;    /**< memory that messages walked through; 0: they did not */
     uint64_t cache_bytes;   /**< of the last-level cache that this was to be more than */
-    bool stopped;           /**< ended before its count */
+    struct measure_overlap overlap;
+    bool stopped; /**< ended before its count */
     /** The two ends agree on which message is next. False after a run that was cut short inside
      *  a message: a reliable session cannot be used for another run then. */
     bool in_step;

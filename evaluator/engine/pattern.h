@@ -67,5 +67,6 @@ extern const struct pattern PATTERN_BURST;
 extern const struct pattern PATTERN_INTEGRITY;
 extern const struct pattern PATTERN_COLD;
 extern const struct pattern PATTERN_ALIGNMENT;
+extern const struct pattern PATTERN_OVERLAP;
 
 #endif

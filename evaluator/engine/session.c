@@ -316,6 +316,14 @@ static void send_result(const struct session *session, const struct measure_requ
     json_unsigned(&json, "lost", result->lost);
     json_bool(&json, "stopped", result->stopped);
     json_unsigned(&json, "elapsed_ns", result->elapsed_ns);
+    if (result->overlap.alone_ns[0] > 0) {
+        json_begin(&json, "overlap", '{');
+        json_unsigned(&json, "send_alone_ns", result->overlap.alone_ns[0]);
+        json_unsigned(&json, "send_beside_ns", result->overlap.beside_ns[0]);
+        json_unsigned(&json, "receive_alone_ns", result->overlap.alone_ns[1]);
+        json_unsigned(&json, "receive_beside_ns", result->overlap.beside_ns[1]);
+        json_end(&json, '}');
+    }
     if (result->walk_bytes > 0) {
         json_unsigned(&json, "walk_bytes", result->walk_bytes);
         json_unsigned(&json, "cache_bytes", result->cache_bytes);

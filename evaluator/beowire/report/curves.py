@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Literal
 
 from beowire.histogram import bucket_index, bucket_width
 from beowire.patterns import PATTERNS, Pattern
@@ -44,6 +45,11 @@ class Cell:
     def stopped_by(self) -> str:
         """Which rule ended the cell; of several launches, all that did."""
         return ", ".join(sorted({result.stopped_by for result in self.launches}))
+
+    def overlap(self, end: Literal["send", "receive"]) -> float | None:
+        """Share of a transfer that went on while this end computed; of launches, their median."""
+        shares = [getattr(one, f"overlap_{end}") for one in self.launches]
+        return _median_or_none(shares)
 
     @property
     def cpu_ns_per_message(self) -> float | None:

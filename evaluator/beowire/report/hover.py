@@ -30,6 +30,9 @@ def cell_text(curve: Curve, cell: Cell) -> str:
         what = curve.kind.quantity
         lines.append(f"{what} {time_text(time.median)}{_interval(time, time_text)}")
         lines.append(f"p90 {_known(time.p90, time_text)}, p99 {_known(time.p99, time_text)}")
+    sent, received = cell.overlap("send"), cell.overlap("receive")
+    if sent is not None and received is not None:
+        lines.append(f"went on meanwhile: {sent:.0%} of what was sent, {received:.0%} received")
     lines.append(f"throughput {rate_text(rate.median)}{_interval(rate, rate_text)}")
     if time is None:
         lines.append(f"p90 {_known(rate.p90, rate_text)}, p99 {_known(rate.p99, rate_text)}")

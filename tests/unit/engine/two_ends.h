@@ -30,10 +30,9 @@ struct end {
     struct measure_request request;
     struct measure_result result;
     struct histogram samples;
-    int error;             /**< of measure_run() */
-    uint64_t most_posted;  /**< receives that were posted at once */
-    bool fails_after_stop; /**< what it says when it is asked to end */
-    void *link;            /**< the driver's */
+    int error;            /**< of measure_run() */
+    uint64_t most_posted; /**< receives that were posted at once */
+    void *link;           /**< the driver's */
 };
 
 extern struct end initiator;

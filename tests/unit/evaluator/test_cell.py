@@ -127,6 +127,17 @@ def test_result__says_how_far_messages_walked() -> None:
     assert (result.walk_bytes, result.cache_bytes) == (100, 60)
 
 
+def test_result__overlap_is_what_the_median_round_did_not_cost() -> None:
+    cell = _cell(pattern="overlap")
+    for alone, beside in ((1000, 250), (1000, 900_000), (1000, 250)):
+        cell.add(replace(_round(2000), overlap=(alone, beside, 2000, 3000)))
+    result = cell.result("time")
+    assert (result.overlap_send, result.overlap_receive) == (0.75, 0.0)
+    cell = _cell()
+    cell.add(_round(2000))
+    assert cell.result("time").overlap_send is None
+
+
 def test_result__no_interval_is_narrower_than_a_nanosecond() -> None:
     cell = _cell(one_way=True)
     for _ in range(20):

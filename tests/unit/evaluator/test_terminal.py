@@ -50,6 +50,16 @@ def test_render__every_pattern_has_its_tables(tmp_path: Path) -> None:
         assert not pattern.is_times or f"\n{pattern.rate[0].upper()}{pattern.rate[1:]}" in text
 
 
+def test_render__overlap_has_its_shares(tmp_path: Path) -> None:
+    record = _record(tmp_path, "beowire", "tcp-spin", patterns=("overlap",), sizes=(8, 1024))
+    shares = {"overlap_send": 0.5, "overlap_receive": 0.07}
+    assert "Share of a transfer" not in terminal.render(record, width=100, colour=False)
+    changed = [one.model_copy(update=shares) for one in record.results]
+    text = terminal.render(replace(record, results=changed), width=100, colour=False)
+    assert "Share of a transfer that went on while its sender, its receiver computed" in text
+    assert "50% 7%" in text
+
+
 def test_render__says_between_what_it_was_measured(tmp_path: Path) -> None:
     lines = terminal.render(_record(tmp_path, "tcp-spin"), width=80, colour=False).splitlines()
     assert lines[0].startswith("node0 ⇄ node1: virtual cluster (switch link), MTU 1500, 10 Gbit/s,")
