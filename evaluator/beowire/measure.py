@@ -276,6 +276,7 @@ class Measurement:
         batch = 1
         if cell.kind.is_times:
             batch = planning.batch_for(message_ns, self._survey.clock_overhead_ns)
+            batch = max(batch, cell.kind.batch)
         count = planning.count_for(message_ns, target_ns, batch)
         return self._shape(count, batch)
 

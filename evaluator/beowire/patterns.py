@@ -47,6 +47,8 @@ class Pattern:
     """How much of a sample the quantity is."""
     ways: int = 1
     """In how many directions the messages that are counted go."""
+    batch: int = 1
+    """How many a sample is of, at least."""
     needs: tuple[str, ...] = ()
     """Of NEEDS."""
 
@@ -197,6 +199,21 @@ _ROWS = (
         caption="What a message takes beyond the computing that its end does meanwhile, which is as"
         " much as fits into the time that it takes alone: the mean of one sent and one received."
         " Near nothing where the transfer goes on by itself. Lower is better.",
+    ),
+    Pattern(
+        name="pipeline",
+        summary="messages one by one between pieces of work, to an end that works as long on each",
+        reports="times",
+        noun="a message between pieces of work",
+        quantity="cost of a message between pieces of work",
+        field="time_ns",
+        each="message",
+        batch=32,
+        rate="throughput that this comes to (size / cost between pieces of work)",
+        needs=("peer", "reliable"),
+        caption="Messages are sent one by one between pieces of work of 20 µs, to an end that works"
+        " as long on each: what programs do that hand rows on. The time is what a message adds to"
+        " the work, in sweeps of 32: what is hidden behind work costs nothing. Lower is better.",
     ),
 )
 

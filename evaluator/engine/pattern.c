@@ -7,11 +7,17 @@
 #include "output.h"
 
 static const struct pattern *const TABLE[] = {
-    &PATTERN_PINGPONG, &PATTERN_PINGPING,
-    &PATTERN_STREAM,   &PATTERN_BIDIRECTIONAL,
-    &PATTERN_BURST,    &PATTERN_INTEGRITY,
-    &PATTERN_COLD,     &PATTERN_ALIGNMENT,
-    &PATTERN_OVERLAP,  NULL,
+    &PATTERN_PINGPONG,
+    &PATTERN_PINGPING,
+    &PATTERN_STREAM,
+    &PATTERN_BIDIRECTIONAL,
+    &PATTERN_BURST,
+    &PATTERN_INTEGRITY,
+    &PATTERN_COLD,
+    &PATTERN_ALIGNMENT,
+    &PATTERN_OVERLAP,
+    &PATTERN_PIPELINE,
+    NULL,
 };
 
 /* What is said where a need is not met. The evaluator says the same (patterns.py). */

@@ -68,5 +68,6 @@ extern const struct pattern PATTERN_INTEGRITY;
 extern const struct pattern PATTERN_COLD;
 extern const struct pattern PATTERN_ALIGNMENT;
 extern const struct pattern PATTERN_OVERLAP;
+extern const struct pattern PATTERN_PIPELINE;
 
 #endif

@@ -130,25 +130,33 @@ def test_compare__real_drivers_over_loopback(tmp_path: Path) -> None:
 
 def test_compare__every_pattern_over_every_kind_of_driver_or_a_reason(tmp_path: Path) -> None:
     drivers = ("tcp", "udp", "beowire", "shm", "memcpy")
-    words = ("--drivers", ",".join(drivers), "--sizes", "1000", "--time", "6", "--offset", "1,3")
-    done = _compare(tmp_path, *words, "--pattern", ",".join(PATTERNS), "--out", "o")
+    names = [name for name in PATTERNS if name != "cold"]  # taking so much memory takes long
+    words = ("--drivers", ",".join(drivers), "--sizes", "1000", "--time", "4", "--offset", "1,3")
+    done = _compare(tmp_path, *words, "--pattern", ",".join(names), "--out", "o")
     assert done.returncode == 0, done.stderr
     record = _whole(tmp_path / "o")
     able = {info.name: info for info in record.meta.drivers}
-    expected = {
-        (driver, name, pattern.obstacle(able[driver]))
-        for driver in drivers
-        for name, pattern in PATTERNS.items()
-    }
     measured = {(one.driver, one.pattern, "") for one in record.results}
-    assert measured | {(one.driver, one.pattern, one.reason) for one in record.skipped} == expected
+    left_out = {(one.driver, one.pattern, one.reason) for one in record.skipped}
+    assert measured | left_out == {
+        (driver, name, PATTERNS[name].obstacle(able[driver]))
+        for driver in drivers
+        for name in names
+    }
     assert all(one.status == "ok" and one.n > 0 for one in record.results)
-    for one in record.results:
-        assert getattr(one, PATTERNS[one.pattern].field) is not None
-        assert (one.walk_bytes is not None) == (one.pattern == "cold")
+    assert all(getattr(one, PATTERNS[one.pattern].field) is not None for one in record.results)
     assert record.meta.options["offset"] == [1, 3]
-    assert all(pattern.title in done.stdout for pattern in PATTERNS.values())
+    assert all(PATTERNS[name].title in done.stdout for name in names)
     assert "messages began 1 (sent) and 3 (received) bytes after a page" in done.stdout
+
+
+def test_compare__cold_messages_say_how_far_they_walked(tmp_path: Path) -> None:
+    words = ("--drivers", "tcp,memcpy", "--sizes", "1000", "--time", "3", "--pattern", "cold")
+    done = _compare(tmp_path, *words, "--out", "o")
+    assert done.returncode == 0, done.stderr
+    results = _whole(tmp_path / "o").results
+    assert {one.driver for one in results} == {"tcp", "memcpy"}
+    assert all(one.walk_bytes is not None and one.walk_bytes >= 1 << 20 for one in results)
     assert "Messages walked through" in done.stdout
 
 

@@ -30,6 +30,7 @@ def test_row__is_whole(pattern: Pattern) -> None:
     assert all(text and "\n" not in text and not text.endswith(".") for text in texts)
     assert pattern.caption.endswith(".")
     assert 0 < pattern.share <= 1
+    assert pattern.batch >= 1
     assert pattern.obstacle(_driver()) == ""
 
 
