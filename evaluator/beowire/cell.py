@@ -2,10 +2,12 @@
 """A cell of the table: one driver, pattern, size and launch, and what was measured of it so far."""
 
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any, Literal
 
 from beowire import statistics
 from beowire.histogram import Histogram
+from beowire.patterns import PATTERNS, Pattern
 from beowire.record import Result
 from beowire.session import CpuUse, Round, RoundShape
 from beowire.statistics import Estimate
@@ -51,6 +53,16 @@ class Cell:
     _pooled: Histogram = field(default_factory=Histogram)
     _next_check: int = statistics.MINIMUM_ROUNDS
 
+    @property
+    def kind(self) -> Pattern:
+        """What its pattern is."""
+        return PATTERNS[self.pattern]
+
+    @property
+    def share(self) -> float:
+        """How much of a sample the pattern's quantity is."""
+        return 1.0 if self.one_way else self.kind.share
+
     def add(self, one: Round) -> None:
         """Adds a measured round."""
         self.rounds.append(one)
@@ -62,8 +74,8 @@ class Cell:
         return sorted(recent)[len(recent) // 2]
 
     def median(self) -> Estimate:
-        """Round-trip time in ns (ping-pong), or rate in bytes per second (stream)."""
-        if self.pattern == "stream":
+        """A sample's time in ns (of a ping-pong the round trip), or a rate in bytes per second."""
+        if not self.kind.is_times:
             return statistics.rate_estimate(self._rates())
         return statistics.median_estimate(
             self._pooled, [one.histogram.quantile(0.5) for one in self.rounds]
@@ -81,7 +93,7 @@ class Cell:
 
     def result(self, stopped_by: StoppedBy, status: str = "ok") -> Result:
         """The line of the record. At least one round must have been measured."""
-        quantities = self._stream() if self.pattern == "stream" else self._pingpong()
+        quantities = self._times() if self.kind.is_times else self._rates_of_rounds()
         return Result.model_validate(
             {
                 "driver": self.driver,
@@ -97,6 +109,10 @@ class Cell:
                 "cpu": (cpu := self._cpu()),
                 "cpu_ns_per_message": self._message_cpu_ns(cpu),
                 "elapsed_ns": float(sum(one.elapsed_ns for one in self.rounds)),
+                "walk_bytes": self.rounds[-1].walk_bytes,
+                "cache_bytes": self.rounds[-1].cache_bytes,
+                "overlap_send": self._overlapped(0),
+                "overlap_receive": self._overlapped(2),
                 **quantities,
             }
         )
@@ -114,7 +130,7 @@ class Cell:
         return [one.moved_bytes * 1e9 / one.elapsed_ns for one in self.rounds]
 
     def _p99_is_precise(self) -> bool:
-        if self.pattern == "stream":
+        if not self.kind.is_times:
             return True
         p99 = self._percentile(0.99)
         return p99 is not None and p99.half_width() <= statistics.PRECISE_P99
@@ -124,10 +140,10 @@ class Cell:
             self._pooled, [one.histogram for one in self.rounds], probability
         )
 
-    def _pingpong(self) -> dict[str, Any]:
+    def _times(self) -> dict[str, Any]:
         median, p90, p99 = self.median(), self._percentile(0.90), self._percentile(0.99)
-        factor = 1.0 if self.one_way else 0.5
-        half = {
+        factor = self.share
+        time = {
             "median": median.value * factor,
             "ci95": _interval(median, factor, _ROUNDING_NS),
             "p90": None if p90 is None else p90.value * factor,
@@ -139,29 +155,29 @@ class Cell:
         }
         medians = [one.histogram.quantile(0.5) * factor for one in self.rounds]
         return {
-            "half_rtt_ns": half,
-            "rate_bytes_per_s": self._rate_of(half),
+            self.kind.field: time,
+            "rate_bytes_per_s": self._rate_of(time),
             "round_medians": medians,
             "histogram": {"buckets": self._pooled.buckets()},
             "settled": statistics.mser(medians).settled,
         }
 
-    def _rate_of(self, half: dict[str, Any]) -> dict[str, Any] | None:
-        """Size over half round trip; None where the clock cannot tell the time from nothing."""
-        if half["min"] <= 0:
+    def _rate_of(self, time: dict[str, Any]) -> dict[str, Any] | None:
+        """Size over time; None where the clock cannot tell the time from nothing."""
+        if time["min"] <= 0:
             return None
         nanobytes = self.size * 1e9
-        interval = half["ci95"]
+        interval = time["ci95"]
         return {
-            "median": nanobytes / half["median"],
+            "median": nanobytes / time["median"],
             "ci95": interval and [nanobytes / interval[1], nanobytes / interval[0]],
-            "p90": None if half["p90"] is None else nanobytes / half["p90"],
-            "p99": None if half["p99"] is None else nanobytes / half["p99"],
-            "min": nanobytes / half["max"],
-            "max": nanobytes / half["min"],
+            "p90": None if time["p90"] is None else nanobytes / time["p90"],
+            "p99": None if time["p99"] is None else nanobytes / time["p99"],
+            "min": nanobytes / time["max"],
+            "max": nanobytes / time["min"],
         }
 
-    def _stream(self) -> dict[str, Any]:
+    def _rates_of_rounds(self) -> dict[str, Any]:
         rates = self._rates()
         median = statistics.rate_estimate(rates)
         in_bytes: dict[str, Any] = {
@@ -184,6 +200,15 @@ class Cell:
             "round_medians": rates,
             "settled": statistics.mser(rates).settled,
         }
+
+    def _overlapped(self, at: int) -> float | None:
+        """Share of a transfer's time alone that it did not cost beside computing: the median round
+        says what each of the two is.
+        """
+        rounds = [one.overlap for one in self.rounds if one.overlap is not None]
+        if not rounds or not (alone := median(one[at] for one in rounds)):
+            return None
+        return min(1.0, max(0.0, 1 - median(one[at + 1] for one in rounds) / alone))
 
     def _cpu(self) -> list[dict[str, float | None]]:
         ends = max(len(one.cpu) for one in self.rounds)

@@ -84,10 +84,10 @@ class Display:
 def _figure(cell: Cell) -> str:
     """The last figures of a cell, roughly: the median of the last round."""
     last = cell.rounds[-1]
-    if cell.pattern == "stream":
+    if not cell.kind.is_times:
         return f"{size_text(cell.size):>9}  {rate_text(last.moved_bytes * 1e9 / last.elapsed_ns)}"
-    median_ns = last.histogram.quantile(0.5) * (1.0 if cell.one_way else 0.5)
-    return f"{size_text(cell.size):>9}  {time_text(median_ns)} half round trip"
+    median_ns = last.histogram.quantile(0.5) * cell.share
+    return f"{size_text(cell.size):>9}  {time_text(median_ns)} {cell.kind.quantity}"
 
 
 def _clock(seconds: float) -> str:

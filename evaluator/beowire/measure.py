@@ -37,7 +37,7 @@ _WARM_MESSAGES = 4
 #: Messages before those that are measured, in every round.
 _SKIP = 8
 
-_STREAM_DEADLINE_S = 10.0
+_RATE_DEADLINE_S = 10.0
 
 #: How much of a run may be lost when it is killed, about.
 _KEEP_S = 2.0
@@ -74,6 +74,8 @@ class How:
     """An unreliable driver counts an answer as lost after this time."""
     deadline_s: float = 10.0
     """A round is cut short after this time, and ends its driver if nothing has moved."""
+    offsets: tuple[int, int] = (0, 0)
+    """Bytes from a page to where messages begin: sent, received."""
     longest_round_ns: float = planning.LONGEST_ROUND_NS
     """Rounds of cells that have time are planned to take this long."""
 
@@ -167,7 +169,7 @@ class Measurement:
             session.end()
 
     def _start(self, info: DriverInfo, largest: int) -> None:
-        session = Session(info, self._launcher, self._interrupts)
+        session = Session(info, self._launcher, self._interrupts, self._how.offsets)
         self._sessions[info.name] = session
         try:
             session.start(self._survey, self._how.pins, largest, self._how.loss_timeout_ms)
@@ -272,8 +274,9 @@ class Measurement:
             if one is not None:  # what gets lost takes its timeout, so more of it takes long
                 count *= _WARM_GROWTH
         batch = 1
-        if cell.pattern == "pingpong":
+        if cell.kind.is_times:
             batch = planning.batch_for(message_ns, self._survey.clock_overhead_ns)
+            batch = max(batch, cell.kind.batch)
         count = planning.count_for(message_ns, target_ns, batch)
         return self._shape(count, batch)
 
@@ -290,11 +293,11 @@ class Measurement:
     def _round(self, cell: Cell, shape: RoundShape) -> Round | None:
         """One round of the cell; None if nothing arrived, which the cell then knows."""
         deadline_s = self._how.deadline_s
-        if cell.pattern == "stream":
+        if not cell.kind.is_times:
             # One that is cut short has no figure, so a starved machine gets more time for it.
-            deadline_s = max(deadline_s, min(_STREAM_DEADLINE_S, 5 * deadline_s))
+            deadline_s = max(deadline_s, min(_RATE_DEADLINE_S, 5 * deadline_s))
         one = self._sessions[cell.driver].run(
-            cell.pattern,
+            cell.kind,
             cell.size,
             shape,
             deadline_s,

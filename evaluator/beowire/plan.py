@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from beowire.errors import BeowireError
+from beowire.patterns import PATTERNS
 from beowire.record import DriverInfo, Skipped
 from beowire.sizes import schedule
 from beowire.statistics import MINIMUM_ROUNDS
-
-PATTERNS = ("pingpong", "stream")
 
 #: A round is long enough to hide the cost of starting it, and short enough to take many turns.
 LONGEST_ROUND_NS = 20e6
@@ -64,15 +63,6 @@ class Plan:
     def cells(self) -> int:
         """Number of cells."""
         return sum(len(group.drivers) for group in self.groups)
-
-
-def parse_patterns(text: str) -> list[str]:
-    """The patterns of `--pattern`, each once. Raises BeowireError."""
-    patterns = list(dict.fromkeys(word.strip() for word in text.split(",")))
-    for pattern in patterns:
-        if pattern not in PATTERNS:
-            raise BeowireError(f"no pattern {pattern!r}: there are {', '.join(PATTERNS)}")
-    return patterns
 
 
 def affordable_sizes(
@@ -196,6 +186,4 @@ def _cannot(driver: DriverInfo, pattern: str, size: int) -> str:
         return f"its smallest message has {driver.min_size} bytes"
     if size > driver.max_size:
         return f"its largest message has {driver.max_size} bytes"
-    if pattern == "stream" and driver.placement == "process":
-        return "it has no other end to stream to"
-    return ""
+    return PATTERNS[pattern].obstacle(driver)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import plotext  # type: ignore[import-untyped]
 
+from beowire.patterns import Pattern
 from beowire.report.curves import Curve
 from beowire.report.palette import look
 from beowire.visible import visible
@@ -19,12 +20,12 @@ _HEIGHT = 20
 _LEVELS = (0, 95, 135, 175, 215, 255)
 
 
-def plot(curves: Sequence[Curve], *, rates: bool, width: int, colour: bool) -> str:
-    """Half round trips in µs, or throughputs in MB/s, of `curves`. Empty if there is no curve
+def plot(curves: Sequence[Curve], pattern: Pattern, *, width: int, colour: bool) -> str:
+    """Times in µs, or throughputs in MB/s, of `curves`. Empty if there is no curve
     of two sizes at least.
     """
     series = [
-        (curve.driver, points) for curve in curves if len(points := _points(curve, rates)) > 1
+        (curve.driver, points) for curve in curves if len(points := _points(curve, pattern)) > 1
     ]
     if not series:
         return ""
@@ -54,7 +55,7 @@ def plot(curves: Sequence[Curve], *, rates: bool, width: int, colour: bool) -> s
     _ticks("y", min(values), max(values), [10.0**power for power in range(-4, 10)])
     text = str(figure.build().string(colorless=not colour))
     figure.clear()
-    title = "Throughput in MB/s" if rates else "Half round trip in µs"
+    title = f"{pattern.title} in µs" if pattern.is_times else "Throughput in MB/s"
     legend = "  ".join(
         f"{mark.string(colorless=not colour)} {visible(driver)}"
         for mark, (driver, _) in zip(marks, series, strict=True)
@@ -72,13 +73,13 @@ def _colour(driver: str) -> int:
     return 16 + 36 * red + 6 * green + blue
 
 
-def _points(curve: Curve, rates: bool) -> list[tuple[int, float]]:
-    if rates:
+def _points(curve: Curve, pattern: Pattern) -> list[tuple[int, float]]:
+    if not pattern.is_times:
         return [(cell.size, cell.rate_bytes_per_s.median / 1e6) for cell in curve.cells]
     return [
-        (cell.size, cell.half_rtt_ns.median / 1e3)
+        (cell.size, cell.time.median / 1e3)
         for cell in curve.cells
-        if cell.half_rtt_ns is not None and cell.half_rtt_ns.median > 0
+        if cell.time is not None and cell.time.median > 0
     ]
 
 

@@ -136,6 +136,8 @@ class DriverInfo(RecordPart):
     """`pair`, `host` or `process`."""
     reliable: bool
     spins: bool
+    posts: bool = False
+    """It can begin to send and receive, and go on meanwhile."""
     min_size: int
     max_size: int
     ready: bool
@@ -215,7 +217,7 @@ class Result(RecordLine):
     """`partial`: what there is so far; a later line of the same cell takes its place."""
     driver: str
     pattern: str
-    """`pingpong` or `stream`."""
+    """A name of beowire.patterns, or of a later version's."""
     size: int = Field(ge=0)
     launch: int = Field(ge=1)
     n: int = Field(ge=0)
@@ -228,15 +230,25 @@ class Result(RecordLine):
     """`ok`, or in a line why the cell is not whole."""
     stopped_by: Literal["precise", "time", "rounds", "error"]
     half_rtt_ns: Summary | None = None
-    """Ping-pong only."""
+    """Of patterns whose messages come back at once."""
+    time_ns: Summary | None = None
+    """Of other patterns that report times."""
     rate_bytes_per_s: Summary | None = None
-    """For ping-pong: size / half round trip, so p90 is the rate of the slow tail."""
+    """For times: size / time, so p90 is the rate of the slow tail."""
     rate_messages_per_s: Summary | None = None
-    """Stream only: the same rate, counted in messages."""
+    """For rates only: the same, counted in messages."""
+    walk_bytes: int | None = None
+    """Memory that each end's messages walked through, to be met by no cache; None: they did not."""
+    cache_bytes: int | None = None
+    """Of the last-level cache that this was to be twice of; 0: the kernel does not say."""
+    overlap_send: float | None = None
+    """Share of a transfer that went on while the sender computed, 0 to 1 (pattern `overlap`)."""
+    overlap_receive: float | None = None
+    """The same while the receiver computed."""
     round_medians: list[float] = Field(default_factory=list)
     """In measuring order, in the unit of the pattern's own quantity."""
     histogram: Histogram | None = None
-    """All rounds merged; round-trip (not half) times. None for stream."""
+    """All rounds merged; round-trip (not half) times. None for rates."""
     cpu: list[CpuCost]
     """Initiator, responder; one item if there is one process, none if nothing was measured."""
     cpu_ns_per_message: float | None = None
@@ -245,6 +257,10 @@ class Result(RecordLine):
     elapsed_ns: float = Field(ge=0)
     settled: bool | None = None
     """A steady part was found (MSER-5); None when there were too few rounds to tell."""
+
+    def time(self) -> Summary | None:
+        """The time that the pattern reports; None if it reports rates."""
+        return self.half_rtt_ns or self.time_ns
 
     def cell(self) -> tuple[str, str, int, int]:
         """A later line of the same one takes its place."""

@@ -76,6 +76,8 @@ class Request:
     seed: int = 1
     pins: tuple[str | None, str | None] = (None, None)
     interface: str = ""
+    offsets: tuple[int, int] = (0, 0)
+    """Bytes from a page to where messages begin: sent, received."""
     scheduled: bool = False
     """`sizes` is the whole schedule: only as much of it is measured as there is time for."""
     load: Load | None = None
@@ -247,6 +249,7 @@ class _Comparison:
             pins=self._request.pins,
             loss_timeout_ms=_LOSS_TIMEOUT_MS + round(_LOSS_MARGIN * wire_ns / 1e6),
             deadline_s=deadline_s,
+            offsets=self._request.offsets,
             longest_round_ns=longest_round_ns,
         )
 
@@ -267,6 +270,7 @@ class _Comparison:
                     "launches": request.launches,
                     "seed": request.seed,
                     **self._load(),
+                    **({"offset": list(request.offsets)} if any(request.offsets) else {}),
                     "pin": list(request.pins),
                     "interface": request.interface,
                     "out": str(request.directory),

@@ -8,6 +8,7 @@ from beowire.engine import EngineError, EngineProcess, Event, wait_for_events
 from beowire.histogram import Histogram
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, Node
+from beowire.patterns import Pattern
 from beowire.record import DriverInfo
 from beowire.survey import Survey, end_engines, end_options, greet, start_engine
 
@@ -47,18 +48,25 @@ class CpuUse:
 
 @dataclass(frozen=True)
 class Round:
-    """What one round measured. `histogram` is empty for a stream, and when all was lost."""
+    """What one round measured. `histogram` is empty for rates, and when all was lost."""
 
     count: int
-    """Measured messages that were sent."""
+    """Measured messages that were sent; of several ways, in each."""
     messages: int
-    """Measured messages that made it: answered (ping-pong), or arrived (stream)."""
+    """Measured messages that made it: answered (times), or arrived (rates)."""
     lost: int
     elapsed_ns: int
     moved_bytes: int
-    """Payload that crossed one way in `elapsed_ns` (stream only)."""
+    """Payload that crossed in `elapsed_ns`, in the pattern's ways together (rates only)."""
     histogram: Histogram
     cpu: list[CpuUse] = field(default_factory=list)
+    walk_bytes: int | None = None
+    cache_bytes: int | None = None
+    """As in the record."""
+    overlap: tuple[int, int, int, int] | None = None
+    """Medians in ns of what transfers took alone, and beyond the computing beside them: of those
+    sent, and of those received.
+    """
 
     def message_ns(self) -> float:
         """What a message took on average, without the slowest sample where samples are known: one
@@ -75,9 +83,19 @@ class Round:
 class Session:
     """A driver with its engines. `end()` must be called after `start()`, whatever happened."""
 
-    def __init__(self, info: DriverInfo, launcher: Launcher, interrupts: Interrupts) -> None:
-        """Starts nothing yet."""
+    def __init__(
+        self,
+        info: DriverInfo,
+        launcher: Launcher,
+        interrupts: Interrupts,
+        offsets: tuple[int, int] = (0, 0),
+    ) -> None:
+        """Starts nothing yet. `offsets`: bytes from a page to where messages begin, that are sent
+        and that are received.
+        """
         self.info = info
+        self._offsets = offsets
+        self._runs = 0
         self._launcher = launcher
         self._interrupts = interrupts
         self._engines: list[EngineProcess] = []
@@ -121,7 +139,7 @@ class Session:
             self._collect("connected", time.monotonic() + CONNECT_TIMEOUT_S)
 
     def run(
-        self, pattern: str, size: int, shape: RoundShape, deadline_s: float, stop_at: float
+        self, pattern: Pattern, size: int, shape: RoundShape, deadline_s: float, stop_at: float
     ) -> Round | None:
         """One round, or what there is of it when `deadline_s` has passed or `stop_at` (monotonic)
         has come. None if nothing happened in it; one without messages if all of them were lost.
@@ -130,13 +148,17 @@ class Session:
         at all moved until the deadline) or not (this size cannot be carried).
         """
         words: dict[str, object] = {
-            "pattern": pattern,
+            "pattern": pattern.name,
             "size": size,
             "count": shape.count,
             "skip": shape.skip,
             "batch": shape.batch,
             "deadline_ms": round(deadline_s * 1000),
+            "serial": self._runs,
+            "send_offset": self._offsets[0],
+            "receive_offset": self._offsets[1],
         }
+        self._runs += 1
         try:
             for engine in self._engines[1:]:
                 engine.request("run", "ready", words)
@@ -215,7 +237,7 @@ class Session:
         except EngineError as error:
             raise self._explain(error) from None
 
-    def _finish(self, pattern: str, hung_at: float, stop_at: float) -> list[Event]:
+    def _finish(self, pattern: Pattern, hung_at: float, stop_at: float) -> list[Event]:
         """Waits for the results of both ends; stops who has to be stopped."""
         answers: dict[EngineProcess, Event] = {}
         stopped = False
@@ -237,7 +259,7 @@ class Session:
             near = answers.get(self._engines[0])
             over = near is not None and (near.get("stopped") or not self.info.reliable)
             if over and release_at is None:
-                release_at = now + (_STREAM_GRACE_S if pattern == "stream" else 0.0)
+                release_at = now + (0.0 if pattern.is_times else _STREAM_GRACE_S)
             if release_at is not None and now >= release_at:
                 waiting[-1].send("stop")
                 release_at = float("inf")
@@ -282,12 +304,12 @@ class Session:
                 return engine.died()
         return error
 
-    def _round(self, pattern: str, size: int, results: list[Event]) -> Round | None:
+    def _round(self, pattern: Pattern, size: int, results: list[Event]) -> Round | None:
         near, far = results[0], results[-1]
-        if pattern == "stream" and self.info.reliable and near["stopped"]:
+        if not pattern.is_times and self.info.reliable and near["stopped"]:
             return None  # without the answer at its end nobody knows what has arrived
         histogram = Histogram()
-        if pattern == "pingpong":
+        if pattern.is_times:
             buckets = near["histogram"]["buckets"]
             if buckets:
                 histogram = Histogram.of_buckets(buckets, near["min_ns"], near["max_ns"])
@@ -298,10 +320,11 @@ class Session:
             source = near if self.info.reliable else far
             messages = near["sent"] if self.info.reliable else far["received"]
             lost = max(0, near["sent"] - messages)
+            messages += near["received"] if pattern.ways > 1 else 0
             elapsed_ns = source["elapsed_ns"]
         if messages < 1 and lost > 0 and not self.info.reliable:
             return Round(lost, 0, lost, max(0, elapsed_ns), 0, Histogram())
-        if messages < 1 or elapsed_ns <= 0 or (pattern == "pingpong" and not histogram.total):
+        if messages < 1 or elapsed_ns <= 0 or (pattern.is_times and not histogram.total):
             return None
         uses = [
             CpuUse(
@@ -313,4 +336,27 @@ class Session:
             )
             for result in results
         ]
-        return Round(messages + lost, messages, lost, elapsed_ns, messages * size, histogram, uses)
+        count = (messages + lost) // pattern.ways
+        return Round(
+            count,
+            messages,
+            lost,
+            elapsed_ns,
+            messages * size,
+            histogram,
+            uses,
+            near.get("walk_bytes"),
+            near.get("cache_bytes"),
+            _overlap(near.get("overlap")),
+        )
+
+
+def _overlap(medians: dict[str, int] | None) -> tuple[int, int, int, int] | None:
+    if medians is None:
+        return None
+    return (
+        medians["send_alone_ns"],
+        medians["send_beside_ns"],
+        medians["receive_alone_ns"],
+        medians["receive_beside_ns"],
+    )

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from beowire.patterns import PATTERNS, Pattern
 from beowire.plot import plot
 from beowire.record import DriverInfo, Record, Summary
-from beowire.report.curves import PINGPONG, STREAM, WIDE, Cell, Curve, all_sizes, curves, reach
+from beowire.report.curves import WIDE, Cell, Curve, all_sizes, curves, reach
 from beowire.report.figures import burst_text
 from beowire.report.link import link_text
-from beowire.report.summary import BASELINE, FLOOR, schedule_text
+from beowire.report.summary import BASELINE, FLOOR, schedule_text, walk_text
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.units import count_rate_text, rate_text, significant, size_text, time_text
 from beowire.visible import LINES, visible
@@ -32,12 +33,12 @@ def render(record: Record, *, width: int, colour: bool) -> str:
     width = max(_NARROWEST, width)
     parts = [_heading(record)]
     drawn: list[str] = []
-    for pattern in (PINGPONG, STREAM):
-        found = curves([record], pattern)
+    for pattern in PATTERNS.values():
+        found = curves([record], pattern.name)
         if not found:
             continue
         parts += _tables(found, pattern, record, width)
-        drawn.append(plot(found, rates=pattern == STREAM, width=width, colour=colour))
+        drawn.append(plot(found, pattern, width=width, colour=colour))
         parts.append(drawn[-1])
         parts.append(_advice(found, pattern, record.meta.drivers))
     parts.append(_left_out(record))
@@ -50,27 +51,31 @@ def _heading(record: Record) -> str:
     return f"{nodes}: {link_text(record.meta)}"
 
 
-def _tables(found: list[Curve], pattern: str, record: Record, width: int) -> list[str]:
+def _tables(found: list[Curve], pattern: Pattern, record: Record, width: int) -> list[str]:
     sizes = _shown_sizes(all_sizes(found))
     baseline = next((curve for curve in found if curve.driver == BASELINE), None)
     comparison = f", and times that of {BASELINE}" if baseline else ""
     parts = []
-    if pattern == PINGPONG:
-        title = "Half round trip in µs: median, and how far its 95 % interval reaches"
+    if pattern.is_times:
+        title = f"{pattern.title} in µs: median, and how far its 95 % interval reaches"
         parts.append(_table(title, found, sizes, width, _latency_cell))
         if load := load_text(record):
             parts.append(_table(f"99th percentile of it, {load}", found, sizes, width, _tail_cell))
-        title = f"Throughput of a ping-pong (size / half round trip){comparison}"
+        if any(cell.overlap("send") is not None for curve in found for cell in curve.cells):
+            title = "Share of a transfer that went on while its sender, its receiver computed"
+            parts.append(_table(title, found, sizes, width, _overlap_cell))
+        title = f"{pattern.rate[0].upper()}{pattern.rate[1:]}{comparison}"
     else:
-        title = f"Throughput of a stream: median and 95 % interval{comparison}"
+        title = f"{pattern.title}: median and 95 % interval{comparison}"
     parts.append(
         _table(title, found, sizes, width, lambda cell: _rate_cell(cell, pattern, baseline))
     )
-    if pattern == STREAM:
+    if not pattern.is_times:
         title = "Messages per second, and CPU time of a message (user, system, softirq, both ends)"
         parts.append(_table(title, found, sizes, width, _messages_cell))
     notes = _precision_notes([cell for curve in found for cell in curve.cells], pattern)
-    notes += [text for text in (schedule_text(record), burst_text(record)) if text]
+    texts = (schedule_text(record), burst_text(record), walk_text(found), offset_text(record))
+    notes += [text for text in texts if text]
     if len(sizes) < len(all_sizes(found)):
         notes.append(
             f"{len(sizes)} of {len(all_sizes(found))} sizes are shown; all are in {record.path}"
@@ -78,12 +83,12 @@ def _tables(found: list[Curve], pattern: str, record: Record, width: int) -> lis
     return [*parts, "\n".join(notes)]
 
 
-def _precision_notes(cells: Sequence[Cell], pattern: str) -> list[str]:
+def _precision_notes(cells: Sequence[Cell], pattern: Pattern) -> list[str]:
     wide = sum(_is_wide(_quantity(cell, pattern)) for cell in cells)
     precise = sum(cell.stopped_by == "precise" for cell in cells)
     if precise == len(cells):
         return []
-    goal = f"±{PRECISE_MEDIAN:.0%}" + (f", p99 ±{PRECISE_P99:.0%}" if pattern == PINGPONG else "")
+    goal = f"±{PRECISE_MEDIAN:.0%}" + (f", p99 ±{PRECISE_P99:.0%}" if pattern.is_times else "")
     what = "cells (a driver at a size)"
     notes = [f"{precise} of {len(cells)} {what} met the goal ({goal}): {_REMEDY}"]
     if wide:
@@ -122,13 +127,18 @@ def _aligned(column: Sequence[str], least: int = 0) -> list[str]:
 
 
 def _latency_cell(cell: Cell) -> str:
-    half = cell.half_rtt_ns
-    return "-" if half is None else f"{_microseconds(half.median)} {_around(half)}"
+    time = cell.time
+    return "-" if time is None else f"{_microseconds(time.median)} {_around(time)}"
 
 
 def _tail_cell(cell: Cell) -> str:
-    half = cell.half_rtt_ns
-    return "-" if half is None or half.p99 is None else f"{_microseconds(half.p99)} "
+    time = cell.time
+    return "-" if time is None or time.p99 is None else f"{_microseconds(time.p99)} "
+
+
+def _overlap_cell(cell: Cell) -> str:
+    sent, received = cell.overlap("send"), cell.overlap("receive")
+    return "-" if sent is None or received is None else f"{sent:.0%} {received:.0%} "
 
 
 def _microseconds(value_ns: float) -> str:
@@ -151,14 +161,22 @@ def load_text(record: Record) -> str:
     return f"with a hog at nice {load.get('nice')} on every CPU"
 
 
-def _rate_cell(cell: Cell, pattern: str, baseline: Curve | None) -> str:
+def offset_text(record: Record) -> str:
+    """Where buffers began, if not at a page; empty if they did."""
+    offset = record.meta.options.get("offset")
+    if not isinstance(offset, list) or len(offset) != 2:
+        return ""
+    return f"messages began {offset[0]} (sent) and {offset[1]} (received) bytes after a page"
+
+
+def _rate_cell(cell: Cell, pattern: Pattern, baseline: Curve | None) -> str:
     text = rate_text(cell.rate_bytes_per_s.median)
     base = baseline.at(cell.size) if baseline else None
     if base is not None and base.rate_bytes_per_s.median > 0:
         ratio = cell.rate_bytes_per_s.median / base.rate_bytes_per_s.median
         shown = significant(ratio, 2) if ratio < 999 else ">999"
         return f"{text} x{shown}{_mark(_quantity(cell, pattern))}"
-    if pattern == STREAM:
+    if not pattern.is_times:
         return f"{text} {_around(cell.rate_bytes_per_s)}"
     return f"{text}{_mark(_quantity(cell, pattern))}"
 
@@ -207,15 +225,14 @@ class _Range:
     cells: list[dict[str, Cell]]
 
 
-def _advice(found: Sequence[Curve], pattern: str, drivers: Sequence[DriverInfo]) -> str:
+def _advice(found: Sequence[Curve], pattern: Pattern, drivers: Sequence[DriverInfo]) -> str:
     """For each range of sizes the reliable driver between two nodes that is fastest."""
     able = {one.name for one in drivers if one.reliable and one.placement == "pair"} - {FLOOR}
     contenders = [curve for curve in found if curve.driver in able]
     if len(contenders) < 2:
         return ""
     floor = next((curve for curve in found if curve.driver == FLOOR), None)
-    what = "by half round trip" if pattern == PINGPONG else "by throughput of a stream"
-    lines = [f"What to use between two nodes, {what}"]
+    lines = [f"What to use between two nodes, by {pattern.quantity}"]
     for one in _ranges(contenders, pattern):
         sizes = [next(iter(cells.values())).size for cells in one.cells]
         span = size_text(sizes[0])
@@ -230,7 +247,7 @@ def _advice(found: Sequence[Curve], pattern: str, drivers: Sequence[DriverInfo])
     return "\n".join(lines)
 
 
-def _ranges(contenders: Sequence[Curve], pattern: str) -> list[_Range]:
+def _ranges(contenders: Sequence[Curve], pattern: Pattern) -> list[_Range]:
     ranges: list[_Range] = []
     for size in all_sizes(contenders):
         cells = {c.driver: cell for c in contenders if (cell := c.at(size)) is not None}
@@ -248,12 +265,12 @@ def _ranges(contenders: Sequence[Curve], pattern: str) -> list[_Range]:
     return ranges
 
 
-def _usual_cost(name: str, cells: Sequence[dict[str, Cell]], pattern: str) -> float:
+def _usual_cost(name: str, cells: Sequence[dict[str, Cell]], pattern: Pattern) -> float:
     """What a driver costs in a range, to be compared with what others cost there."""
     return sum(math.log(_cost_of(one[name], pattern)) for one in cells if name in one)
 
 
-def _fastest(cells: dict[str, Cell], pattern: str) -> list[str]:
+def _fastest(cells: dict[str, Cell], pattern: Pattern) -> list[str]:
     """The fastest driver, then those that this run cannot tell from it. None if it had too few
     rounds for an interval: nothing is told apart then."""
     order = sorted(cells, key=lambda name: _cost_of(cells[name], pattern))
@@ -267,15 +284,15 @@ def _fastest(cells: dict[str, Cell], pattern: str) -> list[str]:
     ]
 
 
-def _quantity(cell: Cell, pattern: str) -> Summary:
-    half = cell.half_rtt_ns if pattern == PINGPONG else None
-    return half if half is not None else cell.rate_bytes_per_s
+def _quantity(cell: Cell, pattern: Pattern) -> Summary:
+    time = cell.time if pattern.is_times else None
+    return time if time is not None else cell.rate_bytes_per_s
 
 
-def _cost_of(cell: Cell, pattern: str) -> float:
+def _cost_of(cell: Cell, pattern: Pattern) -> float:
     """Positive, and the less the better."""
     median = max(_quantity(cell, pattern).median, 1e-9)
-    return median if pattern == PINGPONG else 1 / median
+    return median if pattern.is_times else 1 / median
 
 
 def _overlap(one: Summary, other: Summary) -> bool:
@@ -290,12 +307,12 @@ def _names(winners: Sequence[str]) -> str:
     return f"{' or '.join(winners)} (not told apart)"
 
 
-def _cost(one: _Range, pattern: str, floor: Curve | None) -> tuple[str, str]:
+def _cost(one: _Range, pattern: Pattern, floor: Curve | None) -> tuple[str, str]:
     """What the first winner takes at the ends of the range, and its usual distance from the
     floor; its usual CPU time."""
     cells = [cells[one.winners[0]] for cells in one.cells if one.winners[0] in cells]
     values = [_quantity(cell, pattern).median for cell in cells]
-    text = time_text if pattern == PINGPONG else rate_text
+    text = time_text if pattern.is_times else rate_text
     parts = [_span(text(values[0]), text(values[-1]))]
     spent = median(
         sum(cost.user_ns + cost.system_ns for end in (0, 1) if (cost := cell.cpu(end)))
@@ -310,15 +327,14 @@ def _cost(one: _Range, pattern: str, floor: Curve | None) -> tuple[str, str]:
         if distances:
             usual = median(distances)
             # With segmentation offload long messages pass what goes frame by frame.
-            beaten = usual < 1 if pattern == PINGPONG else usual > 1
+            beaten = usual < 1 if pattern.is_times else usual > 1
             name = f"{FLOOR}, frame by frame" if beaten else f"the floor ({FLOOR})"
             parts.append(f"{significant(usual, 2)} times {name}")
-    each = "round trip" if pattern == PINGPONG else "message"
-    cpu = f"CPU {time_text(spent)} a {each}, both ends together"
+    cpu = f"CPU {time_text(spent)} {pattern.an_each}, both ends together"
     return ", ".join(parts), cpu
 
 
-def _distance(cell: Cell, floor: Cell, pattern: str) -> float:
+def _distance(cell: Cell, floor: Cell, pattern: Pattern) -> float:
     return _quantity(cell, pattern).median / max(_quantity(floor, pattern).median, 1e-9)
 
 

@@ -43,6 +43,7 @@ struct session {
     uint64_t sending;  /* a stream's sends that have not ended */
     uint64_t expected; /* a stream's receives that have not ended */
     uint64_t arrived;  /* those that have, and were not handed out yet */
+    uint64_t injected; /* what was posted and had ended at once, and was not told of yet */
 };
 
 static int explain(int status, const char *interface, char *error, size_t error_bytes)
@@ -268,6 +269,60 @@ static int driver_stream_receive(void *opened, void *data, uint64_t size, uint64
     return 0;
 }
 
+static int driver_post_send(void *opened, const void *data, uint64_t size)
+{
+    struct session *session = opened;
+    bool inject = size <= session->inject_bytes;
+    int status = post(session, data, size, inject);
+
+    if (status == -EMSGSIZE && inject) {
+        inject = false; /* there is no room for all of it now */
+        status = post(session, data, size, false);
+    }
+    if (status == 0) {
+        session->injected += inject ? 1 : 0;
+        session->sending += inject ? 0 : 1;
+    }
+    return status;
+}
+
+static int driver_post_receive(void *opened, void *data, uint64_t size)
+{
+    struct session *session = opened;
+    int status = beowire_receive(session->endpoint, session->peer, SESSION_TAG, 0, data, size,
+                                 &session->received);
+
+    session->expected += status == 0 ? 1 : 0;
+    return status;
+}
+
+static int driver_progress(void *opened, bool wait, struct driver_ended *ended)
+{
+    struct session *session = opened;
+    struct spin spin = spin_start(session->host, SPIN_FOREVER);
+
+    for (;;) {
+        const uint64_t sending = session->sending;
+        int status = stream_collect(session);
+        if (status < 0) {
+            return status;
+        }
+        const uint64_t sends = session->injected + (sending - session->sending);
+        const uint64_t receives = session->arrived;
+        session->injected = 0;
+        session->arrived = 0;
+        ended->sends += sends;
+        ended->receives += receives;
+        if (!wait || sends + receives > 0) {
+            return 0;
+        }
+        status = status == 0 ? spin_turn(&spin) : 0;
+        if (status < 0) {
+            return status;
+        }
+    }
+}
+
 /** What was injected may have been lost: nobody but us repeats it, and nobody calls us between
  * runs. But if the other end has all of it, and only its last acknowledgement got lost, it may not
  * be there to say so again: so this does not wait for ever, and what is missing is made good in the
@@ -338,6 +393,9 @@ static const struct driver driver_beowire = {
     .stream_receive = driver_stream_receive,
     .flush = driver_flush,
     .close = driver_close,
+    .post_send = driver_post_send,
+    .post_receive = driver_post_receive,
+    .progress = driver_progress,
 };
 
 const struct driver *const *beowire_driver_table(void)

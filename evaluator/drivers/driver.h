@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /** Changes whenever this file changes incompatibly; the engine refuses other values. */
-#define DRIVER_ABI 2
+#define DRIVER_ABI 3
 
 /** Longest text of an address, with its end. */
 #define DRIVER_ADDRESS_BYTES 320
@@ -62,6 +62,12 @@ struct driver_host {
      *  blocks at least every 100 ms (SO_RCVTIMEO). After true, return -ECANCELED. */
     bool (*stopped)(void *context);
     void *context;
+};
+
+/** What has ended of what was posted, since it was last asked. */
+struct driver_ended {
+    uint64_t sends;    /**< their data may be reused */
+    uint64_t receives; /**< their messages are there, whole */
 };
 
 struct driver_options {
@@ -129,6 +135,25 @@ struct driver {
     /** Ends the session and frees it. Bounded in time (at most 1 s), whatever the other end
      *  does. */
     void (*close)(void *session);
+
+    /** The next three are for patterns in which an end sends and receives at the same time, or goes
+     *  on with other work meanwhile: all of them, or all NULL, and then such patterns are not for
+     *  this driver. What is posted is of each kind ended in the order in which it was posted.
+     *  While anything is posted, send(), receive() and the functions of a stream are not called.
+     *  After an error, the session is only closed.
+     *
+     *  Begins to send one message, and returns at once. -EAGAIN: there is no room for it now, which
+     *  progress() makes. `data` stays as it is until that has ended. */
+    int (*post_send)(void *session, const void *data, uint64_t size);
+
+    /** Begins to receive one message of exactly `size` bytes, and returns at once. -EAGAIN as
+     *  above, but there is room for at least 64, also into the same `data`: what is there then is
+     * known only when all of them have ended. */
+    int (*post_receive)(void *session, void *data, uint64_t size);
+
+    /** Moves on what is posted, and adds to `ended` what of it has ended. With `wait` it returns
+     *  when something has, waiting as the driver's other calls wait; without, it looks once. */
+    int (*progress)(void *session, bool wait, struct driver_ended *ended);
 };
 
 /** Exported by each driver's shared object: a table of drivers ended by NULL, static storage. */

@@ -59,6 +59,7 @@ struct session {
     uint64_t sending;  /* sends that have not ended */
     uint64_t expected; /* receives that have not ended */
     uint64_t arrived;  /* those that have, and were not handed out yet */
+    uint64_t injected; /* what was posted and had ended at once, and was not told of yet */
     char sent;         /* its address is the context of sends */
     char received;     /* and of receives */
 };
@@ -368,6 +369,59 @@ static int driver_stream_receive(void *opened, void *data, uint64_t size, uint64
     return receive_within(opened, data, size, more < STREAM_WINDOW ? more + 1 : STREAM_WINDOW);
 }
 
+static int driver_post_send(void *opened, const void *data, uint64_t size)
+{
+    struct session *session = opened;
+    const bool inject = size <= session->info->tx_attr->inject_size;
+    ssize_t status =
+        inject ? fi_tinject(session->endpoint, data, size, session->peer, session->peer_key)
+               : fi_tsend(session->endpoint, data, size, NULL, session->peer, session->peer_key,
+                          &session->sent);
+
+    if (status == 0) {
+        session->injected += inject ? 1 : 0;
+        session->sending += inject ? 0 : 1;
+    }
+    return status == -FI_EAGAIN ? -EAGAIN : (int)status;
+}
+
+static int driver_post_receive(void *opened, void *data, uint64_t size)
+{
+    struct session *session = opened;
+    ssize_t status = fi_trecv(session->endpoint, data, size, NULL, FI_ADDR_UNSPEC, session->key, 0,
+                              &session->received);
+
+    session->expected += status == 0 ? 1 : 0;
+    return status == -FI_EAGAIN ? -EAGAIN : (int)status;
+}
+
+static int driver_progress(void *opened, bool wait, struct driver_ended *ended)
+{
+    struct session *session = opened;
+    struct spin spin = spin_start(session->host, SPIN_FOREVER);
+
+    for (;;) {
+        const uint64_t sending = session->sending;
+        int status = collect(session);
+        if (status < 0) {
+            return status;
+        }
+        const uint64_t sends = session->injected + (sending - session->sending);
+        const uint64_t receives = session->arrived;
+        session->injected = 0;
+        session->arrived = 0;
+        ended->sends += sends;
+        ended->receives += receives;
+        if (!wait || sends + receives > 0) {
+            return 0;
+        }
+        status = status == 0 ? spin_turn(&spin) : 0;
+        if (status < 0) {
+            return status;
+        }
+    }
+}
+
 /* What was injected has no completion; a provider that queued it gets the chance to send it. */
 static int driver_flush(void *opened)
 {
@@ -431,6 +485,9 @@ static const struct driver FI_TCP = {
     .stream_receive = driver_stream_receive,
     .flush = driver_flush,
     .close = driver_close,
+    .post_send = driver_post_send,
+    .post_receive = driver_post_receive,
+    .progress = driver_progress,
 };
 
 const struct driver *const *beowire_driver_table(void)

@@ -36,6 +36,7 @@
 
 #include "driver.h"
 #include "fail.h"
+#include "post.h"
 #include "spin.h"
 #include "text.h"
 
@@ -74,6 +75,8 @@ struct shm {
     uint64_t consumed; /* by us, in `in` */
     uint64_t seen_consumed;
     uint64_t seen_produced;
+    struct post_queue sends;
+    struct post_queue receives;
 };
 
 static int shm_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
@@ -245,36 +248,60 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* Copies one piece of a message into the ring. Its bytes; 0: no room now; or -EPROTO. */
+static int64_t put_piece(struct shm *shm, const uint8_t *at, uint64_t size)
+{
+    struct ring *ring = shm->out;
+    uint64_t used = shm->produced - shm->seen_consumed;
+    if (used >= RING_BYTES) {
+        shm->seen_consumed = atomic_load_explicit(&ring->consumed, memory_order_acquire);
+        used = shm->produced - shm->seen_consumed;
+        if (used >= RING_BYTES) {
+            return used > RING_BYTES ? -EPROTO : 0;
+        }
+    }
+    uint64_t position = shm->produced % RING_BYTES;
+    uint64_t piece =
+        least(least(size, PIECE_BYTES), least(RING_BYTES - used, RING_BYTES - position));
+    memcpy(ring->bytes + position, at, piece);
+    shm->produced += piece;
+    atomic_store_explicit(&ring->produced, shm->produced, memory_order_release);
+    return (int64_t)piece;
+}
+
+/* Copies one piece of a message out of the ring. Its bytes; 0: none there now; or -EPROTO. */
+static int64_t take_piece(struct shm *shm, uint8_t *at, uint64_t size)
+{
+    struct ring *ring = shm->in;
+    uint64_t filled = shm->seen_produced - shm->consumed;
+    if (filled == 0) {
+        shm->seen_produced = atomic_load_explicit(&ring->produced, memory_order_acquire);
+        filled = shm->seen_produced - shm->consumed;
+        if (filled == 0 || filled > RING_BYTES) {
+            return filled == 0 ? 0 : -EPROTO;
+        }
+    }
+    uint64_t position = shm->consumed % RING_BYTES;
+    uint64_t piece = least(least(size, PIECE_BYTES), least(filled, RING_BYTES - position));
+    memcpy(at, ring->bytes + position, piece);
+    shm->consumed += piece;
+    atomic_store_explicit(&ring->consumed, shm->consumed, memory_order_release);
+    return (int64_t)piece;
+}
+
 static int shm_send(void *session, const void *data, uint64_t size)
 {
     struct shm *shm = session;
-    struct ring *ring = shm->out;
     const uint8_t *at = data;
     struct spin spin = spin_start(shm->host, LOOK_NS);
     while (size > 0) {
-        uint64_t used = shm->produced - shm->seen_consumed;
-        if (used >= RING_BYTES) {
-            shm->seen_consumed = atomic_load_explicit(&ring->consumed, memory_order_acquire);
-            used = shm->produced - shm->seen_consumed;
-            if (used > RING_BYTES) {
-                return -EPROTO;
-            }
-            if (used == RING_BYTES) {
-                int error = wait_turn(shm, &spin);
-                if (error != 0) {
-                    return error;
-                }
-                continue;
-            }
+        int64_t piece = put_piece(shm, at, size);
+        int error = piece == 0 ? wait_turn(shm, &spin) : piece < 0 ? (int)piece : 0;
+        if (error != 0) {
+            return error;
         }
-        uint64_t position = shm->produced % RING_BYTES;
-        uint64_t piece =
-            least(least(size, PIECE_BYTES), least(RING_BYTES - used, RING_BYTES - position));
-        memcpy(ring->bytes + position, at, piece);
-        shm->produced += piece;
-        atomic_store_explicit(&ring->produced, shm->produced, memory_order_release);
         at += piece;
-        size -= piece;
+        size -= (uint64_t)piece;
     }
     return 0;
 }
@@ -282,34 +309,60 @@ static int shm_send(void *session, const void *data, uint64_t size)
 static int shm_receive(void *session, void *data, uint64_t size)
 {
     struct shm *shm = session;
-    struct ring *ring = shm->in;
     uint8_t *at = data;
     struct spin spin = spin_start(shm->host, LOOK_NS);
     while (size > 0) {
-        uint64_t filled = shm->seen_produced - shm->consumed;
-        if (filled == 0) {
-            shm->seen_produced = atomic_load_explicit(&ring->produced, memory_order_acquire);
-            filled = shm->seen_produced - shm->consumed;
-            if (filled > RING_BYTES) {
-                return -EPROTO;
-            }
-            if (filled == 0) {
-                int error = wait_turn(shm, &spin);
-                if (error != 0) {
-                    return error;
-                }
-                continue;
-            }
+        int64_t piece = take_piece(shm, at, size);
+        int error = piece == 0 ? wait_turn(shm, &spin) : piece < 0 ? (int)piece : 0;
+        if (error != 0) {
+            return error;
         }
-        uint64_t position = shm->consumed % RING_BYTES;
-        uint64_t piece = least(least(size, PIECE_BYTES), least(filled, RING_BYTES - position));
-        memcpy(at, ring->bytes + position, piece);
-        shm->consumed += piece;
-        atomic_store_explicit(&ring->consumed, shm->consumed, memory_order_release);
         at += piece;
-        size -= piece;
+        size -= (uint64_t)piece;
     }
     return 0;
+}
+
+static int64_t move_out(void *session, const struct post *post)
+{
+    return put_piece(session, post->at.out, post->left);
+}
+
+static int64_t move_in(void *session, const struct post *post)
+{
+    return take_piece(session, post->at.in, post->left);
+}
+
+static int shm_post_send(void *session, const void *data, uint64_t size)
+{
+    struct shm *shm = session;
+    return post_out(&shm->sends, data, size, move_out, shm);
+}
+
+static int shm_post_receive(void *session, void *data, uint64_t size)
+{
+    struct shm *shm = session;
+    return post_in(&shm->receives, data, size);
+}
+
+static int shm_progress(void *session, bool wait, struct driver_ended *ended)
+{
+    struct shm *shm = session;
+    struct spin spin = spin_start(shm->host, LOOK_NS);
+    const uint64_t before = ended->sends + ended->receives;
+    for (;;) {
+        int64_t sent = post_push(&shm->sends, move_out, shm);
+        int64_t received = sent < 0 ? sent : post_push(&shm->receives, move_in, shm);
+        ended->sends += post_ended(&shm->sends);
+        ended->receives += post_ended(&shm->receives);
+        if (received < 0 || !wait || ended->sends + ended->receives != before) {
+            return received < 0 ? (int)received : 0;
+        }
+        int error = sent + received == 0 ? wait_turn(shm, &spin) : 0;
+        if (error != 0) {
+            return error;
+        }
+    }
 }
 
 static const struct driver SHM = {
@@ -328,6 +381,9 @@ static const struct driver SHM = {
     .send = shm_send,
     .receive = shm_receive,
     .close = shm_close,
+    .post_send = shm_post_send,
+    .post_receive = shm_post_receive,
+    .progress = shm_progress,
 };
 
 const struct driver *const *beowire_driver_table(void)

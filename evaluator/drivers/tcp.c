@@ -24,6 +24,7 @@
 #include "driver.h"
 #include "fail.h"
 #include "local.h"
+#include "post.h"
 #include "spin.h"
 #include "text.h"
 
@@ -40,6 +41,8 @@ struct tcp {
     int fd;       /* the connection, or -1 */
     uint64_t key; /* what the initiator has to show */
     struct sockaddr_storage here;
+    struct post_queue sends;
+    struct post_queue receives;
 };
 
 static bool stopped(const struct tcp *tcp)
@@ -330,6 +333,70 @@ static int tcp_spin_receive(void *session, void *data, uint64_t size)
     return 0;
 }
 
+static int64_t move_out(void *session, const struct post *post)
+{
+    const struct tcp *tcp = session;
+    ssize_t count = send(tcp->fd, post->at.out, post->left, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return count >= 0 ? count : trouble();
+}
+
+static int64_t move_in(void *session, const struct post *post)
+{
+    const struct tcp *tcp = session;
+    ssize_t count = recv(tcp->fd, post->at.in, post->left, MSG_DONTWAIT);
+    return count > 0 ? count : count == 0 ? -ECONNRESET : trouble();
+}
+
+static int tcp_post_send(void *session, const void *data, uint64_t size)
+{
+    struct tcp *tcp = session;
+    return post_out(&tcp->sends, data, size, move_out, tcp);
+}
+
+static int tcp_post_receive(void *session, void *data, uint64_t size)
+{
+    struct tcp *tcp = session;
+    return post_in(&tcp->receives, data, size);
+}
+
+/* What can move, moves. 0, or an error. */
+static int move_both(struct tcp *tcp, struct driver_ended *ended)
+{
+    int64_t sent = post_push(&tcp->sends, move_out, tcp);
+    int64_t received = sent < 0 ? sent : post_push(&tcp->receives, move_in, tcp);
+    ended->sends += post_ended(&tcp->sends);
+    ended->receives += post_ended(&tcp->receives);
+    return received < 0 ? (int)received : 0;
+}
+
+static int tcp_progress(void *session, bool wait, struct driver_ended *ended)
+{
+    struct tcp *tcp = session;
+    const uint64_t before = ended->sends + ended->receives;
+    int error = move_both(tcp, ended);
+    while (error == 0 && wait && ended->sends + ended->receives == before) {
+        const bool sends = tcp->sends.moving != tcp->sends.end;
+        const bool receives = tcp->receives.moving != tcp->receives.end;
+        error =
+            wait_for(tcp, tcp->fd, (short)((sends ? POLLOUT : 0) | (receives ? POLLIN : 0)), -1);
+        error = error != 0 ? error : move_both(tcp, ended);
+    }
+    return error;
+}
+
+static int tcp_spin_progress(void *session, bool wait, struct driver_ended *ended)
+{
+    struct tcp *tcp = session;
+    const uint64_t before = ended->sends + ended->receives;
+    struct spin spin = spin_start(tcp->host, SPIN_FOREVER);
+    int error = move_both(tcp, ended);
+    while (error == 0 && wait && ended->sends + ended->receives == before) {
+        error = spin_turn(&spin);
+        error = error != 0 ? error : move_both(tcp, ended);
+    }
+    return error;
+}
+
 static const struct driver TCP = {
     .abi = DRIVER_ABI,
     .name = "tcp",
@@ -346,6 +413,9 @@ static const struct driver TCP = {
     .send = tcp_send,
     .receive = tcp_receive,
     .close = tcp_close,
+    .post_send = tcp_post_send,
+    .post_receive = tcp_post_receive,
+    .progress = tcp_progress,
 };
 
 static const struct driver TCP_SPIN = {
@@ -364,6 +434,9 @@ static const struct driver TCP_SPIN = {
     .send = tcp_spin_send,
     .receive = tcp_spin_receive,
     .close = tcp_close,
+    .post_send = tcp_post_send,
+    .post_receive = tcp_post_receive,
+    .progress = tcp_spin_progress,
 };
 
 const struct driver *const *beowire_driver_table(void)

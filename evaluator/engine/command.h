@@ -18,6 +18,7 @@
 enum command_verb {
     COMMAND_HELLO,
     COMMAND_DRIVERS,
+    COMMAND_PATTERNS,
     COMMAND_ENVIRONMENT,
     COMMAND_ROUTE,
     COMMAND_OPEN,
@@ -30,7 +31,7 @@ enum command_verb {
 };
 
 /** Most `key=value` words that any verb has. */
-#define COMMAND_WORDS 8
+#define COMMAND_WORDS 12
 
 struct command {
     enum command_verb verb;

@@ -24,6 +24,7 @@
 #include "load.h"
 #include "modules.h"
 #include "output.h"
+#include "pattern.h"
 #include "route.h"
 #include "session.h"
 
@@ -134,6 +135,9 @@ static bool obey(struct command *command)
         break;
     case COMMAND_DRIVERS:
         catalogue_answer(&engine.modules, command);
+        break;
+    case COMMAND_PATTERNS:
+        pattern_answer();
         break;
     case COMMAND_ENVIRONMENT:
         environment_answer(command);

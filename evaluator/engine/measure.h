@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * measure.h - the one measuring loop: every driver is measured by this code and no other.
- *
- * Ping-pong, initiator: one clock read a sample, the end of a sample is the start of the next, so
- * no time falls between them. Between two samples, about every 10 ms, the loop looks whether it
- * should end (a system call), and reads the clock again after that: the look is in no sample.
- * The responder and a stream's sender have no clock read a message at all: they count messages,
- * and adapt how many to let pass between two looks.
- *
- * Stream: many messages are under way at once; a driver whose sends and receives can be posted in
- * advance has functions for that (driver.h). The skipped messages of a reliable stream are answered
- * before the clock starts, all of it before the clock stops: neither is what was skipped measured,
- * nor is anything that was measured still on its way.
- *
- * An unreliable driver may deliver an answer after its loss timeout, when the next message is
- * already on its way. Messages of unreliable drivers therefore carry a running number in their
- * first (up to 8) bytes, and an answer with another number is thrown away.
+ * measure.h - one end of a run: every driver is measured by the same patterns (pattern.h), which
+ * are made of the same parts (run.h).
  *
  * One thread. The function blocks for as long as the run lasts, and relies on the driver to return
  * -ECANCELED when its host says `stopped`.
@@ -30,23 +16,30 @@
 #include "histogram.h"
 #include "softirq.h"
 
-enum measure_pattern {
-    MEASURE_PINGPONG,
-    MEASURE_STREAM,
-};
+struct pattern;
+struct walk;
+
+/** Bytes that a message may be moved up in its buffer: a page. */
+#define MEASURE_SLACK_BYTES 4096
+
+/** Longest line that says what was wrong with a message, with its end. */
+#define MEASURE_FAULT_BYTES 128
 
 struct measure_request {
     const struct driver *driver;
     void *session; /**< the driver's; prepare() for `size` has been called */
     enum driver_role role;
-    enum measure_pattern pattern;
-    uint64_t size;        /**< bytes of a message */
-    uint64_t skip;        /**< messages that go first and are not measured */
-    uint64_t count;       /**< messages that are measured */
-    uint64_t batch;       /**< round trips of one sample */
-    uint64_t deadline_ns; /**< CLOCK_MONOTONIC: after this, end before the next message */
-    uint8_t *outgoing; /**< `size` bytes (at least 8) of content to send; its first bytes change */
+    const struct pattern *pattern; /**< one that the driver can carry (pattern_obstacle()) */
+    uint64_t size;                 /**< bytes of a message */
+    uint64_t skip;                 /**< messages that go first and are not measured */
+    uint64_t count;                /**< messages that are measured */
+    uint64_t batch;                /**< round trips of one sample */
+    uint64_t deadline_ns;          /**< CLOCK_MONOTONIC: after this, end before the next message */
+    uint8_t *outgoing; /**< `size` bytes (at least 8) of content to send, which changes, and
+                            MEASURE_SLACK_BYTES more */
     uint8_t *incoming; /**< as large as `outgoing`, not overlapping */
+    uint64_t serial;   /**< the same at both ends, another one for each run of a session */
+    struct walk *walk; /**< memory for patterns that need much; the caller's to end */
 
     const struct softirq *softirq; /**< where to read softirq time; NULL: it is not read */
 
@@ -63,21 +56,31 @@ struct measure_cpu {
     uint64_t involuntary_switches;
 };
 
+/** Medians over the measured transfers: of those that this end sent, and of those it received. */
+struct measure_overlap {
+    uint64_t alone_ns[2];  /**< what they took without computing; 0: this was not measured */
+    uint64_t beside_ns[2]; /**< what they took beyond the computing beside which they went on */
+};
+
 struct measure_result {
     uint64_t sent;     /**< measured messages that this end has sent */
     uint64_t received; /**< measured messages that have arrived at this end */
     uint64_t lost;     /**< measured messages without an answer (unreliable ping-pong) */
     uint64_t elapsed_ns;
     struct measure_cpu cpu; /**< of the process, from the first measured message to the end */
-    bool stopped;           /**< ended before its count */
+    uint64_t walk_bytes;    /**< memory that messages walked through; 0: they did not */
+    uint64_t cache_bytes;   /**< of the last-level cache that this was to be more than */
+    struct measure_overlap overlap;
+    bool stopped; /**< ended before its count */
     /** The two ends agree on which message is next. False after a run that was cut short inside
      *  a message: a reliable session cannot be used for another run then. */
     bool in_step;
+    char fault[MEASURE_FAULT_BYTES]; /**< with -EBADMSG: what was wrong, if more is known */
 };
 
 /** Carries out one end of a run. Samples go into `samples` (the initiator's ping-pong only), which
- *  the caller has emptied. 0, or the driver's negative errno; -EBADMSG: an answer came back with
- *  other content than was sent. */
+ *  the caller has emptied. 0, or the driver's negative errno; -EBADMSG: a message came with other
+ *  content than was sent. */
 int measure_run(const struct measure_request *request, struct measure_result *result,
                 struct histogram *samples);
 

@@ -2,12 +2,15 @@
 #include "session.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "clock.h"
+#include "fill.h"
 #include "measure.h"
 #include "output.h"
+#include "pattern.h"
 
 /* How long open and connect may take before they count as failed. */
 #define SETUP_LIMIT_NS (10 * NS_PER_SECOND)
@@ -24,6 +27,7 @@
 #define COUNT_MAX (UINT64_C(1) << 40)
 
 #define PAGE_BYTES UINT64_C(4096)
+#define OFFSET_MAX (MEASURE_SLACK_BYTES - 1)
 
 static bool session_interrupted(void *context)
 {
@@ -67,6 +71,7 @@ static void free_buffers(struct session *session)
     }
     session->outgoing = NULL;
     session->incoming = NULL;
+    walk_end(&session->walk);
 }
 
 void session_drop(struct session *session)
@@ -100,23 +105,18 @@ static uint8_t *new_buffer(uint64_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Pages of their own, every one touched, and filled with content that differs from byte to byte
- * and from block to block, so that no layer can compress or share it. */
+/* Pages of their own, every one touched. A message can begin anywhere in the first page, and then
+ * be moved by another. */
 static int make_buffers(struct session *session)
 {
-    session->buffer_bytes = (session->max_size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    session->buffer_bytes =
+        (session->max_size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES + 2 * MEASURE_SLACK_BYTES;
     session->outgoing = new_buffer(session->buffer_bytes);
     session->incoming = new_buffer(session->buffer_bytes);
     if (session->outgoing == NULL || session->incoming == NULL) {
         return -ENOMEM;
     }
-    uint64_t state = UINT64_C(0x9E3779B97F4A7C15);
-    for (uint64_t at = 0; at < session->buffer_bytes; at += sizeof state) {
-        state ^= state << 13; /* xorshift64 (Marsaglia 2003) */
-        state ^= state >> 7;
-        state ^= state << 17;
-        memcpy(session->outgoing + at, &state, sizeof state);
-    }
+    fill_content(session->outgoing, session->buffer_bytes);
     memset(session->incoming, 0, session->buffer_bytes);
     return 0;
 }
@@ -239,11 +239,30 @@ void session_connect(struct session *session, struct command *command)
     output_send(&json);
 }
 
+/* NULL with an answer: which there are. */
+static const struct pattern *find_pattern(const char *name)
+{
+    const struct pattern *pattern = pattern_find(name);
+    if (pattern == NULL) {
+        char names[512] = "";
+        size_t used = 0;
+        for (const struct pattern *const *at = pattern_table(); *at != NULL && used < sizeof names;
+             at++) {
+            int length = snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "",
+                                  (*at)->name);
+            used += (size_t)length;
+        }
+        output_error(EINVAL, false, "pattern must be one of %s", names);
+    }
+    return pattern;
+}
+
 static int parse_run(struct session *session, struct command *command,
                      struct measure_request *request)
 {
-    const char *pattern = command_text(command, "pattern", "");
     uint64_t deadline_ms = DEFAULT_DEADLINE_MS;
+    uint64_t send_offset = 0;
+    uint64_t receive_offset = 0;
     request->batch = 1;
     if (command_require(command, "pattern") != 0 || command_require(command, "size") != 0 ||
         command_require(command, "count") != 0 ||
@@ -251,16 +270,15 @@ static int parse_run(struct session *session, struct command *command,
         command_number(command, "count", 1, COUNT_MAX, &request->count) != 0 ||
         command_number(command, "skip", 0, COUNT_MAX, &request->skip) != 0 ||
         command_number(command, "batch", 1, COUNT_MAX, &request->batch) != 0 ||
+        command_number(command, "serial", 0, UINT64_MAX, &request->serial) != 0 ||
+        command_number(command, "send_offset", 0, OFFSET_MAX, &send_offset) != 0 ||
+        command_number(command, "receive_offset", 0, OFFSET_MAX, &receive_offset) != 0 ||
         command_number(command, "deadline_ms", 1, DEADLINE_MS_MAX, &deadline_ms) != 0) {
         output_error(EINVAL, false, "%s", command->reason);
         return -EINVAL;
     }
-    if (strcmp(pattern, "pingpong") == 0) {
-        request->pattern = MEASURE_PINGPONG;
-    } else if (strcmp(pattern, "stream") == 0) {
-        request->pattern = MEASURE_STREAM;
-    } else {
-        output_error(EINVAL, false, "pattern must be pingpong or stream");
+    request->pattern = find_pattern(command_text(command, "pattern", ""));
+    if (request->pattern == NULL) {
         return -EINVAL;
     }
     const struct driver *driver = session->driver;
@@ -271,6 +289,14 @@ static int parse_run(struct session *session, struct command *command,
                      (unsigned long long)driver->min_size, (unsigned long long)session->max_size);
         return -EMSGSIZE;
     }
+    const char *obstacle = pattern_obstacle(request->pattern, driver);
+    if (obstacle != NULL) {
+        output_error(EOPNOTSUPP, false, "%s: no pattern %s: %s", driver->name,
+                     request->pattern->name, obstacle);
+        return -EOPNOTSUPP;
+    }
+    request->outgoing = session->outgoing + send_offset;
+    request->incoming = session->incoming + receive_offset;
     request->deadline_ns = clock_now_ns() + deadline_ms * NS_PER_MS;
     return 0;
 }
@@ -280,7 +306,7 @@ static void send_result(const struct session *session, const struct measure_requ
 {
     struct json json;
     output_begin(&json, "result");
-    json_text(&json, "pattern", request->pattern == MEASURE_PINGPONG ? "pingpong" : "stream");
+    json_text(&json, "pattern", request->pattern->name);
     json_unsigned(&json, "size", request->size);
     json_unsigned(&json, "count", request->count);
     json_unsigned(&json, "skip", request->skip);
@@ -290,6 +316,18 @@ static void send_result(const struct session *session, const struct measure_requ
     json_unsigned(&json, "lost", result->lost);
     json_bool(&json, "stopped", result->stopped);
     json_unsigned(&json, "elapsed_ns", result->elapsed_ns);
+    if (result->overlap.alone_ns[0] > 0) {
+        json_begin(&json, "overlap", '{');
+        json_unsigned(&json, "send_alone_ns", result->overlap.alone_ns[0]);
+        json_unsigned(&json, "send_beside_ns", result->overlap.beside_ns[0]);
+        json_unsigned(&json, "receive_alone_ns", result->overlap.alone_ns[1]);
+        json_unsigned(&json, "receive_beside_ns", result->overlap.beside_ns[1]);
+        json_end(&json, '}');
+    }
+    if (result->walk_bytes > 0) {
+        json_unsigned(&json, "walk_bytes", result->walk_bytes);
+        json_unsigned(&json, "cache_bytes", result->cache_bytes);
+    }
     json_begin(&json, "histogram", '{');
     json_text(&json, "kind", "log-linear-7");
     json_begin(&json, "buckets", '[');
@@ -353,6 +391,22 @@ static bool can_run(const struct session *session)
     return true;
 }
 
+/* What a pattern needs first takes no time of the run. An error is answered. */
+static int prepare_pattern(struct measure_request *request)
+{
+    if (request->pattern->prepare == NULL) {
+        return 0;
+    }
+    const uint64_t begun_ns = clock_now_ns();
+    int error = request->pattern->prepare(request);
+    request->deadline_ns += clock_now_ns() - begun_ns;
+    if (error != 0) {
+        output_error(error, false, "no pattern %s for %llu bytes here: %s", request->pattern->name,
+                     (unsigned long long)request->size, strerror(-error));
+    }
+    return error;
+}
+
 void session_run(struct session *session, struct command *command)
 {
     const struct driver *driver = session->driver;
@@ -364,11 +418,13 @@ void session_run(struct session *session, struct command *command)
     request.driver = driver;
     request.session = session->driver_session;
     request.role = responds ? DRIVER_RESPONDER : DRIVER_INITIATOR;
-    request.outgoing = session->outgoing;
-    request.incoming = session->incoming;
+    request.walk = &session->walk;
     request.softirq = &session->softirq;
     request.interrupted = session_interrupted;
     request.context = session;
+    if (prepare_pattern(&request) != 0) {
+        return;
+    }
     give_up_at(session, request.deadline_ns + (responds ? RESPONDER_GRACE_NS : INITIATOR_GRACE_NS));
     if (responds) {
         request.deadline_ns = session->give_up_at_ns;
@@ -393,7 +449,8 @@ void session_run(struct session *session, struct command *command)
     }
     if (error != 0) {
         session->state = SESSION_BROKEN;
-        output_error(error, true, "%s: %s", driver->name, describe(error));
+        output_error(error, true, "%s: %s", driver->name,
+                     result.fault[0] != '\0' ? result.fault : describe(error));
         return;
     }
     session->in_step = result.in_step;

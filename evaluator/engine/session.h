@@ -20,6 +20,7 @@
 #include "input.h"
 #include "modules.h"
 #include "softirq.h"
+#include "walk.h"
 
 /** No message is larger, whatever the driver says. */
 #define SESSION_SIZE_MAX (UINT64_C(1) << 30)
@@ -43,7 +44,8 @@ struct session {
     bool interrupted;        /* the caller wants the current command to end */
     uint64_t give_up_at_ns;  /* the driver is told to stop then */
     struct driver_host host; /* what the driver sees of this session */
-    uint8_t *outgoing;       /* max_size bytes each, pages of their own */
+    struct walk walk;
+    uint8_t *outgoing; /* max_size bytes and some more each, pages of their own */
     uint8_t *incoming;
     uint64_t buffer_bytes;
     struct histogram samples;

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from beowire import isolated
+from beowire.patterns import PATTERNS
 from beowire.record import Record, read_record
 from unit.evaluator import fake_engine
 
@@ -127,13 +128,36 @@ def test_compare__real_drivers_over_loopback(tmp_path: Path) -> None:
     assert "tcp-spin" in done.stdout and str(directory.name) in done.stdout
 
 
-def test_compare__streams_over_loopback(tmp_path: Path) -> None:
-    words = ("--drivers", "tcp,tcp-spin,udp", "--sizes", "1024,16384", "--time", "5")
-    done = _compare(tmp_path, *words, "--pattern", "stream", "--out", "o")
+def test_compare__every_pattern_over_every_kind_of_driver_or_a_reason(tmp_path: Path) -> None:
+    drivers = ("tcp", "udp", "beowire", "shm", "memcpy")
+    names = [name for name in PATTERNS if name != "cold"]  # taking so much memory takes long
+    words = ("--drivers", ",".join(drivers), "--sizes", "1000", "--time", "4", "--offset", "1,3")
+    done = _compare(tmp_path, *words, "--pattern", ",".join(names), "--out", "o")
+    assert done.returncode == 0, done.stderr
+    record = _whole(tmp_path / "o")
+    able = {info.name: info for info in record.meta.drivers}
+    measured = {(one.driver, one.pattern, "") for one in record.results}
+    left_out = {(one.driver, one.pattern, one.reason) for one in record.skipped}
+    assert measured | left_out == {
+        (driver, name, PATTERNS[name].obstacle(able[driver]))
+        for driver in drivers
+        for name in names
+    }
+    assert all(one.status == "ok" and one.n > 0 for one in record.results)
+    assert all(getattr(one, PATTERNS[one.pattern].field) is not None for one in record.results)
+    assert record.meta.options["offset"] == [1, 3]
+    assert all(PATTERNS[name].title in done.stdout for name in names)
+    assert "messages began 1 (sent) and 3 (received) bytes after a page" in done.stdout
+
+
+def test_compare__cold_messages_say_how_far_they_walked(tmp_path: Path) -> None:
+    words = ("--drivers", "tcp,memcpy", "--sizes", "1000", "--time", "3", "--pattern", "cold")
+    done = _compare(tmp_path, *words, "--out", "o")
     assert done.returncode == 0, done.stderr
     results = _whole(tmp_path / "o").results
-    assert {one.driver for one in results} >= {"tcp", "tcp-spin"}
-    assert all(one.rate_bytes_per_s is not None for one in results)
+    assert {one.driver for one in results} == {"tcp", "memcpy"}
+    assert all(one.walk_bytes is not None and one.walk_bytes >= 1 << 20 for one in results)
+    assert "Messages walked through" in done.stdout
 
 
 def test_compare__in_a_lab(tmp_path: Path) -> None:
@@ -219,7 +243,7 @@ def test_compare__when_nothing_can_be_measured_it_says_why(tmp_path: Path, prete
     done = _compare(tmp_path, *words, BEOWIRE_ENGINE_DIR=pretended)
     assert done.returncode == 1
     assert _one_line(done.stderr) == (
-        "beowire: nothing could be measured: tiny: it has no other end to stream to"
+        "beowire: nothing could be measured: tiny: it has no other end"
     )
 
 
@@ -233,11 +257,14 @@ def test_compare__when_nothing_can_be_measured_it_says_why(tmp_path: Path, prete
         (["--drivers", "absent"], "install libabsent"),
         (["--sizes", "8,elephant"], "'elephant' is not a size"),
         (["--sizes", "8M", "--max-size", "4M"], "raise --max-size"),
-        (["--pattern", "bang"], "no pattern 'bang': there are pingpong, stream"),
+        (["--pattern", "bang"], "no pattern 'bang': there are pingpong, pingping, "),
         (["--time", "0"], "--time"),
         (["--time", "nan"], "--time"),
         (["--launches", "0"], "--launches"),
         (["--pin", "a,b"], "--pin"),
+        (["--offset", "4096"], "cannot read --offset '4096': write bytes up to 4095"),
+        (["--offset", "1,2,3"], "--offset"),
+        (["--offset", "1,"], "--offset"),
         (["--mtu", "9000"], "add --lab"),
         (["--congestion", "reno"], "add --lab"),
         (["--lab", "--congestion", "vegan"], "cannot have the congestion control 'vegan'"),

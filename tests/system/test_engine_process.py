@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from beowire.paths import engine_directory
+from beowire.patterns import PATTERNS
 
 Event = dict[str, Any]
 
@@ -93,10 +94,18 @@ def connect(start: Start, driver: str, max_size: int = 4096) -> tuple[Engine, En
 def test_hello__says_who_it_is(start: Start) -> None:
     engine = start()
     hello = engine.ask("hello")
-    assert (hello["event"], hello["protocol"], hello["abi"]) == ("hello", 1, 2)
+    assert (hello["event"], hello["protocol"], hello["abi"]) == ("hello", 1, 3)
     assert hello["pid"] == engine.process.pid
     assert hello["cpu"] is None
     assert hello["clock"]["overhead_ns"] > 0
+
+
+def test_patterns__are_those_of_the_evaluator(start: Start) -> None:
+    """Two tables, one at each end of the control protocol, say the same."""
+    found = start().ask("patterns")["patterns"]
+    assert [(one["name"], one["summary"], one["reports"], set(one["needs"])) for one in found] == [
+        (row.name, row.summary, row.reports, set(row.needs)) for row in PATTERNS.values()
+    ]
 
 
 def test_cpu__pins_the_process(start: Start) -> None:
@@ -255,9 +264,10 @@ def test_run__stream_and_sizes_may_alternate(start: Start, driver: str) -> None:
 def test_run__without_another_end(start: Start) -> None:
     engine = start()
     assert engine.ask("open driver=memcpy role=initiator max_size=1000")["address"] == ""
-    for pattern in ("pingpong", "stream"):
-        result = engine.ask(f"run pattern={pattern} size=1000 count=200 batch=10")
-        assert result["received"] == 200
+    refusal = engine.ask("run pattern=stream size=1000 count=200")
+    assert (refusal["code"], refusal["fatal"]) == ("EOPNOTSUPP", False)
+    assert refusal["message"] == "memcpy: no pattern stream: it has no other end"
+    assert engine.ask("run pattern=pingpong size=1000 count=200 batch=10")["received"] == 200
     assert engine.ask("close") == {"event": "closed"}
     assert engine.ask("close") == {"event": "closed"}
 

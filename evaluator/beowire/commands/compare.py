@@ -2,6 +2,7 @@
 """`beowire compare`: measures protocols side by side. Options and calls; the work is elsewhere."""
 
 import random
+import re
 import shutil
 import sys
 from datetime import datetime
@@ -37,7 +38,7 @@ from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
 from beowire.launch.ssh import SshLauncher
 from beowire.load import parse_load
-from beowire.plan import parse_patterns
+from beowire.patterns import DEFAULT, PATTERNS, parse_patterns
 from beowire.record import Record, read_record
 from beowire.report import write_report
 from beowire.run import Outcome, Request, run
@@ -47,6 +48,8 @@ from beowire.visible import unguarded
 _LONGEST_RUN_S = 7 * 24 * 3600.0
 _MOST_LAUNCHES = 1000
 _PIPE_WIDTH = 100
+#: A buffer begins in a page.
+_LARGEST_OFFSET = 4095
 
 
 def register(app: typer.Typer) -> None:
@@ -64,8 +67,9 @@ def compare(
         typer.Option("--drivers", help="Such as tcp,beowire. Default: all that are ready."),
     ] = None,
     pattern: Annotated[
-        str, typer.Option("--pattern", help="pingpong, stream, or both: pingpong,stream.")
-    ] = "pingpong",
+        str,
+        typer.Option("--pattern", "--patterns", help=f"One or several of {', '.join(PATTERNS)}."),
+    ] = DEFAULT.name,
     sizes: Annotated[
         str | None,
         typer.Option(
@@ -89,6 +93,13 @@ def compare(
     ssh_option: SshOption = None,
     pin: Annotated[
         str | None, typer.Option("--pin", help="CPUs of the two ends: A,B. Default: chosen.")
+    ] = None,
+    offset: Annotated[
+        str | None,
+        typer.Option(
+            "--offset",
+            help="Bytes from a page to where messages begin: N, or N,M sent and received.",
+        ),
     ] = None,
     load: Annotated[
         str | None,
@@ -131,6 +142,7 @@ def compare(
         launches=launches,
         seed=random.SystemRandom().randrange(1 << 31) if seed is None else seed,
         pins=_pins(pin),
+        offsets=_offsets(offset),
         interface=interface,
         load=None if load is None else parse_load(load),
         json=as_json,
@@ -215,6 +227,18 @@ def _sizes(sizes: str | None, max_size: str | None) -> list[int]:
     if max_size is not None:
         return parse_sizes(sizes, parse_size(max_size))
     return parse_sizes(sizes) if sizes is None else parse_sizes(sizes, LARGEST_BYTES)
+
+
+def _offsets(text: str | None) -> tuple[int, int]:
+    if text is None:
+        return 0, 0
+    words = [word.strip() for word in text.split(",")]
+    numbers = [int(word) for word in words if re.fullmatch(r"[0-9]{1,4}", word)]
+    if len(numbers) != len(words) or len(words) > 2 or max(numbers) > _LARGEST_OFFSET:
+        raise BeowireError(
+            f"cannot read --offset {text!r}: write bytes up to {_LARGEST_OFFSET}, as 1 or 1,64"
+        )
+    return numbers[0], numbers[-1]
 
 
 def _pins(text: str | None) -> tuple[str | None, str | None]:

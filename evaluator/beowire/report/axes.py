@@ -35,6 +35,11 @@ def rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
+def time_title(curves: Sequence[Curve]) -> str:
+    """The title of an axis of times of these curves, which are of one pattern."""
+    return f"{curves[0].kind.title if curves else 'Time'} (µs)"
+
+
 def stroke(curve: Curve) -> dict[str, object]:
     """The line of a driver's curve: bounds are dotted, further records are dashed."""
     look = palette.look(curve.driver)

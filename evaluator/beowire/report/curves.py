@@ -10,13 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Literal
 
 from beowire.histogram import bucket_index, bucket_width
+from beowire.patterns import PATTERNS, Pattern
 from beowire.record import CpuCost, Record, Result, Summary
 from beowire.report import palette
-
-PINGPONG = "pingpong"
-STREAM = "stream"
 
 #: An interval that reaches farther than this from its median is wide: a reader is told so.
 WIDE = 0.05
@@ -28,7 +27,8 @@ class Cell:
 
     size: int
     launches: tuple[Result, ...]
-    half_rtt_ns: Summary | None
+    time: Summary | None
+    """What the pattern reports, if it is times: half a round trip, or what it is."""
     rate_bytes_per_s: Summary
 
     @property
@@ -45,6 +45,11 @@ class Cell:
     def stopped_by(self) -> str:
         """Which rule ended the cell; of several launches, all that did."""
         return ", ".join(sorted({result.stopped_by for result in self.launches}))
+
+    def overlap(self, end: Literal["send", "receive"]) -> float | None:
+        """Share of a transfer that went on while this end computed; of launches, their median."""
+        shares = [getattr(one, f"overlap_{end}") for one in self.launches]
+        return _median_or_none(shares)
 
     @property
     def cpu_ns_per_message(self) -> float | None:
@@ -72,6 +77,11 @@ class Curve:
     one_way: bool
     """There is no other end: a sample is one message, not a round trip."""
     cells: tuple[Cell, ...]
+
+    @property
+    def kind(self) -> Pattern:
+        """What its pattern is."""
+        return PATTERNS[self.pattern]
 
     def at(self, size: int) -> Cell | None:
         """The cell of that size, if it was measured."""
@@ -142,7 +152,7 @@ def telling_sizes(sizes: Sequence[int], count: int = 4) -> list[int]:
 
 
 def distribution(curve: Curve, cell: Cell) -> list[tuple[float, float]]:
-    """(half round trip in ns, share of messages up to it) at the buckets' upper edges.
+    """(the pattern's time in ns, share of messages up to it) at the buckets' upper edges.
 
     Thinned to what an eye can see: a step of 0.4 % of the messages, or of 8 % of those that are
     slower, so that the tail keeps its shape. Empty where there is no histogram.
@@ -153,7 +163,7 @@ def distribution(curve: Curve, cell: Cell) -> list[tuple[float, float]]:
             counts[lower] = counts.get(lower, 0) + count
     if not counts:
         return []
-    per_message = 1.0 if curve.one_way else 2.0
+    per_message = 1.0 if curve.one_way else 1 / curve.kind.share
     total = sum(counts.values())
     points = [(min(counts) / per_message, 0.0)]
     below, shown = 0, 0.0
@@ -171,12 +181,12 @@ def _rate(result: Result) -> Summary | None:
     """The throughput of a result; of a ping-pong that has none written, size / half round trip."""
     if result.rate_bytes_per_s is not None:
         return result.rate_bytes_per_s if result.rate_bytes_per_s.median > 0 else None
-    half = result.half_rtt_ns
+    half = result.time()
     if half is None or min(half.median, half.min) <= 0 or result.size < 1:
         return None
 
-    def rate(half_rtt_ns: float) -> float:
-        return result.size / half_rtt_ns * 1e9
+    def rate(time_ns: float) -> float:
+        return result.size / time_ns * 1e9
 
     return Summary(
         median=rate(half.median),
@@ -189,9 +199,9 @@ def _rate(result: Result) -> Summary | None:
 
 
 def _cell(size: int, results: Sequence[Result]) -> Cell:
-    halves = [result.half_rtt_ns for result in results if result.half_rtt_ns is not None]
+    times = [time for result in results if (time := result.time()) is not None]
     rates = [rate for result in results if (rate := _rate(result)) is not None]
-    return Cell(size, tuple(results), _combine(halves) if halves else None, _combine(rates))
+    return Cell(size, tuple(results), _combine(times) if times else None, _combine(rates))
 
 
 def _combine(launches: Sequence[Summary]) -> Summary:

@@ -21,6 +21,7 @@ from beowire.report.axes import (
     size_axis,
     size_layout,
     stroke,
+    time_title,
 )
 from beowire.report.curves import Cell, Curve, all_sizes
 from beowire.report.hover import cell_text, chart_text, cpu_text
@@ -31,21 +32,21 @@ _MANY = 40
 
 
 def latency(curves: Sequence[Curve], records: Sequence[Record]) -> Figure:
-    """Half round trip against size, with what the wire alone would take."""
+    """The pattern's time against size, with what the wire alone would take."""
     sizes = all_sizes(curves)
     traces = [
-        _line(curve, [cell for cell in curve.cells if positive(cell.half_rtt_ns)], _half_us)
+        _line(curve, [cell for cell in curve.cells if positive(cell.time)], _time_us)
         for curve in curves
     ]
     traces += _wire_time(records, curves)
-    return Figure(traces, size_layout(sizes, "Half round trip (µs)"))
+    return Figure(traces, size_layout(sizes, time_title(curves)))
 
 
 def throughput(curves: Sequence[Curve], records: Sequence[Record]) -> Figure:
     """Throughput against size, below the wire's limit."""
     sizes = all_sizes(curves)
     traces = [_line(curve, list(curve.cells), _rate_mb) for curve in curves]
-    traces += _wire_rate(records, sizes)
+    traces += _wire_rate(records, sizes, max((curve.kind.ways for curve in curves), default=1))
     return Figure(traces, size_layout(sizes, "Throughput (MB/s)"))
 
 
@@ -131,7 +132,7 @@ def _line(curve: Curve, cells: list[Cell], value: Callable[[Cell], Summary]) -> 
 
 def _wire_time(records: Sequence[Record], curves: Sequence[Curve]) -> list[Trace]:
     """How long the wire alone takes: from where that begins to matter up to the largest size."""
-    halves = [half.median for curve in curves for cell in curve.cells if (half := cell.half_rtt_ns)]
+    halves = [half.median for curve in curves for cell in curve.cells if (half := cell.time)]
     largest = max((cell.size for curve in curves for cell in curve.cells), default=0)
     floor_ns = min((half for half in halves if half > 0), default=1.0)
     traces = []
@@ -144,11 +145,12 @@ def _wire_time(records: Sequence[Record], curves: Sequence[Curve]) -> list[Trace
     return traces
 
 
-def _wire_rate(records: Sequence[Record], sizes: Sequence[int]) -> list[Trace]:
+def _wire_rate(records: Sequence[Record], sizes: Sequence[int], ways: int) -> list[Trace]:
+    name = "the wire’s limit" + (", all ways together" if ways > 1 else "")
     ends = [float(size) for size in sizes if size > 0]
     return [
         _wire_line(
-            "the wire’s limit", record, [ends[0], ends[-1]], [limit / BYTES_PER_MB] * 2, "top right"
+            name, record, [ends[0], ends[-1]], [ways * limit / BYTES_PER_MB] * 2, "top right"
         )
         for limit, record in _limits(records).items()
         if ends
@@ -202,9 +204,9 @@ def _cpu_line(curve: Curve, end: int) -> Trace | None:
     }
 
 
-def _half_us(cell: Cell) -> Summary:
-    assert cell.half_rtt_ns is not None  # the caller leaves others out
-    return _scale(cell.half_rtt_ns, 1 / NS_PER_US)
+def _time_us(cell: Cell) -> Summary:
+    assert cell.time is not None  # the caller leaves others out
+    return _scale(cell.time, 1 / NS_PER_US)
 
 
 def _rate_mb(cell: Cell) -> Summary:

@@ -25,12 +25,16 @@ def chart_text(text: str) -> str:
 def cell_text(curve: Curve, cell: Cell) -> str:
     """Median, interval, percentiles, how many messages, and why it stopped."""
     lines = [f"<b>{chart_text(curve.label)}</b>, {size_text(cell.size)}"]
-    half, rate = cell.half_rtt_ns, cell.rate_bytes_per_s
-    if half is not None:
-        lines.append(f"half round trip {time_text(half.median)}{_interval(half, time_text)}")
-        lines.append(f"p90 {_known(half.p90, time_text)}, p99 {_known(half.p99, time_text)}")
+    time, rate = cell.time, cell.rate_bytes_per_s
+    if time is not None:
+        what = curve.kind.quantity
+        lines.append(f"{what} {time_text(time.median)}{_interval(time, time_text)}")
+        lines.append(f"p90 {_known(time.p90, time_text)}, p99 {_known(time.p99, time_text)}")
+    sent, received = cell.overlap("send"), cell.overlap("receive")
+    if sent is not None and received is not None:
+        lines.append(f"went on meanwhile: {sent:.0%} of what was sent, {received:.0%} received")
     lines.append(f"throughput {rate_text(rate.median)}{_interval(rate, rate_text)}")
-    if half is None:
+    if time is None:
         lines.append(f"p90 {_known(rate.p90, rate_text)}, p99 {_known(rate.p99, rate_text)}")
     launches = f" in {len(cell.launches)} launches" if len(cell.launches) > 1 else ""
     lost = f", {cell.lost:,} lost" if cell.lost else ""

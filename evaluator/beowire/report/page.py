@@ -3,8 +3,9 @@
 
 import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -12,10 +13,11 @@ from string import Template
 
 from beowire import files, statistics
 from beowire.errors import BeowireError
+from beowire.patterns import DEFAULT, PATTERNS, Pattern
 from beowire.record import Record
 from beowire.report import figures, spread, summary, tables
 from beowire.report.axes import Figure
-from beowire.report.curves import PINGPONG, STREAM, curves, record_labels
+from beowire.report.curves import Curve, curves, record_labels
 from beowire.report.link import link_text
 from beowire.units import size_text
 
@@ -40,19 +42,15 @@ def render(records: Sequence[Record]) -> str:
     """The page. It depends on the records' lines, and for several on the records' names."""
     if not records:
         raise ValueError("a report needs a record")
-    pingpong, stream = curves(records, PINGPONG), curves(records, STREAM)
-    charts: dict[str, Figure] = {}
-    if pingpong:
-        charts["latency"] = figures.latency(pingpong, records)
-        charts["throughput"] = figures.throughput(pingpong, records)
-        charts["tails"] = spread.tails(pingpong)
-        charts["distribution"] = spread.distributions(pingpong)
-        charts["cpu"] = figures.cpu(pingpong)
-    if stream:
-        charts["stream"] = figures.throughput(stream, records)
-        charts["stream-cpu"] = figures.cpu(stream)
-    charts = {name: chart for name, chart in charts.items() if chart.data}
-    names = list(dict.fromkeys(curve.driver for curve in pingpong + stream))
+    by_pattern = {name: curves(records, name) for name in PATTERNS}
+    pingpong = by_pattern[DEFAULT.name]
+    charts = {
+        chart.name: chart
+        for pattern in PATTERNS.values()
+        for chart in _charts(pattern, by_pattern[pattern.name], records)
+        if chart.figure.data
+    }
+    names = list(dict.fromkeys(curve.driver for found in by_pattern.values() for curve in found))
     return Template(_file("page.html")).substitute(
         title=escape(f"Beowire: {', '.join(names) or 'nothing measured'}"),
         heading=", ".join(f"<span>{escape(name)}</span>" for name in names) or "Nothing measured",
@@ -61,7 +59,7 @@ def render(records: Sequence[Record]) -> str:
         findings="".join(f"<li>{text}</li>" for text in summary.sentences(records, pingpong)),
         summary=summary.table(records, pingpong),
         drivers=tables.drivers(records),
-        charts="".join(_section(name, chart, records) for name, chart in charts.items()),
+        charts="".join(_section(chart, records) for chart in charts.values()),
         results=tables.results(records),
         skipped=tables.skipped(records),
         environments=_each(records, tables.environments),
@@ -71,66 +69,87 @@ def render(records: Sequence[Record]) -> str:
         style=_file("style.css"),
         script=_file("script.js"),
         plotly=(resources.files("plotly") / "package_data" / "plotly.min.js").read_text("utf-8"),
-        figures=_json({name: vars(chart) for name, chart in charts.items()}),
+        figures=_json({name: vars(chart.figure) for name, chart in charts.items()}),
     )
 
 
-#: Heading of each chart, and how to read it.
-_CHARTS: Mapping[str, tuple[str, str]] = {
-    "latency": (
-        "Latency",
-        "Half of the round trip of a message against its size: the median, with the 95 % interval"
-        " of the median as a bar. Lower is better. Dotted lines are bounds: <i>packet</i> is the"
-        " floor, bare frames without any protocol; <i>memcpy</i> is one copy in memory.",
-    ),
-    "throughput": (
-        "Throughput",
-        "Message size divided by half of the round trip: what one message at a time gets through."
-        " Higher is better.",
-    ),
-    "stream": (
-        "Throughput of a stream",
-        "Messages one way, one after the other without waiting, until the last is acknowledged."
-        " Higher is better.",
-    ),
-    "tails": (
-        "Tails",
-        "The half round trip at a few sizes: of the median message (mark), and the times that 90 %"
-        " (bar) and 99 % (end of the line) of the messages stay below. A percentile that too few"
-        " messages support is left out.",
-    ),
-    "distribution": (
-        "Distribution",
-        "For one size, the share of messages that took at most so long. The steeper a curve, the"
-        " steadier the driver; steps are different paths through the machine.",
-    ),
-    "cpu": (
-        "CPU time per message",
-        "User and system time of the measuring process per round trip. A driver that spins takes"
-        " its whole core, so its CPU time is its waiting time; time that the kernel spends in"
-        " interrupts is not included.",
-    ),
-    "stream-cpu": (
-        "CPU time per message of a stream",
-        "User and system time of the measuring process per message.",
-    ),
-}
+@dataclass(frozen=True)
+class _Chart:
+    """A chart of the page: its anchor, its heading, and how to read it (HTML)."""
+
+    name: str
+    heading: str
+    caption: str
+    figure: Figure
+    has_wire: bool = False
+    """The wire's limit is drawn in it."""
+
+
+def _charts(
+    pattern: Pattern, found: Sequence[Curve], records: Sequence[Record]
+) -> Iterator[_Chart]:
+    """The charts of one pattern; of the default, all there are."""
+    if not found:
+        return
+    whole = pattern is DEFAULT
+    prefix = "" if whole else f"{pattern.name}-"
+    suffix = "" if whole else f" of {pattern.noun}"
+    if not pattern.is_times:
+        figure = figures.throughput(found, records)
+        yield _Chart(pattern.name, pattern.title, pattern.caption, figure, True)
+    else:
+        name, heading = ("latency", "Latency") if whole else (pattern.name, pattern.title)
+        figure = figures.latency(found, records)
+        caption = " ".join(
+            text for text in (pattern.caption, escape(summary.walk_text(found))) if text
+        )
+        yield _Chart(name, heading, caption, figure, True)
+        if whole:
+            figure = figures.throughput(found, records)
+            yield _Chart("throughput", "Throughput", _THROUGHPUT, figure, True)
+            caption = _TAILS.format(quantity=pattern.quantity)
+            yield _Chart("tails", "Tails", caption, spread.tails(found))
+        figure = spread.distributions(found)
+        yield _Chart(f"{prefix}distribution", f"Distribution{suffix}", _DISTRIBUTION, figure)
+    caption = _CPU.format(each=pattern.each) + (_SPINNING if whole else "")
+    yield _Chart(f"{prefix}cpu", f"CPU time per message{suffix}", caption, figures.cpu(found))
+
+
+_THROUGHPUT = (
+    "Message size divided by half of the round trip: what one message at a time gets through."
+    " Higher is better."
+)
+_TAILS = (
+    "The {quantity} at a few sizes: of the median message (mark), and the times that 90 %"
+    " (bar) and 99 % (end of the line) of the messages stay below. A percentile that too few"
+    " messages support is left out."
+)
+_DISTRIBUTION = (
+    "For one size, the share of messages that took at most so long. The steeper a curve, the"
+    " steadier the driver; steps are different paths through the machine."
+)
+_CPU = "User and system time of the measuring process per {each}."
+_SPINNING = (
+    " A driver that spins takes its whole core, so its CPU time is its waiting time; time that the"
+    " kernel spends in interrupts is not included."
+)
 
 _SIZE_BOX = """<p class="choose"><label for="choice-{name}">Message size</label>
 <select id="choice-{name}" data-chart="{name}">{options}</select></p>"""
 
 
-def _section(name: str, chart: Figure, records: Sequence[Record]) -> str:
-    heading, caption = _CHARTS[name]
-    if name in ("latency", "throughput", "stream"):
+def _section(chart: _Chart, records: Sequence[Record]) -> str:
+    name, heading, caption = chart.name, chart.heading, chart.caption
+    if chart.has_wire:
         limits = dict.fromkeys(text for record in records if (text := figures.wire_text(record)))
         caption += "".join(f" The wire carries at most {escape(limit)}." for limit in limits)
         bursts = dict.fromkeys(text for record in records if (text := figures.burst_text(record)))
         caption += "".join(f" {escape(text)}" for text in bursts)
     box = ""
-    if chart.choices:
+    if chart.figure.choices:
         options = "".join(
-            f'<option value="{size}">{size_text(int(size))}</option>' for size in chart.choices
+            f'<option value="{size}">{size_text(int(size))}</option>'
+            for size in chart.figure.choices
         )
         box = _SIZE_BOX.format(name=name, options=options)
     return (

@@ -14,6 +14,7 @@ from beowire.report.axes import (
     rounded,
     size_layout,
     stroke,
+    time_title,
 )
 from beowire.report.curves import Cell, Curve, all_sizes, distribution, telling_sizes
 from beowire.report.hover import cell_text, chart_text
@@ -28,11 +29,11 @@ def tails(curves: Sequence[Curve]) -> Figure:
         points = [
             (cell, half)
             for size in sizes
-            if (cell := curve.at(size)) and (half := cell.half_rtt_ns) and half.median > 0
+            if (cell := curve.at(size)) and (half := cell.time) and half.median > 0
         ]
         traces.append(_medians_to_p99(curve, points))
         traces.append(_p90(curve, points))
-    layout = size_layout(sizes, "Half round trip (µs)")
+    layout = size_layout(sizes, time_title(curves))
     layout["scattermode"] = "group"
     layout["scattergap"] = 0.3
     layout["xaxis"] = {
@@ -46,7 +47,7 @@ def tails(curves: Sequence[Curve]) -> Figure:
 
 
 def distributions(curves: Sequence[Curve]) -> Figure:
-    """The cumulative distribution of the half round trip, one size at a time."""
+    """The cumulative distribution of the times, one size at a time."""
     choices: dict[str, list[Trace]] = {}
     for size in all_sizes(curves):
         cells = [(curve, cell) for curve in curves if (cell := curve.at(size))]
@@ -54,7 +55,7 @@ def distributions(curves: Sequence[Curve]) -> Figure:
         if traces:
             choices[str(size)] = traces
     layout: dict[str, object] = {
-        "xaxis": log_axis("Half round trip (µs)"),
+        "xaxis": log_axis(time_title(curves)),
         "yaxis": {"title": {"text": "Share of messages (%)"}, "range": [0, 101]},
         "hovermode": "closest",
     }

@@ -82,7 +82,7 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
         rows.append(
             f'<tr><th scope="row">{swatch(curve)}</th>'
             + ("" if of_size else f"<td>{size_text(cell.size)}</td>")
-            + f"<td>{_with_interval(cell.half_rtt_ns, time_text)}</td>"
+            + f"<td>{_with_interval(cell.time, time_text)}</td>"
             f"<td>{_ratio_text(curve, cell, pingpong, BASELINE)}</td>"
             f"<td>{_ratio_text(curve, cell, pingpong, FLOOR)}</td>"
             f"<td>{rate_text(best.rate_bytes_per_s.median)} <small>at {size_text(best.size)}"
@@ -173,13 +173,36 @@ def schedule_text(record: Record) -> str:
     )
 
 
+def walk_text(found: Sequence[Curve]) -> str:
+    """How much memory messages walked through that were to be cold; empty where they were not."""
+    walks = [
+        (one.walk_bytes, one.cache_bytes or 0)
+        for curve in found
+        for cell in curve.cells
+        for one in cell.launches
+        if one.walk_bytes
+    ]
+    if not walks:
+        return ""
+    least, cache = min(walks)
+    text = f"Messages walked through {size_text(least)} of memory at each end"
+    if not cache:
+        return f"{text}; how large the last-level cache is, the kernel does not say."
+    if least >= 2 * cache:
+        return f"{text}, twice the last-level cache ({size_text(cache)}) or more."
+    return (
+        f"{text}: less than twice the last-level cache ({size_text(cache)}), for want of memory, so"
+        " a part of it may have been in the cache."
+    )
+
+
 def _precision_sentence(results: Sequence[Result]) -> str:
     if not results:
         return "No cell was measured."
     reaches = [
         reach(quantity)
         for result in results
-        if (quantity := result.half_rtt_ns or result.rate_bytes_per_s) is not None
+        if (quantity := result.time() or result.rate_bytes_per_s) is not None
     ]
     near = sum(one <= WIDE for one in reaches)
     precise = sum(result.stopped_by == "precise" for result in results)
@@ -210,7 +233,7 @@ def _is_contender(curve: Curve, record: Record) -> bool:
 
 def _half(curve: Curve, size: int) -> Summary | None:
     cell = curve.at(size)
-    half = cell.half_rtt_ns if cell else None
+    half = cell.time if cell else None
     return half if half is not None and half.median > 0 else None
 
 
@@ -236,11 +259,11 @@ def _with_interval(summary: Summary | None, text: Callable[[float], str]) -> str
 def _ratio_text(curve: Curve, cell: Cell, pingpong: Sequence[Curve], driver: str) -> str:
     base = next((c for c in pingpong if c.driver == driver and c.record == curve.record), None)
     base_half = _half(base, cell.size) if base else None
-    if base_half is None or cell.half_rtt_ns is None:
+    if base_half is None or cell.time is None:
         return "–"
     if base is curve:
         return "1"
-    quotient = ratio(cell.half_rtt_ns, base_half)
+    quotient = ratio(cell.time, base_half)
     text = significant(quotient.value)
     if quotient.low is None or quotient.high is None:
         return text

@@ -12,19 +12,22 @@ from beowire.units import significant, size_text
 
 _Value = str | float | None
 
+#: What patterns report that report times; of some it is another one.
+_TIME = "Half round trip"
+
 #: Heading, unit, and what a row holds: a number sorts as a number. On paper there is no room for
 #: those in _SCREEN_ONLY.
 _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("Driver", "", lambda r: r.driver),
     ("Pattern", "", lambda r: r.pattern),
     ("Size", "B", lambda r: r.size),
-    ("Half round trip", "µs", lambda r: _scaled(r.half_rtt_ns, "median", 1e3)),
-    ("95 % low", "µs", lambda r: _bound(r.half_rtt_ns, 0, 1e3)),
-    ("95 % high", "µs", lambda r: _bound(r.half_rtt_ns, 1, 1e3)),
-    ("p90", "µs", lambda r: _scaled(r.half_rtt_ns, "p90", 1e3)),
-    ("p99", "µs", lambda r: _scaled(r.half_rtt_ns, "p99", 1e3)),
-    ("min", "µs", lambda r: _scaled(r.half_rtt_ns, "min", 1e3)),
-    ("max", "µs", lambda r: _scaled(r.half_rtt_ns, "max", 1e3)),
+    (_TIME, "µs", lambda r: _scaled(r.time(), "median", 1e3)),
+    ("95 % low", "µs", lambda r: _bound(r.time(), 0, 1e3)),
+    ("95 % high", "µs", lambda r: _bound(r.time(), 1, 1e3)),
+    ("p90", "µs", lambda r: _scaled(r.time(), "p90", 1e3)),
+    ("p99", "µs", lambda r: _scaled(r.time(), "p99", 1e3)),
+    ("min", "µs", lambda r: _scaled(r.time(), "min", 1e3)),
+    ("max", "µs", lambda r: _scaled(r.time(), "max", 1e3)),
     ("Throughput", "MB/s", lambda r: _scaled(r.rate_bytes_per_s, "median", 1e6)),
     ("95 % low", "MB/s", lambda r: _bound(r.rate_bytes_per_s, 0, 1e6)),
     ("95 % high", "MB/s", lambda r: _bound(r.rate_bytes_per_s, 1, 1e6)),
@@ -57,6 +60,8 @@ def results(records: Sequence[Record]) -> str:
     labels = record_labels(records)
     several = len(records) > 1
     heads = [("Record", "")] * several + [(name, unit) for name, unit, _ in _COLUMNS]
+    if any(result.time_ns is not None for record in records for result in record.results):
+        heads = [(f"{name}, or time" if name == _TIME else name, unit) for name, unit in heads]
     extra = [_extra(name) for name, _ in heads]
     rows = []
     for record, label in zip(records, labels, strict=True):

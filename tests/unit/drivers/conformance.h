@@ -34,4 +34,8 @@ void peer__killed(void **state);
 void stop__while_receiving(void **state);
 void stop__while_sending(void **state);
 
+/** Those of drivers that can post, in conformance_post.c. */
+void post__both_ways_at_once(void **state);
+void post__stop_while_waiting(void **state);
+
 #endif

@@ -220,6 +220,8 @@ static int test_driver(void)
         cmocka_unit_test(peer__killed),
         cmocka_unit_test(stop__while_receiving),
         cmocka_unit_test(stop__while_sending),
+        cmocka_unit_test(post__both_ways_at_once),
+        cmocka_unit_test(post__stop_while_waiting),
     };
     return driver->placement == DRIVER_PROCESS
                ? cmocka_run_group_tests_name(driver->name, alone, NULL, NULL)

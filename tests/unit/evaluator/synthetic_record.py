@@ -14,6 +14,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from beowire.histogram import Histogram as Counts
+from beowire.patterns import PATTERNS, Pattern
 from beowire.record import (
     Clock,
     CpuCost,
@@ -86,9 +87,11 @@ def lines(
             for driver in drivers:
                 for size in sizes:
                     random = Random(f"{seed} {driver} {pattern} {size} {launch}")
-                    make = _pingpong if pattern == "pingpong" else _stream
-                    if pattern == "pingpong" or model(driver).placement != "process":
-                        found.append(make(driver, size, launch, samples, random))
+                    kind = PATTERNS[pattern]
+                    make = _pingpong if kind.is_times else _stream
+                    if "peer" not in kind.needs or model(driver).placement != "process":
+                        line = make(driver, size, launch, samples, random)
+                        found.append(_of_pattern(kind, line))
     found.append(Skipped(driver="verbs", reason="no RDMA device: `rdma link` shows none on node0"))
     found.append(
         Skipped(driver="udp", pattern="pingpong", size=8388608, reason="longer than a datagram")
@@ -184,6 +187,14 @@ def _meta(
             for name in drivers
         ],
     )
+
+
+def _of_pattern(pattern: Pattern, line: Result) -> Result:
+    """The line as that of another pattern that reports the same."""
+    changes: dict[str, object] = {"pattern": pattern.name}
+    if pattern.field == "time_ns":
+        changes |= {"half_rtt_ns": None, "time_ns": line.half_rtt_ns}
+    return line.model_copy(update=changes)
 
 
 def _pingpong(driver: str, size: int, launch: int, samples: int, random: Random) -> Result:

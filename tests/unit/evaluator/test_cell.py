@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,6 +106,36 @@ def test_result__halves_round_trips() -> None:
     assert (result.n, result.rounds, result.lost, result.batch) == (4000, 20, 20, 1)
     assert result.histogram is not None
     assert sum(count for _, count in result.histogram.buckets) == 4000
+
+
+def test_result__of_an_exchange_is_not_halved() -> None:
+    cell = _cell(pattern="pingping")
+    for seed in range(20):
+        cell.add(_round(2000, seed=seed))
+    result = cell.result("precise")
+    assert result.half_rtt_ns is None and result.time_ns is not None
+    assert result.time() is result.time_ns
+    assert result.time_ns.median == pytest.approx(2000, rel=0.01)
+    assert result.rate_bytes_per_s is not None
+    assert result.rate_bytes_per_s.median == pytest.approx(0.5e9, rel=0.01)
+
+
+def test_result__says_how_far_messages_walked() -> None:
+    cell = _cell(pattern="cold")
+    cell.add(replace(_round(2000), walk_bytes=100, cache_bytes=60))
+    result = cell.result("time")
+    assert (result.walk_bytes, result.cache_bytes) == (100, 60)
+
+
+def test_result__overlap_is_what_the_median_round_did_not_cost() -> None:
+    cell = _cell(pattern="overlap")
+    for alone, beside in ((1000, 250), (1000, 900_000), (1000, 250)):
+        cell.add(replace(_round(2000), overlap=(alone, beside, 2000, 3000)))
+    result = cell.result("time")
+    assert (result.overlap_send, result.overlap_receive) == (0.75, 0.0)
+    cell = _cell()
+    cell.add(_round(2000))
+    assert cell.result("time").overlap_send is None
 
 
 def test_result__no_interval_is_narrower_than_a_nanosecond() -> None:

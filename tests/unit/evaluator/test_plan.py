@@ -107,16 +107,6 @@ def test_choose_drivers__names_count_once() -> None:
     assert [one.name for one in chosen] == ["udp", "tcp"]
 
 
-def test_parse_patterns__takes_a_list() -> None:
-    assert plan.parse_patterns("stream, pingpong,stream") == ["stream", "pingpong"]
-
-
-@pytest.mark.parametrize("text", ["", "ping", "pingpong,"])
-def test_parse_patterns__refuses_in_one_line(text: str) -> None:
-    with pytest.raises(BeowireError, match="there are pingpong, stream"):
-        plan.parse_patterns(text)
-
-
 @given(st.floats(0.1, 1e9), st.floats(1, 1e8), st.integers(1, 1000))
 def test_count_for__is_whole_batches(message_ns: float, target_ns: float, batch: int) -> None:
     count = plan.count_for(message_ns, target_ns, batch)

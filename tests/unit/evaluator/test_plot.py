@@ -3,10 +3,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from beowire.patterns import PATTERNS
 from beowire.plot import plot
 from beowire.record import read_record
 from beowire.report.curves import Curve, curves
 from unit.evaluator import synthetic_record
+
+PINGPONG, STREAM = PATTERNS["pingpong"], PATTERNS["stream"]
 
 
 def _curves(tmp_path: Path, *sizes: int) -> list[Curve]:
@@ -16,7 +19,7 @@ def _curves(tmp_path: Path, *sizes: int) -> list[Curve]:
 
 
 def test_plot__names_quantity_drivers_and_sizes(tmp_path: Path) -> None:
-    text = plot(_curves(tmp_path, 1, 64, 4096, 65536), rates=False, width=80, colour=False)
+    text = plot(_curves(tmp_path, 1, 64, 4096, 65536), PINGPONG, width=80, colour=False)
     first, *rest = text.splitlines()
     assert first.startswith("Half round trip in µs")
     assert "o tcp" in first and "x packet" in first
@@ -25,37 +28,37 @@ def test_plot__names_quantity_drivers_and_sizes(tmp_path: Path) -> None:
 
 
 def test_plot__slower_is_higher(tmp_path: Path) -> None:
-    lines = plot(_curves(tmp_path, 1, 8), rates=False, width=80, colour=False).splitlines()[1:]
+    lines = plot(_curves(tmp_path, 1, 8), PINGPONG, width=80, colour=False).splitlines()[1:]
     of_tcp = next(number for number, line in enumerate(lines) if "o" in line)
     of_packet = next(number for number, line in enumerate(lines) if "x" in line)
     assert of_tcp < of_packet
 
 
 def test_plot__rates_are_named(tmp_path: Path) -> None:
-    text = plot(_curves(tmp_path, 1, 64), rates=True, width=60, colour=False)
+    text = plot(_curves(tmp_path, 1, 64), STREAM, width=60, colour=False)
     assert text.startswith("Throughput in MB/s")
     assert max(len(line) for line in text.splitlines()[1:]) <= 60
 
 
 def test_plot__of_one_size_is_nothing(tmp_path: Path) -> None:
-    assert plot(_curves(tmp_path, 8), rates=False, width=80, colour=False) == ""
+    assert plot(_curves(tmp_path, 8), PINGPONG, width=80, colour=False) == ""
 
 
 def test_plot__may_be_drawn_again(tmp_path: Path) -> None:
     found = _curves(tmp_path, 1, 64, 4096)
-    first = plot(found, rates=False, width=80, colour=False)
-    assert plot(found, rates=False, width=80, colour=False) == first
+    first = plot(found, PINGPONG, width=80, colour=False)
+    assert plot(found, PINGPONG, width=80, colour=False) == first
 
 
 def test_plot__the_first_driver_is_seen_where_curves_meet(tmp_path: Path) -> None:
     (curve,) = _curves(tmp_path, 1, 64, 4096)[:1]
     twice = [curve, replace(curve, driver="packet")]
-    _, *rest = plot(twice, rates=False, width=80, colour=False).splitlines()
+    _, *rest = plot(twice, PINGPONG, width=80, colour=False).splitlines()
     assert any("o" in line for line in rest) and not any("x" in line for line in rest)
 
 
 def test_plot__colours_are_told_apart_on_the_terminals_own_background(tmp_path: Path) -> None:
-    text = plot(_curves(tmp_path, 1, 64, 4096), rates=False, width=80, colour=True)
+    text = plot(_curves(tmp_path, 1, 64, 4096), PINGPONG, width=80, colour=True)
     legend = text.splitlines()[0]
     colours = re.findall(r"\x1b\[38;5;(\d+)m[ox]", legend)
     assert len(set(colours)) == 2

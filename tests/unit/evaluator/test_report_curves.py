@@ -97,17 +97,17 @@ def test_curves__several_launches__median_of_medians_and_hull_of_intervals() -> 
     halves = [summary(1000, 990, 1010), summary(1200, 1190, 1210), summary(1100, 1050, 1400)]
     lines = [result(100, half, launch=number) for number, half in enumerate(halves, start=1)]
     cell = only(*lines).cells[0]
-    assert cell.half_rtt_ns is not None
-    assert cell.half_rtt_ns.median == 1100
-    assert cell.half_rtt_ns.ci95 == (990, 1400)
+    assert cell.time is not None
+    assert cell.time.median == 1100
+    assert cell.time.ci95 == (990, 1400)
     assert cell.messages == 30
 
 
 def test_curves__a_launch_without_an_interval__gives_none() -> None:
     lines = [result(100, summary(1000, 990, 1010)), result(100, summary(1000), launch=2)]
     cell = only(*lines).cells[0]
-    assert cell.half_rtt_ns is not None
-    assert cell.half_rtt_ns.ci95 is None
+    assert cell.time is not None
+    assert cell.time.ci95 is None
 
 
 def test_cell__launches_stopped_differently__names_all_rules() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
+from beowire.patterns import DEFAULT, PATTERNS
 from beowire.record import Record, read_record
 from beowire.report import write_report
 from beowire.report.page import render
@@ -65,6 +66,23 @@ def test_render__elements__load_nothing(record: Record) -> None:
     assert all(link.startswith(("#", "data:")) for link in parse(html).loads)
     assert "default-src 'none'" in html
     assert html.count("plotly.js v") >= 1
+
+
+def test_render__every_pattern__has_its_chart(tmp_path: Path) -> None:
+    lines = synthetic_record.lines(
+        ("beowire", "tcp-spin"), sizes=(8, 1024), patterns=tuple(PATTERNS), samples=400
+    )
+    found = read_record(synthetic_record.write(tmp_path / "record.jsonl", lines))
+    html = render([found])
+    drawn = figures(html)
+    words = " ".join(parse(html).words)
+    for pattern in PATTERNS.values():
+        name = "latency" if pattern is DEFAULT else pattern.name
+        cpu = "cpu" if pattern is DEFAULT else f"{pattern.name}-cpu"
+        assert drawn[name]["data"] and drawn[cpu]["data"]
+        assert f'<section id="{name}">' in html
+        assert pattern.title in words
+    assert "Half round trip, or time" in words
 
 
 def test_render__a_shaped_lab__says_what_may_pass_the_line(record: Record) -> None:

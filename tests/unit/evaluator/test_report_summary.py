@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from beowire.record import Record, Result
 from beowire.report.curves import curves
-from beowire.report.summary import ratio, schedule_text, sentences, table
+from beowire.report.summary import ratio, schedule_text, sentences, table, walk_text
 from unit.evaluator.test_report_curves import record, result, summary
 
 
@@ -149,3 +149,23 @@ def test_ratio__two_intervals__reaches_from_the_worst_to_the_best() -> None:
 def test_ratio__an_interval_unknown__has_no_reach() -> None:
     quotient = ratio(summary(100), summary(200, 180, 220))
     assert (quotient.low, quotient.high) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("walk", "cache", "says"),
+    [
+        (64 << 20, 32 << 20, "64 MiB of memory at each end, twice the last-level cache (32 MiB)"),
+        (64 << 20, 33 << 20, "64 MiB of memory at each end: less than twice the last-level cache"),
+        (64 << 20, 0, "how large the last-level cache is, the kernel does not say."),
+        (None, None, ""),
+    ],
+)
+def test_walk_text__says_whether_memory_was_cold(
+    walk: int | None, cache: int | None, says: str
+) -> None:
+    line = result(8).model_copy(
+        update={"pattern": "cold", "walk_bytes": walk, "cache_bytes": cache}
+    )
+    text = walk_text(curves([record(line)], "cold"))
+    assert says in text
+    assert bool(says) == bool(text)

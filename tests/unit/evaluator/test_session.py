@@ -8,12 +8,14 @@ import pytest
 from beowire.engine import EngineError
 from beowire.histogram import Histogram
 from beowire.interrupts import Interrupts
+from beowire.patterns import PATTERNS, Pattern
 from beowire.session import Round, RoundShape, Session
 from beowire.survey import survey
 from unit.evaluator.fake_engine import FakeLauncher
 
 Open = Callable[..., Session]
 
+PINGPONG, STREAM = PATTERNS["pingpong"], PATTERNS["stream"]
 SHAPE = RoundShape(count=100, skip=5)
 
 
@@ -65,7 +67,7 @@ def _soon() -> float:
 
 
 def test_run__pingpong_has_the_round_trips(opened: Open) -> None:
-    one = opened("steady").run("pingpong", 8, SHAPE, 5, _soon())
+    one = opened("steady").run(PINGPONG, 8, SHAPE, 5, _soon())
     assert one is not None
     assert (one.count, one.messages, one.lost, one.histogram.total) == (100, 100, 0, 100)
     assert one.histogram.quantile(0.5) == pytest.approx(4000, rel=0.05)
@@ -73,13 +75,13 @@ def test_run__pingpong_has_the_round_trips(opened: Open) -> None:
 
 
 def test_run__a_reliable_stream_is_timed_by_the_initiator(opened: Open) -> None:
-    one = opened("steady").run("stream", 1000, SHAPE, 5, _soon())
+    one = opened("steady").run(STREAM, 1000, SHAPE, 5, _soon())
     assert one is not None
     assert (one.messages, one.moved_bytes, one.histogram.total) == (100, 100_000, 0)
 
 
 def test_run__an_unreliable_stream_counts_what_arrived(opened: Open) -> None:
-    one = opened("lossy", loss=0.25).run("stream", 1000, SHAPE, 5, _soon())
+    one = opened("lossy", loss=0.25).run(STREAM, 1000, SHAPE, 5, _soon())
     assert one is not None
     assert (one.messages, one.lost, one.moved_bytes) == (75, 25, 75_000)
 
@@ -87,14 +89,20 @@ def test_run__an_unreliable_stream_counts_what_arrived(opened: Open) -> None:
 def test_run__an_unreliable_pingpong_releases_the_responder(opened: Open) -> None:
     session = opened("lossy", loss=0.25)
     for _ in range(3):
-        one = session.run("pingpong", 8, SHAPE, 5, _soon())
+        one = session.run(PINGPONG, 8, SHAPE, 5, _soon())
         assert one is not None
         assert one.messages + one.lost == 100
         assert one.lost > 0
 
 
-@pytest.mark.parametrize("pattern", ["pingpong", "stream"])
-def test_run__a_round_in_which_all_is_lost_has_only_that(opened: Open, pattern: str) -> None:
+def test_run__of_two_ways_both_count(opened: Open) -> None:
+    one = opened("steady").run(PATTERNS["bidirectional"], 1000, SHAPE, 5, _soon())
+    assert one is not None
+    assert (one.count, one.messages, one.moved_bytes, one.lost) == (100, 200, 200_000, 0)
+
+
+@pytest.mark.parametrize("pattern", [PINGPONG, STREAM])
+def test_run__a_round_in_which_all_is_lost_has_only_that(opened: Open, pattern: Pattern) -> None:
     one = opened("void").run(pattern, 8, SHAPE, 5, _soon())
     assert one is not None
     assert (one.messages, one.lost, one.histogram.total) == (0, 100, 0)
@@ -104,41 +112,41 @@ def test_run__a_refused_size_leaves_the_session_usable(opened: Open) -> None:
     for role in ("responder", "initiator"):
         session = opened("refuses", refuses_role=role)
         with pytest.raises(EngineError, match="cannot be carried") as caught:
-            session.run("pingpong", 1024, SHAPE, 5, _soon())
+            session.run(PINGPONG, 1024, SHAPE, 5, _soon())
         assert not caught.value.fatal
-        assert session.run("pingpong", 8, SHAPE, 5, _soon()) is not None
+        assert session.run(PINGPONG, 8, SHAPE, 5, _soon()) is not None
 
 
 def test_run__a_silent_end_has_a_deadline_and_a_name(opened: Open) -> None:
     session = opened("hangs", fault_run=1)
     with pytest.raises(EngineError, match="hangs") as caught:
-        session.run("pingpong", 8, SHAPE, 0.1, _soon())
+        session.run(PINGPONG, 8, SHAPE, 0.1, _soon())
     assert (caught.value.node, caught.value.fatal) == ("node1", True)
 
 
 def test_run__a_crawling_round_is_kept_as_far_as_it_came(opened: Open) -> None:
-    one = opened("steady", answered=0.25).run("pingpong", 8, SHAPE, 5, _soon())
+    one = opened("steady", answered=0.25).run(PINGPONG, 8, SHAPE, 5, _soon())
     assert one is not None
     assert (one.count, one.messages, one.histogram.total) == (25, 25, 25)
 
 
 def test_run__a_round_without_any_answer_fails_and_names_the_silent_end(opened: Open) -> None:
     with pytest.raises(EngineError, match="no answer from node1 within 5 s") as caught:
-        opened("steady", answered=0.0).run("pingpong", 8, SHAPE, 5, _soon())
+        opened("steady", answered=0.0).run(PINGPONG, 8, SHAPE, 5, _soon())
     assert caught.value.fatal
 
 
 def test_run__a_round_that_stuck_inside_a_message_is_told_by_the_next(opened: Open) -> None:
     session = opened("steady", fault="stale", fault_run=1)
     with pytest.raises(EngineError, match="no answer from node1 within 5 s"):
-        session.run("pingpong", 8, SHAPE, 5, _soon())
+        session.run(PINGPONG, 8, SHAPE, 5, _soon())
 
 
 def test_run__a_reliable_stream_that_was_cut_short_has_no_figure(opened: Open) -> None:
     session = opened("steady", answered=0.5)
-    assert session.run("stream", 8, SHAPE, 5, time.monotonic()) is None
+    assert session.run(STREAM, 8, SHAPE, 5, time.monotonic()) is None
     with pytest.raises(EngineError, match="no answer from node1"):
-        session.run("stream", 8, SHAPE, 5, _soon())
+        session.run(STREAM, 8, SHAPE, 5, _soon())
 
 
 def test_run__the_dead_end_is_named_and_not_its_victim(opened: Open) -> None:
@@ -146,7 +154,7 @@ def test_run__the_dead_end_is_named_and_not_its_victim(opened: Open) -> None:
     session = opened("breaks", fault_run=1, fault_role="initiator")
     session._engines[1].process.kill()
     with pytest.raises(EngineError, match="was killed by SIGKILL") as caught:
-        session.run("pingpong", 8, SHAPE, 5, _soon())
+        session.run(PINGPONG, 8, SHAPE, 5, _soon())
     assert caught.value.node == "node1"
 
 

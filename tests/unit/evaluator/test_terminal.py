@@ -6,6 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from beowire import terminal
+from beowire.patterns import PATTERNS
 from beowire.record import Record, read_record
 from beowire.units import count_rate_text
 from unit.evaluator import synthetic_record
@@ -37,6 +38,26 @@ def test_render__shows_every_driver_and_size(tmp_path: Path) -> None:
     text = terminal.render(record, width=100, colour=False)
     for word in ("beowire", "tcp-spin", "8 B", "1 KiB", "64 KiB"):
         assert word in text
+
+
+def test_render__every_pattern_has_its_tables(tmp_path: Path) -> None:
+    lines = synthetic_record.lines(("beowire", "tcp-spin"), patterns=tuple(PATTERNS))
+    record = read_record(synthetic_record.write(tmp_path / "record.jsonl", lines))
+    text = terminal.render(record, width=100, colour=False)
+    for pattern in PATTERNS.values():
+        assert f"\n{pattern.title}" in text
+        assert f"What to use between two nodes, by {pattern.quantity}\n" in text
+        assert not pattern.is_times or f"\n{pattern.rate[0].upper()}{pattern.rate[1:]}" in text
+
+
+def test_render__overlap_has_its_shares(tmp_path: Path) -> None:
+    record = _record(tmp_path, "beowire", "tcp-spin", patterns=("overlap",), sizes=(8, 1024))
+    shares = {"overlap_send": 0.5, "overlap_receive": 0.07}
+    assert "Share of a transfer" not in terminal.render(record, width=100, colour=False)
+    changed = [one.model_copy(update=shares) for one in record.results]
+    text = terminal.render(replace(record, results=changed), width=100, colour=False)
+    assert "Share of a transfer that went on while its sender, its receiver computed" in text
+    assert "50% 7%" in text
 
 
 def test_render__says_between_what_it_was_measured(tmp_path: Path) -> None:

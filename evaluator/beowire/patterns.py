@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The patterns: what two ends do in a round, and how all that shows a result speaks of it.
+
+One row a pattern. The engine has the same table (evaluator/engine/pattern.c, one C file a pattern);
+what is here is what the engine need not know. Plan, session, cell, display, terminal and report
+read these rows, and none of them knows a pattern by its name. docs/EXTENDING.md has the recipe.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from beowire.errors import BeowireError
+from beowire.record import DriverInfo
+
+#: What a driver must be able to do, by the engine's name for it, and what is said where it cannot.
+NEEDS: Mapping[str, str] = {
+    "peer": "it has no other end",
+    "reliable": "messages get lost on it",
+    "posting": "it cannot post messages and go on (post_send in driver.h)",
+}
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A pattern. Texts are parts of sentences: they begin in lower case."""
+
+    name: str
+    """What `--pattern` takes, and what the engine and the record call it."""
+    summary: str
+    """What both ends do, in a line: the engine says the same."""
+    reports: Literal["times", "rates"]
+    """A sample a message, or messages a round."""
+    noun: str
+    """One of it."""
+    quantity: str
+    """What is measured."""
+    field: Literal["half_rtt_ns", "time_ns", "rate_bytes_per_s"]
+    """The record's field that has it."""
+    each: str
+    """What a sample is of, or what is counted."""
+    caption: str
+    """How to read its chart, in HTML."""
+    rate: str = ""
+    """Of times: what the throughput is that they come to."""
+    share: float = 1.0
+    """How much of a sample the quantity is."""
+    ways: int = 1
+    """In how many directions the messages that are counted go."""
+    batch: int = 1
+    """How many a sample is of, at least."""
+    needs: tuple[str, ...] = ()
+    """Of NEEDS."""
+
+    @property
+    def is_times(self) -> bool:
+        """It has samples: percentiles, a distribution, less is better."""
+        return self.reports == "times"
+
+    @property
+    def title(self) -> str:
+        """The quantity, as a title begins."""
+        return self.quantity[0].upper() + self.quantity[1:]
+
+    @property
+    def an_each(self) -> str:
+        """`a round trip`, `an exchange`."""
+        return f"{'an' if self.each[0] in 'aeiou' else 'a'} {self.each}"
+
+    def obstacle(self, driver: DriverInfo) -> str:
+        """Why this driver cannot carry it, in a line; empty if it can."""
+        able = {
+            "peer": driver.placement != "process",
+            "reliable": driver.reliable,
+            "posting": driver.posts,
+        }
+        return next((NEEDS[need] for need in NEEDS if need in self.needs and not able[need]), "")
+
+
+_ROWS = (
+    Pattern(
+        name="pingpong",
+        summary="one message there, and one of the same size back",
+        reports="times",
+        noun="a ping-pong",
+        quantity="half round trip",
+        field="half_rtt_ns",
+        each="round trip",
+        share=0.5,
+        rate="throughput of a ping-pong (size / half round trip)",
+        caption="Half of the round trip of a message against its size: the median, with the 95 %"
+        " interval of the median as a bar. Lower is better. Dotted lines are bounds: <i>packet</i>"
+        " is the floor, bare frames without any protocol; <i>memcpy</i> is one copy in memory.",
+    ),
+    Pattern(
+        name="pingping",
+        summary="both ends send a message at the same time, then each receives the other's",
+        reports="times",
+        noun="a ping-ping",
+        quantity="time of an exchange",
+        field="time_ns",
+        each="exchange",
+        rate="throughput of a ping-ping, each way (size / time of an exchange)",
+        needs=("peer", "reliable", "posting"),
+        caption="Both ends send a message at the same time, and each waits for the other's: what a"
+        " protocol does when a message comes while one goes. The time is not halved. Lower is"
+        " better.",
+    ),
+    Pattern(
+        name="stream",
+        summary="messages one way, many under way at once; the last is answered",
+        reports="rates",
+        noun="a stream",
+        quantity="throughput of a stream",
+        field="rate_bytes_per_s",
+        each="message",
+        needs=("peer",),
+        caption="Messages one way, one after the other without waiting, until the last is"
+        " acknowledged. Higher is better.",
+    ),
+    Pattern(
+        name="bidirectional",
+        summary="messages both ways at the same time, many under way at once",
+        reports="rates",
+        noun="two streams",
+        quantity="throughput of two streams, both ways together",
+        field="rate_bytes_per_s",
+        each="message",
+        ways=2,
+        needs=("peer", "reliable", "posting"),
+        caption="A stream each way at the same time, until all has arrived at both ends: bytes and"
+        " messages of both ways together. Higher is better.",
+    ),
+    Pattern(
+        name="burst",
+        summary="bursts of 64 messages one way, each with a receive that was posted before",
+        reports="rates",
+        noun="bursts",
+        quantity="throughput of bursts",
+        field="rate_bytes_per_s",
+        each="message",
+        needs=("peer", "reliable", "posting"),
+        caption="Bursts of up to 64 messages one way. The receiver posts a receive for each of"
+        " them, then says that they may come: so nothing comes unexpected, and each burst waits for"
+        " that word. Higher is better.",
+    ),
+    Pattern(
+        name="integrity",
+        summary="messages both ways by turns, every byte of which is checked",
+        reports="rates",
+        noun="checked messages",
+        quantity="throughput of checked messages",
+        field="rate_bytes_per_s",
+        each="message",
+        ways=2,
+        needs=("peer", "reliable"),
+        caption="Messages both ways by turns, up to 64 at a time, each of its own content. Every"
+        " byte is checked where it arrives, and one that is wrong ends the driver: what is here"
+        " was right. Making and checking is in the time. Higher is better.",
+    ),
+    Pattern(
+        name="cold",
+        summary="a ping-pong whose messages walk through twice the last-level cache",
+        reports="times",
+        noun="a ping-pong with cold caches",
+        quantity="half round trip with cold caches",
+        field="half_rtt_ns",
+        each="round trip",
+        share=0.5,
+        rate="throughput with cold caches (size / half round trip)",
+        caption="A ping-pong in which every message is sent from, and put into, memory that no"
+        " cache holds: it walks through twice the last-level cache, or as much as there is memory"
+        " for. Lower is better.",
+    ),
+    Pattern(
+        name="alignment",
+        summary="a ping-pong whose messages begin at another place of a page each time",
+        reports="times",
+        noun="a ping-pong at any alignment",
+        quantity="half round trip at any alignment",
+        field="half_rtt_ns",
+        each="round trip",
+        share=0.5,
+        rate="throughput at any alignment (size / half round trip)",
+        caption="A ping-pong in which every message begins at another place of a page, at odd"
+        " addresses as often as at even ones. Lower is better.",
+    ),
+    Pattern(
+        name="overlap",
+        summary="a message sent, and one received, by an end that computes meanwhile",
+        reports="times",
+        noun="a message beside computing",
+        quantity="cost of a message beside computing",
+        field="time_ns",
+        each="exchange",
+        share=0.5,
+        rate="throughput that this comes to (size / cost)",
+        needs=("peer", "reliable", "posting"),
+        caption="What a message takes beyond the computing that its end does meanwhile, which is as"
+        " much as fits into the time that it takes alone: the mean of one sent and one received."
+        " Near nothing where the transfer goes on by itself. Lower is better.",
+    ),
+    Pattern(
+        name="pipeline",
+        summary="messages one by one between pieces of work, to an end that works as long on each",
+        reports="times",
+        noun="a message between pieces of work",
+        quantity="cost of a message between pieces of work",
+        field="time_ns",
+        each="message",
+        batch=32,
+        rate="throughput that this comes to (size / cost between pieces of work)",
+        needs=("peer", "reliable"),
+        caption="Messages are sent one by one between pieces of work of 20 µs, to an end that works"
+        " as long on each: what programs do that hand rows on. The time is what a message adds to"
+        " the work, in sweeps of 32: what is hidden behind work costs nothing. Lower is better.",
+    ),
+)
+
+#: By name, in the order in which they are shown.
+PATTERNS: Mapping[str, Pattern] = {row.name: row for row in _ROWS}
+
+#: What is measured unless something else is asked for; summaries and advice are about it.
+DEFAULT = PATTERNS["pingpong"]
+
+
+def parse_patterns(text: str) -> list[str]:
+    """The patterns of `--pattern`, each once. Raises BeowireError."""
+    names = list(dict.fromkeys(word.strip() for word in text.split(",")))
+    for name in names:
+        if name not in PATTERNS:
+            raise BeowireError(f"no pattern {name!r}: there are {', '.join(PATTERNS)}")
+    return names

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pattern.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "output.h"
+
+static const struct pattern *const TABLE[] = {
+    &PATTERN_PINGPONG,
+    &PATTERN_PINGPING,
+    &PATTERN_STREAM,
+    &PATTERN_BIDIRECTIONAL,
+    &PATTERN_BURST,
+    &PATTERN_INTEGRITY,
+    &PATTERN_COLD,
+    &PATTERN_ALIGNMENT,
+    &PATTERN_OVERLAP,
+    &PATTERN_PIPELINE,
+    NULL,
+};
+
+/* What is said where a need is not met. The evaluator says the same (patterns.py). */
+static const struct need {
+    enum pattern_needs need;
+    const char *name;
+    const char *obstacle;
+} NEEDS[] = {
+    {PATTERN_NEEDS_PEER, "peer", "it has no other end"},
+    {PATTERN_NEEDS_RELIABLE, "reliable", "messages get lost on it"},
+    {PATTERN_NEEDS_POSTING, "posting", "it cannot post messages and go on (post_send in driver.h)"},
+};
+
+static bool meets(const struct driver *driver, enum pattern_needs need)
+{
+    switch (need) {
+    case PATTERN_NEEDS_PEER:
+        return driver->placement != DRIVER_PROCESS;
+    case PATTERN_NEEDS_RELIABLE:
+        return driver->reliable;
+    case PATTERN_NEEDS_POSTING:
+        return driver->post_send != NULL && driver->post_receive != NULL &&
+               driver->progress != NULL;
+    }
+    return false;
+}
+
+const struct pattern *const *pattern_table(void)
+{
+    return TABLE;
+}
+
+const struct pattern *pattern_find(const char *name)
+{
+    for (const struct pattern *const *at = TABLE; *at != NULL; at++) {
+        if (strcmp((*at)->name, name) == 0) {
+            return *at;
+        }
+    }
+    return NULL;
+}
+
+const char *pattern_obstacle(const struct pattern *pattern, const struct driver *driver)
+{
+    for (size_t i = 0; i < sizeof NEEDS / sizeof NEEDS[0]; i++) {
+        if ((pattern->needs & NEEDS[i].need) != 0 && !meets(driver, NEEDS[i].need)) {
+            return NEEDS[i].obstacle;
+        }
+    }
+    return NULL;
+}
+
+void pattern_answer(void)
+{
+    struct json json;
+    output_begin(&json, "patterns");
+    json_begin(&json, "patterns", '[');
+    for (const struct pattern *const *at = TABLE; *at != NULL; at++) {
+        json_begin(&json, NULL, '{');
+        json_text(&json, "name", (*at)->name);
+        json_text(&json, "summary", (*at)->summary);
+        json_text(&json, "reports", (*at)->reports == PATTERN_TIMES ? "times" : "rates");
+        json_begin(&json, "needs", '[');
+        for (size_t i = 0; i < sizeof NEEDS / sizeof NEEDS[0]; i++) {
+            if (((*at)->needs & NEEDS[i].need) != 0) {
+                json_text(&json, NULL, NEEDS[i].name);
+            }
+        }
+        json_end(&json, ']');
+        json_end(&json, '}');
+    }
+    json_end(&json, ']');
+    output_send(&json);
+}

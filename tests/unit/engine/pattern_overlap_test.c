@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A transfer beside computing. */
+#include "two_ends.h"
+
+static int prepare(void **state)
+{
+    (void)state;
+    two_ends_prepare(&PATTERN_OVERLAP);
+    return 0;
+}
+
+static void expect_whole(uint64_t sent, uint64_t received)
+{
+    assert_int_equal(initiator.error, 0);
+    assert_int_equal(responder.error, 0);
+    assert_int_equal(initiator.result.sent, sent);
+    assert_int_equal(initiator.result.received, received);
+    assert_false(initiator.result.stopped || responder.result.stopped);
+    assert_true(initiator.result.in_step && responder.result.in_step);
+    assert_true(initiator.result.elapsed_ns > 0);
+}
+
+/* Sizes that fit nowhere between, and those that do not fit into what a socket holds. */
+static const uint64_t SIZES[] = {1, 7, 1000, 65537, TWO_ENDS_BYTES_MAX};
+
+static void overlap__every_exchange_is_a_sample(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
+        asked.size = SIZES[i];
+        two_ends_run();
+        expect_whole(10, 10);
+        assert_int_equal(responder.result.received, 10);
+        assert_int_equal(initiator.samples.samples, 10);
+        for (int way = 0; way < 2; way++) {
+            assert_true(initiator.result.overlap.alone_ns[way] > 0);
+            assert_int_equal(responder.result.overlap.alone_ns[way], 0);
+        }
+    }
+}
+
+/* With a whole transfer beside it, computing costs about the time of a transfer; of what comes of
+ * that, a message is what is left: never all of the time that both took. */
+static void overlap__what_was_computed_is_not_the_messages(void **state)
+{
+    (void)state;
+    asked.size = TWO_ENDS_BYTES_MAX;
+    asked.count = 20;
+    two_ends_run();
+    expect_whole(20, 20);
+    uint64_t alone = 0;
+    uint64_t beside = 0;
+    for (int way = 0; way < 2; way++) {
+        alone += initiator.result.overlap.alone_ns[way];
+        beside += initiator.result.overlap.beside_ns[way];
+    }
+    /* Each exchange is both, and as much computing again as it took alone. */
+    assert_true(beside > 0);
+    assert_true(initiator.result.elapsed_ns / 20 > alone);
+    assert_true(initiator.result.elapsed_ns / 20 > beside);
+}
+
+static void overlap__stopped_between_two_exchanges_stays_in_step(void **state)
+{
+    (void)state;
+    stop_at_once = true;
+    asked.skip = 0;
+    asked.count = UINT64_C(1) << 40;
+    two_ends_run();
+    assert_int_equal(initiator.error, 0);
+    assert_true(initiator.result.stopped && initiator.result.in_step);
+    assert_in_range(initiator.result.received, 1, 1000);
+}
+
+#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PREPARED(overlap__every_exchange_is_a_sample),
+        PREPARED(overlap__what_was_computed_is_not_the_messages),
+        PREPARED(overlap__stopped_between_two_exchanges_stays_in_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

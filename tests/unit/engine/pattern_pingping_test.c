@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Both ends send, then receive. */
+#include "two_ends.h"
+
+static int prepare(void **state)
+{
+    (void)state;
+    two_ends_prepare(&PATTERN_PINGPING);
+    return 0;
+}
+
+static void expect_whole(uint64_t sent, uint64_t received)
+{
+    assert_int_equal(initiator.error, 0);
+    assert_int_equal(responder.error, 0);
+    assert_int_equal(initiator.result.sent, sent);
+    assert_int_equal(initiator.result.received, received);
+    assert_false(initiator.result.stopped || responder.result.stopped);
+    assert_true(initiator.result.in_step && responder.result.in_step);
+    assert_true(initiator.result.elapsed_ns > 0);
+}
+
+/* Sizes that fit nowhere between, and those that do not fit into what a socket holds. */
+static const uint64_t SIZES[] = {1, 7, 1000, 65537, TWO_ENDS_BYTES_MAX};
+
+static void pingping__every_exchange_is_a_sample(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
+        asked.size = SIZES[i];
+        two_ends_run();
+        expect_whole(10, 10);
+        assert_int_equal(responder.result.sent, 10);
+        assert_int_equal(responder.result.received, 10);
+        assert_int_equal(initiator.samples.samples, 10);
+        assert_int_equal(responder.samples.samples, 0);
+    }
+}
+
+static void pingping__batches_are_divided(void **state)
+{
+    (void)state;
+    asked.count = 10;
+    asked.batch = 4;
+    asked.skip = 0;
+    two_ends_run();
+    expect_whole(10, 10);
+    assert_int_equal(initiator.samples.samples, 3);
+}
+
+/* The other end learns it from the last message, and nobody is left waiting. */
+static void pingping__both_leave_after_the_same_exchange(void **state)
+{
+    (void)state;
+    stop_at_once = true;
+    asked.count = UINT64_C(1) << 40;
+    for (asked.skip = 0; asked.skip <= 5; asked.skip += 5) {
+        two_ends_run();
+        assert_int_equal(initiator.error, 0);
+        assert_int_equal(responder.error, 0);
+        assert_true(initiator.result.stopped && responder.result.stopped);
+        assert_true(initiator.result.in_step && responder.result.in_step);
+        assert_true(initiator.result.received < 3);
+    }
+}
+
+#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PREPARED(pingping__every_exchange_is_a_sample),
+        PREPARED(pingping__batches_are_divided),
+        PREPARED(pingping__both_leave_after_the_same_exchange),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

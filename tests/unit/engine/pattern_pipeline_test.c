@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages between pieces of work. */
+#include "two_ends.h"
+
+static int prepare(void **state)
+{
+    (void)state;
+    two_ends_prepare(&PATTERN_PIPELINE);
+    return 0;
+}
+
+static void expect_whole(uint64_t sent, uint64_t received)
+{
+    assert_int_equal(initiator.error, 0);
+    assert_int_equal(responder.error, 0);
+    assert_int_equal(initiator.result.sent, sent);
+    assert_int_equal(initiator.result.received, received);
+    assert_false(initiator.result.stopped || responder.result.stopped);
+    assert_true(initiator.result.in_step && responder.result.in_step);
+    assert_true(initiator.result.elapsed_ns > 0);
+}
+
+/* Sizes that fit nowhere between, and those that do not fit into what a socket holds. */
+static const uint64_t SIZES[] = {1, 7, 1000, 65537, TWO_ENDS_BYTES_MAX};
+
+static void pipeline__each_sweep_is_a_sample(void **state)
+{
+    (void)state;
+    asked.batch = 4;
+    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
+        asked.size = SIZES[i];
+        for (asked.skip = 0; asked.skip <= 5; asked.skip += 5) {
+            two_ends_run();
+            expect_whole(10, 10);
+            assert_int_equal(responder.result.received, 10);
+            assert_int_equal(initiator.samples.samples, 3); /* of 4, 4 and 2 */
+        }
+    }
+}
+
+/* 40 messages have 40 pieces of 20 us before them: that much has passed, and is in no sample. */
+static void pipeline__work_is_in_the_time_and_not_in_the_cost(void **state)
+{
+    (void)state;
+    asked.count = 40;
+    asked.batch = 20;
+    asked.size = 8;
+    two_ends_run();
+    expect_whole(40, 40);
+    assert_true(initiator.result.elapsed_ns > UINT64_C(40) * 10000);
+    assert_true(initiator.samples.min_ns < initiator.result.elapsed_ns / 40);
+}
+
+static void pipeline__stopped_between_two_sweeps_stays_in_step(void **state)
+{
+    (void)state;
+    stop_at_once = true;
+    asked.skip = 0;
+    asked.count = UINT64_C(1) << 40;
+    asked.batch = 3;
+    two_ends_run();
+    assert_int_equal(initiator.error, 0);
+    assert_true(initiator.result.stopped && initiator.result.in_step);
+    assert_int_equal(initiator.result.sent, 3);
+}
+
+#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PREPARED(pipeline__each_sweep_is_a_sample),
+        PREPARED(pipeline__work_is_in_the_time_and_not_in_the_cost),
+        PREPARED(pipeline__stopped_between_two_sweeps_stays_in_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import pytest
+
+from beowire.errors import BeowireError
+from beowire.patterns import DEFAULT, NEEDS, PATTERNS, Pattern, parse_patterns
+from beowire.record import DriverInfo, Result
+
+
+def _driver(**changes: object) -> DriverInfo:
+    members: dict[str, object] = {
+        "name": "any",
+        "summary": "",
+        "placement": "pair",
+        "reliable": True,
+        "spins": False,
+        "posts": True,
+        "min_size": 1,
+        "max_size": 1 << 20,
+        "ready": True,
+    }
+    return DriverInfo.model_validate({**members, **changes})
+
+
+@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS.keys())
+def test_row__is_whole(pattern: Pattern) -> None:
+    assert pattern.field in Result.model_fields
+    assert pattern.is_times == (pattern.field != "rate_bytes_per_s") == bool(pattern.rate)
+    assert set(pattern.needs) <= NEEDS.keys()
+    texts = (pattern.noun, pattern.quantity, pattern.each, pattern.summary)
+    assert all(text and "\n" not in text and not text.endswith(".") for text in texts)
+    assert pattern.caption.endswith(".")
+    assert 0 < pattern.share <= 1
+    assert pattern.batch >= 1
+    assert pattern.obstacle(_driver()) == ""
+
+
+def test_row__default_is_the_first() -> None:
+    assert next(iter(PATTERNS.values())) is DEFAULT
+    assert DEFAULT.title == "Half round trip"
+    assert DEFAULT.an_each == "a round trip"
+
+
+def test_obstacle__first_need_that_is_not_met() -> None:
+    needy = Pattern(
+        name="any",
+        noun="one",
+        summary="any",
+        reports="rates",
+        quantity="any",
+        field="rate_bytes_per_s",
+        each="exchange",
+        caption="Any.",
+        needs=("posting", "reliable", "peer"),
+    )
+    assert needy.an_each == "an exchange"
+    assert needy.obstacle(_driver(posts=False)) == NEEDS["posting"]
+    assert needy.obstacle(_driver(posts=False, reliable=False)) == NEEDS["reliable"]
+    assert needy.obstacle(_driver(placement="process", reliable=False)) == NEEDS["peer"]
+    assert needy.obstacle(_driver(placement="host")) == ""
+
+
+def test_parse_patterns__takes_a_list() -> None:
+    assert parse_patterns("stream, pingpong,stream") == ["stream", "pingpong"]
+
+
+@pytest.mark.parametrize("text", ["", "ping", "pingpong,"])
+def test_parse_patterns__refuses_in_one_line(text: str) -> None:
+    with pytest.raises(BeowireError, match=r"there are pingpong, .*stream"):
+        parse_patterns(text)
