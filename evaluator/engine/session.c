@@ -21,6 +21,7 @@
 #define DEADLINE_MS_MAX UINT64_C(86400000)
 #define DEFAULT_LOSS_TIMEOUT_MS 20
 #define LOSS_TIMEOUT_MS_MAX UINT64_C(60000)
+#define SOCKET_BUFFER_MAX (UINT64_C(1) << 30)
 #define COUNT_MAX (UINT64_C(1) << 40)
 
 #define PAGE_BYTES UINT64_C(4096)
@@ -126,11 +127,13 @@ static int parse_open(struct session *session, struct command *command,
 {
     const char *role = command_text(command, "role", "");
     uint64_t loss_timeout_ms = DEFAULT_LOSS_TIMEOUT_MS;
+    uint64_t socket_buffer = 0;
     session->max_size = 0;
     if (command_require(command, "driver") != 0 || command_require(command, "role") != 0 ||
         command_require(command, "max_size") != 0 ||
         command_number(command, "max_size", 1, SESSION_SIZE_MAX, &session->max_size) != 0 ||
-        command_number(command, "loss_timeout_ms", 1, LOSS_TIMEOUT_MS_MAX, &loss_timeout_ms) != 0) {
+        command_number(command, "loss_timeout_ms", 1, LOSS_TIMEOUT_MS_MAX, &loss_timeout_ms) != 0 ||
+        command_number(command, "socket_buffer", 0, SOCKET_BUFFER_MAX, &socket_buffer) != 0) {
         output_error(EINVAL, true, "%s", command->reason);
         return -EINVAL;
     }
@@ -158,6 +161,7 @@ static int parse_open(struct session *session, struct command *command,
         .max_size = session->max_size,
         .loss_timeout_ns = loss_timeout_ms * NS_PER_MS,
         .host = &session->host,
+        .socket_buffer_bytes = socket_buffer,
     };
     return 0;
 }
