@@ -9,8 +9,8 @@ precise cells leave over goes to those that are not.
 
 import random
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from beowire import plan as planning
 from beowire.cell import Cell, StoppedBy
@@ -76,6 +76,8 @@ class How:
     """A round is cut short after this time, and ends its driver if nothing has moved."""
     longest_round_ns: float = planning.LONGEST_ROUND_NS
     """Rounds of cells that have time are planned to take this long."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """More words for the engines' `open`."""
 
 
 class Measurement:
@@ -170,7 +172,13 @@ class Measurement:
         session = Session(info, self._launcher, self._interrupts)
         self._sessions[info.name] = session
         try:
-            session.start(self._survey, self._how.pins, largest, self._how.loss_timeout_ms)
+            session.start(
+                self._survey,
+                self._how.pins,
+                largest,
+                self._how.loss_timeout_ms,
+                self._how.settings,
+            )
         except EngineError as error:
             self._fail(info.name, f"{error.node}: {error}")
         except BeowireError as error:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from beowire import __version__
+from beowire import __version__, selection
 from beowire import plan as planning
 from beowire.display import Display
 from beowire.errors import BeowireError
@@ -54,6 +54,9 @@ _LOADED_ROUND_NS = 100e6
 _LOAD_SHARE = 2.0
 _LOAD_SPARE_S = 300.0
 
+#: What `--socket-buffer` is for.
+BUFFER_DRIVER = "tcp-buffer"
+
 #: What surrounds the payload of an Ethernet frame: header, check sequence, preamble and gap.
 _FRAME_OVERHEAD_BYTES = 14 + 24
 
@@ -69,7 +72,7 @@ class Request:
     own_directory: bool = False
     """The directory's name is ours: one that is there already is somebody else's."""
     drivers: str | None = None
-    """Names, or None for all that are ready."""
+    """Names of drivers and groups, or None for the usual ones (selection.py)."""
     seconds: float = 120.0
     """What measuring may take, all launches together."""
     launches: int = 1
@@ -80,6 +83,8 @@ class Request:
     """`sizes` is the whole schedule: only as much of it is measured as there is time for."""
     load: Load | None = None
     """What runs on the nodes besides."""
+    socket_buffer: int | None = None
+    """Bytes of the buffers of BUFFER_DRIVER, which is then measured, too."""
     json: bool = False
     """Result lines go to standard output as they come."""
 
@@ -110,7 +115,9 @@ def run(launcher: Launcher, request: Request, interrupts: Interrupts) -> Outcome
     with Display() as display, _entered(launcher, interrupts):
         display.note("Looking at both ends ...")
         found = survey(launcher, interrupts, request.pins, request.interface)
-        drivers, skipped = planning.choose_drivers(found.drivers, request.drivers)
+        drivers, skipped = selection.choose_drivers(
+            found.drivers, request.drivers, _own_drivers(request)
+        )
         writer = _create(request)
         load_s = request.seconds * _LOAD_SHARE + _LOAD_SPARE_S
         try:
@@ -248,6 +255,7 @@ class _Comparison:
             loss_timeout_ms=_LOSS_TIMEOUT_MS + round(_LOSS_MARGIN * wire_ns / 1e6),
             deadline_s=deadline_s,
             longest_round_ns=longest_round_ns,
+            settings=_settings(self._request),
         )
 
     def _meta(self) -> Meta:
@@ -267,6 +275,7 @@ class _Comparison:
                     "launches": request.launches,
                     "seed": request.seed,
                     **self._load(),
+                    **_settings(request),
                     "pin": list(request.pins),
                     "interface": request.interface,
                     "out": str(request.directory),
@@ -302,6 +311,16 @@ class _Comparison:
                 raise BeowireError(
                     f"cannot write results to standard output: {error.strerror}", exit_code=1
                 ) from None
+
+
+def _own_drivers(request: Request) -> list[str]:
+    """Drivers that an option asks for, whatever `--drivers` says."""
+    return [] if request.socket_buffer is None else [BUFFER_DRIVER]
+
+
+def _settings(request: Request) -> dict[str, str]:
+    buffer = request.socket_buffer
+    return {} if buffer is None else {"socket_buffer": str(buffer)}
 
 
 def _create(request: Request) -> RecordWriter:

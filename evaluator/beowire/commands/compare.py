@@ -47,6 +47,8 @@ from beowire.visible import unguarded
 _LONGEST_RUN_S = 7 * 24 * 3600.0
 _MOST_LAUNCHES = 1000
 _PIPE_WIDTH = 100
+#: The kernel gives less than the first to nobody.
+_LEAST_BUFFER, _LARGEST_BUFFER = 4 << 10, 1 << 30
 
 
 def register(app: typer.Typer) -> None:
@@ -61,7 +63,11 @@ def compare(
     hosts: TwoHostsOption = None,
     drivers: Annotated[
         str | None,
-        typer.Option("--drivers", help="Such as tcp,beowire. Default: all that are ready."),
+        typer.Option(
+            "--drivers",
+            help="Drivers and groups of them: tcp,beowire or memory,sockets or all. "
+            "Default: one of each kind. `beowire drivers` has them.",
+        ),
     ] = None,
     pattern: Annotated[
         str, typer.Option("--pattern", help="pingpong, stream, or both: pingpong,stream.")
@@ -95,6 +101,13 @@ def compare(
         typer.Option(
             "--load",
             help="Computes on every CPU of the nodes meanwhile: hog:NICE, 0 an equal, 19 idle.",
+        ),
+    ] = None,
+    socket_buffer: Annotated[
+        str | None,
+        typer.Option(
+            "--socket-buffer",
+            help="Such as 512KiB: measures TCP with buffers of this size, too (tcp-buffer).",
         ),
     ] = None,
     seed: Annotated[
@@ -133,6 +146,7 @@ def compare(
         pins=_pins(pin),
         interface=interface,
         load=None if load is None else parse_load(load),
+        socket_buffer=_socket_buffer(socket_buffer),
         json=as_json,
     )
     if not lab:
@@ -215,6 +229,18 @@ def _sizes(sizes: str | None, max_size: str | None) -> list[int]:
     if max_size is not None:
         return parse_sizes(sizes, parse_size(max_size))
     return parse_sizes(sizes) if sizes is None else parse_sizes(sizes, LARGEST_BYTES)
+
+
+def _socket_buffer(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        size = parse_size(text)
+    except BeowireError as error:
+        raise BeowireError(f"--socket-buffer: {error}") from None
+    if not _LEAST_BUFFER <= size <= _LARGEST_BUFFER:
+        raise BeowireError("--socket-buffer is 4KiB to 1GiB")
+    return size
 
 
 def _pins(text: str | None) -> tuple[str | None, str | None]:
