@@ -279,7 +279,7 @@ static void killed_initiator(struct pair *pair)
     prepare(pair, 0, 1000);
     exchange(pair, 0, 1000, 1);
     pair_check(kill(pair->responder, SIGKILL) == 0, errno);
-    pair_stop_after_ms(pair, 3000);
+    pair_stop_after_ms(pair, 1000);
     int result = 0;
     while (result == 0) {
         fill(message, 1000, 2);
