@@ -22,6 +22,7 @@ static const struct grammar GRAMMAR[] = {
                        "socket_buffer"}},
     [COMMAND_CONNECT] = {"connect", {"peer"}},
     [COMMAND_RUN] = {"run", {"pattern", "size", "count", "skip", "batch", "deadline_ms"}},
+    [COMMAND_CHECK] = {"check", {"size", "count", "deadline_ms"}},
     [COMMAND_LOAD] = {"load", {"nice", "seconds"}},
     [COMMAND_STOP] = {"stop", {NULL}},
     [COMMAND_CLOSE] = {"close", {NULL}},

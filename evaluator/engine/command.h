@@ -23,6 +23,7 @@ enum command_verb {
     COMMAND_OPEN,
     COMMAND_CONNECT,
     COMMAND_RUN,
+    COMMAND_CHECK,
     COMMAND_LOAD,
     COMMAND_STOP,
     COMMAND_CLOSE,

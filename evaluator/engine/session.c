@@ -2,9 +2,11 @@
 #include "session.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "check.h"
 #include "clock.h"
 #include "measure.h"
 #include "output.h"
@@ -402,4 +404,60 @@ void session_run(struct session *session, struct command *command)
     }
     session->in_step = result.in_step;
     send_result(session, &request, &result);
+}
+
+static int parse_check(const struct session *session, struct command *command,
+                       struct check_request *request, uint64_t *deadline_ms)
+{
+    *deadline_ms = DEFAULT_DEADLINE_MS;
+    if (command_require(command, "size") != 0 || command_require(command, "count") != 0 ||
+        command_number(command, "size", session->driver->min_size, session->max_size,
+                       &request->size) != 0 ||
+        command_number(command, "count", 1, COUNT_MAX, &request->count) != 0 ||
+        command_number(command, "deadline_ms", 1, DEADLINE_MS_MAX, deadline_ms) != 0) {
+        output_error(EINVAL, false, "%s", command->reason);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+void session_check(struct session *session, struct command *command)
+{
+    const struct driver *driver = session->driver;
+    struct check_request request = {.driver = driver,
+                                    .session = session->driver_session,
+                                    .role = session->role,
+                                    .outgoing = session->outgoing,
+                                    .incoming = session->incoming,
+                                    .buffer_bytes = session->buffer_bytes,
+                                    .interrupted = session_interrupted,
+                                    .context = session};
+    uint64_t deadline_ms;
+    uint64_t arrived = 0;
+    char reason[CHECK_REASON_BYTES] = "prepare() does not take this size";
+    if (!can_run(session) || parse_check(session, command, &request, &deadline_ms) != 0) {
+        return;
+    }
+    give_up_at(session, clock_now_ns() + deadline_ms * NS_PER_MS);
+    int error =
+        driver->prepare == NULL ? 0 : driver->prepare(session->driver_session, request.size);
+    struct json json;
+    if (error == 0 && session->role == DRIVER_RESPONDER && driver->receive != NULL) {
+        output_begin(&json, "ready");
+        output_send(&json);
+    }
+    error = error == 0 ? check_run(&request, &arrived, reason) : error;
+    if (error == 0 && driver->flush != NULL) {
+        (void)snprintf(reason, sizeof reason, "flush() fails");
+        error = driver->flush(session->driver_session);
+    }
+    if (error != 0) {
+        session->state = SESSION_BROKEN;
+        output_error(error == -ECANCELED ? ETIMEDOUT : error, true, "%s: %s", driver->name, reason);
+        return;
+    }
+    output_begin(&json, "checked");
+    json_unsigned(&json, "size", request.size);
+    json_unsigned(&json, "arrived", arrived);
+    output_send(&json);
 }
