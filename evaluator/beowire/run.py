@@ -3,13 +3,13 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from beowire import __version__, selection
+from beowire import __version__, own_commands, selection
 from beowire import plan as planning
 from beowire.display import Display
 from beowire.errors import BeowireError
@@ -17,6 +17,7 @@ from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
 from beowire.load import Background, Load
 from beowire.measure import How, Measurement
+from beowire.own_commands import OwnCommand
 from beowire.record import (
     DriverInfo,
     End,
@@ -83,6 +84,12 @@ class Request:
     """`sizes` is the whole schedule: only as much of it is measured as there is time for."""
     load: Load | None = None
     """What runs on the nodes besides."""
+    own: tuple[str, ...] = ()
+    """Drivers of the user's that are measured in any case."""
+    failed: tuple[tuple[str, str], ...] = ()
+    """Drivers of the user's that cannot be, and why."""
+    commands: tuple[OwnCommand, ...] = ()
+    """What the user has run, whose lines become rows."""
     socket_buffer: int | None = None
     """Bytes of the buffers of BUFFER_DRIVER, which is then measured, too."""
     json: bool = False
@@ -118,6 +125,8 @@ def run(launcher: Launcher, request: Request, interrupts: Interrupts) -> Outcome
         drivers, skipped = selection.choose_drivers(
             found.drivers, request.drivers, _own_drivers(request)
         )
+        skipped += [Skipped(driver=name, reason=reason) for name, reason in request.failed]
+        found = _with_commands(found, request.commands)
         writer = _create(request)
         load_s = request.seconds * _LOAD_SHARE + _LOAD_SPARE_S
         try:
@@ -172,7 +181,7 @@ class _Comparison:
 
     def run(self, drivers: list[DriverInfo], skipped: list[Skipped]) -> Outcome:
         begun = time.monotonic()
-        failures: list[str] = []
+        failures = [reason for _, reason in self._request.failed]
         status = "ok"
         if self._request.scheduled:
             self._fit_schedule(drivers)
@@ -182,6 +191,7 @@ class _Comparison:
                 self._write(line)
             for launch in range(1, self._request.launches + 1):
                 self._launch(launch, drivers, failures)
+                self._run_commands(launch, failures)
             failures.extend(self._background.failures())
             if failures:
                 status = "; ".join(dict.fromkeys(failures))
@@ -233,6 +243,25 @@ class _Comparison:
             with self._interrupts.held():
                 measurement.end()
                 failures.extend(measurement.failures)
+
+    def _run_commands(self, launch: int, failures: list[str]) -> None:
+        request = self._request
+        for command in request.commands:
+            self._display.note(f"Running the command {command.name} ...")
+            results, fault = own_commands.measure(
+                command,
+                self._launcher,
+                request.sizes,
+                self._interrupts,
+                launch=launch,
+                seconds=request.seconds / request.launches,
+            )
+            for result in results:
+                self._write(result)
+            if fault:
+                failures.append(fault)
+            if not results:
+                self._write(Skipped(driver=command.name, reason=fault))
 
     def _how(self, seconds: float) -> How:
         link = self._link
@@ -315,7 +344,18 @@ class _Comparison:
 
 def _own_drivers(request: Request) -> list[str]:
     """Drivers that an option asks for, whatever `--drivers` says."""
-    return [] if request.socket_buffer is None else [BUFFER_DRIVER]
+    return [*request.own, *([] if request.socket_buffer is None else [BUFFER_DRIVER])]
+
+
+def _with_commands(found: Survey, commands: Sequence[OwnCommand]) -> Survey:
+    """The survey with the commands among the drivers. BeowireError if one has a driver's name."""
+    names = {info.name for info in found.drivers}
+    for command in commands:
+        if command.name in names:
+            raise BeowireError(
+                f"--driver-command: {command.name} is the name of a driver: take another"
+            )
+    return replace(found, drivers=[*found.drivers, *(command.info() for command in commands)])
 
 
 def _settings(request: Request) -> dict[str, str]:

@@ -63,9 +63,7 @@ def choose_drivers(
             raise BeowireError(f"no driver can run here: {_reasons(usual) or 'none is installed'}")
     for name in own:
         chosen[name] = _named(name, by_name)
-    return list(chosen.values()), [
-        one for name, one in left_out.items() if name not in chosen
-    ]
+    return list(chosen.values()), [one for name, one in left_out.items() if name not in chosen]
 
 
 def is_default(name: str) -> bool:
@@ -87,9 +85,7 @@ def _members(word: str, known: Sequence[DriverInfo]) -> list[DriverInfo] | None:
         return list(known)
     if word not in GROUPS:
         return None
-    return [
-        one for one in known if any(fnmatchcase(one.name, pattern) for pattern in GROUPS[word])
-    ]
+    return [one for one in known if any(fnmatchcase(one.name, pattern) for pattern in GROUPS[word])]
 
 
 def _named(word: str, by_name: Mapping[str, DriverInfo]) -> DriverInfo:

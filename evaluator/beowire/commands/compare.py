@@ -4,6 +4,7 @@
 import random
 import shutil
 import sys
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -37,6 +38,8 @@ from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
 from beowire.launch.ssh import SshLauncher
 from beowire.load import parse_load
+from beowire.own_commands import parse_commands
+from beowire.own_drivers import own_drivers
 from beowire.plan import parse_patterns
 from beowire.record import Record, read_record
 from beowire.report import write_report
@@ -67,6 +70,22 @@ def compare(
             "--drivers",
             help="Drivers and groups of them: tcp,beowire or memory,sockets or all. "
             "Default: one of each kind. `beowire drivers` has them.",
+        ),
+    ] = None,
+    driver: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--driver",
+            help="A driver of your own, FILE.c against driver.h, which is compiled, checked and "
+            "measured, too. May be repeated.",
+        ),
+    ] = None,
+    driver_command: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--driver-command",
+            help="NAME=COMMAND: its lines SIZE SECONDS (half round trip) become the row NAME. "
+            "May be repeated.",
         ),
     ] = None,
     pattern: Annotated[
@@ -133,8 +152,12 @@ def compare(
         raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
     if not 1 <= launches <= _MOST_LAUNCHES:
         raise BeowireError(f"--launches is 1 to {_MOST_LAUNCHES}")
+    commands = parse_commands(driver_command or [])
+    patterns = parse_patterns(pattern)
+    if commands and "pingpong" not in patterns:
+        raise BeowireError("--driver-command says half round trips: it takes --pattern pingpong")
     request = Request(
-        patterns=parse_patterns(pattern),
+        patterns=patterns,
         sizes=_sizes(sizes, max_size),
         scheduled=sizes is None,
         directory=out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S")),
@@ -147,6 +170,7 @@ def compare(
         interface=interface,
         load=None if load is None else parse_load(load),
         socket_buffer=_socket_buffer(socket_buffer),
+        commands=tuple(commands),
         json=as_json,
     )
     if not lab:
@@ -174,7 +198,9 @@ def compare(
         else:
             launcher = LocalLauncher()
         try:
-            outcome = run(launcher, request, interrupts)
+            with own_drivers(driver or [], interrupts) as own:
+                request = replace(request, own=tuple(own.names), failed=tuple(own.failures))
+                outcome = run(launcher, request, interrupts)
         except KeyboardInterrupt:
             raise BeowireError("interrupted before anything was measured", 130) from None
         _show(request, outcome)
