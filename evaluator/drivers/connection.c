@@ -182,6 +182,23 @@ static int finish_connecting(const struct connection *connection, char *error, s
     return result;
 }
 
+int connection_reach(struct connection *connection, const struct sockaddr *there, socklen_t length,
+                     uint64_t key, char *error, size_t error_bytes)
+{
+    int result = 0;
+    connection->fd = connection->waiting;
+    connection->waiting = -1;
+    if (connect(connection->fd, there, length) != 0) {
+        result = errno == EINPROGRESS ? finish_connecting(connection, error, error_bytes)
+                                      : fail(error, error_bytes, "cannot connect to the other end");
+    }
+    if (result == 0 &&
+        send(connection->fd, &key, sizeof key, MSG_NOSIGNAL) != (ssize_t)sizeof key) {
+        return fail(error, error_bytes, "the other end hung up");
+    }
+    return result;
+}
+
 static int connect_out(struct connection *connection, const char *peer, char *error,
                        size_t error_bytes)
 {
@@ -193,20 +210,9 @@ static int connect_out(struct connection *connection, const char *peer, char *er
         return -EINVAL;
     }
     int result = local_read(where, &connection->here, &there, error, error_bytes);
-    if (result != 0) {
-        return result;
-    }
-    connection->fd = connection->waiting;
-    connection->waiting = -1;
-    if (connect(connection->fd, (struct sockaddr *)&there, local_address_bytes(&there)) != 0) {
-        result = errno == EINPROGRESS ? finish_connecting(connection, error, error_bytes)
-                                      : fail(error, error_bytes, "cannot connect to the other end");
-    }
-    if (result == 0 &&
-        send(connection->fd, &key, sizeof key, MSG_NOSIGNAL) != (ssize_t)sizeof key) {
-        return fail(error, error_bytes, "the other end hung up");
-    }
-    return result;
+    return result != 0 ? result
+                       : connection_reach(connection, (struct sockaddr *)&there,
+                                          local_address_bytes(&there), key, error, error_bytes);
 }
 
 /* Does the connection show our key? Bounded: a stranger who says nothing is given up. */
@@ -224,7 +230,7 @@ static bool shows_key(const struct connection *connection, int fd)
     return got == sizeof key && key == connection->key;
 }
 
-static int connect_in(struct connection *connection, char *error, size_t error_bytes)
+int connection_accept(struct connection *connection, char *error, size_t error_bytes)
 {
     while (connection->fd < 0) {
         int result = wait_for(connection, connection->listener, POLLIN, -1);
@@ -245,16 +251,9 @@ static int connect_in(struct connection *connection, char *error, size_t error_b
     return 0;
 }
 
-int connection_connect(void *session, const char *peer, char *error, size_t error_bytes)
+int connection_set_up(struct connection *connection, char *error, size_t error_bytes)
 {
-    struct connection *connection = session;
     const struct connection_kind *kind = connection->kind;
-    int result = connection->role == DRIVER_RESPONDER
-                     ? connect_in(connection, error, error_bytes)
-                     : connect_out(connection, peer, error, error_bytes);
-    if (result != 0) {
-        return result;
-    }
     const int off = 0;
     const struct timeval wait = {.tv_sec = 0, .tv_usec = CONNECTION_WAIT_MS * 1000L};
     if (setsockopt(connection->fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait) != 0 ||
@@ -263,6 +262,15 @@ int connection_connect(void *session, const char *peer, char *error, size_t erro
         return fail(error, error_bytes, "cannot set up the connection");
     }
     return kind->after == NULL ? 0 : kind->after(connection->fd, error, error_bytes);
+}
+
+int connection_connect(void *session, const char *peer, char *error, size_t error_bytes)
+{
+    struct connection *connection = session;
+    int result = connection->role == DRIVER_RESPONDER
+                     ? connection_accept(connection, error, error_bytes)
+                     : connect_out(connection, peer, error, error_bytes);
+    return result == 0 ? connection_set_up(connection, error, error_bytes) : result;
 }
 
 /* What a failed send() or recv() means: 0 is "try again". */

@@ -70,6 +70,14 @@ int connection_receive(void *session, void *data, uint64_t size);
 int connection_spin_send(void *session, const void *data, uint64_t size);
 int connection_spin_receive(void *session, void *data, uint64_t size);
 
+/** For protocols with addresses of another kind, the parts of connection_connect(): the initiator
+ *  goes to `there` over its `waiting` socket and shows the key, the responder lets in who does, and
+ *  both set up what has come of it. */
+int connection_reach(struct connection *connection, const struct sockaddr *there, socklen_t length,
+                     uint64_t key, char *error, size_t error_bytes);
+int connection_accept(struct connection *connection, char *error, size_t error_bytes);
+int connection_set_up(struct connection *connection, char *error, size_t error_bytes);
+
 /** Has the host asked to stop? */
 bool connection_stopped(const struct connection *connection);
 
