@@ -3,6 +3,7 @@
  * What driver.h asks of every driver, asked of each driver of a file:
  *
  *      conformance_test FILE.so loopback|interfaces [--only NAME]... [--absent NAME]...
+ *                       [--turns NAME]...
  *
  * With `interfaces` the two ends are told to use the two ends of a veth pair; with `loopback` they
  * are told nothing, and choose. `--only`: no driver of the file but these. `--absent`: the driver
@@ -26,6 +27,7 @@
 
 const struct driver *driver;
 bool with_interfaces;
+bool one_at_a_time;
 uint8_t *message;
 static uint8_t *expected;
 
@@ -280,7 +282,7 @@ int main(int argc, char **argv)
 {
     if (argc < 3 || argc % 2 == 0) {
         (void)fprintf(stderr, "usage: conformance_test FILE.so loopback|interfaces"
-                              " [--only NAME]... [--absent NAME]...\n");
+                              " [--only NAME]... [--absent NAME]... [--turns NAME]...\n");
         return 2;
     }
     char **words = argv + 3;
@@ -305,6 +307,7 @@ int main(int argc, char **argv)
         if (is_given(words, "--only", NULL) && !is_given(words, "--only", driver->name)) {
             continue;
         }
+        one_at_a_time = is_given(words, "--turns", driver->name);
         tested++;
         message = malloc(pair_largest(driver));
         expected = malloc(pair_largest(driver));
