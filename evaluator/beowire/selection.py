@@ -25,7 +25,6 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "lanes": ("beowire", "beowire-*"),
     "libfabric": ("fi-*", "fi:*"),
     "ucx": ("ucx:*",),
-    "rdma": ("verbs-*",),
 }
 
 #: Other names of drivers.
