@@ -24,7 +24,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "frames": ("packet", "xdp*"),
     "lanes": ("beowire", "beowire-*"),
     "libfabric": ("fi-*", "fi:*"),
-    "ucx": ("ucx:*",),
+    # The second is its file's name, which stands for it where UCX itself is missing.
+    "ucx": ("ucx:*", "ucx"),
 }
 
 #: Other names of drivers.

@@ -105,3 +105,8 @@ def test_groups__have_no_drivers_name_and_know_the_usual_ones() -> None:
     assert selection.group_of("beowire-shm") == "host"
     assert selection.group_of("fi:beowire") == "libfabric"
     assert selection.group_of("my-protocol") is None
+
+
+def test_choose__library_that_is_missing_on_a_host_is_no_news_by_default() -> None:
+    _, skipped = selection.choose_drivers([TCP, _driver("ucx", "no libucp.so.0")], None)
+    assert skipped == []
