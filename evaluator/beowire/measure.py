@@ -9,8 +9,8 @@ precise cells leave over goes to those that are not.
 
 import random
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from beowire import plan as planning
 from beowire.cell import Cell, StoppedBy
@@ -78,6 +78,8 @@ class How:
     """Bytes from a page to where messages begin: sent, received."""
     longest_round_ns: float = planning.LONGEST_ROUND_NS
     """Rounds of cells that have time are planned to take this long."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """More words for the engines' `open`."""
 
 
 class Measurement:
@@ -172,7 +174,13 @@ class Measurement:
         session = Session(info, self._launcher, self._interrupts, self._how.offsets)
         self._sessions[info.name] = session
         try:
-            session.start(self._survey, self._how.pins, largest, self._how.loss_timeout_ms)
+            session.start(
+                self._survey,
+                self._how.pins,
+                largest,
+                self._how.loss_timeout_ms,
+                self._how.settings,
+            )
         except EngineError as error:
             self._fail(info.name, f"{error.node}: {error}")
         except BeowireError as error:

@@ -28,6 +28,20 @@ def engine_directory() -> Path:
     )
 
 
+def driver_headers() -> Path:
+    """The directory with driver.h, which a user's own driver is compiled against."""
+    candidates = [engine_directory() / "include", _PACKAGE.parent / "drivers"]
+    for candidate in candidates:
+        if (candidate / "driver.h").is_file():
+            return candidate
+    raise BeowireError(f"driver.h is not in {candidates[0]}: install Beowire again")
+
+
+def drivers_cache() -> Path:
+    """Where users' own drivers go when they are compiled. Not made yet."""
+    return _cache("drivers")
+
+
 def simulator() -> Path:
     """The program `beowire-simulate`."""
     program = engine_directory() / "beowire-simulate"
@@ -64,8 +78,12 @@ def apps_sources() -> Path:
 def apps_cache() -> Path:
     """Where compiled programs go: the build tree of a checkout that is ours, else the user's
     cache. Not made yet."""
+    return _cache("apps")
+
+
+def _cache(name: str) -> Path:
     root = _PACKAGE.parent.parent
     if (root / "apps").is_dir() and os.access(root, os.W_OK):
-        return root / "build" / "apps"
+        return root / "build" / name
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(cache) / "beowire" / "apps"
+    return Path(cache) / "beowire" / name

@@ -122,32 +122,6 @@ def make_plan(
     return Plan(tuple(groups), tuple(skipped), seconds)
 
 
-def choose_drivers(
-    known: Sequence[DriverInfo], names: str | None
-) -> tuple[list[DriverInfo], list[Skipped]]:
-    """The drivers to measure, and those left out with their reason.
-
-    All that are ready; or those named (comma list), each of which must exist and be ready.
-    Raises BeowireError.
-    """
-    if names is None:
-        ready = [driver for driver in known if driver.ready]
-        absent = [driver for driver in known if not driver.ready]
-        if not ready:
-            reasons = "; ".join(f"{driver.name}: {driver.reason}" for driver in absent)
-            raise BeowireError(f"no driver can run here: {reasons or 'none is installed'}")
-        return ready, [Skipped(driver=one.name, reason=one.reason) for one in absent]
-    by_name = {driver.name: driver for driver in known}
-    chosen = []
-    for name in dict.fromkeys(word.strip() for word in names.split(",")):
-        if name not in by_name:
-            raise BeowireError(f"no driver {name!r}: there are {', '.join(by_name) or 'none'}")
-        if not by_name[name].ready:
-            raise BeowireError(f"driver {name} is not ready: {by_name[name].reason}")
-        chosen.append(by_name[name])
-    return chosen, []
-
-
 def round_target_ns(cell_seconds: float, longest_ns: float = LONGEST_ROUND_NS) -> float:
     """How long a round should take for a cell of `cell_seconds` to have enough of them."""
     wanted = cell_seconds * 1e9 * _ROUNDS_SHARE / _PLANNED_ROUNDS

@@ -3,13 +3,13 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from beowire import __version__
+from beowire import __version__, own_commands, selection
 from beowire import plan as planning
 from beowire.display import Display
 from beowire.errors import BeowireError
@@ -17,6 +17,7 @@ from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
 from beowire.load import Background, Load
 from beowire.measure import How, Measurement
+from beowire.own_commands import OwnCommand
 from beowire.record import (
     DriverInfo,
     End,
@@ -54,6 +55,9 @@ _LOADED_ROUND_NS = 100e6
 _LOAD_SHARE = 2.0
 _LOAD_SPARE_S = 300.0
 
+#: What `--socket-buffer` is for.
+BUFFER_DRIVER = "tcp-buffer"
+
 #: What surrounds the payload of an Ethernet frame: header, check sequence, preamble and gap.
 _FRAME_OVERHEAD_BYTES = 14 + 24
 
@@ -69,7 +73,7 @@ class Request:
     own_directory: bool = False
     """The directory's name is ours: one that is there already is somebody else's."""
     drivers: str | None = None
-    """Names, or None for all that are ready."""
+    """Names of drivers and groups, or None for the usual ones (selection.py)."""
     seconds: float = 120.0
     """What measuring may take, all launches together."""
     launches: int = 1
@@ -82,6 +86,14 @@ class Request:
     """`sizes` is the whole schedule: only as much of it is measured as there is time for."""
     load: Load | None = None
     """What runs on the nodes besides."""
+    own: tuple[str, ...] = ()
+    """Drivers of the user's that are measured in any case."""
+    failed: tuple[tuple[str, str], ...] = ()
+    """Drivers of the user's that cannot be, and why."""
+    commands: tuple[OwnCommand, ...] = ()
+    """What the user has run, whose lines become rows."""
+    socket_buffer: int | None = None
+    """Bytes of the buffers of BUFFER_DRIVER, which is then measured, too."""
     json: bool = False
     """Result lines go to standard output as they come."""
 
@@ -112,7 +124,11 @@ def run(launcher: Launcher, request: Request, interrupts: Interrupts) -> Outcome
     with Display() as display, _entered(launcher, interrupts):
         display.note("Looking at both ends ...")
         found = survey(launcher, interrupts, request.pins, request.interface)
-        drivers, skipped = planning.choose_drivers(found.drivers, request.drivers)
+        drivers, skipped = selection.choose_drivers(
+            found.drivers, request.drivers, _own_drivers(request)
+        )
+        skipped += [Skipped(driver=name, reason=reason) for name, reason in request.failed]
+        found = _with_commands(found, request.commands)
         writer = _create(request)
         load_s = request.seconds * _LOAD_SHARE + _LOAD_SPARE_S
         try:
@@ -167,7 +183,7 @@ class _Comparison:
 
     def run(self, drivers: list[DriverInfo], skipped: list[Skipped]) -> Outcome:
         begun = time.monotonic()
-        failures: list[str] = []
+        failures = [reason for _, reason in self._request.failed]
         status = "ok"
         if self._request.scheduled:
             self._fit_schedule(drivers)
@@ -177,6 +193,7 @@ class _Comparison:
                 self._write(line)
             for launch in range(1, self._request.launches + 1):
                 self._launch(launch, drivers, failures)
+                self._run_commands(launch, failures)
             failures.extend(self._background.failures())
             if failures:
                 status = "; ".join(dict.fromkeys(failures))
@@ -229,6 +246,25 @@ class _Comparison:
                 measurement.end()
                 failures.extend(measurement.failures)
 
+    def _run_commands(self, launch: int, failures: list[str]) -> None:
+        request = self._request
+        for command in request.commands:
+            self._display.note(f"Running the command {command.name} ...")
+            results, fault = own_commands.measure(
+                command,
+                self._launcher,
+                request.sizes,
+                self._interrupts,
+                launch=launch,
+                seconds=request.seconds / request.launches,
+            )
+            for result in results:
+                self._write(result)
+            if fault:
+                failures.append(fault)
+            if not results:
+                self._write(Skipped(driver=command.name, reason=fault))
+
     def _how(self, seconds: float) -> How:
         link = self._link
         wire_ns = 2 * (link.delay_ns or 0.0)
@@ -251,6 +287,7 @@ class _Comparison:
             deadline_s=deadline_s,
             offsets=self._request.offsets,
             longest_round_ns=longest_round_ns,
+            settings=_settings(self._request),
         )
 
     def _meta(self) -> Meta:
@@ -271,6 +308,7 @@ class _Comparison:
                     "seed": request.seed,
                     **self._load(),
                     **({"offset": list(request.offsets)} if any(request.offsets) else {}),
+                    **_settings(request),
                     "pin": list(request.pins),
                     "interface": request.interface,
                     "out": str(request.directory),
@@ -306,6 +344,27 @@ class _Comparison:
                 raise BeowireError(
                     f"cannot write results to standard output: {error.strerror}", exit_code=1
                 ) from None
+
+
+def _own_drivers(request: Request) -> list[str]:
+    """Drivers that an option asks for, whatever `--drivers` says."""
+    return [*request.own, *([] if request.socket_buffer is None else [BUFFER_DRIVER])]
+
+
+def _with_commands(found: Survey, commands: Sequence[OwnCommand]) -> Survey:
+    """The survey with the commands among the drivers. BeowireError if one has a driver's name."""
+    names = {info.name for info in found.drivers}
+    for command in commands:
+        if command.name in names:
+            raise BeowireError(
+                f"--driver-command: {command.name} is the name of a driver: take another"
+            )
+    return replace(found, drivers=[*found.drivers, *(command.info() for command in commands)])
+
+
+def _settings(request: Request) -> dict[str, str]:
+    buffer = request.socket_buffer
+    return {} if buffer is None else {"socket_buffer": str(buffer)}
 
 
 def _create(request: Request) -> RecordWriter:

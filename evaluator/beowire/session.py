@@ -2,6 +2,7 @@
 """One driver's session: the engines at its ends, opened once, idle between its rounds."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from beowire.engine import EngineError, EngineProcess, Event, wait_for_events
@@ -112,8 +113,12 @@ class Session:
         pins: tuple[str | None, str | None],
         max_size: int,
         loss_timeout_ms: int,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
-        """Starts the engines, opens and connects both ends. EngineError or BeowireError if not."""
+        """Starts the engines, opens and connects both ends. EngineError or BeowireError if not.
+
+        `settings`: more words for `open`, the user's wishes for drivers that heed them.
+        """
         nodes = list(self._launcher.nodes)[:2]
         ends = survey.ends
         self._add_engine(nodes[0], pins[0])
@@ -129,6 +134,7 @@ class Session:
                 "role": role,
                 "max_size": min(max_size, self.info.max_size),
                 "loss_timeout_ms": loss_timeout_ms,
+                **(settings or {}),
                 **end_options(end),
             }
             opened = engine.request("open", "open", words)

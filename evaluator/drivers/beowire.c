@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * beowire.c - Beowire's own transport, through its public interface, as an application uses it.
+ * beowire.c - Beowire's own transport, through its public interface, as an application uses it:
+ * over all its lanes, and over each alone.
+ *
+ *   beowire         whatever can be opened
+ *   beowire-packet  Ethernet frames
+ *   beowire-tso     what network cards cut, which goes only beside Ethernet frames
+ *   beowire-udp     UDP
+ *   beowire-shm     memory that two processes of one host share
  *
  * One tag for everything: messages of a session come in order. What can be injected is (it has no
  * completion); longer messages are sent from the caller's buffer and waited for. In a stream they
@@ -46,6 +53,13 @@ struct session {
     uint64_t injected; /* what was posted and had ended at once, and was not told of yet */
 };
 
+/* The lanes of a driver, as beowire_options has them. */
+static const char *const ALL_LANES = NULL;
+static const char *const PACKET_LANE = "packet";
+static const char *const TSO_LANES = "packet,tso";
+static const char *const UDP_LANE = "udp";
+static const char *const SHM_LANE = "shm";
+
 static int explain(int status, const char *interface, char *error, size_t error_bytes)
 {
     char reason[512] = "";
@@ -60,50 +74,71 @@ static int explain(int status, const char *interface, char *error, size_t error_
     return status;
 }
 
-static int beowire_driver_open_endpoint(const char *interface, beowire_endpoint **endpoint)
-{
-    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
-
-    options.interface = interface;
-    options.peer_timeout_ns = PEER_TIMEOUT_NS;
-    return beowire_open(&options, endpoint);
-}
-
-static int driver_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
-{
-    char interface[IF_NAMESIZE];
-    beowire_endpoint *endpoint = NULL;
-    int status = local_interface(options, interface, reason, reason_bytes);
-
-    if (status != 0) {
-        return status;
-    }
-    status = beowire_driver_open_endpoint(interface, &endpoint);
-    if (status != 0) {
-        return explain(status, interface, reason, reason_bytes);
-    }
-    (void)beowire_close(endpoint, 0);
-    return 0;
-}
-
-static int driver_open(const struct driver_options *options, void **session, char *error,
+/* Of lanes that are named none may be missing: what is measured would bear another's name. */
+static int check_lanes(const char *lanes, const beowire_endpoint *endpoint, char *error,
                        size_t error_bytes)
 {
-    char interface[IF_NAMESIZE];
-    int status = local_interface(options, interface, error, error_bytes);
+    const char *name = NULL;
+    int reason = 0;
 
+    if (lanes == ALL_LANES || beowire_missing_lane(endpoint, 0, &name, &reason) != 0) {
+        return 0;
+    }
+    return explain(reason, name, error, error_bytes);
+}
+
+static int open_endpoint(const char *lanes, const struct driver_options *driver_options,
+                         beowire_endpoint **endpoint, char *error, size_t error_bytes)
+{
+    char interface[IF_NAMESIZE] = "shm";
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    int status = 0;
+
+    options.lanes = lanes;
+    options.peer_timeout_ns = PEER_TIMEOUT_NS;
+    if (lanes != SHM_LANE) {
+        status = local_interface(driver_options, interface, error, error_bytes);
+        options.interface = interface;
+    }
     if (status != 0) {
         return status;
     }
+    status = beowire_open(&options, endpoint);
+    if (status != 0) {
+        return explain(status, interface, error, error_bytes);
+    }
+    status = check_lanes(lanes, *endpoint, error, error_bytes);
+    if (status != 0) {
+        (void)beowire_close(*endpoint, 0);
+    }
+    return status;
+}
+
+static int probe_over(const char *lanes, const struct driver_options *options, char *reason,
+                      size_t reason_bytes)
+{
+    beowire_endpoint *endpoint = NULL;
+    int status = open_endpoint(lanes, options, &endpoint, reason, reason_bytes);
+
+    if (status == 0) {
+        (void)beowire_close(endpoint, 0);
+    }
+    return status;
+}
+
+static int open_over(const char *lanes, const struct driver_options *options, void **session,
+                     char *error, size_t error_bytes)
+{
     struct session *opened = calloc(1, sizeof *opened);
+
     if (opened == NULL) {
-        return explain(-ENOMEM, interface, error, error_bytes);
+        return -ENOMEM;
     }
     opened->host = options->host;
-    status = beowire_driver_open_endpoint(interface, &opened->endpoint);
+    int status = open_endpoint(lanes, options, &opened->endpoint, error, error_bytes);
     if (status != 0) {
         free(opened);
-        return explain(status, interface, error, error_bytes);
+        return status;
     }
     opened->inject_bytes = beowire_inject_bytes(opened->endpoint);
     *session = opened;
@@ -374,33 +409,82 @@ static void driver_close(void *opened)
     free(session);
 }
 
+/* The interface hands a driver nothing of its own: each has its two functions. */
+#define OVER(name, lanes)                                                                          \
+    static int name##_probe(const struct driver_options *options, char *reason,                    \
+                            size_t reason_bytes)                                                   \
+    {                                                                                              \
+        return probe_over(lanes, options, reason, reason_bytes);                                   \
+    }                                                                                              \
+    static int name##_open(const struct driver_options *options, void **session, char *error,      \
+                           size_t error_bytes)                                                     \
+    {                                                                                              \
+        return open_over(lanes, options, session, error, error_bytes);                             \
+    }
+
+OVER(all, ALL_LANES)
+OVER(packet, PACKET_LANE)
+OVER(tso, TSO_LANES)
+OVER(udp, UDP_LANE)
+OVER(shared, SHM_LANE)
+
+#define COMMON                                                                                     \
+    .abi = DRIVER_ABI, .reliable = true, .spins = true, .min_size = 1,                             \
+    .max_size = BEOWIRE_MESSAGE_BYTES_MAX, .address = driver_address, .connect = driver_connect,   \
+    .send = driver_send, .receive = driver_receive, .stream_send = driver_stream_send,             \
+    .stream_receive = driver_stream_receive, .flush = driver_flush, .close = driver_close,         \
+    .post_send = driver_post_send, .post_receive = driver_post_receive,                            \
+    .progress = driver_progress
+
 static const struct driver driver_beowire = {
-    .abi = DRIVER_ABI,
+    COMMON,
     .name = "beowire",
     .summary = "Beowire's transport over Ethernet frames and UDP: reliable, in order; spins",
     .placement = DRIVER_PAIR,
-    .reliable = true,
-    .spins = true,
-    .min_size = 1,
-    .max_size = BEOWIRE_MESSAGE_BYTES_MAX,
-    .probe = driver_probe,
-    .open = driver_open,
-    .address = driver_address,
-    .connect = driver_connect,
-    .send = driver_send,
-    .receive = driver_receive,
-    .stream_send = driver_stream_send,
-    .stream_receive = driver_stream_receive,
-    .flush = driver_flush,
-    .close = driver_close,
-    .post_send = driver_post_send,
-    .post_receive = driver_post_receive,
-    .progress = driver_progress,
+    .probe = all_probe,
+    .open = all_open,
+};
+
+static const struct driver driver_packet = {
+    COMMON,
+    .name = "beowire-packet",
+    .summary = "Beowire's transport over Ethernet frames alone (lane packet); spins",
+    .placement = DRIVER_PAIR,
+    .probe = packet_probe,
+    .open = packet_open,
+};
+
+static const struct driver driver_tso = {
+    COMMON,
+    .name = "beowire-tso",
+    .summary = "Beowire's transport over frames, and what network cards cut (lane tso); spins",
+    .placement = DRIVER_PAIR,
+    .probe = tso_probe,
+    .open = tso_open,
+};
+
+static const struct driver driver_udp = {
+    COMMON,
+    .name = "beowire-udp",
+    .summary = "Beowire's transport over UDP alone, which needs no privilege (lane udp); spins",
+    .placement = DRIVER_PAIR,
+    .probe = udp_probe,
+    .open = udp_open,
+};
+
+static const struct driver driver_shm = {
+    COMMON,
+    .name = "beowire-shm",
+    .summary = "Beowire's transport within a host, through shared memory (lane shm); spins",
+    .placement = DRIVER_HOST,
+    .probe = shared_probe,
+    .open = shared_open,
 };
 
 const struct driver *const *beowire_driver_table(void)
 {
-    static const struct driver *const table[] = {&driver_beowire, NULL};
+    static const struct driver *const table[] = {&driver_beowire, &driver_packet, &driver_tso,
+                                                 &driver_udp,     &driver_shm,    NULL};
 
     return table;
 }

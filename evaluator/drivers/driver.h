@@ -77,11 +77,12 @@ struct driver_options {
     uint64_t max_size;         /**< no message will be longer, in bytes */
     uint64_t loss_timeout_ns;  /**< how long receive() of an unreliable driver waits */
     const struct driver_host *host;
+    uint64_t socket_buffer_bytes; /**< of socket buffers, if the user says so; else 0 */
 };
 
 struct driver {
     uint32_t abi;        /**< DRIVER_ABI */
-    const char *name;    /**< lower case, digits and '-': what `--drivers` takes */
+    const char *name;    /**< lower case, digits and any of "-_:/": what `--drivers` takes */
     const char *summary; /**< one line: what it is, and how it waits */
     enum driver_placement placement;
     bool reliable;     /**< every message arrives once and in order, or the session fails */

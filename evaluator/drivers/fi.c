@@ -4,14 +4,19 @@
  * tagged messages, one completion queue that is polled without pause. What MPI adds to the
  * provider's time is not in it.
  *
- *   fi-tcp    the provider `tcp`, over which MPI goes where there is nothing but Ethernet. Before
- *             libfabric 1.18 it has connected endpoints only, and `ofi_rxm` makes datagrams of
- * them.
+ *   fi-tcp   the provider `tcp`, over which MPI goes where there is nothing but Ethernet
+ *   fi:NAME  each other provider that libfabric knows here, as `fi_info -l` names them
+ *
+ * A provider that has connected endpoints only, or unreliable ones, is used through libfabric's own
+ * layer above it (`ofi_rxm`, `ofi_rxd`), as an application gets it.
  *
  * Messages to an end carry its random key as their tag, so a stranger's are never taken.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,8 +44,16 @@
 
 #define QUEUE_ENTRIES 1024
 
+/* What providers leave of a tag to their users, at least. */
+#define TAG_MASK ((UINT64_C(1) << 60) - 1)
+
 /* Longest name of an endpoint; its hexadecimal digits fit into an address. */
 #define NAME_BYTES 112
+
+/* Longest name of a provider that becomes a driver's, with its end; and how many there are room
+ * for: libfabric's own are hardly more, and few of them are in one library. */
+#define PROVIDER_BYTES 32
+#define PLACES 12
 
 /* Polls that flush() makes for what a provider has queued. */
 #define FLUSH_POLLS 16
@@ -89,38 +102,93 @@ static int source_text(const struct driver_options *options, char *text, size_t 
     return 0;
 }
 
-/* Asks for the first of the providers (a list ended by NULL) that is there. */
-static int find_provider(const char *const *providers, const struct driver_options *options,
-                         struct fi_info **info, char *error, size_t error_bytes)
+static struct fi_info *new_hints(const char *provider)
 {
-    char source[NI_MAXHOST];
-    uint32_t format;
-    int status = source_text(options, source, sizeof source, &format, error, error_bytes);
+    struct fi_info *hints = fi_allocinfo();
 
-    for (size_t i = 0; status == 0 && providers[i] != NULL; i++) {
-        struct fi_info *hints = fi_allocinfo();
-        if (hints == NULL) {
-            return -ENOMEM;
-        }
+    if (hints != NULL) {
         hints->caps = FI_TAGGED;
-        hints->addr_format = format;
         hints->ep_attr->type = FI_EP_RDM;
         hints->domain_attr->threading = FI_THREAD_DOMAIN;
         hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
         hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
         hints->tx_attr->msg_order = FI_ORDER_SAS;
         hints->rx_attr->msg_order = FI_ORDER_SAS;
-        hints->fabric_attr->prov_name = strdup(providers[i]);
-        int found = fi_getinfo(API_VERSION, source, NULL, FI_SOURCE, hints, info);
-        fi_freeinfo(hints);
-        if (found == 0) {
+        hints->fabric_attr->prov_name = strdup(provider);
+    }
+    return hints;
+}
+
+/* What a provider offers at an IP address of this node. */
+static int ask_by_address(const char *provider, const char *source, uint32_t format,
+                          struct fi_info **info)
+{
+    struct fi_info *hints = new_hints(provider);
+
+    if (hints == NULL) {
+        return -ENOMEM;
+    }
+    hints->addr_format = format;
+    int status = fi_getinfo(API_VERSION, source, NULL, FI_SOURCE, hints, info);
+    fi_freeinfo(hints);
+    return status;
+}
+
+/* What a provider offers whose addresses are no IP addresses: at the interface, if it has domains
+ * of such names. */
+static int ask_by_interface(const char *provider, const char *interface, struct fi_info **info)
+{
+    struct fi_info *hints = new_hints(provider);
+
+    if (hints == NULL) {
+        return -ENOMEM;
+    }
+    hints->domain_attr->name = strdup(interface);
+    int status = fi_getinfo(API_VERSION, NULL, NULL, 0, hints, info);
+    if (status != 0) {
+        free(hints->domain_attr->name);
+        hints->domain_attr->name = NULL;
+        status = fi_getinfo(API_VERSION, NULL, NULL, 0, hints, info);
+    }
+    fi_freeinfo(hints);
+    return status;
+}
+
+/* A provider, alone or beneath a layer that makes reliable datagrams of what it has. */
+static int find_provider(const char *name, const struct driver_options *options,
+                         struct fi_info **info, char *error, size_t error_bytes)
+{
+    static const char *const LAYERS[] = {"", ";ofi_rxm", ";ofi_rxd"};
+    char source[NI_MAXHOST];
+    char interface[IF_NAMESIZE];
+    uint32_t format;
+    int status = local_interface(options, interface, error, error_bytes);
+
+    if (status == 0) {
+        status = source_text(options, source, sizeof source, &format, error, error_bytes);
+    }
+    if (status != 0) {
+        return status;
+    }
+    /* Messages of the provider `net` overtake one another unless they go through the layer. */
+    const size_t first = strcmp(name, "net") == 0 ? 1 : 0;
+    for (size_t i = first; i < sizeof LAYERS / sizeof LAYERS[0]; i++) {
+        char provider[PROVIDER_BYTES + 16];
+        (void)snprintf(provider, sizeof provider, "%s%s", name, LAYERS[i]);
+        status = ask_by_address(provider, source, format, info);
+        if (status == 0) {
             return 0;
         }
-        status = providers[i + 1] == NULL ? found : 0;
     }
-    return status == -FI_ENODATA
-               ? explain(status, "it has no provider for this address", error, error_bytes)
-               : status;
+    status = ask_by_interface(name, interface, info);
+    if (status == -FI_ENODATA) {
+        (void)snprintf(error, error_bytes,
+                       "its provider %s has nothing for reliable tagged messages here: see"
+                       " `fi_info -p %s`",
+                       name, name);
+        return status;
+    }
+    return status == 0 ? 0 : explain(status, name, error, error_bytes);
 }
 
 static void close_fid(struct fid *fid)
@@ -173,8 +241,8 @@ static int open_endpoint(struct session *session)
     return status == 0 ? fi_enable(session->endpoint) : status;
 }
 
-static int open_over(const char *const *providers, const struct driver_options *options,
-                     void **opened, char *error, size_t error_bytes)
+static int open_over(const char *provider, const struct driver_options *options, void **opened,
+                     char *error, size_t error_bytes)
 {
     struct session *session = calloc(1, sizeof *session);
 
@@ -182,12 +250,13 @@ static int open_over(const char *const *providers, const struct driver_options *
         return -ENOMEM;
     }
     session->host = options->host;
-    int status = find_provider(providers, options, &session->info, error, error_bytes);
+    int status = find_provider(provider, options, &session->info, error, error_bytes);
     if (status == 0 &&
         getrandom(&session->key, sizeof session->key, 0) != (ssize_t)sizeof session->key) {
         status = fail(error, error_bytes, "no random numbers");
     }
     if (status == 0) {
+        session->key &= TAG_MASK;
         status = open_endpoint(session);
         if (status != 0) {
             (void)explain(status, "cannot open an endpoint", error, error_bytes);
@@ -201,11 +270,11 @@ static int open_over(const char *const *providers, const struct driver_options *
     return 0;
 }
 
-static int probe_over(const char *const *providers, const struct driver_options *options,
-                      char *reason, size_t reason_bytes)
+static int probe_over(const char *provider, const struct driver_options *options, char *reason,
+                      size_t reason_bytes)
 {
     struct fi_info *info = NULL;
-    int status = find_provider(providers, options, &info, reason, reason_bytes);
+    int status = find_provider(provider, options, &info, reason, reason_bytes);
 
     if (status == 0) {
         fi_freeinfo(info);
@@ -237,14 +306,21 @@ static int driver_address(void *opened, char *text, size_t text_bytes)
 static int read_address(struct session *session, const char *text)
 {
     uint8_t own[NAME_BYTES];
-    uint8_t name[NAME_BYTES];
+    uint8_t name[NAME_BYTES + 1] = {0}; /* one that is a text ends in any case */
     size_t name_bytes = sizeof own;
 
     if (!text_number(&text, 16, '@', UINT64_MAX, &session->peer_key) ||
-        fi_getname(&session->endpoint->fid, own, &name_bytes) != 0 ||
-        strlen(text) != 2 * name_bytes) {
+        fi_getname(&session->endpoint->fid, own, &name_bytes) != 0) {
         return -EINVAL;
     }
+    size_t digits_there = strlen(text);
+    bool as_ours = digits_there == 2 * name_bytes;
+    bool may_differ = session->info->addr_format == FI_ADDR_STR;
+    if (!as_ours && (!may_differ || digits_there == 0 || digits_there % 2 != 0 ||
+                     digits_there > 2 * NAME_BYTES)) {
+        return -EINVAL;
+    }
+    name_bytes = digits_there / 2;
     for (size_t i = 0; i < name_bytes; i++) {
         const char digits[3] = {text[2 * i], text[2 * i + 1], '\0'};
         const char *at = digits;
@@ -450,49 +526,163 @@ static int driver_connect(void *opened, const char *peer_address, char *error, s
     if (status == 0) {
         status = driver_receive(session, &greeting, sizeof greeting);
     }
+    if (status == 0) {
+        status = driver_flush(session);
+    }
     return status == 0 ? 0 : explain(status, "cannot reach the other end", error, error_bytes);
 }
 
-static const char *const TCP_PROVIDERS[] = {"tcp", "tcp;ofi_rxm", NULL};
+#define COMMON                                                                                     \
+    .abi = DRIVER_ABI, .reliable = true, .spins = true, .min_size = 1,                             \
+    .max_size = UINT64_C(1) << 30, .address = driver_address, .connect = driver_connect,           \
+    .send = driver_send, .receive = driver_receive, .stream_send = driver_stream_send,             \
+    .stream_receive = driver_stream_receive, .flush = driver_flush, .close = driver_close,         \
+    .post_send = driver_post_send, .post_receive = driver_post_receive,                            \
+    .progress = driver_progress
 
 static int tcp_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
-    return probe_over(TCP_PROVIDERS, options, reason, reason_bytes);
+    return probe_over("tcp", options, reason, reason_bytes);
 }
 
 static int tcp_open(const struct driver_options *options, void **session, char *error,
                     size_t error_bytes)
 {
-    return open_over(TCP_PROVIDERS, options, session, error, error_bytes);
+    return open_over("tcp", options, session, error, error_bytes);
 }
 
 static const struct driver FI_TCP = {
-    .abi = DRIVER_ABI,
+    COMMON,
     .name = "fi-tcp",
     .summary = "libfabric's tcp provider, tagged messages, as MPI libraries use it; spins",
     .placement = DRIVER_PAIR,
-    .reliable = true,
-    .spins = true,
-    .min_size = 1,
-    .max_size = UINT64_C(1) << 30,
     .probe = tcp_probe,
     .open = tcp_open,
-    .address = driver_address,
-    .connect = driver_connect,
-    .send = driver_send,
-    .receive = driver_receive,
-    .stream_send = driver_stream_send,
-    .stream_receive = driver_stream_receive,
-    .flush = driver_flush,
-    .close = driver_close,
-    .post_send = driver_post_send,
-    .post_receive = driver_post_receive,
-    .progress = driver_progress,
 };
+
+/* The other providers are known only here and now, but a driver's functions are not told which
+ * driver they are called for: so there is a number of places, each with functions of its own. */
+static struct {
+    char provider[PROVIDER_BYTES];
+    char name[PROVIDER_BYTES + 8];
+    char summary[PROVIDER_BYTES + 80];
+} places[PLACES];
+
+#define PLACE(number)                                                                              \
+    static int probe_##number(const struct driver_options *options, char *reason,                  \
+                              size_t reason_bytes)                                                 \
+    {                                                                                              \
+        return probe_over(places[number].provider, options, reason, reason_bytes);                 \
+    }                                                                                              \
+    static int open_##number(const struct driver_options *options, void **session, char *error,    \
+                             size_t error_bytes)                                                   \
+    {                                                                                              \
+        return open_over(places[number].provider, options, session, error, error_bytes);           \
+    }
+
+PLACE(0)
+PLACE(1)
+PLACE(2)
+PLACE(3)
+PLACE(4)
+PLACE(5)
+PLACE(6)
+PLACE(7)
+PLACE(8)
+PLACE(9)
+PLACE(10)
+PLACE(11)
+
+#define AT(number)                                                                                 \
+    {                                                                                              \
+        COMMON, .name = places[number].name, .summary = places[number].summary,                    \
+                .probe = probe_##number, .open = open_##number                                     \
+    }
+
+static struct driver drivers[PLACES] = {AT(0), AT(1), AT(2), AT(3), AT(4),  AT(5),
+                                        AT(6), AT(7), AT(8), AT(9), AT(10), AT(11)};
+
+/* Is it a provider of its own, other than `tcp`, and one whose name a driver can have? Layers and
+ * hooks are none. */
+static bool is_provider(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 0 && length < PROVIDER_BYTES && strcmp(name, "tcp") != 0 &&
+           strncmp(name, "ofi_", 4) != 0 &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == length;
+}
+
+static bool is_listed(const char *provider, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(places[i].provider, provider) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fill_place(size_t number, const char *provider)
+{
+    const bool within_host = strcmp(provider, "shm") == 0;
+
+    (void)snprintf(places[number].provider, sizeof places[number].provider, "%s", provider);
+    (void)snprintf(places[number].name, sizeof places[number].name, "fi:%s", provider);
+    (void)snprintf(places[number].summary, sizeof places[number].summary,
+                   "libfabric's %s provider, tagged messages, as MPI libraries use it; spins",
+                   provider);
+    drivers[number].placement = within_host ? DRIVER_HOST : DRIVER_PAIR;
+}
+
+/* Beowire's own provider is beside the drivers: libfabric looks there, and where it looks anyway.
+ */
+static void find_our_provider(void)
+{
+    Dl_info here;
+    Dl_info library;
+    char path[2 * PATH_MAX];
+    /* POSIX's way to make what dladdr() wants of a function pointer. */
+    const struct driver *const *(*own)(void) = beowire_driver_table;
+    void (*foreign)(struct fi_info *) = fi_freeinfo;
+
+    if (getenv("FI_PROVIDER_PATH") != NULL || dladdr(*(void **)&own, &here) == 0 ||
+        dladdr(*(void **)&foreign, &library) == 0) {
+        return;
+    }
+    const char *slash = strrchr(here.dli_fname, '/');
+    const char *end = strrchr(library.dli_fname, '/');
+    if (slash != NULL && end != NULL) {
+        int length = snprintf(path, sizeof path, "%.*s/../fabric:%.*s/libfabric",
+                              (int)(slash - here.dli_fname), here.dli_fname,
+                              (int)(end - library.dli_fname), library.dli_fname);
+        if (length > 0 && (size_t)length < sizeof path) {
+            (void)setenv("FI_PROVIDER_PATH", path, 0);
+        }
+    }
+}
 
 const struct driver *const *beowire_driver_table(void)
 {
-    static const struct driver *const TABLE[] = {&FI_TCP, NULL};
+    static const struct driver *table[PLACES + 2] = {&FI_TCP};
+    struct fi_info *all = NULL;
+    size_t count = 0;
 
-    return TABLE;
+    if (table[1] != NULL) {
+        return table;
+    }
+    find_our_provider();
+    if (fi_getinfo(API_VERSION, NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &all) != 0) {
+        return table; /* fi-tcp says why when it is asked */
+    }
+    for (const struct fi_info *one = all; one != NULL && count < PLACES; one = one->next) {
+        const char *provider = one->fabric_attr->prov_name;
+        if (provider != NULL && is_provider(provider) && !is_listed(provider, count)) {
+            fill_place(count, provider);
+            table[count + 1] = &drivers[count];
+            count++;
+        }
+    }
+    fi_freeinfo(all);
+    return table;
 }

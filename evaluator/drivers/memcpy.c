@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memcpy.c - copies each message from one buffer to another inside one process: what moving the
- * bytes costs when there is nothing to cross. The bound for every protocol that copies once.
+ * memcpy.c - drivers that copy each message from one buffer to another inside one process: what
+ * moving the bytes costs when there is nothing to cross.
+ *
+ *   memcpy              the C library's: the bound for every protocol that copies once
+ *   memcpy-bytes        a loop over bytes
+ *   memcpy-movsb        the processor's own instruction for it (x86)
+ *   memcpy-nontemporal  stores that pass the caches by (x86)
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "copies.h"
 #include "driver.h"
 
 struct copy {
@@ -16,7 +22,7 @@ struct copy {
     uint64_t bytes;
 };
 
-static int memcpy_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
+static int copy_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
     (void)options;
     (void)reason;
@@ -24,8 +30,8 @@ static int memcpy_probe(const struct driver_options *options, char *reason, size
     return 0;
 }
 
-static int memcpy_open(const struct driver_options *options, void **session, char *error,
-                       size_t error_bytes)
+static int copy_open(const struct driver_options *options, void **session, char *error,
+                     size_t error_bytes)
 {
     struct copy *copy = malloc(sizeof *copy);
     if (copy == NULL) {
@@ -54,30 +60,99 @@ static int memcpy_send(void *session, const void *data, uint64_t size)
     return 0;
 }
 
-static void memcpy_close(void *session)
+static int bytes_send(void *session, const void *data, uint64_t size)
+{
+    const struct copy *copy = session;
+    copy_bytes(copy->target, data, size);
+    return 0;
+}
+
+#if COPIES_ON_X86
+#define x86_probe copy_probe
+#define x86_open copy_open
+
+static int movsb_send(void *session, const void *data, uint64_t size)
+{
+    const struct copy *copy = session;
+    copy_movsb(copy->target, data, size);
+    return 0;
+}
+
+static int nontemporal_send(void *session, const void *data, uint64_t size)
+{
+    const struct copy *copy = session;
+    copy_nontemporal(copy->target, data, size);
+    return 0;
+}
+#else
+static int x86_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
+{
+    (void)options;
+    (void)snprintf(reason, reason_bytes, "it is an instruction of x86 processors: measure memcpy");
+    return -ENOSYS;
+}
+
+static int x86_open(const struct driver_options *options, void **session, char *error,
+                    size_t error_bytes)
+{
+    (void)session;
+    return x86_probe(options, error, error_bytes);
+}
+
+/* open() never succeeds, so these are never called; the engine wants the table whole. */
+#define movsb_send memcpy_send
+#define nontemporal_send memcpy_send
+#endif
+
+static void copy_close(void *session)
 {
     struct copy *copy = session;
     munmap(copy->target, copy->bytes);
     free(copy);
 }
 
+#define COMMON                                                                                     \
+    .abi = DRIVER_ABI, .placement = DRIVER_PROCESS, .reliable = true, .min_size = 1,               \
+    .max_size = UINT64_C(1) << 30, .close = copy_close
+
 static const struct driver MEMCPY = {
-    .abi = DRIVER_ABI,
+    COMMON,
     .name = "memcpy",
     .summary = "a copy inside one process: the bound for whatever copies once",
-    .placement = DRIVER_PROCESS,
-    .reliable = true,
-    .spins = false,
-    .min_size = 1,
-    .max_size = UINT64_C(1) << 30,
-    .probe = memcpy_probe,
-    .open = memcpy_open,
+    .probe = copy_probe,
+    .open = copy_open,
     .send = memcpy_send,
-    .close = memcpy_close,
+};
+
+static const struct driver BYTES = {
+    COMMON,
+    .name = "memcpy-bytes",
+    .summary = "a copy inside one process, byte by byte in a loop",
+    .probe = copy_probe,
+    .open = copy_open,
+    .send = bytes_send,
+};
+
+static const struct driver MOVSB = {
+    COMMON,
+    .name = "memcpy-movsb",
+    .summary = "a copy inside one process by the instruction rep movsb",
+    .probe = x86_probe,
+    .open = x86_open,
+    .send = movsb_send,
+};
+
+static const struct driver NONTEMPORAL = {
+    COMMON,
+    .name = "memcpy-nontemporal",
+    .summary = "a copy inside one process by stores that pass the caches by",
+    .probe = x86_probe,
+    .open = x86_open,
+    .send = nontemporal_send,
 };
 
 const struct driver *const *beowire_driver_table(void)
 {
-    static const struct driver *const TABLE[] = {&MEMCPY, NULL};
+    static const struct driver *const TABLE[] = {&MEMCPY, &BYTES, &MOVSB, &NONTEMPORAL, NULL};
     return TABLE;
 }

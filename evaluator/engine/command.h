@@ -24,6 +24,7 @@ enum command_verb {
     COMMAND_OPEN,
     COMMAND_CONNECT,
     COMMAND_RUN,
+    COMMAND_CHECK,
     COMMAND_LOAD,
     COMMAND_STOP,
     COMMAND_CLOSE,

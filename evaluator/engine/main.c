@@ -154,6 +154,9 @@ static bool obey(struct command *command)
     case COMMAND_RUN:
         session_run(&engine.session, command);
         break;
+    case COMMAND_CHECK:
+        session_check(&engine.session, command);
+        break;
     case COMMAND_LOAD:
         load_answer(&engine.load, command);
         break;

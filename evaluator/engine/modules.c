@@ -52,13 +52,17 @@ static void note_broken(struct modules *modules, const char *path, const char *r
     modules->broken_count++;
 }
 
+/* Beside letters and digits a name may have these: "tcp-spin", "ucx:rc_mlx5", "mpi:openmpi/tcp". */
+#define NAME_SEPARATORS "-:/_"
+
 static bool name_is_valid(const char *name)
 {
     if (name == NULL || *name == '\0') {
         return false;
     }
     for (; *name != '\0'; name++) {
-        if (!islower((unsigned char)*name) && !isdigit((unsigned char)*name) && *name != '-') {
+        if (!islower((unsigned char)*name) && !isdigit((unsigned char)*name) &&
+            strchr(NAME_SEPARATORS, *name) == NULL) {
             return false;
         }
     }
@@ -258,14 +262,15 @@ const struct driver *modules_find(struct modules *modules, const char *name)
     }
     /* "tcp-spin" may be in its own file or in that of "tcp". */
     char *guess = strdup(name);
-    while (guess != NULL && driver == NULL) {
-        each_directory(modules, guess);
-        driver = loaded(modules, name);
-        char *dash = strrchr(guess, '-');
-        if (dash == NULL) {
-            break;
+    for (size_t end = guess == NULL ? 0 : strlen(guess); end > 0 && driver == NULL; end--) {
+        if (guess[end] != '\0' && strchr(NAME_SEPARATORS, guess[end]) == NULL) {
+            continue;
         }
-        *dash = '\0';
+        guess[end] = '\0';
+        if (strchr(guess, '/') == NULL) {
+            each_directory(modules, guess);
+            driver = loaded(modules, name);
+        }
     }
     free(guess);
     if (driver == NULL) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "check.h"
 #include "clock.h"
 #include "fill.h"
 #include "measure.h"
@@ -24,6 +25,7 @@
 #define DEADLINE_MS_MAX UINT64_C(86400000)
 #define DEFAULT_LOSS_TIMEOUT_MS 20
 #define LOSS_TIMEOUT_MS_MAX UINT64_C(60000)
+#define SOCKET_BUFFER_MAX (UINT64_C(1) << 30)
 #define COUNT_MAX (UINT64_C(1) << 40)
 
 #define PAGE_BYTES UINT64_C(4096)
@@ -126,11 +128,13 @@ static int parse_open(struct session *session, struct command *command,
 {
     const char *role = command_text(command, "role", "");
     uint64_t loss_timeout_ms = DEFAULT_LOSS_TIMEOUT_MS;
+    uint64_t socket_buffer = 0;
     session->max_size = 0;
     if (command_require(command, "driver") != 0 || command_require(command, "role") != 0 ||
         command_require(command, "max_size") != 0 ||
         command_number(command, "max_size", 1, SESSION_SIZE_MAX, &session->max_size) != 0 ||
-        command_number(command, "loss_timeout_ms", 1, LOSS_TIMEOUT_MS_MAX, &loss_timeout_ms) != 0) {
+        command_number(command, "loss_timeout_ms", 1, LOSS_TIMEOUT_MS_MAX, &loss_timeout_ms) != 0 ||
+        command_number(command, "socket_buffer", 0, SOCKET_BUFFER_MAX, &socket_buffer) != 0) {
         output_error(EINVAL, true, "%s", command->reason);
         return -EINVAL;
     }
@@ -158,6 +162,7 @@ static int parse_open(struct session *session, struct command *command,
         .max_size = session->max_size,
         .loss_timeout_ns = loss_timeout_ms * NS_PER_MS,
         .host = &session->host,
+        .socket_buffer_bytes = socket_buffer,
     };
     return 0;
 }
@@ -455,4 +460,60 @@ void session_run(struct session *session, struct command *command)
     }
     session->in_step = result.in_step;
     send_result(session, &request, &result);
+}
+
+static int parse_check(const struct session *session, struct command *command,
+                       struct check_request *request, uint64_t *deadline_ms)
+{
+    *deadline_ms = DEFAULT_DEADLINE_MS;
+    if (command_require(command, "size") != 0 || command_require(command, "count") != 0 ||
+        command_number(command, "size", session->driver->min_size, session->max_size,
+                       &request->size) != 0 ||
+        command_number(command, "count", 1, COUNT_MAX, &request->count) != 0 ||
+        command_number(command, "deadline_ms", 1, DEADLINE_MS_MAX, deadline_ms) != 0) {
+        output_error(EINVAL, false, "%s", command->reason);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+void session_check(struct session *session, struct command *command)
+{
+    const struct driver *driver = session->driver;
+    struct check_request request = {.driver = driver,
+                                    .session = session->driver_session,
+                                    .role = session->role,
+                                    .outgoing = session->outgoing,
+                                    .incoming = session->incoming,
+                                    .buffer_bytes = session->buffer_bytes,
+                                    .interrupted = session_interrupted,
+                                    .context = session};
+    uint64_t deadline_ms;
+    uint64_t arrived = 0;
+    char reason[CHECK_REASON_BYTES] = "prepare() does not take this size";
+    if (!can_run(session) || parse_check(session, command, &request, &deadline_ms) != 0) {
+        return;
+    }
+    give_up_at(session, clock_now_ns() + deadline_ms * NS_PER_MS);
+    int error =
+        driver->prepare == NULL ? 0 : driver->prepare(session->driver_session, request.size);
+    struct json json;
+    if (error == 0 && session->role == DRIVER_RESPONDER && driver->receive != NULL) {
+        output_begin(&json, "ready");
+        output_send(&json);
+    }
+    error = error == 0 ? check_run(&request, &arrived, reason) : error;
+    if (error == 0 && driver->flush != NULL) {
+        (void)snprintf(reason, sizeof reason, "flush() fails");
+        error = driver->flush(session->driver_session);
+    }
+    if (error != 0) {
+        session->state = SESSION_BROKEN;
+        output_error(error == -ECANCELED ? ETIMEDOUT : error, true, "%s: %s", driver->name, reason);
+        return;
+    }
+    output_begin(&json, "checked");
+    json_unsigned(&json, "size", request.size);
+    json_unsigned(&json, "arrived", arrived);
+    output_send(&json);
 }

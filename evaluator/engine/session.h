@@ -57,6 +57,7 @@ void session_init(struct session *session, struct modules *modules, struct input
 void session_open(struct session *session, struct command *command);
 void session_connect(struct session *session, struct command *command);
 void session_run(struct session *session, struct command *command);
+void session_check(struct session *session, struct command *command);
 void session_close(struct session *session);
 
 /** Closes without an answer. */

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from beowire import selection
 from beowire.paths import engine_directory
 from beowire.patterns import PATTERNS
 
@@ -142,6 +143,13 @@ def test_drivers__lists_every_driver_and_the_broken_files(start: Start, tmp_path
         assert driver["ready"] == (driver["reason"] == "")
     assert [broken["file"] for broken in answer["broken"]] == ["broken.so"]
     assert answer["broken"][0]["reason"]
+
+
+def test_drivers__each_is_in_a_group_and_none_is_called_as_one(start: Start) -> None:
+    names = {driver["name"] for driver in start().ask("drivers")["drivers"]}
+    assert {"tcp-nagle", "memcpy-bytes", "unix-stream", "beowire-udp", "xdp"} <= names
+    assert not names & set(selection.GROUPS)
+    assert [name for name in sorted(names) if selection.group_of(name) is None] == []
 
 
 def test_drivers__one_that_crashes_costs_no_other(start: Start, tmp_path: Path) -> None:

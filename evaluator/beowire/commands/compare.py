@@ -5,6 +5,7 @@ import random
 import re
 import shutil
 import sys
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -38,6 +39,8 @@ from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
 from beowire.launch.ssh import SshLauncher
 from beowire.load import parse_load
+from beowire.own_commands import parse_commands
+from beowire.own_drivers import own_drivers
 from beowire.patterns import DEFAULT, PATTERNS, parse_patterns
 from beowire.record import Record, read_record
 from beowire.report import write_report
@@ -50,6 +53,8 @@ _MOST_LAUNCHES = 1000
 _PIPE_WIDTH = 100
 #: A buffer begins in a page.
 _LARGEST_OFFSET = 4095
+#: The kernel gives less than the first to nobody.
+_LEAST_BUFFER, _LARGEST_BUFFER = 4 << 10, 1 << 30
 
 
 def register(app: typer.Typer) -> None:
@@ -64,7 +69,27 @@ def compare(
     hosts: TwoHostsOption = None,
     drivers: Annotated[
         str | None,
-        typer.Option("--drivers", help="Such as tcp,beowire. Default: all that are ready."),
+        typer.Option(
+            "--drivers",
+            help="Drivers and groups of them: tcp,beowire or memory,sockets or all. "
+            "Default: one of each kind. `beowire drivers` has them.",
+        ),
+    ] = None,
+    driver: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--driver",
+            help="A driver of your own, FILE.c against driver.h, which is compiled, checked and "
+            "measured, too. May be repeated.",
+        ),
+    ] = None,
+    driver_command: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--driver-command",
+            help="NAME=COMMAND: its lines SIZE SECONDS (half round trip) become the row NAME. "
+            "May be repeated.",
+        ),
     ] = None,
     pattern: Annotated[
         str,
@@ -108,6 +133,13 @@ def compare(
             help="Computes on every CPU of the nodes meanwhile: hog:NICE, 0 an equal, 19 idle.",
         ),
     ] = None,
+    socket_buffer: Annotated[
+        str | None,
+        typer.Option(
+            "--socket-buffer",
+            help="Such as 512KiB: measures TCP with buffers of this size, too (tcp-buffer).",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Of the order of sizes and turns.")
     ] = None,
@@ -131,8 +163,12 @@ def compare(
         raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
     if not 1 <= launches <= _MOST_LAUNCHES:
         raise BeowireError(f"--launches is 1 to {_MOST_LAUNCHES}")
+    commands = parse_commands(driver_command or [])
+    patterns = parse_patterns(pattern)
+    if commands and "pingpong" not in patterns:
+        raise BeowireError("--driver-command says half round trips: it takes --pattern pingpong")
     request = Request(
-        patterns=parse_patterns(pattern),
+        patterns=patterns,
         sizes=_sizes(sizes, max_size),
         scheduled=sizes is None,
         directory=out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S")),
@@ -145,6 +181,8 @@ def compare(
         offsets=_offsets(offset),
         interface=interface,
         load=None if load is None else parse_load(load),
+        socket_buffer=_socket_buffer(socket_buffer),
+        commands=tuple(commands),
         json=as_json,
     )
     if not lab:
@@ -172,7 +210,9 @@ def compare(
         else:
             launcher = LocalLauncher()
         try:
-            outcome = run(launcher, request, interrupts)
+            with own_drivers(driver or [], interrupts) as own:
+                request = replace(request, own=tuple(own.names), failed=tuple(own.failures))
+                outcome = run(launcher, request, interrupts)
         except KeyboardInterrupt:
             raise BeowireError("interrupted before anything was measured", 130) from None
         _show(request, outcome)
@@ -239,6 +279,18 @@ def _offsets(text: str | None) -> tuple[int, int]:
             f"cannot read --offset {text!r}: write bytes up to {_LARGEST_OFFSET}, as 1 or 1,64"
         )
     return numbers[0], numbers[-1]
+
+
+def _socket_buffer(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        size = parse_size(text)
+    except BeowireError as error:
+        raise BeowireError(f"--socket-buffer: {error}") from None
+    if not _LEAST_BUFFER <= size <= _LARGEST_BUFFER:
+        raise BeowireError("--socket-buffer is 4KiB to 1GiB")
+    return size
 
 
 def _pins(text: str | None) -> tuple[str | None, str | None]:

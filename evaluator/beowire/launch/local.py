@@ -4,6 +4,7 @@
 import os
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Self
 
 from beowire import paths
@@ -18,8 +19,10 @@ class LocalLauncher:
     kind = "local"
     marker = b""
 
-    def __init__(self) -> None:
-        """Takes the first two cores that this process may use."""
+    def __init__(self, directories: Sequence[Path] = ()) -> None:
+        """Takes the first two cores that this process may use. `directories`: of the drivers that
+        the engines know; by default those beside the engine."""
+        self._directories = ":".join(str(directory.resolve()) for directory in directories)
         cores = sorted(os.sched_getaffinity(0))
         first, second = (str(core) for core in cores[:2]) if len(cores) > 1 else (None, None)
         self.nodes: Sequence[Node] = (
@@ -39,6 +42,8 @@ class LocalLauncher:
         command = [str(paths.engine_directory() / "beowire-engine")]
         if chosen := cpu or node.cpu:
             command += ["--cpu", chosen]
+        if self._directories:
+            command += ["--drivers", self._directories]
         return subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )

@@ -13,6 +13,9 @@
 extern const struct driver *driver;
 extern bool with_interfaces;
 
+/** Its sessions take turns with what there is only one of. */
+extern bool one_at_a_time;
+
 /** Room for a message of pair_largest(driver) bytes. */
 extern uint8_t *message;
 

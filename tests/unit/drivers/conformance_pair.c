@@ -269,6 +269,9 @@ static void both_responder(struct pair *pair)
 void sessions__two_at_once_do_not_mix(void **state)
 {
     (void)state;
+    if (one_at_a_time) {
+        skip();
+    }
     assert_int_equal(pair_play(driver, with_interfaces, 2, both_initiator, both_responder), 0);
 }
 
@@ -279,7 +282,7 @@ static void killed_initiator(struct pair *pair)
     prepare(pair, 0, 1000);
     exchange(pair, 0, 1000, 1);
     pair_check(kill(pair->responder, SIGKILL) == 0, errno);
-    pair_stop_after_ms(pair, 3000);
+    pair_stop_after_ms(pair, 1000);
     int result = 0;
     while (result == 0) {
         fill(message, 1000, 2);

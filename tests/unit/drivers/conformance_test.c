@@ -2,10 +2,13 @@
 /*
  * What driver.h asks of every driver, asked of each driver of a file:
  *
- *      conformance_test FILE.so loopback|interfaces
+ *      conformance_test FILE.so loopback|interfaces [--only NAME]... [--absent NAME]...
+ *                       [--turns NAME]...
  *
  * With `interfaces` the two ends are told to use the two ends of a veth pair; with `loopback` they
- * are told nothing, and choose.
+ * are told nothing, and choose. `--only`: no driver of the file but these. `--absent`: the driver
+ * need not be ready here; but then it has to say why, and to refuse to open, and if that is all
+ * that is tested it counts as skipped.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -19,8 +22,12 @@
 #include "namespace.h"
 #include "pair.h"
 
+/* What Meson takes for a test that was skipped. */
+#define EXIT_SKIPPED 77
+
 const struct driver *driver;
 bool with_interfaces;
+bool one_at_a_time;
 uint8_t *message;
 static uint8_t *expected;
 
@@ -199,6 +206,40 @@ static void send__every_size_without_another_end(void **state)
     driver->close(session);
 }
 
+/* Not ready: then there is one line that says why, and open() says so, too. */
+static void absent__says_why_and_does_not_open(void **state)
+{
+    (void)state;
+    struct pair pair;
+    void *session = NULL;
+    char reason[DRIVER_REASON_BYTES] = "";
+    char error[DRIVER_REASON_BYTES] = "";
+    pair_alone(&pair, driver, with_interfaces, DRIVER_RESPONDER);
+    const struct driver_options options = pair_options(&pair, 1000);
+    int before = open_descriptors();
+    assert_true(driver->probe(&options, reason, sizeof reason) < 0);
+    assert_true(reason[0] != '\0' && strchr(reason, '\n') == NULL);
+    assert_true(driver->open(&options, &session, error, sizeof error) < 0);
+    assert_true(error[0] != '\0' && strchr(error, '\n') == NULL);
+    assert_int_equal(open_descriptors(), before);
+    (void)fprintf(stderr, "%s is absent: %s\n", driver->name, reason);
+}
+
+static bool is_ready(void)
+{
+    struct pair pair;
+    char reason[DRIVER_REASON_BYTES] = "";
+    pair_alone(&pair, driver, with_interfaces, DRIVER_RESPONDER);
+    const struct driver_options options = pair_options(&pair, 1000);
+    return driver->probe(&options, reason, sizeof reason) == 0;
+}
+
+static int test_absent_driver(void)
+{
+    const struct CMUnitTest absent[] = {cmocka_unit_test(absent__says_why_and_does_not_open)};
+    return cmocka_run_group_tests_name(driver->name, absent, NULL, NULL);
+}
+
 static int test_driver(void)
 {
     const struct CMUnitTest alone[] = {
@@ -228,12 +269,25 @@ static int test_driver(void)
                : cmocka_run_group_tests_name(driver->name, paired, NULL, NULL);
 }
 
+/* Is this option there with this value; or, without a value, at all? */
+static bool is_given(char **words, const char *option, const char *value)
+{
+    for (; words[0] != NULL && words[1] != NULL; words += 2) {
+        if (strcmp(words[0], option) == 0 && (value == NULL || strcmp(words[1], value) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        (void)fprintf(stderr, "usage: conformance_test FILE.so loopback|interfaces\n");
+    if (argc < 3 || argc % 2 == 0) {
+        (void)fprintf(stderr, "usage: conformance_test FILE.so loopback|interfaces"
+                              " [--only NAME]... [--absent NAME]... [--turns NAME]...\n");
         return 2;
     }
+    char **words = argv + 3;
     namespace_enter(argv);
     with_interfaces = strcmp(argv[2], "interfaces") == 0;
     void *handle = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
@@ -248,16 +302,28 @@ int main(int argc, char **argv)
         return 1;
     }
     int failures = 0;
+    size_t tested = 0;
+    size_t absent = 0;
     for (const struct driver *const *table = get_table(); *table != NULL; table++) {
         driver = *table;
+        if (is_given(words, "--only", NULL) && !is_given(words, "--only", driver->name)) {
+            continue;
+        }
+        one_at_a_time = is_given(words, "--turns", driver->name);
+        tested++;
         message = malloc(pair_largest(driver));
         expected = malloc(pair_largest(driver));
         if (message == NULL || expected == NULL) {
             return 1;
         }
-        failures += test_driver();
+        if (is_given(words, "--absent", driver->name) && !is_ready()) {
+            absent++;
+            failures += test_absent_driver();
+        } else {
+            failures += test_driver();
+        }
         free(message);
         free(expected);
     }
-    return failures;
+    return failures == 0 && absent == tested ? EXIT_SKIPPED : failures;
 }

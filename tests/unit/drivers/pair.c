@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pair.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -84,14 +85,20 @@ struct driver_options pair_options(const struct pair *pair, uint64_t max_size)
 
 void pair_say(const struct pair *pair, uint64_t word)
 {
-    ssize_t count = send(pair->control, &word, sizeof word, MSG_NOSIGNAL);
+    ssize_t count;
+    do { /* a driver may have its own signals */
+        count = send(pair->control, &word, sizeof word, MSG_NOSIGNAL);
+    } while (count < 0 && errno == EINTR);
     pair_check(count == (ssize_t)sizeof word, count);
 }
 
 uint64_t pair_hear(const struct pair *pair)
 {
     uint64_t word = 0;
-    ssize_t count = recv(pair->control, &word, sizeof word, 0);
+    ssize_t count;
+    do {
+        count = recv(pair->control, &word, sizeof word, 0);
+    } while (count < 0 && errno == EINTR);
     pair_check(count == (ssize_t)sizeof word, count);
     return word;
 }

@@ -89,7 +89,7 @@ static void load_all__keeps_the_good_and_explains_the_rest(void **state)
 {
     (void)state;
     modules_load_all(&modules);
-    assert_int_equal(modules.driver_count, 1);
+    assert_int_equal(modules.driver_count, 2);
     assert_string_equal(modules.drivers[0]->name, "good");
     expect_broken("text.so", "text.so");
     expect_broken("no_table.so", "beowire_driver_table");
@@ -109,7 +109,7 @@ static void load_all__twice_is_once(void **state)
     (void)state;
     modules_load_all(&modules);
     modules_load_all(&modules);
-    assert_int_equal(modules.driver_count, 1);
+    assert_int_equal(modules.driver_count, 2);
     assert_int_equal(modules.broken_count, 10);
 }
 
@@ -156,6 +156,13 @@ static void find__loads_no_other_file(void **state)
     assert_int_equal(modules.file_count, 1);
 }
 
+static void find__in_the_file_that_the_beginning_of_the_name_says(void **state)
+{
+    (void)state;
+    assert_non_null(modules_find(&modules, "good:part_1/b-c"));
+    assert_int_equal(modules.file_count, 1);
+}
+
 static void find__unknown_or_malformed_name(void **state)
 {
     (void)state;
@@ -196,6 +203,7 @@ int main(void)
         WITH_MODULES(load_all__file_of_somebody_else),
         WITH_MODULES(load_all__relative_directory),
         WITH_MODULES(find__loads_no_other_file),
+        WITH_MODULES(find__in_the_file_that_the_beginning_of_the_name_says),
         WITH_MODULES(find__unknown_or_malformed_name),
         WITH_MODULES(open__directory_that_is_missing),
         WITH_MODULES(open__several_directories),

@@ -20,6 +20,7 @@ static struct fake {
     unsigned closed;
     uint64_t max_size;
     uint64_t loss_timeout_ns;
+    uint64_t socket_buffer_bytes;
     uint8_t wire[64];
 } fake;
 
@@ -41,6 +42,7 @@ static int fake_open(const struct driver_options *options, void **session, char 
     fake.opened++;
     fake.max_size = options->max_size;
     fake.loss_timeout_ns = options->loss_timeout_ns;
+    fake.socket_buffer_bytes = options->socket_buffer_bytes;
     *session = &fake;
     return 0;
 }
@@ -172,10 +174,14 @@ static void open__limits_and_defaults_for_the_driver(void **state)
     make_ready();
     assert_int_equal(fake.max_size, 64);
     assert_int_equal(fake.loss_timeout_ns, 20000000);
+    assert_int_equal(fake.socket_buffer_bytes, 0);
     expect_part(ask("close"), "closed");
-    expect_part(ask("open driver=fake role=responder max_size=10 loss_timeout_ms=7"), "here/1");
+    expect_part(ask("open driver=fake role=responder max_size=10 loss_timeout_ms=7"
+                    " socket_buffer=4096"),
+                "here/1");
     assert_int_equal(fake.max_size, 10);
     assert_int_equal(fake.loss_timeout_ns, 7000000);
+    assert_int_equal(fake.socket_buffer_bytes, 4096);
 }
 
 static void open__failure_is_told_in_the_drivers_words(void **state)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from beowire import plan as planning
+from beowire import selection
 from beowire.interrupts import Interrupts
 from beowire.measure import How, Measurement, Progress
 from beowire.record import Result, Skipped
@@ -59,7 +60,7 @@ def measure() -> Iterator[Measure]:
         taken = Taken(launcher)
         interrupts = Interrupts()
         found = survey(launcher, interrupts)
-        drivers, _ = planning.choose_drivers(found.drivers, names)
+        drivers, _ = selection.choose_drivers(found.drivers, names)
         plan = planning.make_plan(drivers, patterns, sizes, seconds, seed=1)
         measurement = Measurement(
             launcher, found, interrupts, taken.lines.append, taken.progress.append

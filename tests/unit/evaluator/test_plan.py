@@ -80,33 +80,6 @@ def test_affordable_sizes__count_what_drivers_can_carry() -> None:
     assert needed_s == 4 * plan.LEAST_CELL_S
 
 
-def test_choose_drivers__takes_all_that_are_ready() -> None:
-    chosen, skipped = plan.choose_drivers([TCP, ABSENT], None)
-    assert chosen == [TCP]
-    assert [(one.driver, one.reason) for one in skipped] == [("packet", ABSENT.reason)]
-
-
-def test_choose_drivers__unknown_lists_what_exists() -> None:
-    with pytest.raises(BeowireError, match="no driver 'tpc': there are tcp, packet") as caught:
-        plan.choose_drivers([TCP, ABSENT], "tpc")
-    assert caught.value.exit_code == 2
-
-
-def test_choose_drivers__named_but_not_ready_says_why() -> None:
-    with pytest.raises(BeowireError, match="packet is not ready: node0: needs CAP_NET_RAW"):
-        plan.choose_drivers([TCP, ABSENT], "tcp,packet")
-
-
-def test_choose_drivers__none_ready_says_why() -> None:
-    with pytest.raises(BeowireError, match="no driver can run here: packet: node0"):
-        plan.choose_drivers([ABSENT], None)
-
-
-def test_choose_drivers__names_count_once() -> None:
-    chosen, _ = plan.choose_drivers([TCP, UDP], "udp, tcp,udp")
-    assert [one.name for one in chosen] == ["udp", "tcp"]
-
-
 @given(st.floats(0.1, 1e9), st.floats(1, 1e8), st.integers(1, 1000))
 def test_count_for__is_whole_batches(message_ns: float, target_ns: float, batch: int) -> None:
     count = plan.count_for(message_ns, target_ns, batch)

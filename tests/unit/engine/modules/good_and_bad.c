@@ -37,6 +37,7 @@ static void close_session(void *session)
     .max_size = 10, .probe = probe, .open = open_session, .send = send_message
 
 static const struct driver GOOD = {COMPLETE, .name = "good", .close = close_session};
+static const struct driver PART = {COMPLETE, .name = "good:part_1/b-c", .close = close_session};
 static const struct driver TWICE = {COMPLETE, .name = "good", .close = close_session};
 static const struct driver BAD_NAME = {COMPLETE, .name = "Bad Name", .close = close_session};
 static const struct driver NO_CLOSE = {COMPLETE, .name = "no-close"};
@@ -67,7 +68,8 @@ static const struct driver NO_SIZE = {
 
 const struct driver *const *beowire_driver_table(void)
 {
-    static const struct driver *const TABLE[] = {&GOOD,       &TWICE,   &BAD_NAME, &NO_CLOSE,
-                                                 &NO_RECEIVE, &NO_SIZE, NULL};
+    static const struct driver *const TABLE[] = {
+        &GOOD, &PART, &TWICE, &BAD_NAME, &NO_CLOSE, &NO_RECEIVE, &NO_SIZE, NULL,
+    };
     return TABLE;
 }

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which drivers are measured: those that are named, groups of them, or those that answer most
+questions. Pure.
+
+A driver that no group knows (somebody's own) is measured by default.
+"""
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from beowire.errors import BeowireError
+from beowire.record import DriverInfo, Skipped
+
+#: What is measured when nothing is said: one of each kind, so that a table stays readable and a
+#: short run has time for each.
+DEFAULT = ("memcpy", "shm", "tcp", "tcp-spin", "udp", "packet", "beowire", "fi-tcp")
+
+#: Drivers by what they have in common: names, or shell patterns of names. No group has the name of
+#: a driver. If you add a driver: here, and docs/DRIVERS.md.
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "memory": ("memcpy*",),
+    "host": ("shm", "pipe", "unix-*", "beowire-shm"),
+    "sockets": ("tcp", "tcp-*", "udp", "mptcp", "sctp", "tipc"),
+    "frames": ("packet", "xdp*"),
+    "lanes": ("beowire", "beowire-*"),
+    "libfabric": ("fi-*", "fi:*"),
+    # The second is its file's name, which stands for it where UCX itself is missing.
+    "ucx": ("ucx:*", "ucx"),
+}
+
+#: Other names of drivers.
+ALIASES: Mapping[str, str] = {"fi:tcp": "fi-tcp"}
+
+
+def choose_drivers(
+    known: Sequence[DriverInfo], names: str | None, own: Sequence[str] = ()
+) -> tuple[list[DriverInfo], list[Skipped]]:
+    """The drivers to measure, and those left out with their reason.
+
+    `names` is a comma list: of a driver that is named, it must exist and be ready; of a group (or
+    `all`) those are taken that are ready. None: the usual ones that are ready. `own`: names of
+    drivers that are measured in any case, besides. Raises BeowireError.
+    """
+    by_name = {driver.name: driver for driver in known}
+    words = [word.strip() for word in names.split(",")] if names is not None else []
+    chosen: dict[str, DriverInfo] = {}
+    left_out: dict[str, Skipped] = {}
+    for word in words:
+        members = _members(word, known)
+        if members is None:
+            one = _named(word, by_name)
+            chosen[one.name] = one
+        else:
+            _take(members, chosen, left_out)
+            if not any(member.ready for member in members):
+                raise BeowireError(
+                    f"no driver of {word} can run here: {_reasons(members) or 'none is installed'}"
+                )
+    if names is None:
+        usual = [one for one in known if is_default(one.name) and one.name not in own]
+        _take(usual, chosen, left_out)
+        if not chosen and not own:
+            raise BeowireError(f"no driver can run here: {_reasons(usual) or 'none is installed'}")
+    for name in own:
+        chosen[name] = _named(name, by_name)
+    return list(chosen.values()), [one for name, one in left_out.items() if name not in chosen]
+
+
+def is_default(name: str) -> bool:
+    """Whether it is measured when nothing is said."""
+    return name in DEFAULT or group_of(name) is None
+
+
+def group_of(name: str) -> str | None:
+    """The first group that has the driver."""
+    for group, patterns in GROUPS.items():
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            return group
+    return None
+
+
+def _members(word: str, known: Sequence[DriverInfo]) -> list[DriverInfo] | None:
+    """The known drivers of a group; None if it is none."""
+    if word == "all":
+        return list(known)
+    if word not in GROUPS:
+        return None
+    return [one for one in known if any(fnmatchcase(one.name, pattern) for pattern in GROUPS[word])]
+
+
+def _named(word: str, by_name: Mapping[str, DriverInfo]) -> DriverInfo:
+    name = word if word in by_name else ALIASES.get(word, word)
+    if name not in by_name:
+        raise BeowireError(
+            f"no driver {word!r}: there are {', '.join(by_name) or 'none'};"
+            f" and the groups {', '.join(GROUPS)}, all"
+        )
+    if not by_name[name].ready:
+        raise BeowireError(f"driver {name} is not ready: {by_name[name].reason}")
+    return by_name[name]
+
+
+def _take(
+    members: Sequence[DriverInfo], chosen: dict[str, DriverInfo], left_out: dict[str, Skipped]
+) -> None:
+    for one in members:
+        if one.ready:
+            chosen[one.name] = one
+        else:
+            left_out[one.name] = Skipped(driver=one.name, reason=one.reason)
+
+
+def _reasons(members: Sequence[DriverInfo]) -> str:
+    return "; ".join(f"{one.name}: {one.reason}" for one in members)

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * copies.h - ways to copy memory that differ in what they ask of the processor. The areas do not
+ * overlap. Where a way does not exist, COPIES_ON_X86 is 0 and so is the function.
+ */
+#ifndef BEOWIRE_DRIVERS_COPIES_H
+#define BEOWIRE_DRIVERS_COPIES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#define COPIES_ON_X86 1
+#include <emmintrin.h>
+#else
+#define COPIES_ON_X86 0
+#endif
+
+/** One byte after the other, as it is written in the loop. */
+static inline void copy_bytes(uint8_t *target, const uint8_t *source, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < bytes; i++) {
+        target[i] = source[i];
+        /* Otherwise the compiler sees through it, and calls memcpy(). */
+        __asm__ volatile("" ::: "memory");
+    }
+}
+
+#if COPIES_ON_X86
+/** The instruction `rep movsb`, whose microcode copies as it likes best. */
+static inline void copy_movsb(uint8_t *target, const uint8_t *source, uint64_t bytes)
+{
+    __asm__ volatile("rep movsb" : "+D"(target), "+S"(source), "+c"(bytes) : : "memory");
+}
+
+/** Stores that pass the caches by (`movntdq`): what is written is not read into them first, and
+ *  does not push other data out. Ends when the stores are visible to other cores. */
+static inline void copy_nontemporal(uint8_t *target, const uint8_t *source, uint64_t bytes)
+{
+    /* Such stores are of whole, aligned units. */
+    uint64_t head = -(uintptr_t)target % sizeof(__m128i);
+    head = head < bytes ? head : bytes;
+    memcpy(target, source, head);
+    uint64_t at = head;
+    for (; at + sizeof(__m128i) <= bytes; at += sizeof(__m128i)) {
+        _mm_stream_si128((__m128i *)(void *)(target + at),
+                         _mm_loadu_si128((const __m128i *)(const void *)(source + at)));
+    }
+    memcpy(target + at, source + at, bytes - at);
+    _mm_sfence();
+}
+#endif
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mptcp.c - Multipath TCP (RFC 8684), blocking (connection.h). Over how many paths a message goes
+ * is the system's choice (`ip mptcp`); a connection that fell back to TCP is refused, for it would
+ * be measured under a name that is not its own.
+ */
+#include <errno.h>
+#include <linux/mptcp.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include "connection.h"
+#include "driver.h"
+#include "fail.h"
+
+#ifndef IPPROTO_MPTCP
+#define IPPROTO_MPTCP 262
+#endif
+#ifndef SOL_MPTCP
+#define SOL_MPTCP 284
+#endif
+
+static int multipath(int fd, char *error, size_t error_bytes)
+{
+    struct mptcp_info info = {0};
+    socklen_t length = sizeof info;
+    int result = connection_no_delay(fd, error, error_bytes);
+    if (result != 0) {
+        return result;
+    }
+    /* A socket that fell back does not know the option, or says so. */
+    bool known = getsockopt(fd, SOL_MPTCP, MPTCP_INFO, &info, &length) == 0;
+    if (!known || (info.mptcpi_flags & MPTCP_INFO_FLAG_FALLBACK) != 0) {
+        (void)snprintf(error, error_bytes,
+                       "the connection fell back to TCP: see net.mptcp.enabled at both ends, and"
+                       " what is between them");
+        return -EPROTO;
+    }
+    return 0;
+}
+
+static const struct connection_kind KIND = {.protocol = IPPROTO_MPTCP, .after = multipath};
+
+static int mptcp_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
+{
+    bool built = access("/proc/sys/net/mptcp/enabled", F_OK) == 0;
+    return connection_probe(&KIND, options,
+                            built
+                                ? "it is switched off here: sysctl net.mptcp.enabled=1"
+                                : "this kernel has no MPTCP: it takes Linux 5.6 with CONFIG_MPTCP",
+                            reason, reason_bytes);
+}
+
+static int mptcp_open(const struct driver_options *options, void **session, char *error,
+                      size_t error_bytes)
+{
+    return connection_open(&KIND, sizeof(struct connection), options, session, error, error_bytes);
+}
+
+static const struct driver MPTCP = {
+    .abi = DRIVER_ABI,
+    .name = "mptcp",
+    .summary = "Multipath TCP sockets, blocking; over the paths that `ip mptcp` allows",
+    .placement = DRIVER_PAIR,
+    .reliable = true,
+    .min_size = 1,
+    .max_size = UINT64_C(1) << 30,
+    .probe = mptcp_probe,
+    .open = mptcp_open,
+    .address = connection_address,
+    .connect = connection_connect,
+    .send = connection_send,
+    .receive = connection_receive,
+    .close = connection_close,
+    .post_send = connection_post_send,
+    .post_receive = connection_post_receive,
+    .progress = connection_progress,
+};
+
+const struct driver *const *beowire_driver_table(void)
+{
+    static const struct driver *const TABLE[] = {&MPTCP, NULL};
+    return TABLE;
+}

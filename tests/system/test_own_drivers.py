@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A user's own driver, from its source to its row: and drivers that are wrong."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from beowire import own_drivers, paths
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.record import read_record
+from system.conftest import ROOT
+
+EXAMPLE = ROOT / "examples" / "driver.c"
+LOOP = "while (recv(fd"
+
+
+@pytest.fixture
+def interrupts() -> Iterator[Interrupts]:
+    with Interrupts() as caught:
+        yield caught
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "drivers_cache", lambda: tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+def variant(tmp_path: Path, name: str, before_receiving: str) -> Path:
+    """The example under another name, with a defect in receive()."""
+    text = EXAMPLE.read_text().replace('"my-datagrams"', f'"{name}"')
+    assert LOOP in text
+    file = tmp_path / f"{name}.c"
+    file.write_text(text.replace(LOOP, f"{before_receiving} {LOOP}"))
+    return file
+
+
+def test_example__is_short() -> None:
+    assert len(EXAMPLE.read_text().splitlines()) <= 60
+
+
+def test_compare__own_driver_is_a_row_and_a_wrong_one_costs_no_other(tmp_path: Path) -> None:
+    wrong = variant(tmp_path, "early", "return 0;")
+    own = ("--driver", str(EXAMPLE), "--driver", str(wrong))
+    words = ("--drivers", "pipe", "--sizes", "8,1024", "--time", "2", "--out", "o")
+    command = ("--driver-command", "told=echo 8 0.00001")
+    done = subprocess.run(
+        [ROOT / "beowire", "compare", *own, *command, *words],
+        cwd=tmp_path,
+        env={**os.environ, "BEOWIRE_CONFIG": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert re.search(r"driver early fails its check on local\d: receive\(\) has other", done.stderr)
+    assert len(done.stderr.splitlines()) == 1
+    record = read_record(tmp_path / "o" / "record.jsonl")
+    assert {one.driver for one in record.results} == {"pipe", "my-datagrams", "told"}
+    assert {one.driver for one in record.skipped} == {"early.c"}
+    assert (tmp_path / "o" / "report.html").is_file()
+
+
+def test_compiled__once_for_the_same_content(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "own.h").write_text("#define VALUE 1\n")
+    source = tmp_path / "own.c"
+    source.write_text('#include "own.h"\n#include "driver.h"\nint value = VALUE;\n')
+    first = own_drivers.compiled(source)
+    made = first.stat().st_mtime_ns
+    assert own_drivers.compiled(source) == first
+    assert first.stat().st_mtime_ns == made
+    (tmp_path / "own.h").write_text("#define VALUE 2\n")
+    assert own_drivers.compiled(source) != first
+    assert not list(cache.rglob("*.new"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("int x = ;\n", "it does not compile: .*own.c:1:9: error: expected expression"),
+        ('#include "no-such.h"\n', "it does not compile: .*no-such.h: No such file"),
+    ],
+)
+def test_compiled__errors_are_one_line(tmp_path: Path, text: str, said: str) -> None:
+    source = tmp_path / "own.c"
+    source.write_text(text)
+    with pytest.raises(BeowireError, match=said) as caught:
+        own_drivers.compiled(source)
+    assert "\n" not in str(caught.value)
+
+
+def test_compiled__no_file_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BeowireError, match="there is no such file"):
+        own_drivers.compiled(tmp_path / "none.c")
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(BeowireError, match=r"no C compiler .*: install one, or name it in CC"):
+        own_drivers.compiled(EXAMPLE)
+
+
+def test_own_drivers__each_defect_is_named(
+    tmp_path: Path, interrupts: Interrupts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_drivers, "_CHECK_MS", 200)
+    monkeypatch.setattr(own_drivers, "_ANSWER_S", 1.0)
+    short = "if (size == 1000) size--, ((char *)data)[999] = 0;"
+    defects = {
+        "crash": ("__builtin_trap();", "driver crash fails .*: the engine was killed by SIGILL"),
+        "hang": ("for (;;) pause();", "driver hang fails .*: the engine gave no answer within"),
+        "lie": (short, r"driver lie fails .*: receive\(\) has other data .* of 1000 bytes"),
+        "lost": ("return -5;", r"driver lost fails .*: receive\(\) of message 0 .*: Input/output"),
+        "tcp": ("", "there is a driver tcp already: give yours another name"),
+    }
+    files = [variant(tmp_path, name, text) for name, (text, _) in defects.items()]
+    empty = tmp_path / "empty.c"
+    empty.write_text("int x;\n")
+    before = paths.engine_directory()
+    with own_drivers.own_drivers([*files, empty], interrupts) as own:
+        assert own.names == []
+        failures = dict(own.failures)
+    assert paths.engine_directory() == before
+    for name, (_, said) in defects.items():
+        assert re.search(said, failures[f"{name}.c"]), failures[f"{name}.c"]
+        assert "\n" not in failures[f"{name}.c"]
+    assert "does not export beowire_driver_table" in failures["empty.c"]
+
+
+def test_own_drivers__engines_know_them_meanwhile(interrupts: Interrupts) -> None:
+    before = paths.engine_directory()
+    with own_drivers.own_drivers([EXAMPLE], interrupts) as own:
+        assert (own.names, own.failures) == (["my-datagrams"], [])
+        inside = paths.engine_directory()
+        assert (inside / "drivers" / "beowire-driver-my-datagrams.so").is_file()
+        assert (inside / "drivers" / "beowire-driver-tcp.so").is_file()
+    assert paths.engine_directory() == before
+    assert not inside.exists()
