@@ -145,7 +145,12 @@ static int parse_open(struct session *session, struct command *command,
     const char *name = command_text(command, "driver", "");
     session->driver = modules_find(session->modules, name);
     if (session->driver == NULL) {
-        output_error(ENOENT, true, "there is no driver '%.64s': see the list of drivers", name);
+        const char *reason = modules_fault(session->modules, name);
+        if (reason != NULL) {
+            output_error(ELIBBAD, true, "%.64s: it cannot be loaded: %s", name, reason);
+        } else {
+            output_error(ENOENT, true, "there is no driver '%.64s': see the list of drivers", name);
+        }
         return -ENOENT;
     }
     if (session->max_size > session->driver->max_size) {
