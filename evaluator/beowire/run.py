@@ -17,6 +17,7 @@ from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
 from beowire.load import Background, Load
 from beowire.measure import How, Measurement
+from beowire.mpi import drivers as mpi_drivers
 from beowire.record import (
     DriverInfo,
     End,
@@ -110,7 +111,9 @@ def run(launcher: Launcher, request: Request, interrupts: Interrupts) -> Outcome
     with Display() as display, _entered(launcher, interrupts):
         display.note("Looking at both ends ...")
         found = survey(launcher, interrupts, request.pins, request.interface)
-        drivers, skipped = planning.choose_drivers(found.drivers, request.drivers)
+        names, of_mpis = mpi_drivers.expanded(request.drivers)
+        found = replace(found, drivers=[*found.drivers, *of_mpis])
+        drivers, skipped = planning.choose_drivers(found.drivers, names)
         writer = _create(request)
         load_s = request.seconds * _LOAD_SHARE + _LOAD_SPARE_S
         try:
