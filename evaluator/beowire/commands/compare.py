@@ -61,7 +61,11 @@ def compare(
     hosts: TwoHostsOption = None,
     drivers: Annotated[
         str | None,
-        typer.Option("--drivers", help="Such as tcp,beowire. Default: all that are ready."),
+        typer.Option(
+            "--drivers",
+            help="Such as tcp,beowire,mpi:mpich/tcp; mpi is every MPI that is here. "
+            "Default: all that are ready, but MPIs.",
+        ),
     ] = None,
     pattern: Annotated[
         str, typer.Option("--pattern", help="pingpong, stream, or both: pingpong,stream.")
