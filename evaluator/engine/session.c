@@ -187,6 +187,8 @@ void session_open(struct session *session, struct command *command)
                      (unsigned long long)session->max_size);
         return;
     }
+    options.outgoing = session->outgoing;
+    options.incoming = session->incoming;
     give_up_at(session, clock_now_ns() + SETUP_LIMIT_NS);
     char text[DRIVER_ADDRESS_BYTES] = "";
     char reason[DRIVER_REASON_BYTES] = "";

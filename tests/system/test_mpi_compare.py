@@ -13,6 +13,7 @@ import pytest
 from beowire.record import read_record
 from system.conftest import ROOT, RunBeowire, wait_until
 
+PUT = "mpi-put:openmpi4/beowire"
 TCP, BEOWIRE = "mpi:openmpi4/tcp", "mpi:openmpi4/beowire"
 ENGINE = str((ROOT / "build" / "engine" / "beowire-engine").resolve())
 
@@ -21,7 +22,7 @@ BOUND_S = 5.0
 
 
 def test_mpi_beside_other_drivers(run_beowire: RunBeowire, tmp_path: Path) -> None:
-    words = ["--drivers", f"{TCP},{BEOWIRE},tcp", "--pattern", "pingpong,stream"]
+    words = ["--drivers", f"{TCP},{BEOWIRE},{PUT}", "--pattern", "pingpong,stream"]
     words += ["--sizes", "8,256KiB", "--time", "2", "--out", str(tmp_path / "out")]
     done = run_beowire("compare", "--lab", *words)
     assert done.returncode == 0, done.stderr

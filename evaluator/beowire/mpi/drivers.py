@@ -5,13 +5,14 @@
     mpi:mpich/beowire   messages of MPICH over Beowire
     mpi:mpich           MPICH over both of these
     mpi                 every MPI that is here, over both
+    mpi-put             the same of one-sided puts
 
 The other ways of `beowire.mpi.ways` have to be named. An engine knows such a driver by what is
 before the colon; which MPI it is follows from the directory that the engine gets it from.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from beowire import paths
@@ -23,7 +24,10 @@ from beowire.mpi.ways import Way
 from beowire.record import DriverInfo
 
 #: What the engine calls them (evaluator/drivers/mpi), and what each measures.
-FAMILIES = {"mpi": "messages"}
+FAMILIES = {"mpi": "messages", "mpi-put": "one-sided puts"}
+
+#: Open MPI 4 has them over Beowire with these only (docs/MPI.md).
+_ONESIDED = {"OMPI_MCA_btl": "ofi,self"}
 
 #: The ways that are meant where none is named.
 USUAL_WAYS = ("tcp", "beowire")
@@ -84,7 +88,10 @@ def driver(name: str) -> MpiDriver:
             f"driver {name}: no way is called {over!r}: there are {', '.join(ways.NAMES)}"
         )
     found = installation.find(mpi)
-    return MpiDriver(family, found, ways.way(found, over))
+    way = ways.way(found, over)
+    if family != "mpi" and found.name == "openmpi4" and "FI_PROVIDER_PATH" in way.variables:
+        way = replace(way, variables={**way.variables, **_ONESIDED})
+    return MpiDriver(family, found, way)
 
 
 def expanded(names: str | None) -> tuple[str | None, list[DriverInfo]]:

@@ -5,6 +5,7 @@
 
 #include "../driver.h"
 
-extern const struct driver driver_mpi; /**< twosided.c */
+extern const struct driver driver_mpi;     /**< twosided.c */
+extern const struct driver driver_mpi_put; /**< onesided.c */
 
 #endif

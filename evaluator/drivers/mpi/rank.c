@@ -188,21 +188,28 @@ static int exchange(struct rank *rank, int tag, MPI_Request requests[2], char by
                                                      rank->world, &requests[1]));
 }
 
-int rank_connect(struct rank *rank, const char *peer_address, char *error, size_t error_bytes)
+int rank_meet(struct rank *rank)
 {
     /* Static: should it fail, MPI may still write there. */
     static MPI_Request requests[2];
     static char bytes[2];
+    int status = exchange(rank, RANK_TAG_GREETING, requests, bytes);
+
+    for (int i = 0; status == 0 && i < 2; i++) {
+        status = rank_wait(rank, &requests[i]);
+    }
+    rank->broken |= status != 0;
+    return status;
+}
+
+int rank_connect(struct rank *rank, const char *peer_address, char *error, size_t error_bytes)
+{
     int status = compare_libraries(peer_address, error, error_bytes);
 
     if (status != 0) {
         return status;
     }
-    status = exchange(rank, RANK_TAG_GREETING, requests, bytes);
-    for (int i = 0; status == 0 && i < 2; i++) {
-        status = rank_wait(rank, &requests[i]);
-    }
-    rank->broken = status != 0;
+    status = rank_meet(rank);
     if (status != 0 && status != -ECANCELED) {
         (void)snprintf(error, error_bytes, "a first message did not reach the other rank");
     }
@@ -255,15 +262,18 @@ int rank_progress(struct rank *rank)
     return status;
 }
 
-void rank_close(struct rank *rank)
+bool rank_farewell(struct rank *rank)
 {
     static MPI_Request requests[2];
     static char bytes[2];
 
-    /* MPI_Finalize waits for the other rank, which may have failed, or have gone: only when it has
-     * said that it is there. */
-    if (!rank->broken && exchange(rank, RANK_TAG_FAREWELL, requests, bytes) == 0 &&
-        end_within(2, requests, FAREWELL_NS)) {
-        (void)MPI_Finalize();
-    }
+    /* MPI_Finalize waits for the other rank, which may have failed, or have gone: so it has to say
+     * first that it is there. */
+    return !rank->broken && exchange(rank, RANK_TAG_FAREWELL, requests, bytes) == 0 &&
+           end_within(2, requests, FAREWELL_NS);
+}
+
+void rank_finish(void)
+{
+    (void)MPI_Finalize();
 }

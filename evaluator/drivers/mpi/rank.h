@@ -47,6 +47,9 @@ int rank_address(char *text, size_t text_bytes);
 /** driver.connect(): compares the libraries, and exchanges a message. */
 int rank_connect(struct rank *rank, const char *peer_address, char *error, size_t error_bytes);
 
+/** Exchanges a byte with the peer, which is told to do so at the same time. 0, or a failure. */
+int rank_meet(struct rank *rank);
+
 /** Waits for a request. 0, -ECANCELED, or what MPI's error means; it is MPI_REQUEST_NULL after 0
  *  only. */
 int rank_wait(struct rank *rank, MPI_Request *request);
@@ -61,7 +64,11 @@ int rank_status(struct rank *rank, int code);
 /** Lets MPI make progress for what it has queued. */
 int rank_progress(struct rank *rank);
 
-/** Takes leave of the peer, at most 0.7 s, and then of MPI; of neither after a failure. */
-void rank_close(struct rank *rank);
+/** Takes leave of the peer, in 0.7 s at most. @return whether it is still there, and in the same
+ *  mind: only then may MPI's collective functions be called to end. */
+bool rank_farewell(struct rank *rank);
+
+/** Takes leave of MPI, after a farewell that was true. */
+void rank_finish(void);
 
 #endif

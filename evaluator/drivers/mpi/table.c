@@ -7,7 +7,7 @@
 
 const struct driver *const *beowire_driver_table(void)
 {
-    static const struct driver *const TABLE[] = {&driver_mpi, NULL};
+    static const struct driver *const TABLE[] = {&driver_mpi, &driver_mpi_put, NULL};
 
     return TABLE;
 }

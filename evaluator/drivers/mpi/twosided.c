@@ -166,7 +166,9 @@ static void twosided_close(void *opened)
     struct session *session = opened;
 
     (void)rank_take_back(&session->rank, &session->waiting);
-    rank_close(&session->rank);
+    if (rank_farewell(&session->rank)) {
+        rank_finish();
+    }
     free(session);
 }
 

@@ -70,6 +70,12 @@ def test_expanded__what_means_nothing_says_so(name: str, reason: str) -> None:
     assert reason in info.reason
 
 
+def test_driver__puts_of_open_mpi_4_over_beowire_need_its_btl() -> None:
+    assert drivers.driver("mpi-put:openmpi4/beowire").way.variables["OMPI_MCA_btl"] == "ofi,self"
+    assert "OMPI_MCA_btl" not in drivers.driver("mpi:openmpi4/beowire").way.variables
+    assert "OMPI_MCA_btl" not in drivers.driver("mpi-put:mpich/beowire").way.variables
+
+
 def test_every__says_what_cannot_be_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     def compiled(_name: str, mpi: Installation, *_more: object) -> Path:
         if mpi.name == "mpich":
@@ -84,6 +90,11 @@ def test_every__says_what_cannot_be_compiled(monkeypatch: pytest.MonkeyPatch) ->
         "mpi:openmpi5": "there is no openmpi5 here: get it",
         "mpi:mpich": "mpicc fails: no",
         "mpi:intel": "there is no intel here: get it",
+        "mpi-put:openmpi4/tcp": "",
+        "mpi-put:openmpi4/beowire": "",
+        "mpi-put:openmpi5": "there is no openmpi5 here: get it",
+        "mpi-put:mpich": "mpicc fails: no",
+        "mpi-put:intel": "there is no intel here: get it",
     }
 
 
