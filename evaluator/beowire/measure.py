@@ -18,6 +18,7 @@ from beowire.engine import EngineError
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
+from beowire.mpi.session import session_of
 from beowire.plan import Plan
 from beowire.record import DriverInfo, Result, Skipped
 from beowire.session import Round, RoundShape, Session
@@ -171,7 +172,7 @@ class Measurement:
             session.end()
 
     def _start(self, info: DriverInfo, largest: int) -> None:
-        session = Session(info, self._launcher, self._interrupts, self._how.offsets)
+        session = session_of(info, self._launcher, self._interrupts, self._how.offsets)
         self._sessions[info.name] = session
         try:
             session.start(

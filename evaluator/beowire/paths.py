@@ -37,11 +37,6 @@ def driver_headers() -> Path:
     raise BeowireError(f"driver.h is not in {candidates[0]}: install Beowire again")
 
 
-def drivers_cache() -> Path:
-    """Where users' own drivers go when they are compiled. Not made yet."""
-    return _cache("drivers")
-
-
 def simulator() -> Path:
     """The program `beowire-simulate`."""
     program = engine_directory() / "beowire-simulate"
@@ -75,13 +70,27 @@ def apps_sources() -> Path:
     raise BeowireError(f"the programs' sources are not in {candidates[-1]}: install Beowire again")
 
 
+def mpi_drivers_sources() -> Path:
+    """The directory above the sources of the drivers that an MPI's own wrapper compiles."""
+    candidates = [_PACKAGE / "_drivers", _PACKAGE.parent / "drivers"]
+    for candidate in candidates:
+        if (candidate / "mpi").is_dir():
+            return candidate
+    raise BeowireError(f"the drivers' sources are not in {candidates[-1]}: install Beowire again")
+
+
 def apps_cache() -> Path:
-    """Where compiled programs go: the build tree of a checkout that is ours, else the user's
-    cache. Not made yet."""
+    """Where compiled programs go. Not made yet."""
     return _cache("apps")
 
 
+def drivers_cache() -> Path:
+    """Where drivers go that are compiled when they are wanted. Not made yet."""
+    return _cache("drivers")
+
+
 def _cache(name: str) -> Path:
+    """In the build tree of a checkout that is ours, else in the user's cache."""
     root = _PACKAGE.parent.parent
     if (root / "apps").is_dir() and os.access(root, os.W_OK):
         return root / "build" / name

@@ -17,6 +17,7 @@ from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
 from beowire.load import Background, Load
 from beowire.measure import How, Measurement
+from beowire.mpi import drivers as mpi_drivers
 from beowire.own_commands import OwnCommand
 from beowire.record import (
     DriverInfo,
@@ -124,9 +125,9 @@ def run(launcher: Launcher, request: Request, interrupts: Interrupts) -> Outcome
     with Display() as display, _entered(launcher, interrupts):
         display.note("Looking at both ends ...")
         found = survey(launcher, interrupts, request.pins, request.interface)
-        drivers, skipped = selection.choose_drivers(
-            found.drivers, request.drivers, _own_drivers(request)
-        )
+        names, of_mpis = mpi_drivers.expanded(request.drivers)
+        found = replace(found, drivers=[*found.drivers, *of_mpis])
+        drivers, skipped = selection.choose_drivers(found.drivers, names, _own_drivers(request))
         skipped += [Skipped(driver=name, reason=reason) for name, reason in request.failed]
         found = _with_commands(found, request.commands)
         writer = _create(request)

@@ -5,7 +5,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from beowire.engine import EngineError, EngineProcess, Event, wait_for_events
+from beowire.engine import (
+    ANSWER_TIMEOUT_S,
+    EngineError,
+    EngineProcess,
+    Event,
+    wait_for_events,
+)
 from beowire.histogram import Histogram
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, Node
@@ -119,30 +125,41 @@ class Session:
 
         `settings`: more words for `open`, the user's wishes for drivers that heed them.
         """
-        nodes = list(self._launcher.nodes)[:2]
         ends = survey.ends
-        self._add_engine(nodes[0], pins[0])
         if self.info.placement == "host":
             ends = [ends[0], ends[0]]
-            self._add_engine(nodes[0], self._other_cpu(pins))
-        elif self.info.placement == "pair":
-            self._add_engine(nodes[1], pins[1])
-        addresses = []
+        self.start_engines(pins)
         for engine, end, role in zip(self._engines, ends, ("initiator", "responder"), strict=False):
             words = {
-                "driver": self.name,
+                "driver": self.engine_driver,
                 "role": role,
                 "max_size": min(max_size, self.info.max_size),
                 "loss_timeout_ms": loss_timeout_ms,
                 **(settings or {}),
                 **end_options(end),
             }
-            opened = engine.request("open", "open", words)
-            addresses.append(str(opened.get("address", "")))
+            engine.send("open", words)
+        # Both at once: opening may need the other end, as MPI_Init does.
+        opened = self._collect("open", time.monotonic() + ANSWER_TIMEOUT_S)
+        addresses = [str(event.get("address", "")) for event in opened]
         if len(self._engines) == 2:
             for engine, peer in zip(self._engines, reversed(addresses), strict=True):
                 engine.send("connect", {"peer": peer})
             self._collect("connected", time.monotonic() + CONNECT_TIMEOUT_S)
+
+    @property
+    def engine_driver(self) -> str:
+        """The driver's name, as its engines know it."""
+        return self.info.name
+
+    def start_engines(self, pins: tuple[str | None, str | None]) -> None:
+        """Starts an engine at each end. EngineError or BeowireError if not."""
+        nodes = list(self._launcher.nodes)[:2]
+        self._add_engine(nodes[0], pins[0])
+        if self.info.placement == "host":
+            self._add_engine(nodes[0], self._other_cpu(pins))
+        elif self.info.placement == "pair":
+            self._add_engine(nodes[1], pins[1])
 
     def run(
         self, pattern: Pattern, size: int, shape: RoundShape, deadline_s: float, stop_at: float

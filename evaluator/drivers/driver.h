@@ -75,7 +75,12 @@ struct driver_options {
     const char *interface;     /**< network interface, such as "eth0"; "" lets the driver choose */
     const char *local_address; /**< this end's IPv4 or IPv6 address, as text; "" for any */
     uint64_t max_size;         /**< no message will be longer, in bytes */
-    uint64_t loss_timeout_ns;  /**< how long receive() of an unreliable driver waits */
+    /** The buffers of `max_size` bytes that send() and receive() will be given, for protocols that
+     *  have to know their memory in advance: messages leave from either, and arrive in `incoming`.
+     *  NULL: they are not known. */
+    void *outgoing;
+    void *incoming;
+    uint64_t loss_timeout_ns; /**< how long receive() of an unreliable driver waits */
     const struct driver_host *host;
     uint64_t socket_buffer_bytes; /**< of socket buffers, if the user says so; else 0 */
 };

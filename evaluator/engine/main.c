@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "catalogue.h"
 #include "clock.h"
 #include "command.h"
@@ -25,6 +26,7 @@
 #include "modules.h"
 #include "output.h"
 #include "pattern.h"
+#include "proxy.h"
 #include "route.h"
 #include "session.h"
 
@@ -209,36 +211,51 @@ static int default_directory(char *path, size_t bytes)
 
 static int usage(FILE *to, int status)
 {
-    (void)fprintf(to, "usage: beowire-engine [--drivers DIR[:DIR]] [--cpu N|auto]\n"
+    (void)fprintf(to, "usage: beowire-engine [--drivers DIR[:DIR]] [--cpu N|auto] [--attach NAME]\n"
+                      "       beowire-engine --proxy\n"
                       "One end of a measurement; `beowire` starts it and speaks with it.\n");
     return status;
 }
 
-int main(int argc, char **argv)
+struct options {
+    char directories[PATH_MAX]; /* empty: the usual one */
+    const char *attach;         /* the name of the proxy to attach to, or NULL */
+    bool proxy;
+};
+
+/* Obeys the command line. @return -1 to go on, or an exit status. */
+static int read_options(int argc, char **argv, struct options *options)
 {
-    static const struct option OPTIONS[] = {
+    static const struct option KNOWN[] = {
+        {"attach", required_argument, NULL, 'a'},
         {"drivers", required_argument, NULL, 'd'},
         {"cpu", required_argument, NULL, 'c'},
+        {"proxy", no_argument, NULL, 'p'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},
         {0},
     };
-    static char directories[PATH_MAX];
     int status = 0;
     int option;
-    while ((option = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "", KNOWN, NULL)) != -1) {
         switch (option) {
+        case 'a':
+            options->attach = optarg;
+            break;
         case 'd':
-            if (strlen(optarg) >= sizeof directories) {
+            if (strlen(optarg) >= sizeof options->directories) {
                 return usage(stderr, EXIT_USAGE);
             }
-            (void)snprintf(directories, sizeof directories, "%s", optarg);
+            (void)snprintf(options->directories, sizeof options->directories, "%s", optarg);
             break;
         case 'c':
             status = pin(optarg);
             if (status != 0) {
                 return status;
             }
+            break;
+        case 'p':
+            options->proxy = true;
             break;
         case 'h':
             return usage(stdout, 0);
@@ -249,16 +266,36 @@ int main(int argc, char **argv)
             return usage(stderr, EXIT_USAGE);
         }
     }
-    if (optind < argc) {
-        return usage(stderr, EXIT_USAGE);
+    return optind < argc || (options->proxy && options->attach != NULL) ? usage(stderr, EXIT_USAGE)
+                                                                        : -1;
+}
+
+int main(int argc, char **argv)
+{
+    static struct options options;
+    int input = STDIN_FILENO;
+    int status = read_options(argc, argv, &options);
+    if (status >= 0) {
+        return status;
     }
-    if ((directories[0] == '\0' && default_directory(directories, sizeof directories) != 0) ||
-        modules_open(&engine.modules, directories) != 0) {
+    die_with_parent();
+    if (options.proxy) {
+        return proxy_serve(STDIN_FILENO, STDOUT_FILENO);
+    }
+    if ((options.directories[0] == '\0' &&
+         default_directory(options.directories, sizeof options.directories) != 0) ||
+        modules_open(&engine.modules, options.directories) != 0) {
         (void)fprintf(stderr, "beowire-engine: cannot tell where its drivers are: use --drivers\n");
         return EXIT_USAGE;
     }
-    die_with_parent();
-    input_open(&engine.input, STDIN_FILENO);
+    if (options.attach != NULL) {
+        input = attach(options.attach);
+        if (input < 0) {
+            return EXIT_USAGE;
+        }
+        output_to(input);
+    }
+    input_open(&engine.input, input);
     session_init(&engine.session, &engine.modules, &engine.input);
     status = serve();
     load_end(&engine.load);

@@ -279,3 +279,16 @@ const struct driver *modules_find(struct modules *modules, const char *name)
     }
     return driver;
 }
+
+const char *modules_fault(const struct modules *modules, const char *name)
+{
+    char file[PATH_MAX];
+
+    (void)snprintf(file, sizeof file, FILE_PREFIX "%s" FILE_SUFFIX, name);
+    for (size_t i = 0; i < modules->broken_count; i++) {
+        if (strcmp(modules->broken[i].file, file) == 0) {
+            return modules->broken[i].reason;
+        }
+    }
+    return NULL;
+}

@@ -42,6 +42,10 @@ void modules_load_all(struct modules *modules);
 /** The driver of a name, loading no more files than it takes; NULL when there is none. */
 const struct driver *modules_find(struct modules *modules, const char *name);
 
+/** Why the file that is named after this driver could not be loaded; NULL when it was, or is not
+ *  there. Valid until modules_close(). */
+const char *modules_fault(const struct modules *modules, const char *name);
+
 /** Frees the lists; the drivers stay loaded. */
 void modules_close(struct modules *modules);
 

@@ -182,10 +182,17 @@ void output_begin(struct json *json, const char *event)
     json_text(json, "event", event);
 }
 
+static int output = STDOUT_FILENO;
+
+void output_to(int descriptor)
+{
+    output = descriptor;
+}
+
 static void write_all(const char *bytes, size_t count)
 {
     while (count > 0) {
-        ssize_t written = write(STDOUT_FILENO, bytes, count);
+        ssize_t written = write(output, bytes, count);
         if (written < 0 && errno == EINTR) {
             continue;
         }

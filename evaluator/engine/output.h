@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * output.h - the engine's answers: one JSON object a line on standard output.
+ * output.h - the engine's answers: one JSON object a line on standard output, or where they are
+ * wanted.
  *
  * An answer is built in memory and written whole, so a reader never sees half of one unless the
  * engine dies. Keys are ours and need no escaping; values are escaped, and bytes that are not
@@ -37,6 +38,10 @@ void json_null(struct json *json, const char *key);
 /** `opening` is '{' or '['; json_end() takes the bracket that closes it. */
 void json_begin(struct json *json, const char *key, char opening);
 void json_end(struct json *json, char closing);
+
+/** From now on answers go to this descriptor, which stays the caller's; before, to standard
+ *  output. */
+void output_to(int descriptor);
 
 /** Starts an answer: {"event":"EVENT" */
 void output_begin(struct json *json, const char *event);

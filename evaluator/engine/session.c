@@ -149,7 +149,12 @@ static int parse_open(struct session *session, struct command *command,
     const char *name = command_text(command, "driver", "");
     session->driver = modules_find(session->modules, name);
     if (session->driver == NULL) {
-        output_error(ENOENT, true, "there is no driver '%.64s': see the list of drivers", name);
+        const char *reason = modules_fault(session->modules, name);
+        if (reason != NULL) {
+            output_error(ELIBBAD, true, "%.64s: it cannot be loaded: %s", name, reason);
+        } else {
+            output_error(ENOENT, true, "there is no driver '%.64s': see the list of drivers", name);
+        }
         return -ENOENT;
     }
     if (session->max_size > session->driver->max_size) {
@@ -187,6 +192,8 @@ void session_open(struct session *session, struct command *command)
                      (unsigned long long)session->max_size);
         return;
     }
+    options.outgoing = session->outgoing;
+    options.incoming = session->incoming;
     give_up_at(session, clock_now_ns() + SETUP_LIMIT_NS);
     char text[DRIVER_ADDRESS_BYTES] = "";
     char reason[DRIVER_REASON_BYTES] = "";

@@ -18,6 +18,7 @@ from beowire.apps.record import read_apps_record
 from beowire.lab import cluster
 from beowire.lab.options import LabOptions
 from beowire.lab.state import LabState
+from beowire.record import read_record
 from system.conftest import ROOT, assert_refused, processes_of, wait_until
 
 pytestmark = pytest.mark.skipif(
@@ -310,12 +311,12 @@ def test_enter__a_home_that_cannot_be_written(hosts: Hosts) -> None:
     assert_refused(done, HOSTS[1], "/.cache")
 
 
-def compare(hosts: Hosts, out: Path) -> "subprocess.CompletedProcess[str]":
+def compare(hosts: Hosts, out: Path, drivers: str = "tcp") -> "subprocess.CompletedProcess[str]":
     options = [word for option in hosts.options() for word in ("--ssh-option", option)]
     return subprocess.run(
         hosts.command(
             *(str(ROOT / "beowire"), "compare", "--hosts", ",".join(HOSTS), *options),
-            *("--drivers", "tcp", "--sizes", "8", "--time", "2", "--out", str(out)),
+            *("--drivers", drivers, "--sizes", "8", "--time", "2", "--out", str(out)),
         ),
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -332,6 +333,16 @@ def test_compare__over_ssh(hosts: Hosts, tmp_path: Path) -> None:
     meta: dict[str, Any] = json.loads(lines[0])
     assert meta["link"]["kind"] == "hosts"
     assert [end["environment"]["hostname"] for end in meta["ends"]] == ["node0", "node1"]
+
+
+def test_compare__an_mpi_over_ssh(hosts: Hosts, tmp_path: Path) -> None:
+    """Its drivers are compiled on each host, once."""
+    done = compare(hosts, tmp_path / "out", "mpi:openmpi4/tcp,mpi:openmpi4/beowire")
+    assert done.returncode == 0, done.stderr
+    record = read_record(tmp_path / "out" / "record.jsonl")
+    assert [one.status for one in record.results] == ["ok"] * 2
+    for index in range(2):
+        assert any(path.endswith("beowire-driver-mpi.so") for path in copies(hosts, index))
 
 
 def run_job(hosts: Hosts, *words: str, **changes: str) -> "subprocess.CompletedProcess[str]":

@@ -1,27 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiles the programs of `apps/` with an MPI's own wrapper, once: what was compiled of the same
-content by the same wrapper is used again.
+"""Compiles the programs of `apps/` with an MPI's own wrapper. In a checkout they are under
+build/apps; else in the user's cache."""
 
-In a checkout they are under build/apps; else in the user's cache.
-"""
-
-import hashlib
-import os
-import secrets
-import shutil
-import subprocess
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from beowire import paths
 from beowire.apps.catalogue import App
 from beowire.errors import BeowireError
-from beowire.mpi import installation
+from beowire.mpi import compiling
+from beowire.mpi.compiling import Options
 from beowire.mpi.installation import Installation
 
 _FLAGS = ("-std=c17", "-O3")
 _PROFILE_FLAGS = ("-std=c17", "-O2", "-fPIC", "-shared")
-_COMPILE_S = 300.0
 
 
 def program(app: App, mpi: Installation) -> Path:
@@ -31,12 +22,12 @@ def program(app: App, mpi: Installation) -> Path:
     if not source.is_file():
         raise BeowireError(f"{source} is not there: {app.name} cannot be compiled", exit_code=1)
     common = sorted((sources / "common").glob("*.c"))
-    return _compiled(
+    return compiling.compiled(
         app.file,
         mpi,
-        [*_FLAGS, "-I", str(sources)],
+        paths.apps_cache(),
         [source, *common, *(sources / "common").glob("*.h")],
-        ["-lm"],
+        Options([*_FLAGS, "-I", str(sources)], ["-lm"]),
     )
 
 
@@ -47,97 +38,6 @@ def profile_library(mpi: Installation) -> Path:
     if not files:
         raise BeowireError(f"{folder} has no sources: nothing can be counted", exit_code=1)
     name = "libapps-profile.so"
-    return _compiled(name, mpi, _PROFILE_FLAGS, files, ["-ldl"])
-
-
-def digest(words: Iterable[str], files: Iterable[Path]) -> str:
-    """One short name for words and the content of files."""
-    found = hashlib.sha256()
-    for word in words:
-        found.update(word.encode() + b"\0")
-    for file in files:
-        content = file.read_bytes()
-        found.update(f"{file.name} {len(content)}\0".encode() + content)
-    return found.hexdigest()[:16]
-
-
-def run(
-    command: Sequence[str],
-    mpi: Installation,
-    directory: Path | None = None,
-    patience_s: float = _COMPILE_S,
-) -> None:
-    """Runs what builds. BeowireError (exit code 1), in a line, with what it said of its cause."""
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            cwd=directory,
-            env={**os.environ, "LC_ALL": "C.UTF-8", **_root(mpi)},
-            timeout=patience_s,
-        )
-    except subprocess.TimeoutExpired:
-        raise BeowireError(f"{command[0]} does not end", exit_code=1) from None
-    except OSError as error:
-        raise BeowireError(f"{command[0]}: {error.strerror}", exit_code=1) from None
-    if done.returncode != 0:
-        raise BeowireError(
-            f"{command[0]} fails: {cause(done.stderr or done.stdout, done.returncode)}",
-            exit_code=1,
-        )
-
-
-def cause(said: str, status: int) -> str:
-    """The line of a compiler, a linker or make that says what is wrong."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    for line in lines:
-        if "error" in line.lower() or "not found" in line or "cannot find" in line:
-            return line
-    return lines[-1] if lines else f"it ends with status {status}"
-
-
-def _root(mpi: Installation) -> dict[str, str]:
-    """Intel's wrappers do not know where they are."""
-    return {"I_MPI_ROOT": str(mpi.prefix)} if mpi.name == "intel" else {}
-
-
-def _compiled(
-    name: str,
-    mpi: Installation,
-    flags: Sequence[str],
-    files: Sequence[Path],
-    libraries: Sequence[str],
-) -> Path:
-    """`files`: what is compiled, and the headers that it includes."""
-    sources = [file for file in files if file.suffix == ".c"]
-    compiler = installation.compiler_of(mpi)
-    words = [str(compiler), mpi.version, *flags, *libraries]
-    try:
-        made = digest(words, [compiler.resolve(), *sorted(files)])
-        target = paths.apps_cache() / f"{mpi.name}-{made}" / name
-        if target.is_file():
-            return target
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BeowireError(
-            f"cannot compile {name}: {error.filename}: {error.strerror}", exit_code=1
-        ) from None
-    # Under another name first: whoever sees the file sees all of it.
-    draft = target.with_name(f".{name}.{secrets.token_hex(8)}")
-    try:
-        run([str(compiler), *flags, *map(str, sources), *libraries, "-o", str(draft)], mpi)
-        draft.replace(target)
-    except OSError as error:
-        raise BeowireError(f"cannot write {target}: {error.strerror}", exit_code=1) from None
-    finally:
-        draft.unlink(missing_ok=True)
-    return target
-
-
-def clear(directory: Path) -> None:
-    """Takes away a directory that was not finished."""
-    shutil.rmtree(directory, ignore_errors=True)
+    return compiling.compiled(
+        name, mpi, paths.apps_cache(), files, Options(_PROFILE_FLAGS, ["-ldl"])
+    )

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from beowire import paths
-from beowire.apps import building
 from beowire.apps.catalogue import App
 from beowire.errors import BeowireError
-from beowire.mpi import installation
+from beowire.mpi import compiling, installation
 from beowire.mpi.installation import Installation
 
 _SUPPORTED = ("3.3", "3.4")
@@ -113,7 +112,7 @@ def program(tree: Tree, app: App, mpi: Installation, letter: str, ranks: int) ->
         one for one in tree.path.rglob("*") if one.suffix in (".f", ".f90", ".c", ".h", ".common")
     )
     try:
-        name = building.digest([what, mpi.version, str(tree.path)], sources)
+        name = compiling.digest([what, mpi.version, str(tree.path)], sources)
         copy = paths.apps_cache() / f"npb-{mpi.name}-{name}"
         ending = str(ranks) if tree.ranks_are_fixed else "x"
         binary = copy / "bin" / f"{app.file}.{letter}.{ending}"
@@ -127,7 +126,7 @@ def program(tree: Tree, app: App, mpi: Installation, letter: str, ranks: int) ->
     with (copy / ".beowire-lock").open("w") as lock:
         # Another run may be compiling another class in the same folder.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        building.run(words, mpi, copy, _BUILD_S)
+        compiling.run(words, mpi, copy, _BUILD_S)
     if not binary.is_file():
         raise BeowireError(f"make left no {binary.name}", exit_code=1)
     return binary
@@ -148,4 +147,4 @@ def _copy(tree: Tree, copy: Path, what: str) -> None:
         definitions.write_text(what, encoding="utf-8")
         draft.replace(copy)
     finally:
-        building.clear(draft)
+        compiling.clear(draft)

@@ -16,7 +16,6 @@ from beowire import __version__
 from beowire.apps import bounded, building, output, plan, programs, results
 from beowire.apps.catalogue import App
 from beowire.apps.npb import Tree
-from beowire.apps.places import Place
 from beowire.apps.plan import Turn
 from beowire.apps.programs import Found, Program
 from beowire.apps.record import (
@@ -35,6 +34,7 @@ from beowire.interrupts import Interrupts
 from beowire.load import Background, Load
 from beowire.mpi import ways
 from beowire.mpi.installation import Installation
+from beowire.mpi.places import Place
 from beowire.mpi.ways import Way
 from beowire.record import End, Link, NodeEnd, RecordLine, RecordWriter
 from beowire.survey import survey

@@ -16,7 +16,6 @@ from typer.core import TyperCommand
 
 from beowire.apps import catalogue, hpl, npb, tables
 from beowire.apps.catalogue import App
-from beowire.apps.places import HostsPlace, LabPlace, Place
 from beowire.apps.plan import parse_loads
 from beowire.apps.record import AppResult, Launch, Left, Profile, read_apps_record
 from beowire.apps.run import Outcome, Request, Say, run
@@ -42,8 +41,10 @@ from beowire.lab.options import (
     read_lab_options,
 )
 from beowire.launch.lab import LabLauncher
+from beowire.launch.ssh import SshLauncher
 from beowire.mpi import installation, ways
 from beowire.mpi.installation import KINDS, Installation
+from beowire.mpi.places import HostsPlace, LabPlace, Place
 from beowire.record import RecordLine
 from beowire.report.apps_page import write_apps_report
 
@@ -287,7 +288,7 @@ def run_apps(
             )
             place = LabPlace(LabLauncher(options))
         elif hosts is not None:
-            place = HostsPlace(hosts, ssh_option or [], interface)
+            place = HostsPlace(SshLauncher(hosts, ssh_option or [], interface))
         else:
             raise BeowireError(
                 "where? --lab makes two nodes in this machine, --hosts A,B names two"

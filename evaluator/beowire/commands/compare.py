@@ -71,8 +71,8 @@ def compare(
         str | None,
         typer.Option(
             "--drivers",
-            help="Drivers and groups of them: tcp,beowire or memory,sockets or all. "
-            "Default: one of each kind. `beowire drivers` has them.",
+            help="Drivers and groups of them: tcp,beowire or memory,sockets or all; mpi is every "
+            "MPI that is here. Default: one of each kind. `beowire drivers` has them.",
         ),
     ] = None,
     driver: Annotated[

@@ -10,6 +10,7 @@ from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.local import LocalLauncher
+from beowire.mpi import drivers as mpi_drivers
 from beowire.record import DriverInfo
 from beowire.survey import end_engines, greet, known_drivers, start_engine
 
@@ -48,7 +49,8 @@ def _ask(interface: str) -> tuple[list[DriverInfo], list[dict[str, str]]]:
             greet(engine)
             options = {"interface": interface} if interface else {}
             answer = engine.request("drivers", "drivers", options)
-            return known_drivers(answer), list(answer.get("broken", []))
+            found = [*known_drivers(answer), *mpi_drivers.every()]
+            return found, list(answer.get("broken", []))
         except EngineError as error:
             raise BeowireError(str(error), exit_code=1) from None
         finally:

@@ -52,6 +52,11 @@ class Launcher(Protocol):
         """
         ...
 
+    def start_proxy(self, node: Node) -> subprocess.Popen[bytes]:
+        """Starts a proxy (docs/ENGINE.md) on the node, as start() does an engine: it stands for one
+        that somebody else starts there."""
+        ...
+
     def describe_link(self) -> dict[str, object]:
         """The `link` member of the record's meta line."""
         ...

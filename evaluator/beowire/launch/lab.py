@@ -68,10 +68,17 @@ class LabLauncher:
 
     def start(self, node: Node, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
         """Starts an engine in the node. It ends with the calling thread, and with its input."""
+        chosen = cpu or node.cpu
+        return self._started(node, ["--cpu", chosen] if chosen else [])
+
+    def start_proxy(self, node: Node) -> subprocess.Popen[bytes]:
+        """Starts an engine's proxy in the node. It ends with the calling thread, and with its
+        input."""
+        return self._started(node, ["--proxy"])
+
+    def _started(self, node: Node, options: Sequence[str]) -> subprocess.Popen[bytes]:
         engine = paths.engine_directory() / "beowire-engine"
-        command = [str(engine.resolve())]
-        if chosen := cpu or node.cpu:
-            command += ["--cpu", chosen]
+        command = [str(engine.resolve()), *options]
         # The engine pins itself; pinned by us it could not take the core that `cpu` names.
         inside = cluster.command_in(
             cluster.node_of(self._current(), node.name), command, pin=False, die_with=os.getpid()

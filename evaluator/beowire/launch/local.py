@@ -39,9 +39,16 @@ class LocalLauncher:
 
     def start(self, node: Node, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
         """Starts an engine, which ends with its input and with this process."""
-        command = [str(paths.engine_directory() / "beowire-engine")]
-        if chosen := cpu or node.cpu:
-            command += ["--cpu", chosen]
+        chosen = cpu or node.cpu
+        return self._started(["--cpu", chosen] if chosen else [])
+
+    def start_proxy(self, node: Node) -> subprocess.Popen[bytes]:
+        """Starts an engine's proxy, which ends with its input and with this process."""
+        del node
+        return self._started(["--proxy"])
+
+    def _started(self, options: Sequence[str]) -> subprocess.Popen[bytes]:
+        command = [str(paths.engine_directory().resolve() / "beowire-engine"), *options]
         if self._directories:
             command += ["--drivers", self._directories]
         return subprocess.Popen(

@@ -134,11 +134,12 @@ class SshLauncher:
             hosts = [host.strip() for host in hosts.split(",")]
         if len(hosts) != 2 or hosts[0] == hosts[1]:
             raise BeowireError("two different hosts are needed: --hosts A,B")
-        self._ssh = SshHosts(hosts, options)
+        self.ssh = SshHosts(hosts, options)
+        self.hosts = tuple(hosts)
+        """As the user has written them."""
+        self.interface = interface
         self._hash = ""
         self._host_of: dict[str, str] = {}
-        self._interface = interface
-        self._hosts = tuple(hosts)
         self.nodes: Sequence[Node] = ()
 
     def __enter__(self) -> Self:
@@ -148,12 +149,12 @@ class SshLauncher:
         self._hash = hashlib.sha256(package).hexdigest()[:16]
         cache = RemoteCache(self._hash, files)
         nodes = []
-        for host in self._hosts:
+        for host in self.hosts:
             name = host.rpartition("@")[2]
             self._host_of[name] = host
-            nodes.append(Node(name, self._address_of(host), "auto", self._interface))
-        with ThreadPoolExecutor(len(self._hosts)) as pool:
-            for done in [pool.submit(self._bring, host, cache, package) for host in self._hosts]:
+            nodes.append(Node(name, self._address_of(host), "auto", self.interface))
+        with ThreadPoolExecutor(len(self.hosts)) as pool:
+            for done in [pool.submit(self._bring, host, cache, package) for host in self.hosts]:
                 done.result()
         self.nodes = nodes
         return self
@@ -161,18 +162,29 @@ class SshLauncher:
     @property
     def marker(self) -> bytes:
         """What an engine's output begins with."""
-        return self._ssh.marker.encode()
+        return self.ssh.marker.encode()
 
     def __exit__(self, *exc: object) -> None:
         """Nothing to undo: the copies stay on the hosts for the next time."""
 
     def start(self, node: Node, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
         """Starts an engine on the host. It ends with the connection."""
-        engine = f"exec {_settings()}{self._directory()}/beowire-engine"
-        if chosen := cpu or node.cpu:
-            engine += f" --cpu {shlex.quote(chosen)}"
+        chosen = cpu or node.cpu
+        return self._started(node, f"--cpu {shlex.quote(chosen)}" if chosen else "")
+
+    def start_proxy(self, node: Node) -> subprocess.Popen[bytes]:
+        """Starts an engine's proxy on the host. It ends with the connection."""
+        return self._started(node, "--proxy")
+
+    def run(self, node: Node, script: str, data: bytes = b"") -> str:
+        """Runs one line of POSIX sh on the host, with this input, and returns what it printed.
+        BeowireError, with the host's name, if it fails."""
+        return self.ssh.run(self._host_of[node.name], script, data)
+
+    def _started(self, node: Node, options: str) -> subprocess.Popen[bytes]:
+        engine = f"exec {_settings()}{self._directory()}/beowire-engine {options}".rstrip()
         return subprocess.Popen(
-            self._ssh.command(self._host_of[node.name], self._ssh.marked(engine)),
+            self.ssh.command(self._host_of[node.name], self.ssh.marked(engine)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -189,7 +201,7 @@ class SshLauncher:
     def _address_of(self, host: str) -> str:
         """The address behind the name, which may be an alias in the user's ssh configuration."""
         told = subprocess.run(
-            ["ssh", "-G", *self._ssh.options, "--", host],
+            ["ssh", "-G", *self.ssh.options, "--", host],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -203,17 +215,17 @@ class SshLauncher:
 
     def _bring(self, host: str, cache: RemoteCache, package: bytes) -> None:
         """Copies the engine if it is not there as it is here, and sees that it can run."""
-        machine = self._ssh.run(host, "uname -sm").strip()
+        machine = self.ssh.run(host, "uname -sm").strip()
         ours = f"{platform.system()} {platform.machine()}"
         if machine != ours:
             raise BeowireError(
                 f"{host} is {machine or 'no known system'}, this engine is for {ours}:"
                 " build Beowire on a machine of that kind"
             )
-        if self._ssh.run(host, cache.look()).strip() != "right":
-            self._ssh.run(host, cache.fill(), package)
+        if self.ssh.run(host, cache.look()).strip() != "right":
+            self.ssh.run(host, cache.fill(), package)
         # An engine without input ends at once, with a status of its own: 3 (docs/ENGINE.md).
-        self._ssh.run(host, f"{self._directory()}/beowire-engine </dev/null", wanted_status=3)
+        self.ssh.run(host, f"{self._directory()}/beowire-engine </dev/null", wanted_status=3)
 
 
 def _settings() -> str:

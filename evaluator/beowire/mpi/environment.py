@@ -7,6 +7,7 @@ MPI hands variables that begin with OMPI_ to all nodes, and others that are name
 """
 
 import os
+from collections.abc import Mapping
 
 from beowire import paths
 from beowire.errors import BeowireError
@@ -28,6 +29,15 @@ def variables(mpi: Installation, over: str) -> dict[str, str]:
         return _open_mpi(mpi, provider)
     chosen = _mpich(provider) if mpi.name == "mpich" else _intel(mpi, provider)
     return {"FI_PROVIDER": _PROVIDER if provider else "tcp", **chosen}
+
+
+def without_memory(mpi: Installation, chosen: Mapping[str, str]) -> dict[str, str]:
+    """Variables that keep ranks of one host from reaching each other through the MPI's own shared
+    memory, where they would otherwise, with the variables `chosen`."""
+    if mpi.is_open_mpi:
+        # What goes through libfabric, or UCX, does not use Open MPI's own.
+        return {"OMPI_MCA_btl": "tcp,self"} if chosen.get("OMPI_MCA_pml") == "ob1" else {}
+    return {"MPIR_CVAR_NOLOCAL": "1"} if mpi.name == "mpich" else {"I_MPI_FABRICS": "ofi"}
 
 
 def caution(mpi: Installation, over: str) -> str | None:

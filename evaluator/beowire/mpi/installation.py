@@ -42,7 +42,8 @@ def _open_mpi(major: int, hint: str) -> Kind:
         title=f"Open MPI {major}",
         launchers=("mpirun.openmpi", "mpirun"),
         compilers=("mpicc.openmpi", "mpicc"),
-        version=rf"\(Open MPI\) ({major}\.[\w.]+)",
+        # The launcher of version 4 calls itself so only where its name is mpirun.
+        version=rf"\((?:Open MPI|OpenRTE)\) ({major}\.[\w.]+)",
         hint=hint,
     )
 
@@ -157,6 +158,15 @@ def _version_of(launcher: Path, kind: Kind) -> str:
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
+    return _found_version(said, kind)
+
+
+def version_in(said: str, name: str) -> str:
+    """The version of this MPI in what a launcher says of itself; empty: it is none of this."""
+    return _found_version(said, kind_of(name))
+
+
+def _found_version(said: str, kind: Kind) -> str:
     found = re.search(kind.version, said, re.DOTALL)
     return found[1] if found else ""
 

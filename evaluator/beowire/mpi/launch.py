@@ -71,6 +71,15 @@ def command(mpi: Installation, job: Job, hosts: Path) -> list[str]:
     return [*line, *job.program]
 
 
+def local_command(mpi: Installation, ranks: int, program: Sequence[str]) -> list[str]:
+    """The command line for ranks on this host alone."""
+    line = [str(mpi.launcher), "-n", str(ranks)]
+    if mpi.is_open_mpi:
+        line += ["--allow-run-as-root", "--bind-to", "none"]
+        line += ["--map-by", "slot:OVERSUBSCRIBE"]
+    return [*line, *program]
+
+
 def _open_mpi(mpi: Installation, job: Job, hosts: Path) -> list[str]:
     per_host = max(host.ranks for host in job.hosts)
     line = ["--allow-run-as-root", "--hostfile", str(hosts), "--bind-to", "none"]

@@ -172,6 +172,15 @@ static void find__unknown_or_malformed_name(void **state)
     assert_null(modules_find(&modules, "good-friend"));
 }
 
+static void fault__why_the_file_of_a_name_cannot_be_loaded(void **state)
+{
+    (void)state;
+    assert_null(modules_fault(&modules, "crashes"));
+    assert_null(modules_find(&modules, "crashes"));
+    assert_non_null(strstr(modules_fault(&modules, "crashes"), "tries it: SIG"));
+    assert_null(modules_fault(&modules, "nothing"));
+}
+
 static void open__directory_that_is_missing(void **state)
 {
     (void)state;
@@ -205,6 +214,7 @@ int main(void)
         WITH_MODULES(find__loads_no_other_file),
         WITH_MODULES(find__in_the_file_that_the_beginning_of_the_name_says),
         WITH_MODULES(find__unknown_or_malformed_name),
+        WITH_MODULES(fault__why_the_file_of_a_name_cannot_be_loaded),
         WITH_MODULES(open__directory_that_is_missing),
         WITH_MODULES(open__several_directories),
     };

@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -88,6 +89,16 @@ class FakeEngine:
         self.runs = 0
         self.pending: dict[str, Any] | None = None
 
+    def stand_for(self, directory: str) -> None:
+        """As a proxy, for the program `rank` there, which makes the file that it is told to attach
+        to: this is the engine then."""
+        file = Path(directory) / f"proxy-{os.getpid()}"
+        self.say("proxy", name=str(file), program=f"{directory}/rank")
+        while not file.exists():
+            if select.select([sys.stdin], [], [], 0.01)[0]:
+                sys.exit(3)
+        self.say("attached", pid=1)
+
     def serve(self) -> int:
         time.sleep(float(os.environ.get("BEOWIRE_FAKE_START_S", "0")))
         for line in sys.stdin:
@@ -108,7 +119,7 @@ class FakeEngine:
         self.say("error", code=code, message=message, fatal=fatal)
 
     def of(self, name: str) -> dict[str, Any]:
-        return {"name": name, **DEFAULTS, **DRIVERS[name], **self.overrides.get(name, {})}
+        return {"name": name, **DEFAULTS, **DRIVERS.get(name, {}), **self.overrides.get(name, {})}
 
     def on_hello(self, values: Mapping[str, str]) -> None:
         clock = {"source": "CLOCK_MONOTONIC", "overhead_ns": 20.0, "overhead_p99_ns": 25.0}
@@ -215,6 +226,8 @@ class FakeEngine:
         if fault == "die":
             print("fake engine: out of luck", file=sys.stderr, flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
+        if fault == "rank":  # as a proxy says that what it stands for has ended
+            sys.exit(9)
         if fault == "garbage":
             print("Segmentation fault (not really)", flush=True)
         if fault == "stale":
@@ -332,9 +345,13 @@ class FakeLauncher:
     def start(self, node: Any, *, cpu: str | None = None) -> subprocess.Popen[bytes]:
         chosen = cpu if cpu is not None else node.cpu
         self.started.append((node.name, chosen))
-        words = [sys.executable, "-S", __file__, "--node", node.name]
-        if chosen is not None:
-            words += ["--cpu", chosen]
+        return self._started(node, ["--cpu", chosen] if chosen is not None else [])
+
+    def start_proxy(self, node: Any) -> subprocess.Popen[bytes]:
+        return self._started(node, ["--proxy", self.environment["BEOWIRE_FAKE_RANKS"]])
+
+    def _started(self, node: Any, options: Sequence[str]) -> subprocess.Popen[bytes]:
+        words = [sys.executable, "-S", __file__, "--node", node.name, *options]
         process = subprocess.Popen(
             words,
             stdin=subprocess.PIPE,
@@ -363,9 +380,13 @@ def main() -> int:
     parser.add_argument("--node", default="fakehost")
     parser.add_argument("--cpu")
     parser.add_argument("--drivers")
+    parser.add_argument("--proxy", metavar="DIRECTORY")
     options = parser.parse_args()
     cpu = None if options.cpu is None else 1 if options.cpu == "auto" else int(options.cpu)
-    return FakeEngine(options.node, cpu).serve()
+    engine = FakeEngine(options.node, cpu)
+    if options.proxy is not None:
+        engine.stand_for(options.proxy)
+    return engine.serve()
 
 
 if __name__ == "__main__":

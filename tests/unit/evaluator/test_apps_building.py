@@ -98,16 +98,3 @@ def test_program__no_wrapper_at_all(tmp_path: Path) -> None:
 def test_program__without_its_source(tmp_path: Path) -> None:
     with pytest.raises(BeowireError, match=r"nothing\.c is not there"):
         building.program(catalogue.App("nothing", ""), mpi(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ("make: *** [x] Error 1\nld: cannot find -lfoo\n", "make: *** [x] Error 1"),
-        ("warning: a\nx.f: fatal error: b\nc\n", "x.f: fatal error: b"),
-        ("one\ntwo\n", "two"),
-        ("", "it ends with status 7"),
-    ],
-)
-def test_cause(said: str, expected: str) -> None:
-    assert building.cause(said, 7) == expected

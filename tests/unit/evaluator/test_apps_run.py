@@ -12,13 +12,13 @@ import pytest
 
 from beowire.apps import building, programs, run
 from beowire.apps.catalogue import OWN, App
-from beowire.apps.places import Prepared
 from beowire.apps.programs import Program
 from beowire.apps.record import AppsRecord, Left, read_apps_record
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
 from beowire.mpi.installation import Installation
+from beowire.mpi.places import Prepared
 from beowire.mpi.ways import Way
 from beowire.record import NodeEnd
 from beowire.survey import Survey
@@ -50,6 +50,9 @@ class FakeLauncher:
         pass
 
     def start(self, *_words: object, **_more: object) -> Any:
+        raise AssertionError
+
+    def start_proxy(self, *_words: object) -> Any:
         raise AssertionError
 
     def describe_link(self) -> dict[str, object]:

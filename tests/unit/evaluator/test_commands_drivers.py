@@ -7,12 +7,29 @@ import typer
 from typer.testing import CliRunner
 
 from beowire.commands import drivers
+from beowire.mpi import drivers as mpi_drivers
+from beowire.record import DriverInfo
 from unit.evaluator import fake_engine
+
+MPIS = [
+    DriverInfo(
+        name="mpi:intel",
+        summary="",
+        placement="pair",
+        reliable=True,
+        spins=True,
+        min_size=1,
+        max_size=1,
+        ready=False,
+        reason="there is none",
+    )
+]
 
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
     monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(fake_engine.write_engine(tmp_path / "engine")))
+    monkeypatch.setattr(mpi_drivers, "every", lambda: iter(MPIS))
     made = typer.Typer()
     made.callback()(lambda: None)
     drivers.register(made)
@@ -32,7 +49,8 @@ def test_drivers__says_what_is_ready_and_why_the_rest_is_not(app: typer.Typer) -
 def test_drivers__json_is_for_programs(app: typer.Typer) -> None:
     done = CliRunner().invoke(app, ["drivers", "--json"])
     found = {one["name"]: one for one in json.loads(done.stdout)["drivers"]}
-    assert set(found) == set(fake_engine.DRIVERS)
+    assert set(found) == {*fake_engine.DRIVERS, "mpi:intel"}
+    assert found["mpi:intel"]["reason"] == "there is none"
     assert found["absent"]["ready"] is False
     assert found["absent"]["reason"] == "install libabsent"
     assert found["tiny"]["placement"] == "process"

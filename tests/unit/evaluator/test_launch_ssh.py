@@ -35,7 +35,7 @@ def test_init__an_option_that_is_not_as_in_ssh_config(option: str) -> None:
 
 def test_init__an_option_may_hold_spaces() -> None:
     jump = "ProxyCommand=ssh -W %h:%p 'the jump'"
-    assert jump in SshLauncher("a,b", [jump, "Port 2222"])._ssh.command("a", "true")
+    assert jump in SshLauncher("a,b", [jump, "Port 2222"]).ssh.command("a", "true")
 
 
 @pytest.fixture(name="engine")
@@ -66,7 +66,7 @@ def test_pack__same_content_same_bytes(engine: Path) -> None:
 
 def test_ssh_command__never_asks_for_a_password() -> None:
     launcher = SshLauncher("a,u@b", options=["Port=2222", "BatchMode=no"])
-    command = launcher._ssh.command("u@b", "true")
+    command = launcher.ssh.command("u@b", "true")
     assert command[:4] == ["ssh", "-T", "-o", "BatchMode=yes"]  # the first value counts
     assert command[-2:] == ["u@b", "exec sh -c 'true'"]
     assert command.index("Port=2222") < command.index("ConnectTimeout=10")

@@ -10,6 +10,7 @@ from beowire.errors import BeowireError
 from beowire.mpi import installation
 
 OPEN_MPI_4 = "mpirun (Open MPI) 4.1.4"
+DEBIANS_OPEN_MPI_4 = "mpirun.openmpi (OpenRTE) 4.1.4"
 OPEN_MPI_5 = "mpirun (Open MPI) 5.0.11"
 MPICH = "HYDRA build details:\n    Version:                                 5.0.2"
 INTEL = "Intel(R) MPI Library for Linux* OS, Version 2021.18 Build 20260626"
@@ -35,7 +36,7 @@ def make_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("name", "launcher", "says", "version"),
     [
         ("openmpi4", "mpirun", OPEN_MPI_4, "4.1.4"),
-        ("openmpi4", "mpirun.openmpi", OPEN_MPI_4, "4.1.4"),
+        ("openmpi4", "mpirun.openmpi", DEBIANS_OPEN_MPI_4, "4.1.4"),
         ("openmpi5", "mpirun", OPEN_MPI_5, "5.0.11"),
         ("mpich", "mpiexec.hydra", MPICH, "5.0.2"),
         ("intel", "mpiexec.hydra", INTEL, "2021.18"),
@@ -49,6 +50,11 @@ def test_find__in_the_search_path(
     assert (found.name, found.version, found.launcher) == (name, version, path)
     assert found.compiler is None
     assert found.prefix == machine
+
+
+def test_version_in__what_another_hosts_launcher_says() -> None:
+    assert installation.version_in(f"Welcome\n{MPICH}\n", "mpich") == "5.0.2"
+    assert installation.version_in("sh: 1: /opt/mpiexec.hydra: not found", "mpich") == ""
 
 
 def test_find__one_of_the_checkout_comes_first(machine: Path) -> None:

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beowire import plan
-from beowire.errors import BeowireError
 from beowire.record import DriverInfo
 from beowire.sizes import schedule
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from beowire.apps.places import HostsPlace, pinned
+from beowire.launch.ssh import SshLauncher
 from beowire.mpi.installation import Installation
+from beowire.mpi.places import HostsPlace, pinned
 from beowire.mpi.ways import Way
 
 
@@ -24,7 +25,7 @@ def test_pinned__each_rank_on_the_core_of_its_number(variable: str) -> None:
 
 def test_hosts__are_reached_as_the_user_writes_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
-    place = HostsPlace("me@alpha,beta", ["Port=2222"], "eth1")
+    place = HostsPlace(SshLauncher("me@alpha,beta", ["Port=2222"], "eth1"))
     mpi = Installation("openmpi4", "4.1.4", Path("/usr/bin/mpirun"), None)
     way = Way("tcp", {"OMPI_MCA_pml": "ob1"})
     with place.prepared(mpi, way, 4, ["./program"], []) as (command, environment):
@@ -40,7 +41,7 @@ def test_hosts__are_reached_as_the_user_writes_them(monkeypatch: pytest.MonkeyPa
 
 def test_hosts__memory_is_that_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
-    place = HostsPlace("alpha,beta", [], "")
+    place = HostsPlace(SshLauncher("alpha,beta"))
     mpi = Installation("mpich", "5", Path("/usr/bin/mpiexec.hydra"), None)
     with place.prepared(mpi, Way("shm", {}, one_node=True), 2, ["x"], []) as (command, _):
         assert Path(command[command.index("-f") + 1]).read_text() == "alpha:2\n"

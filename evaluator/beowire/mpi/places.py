@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the ranks of a program run: in the nodes of a lab, or on two hosts.
+"""Where the ranks of a program run: in the nodes of a lab, on two hosts, or on this one.
 
 Either way the MPI's own launcher starts them. On hosts it reaches them by ssh, and programs that
 were compiled here are brought there, to the same path.
@@ -19,13 +19,16 @@ from beowire.errors import BeowireError
 from beowire.lab import mpirun
 from beowire.launch.base import Launcher
 from beowire.launch.lab import LabLauncher
-from beowire.launch.ssh import SshHosts, SshLauncher
-from beowire.mpi import launch
+from beowire.launch.local import LocalLauncher
+from beowire.launch.ssh import SshLauncher
+from beowire.mpi import environment, launch
 from beowire.mpi.installation import Installation
 from beowire.mpi.ways import Way
 
 #: Each MPI's name for a rank's number, in the environment that its launcher makes.
-_RANK = "${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}"
+RANK = "${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}"
+
+_LOOPBACK = "lo"
 
 #: A launcher's command line, and its whole environment.
 Prepared = tuple[list[str], dict[str, str]]
@@ -49,7 +52,7 @@ class Place(Protocol):
 def pinned(program: Sequence[str], cores: Sequence[int]) -> list[str]:
     """The program, each rank of it on the core of its number."""
     cases = " ".join(f"{rank}) core={core};;" for rank, core in enumerate(cores))
-    script = f'case {_RANK} in {cases} esac; exec taskset -c "$core" "$@"'
+    script = f'case {RANK} in {cases} esac; exec taskset -c "$core" "$@"'
     return ["sh", "-c", script, "sh", *program]
 
 
@@ -85,12 +88,12 @@ class LabPlace:
 class HostsPlace:
     """Two hosts over ssh."""
 
-    def __init__(self, hosts: str, options: Sequence[str], interface: str) -> None:
-        """As SshLauncher. `interface` "": each MPI chooses."""
-        self._names = [one.strip() for one in hosts.split(",")]
-        self._ssh_launcher = SshLauncher(self._names, options, interface)
-        self._ssh = SshHosts(self._names, options)
-        self._interface = interface
+    def __init__(self, launcher: SshLauncher) -> None:
+        """Its interface is the ranks', too; "": each MPI chooses."""
+        self._ssh_launcher = launcher
+        self._names = launcher.hosts
+        self._ssh = launcher.ssh
+        self._interface = launcher.interface
         self._there: set[tuple[str, Path]] = set()
 
     @property
@@ -162,3 +165,40 @@ def _named(interface: str, variables: Mapping[str, str]) -> dict[str, str]:
         "FI_TCP_IFACE": interface,
         "OMPI_MCA_btl_tcp_if_include": interface,
     }
+
+
+class LocalPlace:
+    """This host. Ranks reach each other over the loopback, unless the way is memory."""
+
+    def __init__(self, launcher: LocalLauncher) -> None:
+        """Its engines are on this host as well."""
+        self._local = launcher
+
+    @property
+    def launcher(self) -> Launcher:
+        """That of engines on this host."""
+        return self._local
+
+    @contextlib.contextmanager
+    def prepared(
+        self, mpi: Installation, way: Way, ranks: int, program: Sequence[str], files: Sequence[Path]
+    ) -> Iterator[Prepared]:
+        """Nothing has to be brought, nor to be reached."""
+        del files
+        chosen = dict(way.variables)
+        if not way.one_node:
+            chosen = _named(_LOOPBACK, {**chosen, **environment.without_memory(mpi, chosen)})
+        whole = {**os.environ, **chosen, **launch.environment(mpi)}
+        whole |= launch.handed_over(mpi, whole)
+        yield launch.local_command(mpi, ranks, program), whole
+
+
+def place_of(launcher: Launcher) -> Place:
+    """Where the engines of a launcher are. BeowireError: MPI programs cannot be started there."""
+    if isinstance(launcher, LabLauncher):
+        return LabPlace(launcher)
+    if isinstance(launcher, SshLauncher):
+        return HostsPlace(launcher)
+    if isinstance(launcher, LocalLauncher):
+        return LocalPlace(launcher)
+    raise BeowireError(f"no MPI program can be started on {launcher.kind}")

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The drivers that measure an MPI over one of its ways: which there are, by name, and compiled.
+
+    mpi:openmpi4/tcp    messages of Open MPI 4 over its own TCP
+    mpi:mpich/beowire   messages of MPICH over Beowire
+    mpi:mpich           MPICH over both of these
+    mpi                 every MPI that is here, over both
+    mpi-put             the same of one-sided puts
+
+The other ways of `beowire.mpi.ways` have to be named. An engine knows such a driver by what is
+before the colon; which MPI it is follows from the directory that the engine gets it from.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from beowire import paths
+from beowire.errors import BeowireError
+from beowire.mpi import compiling, installation, ways
+from beowire.mpi.compiling import Options
+from beowire.mpi.installation import KINDS, Installation
+from beowire.mpi.ways import Way
+from beowire.record import DriverInfo
+
+#: What the engine calls them (evaluator/drivers/mpi), and what each measures.
+FAMILIES = {"mpi": "messages", "mpi-put": "one-sided puts"}
+
+#: Open MPI 4 has them over Beowire with these only (docs/MPI.md).
+_ONESIDED = {"OMPI_MCA_btl": "ofi,self"}
+
+#: The ways that are meant where none is named.
+USUAL_WAYS = ("tcp", "beowire")
+
+#: The file in which an engine looks for them.
+FILE = "beowire-driver-mpi.so"
+OPTIONS = Options(
+    ("-std=gnu17", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-fvisibility=hidden"), ("-ldl",)
+)
+
+_LARGEST_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class MpiDriver:
+    """An MPI, and the way that its messages take."""
+
+    family: str
+    mpi: Installation
+    way: Way
+
+    @property
+    def name(self) -> str:
+        """As `--drivers` takes it."""
+        return f"{self.family}:{self.mpi.name}/{self.way.name}"
+
+    def info(self) -> DriverInfo:
+        """As an engine would report it."""
+        kind = KINDS[self.mpi.name]
+        title = f"{kind.title.rstrip('0123456789 ')} {self.mpi.version}"
+        return DriverInfo(
+            name=self.name,
+            summary=f"{FAMILIES[self.family]} of {title}, {_over(self.way)}; spins",
+            placement="host" if self.way.one_node else "pair",
+            reliable=True,
+            spins=True,
+            min_size=1,
+            max_size=_LARGEST_BYTES,
+            ready=True,
+        )
+
+
+def is_one(name: str) -> bool:
+    """Whether a driver's name, or a word of `--drivers`, is of an MPI."""
+    return name.partition(":")[0] in FAMILIES
+
+
+def driver(name: str) -> MpiDriver:
+    """The driver of a whole name. BeowireError: there is no such MPI here, or no such way."""
+    family, _, rest = name.partition(":")
+    mpi, _, over = rest.partition("/")
+    if family not in FAMILIES or not over:
+        raise BeowireError(f"no driver {name!r}: write {next(iter(FAMILIES))}:MPI/WAY")
+    if mpi not in KINDS:
+        raise BeowireError(f"driver {name}: no MPI is called {mpi!r}: there are {', '.join(KINDS)}")
+    if over not in ways.NAMES:
+        raise BeowireError(
+            f"driver {name}: no way is called {over!r}: there are {', '.join(ways.NAMES)}"
+        )
+    found = installation.find(mpi)
+    way = ways.way(found, over)
+    if family != "mpi" and found.name == "openmpi4" and "FI_PROVIDER_PATH" in way.variables:
+        way = replace(way, variables={**way.variables, **_ONESIDED})
+    return MpiDriver(family, found, way)
+
+
+def expanded(names: str | None) -> tuple[str | None, list[DriverInfo]]:
+    """The words of `--drivers`, each that stands for several replaced by these; and the drivers of
+    MPIs among them. One that is named whole and is not here is there, with the reason.
+
+    BeowireError: a word means nothing, or stands for MPIs of which none is here.
+    """
+    if names is None:
+        return None, []
+    words: list[str] = []
+    for word in (one.strip() for one in names.split(",")):
+        words += _members(word) if is_one(word) and "/" not in word else [word]
+    words = list(dict.fromkeys(words))
+    return ",".join(words), [_info(word) for word in words if is_one(word)]
+
+
+def every() -> Iterator[DriverInfo]:
+    """Each MPI that there may be over its usual ways, compiled to see whether it can be: or, in one
+    line, why not."""
+    for mpi in KINDS:
+        try:
+            found = installation.find(mpi)
+            library(found)
+        except BeowireError as error:
+            yield from (_absent(f"{family}:{mpi}", str(error)) for family in FAMILIES)
+            continue
+        for family in FAMILIES:
+            for over in USUAL_WAYS:
+                yield _info(f"{family}:{mpi}/{over}")
+
+
+def library(mpi: Installation) -> Path:
+    """The drivers, compiled for this MPI on this host. BeowireError."""
+    return compiling.compiled(FILE, mpi, paths.drivers_cache(), sources(), OPTIONS)
+
+
+def sources() -> list[Path]:
+    """What is compiled, and the headers that it includes. BeowireError: they are not here."""
+    folder = paths.mpi_drivers_sources()
+    return [*sorted((folder / "mpi").glob("*.[ch]")), *sorted(folder.glob("*.h"))]
+
+
+def _absent(name: str, reason: str) -> DriverInfo:
+    """A driver that is not ready."""
+    return DriverInfo(
+        name=name,
+        summary="",
+        placement="pair",
+        reliable=True,
+        spins=True,
+        min_size=1,
+        max_size=_LARGEST_BYTES,
+        ready=False,
+        reason=reason,
+    )
+
+
+def _info(name: str) -> DriverInfo:
+    """What is known of a driver, without compiling it."""
+    try:
+        return driver(name).info()
+    except BeowireError as error:
+        return _absent(name, str(error))
+
+
+def _members(word: str) -> list[str]:
+    """The drivers that a word without a way stands for. BeowireError: none."""
+    family, _, chosen = word.partition(":")
+    if chosen and chosen not in KINDS:
+        known = ", ".join(KINDS)
+        raise BeowireError(f"--drivers {word}: no MPI is called {chosen!r}: there are {known}")
+    names: list[str] = []
+    reasons: list[str] = []
+    for mpi in [chosen] if chosen else KINDS:
+        try:
+            installation.find(mpi)
+        except BeowireError as error:
+            reasons.append(str(error))
+        else:
+            names += [f"{family}:{mpi}/{over}" for over in USUAL_WAYS]
+    if not names:
+        raise BeowireError(f"--drivers {word}: {'; '.join(reasons)}")
+    return names
+
+
+def _over(way: Way) -> str:
+    if way.one_node:
+        return "through memory"
+    return {"tcp": "over TCP", "beowire": "over Beowire"}.get(way.name, f"by {way.name}")

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* drivers.h - the drivers over MPI, one of each file beside table.c. */
+#ifndef BEOWIRE_DRIVERS_MPI_DRIVERS_H
+#define BEOWIRE_DRIVERS_MPI_DRIVERS_H
+
+#include "../driver.h"
+
+extern const struct driver driver_mpi;     /**< twosided.c */
+extern const struct driver driver_mpi_put; /**< onesided.c */
+
+#endif

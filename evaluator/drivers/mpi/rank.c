@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rank.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "../spin.h"
+#include "../text.h"
+
+/* How long the farewell, and before it the end of a receive, may take, of the second that close()
+ * has. */
+#define FAREWELL_NS INT64_C(700000000)
+#define TAKE_BACK_NS INT64_C(200000000)
+
+/* Polls for what MPI has queued. */
+#define PROGRESS_POLLS 16
+
+/* As much of a library's name as people need. */
+#define TITLE_BYTES 100
+
+int rank_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
+{
+    (void)options;
+    (void)reason;
+    (void)reason_bytes;
+    return 0;
+}
+
+int rank_status(struct rank *rank, int code)
+{
+    if (code == MPI_SUCCESS) {
+        return 0;
+    }
+    rank->broken = true;
+    return -EIO;
+}
+
+/* This file is loaded so that its symbols are its own, and with it MPI's; but MPI loads parts of
+ * its own, which look for them among everybody's. */
+static void publish_library(void)
+{
+    Dl_info library;
+    int (*function)(int *, char ***, int, int *) = MPI_Init_thread;
+    void *address = NULL;
+
+    memcpy(&address, &function, sizeof address);
+    if (dladdr(address, &library) != 0 && library.dli_fname != NULL) {
+        (void)dlopen(library.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+    }
+}
+
+static int initialise(char *error, size_t error_bytes)
+{
+    int before = 0;
+    int level = 0;
+
+    (void)MPI_Initialized(&before);
+    if (before != 0) {
+        (void)snprintf(error, error_bytes, "MPI can be started once in a process");
+        return -EBUSY;
+    }
+    publish_library();
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS) {
+        (void)snprintf(error, error_bytes, "MPI_Init fails");
+        return -EIO;
+    }
+    return 0;
+}
+
+int rank_open(struct rank *rank, const struct driver_options *options, char *error,
+              size_t error_bytes)
+{
+    int ranks = 0;
+    int own = 0;
+    int status = initialise(error, error_bytes);
+
+    if (status != 0) {
+        return status;
+    }
+    *rank = (struct rank){.host = options->host, .world = MPI_COMM_WORLD};
+    (void)MPI_Comm_set_errhandler(rank->world, MPI_ERRORS_RETURN);
+    (void)MPI_Comm_size(rank->world, &ranks);
+    (void)MPI_Comm_rank(rank->world, &own);
+    rank->peer = 1 - own;
+    if (ranks != 2) {
+        (void)snprintf(error, error_bytes,
+                       "it was started as %d rank%s, not two: the launcher and the library are not "
+                       "of the same MPI",
+                       ranks, ranks == 1 ? "" : "s");
+        (void)MPI_Finalize();
+        return -EINVAL;
+    }
+    if (own != (options->role == DRIVER_INITIATOR ? 0 : 1)) {
+        (void)snprintf(error, error_bytes, "rank %d is not on the node that it is for", own);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* FNV-1a: the whole text, for a comparison. */
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+
+    for (; *text != '\0'; text++) {
+        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001B3);
+    }
+    return hash;
+}
+
+/* "HASH@TITLE": all of what the library says of itself, and the first words of it. */
+int rank_address(char *text, size_t text_bytes)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+
+    (void)MPI_Get_library_version(version, &length);
+    int used =
+        snprintf(text, text_bytes, "%016" PRIx64 "@%.*s", hash_of(version), TITLE_BYTES, version);
+    if (used < 0 || (size_t)used >= text_bytes) {
+        return -ENOSPC;
+    }
+    for (char *at = text; *at != '\0'; at++) {
+        if (*at == '\n' || *at == ',') {
+            *at = '\0';
+            break;
+        }
+        if (!isgraph((unsigned char)*at)) {
+            *at = '_';
+        }
+    }
+    return 0;
+}
+
+static int compare_libraries(const char *peer_address, char *error, size_t error_bytes)
+{
+    char own[DRIVER_ADDRESS_BYTES];
+    const char *theirs = peer_address;
+    uint64_t number;
+
+    if (rank_address(own, sizeof own) != 0 || !text_number(&theirs, 16, '@', UINT64_MAX, &number)) {
+        (void)snprintf(error, error_bytes, "'%.64s' is not the address of another end",
+                       peer_address);
+        return -EINVAL;
+    }
+    if (strcmp(own, peer_address) == 0) {
+        return 0;
+    }
+    (void)snprintf(error, error_bytes,
+                   "the other node has %.80s, this one %.80s: install the same on both", theirs,
+                   strchr(own, '@') + 1);
+    return -ELIBBAD;
+}
+
+int rank_wait(struct rank *rank, MPI_Request *request)
+{
+    struct spin spin = spin_start(rank->host, SPIN_FOREVER);
+
+    for (;;) {
+        int done = 0;
+        int code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS) {
+            return rank_status(rank, code);
+        }
+        if (done != 0) {
+            return 0;
+        }
+        int status = spin_turn(&spin);
+        if (status != 0) {
+            return status;
+        }
+    }
+}
+
+/* Both at once: a byte to the peer, and one from it. */
+static int exchange(struct rank *rank, int tag, MPI_Request requests[2], char bytes[2])
+{
+    int status = rank_status(
+        rank, MPI_Irecv(&bytes[0], 1, MPI_BYTE, rank->peer, tag, rank->world, &requests[0]));
+
+    return status != 0 ? status
+                       : rank_status(rank, MPI_Isend(&bytes[1], 1, MPI_BYTE, rank->peer, tag,
+                                                     rank->world, &requests[1]));
+}
+
+int rank_meet(struct rank *rank)
+{
+    /* Static: should it fail, MPI may still write there. */
+    static MPI_Request requests[2];
+    static char bytes[2];
+    int status = exchange(rank, RANK_TAG_GREETING, requests, bytes);
+
+    for (int i = 0; status == 0 && i < 2; i++) {
+        status = rank_wait(rank, &requests[i]);
+    }
+    rank->broken |= status != 0;
+    return status;
+}
+
+int rank_connect(struct rank *rank, const char *peer_address, char *error, size_t error_bytes)
+{
+    int status = compare_libraries(peer_address, error, error_bytes);
+
+    if (status != 0) {
+        return status;
+    }
+    status = rank_meet(rank);
+    if (status != 0 && status != -ECANCELED) {
+        (void)snprintf(error, error_bytes, "a first message did not reach the other rank");
+    }
+    return status;
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec time;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+/* Until all of them have ended, for a bounded time. */
+static bool end_within(int count, MPI_Request requests[], int64_t longest_ns)
+{
+    const int64_t until_ns = now_ns() + longest_ns;
+    int done = 0;
+
+    do {
+        if (MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS) {
+            return false;
+        }
+    } while (done == 0 && now_ns() < until_ns);
+    return done != 0;
+}
+
+int rank_take_back(struct rank *rank, MPI_Request *request)
+{
+    if (*request == MPI_REQUEST_NULL || rank->broken) {
+        return 0;
+    }
+    int status = rank_status(rank, MPI_Cancel(request));
+    if (status == 0 && !end_within(1, request, TAKE_BACK_NS)) {
+        status = rank_status(rank, MPI_ERR_OTHER);
+    }
+    return status;
+}
+
+int rank_progress(struct rank *rank)
+{
+    int status = 0;
+
+    for (int i = 0; i < PROGRESS_POLLS && status == 0; i++) {
+        int found = 0;
+        status = rank_status(rank, MPI_Iprobe(rank->peer, RANK_TAG_FAREWELL, rank->world, &found,
+                                              MPI_STATUS_IGNORE));
+    }
+    return status;
+}
+
+bool rank_farewell(struct rank *rank)
+{
+    static MPI_Request requests[2];
+    static char bytes[2];
+
+    /* MPI_Finalize waits for the other rank, which may have failed, or have gone: so it has to say
+     * first that it is there. */
+    return !rank->broken && exchange(rank, RANK_TAG_FAREWELL, requests, bytes) == 0 &&
+           end_within(2, requests, FAREWELL_NS);
+}
+
+void rank_finish(void)
+{
+    (void)MPI_Finalize();
+}

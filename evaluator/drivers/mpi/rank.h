@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rank.h - what all drivers over MPI share: this process is one of two ranks that the MPI's own
+ * launcher has started, the initiator is rank 0.
+ *
+ * MPI can be initialised once in a process, so one session can be opened in it. Every wait looks
+ * whether the host has asked to stop, but for those inside MPI_Init and MPI_Finalize, which nobody
+ * can end but by ending the process (engine/attach.h).
+ */
+#ifndef BEOWIRE_DRIVERS_MPI_RANK_H
+#define BEOWIRE_DRIVERS_MPI_RANK_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../driver.h"
+
+/** Sizes are `int` in MPI. */
+#define RANK_BYTES_MAX (UINT64_C(1) << 30)
+
+/** Tags of messages, and of what the ranks say to each other besides. */
+enum {
+    RANK_TAG_MESSAGE = 1,
+    RANK_TAG_GREETING,
+    RANK_TAG_FAREWELL,
+};
+
+struct rank {
+    const struct driver_host *host;
+    MPI_Comm world; /* errors of it are returned */
+    int peer;       /* the other rank */
+    bool broken;    /* something has failed: nothing is left to agree about with the peer */
+};
+
+/** driver.probe(): there is nothing to say before a launcher has started two of us. */
+int rank_probe(const struct driver_options *options, char *reason, size_t reason_bytes);
+
+/** Initialises MPI. As driver.open(). */
+int rank_open(struct rank *rank, const struct driver_options *options, char *error,
+              size_t error_bytes);
+
+/** driver.address(): which MPI library this is, as the other end has to have it. */
+int rank_address(char *text, size_t text_bytes);
+
+/** driver.connect(): compares the libraries, and exchanges a message. */
+int rank_connect(struct rank *rank, const char *peer_address, char *error, size_t error_bytes);
+
+/** Exchanges a byte with the peer, which is told to do so at the same time. 0, or a failure. */
+int rank_meet(struct rank *rank);
+
+/** Waits for a request. 0, -ECANCELED, or what MPI's error means; it is MPI_REQUEST_NULL after 0
+ *  only. */
+int rank_wait(struct rank *rank, MPI_Request *request);
+
+/** Takes a receive back that may be waiting, in 0.2 s at most. 0, or a failure after which it is
+ *  still there. */
+int rank_take_back(struct rank *rank, MPI_Request *request);
+
+/** What an MPI function has returned, as a driver says it; a failure is remembered. */
+int rank_status(struct rank *rank, int code);
+
+/** Lets MPI make progress for what it has queued. */
+int rank_progress(struct rank *rank);
+
+/** Takes leave of the peer, in 0.7 s at most. @return whether it is still there, and in the same
+ *  mind: only then may MPI's collective functions be called to end. */
+bool rank_farewell(struct rank *rank);
+
+/** Takes leave of MPI, after a farewell that was true. */
+void rank_finish(void);
+
+#endif

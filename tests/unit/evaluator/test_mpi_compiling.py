@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a compiler says, in a line; what is compiled is tried in test_apps_building.py."""
+
+import pytest
+
+from beowire.mpi import compiling
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("make: *** [x] Error 1\nld: cannot find -lfoo\n", "make: *** [x] Error 1"),
+        ("warning: a\nx.f: fatal error: b\nc\n", "x.f: fatal error: b"),
+        ("one\ntwo\n", "two"),
+        ("", "it ends with status 7"),
+    ],
+)
+def test_cause(said: str, expected: str) -> None:
+    assert compiling.cause(said, 7) == expected
