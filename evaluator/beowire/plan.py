@@ -10,7 +10,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from beowire.errors import BeowireError
 from beowire.patterns import PATTERNS
 from beowire.record import DriverInfo, Skipped
 from beowire.sizes import schedule
