@@ -4,7 +4,7 @@
 
 #include "stranger.h"
 
-#include "message/pull.h"
+#include "message/pull_path.h"
 
 #include <string.h>
 
@@ -23,6 +23,8 @@ struct shelf {
 
 static struct shelf shelves[2];
 static struct lane filled[2];
+static struct pull_path pull_paths[3];
+static struct pull_path *own_pull_paths; /* of the peer, which has room for one lane */
 
 static struct shelf *shelf_of(const struct lane *lane)
 {
@@ -77,10 +79,20 @@ static void add_lanes(struct stranger *stranger, struct core_peer *peer)
         peer->paths.to[1 + i] = peer->paths.to[0];
     }
     core->options.lanes.count = 3;
+    memset(pull_paths, 0, sizeof pull_paths);
+    own_pull_paths = peer->message.pull_paths;
+    peer->message.pull_paths = pull_paths;
     peer->paths.reachable |= 6;
     peer->paths.proven |= 6;
     peer->message.usable_lanes |= 6;
     peer->message.bulk_lanes = 2;
+}
+
+static void remove_lanes(struct stranger *stranger)
+{
+    stranger->core->options.lanes.count = 1;
+    stranger->core->peers[0]->message.pull_paths = own_pull_paths;
+    stranger->core->peers[0]->message.usable_lanes = 1;
 }
 
 static void put(struct stranger *stranger, unsigned shelf, const void *data, uint32_t bytes)
@@ -153,7 +165,7 @@ static void core_receive__data_waits_for_its_announcement_on_another_lane(void *
     memset(expected + SEGMENT, 'b', SEGMENT);
     assert_memory_equal(buffer, expected, sizeof buffer);
     assert_int_equal(core->receiving, 0);
-    core->options.lanes.count = 1;
+    remove_lanes(stranger);
 }
 
 /** What nobody has announced is dropped, and costs one look at the other lanes. */
@@ -171,7 +183,7 @@ static void core_receive__data_that_nobody_announces(void **state)
     assert_int_equal(shelves[0].reads, 1);
     assert_int_equal(shelves[1].reads, 2);
     assert_int_equal(core->receiving, 0);
-    core->options.lanes.count = 1;
+    remove_lanes(stranger);
 }
 
 /* ---- turns --------------------------------------------------------------------------------- */
