@@ -80,7 +80,7 @@
 /** The same while so many frames to the peer, or announced messages, are on their way: then nobody
  *  waits for this one alone, and the copies would cost throughput. */
 #define MESSAGE_EAGER_BUSY_BYTES_MAX 32768
-#define MESSAGE_EAGER_BUSY_FRAMES 16
+#define MESSAGE_EAGER_BUSY_FRAMES 48
 
 /** Longest message, and put, that leaves at once or not at all (beowire_inject()), unless one frame
  *  takes more. */
@@ -131,6 +131,11 @@
 /** While more frames than this are on their way, bursts do not go by a lane that cuts: streams of
  *  them are slower there (docs/PERFORMANCE.md). */
 #define CONVOY_CUT_FRAMES_MAX 3
+
+/** But a burst of at least so many frames does while no more than so many are on their way: it
+ * fills a call by itself, and what it follows is as a rule the message before it. */
+#define CONVOY_CUT_LONG_FRAMES 16
+#define CONVOY_CUT_BEFORE_LONG_MAX 48
 
 /** Posts are a run (hold.h) if the application does nothing else for longer than this between two
  *  calls: a call costs the lane about as much, which is what holding back can save. And if each

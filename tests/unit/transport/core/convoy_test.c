@@ -21,9 +21,9 @@ struct fixture {
     struct paths paths;
     struct convoy convoy;
     struct flow flow;
-    struct flow_frame frames[FRAMES];
-    struct flow_frame *batch[FRAMES];
-    uint8_t heads[FRAMES][sizeof(struct frame_header)];
+    struct flow_frame frames[CONVOY_CUT_LONG_FRAMES];
+    struct flow_frame *batch[CONVOY_CUT_LONG_FRAMES];
+    uint8_t heads[CONVOY_CUT_LONG_FRAMES][sizeof(struct frame_header)];
 };
 
 static int setup(void **state)
@@ -38,7 +38,7 @@ static int setup(void **state)
         fixture.all.lanes[i] = &fixture.lanes[i];
     }
     fixture.paths.reachable = fixture.paths.proven = (1u << LANES) - 1;
-    for (unsigned i = 0; i < FRAMES; i++) {
+    for (unsigned i = 0; i < CONVOY_CUT_LONG_FRAMES; i++) {
         fixture.frames[i] =
             (struct flow_frame){.head = fixture.heads[i], .head_bytes = 40, .payload_bytes = 1000};
         fixture.batch[i] = &fixture.frames[i];
@@ -380,6 +380,22 @@ static void convoy_choose__trains_while_much_is_on_its_way(void **state)
     assert_int_equal(dispatch(fixture, FRAMES), CUTS);
 }
 
+/** A long one follows the message before it the same way. */
+static void convoy_choose__a_long_burst_is_cut_behind_another(void **state)
+{
+    struct fixture *fixture = *state;
+
+    add_cutter(fixture);
+    assert_int_equal(dispatch(fixture, CONVOY_CUT_LONG_FRAMES), CUTS);
+    while (fixture->flow.highest - fixture->flow.first <= CONVOY_CUT_BEFORE_LONG_MAX) {
+        assert_int_equal(dispatch(fixture, CONVOY_CUT_LONG_FRAMES), CUTS);
+    }
+    assert_int_equal(dispatch(fixture, CONVOY_CUT_LONG_FRAMES), TRAINS);
+    acknowledge(fixture, 1);
+    assert_int_equal(dispatch(fixture, CONVOY_CUT_LONG_FRAMES), CUTS);
+    assert_int_equal(dispatch(fixture, CONVOY_CUT_LONG_FRAMES - 1), TRAINS);
+}
+
 /** Each message of several frames costs a lane that cuts a call of its own, and trains have them
  *  together. */
 static void convoy_choose__trains_for_several_messages(void **state)
@@ -475,6 +491,7 @@ int main(void)
         cmocka_unit_test_setup(convoy_choose__what_is_cut_if_no_train_arrives, setup),
         cmocka_unit_test_setup(convoy_choose__neither_if_nothing_arrives_by_either, setup),
         cmocka_unit_test_setup(convoy_choose__trains_while_much_is_on_its_way, setup),
+        cmocka_unit_test_setup(convoy_choose__a_long_burst_is_cut_behind_another, setup),
         cmocka_unit_test_setup(convoy_choose__trains_for_several_messages, setup),
         cmocka_unit_test_setup(convoy_choose__a_lane_that_cuts_alone_has_all, setup),
         cmocka_unit_test_setup(convoy_released__only_what_went_by_convoy, setup),

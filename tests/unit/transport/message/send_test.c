@@ -429,7 +429,8 @@ static void
 message_send__where_frames_are_gathered_the_first_is_as_long_as_what_others_carry(void **state)
 {
     struct fixture *fixture = *state;
-    uint8_t *data = pattern(3 * FRAGMENT_ROOM);
+    const uint64_t longest = (uint64_t)CONVOY_CUT_LONG_FRAMES * FRAGMENT_ROOM;
+    uint8_t *data = pattern(longest);
 
     fixture->peers[0].gathers = true;
     assert_int_equal(
@@ -452,6 +453,11 @@ message_send__where_frames_are_gathered_the_first_is_as_long_as_what_others_carr
         message_send(&fixture->layer, &fixture->peers[0], 2, 0, data, 2 * FRAGMENT_ROOM, NULL), 0);
     frame = pushed_frame(fixture, 0, at);
     assert_int_equal(frame_length(&frame), FRAME_BYTES);
+    at = pushed(fixture, 0); /* but long ones follow others as they would go alone */
+    assert_int_equal(message_send(&fixture->layer, &fixture->peers[0], 2, 0, data, longest, data),
+                     0);
+    frame = pushed_frame(fixture, 0, at);
+    assert_int_equal(frame_length(&frame), FRAGMENT_ROOM);
     free(data);
 }
 
