@@ -112,10 +112,12 @@ def test_start__a_wrapper_that_is_broken_is_named_with_its_node(
 
 @pytest.mark.parametrize(("named", "node"), [("rank 0", "node0"), ("rank 1", "node1")])
 def test_run__a_rank_that_dies_is_the_one_that_the_launcher_names(
-    begin: Begin, named: str, node: str
+    begin: Begin, tmp_path: Path, named: str, node: str
 ) -> None:
-    script = RUN_BOTH.replace("exec sleep 1000", f"echo {named} exited on signal 9")
-    one = begin(script, fault="rank", fault_run=1)
+    started = tmp_path / "started"  # a launcher does not end before its ranks are there
+    last = f"while [ ! -e {started} ]; do sleep 0.01; done; echo {named} exited on signal 9"
+    one = begin(RUN_BOTH.replace("exec sleep 1000", last), fault="rank", fault_run=1)
+    started.touch()
     with pytest.raises(EngineError, match=f"^the rank has ended: {named} exited on") as caught:
         one.run(PATTERNS["pingpong"], 8, SHAPE, 10.0, time.monotonic() + 10)
     assert caught.value.node == node
