@@ -13,6 +13,8 @@
 
 static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
                              void *clock, uint64_t *now_ns);
+static unsigned receive_everything(struct core *core, uint64_t (*clock_ns)(void *), void *clock,
+                                   uint64_t *now_ns);
 
 /** Before frames of a train are handled: what was sent before them over a quicker lane may have
  * come since that was looked at. Taken first, it makes no gap. */
@@ -54,24 +56,6 @@ static bool lacks_announcement(const struct core *core, const struct lane_incomi
            !pull_awaits(&core->messages, &core->peers[index]->message, message);
 }
 
-/** Looks at all lanes but those that are being read: what announces data that is here may wait
- * there, if nobody has looked for long. Without it the data would be dropped. */
-static unsigned receive_elsewhere(struct core *core, uint64_t (*clock_ns)(void *), void *clock,
-                                  uint64_t *now_ns)
-{
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < core->options.lanes.count; i++) {
-        unsigned before = count;
-        unsigned taken = ENDPOINT_RECEIVE_FRAMES;
-        while (taken == ENDPOINT_RECEIVE_FRAMES && count - before < PROBED_FRAMES_MAX) {
-            taken = receive_lane(core, i, clock_ns, clock, now_ns);
-            count += taken;
-        }
-    }
-    return count;
-}
-
 /** Of what has come over a lane for data, is something not announced yet? */
 __attribute__((noinline)) static bool any_lacks_announcement(const struct core *core,
                                                              const struct lane_incoming *incoming,
@@ -109,9 +93,10 @@ static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns
     core->receiving |= 1u << by;
     if (lane->takes_trains || lane->cuts) {
         others = receive_what_came_before(core, by, clock_ns, clock, now_ns);
-        /* Whoever reads one lane on behalf of another looks no further. */
+        /* What announces it may wait on another lane, if nobody has looked for long; without it the
+         * data would be dropped. Whoever reads one lane on behalf of another looks no further. */
         if (core->receiving == 1u << by && any_lacks_announcement(core, incoming, count)) {
-            others += receive_elsewhere(core, clock_ns, clock, now_ns);
+            others += receive_everything(core, clock_ns, clock, now_ns);
         }
     }
     for (unsigned done = 0; done < count;) {
@@ -125,8 +110,8 @@ static unsigned receive_lane(struct core *core, unsigned by, uint64_t (*clock_ns
     return others + count;
 }
 
-/** Takes all that has come, over every lane: a bounded number of frames, since more may come as
- *  quickly as they are taken. */
+/** Takes all that has come, over every lane that is not being read: a bounded number of frames,
+ * since more may come as quickly as they are taken. */
 static unsigned receive_everything(struct core *core, uint64_t (*clock_ns)(void *), void *clock,
                                    uint64_t *now_ns)
 {
@@ -248,6 +233,7 @@ unsigned core_receive(struct core *core, uint64_t (*clock_ns)(void *), void *clo
         core->goes_on = false;
         count += look(core, clock_ns, clock);
     } while (core->goes_on && ++turns < TURNS_MAX);
+    core->goes_on = false; /* core_timers() sends what is left then */
     core->turn_frames = UINT32_MAX;
     return count;
 }
