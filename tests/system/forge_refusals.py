@@ -3,7 +3,7 @@
 
 forge_refusals.py FROM TO FROM_PORT TO_PORT
     tells TO, as if it were FROM, that nobody is at FROM_PORT, to which TO_PORT has sent; until its
-    input ends, or for half a minute.
+    input ends, or for half a minute. Says "ready" when it has told so once.
 """
 
 import select
@@ -47,10 +47,13 @@ def main() -> None:
     packets = [refusal(source, target, *ports, quote) for quote in (probe, b"", bytes(500))]
     end = time.monotonic() + _LONGEST_S
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as forger:
-        print("ready", flush=True)
+        told = False
         while time.monotonic() < end and not select.select([sys.stdin], [], [], _PAUSE_S)[0]:
             for packet in packets:
                 forger.sendto(packet, (target, 0))
+            if not told:
+                print("ready", flush=True)
+                told = True
 
 
 if __name__ == "__main__":

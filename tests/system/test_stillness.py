@@ -148,13 +148,17 @@ def test_a_third_host_forges_refusals__the_exchange_goes_on(before: tuple[str, .
         (target, target_port), (source, source_port) = map(place, addresses)
         program = Path(__file__).with_name("forge_refusals.py")
         words = [sys.executable, str(program), source, target, str(source_port), str(target_port)]
+        ends[0].send_signal(signal.SIGSTOP)  # so that the exchange is not over before it begins
         with subprocess.Popen(
             in_node(lab, network.node_name(2), *words),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         ) as forger:
+            assert forger.stdout is not None
             try:
+                assert forger.stdout.readline() == "ready\n"
+                ends[0].send_signal(signal.SIGCONT)
                 counters = [finish(end) for end in ends]
             finally:
                 forger.communicate(timeout=PATIENCE_S)
