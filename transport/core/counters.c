@@ -108,6 +108,7 @@ static const struct counter counters[] = {
     CORE("dropped_overrun", dropped_overrun),
     CORE("dropped_data_unknown", dropped_data_unknown),
     CORE("dropped_data_duplicate", dropped_data_duplicate),
+    LAYER("message_own", own_messages),
     LAYER("message_bundles", bundles_sent),
     LAYER("message_bundled", bundled_messages),
     LAYER("message_read", messages_read),

@@ -4,7 +4,7 @@
 #include "message/pull.h"
 
 /** While nothing is expected on quiet lanes, the clock is read once in so many polls. */
-#define RECEIVES_PER_CLOCK 64
+#define RECEIVES_PER_CLOCK 16
 
 /** Frames that are sent to a peer before the lanes are looked at again, and how often that is done
  * before the application goes on: acknowledgements may let more leave each time. */
@@ -135,7 +135,9 @@ static bool quiet_lanes_are_due(struct core *core, uint64_t (*clock_ns)(void *),
         return false;
     }
     uint64_t now_ns = clock_ns(clock);
-    if (now_ns - core->looked_ns < QUIET_LANE_NS) {
+    uint64_t last_ns = core->messages.now_ns; /* when a frame was last here */
+    last_ns = last_ns > core->looked_ns ? last_ns : core->looked_ns;
+    if (now_ns - core->looked_ns < QUIET_LANE_NS && now_ns - last_ns < QUIET_LANE_VAIN_NS) {
         return false;
     }
     core->looked_ns = now_ns;

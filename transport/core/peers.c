@@ -293,6 +293,7 @@ static int make_peer(struct core *core, const struct beowire_address *address, u
     added->address = *address;
     added->announced = announced;
     added->incarnation = from_le64(layout->incarnation);
+    added->message.ourselves = announced && added->incarnation == core->incarnation;
     added->paths = paths;
     added->message.crossing = paths.crossing;
     added->asked_by = PATH_NONE;

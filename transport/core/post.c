@@ -64,6 +64,14 @@ static int push(struct core *core, struct core_peer *peer, const struct core_pos
     return -EINVAL;
 }
 
+/** Has it been handed to a receive of our own, to whom it goes? */
+static bool is_handed_over(struct core *core, struct core_peer *peer, const struct core_post *post)
+{
+    return peer->message.ourselves &&
+           message_to_ourselves(&core->messages, &peer->message, post->tag, post->immediate,
+                                post->data, post->bytes, post->how == CORE_INJECT, post->context);
+}
+
 /** Is there no room for the message, for want of credit or because so much is on its way? */
 static bool is_short(const struct message_peer *peer)
 {
@@ -93,8 +101,10 @@ static uint64_t look(struct core *core, uint64_t (*clock_ns)(void *), void *cloc
 int core_post(struct core *core, struct core_peer *peer, const struct core_post *post,
               uint64_t (*clock_ns)(void *), void *clock)
 {
+    if (__builtin_expect(is_handed_over(core, peer, post), 0)) {
+        return 0;
+    }
     uint64_t now_ns = clock_ns(clock);
-
     bool much = core->posted_bytes >= POST_LOOK_BYTES;
     if (__builtin_expect(much || is_short(&peer->message), 0) &&
         now_ns - core->posted_look_ns >= (much ? POST_LOOK_MUCH_NS : POST_LOOK_NS)) {

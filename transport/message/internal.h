@@ -147,7 +147,7 @@ struct inbound *match_unexpected(const struct message_layer *layer,
 
 /** Copies data at `offset` of the message into the receive's buffer, as far as that reaches. */
 void operation_copy_in(const struct operation *operation, uint64_t offset, const uint8_t *data,
-                       uint32_t bytes);
+                       uint64_t bytes);
 
 /* ---- bundle.c, reorder.c --------------------------------------------------------------------- */
 

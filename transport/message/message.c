@@ -522,11 +522,11 @@ bool message_complete(struct message_layer *layer, struct beowire_completion *co
 }
 
 void operation_copy_in(const struct operation *operation, uint64_t offset, const uint8_t *data,
-                       uint32_t bytes)
+                       uint64_t bytes)
 {
     if (offset >= operation->capacity || bytes == 0) {
         return;
     }
     uint64_t room = operation->capacity - offset;
-    copy_bytes(operation->target + offset, data, bytes < room ? bytes : (size_t)room);
+    copy_bytes(operation->target + offset, data, (size_t)(bytes < room ? bytes : room));
 }

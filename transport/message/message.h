@@ -64,7 +64,7 @@ struct message_lane {
 
 /** What the layer knows of a peer. Embedded in the endpoint's. Whoever is not of message/ may
  *
- *      set     index handle crossing destination source
+ *      set     index handle crossing destination source ourselves
  *      set     key frame_bytes data_bytes segment_bytes_max remote_memory
  *      set     shares_memory cut trains gathers data_silent_since_ns flow
  *      read    ready send_error pulls
@@ -79,6 +79,7 @@ struct message_peer {
     bool ready : 1;         /**< connected: frames may be pushed */
     bool shares_memory : 1; /**< it is on our host: messages may be read from its memory */
     bool remote_memory : 1; /**< it understands requests for its memory */
+    bool ourselves : 1;     /**< it is this endpoint itself */
     bool gathering : 1;     /**< whole frames are held back, as in a bundle, for more to come */
     bool lends : 1;         /**< frames from `lent_from` on may be lent (lent.h) */
     bool cut : 1;           /**< DATA goes to it over lanes that cut (lane.h) */
@@ -132,6 +133,7 @@ struct message_peer {
 struct message_counters {
     uint64_t eager_messages;
     uint64_t announced_messages;
+    uint64_t own_messages; /**< to ourselves, without frames */
     uint64_t received_messages;
     uint64_t unexpected_messages;
     uint64_t truncated_messages;
@@ -272,6 +274,14 @@ typedef int message_sender(struct message_layer *layer, struct message_peer *pee
 message_sender message_send, message_send_confirmed, message_send_matched;
 int message_inject(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                    uint32_t immediate, const void *data, uint64_t bytes);
+
+/** A message to ourselves, for which a receive waits: copies it there, whatever its length, and both
+ *  have ended. A send that is `silent` has no completion.
+ *  @return false: nothing has happened, it has to go as others do, since no receive waits, something
+ *  that was sent before has not come yet, or it cannot be sent */
+bool message_to_ourselves(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
+                          uint32_t immediate, const void *data, uint64_t bytes, bool silent,
+                          void *context);
 int message_receive(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                     uint64_t ignore, void *data, uint64_t bytes, void *context,
                     struct message_peer **touched);

@@ -186,6 +186,65 @@ static void core_receive__data_that_nobody_announces(void **state)
     remove_lanes(stranger);
 }
 
+/* ---- quiet lanes --------------------------------------------------------------------------- */
+
+static uint64_t read_time(void *time_ns)
+{
+    return *(const uint64_t *)time_ns;
+}
+
+/** Looks so often that the time is noticed. */
+static void look_for_long(struct stranger *stranger, uint64_t *time_ns)
+{
+    for (unsigned i = 0; i < 64; i++) {
+        (void)core_receive(stranger->core, read_time, time_ns);
+    }
+}
+
+/** Nothing comes where it was awaited: it may be elsewhere. */
+static void core_receive__vain_looks__quiet_lanes_as_well(void **state)
+{
+    struct stranger *stranger = *state;
+
+    add_lanes(stranger, be_accepted_as_named(stranger));
+    filled[0].polling_is_costly = true;
+    uint64_t time_ns = cluster_now(&stranger->cluster);
+    stranger->core->messages.now_ns = stranger->core->looked_ns = time_ns;
+    time_ns += QUIET_LANE_VAIN_NS - 1;
+    look_for_long(stranger, &time_ns);
+    assert_int_equal(shelves[0].reads, 0);
+    time_ns++;
+    look_for_long(stranger, &time_ns);
+    assert_int_equal(shelves[0].reads, 1);
+    time_ns += QUIET_LANE_VAIN_NS;
+    look_for_long(stranger, &time_ns);
+    assert_int_equal(shelves[0].reads, 2);
+    remove_lanes(stranger);
+}
+
+/** Frames come over others, and would have to wait. */
+static void core_receive__frames_come__quiet_lanes_seldom(void **state)
+{
+    struct stranger *stranger = *state;
+    uint64_t time_ns = cluster_now(&stranger->cluster);
+    const uint64_t begin_ns = time_ns;
+
+    add_lanes(stranger, be_accepted_as_named(stranger));
+    filled[0].polling_is_costly = true;
+    stranger->core->looked_ns = time_ns;
+    while (time_ns < begin_ns + QUIET_LANE_NS - QUIET_LANE_VAIN_NS) {
+        time_ns += QUIET_LANE_VAIN_NS / 2;
+        stranger->core->messages.now_ns = time_ns; /* as if one had just come */
+        look_for_long(stranger, &time_ns);
+    }
+    assert_int_equal(shelves[0].reads, 0);
+    time_ns = begin_ns + QUIET_LANE_NS;
+    stranger->core->messages.now_ns = time_ns;
+    look_for_long(stranger, &time_ns);
+    assert_int_equal(shelves[0].reads, 1);
+    remove_lanes(stranger);
+}
+
 /* ---- turns --------------------------------------------------------------------------------- */
 
 static struct lane_operations spied;
@@ -248,6 +307,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STRANGER_TEST(core_receive__data_waits_for_its_announcement_on_another_lane),
         STRANGER_TEST(core_receive__data_that_nobody_announces),
+        STRANGER_TEST(core_receive__vain_looks__quiet_lanes_as_well),
+        STRANGER_TEST(core_receive__frames_come__quiet_lanes_seldom),
         STRANGER_TEST(core_receive__reads_lanes_between_turns_of_sending),
     };
 
