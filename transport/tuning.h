@@ -307,8 +307,9 @@
 #define QUIET_LANE_NS 50000u
 #define QUIET_LANE_VAIN_NS 4000u
 
-/** Such a lane on which frames came is polled always until so many polls have found nothing. */
-#define LANE_WARMTH_POLLS 128
+/** Such a lane on which frames came is polled always until so many have come over others: waiting
+ * alone says nothing of where the next comes. */
+#define LANE_WARMTH_FRAMES 16
 
 /** Frames taken from a lane in one call. */
 #define ENDPOINT_RECEIVE_FRAMES 64

@@ -182,8 +182,8 @@ struct core {
         bulk_is_stuck; /**< core_bulk() could do nothing last: no lane has room for what there is */
     uint32_t lane_users[LANES_MAX]; /**< peers whose fast path is this lane */
     bool expecting[LANES_MAX];      /**< the lane has been told what comes next */
-    /** Frames came, so more are expected for so many polls. */
-    uint16_t lane_warmth[LANES_MAX];
+    /** Frames came, so more are expected until so many have come over others. */
+    uint8_t lane_warmth[LANES_MAX];
     uint32_t receiving;           /**< lanes of which frames are being handled (bit i: lane i) */
     unsigned receives;            /**< calls of core_receive() */
     uint64_t looked_ns;           /**< when quiet lanes were polled last */

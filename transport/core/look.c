@@ -154,6 +154,19 @@ static bool is_awaited(const struct core *core, unsigned by)
            core->lane_warmth[by] > 0 || (!lane->polling_is_costly && lane->kind != LANE_SHM);
 }
 
+/** So many frames have come, over these lanes. */
+static void note_warmth(struct core *core, unsigned came, unsigned count)
+{
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        uint8_t warmth = core->lane_warmth[i];
+        if ((came & 1u << i) != 0) {
+            core->lane_warmth[i] = LANE_WARMTH_FRAMES;
+        } else {
+            core->lane_warmth[i] = warmth > count ? (uint8_t)(warmth - count) : 0;
+        }
+    }
+}
+
 /** Is a message of one of the touched peers only half here, and does none of them, nor anybody who
  *  has asked for data, wait for us? */
 static bool awaits_rest(const struct core *core)
@@ -174,6 +187,7 @@ static bool awaits_rest(const struct core *core)
 static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
 {
     unsigned count = 0;
+    unsigned came = 0;
     uint64_t now_ns = 0;
     bool again = core->awaits_rest;
     core->awaits_rest = false;
@@ -189,12 +203,11 @@ static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *cloc
             continue;
         }
         unsigned frames = receive_lane(core, i, clock_ns, clock, &now_ns);
-        if (frames > 0) {
-            core->lane_warmth[i] = LANE_WARMTH_POLLS;
-        } else if (core->lane_warmth[i] > 0) {
-            core->lane_warmth[i]--;
-        }
+        came |= frames > 0 ? 1u << i : 0;
         count += frames;
+    }
+    if (count > 0) {
+        note_warmth(core, came, count);
     }
     if (core->probed) {
         /* What is not here by now is taken for lost. */

@@ -245,6 +245,36 @@ static void core_receive__frames_come__quiet_lanes_seldom(void **state)
     remove_lanes(stranger);
 }
 
+/** The next frame comes as likely as not where the last one came, however long that takes; when
+ * enough have come elsewhere, not any more. */
+static void core_receive__lane_stays_awaited_until_frames_come_over_others(void **state)
+{
+    struct stranger *stranger = *state;
+    struct core *core = stranger->core;
+    uint64_t time_ns = cluster_now(&stranger->cluster);
+
+    add_lanes(stranger, be_accepted_as_named(stranger));
+    filled[0].polling_is_costly = true;
+    core->looked_ns = core->messages.now_ns = time_ns;
+    core->lane_warmth[1] = 1;
+    put_data(stranger, 0, 0, 'a');
+    (void)core_receive(core, read_time, &time_ns);
+    assert_int_equal(core->lane_warmth[1], LANE_WARMTH_FRAMES);
+    unsigned reads = shelves[0].reads;
+    look_for_long(stranger, &time_ns);
+    assert_int_equal(shelves[0].reads, reads + 64);
+    for (unsigned i = 0; i < LANE_WARMTH_FRAMES / 2; i++) {
+        assert_true(core->lane_warmth[1] > 0);
+        put_data(stranger, 1, 0, 'b');
+        put_data(stranger, 1, 1, 'c');
+        (void)core_receive(core, read_time, &time_ns);
+    }
+    reads = shelves[0].reads;
+    look_for_long(stranger, &time_ns);
+    assert_int_equal(shelves[0].reads, reads);
+    remove_lanes(stranger);
+}
+
 /* ---- turns --------------------------------------------------------------------------------- */
 
 static struct lane_operations spied;
@@ -307,6 +337,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STRANGER_TEST(core_receive__data_waits_for_its_announcement_on_another_lane),
         STRANGER_TEST(core_receive__data_that_nobody_announces),
+        STRANGER_TEST(core_receive__lane_stays_awaited_until_frames_come_over_others),
         STRANGER_TEST(core_receive__vain_looks__quiet_lanes_as_well),
         STRANGER_TEST(core_receive__frames_come__quiet_lanes_seldom),
         STRANGER_TEST(core_receive__reads_lanes_between_turns_of_sending),
