@@ -184,6 +184,7 @@ struct core {
     bool expecting[LANES_MAX];      /**< the lane has been told what comes next */
     /** Frames came, so more are expected until so many have come over others. */
     uint8_t lane_warmth[LANES_MAX];
+    uint32_t warm_lanes;          /**< those of which `lane_warmth` is not 0 (bit i: lane i) */
     uint32_t receiving;           /**< lanes of which frames are being handled (bit i: lane i) */
     unsigned receives;            /**< calls of core_receive() */
     uint64_t looked_ns;           /**< when quiet lanes were polled last */

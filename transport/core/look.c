@@ -151,7 +151,8 @@ static bool is_awaited(const struct core *core, unsigned by)
     const struct lane *lane = core->options.lanes.lanes[by];
 
     return core->lane_users[by] > 0 || core->messages.lanes[by].blocks > 0 ||
-           core->lane_warmth[by] > 0 || (!lane->polling_is_costly && lane->kind != LANE_SHM);
+           (core->warm_lanes & 1u << by) != 0 ||
+           (!lane->polling_is_costly && lane->kind != LANE_SHM);
 }
 
 /** So many frames have come, over these lanes. */
@@ -164,6 +165,8 @@ static void note_warmth(struct core *core, unsigned came, unsigned count)
         } else {
             core->lane_warmth[i] = warmth > count ? (uint8_t)(warmth - count) : 0;
         }
+        core->warm_lanes &= ~(1u << i);
+        core->warm_lanes |= core->lane_warmth[i] > 0 ? 1u << i : 0;
     }
 }
 
@@ -206,7 +209,7 @@ static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *cloc
         came |= frames > 0 ? 1u << i : 0;
         count += frames;
     }
-    if (count > 0) {
+    if (came != core->warm_lanes && count > 0) {
         note_warmth(core, came, count);
     }
     if (core->probed) {

@@ -275,10 +275,10 @@ message_sender message_send, message_send_confirmed, message_send_matched;
 int message_inject(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                    uint32_t immediate, const void *data, uint64_t bytes);
 
-/** A message to ourselves, for which a receive waits: copies it there, whatever its length, and both
- *  have ended. A send that is `silent` has no completion.
- *  @return false: nothing has happened, it has to go as others do, since no receive waits, something
- *  that was sent before has not come yet, or it cannot be sent */
+/** A message to ourselves, for which a receive waits: copies it there, whatever its length, and
+ * both have ended. A send that is `silent` has no completion.
+ *  @return false: nothing has happened, it has to go as others do, since no receive waits,
+ * something that was sent before has not come yet, or it cannot be sent */
 bool message_to_ourselves(struct message_layer *layer, struct message_peer *peer, uint64_t tag,
                           uint32_t immediate, const void *data, uint64_t bytes, bool silent,
                           void *context);

@@ -255,8 +255,7 @@ static void core_receive__lane_stays_awaited_until_frames_come_over_others(void 
 
     add_lanes(stranger, be_accepted_as_named(stranger));
     filled[0].polling_is_costly = true;
-    core->looked_ns = core->messages.now_ns = time_ns;
-    core->lane_warmth[1] = 1;
+    core_look_at_all(core);
     put_data(stranger, 0, 0, 'a');
     (void)core_receive(core, read_time, &time_ns);
     assert_int_equal(core->lane_warmth[1], LANE_WARMTH_FRAMES);
