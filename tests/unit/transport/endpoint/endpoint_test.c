@@ -259,11 +259,9 @@ static void beowire__to_itself_in_memory(void **state)
         assert_int_equal(await_both(a, a).status, 0);
     }
     assert_string_equal(buffer, "self");
-    assert_int_equal(counter(a, "message_own"), 0); /* it had to find itself first */
     assert_int_equal(beowire_receive(a, to, 1, 0, buffer, 5, buffer), 0);
     assert_int_equal(beowire_inject(a, to, 1, 0, "copy", 5), 0);
     assert_int_equal(counter(a, "message_own"), 1);
-    assert_int_equal(await_both(a, a).status, 0);
     assert_string_equal(buffer, "copy");
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
 }
