@@ -18,6 +18,8 @@ NEEDS: Mapping[str, str] = {
     "peer": "it has no other end",
     "reliable": "messages get lost on it",
     "posting": "it cannot post messages and go on (post_send in driver.h)",
+    "anywhere": "its memory is named in advance (fixed in driver.h)",
+    "collective": "it has no operations of all ends together (collective in driver.h)",
 }
 
 
@@ -51,6 +53,8 @@ class Pattern:
     """How many a sample is of, at least."""
     needs: tuple[str, ...] = ()
     """Of NEEDS."""
+    sized: bool = True
+    """It depends on a size; if not, it is measured once."""
 
     @property
     def is_times(self) -> bool:
@@ -73,6 +77,8 @@ class Pattern:
             "peer": driver.placement != "process",
             "reliable": driver.reliable,
             "posting": driver.posts,
+            "anywhere": not driver.fixed,
+            "collective": driver.collective,
         }
         return next((NEEDS[need] for need in NEEDS if need in self.needs and not able[need]), "")
 
@@ -168,6 +174,7 @@ _ROWS = (
         each="round trip",
         share=0.5,
         rate="throughput with cold caches (size / half round trip)",
+        needs=("anywhere",),
         caption="A ping-pong in which every message is sent from, and put into, memory that no"
         " cache holds: it walks through twice the last-level cache, or as much as there is memory"
         " for. Lower is better.",
@@ -214,6 +221,63 @@ _ROWS = (
         caption="Messages are sent one by one between pieces of work of 20 µs, to an end that works"
         " as long on each: what programs do that hand rows on. The time is what a message adds to"
         " the work, in sweeps of 32: what is hidden behind work costs nothing. Lower is better.",
+    ),
+    Pattern(
+        name="barrier",
+        summary="barriers: nobody goes on before all have come",
+        reports="times",
+        noun="barriers",
+        quantity="time of a barrier",
+        field="time_ns",
+        each="barrier",
+        batch=8,
+        rate="rate of barriers (a byte each)",
+        needs=("peer", "reliable", "collective"),
+        sized=False,
+        caption="Barriers without pause: what it takes until all have come to the same place. It has no"
+        " size, so it is measured once. Lower is better.",
+    ),
+    Pattern(
+        name="broadcast",
+        summary="broadcasts: what one has gets to all, another one each time",
+        reports="times",
+        noun="broadcasts",
+        quantity="time of a broadcast",
+        field="time_ns",
+        each="broadcast",
+        batch=8,
+        rate="throughput of broadcasts (size / time of a broadcast)",
+        needs=("peer", "reliable", "collective"),
+        caption="Broadcasts without pause, from each rank by turns, so that nobody only pushes. Lower"
+        " is better.",
+    ),
+    Pattern(
+        name="allreduce",
+        summary="reductions: the sum, byte by byte, of what each has gets to all",
+        reports="times",
+        noun="reductions",
+        quantity="time of a reduction",
+        field="time_ns",
+        each="reduction",
+        batch=8,
+        rate="throughput of reductions (size / time of a reduction)",
+        needs=("peer", "reliable", "collective"),
+        caption="Reductions without pause: the sum of what all ranks have, byte by byte, gets to all of"
+        " them. Lower is better.",
+    ),
+    Pattern(
+        name="alltoall",
+        summary="exchanges: each has a message for each, itself included",
+        reports="times",
+        noun="exchanges of all",
+        quantity="time of an exchange of all",
+        field="time_ns",
+        each="exchange",
+        batch=8,
+        rate="throughput of exchanges (size / time of an exchange)",
+        needs=("peer", "reliable", "collective"),
+        caption="Exchanges without pause: each rank has a message of the size for each rank, itself"
+        " included. Lower is better.",
     ),
 )
 

@@ -80,7 +80,7 @@ def affordable_sizes(
         cells = [
             size
             for pattern in patterns
-            for size in chosen
+            for size in sizes_of(pattern, chosen)
             for driver in drivers
             if not _cannot(driver, pattern, size)
         ]
@@ -94,6 +94,11 @@ def affordable_sizes(
     return powers or list(sizes), needed_s(sizes)
 
 
+def sizes_of(pattern: str, sizes: Sequence[int]) -> Sequence[int]:
+    """Those of the sizes that this pattern is measured at: the smallest if it has none."""
+    return sizes if PATTERNS[pattern].sized else [min(sizes)]
+
+
 def make_plan(
     drivers: Sequence[DriverInfo],
     patterns: Sequence[str],
@@ -105,7 +110,7 @@ def make_plan(
     groups: list[Group] = []
     skipped: list[Skipped] = []
     for pattern in patterns:
-        for size in sizes:
+        for size in sizes_of(pattern, sizes):
             able: list[str] = []
             for driver in drivers:
                 reason = _cannot(driver, pattern, size)

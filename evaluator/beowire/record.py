@@ -138,6 +138,10 @@ class DriverInfo(RecordPart):
     spins: bool
     posts: bool = False
     """It can begin to send and receive, and go on meanwhile."""
+    fixed: bool = False
+    """Messages lie in memory that was named in advance."""
+    collective: bool = False
+    """It has operations of all ends together."""
     min_size: int
     max_size: int
     ready: bool

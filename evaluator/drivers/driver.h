@@ -35,13 +35,16 @@
 #include <stdint.h>
 
 /** Changes whenever this file changes incompatibly; the engine refuses other values. */
-#define DRIVER_ABI 3
+#define DRIVER_ABI 4
 
 /** Longest text of an address, with its end. */
 #define DRIVER_ADDRESS_BYTES 320
 
 /** Longest text of a reason or an error, with its end. */
 #define DRIVER_REASON_BYTES 256
+
+/** Bytes that a message may be moved up in its buffer: a page. */
+#define DRIVER_SLACK_BYTES 4096
 
 enum driver_role {
     DRIVER_INITIATOR, /**< the end that measures */
@@ -53,6 +56,14 @@ enum driver_placement {
     DRIVER_PAIR,    /**< on two nodes, or on one (tcp, packet, beowire) */
     DRIVER_HOST,    /**< two processes of one host (shm) */
     DRIVER_PROCESS, /**< no other end at all: send() does the whole work (memcpy) */
+};
+
+/** What all ends can do together. */
+enum driver_collective {
+    DRIVER_BARRIER,   /**< nobody goes on before all have come */
+    DRIVER_BROADCAST, /**< what the root has gets to all */
+    DRIVER_ALLREDUCE, /**< the sum of what each has, byte by byte, gets to all */
+    DRIVER_ALLTOALL,  /**< each has a message for each, itself included */
 };
 
 /** What the engine gives to a driver, valid from open() until close() has returned. */
@@ -75,9 +86,10 @@ struct driver_options {
     const char *interface;     /**< network interface, such as "eth0"; "" lets the driver choose */
     const char *local_address; /**< this end's IPv4 or IPv6 address, as text; "" for any */
     uint64_t max_size;         /**< no message will be longer, in bytes */
-    /** The buffers of `max_size` bytes that send() and receive() will be given, for protocols that
-     *  have to know their memory in advance: messages leave from either, and arrive in `incoming`.
-     *  NULL: they are not known. */
+    /** The buffers of `max_size` and DRIVER_SLACK_BYTES more bytes in which what send() and
+     *  receive() are given lies, for protocols that have to know their memory in advance: messages
+     *  leave from either, and arrive in `incoming`. NULL: they are not known. Patterns that use
+     *  other memory are only run over drivers that are not `fixed`. */
     void *outgoing;
     void *incoming;
     uint64_t loss_timeout_ns; /**< how long receive() of an unreliable driver waits */
@@ -92,6 +104,7 @@ struct driver {
     enum driver_placement placement;
     bool reliable;     /**< every message arrives once and in order, or the session fails */
     bool spins;        /**< takes a whole core while it waits */
+    bool fixed;        /**< messages have to lie in the buffers of its options */
     uint64_t min_size; /**< bytes of the smallest message that it can carry */
     uint64_t max_size; /**< bytes of the largest; prepare() may know a tighter limit */
 
@@ -160,6 +173,14 @@ struct driver {
     /** Moves on what is posted, and adds to `ended` what of it has ended. With `wait` it returns
      *  when something has, waiting as the driver's other calls wait; without, it looks once. */
     int (*progress)(void *session, bool wait, struct driver_ended *ended);
+
+    /** An operation that all ends begin, in the same order; returns when this end is done. It gives
+     *  `size` bytes of `data` (a broadcast: the root), which stay as they are, and puts as many
+     *  into `result` (a broadcast: who is not the root). Of an alltoall both are `size` bytes for
+     *  each end, one after the other, the initiator's first. NULL: it has none. After an error, the
+     *  session is only closed. */
+    int (*collective)(void *session, enum driver_collective what, enum driver_role root,
+                      const void *data, void *result, uint64_t size);
 };
 
 /** Exported by each driver's shared object: a table of drivers ended by NULL, static storage. */

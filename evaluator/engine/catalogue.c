@@ -44,6 +44,8 @@ static void write_driver(struct json *json, const struct driver *driver,
     json_bool(json, "reliable", driver->reliable);
     json_bool(json, "spins", driver->spins);
     json_bool(json, "posts", driver->progress != NULL);
+    json_bool(json, "fixed", driver->fixed);
+    json_bool(json, "collective", driver->collective != NULL);
     json_unsigned(json, "min_size", driver->min_size);
     json_unsigned(json, "max_size", driver->max_size);
     json_bool(json, "ready", error == 0);

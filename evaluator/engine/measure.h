@@ -19,8 +19,8 @@
 struct pattern;
 struct walk;
 
-/** Bytes that a message may be moved up in its buffer: a page. */
-#define MEASURE_SLACK_BYTES 4096
+/** Bytes that a message may be moved up in its buffer. */
+#define MEASURE_SLACK_BYTES DRIVER_SLACK_BYTES
 
 /** Longest line that says what was wrong with a message, with its end. */
 #define MEASURE_FAULT_BYTES 128
@@ -36,7 +36,8 @@ struct measure_request {
     uint64_t batch;                /**< round trips of one sample */
     uint64_t deadline_ns;          /**< CLOCK_MONOTONIC: after this, end before the next message */
     uint8_t *outgoing; /**< `size` bytes (at least 8) of content to send, which changes, and
-                            MEASURE_SLACK_BYTES more */
+                            MEASURE_SLACK_BYTES more; twice `size` where the driver has
+                            collective() */
     uint8_t *incoming; /**< as large as `outgoing`, not overlapping */
     uint64_t serial;   /**< the same at both ends, another one for each run of a session */
     struct walk *walk; /**< memory for patterns that need much; the caller's to end */

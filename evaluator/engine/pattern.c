@@ -7,17 +7,11 @@
 #include "output.h"
 
 static const struct pattern *const TABLE[] = {
-    &PATTERN_PINGPONG,
-    &PATTERN_PINGPING,
-    &PATTERN_STREAM,
-    &PATTERN_BIDIRECTIONAL,
-    &PATTERN_BURST,
-    &PATTERN_INTEGRITY,
-    &PATTERN_COLD,
-    &PATTERN_ALIGNMENT,
-    &PATTERN_OVERLAP,
-    &PATTERN_PIPELINE,
-    NULL,
+    &PATTERN_PINGPONG,      &PATTERN_PINGPING,  &PATTERN_STREAM,
+    &PATTERN_BIDIRECTIONAL, &PATTERN_BURST,     &PATTERN_INTEGRITY,
+    &PATTERN_COLD,          &PATTERN_ALIGNMENT, &PATTERN_OVERLAP,
+    &PATTERN_PIPELINE,      &PATTERN_BARRIER,   &PATTERN_BROADCAST,
+    &PATTERN_ALLREDUCE,     &PATTERN_ALLTOALL,  NULL,
 };
 
 /* What is said where a need is not met. The evaluator says the same (patterns.py). */
@@ -29,6 +23,9 @@ static const struct need {
     {PATTERN_NEEDS_PEER, "peer", "it has no other end"},
     {PATTERN_NEEDS_RELIABLE, "reliable", "messages get lost on it"},
     {PATTERN_NEEDS_POSTING, "posting", "it cannot post messages and go on (post_send in driver.h)"},
+    {PATTERN_NEEDS_ANYWHERE, "anywhere", "its memory is named in advance (fixed in driver.h)"},
+    {PATTERN_NEEDS_COLLECTIVE, "collective",
+     "it has no operations of all ends together (collective in driver.h)"},
 };
 
 static bool meets(const struct driver *driver, enum pattern_needs need)
@@ -41,6 +38,10 @@ static bool meets(const struct driver *driver, enum pattern_needs need)
     case PATTERN_NEEDS_POSTING:
         return driver->post_send != NULL && driver->post_receive != NULL &&
                driver->progress != NULL;
+    case PATTERN_NEEDS_ANYWHERE:
+        return !driver->fixed;
+    case PATTERN_NEEDS_COLLECTIVE:
+        return driver->collective != NULL;
     }
     return false;
 }

@@ -25,9 +25,11 @@ enum pattern_reports {
 
 /** What a driver must be able to do; added up. */
 enum pattern_needs {
-    PATTERN_NEEDS_PEER = 1,     /**< there is another end */
-    PATTERN_NEEDS_RELIABLE = 2, /**< nothing gets lost, comes twice or out of order */
-    PATTERN_NEEDS_POSTING = 4,  /**< post_send(), post_receive(), progress() */
+    PATTERN_NEEDS_PEER = 1,        /**< there is another end */
+    PATTERN_NEEDS_RELIABLE = 2,    /**< nothing gets lost, comes twice or out of order */
+    PATTERN_NEEDS_POSTING = 4,     /**< post_send(), post_receive(), progress() */
+    PATTERN_NEEDS_ANYWHERE = 8,    /**< messages may lie anywhere in memory */
+    PATTERN_NEEDS_COLLECTIVE = 16, /**< collective() */
 };
 
 struct pattern {
@@ -69,5 +71,9 @@ extern const struct pattern PATTERN_COLD;
 extern const struct pattern PATTERN_ALIGNMENT;
 extern const struct pattern PATTERN_OVERLAP;
 extern const struct pattern PATTERN_PIPELINE;
+extern const struct pattern PATTERN_BARRIER;
+extern const struct pattern PATTERN_BROADCAST;
+extern const struct pattern PATTERN_ALLREDUCE;
+extern const struct pattern PATTERN_ALLTOALL;
 
 #endif

@@ -41,6 +41,7 @@ const struct pattern PATTERN_COLD = {
     .name = "cold",
     .summary = "a ping-pong whose messages walk through twice the last-level cache",
     .reports = PATTERN_TIMES,
+    .needs = PATTERN_NEEDS_ANYWHERE,
     .prepare = prepare,
     .initiate = initiate,
     .respond = respond,

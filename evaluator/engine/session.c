@@ -108,11 +108,12 @@ static uint8_t *new_buffer(uint64_t bytes)
 }
 
 /* Pages of their own, every one touched. A message can begin anywhere in the first page, and then
- * be moved by another. */
+ * be moved by another. What all ends do together takes a message for each. */
 static int make_buffers(struct session *session)
 {
+    const uint64_t bytes = session->max_size * (session->driver->collective != NULL ? 2 : 1);
     session->buffer_bytes =
-        (session->max_size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES + 2 * MEASURE_SLACK_BYTES;
+        (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES + 2 * MEASURE_SLACK_BYTES;
     session->outgoing = new_buffer(session->buffer_bytes);
     session->incoming = new_buffer(session->buffer_bytes);
     if (session->outgoing == NULL || session->incoming == NULL) {

@@ -5,7 +5,7 @@
     mpi:mpich/beowire   messages of MPICH over Beowire
     mpi:mpich           MPICH over both of these
     mpi                 every MPI that is here, over both
-    mpi-put             the same of one-sided puts
+    mpi-put             the same of one-sided puts; so mpi-get, mpi-put-fence, mpi-get-fence
 
 The other ways of `beowire.mpi.ways` have to be named. An engine knows such a driver by what is
 before the colon; which MPI it is follows from the directory that the engine gets it from.
@@ -24,7 +24,13 @@ from beowire.mpi.ways import Way
 from beowire.record import DriverInfo
 
 #: What the engine calls them (evaluator/drivers/mpi), and what each measures.
-FAMILIES = {"mpi": "messages", "mpi-put": "one-sided puts"}
+FAMILIES = {
+    "mpi": "messages",
+    "mpi-put": "one-sided puts",
+    "mpi-get": "one-sided gets",
+    "mpi-put-fence": "one-sided puts with fences",
+    "mpi-get-fence": "one-sided gets with fences",
+}
 
 #: Open MPI 4 has them over Beowire with these only (docs/MPI.md).
 _ONESIDED = {"OMPI_MCA_btl": "ofi,self"}
@@ -64,6 +70,9 @@ class MpiDriver:
             placement="host" if self.way.one_node else "pair",
             reliable=True,
             spins=True,
+            posts=self.family == "mpi",
+            collective=self.family == "mpi",
+            fixed=self.family != "mpi",
             min_size=1,
             max_size=_LARGEST_BYTES,
             ready=True,

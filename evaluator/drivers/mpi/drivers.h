@@ -5,7 +5,12 @@
 
 #include "../driver.h"
 
-extern const struct driver driver_mpi;     /**< twosided.c */
-extern const struct driver driver_mpi_put; /**< onesided.c */
+extern const struct driver driver_mpi; /**< twosided.c */
+
+/* onesided.c */
+extern const struct driver driver_mpi_put;
+extern const struct driver driver_mpi_get;
+extern const struct driver driver_mpi_put_fence;
+extern const struct driver driver_mpi_get_fence;
 
 #endif

@@ -1,76 +1,94 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * onesided.c - messages by one-sided operations between two ranks of an MPI: the sender puts the
- * message into the receiver's buffer, waits until it is there (MPI_Win_flush), and says so by an
- * empty message. All is in one epoch of MPI_Win_lock_all.
+ * onesided.c - messages by one-sided operations between two ranks of an MPI.
  *
- * That the other rank has to be told is part of the time: whoever uses such operations has to. What
- * is put goes from buffer to buffer; no copy is made here.
+ * A buffer that others write into, or read, has to be given, and taken back: whoever uses such
+ * operations has to say so, and that is part of the time.
+ *
+ *      put   receiver: here is room      get   sender: here is a message
+ *            sender:   puts, says so           receiver: gets, says so
+ *
+ * Without a fence all is in one epoch of MPI_Win_lock_all: what moves is complete when
+ * MPI_Win_flush returns. With fences, MPI_Win_fence is what says that it is there; a word goes
+ * before, since nobody could end a wait inside that function.
+ *
+ * Nothing is copied here, unless room was given for a message that is then received elsewhere.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "drivers.h"
 #include "rank.h"
 
+/* Room that is given, and messages that are shown, in advance. */
+#define WINDOW 64
+
+/* A place is a displacement, and this where it is in the buffer that messages leave from. */
+#define PLACE_OUTGOING (UINT64_C(1) << 62)
+
+enum { INCOMING, OUTGOING, BUFFERS };
+
 struct session {
     struct rank rank;
-    void *incoming; /* what the peer puts into */
+    bool fences;
+    uint8_t *memory[BUFFERS];
     uint64_t bytes;
-    MPI_Win window;      /* of it, and of the peer's; MPI_WIN_NULL: there is none */
-    MPI_Request waiting; /* for the peer's notice */
-    char notice;         /* nothing is in it */
+    MPI_Win windows[BUFFERS]; /* MPI_WIN_NULL: there is none */
+    struct rank_word message; /* what the peer says of a message */
+    struct rank_word answer;  /* that it has room, or has read */
+    uint64_t room[WINDOW];    /* displacements that were given */
+    uint64_t given;
+    uint64_t used;
 };
 
 static int onesided_open(const struct driver_options *options, void **opened, char *error,
                          size_t error_bytes)
 {
-    struct session *session = calloc(1, sizeof *session);
+    int status = rank_open(sizeof(struct session), options, opened, error, error_bytes);
 
-    if (session == NULL) {
-        return -ENOMEM;
+    if (status == 0) {
+        struct session *session = *opened;
+        session->message.request = MPI_REQUEST_NULL;
+        session->answer.request = MPI_REQUEST_NULL;
+        session->memory[INCOMING] = options->incoming;
+        session->memory[OUTGOING] = options->outgoing;
+        session->bytes = options->max_size + DRIVER_SLACK_BYTES;
+        for (int i = 0; i < BUFFERS; i++) {
+            session->windows[i] = MPI_WIN_NULL;
+        }
     }
-    session->waiting = MPI_REQUEST_NULL;
-    session->window = MPI_WIN_NULL;
-    session->incoming = options->incoming;
-    session->bytes = options->max_size;
-    int status = rank_open(&session->rank, options, error, error_bytes);
-    if (status != 0) {
-        free(session);
-        return status;
-    }
-    *opened = session;
-    return 0;
+    return status;
 }
 
-static int onesided_address(void *opened, char *text, size_t text_bytes)
+static int open_window(struct session *session, int which)
 {
-    (void)opened;
-    return rank_address(text, text_bytes);
-}
+    int code = MPI_Win_create(session->memory[which], (MPI_Aint)session->bytes, 1, MPI_INFO_NULL,
+                              session->rank.world, &session->windows[which]);
 
-static int open_window(struct session *session)
-{
-    int code = MPI_Win_create(session->incoming, (MPI_Aint)session->bytes, 1, MPI_INFO_NULL,
-                              session->rank.world, &session->window);
-
-    if (code == MPI_SUCCESS) {
-        (void)MPI_Win_set_errhandler(session->window, MPI_ERRORS_RETURN);
-        code = MPI_Win_lock_all(MPI_MODE_NOCHECK, session->window);
+    if (code != MPI_SUCCESS) {
+        return code;
     }
-    return code;
+    (void)MPI_Win_set_errhandler(session->windows[which], MPI_ERRORS_RETURN);
+    return session->fences ? MPI_Win_fence(MPI_MODE_NOPRECEDE, session->windows[which])
+                           : MPI_Win_lock_all(MPI_MODE_NOCHECK, session->windows[which]);
 }
 
-static int onesided_connect(void *opened, const char *peer_address, char *error, size_t error_bytes)
+/* Puts go into what the peer receives into; what is got may lie in either buffer. */
+static int connect_windows(void *opened, const char *peer_address, int windows, char *error,
+                           size_t error_bytes)
 {
     struct session *session = opened;
-    int status = rank_connect(&session->rank, peer_address, error, error_bytes);
+    int code = MPI_SUCCESS;
+    int status = rank_connect(session, peer_address, error, error_bytes);
 
     if (status != 0) {
         return status;
     }
-    int code = open_window(session);
+    for (int i = 0; i < windows && code == MPI_SUCCESS; i++) {
+        code = open_window(session, i);
+    }
     if (code != MPI_SUCCESS) {
         char why[MPI_MAX_ERROR_STRING] = "";
         int length = 0;
@@ -84,71 +102,196 @@ static int onesided_connect(void *opened, const char *peer_address, char *error,
     return rank_meet(&session->rank);
 }
 
-static int onesided_prepare(void *opened, uint64_t size)
+static int put_connect(void *opened, const char *peer_address, char *error, size_t error_bytes)
 {
-    struct session *session = opened;
+    return connect_windows(opened, peer_address, INCOMING + 1, error, error_bytes);
+}
 
-    (void)size;
-    return rank_take_back(&session->rank, &session->waiting);
+static int get_connect(void *opened, const char *peer_address, char *error, size_t error_bytes)
+{
+    return connect_windows(opened, peer_address, BUFFERS, error, error_bytes);
+}
+
+static int fenced_put_connect(void *opened, const char *peer_address, char *error,
+                              size_t error_bytes)
+{
+    ((struct session *)opened)->fences = true;
+    return put_connect(opened, peer_address, error, error_bytes);
+}
+
+static int fenced_get_connect(void *opened, const char *peer_address, char *error,
+                              size_t error_bytes)
+{
+    ((struct session *)opened)->fences = true;
+    return get_connect(opened, peer_address, error, error_bytes);
+}
+
+static int fence(struct session *session, int which)
+{
+    return rank_status(&session->rank, MPI_Win_fence(0, session->windows[which]));
+}
+
+/* Where in a buffer it is; -EINVAL: it is not. */
+static int displacement(const struct session *session, int which, const void *data, uint64_t size,
+                        uint64_t *found)
+{
+    *found = (uintptr_t)data - (uintptr_t)session->memory[which];
+    return *found <= session->bytes && size <= session->bytes - *found ? 0 : -EINVAL;
 }
 
 static int put_send(void *opened, const void *data, uint64_t size)
 {
     struct session *session = opened;
-    const int peer = session->rank.peer;
+    struct rank *rank = &session->rank;
     const int bytes = (int)size;
-    int code = MPI_Put(data, bytes, MPI_BYTE, peer, 0, bytes, MPI_BYTE, session->window);
+    const MPI_Win window = session->windows[INCOMING];
+    int status = rank_hear(rank, RANK_TAG_PLACE, &session->answer);
 
-    if (code == MPI_SUCCESS) {
-        code = MPI_Win_flush(peer, session->window);
+    if (status != 0) {
+        return status;
     }
-    if (code == MPI_SUCCESS) {
-        code = MPI_Send(&session->notice, 0, MPI_BYTE, peer, RANK_TAG_MESSAGE, session->rank.world);
+    const MPI_Aint at = (MPI_Aint)session->answer.value;
+    status =
+        rank_status(rank, MPI_Put(data, bytes, MPI_BYTE, rank->peer, at, bytes, MPI_BYTE, window));
+    if (status == 0 && !session->fences) {
+        status = rank_status(rank, MPI_Win_flush(rank->peer, window));
     }
-    return rank_status(&session->rank, code);
+    if (status == 0) {
+        status = rank_say(rank, RANK_TAG_MESSAGE, 0);
+    }
+    return status == 0 && session->fences ? fence(session, INCOMING) : status;
 }
 
-static int begin_waiting(struct session *session)
+/* Room for `wanted` messages, of which some may have been given before. */
+static int give_room(struct session *session, const void *data, uint64_t size, uint64_t wanted)
 {
-    return rank_status(&session->rank,
-                       MPI_Irecv(&session->notice, 0, MPI_BYTE, session->rank.peer,
-                                 RANK_TAG_MESSAGE, session->rank.world, &session->waiting));
+    uint64_t at;
+    int status = displacement(session, INCOMING, data, size, &at);
+
+    while (status == 0 && session->given - session->used < wanted) {
+        status = rank_say(&session->rank, RANK_TAG_PLACE, at);
+        session->room[session->given % WINDOW] = at;
+        session->given += status == 0 ? 1 : 0;
+    }
+    return status;
+}
+
+static int put_stream_receive(void *opened, void *data, uint64_t size, uint64_t more)
+{
+    struct session *session = opened;
+    int status = give_room(session, data, size, more < WINDOW ? more + 1 : WINDOW);
+
+    if (status == 0) {
+        status = rank_hear(&session->rank, RANK_TAG_MESSAGE, &session->message);
+    }
+    if (status == 0) {
+        status = session->fences
+                     ? fence(session, INCOMING)
+                     : rank_status(&session->rank, MPI_Win_sync(session->windows[INCOMING]));
+    }
+    if (status == 0) {
+        const void *there = session->memory[INCOMING] + session->room[session->used++ % WINDOW];
+        if (there != data) {
+            memmove(data, there, size); /* the room was given before a wait that was ended */
+        }
+    }
+    return status;
 }
 
 static int put_receive(void *opened, void *data, uint64_t size)
 {
-    struct session *session = opened;
-    int status = 0;
-
-    (void)size;
-    if (data != session->incoming) {
-        return -EINVAL;
-    }
-    if (session->waiting == MPI_REQUEST_NULL) {
-        status = begin_waiting(session);
-    }
-    if (status == 0) {
-        status = rank_wait(&session->rank, &session->waiting);
-    }
-    return status == 0 ? rank_status(&session->rank, MPI_Win_sync(session->window)) : status;
+    return put_stream_receive(opened, data, size, 0);
 }
 
-static int onesided_flush(void *opened)
+/* Shows a message to the peer. */
+static int show(struct session *session, const void *data, uint64_t size, int *which)
+{
+    uint64_t place;
+    int status;
+
+    *which = INCOMING;
+    status = displacement(session, INCOMING, data, size, &place);
+    if (status != 0) {
+        *which = OUTGOING;
+        status = displacement(session, OUTGOING, data, size, &place);
+        place |= PLACE_OUTGOING;
+    }
+    if (status == 0 && !session->fences) {
+        status = rank_status(&session->rank, MPI_Win_sync(session->windows[*which]));
+    }
+    return status == 0 ? rank_say(&session->rank, RANK_TAG_MESSAGE, place) : status;
+}
+
+static int get_stream_send(void *opened, const void *data, uint64_t size, uint64_t more)
 {
     struct session *session = opened;
+    int which;
+    int status = show(session, data, size, &which);
 
-    return rank_progress(&session->rank);
+    if (session->fences) {
+        status = status == 0 ? fence(session, which) : status; /* it may read */
+        return status == 0 ? fence(session, which) : status;   /* it has read */
+    }
+    session->given += status == 0 ? 1 : 0;
+    while (status == 0 && session->given - session->used > (more == 0 ? 0 : WINDOW - 1)) {
+        status = rank_hear(&session->rank, RANK_TAG_PLACE, &session->answer);
+        session->used += status == 0 ? 1 : 0;
+    }
+    return status;
+}
+
+static int get_send(void *opened, const void *data, uint64_t size)
+{
+    return get_stream_send(opened, data, size, 0);
+}
+
+static int get_receive(void *opened, void *data, uint64_t size)
+{
+    struct session *session = opened;
+    struct rank *rank = &session->rank;
+    const int bytes = (int)size;
+    int status = rank_hear(rank, RANK_TAG_MESSAGE, &session->message);
+
+    if (status != 0) {
+        return status;
+    }
+    const int which = (session->message.value & PLACE_OUTGOING) != 0 ? OUTGOING : INCOMING;
+    const MPI_Aint at = (MPI_Aint)(session->message.value & ~PLACE_OUTGOING);
+    const MPI_Win window = session->windows[which];
+    status = session->fences ? fence(session, which) : 0;
+    if (status == 0) {
+        status = rank_status(
+            rank, MPI_Get(data, bytes, MPI_BYTE, rank->peer, at, bytes, MPI_BYTE, window));
+    }
+    if (status == 0) {
+        status = session->fences ? fence(session, which)
+                                 : rank_status(rank, MPI_Win_flush(rank->peer, window));
+    }
+    return status == 0 && !session->fences ? rank_say(rank, RANK_TAG_PLACE, 0) : status;
+}
+
+static void close_window(const struct session *session, MPI_Win *window)
+{
+    if (*window == MPI_WIN_NULL) {
+        return;
+    }
+    if (session->fences) {
+        (void)MPI_Win_fence(MPI_MODE_NOSUCCEED, *window);
+    } else {
+        (void)MPI_Win_unlock_all(*window);
+    }
+    (void)MPI_Win_free(window);
 }
 
 static void onesided_close(void *opened)
 {
     struct session *session = opened;
 
-    (void)rank_take_back(&session->rank, &session->waiting);
+    (void)rank_take_back(&session->rank, &session->message.request);
+    (void)rank_take_back(&session->rank, &session->answer.request);
     if (rank_farewell(&session->rank)) {
-        if (session->window != MPI_WIN_NULL) {
-            (void)MPI_Win_unlock_all(session->window);
-            (void)MPI_Win_free(&session->window);
+        for (int i = 0; i < BUFFERS; i++) {
+            close_window(session, &session->windows[i]);
         }
         rank_finish();
     }
@@ -156,21 +299,53 @@ static void onesided_close(void *opened)
 }
 
 const struct driver driver_mpi_put = {
-    .abi = DRIVER_ABI,
+    RANK_DRIVER,
     .name = "mpi-put",
     .summary = "one-sided puts between two ranks of an MPI, each announced by a message; spins",
-    .placement = DRIVER_PAIR,
-    .reliable = true,
-    .spins = true,
-    .min_size = 1,
-    .max_size = RANK_BYTES_MAX,
-    .probe = rank_probe,
+    .fixed = true,
     .open = onesided_open,
-    .address = onesided_address,
-    .connect = onesided_connect,
-    .prepare = onesided_prepare,
+    .connect = put_connect,
     .send = put_send,
     .receive = put_receive,
-    .flush = onesided_flush,
+    .stream_receive = put_stream_receive,
+    .close = onesided_close,
+};
+
+const struct driver driver_mpi_get = {
+    RANK_DRIVER,
+    .name = "mpi-get",
+    .summary = "one-sided gets between two ranks of an MPI, each asked for by a message; spins",
+    .fixed = true,
+    .open = onesided_open,
+    .connect = get_connect,
+    .send = get_send,
+    .receive = get_receive,
+    .stream_send = get_stream_send,
+    .close = onesided_close,
+};
+
+const struct driver driver_mpi_put_fence = {
+    RANK_DRIVER,
+    .name = "mpi-put-fence",
+    .summary = "one-sided puts between two ranks of an MPI, completed by MPI_Win_fence; spins",
+    .fixed = true,
+    .open = onesided_open,
+    .connect = fenced_put_connect,
+    .send = put_send,
+    .receive = put_receive,
+    .stream_receive = put_stream_receive,
+    .close = onesided_close,
+};
+
+const struct driver driver_mpi_get_fence = {
+    RANK_DRIVER,
+    .name = "mpi-get-fence",
+    .summary = "one-sided gets between two ranks of an MPI, each between two MPI_Win_fence; spins",
+    .fixed = true,
+    .open = onesided_open,
+    .connect = fenced_get_connect,
+    .send = get_send,
+    .receive = get_receive,
+    .stream_send = get_stream_send,
     .close = onesided_close,
 };

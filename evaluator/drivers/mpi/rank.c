@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -72,8 +73,8 @@ static int initialise(char *error, size_t error_bytes)
     return 0;
 }
 
-int rank_open(struct rank *rank, const struct driver_options *options, char *error,
-              size_t error_bytes)
+static int take_place(struct rank *rank, const struct driver_options *options, char *error,
+                      size_t error_bytes)
 {
     int ranks = 0;
     int own = 0;
@@ -102,6 +103,23 @@ int rank_open(struct rank *rank, const struct driver_options *options, char *err
     return 0;
 }
 
+int rank_open(size_t session_bytes, const struct driver_options *options, void **session,
+              char *error, size_t error_bytes)
+{
+    struct rank *rank = calloc(1, session_bytes);
+
+    if (rank == NULL) {
+        return -ENOMEM;
+    }
+    int status = take_place(rank, options, error, error_bytes);
+    if (status != 0) {
+        free(rank);
+        return status;
+    }
+    *session = rank;
+    return 0;
+}
+
 /* FNV-1a: the whole text, for a comparison. */
 static uint64_t hash_of(const char *text)
 {
@@ -114,8 +132,9 @@ static uint64_t hash_of(const char *text)
 }
 
 /* "HASH@TITLE": all of what the library says of itself, and the first words of it. */
-int rank_address(char *text, size_t text_bytes)
+int rank_address(void *session, char *text, size_t text_bytes)
 {
+    (void)session;
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
 
@@ -143,7 +162,8 @@ static int compare_libraries(const char *peer_address, char *error, size_t error
     const char *theirs = peer_address;
     uint64_t number;
 
-    if (rank_address(own, sizeof own) != 0 || !text_number(&theirs, 16, '@', UINT64_MAX, &number)) {
+    if (rank_address(NULL, own, sizeof own) != 0 ||
+        !text_number(&theirs, 16, '@', UINT64_MAX, &number)) {
         (void)snprintf(error, error_bytes, "'%.64s' is not the address of another end",
                        peer_address);
         return -EINVAL;
@@ -177,6 +197,23 @@ int rank_wait(struct rank *rank, MPI_Request *request)
     }
 }
 
+int rank_say(struct rank *rank, int tag, uint64_t value)
+{
+    return rank_status(rank,
+                       MPI_Send(&value, sizeof value, MPI_BYTE, rank->peer, tag, rank->world));
+}
+
+int rank_hear(struct rank *rank, int tag, struct rank_word *word)
+{
+    int status = 0;
+
+    if (word->request == MPI_REQUEST_NULL) {
+        status = rank_status(rank, MPI_Irecv(&word->value, sizeof word->value, MPI_BYTE, rank->peer,
+                                             tag, rank->world, &word->request));
+    }
+    return status == 0 ? rank_wait(rank, &word->request) : status;
+}
+
 /* Both at once: a byte to the peer, and one from it. */
 static int exchange(struct rank *rank, int tag, MPI_Request requests[2], char bytes[2])
 {
@@ -202,8 +239,9 @@ int rank_meet(struct rank *rank)
     return status;
 }
 
-int rank_connect(struct rank *rank, const char *peer_address, char *error, size_t error_bytes)
+int rank_connect(void *session, const char *peer_address, char *error, size_t error_bytes)
 {
+    struct rank *rank = session;
     int status = compare_libraries(peer_address, error, error_bytes);
 
     if (status != 0) {
@@ -250,8 +288,9 @@ int rank_take_back(struct rank *rank, MPI_Request *request)
     return status;
 }
 
-int rank_progress(struct rank *rank)
+int rank_flush(void *session)
 {
+    struct rank *rank = session;
     int status = 0;
 
     for (int i = 0; i < PROGRESS_POLLS && status == 0; i++) {

@@ -7,7 +7,10 @@
 
 const struct driver *const *beowire_driver_table(void)
 {
-    static const struct driver *const TABLE[] = {&driver_mpi, &driver_mpi_put, NULL};
+    static const struct driver *const TABLE[] = {
+        &driver_mpi,           &driver_mpi_put,       &driver_mpi_get,
+        &driver_mpi_put_fence, &driver_mpi_get_fence, NULL,
+    };
 
     return TABLE;
 }

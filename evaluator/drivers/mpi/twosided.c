@@ -3,22 +3,24 @@
  * twosided.c - messages between two ranks of an MPI, as programs send them: MPI_Send, and
  * MPI_Isend and MPI_Irecv in a stream. It waits by testing, as MPI's own waits do.
  *
- * A stream has up to 64 sends and 64 receives under way, as drivers/beowire.c has.
+ * Up to 64 sends and 64 receives are under way, in a stream and of what is posted, as
+ * drivers/beowire.c has.
  */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../spin.h"
 #include "drivers.h"
 #include "rank.h"
 
-#define STREAM_WINDOW 64
+#define WINDOW 64
 
 /* What every MPI sends without waiting for its receiver, so that MPI_Send returns. */
 #define SHORT_BYTES 4096
 
 /* Requests in the order in which they were made, which is that in which they are waited for. */
 struct ring {
-    MPI_Request requests[STREAM_WINDOW];
+    MPI_Request requests[WINDOW];
     uint64_t begun;
     uint64_t ended;
 };
@@ -33,32 +35,12 @@ struct session {
 static int twosided_open(const struct driver_options *options, void **opened, char *error,
                          size_t error_bytes)
 {
-    struct session *session = calloc(1, sizeof *session);
+    int status = rank_open(sizeof(struct session), options, opened, error, error_bytes);
 
-    if (session == NULL) {
-        return -ENOMEM;
+    if (status == 0) {
+        ((struct session *)*opened)->waiting = MPI_REQUEST_NULL;
     }
-    session->waiting = MPI_REQUEST_NULL;
-    int status = rank_open(&session->rank, options, error, error_bytes);
-    if (status != 0) {
-        free(session);
-        return status;
-    }
-    *opened = session;
-    return 0;
-}
-
-static int twosided_address(void *opened, char *text, size_t text_bytes)
-{
-    (void)opened;
-    return rank_address(text, text_bytes);
-}
-
-static int twosided_connect(void *opened, const char *peer_address, char *error, size_t error_bytes)
-{
-    struct session *session = opened;
-
-    return rank_connect(&session->rank, peer_address, error, error_bytes);
+    return status;
 }
 
 static int twosided_prepare(void *opened, uint64_t size)
@@ -113,7 +95,7 @@ static int twosided_receive(void *opened, void *data, uint64_t size)
 /* The end of the oldest. */
 static int await_oldest(struct session *session, struct ring *ring)
 {
-    int status = rank_wait(&session->rank, &ring->requests[ring->ended % STREAM_WINDOW]);
+    int status = rank_wait(&session->rank, &ring->requests[ring->ended % WINDOW]);
 
     if (status != 0) {
         session->rank.broken = true; /* a stream that was left is not taken up again */
@@ -127,8 +109,8 @@ static int twosided_stream_send(void *opened, const void *data, uint64_t size, u
 {
     struct session *session = opened;
     struct ring *ring = &session->sends;
-    const uint64_t allowed = more == 0 ? 0 : STREAM_WINDOW - 1;
-    int status = begin_send(session, data, size, &ring->requests[ring->begun % STREAM_WINDOW]);
+    const uint64_t allowed = more == 0 ? 0 : WINDOW - 1;
+    int status = begin_send(session, data, size, &ring->requests[ring->begun % WINDOW]);
 
     ring->begun += status == 0 ? 1 : 0;
     while (status == 0 && ring->begun - ring->ended > allowed) {
@@ -141,11 +123,10 @@ static int twosided_stream_receive(void *opened, void *data, uint64_t size, uint
 {
     struct session *session = opened;
     struct ring *ring = &session->receives;
-    const uint64_t wanted = more < STREAM_WINDOW ? more + 1 : STREAM_WINDOW;
+    const uint64_t wanted = more < WINDOW ? more + 1 : WINDOW;
 
     while (ring->begun - ring->ended < wanted) {
-        int status =
-            begin_receive(session, data, size, &ring->requests[ring->begun % STREAM_WINDOW]);
+        int status = begin_receive(session, data, size, &ring->requests[ring->begun % WINDOW]);
         if (status != 0) {
             return status;
         }
@@ -154,11 +135,67 @@ static int twosided_stream_receive(void *opened, void *data, uint64_t size, uint
     return await_oldest(session, ring);
 }
 
-static int twosided_flush(void *opened)
+static int twosided_post_send(void *opened, const void *data, uint64_t size)
 {
     struct session *session = opened;
+    struct ring *ring = &session->sends;
 
-    return rank_progress(&session->rank);
+    if (ring->begun - ring->ended == WINDOW) {
+        return -EAGAIN;
+    }
+    int status = begin_send(session, data, size, &ring->requests[ring->begun % WINDOW]);
+    ring->begun += status == 0 ? 1 : 0;
+    return status;
+}
+
+static int twosided_post_receive(void *opened, void *data, uint64_t size)
+{
+    struct session *session = opened;
+    struct ring *ring = &session->receives;
+
+    if (ring->begun - ring->ended == WINDOW) {
+        return -EAGAIN;
+    }
+    int status = begin_receive(session, data, size, &ring->requests[ring->begun % WINDOW]);
+    ring->begun += status == 0 ? 1 : 0;
+    return status;
+}
+
+/* Counts what has ended, the oldest first. MPI makes progress for all of them at each look. */
+static int count_ended(struct session *session, struct ring *ring, uint64_t *ended)
+{
+    while (ring->begun > ring->ended) {
+        int done = 0;
+        int status = rank_status(&session->rank, MPI_Test(&ring->requests[ring->ended % WINDOW],
+                                                          &done, MPI_STATUS_IGNORE));
+        if (status != 0 || done == 0) {
+            return status;
+        }
+        ring->ended++;
+        ++*ended;
+    }
+    return 0;
+}
+
+static int twosided_progress(void *opened, bool wait, struct driver_ended *ended)
+{
+    struct session *session = opened;
+    struct spin spin = spin_start(session->rank.host, SPIN_FOREVER);
+
+    for (;;) {
+        int status = count_ended(session, &session->sends, &ended->sends);
+        if (status == 0) {
+            status = count_ended(session, &session->receives, &ended->receives);
+        }
+        if (status != 0 || !wait || ended->sends + ended->receives > 0) {
+            return status;
+        }
+        status = spin_turn(&spin);
+        if (status != 0) {
+            session->rank.broken = true; /* what is posted is not taken back */
+            return status;
+        }
+    }
 }
 
 static void twosided_close(void *opened)
@@ -173,23 +210,19 @@ static void twosided_close(void *opened)
 }
 
 const struct driver driver_mpi = {
-    .abi = DRIVER_ABI,
+    RANK_DRIVER,
     .name = "mpi",
     .summary = "messages between two ranks of an MPI; spins",
-    .placement = DRIVER_PAIR,
-    .reliable = true,
-    .spins = true,
-    .min_size = 1,
-    .max_size = RANK_BYTES_MAX,
-    .probe = rank_probe,
     .open = twosided_open,
-    .address = twosided_address,
-    .connect = twosided_connect,
+    .connect = rank_connect,
     .prepare = twosided_prepare,
     .send = twosided_send,
     .receive = twosided_receive,
     .stream_send = twosided_stream_send,
     .stream_receive = twosided_stream_receive,
-    .flush = twosided_flush,
     .close = twosided_close,
+    .post_send = twosided_post_send,
+    .post_receive = twosided_post_receive,
+    .progress = twosided_progress,
+    .collective = rank_collective,
 };

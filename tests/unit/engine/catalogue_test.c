@@ -75,7 +75,8 @@ static void answer__driver_that_is_ready(void **state)
                                          .probe = ready};
     expect_part(answer(&DRIVER, "drivers interface=eth7"),
                 "[{\"name\":\"good\",\"summary\":\"a \\\"good\\\" one\",\"placement\":\"host\","
-                "\"reliable\":true,\"spins\":true,\"posts\":false,\"min_size\":2,\"max_size\":9,"
+                "\"reliable\":true,\"spins\":true,\"posts\":false,"
+                "\"fixed\":false,\"collective\":false,\"min_size\":2,\"max_size\":9,"
                 "\"ready\":true,\"reason\":\"\"}]");
 }
 

@@ -175,6 +175,45 @@ static int link_progress(void *session, bool wait, struct driver_ended *ended)
     }
 }
 
+/* The initiator's message goes first, so that nobody waits for the other to read. */
+static int trade(struct link *link, const uint8_t *data, uint8_t *result, uint64_t size)
+{
+    const bool first = link->end->request.role == DRIVER_INITIATOR;
+    int error = first ? link_send(link, data, size) : link_receive(link, result, size);
+    if (error == 0) {
+        error = first ? link_receive(link, result, size) : link_send(link, data, size);
+    }
+    return error;
+}
+
+static int link_collective(void *session, enum driver_collective what, enum driver_role root,
+                           const void *data, void *result, uint64_t size)
+{
+    struct link *link = session;
+    const enum driver_role own = link->end->request.role;
+    const uint8_t *given = data;
+    uint8_t *got = result;
+    uint8_t byte = 0;
+    int error;
+    link->end->operations++;
+    switch (what) {
+    case DRIVER_BARRIER:
+        return trade(link, &byte, &byte, 1);
+    case DRIVER_BROADCAST:
+        return root == own ? link_send(link, data, size) : link_receive(link, result, size);
+    case DRIVER_ALLREDUCE:
+        error = trade(link, given, got, size);
+        for (uint64_t i = 0; error == 0 && i < size; i++) {
+            got[i] = (uint8_t)(got[i] + given[i]);
+        }
+        return error;
+    case DRIVER_ALLTOALL:
+        memcpy(got + own * size, given + own * size, size);
+        return trade(link, given + (1 - own) * size, got + (1 - own) * size, size);
+    }
+    return -EINVAL;
+}
+
 static const struct driver DRIVER = {
     .abi = DRIVER_ABI,
     .name = "link",
@@ -187,6 +226,7 @@ static const struct driver DRIVER = {
     .post_send = link_post_send,
     .post_receive = link_post_receive,
     .progress = link_progress,
+    .collective = link_collective,
 };
 
 static bool interrupted(void *context)
@@ -245,8 +285,8 @@ static void open_end(struct end *end, struct link *link, enum driver_role role, 
     end->request.session = link;
     end->request.context = end;
     end->request.walk = &link->walk;
-    end->request.outgoing = room(&link->buffers[0], TWO_ENDS_BYTES_MAX + SLACK_BYTES);
-    end->request.incoming = room(&link->buffers[1], TWO_ENDS_BYTES_MAX + SLACK_BYTES);
+    end->request.outgoing = room(&link->buffers[0], 2 * TWO_ENDS_BYTES_MAX + SLACK_BYTES);
+    end->request.incoming = room(&link->buffers[1], 2 * TWO_ENDS_BYTES_MAX + SLACK_BYTES);
     end->request.deadline_ns =
         stop_at_once && role == DRIVER_INITIATOR ? now_ns : now_ns + (uint64_t)TIMEOUT_MS * 1000000;
 }

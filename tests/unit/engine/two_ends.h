@@ -32,6 +32,7 @@ struct end {
     struct histogram samples;
     int error;            /**< of measure_run() */
     uint64_t most_posted; /**< receives that were posted at once */
+    uint64_t operations;  /**< collective ones that it took part in */
     void *link;           /**< the driver's */
 };
 

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pattern_collective.c - operations of both ends together, as a driver has them: barrier,
+ * broadcast, allreduce and alltoall are a pattern each. They follow one another without pause, as
+ * in IMB's tests, in batches:
+ *
+ *      initiator   "more"            one operation   clock   a batch of them   clock
+ *      responder           answer    one operation           a batch of them
+ *
+ * The first operation of a batch is in no sample: after it both ends are where they are between any
+ * two operations. The root of broadcasts changes each time: one end alone would only push messages
+ * into what lies between them. "More" is the first byte of an answer; "no more" ends the run, so
+ * both ends leave after the same batch, also before the count.
+ *
+ * What an operation gave is compared once a run, at both ends; they have the same content to give.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "pattern.h"
+#include "run.h"
+
+#define NO_MORE 0
+#define MORE 1
+
+static int operate(const struct run *run, enum driver_collective what, uint64_t number)
+{
+    const struct measure_request *request = run->request;
+    return request->driver->collective(request->session, what,
+                                       number % 2 == 0 ? DRIVER_INITIATOR : DRIVER_RESPONDER,
+                                       run->outgoing, run->incoming, request->size);
+}
+
+/* The operations of a batch, after the one that goes first. */
+static int operate_batch(const struct run *run, enum driver_collective what, uint64_t batch)
+{
+    int error = 0;
+    for (uint64_t i = 1; error == 0 && i <= batch; i++) {
+        error = operate(run, what, i);
+    }
+    return error;
+}
+
+/* Whether another batch follows. */
+static int announce(const struct run *run, uint8_t what)
+{
+    const uint8_t content = run->outgoing[0];
+    run->outgoing[0] = what;
+    int error = run_send_answer(run);
+    run->outgoing[0] = content;
+    return error != 0 || what == NO_MORE ? error : run_receive_answer(run);
+}
+
+/* The byte of the result, of which either end has given `given`. */
+static uint8_t expected(enum driver_collective what, uint8_t given)
+{
+    return (uint8_t)(what == DRIVER_ALLREDUCE ? 2U * given : given);
+}
+
+/* An alltoall has a message for each end. */
+static uint64_t whole_bytes(const struct run *run, enum driver_collective what)
+{
+    return run->request->size * (what == DRIVER_ALLTOALL ? 2 : 1);
+}
+
+/* Both ends give the same. Whatever was there before is no result. */
+static void lay_out(const struct run *run, enum driver_collective what)
+{
+    if (what == DRIVER_ALLTOALL) {
+        memcpy(run->outgoing + run->request->size, run->outgoing, run->request->size);
+    }
+    for (uint64_t i = 0; i < whole_bytes(run, what); i++) {
+        run->incoming[i] = (uint8_t)~expected(what, run->outgoing[i]);
+    }
+}
+
+static int verify(const struct run *run, enum driver_collective what)
+{
+    const struct measure_request *request = run->request;
+    for (uint64_t i = 0; what != DRIVER_BARRIER && i < whole_bytes(run, what); i++) {
+        const uint8_t due = expected(what, run->outgoing[i]);
+        if (run->incoming[i] != due) {
+            (void)snprintf(run->result->fault, sizeof run->result->fault,
+                           "byte %llu of the result of %s is %u, not %u", (unsigned long long)i,
+                           request->pattern->name, run->incoming[i], due);
+            return -EBADMSG;
+        }
+    }
+    return 0;
+}
+
+static int initiate_batch(struct run *run, enum driver_collective what, uint64_t batch,
+                          bool measured)
+{
+    int error = announce(run, MORE);
+    if (error == 0) {
+        error = operate(run, what, 0);
+    }
+    const uint64_t start_ns = clock_now_ns();
+    if (error == 0) {
+        error = operate_batch(run, what, batch);
+    }
+    if (error == 0 && measured) {
+        histogram_add(run->samples, (clock_now_ns() - start_ns + batch / 2) / batch);
+    }
+    return error;
+}
+
+static int initiate_all(struct run *run, enum driver_collective what, uint64_t count, bool measured)
+{
+    uint64_t look_at_ns = clock_now_ns() + RUN_LOOK_INTERVAL_NS;
+    uint64_t done = 0;
+    int error = 0;
+    assert(run->request->batch > 0);
+    while (done < count && !run->stop) {
+        uint64_t batch = run->request->batch;
+        batch = count - done < batch ? count - done : batch;
+        error = initiate_batch(run, what, batch, measured);
+        if (error != 0) {
+            break;
+        }
+        done += batch;
+        const uint64_t now_ns = clock_now_ns();
+        if (now_ns >= look_at_ns || now_ns >= run->request->deadline_ns) {
+            run->stop = run_should_end(run, now_ns);
+            look_at_ns = now_ns + RUN_LOOK_INTERVAL_NS;
+        }
+    }
+    if (measured) {
+        run->result->sent = run->result->received = done;
+        run_end_measured(run, clock_now_ns());
+    }
+    run->result->stopped = done < count;
+    return error;
+}
+
+static int initiate(struct run *run, enum driver_collective what)
+{
+    const struct measure_request *request = run->request;
+    lay_out(run, what);
+    int error = initiate_all(run, what, request->skip, false);
+    if (error == 0 && !run->stop) {
+        run_begin_measured(run);
+        error = initiate_all(run, what, request->count, true);
+    }
+    if (error == 0) {
+        error = verify(run, what);
+    }
+    if (error == 0) {
+        error = announce(run, NO_MORE);
+    }
+    run->result->in_step = error == 0;
+    return error;
+}
+
+static int respond_batch(struct run *run, enum driver_collective what, uint64_t batch)
+{
+    int error = run_send_answer(run);
+    if (error == 0) {
+        error = operate(run, what, 0);
+    }
+    return error == 0 ? operate_batch(run, what, batch) : error;
+}
+
+/* Takes part in as many as the initiator wants. What is skipped is in batches of its own. */
+static int respond_all(struct run *run, enum driver_collective what, uint64_t *done)
+{
+    const struct measure_request *request = run->request;
+    for (;;) {
+        int error = run_receive_answer(run);
+        if (error != 0 || run->incoming[0] == NO_MORE) {
+            return error;
+        }
+        if (*done >= request->skip && run->started_ns == 0) {
+            run_begin_measured(run);
+        }
+        const uint64_t until =
+            *done < request->skip ? request->skip : request->skip + request->count;
+        const uint64_t left = until - *done;
+        const uint64_t batch = left < request->batch ? left : request->batch;
+        if (batch == 0) {
+            return -EPROTO; /* the other end wants more than was asked for */
+        }
+        error = respond_batch(run, what, batch);
+        if (error != 0) {
+            return error;
+        }
+        *done += batch;
+        error = verify(run, what);
+        if (error != 0) {
+            return error;
+        }
+    }
+}
+
+static int respond(struct run *run, enum driver_collective what)
+{
+    const struct measure_request *request = run->request;
+    uint64_t done = 0;
+    lay_out(run, what);
+    int error = respond_all(run, what, &done);
+    if (run->started_ns != 0) {
+        run_end_measured(run, clock_now_ns());
+    }
+    run->result->sent = run->result->received = done > request->skip ? done - request->skip : 0;
+    run->result->stopped = done < request->skip + request->count;
+    run->result->in_step = error == 0;
+    return error;
+}
+
+#define NEEDS (PATTERN_NEEDS_PEER | PATTERN_NEEDS_RELIABLE | PATTERN_NEEDS_COLLECTIVE)
+
+static int initiate_barrier(struct run *run)
+{
+    return initiate(run, DRIVER_BARRIER);
+}
+
+static int respond_barrier(struct run *run)
+{
+    return respond(run, DRIVER_BARRIER);
+}
+
+const struct pattern PATTERN_BARRIER = {
+    .name = "barrier",
+    .summary = "barriers: nobody goes on before all have come",
+    .reports = PATTERN_TIMES,
+    .needs = NEEDS,
+    .initiate = initiate_barrier,
+    .respond = respond_barrier,
+};
+
+static int initiate_broadcast(struct run *run)
+{
+    return initiate(run, DRIVER_BROADCAST);
+}
+
+static int respond_broadcast(struct run *run)
+{
+    return respond(run, DRIVER_BROADCAST);
+}
+
+const struct pattern PATTERN_BROADCAST = {
+    .name = "broadcast",
+    .summary = "broadcasts: what one has gets to all, another one each time",
+    .reports = PATTERN_TIMES,
+    .needs = NEEDS,
+    .initiate = initiate_broadcast,
+    .respond = respond_broadcast,
+};
+
+static int initiate_allreduce(struct run *run)
+{
+    return initiate(run, DRIVER_ALLREDUCE);
+}
+
+static int respond_allreduce(struct run *run)
+{
+    return respond(run, DRIVER_ALLREDUCE);
+}
+
+const struct pattern PATTERN_ALLREDUCE = {
+    .name = "allreduce",
+    .summary = "reductions: the sum, byte by byte, of what each has gets to all",
+    .reports = PATTERN_TIMES,
+    .needs = NEEDS,
+    .initiate = initiate_allreduce,
+    .respond = respond_allreduce,
+};
+
+static int initiate_alltoall(struct run *run)
+{
+    return initiate(run, DRIVER_ALLTOALL);
+}
+
+static int respond_alltoall(struct run *run)
+{
+    return respond(run, DRIVER_ALLTOALL);
+}
+
+const struct pattern PATTERN_ALLTOALL = {
+    .name = "alltoall",
+    .summary = "exchanges: each has a message for each, itself included",
+    .reports = PATTERN_TIMES,
+    .needs = NEEDS,
+    .initiate = initiate_alltoall,
+    .respond = respond_alltoall,
+};
