@@ -12,7 +12,8 @@
  * into what lies between them. "More" is the first byte of an answer; "no more" ends the run, so
  * both ends leave after the same batch, also before the count.
  *
- * What an operation gave is compared once a run, at both ends; they have the same content to give.
+ * Both ends have the same content to give, so each knows what has to come of it, and looks after
+ * the last operation of a run (the responder: of a batch).
  */
 #include <assert.h>
 #include <errno.h>
@@ -20,6 +21,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "fill.h"
 #include "pattern.h"
 #include "run.h"
 
@@ -54,26 +56,32 @@ static int announce(const struct run *run, uint8_t what)
     return error != 0 || what == NO_MORE ? error : run_receive_answer(run);
 }
 
-/* The byte of the result, of which either end has given `given`. */
-static uint8_t expected(enum driver_collective what, uint8_t given)
-{
-    return (uint8_t)(what == DRIVER_ALLREDUCE ? 2U * given : given);
-}
-
 /* An alltoall has a message for each end. */
 static uint64_t whole_bytes(const struct run *run, enum driver_collective what)
 {
     return run->request->size * (what == DRIVER_ALLTOALL ? 2 : 1);
 }
 
-/* Both ends give the same. Whatever was there before is no result. */
+/* What has to be at `i` of the result. */
+static uint8_t due(const struct run *run, enum driver_collective what, uint64_t i)
+{
+    const uint64_t size = run->request->size;
+    switch (what) {
+    case DRIVER_ALLREDUCE:
+        return (uint8_t)(2U * run->outgoing[i]);
+    case DRIVER_ALLTOALL: /* what either has for this end */
+        return run->outgoing[(run->request->role == DRIVER_INITIATOR ? 0 : size) + i % size];
+    default:
+        return run->outgoing[i];
+    }
+}
+
+/* Both ends have the same to give. What is there before is no result. */
 static void lay_out(const struct run *run, enum driver_collective what)
 {
-    if (what == DRIVER_ALLTOALL) {
-        memcpy(run->outgoing + run->request->size, run->outgoing, run->request->size);
-    }
+    fill_content(run->outgoing, (whole_bytes(run, what) + 7) / 8 * 8); /* there is room behind */
     for (uint64_t i = 0; i < whole_bytes(run, what); i++) {
-        run->incoming[i] = (uint8_t)~expected(what, run->outgoing[i]);
+        run->incoming[i] = (uint8_t)~due(run, what, i);
     }
 }
 
@@ -81,11 +89,10 @@ static int verify(const struct run *run, enum driver_collective what)
 {
     const struct measure_request *request = run->request;
     for (uint64_t i = 0; what != DRIVER_BARRIER && i < whole_bytes(run, what); i++) {
-        const uint8_t due = expected(what, run->outgoing[i]);
-        if (run->incoming[i] != due) {
+        if (run->incoming[i] != due(run, what, i)) {
             (void)snprintf(run->result->fault, sizeof run->result->fault,
                            "byte %llu of the result of %s is %u, not %u", (unsigned long long)i,
-                           request->pattern->name, run->incoming[i], due);
+                           request->pattern->name, run->incoming[i], due(run, what, i));
             return -EBADMSG;
         }
     }

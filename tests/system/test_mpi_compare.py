@@ -13,7 +13,7 @@ import pytest
 from beowire.record import read_record
 from system.conftest import ROOT, RunBeowire, wait_until
 
-PUT = "mpi-put:openmpi4/beowire"
+PUT, GET = "mpi-put:openmpi4/beowire", "mpi-get-fence:openmpi4/tcp"
 TCP, BEOWIRE = "mpi:openmpi4/tcp", "mpi:openmpi4/beowire"
 ENGINE = str((ROOT / "build" / "engine" / "beowire-engine").resolve())
 
@@ -22,13 +22,19 @@ BOUND_S = 5.0
 
 
 def test_mpi_beside_other_drivers(run_beowire: RunBeowire, tmp_path: Path) -> None:
-    words = ["--drivers", f"{TCP},{BEOWIRE},{PUT}", "--pattern", "pingpong,stream"]
-    words += ["--sizes", "8,256KiB", "--time", "2", "--out", str(tmp_path / "out")]
+    words = ["--drivers", f"{TCP},{BEOWIRE},{PUT},{GET}", "--sizes", "64KiB", "--time", "3"]
+    words += ["--pattern", "alignment,stream,integrity,bidirectional,allreduce,cold"]
+    words += ["--offset", "3,65", "--out", str(tmp_path / "out")]
     done = run_beowire("compare", "--lab", *words)
     assert done.returncode == 0, done.stderr
     record = read_record(tmp_path / "out" / "record.jsonl")
     measured = {(one.driver, one.pattern, one.size): one for one in record.results}
-    assert len(measured) == 3 * 2 * 2
+    assert len(measured) == 4 * 3 + 2 * 3
+    assert {(one.driver, one.pattern) for one in record.skipped} == {
+        (driver, pattern)
+        for driver in (PUT, GET)
+        for pattern in ("bidirectional", "allreduce", "cold")
+    }
     assert {one.status for one in measured.values()} == {"ok"}
     assert all(len(one.cpu) == 2 for one in measured.values())
     assert BEOWIRE in done.stdout

@@ -32,8 +32,10 @@ FAMILIES = {
     "mpi-get-fence": "one-sided gets with fences",
 }
 
-#: Open MPI 4 has them over Beowire with these only (docs/MPI.md).
+#: Open MPI 4 has one-sided operations over Beowire with the first only (docs/MPI.md), over TCP with
+#: the second only.
 _ONESIDED = {"OMPI_MCA_btl": "ofi,self"}
+_ONESIDED_TCP = {"OMPI_MCA_osc": "pt2pt"}
 
 #: The ways that are meant where none is named.
 USUAL_WAYS = ("tcp", "beowire")
@@ -98,8 +100,11 @@ def driver(name: str) -> MpiDriver:
         )
     found = installation.find(mpi)
     way = ways.way(found, over)
-    if family != "mpi" and found.name == "openmpi4" and "FI_PROVIDER_PATH" in way.variables:
-        way = replace(way, variables={**way.variables, **_ONESIDED})
+    if family != "mpi" and found.name == "openmpi4":
+        if "FI_PROVIDER_PATH" in way.variables:
+            way = replace(way, variables={**way.variables, **_ONESIDED})
+        elif over == "tcp":
+            way = replace(way, variables={**way.variables, **_ONESIDED_TCP})
     return MpiDriver(family, found, way)
 
 

@@ -37,7 +37,10 @@ def without_memory(mpi: Installation, chosen: Mapping[str, str]) -> dict[str, st
     if mpi.is_open_mpi:
         # What goes through libfabric, or UCX, does not use Open MPI's own.
         return {"OMPI_MCA_btl": "tcp,self"} if chosen.get("OMPI_MCA_pml") == "ob1" else {}
-    return {"MPIR_CVAR_NOLOCAL": "1"} if mpi.name == "mpich" else {"I_MPI_FABRICS": "ofi"}
+    if mpi.name == "mpich":
+        return {"MPIR_CVAR_NOLOCAL": "1"}
+    # Its collective operations have memory of their own.
+    return {"I_MPI_FABRICS": "ofi", "I_MPI_COLL_INTRANODE": "pt2pt"}
 
 
 def caution(mpi: Installation, over: str) -> str | None:

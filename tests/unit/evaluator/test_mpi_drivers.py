@@ -76,6 +76,18 @@ def test_driver__puts_of_open_mpi_4_over_beowire_need_its_btl() -> None:
     assert "OMPI_MCA_btl" not in drivers.driver("mpi-put:mpich/beowire").way.variables
 
 
+def test_driver__one_sided_operations_of_open_mpi_4_over_tcp_are_messages() -> None:
+    assert drivers.driver("mpi-get-fence:openmpi4/tcp").way.variables["OMPI_MCA_osc"] == "pt2pt"
+    assert "OMPI_MCA_osc" not in drivers.driver("mpi:openmpi4/tcp").way.variables
+    assert "OMPI_MCA_osc" not in drivers.driver("mpi-put:mpich/tcp").way.variables
+
+
+def test_driver__says_which_patterns_it_carries() -> None:
+    messages, gets = (drivers.driver(f"{one}:mpich/tcp").info() for one in ("mpi", "mpi-get"))
+    assert (messages.posts, messages.collective, messages.fixed) == (True, True, False)
+    assert (gets.posts, gets.collective, gets.fixed) == (False, False, True)
+
+
 def test_every__says_what_cannot_be_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     def compiled(_name: str, mpi: Installation, *_more: object) -> Path:
         if mpi.name == "mpich":
@@ -84,17 +96,17 @@ def test_every__says_what_cannot_be_compiled(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(compiling, "compiled", compiled)
     found = {info.name: info.reason for info in drivers.every()}
+    ready = {"openmpi4/tcp": "", "openmpi4/beowire": ""}
+    absent = {
+        "openmpi5": "there is no openmpi5 here: get it",
+        "mpich": "mpicc fails: no",
+        "intel": "there is no intel here: get it",
+    }
+    families = ("mpi", "mpi-put", "mpi-get", "mpi-put-fence", "mpi-get-fence")
     assert found == {
-        "mpi:openmpi4/tcp": "",
-        "mpi:openmpi4/beowire": "",
-        "mpi:openmpi5": "there is no openmpi5 here: get it",
-        "mpi:mpich": "mpicc fails: no",
-        "mpi:intel": "there is no intel here: get it",
-        "mpi-put:openmpi4/tcp": "",
-        "mpi-put:openmpi4/beowire": "",
-        "mpi-put:openmpi5": "there is no openmpi5 here: get it",
-        "mpi-put:mpich": "mpicc fails: no",
-        "mpi-put:intel": "there is no intel here: get it",
+        f"{family}:{rest}": reason
+        for family in families
+        for rest, reason in {**ready, **absent}.items()
     }
 
 

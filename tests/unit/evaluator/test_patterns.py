@@ -14,6 +14,7 @@ def _driver(**changes: object) -> DriverInfo:
         "reliable": True,
         "spins": False,
         "posts": True,
+        "collective": True,
         "min_size": 1,
         "max_size": 1 << 20,
         "ready": True,
@@ -57,6 +58,12 @@ def test_obstacle__first_need_that_is_not_met() -> None:
     assert needy.obstacle(_driver(posts=False, reliable=False)) == NEEDS["reliable"]
     assert needy.obstacle(_driver(placement="process", reliable=False)) == NEEDS["peer"]
     assert needy.obstacle(_driver(placement="host")) == ""
+
+
+def test_obstacle__memory_and_what_all_ends_do_together() -> None:
+    assert PATTERNS["cold"].obstacle(_driver(fixed=True)) == NEEDS["anywhere"]
+    assert PATTERNS["alignment"].obstacle(_driver(fixed=True)) == ""
+    assert PATTERNS["allreduce"].obstacle(_driver(collective=False)) == NEEDS["collective"]
 
 
 def test_parse_patterns__takes_a_list() -> None:

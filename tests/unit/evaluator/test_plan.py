@@ -56,6 +56,14 @@ def test_make_plan__has_no_stream_without_another_end() -> None:
     assert "no other end" in made.skipped[0].reason
 
 
+def test_make_plan__measures_once_what_has_no_size() -> None:
+    together = _driver("mpi", collective=True)
+    made = plan.make_plan([together], ["barrier", "allreduce"], [64, 8], 10, seed=1)
+    cells = sorted((group.pattern, group.size) for group in made.groups)
+    assert cells == [("allreduce", 8), ("allreduce", 64), ("barrier", 8)]
+    assert plan.affordable_sizes([64, 8], [together], ["barrier", "allreduce"], 10)[1] == 0.75
+
+
 def test_affordable_sizes__time_enough__are_all() -> None:
     sizes = schedule(1, 4096)
     needed_s = 2 * len(sizes) * plan.LEAST_CELL_S
