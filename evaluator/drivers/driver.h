@@ -62,7 +62,7 @@ enum driver_placement {
 enum driver_collective {
     DRIVER_BARRIER,   /**< nobody goes on before all have come */
     DRIVER_BROADCAST, /**< what the root has gets to all */
-    DRIVER_ALLREDUCE, /**< the sum of what each has, byte by byte, gets to all */
+    DRIVER_ALLREDUCE, /**< the sum of what each has, byte by byte, of at most 255 */
     DRIVER_ALLTOALL,  /**< each has a message for each, itself included */
 };
 
