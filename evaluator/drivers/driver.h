@@ -43,8 +43,8 @@
 /** Longest text of a reason or an error, with its end. */
 #define DRIVER_REASON_BYTES 256
 
-/** Bytes that a message may be moved up in its buffer: a page. */
-#define DRIVER_SLACK_BYTES 4096
+/** Bytes that a message may be moved up in its buffer: two pages. */
+#define DRIVER_SLACK_BYTES 8192
 
 enum driver_role {
     DRIVER_INITIATOR, /**< the end that measures */

@@ -19,8 +19,8 @@
 struct pattern;
 struct walk;
 
-/** Bytes that a message may be moved up in its buffer. */
-#define MEASURE_SLACK_BYTES DRIVER_SLACK_BYTES
+/** Bytes that a pattern may move a message up in its buffer; as many are the user's. */
+#define MEASURE_SLACK_BYTES (DRIVER_SLACK_BYTES / 2)
 
 /** Longest line that says what was wrong with a message, with its end. */
 #define MEASURE_FAULT_BYTES 128
