@@ -67,9 +67,10 @@ def _tables(found: list[Curve], pattern: Pattern, record: Record, width: int) ->
         title = f"{pattern.rate[0].upper()}{pattern.rate[1:]}{comparison}"
     else:
         title = f"{pattern.title}: median and 95 % interval{comparison}"
-    parts.append(
-        _table(title, found, sizes, width, lambda cell: _rate_cell(cell, pattern, baseline))
-    )
+    if pattern.sized:
+        parts.append(
+            _table(title, found, sizes, width, lambda cell: _rate_cell(cell, pattern, baseline))
+        )
     if not pattern.is_times:
         title = "Messages per second, and CPU time of a message (user, system, softirq, both ends)"
         parts.append(_table(title, found, sizes, width, _messages_cell))

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The drivers over PVM: its library can be started once in a process, so the engine tries them."""
+
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+
+from beowire.record import read_record
+from system.conftest import ROOT, RunBeowire, wait_until
+
+BOTH = ("pvm", "pvm-direct")
+
+#: What was started has to have ended so soon after whatever was killed.
+BOUND_S = 5.0
+
+
+def _daemons() -> list[psutil.Process]:
+    """PVM's daemons that drivers have started."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.name() == "pvmd" and "PVM_TMP" in process.environ():
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def _directories() -> list[Path]:
+    return list(Path("/tmp").glob("beowire-pvm-*"))
+
+
+def _lines(record: Path) -> list[str]:
+    """Results, and what was not measured."""
+    return record.read_text(encoding="utf-8").splitlines()[1:] if record.exists() else []
+
+
+@pytest.mark.parametrize("where", [["--lab"], []], ids=["lab", "loopback"])
+def test_every_byte_arrives__and_nothing_stays(
+    run_beowire: RunBeowire, tmp_path: Path, where: list[str]
+) -> None:
+    words = ["--drivers", ",".join(BOTH), "--sizes", "1,5000,100000", "--time", "3"]
+    words += ["--pattern", "integrity", "--offset", "3,65", "--out", str(tmp_path / "o")]
+    done = run_beowire("compare", *where, *words)
+    assert done.returncode == 0, done.stderr
+    found = {(one.driver, one.size) for one in read_record(tmp_path / "o" / "record.jsonl").results}
+    assert found == {(driver, size) for driver in BOTH for size in (1, 5000, 100000)}
+    assert wait_until(lambda: not _directories() and not _daemons())
+
+
+def test_daemon_killed__its_driver_ends_and_another_goes_on(tmp_path: Path) -> None:
+    record = tmp_path / "o" / "record.jsonl"
+    words = ["--drivers", "pvm,tcp", "--sizes", "8,64,512", "--time", "60", "--out"]
+    with subprocess.Popen(
+        [str(ROOT / "beowire"), "compare", "--lab", *words, str(record.parent)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert wait_until(lambda: _lines(record), 30.0)
+            (slave,) = [one for one in _daemons() if "-f" in one.cmdline()]
+            slave.kill()
+            assert wait_until(lambda: any(": pvm: " in line for line in _lines(record)), BOUND_S)
+            assert process.poll() is None
+            assert wait_until(lambda: not _daemons() and not _directories(), BOUND_S)
+        finally:
+            process.kill()
