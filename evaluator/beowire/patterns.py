@@ -234,8 +234,8 @@ _ROWS = (
         rate="rate of barriers (a byte each)",
         needs=("peer", "reliable", "collective"),
         sized=False,
-        caption="Barriers without pause: what it takes until all have come to the same place. It has"
-        " no size, so it is measured once. Lower is better.",
+        caption="Barriers without pause: what it takes until all have come to the same place. It"
+        " has no size, so it is measured once. Lower is better.",
     ),
     Pattern(
         name="broadcast",
