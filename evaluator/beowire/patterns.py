@@ -262,8 +262,8 @@ _ROWS = (
         batch=8,
         rate="throughput of reductions (size / time of a reduction)",
         needs=("peer", "reliable", "collective"),
-        caption="Reductions without pause: the sum of what all ranks have, byte by byte, gets to all of"
-        " them. Lower is better.",
+        caption="Reductions without pause: the sum of what all ranks have, byte by byte, gets to"
+        " all of them. Lower is better.",
     ),
     Pattern(
         name="alltoall",
@@ -276,8 +276,8 @@ _ROWS = (
         batch=8,
         rate="throughput of exchanges (size / time of an exchange)",
         needs=("peer", "reliable", "collective"),
-        caption="Exchanges without pause: each rank has a message of the size for each rank, itself"
-        " included. Lower is better.",
+        caption="Exchanges without pause: each rank has a message of the size for each rank,"
+        " itself included. Lower is better.",
     ),
 )
 
