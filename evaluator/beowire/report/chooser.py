@@ -27,7 +27,7 @@ def chooser(drivers: Sequence[str]) -> str:
     )
     return (
         '<details class="chooser"><summary>In the charts: '
-        f"<b><output>{len(first)} of {len(drivers)}</output> drivers</b></summary>"
+        f"<b><span>{len(first)} of {len(drivers)}</span> drivers</b></summary>"
         f'<p>{buttons}</p><div class="groups">{groups}</div></details>'
     )
 

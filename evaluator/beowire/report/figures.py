@@ -173,7 +173,8 @@ def _wire_line(name: str, number: int, record: Record, x: list[int], y: list[flo
         "uid": uid("wire", number),
         "x": x,
         "y": [rounded(value) for value in y],
-        "text": [name, *[""] * (len(x) - 1)],
+        # A curve would go through its own name: the legend has it.
+        "text": [name if y[0] == y[-1] else "", *[""] * (len(x) - 1)],
         "textposition": "top right",
         "cliponaxis": False,
         "hovertemplate": f"{name}: {chart_text(wire_text(record))}<extra></extra>",

@@ -11,6 +11,7 @@
   // On a narrow page the buttons would take a tenth of the width, and a long legend half the height.
   const NARROW = 600;
   const LEGEND_ROW = 20;
+  const LEGEND_COLUMN = 220;
 
   const config = {
     displaylogo: false,
@@ -129,10 +130,12 @@
     // Copies: plotly writes into what it is given, and would mistake its own marks for ours.
     const data = chosenOnly(structuredClone(chosen(chart)));
     const narrow = chart.clientWidth < NARROW;
-    const entries = data.filter((trace) => trace.showlegend !== false).length;
     chart.style.height = "";
-    if (narrow && !print.matches) {
-      chart.style.height = chart.clientHeight + Math.max(0, entries - 5) * LEGEND_ROW + "px";
+    if (!print.matches) {
+      const entries = data.filter((trace) => trace.showlegend !== false).length;
+      const rows = Math.ceil(entries / (narrow ? 1 : Math.floor(chart.clientWidth / LEGEND_COLUMN)));
+      const spare = Math.max(0, rows - (narrow ? 5 : 3)) * LEGEND_ROW;
+      chart.style.height = chart.clientHeight + spare + "px";
     }
     const layout = themed(structuredClone(figure.layout), chart.clientWidth, chart.clientHeight);
     const box = boxOf(chart);
@@ -199,7 +202,7 @@
 
   function applyChoice() {
     const count = boxes.filter((box) => box.checked).length;
-    document.querySelector(".chooser output").textContent = count + " of " + boxes.length;
+    document.querySelector(".chooser summary span").textContent = count + " of " + boxes.length;
     redraw();
     filterRows();
   }

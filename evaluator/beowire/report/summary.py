@@ -87,13 +87,12 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
     )
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
     return (
-        '<div class="scroll"><table class="figures summary"><caption>Ratios are of half round trips'
-        " at the same size in the same record: below 1 is faster. What is below is the driver that"
-        " does what this one stands on. Small print: 95 % intervals; ±? where there were too few"
-        " rounds for one."
-        " CPU: user and system time of the initiator + the responder.</caption>"
-        f"<thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table></div>"
+        '<div class="scroll"><table class="figures summary" aria-describedby="summary-note">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        '<p class="note" id="summary-note">Ratios are of half round trips at the same size in the'
+        " same record: below 1 is faster. What is below is the driver that does what this one"
+        " stands on. Small print: 95 % intervals; ±? where there were too few rounds for one. CPU:"
+        " user and system time of the initiator + the responder.</p>"
     )
 
 
@@ -181,8 +180,9 @@ def _throughput_sentences(contenders: list[Curve], record: Record) -> list[str]:
     best = max(contenders, key=lambda curve: _sure_rate(best_rate(curve)))
     cell = best_rate(best)
     rate = cell.rate_bytes_per_s
+    highest = "throughput that is sure" if rate.ci95 else "median throughput"
     text = (
-        f"The highest throughput that is sure is {_with_interval(rate, rate_text)}, over"
+        f"The highest {highest} is {_with_interval(rate, rate_text)}, over"
         f" {_name(best)} with messages of {size_text(cell.size)}"
     )
     if record.meta.wire is not None:
