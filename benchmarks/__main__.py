@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from benchmarks import (
+    agreement,
     apps,
     bulk,
     cpu,
@@ -45,6 +46,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "provider": provider,
     "apps": apps,
     "pipeline": pipeline,
+    "agreement": agreement,
 }
 
 
