@@ -15,6 +15,7 @@ from benchmarks import (
     bulk,
     cpu,
     document,
+    instrument,
     latency,
     loaded,
     loss,
@@ -47,6 +48,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "apps": apps,
     "pipeline": pipeline,
     "agreement": agreement,
+    "instrument": instrument,
 }
 
 

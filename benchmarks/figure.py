@@ -74,6 +74,8 @@ class Figure:
             return "met" if any(end is not None and self._meets(end) for end in ends) else "missed"
         met = self._meets(self.ratio.value)
         sure = all(end is not None and self._meets(end) == met for end in ends)
+        if self.within is not None and not met:  # ends on both sides have what was asked inside
+            sure = sure and not (self.ratio.low or 0) < 1 < (self.ratio.high or 0)
         if met:
             return "met" if sure else "met?"
         return "missed" if sure else "missed?"

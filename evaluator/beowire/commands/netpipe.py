@@ -61,11 +61,12 @@ def netpipe_command(
 ) -> None:
     """Measures one protocol as NetPIPE would, and takes its options.
 
-    Such as: beowire netpipe NPtcp -h nodeB -u 1048576 -o np.out. The first word is NetPIPE's program (NPtcp, NPmpi, NPmpi2, NPmemcpy ...) or a driver's name.
-    Then its options: letters of NetPIPE 3.7 (-h -l -u -p -o -O -b -s -2 -B -I -i; -a -n -P -r
-    change nothing) or words of NetPIPE 5 (--start --end --pert --fac2 --bidir --stream --burst
-    --nocache --integrity --soffset --roffset --outfile ...), with which the file has its columns.
-    Both ends are started from here: a receiver need not be.
+    Such as: beowire netpipe NPtcp -h nodeB -u 1048576 -o np.out. The first word is NetPIPE's
+    program (NPtcp, NPmpi, NPmpi2, NPmemcpy ...) or a driver's name. Then its options: letters of
+    NetPIPE 3.7 (-h -l -u -p -o -O -b -s -2 -B -I -i; -a -n -P -r change nothing) or words of
+    NetPIPE 5 (--start --end --pert --fac2 --bidir --stream --burst --nocache --integrity --soffset
+    --roffset --outfile ...), with which the file has its columns. Both ends are started from here:
+    a receiver need not be. docs/NETPIPE.md has all of it.
     """
     wanted = netpipe.parse(context.args)
     for note in wanted.notes:

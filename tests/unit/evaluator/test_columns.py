@@ -7,7 +7,7 @@ import io
 import pytest
 
 from beowire import columns
-from beowire.record import CpuCost
+from beowire.record import CpuCost, Result
 from unit.evaluator.apps_records import launch, meta
 from unit.evaluator.apps_records import record as record_of_apps
 from unit.evaluator.test_report_curves import record, result, summary
@@ -15,8 +15,11 @@ from unit.evaluator.test_report_curves import record, result, summary
 MEBI = 1 << 20
 
 
-def rate(median: float) -> dict[str, object]:
-    return {"rate_bytes_per_s": summary(median), "half_rtt_ns": None}
+def of_rate(pattern: str, bytes_per_s: float, **more: object) -> Result:
+    """A result of a pattern that reports rates."""
+    line = result(8, None, pattern=pattern, **more)
+    changes = {"half_rtt_ns": None, "rate_bytes_per_s": summary(bytes_per_s)}
+    return line.model_copy(update=changes)
 
 
 def test_netpipe__a_ping_pong__is_bytes_mebibits_and_seconds() -> None:
@@ -26,9 +29,7 @@ def test_netpipe__a_ping_pong__is_bytes_mebibits_and_seconds() -> None:
 
 
 def test_netpipe__both_ways__counts_the_bytes_of_both() -> None:
-    line = result(8, pattern="bidirectional", **rate(16e6))
-    line = line.model_copy(update={"half_rtt_ns": None})
-    (found,) = columns.netpipe(record(line))
+    (found,) = columns.netpipe(record(of_rate("bidirectional", 16e6)))
     size, mbps, seconds = found.text.split()
     assert size == "16"
     assert float(seconds) == pytest.approx(1e-6)
@@ -37,8 +38,7 @@ def test_netpipe__both_ways__counts_the_bytes_of_both() -> None:
 
 
 def test_netpipe__integrity__counts_messages() -> None:
-    line = result(8, pattern="integrity", n=77, **rate(1e6))
-    (found,) = columns.netpipe(record(line.model_copy(update={"half_rtt_ns": None})))
+    (found,) = columns.netpipe(record(of_rate("integrity", 1e6, n=77)))
     assert found.text == "       8 77\n"
 
 

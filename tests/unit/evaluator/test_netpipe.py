@@ -5,6 +5,7 @@ import pytest
 
 from beowire import netpipe
 from beowire.errors import BeowireError
+from beowire.mpi import drivers as mpi_drivers
 from beowire.sizes import schedule
 
 
@@ -112,7 +113,7 @@ def test_resolved__an_mpi_without_a_way__is_the_first_over_its_tcp(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        netpipe.mpi_drivers, "expanded", lambda name: (f"{name}:mpich/tcp,{name}:mpich/x", [])
+        mpi_drivers, "expanded", lambda name: (f"{name}:mpich/tcp,{name}:mpich/x", [])
     )
     assert netpipe.resolved("mpi") == "mpi:mpich/tcp"
     assert netpipe.resolved("mpi:intel/beowire") == "mpi:intel/beowire"
