@@ -44,7 +44,7 @@ def test_figures__a_program_that_prints_means__is_beside_our_mean() -> None:
 def test_figures__one_is_missing__is_a_problem_and_no_figure() -> None:
     found = agreement.figures(record(of("tcp", 1, 1000.0)), NP)
     assert found.figures == []
-    assert len(found.problems) == 5 and "nptcp" in found.problems[0]
+    assert len(found.problems) == 4 and "nptcp" in found.problems[0]
 
 
 @pytest.mark.parametrize(
