@@ -46,6 +46,6 @@ def _box(driver: str, checked: bool) -> str:
     colour = palette.look(driver).colour
     return (
         f'<label><input type="checkbox" name="driver" value="{escape(driver)}"'
-        f"{' checked data-first' if checked else ''}>"
+        f' autocomplete="off"{" checked data-first" if checked else ""}>'
         f' <span class="swatch" style="background:{colour}"></span>{escape(driver)}</label>'
     )

@@ -15,7 +15,7 @@ def test_chooser__few_drivers__is_none() -> None:
 
 def test_chooser__many_drivers__has_each_once_and_the_usual_checked() -> None:
     html = chooser(MANY)
-    values = re.findall(r'name="driver" value="([^"]*)"( checked)?', html)
+    values = re.findall(r'name="driver" value="([^"]*)" autocomplete="off"( checked)?', html)
     assert sorted(name for name, _ in values) == sorted(MANY)
     assert {name for name, checked in values if checked} == set(layers.shown_first(MANY))
     assert f"{len(layers.shown_first(MANY))} of {len(MANY)}" in html

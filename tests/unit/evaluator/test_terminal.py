@@ -226,3 +226,10 @@ def test_render__many_drivers__are_rows_under_their_groups(tmp_path: Path) -> No
         assert max(map(len, table)) <= width
         legend = next(line for line in lines if "against message size" in line)
         assert "mpi:openmpi4/beowire" in legend and "mpi:mpich/beowire" not in legend
+
+
+def test_render__many_drivers_of_long_names__keep_one_size_at_least(tmp_path: Path) -> None:
+    many = tuple(f"driver-of-somebody-with-a-long-name-{number:02}" for number in range(13))
+    lines = terminal.render(_record(tmp_path, *many), width=60, colour=False).splitlines()
+    heads = [line.split() for line in lines if line.startswith("driver ")]
+    assert heads and all(words == ["driver", "1", "B"] for words in heads)
