@@ -50,13 +50,13 @@ from beowire.run import Outcome, Request, run
 from beowire.sizes import LARGEST_BYTES, parse_size, parse_sizes
 from beowire.visible import unguarded
 
-_LONGEST_RUN_S = 7 * 24 * 3600.0
+LONGEST_RUN_S = 7 * 24 * 3600.0
 _MOST_LAUNCHES = 1000
 _PIPE_WIDTH = 100
 #: A buffer begins in a page.
-_LARGEST_OFFSET = 4095
+LARGEST_OFFSET = 4095
 #: The kernel gives less than the first to nobody.
-_LEAST_BUFFER, _LARGEST_BUFFER = 4 << 10, 1 << 30
+LEAST_BUFFER, LARGEST_BUFFER = 4 << 10, 1 << 30
 
 
 def register(app: typer.Typer) -> None:
@@ -163,8 +163,8 @@ def compare(
     All do the same work and take turns. Without --lab or --hosts both ends are on this host,
     over loopback.
     """
-    if not 0 < seconds <= _LONGEST_RUN_S:
-        raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
+    if not 0 < seconds <= LONGEST_RUN_S:
+        raise BeowireError(f"--time is more than 0 and at most {LONGEST_RUN_S:g} seconds")
     if not 1 <= launches <= _MOST_LAUNCHES:
         raise BeowireError(f"--launches is 1 to {_MOST_LAUNCHES}")
     sinks.check(csv, netpipe_columns, as_json)
@@ -290,9 +290,9 @@ def _offsets(text: str | None) -> tuple[int, int]:
         return 0, 0
     words = [word.strip() for word in text.split(",")]
     numbers = [int(word) for word in words if re.fullmatch(r"[0-9]{1,4}", word)]
-    if len(numbers) != len(words) or len(words) > 2 or max(numbers) > _LARGEST_OFFSET:
+    if len(numbers) != len(words) or len(words) > 2 or max(numbers) > LARGEST_OFFSET:
         raise BeowireError(
-            f"cannot read --offset {text!r}: write bytes up to {_LARGEST_OFFSET}, as 1 or 1,64"
+            f"cannot read --offset {text!r}: write bytes up to {LARGEST_OFFSET}, as 1 or 1,64"
         )
     return numbers[0], numbers[-1]
 
@@ -304,7 +304,7 @@ def _socket_buffer(text: str | None) -> int | None:
         size = parse_size(text)
     except BeowireError as error:
         raise BeowireError(f"--socket-buffer: {error}") from None
-    if not _LEAST_BUFFER <= size <= _LARGEST_BUFFER:
+    if not LEAST_BUFFER <= size <= LARGEST_BUFFER:
         raise BeowireError("--socket-buffer is 4KiB to 1GiB")
     return size
 

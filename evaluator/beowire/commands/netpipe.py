@@ -11,7 +11,13 @@ from typing import Annotated
 import typer
 
 from beowire import columns, netpipe
-from beowire.commands.compare import problems
+from beowire.commands.compare import (
+    LARGEST_BUFFER,
+    LARGEST_OFFSET,
+    LEAST_BUFFER,
+    LONGEST_RUN_S,
+    problems,
+)
 from beowire.commands.options import SshOption, TwoNodesOption
 from beowire.commands.sinks import write_file
 from beowire.errors import BeowireError
@@ -69,6 +75,7 @@ def netpipe_command(
     a receiver need not be. docs/NETPIPE.md has all of it.
     """
     wanted = netpipe.parse(context.args)
+    buffer = _checked(wanted, seconds)
     for note in wanted.notes:
         _say(note)
     if not (lab or wanted.host) and wanted.needs_other_end():
@@ -86,7 +93,7 @@ def netpipe_command(
         seconds=seconds if seconds is not None else max(_LEAST_S, _CELL_S * len(sizes)),
         seed=random.SystemRandom().randrange(1 << 31),
         offsets=wanted.offsets,
-        socket_buffer=parse_size(wanted.socket_buffer) if wanted.socket_buffer else None,
+        socket_buffer=buffer,
     )
     with Interrupts() as interrupts:
         try:
@@ -97,6 +104,20 @@ def netpipe_command(
         _write(record, wanted, request)
         if found := problems(request, outcome, record):
             raise BeowireError("; ".join(found), 130 if outcome.interrupted else 1)
+
+
+def _checked(wanted: Wanted, seconds: float | None) -> int | None:
+    """The bytes of TCP's buffers, if any are asked for. BeowireError for what cannot be."""
+    if seconds is not None and not 0 < seconds <= LONGEST_RUN_S:
+        raise BeowireError(f"--time is more than 0 and at most {LONGEST_RUN_S:g} seconds")
+    if max(wanted.offsets) > LARGEST_OFFSET:
+        raise BeowireError(f"-O begins in a page: up to {LARGEST_OFFSET} bytes")
+    if not wanted.socket_buffer:
+        return None
+    size = parse_size(wanted.socket_buffer)
+    if not LEAST_BUFFER <= size <= LARGEST_BUFFER:
+        raise BeowireError(f"-b is {LEAST_BUFFER} to {LARGEST_BUFFER} bytes")
+    return size
 
 
 def _launcher(

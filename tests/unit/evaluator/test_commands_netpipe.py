@@ -57,3 +57,20 @@ def test_launcher__this_host_or_a_lab__needs_no_ssh() -> None:
     assert isinstance(command._launcher(parse([]), True, 1500, None, []), LabLauncher)
     with pytest.raises(BeowireError, match="the MTU is"):
         command._launcher(parse([]), True, 1, None, [])
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("-h localhost --time 0", "--time is more than 0"),
+        ("-h localhost -O 4096", "-O begins in a page"),
+        ("-h localhost -b 16", "-b is 4096 to"),
+        ("-h localhost -b much", "'much' is not a size"),
+    ],
+)
+def test_netpipe__what_cannot_be__is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    assert run(monkeypatch, line) == 2
+    (shown,) = capsys.readouterr().err.splitlines()
+    assert said in shown
