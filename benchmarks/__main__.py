@@ -10,10 +10,12 @@ from pathlib import Path
 from types import ModuleType
 
 from benchmarks import (
+    agreement,
     apps,
     bulk,
     cpu,
     document,
+    instrument,
     latency,
     loaded,
     loss,
@@ -45,6 +47,8 @@ BENCHMARKS: dict[str, ModuleType] = {
     "provider": provider,
     "apps": apps,
     "pipeline": pipeline,
+    "agreement": agreement,
+    "instrument": instrument,
 }
 
 

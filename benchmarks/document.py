@@ -91,6 +91,8 @@ def _row(figure: _Json) -> str:
 
 
 def _asked(figure: _Json) -> str:
+    if figure.get("within") is not None:
+        return f"1 ± {figure['within'] * 100:.3g} %"
     for key, sign in (("at_most", "≤"), ("at_least", "≥")):
         if figure[key] is not None:
             return f"{sign} {_number(figure[key], _unit(figure))}{_unit(figure)}"

@@ -29,6 +29,8 @@ class Figure:
     at_most: float | None = None
     at_least: float | None = None
     """What was asked: at most one of the two. Neither: the figure is there to compare with."""
+    within: float | None = None
+    """What was asked instead: that the ratio is so near to 1, on either side."""
     detail: str = ""
     """The measured values behind the ratio."""
     unit: str = ""
@@ -38,7 +40,9 @@ class Figure:
 
     @property
     def asked(self) -> str:
-        """`≤ 1.25`, `≥ 2`, or nothing."""
+        """`≤ 1.25`, `≥ 2`, `1 ± 3 %`, or nothing."""
+        if self.within is not None:
+            return f"1 ± {self.within * 100:.3g} %"
         if self.at_most is not None:
             return f"≤ {self.at_most:.4g}{self.unit}"
         return "" if self.at_least is None else f"≥ {self.at_least:.4g}{self.unit}"
@@ -63,13 +67,15 @@ class Figure:
     @property
     def verdict(self) -> Verdict:
         """`met` or `missed`; with a question mark where the interval has both, or is not known."""
-        if self.at_most is None and self.at_least is None:
+        if self.at_most is None and self.at_least is None and self.within is None:
             return "-"
         ends = (self.ratio.low, self.ratio.high)
         if self.reaching and None not in ends:
             return "met" if any(end is not None and self._meets(end) for end in ends) else "missed"
         met = self._meets(self.ratio.value)
         sure = all(end is not None and self._meets(end) == met for end in ends)
+        if self.within is not None and not met:  # ends on both sides have what was asked inside
+            sure = sure and not (self.ratio.low or 0) < 1 < (self.ratio.high or 0)
         if met:
             return "met" if sure else "met?"
         return "missed" if sure else "missed?"
@@ -80,6 +86,7 @@ class Figure:
             "figure": self.name,
             "at_most": self.at_most,
             "at_least": self.at_least,
+            "within": self.within,
             "unit": self.unit or "ratio",
             "value": self.ratio.value,
             "ci95": None
@@ -92,6 +99,8 @@ class Figure:
         }
 
     def _meets(self, value: float) -> bool:
+        if self.within is not None:
+            return abs(value - 1) <= self.within
         if self.at_most is not None:
             return value <= self.at_most
         return self.at_least is not None and value >= self.at_least

@@ -28,6 +28,7 @@ COMMANDS = (
     "compare",
     "drivers",
     "report",
+    "netpipe",
     "run",
     "tune",
     "lab",

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import plotext  # type: ignore[import-untyped]
 
 from beowire.patterns import Pattern
+from beowire.record import Record
+from beowire.report import wire
 from beowire.report.curves import Curve
 from beowire.report.palette import look
 from beowire.visible import visible
@@ -14,21 +16,31 @@ from beowire.visible import visible
 #: One mark a driver, so that nothing hangs on colour.
 _MARKS = "ox+*#@%&=$"
 
+_WIRE_MARK = "."
+
 _HEIGHT = 20
 
 #: How bright each step of a terminal's colour cube is.
 _LEVELS = (0, 95, 135, 175, 215, 255)
 
 
-def plot(curves: Sequence[Curve], pattern: Pattern, *, width: int, colour: bool) -> str:
-    """Times in µs, or throughputs in MB/s, of `curves`. Empty if there is no curve
-    of two sizes at least.
+def plot(
+    curves: Sequence[Curve],
+    pattern: Pattern,
+    record: Record | None = None,
+    *,
+    width: int,
+    colour: bool,
+) -> str:
+    """Times in µs, or throughputs in MB/s, of `curves`, with what the wire alone would take where
+    the record knows it. Empty if there is no curve of two sizes at least.
     """
     series = [
         (curve.driver, points) for curve in curves if len(points := _points(curve, pattern)) > 1
     ]
     if not series:
         return ""
+    bound = _wire(record, pattern, series) if record is not None else []
     figure = plotext.figure
     figure.clear()
     plotext.terminal.limit(False, False)
@@ -40,6 +52,11 @@ def plot(curves: Sequence[Curve], pattern: Pattern, *, width: int, colour: bool)
         plotext.colorize(_MARKS[number % len(_MARKS)], _colour(driver))
         for number, (driver, _) in enumerate(series)
     ]
+    names = [visible(driver) for driver, _ in series]
+    if bound:
+        marks.append(plotext.colorize(_WIRE_MARK, "default"))
+        names.append("the wire alone")
+        series.append(("", bound))
     # Where curves meet, the last one drawn is seen: that of the first driver.
     for mark, (_, points) in reversed([*zip(marks, series, strict=True)]):
         signal = figure.signal(
@@ -57,11 +74,32 @@ def plot(curves: Sequence[Curve], pattern: Pattern, *, width: int, colour: bool)
     figure.clear()
     title = f"{pattern.title} in µs" if pattern.is_times else "Throughput in MB/s"
     legend = "  ".join(
-        f"{mark.string(colorless=not colour)} {visible(driver)}"
-        for mark, (driver, _) in zip(marks, series, strict=True)
+        f"{mark.string(colorless=not colour)} {name}"
+        for mark, name in zip(marks, names, strict=True)
     )
     lines = [f"{title} against message size in bytes:  {legend}", *text.splitlines()]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _wire(
+    record: Record, pattern: Pattern, series: Sequence[tuple[str, Sequence[tuple[int, float]]]]
+) -> list[tuple[int, float]]:
+    """What the wire alone would take, or carry, at the sizes and in the range of the curves."""
+    limit = record.meta.wire
+    if not wire.is_known(record) or (limit is None and not pattern.is_times):
+        return []
+    values = [value for _, points in series for _, value in points]
+    sizes = sorted({size for _, points in series for size, _ in points if size > 0})
+    points = [
+        (
+            size,
+            wire.time_ns(record, size) / 1e3
+            if limit is None or pattern.is_times
+            else pattern.ways * limit.payload_bytes_per_s / 1e6,
+        )
+        for size in sizes
+    ]
+    return [point for point in points if min(values) <= point[1]]
 
 
 def _colour(driver: str) -> int:

@@ -27,6 +27,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "virtual": ("pvm", "pvm-*"),
     # The second is its file's name, which stands for it where UCX itself is missing.
     "ucx": ("ucx:*", "ucx"),
+    # Those of the MPIs that are here, which mpi/drivers.py has put among the known ones by then.
+    "mpi": ("mpi:*", "mpi-*:*"),
 }
 
 #: Other names of drivers.

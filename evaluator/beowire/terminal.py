@@ -9,7 +9,8 @@ from statistics import median
 from beowire.patterns import PATTERNS, Pattern
 from beowire.plot import plot
 from beowire.record import DriverInfo, Record, Summary
-from beowire.report.curves import WIDE, Cell, Curve, all_sizes, curves, reach
+from beowire.report import layers
+from beowire.report.curves import WIDE, Cell, Curve, all_sizes, curves, reach, telling_sizes
 from beowire.report.figures import burst_text
 from beowire.report.link import link_text
 from beowire.report.summary import BASELINE, FLOOR, schedule_text, walk_text
@@ -18,10 +19,14 @@ from beowire.units import count_rate_text, rate_text, significant, size_text, ti
 from beowire.visible import LINES, visible
 
 _NARROWEST = 60
+_REPORT = "report.html beside the record"
 _SIZE_COLUMN = 9
 _GAP = 2
 
 _REMEDY = "more --time, or fewer sizes or drivers, helps"
+
+#: Drivers that are named as equally fast, at most.
+_MOST_NAMED = 4
 
 #: Rows of a table, at most; a longer schedule is shown at selected sizes.
 _MAXIMUM_ROWS = 14
@@ -38,12 +43,18 @@ def render(record: Record, *, width: int, colour: bool) -> str:
         if not found:
             continue
         parts += _tables(found, pattern, record, width)
-        drawn.append(plot(found, pattern, width=width, colour=colour))
+        drawn.append(plot(_plotted(found), pattern, record, width=width, colour=colour))
         parts.append(drawn[-1])
         parts.append(_advice(found, pattern, record.meta.drivers))
     parts.append(_left_out(record))
     # What is drawn has colours, and has made its words visible.
     return "\n\n".join(part if part in drawn else visible(part, LINES) for part in parts if part)
+
+
+def _plotted(found: Sequence[Curve]) -> list[Curve]:
+    """So many curves as can be told apart."""
+    shown = layers.shown_first([curve.driver for curve in found])
+    return [curve for curve in found if curve.driver in shown]
 
 
 def _heading(record: Record) -> str:
@@ -77,7 +88,9 @@ def _tables(found: list[Curve], pattern: Pattern, record: Record, width: int) ->
     notes = _precision_notes([cell for curve in found for cell in curve.cells], pattern)
     texts = (schedule_text(record), burst_text(record), walk_text(found), offset_text(record))
     notes += [text for text in texts if text]
-    if len(sizes) < len(all_sizes(found)):
+    if _are_many(found):
+        notes.append(f"all sizes, and charts of any of the drivers, are in {_REPORT}")
+    elif len(sizes) < len(all_sizes(found)):
         notes.append(
             f"{len(sizes)} of {len(all_sizes(found))} sizes are shown; all are in {record.path}"
         )
@@ -104,7 +117,10 @@ def _table(
     width: int,
     text: Callable[[Cell], str],
 ) -> str:
-    """One table, or several below each other where the drivers do not fit side by side."""
+    """One table, or several below each other where the drivers do not fit side by side; of many
+    drivers one with a row for each."""
+    if _are_many(found):
+        return "\n".join([title, *_rows(found, sizes, width, text)])
     first = _aligned(["size", *map(size_text, sizes)], _SIZE_COLUMN)
     columns = [
         _aligned(
@@ -119,6 +135,38 @@ def _table(
             block.append(columns.pop(0))
         blocks.append("\n".join("".join(row).rstrip() for row in zip(*block, strict=True)))
     return "\n".join([title, "\n\n".join(blocks)])
+
+
+def _are_many(found: Sequence[Curve]) -> bool:
+    return len({curve.driver for curve in found}) > layers.FEW
+
+
+def _rows(
+    found: Sequence[Curve], sizes: Sequence[int], width: int, text: Callable[[Cell], str]
+) -> list[str]:
+    """A row for each driver, under the title of its group, at as many sizes as fit."""
+    by_name = {curve.driver: curve for curve in found}
+    names: list[str | None] = []
+    labels = ["driver"]
+    for group in layers.grouped(by_name):
+        names += [None, *group.drivers]
+        labels += [group.title, *(f"  {driver}" for driver in group.drivers)]
+    name_width = max(map(len, labels))
+    columns: dict[int, list[str]] = {}
+    for size in sizes:
+        cells = [by_name[name].at(size) if name else None for name in names]
+        entries = [
+            (text(cell) if cell else "- ") if name else ""
+            for name, cell in zip(names, cells, strict=True)
+        ]
+        columns[size] = _aligned([f"{size_text(size)} ", *entries])
+    chosen = list(sizes)
+    while len(chosen) > 1 and name_width + sum(len(columns[s][0]) for s in chosen) > width:
+        chosen = telling_sizes(sizes, len(chosen) - 1)
+    return [
+        f"{label:<{name_width}}{''.join(row)}".rstrip()
+        for label, *row in zip(labels, *(columns[size] for size in chosen), strict=True)
+    ]
 
 
 def _aligned(column: Sequence[str], least: int = 0) -> list[str]:
@@ -305,7 +353,9 @@ def _overlap(one: Summary, other: Summary) -> bool:
 def _names(winners: Sequence[str]) -> str:
     if len(winners) == 1:
         return winners[0]
-    return f"{' or '.join(winners)} (not told apart)"
+    more = len(winners) - _MOST_NAMED
+    names = " or ".join(winners[:_MOST_NAMED]) + (f" or {more} others" if more > 0 else "")
+    return f"{names} (not told apart)"
 
 
 def _cost(one: _Range, pattern: Pattern, floor: Curve | None) -> tuple[str, str]:

@@ -18,6 +18,11 @@ HOSTILE = (
 )
 DRIVERS = ("beowire", "tcp-spin", "tcp", "packet", "memcpy", HOSTILE)
 
+MANY = (
+    *("memcpy", "shm", "tcp", "tcp-spin", "udp", "packet", "beowire", "fi-tcp", "tcp-nagle"),
+    *("mpi:openmpi4/tcp", "mpi:openmpi4/beowire", "mpi:mpich/tcp", "mpi:mpich/beowire"),
+)
+
 #: For each trace of a chart: its name, how many of its marks and bars can be seen, the corners of
 #: its line, and whether that can be seen.
 TRACES = """(() => {
@@ -128,7 +133,9 @@ def test_other_charts__opened__show_every_driver(page: Browser, name: str) -> No
     names = set(trace_names(page, name))
     expected = [driver for driver in DRIVERS if name != "stream-cpu" or driver != "memcpy"]
     assert {escaped(driver) for driver in expected} <= names
-    assert all(trace["marks"] or trace["corners"] > 2 for trace in traces(page, name))
+    of_drivers = [one for one in traces(page, name) if one["name"] != "the wire alone"]
+    assert all(trace["marks"] or trace["corners"] > 2 for trace in of_drivers)
+    assert ("the wire alone" in names) == (name in ("tails", "distribution"))
 
 
 def test_cpu__both_ends__are_drawn(page: Browser) -> None:
@@ -199,7 +206,7 @@ def test_size_box__another_size_chosen__draws_its_distributions(page: Browser) -
     page.evaluate(f"{box}.value = '1048576'; {box}.dispatchEvent(new Event('change'))")
     page.wait(f"{chart('distribution')}.data[0].x.slice(-1)[0] > {small} * 10")
     assert page.evaluate(f"{first_line}.getAttribute('d')") != before
-    assert len(traces(page, "distribution")) == len(DRIVERS)
+    assert len(traces(page, "distribution")) == len(DRIVERS) + 1  # and the wire's line
 
 
 def test_table__heading_clicked_twice__sorts_up_then_down(page: Browser) -> None:
@@ -289,3 +296,51 @@ def test_find_browser__not_there__says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setenv(VARIABLE, "/nowhere/chromium")
     with pytest.raises(BrowserError, match=r"no browser \(/nowhere/chromium\): apt-get install"):
         find_browser()
+
+
+@pytest.fixture(scope="module")
+def report_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("many")
+    lines = synthetic_record.lines(MANY, sizes=(8, 1024), patterns=("pingpong",), samples=40)
+    record = synthetic_record.write(directory / "record.jsonl", lines)
+    write_report([read_record(record)], directory / "report.html")
+    return directory / "report.html"
+
+
+def test_chooser__many_drivers__the_usual_first_and_the_rest_a_click_away(
+    browser: Browser, report_of_many: Path
+) -> None:
+    browser.resize(1280, 900)
+    browser.emulate()
+    browser.open(report_of_many)
+    first = set(trace_names(browser, "latency"))
+    assert {"beowire", "packet", "mpi:openmpi4/tcp", "mpi:openmpi4/beowire"} <= first
+    assert "tcp-nagle" not in first and "mpi:mpich/tcp" not in first
+    # On its words, which take what a click does to them away if they are a form's control.
+    browser.click("document.querySelector('.chooser summary span')")
+    browser.click("document.querySelector('.chooser input[value=\"tcp-nagle\"]')")
+    browser.wait(f"{chart('latency')}.textContent.includes('tcp-nagle')")
+    assert set(trace_names(browser, "latency")) == first | {"tcp-nagle"}
+    browser.click("document.querySelector('[data-choose=\"all\"]')")
+    browser.wait(f"{chart('latency')}.textContent.includes('mpi:mpich/tcp')")
+    assert set(MANY) <= set(trace_names(browser, "latency"))
+    browser.click("document.querySelector('[data-choose=\"none\"]')")
+    browser.wait("document.querySelector('.chooser summary span').textContent.startsWith('0 of')")
+    assert not set(MANY) & set(trace_names(browser, "latency"))
+    browser.click("document.querySelector('#only-chosen')")
+    assert (
+        browser.evaluate("document.querySelectorAll('#all-results tbody tr:not([hidden])').length")
+        == 0
+    )
+    assert browser.errors == []
+
+
+def test_page__many_drivers_on_a_narrow_screen__fits(
+    browser: Browser, report_of_many: Path
+) -> None:
+    browser.resize(390, 800)
+    browser.emulate()
+    browser.open(report_of_many)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    grid = f"{chart('latency')}.querySelector('.gridlayer').getBoundingClientRect().height"
+    assert browser.evaluate(grid) > 200

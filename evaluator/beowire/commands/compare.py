@@ -12,7 +12,8 @@ from typing import Annotated
 
 import typer
 
-from beowire import terminal
+from beowire import columns, terminal
+from beowire.commands import sinks
 from beowire.commands.options import (
     InterfaceOption,
     SshOption,
@@ -21,6 +22,7 @@ from beowire.commands.options import (
     TwoNodesOption,
     refuse_lab_options,
 )
+from beowire.commands.sinks import ColumnsOption, CsvOption
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.lab.options import (
@@ -48,13 +50,13 @@ from beowire.run import Outcome, Request, run
 from beowire.sizes import LARGEST_BYTES, parse_size, parse_sizes
 from beowire.visible import unguarded
 
-_LONGEST_RUN_S = 7 * 24 * 3600.0
+LONGEST_RUN_S = 7 * 24 * 3600.0
 _MOST_LAUNCHES = 1000
 _PIPE_WIDTH = 100
 #: A buffer begins in a page.
-_LARGEST_OFFSET = 4095
+LARGEST_OFFSET = 4095
 #: The kernel gives less than the first to nobody.
-_LEAST_BUFFER, _LARGEST_BUFFER = 4 << 10, 1 << 30
+LEAST_BUFFER, LARGEST_BUFFER = 4 << 10, 1 << 30
 
 
 def register(app: typer.Typer) -> None:
@@ -146,6 +148,8 @@ def compare(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print result lines as they come, and nothing else.")
     ] = False,
+    csv: CsvOption = None,
+    netpipe_columns: ColumnsOption = False,
     nodes: NodesOption = 2,
     link: LinkOption = "direct",
     mtu: MtuOption = DEFAULT_MTU,
@@ -159,10 +163,11 @@ def compare(
     All do the same work and take turns. Without --lab or --hosts both ends are on this host,
     over loopback.
     """
-    if not 0 < seconds <= _LONGEST_RUN_S:
-        raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
+    if not 0 < seconds <= LONGEST_RUN_S:
+        raise BeowireError(f"--time is more than 0 and at most {LONGEST_RUN_S:g} seconds")
     if not 1 <= launches <= _MOST_LAUNCHES:
         raise BeowireError(f"--launches is 1 to {_MOST_LAUNCHES}")
+    sinks.check(csv, netpipe_columns, as_json)
     commands = parse_commands(driver_command or [])
     patterns = parse_patterns(pattern)
     if commands and "pingpong" not in patterns:
@@ -215,10 +220,10 @@ def compare(
                 outcome = run(launcher, request, interrupts)
         except KeyboardInterrupt:
             raise BeowireError("interrupted before anything was measured", 130) from None
-        _show(request, outcome)
+        _show(request, outcome, csv, netpipe_columns)
 
 
-def _show(request: Request, outcome: Outcome) -> None:
+def _show(request: Request, outcome: Outcome, csv: str | None, netpipe_columns: bool) -> None:
     """Table, plot and report of what is there; then what went wrong, in one line.
 
     The table comes first, and a terminal that went away does not cost the report: what was
@@ -227,22 +232,32 @@ def _show(request: Request, outcome: Outcome) -> None:
     record = read_record(request.record)
     report = request.directory / "report.html"
     unheard: OSError | None = None
-    if not request.json:
+    quiet = request.json or sinks.takes_output(csv, netpipe_columns)
+    if not quiet:
         try:
             print(_text_of(record), file=unguarded(sys.stdout))
             print(f"\nrecord: {request.record}", flush=True)
         except OSError as error:
             unheard = error
-    problems = _problems(request, outcome, record)
+    found = problems(request, outcome, record)
     try:
         write_report([record], report)
     except BeowireError as error:
-        problems.append(str(error))
+        found.append(str(error))
     else:
-        if not request.json and unheard is None:
+        if not quiet and unheard is None:
             print(f"report: {report}", flush=True)
-    if problems:
-        raise BeowireError("; ".join(problems), 130 if outcome.interrupted else 1)
+    try:
+        if netpipe_columns:
+            sinks.write_netpipe([record])
+        if csv is not None:
+            sinks.write_csv(columns.comma_separated([record]), csv)
+    except BeowireError as error:
+        found.append(str(error))
+    except OSError as error:
+        unheard = error
+    if found:
+        raise BeowireError("; ".join(found), 130 if outcome.interrupted else 1)
     if unheard is not None:
         raise unheard
 
@@ -252,7 +267,8 @@ def _text_of(record: Record) -> str:
     return terminal.render(record, width=width, colour=sys.stdout.isatty())
 
 
-def _problems(request: Request, outcome: Outcome, record: Record) -> list[str]:
+def problems(request: Request, outcome: Outcome, record: Record) -> list[str]:
+    """What went wrong in a run, a line each; nothing if all went well."""
     if outcome.interrupted:
         return [f"interrupted; what was measured is in {request.record}"]
     if outcome.failures:
@@ -274,9 +290,9 @@ def _offsets(text: str | None) -> tuple[int, int]:
         return 0, 0
     words = [word.strip() for word in text.split(",")]
     numbers = [int(word) for word in words if re.fullmatch(r"[0-9]{1,4}", word)]
-    if len(numbers) != len(words) or len(words) > 2 or max(numbers) > _LARGEST_OFFSET:
+    if len(numbers) != len(words) or len(words) > 2 or max(numbers) > LARGEST_OFFSET:
         raise BeowireError(
-            f"cannot read --offset {text!r}: write bytes up to {_LARGEST_OFFSET}, as 1 or 1,64"
+            f"cannot read --offset {text!r}: write bytes up to {LARGEST_OFFSET}, as 1 or 1,64"
         )
     return numbers[0], numbers[-1]
 
@@ -288,7 +304,7 @@ def _socket_buffer(text: str | None) -> int | None:
         size = parse_size(text)
     except BeowireError as error:
         raise BeowireError(f"--socket-buffer: {error}") from None
-    if not _LEAST_BUFFER <= size <= _LARGEST_BUFFER:
+    if not LEAST_BUFFER <= size <= LARGEST_BUFFER:
         raise BeowireError("--socket-buffer is 4KiB to 1GiB")
     return size
 

@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
+from beowire import columns
 from beowire.apps.record import is_apps_record, read_apps_record
+from beowire.commands import sinks
+from beowire.commands.sinks import ColumnsOption, CsvOption
 from beowire.errors import BeowireError
 from beowire.record import read_record
 from beowire.report import write_report
@@ -32,15 +35,20 @@ def report(
             "--output", "-o", help="the file to write [report.html beside the first record]"
         ),
     ] = None,
+    csv: CsvOption = None,
+    netpipe_columns: ColumnsOption = False,
 ) -> None:
     """Makes report.html again from records.
 
     Several records are drawn into the same charts. The same records give the same file, byte
     for byte.
     """
+    sinks.check(csv, netpipe_columns)
     paths = [path / "record.jsonl" if path.is_dir() else path for path in records]
     if any(map(is_apps_record, paths)):
-        _report_apps(paths, output)
+        if netpipe_columns:
+            raise BeowireError("a record of programs has no columns of NetPIPE: take --csv")
+        _report_apps(paths, output, csv)
         return
     read = [read_record(path) for path in paths]
     for record in read:
@@ -48,10 +56,15 @@ def report(
             typer.echo(f"beowire: {record.path}: {warning}", err=True)
     path = output if output is not None else paths[0].parent / "report.html"
     write_report(read, path)
-    typer.echo(path)
+    if netpipe_columns:
+        sinks.write_netpipe(read)
+    if csv is not None:
+        sinks.write_csv(columns.comma_separated(read), csv)
+    if not sinks.takes_output(csv, netpipe_columns):
+        typer.echo(path)
 
 
-def _report_apps(paths: Sequence[Path], output: Path | None) -> None:
+def _report_apps(paths: Sequence[Path], output: Path | None, csv: str | None) -> None:
     """The report of a run of `beowire apps`: of one, for each has other programs."""
     if len(paths) > 1:
         raise BeowireError("a report of programs (`beowire apps`) is of one record: name one")
@@ -60,4 +73,6 @@ def _report_apps(paths: Sequence[Path], output: Path | None) -> None:
         typer.echo(f"beowire: {record.path}: {warning}", err=True)
     path = output if output is not None else paths[0].parent / "report.html"
     write_apps_report(record, path)
-    typer.echo(path)
+    sinks.write_csv(columns.comma_separated_launches(record), csv)
+    if not sinks.takes_output(csv, netpipe_columns=False):
+        typer.echo(path)

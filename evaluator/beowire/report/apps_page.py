@@ -3,19 +3,14 @@
 the same record gives the same bytes."""
 
 import shlex
-from contextlib import suppress
 from html import escape
-from importlib import resources
 from pathlib import Path
-from string import Template
 
-from beowire import files
 from beowire.apps import tables as made
 from beowire.apps.record import AppsRecord
 from beowire.apps.results import BASE, cells, failures
 from beowire.apps.tables import Table
-from beowire.errors import BeowireError
-from beowire.report import palette
+from beowire.report import palette, shell
 from beowire.report.tables import ends_table
 from beowire.statistics import Estimate
 from beowire.units import significant
@@ -27,33 +22,40 @@ _LEAST_SCALE = 1.25
 _SPARE = 1.5
 
 
+#: The sections of the page, by their ids.
+_SECTIONS = {
+    "speedup": "Speedup",
+    "tables": "Tables",
+    "skipped": "Not measured",
+    "environment": "Environment",
+    "method": "Method",
+}
+
+
 def write_apps_report(record: AppsRecord, path: Path) -> None:
     """Writes the report to `path`, whole or not at all. BeowireError (exit code 1)."""
-    with suppress(OSError):
-        if path.resolve() == record.path.resolve():
-            raise BeowireError(f"{path} is the record itself: name another file for the report")
-    try:
-        files.write_whole(path, render(record))
-    except OSError as error:
-        raise BeowireError(f"cannot write {path}: {error.strerror}", exit_code=1) from None
+    shell.refuse_records(path, [record.path])
+    shell.write(render(record), path, [record.path])
 
 
 def render(record: AppsRecord) -> str:
     """The page."""
     names = ", ".join(app.name for app in record.meta.apps) or "Nothing measured"
     skipped = "".join(f"<li>{escape(line)}</li>" for line in failures(record))
-    warnings = "".join(f"<li>{escape(line)}</li>" for line in record.warnings)
-    return Template(_file("apps.html")).substitute(
-        title=escape(f"Beowire: {names}"),
+    return shell.page(
+        "apps.html",
+        {
+            "bars": _bars(record),
+            "tables": "".join(_table(table) for table in made.tables(record)),
+            "skipped": f"<ul>{skipped}</ul>" if skipped else "<p>Everything was measured.</p>",
+            "environments": ends_table(record.meta.ends),
+            "command": escape(shlex.join(record.meta.command)),
+        },
+        nav=_SECTIONS,
+        title=f"Beowire: {names}",
         heading=escape(names),
-        lede="".join(f"<p class=lede>{escape(line)}</p>" for line in _lede(record)),
-        warnings=f'<ul class="warnings" role="alert">{warnings}</ul>' if warnings else "",
-        bars=_bars(record),
-        tables="".join(_table(table) for table in made.tables(record)),
-        skipped=f"<ul>{skipped}</ul>" if skipped else "<p>Everything was measured.</p>",
-        environments=ends_table(record.meta.ends),
-        command=escape(shlex.join(record.meta.command)),
-        style=_file("style.css"),
+        lede=[escape(line) for line in _lede(record)],
+        warnings=record.warnings,
     )
 
 
@@ -152,7 +154,3 @@ def _bar(top: int, name: str, colour: str, ratio: Estimate, scale: float) -> lis
         f'<text x="{end + 6:.1f}" y="{middle + 4:.1f}">{escape(significant(ratio.value))}</text>'
     )
     return parts
-
-
-def _file(name: str) -> str:
-    return resources.files("beowire.report").joinpath(name).read_text(encoding="utf-8")

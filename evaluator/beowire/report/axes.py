@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the charts share: axes, strokes and marks. Plain plotly, without the page's colours."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,6 +14,7 @@ from beowire.units import size_text
 Trace = dict[str, object]
 
 NS_PER_US = 1e3
+NS_PER_S = 1e9
 BYTES_PER_MB = 1e6
 
 
@@ -23,6 +25,12 @@ class Figure:
     data: list[Trace]
     layout: dict[str, object]
     choices: dict[str, list[Trace]] | None = None
+
+
+def uid(*parts: object) -> str:
+    """Plotly's name for a trace, by which what a person did to it is found again. It becomes a part
+    of CSS selectors, so nothing of a driver's name can be in it."""
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:12]
 
 
 def positive(summary: Summary | None) -> bool:
@@ -44,10 +52,12 @@ def stroke(curve: Curve) -> dict[str, object]:
     """The line of a driver's curve: bounds are dotted, further records are dashed."""
     look = palette.look(curve.driver)
     dash = palette.RECORD_DASHES[curve.record % len(palette.RECORD_DASHES)]
+    if curve.record == 0:
+        dash = "dot" if look.bound else look.dash
     return {
         "color": look.colour,
         "width": 1.5 if look.bound else 2,
-        "dash": "dot" if look.bound and curve.record == 0 else dash,
+        "dash": dash,
     }
 
 

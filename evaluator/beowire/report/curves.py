@@ -144,9 +144,11 @@ def all_sizes(found: Sequence[Curve]) -> list[int]:
 
 
 def telling_sizes(sizes: Sequence[int], count: int = 4) -> list[int]:
-    """At most `count` of the sizes: the ends, and between them evenly by rank."""
+    """At most `count` of the sizes: the ends, and between them evenly by rank. One: the first."""
     if len(sizes) <= count:
         return list(sizes)
+    if count < 2:
+        return list(sizes[:count])
     last = len(sizes) - 1
     return [sizes[round(step * last / (count - 1))] for step in range(count)]
 

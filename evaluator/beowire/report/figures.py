@@ -7,10 +7,12 @@ not above zero is left out.
 
 from collections.abc import Callable, Sequence
 
+from beowire.patterns import DEFAULT, Pattern
 from beowire.record import Record, Summary
-from beowire.report import palette
+from beowire.report import palette, wire
 from beowire.report.axes import (
     BYTES_PER_MB,
+    NS_PER_S,
     NS_PER_US,
     Figure,
     Trace,
@@ -22,6 +24,7 @@ from beowire.report.axes import (
     size_layout,
     stroke,
     time_title,
+    uid,
 )
 from beowire.report.curves import Cell, Curve, all_sizes
 from beowire.report.hover import cell_text, chart_text, cpu_text
@@ -46,7 +49,7 @@ def throughput(curves: Sequence[Curve], records: Sequence[Record]) -> Figure:
     """Throughput against size, below the wire's limit."""
     sizes = all_sizes(curves)
     traces = [_line(curve, list(curve.cells), _rate_mb) for curve in curves]
-    traces += _wire_rate(records, sizes, max((curve.kind.ways for curve in curves), default=1))
+    traces += _wire_rate(records, sizes, curves[0].kind if curves else DEFAULT)
     return Figure(traces, size_layout(sizes, "Throughput (MB/s)"))
 
 
@@ -111,7 +114,8 @@ def _line(curve: Curve, cells: list[Cell], value: Callable[[Cell], Summary]) -> 
         "type": "scatter",
         "mode": "lines+markers",
         "name": chart_text(curve.label) + (f" <i>({meaning})</i>" if meaning else ""),
-        "meta": curve.driver,
+        "meta": {"driver": curve.driver},
+        "uid": uid(curve.label),
         "x": [cell.size for cell in cells],
         "y": [rounded(median) for median in medians],
         "error_y": {
@@ -133,49 +137,45 @@ def _line(curve: Curve, cells: list[Cell], value: Callable[[Cell], Summary]) -> 
 def _wire_time(records: Sequence[Record], curves: Sequence[Curve]) -> list[Trace]:
     """How long the wire alone takes: from where that begins to matter up to the largest size."""
     halves = [half.median for curve in curves for cell in curve.cells if (half := cell.time)]
-    largest = max((cell.size for curve in curves for cell in curve.cells), default=0)
     floor_ns = min((half for half in halves if half > 0), default=1.0)
     traces = []
-    for limit, record in _limits(records).items():
-        smallest = max(1.0, floor_ns / 1e9 * limit)
-        if smallest < largest:
-            ends = [smallest, float(largest)]
-            times = [size / limit * 1e9 / NS_PER_US for size in ends]
-            traces.append(_wire_line("the wire alone", record, ends, times, "bottom right"))
+    for number, record in enumerate(wire.different(records)):
+        times = {size: wire.time_ns(record, size) for size in all_sizes(curves) if size > 0}
+        ends = [size for size, time in times.items() if time >= floor_ns]
+        if len(ends) > 1:
+            drawn = [times[size] / NS_PER_US for size in ends]
+            traces.append(_wire_line("the wire alone", number, record, ends, drawn))
     return traces
 
 
-def _wire_rate(records: Sequence[Record], sizes: Sequence[int], ways: int) -> list[Trace]:
-    name = "the wire’s limit" + (", all ways together" if ways > 1 else "")
-    ends = [float(size) for size in sizes if size > 0]
-    return [
-        _wire_line(
-            name, record, [ends[0], ends[-1]], [ways * limit / BYTES_PER_MB] * 2, "top right"
-        )
-        for limit, record in _limits(records).items()
-        if ends
-    ]
+def _wire_rate(records: Sequence[Record], sizes: Sequence[int], kind: Pattern) -> list[Trace]:
+    """What the wire carries: of messages that take turns one at a time, of others back to back."""
+    name = "the wire’s limit" + (", all ways together" if kind.ways > 1 else "")
+    ends = [size for size in sizes if size > 0]
+    traces = []
+    for number, record in enumerate(wire.different(records) if ends else []):
+        limit = record.meta.wire
+        if kind.is_times:
+            rates = [size / wire.time_ns(record, size) * NS_PER_S / BYTES_PER_MB for size in ends]
+            traces.append(_wire_line(name, number, record, ends, rates))
+        elif limit is not None:
+            rates = [kind.ways * limit.payload_bytes_per_s / BYTES_PER_MB] * 2
+            traces.append(_wire_line(name, number, record, [ends[0], ends[-1]], rates))
+    return traces
 
 
-def _limits(records: Sequence[Record]) -> dict[float, Record]:
-    """Each different limit once, with a record that has it."""
-    limits: dict[float, Record] = {}
-    for record in records:
-        if record.meta.wire is not None:
-            limits.setdefault(record.meta.wire.payload_bytes_per_s, record)
-    return limits
-
-
-def _wire_line(name: str, record: Record, x: list[float], y: list[float], where: str) -> Trace:
+def _wire_line(name: str, number: int, record: Record, x: list[int], y: list[float]) -> Trace:
     return {
         "type": "scatter",
         "mode": "lines+text",
         "name": name,
-        "meta": "wire",
-        "x": [rounded(value) for value in x],
+        "meta": {"wire": True},
+        "uid": uid("wire", number),
+        "x": x,
         "y": [rounded(value) for value in y],
-        "text": [name, ""],
-        "textposition": where,
+        # A curve would go through its own name: the legend has it.
+        "text": [name if y[0] == y[-1] else "", *[""] * (len(x) - 1)],
+        "textposition": "top right",
         "cliponaxis": False,
         "hovertemplate": f"{name}: {chart_text(wire_text(record))}<extra></extra>",
         "line": {"dash": "dash", "width": 1.5},
@@ -191,6 +191,8 @@ def _cpu_line(curve: Curve, end: int) -> Trace | None:
         "type": "scatter",
         "mode": "lines+markers",
         "name": chart_text(curve.label),
+        "meta": {"driver": curve.driver},
+        "uid": uid(end, curve.label),
         "legendgroup": curve.label,
         "showlegend": end == 0,
         "x": [cell.size for cell, _ in costs],

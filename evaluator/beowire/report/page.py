@@ -4,22 +4,32 @@
 import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from pathlib import Path
-from string import Template
 
-from beowire import files, statistics
-from beowire.errors import BeowireError
+from beowire import statistics
 from beowire.patterns import DEFAULT, PATTERNS, Pattern
 from beowire.record import Record
-from beowire.report import figures, spread, summary, tables
+from beowire.report import chooser, figures, layers, shell, spread, summary, tables
 from beowire.report.axes import Figure
 from beowire.report.curves import Curve, curves, record_labels
 from beowire.report.link import link_text
+from beowire.report.palette import rank
 from beowire.units import size_text
+
+#: The sections of the page, by their ids.
+_SECTIONS = {
+    "findings": "Findings",
+    "charts": "Charts",
+    "results": "All results",
+    "skipped": "Not measured",
+    "environment": "Environment",
+    "method": "Method",
+}
+
+_CREDIT = "Charts by plotly.js (MIT licence), included in this file. "
 
 
 def write_report(records: Sequence[Record], path: Path) -> None:
@@ -27,15 +37,9 @@ def write_report(records: Sequence[Record], path: Path) -> None:
 
     Replaces a report that is there. BeowireError (exit code 1) if it cannot be written.
     """
-    for record in records:
-        with suppress(OSError):
-            if path.resolve() == record.path.resolve():
-                raise BeowireError(f"{path} is the record itself: name another file for the report")
-    text = render(records)
-    try:
-        files.write_whole(path, text)
-    except OSError as error:
-        raise BeowireError(f"cannot write {path}: {error.strerror}", exit_code=1) from None
+    paths = [record.path for record in records]
+    shell.refuse_records(path, paths)
+    shell.write(render(records), path, paths)
 
 
 def render(records: Sequence[Record]) -> str:
@@ -50,26 +54,54 @@ def render(records: Sequence[Record]) -> str:
         for chart in _charts(pattern, by_pattern[pattern.name], records)
         if chart.figure.data
     }
+    every = sorted({curve.driver for found in by_pattern.values() for curve in found}, key=rank)
     names = list(dict.fromkeys(curve.driver for found in by_pattern.values() for curve in found))
-    return Template(_file("page.html")).substitute(
-        title=escape(f"Beowire: {', '.join(names) or 'nothing measured'}"),
-        heading=", ".join(f"<span>{escape(name)}</span>" for name in names) or "Nothing measured",
+    title, heading = _names(names)
+    return shell.page(
+        "page.html",
+        {
+            "findings": "".join(
+                f"<li>{text}</li>" for text in summary.sentences(records, pingpong)
+            ),
+            "summary": summary.table(records, pingpong),
+            "drivers": tables.drivers(records),
+            "chooser": chooser.chooser(every),
+            "charts": "".join(_section(chart, records) for chart in charts.values()),
+            "only": chooser.only_chosen(every),
+            "results": tables.results(records),
+            "skipped": tables.skipped(records),
+            "environments": _each(records, tables.environments),
+            "commands": _each(records, _command),
+            "precise_median": f"{statistics.PRECISE_MEDIAN:.0%}",
+            "precise_p99": f"{statistics.PRECISE_P99:.0%}",
+        },
+        nav=_SECTIONS,
+        title=title,
+        heading=heading,
         lede=_lede(records),
         warnings=_warnings(records),
-        findings="".join(f"<li>{text}</li>" for text in summary.sentences(records, pingpong)),
-        summary=summary.table(records, pingpong),
-        drivers=tables.drivers(records),
-        charts="".join(_section(chart, records) for chart in charts.values()),
-        results=tables.results(records),
-        skipped=tables.skipped(records),
-        environments=_each(records, tables.environments),
-        commands=_each(records, _command),
-        precise_median=f"{statistics.PRECISE_MEDIAN:.0%}",
-        precise_p99=f"{statistics.PRECISE_P99:.0%}",
-        style=_file("style.css"),
-        script=_file("script.js"),
-        plotly=(resources.files("plotly") / "package_data" / "plotly.min.js").read_text("utf-8"),
-        figures=_json({name: vars(chart.figure) for name, chart in charts.items()}),
+        scripts=_scripts({name: vars(chart.figure) for name, chart in charts.items()}),
+        credit=_CREDIT,
+    )
+
+
+def _names(drivers: Sequence[str]) -> tuple[str, str]:
+    """The page's title and heading: all drivers, or their groups where they are many."""
+    if not drivers:
+        return "Beowire: nothing measured", "Nothing measured"
+    if len(drivers) <= layers.FEW:
+        heading = ", ".join(f"<span>{escape(name)}</span>" for name in drivers)
+        return f"Beowire: {', '.join(drivers)}", heading
+    groups = ", ".join(group.title for group in layers.grouped(drivers))
+    return f"Beowire: {len(drivers)} drivers", f"{len(drivers)} drivers: {escape(groups)}"
+
+
+def _scripts(figures: object) -> str:
+    plotly = (resources.files("plotly") / "package_data" / "plotly.min.js").read_text("utf-8")
+    return (
+        f"<script>\n{plotly}\n</script>\n"
+        f'<script type="application/json" id="figures">{_json(figures)}</script>\n'
+        f"<script>\n{shell.file('script.js')}\n</script>"
     )
 
 
@@ -108,8 +140,8 @@ def _charts(
             figure = figures.throughput(found, records)
             yield _Chart("throughput", "Throughput", _THROUGHPUT, figure, True)
             caption = _TAILS.format(quantity=pattern.quantity)
-            yield _Chart("tails", "Tails", caption, spread.tails(found))
-        figure = spread.distributions(found)
+            yield _Chart("tails", "Tails", caption, spread.tails(found, records))
+        figure = spread.distributions(found, records)
         yield _Chart(f"{prefix}distribution", f"Distribution{suffix}", _DISTRIBUTION, figure)
     caption = _CPU.format(each=pattern.each) + (_SPINNING if whole else "")
     yield _Chart(f"{prefix}cpu", f"CPU time per message{suffix}", caption, figures.cpu(found))
@@ -160,7 +192,7 @@ def _section(chart: _Chart, records: Sequence[Record]) -> str:
     )
 
 
-def _lede(records: Sequence[Record]) -> str:
+def _lede(records: Sequence[Record]) -> list[str]:
     lines = []
     for record, label in zip(records, record_labels(records), strict=True):
         meta = record.meta
@@ -173,17 +205,16 @@ def _lede(records: Sequence[Record]) -> str:
         if record.end is not None:
             facts.insert(3, f"{record.end.elapsed_s:.0f} s")
         prefix = f"<b>{escape(label)}</b>: " if label else ""
-        lines.append(f"<p class=lede>{prefix}{escape(' · '.join(facts))}</p>")
-    return "".join(lines)
+        lines.append(f"{prefix}{escape(' · '.join(facts))}")
+    return lines
 
 
-def _warnings(records: Sequence[Record]) -> str:
-    items = [
-        f"<li>{escape(f'{label}: ' if label else '')}{escape(warning)}</li>"
+def _warnings(records: Sequence[Record]) -> list[str]:
+    return [
+        f"{label}: {warning}" if label else warning
         for record, label in zip(records, record_labels(records), strict=True)
         for warning in record.warnings
     ]
-    return f'<ul class="warnings" role="alert">{"".join(items)}</ul>' if items else ""
 
 
 def _command(record: Record) -> str:
@@ -196,10 +227,6 @@ def _each(records: Sequence[Record], part: Callable[[Record], str]) -> str:
         (f"<h3>{escape(label)}</h3>" if label else "") + part(record)
         for record, label in zip(records, record_labels(records), strict=True)
     )
-
-
-def _file(name: str) -> str:
-    return resources.files("beowire.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _json(value: object) -> str:

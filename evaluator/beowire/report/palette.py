@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One look for each driver, the same in every chart and every report.
 
-The colours are Okabe and Ito's, which people with any common colour blindness can tell apart,
-darkened or lightened until each has a contrast of 3:1 on both the light and the dark page. Each
-driver has a mark of its own too, so that nothing hangs on colour alone.
+The colours are Okabe and Ito's and neighbours of theirs, darkened or lightened until each has a
+contrast of 3:1 on both the light and the dark page. More than a dozen colours cannot be told apart,
+so those that are measured by default have one each; of the others a group has a few, and an MPI one
+whatever its messages go over. Each driver has a mark of its own too, so that nothing hangs on
+colour alone.
 """
 
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from beowire.report import layers
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,8 @@ class Look:
     """A plotly marker."""
     bound: bool = False
     """A limit for the others (the floor, memory): drawn as a dotted line."""
+    dash: str = "solid"
+    """The line of those that are no bound."""
 
 
 _KNOWN = {
@@ -32,13 +39,73 @@ _KNOWN = {
     "memcpy": Look("#a07c00", "cross", bound=True),
 }
 
-_OTHERS = (
-    Look("#b5514a", "hexagon"),
-    Look("#5d8a2d", "star"),
-    Look("#9c6b3f", "hourglass"),
-    Look("#4f7fa8", "bowtie"),
-    Look("#a8588f", "star-diamond"),
+#: Of the other drivers of a group: the colours that they share. None: drivers that no group has.
+_SHADES: Mapping[str | None, tuple[str, ...]] = {
+    "memory": ("#ad7700", "#95663c"),
+    "host": ("#c63e77", "#ac81ac", "#a8588f"),
+    "sockets": ("#457fde", "#1c8c8c", "#6a81a5"),
+    "frames": ("#707070", "#8f8f8f"),
+    "lanes": ("#c24b0a", "#ab7545", "#b98251"),
+    "libfabric": ("#815ccc", "#9c7fd7", "#906fd2"),
+    "ucx": ("#458e34", "#209d9d", "#7b8424"),
+    None: ("#b5514a", "#5d8a2d", "#9c6b3f", "#4f7fa8", "#a8588f"),
+}
+
+#: The other drivers that are known by name, each with a mark of its own in its group.
+_MEMBERS = {
+    "memory": ("memcpy-movsb", "memcpy-nontemporal", "memcpy-bytes"),
+    "host": ("pipe", "unix-stream", "unix-datagram", "beowire-shm"),
+    "sockets": ("tcp-nagle", "tcp-buffer", "tcp-zerocopy", "tcp-uring", "mptcp", "sctp", "tipc"),
+    "frames": ("xdp", "xdp-poll"),
+    "lanes": ("beowire-packet", "beowire-tso", "beowire-udp"),
+    "libfabric": ("fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets", "fi:verbs"),
+    "ucx": ("ucx:tcp", "ucx:posix", "ucx:sysv", "ucx:cma", "ucx:rc_verbs", "ucx:ud_verbs"),
+}
+
+#: The marks of those that have no look of their own above.
+_SYMBOLS = (
+    "hexagon",
+    "star",
+    "hourglass",
+    "bowtie",
+    "star-diamond",
+    "triangle-left",
+    "triangle-right",
+    "hexagram",
+    "star-square",
+    "diamond-tall",
+    "diamond-wide",
+    "star-triangle-up",
+    "star-triangle-down",
 )
+
+#: An MPI's colour, whichever way its messages take.
+_MPI_COLOURS = {
+    "openmpi4": "#c4464e",
+    "openmpi5": "#c256b3",
+    "mpich": "#3e7f2e",
+    "mpich4": "#7b8424",
+    "intel": "#2b6dda",
+    "mvapich": "#996900",
+}
+
+#: And the marks of the ways of what it does: `mpi`, `mpi-put`.
+_MPI_SYMBOLS = {
+    ("mpi", "beowire"): "star",
+    ("mpi", "tcp"): "hexagon",
+    ("mpi-put", "beowire"): "hexagram",
+    ("mpi-put", "tcp"): "hourglass",
+}
+#: All but the way that is meant to be the quickest are dashed.
+_SOLID_WAY = "beowire"
+_WAY_SYMBOLS = {
+    "shm": "bowtie",
+    "packet": "triangle-left",
+    "tso": "triangle-right",
+    "udp": "star-triangle-up",
+    "ofi-tcp": "diamond-tall",
+    "ucx-tcp": "diamond-wide",
+}
 
 #: What a bound means, for legends and captions.
 BOUND_MEANING = {"packet": "floor", "memcpy": "memory"}
@@ -49,10 +116,44 @@ RECORD_DASHES = ("solid", "dash", "longdash", "dashdot", "longdashdot")
 
 def look(driver: str) -> Look:
     """The look of a driver, known or not: it depends on the name alone."""
-    return _KNOWN.get(driver) or _OTHERS[zlib.crc32(driver.encode()) % len(_OTHERS)]
+    if driver in _KNOWN:
+        return _KNOWN[driver]
+    group = layers.group_of(driver)
+    if group == "mpi":
+        return _mpi_look(driver)
+    members = _MEMBERS.get(group or "", ())
+    shades = _SHADES.get(group, _SHADES[None])
+    number = members.index(driver) if driver in members else zlib.crc32(driver.encode())
+    # Those that are not known by name have the marks that others of the group do not have.
+    symbols = _SYMBOLS if driver in members else _SYMBOLS[len(members) :]
+    return Look(
+        shades[number % len(shades)], symbols[number % len(symbols)], bound=group == "memory"
+    )
 
 
-def rank(driver: str) -> tuple[int, str]:
-    """Sorts drivers as legends and tables show them."""
+def _mpi_look(driver: str) -> Look:
+    """The colour says which MPI it is, the mark what it does and over which way."""
+    family, _, rest = driver.partition(":")
+    mpi, _, way = rest.partition("/")
+    number = zlib.crc32(f"{family} {way}".encode())
+    symbol = _MPI_SYMBOLS.get((family, way)) or (_WAY_SYMBOLS.get(way) if family == "mpi" else None)
+    colours = tuple(_MPI_COLOURS.values())
+    return Look(
+        _MPI_COLOURS.get(mpi) or colours[zlib.crc32(mpi.encode()) % len(colours)],
+        symbol or _SYMBOLS[number % len(_SYMBOLS)],
+        dash="solid" if way == _SOLID_WAY else "dash",
+    )
+
+
+def rank(driver: str) -> tuple[int, int, str]:
+    """Sorts drivers as legends and tables show them: those that are measured by default, then the
+    others by group."""
     names = list(_KNOWN)
-    return (names.index(driver) if driver in _KNOWN else len(names), driver)
+    if driver in _KNOWN:
+        return -1, names.index(driver), driver
+    group = layers.group_of(driver)
+    members = _MEMBERS.get(group or "", ())
+    place = members.index(driver) if driver in members else len(members)
+    if group == "mpi":  # messages before what is one-sided
+        place = len(driver.partition(":")[0])
+    return layers.place(group), place, driver

@@ -8,6 +8,11 @@
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const print = window.matchMedia("print");
 
+  // On a narrow page the buttons would take a tenth of the width, and a long legend half the height.
+  const NARROW = 600;
+  const LEGEND_ROW = 20;
+  const LEGEND_COLUMN = 220;
+
   const config = {
     displaylogo: false,
     // Named one by one: what plotly adds by itself may open a page of its makers'.
@@ -56,7 +61,7 @@
         activecolor: colour("accent"),
         orientation: "v",
       },
-      margin: { l: 60, r: 44, t: 12, b: 50 },
+      margin: { l: 60, r: width < NARROW ? 12 : 44, t: 12, b: 50 },
       legend: Object.assign(
         { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom" },
         layout.legend
@@ -64,7 +69,7 @@
     });
     for (const name of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
       result[name] = Object.assign({}, axis, layout[name]);
-      thin(result[name], (width - 110) / (layout.grid ? layout.grid.columns : 1));
+      thin(result[name], (width - 60 - result.margin.r) / (layout.grid ? layout.grid.columns : 1));
       if (layout[name].minor) {
         result[name].minor = Object.assign({ gridcolor: colour("grid-minor") }, layout[name].minor);
       }
@@ -83,14 +88,31 @@
 
   // The wire's line has no driver's colour: it is drawn in the page's ink.
   function inked(data) {
+    const soft = { color: colour("soft") };
     return data.map((trace) =>
-      trace.meta === "wire"
+      trace.meta && trace.meta.wire
         ? Object.assign({}, trace, {
-            line: Object.assign({ color: colour("soft") }, trace.line),
-            textfont: { color: colour("soft") },
+            line: Object.assign({}, soft, trace.line),
+            marker: Object.assign({}, trace.marker, {
+              line: Object.assign({}, soft, trace.marker && trace.marker.line),
+            }),
+            textfont: soft,
           })
         : trace
     );
+  }
+
+  // Where there are many drivers, those that the boxes name are drawn.
+  const boxes = Array.from(document.querySelectorAll('.chooser input[name="driver"]'));
+
+  function isShown() {
+    const names = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
+    return (driver) => boxes.length === 0 || driver === undefined || names.has(driver);
+  }
+
+  function chosenOnly(data) {
+    const shown = isShown();
+    return data.filter((trace) => shown(trace.meta && trace.meta.driver));
   }
 
   function boxOf(chart) {
@@ -106,13 +128,22 @@
   function draw(chart) {
     const figure = figures[chart.dataset.figure];
     // Copies: plotly writes into what it is given, and would mistake its own marks for ours.
-    const data = structuredClone(chosen(chart));
+    const data = chosenOnly(structuredClone(chosen(chart)));
+    const narrow = chart.clientWidth < NARROW;
+    chart.style.height = "";
+    if (!print.matches) {
+      const entries = data.filter((trace) => trace.showlegend !== false).length;
+      const rows = Math.ceil(entries / (narrow ? 1 : Math.floor(chart.clientWidth / LEGEND_COLUMN)));
+      const spare = Math.max(0, rows - (narrow ? 5 : 3)) * LEGEND_ROW;
+      chart.style.height = chart.clientHeight + spare + "px";
+    }
     const layout = themed(structuredClone(figure.layout), chart.clientWidth, chart.clientHeight);
     const box = boxOf(chart);
     if (box) {
       layout.xaxis.uirevision = box.value; // another size is another range of times
     }
-    return Plotly.react(chart, inked(data), layout, config);
+    const buttons = Object.assign({}, config, { displayModeBar: narrow ? false : "hover" });
+    return Plotly.react(chart, inked(data), layout, buttons);
   }
 
   function sortBy(table, column, heading) {
@@ -160,6 +191,47 @@
     box.addEventListener("change", () =>
       draw(document.querySelector('.chart[data-figure="' + box.dataset.chart + '"]'))
     );
+  }
+
+  const only = document.getElementById("only-chosen");
+
+  function choose(change) {
+    boxes.forEach(change);
+    applyChoice();
+  }
+
+  function applyChoice() {
+    const count = boxes.filter((box) => box.checked).length;
+    document.querySelector(".chooser summary span").textContent = count + " of " + boxes.length;
+    redraw();
+    filterRows();
+  }
+
+  function filterRows() {
+    const shown = isShown();
+    for (const row of document.querySelectorAll("#all-results tbody tr")) {
+      row.hidden = only.checked && !shown(row.dataset.driver);
+    }
+  }
+
+  if (boxes.length > 0) {
+    const which = {
+      first: (box) => (box.checked = "first" in box.dataset),
+      all: (box) => (box.checked = true),
+      none: (box) => (box.checked = false),
+    };
+    for (const button of document.querySelectorAll("[data-choose]")) {
+      button.addEventListener("click", () => choose(which[button.dataset.choose]));
+    }
+    for (const button of document.querySelectorAll("[data-group]")) {
+      const group = Array.from(button.closest("fieldset").querySelectorAll("input"));
+      button.addEventListener("click", () => {
+        const all = group.every((box) => box.checked);
+        choose((box) => (box.checked = group.includes(box) ? !all : box.checked));
+      });
+    }
+    boxes.forEach((box) => box.addEventListener("change", applyChoice));
+    only.addEventListener("change", filterRows);
   }
 
   for (const table of document.querySelectorAll("table.sortable")) {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from beowire.record import Record, Result, Summary
-from beowire.report import palette
+from beowire.report import layers, palette
 from beowire.report.curves import WIDE, Cell, Curve, reach
 from beowire.report.figures import burst_text
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
@@ -16,6 +16,11 @@ from beowire.units import interval_text, rate_text, significant, size_text, time
 #: What latencies and rates are compared with: what applications have today, and the floor.
 BASELINE = "tcp-spin"
 FLOOR = "packet"
+
+_NO_INTERVAL = '<small title="too few rounds for an interval">(±?)</small>'
+
+#: In a sentence, at most.
+_MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,8 @@ def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]
 
 
 def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
-    """The drivers side by side at their smallest message, and at their best throughput."""
+    """The drivers side by side at their smallest message, and at their best throughput; under
+    their groups where they are many."""
     if not pingpong:
         return ""
     with_wire = any(record.meta.wire for record in records)
@@ -69,34 +75,64 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
         *([] if of_size else ["Smallest message"]),
         f"Half round trip{of_size}",
         f"÷ {BASELINE}",
-        f"÷ {FLOOR}",
+        "÷ what is below",
         "Best throughput",
         *(["Of the wire"] if with_wire else []),
         "CPU per round trip",
     ]
-    rows = []
-    for curve in pingpong:
-        cell, best = curve.cells[0], best_rate(curve)
-        wire = records[curve.record].meta.wire
-        share = f"{best.rate_bytes_per_s.median / wire.payload_bytes_per_s:.0%}" if wire else ""
-        rows.append(
-            f'<tr><th scope="row">{swatch(curve)}</th>'
-            + ("" if of_size else f"<td>{size_text(cell.size)}</td>")
-            + f"<td>{_with_interval(cell.time, time_text)}</td>"
-            f"<td>{_ratio_text(curve, cell, pingpong, BASELINE)}</td>"
-            f"<td>{_ratio_text(curve, cell, pingpong, FLOOR)}</td>"
-            f"<td>{rate_text(best.rate_bytes_per_s.median)} <small>at {size_text(best.size)}"
-            "</small></td>"
-            + (f"<td>{share if _is_pair(curve, records[curve.record]) else '–'}</td>" * with_wire)
-            + f"<td>{_cpu_text(cell)}</td></tr>"
-        )
+    body = "".join(
+        _group_row(title, len(heads))
+        + "".join(_row(curve, records, pingpong, bool(of_size), with_wire) for curve in found)
+        for title, found in _under_groups(pingpong)
+    )
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
     return (
-        '<div class="scroll"><table class="figures summary"><caption>Ratios are of half round trips'
-        " at the same size in the same record: below 1 is faster. Small print: 95 % intervals."
-        " CPU: user and system time of the initiator + the responder.</caption>"
-        f"<thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
+        '<div class="scroll"><table class="figures summary" aria-describedby="summary-note">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        '<p class="note" id="summary-note">Ratios are of half round trips at the same size in the'
+        " same record: below 1 is faster. What is below is the driver that does what this one"
+        " stands on. Small print: 95 % intervals; ±? where there were too few rounds for one. CPU:"
+        " user and system time of the initiator + the responder.</p>"
+    )
+
+
+def _under_groups(pingpong: Sequence[Curve]) -> list[tuple[str, list[Curve]]]:
+    """The curves under the titles of their groups; all under none where they are few."""
+    names = [curve.driver for curve in pingpong]
+    if len(set(names)) <= layers.FEW:
+        return [("", list(pingpong))]
+    return [
+        (group.title, [curve for curve in pingpong if curve.driver in group.drivers])
+        for group in layers.grouped(names)
+    ]
+
+
+def _group_row(title: str, columns: int) -> str:
+    if not title:
+        return ""
+    return f'<tr class="group"><th scope="colgroup" colspan="{columns}">{escape(title)}</th></tr>'
+
+
+def _row(
+    curve: Curve,
+    records: Sequence[Record],
+    pingpong: Sequence[Curve],
+    same_size: bool,
+    with_wire: bool,
+) -> str:
+    cell, best = curve.cells[0], best_rate(curve)
+    wire = records[curve.record].meta.wire
+    share = f"{best.rate_bytes_per_s.median / wire.payload_bytes_per_s:.0%}" if wire else ""
+    return (
+        f'<tr><th scope="row">{swatch(curve)}</th>'
+        + ("" if same_size else f"<td>{size_text(cell.size)}</td>")
+        + f"<td>{_with_interval(cell.time, time_text)}</td>"
+        f"<td>{_ratio_text(curve, cell, pingpong, BASELINE)}</td>"
+        f"<td>{_below_text(curve, cell, pingpong)}</td>"
+        f"<td>{rate_text(best.rate_bytes_per_s.median)} <small>at {size_text(best.size)}"
+        "</small></td>"
+        + (f"<td>{share if _is_pair(curve, records[curve.record]) else '–'}</td>" * with_wire)
+        + f"<td>{_cpu_text(cell)}</td></tr>"
     )
 
 
@@ -131,7 +167,9 @@ def _latency_sentences(contenders: list[Curve], pingpong: Sequence[Curve]) -> li
     ]
     text += f", {' and '.join(comparisons)}." if comparisons else "."
     if close:
-        names = ", ".join(_name(curve) for curve in close)
+        names = ", ".join(_name(curve) for curve in close[:_MOST_NAMED])
+        if len(close) > _MOST_NAMED:
+            names += f" and {len(close) - _MOST_NAMED} others"
         text += f" Its interval overlaps that of {names}: this run cannot tell them apart."
     return [text]
 
@@ -142,8 +180,9 @@ def _throughput_sentences(contenders: list[Curve], record: Record) -> list[str]:
     best = max(contenders, key=lambda curve: _sure_rate(best_rate(curve)))
     cell = best_rate(best)
     rate = cell.rate_bytes_per_s
+    highest = "throughput that is sure" if rate.ci95 else "median throughput"
     text = (
-        f"The highest throughput that is sure is {_with_interval(rate, rate_text)}, over"
+        f"The highest {highest} is {_with_interval(rate, rate_text)}, over"
         f" {_name(best)} with messages of {size_text(cell.size)}"
     )
     if record.meta.wire is not None:
@@ -228,7 +267,10 @@ def _is_pair(curve: Curve, record: Record) -> bool:
 
 
 def _is_contender(curve: Curve, record: Record) -> bool:
-    return _is_pair(curve, record) and not palette.look(curve.driver).bound
+    """It is something to use: it brings messages from node to node, and loses none."""
+    unreliable = {info.name for info in record.meta.drivers if not info.reliable}
+    bound = palette.look(curve.driver).bound
+    return _is_pair(curve, record) and not bound and curve.driver not in unreliable
 
 
 def _half(curve: Curve, size: int) -> Summary | None:
@@ -251,7 +293,7 @@ def _with_interval(summary: Summary | None, text: Callable[[float], str]) -> str
     if summary is None:
         return "–"
     if summary.ci95 is None:
-        return f"{text(summary.median)} <small>(no interval: too few rounds)</small>"
+        return f"{text(summary.median)} {_NO_INTERVAL}"
     low, high = text(summary.ci95[0]), text(summary.ci95[1])
     return f"{text(summary.median)} <small>({interval_text(low, high)})</small>"
 
@@ -269,6 +311,15 @@ def _ratio_text(curve: Curve, cell: Cell, pingpong: Sequence[Curve], driver: str
         return text
     reach = interval_text(significant(quotient.low), significant(quotient.high))
     return f"{text} <small>({reach})</small>"
+
+
+def _below_text(curve: Curve, cell: Cell, pingpong: Sequence[Curve]) -> str:
+    """How many times what the layer below takes, and which that is."""
+    driver = layers.below(curve.driver)
+    if driver is None:
+        return "–"
+    text = _ratio_text(curve, cell, pingpong, driver)
+    return text if text == "–" else f"{text} <small>{escape(driver)}</small>"
 
 
 def _cpu_text(cell: Cell) -> str:

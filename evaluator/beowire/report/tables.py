@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 
 from beowire.record import EnvironmentValue, NodeEnd, Record, Result, Summary
-from beowire.report import palette
+from beowire.report import layers, palette
 from beowire.report.curves import record_labels
 from beowire.report.hover import STOPPED
 from beowire.units import significant, size_text
@@ -31,6 +31,8 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("Throughput", "MB/s", lambda r: _scaled(r.rate_bytes_per_s, "median", 1e6)),
     ("95 % low", "MB/s", lambda r: _bound(r.rate_bytes_per_s, 0, 1e6)),
     ("95 % high", "MB/s", lambda r: _bound(r.rate_bytes_per_s, 1, 1e6)),
+    ("Overlap sender", "%", lambda r: _percent(r.overlap_send)),
+    ("Overlap receiver", "%", lambda r: _percent(r.overlap_receive)),
     ("CPU initiator", "µs", lambda r: _cpu(r, 0)),
     ("CPU responder", "µs", lambda r: _cpu(r, 1)),
     ("Messages", "", lambda r: r.n),
@@ -42,6 +44,12 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("Stopped by", "", lambda r: STOPPED[r.stopped_by]),
     ("Status", "", lambda r: r.status),
 )
+
+#: Columns that only one pattern has: they are there where it was measured.
+_SOMETIMES: dict[str, Callable[[Result], bool]] = {
+    "Overlap sender": lambda r: r.overlap_send is not None,
+    "Overlap receiver": lambda r: r.overlap_receive is not None,
+}
 
 _SCREEN_ONLY = {
     "min",
@@ -59,8 +67,14 @@ def results(records: Sequence[Record]) -> str:
     """Every result line of every record. The page's script makes the headings sort."""
     labels = record_labels(records)
     several = len(records) > 1
-    heads = [("Record", "")] * several + [(name, unit) for name, unit, _ in _COLUMNS]
-    if any(result.time_ns is not None for record in records for result in record.results):
+    measured = [result for record in records for result in record.results]
+    columns = [
+        column
+        for column in _COLUMNS
+        if column[0] not in _SOMETIMES or any(map(_SOMETIMES[column[0]], measured))
+    ]
+    heads = [("Record", "")] * several + [(name, unit) for name, unit, _ in columns]
+    if any(result.time_ns is not None for result in measured):
         heads = [(f"{name}, or time" if name == _TIME else name, unit) for name, unit in heads]
     extra = [_extra(name) for name, _ in heads]
     rows = []
@@ -70,9 +84,9 @@ def results(records: Sequence[Record]) -> str:
             key=lambda r: (r.pattern, palette.rank(r.driver), r.size, r.launch),
         )
         for result in ordered:
-            values = [label] * several + [get(result) for _, _, get in _COLUMNS]
+            values = [label] * several + [get(result) for _, _, get in columns]
             cells = [_cell(value, more) for value, more in zip(values, extra, strict=True)]
-            rows.append(f"<tr>{''.join(cells)}</tr>")
+            rows.append(f'<tr data-driver="{escape(result.driver)}">{"".join(cells)}</tr>')
     head = "".join(
         f'<th scope="col"{_class(_extra(name))}>'
         f'<button type="button">{name}{_unit(unit)}</button></th>'
@@ -170,7 +184,10 @@ def drivers(records: Iterable[Record]) -> str:
         f"<dt>{escape(name)}</dt><dd>{escape(summaries[name])}</dd>"
         for name in sorted(summaries, key=palette.rank)
     ]
-    return f'<dl class="drivers">{"".join(items)}</dl>' if items else ""
+    text = f'<dl class="drivers">{"".join(items)}</dl>' if items else ""
+    if len(items) <= layers.FEW:
+        return text
+    return f"<details><summary>What each of the {len(items)} drivers is</summary>{text}</details>"
 
 
 def _facts(end: NodeEnd) -> dict[str, EnvironmentValue]:
@@ -242,6 +259,10 @@ def _bound(summary: Summary | None, which: int, unit: float) -> float | None:
     if summary is None or summary.ci95 is None:
         return None
     return summary.ci95[which] / unit
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
 
 
 def _cpu(result: Result, end: int) -> float | None:

@@ -64,3 +64,18 @@ def test_plot__colours_are_told_apart_on_the_terminals_own_background(tmp_path: 
     assert len(set(colours)) == 2
     assert all(f"\x1b[38;5;{colour}m" in text.split("\n", 1)[1] for colour in colours)
     assert "\x1b[48;" not in text
+
+
+def test_plot__the_wire_is_drawn_where_it_is_known(tmp_path: Path) -> None:
+    for wire_bytes_per_s, drawn in ((1e6, True), (None, False)):
+        lines = synthetic_record.lines(
+            ("tcp", "packet"), sizes=(1, 64, 4096, 65536), wire_bytes_per_s=wire_bytes_per_s
+        )
+        directory = tmp_path / str(drawn)
+        directory.mkdir()
+        record = read_record(synthetic_record.write(directory / "record.jsonl", lines))
+        for pattern in (PINGPONG, STREAM):
+            found = curves([record], pattern.name)
+            first, *rest = plot(found, pattern, record, width=80, colour=False).splitlines()
+            assert (". the wire alone" in first) == drawn
+            assert any("..." in line for line in rest) == drawn

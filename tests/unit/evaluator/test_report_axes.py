@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Axes of the charts."""
 
+import re
+
 import pytest
 
-from beowire.report.axes import log_axis, rounded, size_axis
+from beowire.report.axes import log_axis, rounded, size_axis, uid
 
 
 @pytest.mark.parametrize(
@@ -38,3 +40,9 @@ def test_log_axis__numbers__are_written_out() -> None:
 def test_rounded__long_fraction__keeps_six_digits() -> None:
     assert rounded(1.23456789) == 1.23457
     assert rounded(123456789.0) == 123457000
+
+
+def test_uid__any_name__can_stand_in_a_selector() -> None:
+    names = [uid('<img src="x">'), uid("mpi:mpich/tcp"), uid("wire", 0), uid("wire", 1)]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch("[0-9a-f]{12}", name) for name in names)

@@ -60,15 +60,20 @@ def test_bounds__packet_and_memcpy__are_dotted_and_said_to_be_bounds(record: Rec
     assert named(figure, "beowire")["line"]["dash"] == "solid"
 
 
-def test_wire__known__is_a_labelled_line_at_the_limit(record: Record) -> None:
-    pingpong = curves([record], "pingpong")
-    rate = named(figures.throughput(pingpong, [record]), "the wire")
+def test_wire__known__is_a_labelled_curve_of_what_it_lets_through(record: Record) -> None:
+    stream = curves([record], "stream")
+    rate = named(figures.throughput(stream, [record]), "the wire")
     assert rate["y"] == [1200, 1200]
     assert rate["text"][0] == "the wire’s limit"
+    pingpong = curves([record], "pingpong")
     time = named(figures.latency(pingpong, [record]), "the wire")
     size = synthetic_record.SIZES[-1]
-    assert time["x"][1] == pytest.approx(size, rel=1e-5)
-    assert time["y"][1] == pytest.approx(size / 1.2e9 * 1e6, rel=1e-4)
+    assert time["x"][-1] == size
+    assert time["y"][-1] == pytest.approx(size / 1.2e9 * 1e6, rel=1e-4)
+    one_at_a_time = named(figures.throughput(pingpong, [record]), "the wire")
+    assert one_at_a_time["y"][-1] == pytest.approx(1200, rel=1e-4)
+    # A byte takes a frame of 84 at 10 Gbit/s.
+    assert one_at_a_time["y"][0] == pytest.approx(1 / (84 * 8 / 1e10) / 1e6, rel=1e-4)
 
 
 def test_wire__unknown__is_not_drawn(record: Record) -> None:

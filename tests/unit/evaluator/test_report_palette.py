@@ -9,6 +9,22 @@ import pytest
 from beowire.report import palette
 
 STYLE = Path(palette.__file__).with_name("style.css").read_text()
+MPI = tuple(
+    f"{family}:{mpi}/{way}"
+    for family in ("mpi", "mpi-put")
+    for mpi in ("openmpi4", "openmpi5", "mpich", "intel")
+    for way in ("beowire", "tcp")
+)
+#: What `--drivers all,mpi,mpi-put` measures where everything is ready.
+ALL = (
+    *("memcpy", "memcpy-bytes", "memcpy-movsb", "memcpy-nontemporal"),
+    *("shm", "pipe", "unix-stream", "unix-datagram", "beowire-shm"),
+    *("tcp", "tcp-spin", "tcp-nagle", "tcp-buffer", "tcp-zerocopy", "tcp-uring"),
+    *("udp", "mptcp", "sctp", "tipc", "packet", "xdp", "xdp-poll"),
+    *("beowire", "beowire-packet", "beowire-tso", "beowire-udp"),
+    *("fi-tcp", "fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets"),
+    *("ucx:tcp", "ucx:posix", "ucx:sysv", *MPI),
+)
 KNOWN = ("beowire", "tcp-spin", "tcp", "udp", "shm", "packet", "memcpy")
 OTHERS = tuple(f"driver-{number}" for number in range(40))
 
@@ -27,7 +43,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("driver", KNOWN + OTHERS)
+@pytest.mark.parametrize("driver", ALL + OTHERS)
 def test_look__any_driver__has_enough_contrast_on_both_pages(driver: str) -> None:
     panels = re.findall(r"--panel: (#[0-9a-f]{6})", STYLE)
     assert len(panels) == 2
@@ -44,6 +60,25 @@ def test_look__known_drivers__differ_in_colour_and_in_mark() -> None:
 def test_look__unknown_driver__depends_on_its_name_alone() -> None:
     assert palette.look("my-protocol") == palette.look("my-protocol")
     assert len({palette.look(driver).colour for driver in OTHERS}) > 1
+
+
+def test_look__all_that_can_be_measured_at_once__are_told_apart() -> None:
+    looks = [palette.look(driver) for driver in ALL]
+    assert len({(look.colour, look.symbol) for look in looks}) == len(ALL)
+
+
+def test_look__an_mpi__has_one_colour_and_a_mark_for_each_way() -> None:
+    over_beowire, over_tcp = palette.look("mpi:mpich/beowire"), palette.look("mpi:mpich/tcp")
+    assert over_beowire.colour == over_tcp.colour
+    assert over_beowire.symbol != over_tcp.symbol
+    assert (over_beowire.dash, over_tcp.dash) == ("solid", "dash")
+    assert palette.look("mpi:new/tcp").symbol == over_tcp.symbol
+
+
+def test_rank__groups__from_memory_to_mpi_and_messages_before_puts() -> None:
+    names = ["mpi-put:intel/tcp", "ucx:tcp", "mpi:mpich/tcp", "pipe", "memcpy-bytes", "tcp-nagle"]
+    expected = ["memcpy-bytes", "pipe", "tcp-nagle", "ucx:tcp", "mpi:mpich/tcp", names[0]]
+    assert sorted(names, key=palette.rank) == expected
 
 
 def test_rank__drivers__beowire_first_and_unknown_last_by_name() -> None:

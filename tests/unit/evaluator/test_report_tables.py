@@ -2,9 +2,11 @@
 """The tables: every row, every reason, every difference."""
 
 import re
+from dataclasses import replace
 
-from beowire.record import NodeEnd, Record, Skipped
+from beowire.record import Meta, NodeEnd, Record, Skipped
 from beowire.report import tables
+from unit.evaluator import synthetic_record
 from unit.evaluator.test_report_curves import record, result, summary
 
 
@@ -18,7 +20,7 @@ def test_results__every_line__is_a_row_with_sortable_values() -> None:
     lines = [result(1 << 20, summary(1234567, 1200000, 1300000)), result(8, driver="packet")]
     html = tables.results([record(*lines)])
     body = html[html.index("<tbody>") :]
-    assert body.count("<tr>") == 2
+    assert body.count("<tr ") == 2
     assert '<td class="number" data-value="1048576">1,048,576</td>' in body
     assert '<td class="number" data-value="1234.57">1235</td>' in body
     assert '<td class="number" data-value="">–</td>' in body
@@ -98,3 +100,23 @@ def test_drivers__measured_ones__are_described_in_their_own_words() -> None:
     html = tables.drivers([record(result())])
     assert html.startswith('<dl class="drivers"><dt>tcp</dt><dd>TCP without delay')
     assert tables.drivers([record()]) == ""
+
+
+def test_results__overlap__has_columns_only_where_it_was_measured() -> None:
+    plain = result(8)
+    assert "Overlap" not in tables.results([record(plain)])
+    measured = result(64).model_copy(update={"overlap_send": 0.25, "overlap_receive": 1.0})
+    html = tables.results([record(plain, measured)])
+    assert "Overlap sender <small>%</small>" in html
+    assert 'data-value="25"' in html and 'data-value="100"' in html
+
+
+def test_drivers__many__are_folded() -> None:
+    for count, folded in ((3, False), (20, True)):
+        names = tuple(f"driver-{number}" for number in range(count))
+        meta = synthetic_record.lines(names)[0]
+        assert isinstance(meta, Meta)
+        lines = [result(8, driver=name) for name in names]
+        html = tables.drivers([replace(record(*lines), meta=meta)])
+        assert html.startswith("<details>") == folded
+        assert all(f"<dt>{name}</dt>" in html for name in names)

@@ -209,3 +209,27 @@ def test_render__with_load__shows_the_tail_and_says_so(tmp_path: Path) -> None:
     loaded = Record(record.path, meta, record.results, [], record.end)
     text = terminal.render(loaded, width=100, colour=False)
     assert "99th percentile of it, with a hog at nice 19 on every CPU" in text
+
+
+def test_render__many_drivers__are_rows_under_their_groups(tmp_path: Path) -> None:
+    many = (
+        *("memcpy", "shm", "tcp", "tcp-spin", "udp", "packet", "beowire", "fi-tcp", "ucx:tcp"),
+        *("mpi:openmpi4/tcp", "mpi:openmpi4/beowire", "mpi:mpich/tcp", "mpi:mpich/beowire"),
+    )
+    record = _record(tmp_path, *many)
+    for width in (60, 100):
+        lines = terminal.render(record, width=width, colour=False).splitlines()
+        table = lines[lines.index("Sockets") - 5 : lines.index("MPI") + 5]
+        assert table[0].split()[:2] == ["driver", "1"] and table[0].endswith(("MiB", "KiB"))
+        rows = [line.split()[0] for line in table if line.startswith("  ")]
+        assert sorted(rows) == sorted(many)
+        assert max(map(len, table)) <= width
+        legend = next(line for line in lines if "against message size" in line)
+        assert "mpi:openmpi4/beowire" in legend and "mpi:mpich/beowire" not in legend
+
+
+def test_render__many_drivers_of_long_names__keep_one_size_at_least(tmp_path: Path) -> None:
+    many = tuple(f"driver-of-somebody-with-a-long-name-{number:02}" for number in range(13))
+    lines = terminal.render(_record(tmp_path, *many), width=60, colour=False).splitlines()
+    heads = [line.split() for line in lines if line.startswith("driver ")]
+    assert heads and all(words == ["driver", "1", "B"] for words in heads)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire netpipe`: NetPIPE's command lines. What each option means is in `beowire.netpipe`."""
+
+import random
+import socket
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from beowire import columns, netpipe
+from beowire.commands.compare import (
+    LARGEST_BUFFER,
+    LARGEST_OFFSET,
+    LEAST_BUFFER,
+    LONGEST_RUN_S,
+    problems,
+)
+from beowire.commands.options import SshOption, TwoNodesOption
+from beowire.commands.sinks import write_file
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.lab.options import DEFAULT_MTU, MtuOption, RateOption, read_lab_options
+from beowire.launch.base import Launcher
+from beowire.launch.lab import LabLauncher
+from beowire.launch.local import LocalLauncher
+from beowire.launch.ssh import SshLauncher
+from beowire.netpipe import Wanted
+from beowire.plan import LEAST_CELL_S
+from beowire.record import Record, read_record
+from beowire.report import write_report
+from beowire.run import Request, run
+from beowire.sizes import parse_size
+from beowire.visible import visible
+
+_HERE = ("localhost", "127.0.0.1", "::1")
+
+#: What a size gets of the time unless --time says otherwise: NetPIPE takes more.
+_CELL_S = 2 * LEAST_CELL_S
+_LEAST_S = 5.0
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(
+        "netpipe",
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    )(netpipe_command)
+
+
+def netpipe_command(
+    context: typer.Context,
+    *,
+    lab: TwoNodesOption = False,
+    mtu: MtuOption = DEFAULT_MTU,
+    rate: RateOption = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--time", help="Seconds that measuring may take. Default: 0.5 a size."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Directory for record and report. Default: new.")
+    ] = None,
+    ssh_option: SshOption = None,
+) -> None:
+    """Measures one protocol as NetPIPE would, and takes its options.
+
+    Such as: beowire netpipe NPtcp -h nodeB -u 1048576 -o np.out. The first word is NetPIPE's
+    program (NPtcp, NPmpi, NPmpi2, NPmemcpy ...) or a driver's name. Then its options: letters of
+    NetPIPE 3.7 (-h -l -u -p -o -O -b -s -2 -B -I -i; -a -n -P -r change nothing) or words of
+    NetPIPE 5 (--start --end --pert --fac2 --bidir --stream --burst --nocache --integrity --soffset
+    --roffset --outfile ...), with which the file has its columns. Both ends are started from here:
+    a receiver need not be. docs/NETPIPE.md has all of it.
+    """
+    wanted = netpipe.parse(context.args)
+    buffer = _checked(wanted, seconds)
+    for note in wanted.notes:
+        _say(note)
+    if not (lab or wanted.host) and wanted.needs_other_end():
+        _say("a receiver need not be started: -h HOST on the other node starts both ends")
+        return
+    launcher = _launcher(wanted, lab, mtu, rate, ssh_option or [])
+    wanted.driver = netpipe.resolved(wanted.driver)
+    sizes = wanted.sizes()
+    request = Request(
+        patterns=[wanted.pattern],
+        sizes=sizes,
+        directory=out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S")),
+        own_directory=out is None,
+        drivers=wanted.driver,
+        seconds=seconds if seconds is not None else max(_LEAST_S, _CELL_S * len(sizes)),
+        seed=random.SystemRandom().randrange(1 << 31),
+        offsets=wanted.offsets,
+        socket_buffer=buffer,
+    )
+    with Interrupts() as interrupts:
+        try:
+            outcome = run(launcher, request, interrupts)
+        except KeyboardInterrupt:
+            raise BeowireError("interrupted before anything was measured", 130) from None
+        record = read_record(request.record)
+        _write(record, wanted, request)
+        if found := problems(request, outcome, record):
+            raise BeowireError("; ".join(found), 130 if outcome.interrupted else 1)
+
+
+def _checked(wanted: Wanted, seconds: float | None) -> int | None:
+    """The bytes of TCP's buffers, if any are asked for. BeowireError for what cannot be."""
+    if seconds is not None and not 0 < seconds <= LONGEST_RUN_S:
+        raise BeowireError(f"--time is more than 0 and at most {LONGEST_RUN_S:g} seconds")
+    if max(wanted.offsets) > LARGEST_OFFSET:
+        raise BeowireError(f"-O begins in a page: up to {LARGEST_OFFSET} bytes")
+    if not wanted.socket_buffer:
+        return None
+    size = parse_size(wanted.socket_buffer)
+    if not LEAST_BUFFER <= size <= LARGEST_BUFFER:
+        raise BeowireError(f"-b is {LEAST_BUFFER} to {LARGEST_BUFFER} bytes")
+    return size
+
+
+def _launcher(
+    wanted: Wanted, lab: bool, mtu: int, rate: str | None, ssh_options: list[str]
+) -> Launcher:
+    if lab:
+        return LabLauncher(read_lab_options(mtu=mtu, rate=rate))
+    if not wanted.host or wanted.host in _HERE:
+        return LocalLauncher()
+    pair = wanted.host if "," in wanted.host else f"{socket.gethostname()},{wanted.host}"
+    return SshLauncher(pair, ssh_options)
+
+
+def _write(record: Record, wanted: Wanted, request: Request) -> None:
+    """The columns, whatever of them there is; NetPIPE's lines on standard error; the report."""
+    for line in columns.screen_lines(record):
+        print(line, file=sys.stderr)
+    write_report([record], request.directory / "report.html")
+    if found := columns.netpipe(record, wanted.version):
+        write_file(Path(wanted.output), "".join(one.text for one in found))
+        _say(f"{wanted.driver}: columns in {wanted.output}, all of it in {request.record}")
+
+
+def _say(text: str) -> None:
+    print(f"netpipe: {visible(text)}", file=sys.stderr, flush=True)

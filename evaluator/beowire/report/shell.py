@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every page is put into, and how it reaches its file: head, style, sections' links, foot."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from html import escape
+from importlib import resources
+from pathlib import Path
+from string import Template
+
+from beowire import files
+from beowire.errors import BeowireError
+
+
+def page(
+    template: str,
+    parts: Mapping[str, str],
+    *,
+    nav: Mapping[str, str],
+    title: str,
+    heading: str,
+    lede: Sequence[str],
+    warnings: Sequence[str],
+    scripts: str = "",
+    credit: str = "",
+) -> str:
+    """The whole page. `template` is a file of this folder, the sections, with places for `parts`.
+
+    `nav` are the sections' titles by their ids. `heading`, `lede`, `scripts` and `credit` are HTML;
+    the others are text. A page without scripts allows none.
+    """
+    main = Template(file(template)).substitute(parts)
+    items = "".join(f"<li>{escape(line)}</li>" for line in warnings)
+    return Template(file("shell.html")).substitute(
+        title=escape(title),
+        heading=heading,
+        lede="".join(f"<p class=lede>{line}</p>" for line in lede),
+        warnings=f'<ul class="warnings" role="alert">{items}</ul>' if items else "",
+        nav="".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name in nav.items()),
+        main=main.rstrip("\n"),
+        credit=credit,
+        policy="script-src 'unsafe-inline'; " if scripts else "",
+        images="data: blob:" if scripts else "data:",
+        style=file("style.css"),
+        scripts=scripts,
+    )
+
+
+def write(text: str, path: Path, records: Sequence[Path]) -> None:
+    """Writes a page that was made from `records` to `path`, whole or not at all.
+
+    Replaces a page that is there. BeowireError if `path` is one of the records, or (exit code 1) if
+    it cannot be written.
+    """
+    refuse_records(path, records)
+    try:
+        files.write_whole(path, text)
+    except OSError as error:
+        raise BeowireError(f"cannot write {path}: {error.strerror}", exit_code=1) from None
+
+
+def refuse_records(path: Path, records: Sequence[Path]) -> None:
+    """BeowireError if `path` is one of the records."""
+    for record in records:
+        with suppress(OSError):
+            if path.resolve() == record.resolve():
+                raise BeowireError(f"{path} is the record itself: name another file for the report")
+
+
+def file(name: str) -> str:
+    """A file of this folder."""
+    return resources.files("beowire.report").joinpath(name).read_text(encoding="utf-8")

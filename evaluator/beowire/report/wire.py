@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the wire alone would take: the curve that no protocol can pass, where it is known."""
+
+from collections.abc import Sequence
+
+from beowire.record import Record
+
+#: The shortest frame with what surrounds it: preamble, header, check sequence, gap.
+_LEAST_FRAME_BITS = 8 * 84
+
+
+def is_known(record: Record) -> bool:
+    """Whether there is anything to draw."""
+    return record.meta.wire is not None or bool(record.meta.link.delay_ns)
+
+
+def time_ns(record: Record, size: int) -> float:
+    """How long one message of `size` bytes is on its way at least; 0 where that is not known."""
+    link, wire = record.meta.link, record.meta.wire
+    took_ns = 0.0
+    if wire is not None:
+        took_ns = size / wire.payload_bytes_per_s * 1e9
+        if link.rate_bits_per_s:
+            took_ns = max(took_ns, _LEAST_FRAME_BITS / link.rate_bits_per_s * 1e9)
+    return took_ns + (link.delay_ns or 0.0)
+
+
+def different(records: Sequence[Record]) -> list[Record]:
+    """Of the records whose wire is known, one for each wire."""
+    found: dict[tuple[object, ...], Record] = {}
+    for record in records:
+        link, wire = record.meta.link, record.meta.wire
+        if is_known(record):
+            limit = wire.payload_bytes_per_s if wire else None
+            found.setdefault((limit, link.rate_bits_per_s, link.delay_ns), record)
+    return list(found.values())

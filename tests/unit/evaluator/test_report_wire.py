@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the wire alone would take."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from beowire.record import Record, Wire
+from beowire.report import wire
+from unit.evaluator import synthetic_record
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    meta = next(line for line in synthetic_record.lines(("tcp",)) if line.type == "meta")
+    return Record(tmp_path, meta, [], [], None)
+
+
+def changed(record: Record, **changes: object) -> Record:
+    limit = changes.pop("wire", record.meta.wire)
+    link = record.meta.link.model_copy(update=changes)
+    return replace(record, meta=record.meta.model_copy(update={"link": link, "wire": limit}))
+
+
+def test_time_ns__a_rate__is_the_frames_of_the_message(record: Record) -> None:
+    assert wire.time_ns(record, 1_200_000) == pytest.approx(1e6)
+    assert wire.time_ns(record, 1) == pytest.approx(84 * 8 / 10)
+
+
+def test_time_ns__a_delay__comes_on_top(record: Record) -> None:
+    late = changed(record, delay_ns=5000.0)
+    assert wire.time_ns(late, 1_200_000) == pytest.approx(1_005_000)
+    alone = changed(record, delay_ns=5000.0, wire=None, rate_bits_per_s=None)
+    assert wire.time_ns(alone, 1_200_000) == 5000
+    assert wire.is_known(alone)
+
+
+def test_is_known__nothing_limits__is_not(record: Record) -> None:
+    assert wire.is_known(record)
+    assert not wire.is_known(changed(record, wire=None))
+
+
+def test_different__records__each_wire_once(record: Record) -> None:
+    slow = changed(record, wire=Wire(payload_bytes_per_s=1e6))
+    none = changed(record, wire=None)
+    assert wire.different([record, none, slow, record]) == [record, slow]
