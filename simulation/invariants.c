@@ -237,12 +237,13 @@ static void check_core(struct cluster *cluster, const struct core *core)
     for (const struct chunk *chunk = layer->free_chunks; chunk != NULL; chunk = chunk->next) {
         free_chunks++;
     }
-    if (free_chunks + held_in_all != layer->chunk_count) {
+    if (free_chunks + held_in_all != layer->chunk_count + layer->chunks_added) {
         cluster_fail(cluster, "%u chunks are free and %u held, of %u", free_chunks, held_in_all,
-                     layer->chunk_count);
+                     layer->chunk_count + layer->chunks_added);
     }
     cluster->chunks_peak = held_in_all > cluster->chunks_peak ? held_in_all : cluster->chunks_peak;
-    if (shared + layer->chunks_shared != MESSAGE_CHUNKS || ready != layer->ready_peers) {
+    if (shared + layer->chunks_shared != MESSAGE_CHUNKS + layer->chunks_added ||
+        ready != layer->ready_peers) {
         cluster_fail(cluster, "%u shared chunks used, %u left; %u peers ready of %u", shared,
                      layer->chunks_shared, layer->ready_peers, ready);
     }

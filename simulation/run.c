@@ -320,7 +320,7 @@ static void count_nodes(const struct cluster *cluster, struct run_result *result
         for (uint32_t j = 0; j < core->peer_count; j++) {
             result->retransmitted += core->peers[j]->message.flow.retransmitted_frames;
         }
-        result->chunks_limit = core->messages.chunk_count;
+        result->chunks_limit = core->messages.chunk_count + core->messages.chunks_added;
     }
 }
 

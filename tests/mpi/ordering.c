@@ -195,10 +195,34 @@ static void at_once(bool receives_first)
     free(numbers);
 }
 
+/** All send more than anybody has room for, and then receive what was sent last first. */
+static void last_first(void)
+{
+    MPI_Request *requests = check_memory((size_t)AT_ONCE * sizeof(MPI_Request));
+    int *numbers = check_memory((size_t)AT_ONCE * sizeof(int));
+    int to = (rank + 1) % ranks;
+    int from = (rank + ranks - 1) % ranks;
+
+    for (int i = 0; i < AT_ONCE; i++) {
+        numbers[i] = i;
+        MPI_Isend(&numbers[i], 1, MPI_INT, to, i == AT_ONCE - 1, MPI_COMM_WORLD, &requests[i]);
+    }
+    for (int i = 0; i < AT_ONCE; i++) {
+        int number = -1;
+        int expected = i == 0 ? AT_ONCE - 1 : i - 1;
+        MPI_Recv(&number, 1, MPI_INT, from, i == 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(number == expected, "of %d message %d came, not %d", from, number, expected);
+    }
+    MPI_Waitall(AT_ONCE, requests, MPI_STATUSES_IGNORE);
+    free(requests);
+    free(numbers);
+}
+
 void check_ordering(void)
 {
     at_once(false);
     at_once(true);
+    last_first();
     int messages = BATCH * ranks;
     struct sends *sends = check_memory((size_t)ranks * sizeof *sends);
     MPI_Request *requests = check_memory((size_t)messages * sizeof(MPI_Request));

@@ -3,6 +3,7 @@
 #include "lane/copy.h"
 #include "message/internal.h"
 #include "message/pull.h"
+#include "message/spare.h"
 
 #include <assert.h>
 #include <string.h>
@@ -13,8 +14,9 @@ struct inbound *inbound_take(struct message_layer *layer)
 
     if (list_is_empty(&layer->free_inbounds)) {
         /* There is one for every message that a chunk can hold, and for every receive. */
-        assert(layer->inbounds_used < layer->inbound_count);
-        inbound = &layer->inbounds[layer->inbounds_used++];
+        inbound = layer->inbounds_used < layer->inbound_count
+                      ? &layer->inbounds[layer->inbounds_used++]
+                      : spare_inbound(layer);
     } else {
         inbound = LIST_ENTRY(layer->free_inbounds.next, struct inbound, arrival);
         list_remove(&inbound->arrival);

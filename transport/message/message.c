@@ -227,21 +227,42 @@ void message_renew_credit(struct message_layer *layer, struct message_peer *peer
     renew_credit(layer, peer, MESSAGE_PILE_STEP_FRAMES);
 }
 
+/** Does the application wait for something that this peer may have to send: for a message, or for
+ *  the peer to take one? */
+static bool is_waited_for(const struct message_layer *layer, const struct message_peer *peer)
+{
+    if (peer->posted > 0 || peer->flow.starved || layer->sought) {
+        return true;
+    }
+    for (const struct list *link = layer->posted.next; link != &layer->posted; link = link->next) {
+        if (LIST_ENTRY(link, const struct operation, link)->peer == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void message_starving(struct message_layer *layer, struct message_peer *peer)
 {
     if (peer->flow.granted != peer->flow.expected) {
         return;
     }
+    bool stands = !peer->drained;
     /* A pile that stays as it is may leave room for a few: each would have to be asked for. And
      * whoever takes only what has come since waits for what is new, not its time. */
-    if (!peer->drained && room_of(peer) < MESSAGE_PILE_STEP_FRAMES &&
-        peer->pile_frames <= MESSAGE_CHUNKS) {
+    if (stands && room_of(peer) < MESSAGE_PILE_STEP_FRAMES &&
+        peer->pile_frames <= MESSAGE_CHUNKS + layer->chunks_added) {
         peer->pile_frames *= 4;
     }
     peer->drained = false;
     peer->has_starved = true;
     peer->starved_at = peer->flow.expected;
     renew_credit(layer, peer, 1);
+    if (stands && peer->flow.granted == peer->flow.expected && is_waited_for(layer, peer) &&
+        spare_add_chunks(layer)) {
+        renew_credit(layer, peer, 1);
+    }
+    layer->sought = false;
 }
 
 /** So many frames were accepted, and the chunks that were reserved for `unused` of them are free.

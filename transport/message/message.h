@@ -24,6 +24,10 @@
  * do, and no peer can take the last credit from another. A receiver that leaves a peer's messages
  * unmatched stops that peer until it matches some.
  *
+ * But an application may wait for a message that is behind all these: for one with another tag, or
+ * for a peer that itself waits for credit. Where the peer starves, nothing is taken of what lies
+ * there, and the application waits, more is let in, if the layer may grow (spare.h).
+ *
  * The face of message/ are this header, bundle.h, pull.h, reorder.h, remote.h, region.h, limits.h
  * and atomic.h; the others are for its own files. What others may set and read is said at struct
  * message_peer and struct message_layer (scripts/check_layers.py sees to it).
@@ -165,7 +169,7 @@ typedef int message_read_memory(void *context, const struct message_peer *peer, 
  *
  *      set     limits grows read_memory withdraw_memory read_context lanes
  *      set     may_hold now_ns regions
- *      read    counters ready_peers chunk_count
+ *      read    counters ready_peers chunk_count chunks_added
  *
  *  and leaves the others alone: the first line between message_open() and the first message,
  *  `may_hold` before a post, `now_ns` before a frame is handled; `regions` by region.h. Of a lane
@@ -185,6 +189,7 @@ struct message_layer {
     uint32_t receives_used;
     bool grows;                       /**< beyond these, more are made (spare.h) */
     struct spare_block *spare_blocks; /**< or NULL */
+    struct spare_pile *spare_piles;   /**< or NULL */
     struct list free_spares;
     struct list free_sends;
     struct list free_receives;
@@ -208,7 +213,9 @@ struct message_layer {
     uint32_t chunks_used; /**< those from here on have never been taken */
     uint32_t chunk_bytes;
     uint32_t chunk_count;   /**< in all, the spare one of reorder.h included */
-    uint32_t chunks_shared; /**< of MESSAGE_CHUNKS: those that no peer uses */
+    uint32_t chunks_added;  /**< beyond these (spare.h) */
+    uint32_t chunks_shared; /**< of MESSAGE_CHUNKS and these: those that no peer uses */
+    bool sought;            /**< a message was looked for that is not here */
     bool may_hold;          /**< what is posted now may wait for more (core/hold.h) */
     struct list bundling;   /**< peers for which something is held back */
     bool frame_kept;        /**< the frame just handled is in a chunk */
@@ -287,7 +294,7 @@ int message_receive(struct message_layer *layer, struct message_peer *peer, uint
                     struct message_peer **touched);
 /** @param from whose message was waited for, NULL for anybody's; or NULL: is not asked */
 int message_cancel(struct message_layer *layer, const void *context, struct message_peer **from);
-int message_peek(const struct message_layer *layer, const struct message_peer *peer, uint64_t tag,
+int message_peek(struct message_layer *layer, const struct message_peer *peer, uint64_t tag,
                  uint64_t ignore, struct beowire_completion *found);
 int message_claim(struct message_layer *layer, const struct message_peer *peer, uint64_t tag,
                   uint64_t ignore, struct beowire_completion *found, beowire_message *message);
@@ -345,7 +352,8 @@ void message_renew_credit(struct message_layer *layer, struct message_peer *peer
 
 /** The peer asks, and may have no credit left: gives it what there is room for. If that is less
  * than a step, and the application has taken nothing since the peer last starved of what lay there
- * then, there is more room from now on: it may wait for what is still to come. */
+ * then, there is more room from now on: it may wait for what is still to come. If it does wait,
+ * memory is made for that, where all is in use (spare_add_chunks()). */
 void message_starving(struct message_layer *layer, struct message_peer *peer);
 
 /** A frame's owner gets it back (struct flow_wire `released`). */

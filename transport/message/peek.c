@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-static struct inbound *find(const struct message_layer *layer, const struct message_peer *peer,
+static struct inbound *find(struct message_layer *layer, const struct message_peer *peer,
                             uint64_t tag, uint64_t ignore, struct beowire_completion *found)
 {
     struct operation wanted = {
@@ -18,11 +18,13 @@ static struct inbound *find(const struct message_layer *layer, const struct mess
             .tag = inbound->tag,
             .bytes = inbound->bytes,
         };
+    } else {
+        layer->sought = true;
     }
     return inbound;
 }
 
-int message_peek(const struct message_layer *layer, const struct message_peer *peer, uint64_t tag,
+int message_peek(struct message_layer *layer, const struct message_peer *peer, uint64_t tag,
                  uint64_t ignore, struct beowire_completion *found)
 {
     return find(layer, peer, tag, ignore, found) != NULL ? 0 : -ENOMSG;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "message/spare.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 static bool grow(struct message_layer *layer)
 {
@@ -81,8 +83,90 @@ struct operation *spare_name(struct message_layer *layer, struct operation *spar
     return named;
 }
 
+/** Memory that is not touched before it is used, and is then zero. */
+static void *map(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return memory != MAP_FAILED ? memory : NULL;
+}
+
+static void free_pile(struct spare_pile *pile)
+{
+    if (pile->memory != NULL) {
+        munmap(pile->memory, pile->memory_bytes);
+    }
+    if (pile->inbounds != NULL) {
+        munmap(pile->inbounds, pile->inbound_bytes);
+    }
+    free(pile->chunks);
+    free(pile);
+}
+
+static struct spare_pile *make_pile(uint32_t count, uint32_t chunk_bytes)
+{
+    struct spare_pile *pile = calloc(1, sizeof *pile);
+
+    if (pile == NULL) {
+        return NULL;
+    }
+    pile->inbound_count = count * BUNDLE_MESSAGES_MAX;
+    pile->inbound_bytes = (size_t)pile->inbound_count * sizeof *pile->inbounds;
+    pile->memory_bytes = (size_t)count * chunk_bytes;
+    pile->chunks = calloc(count, sizeof *pile->chunks);
+    pile->inbounds = map(pile->inbound_bytes);
+    pile->memory = map(pile->memory_bytes);
+    if (pile->chunks == NULL || pile->inbounds == NULL || pile->memory == NULL) {
+        free_pile(pile);
+        return NULL;
+    }
+    return pile;
+}
+
+bool spare_add_chunks(struct message_layer *layer)
+{
+    uint32_t count = MESSAGE_CHUNKS + layer->chunks_added;
+
+    if (count > SPARE_CHUNKS_MOST) {
+        count = SPARE_CHUNKS_MOST;
+    }
+    if (!layer->grows || layer->chunks_added > UINT32_MAX / 4) {
+        return false;
+    }
+    struct spare_pile *pile = make_pile(count, layer->chunk_bytes);
+    if (pile == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        pile->chunks[i].data = pile->memory + (size_t)i * layer->chunk_bytes;
+        chunk_give(layer, &pile->chunks[i]);
+    }
+    pile->next = layer->spare_piles;
+    layer->spare_piles = pile;
+    layer->chunks_added += count;
+    layer->chunks_shared += count;
+    return true;
+}
+
+struct inbound *spare_inbound(const struct message_layer *layer)
+{
+    struct spare_pile *pile = layer->spare_piles;
+
+    while (pile != NULL && pile->inbounds_used == pile->inbound_count) {
+        pile = pile->next;
+    }
+    assert(pile != NULL);
+    return &pile->inbounds[pile->inbounds_used++];
+}
+
 void spare_close(struct message_layer *layer)
 {
+    while (layer->spare_piles != NULL) {
+        struct spare_pile *pile = layer->spare_piles;
+        layer->spare_piles = pile->next;
+        free_pile(pile);
+    }
     while (layer->spare_blocks != NULL) {
         struct spare_block *block = layer->spare_blocks;
         layer->spare_blocks = block->next;

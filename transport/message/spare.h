@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * spare.h - operations beyond those that message_open() has made memory for. For the files of
- * message/.
+ * spare.h - operations, and room for messages that nobody has received, beyond what message_open()
+ * has made memory for. For the files of message/.
  *
  * An application may begin any number of sends, or receives, before it looks for what has ended. So
  * where a layer may grow (`grows`), what is more than it has room for lies in blocks that are
@@ -12,6 +12,9 @@
  * send needs such a name only when it is announced: then it changes places with one that has a slot
  * and is free, or has not begun (spare_name()). Receives, and what is sent without asking, need
  * none.
+ *
+ * An application may also leave more messages unreceived than there is room for, and wait for one
+ * that is behind these: then it has to be let in. There is twice as much room each time.
  */
 #ifndef BEOWIRE_MESSAGE_SPARE_H
 #define BEOWIRE_MESSAGE_SPARE_H
@@ -21,11 +24,33 @@
 /** So many at a time. */
 #define SPARE_BLOCK 1024
 
+/** At most so many chunks at a time: beyond this, room does not double. */
+#define SPARE_CHUNKS_MOST (1u << 18)
+
 struct spare_block {
     struct spare_block *next;
     struct operation operations[SPARE_BLOCK];
     struct inbound inbounds[SPARE_BLOCK]; /**< a message that is matched has one */
 };
+
+/** Room for messages that nobody has received. */
+struct spare_pile {
+    struct spare_pile *next;
+    struct chunk *chunks;
+    struct inbound *inbounds; /**< as many as messages of bundles may be in these chunks ... */
+    uint32_t inbound_count;
+    uint32_t inbounds_used; /**< ... of which those from here on have never been taken */
+    uint8_t *memory;        /**< of the data of chunks */
+    size_t inbound_bytes;
+    size_t memory_bytes;
+};
+
+/** Makes as much more room for messages that nobody has received as there is, for all peers.
+ *  @return false: the layer does not grow, or there is no memory. */
+bool spare_add_chunks(struct message_layer *layer);
+
+/** Takes an inbound message of that room. There is one: each message is in a chunk. */
+struct inbound *spare_inbound(const struct message_layer *layer);
 
 /** Takes a spare operation, for a send or a receive. @return NULL: the layer does not grow, or
  * there is no memory. */

@@ -22,6 +22,9 @@ _SUPPORTED = ("3.3", "3.4")
 _FORTRAN = ("mpif90.openmpi", "mpif90", "mpifort")
 _BUILD_S = 900.0
 
+#: The others are in Fortran.
+_IN_C = ("is",)
+
 #: Compilers refuse today what is usual where MPI has no interfaces, and when 3.3 was written.
 _LOOSE = "-fallow-argument-mismatch"
 _OLD = f"-std=legacy {_LOOSE} -fallow-invalid-boz"
@@ -99,15 +102,23 @@ def fortran_of(mpi: Installation) -> Path:
     )
 
 
-def make_def(tree: Tree, mpi: Installation) -> str:
-    """Content of config/make.def for an MPI."""
+def make_def(tree: Tree, mpi: Installation, benchmark: str) -> str:
+    """Content of config/make.def for an MPI and a benchmark. BeowireError if it has no compiler
+    wrapper of the benchmark's language."""
     flags = _OLD if tree.ranks_are_fixed else _LOOSE
-    return _MAKE_DEF.format(fortran=fortran_of(mpi), c=installation.compiler_of(mpi), flags=flags)
+    c = installation.compiler_of(mpi)
+    try:
+        fortran = fortran_of(mpi)
+    except BeowireError:
+        if benchmark not in _IN_C:
+            raise
+        fortran = c  # is not called
+    return _MAKE_DEF.format(fortran=fortran, c=c, flags=flags)
 
 
 def program(tree: Tree, app: App, mpi: Installation, letter: str, ranks: int) -> Path:
     """The benchmark, built for this MPI, class and number of ranks; once. BeowireError."""
-    what = make_def(tree, mpi)
+    what = make_def(tree, mpi, app.file)
     sources = sorted(
         one for one in tree.path.rglob("*") if one.suffix in (".f", ".f90", ".c", ".h", ".common")
     )

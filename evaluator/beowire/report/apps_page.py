@@ -116,6 +116,7 @@ def _bars(record: AppsRecord) -> str:
     height = _GAP + len(rows) * (_ROW + _GAP) + 20
     one = _LEFT + scale
     parts = [
+        '<div class="scroll" tabindex="0" role="region" aria-label="Speedup over TCP">'
         f'<svg class="bars" viewBox="0 0 {_WIDTH} {height}" role="img"'
         ' aria-label="Speedup over TCP: bars. The figures are in the tables.">'
     ]
@@ -125,7 +126,7 @@ def _bars(record: AppsRecord) -> str:
         f'<line x1="{one:.1f}" x2="{one:.1f}" y1="0" y2="{height - 18}" stroke-dasharray="4 3"/>',
         f'<text class="soft" x="{one:.1f}" y="{height - 4}" text-anchor="middle">as over TCP'
         "</text>",
-        "</svg>",
+        "</svg></div>",
     ]
     caption = (
         "<figcaption>How many times as fast as over TCP of the same MPI: median of the rounds, and"

@@ -16,6 +16,8 @@ MAKEFILE = """\
 cg:
 \tgrep -q '^MPIF77 = .*mpif90$$' config/make.def
 \tcp config/make.def bin/cg.$(CLASS).{ending}
+is:
+\tcp config/make.def bin/is.$(CLASS).{ending}
 ft:
 \t@echo 'ft.f:1: Error: it does not compile' >&2; false
 """
@@ -100,3 +102,9 @@ def test_program__without_a_fortran_wrapper(tmp_path: Path, mpi: Installation) -
     found = npb.find(tree(tmp_path / "NPB3.3-MPI", "3.3"))
     with pytest.raises(BeowireError, match="has no Fortran compiler wrapper"):
         npb.program(found, npb_app("cg"), mpi, "S", 2)
+
+
+def test_program__in_c_needs_no_fortran_wrapper(tmp_path: Path, mpi: Installation) -> None:
+    (tmp_path / "mpif90").unlink()
+    found = npb.find(tree(tmp_path / "NPB3.3-MPI", "3.3"))
+    assert npb.program(found, npb_app("is"), mpi, "S", 2).name == "is.S.2"

@@ -198,6 +198,126 @@ static void message_starving__the_pile_takes_no_more_than_there_is(void **state)
     assert_int_equal(peer->flow.granted - peer->flow.expected, 1);
 }
 
+/** Fills all the memory that there is for unexpected messages of the first peer, which starves. */
+static void fill_all(struct fixture *fixture)
+{
+    struct message_peer *peer = &fixture->peers[0];
+
+    fixture->layer.grows = true;
+    while (pile_up(fixture) > 0) {
+        message_starving(&fixture->layer, peer);
+    }
+    assert_int_equal(fixture->layer.chunks_shared, 0);
+    assert_int_equal(fixture->layer.chunks_added, 0);
+}
+
+/** Starves again, and again: in between, the application takes nothing. @return whether it was let
+ *  send more. */
+static bool starves(struct fixture *fixture)
+{
+    struct message_peer *peer = &fixture->peers[0];
+
+    message_starving(&fixture->layer, peer);
+    message_starving(&fixture->layer, peer);
+    return peer->flow.granted != peer->flow.expected;
+}
+
+/** As long as the application waits for nothing, it may come and take what is there. */
+static void message_starving__memory_is_full(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fill_all(fixture);
+    assert_false(starves(fixture));
+    assert_int_equal(fixture->layer.chunks_added, 0);
+}
+
+/** Then only what is behind all that can be what it waits for. */
+static void message_starving__memory_is_full_and_another_tag_is_waited_for(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t buffer[1];
+    uint32_t more = 0;
+
+    fill_all(fixture);
+    assert_int_equal(post(fixture, 0, 2, 0, buffer, 1, NULL), 0);
+    while (more <= 3 * MESSAGE_CHUNKS) {
+        assert_true(starves(fixture));
+        more += pile_up(fixture);
+        assert_int_equal(free_chunks(fixture), fixture->layer.chunk_count +
+                                                   fixture->layer.chunks_added -
+                                                   fixture->peers[0].flow.expected);
+    }
+    assert_true(starves(fixture));
+    assert_int_equal(arrive_eager(fixture, 0, 2, 1, 0, "y", 1), 0);
+    assert_int_equal(completed(fixture).tag, 2);
+    assert_int_equal(buffer[0], 'y');
+    take(fixture, fixture->peers[0].flow.expected - 1);
+    assert_int_equal(free_chunks(fixture),
+                     fixture->layer.chunk_count + fixture->layer.chunks_added);
+}
+
+static void message_starving__memory_is_full_and_anybody_is_waited_for(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *touched = NULL;
+
+    fill_all(fixture);
+    assert_int_equal(message_receive(&fixture->layer, NULL, 2, 0, NULL, 0, NULL, &touched), 0);
+    assert_true(starves(fixture));
+}
+
+static void message_starving__memory_is_full_and_a_message_is_looked_for(void **state)
+{
+    struct fixture *fixture = *state;
+    struct beowire_completion found;
+
+    fill_all(fixture);
+    assert_int_equal(message_peek(&fixture->layer, NULL, 2, 0, &found), -ENOMSG);
+    message_starving(&fixture->layer, &fixture->peers[0]);
+    assert_int_not_equal(fixture->layer.chunks_added, 0);
+}
+
+/** Both send, and neither receives before it has sent all. */
+static void message_starving__memory_is_full_and_the_peer_takes_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
+
+    fill_all(fixture);
+    peer->flow.limit = peer->flow.next;
+    assert_int_equal(message_send(&fixture->layer, peer, 1, 0, "x", 1, NULL), 0);
+    message_pump(&fixture->layer, peer);
+    assert_true(starves(fixture));
+}
+
+/** Whoever asked for a number of operations has all memory at the beginning. */
+static void message_starving__memory_is_full_and_may_not_grow(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t buffer[1];
+
+    fill_all(fixture);
+    fixture->layer.grows = false;
+    assert_int_equal(post(fixture, 0, 2, 0, buffer, 1, NULL), 0);
+    assert_false(starves(fixture));
+}
+
+/** It is only a matter of time. */
+static void message_starving__memory_is_full_and_some_of_it_is_taken(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_peer *peer = &fixture->peers[0];
+    uint8_t buffer[1];
+
+    fill_all(fixture);
+    assert_int_equal(post(fixture, 0, 2, 0, buffer, 1, NULL), 0);
+    take(fixture, 1);
+    assert_int_equal(pile_up(fixture), 1);
+    message_starving(&fixture->layer, peer);
+    assert_int_equal(fixture->layer.chunks_added, 0);
+}
+
 static void message_renew_credit__a_peers_share_shrinks_with_their_number(void **state)
 {
     struct fixture *fixture = *state;
@@ -420,6 +540,13 @@ int main(void)
         FIXTURE_TEST(message_starving__a_pile_that_leaves_room_for_a_few),
         FIXTURE_TEST(message_starving__who_has_credit_does_not_starve),
         FIXTURE_TEST(message_starving__the_pile_takes_no_more_than_there_is),
+        FIXTURE_TEST(message_starving__memory_is_full),
+        FIXTURE_TEST(message_starving__memory_is_full_and_another_tag_is_waited_for),
+        FIXTURE_TEST(message_starving__memory_is_full_and_anybody_is_waited_for),
+        FIXTURE_TEST(message_starving__memory_is_full_and_a_message_is_looked_for),
+        FIXTURE_TEST(message_starving__memory_is_full_and_the_peer_takes_nothing),
+        FIXTURE_TEST(message_starving__memory_is_full_and_may_not_grow),
+        FIXTURE_TEST(message_starving__memory_is_full_and_some_of_it_is_taken),
         FIXTURE_TEST(message_renew_credit__a_peers_share_shrinks_with_their_number),
         FIXTURE_TEST(message_peer_failed__ends_all_its_operations),
         FIXTURE_TEST(message_peer_failed__returns_all_memory),

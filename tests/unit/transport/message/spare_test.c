@@ -46,6 +46,38 @@ static void spare_take__only_if_the_layer_grows(void **state)
     assert_ptr_equal(spare_take(&fixture->layer), first);
 }
 
+static void spare_add_chunks__only_if_the_layer_grows(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_layer *layer = &fixture->layer;
+    uint32_t shared = layer->chunks_shared;
+
+    assert_false(spare_add_chunks(layer));
+    layer->grows = true;
+    assert_true(spare_add_chunks(layer));
+    assert_int_equal(layer->chunks_added, MESSAGE_CHUNKS);
+    assert_true(spare_add_chunks(layer));
+    assert_int_equal(layer->chunks_added, 3 * MESSAGE_CHUNKS);
+    assert_int_equal(layer->chunks_shared, shared + 3 * MESSAGE_CHUNKS);
+    assert_int_equal(free_chunks(fixture), layer->chunk_count + layer->chunks_added);
+}
+
+static void spare_inbound__each_once(void **state)
+{
+    struct fixture *fixture = *state;
+    struct message_layer *layer = &fixture->layer;
+
+    layer->grows = true;
+    assert_true(spare_add_chunks(layer));
+    struct inbound *first = spare_inbound(layer);
+    for (uint32_t i = 1; i < MESSAGE_CHUNKS * BUNDLE_MESSAGES_MAX; i++) {
+        assert_ptr_equal(spare_inbound(layer), first + i);
+    }
+    assert_true(spare_add_chunks(layer));
+    assert_ptr_not_equal(spare_inbound(layer),
+                         first + (size_t)MESSAGE_CHUNKS * BUNDLE_MESSAGES_MAX);
+}
+
 static void message_send__more_than_have_names(void **state)
 {
     struct fixture *fixture = *state;
@@ -150,6 +182,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(spare_take__only_if_the_layer_grows),
+        FIXTURE_TEST(spare_add_chunks__only_if_the_layer_grows),
+        FIXTURE_TEST(spare_inbound__each_once),
         FIXTURE_TEST(message_send__more_than_have_names),
         FIXTURE_TEST(message_send__more_long_ones_than_have_names),
         FIXTURE_TEST(spare_name__changes_places_with_one_that_waits),
