@@ -67,7 +67,7 @@ def test_all_pairs__names_the_slow_link(lab: str, tmp_path: Path) -> None:
         patterns=["all-pairs"],
         sizes=[16384],
         drivers="tcp",
-        seconds=3.0,
+        seconds=4.0,
     )
     (result,) = record.results
     assert result.slow == ["node1 – node2"]
@@ -80,7 +80,7 @@ def test_all_pairs__names_the_slow_link(lab: str, tmp_path: Path) -> None:
 def test_many_nodes__every_driver_or_a_reason(run_beowire: RunBeowire, tmp_path: Path) -> None:
     names = ("incast", "pairs", "all-pairs")
     done = run_beowire(
-        *("compare", "--lab", "--nodes", "4", "--link", "switch", "--time", "5"),
+        *("compare", "--lab", "--nodes", "4", "--link", "switch", "--time", "6"),
         *("--drivers", "tcp,udp,shm,memcpy", "--sizes", "64", "--out", "o"),
         *("--pattern", ",".join(names)),
         cwd=tmp_path,
@@ -196,7 +196,7 @@ def test_between_hosts__what_is_at_once_begins_by_the_control_channel(tmp_path: 
         patterns=["open-loop", "pairs", "incast"],
         sizes=[4096],
         drivers="tcp",
-        seconds=3.0,
+        seconds=4.0,
     )
     results = {one.pattern: one for one in record.results}
     assert set(results) == {"open-loop", "pairs", "incast"}

@@ -352,7 +352,7 @@ def test_compare__over_ssh__between_three_hosts(tmp_path: Path) -> None:
         done = subprocess.run(
             hosts.command(
                 *(str(ROOT / "beowire"), "compare", "--hosts", names, *options),
-                *("--drivers", "tcp", "--sizes", "1024", "--time", "3", "--out", str(out)),
+                *("--drivers", "tcp", "--sizes", "1024", "--time", "4", "--out", str(out)),
                 *("--pattern", "incast,all-pairs,open-loop"),
             ),
             stdin=subprocess.DEVNULL,

@@ -8,7 +8,6 @@ another: so no pair is quicker than another for the cores that it happens to be 
 """
 
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -76,7 +75,7 @@ class AllPairs(Conductor):
         visits: dict[tuple[str, str], list[_Visit]] = {}
         done: list[Round] = []
         for pair in self._pairs:
-            if time.monotonic() >= turn.stop_at:
+            if turn.is_over():
                 return None
             try:
                 found = self._visit(turn, pair, each)
@@ -175,11 +174,15 @@ class AllPairs(Conductor):
         shape = RoundShape(count, turn.shape.skip, turn.shape.batch)
         if (turn.size, pair) not in self._streamed:
             self._stream(turn, pair, session)  # which says how many are enough
-        found = []
+        found: list[tuple[Round, Round]] = []
+        if turn.is_over():
+            return None
         for _ in range(_REPEATS):
             pingpong = session.run(turn.pattern, turn.size, shape, turn.deadline_s, turn.stop_at)
+            if turn.is_over() or pingpong is None or not pingpong.messages:
+                return None
             stream = self._stream(turn, pair, session)
-            if not pingpong or not stream or not pingpong.messages or not stream.messages:
+            if turn.is_over() or stream is None or not stream.messages:
                 return None
             found.append((pingpong, stream))
         return found

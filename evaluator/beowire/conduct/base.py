@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What carries out the rounds of a pattern over a driver: one run of its session, or more."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,6 +69,10 @@ class Turn:
     stop_at: float
     """Monotonic: the round is cut short then."""
 
+    def is_over(self) -> bool:
+        """No run may begin any more: the one before may have been cut short inside a message."""
+        return time.monotonic() >= self.stop_at
+
 
 class Conductor:
     """The usual one: a round is a run of the session."""
@@ -88,6 +93,8 @@ class Conductor:
         size: int | None = None,
     ) -> Round | None:
         """One run of the session, of another shape or size than the round's if that is given."""
+        if turn.is_over():
+            return None
         return self.stage.session.run(
             turn.pattern,
             size or turn.size,

@@ -54,6 +54,8 @@ class Fleet:
         """
         self._start()
         chosen = self._sessions[: number or len(self._sessions)]
+        if turn.is_over():
+            return Together([None] * len(chosen), 0.0)
         try:
             rounds, ahead = self._run(chosen, turn, shape, interval_ns)
         except EngineError as error:

@@ -5,7 +5,6 @@ First the highest rate is looked for at which nothing is lost and the clock is k
 session and in the same way; then each round has a run at each share of it.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -117,7 +116,7 @@ class OpenLoop(Conductor):
             return None
         rate = flood
         for _ in range(_TRIALS):
-            if time.monotonic() >= turn.stop_at:
+            if turn.is_over():
                 break
             count = max(_FLOOD_MESSAGES, round(rate * _TRIAL_S))
             one = self._at(turn, rate, count)
@@ -136,7 +135,7 @@ class OpenLoop(Conductor):
             if one is None or not one.messages:
                 return None
             enough = one.elapsed_ns >= _FLOOD_S * 1e9 or count * _FLOOD_GROWTH > _MOST_MESSAGES
-            if enough or time.monotonic() >= turn.stop_at:
+            if enough or turn.is_over():
                 return one.messages * 1e9 / one.elapsed_ns
             count *= _FLOOD_GROWTH
 

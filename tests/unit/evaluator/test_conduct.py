@@ -226,3 +226,12 @@ def test_stage__hosts_have_clocks_of_their_own() -> None:
         launcher: Any = SimpleNamespace(kind=kind)
         stage = Stage(info, rest[0], launcher, rest[1], rest[2], rest[3], 1)
         assert stage.one_clock == one_clock
+
+
+@pytest.mark.parametrize("name", ["open-loop", "oneway", "pingpong"])
+def test_round__when_the_time_is_over_no_run_begins(name: str) -> None:
+    """The one before may have been cut short inside a message."""
+    wire = Wire()
+    over = replace(_turn(name), stop_at=0.0)
+    assert _conductor(name, wire, kind="hosts").round(over) is None
+    assert wire.runs == []
