@@ -6,11 +6,13 @@ from statistics import median
 from typing import Any, Literal
 
 from beowire import statistics
+from beowire.conduct import conductor_of
 from beowire.histogram import Histogram
 from beowire.patterns import PATTERNS, Pattern
 from beowire.record import Result
 from beowire.session import CpuUse, Round, RoundShape
 from beowire.statistics import Estimate
+from beowire.summaries import interval, time_summary
 
 StoppedBy = Literal["precise", "time", "rounds", "error"]
 
@@ -19,9 +21,6 @@ _RECENT_ROUNDS = 5
 
 #: A cell is kept again when it has so many times the rounds: bounds the lines of the record.
 _KEEP_GROWTH = 1.25
-
-#: Samples are whole nanoseconds: no figure of them is surer than this to either side.
-_ROUNDING_NS = 0.5
 
 #: More rounds of a cell are not worth their time.
 MAXIMUM_ROUNDS = 400
@@ -114,6 +113,7 @@ class Cell:
                 "overlap_send": self._overlapped(0),
                 "overlap_receive": self._overlapped(2),
                 **quantities,
+                **conductor_of(self.pattern).details(self.rounds),
             }
         )
 
@@ -141,18 +141,8 @@ class Cell:
         )
 
     def _times(self) -> dict[str, Any]:
-        median, p90, p99 = self.median(), self._percentile(0.90), self._percentile(0.99)
         factor = self.share
-        time = {
-            "median": median.value * factor,
-            "ci95": _interval(median, factor, _ROUNDING_NS),
-            "p90": None if p90 is None else p90.value * factor,
-            "p99": None if p99 is None else p99.value * factor,
-            "min": self._pooled.minimum_ns * factor,
-            "max": self._pooled.maximum_ns * factor,
-            "p90_ci95": None if p90 is None else _interval(p90, factor, _ROUNDING_NS),
-            "p99_ci95": None if p99 is None else _interval(p99, factor, _ROUNDING_NS),
-        }
+        time = time_summary([one.histogram for one in self.rounds], factor, self._pooled)
         medians = [one.histogram.quantile(0.5) * factor for one in self.rounds]
         return {
             self.kind.field: time,
@@ -166,11 +156,11 @@ class Cell:
         """Size over time; None where the clock cannot tell the time from nothing."""
         if time["min"] <= 0:
             return None
-        nanobytes = self.size * 1e9
-        interval = time["ci95"]
+        nanobytes = self.size * 1e9 * self.rounds[-1].flows
+        within = time["ci95"]
         return {
             "median": nanobytes / time["median"],
-            "ci95": interval and [nanobytes / interval[1], nanobytes / interval[0]],
+            "ci95": within and [nanobytes / within[1], nanobytes / within[0]],
             "p90": None if time["p90"] is None else nanobytes / time["p90"],
             "p99": None if time["p99"] is None else nanobytes / time["p99"],
             "min": nanobytes / time["max"],
@@ -182,7 +172,7 @@ class Cell:
         median = statistics.rate_estimate(rates)
         in_bytes: dict[str, Any] = {
             "median": median.value,
-            "ci95": _interval(median, 1.0),
+            "ci95": interval(median, 1.0),
             "p90": statistics.slow_tail(rates, 0.90),
             "p99": statistics.slow_tail(rates, 0.99),
             "min": min(rates),
@@ -236,10 +226,3 @@ def _divided(value: Any, by: int) -> Any:
     if isinstance(value, list):
         return [part / by for part in value]
     return None if value is None else value / by
-
-
-def _interval(estimate: Estimate, factor: float, rounding: float = 0.0) -> list[float] | None:
-    if estimate.low is None or estimate.high is None:
-        return None
-    low = max(estimate.low - rounding, estimate.low / 2)
-    return [low * factor, (estimate.high + rounding) * factor]

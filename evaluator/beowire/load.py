@@ -45,8 +45,8 @@ def parse_load(text: str) -> Load:
 
 
 def loaded_nodes(launcher: Launcher) -> int:
-    """How many of the two nodes need load of their own: those of a lab share their CPUs."""
-    return 2 if launcher.kind == "hosts" else 1
+    """How many of the nodes need load of their own: those of a lab share their CPUs."""
+    return len(launcher.nodes) if launcher.kind == "hosts" else 1
 
 
 class Background:

@@ -9,11 +9,12 @@ precise cells leave over goes to those that are not.
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from beowire import plan as planning
 from beowire.cell import Cell, StoppedBy
+from beowire.conduct import Conductor, How, Stage, Turn, conductor_of
 from beowire.engine import EngineError
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
@@ -63,26 +64,6 @@ class Progress:
     """What the rest of the launch may take at most."""
 
 
-@dataclass(frozen=True)
-class How:
-    """What holds for every session of a run."""
-
-    seed: int = 0
-    """Of the order in which drivers take turns."""
-    pins: tuple[str | None, str | None] = (None, None)
-    """CPUs of the initiators and responders; None: as the launcher says."""
-    loss_timeout_ms: int = 20
-    """An unreliable driver counts an answer as lost after this time."""
-    deadline_s: float = 10.0
-    """A round is cut short after this time, and ends its driver if nothing has moved."""
-    offsets: tuple[int, int] = (0, 0)
-    """Bytes from a page to where messages begin: sent, received."""
-    longest_round_ns: float = planning.LONGEST_ROUND_NS
-    """Rounds of cells that have time are planned to take this long."""
-    settings: Mapping[str, str] = field(default_factory=dict)
-    """More words for the engines' `open`."""
-
-
 class Measurement:
     """One launch. `run()` once; `flush()` and `end()` afterwards, whatever happened."""
 
@@ -105,6 +86,8 @@ class Measurement:
         self._report = report
         self._progress = progress
         self._sessions: dict[str, Session] = {}
+        self._conductors: dict[tuple[str, str], Conductor] = {}
+        self._largest = 1
         self._reasons: dict[str, str] = {}
         self._groups: list[list[Cell]] = []
         self._begun = self._deadline = 0.0
@@ -134,6 +117,7 @@ class Measurement:
             for group in plan.groups
         ]
         largest = max((group.size for group in plan.groups), default=1)
+        self._largest = largest
         for info in drivers:
             self._start(info, largest)
         self._begun = time.monotonic()
@@ -164,12 +148,14 @@ class Measurement:
 
     def end(self) -> None:
         """Ends all engines, bounded in time."""
-        sessions = list(self._sessions.values())
+        open_ones: list[Session | Conductor] = [*self._sessions.values()]
+        open_ones += self._conductors.values()
         self._sessions.clear()
-        for session in sessions:
-            session.request_end()
-        for session in sessions:
-            session.end()
+        self._conductors.clear()
+        for one in open_ones:
+            one.request_end()
+        for one in open_ones:
+            one.end()
 
     def _start(self, info: DriverInfo, largest: int) -> None:
         session = session_of(info, self._launcher, self._interrupts, self._how.offsets)
@@ -193,6 +179,8 @@ class Measurement:
         self.failures.append(f"{driver} failed on {reason}")
         with self._interrupts.held():
             self._sessions.pop(driver).end()
+            for key in [key for key in self._conductors if key[0] == driver]:
+                self._conductors.pop(key).end()
             for group in self._groups:
                 for cell in group:
                     if cell.driver == driver and not cell.written:
@@ -239,6 +227,9 @@ class Measurement:
                 self._fail(cell.driver, f"{error.node}: {error}")
             else:
                 self._write(cell, "error", f"{error.node}: {error}")
+            return
+        except BeowireError as error:  # engines that a round was the first to need cannot start
+            self._fail(cell.driver, str(error))
             return
         stopped_by = cell.finished()
         if stopped_by is not None:
@@ -305,12 +296,14 @@ class Measurement:
         if not cell.kind.is_times:
             # One that is cut short has no figure, so a starved machine gets more time for it.
             deadline_s = max(deadline_s, min(_RATE_DEADLINE_S, 5 * deadline_s))
-        one = self._sessions[cell.driver].run(
-            cell.kind,
-            cell.size,
-            shape,
-            deadline_s,
-            self._deadline + self._seconds * _OVERRUN_SHARE,
+        one = self._conductor(cell).round(
+            Turn(
+                cell.kind,
+                cell.size,
+                shape,
+                deadline_s,
+                self._deadline + self._seconds * _OVERRUN_SHARE,
+            )
         )
         if one is not None and one.messages:
             cell.empty_rounds = 0
@@ -320,6 +313,22 @@ class Measurement:
             cell.empty_rounds += 1
         cell.lost_alone += one.lost if one is not None else 0
         return None
+
+    def _conductor(self, cell: Cell) -> Conductor:
+        key = cell.driver, cell.pattern
+        if key not in self._conductors:
+            session = self._sessions[cell.driver]
+            stage = Stage(
+                session.info,
+                session,
+                self._launcher,
+                self._survey,
+                self._interrupts,
+                self._how,
+                self._largest,
+            )
+            self._conductors[key] = conductor_of(cell.pattern)(stage)
+        return self._conductors[key]
 
     def _write(self, cell: Cell, stopped_by: StoppedBy, status: str) -> None:
         line: Result | Skipped
@@ -352,6 +361,6 @@ class Measurement:
 
 def _usual_ns(one: Round) -> float:
     """What a message takes, stalls aside where that is known."""
-    if one.histogram.total:
+    if one.histogram.total and one.consecutive:
         return one.histogram.quantile(0.5)
     return one.elapsed_ns / one.count

@@ -6,7 +6,7 @@ what is here is what the engine need not know. Plan, session, cell, display, ter
 read these rows, and none of them knows a pattern by its name. docs/EXTENDING.md has the recipe.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,6 +55,26 @@ class Pattern:
     """Of NEEDS."""
     sized: bool = True
     """It depends on a size; if not, it is measured once."""
+    min_size: int = 0
+    """Bytes of the smallest message that carries what it has to."""
+    answered: bool = True
+    """Of times: whoever sends takes the samples, for every message is answered."""
+    many: bool = False
+    """It is between all nodes, and not only the first two."""
+    sizes: tuple[int, ...] = ()
+    """What is measured unless sizes are asked for, if not NetPIPE's schedule: a round is long."""
+    engine: str = ""
+    """The engine's pattern that carries it, if that has another name."""
+
+    @property
+    def carried_by(self) -> str:
+        """What the engines are told to run."""
+        return self.engine or self.name
+
+    @property
+    def samples_at_initiator(self) -> bool:
+        """When the initiator is done, so is all that counts."""
+        return self.is_times and self.answered
 
     @property
     def is_times(self) -> bool:
@@ -73,6 +93,8 @@ class Pattern:
 
     def obstacle(self, driver: DriverInfo) -> str:
         """Why this driver cannot carry it, in a line; empty if it can."""
+        if self.many and driver.placement == "host":
+            return "both of its ends are on one node"
         able = {
             "peer": driver.placement != "process",
             "reliable": driver.reliable,
@@ -82,6 +104,9 @@ class Pattern:
         }
         return next((NEEDS[need] for need in NEEDS if need in self.needs and not able[need]), "")
 
+
+#: For patterns whose rounds are long.
+_FEW_SIZES = (64, 1024, 16384, 262144)
 
 _ROWS = (
     Pattern(
@@ -279,6 +304,92 @@ _ROWS = (
         caption="Exchanges without pause: each rank has a message of the size for each rank,"
         " itself included. Lower is better.",
     ),
+    Pattern(
+        name="open-loop",
+        summary="messages at a rate that was decided beforehand, each timed from when it was due",
+        reports="times",
+        noun="messages at a given rate",
+        quantity="time of a message at half of the loss-free rate",
+        field="time_ns",
+        each="message",
+        rate="throughput that one message at a time would come to (size / time)",
+        needs=("peer",),
+        min_size=16,
+        answered=False,
+        sizes=_FEW_SIZES,
+        caption="Messages go by a clock, whatever becomes of those before, and each is timed from"
+        " when it was due: a stall delays all that were due meanwhile, and all of them count. First"
+        " the rate is found up to which none is lost and the clock is kept, then 10, 50 and 90 % of"
+        " it are tried; the chart is of 50 %. Between hosts, whose clocks differ, each message is"
+        " answered before the next goes, and half of the round trip counts. Lower is better.",
+    ),
+    Pattern(
+        name="oneway",
+        summary="one message there, and one back that carries when the first came",
+        reports="times",
+        noun="a message one way",
+        quantity="time of one way",
+        field="time_ns",
+        each="message",
+        rate="throughput that this comes to (size / time of one way)",
+        needs=("peer",),
+        min_size=16,
+        sizes=_FEW_SIZES,
+        caption="From the moment before a message is sent to the one when it is here, by a clock"
+        " that both ends share, or by two whose offset is known as well as the smallest round trips"
+        " tell: half of the least one is the bound, which stands with each figure. Lower is"
+        " better.",
+    ),
+    Pattern(
+        name="incast",
+        summary="messages to an end that others send to at the same times, each answered",
+        reports="times",
+        noun="an incast",
+        quantity="time until all senders are answered",
+        field="time_ns",
+        each="burst",
+        rate="goodput of an incast (size of all messages / time until all are answered)",
+        needs=("peer", "reliable"),
+        many=True,
+        sizes=_FEW_SIZES,
+        caption="All nodes but the first send it a message at the same moment; the time is until"
+        " the last of them has its answer. The table below has it by the number of senders. Lower"
+        " is better.",
+    ),
+    Pattern(
+        name="pairs",
+        summary="streams between pairs of nodes, all at the same time",
+        reports="rates",
+        noun="streams between pairs",
+        quantity="throughput of all pairs together",
+        field="rate_bytes_per_s",
+        each="message",
+        needs=("peer",),
+        many=True,
+        sizes=_FEW_SIZES,
+        engine="stream",
+        caption="A stream between each node of the first half and one of the second, all begun at"
+        " the same moment: the sum of their rates. The table below has the slowest. Higher is"
+        " better.",
+    ),
+    Pattern(
+        name="all-pairs",
+        summary="a ping-pong and a stream between each two nodes, one pair after the other",
+        reports="times",
+        noun="ping-pongs between all pairs",
+        quantity="half round trip over all pairs",
+        field="half_rtt_ns",
+        each="round trip",
+        share=0.5,
+        rate="throughput of a ping-pong over all pairs (size / half round trip)",
+        needs=("peer",),
+        many=True,
+        sizes=_FEW_SIZES,
+        engine="pingpong",
+        caption="Each pair of nodes by itself, in turns: half of the round trip, of all pairs"
+        " pooled. The tables below have each pair, and name a link that is slower than others."
+        " Lower is better.",
+    ),
 )
 
 #: By name, in the order in which they are shown.
@@ -286,6 +397,15 @@ PATTERNS: Mapping[str, Pattern] = {row.name: row for row in _ROWS}
 
 #: What is measured unless something else is asked for; summaries and advice are about it.
 DEFAULT = PATTERNS["pingpong"]
+
+
+def check_nodes(patterns: Sequence[str], nodes: int) -> bool:
+    """Whether one of the patterns is between all nodes. BeowireError if it cannot be between so
+    many."""
+    many = [name for name in patterns if PATTERNS[name].many]
+    if "pairs" in many and nodes % 2:
+        raise BeowireError(f"{nodes} nodes are no pairs: take an even number for --pattern pairs")
+    return bool(many)
 
 
 def parse_patterns(text: str) -> list[str]:

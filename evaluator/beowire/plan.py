@@ -10,6 +10,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from beowire.mpi import drivers as mpi_drivers
 from beowire.patterns import PATTERNS
 from beowire.record import DriverInfo, Skipped
 from beowire.sizes import schedule
@@ -80,7 +81,7 @@ def affordable_sizes(
         cells = [
             size
             for pattern in patterns
-            for size in sizes_of(pattern, chosen)
+            for size in sizes_of(pattern, chosen, scheduled=True)
             for driver in drivers
             if not _cannot(driver, pattern, size)
         ]
@@ -94,23 +95,21 @@ def affordable_sizes(
     return powers or list(sizes), needed_s(sizes)
 
 
-def sizes_of(pattern: str, sizes: Sequence[int]) -> Sequence[int]:
-    """Those of the sizes that this pattern is measured at: the smallest if it has none."""
-    return sizes if PATTERNS[pattern].sized else [min(sizes)]
-
-
 def make_plan(
     drivers: Sequence[DriverInfo],
     patterns: Sequence[str],
     sizes: Sequence[int],
     seconds: float,
     seed: int,
+    *,
+    scheduled: bool = False,
 ) -> Plan:
-    """The plan of one launch. `seconds` is what measuring may take."""
+    """The plan of one launch. `seconds` is what measuring may take; `scheduled`: `sizes` are those
+    of the schedule, and not what somebody asked for."""
     groups: list[Group] = []
     skipped: list[Skipped] = []
     for pattern in patterns:
-        for size in sizes_of(pattern, sizes):
+        for size in sizes_of(pattern, sizes, scheduled=scheduled):
             able: list[str] = []
             for driver in drivers:
                 reason = _cannot(driver, pattern, size)
@@ -124,6 +123,17 @@ def make_plan(
                 groups.append(Group(pattern, size, tuple(able)))
     random.Random(seed).shuffle(groups)
     return Plan(tuple(groups), tuple(skipped), seconds)
+
+
+def sizes_of(pattern: str, sizes: Sequence[int], *, scheduled: bool) -> list[int]:
+    """Those that this pattern is measured at: the smallest if it has none; its own, if it has some,
+    where the schedule would be measured."""
+    own = PATTERNS[pattern].sizes
+    if not PATTERNS[pattern].sized:
+        return [min(sizes)]
+    if not scheduled or not own:
+        return list(sizes)
+    return [size for size in own if size <= max(sizes)] or [max(sizes)]
 
 
 def round_target_ns(cell_seconds: float, longest_ns: float = LONGEST_ROUND_NS) -> float:
@@ -164,4 +174,8 @@ def _cannot(driver: DriverInfo, pattern: str, size: int) -> str:
         return f"its smallest message has {driver.min_size} bytes"
     if size > driver.max_size:
         return f"its largest message has {driver.max_size} bytes"
+    if size < PATTERNS[pattern].min_size:
+        return f"{pattern} needs messages of {PATTERNS[pattern].min_size} bytes or more"
+    if PATTERNS[pattern].many and mpi_drivers.is_one(driver.name):
+        return "an MPI's launcher starts its ranks, two for one session"
     return PATTERNS[pattern].obstacle(driver)

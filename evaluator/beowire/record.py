@@ -163,6 +163,8 @@ class Meta(RecordLine):
     wire: Wire | None
     ends: list[NodeEnd] = Field(min_length=2, max_length=2)
     """The initiator, then the responder."""
+    others: list[NodeEnd] = Field(default_factory=list)
+    """The other nodes, where a pattern was between more than two."""
     drivers: list[DriverInfo]
 
 
@@ -214,6 +216,38 @@ class CpuCost(RecordPart):
     """The machine's in that time, as far as it is not in the process's own; None: not known."""
 
 
+class Level(RecordPart):
+    """One rate of an open loop."""
+
+    share: float | None
+    """Of the loss-free rate; None: the user has named the rate."""
+    rate_messages_per_s: float
+    n: int
+    """Measured messages that arrived."""
+    lost: int
+    late: int
+    """That left more than an interval after they were due."""
+    time_ns: Summary
+
+
+class Senders(RecordPart):
+    """An incast of so many."""
+
+    senders: int
+    time_ns: Summary
+    """Until the last of them has its answer."""
+    goodput_bytes_per_s: float
+
+
+class PairFigures(RecordPart):
+    """Two nodes: medians over the rounds."""
+
+    a: str
+    b: str
+    half_rtt_ns: float | None = None
+    rate_bytes_per_s: float
+
+
 class Result(RecordLine):
     """A measured cell: driver x pattern x size x launch."""
 
@@ -249,6 +283,20 @@ class Result(RecordLine):
     """Share of a transfer that went on while the sender computed, 0 to 1 (pattern `overlap`)."""
     overlap_receive: float | None = None
     """The same while the receiver computed."""
+    levels: list[Level] = Field(default_factory=list)
+    """At which rates messages were sent, and what became of them (pattern `open-loop`)."""
+    loss_free_messages_per_s: float | None = None
+    """The rate that these are shares of; None: something was lost at any rate, or one was given."""
+    clock_bound_ns: float | None = None
+    """How far times of one way may be wrong to either side (pattern `oneway`)."""
+    senders: list[Senders] = Field(default_factory=list)
+    """By the number of senders (pattern `incast`)."""
+    pairs: list[PairFigures] = Field(default_factory=list)
+    """Of each pair of nodes (patterns `pairs`, `all-pairs`)."""
+    slow: list[Text] = Field(default_factory=list)
+    """Links that are slower than the others, in words (pattern `all-pairs`)."""
+    start_skew_ns: float | None = None
+    """Between the first and the last to begin where all were to at once, in the median round."""
     round_medians: list[float] = Field(default_factory=list)
     """In measuring order, in the unit of the pattern's own quantity."""
     histogram: Histogram | None = None

@@ -11,14 +11,16 @@ from pathlib import Path
 
 from beowire import __version__, own_commands, selection
 from beowire import plan as planning
+from beowire.conduct import How
 from beowire.display import Display
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
 from beowire.load import Background, Load
-from beowire.measure import How, Measurement
+from beowire.measure import Measurement
 from beowire.mpi import drivers as mpi_drivers
 from beowire.own_commands import OwnCommand
+from beowire.patterns import check_nodes
 from beowire.record import (
     DriverInfo,
     End,
@@ -95,6 +97,8 @@ class Request:
     """What the user has run, whose lines become rows."""
     socket_buffer: int | None = None
     """Bytes of the buffers of BUFFER_DRIVER, which is then measured, too."""
+    message_rate: float | None = None
+    """Messages a second of `open-loop`, if the user names a rate."""
     json: bool = False
     """Result lines go to standard output as they come."""
 
@@ -124,7 +128,8 @@ def run(launcher: Launcher, request: Request, interrupts: Interrupts) -> Outcome
         )
     with Display() as display, _entered(launcher, interrupts):
         display.note("Looking at both ends ...")
-        found = survey(launcher, interrupts, request.pins, request.interface)
+        many = check_nodes(request.patterns, len(launcher.nodes))
+        found = survey(launcher, interrupts, request.pins, request.interface, many=many)
         names, of_mpis = mpi_drivers.expanded(request.drivers)
         found = replace(found, drivers=[*found.drivers, *of_mpis])
         drivers, skipped = selection.choose_drivers(found.drivers, names, _own_drivers(request))
@@ -223,7 +228,12 @@ class _Comparison:
         request = self._request
         seconds = request.seconds / request.launches
         plan = planning.make_plan(
-            drivers, request.patterns, request.sizes, seconds, request.seed + launch
+            drivers,
+            request.patterns,
+            request.sizes,
+            seconds,
+            request.seed + launch,
+            scheduled=request.scheduled,
         )
         if launch == 1:
             for line in plan.skipped:
@@ -288,6 +298,7 @@ class _Comparison:
             deadline_s=deadline_s,
             offsets=self._request.offsets,
             longest_round_ns=longest_round_ns,
+            message_rate=self._request.message_rate,
             settings=_settings(self._request),
         )
 
@@ -310,6 +321,7 @@ class _Comparison:
                     **self._load(),
                     **({"offset": list(request.offsets)} if any(request.offsets) else {}),
                     **_settings(request),
+                    **_message_rate(request),
                     "pin": list(request.pins),
                     "interface": request.interface,
                     "out": str(request.directory),
@@ -317,6 +329,7 @@ class _Comparison:
                 "link": self._link,
                 "wire": self._wire(),
                 "ends": self._survey.ends,
+                "others": self._survey.others,
                 "drivers": self._survey.drivers,
             }
         )
@@ -366,6 +379,11 @@ def _with_commands(found: Survey, commands: Sequence[OwnCommand]) -> Survey:
 def _settings(request: Request) -> dict[str, str]:
     buffer = request.socket_buffer
     return {} if buffer is None else {"socket_buffer": str(buffer)}
+
+
+def _message_rate(request: Request) -> dict[str, float]:
+    rate = request.message_rate
+    return {} if rate is None else {"message_rate": rate}
 
 
 def _create(request: Request) -> RecordWriter:

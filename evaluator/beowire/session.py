@@ -4,6 +4,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from beowire.engine import (
     ANSWER_TIMEOUT_S,
@@ -70,6 +71,20 @@ class Round:
     walk_bytes: int | None = None
     cache_bytes: int | None = None
     """As in the record."""
+    clock: tuple[int, int] | None = None
+    """What the responder's clock is ahead of the initiator's, at least and at most, in ns."""
+    late: int = 0
+    """Measured messages that left more than an interval after they were due."""
+    finished_ns: list[int] = field(default_factory=list)
+    """What the first messages took from when they were due until they were answered."""
+    started_ns: int = 0
+    """By the clock of whoever timed: when `elapsed_ns` began."""
+    consecutive: bool = True
+    """Each sample begins where the one before has ended: together they are `elapsed_ns`."""
+    flows: int = 1
+    """Messages that a sample is of, sent at the same time by as many nodes."""
+    detail: Any = None
+    """What the pattern's conductor has found besides (conduct/)."""
     overlap: tuple[int, int, int, int] | None = None
     """Medians in ns of what transfers took alone, and beyond the computing beside them: of those
     sent, and of those received.
@@ -80,7 +95,7 @@ class Round:
         stall of the machine must not decide how many messages the next round has.
         """
         samples = self.histogram.total
-        if samples < 2:
+        if samples < 2 or not self.consecutive:
             return self.elapsed_ns / self.count
         batch = self.messages / samples
         rest_ns = self.elapsed_ns - self.histogram.maximum_ns * batch
@@ -96,13 +111,16 @@ class Session:
         launcher: Launcher,
         interrupts: Interrupts,
         offsets: tuple[int, int] = (0, 0),
+        places: tuple[int, int] = (0, 1),
     ) -> None:
         """Starts nothing yet. `offsets`: bytes from a page to where messages begin, that are sent
-        and that are received.
+        and that are received. `places`: which of the launcher's nodes initiates, which responds.
         """
         self.info = info
+        self._places = places
         self._offsets = offsets
         self._runs = 0
+        self._asked: dict[str, object] = {}
         self._launcher = launcher
         self._interrupts = interrupts
         self._engines: list[EngineProcess] = []
@@ -125,10 +143,24 @@ class Session:
 
         `settings`: more words for `open`, the user's wishes for drivers that heed them.
         """
-        ends = survey.ends
+        self.start_engines(pins)
+        self.open(survey, max_size, loss_timeout_ms, settings)
+
+    def adopt(self, engines: tuple[EngineProcess, EngineProcess]) -> None:
+        """Takes engines that are there instead of starting some; they stay their owner's."""
+        self._engines = list(engines)
+
+    def open(
+        self,
+        survey: Survey,
+        max_size: int,
+        loss_timeout_ms: int,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """Opens and connects both ends of engines that are there, as start() does."""
+        ends = [survey.nodes[place] for place in self._places]
         if self.info.placement == "host":
             ends = [ends[0], ends[0]]
-        self.start_engines(pins)
         for engine, end, role in zip(self._engines, ends, ("initiator", "responder"), strict=False):
             words = {
                 "driver": self.engine_driver,
@@ -147,6 +179,23 @@ class Session:
                 engine.send("connect", {"peer": peer})
             self._collect("connected", time.monotonic() + CONNECT_TIMEOUT_S)
 
+    def close(self) -> None:
+        """Closes both ends, and leaves the engines to their owner."""
+        for engine in self._engines:
+            engine.send("close")
+        self._collect("closed", time.monotonic() + ANSWER_TIMEOUT_S)
+        self._engines = []
+
+    @property
+    def initiator(self) -> EngineProcess:
+        """The engine that initiates, once it is there."""
+        return self._engines[0]
+
+    @property
+    def responder(self) -> EngineProcess:
+        """The engine that answers, once it is there."""
+        return self._engines[-1]
+
     @property
     def engine_driver(self) -> str:
         """The driver's name, as its engines know it."""
@@ -154,7 +203,7 @@ class Session:
 
     def start_engines(self, pins: tuple[str | None, str | None]) -> None:
         """Starts an engine at each end. EngineError or BeowireError if not."""
-        nodes = list(self._launcher.nodes)[:2]
+        nodes = [self._launcher.nodes[place] for place in self._places]
         self._add_engine(nodes[0], pins[0])
         if self.info.placement == "host":
             self._add_engine(nodes[0], self._other_cpu(pins))
@@ -162,34 +211,30 @@ class Session:
             self._add_engine(nodes[1], pins[1])
 
     def run(
-        self, pattern: Pattern, size: int, shape: RoundShape, deadline_s: float, stop_at: float
+        self,
+        pattern: Pattern,
+        size: int,
+        shape: RoundShape,
+        deadline_s: float,
+        stop_at: float,
+        *,
+        words: Mapping[str, object] | None = None,
     ) -> Round | None:
-        """One round, or what there is of it when `deadline_s` has passed or `stop_at` (monotonic)
-        has come. None if nothing happened in it; one without messages if all of them were lost.
+        """One round: prepare(), go() and finish()."""
+        self.prepare(pattern, size, shape, deadline_s, words)
+        self.go()
+        return self.finish(pattern, size, deadline_s, stop_at)
+
+    def finish(
+        self, pattern: Pattern, size: int, deadline_s: float, stop_at: float
+    ) -> Round | None:
+        """The round that was begun, or what there is of it when `deadline_s` has passed or
+        `stop_at` (monotonic) has come. None if nothing happened in it; one without messages if all
+        of them were lost.
 
         EngineError: fatal (the session is gone: an end died, hangs or talks nonsense, or nothing
         at all moved until the deadline) or not (this size cannot be carried).
         """
-        words: dict[str, object] = {
-            "pattern": pattern.name,
-            "size": size,
-            "count": shape.count,
-            "skip": shape.skip,
-            "batch": shape.batch,
-            "deadline_ms": round(deadline_s * 1000),
-            "serial": self._runs,
-            "send_offset": self._offsets[0],
-            "receive_offset": self._offsets[1],
-        }
-        self._runs += 1
-        try:
-            for engine in self._engines[1:]:
-                engine.request("run", "ready", words)
-            self._engines[0].send("run", words)
-        except EngineError as error:
-            if error.code == "ESTALE":  # the round before was cut short in the middle of a message
-                error = self._silent(deadline_s)
-            raise self._explain(error) from None
         results = self._finish(pattern, time.monotonic() + deadline_s + _GRACE_S, stop_at)
         try:
             one = self._round(pattern, size, results)
@@ -203,6 +248,47 @@ class Session:
                 f"the engine's result makes no sense: {error}",
                 code="GARBAGE",
             ) from None
+
+    def prepare(
+        self,
+        pattern: Pattern,
+        size: int,
+        shape: RoundShape,
+        deadline_s: float,
+        words: Mapping[str, object] | None = None,
+    ) -> None:
+        """Has the responder get ready for a round; go() begins it."""
+        asked: dict[str, object] = {
+            "pattern": pattern.carried_by,
+            "size": size,
+            "count": shape.count,
+            "skip": shape.skip,
+            "batch": shape.batch,
+            "deadline_ms": round(deadline_s * 1000),
+            "serial": self._runs,
+            "send_offset": self._offsets[0],
+            "receive_offset": self._offsets[1],
+            **(words or {}),
+        }
+        self._runs += 1
+        self._asked = asked
+        try:
+            for engine in self._engines[1:]:
+                engine.request("run", "ready", asked)
+        except EngineError as error:
+            raise self._not_begun(error, deadline_s) from None
+
+    def go(self, words: Mapping[str, object] | None = None) -> None:
+        """Begins what was prepared. `words`: more of them, for the initiator alone."""
+        try:
+            self._engines[0].send("run", {**self._asked, **(words or {})})
+        except EngineError as error:
+            raise self._not_begun(error, float(str(self._asked["deadline_ms"])) / 1e3) from None
+
+    def _not_begun(self, error: EngineError, deadline_s: float) -> EngineError:
+        if error.code == "ESTALE":  # the round before was cut short in the middle of a message
+            error = self._silent(deadline_s)
+        return self._explain(error)
 
     def request_end(self) -> None:
         """Asks the engines to exit, without waiting."""
@@ -224,7 +310,7 @@ class Session:
         """
         first = self._cpu
         if self._launcher.kind != "hosts":
-            wanted = pins[1] or list(self._launcher.nodes)[1].cpu
+            wanted = pins[1] or self._launcher.nodes[self._places[1]].cpu
             if wanted not in (None, "auto", str(first)):
                 return wanted
         return str(first - 1) if isinstance(first, int) and first > 0 else None
@@ -282,7 +368,7 @@ class Session:
             near = answers.get(self._engines[0])
             over = near is not None and (near.get("stopped") or not self.info.reliable)
             if over and release_at is None:
-                release_at = now + (0.0 if pattern.is_times else _STREAM_GRACE_S)
+                release_at = now + (0.0 if pattern.samples_at_initiator else _STREAM_GRACE_S)
             if release_at is not None and now >= release_at:
                 waiting[-1].send("stop")
                 release_at = float("inf")
@@ -333,11 +419,16 @@ class Session:
             return None  # without the answer at its end nobody knows what has arrived
         histogram = Histogram()
         if pattern.is_times:
-            buckets = near["histogram"]["buckets"]
+            # Whoever receives takes the samples, where no message is answered.
+            answered = near["histogram"]["buckets"] or pattern.answered
+            source = near if answered else far
+            buckets = source["histogram"]["buckets"]
             if buckets:
-                histogram = Histogram.of_buckets(buckets, near["min_ns"], near["max_ns"])
-            messages, lost = near["received"], near["lost"]
-            elapsed_ns = near["elapsed_ns"]
+                histogram = Histogram.of_buckets(buckets, source["min_ns"], source["max_ns"])
+            messages, lost = source["received"], near["lost"]
+            if source is far and not self.info.reliable:
+                lost = max(0, near["sent"] - messages)
+            elapsed_ns = source["elapsed_ns"]
         else:
             # What was sent and lost has moved nothing: an unreliable stream counts what arrived.
             source = near if self.info.reliable else far
@@ -370,8 +461,16 @@ class Session:
             uses,
             near.get("walk_bytes"),
             near.get("cache_bytes"),
-            _overlap(near.get("overlap")),
+            clock=_clock(near.get("clock")),
+            late=near.get("late", 0),
+            finished_ns=[int(one) for one in near.get("finished_ns", [])],
+            started_ns=near.get("started_ns", 0),
+            overlap=_overlap(near.get("overlap")),
         )
+
+
+def _clock(bounds: dict[str, int] | None) -> tuple[int, int] | None:
+    return None if bounds is None else (bounds["low_ns"], bounds["high_ns"])
 
 
 def _overlap(medians: dict[str, int] | None) -> tuple[int, int, int, int] | None:

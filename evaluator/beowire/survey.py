@@ -3,7 +3,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from beowire.engine import EngineError, EngineProcess
@@ -22,6 +23,13 @@ class Survey:
 
     ends: list[NodeEnd]
     drivers: list[DriverInfo]
+    others: list[NodeEnd] = field(default_factory=list)
+    """Nodes beyond the two, where they are looked at."""
+
+    @property
+    def nodes(self) -> list[NodeEnd]:
+        """All that were looked at, in the launcher's order."""
+        return [*self.ends, *self.others]
 
     @property
     def clock_overhead_ns(self) -> float:
@@ -63,20 +71,24 @@ def survey(
     interrupts: Interrupts,
     pins: tuple[str | None, str | None] = (None, None),
     interface: str = "",
+    *,
+    many: bool = False,
 ) -> Survey:
     """Asks one engine on each of the first two nodes. BeowireError (exit code 1) with the node.
 
-    `interface` is the one that the user asked for, "" to follow the node or the route.
+    `interface` is the one that the user asked for, "" to follow the node or the route. `many`: all
+    nodes are asked, and a driver has to be ready on all of them.
     """
-    nodes = list(launcher.nodes)[:2]
+    nodes = list(launcher.nodes) if many else list(launcher.nodes)[:2]
     scouts: list[EngineProcess] = []
     try:
-        for node, cpu in zip(nodes, pins, strict=True):
+        for node, cpu in zip_longest(nodes, pins):
             start_engine(launcher, node, interrupts, scouts, cpu)
         hellos = [greet(scout) for scout in scouts]
         routes = [scouts[0].request("route", "route", {"to": nodes[1].reach})]
         # The way back starts from the address that the other end will see.
-        routes.append(scouts[1].request("route", "route", {"to": routes[0]["source"]}))
+        back = {"to": routes[0]["source"]}
+        routes += [scout.request("route", "route", back) for scout in scouts[1:]]
         ends = [
             _end(scout, hello, route, interface or node.interface)
             for scout, node, hello, route in zip(scouts, nodes, hellos, routes, strict=True)
@@ -85,7 +97,8 @@ def survey(
             scout.request("drivers", "drivers", end_options(end))
             for scout, end in zip(scouts, ends, strict=True)
         ]
-        return Survey(ends, _merge([known_drivers(answer) for answer in answers], nodes))
+        drivers = _merge([known_drivers(answer) for answer in answers], nodes)
+        return Survey(ends[:2], drivers, ends[2:])
     except EngineError as error:
         raise BeowireError(f"{error.node}: {error}", exit_code=1) from None
     except (KeyError, TypeError, ValueError) as error:
@@ -159,15 +172,17 @@ def _end(
 
 def _merge(reports: Sequence[Sequence[DriverInfo]], nodes: Sequence[Node]) -> list[DriverInfo]:
     """Drivers as the first end reports them; ready only if the ends that they need say so."""
-    others = {report.name: report for report in reports[1]}
+    others = [{report.name: report for report in one} for one in reports[1:]]
     merged = []
     for info in reports[0]:
-        other = others.get(info.name)
-        reason = f"{nodes[0].name}: {info.reason}" if not info.ready else ""
-        if info.placement == "pair":
+        reasons = [f"{nodes[0].name}: {info.reason}"] if not info.ready else []
+        for node, known in zip(nodes[1:], others, strict=True):
+            other = known.get(info.name)
+            if info.placement != "pair":
+                break
             if other is None:
-                reason = reason or f"{nodes[1].name}: this node does not have the driver"
+                reasons = reasons or [f"{node.name}: this node does not have the driver"]
             elif not other.ready and other.reason != info.reason:
-                reason = "; ".join(filter(None, [reason, f"{nodes[1].name}: {other.reason}"]))
-        merged.append(info.model_copy(update={"ready": not reason, "reason": reason}))
+                reasons.append(f"{node.name}: {other.reason}")
+        merged.append(info.model_copy(update={"ready": not reasons, "reason": "; ".join(reasons)}))
     return merged

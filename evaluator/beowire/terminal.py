@@ -14,6 +14,7 @@ from beowire.report.curves import WIDE, Cell, Curve, all_sizes, curves, reach, t
 from beowire.report.figures import burst_text
 from beowire.report.link import link_text
 from beowire.report.summary import BASELINE, FLOOR, schedule_text, walk_text
+from beowire.sheets import Sheet, nodes_text, sheets
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.units import count_rate_text, rate_text, significant, size_text, time_text
 from beowire.visible import LINES, visible
@@ -43,6 +44,7 @@ def render(record: Record, *, width: int, colour: bool) -> str:
         if not found:
             continue
         parts += _tables(found, pattern, record, width)
+        parts += [_sheet(one) for one in sheets(record, pattern.name)]
         drawn.append(plot(_plotted(found), pattern, record, width=width, colour=colour))
         parts.append(drawn[-1])
         parts.append(_advice(found, pattern, record.meta.drivers))
@@ -58,8 +60,7 @@ def _plotted(found: Sequence[Curve]) -> list[Curve]:
 
 
 def _heading(record: Record) -> str:
-    nodes = " ⇄ ".join(end.node for end in record.meta.ends)
-    return f"{nodes}: {link_text(record.meta)}"
+    return f"{nodes_text(record)}: {link_text(record.meta)}"
 
 
 def _tables(found: list[Curve], pattern: Pattern, record: Record, width: int) -> list[str]:
@@ -167,6 +168,12 @@ def _rows(
         f"{label:<{name_width}}{''.join(row)}".rstrip()
         for label, *row in zip(labels, *(columns[size] for size in chosen), strict=True)
     ]
+
+
+def _sheet(sheet: Sheet) -> str:
+    columns = [_aligned(list(column)) for column in zip(sheet.heads, *sheet.rows, strict=True)]
+    lines = ["".join(row).rstrip() for row in zip(*columns, strict=True)]
+    return "\n".join([sheet.title, *lines, *sheet.notes])
 
 
 def _aligned(column: Sequence[str], least: int = 0) -> list[str]:

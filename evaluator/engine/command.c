@@ -15,6 +15,7 @@ struct grammar {
 static const struct grammar GRAMMAR[] = {
     [COMMAND_HELLO] = {"hello", {NULL}},
     [COMMAND_DRIVERS] = {"drivers", {"interface", "address"}},
+    [COMMAND_CLOCK] = {"clock", {NULL}},
     [COMMAND_PATTERNS] = {"patterns", {NULL}},
     [COMMAND_ENVIRONMENT] = {"environment", {"interface"}},
     [COMMAND_ROUTE] = {"route", {"to"}},
@@ -24,7 +25,8 @@ static const struct grammar GRAMMAR[] = {
     [COMMAND_CONNECT] = {"connect", {"peer"}},
     [COMMAND_RUN] = {"run",
                      {"pattern", "size", "count", "skip", "batch", "deadline_ms", "serial",
-                      "send_offset", "receive_offset"}},
+                      "send_offset", "receive_offset", "start_ns", "interval_ns",
+                      "clock_offset_ns"}},
     [COMMAND_CHECK] = {"check", {"size", "count", "deadline_ms"}},
     [COMMAND_LOAD] = {"load", {"nice", "seconds"}},
     [COMMAND_STOP] = {"stop", {NULL}},

@@ -17,6 +17,7 @@
 
 enum command_verb {
     COMMAND_HELLO,
+    COMMAND_CLOCK,
     COMMAND_DRIVERS,
     COMMAND_PATTERNS,
     COMMAND_ENVIRONMENT,
@@ -32,7 +33,7 @@ enum command_verb {
 };
 
 /** Most `key=value` words that any verb has. */
-#define COMMAND_WORDS 12
+#define COMMAND_WORDS 14
 
 struct command {
     enum command_verb verb;

@@ -128,6 +128,14 @@ static void answer_hello(void)
     output_send(&json);
 }
 
+static void answer_clock(void)
+{
+    struct json json;
+    output_begin(&json, "clock");
+    json_unsigned(&json, "now_ns", clock_now_ns());
+    output_send(&json);
+}
+
 /* Returns false after `quit`. */
 static bool obey(struct command *command)
 {
@@ -137,6 +145,9 @@ static bool obey(struct command *command)
         break;
     case COMMAND_DRIVERS:
         catalogue_answer(&engine.modules, command);
+        break;
+    case COMMAND_CLOCK:
+        answer_clock();
         break;
     case COMMAND_PATTERNS:
         pattern_answer();

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "pattern.h"
 #include "run.h"
+#include "schedule.h"
 
 int measure_run(const struct measure_request *request, struct measure_result *result,
                 struct histogram *samples)
@@ -24,6 +25,9 @@ int measure_run(const struct measure_request *request, struct measure_result *re
         .stamp_bytes = request->size < RUN_STAMP_BYTES ? (size_t)request->size : RUN_STAMP_BYTES,
     };
     const struct pattern *pattern = request->pattern;
+    if (request->start_ns > 0 && request->role == DRIVER_INITIATOR) {
+        schedule_wait_until(&run, request->start_ns);
+    }
     int error =
         request->role == DRIVER_INITIATOR ? pattern->initiate(&run) : pattern->respond(&run);
     if (error == 0 && request->driver->flush != NULL) {

@@ -25,6 +25,9 @@ struct walk;
 /** Longest line that says what was wrong with a message, with its end. */
 #define MEASURE_FAULT_BYTES 128
 
+/** Most messages of a run that are reported one by one. */
+#define MEASURE_FINISHED_MAX 64
+
 struct measure_request {
     const struct driver *driver;
     void *session; /**< the driver's; prepare() for `size` has been called */
@@ -35,11 +38,16 @@ struct measure_request {
     uint64_t count;                /**< messages that are measured */
     uint64_t batch;                /**< round trips of one sample */
     uint64_t deadline_ns;          /**< CLOCK_MONOTONIC: after this, end before the next message */
-    uint8_t *outgoing; /**< `size` bytes (at least 8) of content to send, which changes, and
-                            MEASURE_SLACK_BYTES more; twice `size` where the driver has
-                            collective() */
-    uint8_t *incoming; /**< as large as `outgoing`, not overlapping */
-    uint64_t serial;   /**< the same at both ends, another one for each run of a session */
+    uint8_t *outgoing;    /**< `size` bytes (at least 8) of content to send, which changes, and
+                               MEASURE_SLACK_BYTES more; twice `size` where the driver has
+                               collective() */
+    uint8_t *incoming;    /**< as large as `outgoing`, not overlapping */
+    uint64_t serial;      /**< the same at both ends, another one for each run of a session */
+    uint64_t start_ns;    /**< CLOCK_MONOTONIC: the initiator begins then; 0: at once */
+    uint64_t interval_ns; /**< between the times at which two messages are due; 0: at once */
+    bool one_clock;       /**< the two ends' clocks can be compared: */
+    /** the responder's minus the initiator's, modulo 2^64; 0 on one kernel */
+    uint64_t clock_offset_ns;
     struct walk *walk; /**< memory for patterns that need much; the caller's to end */
 
     const struct softirq *softirq; /**< where to read softirq time; NULL: it is not read */
@@ -63,6 +71,13 @@ struct measure_overlap {
     uint64_t beside_ns[2]; /**< what they took beyond the computing beside which they went on */
 };
 
+/** Of the offset of the responder's clock against the initiator's. */
+struct measure_clock {
+    bool known;
+    int64_t low_ns;  /**< it is not less */
+    int64_t high_ns; /**< it is not more */
+};
+
 struct measure_result {
     uint64_t sent;     /**< measured messages that this end has sent */
     uint64_t received; /**< measured messages that have arrived at this end */
@@ -72,7 +87,13 @@ struct measure_result {
     uint64_t walk_bytes;    /**< memory that messages walked through; 0: they did not */
     uint64_t cache_bytes;   /**< of the last-level cache that this was to be more than */
     struct measure_overlap overlap;
-    bool stopped; /**< ended before its count */
+    struct measure_clock clock;
+    uint64_t started_ns; /**< CLOCK_MONOTONIC, when `elapsed_ns` began */
+    uint64_t late;       /**< measured messages that left more than an interval after their time */
+    /** What the first measured messages took from when they were due until they were answered. */
+    uint64_t finished_ns[MEASURE_FINISHED_MAX];
+    uint64_t finished; /**< how many of them; 0: it was not measured */
+    bool stopped;      /**< ended before its count */
     /** The two ends agree on which message is next. False after a run that was cut short inside
      *  a message: a reliable session cannot be used for another run then. */
     bool in_step;

@@ -7,11 +7,24 @@
 #include "output.h"
 
 static const struct pattern *const TABLE[] = {
-    &PATTERN_PINGPONG,      &PATTERN_PINGPING,  &PATTERN_STREAM,
-    &PATTERN_BIDIRECTIONAL, &PATTERN_BURST,     &PATTERN_INTEGRITY,
-    &PATTERN_COLD,          &PATTERN_ALIGNMENT, &PATTERN_OVERLAP,
-    &PATTERN_PIPELINE,      &PATTERN_BARRIER,   &PATTERN_BROADCAST,
-    &PATTERN_ALLREDUCE,     &PATTERN_ALLTOALL,  NULL,
+    &PATTERN_PINGPONG, /* what is measured unless something else is asked for */
+    &PATTERN_PINGPING,
+    &PATTERN_STREAM,
+    &PATTERN_BIDIRECTIONAL,
+    &PATTERN_BURST,
+    &PATTERN_INTEGRITY,
+    &PATTERN_COLD,
+    &PATTERN_ALIGNMENT,
+    &PATTERN_OVERLAP,
+    &PATTERN_PIPELINE,
+    &PATTERN_BARRIER,
+    &PATTERN_BROADCAST,
+    &PATTERN_ALLREDUCE,
+    &PATTERN_ALLTOALL,
+    &PATTERN_OPEN_LOOP,
+    &PATTERN_ONEWAY,
+    &PATTERN_INCAST,
+    NULL,
 };
 
 /* What is said where a need is not met. The evaluator says the same (patterns.py). */
@@ -81,6 +94,7 @@ void pattern_answer(void)
         json_text(&json, "name", (*at)->name);
         json_text(&json, "summary", (*at)->summary);
         json_text(&json, "reports", (*at)->reports == PATTERN_TIMES ? "times" : "rates");
+        json_unsigned(&json, "min_size", (*at)->min_size);
         json_begin(&json, "needs", '[');
         for (size_t i = 0; i < sizeof NEEDS / sizeof NEEDS[0]; i++) {
             if (((*at)->needs & NEEDS[i].need) != 0) {

@@ -36,7 +36,8 @@ struct pattern {
     const char *name;    /**< lower case and '-': what `--pattern` and `run pattern=` take */
     const char *summary; /**< one line: what both ends do */
     enum pattern_reports reports;
-    unsigned needs; /**< enum pattern_needs */
+    unsigned needs;    /**< enum pattern_needs */
+    uint64_t min_size; /**< bytes of the smallest message that carries what it has to; 0: any */
 
     /** Before the responder is ready, and not timed: 0, or a negative errno that refuses the run.
      *  May be NULL. */
@@ -75,5 +76,8 @@ extern const struct pattern PATTERN_BARRIER;
 extern const struct pattern PATTERN_BROADCAST;
 extern const struct pattern PATTERN_ALLREDUCE;
 extern const struct pattern PATTERN_ALLTOALL;
+extern const struct pattern PATTERN_OPEN_LOOP;
+extern const struct pattern PATTERN_ONEWAY;
+extern const struct pattern PATTERN_INCAST;
 
 #endif

@@ -40,6 +40,7 @@ void run_end_measured(struct run *run, uint64_t end_ns)
 {
     struct rusage after;
     getrusage(RUSAGE_SELF, &after);
+    run->result->started_ns = run->started_ns;
     run->result->elapsed_ns = end_ns - run->started_ns;
     run->result->cpu = (struct measure_cpu){
         .user_ns = timeval_ns(after.ru_utime) - timeval_ns(run->before.ru_utime),

@@ -31,6 +31,8 @@
 #define PAGE_BYTES UINT64_C(4096)
 #define OFFSET_MAX (MEASURE_SLACK_BYTES - 1)
 
+#define INTERVAL_NS_MAX (60 * NS_PER_SECOND)
+
 static bool session_interrupted(void *context)
 {
     struct session *session = context;
@@ -286,10 +288,14 @@ static int parse_run(struct session *session, struct command *command,
         command_number(command, "serial", 0, UINT64_MAX, &request->serial) != 0 ||
         command_number(command, "send_offset", 0, OFFSET_MAX, &send_offset) != 0 ||
         command_number(command, "receive_offset", 0, OFFSET_MAX, &receive_offset) != 0 ||
+        command_number(command, "start_ns", 0, UINT64_MAX, &request->start_ns) != 0 ||
+        command_number(command, "interval_ns", 0, INTERVAL_NS_MAX, &request->interval_ns) != 0 ||
+        command_number(command, "clock_offset_ns", 0, UINT64_MAX, &request->clock_offset_ns) != 0 ||
         command_number(command, "deadline_ms", 1, DEADLINE_MS_MAX, &deadline_ms) != 0) {
         output_error(EINVAL, false, "%s", command->reason);
         return -EINVAL;
     }
+    request->one_clock = command_text(command, "clock_offset_ns", NULL) != NULL;
     request->pattern = find_pattern(command_text(command, "pattern", ""));
     if (request->pattern == NULL) {
         return -EINVAL;
@@ -307,6 +313,12 @@ static int parse_run(struct session *session, struct command *command,
         output_error(EOPNOTSUPP, false, "%s: no pattern %s: %s", driver->name,
                      request->pattern->name, obstacle);
         return -EOPNOTSUPP;
+    }
+    if (request->size < request->pattern->min_size) {
+        output_error(EMSGSIZE, false, "%s: no pattern %s: its messages have %llu bytes at least",
+                     driver->name, request->pattern->name,
+                     (unsigned long long)request->pattern->min_size);
+        return -EMSGSIZE;
     }
     request->outgoing = session->outgoing + send_offset;
     request->incoming = session->incoming + receive_offset;
@@ -337,6 +349,19 @@ static void send_result(const struct session *session, const struct measure_requ
         json_unsigned(&json, "receive_beside_ns", result->overlap.beside_ns[1]);
         json_end(&json, '}');
     }
+    if (result->clock.known) {
+        json_begin(&json, "clock", '{');
+        json_signed(&json, "low_ns", result->clock.low_ns);
+        json_signed(&json, "high_ns", result->clock.high_ns);
+        json_end(&json, '}');
+    }
+    if (result->finished > 0) {
+        json_begin(&json, "finished_ns", '[');
+        for (uint64_t i = 0; i < result->finished; i++) {
+            json_unsigned(&json, NULL, result->finished_ns[i]);
+        }
+        json_end(&json, ']');
+    }
     if (result->walk_bytes > 0) {
         json_unsigned(&json, "walk_bytes", result->walk_bytes);
         json_unsigned(&json, "cache_bytes", result->cache_bytes);
@@ -361,6 +386,8 @@ static void send_result(const struct session *session, const struct measure_requ
         json_null(&json, "min_ns");
         json_null(&json, "max_ns");
     }
+    json_unsigned(&json, "late", result->late);
+    json_unsigned(&json, "started_ns", result->started_ns);
     json_begin(&json, "cpu", '{');
     json_unsigned(&json, "user_ns", result->cpu.user_ns);
     json_unsigned(&json, "system_ns", result->cpu.system_ns);

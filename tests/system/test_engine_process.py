@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -104,9 +105,22 @@ def test_hello__says_who_it_is(start: Start) -> None:
 def test_patterns__are_those_of_the_evaluator(start: Start) -> None:
     """Two tables, one at each end of the control protocol, say the same."""
     found = start().ask("patterns")["patterns"]
-    assert [(one["name"], one["summary"], one["reports"], set(one["needs"])) for one in found] == [
-        (row.name, row.summary, row.reports, set(row.needs)) for row in PATTERNS.values()
+    said = [
+        (one["name"], one["summary"], one["reports"], set(one["needs"]), one["min_size"])
+        for one in found
     ]
+    assert said == [
+        (row.name, row.summary, row.reports, set(row.needs), row.min_size)
+        for row in PATTERNS.values()
+        if row.carried_by == row.name
+    ]
+    assert {row.carried_by for row in PATTERNS.values()} == {one["name"] for one in found}
+
+
+def test_clock__is_the_one_of_this_kernel(start: Start) -> None:
+    before_ns = time.monotonic_ns()
+    there_ns = start().ask("clock")["now_ns"]
+    assert before_ns <= there_ns <= time.monotonic_ns()
 
 
 def test_cpu__pins_the_process(start: Start) -> None:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,14 @@ class Hosts:
 
 @pytest.fixture(name="hosts")
 def make_hosts(tmp_path: Path) -> Iterator[Hosts]:
-    lab = cluster.up_ephemeral(LabOptions(), "hosts")
+    with running(tmp_path, LabOptions()) as hosts:
+        yield hosts
+
+
+@contextmanager
+def running(tmp_path: Path, options: LabOptions) -> Iterator[Hosts]:
+    """Each node of a lab of its own is a host."""
+    lab = cluster.up_ephemeral(options, "hosts")
     servers = []
     try:
         hosts = Hosts(lab.state, tmp_path)
@@ -115,9 +123,9 @@ def make_hosts(tmp_path: Path) -> Iterator[Hosts]:
             subprocess.run([*keygen, str(tmp_path / name)], check=True)
         shutil.copy(tmp_path / "key.pub", tmp_path / "authorized_keys")
         host_key = (tmp_path / "host_key.pub").read_text(encoding="ascii")
-        known = [f"[{host.partition('@')[2]}]:{PORT} {host_key}" for host in HOSTS]
+        known = [f"[{node.address}]:{PORT} {host_key}" for node in lab.state.nodes]
         (tmp_path / "known_hosts").write_text("".join(known), encoding="ascii")
-        servers = [start_server(hosts, index) for index in range(2)]
+        servers = [start_server(hosts, index) for index in range(options.nodes)]
         yield hosts
     finally:
         for server in servers:
@@ -333,6 +341,34 @@ def test_compare__over_ssh(hosts: Hosts, tmp_path: Path) -> None:
     meta: dict[str, Any] = json.loads(lines[0])
     assert meta["link"]["kind"] == "hosts"
     assert [end["environment"]["hostname"] for end in meta["ends"]] == ["node0", "node1"]
+
+
+def test_compare__over_ssh__between_three_hosts(tmp_path: Path) -> None:
+    """Their clocks are looked at over the control channel, as if they were three."""
+    out = tmp_path / "out"
+    with running(tmp_path, LabOptions(nodes=3, link="switch")) as hosts:
+        options = [word for option in hosts.options() for word in ("--ssh-option", option)]
+        names = ",".join(f"root@{node.address}" for node in hosts.lab.nodes)
+        done = subprocess.run(
+            hosts.command(
+                *(str(ROOT / "beowire"), "compare", "--hosts", names, *options),
+                *("--drivers", "tcp", "--sizes", "1024", "--time", "4", "--out", str(out)),
+                *("--pattern", "incast,all-pairs,open-loop"),
+            ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert done.returncode == 0, done.stderr
+    record = read_record(out / "record.jsonl")
+    results = {one.pattern: one for one in record.results}
+    assert set(results) == {"incast", "all-pairs", "open-loop"}
+    assert [step.senders for step in results["incast"].senders] == [1, 2]
+    assert len(results["all-pairs"].pairs) == 3
+    assert len(results["open-loop"].levels) == 3
+    assert [end.environment["hostname"] for end in record.meta.others] == ["node2"]
 
 
 def test_compare__an_mpi_over_ssh(hosts: Hosts, tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ import typer
 from beowire import columns, terminal
 from beowire.commands import sinks
 from beowire.commands.options import (
+    HostsOption,
     InterfaceOption,
     SshOption,
     TimeOption,
-    TwoHostsOption,
     TwoNodesOption,
     refuse_lab_options,
 )
@@ -55,6 +55,8 @@ _MOST_LAUNCHES = 1000
 _PIPE_WIDTH = 100
 #: A buffer begins in a page.
 LARGEST_OFFSET = 4095
+#: Messages a second: one each ten seconds at least, which an engine can wait for.
+_LEAST_RATE, _LARGEST_RATE = 0.1, 100e6
 #: The kernel gives less than the first to nobody.
 LEAST_BUFFER, LARGEST_BUFFER = 4 << 10, 1 << 30
 
@@ -68,7 +70,7 @@ def compare(
     context: typer.Context,
     *,
     lab: TwoNodesOption = False,
-    hosts: TwoHostsOption = None,
+    hosts: HostsOption = None,
     drivers: Annotated[
         str | None,
         typer.Option(
@@ -142,6 +144,14 @@ def compare(
             help="Such as 512KiB: measures TCP with buffers of this size, too (tcp-buffer).",
         ),
     ] = None,
+    message_rate: Annotated[
+        str | None,
+        typer.Option(
+            "--message-rate",
+            help="Messages a second of the pattern open-loop: 5000 or 20k. "
+            "Default: 10, 50 and 90 % of the rate up to which none is lost.",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Of the order of sizes and turns.")
     ] = None,
@@ -160,8 +170,8 @@ def compare(
 ) -> None:
     """Measures protocols between two nodes, and says what to use.
 
-    All do the same work and take turns. Without --lab or --hosts both ends are on this host,
-    over loopback.
+    All do the same work and take turns. Some patterns are between more nodes than two. Without
+    --lab or --hosts both ends are on this host, over loopback.
     """
     if not 0 < seconds <= LONGEST_RUN_S:
         raise BeowireError(f"--time is more than 0 and at most {LONGEST_RUN_S:g} seconds")
@@ -187,6 +197,7 @@ def compare(
         interface=interface,
         load=None if load is None else parse_load(load),
         socket_buffer=_socket_buffer(socket_buffer),
+        message_rate=_message_rate(message_rate, patterns),
         commands=tuple(commands),
         json=as_json,
     )
@@ -211,7 +222,8 @@ def compare(
                 )
             )
         elif hosts is not None:
-            launcher = SshLauncher(hosts, ssh_option or [], interface)
+            many = any(PATTERNS[name].many for name in patterns)
+            launcher = SshLauncher(hosts, ssh_option or [], interface, many=many)
         else:
             launcher = LocalLauncher()
         try:
@@ -295,6 +307,20 @@ def _offsets(text: str | None) -> tuple[int, int]:
             f"cannot read --offset {text!r}: write bytes up to {LARGEST_OFFSET}, as 1 or 1,64"
         )
     return numbers[0], numbers[-1]
+
+
+def _message_rate(text: str | None, patterns: list[str]) -> float | None:
+    if text is None:
+        return None
+    if "open-loop" not in patterns:
+        raise BeowireError("--message-rate is of the pattern open-loop: add --pattern open-loop")
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([kM]?)", text.strip())
+    rate = float(found[1]) * {"": 1, "k": 1e3, "M": 1e6}[found[2]] if found else 0.0
+    if not _LEAST_RATE <= rate <= _LARGEST_RATE:
+        raise BeowireError(
+            f"cannot send at --message-rate {text!r}: write messages a second, 0.1 to 100M, as 20k"
+        )
+    return rate
 
 
 def _socket_buffer(text: str | None) -> int | None:

@@ -11,6 +11,13 @@ from beowire.errors import BeowireError
 TwoHostsOption = Annotated[
     str | None, typer.Option("--hosts", help="Between two hosts, reached by ssh: A,B.")
 ]
+HostsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--hosts",
+        help="Between two hosts, reached by ssh: A,B. More, for patterns between all: A,B,C.",
+    ),
+]
 TwoNodesOption = Annotated[
     bool, typer.Option("--lab", help="Between two nodes of a virtual cluster made for it.")
 ]

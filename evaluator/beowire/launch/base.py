@@ -23,7 +23,7 @@ class Node:
 
 
 class Launcher(Protocol):
-    """Starts engines on two (later N) nodes. Used as a context manager: entering makes the nodes
+    """Starts engines on two or more nodes. Used as a context manager: entering makes the nodes
     ready (a lab is made, the engine is copied to a host), leaving undoes all of that."""
 
     kind: str

@@ -16,7 +16,7 @@ from beowire.launch.base import Node
 
 
 class LabLauncher:
-    """Engines in node0 and node1 of a lab: of its own, made on entering and removed on leaving
+    """Engines in the nodes of a lab: of its own, made on entering and removed on leaving
     (it also goes when this process is killed), or, with `attach`, of one that is there."""
 
     kind = "lab"
@@ -55,10 +55,10 @@ class LabLauncher:
 
     @property
     def nodes(self) -> Sequence[Node]:
-        """node0 and node1, each with its core; known while the lab is there."""
+        """node0, node1 and so on, each with its core; known while the lab is there."""
         return [
             Node(node.name, node.address, None if node.cpu is None else str(node.cpu), "eth0")
-            for node in self._current().nodes[:2]
+            for node in self._current().nodes
         ]
 
     @property

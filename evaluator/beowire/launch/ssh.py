@@ -121,18 +121,26 @@ class SshHosts:
 
 
 class SshLauncher:
-    """Engines on two hosts, each `HOST` or `USER@HOST`, as ssh understands them."""
+    """Engines on two hosts (or more), each `HOST` or `USER@HOST`, as ssh understands them."""
 
     kind = "hosts"
 
     def __init__(
-        self, hosts: str | Sequence[str], options: Sequence[str] = (), interface: str = ""
+        self,
+        hosts: str | Sequence[str],
+        options: Sequence[str] = (),
+        interface: str = "",
+        *,
+        many: bool = False,
     ) -> None:
         """`hosts` may be a text, `A,B`. `options` are ssh_config(5) options for both of them, such
-        as `Port=2222`. `interface` is the one to measure on; "" follows the route."""
+        as `Port=2222`. `interface` is the one to measure on; "" follows the route. `many`: there
+        may be more than two."""
         if isinstance(hosts, str):
             hosts = [host.strip() for host in hosts.split(",")]
-        if len(hosts) != 2 or hosts[0] == hosts[1]:
+        if many and (len(hosts) < 2 or len(set(hosts)) < len(hosts)):
+            raise BeowireError("two or more different hosts are needed: --hosts A,B,C")
+        if not many and (len(hosts) != 2 or hosts[0] == hosts[1]):
             raise BeowireError("two different hosts are needed: --hosts A,B")
         self.ssh = SshHosts(hosts, options)
         self.hosts = tuple(hosts)

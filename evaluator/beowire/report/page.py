@@ -17,6 +17,7 @@ from beowire.report.axes import Figure
 from beowire.report.curves import Curve, curves, record_labels
 from beowire.report.link import link_text
 from beowire.report.palette import rank
+from beowire.sheets import nodes_text, sheets
 from beowire.units import size_text
 
 #: The sections of the page, by their ids.
@@ -67,6 +68,12 @@ def render(records: Sequence[Record]) -> str:
             "drivers": tables.drivers(records),
             "chooser": chooser.chooser(every),
             "charts": "".join(_section(chart, records) for chart in charts.values()),
+            "details": "".join(
+                tables.sheet(one, label)
+                for record, label in zip(records, record_labels(records), strict=True)
+                for name in PATTERNS
+                for one in sheets(record, name)
+            ),
             "only": chooser.only_chosen(every),
             "results": tables.results(records),
             "skipped": tables.skipped(records),
@@ -197,7 +204,7 @@ def _lede(records: Sequence[Record]) -> list[str]:
     for record, label in zip(records, record_labels(records), strict=True):
         meta = record.meta
         facts = [
-            " ⇄ ".join(end.node for end in meta.ends),
+            nodes_text(record),
             link_text(meta),
             meta.started.strftime("%Y-%m-%d %H:%M UTC"),
             f"Beowire {meta.beowire}",

@@ -8,6 +8,7 @@ from beowire.record import EnvironmentValue, NodeEnd, Record, Result, Summary
 from beowire.report import layers, palette
 from beowire.report.curves import record_labels
 from beowire.report.hover import STOPPED
+from beowire.sheets import Sheet
 from beowire.units import significant, size_text
 
 _Value = str | float | None
@@ -169,6 +170,26 @@ def ends_table(ends: Sequence[NodeEnd]) -> str:
         '<div class="scroll tall" tabindex="0" role="region" aria-label="Environment">'
         '<table class="environment"><thead><tr><th scope="col">Fact</th>'
         f"{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{rest}"
+    )
+
+
+def sheet(one: Sheet, label: str = "") -> str:
+    """What a pattern has found besides one figure a size. `label`: the record's, if there are
+    several."""
+    title = escape(f"{one.title} · {label}" if label else one.title)
+    heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in one.heads)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>'
+        + "".join(f'<td class="number">{escape(text)}</td>' for text in row[1:])
+        + "</tr>"
+        for row in one.rows
+    )
+    notes = "".join(f"<p>{escape(note)}</p>" for note in one.notes)
+    return (
+        f"<section><h2>{title}</h2>"
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}">'
+        f'<table class="figures"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>{notes}</section>"
     )
 
 

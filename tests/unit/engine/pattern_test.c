@@ -72,8 +72,8 @@ static void answer__has_every_row(void **state)
     pattern_answer();
     const char *text = capture_end();
     expect_part(text, "{\"event\":\"patterns\",\"patterns\":[{\"name\":\"pingpong\",");
-    expect_part(text, "\"reports\":\"times\",\"needs\":[]}");
-    expect_part(text, "\"reports\":\"rates\",\"needs\":[\"peer\"]}");
+    expect_part(text, "\"reports\":\"times\",\"min_size\":0,\"needs\":[]}");
+    expect_part(text, "\"reports\":\"rates\",\"min_size\":0,\"needs\":[\"peer\"]}");
 }
 
 int main(void)

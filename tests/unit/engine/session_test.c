@@ -245,6 +245,7 @@ static void run__sizes(void **state)
     (void)state;
     make_ready();
     expect_part(ask("run pattern=pingpong size=1 count=1"), "\"code\":\"EMSGSIZE\"");
+    expect_part(ask("run pattern=oneway size=15 count=1"), "its messages have 16 bytes at least");
     expect_part(ask("run pattern=pingpong size=65 count=1"), "messages of 2 to 64 bytes");
     fake.prepare_error = -EMSGSIZE;
     expect_part(ask("run pattern=pingpong size=64 count=1"), "do not fit this link");

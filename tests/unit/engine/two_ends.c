@@ -281,6 +281,7 @@ static void open_end(struct end *end, struct link *link, enum driver_role role, 
     link->sent = 0;
     link->sends = link->receives = (struct post_queue){0};
     *end = (struct end){.request = asked, .link = link};
+    histogram_clear(&end->samples);
     end->request.role = role;
     end->request.session = link;
     end->request.context = end;

@@ -9,8 +9,9 @@ import pytest
 
 from beowire import plan as planning
 from beowire import selection
+from beowire.conduct import How
 from beowire.interrupts import Interrupts
-from beowire.measure import How, Measurement, Progress
+from beowire.measure import Measurement, Progress
 from beowire.record import Result, Skipped
 from beowire.survey import survey
 from unit.evaluator.fake_engine import FakeLauncher

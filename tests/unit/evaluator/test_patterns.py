@@ -2,7 +2,7 @@
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.patterns import DEFAULT, NEEDS, PATTERNS, Pattern, parse_patterns
+from beowire.patterns import DEFAULT, NEEDS, PATTERNS, Pattern, check_nodes, parse_patterns
 from beowire.record import DriverInfo, Result
 
 
@@ -74,3 +74,16 @@ def test_parse_patterns__takes_a_list() -> None:
 def test_parse_patterns__refuses_in_one_line(text: str) -> None:
     with pytest.raises(BeowireError, match=r"there are pingpong, .*stream"):
         parse_patterns(text)
+
+
+def test_obstacle__between_many_nodes_nothing_of_one_host() -> None:
+    assert PATTERNS["pairs"].obstacle(_driver(placement="host")) != ""
+    assert PATTERNS["pairs"].obstacle(_driver(reliable=False)) == ""
+
+
+def test_check_nodes__says_whether_all_nodes_are_needed() -> None:
+    assert not check_nodes(["pingpong", "oneway"], 3)
+    assert check_nodes(["pingpong", "incast"], 3)
+    assert check_nodes(["pairs"], 4)
+    with pytest.raises(BeowireError, match="3 nodes are no pairs"):
+        check_nodes(["all-pairs", "pairs"], 3)

@@ -127,3 +127,20 @@ def test_round_target_ns__is_bounded() -> None:
     assert plan.round_target_ns(1e3) == plan.LONGEST_ROUND_NS
     # A cell of 0.2 s has time for at least the rounds that it needs.
     assert plan.round_target_ns(0.2) * 20 < 0.2e9
+
+
+def test_sizes_of__a_pattern_of_long_rounds__has_few_unless_some_are_asked_for() -> None:
+    sizes = [1, 64, 100, 1024, 4096]
+    assert plan.sizes_of("pingpong", sizes, scheduled=True) == sizes
+    assert plan.sizes_of("incast", sizes, scheduled=True) == [64, 1024]
+    assert plan.sizes_of("incast", sizes, scheduled=False) == sizes
+    assert plan.sizes_of("incast", [1, 8], scheduled=True) == [8]
+
+
+def test_make_plan__says_what_a_pattern_needs_of_a_size_or_a_driver() -> None:
+    made = plan.make_plan([_driver("tcp")], ["oneway"], [8, 16], 1.0, 1)
+    assert [(one.size, one.reason) for one in made.skipped] == [
+        (8, "oneway needs messages of 16 bytes or more")
+    ]
+    made = plan.make_plan([_driver("mpi:openmpi4/tcp")], ["incast"], [8], 1.0, 1)
+    assert "an MPI's launcher" in made.skipped[0].reason

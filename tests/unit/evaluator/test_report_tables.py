@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from beowire.record import Meta, NodeEnd, Record, Skipped
 from beowire.report import tables
+from beowire.sheets import Sheet
 from unit.evaluator import synthetic_record
 from unit.evaluator.test_report_curves import record, result, summary
 
@@ -120,3 +121,12 @@ def test_drivers__many__are_folded() -> None:
         html = tables.drivers([replace(record(*lines), meta=meta)])
         assert html.startswith("<details>") == folded
         assert all(f"<dt>{name}</dt>" in html for name in names)
+
+
+def test_sheet__is_a_table_with_its_notes() -> None:
+    one = Sheet("Pairs <of> nodes", ["", "n0"], [["n1", "5 & 6"]], ["Slow: n0 – n1"])
+    html = tables.sheet(one)
+    assert "<h2>Pairs &lt;of&gt; nodes</h2>" in html
+    assert '<th scope="row">n1</th><td class="number">5 &amp; 6</td>' in html
+    assert html.endswith("<p>Slow: n0 – n1</p></section>")
+    assert "nodes · mine</h2>" in tables.sheet(one, "mine")

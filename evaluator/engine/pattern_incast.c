@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pattern_incast.c - one sender of many: messages to an end that others send to at the same times
+ * (schedule.h), each answered. An end that only takes part knows nothing of the others: the
+ * evaluator starts all of them together, and puts together when each was done.
+ */
+#include "clock.h"
+#include "pattern.h"
+#include "run.h"
+#include "schedule.h"
+
+static int send_next(struct run *run, const struct schedule *schedule, bool measured)
+{
+    struct measure_result *result = run->result;
+    int error = run_send(run);
+    if (error == 0) {
+        error = run_receive_answer(run);
+    }
+    if (error != 0 || !measured) {
+        return error;
+    }
+    const uint64_t took_ns = clock_now_ns() - schedule->due_ns;
+    histogram_add(run->samples, took_ns);
+    if (result->finished < MEASURE_FINISHED_MAX) {
+        result->finished_ns[result->finished++] = took_ns;
+    }
+    result->late +=
+        schedule->interval_ns > 0 && schedule->now_ns - schedule->due_ns > schedule->interval_ns;
+    result->sent++;
+    result->received++;
+    return 0;
+}
+
+static int initiate(struct run *run)
+{
+    const struct measure_request *request = run->request;
+    const uint64_t wanted = request->skip + request->count;
+    struct schedule schedule = schedule_begin(run);
+    uint64_t done = 0;
+    int error = 0;
+    run_begin_measured(run);
+    while (error == 0 && done < wanted) {
+        schedule_wait(&schedule, run);
+        if (run->stop) {
+            break;
+        }
+        if (done == request->skip) {
+            run_begin_clock(run);
+        }
+        error = send_next(run, &schedule, done >= request->skip);
+        done += error == 0 ? 1 : 0;
+    }
+    run_end_measured(run, clock_now_ns());
+    run->result->stopped = done < wanted;
+    run->result->in_step = error == 0;
+    return error;
+}
+
+static int respond(struct run *run)
+{
+    const struct measure_request *request = run->request;
+    const uint64_t wanted = request->skip + request->count;
+    struct pace pace = pace_start();
+    uint64_t arrived = 0;
+    int error = 0;
+    run_begin_measured(run);
+    while (error == 0 && arrived < wanted && !run->stop) {
+        error = run_receive(run);
+        if (error == 0) {
+            error = run_send_answer(run);
+        }
+        if (error == 0 && ++arrived == request->skip) {
+            run_begin_measured(run);
+        }
+        pace_message(&pace, run);
+    }
+    run_end_measured(run, clock_now_ns());
+    run->result->received = arrived > request->skip ? arrived - request->skip : 0;
+    run->result->stopped = arrived < wanted;
+    return error; /* in step: the initiator stops between two messages */
+}
+
+const struct pattern PATTERN_INCAST = {
+    .name = "incast",
+    .summary = "messages to an end that others send to at the same times, each answered",
+    .reports = PATTERN_TIMES,
+    .needs = PATTERN_NEEDS_PEER | PATTERN_NEEDS_RELIABLE,
+    .initiate = initiate,
+    .respond = respond,
+};

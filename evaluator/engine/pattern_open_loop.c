@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pattern_open_loop.c - messages at a rate that was decided beforehand (schedule.h), each timed
+ * from when it was due.
+ *
+ * Where the two ends have one clock, each message carries when it was due, and the end that
+ * receives it takes its time: one way, many under way at once. The last is answered, or says that
+ * it is:
+ *
+ *      bytes 0-7: when it was due    8-15: the run's serial number, 2 bits of what it is
+ *
+ * Where they have not, each message is answered before the next one goes (timed.h). Its time is
+ * what it waited until it could be sent, and half of what it took then.
+ *
+ * Without an interval every message is due when it can be sent: what the rate can be at most.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "pattern.h"
+#include "schedule.h"
+#include "timed.h"
+
+enum kind {
+    KIND_SKIPPED,
+    KIND_MEASURED,
+    KIND_END, /* no message: none comes any more */
+};
+
+#define KIND_BITS 2
+
+static int send_one(const struct run *run, uint64_t due_ns, enum kind kind)
+{
+    const uint64_t what = run->request->serial << KIND_BITS | (uint64_t)kind;
+    memcpy(run->outgoing, &due_ns, sizeof due_ns);
+    memcpy(run->outgoing + sizeof due_ns, &what, sizeof what);
+    return run_send(run);
+}
+
+/* More than an interval after it was due: the sender does not keep the schedule. */
+static void count_late(struct run *run, const struct schedule *schedule)
+{
+    if (schedule->interval_ns > 0 && schedule->now_ns - schedule->due_ns > schedule->interval_ns) {
+        run->result->late++;
+    }
+}
+
+/* Reliable: both ends know that the other has left. */
+static int settle(struct run *run)
+{
+    int error = run->result->stopped ? send_one(run, 0, KIND_END) : 0;
+    if (error == 0) {
+        error = run_receive_answer(run);
+    }
+    run->result->in_step = error == 0;
+    return error;
+}
+
+static int send_all(struct run *run)
+{
+    const struct measure_request *request = run->request;
+    const uint64_t wanted = request->skip + request->count;
+    struct schedule schedule = schedule_begin(run);
+    uint64_t done = 0;
+    int error = 0;
+    run->result->in_step = false;
+    run_begin_measured(run);
+    while (error == 0 && done < wanted) {
+        schedule_wait(&schedule, run);
+        if (run->stop) {
+            break;
+        }
+        const bool measured = done >= request->skip;
+        if (done == request->skip) {
+            run_begin_clock(run); /* usage was read before: it would make this message late */
+        }
+        error = send_one(run, schedule.due_ns, measured ? KIND_MEASURED : KIND_SKIPPED);
+        if (error == 0 && measured) {
+            count_late(run, &schedule);
+        }
+        done += error == 0 ? 1 : 0;
+    }
+    run_end_measured(run, clock_now_ns());
+    run->result->sent = done > request->skip ? done - request->skip : 0;
+    run->result->stopped = done < wanted;
+    return error == 0 && request->driver->reliable ? settle(run) : error;
+}
+
+/* What a message says that it is; -1: it is not of this run. */
+static int kind_of(const struct run *run)
+{
+    uint64_t what;
+    memcpy(&what, run->incoming + sizeof(uint64_t), sizeof what);
+    const uint64_t kind = what & ((1 << KIND_BITS) - 1);
+    const uint64_t serial = run->request->serial << KIND_BITS >> KIND_BITS;
+    return what >> KIND_BITS == serial && kind <= KIND_END ? (int)kind : -1;
+}
+
+static void take_sample(struct run *run, uint64_t now_ns)
+{
+    uint64_t due_ns;
+    memcpy(&due_ns, run->incoming, sizeof due_ns);
+    const int64_t time_ns = (int64_t)(now_ns - run->request->clock_offset_ns - due_ns);
+    histogram_add(run->samples, time_ns > 0 ? (uint64_t)time_ns : 0);
+    run->result->received++;
+}
+
+static int mixed_up(struct run *run)
+{
+    (void)snprintf(run->result->fault, sizeof run->result->fault,
+                   "a message came that is not of this run");
+    return -EBADMSG;
+}
+
+/* `last_ns`: when the last one came. */
+static int take_all(struct run *run, uint64_t *arrived, uint64_t *last_ns)
+{
+    const struct measure_request *request = run->request;
+    const uint64_t wanted = request->skip + request->count;
+    struct pace pace = pace_start();
+    while (*arrived < wanted && !run->stop) {
+        int error = run_receive(run);
+        const uint64_t now_ns = clock_now_ns();
+        if (timed_lost(run, error)) {
+            run->stop = run_should_end(run, now_ns);
+            continue;
+        }
+        const int kind = error == 0 ? kind_of(run) : -1;
+        if (error != 0 || (kind < 0 && request->driver->reliable)) {
+            return error != 0 ? error : mixed_up(run);
+        }
+        if (kind == KIND_END) {
+            break;
+        }
+        if (kind == KIND_MEASURED) {
+            take_sample(run, now_ns);
+            *last_ns = now_ns;
+        }
+        if (kind == KIND_SKIPPED || (kind == KIND_MEASURED && *arrived == 0)) {
+            run->started_ns = now_ns; /* of the last one, or of whatever came first */
+        }
+        *arrived += kind >= 0 ? 1 : 0;
+        pace_message(&pace, run);
+    }
+    return 0;
+}
+
+static int receive_all(struct run *run)
+{
+    const struct measure_request *request = run->request;
+    uint64_t arrived = 0;
+    uint64_t last_ns = 0;
+    run->result->in_step = false;
+    run_begin_measured(run);
+    int error = take_all(run, &arrived, &last_ns);
+    run_end_measured(run, last_ns > run->started_ns ? last_ns : run->started_ns);
+    run->result->stopped = arrived < request->skip + request->count;
+    if (error == 0 && !run->stop && request->driver->reliable) {
+        error = run_send_answer(run);
+        run->result->in_step = error == 0;
+    }
+    return error;
+}
+
+/* Each answered: `done` counts the skipped, too. */
+static int exchange_next(struct run *run, struct schedule *schedule, bool measured)
+{
+    struct timed_exchange one = {0};
+    int error = timed_exchange(run, &one);
+    const bool lost = timed_lost(run, error);
+    if ((error != 0 && !lost) || !measured) {
+        return lost ? 0 : error;
+    }
+    run->result->sent++;
+    run->result->lost += lost ? 1 : 0;
+    count_late(run, schedule);
+    if (!lost) {
+        run->result->received++;
+        histogram_add(run->samples,
+                      one.sent_ns - schedule->due_ns + (one.done_ns - one.sent_ns) / 2);
+    }
+    return 0;
+}
+
+static int exchange_all(struct run *run)
+{
+    const struct measure_request *request = run->request;
+    const uint64_t wanted = request->skip + request->count;
+    struct schedule schedule = schedule_begin(run);
+    uint64_t done = 0;
+    int error = 0;
+    run_begin_measured(run);
+    while (error == 0 && done < wanted) {
+        schedule_wait(&schedule, run);
+        if (run->stop) {
+            break;
+        }
+        if (done == request->skip) {
+            run_begin_clock(run);
+        }
+        error = exchange_next(run, &schedule, done >= request->skip);
+        done += error == 0 ? 1 : 0;
+    }
+    run_end_measured(run, clock_now_ns());
+    run->result->stopped = done < wanted;
+    run->result->in_step = error == 0;
+    return error;
+}
+
+static int initiate(struct run *run)
+{
+    return run->request->one_clock ? send_all(run) : exchange_all(run);
+}
+
+static int respond(struct run *run)
+{
+    return run->request->one_clock ? receive_all(run) : timed_respond(run);
+}
+
+const struct pattern PATTERN_OPEN_LOOP = {
+    .name = "open-loop",
+    .summary = "messages at a rate that was decided beforehand, each timed from when it was due",
+    .reports = PATTERN_TIMES,
+    .needs = PATTERN_NEEDS_PEER,
+    .min_size = TIMED_BYTES,
+    .initiate = initiate,
+    .respond = respond,
+};

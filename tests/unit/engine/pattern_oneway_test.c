@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One way, by the clock of both ends, which in a test is one. */
+#include "two_ends.h"
+
+#include <errno.h>
+
+static int prepare(void **state)
+{
+    (void)state;
+    two_ends_prepare(&PATTERN_ONEWAY);
+    return 0;
+}
+
+static void expect_whole(void)
+{
+    assert_int_equal(initiator.error, 0);
+    assert_int_equal(responder.error, 0);
+    assert_int_equal(initiator.result.received, 10);
+    assert_int_equal(responder.result.received, 10);
+    assert_int_equal(initiator.samples.samples, 10);
+    assert_true(initiator.result.in_step && responder.result.in_step);
+}
+
+/* The truth is that the offset is nothing: it is between the bounds, and no way is longer than all
+ * of the exchange. */
+static void oneway__bounds_hold_the_true_offset(void **state)
+{
+    (void)state;
+    static const uint64_t SIZES[] = {16, 1000, 65537};
+    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
+        asked.size = SIZES[i];
+        two_ends_run();
+        expect_whole();
+        const struct measure_clock *clock = &initiator.result.clock;
+        assert_true(clock->known);
+        assert_true(clock->low_ns <= 0 && clock->high_ns >= 0);
+        assert_true(initiator.samples.max_ns <= initiator.result.elapsed_ns);
+    }
+}
+
+/* A clock that is said to be ahead by an hour makes every message come before it was sent. */
+static void oneway__the_offset_is_taken_off(void **state)
+{
+    (void)state;
+    const uint64_t hour_ns = UINT64_C(3600000000000);
+    asked.clock_offset_ns = hour_ns;
+    two_ends_run();
+    expect_whole();
+    assert_int_equal(initiator.samples.max_ns, 0);
+    asked.clock_offset_ns = (uint64_t)0 - hour_ns;
+    two_ends_run();
+    expect_whole();
+    assert_true(initiator.samples.min_ns >= hour_ns);
+}
+
+static void oneway__another_answer_ends_the_session(void **state)
+{
+    (void)state;
+    lie = LIE_REPLAY;
+    liar = DRIVER_RESPONDER;
+    lie_at = 6;
+    two_ends_run();
+    assert_int_equal(initiator.error, -EBADMSG);
+}
+
+static void oneway__stopped_between_two_messages_stays_in_step(void **state)
+{
+    (void)state;
+    stop_at_once = true;
+    asked.skip = 0;
+    asked.count = UINT64_C(1) << 40;
+    two_ends_run();
+    assert_int_equal(initiator.error, 0);
+    assert_true(initiator.result.stopped && initiator.result.in_step);
+    assert_int_equal(initiator.result.sent, 1);
+}
+
+#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PREPARED(oneway__bounds_hold_the_true_offset),
+        PREPARED(oneway__the_offset_is_taken_off),
+        PREPARED(oneway__another_answer_ends_the_session),
+        PREPARED(oneway__stopped_between_two_messages_stays_in_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages at a rate: one way where the ends have one clock, else answered. */
+#include "two_ends.h"
+
+#include <errno.h>
+
+#include "clock.h"
+
+#define INTERVAL_NS UINT64_C(200000)
+
+static int prepare(void **state)
+{
+    (void)state;
+    two_ends_prepare(&PATTERN_OPEN_LOOP);
+    asked.interval_ns = INTERVAL_NS;
+    asked.one_clock = true;
+    return 0;
+}
+
+static void expect_in_step(void)
+{
+    assert_int_equal(initiator.error, 0);
+    assert_int_equal(responder.error, 0);
+    assert_true(initiator.result.in_step && responder.result.in_step);
+}
+
+static void open_loop__one_clock__samples_are_of_who_receives(void **state)
+{
+    (void)state;
+    static const uint64_t SIZES[] = {16, 1000, 65537};
+    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
+        asked.size = SIZES[i];
+        for (asked.skip = 0; asked.skip <= 4; asked.skip += 4) {
+            asked.start_ns = clock_now_ns() + NS_PER_MS;
+            two_ends_run();
+            expect_in_step();
+            assert_int_equal(initiator.result.sent, 10);
+            assert_int_equal(initiator.samples.samples, 0);
+            assert_int_equal(responder.result.received, 10);
+            assert_int_equal(responder.samples.samples, 10);
+            assert_true(initiator.result.started_ns + initiator.result.elapsed_ns >=
+                        asked.start_ns + (asked.skip + 9) * INTERVAL_NS);
+            assert_true(responder.samples.min_ns < UINT64_C(1000000000));
+        }
+    }
+}
+
+/* A start in the past: everything is late, and counts from when it was due. */
+static void open_loop__what_is_late_counts_from_when_it_was_due(void **state)
+{
+    (void)state;
+    const uint64_t late_ns = UINT64_C(50000000);
+    asked.start_ns = clock_now_ns() - late_ns;
+    asked.skip = 0;
+    asked.interval_ns = 1;
+    two_ends_run();
+    expect_in_step();
+    assert_true(responder.samples.min_ns >= late_ns - 10);
+    assert_int_equal(initiator.result.late, 10);
+}
+
+static void open_loop__without_an_interval_nothing_is_late(void **state)
+{
+    (void)state;
+    asked.interval_ns = 0;
+    asked.count = 500;
+    two_ends_run();
+    expect_in_step();
+    assert_int_equal(initiator.result.late, 0);
+    assert_int_equal(responder.samples.samples, 500);
+}
+
+static void open_loop__stopped_it_says_so_and_both_ends_leave(void **state)
+{
+    (void)state;
+    stop_at_once = true;
+    asked.count = UINT64_C(1) << 40;
+    two_ends_run();
+    expect_in_step();
+    assert_true(initiator.result.stopped && responder.result.stopped);
+    assert_true(initiator.result.sent <= 60); /* of 10 ms, after which it looks */
+}
+
+/* The message before comes in its place: its number is of another run. */
+static void open_loop__a_message_of_another_run_ends_the_session(void **state)
+{
+    (void)state;
+    asked.serial = 1;
+    two_ends_run();
+    asked.serial = 2;
+    lie = LIE_OLD_RUN;
+    lie_at = 6;
+    two_ends_run();
+    assert_int_equal(responder.error, -EBADMSG);
+    assert_string_equal(responder.result.fault, "a message came that is not of this run");
+}
+
+static void open_loop__two_clocks__each_is_answered(void **state)
+{
+    (void)state;
+    asked.one_clock = false;
+    asked.start_ns = clock_now_ns() + NS_PER_MS;
+    two_ends_run();
+    expect_in_step();
+    assert_int_equal(initiator.samples.samples, 10);
+    assert_int_equal(initiator.result.received, 10);
+    assert_int_equal(responder.result.received, 10);
+    assert_int_equal(responder.samples.samples, 0);
+    assert_true(initiator.result.started_ns + initiator.result.elapsed_ns >=
+                asked.start_ns + (asked.skip + 9) * INTERVAL_NS);
+}
+
+#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PREPARED(open_loop__one_clock__samples_are_of_who_receives),
+        PREPARED(open_loop__what_is_late_counts_from_when_it_was_due),
+        PREPARED(open_loop__without_an_interval_nothing_is_late),
+        PREPARED(open_loop__stopped_it_says_so_and_both_ends_leave),
+        PREPARED(open_loop__a_message_of_another_run_ends_the_session),
+        PREPARED(open_loop__two_clocks__each_is_answered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

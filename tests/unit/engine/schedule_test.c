@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* When messages are due: by the real clock, of which only the order of times is looked at. */
+#include "schedule.h"
+
+#include <stdbool.h>
+
+#include "clock.h"
+#include "run.h"
+#include "testing.h"
+
+static bool ending;
+
+static bool interrupted(void *context)
+{
+    (void)context;
+    return ending;
+}
+
+static struct measure_request request;
+static struct run run;
+
+static int prepare(void **state)
+{
+    (void)state;
+    ending = false;
+    request = (struct measure_request){
+        .interrupted = interrupted,
+        .deadline_ns = clock_now_ns() + 10 * NS_PER_SECOND,
+    };
+    run = (struct run){.request = &request};
+    return 0;
+}
+
+static void schedule_wait__messages_are_due_an_interval_apart(void **state)
+{
+    (void)state;
+    request.start_ns = clock_now_ns() + NS_PER_MS;
+    request.interval_ns = 50000;
+    struct schedule schedule = schedule_begin(&run);
+    for (uint64_t i = 0; i < 40; i++) {
+        schedule_wait(&schedule, &run);
+        assert_int_equal(schedule.due_ns, request.start_ns + i * request.interval_ns);
+        assert_true(schedule.now_ns >= schedule.due_ns);
+        assert_true(clock_now_ns() >= schedule.due_ns);
+    }
+    assert_false(run.stop);
+}
+
+/* What should have gone meanwhile goes at once, and is as late as it is. */
+static void schedule_wait__after_a_stall_nothing_is_left_out(void **state)
+{
+    (void)state;
+    request.interval_ns = 10000;
+    struct schedule schedule = schedule_begin(&run);
+    schedule_wait(&schedule, &run);
+    const uint64_t first_ns = schedule.due_ns;
+    const uint64_t over_ns = first_ns + 2 * NS_PER_MS;
+    schedule_wait_until(&run, over_ns);
+    for (uint64_t i = 1; i <= 200; i++) {
+        schedule_wait(&schedule, &run);
+        assert_int_equal(schedule.due_ns, first_ns + i * request.interval_ns);
+        assert_true(schedule.now_ns >= over_ns);
+    }
+}
+
+static void schedule_wait__without_an_interval_a_message_is_due_when_asked_for(void **state)
+{
+    (void)state;
+    struct schedule schedule = schedule_begin(&run);
+    for (int i = 0; i < 10; i++) {
+        const uint64_t before_ns = clock_now_ns();
+        schedule_wait(&schedule, &run);
+        assert_true(schedule.due_ns >= before_ns && schedule.due_ns == schedule.now_ns);
+    }
+}
+
+static void schedule_wait__ends_with_the_run_long_before_a_message_is_due(void **state)
+{
+    (void)state;
+    request.start_ns = clock_now_ns() + 60 * NS_PER_SECOND;
+    request.interval_ns = 1;
+    ending = true;
+    struct schedule schedule = schedule_begin(&run);
+    schedule_wait(&schedule, &run);
+    assert_true(run.stop);
+    assert_true(clock_now_ns() < request.start_ns);
+}
+
+static void schedule_wait_until__ends_at_the_deadline(void **state)
+{
+    (void)state;
+    request.deadline_ns = clock_now_ns();
+    schedule_wait_until(&run, clock_now_ns() + 60 * NS_PER_SECOND);
+    assert_true(run.stop);
+}
+
+#define PREPARED(test) cmocka_unit_test_setup(test, prepare)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PREPARED(schedule_wait__messages_are_due_an_interval_apart),
+        PREPARED(schedule_wait__after_a_stall_nothing_is_left_out),
+        PREPARED(schedule_wait__without_an_interval_a_message_is_due_when_asked_for),
+        PREPARED(schedule_wait__ends_with_the_run_long_before_a_message_is_due),
+        PREPARED(schedule_wait_until__ends_at_the_deadline),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
