@@ -47,7 +47,8 @@ def test_render__every_pattern_has_its_tables(tmp_path: Path) -> None:
     for pattern in PATTERNS.values():
         assert f"\n{pattern.title}" in text
         assert f"What to use between two nodes, by {pattern.quantity}\n" in text
-        assert not pattern.is_times or f"\n{pattern.rate[0].upper()}{pattern.rate[1:]}" in text
+        rate = f"\n{pattern.rate[:1].upper()}{pattern.rate[1:]}"
+        assert not pattern.is_times or (rate in text) == pattern.sized
 
 
 def test_render__overlap_has_its_shares(tmp_path: Path) -> None:
