@@ -30,6 +30,7 @@ COMMANDS = (
     "report",
     "run",
     "tune",
+    "load",
     "lab",
     "mpi-env",
     "top",

@@ -24,9 +24,7 @@ def plot(curves: Sequence[Curve], pattern: Pattern, *, width: int, colour: bool)
     """Times in µs, or throughputs in MB/s, of `curves`. Empty if there is no curve
     of two sizes at least.
     """
-    series = [
-        (curve.driver, points) for curve in curves if len(points := _points(curve, pattern)) > 1
-    ]
+    series = [(curve, points) for curve in curves if len(points := _points(curve, pattern)) > 1]
     if not series:
         return ""
     figure = plotext.figure
@@ -37,8 +35,8 @@ def plot(curves: Sequence[Curve], pattern: Pattern, *, width: int, colour: bool)
     # The terminal's own background, be it light or dark.
     figure.theme("simple")
     marks = [
-        plotext.colorize(_MARKS[number % len(_MARKS)], _colour(driver))
-        for number, (driver, _) in enumerate(series)
+        plotext.colorize(_MARKS[number % len(_MARKS)], _colour(curve.driver))
+        for number, (curve, _) in enumerate(series)
     ]
     # Where curves meet, the last one drawn is seen: that of the first driver.
     for mark, (_, points) in reversed([*zip(marks, series, strict=True)]):
@@ -57,8 +55,8 @@ def plot(curves: Sequence[Curve], pattern: Pattern, *, width: int, colour: bool)
     figure.clear()
     title = f"{pattern.title} in µs" if pattern.is_times else "Throughput in MB/s"
     legend = "  ".join(
-        f"{mark.string(colorless=not colour)} {visible(driver)}"
-        for mark, (driver, _) in zip(marks, series, strict=True)
+        f"{mark.string(colorless=not colour)} {visible(curve.name)}"
+        for mark, (curve, _) in zip(marks, series, strict=True)
     )
     lines = [f"{title} against message size in bytes:  {legend}", *text.splitlines()]
     return "\n".join(line.rstrip() for line in lines)

@@ -2,24 +2,25 @@
 """A record as text: the table, the plot, and what to use. Works without colour and in a pipe."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from beowire import terminal_probes
+from beowire.load import described
 from beowire.patterns import PATTERNS, Pattern
 from beowire.plot import plot
 from beowire.record import DriverInfo, Record, Summary
-from beowire.report.curves import WIDE, Cell, Curve, all_sizes, curves, reach
+from beowire.report.curves import WIDE, Cell, Curve, all_sizes, curves, idle_of, reach
 from beowire.report.figures import burst_text
 from beowire.report.link import link_text
 from beowire.report.summary import BASELINE, FLOOR, schedule_text, walk_text
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
+from beowire.text_table import grid
 from beowire.units import count_rate_text, rate_text, significant, size_text, time_text
 from beowire.visible import LINES, visible
 
 _NARROWEST = 60
-_SIZE_COLUMN = 9
-_GAP = 2
 
 _REMEDY = "more --time, or fewer sizes or drivers, helps"
 
@@ -27,9 +28,9 @@ _REMEDY = "more --time, or fewer sizes or drivers, helps"
 _MAXIMUM_ROWS = 14
 
 
-def render(record: Record, *, width: int, colour: bool) -> str:
+def render(record: Record, *, width: int, colour: bool, probes: bool = False) -> str:
     """All of it, ending without a newline, with nothing of the record in it that a terminal obeys.
-    `width` in columns."""
+    `width` in columns. `probes`: with what probes counted."""
     width = max(_NARROWEST, width)
     parts = [_heading(record)]
     drawn: list[str] = []
@@ -38,9 +39,15 @@ def render(record: Record, *, width: int, colour: bool) -> str:
         if not found:
             continue
         parts += _tables(found, pattern, record, width)
+        if probes:
+            parts += terminal_probes.tables(found, record, width)
         drawn.append(plot(found, pattern, width=width, colour=colour))
         parts.append(drawn[-1])
-        parts.append(_advice(found, pattern, record.meta.drivers))
+        for load in dict.fromkeys(curve.load for curve in found):
+            beside = [curve for curve in found if curve.load == load]
+            parts.append(_advice(beside, pattern, record.meta.drivers))
+    if probes:
+        parts.append(terminal_probes.absent(record))
     parts.append(_left_out(record))
     # What is drawn has colours, and has made its words visible.
     return "\n\n".join(part if part in drawn else visible(part, LINES) for part in parts if part)
@@ -53,8 +60,8 @@ def _heading(record: Record) -> str:
 
 def _tables(found: list[Curve], pattern: Pattern, record: Record, width: int) -> list[str]:
     sizes = _shown_sizes(all_sizes(found))
-    baseline = next((curve for curve in found if curve.driver == BASELINE), None)
-    comparison = f", and times that of {BASELINE}" if baseline else ""
+    baselines = {curve.load: curve for curve in found if curve.driver == BASELINE}
+    comparison = f", and times that of {BASELINE}" if baselines else ""
     parts = []
     if pattern.is_times:
         title = f"{pattern.title} in µs: median, and how far its 95 % interval reaches"
@@ -68,8 +75,14 @@ def _tables(found: list[Curve], pattern: Pattern, record: Record, width: int) ->
     else:
         title = f"{pattern.title}: median and 95 % interval{comparison}"
     parts.append(
-        _table(title, found, sizes, width, lambda cell: _rate_cell(cell, pattern, baseline))
+        grid(
+            title,
+            [_column(curve, sizes, _rate_cells(curve, pattern, baselines)) for curve in found],
+            [size_text(size) for size in sizes],
+            width,
+        )
     )
+    parts += _load_costs(found, pattern, sizes, width)
     if not pattern.is_times:
         title = "Messages per second, and CPU time of a message (user, system, softirq, both ends)"
         parts.append(_table(title, found, sizes, width, _messages_cell))
@@ -103,27 +116,49 @@ def _table(
     width: int,
     text: Callable[[Cell], str],
 ) -> str:
-    """One table, or several below each other where the drivers do not fit side by side."""
-    first = _aligned(["size", *map(size_text, sizes)], _SIZE_COLUMN)
-    columns = [
-        _aligned(
-            [f"{curve.driver} ", *(text(cell) if (cell := curve.at(s)) else "- " for s in sizes)]
-        )
-        for curve in found
-    ]
-    blocks = []
-    while columns:
-        block = [first, columns.pop(0)]
-        while columns and sum(len(one[0]) for one in [*block, columns[0]]) <= width:
-            block.append(columns.pop(0))
-        blocks.append("\n".join("".join(row).rstrip() for row in zip(*block, strict=True)))
-    return "\n".join([title, "\n\n".join(blocks)])
+    """A table of sizes against drivers."""
+    columns = [_column(curve, sizes, text) for curve in found]
+    return grid(title, columns, [size_text(size) for size in sizes], width)
 
 
-def _aligned(column: Sequence[str], least: int = 0) -> list[str]:
-    """The column to the right, as wide as it needs to be."""
-    width = max(least, _GAP + max(map(len, column)))
-    return [f"{cell:>{width}}" for cell in column]
+def _column(curve: Curve, sizes: Sequence[int], text: Callable[[Cell], str]) -> list[str]:
+    cells = [text(cell) if (cell := curve.at(size)) else "- " for size in sizes]
+    return [f"{curve.name} ", *cells]
+
+
+def _rate_cells(
+    curve: Curve, pattern: Pattern, baselines: Mapping[str | None, Curve]
+) -> Callable[[Cell], str]:
+    return lambda cell: _rate_cell(cell, pattern, baselines.get(curve.load))
+
+
+def _load_costs(
+    found: Sequence[Curve], pattern: Pattern, sizes: Sequence[int], width: int
+) -> list[str]:
+    """What each driver loses beside a load: its own figure there to its figure without."""
+    columns = []
+    for curve in found:
+        idle = idle_of(curve, found)
+        if idle is not None:
+            cells = [_load_cost(curve.at(size), idle.at(size), pattern) for size in sizes]
+            columns.append([f"{curve.name} ", *cells])
+    if not columns:
+        return []
+    what = "median, 99th percentile" if pattern.is_times else "median"
+    title = f"{pattern.title} beside the load, to that without ({what})"
+    return [grid(title, columns, [size_text(size) for size in sizes], width)]
+
+
+def _load_cost(loaded: Cell | None, idle: Cell | None, pattern: Pattern) -> str:
+    if loaded is None or idle is None:
+        return "- "
+    own, other = _quantity(loaded, pattern), _quantity(idle, pattern)
+    if other.median <= 0:
+        return "- "
+    text = f"x{significant(own.median / other.median)} "
+    if pattern.is_times:
+        text += f"x{significant(own.p99 / other.p99)} " if own.p99 and other.p99 else "- "
+    return text
 
 
 def _latency_cell(cell: Cell) -> str:
@@ -158,6 +193,8 @@ def load_text(record: Record) -> str:
     load = record.meta.options.get("load")
     if not isinstance(load, dict):
         return ""
+    if isinstance(load.get("load"), str):
+        return f"idle, and beside {described(str(load['load']))}"
     return f"with a hog at nice {load.get('nice')} on every CPU"
 
 
@@ -232,7 +269,8 @@ def _advice(found: Sequence[Curve], pattern: Pattern, drivers: Sequence[DriverIn
     if len(contenders) < 2:
         return ""
     floor = next((curve for curve in found if curve.driver == FLOOR), None)
-    lines = [f"What to use between two nodes, by {pattern.quantity}"]
+    beside = f", beside {described(found[0].load)}" if found[0].load else ""
+    lines = [f"What to use between two nodes, by {pattern.quantity}{beside}"]
     for one in _ranges(contenders, pattern):
         sizes = [next(iter(cells.values())).size for cells in one.cells]
         span = size_text(sizes[0])

@@ -41,20 +41,22 @@ def time_title(curves: Sequence[Curve]) -> str:
 
 
 def stroke(curve: Curve) -> dict[str, object]:
-    """The line of a driver's curve: bounds are dotted, further records are dashed."""
+    """The line of a driver's curve: bounds are dotted, further records and what was measured
+    beside a load are dashed."""
     look = palette.look(curve.driver)
-    dash = palette.RECORD_DASHES[curve.record % len(palette.RECORD_DASHES)]
+    number = curve.record + (curve.load is not None)
+    dash = palette.RECORD_DASHES[number % len(palette.RECORD_DASHES)]
     return {
         "color": look.colour,
         "width": 1.5 if look.bound else 2,
-        "dash": "dot" if look.bound and curve.record == 0 else dash,
+        "dash": "dot" if look.bound and number == 0 else dash,
     }
 
 
 def marker(curve: Curve, size: int) -> dict[str, object]:
-    """The marks of a driver's points: open ones for further records."""
+    """The marks of a driver's points: open ones for further records, and beside a load."""
     look = palette.look(curve.driver)
-    symbol = look.symbol if curve.record == 0 else f"{look.symbol}-open"
+    symbol = look.symbol if curve.record == 0 and curve.load is None else f"{look.symbol}-open"
     return {"color": look.colour, "symbol": symbol, "size": size}
 
 

@@ -15,11 +15,15 @@ _Value = str | float | None
 #: What patterns report that report times; of some it is another one.
 _TIME = "Half round trip"
 
+#: A column that there is only if something ran besides.
+_BESIDE = "Beside"
+
 #: Heading, unit, and what a row holds: a number sorts as a number. On paper there is no room for
 #: those in _SCREEN_ONLY.
 _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("Driver", "", lambda r: r.driver),
     ("Pattern", "", lambda r: r.pattern),
+    (_BESIDE, "", lambda r: r.load or "nothing"),
     ("Size", "B", lambda r: r.size),
     (_TIME, "µs", lambda r: _scaled(r.time(), "median", 1e3)),
     ("95 % low", "µs", lambda r: _bound(r.time(), 0, 1e3)),
@@ -31,6 +35,7 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("Throughput", "MB/s", lambda r: _scaled(r.rate_bytes_per_s, "median", 1e6)),
     ("95 % low", "MB/s", lambda r: _bound(r.rate_bytes_per_s, 0, 1e6)),
     ("95 % high", "MB/s", lambda r: _bound(r.rate_bytes_per_s, 1, 1e6)),
+    ("Service demand", "µs/KB", lambda r: r.service_demand_us_per_kb),
     ("CPU initiator", "µs", lambda r: _cpu(r, 0)),
     ("CPU responder", "µs", lambda r: _cpu(r, 1)),
     ("Messages", "", lambda r: r.n),
@@ -50,6 +55,7 @@ _SCREEN_ONLY = {
     "Batch",
     "Launch",
     "Settled",
+    "Service demand",
     "CPU initiator",
     "CPU responder",
 }
@@ -59,7 +65,9 @@ def results(records: Sequence[Record]) -> str:
     """Every result line of every record. The page's script makes the headings sort."""
     labels = record_labels(records)
     several = len(records) > 1
-    heads = [("Record", "")] * several + [(name, unit) for name, unit, _ in _COLUMNS]
+    loaded = any(result.load for record in records for result in record.results)
+    columns = [column for column in _COLUMNS if loaded or column[0] != _BESIDE]
+    heads = [("Record", "")] * several + [(name, unit) for name, unit, _ in columns]
     if any(result.time_ns is not None for record in records for result in record.results):
         heads = [(f"{name}, or time" if name == _TIME else name, unit) for name, unit in heads]
     extra = [_extra(name) for name, _ in heads]
@@ -67,10 +75,10 @@ def results(records: Sequence[Record]) -> str:
     for record, label in zip(records, labels, strict=True):
         ordered = sorted(
             record.results,
-            key=lambda r: (r.pattern, palette.rank(r.driver), r.size, r.launch),
+            key=lambda r: (r.pattern, palette.rank(r.driver), r.load or "", r.size, r.launch),
         )
         for result in ordered:
-            values = [label] * several + [get(result) for _, _, get in _COLUMNS]
+            values = [label] * several + [get(result) for _, _, get in columns]
             cells = [_cell(value, more) for value, more in zip(values, extra, strict=True)]
             rows.append(f"<tr>{''.join(cells)}</tr>")
     head = "".join(

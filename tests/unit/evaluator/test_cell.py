@@ -6,20 +6,34 @@ import pytest
 
 from beowire.cell import MAXIMUM_ROUNDS, Cell
 from beowire.histogram import Histogram
-from beowire.session import CpuUse, Round, RoundShape
+from beowire.session import Counts, Round, RoundShape
+
+
+def _use(
+    user: int, system: int, voluntary: int, involuntary: int, softirq: int | None = None
+) -> Counts:
+    return {
+        "window_ns": 1_000_000,
+        "user_ns": user,
+        "system_ns": system,
+        "voluntary_switches": voluntary,
+        "involuntary_switches": involuntary,
+        "irq_ns": None,
+        "softirq_ns": softirq,
+    }
 
 
 def _round(median_ns: float, *, spread: float = 0.001, seed: int = 1, lost: int = 0) -> Round:
     random = np.random.default_rng(seed)
     values = np.rint(median_ns * np.exp(spread * random.normal(size=200))).astype(int)
     histogram = Histogram.of_values(int(value) for value in values)
-    uses = [CpuUse(2000, 4000, 200, 0), CpuUse(1000, 1000, 100, 20)]
+    uses = [_use(2000, 4000, 200, 0), _use(1000, 1000, 100, 20)]
     return Round(200 + lost, 200, lost, int(values.sum()), 0, histogram, uses)
 
 
 def _stream_round(rate_bytes_per_s: float, elapsed_ns: int = 1_000_000) -> Round:
     moved = round(rate_bytes_per_s * elapsed_ns / 1e9)
-    return Round(100, 100, 0, elapsed_ns, moved, Histogram(), [CpuUse(1, 2, 3, 4)] * 2)
+    return Round(100, 100, 0, elapsed_ns, moved, Histogram(), [_use(1, 2, 3, 4)] * 2)
 
 
 def _cell(pattern: str = "pingpong", *, one_way: bool = False) -> Cell:
@@ -27,9 +41,9 @@ def _cell(pattern: str = "pingpong", *, one_way: bool = False) -> Cell:
 
 
 def _with_softirq(*softirq: int | None, one_kernel: bool = True) -> Cell:
-    cell = Cell("tcp", "stream", 1000, 1, False, one_kernel, RoundShape(100, 8))
+    cell = Cell("tcp", "stream", 1000, 1, False, one_kernel, shape=RoundShape(100, 8))
     for _ in range(2):
-        uses = [CpuUse(100, 300, 0, 0, value) for value in softirq]
+        uses = [_use(100, 300, 0, 0, value) for value in softirq]
         cell.add(Round(100, 100, 0, 1_000_000, 100_000, Histogram(), uses))
     return cell
 
@@ -142,7 +156,7 @@ def test_result__no_interval_is_narrower_than_a_nanosecond() -> None:
     cell = _cell(one_way=True)
     for _ in range(20):
         histogram = Histogram.of_values([4] * 100)
-        cell.add(Round(100, 100, 0, 400, 0, histogram, [CpuUse(1, 1, 0, 0)]))
+        cell.add(Round(100, 100, 0, 400, 0, histogram, [_use(1, 1, 0, 0)]))
     half = cell.result("time").half_rtt_ns
     assert half is not None
     assert half.ci95 == (3.5, 4.5)

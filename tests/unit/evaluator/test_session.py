@@ -71,7 +71,7 @@ def test_run__pingpong_has_the_round_trips(opened: Open) -> None:
     assert one is not None
     assert (one.count, one.messages, one.lost, one.histogram.total) == (100, 100, 0, 100)
     assert one.histogram.quantile(0.5) == pytest.approx(4000, rel=0.05)
-    assert [use.user_ns for use in one.cpu] == [10_000, 10_000]
+    assert [use["user_ns"] for use in one.counts] == [10_000, 10_000]
 
 
 def test_run__a_reliable_stream_is_timed_by_the_initiator(opened: Open) -> None:
