@@ -12,7 +12,7 @@
 #include "output.h"
 #include "walk.h"
 
-#define SECONDS_MAX (UINT64_C(7) * 24 * 3600)
+#define SECONDS_MAX (UINT64_C(365) * 24 * 3600)
 #define NICE_MAX 19
 
 /* Memory that a hog of memory copies in, at least. */

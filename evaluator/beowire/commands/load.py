@@ -17,6 +17,12 @@ from beowire.units import rate_text, significant
 
 _LONGEST_S = 7 * 24 * 3600.0
 
+#: A load without a time ends by itself after this, should nobody end it.
+_FOR_EVER_S = 365 * 24 * 3600.0
+
+#: The hogs end by themselves so much later than this command does.
+_SPARE_S = 10.0
+
 #: From line to line, and from look to look whether whoever started this is still there.
 _LINE_S = 1.0
 _LOOK_S = 0.2
@@ -39,10 +45,10 @@ def load(
         str | None, typer.Option("--cpus", help="Which, as 0,2-3. Default: all.")
     ] = None,
 ) -> None:
-    """Keeps CPUs or memory of this host busy, and says what share of each CPU it got.
+    """Keeps CPUs or memory of this host busy, and says how far.
 
-    A line each second, and one at the end. It ends when its time is over, with Ctrl-C or SIGTERM,
-    and with whoever started it.
+    What share of each CPU it got: a line each second, and one at the end. It ends when its time is
+    over, with Ctrl-C or SIGTERM, and with whoever started it.
     """
     if seconds is not None and not 0 < seconds <= _LONGEST_S:
         raise BeowireError(f"--time is more than 0 and at most {_LONGEST_S:g} seconds")
@@ -50,9 +56,8 @@ def load(
     chosen = [] if cpus is None else _cpus(cpus)
     with Interrupts() as interrupts:
         lines = _Lines(wanted)
-        background = Background(
-            LocalLauncher(), wanted, (seconds or _LONGEST_S) + 1, interrupts, chosen
-        )
+        spare_s = _FOR_EVER_S if seconds is None else seconds + _SPARE_S
+        background = Background(LocalLauncher(), wanted, spare_s, interrupts, chosen)
         try:
             with background:
                 try:

@@ -6,6 +6,7 @@ import pytest
 
 from beowire.cell import MAXIMUM_ROUNDS, Cell
 from beowire.histogram import Histogram
+from beowire.record import ProbeInfo
 from beowire.session import Counts, Round, RoundShape
 
 
@@ -61,6 +62,90 @@ def test_result__cpu_of_a_message__is_unknown_without_softirq_time() -> None:
     result = _with_softirq(50, None, one_kernel=False).result("time")
     assert result.cpu_ns_per_message is None
     assert (result.cpu[0].softirq_ns, result.cpu[1].softirq_ns) == (0.5, None)
+
+
+PROBES = [
+    ProbeInfo.model_validate(
+        {
+            "name": name,
+            "summary": "",
+            "unit": "",
+            "per": per,
+            "probe": "",
+            "how": "",
+            "of": "machine",
+            "disturbs": False,
+            "reasons": ["", ""],
+        }
+    )
+    for name, per in (("interrupts", "second"), ("syscalls", "message"))
+]
+
+
+def _probed(taken: int | None, *, rounds: int = 2) -> Cell:
+    """Two ends on one machine, with rounds in which a soaker counted, at the first end only."""
+    cell = Cell("tcp", "pingpong", 1000, 1, probes=PROBES, shape=RoundShape(100, 8))
+    histogram = Histogram.of_values([4000] * 100)
+    for _ in range(rounds):
+        counts = [
+            {**_use(1000, 3000, 1, 2, 500), "interrupts": 50},
+            {**_use(1000, 4500, 1, 2, 500), "interrupts": None},
+        ]
+        cell.add(Round(100, 100, 0, 1_000_000, 0, histogram, counts))
+        counts = [{**counts[0], "taken_ns": taken, "syscalls": 200}, {**counts[1], "syscalls": 300}]
+        cell.probed.append(Round(100, 100, 0, 1_000_000, 0, histogram, counts))
+    return cell
+
+
+def test_result__probes__of_a_message_or_of_a_second() -> None:
+    result = _probed(10_000).result("time")
+    assert result.probes == [
+        {"taken_ns": 100.0, "syscalls": 2.0, "interrupts": 50_000.0},
+        {"syscalls": 3.0, "interrupts": None},
+    ]
+    assert result.probed_rounds == 2
+    assert result.cpu[0].irq_ns is None
+    assert result.figures(0)["user_ns"] == 10.0
+    assert "interrupts" not in result.figures(1)
+    assert result.figures(2) == {}
+
+
+def test_result__service_demand__of_what_crossed_both_ways() -> None:
+    result = _probed(None).result("time")
+    # 100 ns of CPU time for 2000 bytes; of it the kernel's are 30 ns and 45 ns.
+    assert result.service_demand_us_per_kb == pytest.approx(100 / 2000 * 1.024)
+    assert result.bytes_per_system_s == pytest.approx([2000e9 / 30, 2000e9 / 45])
+
+
+def test_result__no_service_demand__where_ends_compute_besides() -> None:
+    cell = Cell("tcp", "pipeline", 1000, 1, shape=RoundShape(100, 8))
+    histogram = Histogram.of_values([4000] * 100)
+    cell.add(Round(100, 100, 0, 1, 0, histogram, [_use(1, 1, 0, 0, 0)] * 2))
+    result = cell.result("time")
+    assert result.service_demand_us_per_kb is None
+    assert result.bytes_per_system_s == []
+
+
+@pytest.mark.parametrize(
+    ("taken", "differ"),
+    [(10_000, False), (10_499, False), (35_000, True), (1, False), (None, None)],
+)
+def test_result__two_ways_to_see_cpu_time(taken: int | None, differ: bool | None) -> None:
+    both = _probed(taken).result("time").cpu_methods
+    # A CPU has 10 us for each message here, so less than 0.1 us apart is nobody's business.
+    if differ is None:
+        assert both is None
+    else:
+        assert both is not None and taken is not None
+        assert (both.accounted_ns, both.taken_ns) == (100.0, taken / 100)
+        assert both.differ == differ
+
+
+def test_result__two_ways_to_see_cpu_time__not_without_both() -> None:
+    assert _probed(10_000, rounds=0).probed == []
+    cell = _cell()
+    cell.add(_round(4000))
+    assert cell.result("time").cpu_methods is None
 
 
 def test_result__a_stream__counts_messages_as_well() -> None:

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -209,3 +210,33 @@ def test_render__several_records__each_has_its_name_and_environment(
 def test_render__no_record__is_a_mistake() -> None:
     with pytest.raises(ValueError, match="needs a record"):
         render([])
+
+
+def test_render__probes__have_a_table_charts_and_reasons(record: Record) -> None:
+    html = render([synthetic_record.with_probes(record, differ=True)])
+    words = " ".join(parse(html).words)
+    drawn = figures(html)
+    assert (
+        drawn["interrupts"]["data"] and drawn["demand"]["data"] and drawn["stream-demand"]["data"]
+    )
+    assert "44400, 1000" in words
+    assert "600 ns, 700 ns" in words and "differ" in words
+    assert "they differ by more than 5 % in" in words
+    assert "cycles (node0): no such counter" in words
+    assert "<i>not allowed</i>" not in html
+
+
+def test_render__a_record_without_probes__says_so(record: Record) -> None:
+    words = " ".join(parse(render([record])).words)
+    assert "Nothing that this record names" in words
+
+
+def test_render__idle_and_loaded__have_a_curve_each(record: Record) -> None:
+    html = render([synthetic_record.with_load(record, "duty:30", 3.0)])
+    words = " ".join(parse(html).words)
+    traces: Any = figures(html)["latency"]["data"]
+    dashes = {trace["name"]: trace["line"]["dash"] for trace in traces}
+    assert dashes["tcp-spin"] == "solid" and dashes["tcp-spin +duty:30"] == "dash"
+    assert "Beside 30 % of every CPU computing, half a round trip" in words
+    assert "3.00 times as long (p99 3.00 times)" in words
+    assert "duty:30" in words

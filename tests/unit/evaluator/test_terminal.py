@@ -209,3 +209,43 @@ def test_render__with_load__shows_the_tail_and_says_so(tmp_path: Path) -> None:
     loaded = Record(record.path, meta, record.results, [], record.end)
     text = terminal.render(loaded, width=100, colour=False)
     assert "99th percentile of it, with a hog at nice 19 on every CPU" in text
+
+
+def test_render__idle_and_loaded__side_by_side(tmp_path: Path) -> None:
+    record = _record(tmp_path, "tcp", "tcp-spin", sizes=(8, 1024))
+    record = replace(record, results=[one for one in record.results if one.half_rtt_ns])
+    loaded = synthetic_record.with_load(record, "hog:0", 12.0)
+    text = terminal.render(loaded, width=120, colour=False)
+    heads = text.splitlines()[3].split()
+    assert heads == ["size", "tcp-spin", "tcp-spin", "+hog:0", "tcp", "tcp", "+hog:0"]
+    assert "99th percentile of it, idle, and beside a hog at nice 0 on every CPU" in text
+    costs = text[text.index("Half round trip beside the load") :].splitlines()
+    assert costs[1].split() == ["size", "tcp-spin", "+hog:0", "tcp", "+hog:0"]
+    assert costs[2].split() == ["8", "B", "x12.0", "x12.0", "x12.0", "x12.0"]
+    assert text.count("What to use between two nodes") == 2
+    assert "by half round trip, beside a hog at nice 0 on every CPU" in text
+    # Throughput is told against the baseline beside the same load.
+    rates = text[text.index("Throughput of a ping-pong") :].splitlines()
+    assert rates[2].count("x1.0") == 2
+
+
+def test_render__probes__only_if_asked_for(tmp_path: Path) -> None:
+    record = synthetic_record.with_probes(_record(tmp_path, "tcp", sizes=(8, 64, 1024)))
+    assert "What probes counted" not in terminal.render(record, width=100, colour=False)
+    text = terminal.render(record, width=100, colour=False, probes=True)
+    assert text.count("What probes counted at") == 2 * 2  # of two patterns
+    assert "What probes counted at 8 B: initiator, responder" in text
+    table = text[text.index("What probes counted at 8 B") :].split("\n\n")[0].splitlines()
+    rows = {line[:42].strip(): line[42:].strip() for line in table[2:]}
+    assert rows["the interrupts"] == "44.4 k/s, 1.00 k/s"
+    assert rows["the taken_ns, a message"] == "700 ns"
+    assert rows["service demand, both ends"] == "1.50 µs/KB"
+    assert rows["throughput to a second of system time"] == "2.00 GB/s, 3.00 GB/s"
+    assert rows["CPU time accounted, and seen by a soaker"] == "600 ns, 700 ns"
+    assert "Not counted\n  cycles (node0): no such counter\n  cycles (node1): <i>not" in text
+
+
+def test_render__probes__says_where_two_ways_differ(tmp_path: Path) -> None:
+    record = synthetic_record.with_probes(_record(tmp_path, "tcp", sizes=(8,)), differ=True)
+    text = terminal.render(record, width=100, colour=False, probes=True)
+    assert "600 ns, 700 ns DIFFER" in text
