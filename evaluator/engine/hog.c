@@ -169,8 +169,8 @@ uint64_t hog_cpu_ns(const struct hog *hog)
 {
     clockid_t clock;
     struct timespec used;
-    if (atomic_load(&hog->last_cpu_ns) == 0 &&
-        pthread_getcpuclockid(hog->thread, &clock) == 0 && clock_gettime(clock, &used) == 0) {
+    if (atomic_load(&hog->last_cpu_ns) == 0 && pthread_getcpuclockid(hog->thread, &clock) == 0 &&
+        clock_gettime(clock, &used) == 0) {
         return timespec_ns(used);
     }
     return atomic_load(&hog->last_cpu_ns); /* it has ended, perhaps just now */

@@ -73,8 +73,8 @@ static size_t memory_for(size_t count)
     uint64_t free_bytes = facts_find("/proc/meminfo", "MemAvailable", text, sizeof text)
                               ? strtoull(text, NULL, 10) << 10
                               : 0;
-    uint64_t wanted = walk_wanted_bytes(walk_cache_bytes("/sys/devices/system/cpu/cpu0/cache"),
-                                        free_bytes);
+    uint64_t wanted =
+        walk_wanted_bytes(walk_cache_bytes("/sys/devices/system/cpu/cpu0/cache"), free_bytes);
     uint64_t each = 4 * wanted / count;
     each = each < wanted ? each : wanted;
     return each > MEMORY_MIN ? each : MEMORY_MIN;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * load.h - background load, the commands `load`, `pause`, `resume` and `meter` (docs/ENGINE.md): one
- * hog (hog.h) for each CPU of the machine that this process may use, or that was named, pinned to
- * it.
+ * load.h - background load, the commands `load`, `pause`, `resume` and `meter` (docs/ENGINE.md):
+ * one hog (hog.h) for each CPU of the machine that this process may use, or that was named, pinned
+ * to it.
  *
  * The hogs are threads of the engine, so they end with it, whatever happens to whom; and by
  * themselves when their time is over. An engine that makes load measures nothing.

@@ -67,8 +67,8 @@ uint64_t perf_counter_read(const struct perf_counter *counter)
             continue;
         }
         if (said.running_ns > 0 && said.running_ns < said.enabled_ns) {
-            said.value = (uint64_t)((double)said.value * (double)said.enabled_ns /
-                                    (double)said.running_ns);
+            said.value =
+                (uint64_t)((double)said.value * (double)said.enabled_ns / (double)said.running_ns);
         }
         sum += said.value;
     }

@@ -12,8 +12,9 @@
  * in this order after a run, and the other way round before it. System calls come before all that
  * makes some. */
 static const struct probe *const TABLE[] = {
-    &PROBE_SOAKER,     &PROBE_SYSCALLS, &PROBE_HARDWARE, &PROBE_USAGE, &PROBE_SOFTIRQ,
-    &PROBE_INTERRUPTS, NULL,
+    &PROBE_SOAKER, &PROBE_SYSCALLS, &PROBE_HARDWARE,
+    &PROBE_USAGE,  &PROBE_SOFTIRQ,  &PROBE_INTERRUPTS,
+    NULL,
 };
 
 #define TABLE_ROWS (sizeof TABLE / sizeof TABLE[0] - 1)
@@ -155,7 +156,8 @@ void probes_report(const struct probes *probes, struct json *json,
 {
     json_begin(json, "probes", '{');
     /* A run that was cut short may have no end. */
-    json_unsigned(json, "window_ns", after->at_ns > before->at_ns ? after->at_ns - before->at_ns : 0);
+    json_unsigned(json, "window_ns",
+                  after->at_ns > before->at_ns ? after->at_ns - before->at_ns : 0);
     for (size_t row = 0; row < TABLE_ROWS; row++) {
         for (size_t i = 0; probes->slots[row].chosen && i < figure_count(TABLE[row]); i++) {
             const uint64_t was = before->values[row][i];

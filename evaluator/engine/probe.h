@@ -63,7 +63,7 @@ struct probe {
     const char *name; /**< lower case and '-': what `run probes=` takes */
     const char *how;  /**< one line: where it is read */
     enum probe_of of;
-    bool disturbs; /**< it costs what is measured something */
+    bool disturbs;                                  /**< it costs what is measured something */
     struct probe_figure figures[PROBE_FIGURES_MAX]; /**< ended by one without a name, or full */
 
     /** Gets what it needs for as long as the engine runs. `reasons` are empty, and filled in for

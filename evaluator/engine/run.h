@@ -36,11 +36,11 @@ struct run {
     uint8_t *incoming; /**< where the next one is put */
     /** Moves the two to where the next messages lie; NULL: they stay. */
     void (*place)(struct run *run);
-    uint64_t placed;      /**< how often it did */
-    uint64_t stamp;       /**< running number of the last message sent */
-    size_t stamp_bytes;   /**< as much of it as fits into a message */
-    uint64_t started_ns;  /**< clock at the first measured message */
-    bool stop; /**< the run should end before its count */
+    uint64_t placed;     /**< how often it did */
+    uint64_t stamp;      /**< running number of the last message sent */
+    size_t stamp_bytes;  /**< as much of it as fits into a message */
+    uint64_t started_ns; /**< clock at the first measured message */
+    bool stop;           /**< the run should end before its count */
 };
 
 /** Probes first: reading them takes a while, and must not be in the time. */

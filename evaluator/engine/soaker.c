@@ -41,13 +41,12 @@ int soak_main(const char *cpu)
     CPU_ZERO(&one);
     CPU_SET(number, &one);
     const struct sched_param none = {0};
-    struct soaker_cell *cells =
-        mmap(NULL, SOAKER_CPUS_MAX * sizeof *cells, PROT_READ | PROT_WRITE, MAP_SHARED,
-             CELLS_DESCRIPTOR, 0);
+    struct soaker_cell *cells = mmap(NULL, SOAKER_CPUS_MAX * sizeof *cells, PROT_READ | PROT_WRITE,
+                                     MAP_SHARED, CELLS_DESCRIPTOR, 0);
     const pid_t parent = getppid();
     if (end == cpu || *end != ':' || cells == MAP_FAILED ||
-        sched_setaffinity(0, sizeof one, &one) != 0 ||
-        prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) {
+        sched_setaffinity(0, sizeof one, &one) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+        getppid() != parent) {
         return EXIT_USAGE;
     }
     struct soaker_cell *cell = &cells[strtoul(end + 1, NULL, 10) % SOAKER_CPUS_MAX];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * soaker.h - how much of a CPU is left: a process of the lowest priority (SCHED_IDLE) that reads the
- * clock and never waits. Whoever wants the CPU gets it; what lies between two readings that follow
- * at once was left to the soaker, and what lies between two that do not was somebody else's: a
- * process's, an interrupt's, the kernel's. So it knows nothing of the kernel's accounting, and needs
- * no calibration.
+ * soaker.h - how much of a CPU is left: a process of the lowest priority (SCHED_IDLE) that reads
+ * the clock and never waits. Whoever wants the CPU gets it; what lies between two readings that
+ * follow at once was left to the soaker, and what lies between two that do not was somebody else's:
+ * a process's, an interrupt's, the kernel's. So it knows nothing of the kernel's accounting, and
+ * needs no calibration.
  *
  * There is one process a CPU, started from a program whose main() calls soak_main(); processes, so
  * that what they use is not what the caller uses. They end with the thread that started them. What

@@ -122,9 +122,9 @@ static void begin__a_cpu_that_is_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FINISHED(hog__computes_and_counts),       FINISHED(hog__copies_memory),
-        FINISHED(hog__keeps_to_its_share),        FINISHED(pause__does_nothing_until_told_to_go_on),
-        FINISHED(end__of_one_that_rests),         FINISHED(begin__a_cpu_that_is_none),
+        FINISHED(hog__computes_and_counts), FINISHED(hog__copies_memory),
+        FINISHED(hog__keeps_to_its_share),  FINISHED(pause__does_nothing_until_told_to_go_on),
+        FINISHED(end__of_one_that_rests),   FINISHED(begin__a_cpu_that_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,10 +138,11 @@ static void answer__the_table_with_reasons(void **state)
     probes_answer(&probes);
     const char *text = capture_end();
     expect_part(text, "{\"event\":\"probes\",\"figures\":[{\"name\":\"taken_ns\",");
-    expect_part(text, "{\"name\":\"user_ns\",\"summary\":\"CPU time in user mode\",\"unit\":\"ns\","
-                      "\"per\":\"message\",\"probe\":\"usage\",\"how\":\"getrusage() of the engine, "
-                      "all its threads\",\"of\":\"process\",\"disturbs\":false,\"ready\":true,"
-                      "\"reason\":\"\"}");
+    expect_part(text,
+                "{\"name\":\"user_ns\",\"summary\":\"CPU time in user mode\",\"unit\":\"ns\","
+                "\"per\":\"message\",\"probe\":\"usage\",\"how\":\"getrusage() of the engine, "
+                "all its threads\",\"of\":\"process\",\"disturbs\":false,\"ready\":true,"
+                "\"reason\":\"\"}");
     expect_part(text, "\"disturbs\":true,\"ready\":false,\"reason\":\"cannot read "
                       "/nonexistent/events/raw_syscalls/sys_enter/id: ");
 }

@@ -212,23 +212,11 @@ def test_render__no_record__is_a_mistake() -> None:
         render([])
 
 
-def test_render__probes__have_a_table_charts_and_reasons(record: Record) -> None:
+def test_render__probes__have_charts(record: Record) -> None:
     html = render([synthetic_record.with_probes(record, differ=True)])
-    words = " ".join(parse(html).words)
     drawn = figures(html)
-    assert (
-        drawn["interrupts"]["data"] and drawn["demand"]["data"] and drawn["stream-demand"]["data"]
-    )
-    assert "44400, 1000" in words
-    assert "600 ns, 700 ns" in words and "differ" in words
-    assert "they differ by more than 5 % in" in words
-    assert "cycles (node0): no such counter" in words
-    assert "<i>not allowed</i>" not in html
-
-
-def test_render__a_record_without_probes__says_so(record: Record) -> None:
-    words = " ".join(parse(render([record])).words)
-    assert "Nothing that this record names" in words
+    assert all(drawn[name]["data"] for name in ("interrupts", "demand", "stream-demand"))
+    assert "they differ by more than 5 % in" in " ".join(parse(html).words)
 
 
 def test_render__idle_and_loaded__have_a_curve_each(record: Record) -> None:

@@ -227,25 +227,3 @@ def test_render__idle_and_loaded__side_by_side(tmp_path: Path) -> None:
     # Throughput is told against the baseline beside the same load.
     rates = text[text.index("Throughput of a ping-pong") :].splitlines()
     assert rates[2].count("x1.0") == 2
-
-
-def test_render__probes__only_if_asked_for(tmp_path: Path) -> None:
-    record = synthetic_record.with_probes(_record(tmp_path, "tcp", sizes=(8, 64, 1024)))
-    assert "What probes counted" not in terminal.render(record, width=100, colour=False)
-    text = terminal.render(record, width=100, colour=False, probes=True)
-    assert text.count("What probes counted at") == 2 * 2  # of two patterns
-    assert "What probes counted at 8 B: initiator, responder" in text
-    table = text[text.index("What probes counted at 8 B") :].split("\n\n")[0].splitlines()
-    rows = {line[:42].strip(): line[42:].strip() for line in table[2:]}
-    assert rows["the interrupts"] == "44.4 k/s, 1.00 k/s"
-    assert rows["the taken_ns, a message"] == "700 ns"
-    assert rows["service demand, both ends"] == "1.50 µs/KB"
-    assert rows["throughput to a second of system time"] == "2.00 GB/s, 3.00 GB/s"
-    assert rows["CPU time accounted, and seen by a soaker"] == "600 ns, 700 ns"
-    assert "Not counted\n  cycles (node0): no such counter\n  cycles (node1): <i>not" in text
-
-
-def test_render__probes__says_where_two_ways_differ(tmp_path: Path) -> None:
-    record = synthetic_record.with_probes(_record(tmp_path, "tcp", sizes=(8,)), differ=True)
-    text = terminal.render(record, width=100, colour=False, probes=True)
-    assert "600 ns, 700 ns DIFFER" in text
