@@ -142,6 +142,7 @@ class Background:
         self._cpus = cpus
         self._engines: list[EngineProcess] = []
         self._paused = False
+        self._lost = ""
         self.hogs: list[int] = []
         """How many run, a node each."""
 
@@ -175,7 +176,10 @@ class Background:
         self.end()
 
     def pause(self, paused: bool) -> None:
-        """Has all hogs rest, or go on. Returns when they do. BeowireError if one is gone."""
+        """Has all hogs rest, or go on. Returns when they do. BeowireError if one is gone, now or
+        before: then all are."""
+        if self._lost:
+            raise BeowireError(self._lost, exit_code=1)
         if paused == self._paused:
             return
         verb, answer = ("pause", "paused") if paused else ("resume", "resumed")
@@ -185,7 +189,9 @@ class Background:
             for engine in self._engines:
                 engine.receive(answer)
         except EngineError as error:
-            raise BeowireError(f"the load failed on {error.node}: {error}", exit_code=1) from None
+            self._lost = f"the load failed on {error.node}: {error}"
+            self.end()
+            raise BeowireError(self._lost, exit_code=1) from None
         self._paused = paused
 
     def meters(self) -> list[Meter]:

@@ -221,11 +221,10 @@ class Measurement:
                     if cell.driver == driver and not cell.written:
                         self._write(cell, "error", reason)
 
-    def _leave_load(self, loading: Loading, reason: str) -> None:
+    def _leave_load(self, reason: str) -> None:
         """The load is gone: what is measured beside it is left out, the rest goes on."""
         self._how = replace(self._how, load=None)
         self.failures.append(reason)
-        loading.background.end()
         with self._interrupts.held():
             for group in self._groups:
                 for cell in group:
@@ -265,7 +264,7 @@ class Measurement:
             try:
                 self._how.load.background.pause(cell.load is None)
             except BeowireError as error:
-                self._leave_load(self._how.load, str(error))
+                self._leave_load(str(error))
                 return
         try:
             if cell.shape is None:

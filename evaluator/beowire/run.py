@@ -258,7 +258,12 @@ class _Comparison:
     def _run_commands(self, launch: int, failures: list[str]) -> None:
         load = self._request.load
         for text in [None] if load is None else [None, load.text]:
-            self._background.pause(text is None)
+            try:
+                self._background.pause(text is None)
+            except BeowireError as error:
+                failures.append(str(error))
+                if text is not None:
+                    return
             for command in self._request.commands:
                 self._run_command(command, launch, text, failures)
 

@@ -49,8 +49,8 @@ struct hog {
     atomic_uint_least64_t last_cpu_ns; /**< once it has ended; before: 0 */
 };
 
-/** The thread's function; `hog` is filled in but for the last three members. */
-void *be_hog(void *hog);
+/** The thread's function, for a `struct hog` that is filled in but for its last three members. */
+void *be_hog(void *argument);
 
 /** Waits until all `count` of them have begun. 0, or a negative errno. */
 int hogs_wait_begun(struct hogs *hogs, size_t count);

@@ -33,10 +33,10 @@ struct soaker_cell {
     _Alignas(64) atomic_uint_least64_t left_ns; /* 0: it does not count yet */
 };
 
-int soak_main(const char *cpu)
+int soak_main(const char *where)
 {
     char *end = NULL;
-    unsigned long number = strtoul(cpu, &end, 10);
+    unsigned long number = strtoul(where, &end, 10);
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(number, &one);
@@ -44,7 +44,7 @@ int soak_main(const char *cpu)
     struct soaker_cell *cells = mmap(NULL, SOAKER_CPUS_MAX * sizeof *cells, PROT_READ | PROT_WRITE,
                                      MAP_SHARED, CELLS_DESCRIPTOR, 0);
     const pid_t parent = getppid();
-    if (end == cpu || *end != ':' || cells == MAP_FAILED ||
+    if (end == where || *end != ':' || cells == MAP_FAILED ||
         sched_setaffinity(0, sizeof one, &one) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
         getppid() != parent) {
         return EXIT_USAGE;
@@ -95,6 +95,9 @@ static int spawn(struct soaker *soaker, const char *program, int file, size_t cp
         return -error;
     }
     error = posix_spawn_file_actions_adddup2(&actions, file, CELLS_DESCRIPTOR);
+    if (error == 0) {
+        error = posix_spawn_file_actions_addclosefrom_np(&actions, CELLS_DESCRIPTOR + 1);
+    }
     pid_t pid = 0;
     if (error == 0) {
         error = posix_spawn(&pid, program, &actions, NULL, words, environment);

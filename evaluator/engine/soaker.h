@@ -23,7 +23,7 @@
 /** CPUs that are soaked, at most: the rest is not looked at. */
 #define SOAKER_CPUS_MAX 256
 
-/** The word that makes a program a soaker: argv[1], before the number of a CPU. */
+/** The word that makes a program a soaker: argv[1], before what soak_main() takes. */
 #define SOAKER_OPTION "--soak"
 
 struct soaker_cell;
@@ -44,8 +44,8 @@ uint64_t soaker_left_ns(const struct soaker *soaker);
 /** Ends them. */
 void soaker_stop(struct soaker *soaker);
 
-/** What the program does that was started with SOAKER_OPTION and `cpu`. Returns an exit status, but
- *  only if it cannot do that. */
-int soak_main(const char *cpu);
+/** What the program does that was started with SOAKER_OPTION. `where`: "CPU:CELL", both numbers;
+ * the cells are at descriptor 3. Returns an exit status, but only if it cannot do that. */
+int soak_main(const char *where);
 
 #endif

@@ -67,9 +67,10 @@ def test_background__an_engine_that_died_cannot_be_paused(launcher: FakeLauncher
         launcher.processes[0].kill()
         launcher.processes[0].wait()
         with pytest.raises(BeowireError, match="the load failed on node0"):
-            background.pause(True)
-        with pytest.raises(BeowireError, match="the load failed on node0"):
             background.meters()
+        for _ in range(2):
+            with pytest.raises(BeowireError, match="the load failed on node0"):
+                background.pause(True)
 
 
 def test_background__one_engine_where_both_nodes_share_the_cpus(launcher: FakeLauncher) -> None:
@@ -134,11 +135,14 @@ def test_run__with_load__measures_both_in_turns(launcher: FakeLauncher, tmp_path
 
 def test_run__the_load_dies__the_rest_goes_on(tmp_path: Path) -> None:
     launcher = FakeLauncher(drivers={"load": {"dies_of_pause": True}})
-    request = Request(["pingpong"], [8], tmp_path, drivers="steady", seconds=5, load=Load(0))
+    request = Request(
+        ["pingpong"], [8], tmp_path, drivers="steady", seconds=5, load=Load(0), launches=2
+    )
     outcome = run(launcher, request, Interrupts())
     assert [line.partition(": ")[0] for line in outcome.failures] == ["the load failed on node0"]
     record = read_record(tmp_path / "record.jsonl")
-    assert [one.load for one in record.results] == [None]
-    (left_out,) = [one for one in record.skipped if one.driver == "steady"]
-    assert left_out.reason.startswith("beside hog:0: the load failed on node0")
+    assert [(one.launch, one.load) for one in record.results] == [(1, None), (2, None)]
+    left_out = [one.reason for one in record.skipped if one.driver == "steady"]
+    assert len(left_out) == 2
+    assert all(line.startswith("beside hog:0: the load failed on node0") for line in left_out)
     assert all(process.poll() is not None for process in launcher.processes)
