@@ -3,6 +3,7 @@ from pathlib import Path
 
 from beowire import terminal
 from beowire.record import Record, read_record
+from beowire.report.curves import curves
 from beowire.terminal_probes import figure_text, methods_text
 from unit.evaluator import synthetic_record
 
@@ -45,5 +46,5 @@ def test_figure_text__by_unit() -> None:
 
 def test_methods_text__without_a_soaker(tmp_path: Path) -> None:
     record = _record(tmp_path, "tcp", sizes=(8,))
-    (curve,) = terminal.curves([record], "pingpong")
+    (curve,) = curves([record], "pingpong")
     assert methods_text(curve.cells[0]) == "-"
