@@ -18,9 +18,11 @@ BEOWIRE = str(ROOT / "beowire")
 def test_load__ends_well_when_told_to(number: signal.Signals, tmp_path: Path) -> None:
     said = tmp_path / "said"
     with said.open("w") as output:
-        process = subprocess.Popen([BEOWIRE, "load", "idle"], stdout=output, stderr=output)
+        process = subprocess.Popen(
+            [BEOWIRE, "load", "idle"], stdout=output, stderr=output, start_new_session=True
+        )
     assert wait_until(lambda: " s  " in said.read_text())
-    process.send_signal(number)
+    os.killpg(process.pid, number)  # the engine, too, as a terminal does
     assert process.wait(5) == 0
     assert said.read_text().splitlines()[-1].startswith("in all ")
 

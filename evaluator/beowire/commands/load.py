@@ -60,18 +60,15 @@ def load(
         background = Background(LocalLauncher(), wanted, spare_s, interrupts, chosen)
         try:
             with background:
-                try:
-                    _watch(background, lines, seconds)
-                finally:
-                    with interrupts.held():
-                        lines.last(background.meters()[0])
+                _watch(background, lines, seconds, os.getppid())
+                lines.last(background.meters()[0])
         except KeyboardInterrupt:
-            return  # Ctrl-C is how one ends it
+            # Ctrl-C is how one ends it; a terminal has told the engine as well.
+            lines.last(None)
 
 
-def _watch(background: Background, lines: "_Lines", seconds: float | None) -> None:
-    """Until the time is over, or whoever started this has ended."""
-    parent = os.getppid()
+def _watch(background: Background, lines: "_Lines", seconds: float | None, parent: int) -> None:
+    """Until the time is over, or the `parent` that started this has ended."""
     begun = time.monotonic()
     lines.first(background.meters()[0])
     shown = 1
@@ -80,8 +77,10 @@ def _watch(background: Background, lines: "_Lines", seconds: float | None) -> No
         if left <= 0:
             return
         due = begun + shown * _LINE_S - time.monotonic()
+        meter = background.meters()[0]
+        lines.look(meter)
         if due <= 0:
-            lines.show(background.meters()[0])
+            lines.show(meter)
             shown += 1
         time.sleep(max(0.0, min(_LOOK_S, left, due if due > 0 else _LOOK_S)))
 
@@ -93,12 +92,17 @@ class _Lines:
         self._wanted = wanted
         self._first: Meter | None = None
         self._before: Meter | None = None
+        self._looked: Meter | None = None
 
     def first(self, meter: Meter) -> None:
         """What runs."""
         self._first = self._before = meter
         numbers = ", ".join(str(hog.cpu) for hog in meter.hogs)
         print(f"{self._wanted.text} on CPU {numbers}; share of each that it gets:", flush=True)
+
+    def look(self, meter: Meter) -> None:
+        """What it had got when it was last looked at."""
+        self._looked = meter
 
     def show(self, meter: Meter) -> None:
         """What it got since the line before."""
@@ -107,9 +111,10 @@ class _Lines:
             print(f"{at:7.1f} s  {_shares(self._before, meter)}", flush=True)
             self._before = meter
 
-    def last(self, meter: Meter) -> None:
-        """What it got in all."""
-        if self._first is not None:
+    def last(self, meter: Meter | None) -> None:
+        """What it got in all; None: as far as it was looked at."""
+        meter = meter or self._looked
+        if self._first is not None and meter is not None:
             seconds = (meter.at_ns - self._first.at_ns) / 1e9
             print(f"in all {seconds:.1f} s  {_shares(self._first, meter)}", flush=True)
 
