@@ -3,14 +3,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, Node
-from beowire.record import Clock, DriverInfo, NodeEnd
+from beowire.record import Clock, DriverInfo, NodeEnd, ProbeInfo
 
 #: The control protocol that this evaluator speaks (docs/ENGINE.md).
 PROTOCOL = 1
@@ -22,6 +22,8 @@ class Survey:
 
     ends: list[NodeEnd]
     drivers: list[DriverInfo]
+    probes: list[ProbeInfo] = field(default_factory=list)
+    """What can be counted there, and why not."""
 
     @property
     def clock_overhead_ns(self) -> float:
@@ -85,7 +87,9 @@ def survey(
             scout.request("drivers", "drivers", end_options(end))
             for scout, end in zip(scouts, ends, strict=True)
         ]
-        return Survey(ends, _merge([known_drivers(answer) for answer in answers], nodes))
+        tables = [scout.request("probes", "probes")["figures"] for scout in scouts]
+        drivers = _merge([known_drivers(answer) for answer in answers], nodes)
+        return Survey(ends, drivers, _merge_probes(tables))
     except EngineError as error:
         raise BeowireError(f"{error.node}: {error}", exit_code=1) from None
     except (KeyError, TypeError, ValueError) as error:
@@ -155,6 +159,23 @@ def _end(
         clock=Clock.model_validate(hello["clock"]),
         environment=environment["fields"],
     )
+
+
+def _merge_probes(tables: Sequence[Sequence[Mapping[str, Any]]]) -> list[ProbeInfo]:
+    """The first end's, with what each end says of why it cannot be had."""
+    others = {str(one["name"]): str(one["reason"]) for one in tables[1]}
+    return [
+        ProbeInfo.model_validate(
+            {
+                **{name: one[name] for name in ProbeInfo.model_fields if name != "reasons"},
+                "reasons": [
+                    str(one["reason"]),
+                    others.get(str(one["name"]), "this node does not have the probe"),
+                ],
+            }
+        )
+        for one in tables[0]
+    ]
 
 
 def _merge(reports: Sequence[Sequence[DriverInfo]], nodes: Sequence[Node]) -> list[DriverInfo]:
