@@ -139,9 +139,11 @@ def cpu(result: Result) -> Estimate | None:
 
 
 def cells(record: Record, driver: str, size: int) -> list[Result]:
-    """The launches of one driver and size, in order."""
+    """The launches of one driver and size, in order: beside the load, if there was one."""
+    load = record.meta.options.get("load")
+    wanted = (driver, size, "ok", load.get("load") if isinstance(load, dict) else None)
     found = [
-        one for one in record.results if (one.driver, one.size, one.status) == (driver, size, "ok")
+        one for one in record.results if (one.driver, one.size, one.status, one.load) == wanted
     ]
     return sorted(found, key=lambda one: one.launch)
 

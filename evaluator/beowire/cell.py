@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A cell of the table: one driver, pattern, size and launch, and what was measured of it so far."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Literal
@@ -9,8 +10,8 @@ from beowire import statistics
 from beowire.conduct import conductor_of
 from beowire.histogram import Histogram
 from beowire.patterns import PATTERNS, Pattern
-from beowire.record import Result
-from beowire.session import CpuUse, Round, RoundShape
+from beowire.record import CpuCost, ProbeInfo, Result
+from beowire.session import Counts, Round, RoundShape
 from beowire.statistics import Estimate
 from beowire.summaries import interval, time_summary
 
@@ -21,6 +22,14 @@ _RECENT_ROUNDS = 5
 
 #: A cell is kept again when it has so many times the rounds: bounds the lines of the record.
 _KEEP_GROWTH = 1.25
+
+#: What a service demand is of, in bytes, as netperf has it.
+_KB = 1024
+
+#: Two ways to see CPU time differ if they do by more than this share of the larger, and of the time
+#: that was looked at: what is less may be any other process.
+_METHODS_DIFFER = 0.05
+_METHODS_FLOOR = 0.01
 
 #: More rounds of a cell are not worth their time.
 MAXIMUM_ROUNDS = 400
@@ -38,9 +47,15 @@ class Cell:
     """There is no other end: a sample is one message, not a round trip."""
     one_kernel: bool = True
     """Both ends are on one machine, whose softirq time both see."""
+    load: str | None = None
+    """What runs on the nodes meanwhile."""
+    probes: Sequence[ProbeInfo] = ()
+    """What is counted."""
     shape: RoundShape | None = None
     """How its rounds are made; None before the warm-up."""
     rounds: list[Round] = field(default_factory=list)
+    probed: list[Round] = field(default_factory=list)
+    """Rounds in which probes counted that disturb: only what they counted is of interest."""
     empty_rounds: int = 0
     """Rounds in a row, up to the last one, in which every message was lost."""
     lost_alone: int = 0
@@ -105,8 +120,8 @@ class Cell:
                 "lost": sum(one.lost for one in self.rounds) + self.lost_alone,
                 "status": status,
                 "stopped_by": stopped_by,
-                "cpu": (cpu := self._cpu()),
-                "cpu_ns_per_message": self._message_cpu_ns(cpu),
+                "load": self.load,
+                **self._costs(),
                 "elapsed_ns": float(sum(one.elapsed_ns for one in self.rounds)),
                 "walk_bytes": self.rounds[-1].walk_bytes,
                 "cache_bytes": self.rounds[-1].cache_bytes,
@@ -200,26 +215,84 @@ class Cell:
             return None
         return min(1.0, max(0.0, 1 - median(one[at + 1] for one in rounds) / alone))
 
-    def _cpu(self) -> list[dict[str, float | None]]:
-        ends = max(len(one.cpu) for one in self.rounds)
-        return [
-            {name: self._mean_use(end, name) for name in CpuUse.__dataclass_fields__}
-            for end in range(ends)
-        ]
+    def _costs(self) -> dict[str, Any]:
+        """What a message cost the ends, by all that counted."""
+        ends = range(max(len(one.counts) for one in self.rounds))
+        plain = [_figures(self.rounds, end, self.probes) for end in ends]
+        probed = [_figures(self.probed, end, self.probes) if self.probed else {} for end in ends]
+        of_cpu = CpuCost.model_fields
+        cpu = [{name: value for name, value in end.items() if name in of_cpu} for end in plain]
+        message_ns = self._message_cpu_ns(cpu)
+        crossed = self.kind.crossings * self.size if not self.one_way else self.size
+        return {
+            "cpu": cpu,
+            "cpu_ns_per_message": message_ns,
+            "service_demand_us_per_kb": message_ns / crossed * _KB / 1e3
+            if message_ns is not None and crossed
+            else None,
+            "bytes_per_system_s": [
+                crossed * 1e9 / used if (used := end.get("system_ns")) else None for end in cpu
+            ]
+            if crossed
+            else [],
+            "probes": [
+                {name: value for name, value in (own | end).items() if name not in of_cpu}
+                for own, end in zip(probed, plain, strict=True)
+            ],
+            "probed_rounds": len(self.probed),
+            "cpu_methods": self._cpu_methods(probed),
+        }
 
-    def _mean_use(self, end: int, name: str) -> float | None:
-        """A message's share; None where one of the rounds does not know."""
-        uses = [getattr(one.cpu[end], name) for one in self.rounds]
-        if None in uses:
+    def _cpu_methods(self, probed: Sequence[dict[str, float | None]]) -> dict[str, Any] | None:
+        """Both ways to see CPU time, in the rounds that had both; None if none had."""
+        taken = [end["taken_ns"] for end in probed if "taken_ns" in end]
+        accounted = self._message_cpu_ns(probed) if taken else None
+        known = [value for value in taken if value is not None]
+        if accounted is None or len(known) < len(taken):
             return None
-        return float(sum(uses)) / sum(one.messages for one in self.rounds)
+        messages = sum(one.messages for one in self.probed)
+        looked_at = sum(_total(self.probed, end, "window_ns") or 0 for end in range(len(taken)))
+        apart = abs(accounted - sum(known))
+        differ = apart > max(
+            _METHODS_DIFFER * max(accounted, sum(known)), _METHODS_FLOOR * looked_at / messages
+        )
+        return {"accounted_ns": accounted, "taken_ns": sum(known), "differ": differ}
 
-    def _message_cpu_ns(self, cpu: list[dict[str, float | None]]) -> float | None:
+    def _message_cpu_ns(self, ends: Sequence[dict[str, float | None]]) -> float | None:
         """All of both ends; the softirq time of a machine that both are on counts once."""
-        softirq = [end["softirq_ns"] for end in (cpu[:1] if self.one_kernel else cpu)]
-        own = [end[name] for end in cpu for name in ("user_ns", "system_ns")]
+        softirq = [end.get("softirq_ns") for end in (ends[:1] if self.one_kernel else ends)]
+        # Where interrupts have no time of their own, it is in the others.
+        irq = [end.get("irq_ns") or 0.0 for end in (ends[:1] if self.one_kernel else ends)]
+        own = [end.get(name) for end in ends for name in ("user_ns", "system_ns")]
         known = [value for value in (*own, *softirq) if value is not None]
-        return sum(known) if known and len(known) == len(own) + len(softirq) else None
+        return sum(known) + sum(irq) if known and len(known) == len(own) + len(softirq) else None
+
+
+def _figures(
+    rounds: Sequence[Round], end: int, probes: Sequence[ProbeInfo]
+) -> dict[str, float | None]:
+    """Each figure of an end to a message, or to a second; None where a round does not know it."""
+    per_second = {info.name for info in probes if info.per == "second"}
+    names = dict.fromkeys(name for counts in _counts_of(rounds, end) for name in counts)
+    messages = sum(one.messages for one in rounds)
+    seconds = (_total(rounds, end, "window_ns") or 0) / 1e9
+    found: dict[str, float | None] = {}
+    for name in names:
+        total = _total(rounds, end, name)
+        of = seconds if name in per_second else messages
+        if name != "window_ns":
+            found[name] = None if total is None or not of else total / of
+    return found
+
+
+def _total(rounds: Sequence[Round], end: int, name: str) -> int | None:
+    values = [counts.get(name) for counts in _counts_of(rounds, end)]
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _counts_of(rounds: Sequence[Round], end: int) -> list[Counts]:
+    return [one.counts[end] for one in rounds if end < len(one.counts)]
 
 
 def _divided(value: Any, by: int) -> Any:

@@ -31,6 +31,7 @@ COMMANDS = (
     "netpipe",
     "run",
     "tune",
+    "load",
     "lab",
     "mpi-env",
     "top",

@@ -20,14 +20,15 @@ from beowire.report.curves import Cell, Curve, curves, record_labels
 _INTEGRITY = "integrity"
 _MEBI = float(1 << 20)
 
-_ABOUT_A_CELL = ("driver", "pattern", "size", "launch", "n", "rounds", "batch", "lost")
+_ABOUT_A_CELL = ("driver", "pattern", "load", "size", "launch", "n", "rounds", "batch", "lost")
 _SUMMARIES = ("half_rtt_ns", "time_ns", "rate_bytes_per_s", "rate_messages_per_s")
 _OF_SUMMARY = ("median", "ci95_low", "ci95_high", "p90", "p99", "min", "max")
 _OF_CPU = ("user_ns", "system_ns", "softirq_ns", "voluntary_switches", "involuntary_switches")
 _ENDS = ("initiator", "responder")
 _REST = (
     *("overlap_send", "overlap_receive", "walk_bytes", "cache_bytes"),
-    *("cpu_ns_per_message", "elapsed_ns", "settled", "stopped_by", "status"),
+    *("cpu_ns_per_message", "service_demand_us_per_kb", "elapsed_ns", "settled"),
+    *("stopped_by", "status"),
 )
 _OF_LAUNCH = (
     *("app", "mpi", "over", "load", "round", "figure", "seconds", "wall_s", "verified"),
@@ -40,12 +41,13 @@ class Columns:
     """One driver's results of one pattern, as NetPIPE writes them."""
 
     driver: str
+    """With what ran beside it: `tcp`, `tcp +hog:19`."""
     pattern: str
     text: str
 
     @property
     def file_name(self) -> str:
-        """`np.tcp.out`, `np.tcp.stream.out`, `np.mpi-mpich-tcp.out`."""
+        """`np.tcp.out`, `np.tcp.stream.out`, `np.mpi-mpich-tcp.out`, `np.tcp-hog-19.out`."""
         words = ["np", re.sub(r"[^A-Za-z0-9._-]+", "-", self.driver)]
         words += [self.pattern] if self.pattern != DEFAULT.name else []
         return ".".join([*words, "out"])
@@ -55,7 +57,7 @@ def netpipe(record: Record, version: int = 3) -> list[Columns]:
     """What NetPIPE's `np.out` would have, for each driver and pattern, sizes rising."""
     line = _line_of_5 if version == 5 else _line_of_3
     return [
-        Columns(curve.driver, pattern, "".join(line(curve, cell) for cell in curve.cells))
+        Columns(curve.name, pattern, "".join(line(curve, cell) for cell in curve.cells))
         for pattern in PATTERNS
         for curve in curves([record], pattern)
     ]

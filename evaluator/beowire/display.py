@@ -57,7 +57,9 @@ class Display:
         self._shown_at = time.monotonic()
         cell = progress.cell
         if cell.rounds:
-            self._figures[cell.driver] = _figure(cell)
+            self._figures[f"{cell.driver} +{cell.load}" if cell.load else cell.driver] = _figure(
+                cell
+            )
         self._draw("\n".join(self._lines(progress, launch, launches)))
 
     def _draw(self, text: str) -> None:

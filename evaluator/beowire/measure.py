@@ -10,7 +10,7 @@ precise cells leave over goes to those that are not.
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from beowire import plan as planning
 from beowire.cell import Cell, StoppedBy
@@ -46,6 +46,11 @@ _KEEP_S = 2.0
 
 #: A round that is still going on when the time is over by this share is cut short.
 _OVERRUN_SHARE = 0.05
+
+#: A cell has one round for probes that disturb after its second, and one more each time that it has
+#: so many more.
+_PROBED_AFTER = 2
+_PROBED_EVERY = 10
 
 #: Rounds of a cell in which nothing arrived, before it is given up.
 _MAXIMUM_EMPTY_ROUNDS = 5
@@ -111,7 +116,10 @@ class Measurement:
                     launch,
                     driver in one_way,
                     self._launcher.kind != "hosts",
+                    load,
+                    self._survey.probes,
                 )
+                for load in self._loads()
                 for driver in group.drivers
             ]
             for group in plan.groups
@@ -123,8 +131,8 @@ class Measurement:
         self._begun = time.monotonic()
         self._seconds = plan.seconds
         self._deadline = self._begun + plan.seconds
-        self._cells = plan.cells
-        self._cell_seconds = plan.seconds / max(1, plan.cells)
+        self._cells = plan.cells * len(self._loads())
+        self._cell_seconds = plan.seconds / max(1, self._cells)
         visit = 1
         while (pending := [g for g in self._groups if self._active(g)]) and self._time_left() > 0:
             # The last planned visit takes all that is left; what it leaves over is shared again.
@@ -186,12 +194,23 @@ class Measurement:
                     if cell.driver == driver and not cell.written:
                         self._write(cell, "error", reason)
 
+    def _leave_load(self, reason: str) -> None:
+        """The load is gone: what is measured beside it is left out, the rest goes on."""
+        self._how = replace(self._how, load=None)
+        self.failures.append(reason)
+        with self._interrupts.held():
+            for group in self._groups:
+                for cell in group:
+                    if cell.load is not None and not cell.written:
+                        self._write(cell, "error", reason)
+
     def _visit(self, group: list[Cell], until: float) -> None:
         """Rounds of the group's cells, in turns of random order, until the time is over."""
         kept_at = time.monotonic()
         while (active := self._active(group)) and time.monotonic() < min(until, self._deadline):
             self._random.shuffle(active)
-            for cell in active:
+            # All that are idle, then all that are not: the load comes and goes between them.
+            for cell in sorted(active, key=lambda one: one.load is not None):
                 if self._time_left() <= 0:
                     return
                 if not cell.written and cell.driver in self._sessions:
@@ -214,6 +233,12 @@ class Measurement:
 
     def _turn(self, cell: Cell) -> None:
         """One round of one cell, after its warm-up."""
+        if self._how.load is not None:
+            try:
+                self._how.load.background.pause(cell.load is None)
+            except BeowireError as error:
+                self._leave_load(str(error))
+                return
         try:
             if cell.shape is None:
                 cell.shape = self._warm_up(cell)
@@ -221,6 +246,7 @@ class Measurement:
                 one = self._round(cell, cell.shape)
                 if one is not None:
                     cell.add(one)
+                    self._probe(cell, cell.shape)
                     self._reshape(cell, cell.shape)
         except EngineError as error:
             if error.fatal:
@@ -238,12 +264,27 @@ class Measurement:
             self._write(cell, "error", "ok")
         self._show(cell)
 
-    def _round_target_ns(self) -> float:
-        return planning.round_target_ns(self._cell_seconds, self._how.longest_round_ns)
+    def _probe(self, cell: Cell, shape: RoundShape) -> None:
+        """A round for the probes that disturb, if it is time for one."""
+        due = _PROBED_AFTER + _PROBED_EVERY * len(cell.probed)
+        if self._how.probes and len(cell.rounds) >= due and self._time_left() > 0:
+            one = self._round(cell, replace(shape, probes=self._how.probes))
+            if one is not None:
+                cell.probed.append(one)
+
+    def _loads(self) -> list[str | None]:
+        loading = self._how.load
+        return [None] if loading is None else [None, loading.load.text]
+
+    def _round_target_ns(self, cell: Cell) -> float:
+        longest_ns = self._how.longest_round_ns
+        if self._how.load is not None and cell.load is not None:
+            longest_ns = self._how.load.longest_round_ns
+        return planning.round_target_ns(self._cell_seconds, longest_ns)
 
     def _reshape(self, cell: Cell, shape: RoundShape) -> None:
         """Lets the number of messages follow what rounds take."""
-        target_ns = self._round_target_ns()
+        target_ns = self._round_target_ns(cell)
         count = planning.next_count(shape.count, cell.message_ns(), target_ns, shape.batch)
         cell.shape = self._shape(count, shape.batch)
 
@@ -257,7 +298,7 @@ class Measurement:
         """
         begun = time.monotonic()
         count, message_ns = 1, 0.0
-        target_ns = self._round_target_ns()
+        target_ns = self._round_target_ns(cell)
         while True:
             one = self._round(cell, RoundShape(count, 1))
             spent = time.monotonic() - begun
@@ -266,7 +307,7 @@ class Measurement:
             elif cell.empty_rounds >= _MAXIMUM_EMPTY_ROUNDS or self._time_left() <= 0:
                 return None
             if one is not None and (
-                self._is_warm(one, spent)
+                self._is_warm(cell, one, spent)
                 or count >= planning.MAXIMUM_COUNT
                 or self._time_left() <= 0
             ):
@@ -280,12 +321,12 @@ class Measurement:
         count = planning.count_for(message_ns, target_ns, batch)
         return self._shape(count, batch)
 
-    def _is_warm(self, one: Round, spent_s: float) -> bool:
+    def _is_warm(self, cell: Cell, one: Round, spent_s: float) -> bool:
         """Whether this round tells how long a message takes, or the warm-up has taken its time."""
         # A first message may have met a stall, so it ends the warm-up only as the cell's time does.
         if one.count < _WARM_MESSAGES:
             return spent_s >= self._cell_seconds
-        target_ns = self._round_target_ns()
+        target_ns = self._round_target_ns(cell)
         return _usual_ns(one) * one.count >= min(_WARM_ROUND_NS, target_ns) or spent_s >= min(
             _WARM_TOTAL_S, self._cell_seconds / 4
         )
@@ -293,6 +334,8 @@ class Measurement:
     def _round(self, cell: Cell, shape: RoundShape) -> Round | None:
         """One round of the cell; None if nothing arrived, which the cell then knows."""
         deadline_s = self._how.deadline_s
+        if self._how.load is not None and cell.load is not None:
+            deadline_s = self._how.load.deadline_s
         if not cell.kind.is_times:
             # One that is cut short has no figure, so a starved machine gets more time for it.
             deadline_s = max(deadline_s, min(_RATE_DEADLINE_S, 5 * deadline_s))
@@ -342,6 +385,8 @@ class Measurement:
                 status = "no time was left for it: raise --time, or choose fewer sizes or drivers"
                 if cell.empty_rounds:
                     status = "every message was lost"
+            if cell.load is not None:
+                status = f"beside {cell.load}: {status}"
             line = Skipped(driver=cell.driver, pattern=cell.pattern, size=cell.size, reason=status)
         with self._interrupts.held():
             cell.written = True

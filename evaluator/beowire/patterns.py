@@ -51,6 +51,9 @@ class Pattern:
     """In how many directions the messages that are counted go."""
     batch: int = 1
     """How many a sample is of, at least."""
+    crossings: int = 1
+    """Messages that cross for each that is counted; 0: none that has a size, or what is done
+    besides takes CPU time, too, so that there is no service demand."""
     needs: tuple[str, ...] = ()
     """Of NEEDS."""
     sized: bool = True
@@ -119,6 +122,7 @@ _ROWS = (
         each="round trip",
         share=0.5,
         rate="throughput of a ping-pong (size / half round trip)",
+        crossings=2,
         caption="Half of the round trip of a message against its size: the median, with the 95 %"
         " interval of the median as a bar. Lower is better. Dotted lines are bounds: <i>packet</i>"
         " is the floor, bare frames without any protocol; <i>memcpy</i> is one copy in memory.",
@@ -133,6 +137,7 @@ _ROWS = (
         each="exchange",
         rate="throughput of a ping-ping, each way (size / time of an exchange)",
         needs=("peer", "reliable", "posting"),
+        crossings=2,
         caption="Both ends send a message at the same time, and each waits for the other's: what a"
         " protocol does when a message comes while one goes. The time is not halved. Lower is"
         " better.",
@@ -200,6 +205,7 @@ _ROWS = (
         share=0.5,
         rate="throughput with cold caches (size / half round trip)",
         needs=("anywhere",),
+        crossings=2,
         caption="A ping-pong in which every message is sent from, and put into, memory that no"
         " cache holds: it walks through twice the last-level cache, or as much as there is memory"
         " for. Lower is better.",
@@ -214,6 +220,7 @@ _ROWS = (
         each="round trip",
         share=0.5,
         rate="throughput at any alignment (size / half round trip)",
+        crossings=2,
         caption="A ping-pong in which every message begins at another place of a page, at odd"
         " addresses as often as at even ones. Lower is better.",
     ),
@@ -228,6 +235,7 @@ _ROWS = (
         share=0.5,
         rate="throughput that this comes to (size / cost)",
         needs=("peer", "reliable", "posting"),
+        crossings=0,
         caption="What a message takes beyond the computing that its end does meanwhile, which is as"
         " much as fits into the time that it takes alone: the mean of one sent and one received."
         " Near nothing where the transfer goes on by itself. Lower is better.",
@@ -243,6 +251,7 @@ _ROWS = (
         batch=32,
         rate="throughput that this comes to (size / cost between pieces of work)",
         needs=("peer", "reliable"),
+        crossings=0,
         caption="Messages are sent one by one between pieces of work of 20 µs, to an end that works"
         " as long on each: what programs do that hand rows on. The time is what a message adds to"
         " the work, in sweeps of 32: what is hidden behind work costs nothing. Lower is better.",
@@ -258,6 +267,7 @@ _ROWS = (
         batch=8,
         rate="rate of barriers (a byte each)",
         needs=("peer", "reliable", "collective"),
+        crossings=0,
         sized=False,
         caption="Barriers without pause: what it takes until all have come to the same place. It"
         " has no size, so it is measured once. Lower is better.",
@@ -287,6 +297,7 @@ _ROWS = (
         batch=8,
         rate="throughput of reductions (size / time of a reduction)",
         needs=("peer", "reliable", "collective"),
+        crossings=2,
         caption="Reductions without pause: the sum of what all ranks have, byte by byte, gets to"
         " all of them. Lower is better.",
     ),
@@ -301,6 +312,7 @@ _ROWS = (
         batch=8,
         rate="throughput of exchanges (size / time of an exchange)",
         needs=("peer", "reliable", "collective"),
+        crossings=2,
         caption="Exchanges without pause: each rank has a message of the size for each rank,"
         " itself included. Lower is better.",
     ),

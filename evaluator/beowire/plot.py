@@ -13,8 +13,9 @@ from beowire.report.curves import Curve
 from beowire.report.palette import look
 from beowire.visible import visible
 
-#: One mark a driver, so that nothing hangs on colour.
-_MARKS = "ox+*#@%&=$"
+#: One mark a curve, so that nothing hangs on colour: as many as a dozen drivers have, idle and
+#: loaded.
+_MARKS = "ox+*#@%&=$svnzkmwtyecahu"
 
 _WIRE_MARK = "."
 
@@ -35,12 +36,10 @@ def plot(
     """Times in µs, or throughputs in MB/s, of `curves`, with what the wire alone would take where
     the record knows it. Empty if there is no curve of two sizes at least.
     """
-    series = [
-        (curve.driver, points) for curve in curves if len(points := _points(curve, pattern)) > 1
-    ]
+    series = [(curve, points) for curve in curves if len(points := _points(curve, pattern)) > 1]
     if not series:
         return ""
-    bound = _wire(record, pattern, series) if record is not None else []
+    bound = _wire(record, pattern, [points for _, points in series]) if record else []
     figure = plotext.figure
     figure.clear()
     plotext.terminal.limit(False, False)
@@ -49,23 +48,24 @@ def plot(
     # The terminal's own background, be it light or dark.
     figure.theme("simple")
     marks = [
-        plotext.colorize(_MARKS[number % len(_MARKS)], _colour(driver))
-        for number, (driver, _) in enumerate(series)
+        plotext.colorize(_MARKS[number % len(_MARKS)], _colour(curve.driver))
+        for number, (curve, _) in enumerate(series)
     ]
-    names = [visible(driver) for driver, _ in series]
+    names = [visible(curve.name) for curve, _ in series]
+    lines = [points for _, points in series]
     if bound:
         marks.append(plotext.colorize(_WIRE_MARK, "default"))
         names.append("the wire alone")
-        series.append(("", bound))
+        lines.append(bound)
     # Where curves meet, the last one drawn is seen: that of the first driver.
-    for mark, (_, points) in reversed([*zip(marks, series, strict=True)]):
+    for mark, points in reversed([*zip(marks, lines, strict=True)]):
         signal = figure.signal(
             [math.log10(size) for size, _ in points],
             [math.log10(value) for _, value in points],
             marker=mark,
         )
         figure.draw(signal.lines())
-    everything = [point for _, points in series for point in points]
+    everything = [point for points in lines for point in points]
     sizes = [size for size, _ in everything]
     _ticks("x", min(sizes), max(sizes), [float(1 << power) for power in range(0, 31, 3)])
     values = [value for _, value in everything]
@@ -77,19 +77,19 @@ def plot(
         f"{mark.string(colorless=not colour)} {name}"
         for mark, name in zip(marks, names, strict=True)
     )
-    lines = [f"{title} against message size in bytes:  {legend}", *text.splitlines()]
-    return "\n".join(line.rstrip() for line in lines)
+    shown = [f"{title} against message size in bytes:  {legend}", *text.splitlines()]
+    return "\n".join(line.rstrip() for line in shown)
 
 
 def _wire(
-    record: Record, pattern: Pattern, series: Sequence[tuple[str, Sequence[tuple[int, float]]]]
+    record: Record, pattern: Pattern, lines: Sequence[Sequence[tuple[int, float]]]
 ) -> list[tuple[int, float]]:
     """What the wire alone would take, or carry, at the sizes and in the range of the curves."""
     limit = record.meta.wire
     if not wire.is_known(record) or (limit is None and not pattern.is_times):
         return []
-    values = [value for _, points in series for _, value in points]
-    sizes = sorted({size for _, points in series for size, _ in points if size > 0})
+    values = [value for points in lines for _, value in points]
+    sizes = sorted({size for points in lines for size, _ in points if size > 0})
     points = [
         (
             size,

@@ -148,6 +148,27 @@ class DriverInfo(RecordPart):
     reason: str = ""
 
 
+class ProbeInfo(RecordPart):
+    """What a probe counts at each end, as the engines reported it."""
+
+    name: str
+    """In results; it ends in its unit, if it has one."""
+    summary: str
+    unit: str
+    """`ns`, or empty for a number of things."""
+    per: Literal["message", "second"]
+    """What its values are of."""
+    probe: str
+    """What counts it: `--probes` takes this."""
+    how: str
+    of: str
+    """`process`, `cpus` (those that the engine may use, whoever uses them) or `machine`."""
+    disturbs: bool
+    """It costs what is measured something: it has rounds of its own."""
+    reasons: list[str]
+    """Why it cannot be had: of the initiator, of the responder; empty: it can."""
+
+
 class Meta(RecordLine):
     """The first line: what was asked for, where, and on what."""
 
@@ -166,6 +187,7 @@ class Meta(RecordLine):
     others: list[NodeEnd] = Field(default_factory=list)
     """The other nodes, where a pattern was between more than two."""
     drivers: list[DriverInfo]
+    probes: list[ProbeInfo] = Field(default_factory=list)
 
 
 class Summary(RecordPart):
@@ -214,6 +236,19 @@ class CpuCost(RecordPart):
     involuntary_switches: float
     softirq_ns: float | None = None
     """The machine's in that time, as far as it is not in the process's own; None: not known."""
+    irq_ns: float | None = None
+    """The same of interrupts themselves; None: it is in the others."""
+
+
+class CpuMethods(RecordPart):
+    """CPU time of a message at both ends together, seen in two ways in the same rounds."""
+
+    accounted_ns: float
+    """What the kernel charged to the engines, and softirq time."""
+    taken_ns: float
+    """What was not left to a soaker of the lowest priority on their CPUs, whoever took it."""
+    differ: bool
+    """By more than 5 % of the larger, and 1 % of a CPU."""
 
 
 class Level(RecordPart):
@@ -306,6 +341,19 @@ class Result(RecordLine):
     cpu_ns_per_message: float | None = None
     """User, system and softirq time of both ends together; of a ping-pong per round trip. None
     where softirq time is not known."""
+    service_demand_us_per_kb: float | None = None
+    """CPU time of both ends, as above, to 1024 bytes of payload that crossed."""
+    bytes_per_system_s: list[float | None] = Field(default_factory=list)
+    """Payload that crossed to a second of system time, of each end; None: it had none."""
+    probes: list[dict[str, float | None]] = Field(default_factory=list)
+    """What else probes counted at each end, by name: to a message or a second, as `meta` says; None
+    where it cannot be had."""
+    probed_rounds: int = 0
+    """Rounds, not among the others, in which probes counted that disturb."""
+    cpu_methods: CpuMethods | None = None
+    """If a soaker was among them."""
+    load: str | None = None
+    """What ran on the nodes meanwhile, as `--load` takes it; None: nothing that is known of."""
     elapsed_ns: float = Field(ge=0)
     settled: bool | None = None
     """A steady part was found (MSER-5); None when there were too few rounds to tell."""
@@ -314,9 +362,18 @@ class Result(RecordLine):
         """The time that the pattern reports; None if it reports rates."""
         return self.half_rtt_ns or self.time_ns
 
-    def cell(self) -> tuple[str, str, int, int]:
+    def cell(self) -> tuple[str, str, int, int, str | None]:
         """A later line of the same one takes its place."""
-        return self.driver, self.pattern, self.size, self.launch
+        return self.driver, self.pattern, self.size, self.launch, self.load
+
+    def figures(self, end: int) -> dict[str, float]:
+        """All that probes counted at an end (0: initiator), as far as it is known."""
+        found: dict[str, float | None] = {}
+        if end < len(self.cpu):
+            found |= self.cpu[end].model_dump()
+        if end < len(self.probes):
+            found |= self.probes[end]
+        return {name: value for name, value in found.items() if value is not None}
 
 
 class Skipped(RecordLine):
@@ -513,7 +570,7 @@ class _Builder:
         self.path = path
         self.meta = meta
         self.results: list[Result] = []
-        self.partial: dict[tuple[str, str, int, int], Result] = {}
+        self.partial: dict[object, Result] = {}
         self.skipped: list[Skipped] = []
         self.end: End | None = None
         self.warnings: list[str] = []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from beowire import __version__, own_commands, selection
 from beowire import plan as planning
-from beowire.conduct import How
+from beowire.conduct import How, Loading
 from beowire.display import Display
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
@@ -27,6 +27,7 @@ from beowire.record import (
     Line,
     Link,
     Meta,
+    ProbeInfo,
     RecordWriter,
     Result,
     Skipped,
@@ -88,7 +89,9 @@ class Request:
     scheduled: bool = False
     """`sizes` is the whole schedule: only as much of it is measured as there is time for."""
     load: Load | None = None
-    """What runs on the nodes besides."""
+    """All is measured beside this, too: in turns with nothing beside it."""
+    probes: str | None = None
+    """Names of probes that disturb, or `all` of them; None: none."""
     own: tuple[str, ...] = ()
     """Drivers of the user's that are measured in any case."""
     failed: tuple[tuple[str, str], ...] = ()
@@ -135,6 +138,7 @@ def run(launcher: Launcher, request: Request, interrupts: Interrupts) -> Outcome
         drivers, skipped = selection.choose_drivers(found.drivers, names, _own_drivers(request))
         skipped += [Skipped(driver=name, reason=reason) for name, reason in request.failed]
         found = _with_commands(found, request.commands)
+        probes = choose_probes(request.probes, found.probes)
         writer = _create(request)
         load_s = request.seconds * _LOAD_SHARE + _LOAD_SPARE_S
         try:
@@ -147,6 +151,7 @@ def run(launcher: Launcher, request: Request, interrupts: Interrupts) -> Outcome
                     found=found,
                     writer=writer,
                     background=background,
+                    probes=probes,
                 )
                 return comparison.run(drivers, skipped)
         finally:
@@ -176,6 +181,7 @@ class _Comparison:
         found: Survey,
         writer: RecordWriter,
         background: Background,
+        probes: tuple[str, ...],
     ) -> None:
         self._launcher = launcher
         self._request = request
@@ -184,6 +190,7 @@ class _Comparison:
         self._survey = found
         self._writer = writer
         self._background = background
+        self._probes = probes
         self._link = Link.model_validate(launcher.describe_link())
         self._schedule: dict[str, float] = {}
 
@@ -214,13 +221,14 @@ class _Comparison:
 
     def _fit_schedule(self, drivers: list[DriverInfo]) -> None:
         request = self._request
-        seconds = request.seconds / request.launches
+        turns = 1 if request.load is None else 2
+        seconds = request.seconds / request.launches / turns
         sizes, needed_s = planning.affordable_sizes(
             request.sizes, drivers, request.patterns, seconds
         )
         self._schedule = {
             "schedule_sizes": len(request.sizes),
-            "schedule_s": needed_s * request.launches,
+            "schedule_s": needed_s * request.launches * turns,
         }
         self._request = replace(request, sizes=sizes)
 
@@ -258,23 +266,36 @@ class _Comparison:
                 failures.extend(measurement.failures)
 
     def _run_commands(self, launch: int, failures: list[str]) -> None:
+        load = self._request.load
+        for text in [None] if load is None else [None, load.text]:
+            try:
+                self._background.pause(text is None)
+            except BeowireError as error:
+                failures.append(str(error))
+                if text is not None:
+                    return
+            for command in self._request.commands:
+                self._run_command(command, launch, text, failures)
+
+    def _run_command(
+        self, command: OwnCommand, launch: int, load: str | None, failures: list[str]
+    ) -> None:
         request = self._request
-        for command in request.commands:
-            self._display.note(f"Running the command {command.name} ...")
-            results, fault = own_commands.measure(
-                command,
-                self._launcher,
-                request.sizes,
-                self._interrupts,
-                launch=launch,
-                seconds=request.seconds / request.launches,
-            )
-            for result in results:
-                self._write(result)
-            if fault:
-                failures.append(fault)
-            if not results:
-                self._write(Skipped(driver=command.name, reason=fault))
+        self._display.note(f"Running the command {command.name} ...")
+        results, fault = own_commands.measure(
+            command,
+            self._launcher,
+            request.sizes,
+            self._interrupts,
+            launch=launch,
+            seconds=request.seconds / request.launches,
+        )
+        for result in results:
+            self._write(result.model_copy(update={"load": load}))
+        if fault:
+            failures.append(fault)
+        if not results:
+            self._write(Skipped(driver=command.name, reason=fault))
 
     def _how(self, seconds: float) -> How:
         link = self._link
@@ -286,20 +307,30 @@ class _Comparison:
             burst_ns = 8e9 * link.burst_bytes / link.rate_bits_per_s
             longest_round_ns = max(longest_round_ns, _ROUND_BURSTS * burst_ns)
         shortest_s = _LOSSY_DEADLINE_S if link.loss else _SHORTEST_DEADLINE_S
-        if self._request.load:
-            longest_round_ns = max(longest_round_ns, _LOADED_ROUND_NS)
-            shortest_s = max(shortest_s, _LOADED_DEADLINE_S)
-        deadline_s = min(_LONGEST_DEADLINE_S, max(shortest_s, seconds * _DEADLINE_SHARE))
-        deadline_s += wire_ns / 1e9
+
+        def deadline(shortest_s: float) -> float:
+            wanted_s = max(shortest_s, seconds * _DEADLINE_SHARE)
+            return min(_LONGEST_DEADLINE_S, wanted_s) + wire_ns / 1e9
+
+        loading = None
+        if self._request.load is not None:
+            loading = Loading(
+                self._background,
+                self._request.load,
+                deadline(max(shortest_s, _LOADED_DEADLINE_S)),
+                max(longest_round_ns, _LOADED_ROUND_NS),
+            )
         return How(
             seed=self._request.seed,
             pins=self._request.pins,
             loss_timeout_ms=_LOSS_TIMEOUT_MS + round(_LOSS_MARGIN * wire_ns / 1e6),
-            deadline_s=deadline_s,
+            deadline_s=deadline(shortest_s),
             offsets=self._request.offsets,
             longest_round_ns=longest_round_ns,
             message_rate=self._request.message_rate,
             settings=_settings(self._request),
+            probes=self._probes,
+            load=loading,
         )
 
     def _meta(self) -> Meta:
@@ -319,6 +350,7 @@ class _Comparison:
                     "launches": request.launches,
                     "seed": request.seed,
                     **self._load(),
+                    **({"probes": list(self._probes)} if request.probes is not None else {}),
                     **({"offset": list(request.offsets)} if any(request.offsets) else {}),
                     **_settings(request),
                     **_message_rate(request),
@@ -331,6 +363,7 @@ class _Comparison:
                 "ends": self._survey.ends,
                 "others": self._survey.others,
                 "drivers": self._survey.drivers,
+                "probes": self._survey.probes,
             }
         )
 
@@ -338,8 +371,8 @@ class _Comparison:
         load = self._request.load
         if load is None:
             return {}
-        hogs = self._background.hogs
-        return {"load": {"kind": "hog", "nice": load.nice, "hogs": hogs}}
+        described = {"load": load.text, "hogs": self._background.hogs, "in_turns": True}
+        return {"load": load.words | described}
 
     def _wire(self) -> Wire | None:
         """Full-sized frames back to back, where the rate of the link is known."""
@@ -358,6 +391,20 @@ class _Comparison:
                 raise BeowireError(
                     f"cannot write results to standard output: {error.strerror}", exit_code=1
                 ) from None
+
+
+def choose_probes(text: str | None, table: Sequence[ProbeInfo]) -> tuple[str, ...]:
+    """The probes of `--probes` that disturb: the others count in any case. BeowireError."""
+    known = dict.fromkeys(info.probe for info in table)
+    disturbing = dict.fromkeys(info.probe for info in table if info.disturbs)
+    words = [] if text is None else [word.strip() for word in text.split(",")]
+    for word in words:
+        if word not in known and word not in ("all", "none"):
+            raise BeowireError(
+                f"no probe {word!r}: write all, or of {', '.join(disturbing)}"
+                f" ({', '.join(name for name in known if name not in disturbing)} count always)"
+            )
+    return tuple(name for name in disturbing if name in words or "all" in words)
 
 
 def _own_drivers(request: Request) -> list[str]:

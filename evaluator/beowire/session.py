@@ -2,7 +2,7 @@
 """One driver's session: the engines at its ends, opened once, idle between its rounds."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,18 +40,16 @@ class RoundShape:
     count: int
     skip: int
     batch: int = 1
+    probes: tuple[str, ...] = ()
+    """Probes that count in it beside the usual ones."""
 
 
-@dataclass(frozen=True)
-class CpuUse:
-    """What one process used during a round."""
+#: What probes counted at one end during a round, by name; None: it cannot be had there. `window_ns`
+#: is the time in which they did.
+Counts = Mapping[str, int | None]
 
-    user_ns: int
-    system_ns: int
-    voluntary_switches: int
-    involuntary_switches: int
-    softirq_ns: int | None = None
-    """The machine's, as far as it is not in the process's own; None: not to be seen there."""
+#: The probe whose processes must not be twice on a CPU.
+_SOAKER = "soaker"
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,8 @@ class Round:
     moved_bytes: int
     """Payload that crossed in `elapsed_ns`, in the pattern's ways together (rates only)."""
     histogram: Histogram
-    cpu: list[CpuUse] = field(default_factory=list)
+    counts: Sequence[Counts] = field(default_factory=list)
+    """Of the initiator, and of the responder if there is one."""
     walk_bytes: int | None = None
     cache_bytes: int | None = None
     """As in the record."""
@@ -124,7 +123,7 @@ class Session:
         self._launcher = launcher
         self._interrupts = interrupts
         self._engines: list[EngineProcess] = []
-        self._cpu: int | None = None
+        self._cpus: list[int | None] = []
 
     @property
     def name(self) -> str:
@@ -271,10 +270,10 @@ class Session:
             **(words or {}),
         }
         self._runs += 1
-        self._asked = asked
+        self._asked = asked | self._probes_word(shape.probes, 0)
         try:
             for engine in self._engines[1:]:
-                engine.request("run", "ready", asked)
+                engine.request("run", "ready", asked | self._probes_word(shape.probes, 1))
         except EngineError as error:
             raise self._not_begun(error, deadline_s) from None
 
@@ -302,13 +301,25 @@ class Session:
 
     def _add_engine(self, node: Node, cpu: str | None) -> None:
         engine = start_engine(self._launcher, node, self._interrupts, self._engines, cpu)
-        self._cpu = greet(engine).get("cpu")
+        self.add_cpu(greet(engine))
+
+    def add_cpu(self, hello: Mapping[str, object]) -> None:
+        """Takes the CPU that the next engine is pinned to from its `hello`."""
+        cpu = hello.get("cpu")
+        self._cpus.append(cpu if isinstance(cpu, int) else None)
+
+    def _probes_word(self, probes: Sequence[str], end: int) -> dict[str, object]:
+        """The word of `run`. Two ends that have the same CPUs have one soaker, at the first."""
+        shared = self._launcher.kind != "hosts" or self.info.placement == "host"
+        if end > 0 and shared and len(set(self._cpus)) < len(self._cpus):
+            probes = [name for name in probes if name != _SOAKER]
+        return {"probes": ",".join(probes)} if probes else {}
 
     def _other_cpu(self, pins: tuple[str | None, str | None]) -> str | None:
         """A CPU for the second engine on the first node: the other node's if that is the same
         machine, else a neighbour of the first engine's; None where there is no telling.
         """
-        first = self._cpu
+        first = self._cpus[-1]
         if self._launcher.kind != "hosts":
             wanted = pins[1] or self._launcher.nodes[self._places[1]].cpu
             if wanted not in (None, "auto", str(first)):
@@ -440,16 +451,7 @@ class Session:
             return Round(lost, 0, lost, max(0, elapsed_ns), 0, Histogram())
         if messages < 1 or elapsed_ns <= 0 or (pattern.is_times and not histogram.total):
             return None
-        uses = [
-            CpuUse(
-                result["cpu"]["user_ns"],
-                result["cpu"]["system_ns"],
-                result["cpu"]["voluntary_switches"],
-                result["cpu"]["involuntary_switches"],
-                result["cpu"].get("softirq_ns"),
-            )
-            for result in results
-        ]
+        counts = [_counts(result["probes"]) for result in results]
         count = (messages + lost) // pattern.ways
         return Round(
             count,
@@ -458,7 +460,7 @@ class Session:
             elapsed_ns,
             messages * size,
             histogram,
-            uses,
+            counts,
             near.get("walk_bytes"),
             near.get("cache_bytes"),
             clock=_clock(near.get("clock")),
@@ -471,6 +473,15 @@ class Session:
 
 def _clock(bounds: dict[str, int] | None) -> tuple[int, int] | None:
     return None if bounds is None else (bounds["low_ns"], bounds["high_ns"])
+
+
+def _counts(said: Mapping[str, int | None]) -> dict[str, int | None]:
+    """What probes counted, checked: TypeError if it is no object of numbers."""
+    counts = dict(said)
+    for name, value in counts.items():
+        if value is not None and (not isinstance(value, int) or value < 0):
+            raise TypeError(f"{name} is {value!r}")
+    return counts
 
 
 def _overlap(medians: dict[str, int] | None) -> tuple[int, int, int, int] | None:

@@ -11,7 +11,7 @@ from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, Node
-from beowire.record import Clock, DriverInfo, NodeEnd
+from beowire.record import Clock, DriverInfo, NodeEnd, ProbeInfo
 
 #: The control protocol that this evaluator speaks (docs/ENGINE.md).
 PROTOCOL = 1
@@ -25,6 +25,8 @@ class Survey:
     drivers: list[DriverInfo]
     others: list[NodeEnd] = field(default_factory=list)
     """Nodes beyond the two, where they are looked at."""
+    probes: list[ProbeInfo] = field(default_factory=list)
+    """What can be counted there, and why not."""
 
     @property
     def nodes(self) -> list[NodeEnd]:
@@ -97,8 +99,9 @@ def survey(
             scout.request("drivers", "drivers", end_options(end))
             for scout, end in zip(scouts, ends, strict=True)
         ]
+        tables = [scout.request("probes", "probes")["figures"] for scout in scouts]
         drivers = _merge([known_drivers(answer) for answer in answers], nodes)
-        return Survey(ends[:2], drivers, ends[2:])
+        return Survey(ends[:2], drivers, ends[2:], _merge_probes(tables))
     except EngineError as error:
         raise BeowireError(f"{error.node}: {error}", exit_code=1) from None
     except (KeyError, TypeError, ValueError) as error:
@@ -168,6 +171,23 @@ def _end(
         clock=Clock.model_validate(hello["clock"]),
         environment=environment["fields"],
     )
+
+
+def _merge_probes(tables: Sequence[Sequence[Mapping[str, Any]]]) -> list[ProbeInfo]:
+    """The first end's, with what each end says of why it cannot be had."""
+    others = {str(one["name"]): str(one["reason"]) for one in tables[1]}
+    return [
+        ProbeInfo.model_validate(
+            {
+                **{name: one[name] for name in ProbeInfo.model_fields if name != "reasons"},
+                "reasons": [
+                    str(one["reason"]),
+                    others.get(str(one["name"]), "this node does not have the probe"),
+                ],
+            }
+        )
+        for one in tables[0]
+    ]
 
 
 def _merge(reports: Sequence[Sequence[DriverInfo]], nodes: Sequence[Node]) -> list[DriverInfo]:

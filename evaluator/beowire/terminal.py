@@ -2,15 +2,26 @@
 """A record as text: the table, the plot, and what to use. Works without colour and in a pipe."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from beowire import terminal_probes, text_table
+from beowire.load import described
 from beowire.patterns import PATTERNS, Pattern
 from beowire.plot import plot
 from beowire.record import DriverInfo, Record, Summary
 from beowire.report import layers
-from beowire.report.curves import WIDE, Cell, Curve, all_sizes, curves, reach, telling_sizes
+from beowire.report.curves import (
+    WIDE,
+    Cell,
+    Curve,
+    all_sizes,
+    curves,
+    idle_of,
+    reach,
+    telling_sizes,
+)
 from beowire.report.figures import burst_text
 from beowire.report.link import link_text
 from beowire.report.summary import BASELINE, FLOOR, schedule_text, walk_text
@@ -21,8 +32,6 @@ from beowire.visible import LINES, visible
 
 _NARROWEST = 60
 _REPORT = "report.html beside the record"
-_SIZE_COLUMN = 9
-_GAP = 2
 
 _REMEDY = "more --time, or fewer sizes or drivers, helps"
 
@@ -33,9 +42,9 @@ _MOST_NAMED = 4
 _MAXIMUM_ROWS = 14
 
 
-def render(record: Record, *, width: int, colour: bool) -> str:
+def render(record: Record, *, width: int, colour: bool, probes: bool = False) -> str:
     """All of it, ending without a newline, with nothing of the record in it that a terminal obeys.
-    `width` in columns."""
+    `width` in columns. `probes`: with what probes counted."""
     width = max(_NARROWEST, width)
     parts = [_heading(record)]
     drawn: list[str] = []
@@ -44,10 +53,16 @@ def render(record: Record, *, width: int, colour: bool) -> str:
         if not found:
             continue
         parts += _tables(found, pattern, record, width)
+        if probes:
+            parts += terminal_probes.tables(found, record, width)
         parts += [_sheet(one) for one in sheets(record, pattern.name)]
         drawn.append(plot(_plotted(found), pattern, record, width=width, colour=colour))
         parts.append(drawn[-1])
-        parts.append(_advice(found, pattern, record.meta.drivers))
+        for load in dict.fromkeys(curve.load for curve in found):
+            beside = [curve for curve in found if curve.load == load]
+            parts.append(_advice(beside, pattern, record.meta.drivers))
+    if probes:
+        parts.append(terminal_probes.absent(record))
     parts.append(_left_out(record))
     # What is drawn has colours, and has made its words visible.
     return "\n\n".join(part if part in drawn else visible(part, LINES) for part in parts if part)
@@ -65,8 +80,8 @@ def _heading(record: Record) -> str:
 
 def _tables(found: list[Curve], pattern: Pattern, record: Record, width: int) -> list[str]:
     sizes = _shown_sizes(all_sizes(found))
-    baseline = next((curve for curve in found if curve.driver == BASELINE), None)
-    comparison = f", and times that of {BASELINE}" if baseline else ""
+    baselines = {curve.load: curve for curve in found if curve.driver == BASELINE}
+    comparison = f", and times that of {BASELINE}" if baselines else ""
     parts = []
     if pattern.is_times:
         title = f"{pattern.title} in µs: median, and how far its 95 % interval reaches"
@@ -80,9 +95,8 @@ def _tables(found: list[Curve], pattern: Pattern, record: Record, width: int) ->
     else:
         title = f"{pattern.title}: median and 95 % interval{comparison}"
     if pattern.sized:
-        parts.append(
-            _table(title, found, sizes, width, lambda cell: _rate_cell(cell, pattern, baseline))
-        )
+        parts.append(_laid_out(title, found, sizes, width, _rate_entry(pattern, baselines)))
+    parts += _load_costs(found, pattern, sizes, width)
     if not pattern.is_times:
         title = "Messages per second, and CPU time of a message (user, system, softirq, both ends)"
         parts.append(_table(title, found, sizes, width, _messages_cell))
@@ -118,68 +132,103 @@ def _table(
     width: int,
     text: Callable[[Cell], str],
 ) -> str:
-    """One table, or several below each other where the drivers do not fit side by side; of many
-    drivers one with a row for each."""
+    """A table of sizes against drivers."""
+
+    def entry(curve: Curve, size: int) -> str:
+        cell = curve.at(size)
+        return "- " if cell is None else text(cell)
+
+    return _laid_out(title, found, sizes, width, entry)
+
+
+def _laid_out(
+    title: str,
+    found: Sequence[Curve],
+    sizes: Sequence[int],
+    width: int,
+    entry: Callable[[Curve, int], str],
+) -> str:
+    """A row for each size and a column for each driver, or several tables below each other where
+    the drivers do not fit side by side; of many drivers a row for each."""
     if _are_many(found):
-        return "\n".join([title, *_rows(found, sizes, width, text)])
-    first = _aligned(["size", *map(size_text, sizes)], _SIZE_COLUMN)
-    columns = [
-        _aligned(
-            [f"{curve.driver} ", *(text(cell) if (cell := curve.at(s)) else "- " for s in sizes)]
-        )
-        for curve in found
-    ]
-    blocks = []
-    while columns:
-        block = [first, columns.pop(0)]
-        while columns and sum(len(one[0]) for one in [*block, columns[0]]) <= width:
-            block.append(columns.pop(0))
-        blocks.append("\n".join("".join(row).rstrip() for row in zip(*block, strict=True)))
-    return "\n".join([title, "\n\n".join(blocks)])
+        return _drivers_down(title, found, sizes, width, entry)
+    columns = [[f"{one.name} ", *(entry(one, size) for size in sizes)] for one in found]
+    return text_table.grid(title, columns, [size_text(size) for size in sizes], width)
 
 
 def _are_many(found: Sequence[Curve]) -> bool:
     return len({curve.driver for curve in found}) > layers.FEW
 
 
-def _rows(
-    found: Sequence[Curve], sizes: Sequence[int], width: int, text: Callable[[Cell], str]
-) -> list[str]:
-    """A row for each driver, under the title of its group, at as many sizes as fit."""
-    by_name = {curve.driver: curve for curve in found}
-    names: list[str | None] = []
-    labels = ["driver"]
-    for group in layers.grouped(by_name):
-        names += [None, *group.drivers]
-        labels += [group.title, *(f"  {driver}" for driver in group.drivers)]
-    name_width = max(map(len, labels))
-    columns: dict[int, list[str]] = {}
-    for size in sizes:
-        cells = [by_name[name].at(size) if name else None for name in names]
-        entries = [
-            (text(cell) if cell else "- ") if name else ""
-            for name, cell in zip(names, cells, strict=True)
-        ]
-        columns[size] = _aligned([f"{size_text(size)} ", *entries])
-    chosen = list(sizes)
-    while len(chosen) > 1 and name_width + sum(len(columns[s][0]) for s in chosen) > width:
-        chosen = telling_sizes(sizes, len(chosen) - 1)
-    return [
-        f"{label:<{name_width}}{''.join(row)}".rstrip()
-        for label, *row in zip(labels, *(columns[size] for size in chosen), strict=True)
+def _drivers_down(
+    title: str,
+    found: Sequence[Curve],
+    sizes: Sequence[int],
+    width: int,
+    entry: Callable[[Curve, int], str],
+) -> str:
+    """A row for each driver, idle and beside a load, under the title of its group, at as many sizes
+    as fit."""
+    lines: list[tuple[str, Curve | None]] = []
+    for group in layers.grouped(curve.driver for curve in found):
+        lines.append((group.title, None))
+        lines += [(f"  {curve.name}", curve) for curve in found if curve.driver in group.drivers]
+    columns = [
+        [f"{size_text(size)} ", *(entry(curve, size) if curve else "" for _, curve in lines)]
+        for size in sizes
     ]
+    labels = ["driver", *(label for label, _ in lines)]
+    return text_table.rows(title, columns, labels, width, telling_sizes)
 
 
 def _sheet(sheet: Sheet) -> str:
-    columns = [_aligned(list(column)) for column in zip(sheet.heads, *sheet.rows, strict=True)]
+    columns = [
+        text_table.to_the_right(list(column))
+        for column in zip(sheet.heads, *sheet.rows, strict=True)
+    ]
     lines = ["".join(row).rstrip() for row in zip(*columns, strict=True)]
     return "\n".join([sheet.title, *lines, *sheet.notes])
 
 
-def _aligned(column: Sequence[str], least: int = 0) -> list[str]:
-    """The column to the right, as wide as it needs to be."""
-    width = max(least, _GAP + max(map(len, column)))
-    return [f"{cell:>{width}}" for cell in column]
+def _rate_entry(
+    pattern: Pattern, baselines: Mapping[str | None, Curve]
+) -> Callable[[Curve, int], str]:
+    """Throughput, told against the baseline beside the same load."""
+
+    def entry(curve: Curve, size: int) -> str:
+        cell = curve.at(size)
+        return "- " if cell is None else _rate_cell(cell, pattern, baselines.get(curve.load))
+
+    return entry
+
+
+def _load_costs(
+    found: Sequence[Curve], pattern: Pattern, sizes: Sequence[int], width: int
+) -> list[str]:
+    """What each driver loses beside a load: its own figure there to its figure without."""
+    loaded = [curve for curve in found if idle_of(curve, found) is not None]
+    if not loaded:
+        return []
+
+    def entry(curve: Curve, size: int) -> str:
+        idle = idle_of(curve, found)
+        return _load_cost(curve.at(size), idle.at(size) if idle else None, pattern)
+
+    what = "median, 99th percentile" if pattern.is_times else "median"
+    title = f"{pattern.title} beside the load, to that without ({what})"
+    return [_laid_out(title, loaded, sizes, width, entry)]
+
+
+def _load_cost(loaded: Cell | None, idle: Cell | None, pattern: Pattern) -> str:
+    if loaded is None or idle is None:
+        return "- "
+    own, other = _quantity(loaded, pattern), _quantity(idle, pattern)
+    if other.median <= 0:
+        return "- "
+    text = f"x{significant(own.median / other.median)} "
+    if pattern.is_times:
+        text += f"x{significant(own.p99 / other.p99)} " if own.p99 and other.p99 else "- "
+    return text
 
 
 def _latency_cell(cell: Cell) -> str:
@@ -214,6 +263,8 @@ def load_text(record: Record) -> str:
     load = record.meta.options.get("load")
     if not isinstance(load, dict):
         return ""
+    if isinstance(load.get("load"), str):
+        return f"idle, and beside {described(str(load['load']))}"
     return f"with a hog at nice {load.get('nice')} on every CPU"
 
 
@@ -288,7 +339,8 @@ def _advice(found: Sequence[Curve], pattern: Pattern, drivers: Sequence[DriverIn
     if len(contenders) < 2:
         return ""
     floor = next((curve for curve in found if curve.driver == FLOOR), None)
-    lines = [f"What to use between two nodes, by {pattern.quantity}"]
+    beside = f", beside {described(found[0].load)}" if found[0].load else ""
+    lines = [f"What to use between two nodes, by {pattern.quantity}{beside}"]
     for one in _ranges(contenders, pattern):
         sizes = [next(iter(cells.values())).size for cells in one.cells]
         span = size_text(sizes[0])

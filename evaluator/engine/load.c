@@ -3,63 +3,34 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "clock.h"
+#include "facts.h"
+#include "hog.h"
 #include "output.h"
+#include "walk.h"
 
-#define SECONDS_MAX (UINT64_C(7) * 24 * 3600)
+#define SECONDS_MAX (UINT64_C(365) * 24 * 3600)
 #define NICE_MAX 19
 
-/* Turns between two looks at the clock: some 10 us, without a system call on most machines. */
-#define TURNS 20000
+/* Memory that a hog of memory copies in, at least. */
+#define MEMORY_MIN (UINT64_C(8) << 20)
 
-struct hog {
-    int cpu;
-    int nice;
-    uint64_t ends_at_ns;
+static const struct {
+    const char *name;
+    enum hog_kind kind;
+    bool idle;
+} KINDS[] = {
+    {"hog", HOG_COMPUTES, false},
+    {"idle", HOG_COMPUTES, true},
+    {"duty", HOG_DUTY, false},
+    {"memory", HOG_MEMORY, false},
 };
 
 /* One set of hogs a process: the threads outlive the call that starts them. */
-static atomic_bool ended;
-static atomic_size_t running;
-static atomic_int failure;
-static struct hog hogs[LOAD_HOGS_MAX];
-
-static int settle(const struct hog *hog)
-{
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET((size_t)hog->cpu, &one);
-    /* Both calls are about this thread only. */
-    if (sched_setaffinity(0, sizeof one, &one) != 0 ||
-        setpriority(PRIO_PROCESS, (id_t)gettid(), hog->nice) != 0) {
-        return errno;
-    }
-    return 0;
-}
-
-static void *be_hog(void *argument)
-{
-    const struct hog *hog = argument;
-    volatile uint64_t product = 1;
-    int error = settle(hog);
-    if (error != 0) {
-        atomic_store(&failure, error);
-    }
-    atomic_fetch_add(&running, 1);
-    while (error == 0 && !atomic_load_explicit(&ended, memory_order_relaxed) &&
-           clock_now_ns() < hog->ends_at_ns) {
-        for (int turn = 0; turn < TURNS; turn++) {
-            product = product * UINT64_C(6364136223846793005) + 1;
-        }
-    }
-    return NULL;
-}
+static struct hogs hogs;
 
 /* The CPUs of this process's cpuset, whatever it is pinned to itself. */
 static int usable_cpus(cpu_set_t *cpus)
@@ -67,6 +38,7 @@ static int usable_cpus(cpu_set_t *cpus)
     cpu_set_t own;
     cpu_set_t all;
     memset(&all, 0xFF, sizeof all);
+    CPU_ZERO(cpus);
     if (sched_getaffinity(0, sizeof own, &own) != 0 ||
         sched_setaffinity(0, sizeof all, &all) != 0) {
         return -errno;
@@ -76,55 +48,118 @@ static int usable_cpus(cpu_set_t *cpus)
     return error;
 }
 
-static int start_hogs(struct load *load, int nice, uint64_t seconds)
+/* "0,2,3": of the usable ones, those that are named. -EINVAL if one is not usable, or is none. */
+static int only_named(cpu_set_t *cpus, const char *names)
 {
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    int error = usable_cpus(&cpus);
-    if (error != 0) {
-        return error;
-    }
+    const cpu_set_t usable = *cpus;
+    CPU_ZERO(cpus);
+    do {
+        char *end = NULL;
+        unsigned long cpu = strtoul(names, &end, 10);
+        if (*names < '0' || *names > '9' || (*end != '\0' && *end != ',') || cpu >= CPU_SETSIZE ||
+            !CPU_ISSET(cpu, &usable)) {
+            return -EINVAL;
+        }
+        CPU_SET(cpu, cpus);
+        names = *end == ',' ? end + 1 : end;
+    } while (*names != '\0');
+    return 0;
+}
+
+/* All hogs of a machine together copy in four times what no cache holds; none in more than that. */
+static size_t memory_for(size_t count)
+{
+    char text[64];
+    uint64_t free_bytes = facts_find("/proc/meminfo", "MemAvailable", text, sizeof text)
+                              ? strtoull(text, NULL, 10) << 10
+                              : 0;
+    uint64_t wanted =
+        walk_wanted_bytes(walk_cache_bytes("/sys/devices/system/cpu/cpu0/cache"), free_bytes);
+    uint64_t each = 4 * wanted / count;
+    each = each < wanted ? each : wanted;
+    return each > MEMORY_MIN ? each : MEMORY_MIN;
+}
+
+static int start_hogs(struct load *load, const cpu_set_t *cpus)
+{
     load->hogs = calloc(LOAD_HOGS_MAX, sizeof *load->hogs);
     if (load->hogs == NULL) {
         return -ENOMEM;
     }
-    atomic_store(&ended, false);
-    atomic_store(&running, 0);
-    atomic_store(&failure, 0);
-    uint64_t ends_at_ns = clock_now_ns() + seconds * NS_PER_SECOND;
+    hogs.memory = memory_for((size_t)CPU_COUNT(cpus));
     for (size_t cpu = 0; cpu < CPU_SETSIZE && load->count < LOAD_HOGS_MAX; cpu++) {
-        if (!CPU_ISSET(cpu, &cpus)) {
+        if (!CPU_ISSET(cpu, cpus)) {
             continue;
         }
-        struct hog *hog = &hogs[load->count];
-        *hog = (struct hog){.cpu = (int)cpu, .nice = nice, .ends_at_ns = ends_at_ns};
-        error = -pthread_create(&load->hogs[load->count], NULL, be_hog, hog);
+        struct hog *hog = &load->hogs[load->count];
+        hog->hogs = &hogs;
+        hog->cpu = (int)cpu;
+        int error = -pthread_create(&hog->thread, NULL, be_hog, hog);
         if (error != 0) {
             return error;
         }
         load->count++;
     }
-    while (atomic_load(&running) < load->count) {
-        sched_yield();
+    return hogs_wait_begun(&hogs, load->count);
+}
+
+/* What `load` asks for, into `hogs`. The kind's row, or -1 with an answer. */
+static int parse(struct command *command, cpu_set_t *cpus)
+{
+    uint64_t nice = 0;
+    uint64_t percent = 0;
+    uint64_t seconds = 0;
+    const char *name = command_text(command, "kind", "hog");
+    const char *named = command_text(command, "cpus", NULL);
+    int kind = sizeof KINDS / sizeof KINDS[0] - 1;
+    while (kind >= 0 && strcmp(KINDS[kind].name, name) != 0) {
+        kind--;
     }
-    return -atomic_load(&failure);
+    if (kind < 0) {
+        output_error(EINVAL, false, "kind must be hog, idle, duty or memory");
+        return -1;
+    }
+    if (command_require(command, "seconds") != 0 ||
+        (KINDS[kind].kind == HOG_DUTY && command_require(command, "percent") != 0) ||
+        command_number(command, "nice", 0, NICE_MAX, &nice) != 0 ||
+        command_number(command, "percent", 1, 100, &percent) != 0 ||
+        command_number(command, "seconds", 1, SECONDS_MAX, &seconds) != 0) {
+        output_error(EINVAL, false, "%s", command->reason);
+        return -1;
+    }
+    int error = usable_cpus(cpus);
+    if (error != 0) {
+        output_error(error, false, "cannot tell which CPUs there are: %s", strerror(-error));
+        return -1;
+    }
+    if (named != NULL && only_named(cpus, named) != 0) {
+        output_error(EINVAL, false, "cpus=%.40s: not CPUs that this process may use", named);
+        return -1;
+    }
+    hogs = (struct hogs){
+        .kind = KINDS[kind].kind,
+        .idle = KINDS[kind].idle,
+        .nice = (int)nice,
+        .percent = (int)percent,
+        .ends_at_ns = clock_now_ns() + seconds * NS_PER_SECOND,
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .changed = PTHREAD_COND_INITIALIZER,
+    };
+    return kind;
 }
 
 void load_answer(struct load *load, struct command *command)
 {
-    uint64_t nice = 0;
-    uint64_t seconds = 0;
+    cpu_set_t cpus;
     if (load->hogs != NULL) {
         output_error(EBUSY, false, "this engine makes load already");
         return;
     }
-    if (command_require(command, "nice") != 0 || command_require(command, "seconds") != 0 ||
-        command_number(command, "nice", 0, NICE_MAX, &nice) != 0 ||
-        command_number(command, "seconds", 1, SECONDS_MAX, &seconds) != 0) {
-        output_error(EINVAL, false, "%s", command->reason);
+    int kind = parse(command, &cpus);
+    if (kind < 0) {
         return;
     }
-    int error = start_hogs(load, (int)nice, seconds);
+    int error = start_hogs(load, &cpus);
     if (error != 0) {
         load_end(load);
         output_error(error, false, "cannot start the load: %s", strerror(-error));
@@ -132,16 +167,58 @@ void load_answer(struct load *load, struct command *command)
     }
     struct json json;
     output_begin(&json, "load");
-    json_unsigned(&json, "nice", nice);
+    json_text(&json, "kind", KINDS[kind].name);
+    json_unsigned(&json, "nice", (uint64_t)hogs.nice);
     json_unsigned(&json, "hogs", load->count);
+    output_send(&json);
+}
+
+static bool is_there(const struct load *load)
+{
+    if (load->hogs == NULL) {
+        output_error(EINVAL, false, "this engine makes no load: start it first");
+    }
+    return load->hogs != NULL;
+}
+
+void load_pause_answer(struct load *load, bool paused)
+{
+    if (is_there(load)) {
+        hogs_pause(&hogs, load->count, paused);
+        struct json json;
+        output_begin(&json, paused ? "paused" : "resumed");
+        output_send(&json);
+    }
+}
+
+void load_meter_answer(const struct load *load)
+{
+    if (!is_there(load)) {
+        return;
+    }
+    struct json json;
+    output_begin(&json, "meter");
+    json_unsigned(&json, "at_ns", clock_now_ns());
+    json_text(&json, "unit", hogs.kind == HOG_MEMORY ? "bytes" : "turns");
+    json_begin(&json, "hogs", '[');
+    for (size_t i = 0; i < load->count; i++) {
+        json_begin(&json, NULL, '{');
+        json_unsigned(&json, "cpu", (uint64_t)load->hogs[i].cpu);
+        json_unsigned(&json, "cpu_ns", hog_cpu_ns(&load->hogs[i]));
+        json_unsigned(&json, "work", atomic_load(&load->hogs[i].work));
+        json_end(&json, '}');
+    }
+    json_end(&json, ']');
     output_send(&json);
 }
 
 void load_end(struct load *load)
 {
-    atomic_store(&ended, true);
-    for (size_t i = 0; load->hogs != NULL && i < load->count; i++) {
-        (void)pthread_join(load->hogs[i], NULL);
+    if (load->hogs != NULL) {
+        hogs_end(&hogs);
+    }
+    for (size_t i = 0; i < load->count; i++) {
+        (void)pthread_join(load->hogs[i].thread, NULL);
     }
     free(load->hogs);
     *load = (struct load){0};

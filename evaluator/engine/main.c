@@ -26,9 +26,11 @@
 #include "modules.h"
 #include "output.h"
 #include "pattern.h"
+#include "probe.h"
 #include "proxy.h"
 #include "route.h"
 #include "session.h"
+#include "soaker.h"
 
 #define PROTOCOL_VERSION 1
 
@@ -152,6 +154,9 @@ static bool obey(struct command *command)
     case COMMAND_PATTERNS:
         pattern_answer();
         break;
+    case COMMAND_PROBES:
+        probes_answer(&engine.session.probes);
+        break;
     case COMMAND_ENVIRONMENT:
         environment_answer(command);
         break;
@@ -172,6 +177,15 @@ static bool obey(struct command *command)
         break;
     case COMMAND_LOAD:
         load_answer(&engine.load, command);
+        break;
+    case COMMAND_PAUSE:
+        load_pause_answer(&engine.load, true);
+        break;
+    case COMMAND_RESUME:
+        load_pause_answer(&engine.load, false);
+        break;
+    case COMMAND_METER:
+        load_meter_answer(&engine.load);
         break;
     case COMMAND_STOP:
         break; /* nothing runs; the run that it was meant for has ended by itself */
@@ -285,6 +299,9 @@ int main(int argc, char **argv)
 {
     static struct options options;
     int input = STDIN_FILENO;
+    if (argc == 3 && strcmp(argv[1], SOAKER_OPTION) == 0) {
+        return soak_main(argv[2]);
+    }
     int status = read_options(argc, argv, &options);
     if (status >= 0) {
         return status;

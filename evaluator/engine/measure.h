@@ -14,7 +14,7 @@
 
 #include "../drivers/driver.h"
 #include "histogram.h"
-#include "softirq.h"
+#include "probe.h"
 
 struct pattern;
 struct walk;
@@ -50,19 +50,11 @@ struct measure_request {
     uint64_t clock_offset_ns;
     struct walk *walk; /**< memory for patterns that need much; the caller's to end */
 
-    const struct softirq *softirq; /**< where to read softirq time; NULL: it is not read */
+    const struct probes *probes; /**< read at the begin and the end; NULL: none is */
 
     /** Should the run end now? A system call; must stay true once it was true. */
     bool (*interrupted)(void *context);
     void *context;
-};
-
-struct measure_cpu {
-    uint64_t user_ns;
-    uint64_t system_ns;
-    uint64_t softirq_ns; /**< the machine's, where it is not in the other two (softirq.h) */
-    uint64_t voluntary_switches;
-    uint64_t involuntary_switches;
 };
 
 /** Medians over the measured transfers: of those that this end sent, and of those it received. */
@@ -83,9 +75,10 @@ struct measure_result {
     uint64_t received; /**< measured messages that have arrived at this end */
     uint64_t lost;     /**< measured messages without an answer (unreliable ping-pong) */
     uint64_t elapsed_ns;
-    struct measure_cpu cpu; /**< of the process, from the first measured message to the end */
-    uint64_t walk_bytes;    /**< memory that messages walked through; 0: they did not */
-    uint64_t cache_bytes;   /**< of the last-level cache that this was to be more than */
+    struct probe_values before; /**< what probes said before the first measured message */
+    struct probe_values after;  /**< and after the last */
+    uint64_t walk_bytes;        /**< memory that messages walked through; 0: they did not */
+    uint64_t cache_bytes;       /**< of the last-level cache that this was to be more than */
     struct measure_overlap overlap;
     struct measure_clock clock;
     uint64_t started_ns; /**< CLOCK_MONOTONIC, when `elapsed_ns` began */

@@ -55,7 +55,7 @@ static int run_both(struct run *run, int (*start)(const struct run *))
     run->result->in_step = false;
     int error = stream_both(&posts, request->skip, &pace);
     if (error == 0 && !run->stop) {
-        run_begin_usage(run);
+        run_begin_probes(run);
         error = start(run);
     }
     if (error != 0 || run->stop) {

@@ -71,8 +71,8 @@ static int initiate(struct run *run)
 /* The clock starts at the last skipped message, or at the first where none are. */
 static int begin_at(struct run *run, uint64_t arrived)
 {
-    /* The other end waits for the answer: reading usage takes a while, so it comes first. */
-    run_begin_usage(run);
+    /* The other end waits for the answer: reading probes takes a while, so it comes first. */
+    run_begin_probes(run);
     int error = arrived == run->request->skip && run_is_answered(run) ? run_send_answer(run) : 0;
     run_begin_clock(run);
     return error;

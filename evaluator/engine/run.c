@@ -9,20 +9,11 @@
 #define PACE_INTERVAL_NS NS_PER_MS
 #define PACE_MESSAGES_MAX 4096
 
-static uint64_t timeval_ns(struct timeval time)
+void run_begin_probes(struct run *run)
 {
-    return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_usec * 1000;
-}
-
-static uint64_t softirq_now_ns(const struct run *run)
-{
-    return run->request->softirq == NULL ? 0 : softirq_ns(run->request->softirq);
-}
-
-void run_begin_usage(struct run *run)
-{
-    run->softirq_before_ns = softirq_now_ns(run);
-    getrusage(RUSAGE_SELF, &run->before);
+    if (run->request->probes != NULL) {
+        probes_read_before(run->request->probes, &run->result->before);
+    }
 }
 
 void run_begin_clock(struct run *run)
@@ -32,23 +23,17 @@ void run_begin_clock(struct run *run)
 
 void run_begin_measured(struct run *run)
 {
-    run_begin_usage(run);
+    run_begin_probes(run);
     run_begin_clock(run);
 }
 
 void run_end_measured(struct run *run, uint64_t end_ns)
 {
-    struct rusage after;
-    getrusage(RUSAGE_SELF, &after);
     run->result->started_ns = run->started_ns;
+    if (run->request->probes != NULL) {
+        probes_read_after(run->request->probes, &run->result->after);
+    }
     run->result->elapsed_ns = end_ns - run->started_ns;
-    run->result->cpu = (struct measure_cpu){
-        .user_ns = timeval_ns(after.ru_utime) - timeval_ns(run->before.ru_utime),
-        .system_ns = timeval_ns(after.ru_stime) - timeval_ns(run->before.ru_stime),
-        .softirq_ns = softirq_now_ns(run) - run->softirq_before_ns,
-        .voluntary_switches = (uint64_t)(after.ru_nvcsw - run->before.ru_nvcsw),
-        .involuntary_switches = (uint64_t)(after.ru_nivcsw - run->before.ru_nivcsw),
-    };
 }
 
 bool run_should_end(const struct run *run, uint64_t now_ns)

@@ -15,7 +15,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/resource.h>
 
 #include "histogram.h"
 #include "measure.h"
@@ -37,21 +36,19 @@ struct run {
     uint8_t *incoming; /**< where the next one is put */
     /** Moves the two to where the next messages lie; NULL: they stay. */
     void (*place)(struct run *run);
-    uint64_t placed;      /**< how often it did */
-    uint64_t stamp;       /**< running number of the last message sent */
-    size_t stamp_bytes;   /**< as much of it as fits into a message */
-    uint64_t started_ns;  /**< clock at the first measured message */
-    struct rusage before; /**< usage of the process at that moment */
-    uint64_t softirq_before_ns;
-    bool stop; /**< the run should end before its count */
+    uint64_t placed;     /**< how often it did */
+    uint64_t stamp;      /**< running number of the last message sent */
+    size_t stamp_bytes;  /**< as much of it as fits into a message */
+    uint64_t started_ns; /**< clock at the first measured message */
+    bool stop;           /**< the run should end before its count */
 };
 
-/** Usage first: reading it takes a while, and must not be in the time. */
-void run_begin_usage(struct run *run);
+/** Probes first: reading them takes a while, and must not be in the time. */
+void run_begin_probes(struct run *run);
 void run_begin_clock(struct run *run);
 void run_begin_measured(struct run *run);
 
-/** Takes the result's time, from the begin of the clock to `end_ns`, and its usage. */
+/** Takes the result's time, from the begin of the clock to `end_ns`, and what probes say. */
 void run_end_measured(struct run *run, uint64_t end_ns);
 
 /** Whether the deadline has passed, or the caller wants an end. A system call. */

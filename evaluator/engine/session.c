@@ -62,7 +62,12 @@ void session_init(struct session *session, struct modules *modules, struct input
         .input = input,
         .host = {.stopped = driver_stopped, .context = session},
     };
-    softirq_open(&session->softirq, "/proc");
+    static const struct probe_place HERE = {
+        .proc = "/proc",
+        .tracing = "/sys/kernel/tracing",
+        .program = "/proc/self/exe",
+    };
+    probes_open(&session->probes, &HERE);
 }
 
 static void free_buffers(struct session *session)
@@ -92,7 +97,7 @@ void session_drop(struct session *session)
 void session_end(struct session *session)
 {
     session_drop(session);
-    softirq_close(&session->softirq);
+    probes_close(&session->probes);
 }
 
 void session_close(struct session *session)
@@ -320,6 +325,11 @@ static int parse_run(struct session *session, struct command *command,
                      (unsigned long long)request->pattern->min_size);
         return -EMSGSIZE;
     }
+    char reason[PROBE_REASON_BYTES];
+    if (probes_choose(&session->probes, command_text(command, "probes", ""), reason) != 0) {
+        output_error(EINVAL, false, "%s", reason);
+        return -EINVAL;
+    }
     request->outgoing = session->outgoing + send_offset;
     request->incoming = session->incoming + receive_offset;
     request->deadline_ns = clock_now_ns() + deadline_ms * NS_PER_MS;
@@ -388,17 +398,7 @@ static void send_result(const struct session *session, const struct measure_requ
     }
     json_unsigned(&json, "late", result->late);
     json_unsigned(&json, "started_ns", result->started_ns);
-    json_begin(&json, "cpu", '{');
-    json_unsigned(&json, "user_ns", result->cpu.user_ns);
-    json_unsigned(&json, "system_ns", result->cpu.system_ns);
-    if (softirq_known(&session->softirq)) {
-        json_unsigned(&json, "softirq_ns", result->cpu.softirq_ns);
-    } else {
-        json_null(&json, "softirq_ns");
-    }
-    json_unsigned(&json, "voluntary_switches", result->cpu.voluntary_switches);
-    json_unsigned(&json, "involuntary_switches", result->cpu.involuntary_switches);
-    json_end(&json, '}');
+    probes_report(&session->probes, &json, &result->before, &result->after);
     output_send(&json);
 }
 
@@ -431,20 +431,51 @@ static bool can_run(const struct session *session)
     return true;
 }
 
-/* What a pattern needs first takes no time of the run. An error is answered. */
-static int prepare_pattern(struct measure_request *request)
+/* What a pattern and probes need first takes no time of the run. An error is answered. */
+static int prepare_run(struct session *session, struct measure_request *request)
 {
-    if (request->pattern->prepare == NULL) {
-        return 0;
-    }
     const uint64_t begun_ns = clock_now_ns();
-    int error = request->pattern->prepare(request);
+    int error = request->pattern->prepare == NULL ? 0 : request->pattern->prepare(request);
+    if (error == 0) {
+        probes_start(&session->probes);
+    }
     request->deadline_ns += clock_now_ns() - begun_ns;
     if (error != 0) {
         output_error(error, false, "no pattern %s for %llu bytes here: %s", request->pattern->name,
                      (unsigned long long)request->size, strerror(-error));
     }
     return error;
+}
+
+/* The run itself, and its answer. */
+static void carry_out(struct session *session, const struct measure_request *request)
+{
+    const struct driver *driver = session->driver;
+    int error =
+        driver->prepare == NULL ? 0 : driver->prepare(session->driver_session, request->size);
+    if (error == -EMSGSIZE) {
+        output_error(error, false, "%s: messages of %llu bytes do not fit this link", driver->name,
+                     (unsigned long long)request->size);
+        return;
+    }
+    if (error == 0 && request->role == DRIVER_RESPONDER) {
+        struct json json;
+        output_begin(&json, "ready");
+        output_send(&json);
+    }
+    struct measure_result result = {0};
+    histogram_clear(&session->samples);
+    if (error == 0) {
+        error = measure_run(request, &result, &session->samples);
+    }
+    if (error != 0) {
+        session->state = SESSION_BROKEN;
+        output_error(error, true, "%s: %s", driver->name,
+                     result.fault[0] != '\0' ? result.fault : describe(error));
+        return;
+    }
+    session->in_step = result.in_step;
+    send_result(session, request, &result);
 }
 
 void session_run(struct session *session, struct command *command)
@@ -459,42 +490,18 @@ void session_run(struct session *session, struct command *command)
     request.session = session->driver_session;
     request.role = responds ? DRIVER_RESPONDER : DRIVER_INITIATOR;
     request.walk = &session->walk;
-    request.softirq = &session->softirq;
+    request.probes = &session->probes;
     request.interrupted = session_interrupted;
     request.context = session;
-    if (prepare_pattern(&request) != 0) {
+    if (prepare_run(session, &request) != 0) {
         return;
     }
     give_up_at(session, request.deadline_ns + (responds ? RESPONDER_GRACE_NS : INITIATOR_GRACE_NS));
     if (responds) {
         request.deadline_ns = session->give_up_at_ns;
     }
-
-    int error =
-        driver->prepare == NULL ? 0 : driver->prepare(session->driver_session, request.size);
-    if (error == -EMSGSIZE) {
-        output_error(error, false, "%s: messages of %llu bytes do not fit this link", driver->name,
-                     (unsigned long long)request.size);
-        return;
-    }
-    if (error == 0 && responds) {
-        struct json json;
-        output_begin(&json, "ready");
-        output_send(&json);
-    }
-    struct measure_result result = {0};
-    histogram_clear(&session->samples);
-    if (error == 0) {
-        error = measure_run(&request, &result, &session->samples);
-    }
-    if (error != 0) {
-        session->state = SESSION_BROKEN;
-        output_error(error, true, "%s: %s", driver->name,
-                     result.fault[0] != '\0' ? result.fault : describe(error));
-        return;
-    }
-    session->in_step = result.in_step;
-    send_result(session, &request, &result);
+    carry_out(session, &request);
+    probes_stop(&session->probes);
 }
 
 static int parse_check(const struct session *session, struct command *command,

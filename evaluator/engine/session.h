@@ -19,7 +19,7 @@
 #include "histogram.h"
 #include "input.h"
 #include "modules.h"
-#include "softirq.h"
+#include "probe.h"
 #include "walk.h"
 
 /** No message is larger, whatever the driver says. */
@@ -49,7 +49,7 @@ struct session {
     uint8_t *incoming;
     uint64_t buffer_bytes;
     struct histogram samples;
-    struct softirq softirq;
+    struct probes probes;
 };
 
 void session_init(struct session *session, struct modules *modules, struct input *input);

@@ -132,7 +132,7 @@ def test_compare__every_pattern_over_every_kind_of_driver_or_a_reason(tmp_path: 
     drivers = ("tcp", "udp", "beowire", "shm", "memcpy")
     # Taking so much memory takes long; what is between many nodes is in test_compare_nodes.py.
     names = [name for name, row in PATTERNS.items() if name != "cold" and not row.many]
-    words = ("--drivers", ",".join(drivers), "--sizes", "1000", "--time", "6", "--offset", "1,3")
+    words = ("--drivers", ",".join(drivers), "--sizes", "1000", "--time", "12", "--offset", "1,3")
     done = _compare(tmp_path, *words, "--pattern", ",".join(names), "--out", "o")
     assert done.returncode == 0, done.stderr
     record = _whole(tmp_path / "o")
@@ -152,7 +152,7 @@ def test_compare__every_pattern_over_every_kind_of_driver_or_a_reason(tmp_path: 
 
 
 def test_compare__cold_messages_say_how_far_they_walked(tmp_path: Path) -> None:
-    words = ("--drivers", "tcp,memcpy", "--sizes", "1000", "--time", "3", "--pattern", "cold")
+    words = ("--drivers", "tcp,memcpy", "--sizes", "1000", "--time", "6", "--pattern", "cold")
     done = _compare(tmp_path, *words, "--out", "o")
     assert done.returncode == 0, done.stderr
     results = _whole(tmp_path / "o").results

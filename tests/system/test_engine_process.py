@@ -262,13 +262,18 @@ def test_run__pingpong(start: Start, driver: str) -> None:
     assert far["histogram"]["buckets"] == [] and far["min_ns"] is None
     assert far["received"] >= near["received"]
     assert not far["stopped"] or near["lost"] > 0
-    assert set(near["cpu"]) == {
+    assert set(near["probes"]) == {
+        "window_ns",
         "user_ns",
         "system_ns",
+        "irq_ns",
         "softirq_ns",
         "voluntary_switches",
         "involuntary_switches",
+        "interrupts",
+        "softirqs",
     }
+    assert near["probes"]["window_ns"] >= near["elapsed_ns"]
 
 
 @pytest.mark.parametrize("driver", ["tcp", "tcp-spin", "shm"])

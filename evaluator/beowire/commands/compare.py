@@ -134,7 +134,16 @@ def compare(
         str | None,
         typer.Option(
             "--load",
-            help="Computes on every CPU of the nodes meanwhile: hog:NICE, 0 an equal, 19 idle.",
+            help="Measures all beside a load of the nodes, too, in turns: hog:NICE (0 an equal, 19 "
+            "gives way), idle, duty:PERCENT or memory:NICE, as `beowire load`.",
+        ),
+    ] = None,
+    probes: Annotated[
+        str | None,
+        typer.Option(
+            "--probes",
+            help="Shows what messages cost (CPU, interrupts, switches), and counts what would "
+            "disturb in rounds of its own: syscalls,hardware,soaker, or all, or none.",
         ),
     ] = None,
     socket_buffer: Annotated[
@@ -196,6 +205,7 @@ def compare(
         offsets=_offsets(offset),
         interface=interface,
         load=None if load is None else parse_load(load),
+        probes=probes,
         socket_buffer=_socket_buffer(socket_buffer),
         message_rate=_message_rate(message_rate, patterns),
         commands=tuple(commands),
@@ -247,7 +257,7 @@ def _show(request: Request, outcome: Outcome, csv: str | None, netpipe_columns: 
     quiet = request.json or sinks.takes_output(csv, netpipe_columns)
     if not quiet:
         try:
-            print(_text_of(record), file=unguarded(sys.stdout))
+            print(_text_of(record, request), file=unguarded(sys.stdout))
             print(f"\nrecord: {request.record}", flush=True)
         except OSError as error:
             unheard = error
@@ -274,9 +284,11 @@ def _show(request: Request, outcome: Outcome, csv: str | None, netpipe_columns: 
         raise unheard
 
 
-def _text_of(record: Record) -> str:
+def _text_of(record: Record, request: Request) -> str:
     width = shutil.get_terminal_size((_PIPE_WIDTH, 24)).columns
-    return terminal.render(record, width=width, colour=sys.stdout.isatty())
+    return terminal.render(
+        record, width=width, colour=sys.stdout.isatty(), probes=request.probes is not None
+    )
 
 
 def problems(request: Request, outcome: Outcome, record: Record) -> list[str]:

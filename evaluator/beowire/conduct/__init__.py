@@ -4,13 +4,13 @@
 from collections.abc import Mapping
 
 from beowire.conduct.all_pairs import AllPairs
-from beowire.conduct.base import Conductor, How, Stage, Turn
+from beowire.conduct.base import Conductor, How, Loading, Stage, Turn
 from beowire.conduct.incast import Incast
 from beowire.conduct.oneway import OneWay
 from beowire.conduct.open_loop import OpenLoop
 from beowire.conduct.pairs import Pairs
 
-__all__ = ["Conductor", "How", "Stage", "Turn", "conductor_of"]
+__all__ = ["Conductor", "How", "Loading", "Stage", "Turn", "conductor_of"]
 
 _CONDUCTORS: Mapping[str, type[Conductor]] = {
     "open-loop": OpenLoop,

@@ -9,10 +9,21 @@ from typing import Any
 from beowire import plan as planning
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
+from beowire.load import Background, Load
 from beowire.patterns import Pattern
 from beowire.record import DriverInfo
 from beowire.session import Round, RoundShape, Session
 from beowire.survey import Survey
+
+
+@dataclass(frozen=True)
+class Loading:
+    """A load that can be put aside, and how rounds are beside it."""
+
+    background: Background
+    load: Load
+    deadline_s: float
+    longest_round_ns: float
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,10 @@ class How:
     """Messages a second of `open-loop`; None: shares of the loss-free rate."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """More words for the engines' `open`."""
+    probes: tuple[str, ...] = ()
+    """Those that disturb and are wanted all the same: they count in rounds of their own."""
+    load: Loading | None = None
+    """Measure everything twice, in turns: idle, and beside this."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 from beowire.conduct.base import Conductor, Stage, Turn
 from beowire.conduct.fleet import Fleet, Together
 from beowire.histogram import Histogram
-from beowire.session import CpuUse, Round, RoundShape
+from beowire.session import Counts, Round, RoundShape
 from beowire.summaries import time_summary
 
 #: Bursts of a round; an engine reports no more one by one.
@@ -22,6 +22,9 @@ _MOST_BURSTS = 32
 #: The next burst is due when the slowest so far would have been done long ago.
 _PATIENCE = 2
 _PAUSE_NS = 50_000
+
+#: What probes count of the whole machine, or of time, and not of one process.
+_OF_MACHINE = ("irq_ns", "softirq_ns", "interrupts", "softirqs", "window_ns")
 
 
 @dataclass(frozen=True)
@@ -102,21 +105,22 @@ def steps_to(most: int) -> list[int]:
     return [*(1 << power for power in range(most.bit_length()) if 1 << power < most), most]
 
 
-def ends_of(rounds: Sequence[Round]) -> list[CpuUse]:
+def ends_of(rounds: Sequence[Round]) -> list[Counts]:
     """What all initiators used together, and all responders."""
-    return [_sum([one.cpu[end] for one in rounds]) for end in (0, 1)]
+    return [_sum([one.counts[end] for one in rounds]) for end in (0, 1)]
 
 
-def _sum(uses: Sequence[CpuUse]) -> CpuUse:
-    softirq = [use.softirq_ns for use in uses if use.softirq_ns is not None]
-    return CpuUse(
-        sum(use.user_ns for use in uses),
-        sum(use.system_ns for use in uses),
-        sum(use.voluntary_switches for use in uses),
-        sum(use.involuntary_switches for use in uses),
-        # The machine's, which each of them has seen: those that run at the same time see the same.
-        max(softirq) if len(softirq) == len(uses) else None,
-    )
+def _sum(ends: Sequence[Counts]) -> Counts:
+    names = [name for name in ends[0] if all(name in end for end in ends)]
+    return {name: _total(name, [end[name] for end in ends]) for name in names}
+
+
+def _total(name: str, counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts):
+        return None
+    # The machine's, which each of them has seen: those that run at the same time see the same.
+    return max(known) if name in _OF_MACHINE else sum(known)
 
 
 def _step(steps: Sequence[_Step]) -> dict[str, Any]:

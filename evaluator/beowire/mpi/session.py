@@ -87,7 +87,7 @@ class MpiSession(Session):
         ]
         self._start_ranks(f"case {RANK} in 0) {program[0]};; 1) {program[1]};; esac")
         for engine in self._engines:
-            greet(engine)
+            self.add_cpu(greet(engine))
 
     def end(self) -> None:
         """Ends ranks and launcher, bounded in time."""

@@ -49,10 +49,12 @@ def time_title(curves: Sequence[Curve]) -> str:
 
 
 def stroke(curve: Curve) -> dict[str, object]:
-    """The line of a driver's curve: bounds are dotted, further records are dashed."""
+    """The line of a driver's curve: bounds are dotted, further records and what was measured
+    beside a load are dashed."""
     look = palette.look(curve.driver)
-    dash = palette.RECORD_DASHES[curve.record % len(palette.RECORD_DASHES)]
-    if curve.record == 0:
+    number = curve.record + (curve.load is not None)
+    dash = palette.RECORD_DASHES[number % len(palette.RECORD_DASHES)]
+    if number == 0:
         dash = "dot" if look.bound else look.dash
     return {
         "color": look.colour,
@@ -62,9 +64,9 @@ def stroke(curve: Curve) -> dict[str, object]:
 
 
 def marker(curve: Curve, size: int) -> dict[str, object]:
-    """The marks of a driver's points: open ones for further records."""
+    """The marks of a driver's points: open ones for further records, and beside a load."""
     look = palette.look(curve.driver)
-    symbol = look.symbol if curve.record == 0 else f"{look.symbol}-open"
+    symbol = look.symbol if curve.record == 0 and curve.load is None else f"{look.symbol}-open"
     return {"color": look.colour, "symbol": symbol, "size": size}
 
 

@@ -8,7 +8,7 @@ intervals: wider than each, so never a claim that no launch made.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
@@ -57,6 +57,15 @@ class Cell:
         known = [cost for one in self.launches if (cost := one.cpu_ns_per_message) is not None]
         return median(known) if len(known) == len(self.launches) else None
 
+    @property
+    def service_demand_us_per_kb(self) -> float | None:
+        """CPU time of both ends to 1024 bytes; of launches, their median."""
+        return _median_or_none([one.service_demand_us_per_kb for one in self.launches])
+
+    def figure(self, name: str, end: int) -> float | None:
+        """What a probe counted at an end; of launches, their median."""
+        return _median_or_none([one.figures(end).get(name) for one in self.launches])
+
     def cpu(self, end: int) -> CpuCost | None:
         """CPU per message at the initiator (0) or responder (1); of launches, the median one."""
         costs = [result.cpu[end] for result in self.launches if end < len(result.cpu)]
@@ -77,6 +86,17 @@ class Curve:
     one_way: bool
     """There is no other end: a sample is one message, not a round trip."""
     cells: tuple[Cell, ...]
+    load: str | None = None
+    """What ran on the nodes besides; None: nothing that is known of."""
+
+    @property
+    def name(self) -> str:
+        """The driver, and what ran beside it: `tcp`, `tcp +hog:19`."""
+        return f"{self.driver} +{self.load}" if self.load else self.driver
+
+    def is_beside(self, other: "Curve") -> bool:
+        """Both were measured in the same record, beside the same load."""
+        return (self.record, self.load) == (other.record, other.load)
 
     @property
     def kind(self) -> Pattern:
@@ -112,23 +132,35 @@ def curves(records: Sequence[Record], pattern: str) -> list[Curve]:
     labels = record_labels(records)
     found: list[Curve] = []
     for index, record in enumerate(records):
-        cells: dict[str, dict[int, list[Result]]] = {}
+        cells: dict[tuple[str, str | None], dict[int, list[Result]]] = {}
         for result in record.results:
             if result.pattern == pattern and _rate(result) is not None:
-                cells.setdefault(result.driver, {}).setdefault(result.size, []).append(result)
+                of_driver = cells.setdefault((result.driver, result.load), {})
+                of_driver.setdefault(result.size, []).append(result)
         one_way = {info.name for info in record.meta.drivers if info.placement == "process"}
-        for driver, by_size in cells.items():
-            found.append(
-                Curve(
-                    record=index,
-                    label=f"{driver} · {labels[index]}" if labels[index] else driver,
-                    driver=driver,
-                    pattern=pattern,
-                    one_way=driver in one_way,
-                    cells=tuple(_cell(size, by_size[size]) for size in sorted(by_size)),
-                )
+        for (driver, load), by_size in cells.items():
+            curve = Curve(
+                record=index,
+                label="",
+                driver=driver,
+                pattern=pattern,
+                one_way=driver in one_way,
+                cells=tuple(_cell(size, by_size[size]) for size in sorted(by_size)),
+                load=load,
             )
-    return sorted(found, key=lambda curve: (palette.rank(curve.driver), curve.record))
+            label = f"{curve.name} · {labels[index]}" if labels[index] else curve.name
+            found.append(replace(curve, label=label))
+    return sorted(
+        found, key=lambda curve: (palette.rank(curve.driver), curve.record, curve.load or "")
+    )
+
+
+def idle_of(curve: Curve, found: Sequence[Curve]) -> Curve | None:
+    """The same driver in the same record with nothing beside it; None for one that is that."""
+    if curve.load is None:
+        return None
+    same = (one for one in found if (one.driver, one.record) == (curve.driver, curve.record))
+    return next((one for one in same if one.load is None), None)
 
 
 def reach(summary: Summary) -> float:

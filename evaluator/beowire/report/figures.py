@@ -28,7 +28,7 @@ from beowire.report.axes import (
 )
 from beowire.report.curves import Cell, Curve, all_sizes
 from beowire.report.hover import cell_text, chart_text, cpu_text
-from beowire.units import bit_rate_text, rate_text
+from beowire.units import bit_rate_text, count_rate_text, rate_text, significant, size_text
 
 #: More points than this on a curve get smaller marks.
 _MANY = 40
@@ -55,11 +55,44 @@ def throughput(curves: Sequence[Curve], records: Sequence[Record]) -> Figure:
 
 def cpu(curves: Sequence[Curve]) -> Figure:
     """CPU time per message at either end, user and system together."""
-    sizes = all_sizes(curves)
     traces = [
         trace for curve in curves for end in (0, 1) if (trace := _cpu_line(curve, end)) is not None
     ]
-    layout = size_layout(sizes, "CPU time per message (µs)")
+    return Figure(traces, _two_ends(all_sizes(curves), "CPU time per message (µs)"))
+
+
+def interrupts(curves: Sequence[Curve]) -> Figure:
+    """Interrupts a second of the machines at either end."""
+    traces = []
+    for curve in curves:
+        for end in (0, 1):
+            known = [
+                (cell, value)
+                for cell in curve.cells
+                if (value := cell.figure("interrupts", end)) is not None
+            ]
+            if trace := _end_line(curve, end, known, count_rate_text):
+                traces.append(trace)
+    return Figure(traces, _two_ends(all_sizes(curves), "Interrupts per second"))
+
+
+def demand(curves: Sequence[Curve]) -> Figure:
+    """CPU time of both ends to 1024 bytes."""
+    traces = []
+    for curve in curves:
+        known = [
+            (cell, value)
+            for cell in curve.cells
+            if (value := cell.service_demand_us_per_kb) is not None
+        ]
+        if trace := _end_line(curve, 0, known, lambda value: f"{significant(value)} µs/KB"):
+            traces.append({name: part for name, part in trace.items() if "axis" not in name})
+    return Figure(traces, size_layout(all_sizes(curves), "CPU time (µs/KB)"))
+
+
+def _two_ends(sizes: Sequence[int], title: str) -> dict[str, object]:
+    """The layout of two charts side by side, of the initiator and of the responder."""
+    layout = size_layout(sizes, title)
     layout["xaxis"] = size_axis(sizes, ticks=6)
     layout["grid"] = {"rows": 1, "columns": 2, "pattern": "independent", "xgap": 0.12}
     layout["xaxis2"] = size_axis(sizes, ticks=6)
@@ -77,7 +110,42 @@ def cpu(curves: Sequence[Curve]) -> Figure:
         }
         for axis, end in (("", "initiator"), ("2", "responder"))
     ]
-    return Figure(traces, layout)
+    return layout
+
+
+def _end_line(
+    curve: Curve, end: int, points: Sequence[tuple[Cell, float]], text: Callable[[float], str]
+) -> Trace | None:
+    """A quantity of one end against size; None if it never is above zero."""
+    known = [(cell, value) for cell, value in points if value > 0]
+    if not known:
+        return None
+    return _at_end(curve, end) | {
+        "x": [cell.size for cell, _ in known],
+        "y": [rounded(value) for _, value in known],
+        "text": [
+            f"<b>{chart_text(curve.label)}</b>, {size_text(cell.size)}<br>{text(value)}"
+            for cell, value in known
+        ],
+    }
+
+
+def _at_end(curve: Curve, end: int) -> Trace:
+    """What all lines of one end of a driver have."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": chart_text(curve.label),
+        "meta": {"driver": curve.driver},
+        "uid": uid(end, curve.label),
+        "legendgroup": curve.label,
+        "showlegend": end == 0,
+        "hovertemplate": "%{text}<extra></extra>",
+        "line": stroke(curve),
+        "marker": marker(curve, 6),
+        "xaxis": "x2" if end else "x",
+        "yaxis": "y2" if end else "y",
+    }
 
 
 def wire_text(record: Record) -> str:
@@ -187,22 +255,10 @@ def _cpu_line(curve: Curve, end: int) -> Trace | None:
     costs = [(cell, cost) for cell, cost in costs if cost.user_ns + cost.system_ns > 0]
     if not costs:
         return None
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": chart_text(curve.label),
-        "meta": {"driver": curve.driver},
-        "uid": uid(end, curve.label),
-        "legendgroup": curve.label,
-        "showlegend": end == 0,
+    return _at_end(curve, end) | {
         "x": [cell.size for cell, _ in costs],
         "y": [rounded((cost.user_ns + cost.system_ns) / NS_PER_US) for _, cost in costs],
         "text": [cpu_text(curve, cell, cost) for cell, cost in costs],
-        "hovertemplate": "%{text}<extra></extra>",
-        "line": stroke(curve),
-        "marker": marker(curve, 6),
-        "xaxis": "x2" if end else "x",
-        "yaxis": "y2" if end else "y",
     }
 
 

@@ -27,6 +27,7 @@ TITLES = {
     "lanes": "Beowire",
     "libfabric": "libfabric",
     "ucx": "UCX",
+    "virtual": "PVM",
     "mpi": "MPI",
 }
 _OTHERS = "Others"

@@ -12,7 +12,7 @@ from pathlib import Path
 from beowire import statistics
 from beowire.patterns import DEFAULT, PATTERNS, Pattern
 from beowire.record import Record
-from beowire.report import chooser, figures, layers, shell, spread, summary, tables
+from beowire.report import chooser, figures, layers, probe_table, shell, spread, summary, tables
 from beowire.report.axes import Figure
 from beowire.report.curves import Curve, curves, record_labels
 from beowire.report.link import link_text
@@ -25,6 +25,7 @@ _SECTIONS = {
     "findings": "Findings",
     "charts": "Charts",
     "results": "All results",
+    "probes": "Probes",
     "skipped": "Not measured",
     "environment": "Environment",
     "method": "Method",
@@ -76,6 +77,7 @@ def render(records: Sequence[Record]) -> str:
             ),
             "only": chooser.only_chosen(every),
             "results": tables.results(records),
+            "probes": probe_table.counted(records),
             "skipped": tables.skipped(records),
             "environments": _each(records, tables.environments),
             "commands": _each(records, _command),
@@ -152,6 +154,11 @@ def _charts(
         yield _Chart(f"{prefix}distribution", f"Distribution{suffix}", _DISTRIBUTION, figure)
     caption = _CPU.format(each=pattern.each) + (_SPINNING if whole else "")
     yield _Chart(f"{prefix}cpu", f"CPU time per message{suffix}", caption, figures.cpu(found))
+    if whole or not pattern.is_times:
+        figure = figures.demand(found)
+        yield _Chart(f"{prefix}demand", f"Service demand{suffix}", _DEMAND, figure)
+        figure = figures.interrupts(found)
+        yield _Chart(f"{prefix}interrupts", f"Interrupts{suffix}", _INTERRUPTS, figure)
 
 
 _THROUGHPUT = (
@@ -171,6 +178,16 @@ _CPU = "User and system time of the measuring process per {each}."
 _SPINNING = (
     " A driver that spins takes its whole core, so its CPU time is its waiting time; time that the"
     " kernel spends in interrupts is not included."
+)
+
+_DEMAND = (
+    "CPU time of both ends, with what the kernel does after interrupts, to 1024 bytes of payload"
+    " that crossed. Lower is better: what is left is for the application."
+)
+_INTERRUPTS = (
+    "Interrupts of devices, timers and between CPUs that each end’s machine served a second,"
+    " whoever they were for: two ends on one machine count the same. An idle machine is not at"
+    " zero."
 )
 
 _SIZE_BOX = """<p class="choose"><label for="choice-{name}">Message size</label>

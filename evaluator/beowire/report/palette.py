@@ -48,6 +48,7 @@ _SHADES: Mapping[str | None, tuple[str, ...]] = {
     "lanes": ("#c24b0a", "#ab7545", "#b98251"),
     "libfabric": ("#815ccc", "#9c7fd7", "#906fd2"),
     "ucx": ("#458e34", "#209d9d", "#7b8424"),
+    "virtual": ("#b5514a", "#9c6b3f"),
     None: ("#b5514a", "#5d8a2d", "#9c6b3f", "#4f7fa8", "#a8588f"),
 }
 
@@ -60,6 +61,7 @@ _MEMBERS = {
     "lanes": ("beowire-packet", "beowire-tso", "beowire-udp"),
     "libfabric": ("fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets", "fi:verbs"),
     "ucx": ("ucx:tcp", "ucx:posix", "ucx:sysv", "ucx:cma", "ucx:rc_verbs", "ucx:ud_verbs"),
+    "virtual": ("pvm", "pvm-direct"),
 }
 
 #: The marks of those that have no look of their own above.

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from beowire.load import described
 from beowire.record import Record, Result, Summary
 from beowire.report import layers, palette
-from beowire.report.curves import WIDE, Cell, Curve, reach
+from beowire.report.curves import WIDE, Cell, Curve, idle_of, reach
 from beowire.report.figures import burst_text
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.units import interval_text, rate_text, significant, size_text, time_text
@@ -53,10 +54,14 @@ def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]
     found: list[str] = []
     for index, record in enumerate(records):
         contenders = [
-            curve for curve in pingpong if curve.record == index and _is_contender(curve, record)
+            curve
+            for curve in pingpong
+            if curve.record == index and curve.load is None and _is_contender(curve, record)
         ]
         found += _latency_sentences(contenders, pingpong)
         found += _throughput_sentences(contenders, record)
+        found += _load_sentences([curve for curve in pingpong if curve.record == index])
+        found += _method_sentences(record)
         found += _schedule_sentences(record)
     found.append(_precision_sentence([result for one in records for result in one.results]))
     return found
@@ -160,7 +165,7 @@ def _latency_sentences(contenders: list[Curve], pingpong: Sequence[Curve]) -> li
     comparisons = [
         f"{significant(half.median / base.median)} times {_name(other)} ({time_text(base.median)})"
         for other in pingpong
-        if other.record == fastest.record
+        if other.is_beside(fastest)
         and other.driver in (BASELINE, FLOOR)
         and other is not fastest
         and (base := _half(other, size)) is not None
@@ -191,6 +196,37 @@ def _throughput_sentences(contenders: list[Curve], record: Record) -> list[str]:
         if rate.median > limit and (reason := burst_text(record)):
             return [f"{text}. {reason}"]
     return [text + "."]
+
+
+def _load_sentences(pingpong: Sequence[Curve]) -> list[str]:
+    """What each driver loses beside a load, at its smallest message."""
+    losses = [
+        f"{_name(idle)} {significant(own.median / base.median)} times as long"
+        + (f" (p99 {significant(own.p99 / base.p99)} times)" if own.p99 and base.p99 else "")
+        for curve in pingpong
+        if (idle := idle_of(curve, pingpong)) is not None
+        and (own := _half(curve, curve.cells[0].size)) is not None
+        and (base := _half(idle, curve.cells[0].size)) is not None
+    ]
+    loads = [curve.load for curve in pingpong if curve.load]
+    if not losses:
+        return []
+    return [
+        f"Beside {escape(described(loads[0]))}, half a round trip of the smallest message takes, to"
+        f" that without: {', '.join(losses)}."
+    ]
+
+
+def _method_sentences(record: Record) -> list[str]:
+    """In how many cells the two ways to see CPU time differ."""
+    both = [one.cpu_methods for one in record.results if one.cpu_methods is not None]
+    if not both:
+        return []
+    differ = sum(one.differ for one in both)
+    return [
+        f"CPU time was seen in two ways, by the kernel's accounts and by a soaker of the lowest"
+        f" priority, in {len(both)} cells: they differ by more than 5 % in {differ} of them."
+    ]
 
 
 def _schedule_sentences(record: Record) -> list[str]:
@@ -299,7 +335,7 @@ def _with_interval(summary: Summary | None, text: Callable[[float], str]) -> str
 
 
 def _ratio_text(curve: Curve, cell: Cell, pingpong: Sequence[Curve], driver: str) -> str:
-    base = next((c for c in pingpong if c.driver == driver and c.record == curve.record), None)
+    base = next((c for c in pingpong if c.driver == driver and c.is_beside(curve)), None)
     base_half = _half(base, cell.size) if base else None
     if base_half is None or cell.time is None:
         return "–"

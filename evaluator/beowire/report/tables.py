@@ -16,11 +16,15 @@ _Value = str | float | None
 #: What patterns report that report times; of some it is another one.
 _TIME = "Half round trip"
 
+#: What ran besides.
+_BESIDE = "Beside"
+
 #: Heading, unit, and what a row holds: a number sorts as a number. On paper there is no room for
 #: those in _SCREEN_ONLY.
 _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("Driver", "", lambda r: r.driver),
     ("Pattern", "", lambda r: r.pattern),
+    (_BESIDE, "", lambda r: r.load or "nothing"),
     ("Size", "B", lambda r: r.size),
     (_TIME, "µs", lambda r: _scaled(r.time(), "median", 1e3)),
     ("95 % low", "µs", lambda r: _bound(r.time(), 0, 1e3)),
@@ -34,6 +38,7 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("95 % high", "MB/s", lambda r: _bound(r.rate_bytes_per_s, 1, 1e6)),
     ("Overlap sender", "%", lambda r: _percent(r.overlap_send)),
     ("Overlap receiver", "%", lambda r: _percent(r.overlap_receive)),
+    ("Service demand", "µs/KB", lambda r: r.service_demand_us_per_kb),
     ("CPU initiator", "µs", lambda r: _cpu(r, 0)),
     ("CPU responder", "µs", lambda r: _cpu(r, 1)),
     ("Messages", "", lambda r: r.n),
@@ -46,8 +51,9 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("Status", "", lambda r: r.status),
 )
 
-#: Columns that only one pattern has: they are there where it was measured.
+#: Columns that are there only where a result has what they say.
 _SOMETIMES: dict[str, Callable[[Result], bool]] = {
+    _BESIDE: lambda r: r.load is not None,
     "Overlap sender": lambda r: r.overlap_send is not None,
     "Overlap receiver": lambda r: r.overlap_receive is not None,
 }
@@ -59,6 +65,7 @@ _SCREEN_ONLY = {
     "Batch",
     "Launch",
     "Settled",
+    "Service demand",
     "CPU initiator",
     "CPU responder",
 }
@@ -82,7 +89,7 @@ def results(records: Sequence[Record]) -> str:
     for record, label in zip(records, labels, strict=True):
         ordered = sorted(
             record.results,
-            key=lambda r: (r.pattern, palette.rank(r.driver), r.size, r.launch),
+            key=lambda r: (r.pattern, palette.rank(r.driver), r.load or "", r.size, r.launch),
         )
         for result in ordered:
             values = [label] * several + [get(result) for _, _, get in columns]

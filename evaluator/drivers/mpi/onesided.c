@@ -144,7 +144,7 @@ static int put_send(void *opened, const void *data, uint64_t size)
     struct session *session = opened;
     struct rank *rank = &session->rank;
     const int bytes = (int)size;
-    const MPI_Win window = session->windows[INCOMING];
+    MPI_Win window = session->windows[INCOMING];
     int status = rank_hear(rank, RANK_TAG_PLACE, &session->answer);
 
     if (status != 0) {
@@ -257,7 +257,7 @@ static int get_receive(void *opened, void *data, uint64_t size)
     }
     const int which = (session->message.value & PLACE_OUTGOING) != 0 ? OUTGOING : INCOMING;
     const MPI_Aint at = (MPI_Aint)(session->message.value & ~PLACE_OUTGOING);
-    const MPI_Win window = session->windows[which];
+    MPI_Win window = session->windows[which];
     status = session->fences ? fence(session, which) : 0;
     if (status == 0) {
         status = rank_status(

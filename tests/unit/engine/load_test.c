@@ -11,6 +11,7 @@
 
 #include "capture.h"
 #include "clock.h"
+#include "hog.h"
 #include "testing.h"
 
 static struct load load;
@@ -63,7 +64,8 @@ static void load__one_hog_a_cpu_at_the_nice_value(void **state)
     cpu_set_t before;
     cpu_set_t after;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
-    expect_part(ask("load nice=19 seconds=60"), "\"event\":\"load\",\"nice\":19,\"hogs\":");
+    expect_part(ask("load nice=19 seconds=60"),
+                "\"event\":\"load\",\"kind\":\"hog\",\"nice\":19,\"hogs\":");
     assert_true(load.count >= (size_t)CPU_COUNT(&before));
     assert_int_equal(threads(19), load.count);
     assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
@@ -91,7 +93,7 @@ static void load__ends_by_itself(void **state)
     (void)state;
     expect_part(ask("load nice=19 seconds=1"), "\"load\"");
     for (size_t i = 0; i < load.count; i++) {
-        assert_int_equal(pthread_join(load.hogs[i], NULL), 0);
+        assert_int_equal(pthread_join(load.hogs[i].thread, NULL), 0);
     }
     load.count = 0;
 }
@@ -106,12 +108,79 @@ static void load__twice(void **state)
 static void load__refused(void **state)
 {
     (void)state;
-    expect_part(ask("load"), "load needs nice=");
+    expect_part(ask("load"), "load needs seconds=");
     expect_part(ask("load nice=19"), "load needs seconds=");
     expect_part(ask("load nice=20 seconds=1"), "nice must be a number from 0 to 19");
     expect_part(ask("load nice=-1 seconds=1"), "nice must be a number");
     expect_part(ask("load nice=0 seconds=0"), "seconds must be a number from 1");
+    expect_part(ask("load kind=pig seconds=1"), "kind must be hog, idle, duty or memory");
+    expect_part(ask("load kind=duty seconds=1"), "load needs percent=");
+    expect_part(ask("load kind=duty percent=101 seconds=1"), "percent must be a number from 1");
+    expect_part(ask("load cpus=1023 seconds=1"), "cpus=1023: not CPUs that this process may use");
+    expect_part(ask("load cpus=0, seconds=1"), "\"event\":\"load\""); /* a ',' too many is none */
+    load_end(&load);
+    expect_part(ask("load cpus=x seconds=1"), "cpus=x: not CPUs");
     assert_null(load.hogs);
+}
+
+static void load__on_named_cpus_of_the_lowest_priority(void **state)
+{
+    (void)state;
+    char line[64];
+    (void)snprintf(line, sizeof line, "load kind=idle seconds=60 cpus=%d", sched_getcpu());
+    expect_part(ask(line), "\"kind\":\"idle\",\"nice\":0,\"hogs\":1}");
+    assert_int_equal(threads(0), 1);
+}
+
+static const char *tell(void (*what)(void))
+{
+    capture_start();
+    what();
+    return capture_end();
+}
+
+static void pause_it(void)
+{
+    load_pause_answer(&load, true);
+}
+
+static void resume_it(void)
+{
+    load_pause_answer(&load, false);
+}
+
+static void meter_it(void)
+{
+    load_meter_answer(&load);
+}
+
+static void pause__and_resume(void **state)
+{
+    (void)state;
+    expect_part(tell(pause_it), "this engine makes no load");
+    expect_part(ask("load nice=19 seconds=60"), "\"load\"");
+    expect_part(tell(pause_it), "{\"event\":\"paused\"}");
+    const uint64_t work = atomic_load(&load.hogs[0].work);
+    expect_part(tell(pause_it), "{\"event\":\"paused\"}");
+    assert_int_equal(atomic_load(&load.hogs[0].work), work);
+    expect_part(tell(resume_it), "{\"event\":\"resumed\"}");
+    while (atomic_load(&load.hogs[0].work) == work) {
+        sched_yield();
+    }
+}
+
+static void meter__what_each_has_had(void **state)
+{
+    (void)state;
+    expect_part(tell(meter_it), "this engine makes no load");
+    expect_part(ask("load kind=memory seconds=60"), "\"kind\":\"memory\"");
+    while (atomic_load(&load.hogs[0].work) == 0) {
+        sched_yield();
+    }
+    const char *text = tell(meter_it);
+    expect_part(text, "{\"event\":\"meter\",\"at_ns\":");
+    expect_part(text, "\"unit\":\"bytes\",\"hogs\":[{\"cpu\":");
+    assert_null(strstr(text, "\"work\":0,"));
 }
 
 #define CLEANED(test) cmocka_unit_test_teardown(test, clean)
@@ -124,6 +193,9 @@ int main(void)
         CLEANED(load__ends_by_itself),
         CLEANED(load__twice),
         CLEANED(load__refused),
+        CLEANED(load__on_named_cpus_of_the_lowest_priority),
+        CLEANED(pause__and_resume),
+        CLEANED(meter__what_each_has_had),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,23 @@ static void measured__is_the_time_between(void **state)
     now_ns += 12345;
     run_end_measured(&run, now_ns);
     assert_int_equal(result.elapsed_ns, 12345);
-    assert_int_equal(result.cpu.softirq_ns, 0); /* nobody says where to read it */
+    assert_int_equal(result.before.at_ns, 0); /* nobody says that there are probes */
+}
+
+static void measured__probes_are_read_outside_of_it(void **state)
+{
+    (void)state;
+    static struct probes probes;
+    const struct probe_place here = {.proc = "/proc", .tracing = "", .program = ""};
+    probes_open(&probes, &here);
+    probes_start(&probes);
+    request.probes = &probes;
+    run_begin_measured(&run);
+    now_ns += 12345;
+    run_end_measured(&run, now_ns);
+    probes_stop(&probes);
+    probes_close(&probes);
+    assert_int_equal(result.after.at_ns - result.before.at_ns, 12345);
 }
 
 static void stamp__is_the_next_number_as_far_as_it_fits(void **state)
@@ -125,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PREPARED(measured__is_the_time_between),
+        PREPARED(measured__probes_are_read_outside_of_it),
         PREPARED(stamp__is_the_next_number_as_far_as_it_fits),
         PREPARED(answer__has_eight_bytes_or_what_fits),
         PREPARED(answer__only_where_it_arrives),

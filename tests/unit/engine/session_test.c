@@ -262,6 +262,7 @@ static void run__malformed(void **state)
     expect_part(ask("run pattern=stream size=8 count=0"), "count must be");
     expect_part(ask("run pattern=stream size=8 count=1 batch=0"), "batch must be");
     expect_part(ask("run pattern=stream size=8 count=1 deadline_ms=0"), "deadline_ms must be");
+    expect_part(ask("run pattern=stream size=8 count=1 probes=moon"), "probes must be of soaker");
     expect_part(ask(RUN), "\"received\":5");
 }
 
@@ -274,8 +275,10 @@ static void run__result(void **state)
                       "\"skip\":2,\"batch\":3,\"sent\":6,\"received\":6,\"lost\":0,"
                       "\"stopped\":false,\"elapsed_ns\":");
     expect_part(text, "\"histogram\":{\"kind\":\"log-linear-7\",\"buckets\":[[");
-    expect_part(text, "\"cpu\":{\"user_ns\":");
+    expect_part(text, "\"probes\":{\"window_ns\":");
+    expect_part(text, "\"user_ns\":");
     expect_part(text, "\"softirq_ns\":");
+    assert_null(strstr(text, "taken_ns"));
 }
 
 static void run__responder_is_ready_first(void **state)

@@ -67,6 +67,21 @@ runs takes `stall_ns` more, and really does. `real_time`: share of the pretended
 passes. `answered`: share of the messages of a round after which its deadline has passed."""
 
 
+#: Figure, probe, what it is of, and why it cannot be had.
+PROBES = (
+    ("taken_ns", "soaker", "message", ""),
+    ("syscalls", "syscalls", "message", ""),
+    ("cycles", "hardware", "message", "no such counter"),
+    ("user_ns", "usage", "message", ""),
+    ("system_ns", "usage", "message", ""),
+    ("voluntary_switches", "usage", "message", ""),
+    ("involuntary_switches", "usage", "message", ""),
+    ("irq_ns", "softirq", "message", "not by this kernel"),
+    ("softirq_ns", "softirq", "message", ""),
+    ("interrupts", "interrupts", "second", ""),
+)
+
+
 def index_of(value: int) -> int:
     if value < 256:
         return value
@@ -88,6 +103,9 @@ class FakeEngine:
         self.role = ""
         self.runs = 0
         self.pending: dict[str, Any] | None = None
+        self.probes: list[str] = []
+        self.loaded = ""
+        self.meters = 0
 
     def stand_for(self, directory: str) -> None:
         """As a proxy, for the program `rank` there, which makes the file that it is told to attach
@@ -183,12 +201,50 @@ class FakeEngine:
         assert values["peer"].startswith("fake:")
         self.say("connected")
 
+    def on_probes(self, values: Mapping[str, str]) -> None:
+        figures = []
+        for name, probe, per, reason in PROBES:
+            figures.append(
+                {
+                    "name": name,
+                    "summary": f"pretends to count {name}",
+                    "unit": "ns" if name.endswith("_ns") else "",
+                    "per": per,
+                    "probe": probe,
+                    "how": "by heart",
+                    "of": "process",
+                    "disturbs": probe in ("soaker", "syscalls", "hardware"),
+                    "ready": not reason,
+                    "reason": reason,
+                }
+            )
+        self.say("probes", figures=figures)
+
     def on_load(self, values: Mapping[str, str]) -> None:
-        if values["nice"] == "7":
+        assert values["kind"] in ("hog", "idle", "duty", "memory")
+        if values.get("nice") == "7":
             self.error("EINVAL", "nice is refused", fatal=False)
         else:
             assert int(values["seconds"]) > 0
-            self.say("load", nice=int(values["nice"]), hogs=2)
+            self.loaded = "running"
+            self.say("load", kind=values["kind"], nice=int(values.get("nice", "0")), hogs=2)
+
+    def on_pause(self, values: Mapping[str, str]) -> None:
+        assert self.loaded == "running"
+        self.loaded = "paused"
+        if self.of("load").get("dies_of_pause"):
+            sys.exit(3)
+        self.say("paused")
+
+    def on_resume(self, values: Mapping[str, str]) -> None:
+        assert self.loaded == "paused"
+        self.loaded = "running"
+        self.say("resumed")
+
+    def on_meter(self, values: Mapping[str, str]) -> None:
+        self.meters += 1
+        hogs = [{"cpu": cpu, "cpu_ns": self.meters * 10**9, "work": self.meters} for cpu in (0, 1)]
+        self.say("meter", at_ns=self.meters * 2 * 10**9, unit="turns", hogs=hogs)
 
     def on_stop(self, values: Mapping[str, str]) -> None:
         if self.pending is not None:
@@ -203,6 +259,7 @@ class FakeEngine:
             "skip": int(values["skip"]),
             "batch": int(values["batch"]),
         }
+        self.probes = values.get("probes", "").split(",")
         refuses = self.role == self.driver["refuses_role"]
         if refuses and run["size"] > self.driver["refuses_above"]:
             self.error("EMSGSIZE", "this size cannot be carried", fatal=False)
@@ -304,12 +361,18 @@ class FakeEngine:
             histogram={"kind": "log-linear-7", "buckets": buckets},
             min_ns=extremes[0],
             max_ns=extremes[1],
-            cpu={
+            probes={
+                "window_ns": elapsed,
                 "user_ns": 100 * run["count"],
                 "system_ns": 300 * run["count"],
+                "irq_ns": None,
                 "softirq_ns": 50 * run["count"],
                 "voluntary_switches": run["count"],
                 "involuntary_switches": 0,
+                "interrupts": elapsed // 1000,
+                **({"taken_ns": 450 * run["count"]} if "soaker" in self.probes else {}),
+                **({"syscalls": 2 * run["count"]} if "syscalls" in self.probes else {}),
+                **({"cycles": None} if "hardware" in self.probes else {}),
             },
         )
 

@@ -5,7 +5,7 @@ Deterministic: the same arguments give the same record. The figures resemble tho
 namespaces on one host, and are good for looking at the report, not for quoting.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -18,6 +18,7 @@ from beowire.patterns import PATTERNS, Pattern
 from beowire.record import (
     Clock,
     CpuCost,
+    CpuMethods,
     DriverInfo,
     End,
     Histogram,
@@ -25,6 +26,8 @@ from beowire.record import (
     Link,
     Meta,
     NodeEnd,
+    ProbeInfo,
+    Record,
     RecordWriter,
     Result,
     Skipped,
@@ -187,6 +190,71 @@ def _meta(
             for name in drivers
         ],
     )
+
+
+#: Figures that a record may have.
+PROBES = [
+    ProbeInfo.model_validate(
+        {
+            "name": name,
+            "summary": f"the {name}",
+            "unit": unit,
+            "per": per,
+            "probe": probe,
+            "how": "by heart",
+            "of": "machine",
+            "disturbs": probe == "soaker",
+            "reasons": reasons,
+        }
+    )
+    for name, unit, per, probe, reasons in (
+        ("taken_ns", "ns", "message", "soaker", ["", ""]),
+        ("user_ns", "ns", "message", "usage", ["", ""]),
+        ("voluntary_switches", "", "message", "usage", ["", ""]),
+        ("interrupts", "", "second", "interrupts", ["", ""]),
+        ("cycles", "", "message", "hardware", ["no such counter", "<i>not allowed</i>"]),
+    )
+]
+
+
+def with_probes(record: Record, *, differ: bool = False) -> Record:
+    """The record, as if probes had counted."""
+    results = [
+        one.model_copy(
+            update={
+                "service_demand_us_per_kb": 1.5,
+                "bytes_per_system_s": [2e9, 3e9],
+                "probes": [{"interrupts": 44_432.0, "taken_ns": 700.0}, {"interrupts": 1000.0}],
+                "probed_rounds": 2,
+                "cpu_methods": CpuMethods(accounted_ns=600.0, taken_ns=700.0, differ=differ),
+            }
+        )
+        for one in record.results
+    ]
+    meta = record.meta.model_copy(update={"probes": PROBES})
+    return replace(record, meta=meta, results=results)
+
+
+def with_load(record: Record, load: str, factor: float) -> Record:
+    """The record with a second line of each ping-pong, beside a load that makes it slower."""
+
+    def slower(summary: Summary) -> Summary:
+        values = {name: getattr(summary, name) for name in ("median", "p90", "p99", "min", "max")}
+        scaled = {name: value and value * factor for name, value in values.items()}
+        low, high = summary.ci95 or (summary.median, summary.median)
+        return summary.model_copy(update={**scaled, "ci95": (low * factor, high * factor)})
+
+    loaded = [
+        one.model_copy(
+            update={"load": load, "half_rtt_ns": slower(one.half_rtt_ns), "rate_bytes_per_s": None}
+        )
+        for one in record.results
+        if one.half_rtt_ns is not None
+    ]
+    described: JsonValue = {"kind": "hog", "load": load, "in_turns": True}
+    options = {**record.meta.options, "load": described}
+    meta = record.meta.model_copy(update={"options": options})
+    return replace(record, meta=meta, results=[*record.results, *loaded])
 
 
 def _of_pattern(pattern: Pattern, line: Result) -> Result:

@@ -6,20 +6,35 @@ import pytest
 
 from beowire.cell import MAXIMUM_ROUNDS, Cell
 from beowire.histogram import Histogram
-from beowire.session import CpuUse, Round, RoundShape
+from beowire.record import ProbeInfo
+from beowire.session import Counts, Round, RoundShape
+
+
+def _use(
+    user: int, system: int, voluntary: int, involuntary: int, softirq: int | None = None
+) -> Counts:
+    return {
+        "window_ns": 1_000_000,
+        "user_ns": user,
+        "system_ns": system,
+        "voluntary_switches": voluntary,
+        "involuntary_switches": involuntary,
+        "irq_ns": None,
+        "softirq_ns": softirq,
+    }
 
 
 def _round(median_ns: float, *, spread: float = 0.001, seed: int = 1, lost: int = 0) -> Round:
     random = np.random.default_rng(seed)
     values = np.rint(median_ns * np.exp(spread * random.normal(size=200))).astype(int)
     histogram = Histogram.of_values(int(value) for value in values)
-    uses = [CpuUse(2000, 4000, 200, 0), CpuUse(1000, 1000, 100, 20)]
+    uses = [_use(2000, 4000, 200, 0), _use(1000, 1000, 100, 20)]
     return Round(200 + lost, 200, lost, int(values.sum()), 0, histogram, uses)
 
 
 def _stream_round(rate_bytes_per_s: float, elapsed_ns: int = 1_000_000) -> Round:
     moved = round(rate_bytes_per_s * elapsed_ns / 1e9)
-    return Round(100, 100, 0, elapsed_ns, moved, Histogram(), [CpuUse(1, 2, 3, 4)] * 2)
+    return Round(100, 100, 0, elapsed_ns, moved, Histogram(), [_use(1, 2, 3, 4)] * 2)
 
 
 def _cell(pattern: str = "pingpong", *, one_way: bool = False) -> Cell:
@@ -27,9 +42,9 @@ def _cell(pattern: str = "pingpong", *, one_way: bool = False) -> Cell:
 
 
 def _with_softirq(*softirq: int | None, one_kernel: bool = True) -> Cell:
-    cell = Cell("tcp", "stream", 1000, 1, False, one_kernel, RoundShape(100, 8))
+    cell = Cell("tcp", "stream", 1000, 1, False, one_kernel, shape=RoundShape(100, 8))
     for _ in range(2):
-        uses = [CpuUse(100, 300, 0, 0, value) for value in softirq]
+        uses = [_use(100, 300, 0, 0, value) for value in softirq]
         cell.add(Round(100, 100, 0, 1_000_000, 100_000, Histogram(), uses))
     return cell
 
@@ -47,6 +62,96 @@ def test_result__cpu_of_a_message__is_unknown_without_softirq_time() -> None:
     result = _with_softirq(50, None, one_kernel=False).result("time")
     assert result.cpu_ns_per_message is None
     assert (result.cpu[0].softirq_ns, result.cpu[1].softirq_ns) == (0.5, None)
+
+
+PROBES = [
+    ProbeInfo.model_validate(
+        {
+            "name": name,
+            "summary": "",
+            "unit": "",
+            "per": per,
+            "probe": "",
+            "how": "",
+            "of": "machine",
+            "disturbs": False,
+            "reasons": ["", ""],
+        }
+    )
+    for name, per in (("interrupts", "second"), ("syscalls", "message"))
+]
+
+
+def _probed(taken: int | None, *, rounds: int = 2) -> Cell:
+    """Two ends on one machine, with rounds in which a soaker counted, at the first end only."""
+    cell = Cell("tcp", "pingpong", 1000, 1, probes=PROBES, shape=RoundShape(100, 8))
+    histogram = Histogram.of_values([4000] * 100)
+    for _ in range(rounds):
+        counts = [
+            {**_use(1000, 3000, 1, 2, 500), "interrupts": 50},
+            {**_use(1000, 4500, 1, 2, 500), "interrupts": None},
+        ]
+        cell.add(Round(100, 100, 0, 1_000_000, 0, histogram, counts))
+        counts = [{**counts[0], "taken_ns": taken, "syscalls": 200}, {**counts[1], "syscalls": 300}]
+        cell.probed.append(Round(100, 100, 0, 1_000_000, 0, histogram, counts))
+    return cell
+
+
+def test_result__probes__of_a_message_or_of_a_second() -> None:
+    result = _probed(10_000).result("time")
+    assert result.probes == [
+        {"taken_ns": 100.0, "syscalls": 2.0, "interrupts": 50_000.0},
+        {"syscalls": 3.0, "interrupts": None},
+    ]
+    assert result.probed_rounds == 2
+    assert result.cpu[0].irq_ns is None
+    assert result.figures(0)["user_ns"] == 10.0
+    assert "interrupts" not in result.figures(1)
+    assert result.figures(2) == {}
+
+
+def test_result__service_demand__of_what_crossed_both_ways() -> None:
+    result = _probed(None).result("time")
+    # 100 ns of CPU time for 2000 bytes; of it the kernel's are 30 ns and 45 ns.
+    assert result.service_demand_us_per_kb == pytest.approx(100 / 2000 * 1.024)
+    assert result.bytes_per_system_s == pytest.approx([2000e9 / 30, 2000e9 / 45])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "crossed"),
+    [("pipeline", 0), ("barrier", 0), ("broadcast", 1), ("allreduce", 2), ("alltoall", 2)],
+)
+def test_result__service_demand__of_what_the_pattern_has_cross(pattern: str, crossed: int) -> None:
+    cell = Cell("tcp", pattern, 1000, 1, shape=RoundShape(100, 8))
+    histogram = Histogram.of_values([4000] * 100)
+    cell.add(Round(100, 100, 0, 1, 0, histogram, [_use(5000, 0, 0, 0, 0)] * 2))
+    result = cell.result("time")
+    assert result.cpu_ns_per_message == pytest.approx(100)
+    demand = result.service_demand_us_per_kb
+    assert demand == (pytest.approx(100 / (1000 * crossed) * 1.024) if crossed else None)
+    assert bool(result.bytes_per_system_s) == bool(crossed)
+
+
+@pytest.mark.parametrize(
+    ("taken", "differ"),
+    [(10_000, False), (10_499, False), (35_000, True), (1, False), (None, None)],
+)
+def test_result__two_ways_to_see_cpu_time(taken: int | None, differ: bool | None) -> None:
+    both = _probed(taken).result("time").cpu_methods
+    # A CPU has 10 us for each message here, so less than 0.1 us apart is nobody's business.
+    if differ is None:
+        assert both is None
+    else:
+        assert both is not None and taken is not None
+        assert (both.accounted_ns, both.taken_ns) == (100.0, taken / 100)
+        assert both.differ == differ
+
+
+def test_result__two_ways_to_see_cpu_time__not_without_both() -> None:
+    assert _probed(10_000, rounds=0).probed == []
+    cell = _cell()
+    cell.add(_round(4000))
+    assert cell.result("time").cpu_methods is None
 
 
 def test_result__a_stream__counts_messages_as_well() -> None:
@@ -142,7 +247,7 @@ def test_result__no_interval_is_narrower_than_a_nanosecond() -> None:
     cell = _cell(one_way=True)
     for _ in range(20):
         histogram = Histogram.of_values([4] * 100)
-        cell.add(Round(100, 100, 0, 400, 0, histogram, [CpuUse(1, 1, 0, 0)]))
+        cell.add(Round(100, 100, 0, 400, 0, histogram, [_use(1, 1, 0, 0)]))
     half = cell.result("time").half_rtt_ns
     assert half is not None
     assert half.ci95 == (3.5, 4.5)

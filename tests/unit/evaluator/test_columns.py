@@ -58,6 +58,16 @@ def test_blocks__one__stands_alone_and_several_are_named() -> None:
     assert two[1].file_name == "np.mpi-mpich-tcp.out"
 
 
+def test_columns__idle_and_loaded__are_told_apart() -> None:
+    both = record(result(8), result(8, load="hog:19", service_demand_us_per_kb=1.5))
+    found = columns.netpipe(both)
+    assert [one.file_name for one in found] == ["np.tcp.out", "np.tcp-hog-19.out"]
+    assert "# tcp +hog:19 pingpong\n" in columns.blocks(found)
+    rows = list(csv.DictReader(io.StringIO(columns.comma_separated([both]))))
+    assert [row["load"] for row in rows] == ["", "hog:19"]
+    assert rows[1]["service_demand_us_per_kb"] == "1.5"
+
+
 def test_screen_lines__each_size__is_said_as_netpipe_says_it() -> None:
     (line,) = columns.screen_lines(record(result(64, summary(2590), n=1234)))
     assert line == "  0:      64 bytes   1234 times -->   188.53 Mbps in       2.59 usec"

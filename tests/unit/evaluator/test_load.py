@@ -6,7 +6,7 @@ import pytest
 
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.load import Background, Load, loaded_nodes, parse_load
+from beowire.load import Background, Load, described, loaded_nodes, parse_load
 from beowire.record import read_record
 from beowire.run import Request, run
 from unit.evaluator.fake_engine import FakeLauncher
@@ -19,17 +19,58 @@ def launcher() -> Iterator[FakeLauncher]:
     assert all(process.poll() is not None for process in made.processes)
 
 
-@pytest.mark.parametrize(("text", "nice"), [("hog", 0), ("hog:0", 0), ("hog:19", 19), (" hog ", 0)])
-def test_parse_load__nice_value(text: str, nice: int) -> None:
-    load = parse_load(text)
-    assert load.nice == nice
+@pytest.mark.parametrize(
+    ("text", "load"),
+    [
+        ("hog", Load(0)),
+        ("hog:0", Load(0)),
+        ("hog:19", Load(19)),
+        (" hog ", Load(0)),
+        ("idle", Load(kind="idle")),
+        ("duty:30", Load(kind="duty", percent=30)),
+        ("duty:100", Load(kind="duty", percent=100)),
+        ("memory", Load(kind="memory")),
+        ("memory:19", Load(19, "memory")),
+    ],
+)
+def test_parse_load__each_kind(text: str, load: Load) -> None:
+    assert parse_load(text) == load
     assert parse_load(load.text) == load
+    assert described(load.text) == load.described
 
 
-@pytest.mark.parametrize("text", ["", "pig", "hog:", "hog:20", "hog:-1", "hog:x", "hog:1:2"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "pig", "hog:", "hog:20", "hog:-1", "hog:x", "hog:1:2", "idle:1", "duty", "duty:0",
+     "duty:101", "memory:20", "memory:x"],
+)  # fmt: skip
 def test_parse_load__anything_else_is_refused(text: str) -> None:
-    with pytest.raises(BeowireError, match="write hog:NICE"):
+    with pytest.raises(BeowireError, match="write hog:NICE, idle, duty:PERCENT or memory:NICE"):
         parse_load(text)
+
+
+def test_described__a_kind_of_a_later_version() -> None:
+    assert described("sponge:3") == "sponge:3"
+
+
+def test_background__pauses_and_goes_on_once(launcher: FakeLauncher) -> None:
+    with Background(launcher, Load(19), 10, Interrupts()) as background:
+        for paused in (False, True, True, False, True):
+            background.pause(paused)  # the engine refuses to do what is done already
+        (meter,) = background.meters()
+    assert (meter.unit, [hog.cpu for hog in meter.hogs]) == ("turns", [0, 1])
+    assert meter.hogs[0].cpu_ns * 2 == meter.at_ns
+
+
+def test_background__an_engine_that_died_cannot_be_paused(launcher: FakeLauncher) -> None:
+    with Background(launcher, Load(0), 10, Interrupts()) as background:
+        launcher.processes[0].kill()
+        launcher.processes[0].wait()
+        with pytest.raises(BeowireError, match="the load failed on node0"):
+            background.meters()
+        for _ in range(2):
+            with pytest.raises(BeowireError, match="the load failed on node0"):
+                background.pause(True)
 
 
 def test_background__one_engine_where_both_nodes_share_the_cpus(launcher: FakeLauncher) -> None:
@@ -76,9 +117,32 @@ def test_background__an_error_inside_ends_the_load(launcher: FakeLauncher) -> No
     assert launcher.processes[0].poll() == 0
 
 
-def test_run__with_load__says_so_in_the_record(launcher: FakeLauncher, tmp_path: Path) -> None:
+def test_run__with_load__measures_both_in_turns(launcher: FakeLauncher, tmp_path: Path) -> None:
     request = Request(["pingpong"], [8], tmp_path, drivers="steady", seconds=5, load=Load(19))
     outcome = run(launcher, request, Interrupts())
     assert outcome.failures == []
-    options = read_record(tmp_path / "record.jsonl").meta.options
-    assert options["load"] == {"kind": "hog", "nice": 19, "hogs": [2]}
+    record = read_record(tmp_path / "record.jsonl")
+    assert record.meta.options["load"] == {
+        "kind": "hog",
+        "nice": 19,
+        "load": "hog:19",
+        "hogs": [2],
+        "in_turns": True,
+    }
+    assert {one.load for one in record.results} == {None, "hog:19"}
+    assert len(record.results) == 2
+
+
+def test_run__the_load_dies__the_rest_goes_on(tmp_path: Path) -> None:
+    launcher = FakeLauncher(drivers={"load": {"dies_of_pause": True}})
+    request = Request(
+        ["pingpong"], [8], tmp_path, drivers="steady", seconds=5, load=Load(0), launches=2
+    )
+    outcome = run(launcher, request, Interrupts())
+    assert [line.partition(": ")[0] for line in outcome.failures] == ["the load failed on node0"]
+    record = read_record(tmp_path / "record.jsonl")
+    assert [(one.launch, one.load) for one in record.results] == [(1, None), (2, None)]
+    left_out = [one.reason for one in record.skipped if one.driver == "steady"]
+    assert len(left_out) == 2
+    assert all(line.startswith("beside hog:0: the load failed on node0") for line in left_out)
+    assert all(process.poll() is not None for process in launcher.processes)

@@ -79,3 +79,16 @@ def test_plot__the_wire_is_drawn_where_it_is_known(tmp_path: Path) -> None:
             first, *rest = plot(found, pattern, record, width=80, colour=False).splitlines()
             assert (". the wire alone" in first) == drawn
             assert any("..." in line for line in rest) == drawn
+
+
+def test_plot__a_dozen_drivers_idle_and_loaded__have_a_mark_each(tmp_path: Path) -> None:
+    (curve,) = _curves(tmp_path, 1, 64, 4096)[:1]
+    many = [
+        replace(curve, driver=f"d{number}", load=load)
+        for number in range(12)
+        for load in (None, "hog:19")
+    ]
+    first = plot(many, PINGPONG, width=80, colour=False).splitlines()[0]
+    marks = re.findall(r"(?<=  )(\S) d\d+", first)
+    assert len(set(marks)) == len(marks) == 24
+    assert "x d0 +hog:19" in first

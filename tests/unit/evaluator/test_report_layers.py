@@ -3,6 +3,7 @@
 
 import pytest
 
+from beowire import selection
 from beowire.report import layers
 
 MANY = (
@@ -20,6 +21,10 @@ def test_grouped__drivers__are_under_their_groups_from_memory_to_others() -> Non
     ]
     assert found[2].drivers == ("tcp", "tcp-spin", "udp", "tcp-nagle")
     assert found[-1].drivers == ("mine",)
+
+
+def test_titles__every_group_that_can_be_chosen__has_one() -> None:
+    assert set(layers.TITLES) == set(selection.GROUPS)
 
 
 def test_shown_first__few__are_all() -> None:

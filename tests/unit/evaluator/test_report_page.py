@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -209,3 +210,21 @@ def test_render__several_records__each_has_its_name_and_environment(
 def test_render__no_record__is_a_mistake() -> None:
     with pytest.raises(ValueError, match="needs a record"):
         render([])
+
+
+def test_render__probes__have_charts(record: Record) -> None:
+    html = render([synthetic_record.with_probes(record, differ=True)])
+    drawn = figures(html)
+    assert all(drawn[name]["data"] for name in ("interrupts", "demand", "stream-demand"))
+    assert "they differ by more than 5 % in" in " ".join(parse(html).words)
+
+
+def test_render__idle_and_loaded__have_a_curve_each(record: Record) -> None:
+    html = render([synthetic_record.with_load(record, "duty:30", 3.0)])
+    words = " ".join(parse(html).words)
+    traces: Any = figures(html)["latency"]["data"]
+    dashes = {trace["name"]: trace["line"]["dash"] for trace in traces}
+    assert dashes["tcp-spin"] == "solid" and dashes["tcp-spin +duty:30"] == "dash"
+    assert "Beside 30 % of every CPU computing, half a round trip" in words
+    assert "3.00 times as long (p99 3.00 times)" in words
+    assert "duty:30" in words

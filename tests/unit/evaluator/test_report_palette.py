@@ -23,7 +23,7 @@ ALL = (
     *("udp", "mptcp", "sctp", "tipc", "packet", "xdp", "xdp-poll"),
     *("beowire", "beowire-packet", "beowire-tso", "beowire-udp"),
     *("fi-tcp", "fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets"),
-    *("ucx:tcp", "ucx:posix", "ucx:sysv", *MPI),
+    *("ucx:tcp", "ucx:posix", "ucx:sysv", "pvm", "pvm-direct", *MPI),
 )
 KNOWN = ("beowire", "tcp-spin", "tcp", "udp", "shm", "packet", "memcpy")
 OTHERS = tuple(f"driver-{number}" for number in range(40))

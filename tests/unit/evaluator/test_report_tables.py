@@ -112,6 +112,17 @@ def test_results__overlap__has_columns_only_where_it_was_measured() -> None:
     assert 'data-value="25"' in html and 'data-value="100"' in html
 
 
+def test_results__load__has_a_column_only_where_something_ran_besides() -> None:
+    plain, share = result(8), {"overlap_send": 0.25, "overlap_receive": 1.0}
+    assert "Beside" not in tables.results([record(plain)])
+    loaded = plain.model_copy(update={"load": "hog:19", "service_demand_us_per_kb": 1.5, **share})
+    html = tables.results([record(plain, loaded)])
+    for heading in ("Beside", "Overlap sender", "Service demand"):
+        assert html.count(f'<button type="button">{heading}') == 1
+    assert "<td>nothing</td>" in html and "<td>hog:19</td>" in html
+    assert 'data-value="1.5"' in html and 'data-value="25"' in html
+
+
 def test_drivers__many__are_folded() -> None:
     for count, folded in ((3, False), (20, True)):
         names = tuple(f"driver-{number}" for number in range(count))

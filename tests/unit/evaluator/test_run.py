@@ -88,6 +88,40 @@ def test_run__lists_the_absent_drivers_as_skipped(tmp_path: Path) -> None:
     }
 
 
+def test_run__probes__count_in_rounds_of_their_own(launcher: FakeLauncher, tmp_path: Path) -> None:
+    run(launcher, _request(tmp_path, sizes=[8], probes="soaker, syscalls"), Interrupts())
+    record = read_record(tmp_path / "record.jsonl")
+    assert record.meta.options["probes"] == ["soaker", "syscalls"]
+    assert [one.name for one in record.meta.probes if one.disturbs] == [
+        "taken_ns",
+        "syscalls",
+        "cycles",
+    ]
+    (result,) = record.results
+    assert result.probed_rounds >= 1
+    assert [end["syscalls"] for end in result.probes] == [2.0, 2.0]
+    assert [end["interrupts"] for end in result.probes] == pytest.approx([1e6, 1e6], rel=0.01)
+    assert result.cpu_methods is not None
+    assert result.cpu_methods.taken_ns == 900.0
+    assert "cycles" not in result.figures(0)
+
+
+def test_run__without_probes__only_those_that_disturb_nothing(
+    launcher: FakeLauncher, tmp_path: Path
+) -> None:
+    run(launcher, _request(tmp_path, sizes=[8]), Interrupts())
+    (result,) = read_record(tmp_path / "record.jsonl").results
+    assert result.probed_rounds == 0
+    assert [set(end) for end in result.probes] == [{"interrupts"}] * 2
+    assert result.service_demand_us_per_kb == pytest.approx(850 / 16 * 1.024)
+
+
+def test_run__an_unknown_probe_leaves_no_directory(launcher: FakeLauncher, tmp_path: Path) -> None:
+    with pytest.raises(BeowireError, match="no probe 'moon': write all, or of soaker, syscalls"):
+        run(launcher, _request(tmp_path / "out", probes="usage,moon"), Interrupts())
+    assert not (tmp_path / "out").exists()
+
+
 def test_run__each_launch_has_its_own_processes(launcher: FakeLauncher, tmp_path: Path) -> None:
     run(launcher, _request(tmp_path, launches=3, sizes=[8]), Interrupts())
     record = read_record(tmp_path / "record.jsonl")

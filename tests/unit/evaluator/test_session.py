@@ -11,7 +11,7 @@ from beowire.interrupts import Interrupts
 from beowire.patterns import PATTERNS, Pattern
 from beowire.session import Round, RoundShape, Session
 from beowire.survey import survey
-from unit.evaluator.fake_engine import FakeLauncher
+from unit.evaluator.fake_engine import FakeLauncher, FakeNode
 
 Open = Callable[..., Session]
 
@@ -46,7 +46,9 @@ def opened() -> Iterator[Open]:
     launchers: list[FakeLauncher] = []
 
     def run(driver: str, **changes: Any) -> Session:
+        nodes = changes.pop("nodes", None)
         launcher = FakeLauncher(drivers={driver: changes})
+        launcher.nodes = nodes or launcher.nodes
         launchers.append(launcher)
         found = survey(launcher, Interrupts())
         info = next(one for one in found.drivers if one.name == driver)
@@ -71,7 +73,19 @@ def test_run__pingpong_has_the_round_trips(opened: Open) -> None:
     assert one is not None
     assert (one.count, one.messages, one.lost, one.histogram.total) == (100, 100, 0, 100)
     assert one.histogram.quantile(0.5) == pytest.approx(4000, rel=0.05)
-    assert [use.user_ns for use in one.cpu] == [10_000, 10_000]
+    assert [use["user_ns"] for use in one.counts] == [10_000, 10_000]
+
+
+def test_run__two_ends_on_one_cpu_have_one_soaker(opened: Open) -> None:
+    shape = RoundShape(100, 8, probes=("soaker", "syscalls"))
+    one = opened("steady").run(PINGPONG, 8, shape, 5, _soon())
+    assert one is not None
+    assert ["taken_ns" in counts for counts in one.counts] == [True, True]
+    nodes = (FakeNode("node0", cpu="1"), FakeNode("node1", cpu="1"))
+    one = opened("steady", nodes=nodes).run(PINGPONG, 8, shape, 5, _soon())
+    assert one is not None
+    assert ["taken_ns" in counts for counts in one.counts] == [True, False]
+    assert ["syscalls" in counts for counts in one.counts] == [True, True]
 
 
 def test_run__a_reliable_stream_is_timed_by_the_initiator(opened: Open) -> None:

@@ -40,6 +40,13 @@ def test_survey__knows_both_ends(make: Make) -> None:
     assert found.clock_overhead_ns == 20.0
 
 
+def test_survey__probes_have_the_reasons_of_both_ends(make: Make) -> None:
+    by_name = {one.name: one for one in survey(make(), Interrupts()).probes}
+    assert by_name["cycles"].reasons == ["no such counter"] * 2
+    assert by_name["interrupts"].reasons == ["", ""]
+    assert (by_name["interrupts"].per, by_name["interrupts"].disturbs) == ("second", False)
+
+
 def test_survey__an_interface_of_the_users_choice_has_its_own_address(make: Make) -> None:
     found = survey(make(), Interrupts(), interface="eth7")
     assert [(end.interface, end.address) for end in found.ends] == [("eth7", None)] * 2

@@ -47,8 +47,8 @@ def test_render__every_pattern_has_its_tables(tmp_path: Path) -> None:
     for pattern in PATTERNS.values():
         assert f"\n{pattern.title}" in text
         assert f"What to use between two nodes, by {pattern.quantity}\n" in text
-        rate = f"\n{pattern.rate[:1].upper()}{pattern.rate[1:]}"
-        assert not pattern.is_times or (rate in text) == pattern.sized
+        has_rate = pattern.is_times and pattern.sized
+        assert not has_rate or f"\n{pattern.rate[0].upper()}{pattern.rate[1:]}" in text
 
 
 def test_render__overlap_has_its_shares(tmp_path: Path) -> None:
@@ -234,3 +234,42 @@ def test_render__many_drivers_of_long_names__keep_one_size_at_least(tmp_path: Pa
     lines = terminal.render(_record(tmp_path, *many), width=60, colour=False).splitlines()
     heads = [line.split() for line in lines if line.startswith("driver ")]
     assert heads and all(words == ["driver", "1", "B"] for words in heads)
+
+
+def test_render__idle_and_loaded__side_by_side(tmp_path: Path) -> None:
+    record = _record(tmp_path, "tcp", "tcp-spin", sizes=(8, 1024))
+    record = replace(record, results=[one for one in record.results if one.half_rtt_ns])
+    loaded = synthetic_record.with_load(record, "hog:0", 12.0)
+    text = terminal.render(loaded, width=120, colour=False)
+    heads = text.splitlines()[3].split()
+    assert heads == ["size", "tcp-spin", "tcp-spin", "+hog:0", "tcp", "tcp", "+hog:0"]
+    assert "99th percentile of it, idle, and beside a hog at nice 0 on every CPU" in text
+    costs = text[text.index("Half round trip beside the load") :].splitlines()
+    assert costs[1].split() == ["size", "tcp-spin", "+hog:0", "tcp", "+hog:0"]
+    assert costs[2].split() == ["8", "B", "x12.0", "x12.0", "x12.0", "x12.0"]
+    assert text.count("What to use between two nodes") == 2
+    assert "by half round trip, beside a hog at nice 0 on every CPU" in text
+    # Throughput is told against the baseline beside the same load.
+    rates = text[text.index("Throughput of a ping-pong") :].splitlines()
+    assert rates[2].count("x1.0") == 2
+
+
+def test_render__many_drivers_idle_and_loaded__have_a_row_each(tmp_path: Path) -> None:
+    many = ("memcpy", "tcp-spin", *(f"mpi:mpich/way{number:02}" for number in range(11)))
+    record = _record(tmp_path, *many, sizes=(8, 1024))
+    record = replace(record, results=[one for one in record.results if one.half_rtt_ns])
+    loaded = synthetic_record.with_load(record, "hog:0", 12.0)
+    text = terminal.render(loaded, width=100, colour=False)
+    table, costs = (
+        text[text.index(title) :].split("\n\n", 1)[0].splitlines()
+        for title in ("Throughput of a ping-pong", "Half round trip beside the load")
+    )
+    names = [line[2:].split("  ")[0] for line in table if line.startswith("  ")]
+    assert sorted(names) == sorted(f"{one}{more}" for one in many for more in ("", " +hog:0"))
+    assert names.index("tcp-spin +hog:0") == names.index("tcp-spin") + 1
+    # Each is told against the baseline beside the same load.
+    assert [line.count("x1.0") for line in table if "tcp-spin" in line][1:] == [2, 2]
+    of_costs = [line for line in costs if line.startswith("  ")]
+    assert len(of_costs) == len(many)
+    assert all(" +hog:0 " in line and line.count("x12.0") == 4 for line in of_costs)
+    assert text.count("What to use between two nodes") == 2

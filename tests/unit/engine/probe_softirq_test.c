@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Each test makes a /proc of its own. */
-#include "softirq.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +7,15 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "probe.h"
 #include "testing.h"
 
 static char proc[] = "/tmp/beowire-softirq-XXXXXX";
-static struct softirq softirq;
+static void *opened;
+static probe_reasons reasons;
+static uint64_t values[PROBE_FIGURES_MAX];
+
+enum { IRQ, SOFTIRQ };
 
 static void write_file(const char *name, const char *content)
 {
@@ -32,6 +35,8 @@ static int prepare(void **state)
 {
     (void)state;
     (void)snprintf(proc, sizeof proc, "/tmp/beowire-softirq-XXXXXX");
+    memset(reasons, 0, sizeof reasons);
+    memset(values, 0, sizeof values);
     return mkdtemp(proc) == NULL ? -1 : 0;
 }
 
@@ -40,13 +45,19 @@ static int clean(void **state)
     static const char *const FILES[] = {
         "stat", "14/comm", "14/schedstat", "22/comm", "22/schedstat", "30/comm", "14", "22", "30"};
     (void)state;
-    softirq_close(&softirq);
+    PROBE_SOFTIRQ.close(opened);
     for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++) {
         char path[256];
         (void)snprintf(path, sizeof path, "%s/%s", proc, FILES[i]);
         (void)remove(path);
     }
     return rmdir(proc);
+}
+
+static void open_at(const char *path)
+{
+    const struct probe_place place = {.proc = path};
+    opened = PROBE_SOFTIRQ.open(&place, reasons);
 }
 
 static void threads__their_times_are_added(void **state)
@@ -58,11 +69,14 @@ static void threads__their_times_are_added(void **state)
     write_file("22/comm", "ksoftirqd/1\n");
     write_file("22/schedstat", "1000 0 1\n");
     write_file("30/comm", "kworker/0:1\n");
-    softirq_open(&softirq, proc);
-    assert_true(softirq_known(&softirq));
-    assert_int_equal(softirq_ns(&softirq), 133438912);
+    open_at(proc);
+    assert_non_null(strstr(reasons[IRQ], "no IRQ_TIME_ACCOUNTING"));
+    assert_string_equal(reasons[SOFTIRQ], "");
+    PROBE_SOFTIRQ.read(opened, values);
+    assert_int_equal(values[SOFTIRQ], 133438912);
     write_file("22/schedstat", "2500 0 1\n");
-    assert_int_equal(softirq_ns(&softirq), 133440412);
+    PROBE_SOFTIRQ.read(opened, values);
+    assert_int_equal(values[SOFTIRQ], 133440412);
 }
 
 /* The kernel keeps interrupts apart from processes: both columns count, and the threads do not. */
@@ -73,9 +87,19 @@ static void stat__where_the_kernel_counts_interrupts(void **state)
     write_file("stat", "cpu  5 0 5 100 3 7 20 205 0 0\n");
     write_file("14/comm", "ksoftirqd/0\n");
     write_file("14/schedstat", "133437912 529728998 3287\n");
-    softirq_open(&softirq, proc);
-    assert_true(softirq_known(&softirq));
-    assert_int_equal(softirq_ns(&softirq), 27 * tick_ns);
+    open_at(proc);
+    assert_string_equal(reasons[IRQ], "");
+    assert_string_equal(reasons[SOFTIRQ], "");
+    PROBE_SOFTIRQ.read(opened, values);
+    assert_int_equal(values[IRQ], 7 * tick_ns);
+    assert_int_equal(values[SOFTIRQ], 20 * tick_ns);
+}
+
+static void expect_unknown(const char *path)
+{
+    open_at(path);
+    assert_string_not_equal(reasons[IRQ], "");
+    assert_non_null(strstr(reasons[SOFTIRQ], "not in sight"));
 }
 
 static void unknown__without_threads_in_sight(void **state)
@@ -83,24 +107,20 @@ static void unknown__without_threads_in_sight(void **state)
     (void)state;
     write_file("stat", "cpu  5 0 5 100 3 0 20 205 0 0\n");
     write_file("14/comm", "bash\n");
-    softirq_open(&softirq, proc);
-    assert_false(softirq_known(&softirq));
-    assert_int_equal(softirq_ns(&softirq), 0);
+    expect_unknown(proc);
 }
 
 static void unknown__with_a_stat_that_is_none(void **state)
 {
     (void)state;
     write_file("stat", "intr 1 2 3\n");
-    softirq_open(&softirq, proc);
-    assert_false(softirq_known(&softirq));
+    expect_unknown(proc);
 }
 
 static void unknown__without_proc(void **state)
 {
     (void)state;
-    softirq_open(&softirq, "/nonexistent");
-    assert_false(softirq_known(&softirq));
+    expect_unknown("/nonexistent");
 }
 
 #define PREPARED(test) cmocka_unit_test_setup_teardown(test, prepare, clean)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of text, as wide as they may be."""
+
+from collections.abc import Callable, Sequence
+
+_FIRST_COLUMN = 9
+_GAP = 2
+
+
+def grid(
+    title: str,
+    columns: Sequence[Sequence[str]],
+    names: Sequence[str],
+    width: int,
+    corner: str = "size",
+) -> str:
+    """A table of named rows, or several below each other where not all columns fit side by side.
+    The first of each column is its heading."""
+    first = to_the_right([corner, *names], _FIRST_COLUMN)
+    left = [to_the_right(column) for column in columns]
+    blocks = []
+    while left:
+        block = [first, left.pop(0)]
+        while left and sum(len(one[0]) for one in [*block, left[0]]) <= width:
+            block.append(left.pop(0))
+        blocks.append("\n".join("".join(row).rstrip() for row in zip(*block, strict=True)))
+    return "\n".join([title, "\n\n".join(blocks)])
+
+
+def rows(
+    title: str,
+    columns: Sequence[Sequence[str]],
+    labels: Sequence[str],
+    width: int,
+    fewer: Callable[[Sequence[int], int], Sequence[int]],
+) -> str:
+    """A table of many rows, at as many columns as fit, and one at least. The first of each column,
+    and of the labels, is its heading. `fewer(numbers, count)`: which columns to show of all."""
+    first = max(map(len, labels))
+    aligned = [to_the_right(column) for column in columns]
+    chosen: Sequence[int] = range(len(aligned))
+    while len(chosen) > 1 and first + sum(len(aligned[at][0]) for at in chosen) > width:
+        chosen = fewer(range(len(aligned)), len(chosen) - 1)
+    lines = zip(labels, *(aligned[at] for at in chosen), strict=True)
+    return "\n".join(
+        [title, *(f"{label:<{first}}{''.join(row)}".rstrip() for label, *row in lines)]
+    )
+
+
+def to_the_right(column: Sequence[str], least: int = 0) -> list[str]:
+    """The column to the right, as wide as it needs to be."""
+    width = max(least, _GAP + max(map(len, column)))
+    return [f"{cell:>{width}}" for cell in column]

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "probe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "testing.h"
+
+static struct probes probes;
+static struct probe_values before;
+static struct probe_values after;
+
+static int prepare(void **state)
+{
+    (void)state;
+    const struct probe_place here = {
+        .proc = "/proc",
+        .tracing = "/nonexistent",
+        .program = getenv("BEOWIRE_TEST_ENGINE"),
+    };
+    memset(&before, 0, sizeof before);
+    memset(&after, 0, sizeof after);
+    probes_open(&probes, &here);
+    return 0;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    probes_close(&probes);
+    return 0;
+}
+
+static const char *report(void)
+{
+    struct json json;
+    capture_start();
+    output_begin(&json, "test");
+    probes_report(&probes, &json, &before, &after);
+    output_send(&json);
+    return capture_end();
+}
+
+static const char *run(void)
+{
+    probes_start(&probes);
+    probes_read_before(&probes, &before);
+    probes_read_after(&probes, &after);
+    const char *text = report();
+    probes_stop(&probes);
+    return text;
+}
+
+static void table__each_row_is_whole(void **state)
+{
+    (void)state;
+    for (const struct probe *const *at = probe_table(); *at != NULL; at++) {
+        const struct probe *probe = *at;
+        assert_non_null(probe->name);
+        assert_non_null(probe->how);
+        assert_non_null(probe->open);
+        assert_non_null(probe->read);
+        assert_int_equal(probe->start == NULL, probe->stop == NULL);
+        assert_true(probe->start == NULL || probe->disturbs);
+        assert_non_null(probe->figures[0].name);
+        for (int i = 0; i < PROBE_FIGURES_MAX && probe->figures[i].name != NULL; i++) {
+            const struct probe_figure *figure = &probe->figures[i];
+            assert_non_null(figure->summary);
+            const size_t length = strlen(figure->name);
+            assert_int_equal(strcmp(figure->unit, "ns") == 0,
+                             length > 3 && strcmp(figure->name + length - 3, "_ns") == 0);
+        }
+    }
+}
+
+static void run__only_those_that_disturb_nothing(void **state)
+{
+    (void)state;
+    const char *text = run();
+    expect_part(text, "\"probes\":{\"window_ns\":");
+    expect_part(text, "\"user_ns\":");
+    expect_part(text, "\"interrupts\":");
+    assert_null(strstr(text, "syscalls"));
+    assert_null(strstr(text, "taken_ns"));
+    assert_true(after.at_ns >= before.at_ns);
+}
+
+static void run__those_that_are_asked_for_once(void **state)
+{
+    (void)state;
+    char reason[PROBE_REASON_BYTES] = "";
+    assert_int_equal(probes_choose(&probes, "soaker,syscalls", reason), 0);
+    const char *text = run();
+    expect_part(text, "\"syscalls\":null"); /* there is no tracefs */
+    expect_part(text, "\"taken_ns\":");
+    assert_null(strstr(text, "\"taken_ns\":null"));
+    assert_int_equal(probes_choose(&probes, "", reason), 0);
+    assert_null(strstr(run(), "taken_ns"));
+}
+
+static void choose__unknown_name(void **state)
+{
+    (void)state;
+    char reason[PROBE_REASON_BYTES] = "";
+    assert_int_equal(probes_choose(&probes, "usage,moon", reason), -EINVAL);
+    assert_string_equal(reason, "probes must be of soaker, syscalls, hardware, usage, softirq, "
+                                "interrupts");
+    assert_int_equal(probes_choose(&probes, "soak", reason), -EINVAL);
+}
+
+static void report__differences(void **state)
+{
+    (void)state;
+    size_t usage = 0;
+    while (probe_table()[usage] != &PROBE_USAGE) {
+        usage++;
+    }
+    probes_start(&probes);
+    before.at_ns = 1000;
+    after.at_ns = 1700;
+    before.values[usage][0] = 50;
+    after.values[usage][0] = 80;
+    before.values[usage][1] = 9; /* a total that falls is not to be believed */
+    const char *text = report();
+    expect_part(text, "\"window_ns\":700,");
+    expect_part(text, "\"user_ns\":30,\"system_ns\":0,");
+    after.at_ns = 0;
+    expect_part(report(), "\"window_ns\":0,");
+    probes_stop(&probes);
+}
+
+static void answer__the_table_with_reasons(void **state)
+{
+    (void)state;
+    capture_start();
+    probes_answer(&probes);
+    const char *text = capture_end();
+    expect_part(text, "{\"event\":\"probes\",\"figures\":[{\"name\":\"taken_ns\",");
+    expect_part(text,
+                "{\"name\":\"user_ns\",\"summary\":\"CPU time in user mode\",\"unit\":\"ns\","
+                "\"per\":\"message\",\"probe\":\"usage\",\"how\":\"getrusage() of the engine, "
+                "all its threads\",\"of\":\"process\",\"disturbs\":false,\"ready\":true,"
+                "\"reason\":\"\"}");
+    expect_part(text, "\"disturbs\":true,\"ready\":false,\"reason\":\"cannot read "
+                      "/nonexistent/events/raw_syscalls/sys_enter/id: ");
+}
+
+#define STARTED(test) cmocka_unit_test_setup_teardown(test, prepare, finish)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table__each_row_is_whole),
+        STARTED(run__only_those_that_disturb_nothing),
+        STARTED(run__those_that_are_asked_for_once),
+        STARTED(choose__unknown_name),
+        STARTED(report__differences),
+        STARTED(answer__the_table_with_reasons),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+from pathlib import Path
+
+import pytest
+
+from beowire.record import Record, read_record
+from beowire.report import probe_table
+from unit.evaluator import synthetic_record
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    lines = synthetic_record.lines(("tcp", "memcpy"), sizes=(8, 1024), samples=400)
+    return read_record(synthetic_record.write(tmp_path / "record.jsonl", lines))
+
+
+def test_counted__a_row_a_result_and_a_column_a_figure(record: Record) -> None:
+    html = probe_table.counted([synthetic_record.with_probes(record)])
+    assert html.count("<tr>") == 1 + len(record.results)
+    assert "interrupts <small>/s</small>" in html
+    assert "taken <small>µs</small>" in html
+    assert '<td class="number" data-value="44432">44400, 1000</td>' in html
+    # A second of system time, in MB; a driver without another end has one figure.
+    assert "2000, 3000 MB" in html
+    assert "600 ns, 700 ns" in html
+    assert "differ" not in html
+
+
+def test_counted__says_where_two_ways_differ(record: Record) -> None:
+    html = probe_table.counted([synthetic_record.with_probes(record, differ=True)])
+    assert html.count('<span class="mark">differ</span>') == len(record.results)
+
+
+def test_counted__what_each_is_and_what_could_not_be(record: Record) -> None:
+    html = probe_table.counted([synthetic_record.with_probes(record)])
+    assert "<dd>the interrupts: by heart</dd>" in html
+    assert "<dd>the taken_ns: by heart; in rounds of its own</dd>" in html
+    assert "cycles (node0): no such counter" in html
+    assert "cycles (node1): &lt;i&gt;not allowed&lt;/i&gt;" in html
+
+
+def test_counted__beside_a_load(record: Record) -> None:
+    loaded = synthetic_record.with_load(synthetic_record.with_probes(record), "idle", 2.0)
+    html = probe_table.counted([loaded])
+    assert "<td>idle</td>" in html and "<td>nothing</td>" in html
+
+
+def test_counted__a_record_that_names_none(record: Record) -> None:
+    assert "an older version measured it" in probe_table.counted([record])

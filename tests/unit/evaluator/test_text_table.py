@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+from beowire.report.curves import telling_sizes
+from beowire.text_table import grid, rows
+
+
+def test_grid__columns_to_the_right_below_their_headings() -> None:
+    text = grid("Title", [["one", "1"], ["eleven", "22"]], ["8 B", "1 KiB"][:1], 80)
+    assert text.splitlines() == ["Title", "     size  one  eleven", "      8 B    1      22"]
+
+
+def test_grid__what_does_not_fit_is_below() -> None:
+    text = grid("Title", [["one", "1"], ["two", "2"]], ["8 B"], 16, corner="at")
+    assert text.splitlines() == [
+        "Title",
+        "       at  one",
+        "      8 B    1",
+        "",
+        "       at  two",
+        "      8 B    2",
+    ]
+
+
+def test_rows__labels_to_the_left_and_as_many_columns_as_fit() -> None:
+    columns = [["1 B ", "a "], ["8 B ", "b "], ["1 KiB ", "c "]]
+    wide = rows("Title", columns, ["driver", "  tcp"], 80, telling_sizes).splitlines()
+    assert wide == ["Title", "driver  1 B   8 B   1 KiB", "  tcp     a     b       c"]
+    narrow = rows("Title", columns, ["driver", "  tcp"], 20, telling_sizes).splitlines()
+    assert narrow == ["Title", "driver  1 B   1 KiB", "  tcp     a       c"]
+    least = rows("Title", columns, ["driver", "  tcp"], 1, telling_sizes).splitlines()
+    assert least == ["Title", "driver  1 B", "  tcp     a"]
