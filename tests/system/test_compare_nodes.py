@@ -67,7 +67,7 @@ def test_all_pairs__names_the_slow_link(lab: str, tmp_path: Path) -> None:
         patterns=["all-pairs"],
         sizes=[16384],
         drivers="tcp",
-        seconds=4.0,
+        seconds=8.0,
     )
     (result,) = record.results
     assert result.slow == ["node1 – node2"]
@@ -112,7 +112,7 @@ def test_many_nodes__over_beowire(tmp_path: Path) -> None:
         patterns=["incast", "all-pairs"],
         sizes=[4096],
         drivers="beowire",
-        seconds=4.0,
+        seconds=8.0,
     )
     results = {one.pattern: one for one in record.results}
     assert [step.senders for step in results["incast"].senders] == [1, 2]
@@ -127,7 +127,7 @@ def test_open_loop__a_rate_of_the_users_is_the_only_one(tmp_path: Path) -> None:
         patterns=["open-loop", "oneway"],
         sizes=[8, 64],
         drivers="tcp,udp",
-        seconds=1.5,
+        seconds=4.0,
         message_rate=5000.0,
     )
     assert {one.reason for one in record.skipped} == {
@@ -182,7 +182,7 @@ def test_oneway__between_hosts_each_clock_is_looked_at(tmp_path: Path) -> None:
         patterns=["oneway"],
         sizes=[1 << 20],
         drivers="tcp",
-        seconds=1.5,
+        seconds=4.0,
     )
     (one,) = record.results
     assert one.clock_bound_ns is not None and one.time_ns is not None
@@ -196,7 +196,7 @@ def test_between_hosts__what_is_at_once_begins_by_the_control_channel(tmp_path: 
         patterns=["open-loop", "pairs", "incast"],
         sizes=[4096],
         drivers="tcp",
-        seconds=4.0,
+        seconds=8.0,
     )
     results = {one.pattern: one for one in record.results}
     assert set(results) == {"open-loop", "pairs", "incast"}

@@ -352,14 +352,14 @@ def test_compare__over_ssh__between_three_hosts(tmp_path: Path) -> None:
         done = subprocess.run(
             hosts.command(
                 *(str(ROOT / "beowire"), "compare", "--hosts", names, *options),
-                *("--drivers", "tcp", "--sizes", "1024", "--time", "4", "--out", str(out)),
+                *("--drivers", "tcp", "--sizes", "1024", "--time", "12", "--out", str(out)),
                 *("--pattern", "incast,all-pairs,open-loop"),
             ),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=120,
         )
     assert done.returncode == 0, done.stderr
     record = read_record(out / "record.jsonl")
