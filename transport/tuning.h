@@ -302,8 +302,8 @@
 /** Lanes on which nothing is expected, and of which it costs something to ask (a system call of
  * half a microsecond), are polled this often while frames come over others, which that delays; and
  * this often while none has come for as long: the one that is waited for may be on any lane. A
- * program whose messages become longer after shorter ones (a V-cycle of NAS's MG) would wait for
- * the first of them 25 us on average. */
+ * program whose messages become longer after shorter ones (a V-cycle of NAS's MG) would wait up to
+ * 50 us for the first of them. */
 #define QUIET_LANE_NS 50000u
 #define QUIET_LANE_VAIN_NS 4000u
 
