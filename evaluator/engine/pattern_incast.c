@@ -24,8 +24,7 @@ static int send_next(struct run *run, const struct schedule *schedule, bool meas
     if (result->finished < MEASURE_FINISHED_MAX) {
         result->finished_ns[result->finished++] = took_ns;
     }
-    result->late +=
-        schedule->interval_ns > 0 && schedule->now_ns - schedule->due_ns > schedule->interval_ns;
+    result->late += schedule_is_late(schedule) ? 1 : 0;
     result->sent++;
     result->received++;
     return 0;
@@ -33,27 +32,7 @@ static int send_next(struct run *run, const struct schedule *schedule, bool meas
 
 static int initiate(struct run *run)
 {
-    const struct measure_request *request = run->request;
-    const uint64_t wanted = request->skip + request->count;
-    struct schedule schedule = schedule_begin(run);
-    uint64_t done = 0;
-    int error = 0;
-    run_begin_measured(run);
-    while (error == 0 && done < wanted) {
-        schedule_wait(&schedule, run);
-        if (run->stop) {
-            break;
-        }
-        if (done == request->skip) {
-            run_begin_clock(run);
-        }
-        error = send_next(run, &schedule, done >= request->skip);
-        done += error == 0 ? 1 : 0;
-    }
-    run_end_measured(run, clock_now_ns());
-    run->result->stopped = done < wanted;
-    run->result->in_step = error == 0;
-    return error;
+    return schedule_run(run, send_next);
 }
 
 static int respond(struct run *run)

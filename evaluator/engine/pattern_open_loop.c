@@ -39,14 +39,6 @@ static int send_one(const struct run *run, uint64_t due_ns, enum kind kind)
     return run_send(run);
 }
 
-/* More than an interval after it was due: the sender does not keep the schedule. */
-static void count_late(struct run *run, const struct schedule *schedule)
-{
-    if (schedule->interval_ns > 0 && schedule->now_ns - schedule->due_ns > schedule->interval_ns) {
-        run->result->late++;
-    }
-}
-
 /* Reliable: both ends know that the other has left. */
 static int settle(struct run *run)
 {
@@ -74,11 +66,11 @@ static int send_all(struct run *run)
         }
         const bool measured = done >= request->skip;
         if (done == request->skip) {
-            run_begin_clock(run); /* usage was read before: it would make this message late */
+            run_begin_clock(run); /* probes were read before: it would make this message late */
         }
         error = send_one(run, schedule.due_ns, measured ? KIND_MEASURED : KIND_SKIPPED);
         if (error == 0 && measured) {
-            count_late(run, &schedule);
+            run->result->late += schedule_is_late(&schedule) ? 1 : 0;
         }
         done += error == 0 ? 1 : 0;
     }
@@ -165,7 +157,7 @@ static int receive_all(struct run *run)
 }
 
 /* Each answered: `done` counts the skipped, too. */
-static int exchange_next(struct run *run, struct schedule *schedule, bool measured)
+static int exchange_next(struct run *run, const struct schedule *schedule, bool measured)
 {
     struct timed_exchange one = {0};
     int error = timed_exchange(run, &one);
@@ -175,7 +167,7 @@ static int exchange_next(struct run *run, struct schedule *schedule, bool measur
     }
     run->result->sent++;
     run->result->lost += lost ? 1 : 0;
-    count_late(run, schedule);
+    run->result->late += schedule_is_late(schedule) ? 1 : 0;
     if (!lost) {
         run->result->received++;
         histogram_add(run->samples,
@@ -184,34 +176,9 @@ static int exchange_next(struct run *run, struct schedule *schedule, bool measur
     return 0;
 }
 
-static int exchange_all(struct run *run)
-{
-    const struct measure_request *request = run->request;
-    const uint64_t wanted = request->skip + request->count;
-    struct schedule schedule = schedule_begin(run);
-    uint64_t done = 0;
-    int error = 0;
-    run_begin_measured(run);
-    while (error == 0 && done < wanted) {
-        schedule_wait(&schedule, run);
-        if (run->stop) {
-            break;
-        }
-        if (done == request->skip) {
-            run_begin_clock(run);
-        }
-        error = exchange_next(run, &schedule, done >= request->skip);
-        done += error == 0 ? 1 : 0;
-    }
-    run_end_measured(run, clock_now_ns());
-    run->result->stopped = done < wanted;
-    run->result->in_step = error == 0;
-    return error;
-}
-
 static int initiate(struct run *run)
 {
-    return run->request->one_clock ? send_all(run) : exchange_all(run);
+    return run->request->one_clock ? send_all(run) : schedule_run(run, exchange_next);
 }
 
 static int respond(struct run *run)

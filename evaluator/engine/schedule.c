@@ -61,3 +61,34 @@ void schedule_wait_until(struct run *run, uint64_t when_ns)
     uint64_t look_at_ns = clock_now_ns() + RUN_LOOK_INTERVAL_NS;
     (void)wait_until(run, when_ns, &look_at_ns);
 }
+
+bool schedule_is_late(const struct schedule *schedule)
+{
+    return schedule->interval_ns > 0 && schedule->now_ns - schedule->due_ns > schedule->interval_ns;
+}
+
+int schedule_run(struct run *run,
+                 int (*send)(struct run *run, const struct schedule *schedule, bool measured))
+{
+    const struct measure_request *request = run->request;
+    const uint64_t wanted = request->skip + request->count;
+    struct schedule schedule = schedule_begin(run);
+    uint64_t done = 0;
+    int error = 0;
+    run_begin_measured(run);
+    while (error == 0 && done < wanted) {
+        schedule_wait(&schedule, run);
+        if (run->stop) {
+            break;
+        }
+        if (done == request->skip) {
+            run_begin_clock(run); /* probes were read before: it would make this message late */
+        }
+        error = send(run, &schedule, done >= request->skip);
+        done += error == 0 ? 1 : 0;
+    }
+    run_end_measured(run, clock_now_ns());
+    run->result->stopped = done < wanted;
+    run->result->in_step = error == 0;
+    return error;
+}

@@ -11,6 +11,7 @@
 #ifndef BEOWIRE_ENGINE_SCHEDULE_H
 #define BEOWIRE_ENGINE_SCHEDULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct run;
@@ -28,6 +29,15 @@ struct schedule schedule_begin(const struct run *run);
 
 /** Returns when the next message is due, or sets `run->stop`. Far ahead of that it sleeps. */
 void schedule_wait(struct schedule *schedule, struct run *run);
+
+/** Did the message leave more than an interval after it was due? Then its sender does not keep to
+ *  the schedule. */
+bool schedule_is_late(const struct schedule *schedule);
+
+/** Sends all messages of a run when they are due, and is the whole of its initiator: `send` is for
+ *  one of them, and says with 0 that it is done, or with a negative errno why the run ends. */
+int schedule_run(struct run *run,
+                 int (*send)(struct run *run, const struct schedule *schedule, bool measured));
 
 /** Waits until this time, or sets `run->stop`. */
 void schedule_wait_until(struct run *run, uint64_t when_ns);
