@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /** Changes whenever this file changes incompatibly; the engine refuses other values. */
-#define DRIVER_ABI 4
+#define DRIVER_ABI 5
 
 /** Longest text of an address, with its end. */
 #define DRIVER_ADDRESS_BYTES 320
@@ -181,6 +181,11 @@ struct driver {
      *  session is only closed. */
     int (*collective)(void *session, enum driver_collective what, enum driver_role root,
                       const void *data, void *result, uint64_t size);
+
+    /** For libraries that move messages on only when they are called: looks once, and returns at
+     *  once. Called about every millisecond while the engine waits for a command, until it returns
+     *  false: the other end needs nothing more of this one. NULL: it never does. */
+    bool (*idle)(void *session);
 };
 
 /** Exported by each driver's shared object: a table of drivers ended by NULL, static storage. */

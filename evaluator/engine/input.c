@@ -60,6 +60,13 @@ enum input_result input_next(struct input *input, char line[COMMAND_LINE_BYTES],
     }
 }
 
+bool input_waits(const struct input *input, int timeout_ms)
+{
+    struct pollfd poller = {.fd = input->fd, .events = POLLIN};
+    return input->ended || memchr(input->data, '\n', input->used) != NULL ||
+           poll(&poller, 1, timeout_ms) != 0;
+}
+
 static bool line_is(const char *line, size_t length, const char *word)
 {
     return length == strlen(word) && memcmp(line, word, length) == 0;

@@ -33,6 +33,9 @@ void input_open(struct input *input, int fd);
 /** Waits for the next line; without its newline, not ended by a zero byte. */
 enum input_result input_next(struct input *input, char line[COMMAND_LINE_BYTES], size_t *length);
 
+/** Has input_next() something to return now? Waits so long for it at most. */
+bool input_waits(const struct input *input, int timeout_ms);
+
 /** Should what is running end now? True when `stop` has come (it is used up by this), when
  *  `close` or `quit` wait their turn, or when the input has ended. One or two system calls. */
 bool input_interrupts(struct input *input);

@@ -34,6 +34,9 @@
 
 #define PROTOCOL_VERSION 1
 
+/* Between two looks of a driver that has to make progress while nothing is asked of it. */
+#define IDLE_MS 1
+
 struct engine {
     int cpu; /* that the process is pinned to, or -1 */
     struct modules modules;
@@ -203,6 +206,8 @@ static int serve(void)
     char line[COMMAND_LINE_BYTES];
     size_t length = 0;
     for (;;) {
+        while (session_idle(&engine.session) && !input_waits(&engine.input, IDLE_MS)) {
+        }
         switch (input_next(&engine.input, line, &length)) {
         case INPUT_END:
             return EXIT_INPUT_ENDED;

@@ -100,6 +100,12 @@ void session_end(struct session *session)
     probes_close(&session->probes);
 }
 
+bool session_idle(struct session *session)
+{
+    return session->driver_session != NULL && session->driver->idle != NULL &&
+           session->driver->idle(session->driver_session);
+}
+
 void session_close(struct session *session)
 {
     session_drop(session);

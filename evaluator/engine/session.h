@@ -60,6 +60,9 @@ void session_run(struct session *session, struct command *command);
 void session_check(struct session *session, struct command *command);
 void session_close(struct session *session);
 
+/** Between two commands: lets the driver make progress. False when it needs no more of that. */
+bool session_idle(struct session *session);
+
 /** Closes without an answer. */
 void session_drop(struct session *session);
 

@@ -34,12 +34,14 @@ struct rank {
     MPI_Comm world; /**< errors of it are returned */
     int peer;       /**< the other rank */
     bool broken;    /**< something has failed: nothing is left to agree about with the peer */
+    uint32_t owed;  /**< looks at MPI that are left to take by rank_idle() */
 };
 
 /** What the tables of all these drivers have in common. */
 #define RANK_DRIVER                                                                                \
     .abi = DRIVER_ABI, .placement = DRIVER_PAIR, .reliable = true, .spins = true, .min_size = 1,   \
-    .max_size = RANK_BYTES_MAX, .probe = rank_probe, .address = rank_address, .flush = rank_flush
+    .max_size = RANK_BYTES_MAX, .probe = rank_probe, .address = rank_address, .flush = rank_flush, \
+    .idle = rank_idle
 
 /** driver.probe(): there is nothing to say before a launcher has started two of us. */
 int rank_probe(const struct driver_options *options, char *reason, size_t reason_bytes);
@@ -56,6 +58,11 @@ int rank_connect(void *session, const char *peer_address, char *error, size_t er
 
 /** driver.flush(): lets MPI make progress for what it has queued. */
 int rank_flush(void *session);
+
+/** driver.idle(): makes progress for a peer whose message was not waited for to the end. An
+ * MPI_Send may return only when its receiver has looked at its memory (Open MPI's within a host).
+ */
+bool rank_idle(void *session);
 
 /** driver.collective(). */
 int rank_collective(void *session, enum driver_collective what, enum driver_role root,

@@ -97,6 +97,20 @@ static void next__longest_line(void **state)
     expect_line(text);
 }
 
+static void waits__for_a_line_or_the_end(void **state)
+{
+    (void)state;
+    assert_false(input_waits(&input, 0));
+    say("one\ntwo\n");
+    assert_true(input_waits(&input, 0));
+    expect_line("one");
+    assert_true(input_waits(&input, 0)); /* of what has been read */
+    expect_line("two");
+    assert_false(input_waits(&input, 1));
+    hang_up();
+    assert_true(input_waits(&input, 0));
+}
+
 static void interrupts__nothing_to_read(void **state)
 {
     (void)state;
@@ -172,6 +186,7 @@ int main(void)
         WITH_PIPE(next__lines_in_order_then_the_end),
         WITH_PIPE(next__line_too_long),
         WITH_PIPE(next__longest_line),
+        WITH_PIPE(waits__for_a_line_or_the_end),
         WITH_PIPE(interrupts__nothing_to_read),
         WITH_PIPE(interrupts__stop_is_used_up),
         WITH_PIPE(interrupts__stop_behind_other_lines),

@@ -18,6 +18,7 @@ static struct fake {
     int receive_error;
     unsigned opened;
     unsigned closed;
+    unsigned idle_looks;
     uint64_t max_size;
     uint64_t loss_timeout_ns;
     uint64_t socket_buffer_bytes;
@@ -90,6 +91,12 @@ static void fake_close(void *session)
     fake.closed++;
 }
 
+static bool fake_idle(void *session)
+{
+    (void)session;
+    return fake.idle_looks > 0 && fake.idle_looks-- > 0;
+}
+
 static const struct driver DRIVER = {
     .abi = DRIVER_ABI,
     .name = "fake",
@@ -106,6 +113,7 @@ static const struct driver DRIVER = {
     .send = fake_send,
     .receive = fake_receive,
     .close = fake_close,
+    .idle = fake_idle,
 };
 
 static struct modules modules;
@@ -182,6 +190,17 @@ static void open__limits_and_defaults_for_the_driver(void **state)
     assert_int_equal(fake.max_size, 10);
     assert_int_equal(fake.loss_timeout_ns, 7000000);
     assert_int_equal(fake.socket_buffer_bytes, 4096);
+}
+
+static void idle__as_long_as_the_driver_needs_it(void **state)
+{
+    (void)state;
+    fake.idle_looks = 2;
+    assert_false(session_idle(&session)); /* nothing is open */
+    make_ready();
+    assert_true(session_idle(&session));
+    assert_true(session_idle(&session));
+    assert_false(session_idle(&session));
 }
 
 static void open__failure_is_told_in_the_drivers_words(void **state)
@@ -328,6 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STARTED(open__limits_and_defaults_for_the_driver),
+        STARTED(idle__as_long_as_the_driver_needs_it),
         STARTED(open__failure_is_told_in_the_drivers_words),
         STARTED(open__address_that_fails_closes_the_driver),
         STARTED(open__twice),
