@@ -142,7 +142,7 @@ static int post(struct endpoint *endpoint, const struct operation *operation, be
         status = beowire_atomic(endpoint->transport, peer, &place, &atomic, request);
     }
     if (status != 0) {
-        request_give(endpoint, request);
+        requests_give(&endpoint->requests, request);
     }
     return status;
 }

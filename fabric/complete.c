@@ -91,7 +91,7 @@ static void complete_send(struct endpoint *endpoint, struct request *request,
                    .peer = done->peer,
                });
     }
-    request_give(endpoint, request);
+    requests_give(&endpoint->requests, request);
 }
 
 /** Copies what was received as one to the user's parts. */
@@ -145,7 +145,7 @@ static void complete_receive(struct endpoint *endpoint, struct request *request,
     } else if (request->gathered != NULL) {
         scatter(request->gathered, done->bytes);
     }
-    request_give(endpoint, request);
+    requests_give(&endpoint->requests, request);
 }
 
 /** The message has filled a part of the buffer; the rest of it waits for the next one. */
@@ -171,7 +171,7 @@ static void complete_multi_receive(struct endpoint *endpoint, struct request *re
     }
     if (!again) {
         line_leave(endpoint, request);
-        request_give(endpoint, request);
+        requests_give(&endpoint->requests, request);
     }
 }
 
@@ -187,7 +187,7 @@ static void complete_discard(struct endpoint *endpoint, struct request *request,
         struct cq_slot slot = received(endpoint, request, &good, NULL, SIZE_MAX);
         report(endpoint, endpoint->rx_cq, &slot);
     }
-    request_give(endpoint, request);
+    requests_give(&endpoint->requests, request);
 }
 
 static void complete_remote(struct endpoint *endpoint, struct request *request,
@@ -208,7 +208,7 @@ static void complete_remote(struct endpoint *endpoint, struct request *request,
                    .peer = done->peer,
                });
     }
-    request_give(endpoint, request);
+    requests_give(&endpoint->requests, request);
 }
 
 /** A peer has written, and says so with immediate data. */

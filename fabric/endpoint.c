@@ -38,71 +38,6 @@ size_t iov_bytes(const struct iovec *parts, size_t count)
     return bytes;
 }
 
-static bool is_for_receiving(enum request_kind kind)
-{
-    return kind == REQUEST_RECEIVE || kind == REQUEST_MULTI_RECEIVE || kind == REQUEST_DISCARD;
-}
-
-/** One that was never used; NULL: no memory. */
-static struct request *make_request(struct endpoint *endpoint)
-{
-    struct request_block *block = endpoint->requests;
-
-    if (block == NULL || block->used == REQUEST_BLOCK) {
-        block = calloc(1, sizeof *block);
-        if (block == NULL) {
-            return NULL;
-        }
-        block->next = endpoint->requests;
-        endpoint->requests = block;
-    }
-    return &block->requests[block->used++];
-}
-
-static void free_requests(struct endpoint *endpoint)
-{
-    while (endpoint->requests != NULL) {
-        struct request_block *block = endpoint->requests;
-        endpoint->requests = block->next;
-        for (uint32_t i = 0; i < block->used; i++) {
-            free(block->requests[i].gathered);
-        }
-        free(block);
-    }
-}
-
-struct request *request_take(struct endpoint *endpoint, enum request_kind kind)
-{
-    struct request *request = endpoint->free_requests;
-    bool receives = is_for_receiving(kind);
-
-    if (endpoint->requests_taken == endpoint->requests_max ||
-        (receives && endpoint->receives == endpoint->requests_max / 2)) {
-        return NULL;
-    }
-    if (request != NULL) {
-        endpoint->free_requests = request->next;
-    } else {
-        request = make_request(endpoint);
-        if (request == NULL) {
-            return NULL;
-        }
-    }
-    *request = (struct request){.kind = kind, .serial = endpoint->serial++};
-    endpoint->requests_taken++;
-    endpoint->receives += receives;
-    return request;
-}
-
-void request_give(struct endpoint *endpoint, struct request *request)
-{
-    free(request->gathered);
-    endpoint->requests_taken--;
-    endpoint->receives -= is_for_receiving(request->kind);
-    *request = (struct request){.next = endpoint->free_requests};
-    endpoint->free_requests = request;
-}
-
 bool endpoint_wait(struct endpoint *endpoint, uint64_t timeout_ns)
 {
     return endpoint->transport != NULL && beowire_wait(endpoint->transport, timeout_ns) > 0;
@@ -155,8 +90,7 @@ static void disable(struct endpoint *endpoint)
         (void)beowire_close(endpoint->transport, 0);
         endpoint->transport = NULL;
     }
-    free_requests(endpoint);
-    endpoint->free_requests = NULL;
+    requests_end(&endpoint->requests);
 }
 
 /** Whatever the endpoint has to do wakes those that sleep on what it is bound to. */
@@ -253,7 +187,7 @@ static int endpoint_enable(struct endpoint *endpoint)
     }
     /* As many sends as receives. The transport has room for as many of each, so whoever has a
      * request for receiving is not refused there. */
-    endpoint->requests_max =
+    endpoint->requests.max =
         parameters->operations == BEOWIRE_OPERATIONS_ANY ? UINT64_MAX : 2 * parameters->operations;
     int status = open_transport(endpoint, &options);
     if (status != 0) {
@@ -490,40 +424,12 @@ static int endpoint_close(struct fid *fid)
     domain_lock(domain);
     domain->closing--;
     domain_unlock(domain);
-    free_requests(endpoint);
+    requests_end(&endpoint->requests);
     (void)atomic_fetch_sub(&domain->references, 1);
     free(endpoint->peers);
     free(endpoint->sources);
     free(endpoint);
     return 0;
-}
-
-/** The older of two receives, if the first one has this context, and was posted after `after`
- * (NULL: at any time). */
-static struct request *older(struct request *request, const void *context,
-                             const struct request *after, struct request *oldest)
-{
-    bool receives = request->kind == REQUEST_RECEIVE || request->kind == REQUEST_MULTI_RECEIVE;
-
-    return receives && request->context == context &&
-                   (after == NULL || (int32_t)(request->serial - after->serial) > 0) &&
-                   (oldest == NULL || (int32_t)(request->serial - oldest->serial) < 0)
-               ? request
-               : oldest;
-}
-
-/** The receive with this context that was posted first, but after `after` if that is not NULL. */
-static struct request *oldest_receive(struct endpoint *endpoint, const void *context,
-                                      const struct request *after)
-{
-    struct request *oldest = NULL;
-
-    for (struct request_block *block = endpoint->requests; block != NULL; block = block->next) {
-        for (uint32_t i = 0; i < block->used; i++) {
-            oldest = older(&block->requests[i], context, after, oldest);
-        }
-    }
-    return oldest;
 }
 
 /** @return 0; -FI_EAGAIN: not now; -FI_ENOENT: it has a message already, and ends with that. */
@@ -550,7 +456,7 @@ static ssize_t endpoint_cancel(fid_t fid, void *context)
     struct endpoint *endpoint = (struct endpoint *)(void *)fid;
 
     domain_lock(endpoint->domain);
-    struct request *request = oldest_receive(endpoint, context, NULL);
+    struct request *request = requests_oldest_receive(&endpoint->requests, context, NULL);
     ssize_t status = request != NULL ? 0 : -FI_ENOENT;
     while (request != NULL) {
         int done = cancel(endpoint, request);
@@ -559,7 +465,7 @@ static ssize_t endpoint_cancel(fid_t fid, void *context)
             break;
         }
         /* Too late for this one, which is no error; there may be others. */
-        request = oldest_receive(endpoint, context, request);
+        request = requests_oldest_receive(&endpoint->requests, context, request);
     }
     domain_unlock(endpoint->domain);
     return status;

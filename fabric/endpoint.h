@@ -25,6 +25,7 @@
 #include "domain.h"
 #include "info.h"
 #include "interfaces.h"
+#include "requests.h"
 
 #include <assert.h>
 #include <rdma/fi_atomic.h>
@@ -43,61 +44,12 @@ static_assert(INFO_TAG_BITS == 62, "the bits above it are ours");
 #define ENDPOINT_WRITES 3
 #define ENDPOINT_BY_PEERS 4 /**< the first of the last two */
 
-enum request_kind {
-    REQUEST_FREE,
-    REQUEST_SEND,
-    REQUEST_RECEIVE,
-    REQUEST_MULTI_RECEIVE, /**< its buffer takes message after message */
-    REQUEST_DISCARD,       /**< a receive whose message is thrown away */
-    REQUEST_REMOTE,        /**< on a peer's memory */
-};
-
-/** Data in several parts, gathered into one: the transport wants it so. */
-struct gathered {
-    size_t count; /**< parts to scatter to when it has come; 0: it is sent */
-    struct iovec parts[INFO_IOV_LIMIT];
-    uint8_t data[];
-};
-
 /** Completions taken from the transport in one call. */
 #define ENDPOINT_BATCH 16
-
-/** A completion that waits for room in its queue. */
-struct parked {
-    struct parked *next;
-    struct beowire_completion done;
-};
 
 struct parking {
     struct parked *first; /**< the oldest; NULL: none waits */
     struct parked *last;
-};
-
-/** An operation that the transport has, from its posting until its completion. */
-struct request {
-    struct request *next; /**< the next free one, or in line (line.h) */
-    enum request_kind kind;
-    bool quiet;      /**< only a failure is reported */
-    bool in_line;    /**< the transport does not have it yet */
-    bool cancelled;  /**< multi-receive: it ends with the message that it has already */
-    uint32_t serial; /**< order of posting, for fi_cancel() */
-    beowire_peer peer;
-    void *context;
-    uint64_t flags;  /**< of its completion */
-    uint8_t *buffer; /**< of the user; in parts: the first */
-    size_t bytes;
-    size_t used;               /**< multi-receive: of the buffer */
-    struct gathered *gathered; /**< or NULL; belongs to the request */
-    struct parked parked;      /**< how it ended, while its queue is full */
-};
-
-/** Requests are made so many at a time, when they are needed. */
-#define REQUEST_BLOCK 1024
-
-struct request_block {
-    struct request_block *next; /**< made before it, and used up */
-    uint32_t used;              /**< that have ever been used */
-    struct request requests[REQUEST_BLOCK];
 };
 
 /** What the address vector calls a peer. */
@@ -138,11 +90,7 @@ struct endpoint {
     size_t peers_count;
     struct source *sources; /**< by BEOWIRE_PEER_SLOT() */
     size_t sources_count;
-    struct request_block *requests; /**< the newest; NULL: there is none */
-    uint64_t requests_max;          /**< that may be taken at once; half of them may receive */
-    uint64_t requests_taken;
-    uint64_t receives; /**< how many of these receive, in line or not */
-    struct request *free_requests;
+    struct requests requests;
     struct request *line_head;  /**< the buffer that holds up the others, or NULL */
     struct request *line_first; /**< of those that wait for it */
     struct request *line_last;
@@ -151,7 +99,6 @@ struct endpoint {
     struct parked arrivals[ENDPOINT_BATCH]; /**< of peers' puts, for the latter */
     unsigned arrivals_parked;               /**< of these; no more are taken before all have left */
     unsigned arrivals_left;
-    uint32_t serial;
     bool said_full; /**< that there is no room for more peers */
 };
 
@@ -189,12 +136,6 @@ bool endpoint_peer_address(const struct endpoint *endpoint, beowire_peer peer,
 
 /** An address was removed from the address vector. */
 void endpoint_forget(struct endpoint *endpoint, uint32_t address);
-
-/** A request with everything else 0; NULL: too many are outstanding. */
-struct request *request_take(struct endpoint *endpoint, enum request_kind kind);
-
-/** Gives it back, and frees what it gathered. */
-void request_give(struct endpoint *endpoint, struct request *request);
 
 /** Length of data in parts; SIZE_MAX: even more. */
 size_t iov_bytes(const struct iovec *parts, size_t count);

@@ -61,7 +61,7 @@ static int gather(struct request *request, const struct reception *reception)
 static int prepare(struct endpoint *endpoint, const struct reception *reception,
                    enum request_kind kind, struct request **prepared)
 {
-    struct request *request = request_take(endpoint, kind);
+    struct request *request = requests_take(&endpoint->requests, kind);
 
     if (request == NULL) {
         return -FI_EAGAIN;
@@ -74,7 +74,7 @@ static int prepare(struct endpoint *endpoint, const struct reception *reception,
     if (reception->count > 1) {
         int status = gather(request, reception);
         if (status != 0) {
-            request_give(endpoint, request);
+            requests_give(&endpoint->requests, request);
             return status;
         }
     }
@@ -113,7 +113,7 @@ static int post(struct endpoint *endpoint, const struct reception *reception)
                  : beowire_receive(endpoint->transport, match.peer, match.tag, match.ignore,
                                    target_of(request), request->bytes, request);
     if (status != 0) {
-        request_give(endpoint, request);
+        requests_give(&endpoint->requests, request);
     }
     return status;
 }
@@ -139,7 +139,7 @@ static int receive_by(struct endpoint *endpoint, struct request *request, beowir
                                          request->bytes, request);
 
     if (status != 0) {
-        request_give(endpoint, request);
+        requests_give(&endpoint->requests, request);
     }
     return status == -ENOENT ? -FI_ENOMSG : status;
 }
@@ -219,7 +219,7 @@ static int peek(struct endpoint *endpoint, const struct reception *reception)
         return receive_by(endpoint, request, message);
     }
     if (discard) {
-        request_give(endpoint, request);
+        requests_give(&endpoint->requests, request);
     } else if (status == 0 && take) {
         keep_claim(reception->context, message);
     }

@@ -9,7 +9,7 @@
 
 struct request *remote_request_take(struct endpoint *endpoint, const struct remote *remote)
 {
-    struct request *request = request_take(endpoint, REQUEST_REMOTE);
+    struct request *request = requests_take(&endpoint->requests, REQUEST_REMOTE);
 
     if (request != NULL) {
         request->context = remote->context;
@@ -125,7 +125,7 @@ static int move_locked(struct endpoint *endpoint, const struct remote *remote,
     }
     status = post(endpoint, remote, peer, parts, count, request);
     if (status != 0) {
-        request_give(endpoint, request);
+        requests_give(&endpoint->requests, request);
     }
     return status;
 }

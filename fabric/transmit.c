@@ -68,7 +68,7 @@ static struct gathered *make_copy(size_t bytes)
 static int post(struct endpoint *endpoint, const struct transmission *message, beowire_peer peer,
                 bool quiet, struct gathered *copy)
 {
-    struct request *request = request_take(endpoint, REQUEST_SEND);
+    struct request *request = requests_take(&endpoint->requests, REQUEST_SEND);
 
     if (request == NULL) {
         free(copy);
@@ -82,7 +82,7 @@ static int post(struct endpoint *endpoint, const struct transmission *message, b
         send_of(message)(endpoint->transport, peer, tag_of(message), (uint32_t)message->data,
                          copy != NULL ? copy->data : message->buffer, message->bytes, request);
     if (status != 0) {
-        request_give(endpoint, request);
+        requests_give(&endpoint->requests, request);
     }
     return status;
 }

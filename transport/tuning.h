@@ -314,6 +314,11 @@
 /** Frames taken from a lane in one call. */
 #define ENDPOINT_RECEIVE_FRAMES 64
 
+/** Data taken between two turns of sending data, if it is there: twice what leaves in one, so that
+ * a backlog gets smaller. And only as long as fewer frames than this are joined on average. */
+#define BULK_TAKEN_BYTES (4 * PULL_BLOCK_BYTES)
+#define BULK_JOINED_FRAMES 8
+
 /** And before a PROBE is answered, at most: some windows of peers, and what they were asked for. */
 #define PROBED_FRAMES_MAX 4096
 

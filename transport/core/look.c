@@ -186,6 +186,30 @@ static bool awaits_rest(const struct core *core)
     return awaits && !core_has_bulk(core);
 }
 
+/** Takes what has come over a lane, and of data more than one call gives if data leaves next: a run
+ * of that may take as long to send as it takes on the wire, and as much may come meanwhile. If less
+ * were taken than leaves in a turn, the rest would pile up until nothing is asked for any more. Not
+ * if frames come joined: then a call takes a lot, and sending is quick. */
+static unsigned receive_in_turn(struct core *core, unsigned by, uint64_t (*clock_ns)(void *),
+                                void *clock, uint64_t *now_ns)
+{
+    const struct lane *lane = core->options.lanes.lanes[by];
+    uint64_t before = lane->received_bytes;
+    unsigned count = receive_lane(core, by, clock_ns, clock, now_ns);
+    unsigned taken = count;
+
+    while (taken > 0 && core->messages.lanes[by].blocks > 0 && core_has_bulk(core)) {
+        uint64_t bytes = lane->received_bytes - before;
+        if (bytes >= BULK_TAKEN_BYTES ||
+            bytes > (uint64_t)count * BULK_JOINED_FRAMES * lane->frame_bytes) {
+            break;
+        }
+        taken = receive_lane(core, by, clock_ns, clock, now_ns);
+        count += taken;
+    }
+    return count;
+}
+
 /** Looks once at all lanes on which something is awaited, handles what is there, and sends. */
 static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *clock)
 {
@@ -205,7 +229,7 @@ static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *cloc
         if (!all && !is_awaited(core, i)) {
             continue;
         }
-        unsigned frames = receive_lane(core, i, clock_ns, clock, &now_ns);
+        unsigned frames = receive_in_turn(core, i, clock_ns, clock, &now_ns);
         came |= frames > 0 ? 1u << i : 0;
         count += frames;
     }

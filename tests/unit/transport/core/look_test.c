@@ -19,6 +19,8 @@ struct shelf {
     struct lane_incoming incoming[2];
     unsigned count;
     unsigned reads;
+    unsigned again;       /* so often as many come once more */
+    unsigned joined_each; /* bytes that each counts for */
 };
 
 static struct shelf shelves[2];
@@ -38,7 +40,12 @@ static unsigned take_all(struct lane *lane, struct lane_incoming *frames, unsign
 
     shelf->reads++;
     memcpy(frames, shelf->incoming, taken * sizeof *frames);
-    shelf->count = 0;
+    lane->received_bytes += (uint64_t)taken * shelf->joined_each;
+    if (shelf->again > 0) {
+        shelf->again--;
+    } else {
+        shelf->count = 0;
+    }
     return taken;
 }
 
@@ -276,6 +283,39 @@ static void core_receive__lane_stays_awaited_until_frames_come_over_others(void 
 
 /* ---- turns --------------------------------------------------------------------------------- */
 
+/** How often a lane is read in one look on which frames come without end.
+ *
+ * @param joined_each bytes in each */
+static unsigned reads_in_a_look(struct stranger *stranger, unsigned joined_each, bool data_leaves)
+{
+    struct core *core = stranger->core;
+    uint64_t time_ns = cluster_now(&stranger->cluster);
+
+    shelves[0] = (struct shelf){.again = 10000, .joined_each = joined_each};
+    put_data(stranger, 0, 0, 'a'); /* of nothing that is known: what it is does not matter */
+    core->messages.lanes[1].blocks = 1;
+    core->messages.pulls_changed = data_leaves;
+    (void)core_receive(core, read_time, &time_ns);
+    core->messages.lanes[1].blocks = 0;
+    return shelves[0].reads;
+}
+
+/** A run of data may take as long to send as it takes on the wire. Whoever takes less in between
+ * than it sends has its memory full at last, and does not ask for more. */
+static void core_receive__data_leaves__takes_more_than_that(void **state)
+{
+    struct stranger *stranger = *state;
+
+    add_lanes(stranger, be_accepted_as_named(stranger));
+    assert_int_equal(reads_in_a_look(stranger, SEGMENT, false), 1);
+    unsigned reads = reads_in_a_look(stranger, SEGMENT, true);
+    assert_int_equal(reads, (BULK_TAKEN_BYTES + SEGMENT - 1) / SEGMENT);
+    assert_true(reads * SEGMENT > 2 * PULL_BLOCK_BYTES);
+    /* Where many come as one, the wire is not what takes time. */
+    assert_int_equal(reads_in_a_look(stranger, (BULK_JOINED_FRAMES + 1) * 1500, true), 1);
+    remove_lanes(stranger);
+}
+
 static struct lane_operations spied;
 static const struct lane_operations *original;
 static unsigned sent_since_read;
@@ -339,6 +379,7 @@ int main(void)
         STRANGER_TEST(core_receive__lane_stays_awaited_until_frames_come_over_others),
         STRANGER_TEST(core_receive__vain_looks__quiet_lanes_as_well),
         STRANGER_TEST(core_receive__frames_come__quiet_lanes_seldom),
+        STRANGER_TEST(core_receive__data_leaves__takes_more_than_that),
         STRANGER_TEST(core_receive__reads_lanes_between_turns_of_sending),
     };
 

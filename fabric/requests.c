@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "requests.h"
+
+#include "notice.h"
+
+#include <inttypes.h>
+#include <rdma/fabric.h>
+#include <stdlib.h>
+#include <time.h>
+
+/** Requests are made so many at a time, when they are needed. */
+#define REQUEST_BLOCK 1024
+
+/** A limit that has been reached for so long may be why a program stands still. */
+#define PATIENCE_NS UINT64_C(10000000000)
+
+struct request_block {
+    struct request_block *next; /* made before it, and used up */
+    uint32_t used;              /* that have ever been used */
+    struct request requests[REQUEST_BLOCK];
+};
+
+static bool is_for_receiving(enum request_kind kind)
+{
+    return kind == REQUEST_RECEIVE || kind == REQUEST_MULTI_RECEIVE || kind == REQUEST_DISCARD;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/** One that was never used; NULL: no memory. */
+static struct request *make_request(struct requests *requests)
+{
+    struct request_block *block = requests->blocks;
+
+    if (block == NULL || block->used == REQUEST_BLOCK) {
+        block = calloc(1, sizeof *block);
+        if (block == NULL) {
+            return NULL;
+        }
+        block->next = requests->blocks;
+        requests->blocks = block;
+    }
+    return &block->requests[block->used++];
+}
+
+/** There was none, as before or for the first time. */
+static void refuse(struct requests *requests)
+{
+    uint64_t now = now_ns();
+
+    if (requests->refused_ns == 0) {
+        requests->refused_ns = now;
+    } else if (now - requests->refused_ns >= PATIENCE_NS) {
+        notice(FI_LOG_EP_DATA,
+               "for %d s as many operations have been outstanding as FI_BEOWIRE_OPERATIONS allows "
+               "(%" PRIu64 " sends, and receives): if the program stands still, set it higher, or "
+               "not at all",
+               (int)(PATIENCE_NS / UINT64_C(1000000000)), requests->max / 2);
+    }
+}
+
+struct request *requests_take(struct requests *requests, enum request_kind kind)
+{
+    struct request *request = requests->free;
+    bool receives = is_for_receiving(kind);
+
+    if (requests->taken == requests->max ||
+        (receives && requests->receiving == requests->max / 2)) {
+        refuse(requests);
+        return NULL;
+    }
+    if (request != NULL) {
+        requests->free = request->next;
+    } else {
+        request = make_request(requests);
+        if (request == NULL) {
+            return NULL;
+        }
+    }
+    *request = (struct request){.kind = kind, .serial = requests->serial++};
+    requests->taken++;
+    requests->receiving += receives;
+    requests->refused_ns = 0;
+    return request;
+}
+
+void requests_give(struct requests *requests, struct request *request)
+{
+    free(request->gathered);
+    requests->taken--;
+    requests->receiving -= is_for_receiving(request->kind);
+    *request = (struct request){.next = requests->free};
+    requests->free = request;
+}
+
+/** The older of two receives, if the first one has this context, and was posted after `after`
+ * (NULL: at any time). */
+static struct request *older(struct request *request, const void *context,
+                             const struct request *after, struct request *oldest)
+{
+    bool receives = request->kind == REQUEST_RECEIVE || request->kind == REQUEST_MULTI_RECEIVE;
+
+    return receives && request->context == context &&
+                   (after == NULL || (int32_t)(request->serial - after->serial) > 0) &&
+                   (oldest == NULL || (int32_t)(request->serial - oldest->serial) < 0)
+               ? request
+               : oldest;
+}
+
+struct request *requests_oldest_receive(const struct requests *requests, const void *context,
+                                        const struct request *after)
+{
+    struct request *oldest = NULL;
+
+    for (struct request_block *block = requests->blocks; block != NULL; block = block->next) {
+        for (uint32_t i = 0; i < block->used; i++) {
+            oldest = older(&block->requests[i], context, after, oldest);
+        }
+    }
+    return oldest;
+}
+
+void requests_end(struct requests *requests)
+{
+    while (requests->blocks != NULL) {
+        struct request_block *block = requests->blocks;
+        requests->blocks = block->next;
+        for (uint32_t i = 0; i < block->used; i++) {
+            free(block->requests[i].gathered);
+        }
+        free(block);
+    }
+    requests->free = NULL;
+}
