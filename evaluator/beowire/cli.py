@@ -28,6 +28,7 @@ COMMANDS = (
     "compare",
     "drivers",
     "report",
+    "diff",
     "netpipe",
     "run",
     "tune",
