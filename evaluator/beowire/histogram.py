@@ -40,6 +40,11 @@ def bucket_width(index: int) -> int:
     return 1 if index < 2 * SUB_BUCKETS else 1 << (index // SUB_BUCKETS - 1)
 
 
+_LOWERS: npt.NDArray[np.int64] = np.array(
+    [bucket_lower(index) for index in range(BUCKETS)], dtype=np.int64
+)
+
+
 class Histogram:
     """Counts of whole nanoseconds in log-linear buckets, with the exact smallest and largest.
 
@@ -55,11 +60,20 @@ class Histogram:
         self.maximum_ns = 0
 
     @classmethod
-    def of_values(cls, values_ns: Iterable[int]) -> "Histogram":
-        """The histogram of single values."""
+    def of_values(cls, values_ns: Iterable[int] | npt.NDArray[np.int64]) -> "Histogram":
+        """The histogram of single values. ValueError for one below 0."""
         histogram = cls()
-        for value_ns in values_ns:
-            histogram.add(value_ns)
+        if isinstance(values_ns, np.ndarray):
+            values = values_ns
+        else:
+            values = np.fromiter(values_ns, dtype=np.int64)
+        if len(values):
+            histogram.minimum_ns, histogram.maximum_ns = int(values.min()), int(values.max())
+            if histogram.minimum_ns < 0:
+                raise ValueError(f"{histogram.minimum_ns} is not between 0 and 2**63 - 1")
+            indices = np.searchsorted(_LOWERS, values, side="right") - 1
+            histogram._counts = np.bincount(indices, minlength=BUCKETS).astype(np.int64)
+            histogram.total = len(values)
         return histogram
 
     @classmethod

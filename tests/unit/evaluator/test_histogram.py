@@ -37,6 +37,23 @@ def test_bucket_index__refuses_what_has_no_bucket(value: int) -> None:
         bucket_index(value)
 
 
+@given(st.lists(times, max_size=50))
+def test_of_values__is_as_if_added_one_by_one(values: list[int]) -> None:
+    one_by_one = Histogram()
+    for value in values:
+        one_by_one.add(value)
+    for together in (Histogram.of_values(values), Histogram.of_values(np.array(values, np.int64))):
+        assert together.buckets() == one_by_one.buckets()
+        assert together.total == one_by_one.total
+        assert together.minimum_ns == one_by_one.minimum_ns
+        assert together.maximum_ns == one_by_one.maximum_ns
+
+
+def test_of_values__refuses_what_has_no_bucket() -> None:
+    with pytest.raises(ValueError, match="not between"):
+        Histogram.of_values([5, -1])
+
+
 @given(short_times, short_times)
 def test_merge__is_as_if_counted_together(first: list[int], second: list[int]) -> None:
     merged = Histogram.of_values(first)
