@@ -91,9 +91,7 @@ class Cell:
         """A sample's time in ns (of a ping-pong the round trip), or a rate in bytes per second."""
         if not self.kind.is_times:
             return statistics.rate_estimate(self._rates())
-        return statistics.median_estimate(
-            self._pooled, [one.histogram.quantile(0.5) for one in self.rounds]
-        )
+        return statistics.median_estimate(self._pooled, [one.histogram for one in self.rounds])
 
     def finished(self) -> StoppedBy | None:
         """`precise` or `rounds` once nothing more has to be measured. Cheap between checks."""

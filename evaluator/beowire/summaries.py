@@ -21,7 +21,7 @@ def time_summary(
         pooled = Histogram()
         for one in rounds:
             pooled.merge(one)
-    median = statistics.median_estimate(pooled, [one.quantile(0.5) for one in rounds])
+    median = statistics.median_estimate(pooled, rounds)
     p90, p99 = (statistics.quantile_estimate(pooled, rounds, at) for at in (0.90, 0.99))
     return {
         "median": median.value * share,
@@ -39,5 +39,6 @@ def interval(estimate: Estimate, factor: float, rounding: float = 0.0) -> list[f
     """Its bounds, no closer to the value than `rounding`; None without."""
     if estimate.low is None or estimate.high is None:
         return None
-    low = max(estimate.low - rounding, estimate.low / 2)
-    return [low * factor, (estimate.high + rounding) * factor]
+    value = estimate.value
+    low = min(estimate.low, max(value - rounding, value / 2))
+    return [low * factor, max(estimate.high, value + rounding) * factor]

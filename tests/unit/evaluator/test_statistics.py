@@ -17,7 +17,7 @@ Law = Callable[[np.random.Generator, int], Floats]
 
 
 def _histogram(values: Floats) -> Histogram:
-    return Histogram.of_values(int(value) for value in np.rint(values))
+    return Histogram.of_values(np.rint(values).astype(np.int64))
 
 
 def _rounds(values: Floats, count: int) -> tuple[Histogram, list[Histogram]]:
@@ -106,9 +106,8 @@ def test_uncorrelated_batches__never_leaves_fewer_than_20() -> None:
     assert len(statistics.uncorrelated_batches(np.arange(1000.0))) >= 20
 
 
-# Coverage: the true value is in the 95 % interval in 93 to 99 % of simulated cells
+# Coverage (test_truth.py has more of it)
 
-_CELLS = 1000
 _ROUNDS = 24
 _ROUND_SAMPLES = 60
 _CENTRE = 1e6
@@ -122,31 +121,19 @@ def _ar1(random: np.random.Generator, n: int, correlation: float) -> Floats:
     return np.asarray(signal.lfilter([1.0], [1.0, -correlation], noise), dtype=np.float64)
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
-def test_median_estimate__covers_what_it_claims(correlation: float) -> None:
-    random = np.random.default_rng(round(10 * correlation) + 100)
+@pytest.mark.parametrize("rounds", [6, 10, 19])
+def test_median_estimate__of_few_rounds__covers_what_it_claims(rounds: int) -> None:
+    """By the order of the rounds' medians: at least 95 %, for so few have no interval of just
+    that."""
+    random = np.random.default_rng(rounds)
     covered = 0
-    for _ in range(_CELLS):
-        values = _CENTRE + _SPREAD * _ar1(random, _ROUNDS * _ROUND_SAMPLES, correlation)
-        pooled, rounds = _rounds(values, _ROUNDS)
-        estimate = statistics.median_estimate(pooled, [one.quantile(0.5) for one in rounds])
+    for _ in range(500):
+        values = _CENTRE + _SPREAD * _ar1(random, rounds * _ROUND_SAMPLES, 0.5)
+        pooled, parts = _rounds(values, rounds)
+        estimate = statistics.median_estimate(pooled, parts)
         assert estimate.low is not None and estimate.high is not None
         covered += estimate.low <= _CENTRE <= estimate.high
-    assert 0.93 <= covered / _CELLS <= 0.99
-
-
-@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
-def test_quantile_estimate__covers_what_it_claims(correlation: float) -> None:
-    random = np.random.default_rng(round(10 * correlation) + 200)
-    truth = _CENTRE + _SPREAD * float(stats.norm.ppf(0.9))
-    covered = 0
-    for _ in range(_CELLS):
-        values = _CENTRE + _SPREAD * _ar1(random, _ROUNDS * _ROUND_SAMPLES, correlation)
-        pooled, rounds = _rounds(values, _ROUNDS)
-        estimate = statistics.quantile_estimate(pooled, rounds, 0.9)
-        assert estimate is not None and estimate.low is not None and estimate.high is not None
-        covered += estimate.low <= truth <= estimate.high
-    assert 0.93 <= covered / _CELLS <= 0.99
+    assert covered / 500 >= 0.93
 
 
 def test_pooled_interval_alone__would_claim_too_much() -> None:
@@ -169,8 +156,7 @@ def test_median_estimate__of_the_same_thing_twice_does_not_differ() -> None:
         estimates = []
         for _ in range(2):
             pooled, rounds = _rounds(1000 * np.exp(0.1 * random.normal(size=1200)), 20)
-            medians = [one.quantile(0.5) for one in rounds]
-            estimates.append(statistics.median_estimate(pooled, medians))
+            estimates.append(statistics.median_estimate(pooled, rounds))
         first, second = estimates
         assert first.low is not None and first.high is not None
         assert second.low is not None and second.high is not None
@@ -200,7 +186,7 @@ def test_estimates__are_accurate(law: str) -> None:
     values = LAWS[law](np.random.default_rng(7), 50_000)
     pooled, rounds = _rounds(values, 25)
     exact = np.rint(values)
-    median = statistics.median_estimate(pooled, [one.quantile(0.5) for one in rounds])
+    median = statistics.median_estimate(pooled, rounds)
     truth = float(np.quantile(exact, 0.5))
     assert abs(median.value - truth) <= max(0.01 * truth, 5)
     p99 = statistics.quantile_estimate(pooled, rounds, 0.99)
@@ -221,7 +207,7 @@ def test_quantile_estimate__is_nothing_below_its_least_n() -> None:
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_median_estimate__of_few_rounds_has_no_interval(count: int) -> None:
     pooled, rounds = _rounds(np.repeat([1000.0, 3000.0, 9000.0, 4000.0, 2000.0][:count], 50), count)
-    estimate = statistics.median_estimate(pooled, [one.quantile(0.5) for one in rounds])
+    estimate = statistics.median_estimate(pooled, rounds)
     assert (estimate.low, estimate.high) == (None, None)
     assert estimate.half_width() == math.inf
 
@@ -229,7 +215,7 @@ def test_median_estimate__of_few_rounds_has_no_interval(count: int) -> None:
 def test_median_estimate__of_six_rounds_takes_their_whole_range() -> None:
     medians = [1000.0, 3000.0, 9000.0, 4000.0, 2000.0, 5000.0]
     pooled, rounds = _rounds(np.repeat(medians, 50), 6)
-    estimate = statistics.median_estimate(pooled, [one.quantile(0.5) for one in rounds])
+    estimate = statistics.median_estimate(pooled, rounds)
     assert estimate.low == pytest.approx(1000, rel=0.01)
     assert estimate.high == pytest.approx(9000, rel=0.01)
 
