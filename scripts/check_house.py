@@ -31,6 +31,7 @@ C_TESTS = {
     "evaluator/engine": "tests/unit/engine",
     "evaluator/lab": "tests/unit/lab",
     "fabric": "tests/unit/fabric",
+    "pvm": "tests/unit/pvm",
 }
 
 #: Sources that have no behaviour apart from others', and the test in which they have it.
@@ -45,6 +46,10 @@ TESTED_ELSEWHERE = {
     "fabric/progress.c": "tests/unit/fabric/counter_test.c",
     "fabric/provider.c": "tests/unit/fabric/info_test.c",
     "fabric/unsupported.c": "tests/unit/fabric/domain_test.c",
+    "pvm/interpose.c": "tests/system/test_pvm_programs.py",
+    "pvm/meet.c": "tests/system/test_pvm_programs.py",
+    "pvm/port.c": "tests/system/test_pvm_programs.py",
+    "pvm/stock.c": "tests/system/test_pvm_programs.py",
 }
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]]*\]\(([^)\s]+)\)")

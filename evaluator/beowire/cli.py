@@ -35,6 +35,7 @@ COMMANDS = (
     "load",
     "lab",
     "mpi-env",
+    "pvm-env",
     "top",
     "simulate",
     "apps",

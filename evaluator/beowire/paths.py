@@ -56,6 +56,17 @@ def provider_directory() -> Path:
     return directory.resolve()
 
 
+def pvm_library() -> Path:
+    """The library that PVM programs load in front of their own."""
+    library = engine_directory() / "pvm" / "libbeowire-pvm.so"
+    if not library.is_file():
+        raise BeowireError(
+            "the library for PVM programs is not built: install the package pvm-dev, then `make` at"
+            " the root of the checkout"
+        )
+    return library.resolve()
+
+
 def mpi_directories(name: str) -> list[Path]:
     """Where an MPI may be that was installed for this checkout (scripts/install-mpi)."""
     return [_PACKAGE.parent.parent / "build" / "mpi" / name]

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * interpose.c - what this library has in place of libpvm3's: the functions that move messages, and
+ * those around them. libpvm3 itself calls them, by the names that its own have; stock.h says why.
+ */
+#include "meet.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pvm3.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* A task that ends waits as long for those that it has sent to, and that compute: PVM's direct
+ * route does the same. */
+#define END_PATIENCE_NS UINT64_C(60000000000)
+
+/* Of carry(): it has to go the stock way. */
+#define NOT_CARRIED 1
+
+/* How often something may come just when it is to be slept. */
+#define ARM_TRIES 100
+
+#define REASON_BYTES 512
+
+static struct port port;
+static unsigned long carried;
+
+/* For programs that want to know (dlsym()): how many messages of this task went over Beowire. */
+EXPORT unsigned long beowire_pvm_carried(void);
+EXPORT int mroute(int id, int number, int tag, struct timeval *timeout);
+EXPORT int pvmmcast(int id, int *tasks, int count, int tag);
+EXPORT int mesg_input(struct stock_message *message);
+EXPORT int pvmbeatask(void);
+
+unsigned long beowire_pvm_carried(void)
+{
+    return carried;
+}
+
+/* A child of fork() has a copy of the endpoint, which is its parent's. */
+static void leave_to_parent(void)
+{
+    if (port.endpoint != NULL) {
+        (void)beowire_close(port.endpoint, 0);
+        port.endpoint = NULL;
+    }
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    if (port.endpoint != NULL) {
+        port.delivering = true; /* the program receives no more */
+        port.inside++;
+        (void)port_settle(&port, END_PATIENCE_NS);
+        port_close(&port);
+    }
+}
+
+/* Why messages go the stock way. */
+static void say(const struct stock *stock, const char *reason)
+{
+    (void)fprintf(stderr, "libpvm [t%x]: messages do not go over Beowire: %s\n",
+                  (unsigned)*stock->own_task, reason);
+}
+
+static void begin(const struct stock *stock)
+{
+    static bool handled;
+    char reason[REASON_BYTES] = "";
+
+    if (!stock_is_known()) {
+        say(stock, "this libpvm3 is not like those of PVM 3.4; install Debian's libpvm3 3.4.6");
+        return;
+    }
+    if (!handled) {
+        handled = pthread_atfork(NULL, NULL, leave_to_parent) == 0;
+    }
+    if (port_open(&port, stock, reason, sizeof reason) != 0) {
+        say(stock, reason);
+        return;
+    }
+    if (meet_offer(&port) < 0) {
+        say(stock, "the daemon takes no address (pvm_putinfo)");
+        port_close(&port);
+    }
+}
+
+EXPORT int pvmbeatask(void)
+{
+    const struct stock *stock = stock_find();
+
+    if (stock == NULL) {
+        return PvmSysErr;
+    }
+    const bool new = *stock->own_task < 0;
+    const int status = stock->enrol();
+    if (status == 0 && new && * stock->own_task > 0 && port.endpoint == NULL) {
+        begin(stock);
+    }
+    return status;
+}
+
+/* From now on messages to this task go the stock way, none before another. */
+static int leave_beowire(struct task *task)
+{
+    if (task->state == TASK_OPEN) {
+        (void)port_settle(&port, UINT64_MAX);
+        task->state = task->state == TASK_OPEN ? TASK_REACHING : task->state;
+    }
+    return NOT_CARRIED;
+}
+
+/* May it go over Beowire, whoever it is for? What tasks and daemons say to each other goes on as it
+ * is. */
+static bool may_be_carried(const struct stock_message *message, int number)
+{
+    return stock_is_task(number) && number != *port.stock->own_task && message->wait == 0 &&
+           message->context != STOCK_CONTEXT_TASKS && message->context != STOCK_CONTEXT_DAEMON &&
+           message->context != MEET_CONTEXT;
+}
+
+/* Beowire has lost a task. If the task is still there, messages may be lost: that is not hidden. */
+static int after_failure(struct task *task)
+{
+    if (task->state == TASK_FAILED && port.inside == 0 && !port.delivering &&
+        port.stock->state(task->number) != PvmOk) {
+        task->state = TASK_GONE;
+    }
+    return task->state == TASK_FAILED ? PvmHostFail : NOT_CARRIED;
+}
+
+/* Sends a message over Beowire. @return 0; NOT_CARRIED; an error of PVM's */
+static int carry(struct stock_message *message, int number, int tag, struct parcel **shared)
+{
+    if (!may_be_carried(message, number)) {
+        return NOT_CARRIED;
+    }
+    struct task *task = table_task(&port.table, number);
+    if (task == NULL) {
+        return NOT_CARRIED;
+    }
+    if (*port.stock->route_option == PvmDontRoute) {
+        return leave_beowire(task);
+    }
+    if (task->state < TASK_OPEN && port.inside == 0 && !port.delivering) {
+        (void)meet_reach(&port, task);
+    }
+    if (task->state == TASK_OPEN) {
+        const int status = port_send(&port, task, message, tag, shared);
+        if (status == PORT_STOCK) {
+            return leave_beowire(task);
+        }
+        if (status == 0) {
+            message->destination = number;
+            message->tag = tag;
+            carried++;
+            return 0;
+        }
+    }
+    return after_failure(task);
+}
+
+/* The program sleeps on the endpoint's descriptor: it is to be readable if there is something. */
+static int before_return(int result)
+{
+    for (int i = 0; port.watched && i < ARM_TRIES; i++) {
+        if (port.endpoint == NULL || beowire_arm(port.endpoint) != -EAGAIN) {
+            break;
+        }
+        const int more = port_collect(&port);
+        result = result < 0 ? result : result + more;
+    }
+    return result;
+}
+
+/* As mroute(), if there is something to send. */
+static int send_one(int id, int number, int tag, struct timeval *timeout)
+{
+    struct stock_message *message = port.stock->message(id);
+    int status = message != NULL ? carry(message, number, tag, NULL) : NOT_CARRIED;
+
+    if (status == NOT_CARRIED) {
+        status = port_stock(&port, id, number, tag);
+    }
+    if (status != 0) {
+        return status; /* what has come meanwhile is enough */
+    }
+    if (timeout != NULL && timeout->tv_sec == 0 && timeout->tv_usec == 0) {
+        return port_glance(&port);
+    }
+    return port_wait(&port, timeout);
+}
+
+/* Sends a message, if there is one (number, not 0), and receives others. */
+EXPORT int mroute(int id, int number, int tag, struct timeval *timeout)
+{
+    const struct stock *stock = stock_find();
+
+    if (stock == NULL) {
+        return PvmSysErr;
+    }
+    if (port.endpoint == NULL) {
+        return stock->route(id, number, tag, timeout);
+    }
+    const bool patient = timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0;
+    if (patient && (port.inside > 0 || port.delivering)) {
+        struct timeval none = {0};
+        const int status = id > 0 ? mroute(id, number, tag, &none) : 0;
+        return status < 0 ? status : PvmNotImpl; /* a message handler must not wait */
+    }
+    return before_return(id > 0 ? send_one(id, number, tag, timeout) : port_wait(&port, timeout));
+}
+
+static int compare(const void *a, const void *b)
+{
+    const int one = *(const int *)a;
+    const int other = *(const int *)b;
+
+    return (one > other) - (one < other);
+}
+
+/* Sends to each task once, this one left out; `tasks` are in order, and then only those that are to
+ * be sent to the stock way. @return how many these are, or an error of PVM's */
+static int send_many(struct stock_message *message, int *tasks, int count, int tag)
+{
+    struct parcel *copy = NULL;
+    int stay = 0;
+    int result = 0;
+    int before = *port.stock->own_task;
+
+    for (int i = 0; i < count; i++) {
+        const bool again = i > 0 && tasks[i] == before;
+        before = tasks[i];
+        if (again || tasks[i] == *port.stock->own_task) {
+            continue;
+        }
+        const int status = carry(message, tasks[i], tag, &copy);
+        if (status == NOT_CARRIED) {
+            tasks[stay++] = before;
+        } else if (status < 0) {
+            result = status;
+        }
+    }
+    port_let_go(copy);
+    return result < 0 ? result : stay;
+}
+
+/* Sends the message of the send buffer to many tasks. */
+EXPORT int pvmmcast(int id, int *tasks, int count, int tag)
+{
+    const struct stock *stock = stock_find();
+
+    if (stock == NULL) {
+        return PvmSysErr;
+    }
+    struct stock_message *message = port.endpoint != NULL ? stock->message(id) : NULL;
+    int *those = message != NULL && count > 0 ? malloc((size_t)count * sizeof *those) : NULL;
+    if (those == NULL) {
+        return stock->multicast(id, tasks, count, tag);
+    }
+    memcpy(those, tasks, (size_t)count * sizeof *those);
+    qsort(those, (size_t)count, sizeof *those, compare);
+    message->context = *stock->context;
+    int status = send_many(message, those, count, tag);
+    if (status > 0) {
+        status = stock->multicast(id, those, status, tag);
+    }
+    free(those);
+    const int more = port_glance(&port);
+    return status == 0 && more < 0 ? more : before_return(status);
+}
+
+/* libpvm3 has received a message. What had come over Beowire before is to be before it. */
+EXPORT int mesg_input(struct stock_message *message)
+{
+    const struct stock *stock = stock_find();
+
+    if (stock == NULL) {
+        return PvmSysErr;
+    }
+    if (message->context == MEET_CONTEXT) {
+        if (port.endpoint != NULL) {
+            meet_marked(&port, message);
+        }
+        return stock->message_free(message);
+    }
+    if (port.endpoint != NULL) {
+        (void)port_collect(&port);
+    }
+    return stock->take(message);
+}
+
+EXPORT int pvm_exit(void)
+{
+    const struct stock *stock = stock_find();
+
+    if (stock == NULL) {
+        return PvmSysErr;
+    }
+    if (port.endpoint != NULL) {
+        (void)port_settle(&port, END_PATIENCE_NS); /* before anybody hears of the end */
+    }
+    const int status = stock->leave();
+    if (port.endpoint != NULL) {
+        port_close(&port);
+    }
+    return status;
+}
+
+EXPORT int pvm_getfds(int **descriptors)
+{
+    static int *list;
+    const struct stock *stock = stock_find();
+    int *theirs = NULL;
+
+    if (stock == NULL) {
+        return PvmSysErr;
+    }
+    const int count = stock->descriptors(&theirs);
+    if (count < 0 || port.endpoint == NULL || port.descriptor < 0) {
+        *descriptors = theirs;
+        return count;
+    }
+    int *longer = realloc(list, ((size_t)count + 1) * sizeof *list);
+    if (longer == NULL) {
+        return PvmNoMem;
+    }
+    list = longer;
+    memcpy(list, theirs, (size_t)count * sizeof *list);
+    list[count] = port.descriptor;
+    *descriptors = list;
+    port.watched = true;
+    (void)before_return(0);
+    return count + 1;
+}

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "port.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "endpoint/nic.h"
+
+/* Between two looks of libpvm3 at its own sockets, a system call each. */
+#define LOOK_NS UINT64_C(20000)
+
+/* How long is polled before it is slept. */
+#define SPIN_NS UINT64_C(100000)
+
+/* A sleep ends by itself, whatever a wake-up may have got lost. */
+#define SLEEP_MAX_NS UINT64_C(500000000)
+
+/* Copies that are on their way. */
+#define OUTGOING_BYTES_MAX (UINT64_C(64) << 20)
+
+#define COMPLETIONS 16
+
+/* How much is taken in before libpvm3 gets it. */
+#define TURNS_MAX 64
+
+/* Descriptors that are slept on at once: libpvm3's, and ours. */
+#define DESCRIPTORS_MAX 1024
+
+/* The 32 bits beside a message. */
+#define CODE_MASK 0xffu
+#define MARK_SHIFT 8
+enum { CODE_RAW, CODE_XDR, CODE_TRACE, CODE_HELLO };
+
+/* A message that comes. */
+struct incoming {
+    struct arrival arrival; /* first */
+    struct stock_message *message;
+    uint32_t peer;
+    unsigned code;
+    int status;
+};
+
+/* A copy that was made to be sent. */
+struct parcel {
+    unsigned references;
+    char data[];
+};
+
+/* A message that is sent. */
+struct outgoing {
+    struct task *task;
+    struct parcel *parcel; /* NULL: it is sent from where it is */
+    uint64_t bytes;        /* of the copy */
+    bool kept;             /* by whoever waits for it, and frees it */
+    bool done;
+    int status; /* of what is done */
+};
+
+uint64_t port_now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static const char *given(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text != NULL && *text != '\0' ? text : NULL;
+}
+
+int port_open(struct port *port, const struct stock *stock, char *reason, size_t reason_bytes)
+{
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    struct nic nics[NIC_MAX];
+
+    options.interface = given("BEOWIRE_INTERFACE");
+    options.lanes = given("BEOWIRE_LANES");
+    if (options.interface == NULL && (options.lanes == NULL || strcmp(options.lanes, "shm") != 0)) {
+        if (nic_list(nics) > 0 && !nics[0].loopback) {
+            options.interface = nics[0].name;
+        } else {
+            options.lanes = "shm";
+        }
+    }
+    options.operations = BEOWIRE_OPERATIONS_ANY;
+    options.progress = BEOWIRE_PROGRESS_THREAD; /* what was sent goes on while the task computes */
+    const int status = beowire_open(&options, &port->endpoint);
+    if (status != 0) {
+        port->endpoint = NULL;
+        if (beowire_configuration_check(NULL, reason, reason_bytes) == 0) {
+            (void)snprintf(reason, reason_bytes, "%.64s: %s",
+                           options.interface != NULL ? options.interface : "shared memory",
+                           beowire_error(status));
+        }
+        return status;
+    }
+    port->stock = stock;
+    port->descriptor = beowire_descriptor(port->endpoint);
+    return 0;
+}
+
+void port_let_go(struct parcel *parcel)
+{
+    if (parcel != NULL && --parcel->references == 0) {
+        free(parcel);
+    }
+}
+
+static void sent(struct port *port, struct outgoing *outgoing, int status)
+{
+    port->outgoing--;
+    port->outgoing_bytes -= outgoing->bytes;
+    outgoing->task->outgoing--;
+    outgoing->done = true;
+    outgoing->status = status;
+    if (status != 0 && outgoing->task->state == TASK_OPEN) {
+        outgoing->task->state = status == -ECONNRESET ? TASK_GONE : TASK_FAILED;
+    }
+    port_let_go(outgoing->parcel);
+    if (!outgoing->kept) {
+        free(outgoing);
+    }
+}
+
+static void ended(struct port *port, const struct beowire_completion *completion)
+{
+    struct incoming *incoming = completion->context;
+
+    if (completion->context == NULL) {
+        return; /* a hello */
+    }
+    if (completion->operation == BEOWIRE_SEND) {
+        sent(port, completion->context, completion->status);
+    } else if (completion->operation == BEOWIRE_RECEIVE) {
+        incoming->status = completion->status;
+        incoming->arrival.complete = true;
+    }
+}
+
+static int poll_once(struct port *port)
+{
+    struct beowire_completion completions[COMPLETIONS];
+    const int count = beowire_poll(port->endpoint, completions, COMPLETIONS);
+
+    for (int i = 0; i < count; i++) {
+        ended(port, &completions[i]);
+    }
+    return count;
+}
+
+/* Receives what was claimed; 0 bytes: to be rid of it. */
+static int receive(struct port *port, beowire_message claimed, void *data, uint64_t bytes,
+                   void *context)
+{
+    int status;
+
+    while ((status = beowire_receive_claimed(port->endpoint, claimed, data, bytes, context)) ==
+           -EAGAIN) {
+        (void)poll_once(port);
+    }
+    return status;
+}
+
+static struct incoming *make_incoming(struct port *port, const struct beowire_completion *found,
+                                      char **data)
+{
+    struct incoming *incoming = calloc(1, sizeof *incoming);
+    struct peer *peer = table_peer(&port->table, found->peer);
+
+    if (incoming == NULL || peer == NULL || found->bytes > INT_MAX ||
+        (incoming->message = stock_make(port->stock, (int)found->bytes, data)) == NULL) {
+        free(incoming);
+        return NULL;
+    }
+    incoming->arrival.source = &peer->source;
+    incoming->arrival.mark = found->immediate >> MARK_SHIFT;
+    incoming->peer = found->peer;
+    incoming->code = found->immediate & CODE_MASK;
+    incoming->message->context = (int)(uint32_t)(found->tag >> 32);
+    incoming->message->tag = (int)(uint32_t)found->tag;
+    return incoming;
+}
+
+/* Begins to receive the oldest message that nobody has begun with. @return was there one? */
+static bool begin(struct port *port)
+{
+    struct beowire_completion found;
+    beowire_message claimed;
+    char *data = NULL;
+
+    if (beowire_claim(port->endpoint, BEOWIRE_ANY_PEER, 0, UINT64_MAX, &found, &claimed) != 0) {
+        return false;
+    }
+    struct incoming *incoming = NULL;
+    if ((found.immediate & CODE_MASK) < CODE_HELLO) {
+        incoming = make_incoming(port, &found, &data);
+    }
+    if (incoming == NULL) {
+        (void)receive(port, claimed, NULL, 0, NULL);
+        return true;
+    }
+    arrivals_add(&port->arrivals, &incoming->arrival);
+    const int status = receive(port, claimed, data, found.bytes, incoming);
+    if (status != 0) {
+        incoming->status = status;
+        incoming->arrival.complete = true;
+    }
+    return true;
+}
+
+static void absorb(struct port *port)
+{
+    bool more = true;
+
+    for (int turn = 0; more && turn < TURNS_MAX; turn++) {
+        more = poll_once(port) > 0;
+        while (begin(port)) {
+            more = true;
+        }
+    }
+}
+
+/* Gives libpvm3 a message. @return had it come? */
+static bool hand_over(struct port *port, struct incoming *incoming)
+{
+    const struct peer *peer = table_peer(&port->table, incoming->peer);
+    struct stock_message *message = incoming->message;
+    const bool good = incoming->status == 0 && peer != NULL;
+
+    if (!good) { /* its sender failed on the way */
+        (void)port->stock->message_free(message);
+    } else {
+        message->source = peer->task;
+        message->destination = *port->stock->own_task;
+        (void)port->stock->message_encoding(message, incoming->code == CODE_XDR     ? STOCK_XDR
+                                                     : incoming->code == CODE_TRACE ? STOCK_TRACE
+                                                                                    : peer->format);
+        (void)port->stock->take(message);
+    }
+    free(incoming);
+    return good;
+}
+
+int port_collect(struct port *port)
+{
+    struct arrival *arrival;
+    int count = 0;
+
+    absorb(port);
+    if (port->delivering || port->arrivals.first == NULL) {
+        return 0;
+    }
+    port->delivering = true;
+    while ((arrival = arrivals_take(&port->arrivals)) != NULL) {
+        count += hand_over(port, (struct incoming *)arrival) ? 1 : 0;
+    }
+    port->delivering = false;
+    return count;
+}
+
+int port_stock(struct port *port, int id, int number, int tag)
+{
+    struct timeval none = {0};
+
+    port->inside++;
+    const int count = port->stock->route(id, number, tag, &none);
+    port->inside--;
+    port->looked_ns = port_now_ns();
+    return count;
+}
+
+int port_glance(struct port *port)
+{
+    const int count = port_collect(port);
+
+    if (port->inside > 0 || port->delivering || port_now_ns() - port->looked_ns < LOOK_NS) {
+        return count;
+    }
+    const int more = port_stock(port, 0, 0, 0);
+    return more < 0 ? more : count + more;
+}
+
+/* Sleeps until something may have come, either way, or until then. */
+static void rest(struct port *port, uint64_t until_ns)
+{
+    struct pollfd pollers[DESCRIPTORS_MAX];
+    int *list = NULL;
+    nfds_t count = 0;
+    /* Within libpvm3 its own are not looked at. */
+    const int own = port->inside > 0 || port->delivering ? 0 : port->stock->descriptors(&list);
+    const uint64_t now_ns = port_now_ns();
+    uint64_t time_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+
+    time_ns = time_ns < SLEEP_MAX_NS ? time_ns : SLEEP_MAX_NS;
+    if (port->descriptor < 0 || own < 0 || own >= DESCRIPTORS_MAX) {
+        (void)beowire_wait(port->endpoint, time_ns < LOOK_NS * 50 ? time_ns : LOOK_NS * 50);
+        return;
+    }
+    pollers[count++] = (struct pollfd){.fd = port->descriptor, .events = POLLIN};
+    for (int i = 0; i < own; i++) {
+        pollers[count++] = (struct pollfd){.fd = list[i], .events = POLLIN};
+    }
+    const struct timespec time = {.tv_sec = (time_t)(time_ns / UINT64_C(1000000000)),
+                                  .tv_nsec = (long)(time_ns % UINT64_C(1000000000))};
+    if (beowire_arm(port->endpoint) == 0) {
+        (void)ppoll(pollers, count, &time, NULL);
+    }
+}
+
+static uint64_t deadline_of(uint64_t start_ns, uint64_t patience_ns)
+{
+    return patience_ns < UINT64_MAX - start_ns ? start_ns + patience_ns : UINT64_MAX;
+}
+
+int port_wait(struct port *port, const struct timeval *timeout)
+{
+    const uint64_t start_ns = port_now_ns();
+    const uint64_t patience_ns =
+        timeout == NULL
+            ? UINT64_MAX
+            : (uint64_t)timeout->tv_sec * UINT64_C(1000000000) + (uint64_t)timeout->tv_usec * 1000;
+    const uint64_t deadline_ns = deadline_of(start_ns, patience_ns);
+    uint64_t now_ns = start_ns;
+
+    for (;;) {
+        int count = port_collect(port);
+        const bool last = now_ns >= deadline_ns;
+        const bool sleepy = now_ns - start_ns >= SPIN_NS;
+        if (now_ns - port->looked_ns >= LOOK_NS || (count == 0 && (last || sleepy))) {
+            const int more = port_stock(port, 0, 0, 0);
+            if (more < 0) {
+                return more;
+            }
+            count += more;
+        }
+        if (count > 0 || last) {
+            return count;
+        }
+        if (sleepy) {
+            rest(port, deadline_ns);
+        }
+        now_ns = port_now_ns();
+    }
+}
+
+bool port_until(struct port *port, port_condition *condition, void *context, uint64_t patience_ns)
+{
+    const uint64_t start_ns = port_now_ns();
+    const uint64_t deadline_ns = deadline_of(start_ns, patience_ns);
+
+    while (!condition(port, context)) {
+        const uint64_t now_ns = port_now_ns();
+        if (now_ns >= deadline_ns) {
+            return false;
+        }
+        if (port_glance(port) == 0 && now_ns - start_ns >= SPIN_NS) {
+            rest(port, deadline_ns);
+        }
+    }
+    return true;
+}
+
+static bool is_done(struct port *port, void *context)
+{
+    (void)port;
+    return ((const struct outgoing *)context)->done;
+}
+
+static bool has_room(struct port *port, void *context)
+{
+    (void)context;
+    return port->outgoing_bytes <= OUTGOING_BYTES_MAX;
+}
+
+static int code_of(const struct port *port, int encoding)
+{
+    return encoding == STOCK_XDR                                            ? CODE_XDR
+           : encoding == STOCK_TRACE                                        ? CODE_TRACE
+           : encoding == STOCK_IN_PLACE || encoding == *port->stock->format ? CODE_RAW
+                                                                            : -1;
+}
+
+/* Copies a message, unless that has been done. */
+static struct parcel *wrap(const struct stock_message *message, size_t bytes,
+                           struct parcel **shared)
+{
+    if (shared != NULL && *shared != NULL) {
+        (*shared)->references++;
+        return *shared;
+    }
+    struct parcel *parcel = malloc(sizeof *parcel + bytes);
+    if (parcel != NULL) {
+        stock_gather(message, parcel->data);
+        parcel->references = shared != NULL ? 2 : 1;
+        if (shared != NULL) {
+            *shared = parcel;
+        }
+    }
+    return parcel;
+}
+
+struct envelope {
+    uint64_t tag;
+    uint32_t immediate;
+    const void *data;
+    uint64_t bytes;
+};
+
+static int post(struct port *port, struct outgoing *outgoing, const struct envelope *envelope)
+{
+    int status;
+
+    port->outgoing++;
+    port->outgoing_bytes += outgoing->bytes;
+    outgoing->task->outgoing++;
+    while ((status = beowire_send(port->endpoint, outgoing->task->peer, envelope->tag,
+                                  envelope->immediate, envelope->data, envelope->bytes,
+                                  outgoing)) == -EAGAIN) {
+        if (port_glance(port) == 0) {
+            (void)beowire_wait(port->endpoint, LOOK_NS);
+        }
+    }
+    if (status != 0) {
+        sent(port, outgoing, status == -EINVAL ? -ECONNRESET : status);
+    }
+    return status;
+}
+
+/* One that takes longer. */
+static int send_long(struct port *port, struct task *task, const struct stock_message *message,
+                     struct envelope *envelope, struct parcel **shared)
+{
+    struct outgoing *outgoing = calloc(1, sizeof *outgoing);
+    const bool stays =
+        shared == NULL && message->encoding == STOCK_IN_PLACE && stock_single(message) != NULL;
+
+    if (outgoing == NULL) {
+        return PORT_STOCK;
+    }
+    if (!stays && (outgoing->parcel = wrap(message, envelope->bytes, shared)) == NULL) {
+        free(outgoing);
+        return PORT_STOCK;
+    }
+    envelope->data = stays ? stock_single(message) : outgoing->parcel->data;
+    outgoing->bytes = stays ? 0 : envelope->bytes;
+    outgoing->task = task;
+    outgoing->kept = true;
+    int status = post(port, outgoing, envelope);
+    if (status == 0 && stays) {
+        (void)port_until(port, is_done, outgoing, UINT64_MAX);
+    } else if (status == 0) {
+        if (shared == NULL && task->outgoing == 1) { /* it does not let others wait already */
+            (void)port_until(port, is_done, outgoing, PORT_PATIENCE_NS);
+        }
+        (void)port_until(port, has_room, NULL, UINT64_MAX);
+    }
+    outgoing->kept = false;
+    if (outgoing->done) {
+        status = outgoing->status;
+        free(outgoing);
+    }
+    return status;
+}
+
+int port_send(struct port *port, struct task *task, struct stock_message *message, int tag,
+              struct parcel **shared)
+{
+    const int64_t bytes = stock_bytes(message);
+    const int code = code_of(port, message->encoding);
+
+    if (bytes < 0 || code < 0) {
+        return PORT_STOCK;
+    }
+    struct envelope envelope = {
+        .tag = (uint64_t)(uint32_t)message->context << 32 | (uint32_t)tag,
+        .immediate = task->mark << MARK_SHIFT | (uint32_t)code,
+        .data = bytes == 0 ? "" : stock_single(message),
+        .bytes = (uint64_t)bytes,
+    };
+    int status = -EMSGSIZE;
+    if (envelope.data != NULL && envelope.bytes <= beowire_inject_bytes(port->endpoint)) {
+        status = beowire_inject(port->endpoint, task->peer, envelope.tag, envelope.immediate,
+                                envelope.data, envelope.bytes);
+    }
+    if (status == -EMSGSIZE || status == -EAGAIN) {
+        return send_long(port, task, message, &envelope, shared); /* sent() says what failed */
+    }
+    if (status != 0 && task->state == TASK_OPEN) {
+        task->state = status == -ECONNRESET || status == -EINVAL ? TASK_GONE : TASK_FAILED;
+    }
+    return status;
+}
+
+static bool is_settled(struct port *port, void *context)
+{
+    (void)context;
+    return port->outgoing == 0 && beowire_flush(port->endpoint, LOOK_NS) == 0;
+}
+
+bool port_settle(struct port *port, uint64_t patience_ns)
+{
+    return port_until(port, is_settled, NULL, patience_ns);
+}
+
+void port_hello(struct port *port, uint32_t peer)
+{
+    (void)beowire_send(port->endpoint, peer, 0, CODE_HELLO, "", 0, NULL);
+}
+
+void port_close(struct port *port)
+{
+    struct beowire_completion completion;
+    struct arrival *arrival;
+
+    /* What has ended is nobody's but ours. */
+    while (beowire_poll(port->endpoint, &completion, 1) > 0) {
+        ended(port, &completion);
+    }
+    (void)beowire_close(port->endpoint, 0);
+    port->endpoint = NULL;
+    while ((arrival = arrivals_drop(&port->arrivals)) != NULL) {
+        (void)port->stock->message_free(((struct incoming *)arrival)->message);
+        free(arrival);
+    }
+    table_clear(&port->table);
+    port->outgoing = 0; /* what the copies of those take is lost with the task */
+    port->outgoing_bytes = 0;
+    port->watched = false;
+    port->looked_ns = 0;
+}

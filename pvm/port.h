@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * port.h - this task's endpoint of Beowire, and messages of PVM over it.
+ *
+ * A message of PVM is one of Beowire's. Its tag is PVM's context and tag; the 32 bits beside it are
+ * the number of the mark that was sent before it (order.h) and how it is packed; its bytes are
+ * those that were packed, one piece after the other. Whatever comes is received at once, whoever
+ * waits for what, into a message of libpvm3's that is then handed to it: what was sent never waits
+ * for a receive, and matching, wildcards and message handlers stay libpvm3's.
+ *
+ * What was packed by copying is copied once more, into one piece, which is ours: the call returns
+ * when it is there, or PORT_PATIENCE_NS later, or at once if the other task lets one wait already
+ * (up to 64 MiB for all tasks). PvmDataInPlace is sent from where it is, and the call returns when
+ * all of it is there.
+ *
+ * One thread, as PVM. A child of fork() has no port.
+ */
+#ifndef BEOWIRE_PVM_PORT_H
+#define BEOWIRE_PVM_PORT_H
+
+#include <beowire.h>
+
+#include "stock.h"
+#include "table.h"
+
+#define PORT_PATIENCE_NS UINT64_C(20000000)
+
+/** Of port_send(): this message has to go the stock way. */
+#define PORT_STOCK 1
+
+/** A copy of a message. */
+struct parcel;
+
+struct port {
+    const struct stock *stock;
+    beowire_endpoint *endpoint; /**< NULL: closed */
+    int descriptor;             /**< to sleep on; negative: there is none */
+    bool watched;               /**< the program sleeps on it, too */
+    bool delivering;            /**< libpvm3 has a message of ours in its hands */
+    unsigned inside;            /**< libpvm3 looks for its own messages, or sends one */
+    unsigned outgoing;          /**< sends that are on their way */
+    uint64_t outgoing_bytes;    /**< of the copies that were made for them */
+    uint64_t looked_ns;         /**< when libpvm3 last looked for its own */
+    struct table table;
+    struct arrivals arrivals;
+};
+
+/** What to wait for, for callers of port_until(). */
+typedef bool port_condition(struct port *port, void *context);
+
+uint64_t port_now_ns(void);
+
+/** Opens it. BEOWIRE_INTERFACE and BEOWIRE_LANES say what it may use; else the first interface, or
+ *  memory alone if there is none.
+ *  @return 0, or a negative errno: it stays closed, and `reason` has one line. */
+int port_open(struct port *port, const struct stock *stock, char *reason, size_t reason_bytes);
+
+/** Closes it, whatever is on its way. */
+void port_close(struct port *port);
+
+/** Hands libpvm3 what has come over Beowire. @return how many messages. */
+int port_collect(struct port *port);
+
+/** The same, and lets libpvm3 look for its own now and then. For use between sends.
+ *  @return how many messages, or an error of libpvm3's. */
+int port_glance(struct port *port);
+
+/** Waits for messages, whichever way they come. @param timeout NULL: for ever
+ *  @return how many; 0: time is up; an error of libpvm3's. */
+int port_wait(struct port *port, const struct timeval *timeout);
+
+/** Takes in messages until the condition holds. @return does it? */
+bool port_until(struct port *port, port_condition *condition, void *context, uint64_t patience_ns);
+
+/** Sends a message over the stock way. @return as mroute() without waiting. */
+int port_stock(struct port *port, int id, int number, int tag);
+
+/** Sends a message to a task that is open.
+ *  @param shared NULL; or a copy that is used again for the same message to others: NULL at first,
+ *  to be let go by port_let_go(). Then nothing is waited for.
+ *  @return 0; PORT_STOCK: it cannot go over Beowire; a negative errno: the task's peer has failed.
+ */
+int port_send(struct port *port, struct task *task, struct stock_message *message, int tag,
+              struct parcel **shared);
+void port_let_go(struct parcel *parcel);
+
+/** Makes sure that whatever was sent is at its peers' endpoints, those excepted that fail.
+ *  @return true: it is; false: time is up. */
+bool port_settle(struct port *port, uint64_t patience_ns);
+
+/** Says hello: a peer that answers can be reached. */
+void port_hello(struct port *port, uint32_t peer);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stock.h - the PVM library of the host, which this one is loaded in front of.
+ *
+ * libpvm3 is made of two parts. One is the same on every machine: buffers, packing, the list of
+ * messages that have come and nobody has received, matching, groups, notices, whatever the daemon
+ * is asked. The other, which every port to a machine has its own of, moves messages: mroute() sends
+ * one and waits for others, pvmmcast() sends one to many, mesg_input() takes one in. Its own calls
+ * of these go through the dynamic linker, so a library that is loaded before it can take them
+ * over, and gets messages as they are packed.
+ *
+ * That needs to know how libpvm3 keeps a message. It is the same in all of 3.4 (the last is of
+ * 2009); stock_is_known() makes a message and looks whether all is where it should be.
+ *
+ * One thread, as PVM.
+ */
+#ifndef BEOWIRE_PVM_STOCK_H
+#define BEOWIRE_PVM_STOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/time.h>
+
+/** A piece of a message; the pieces and their head make a ring. */
+struct stock_fragment {
+    struct stock_fragment *next;
+    struct stock_fragment *previous;
+    char *buffer; /**< NULL: this is the head */
+    char *data;   /**< what it holds; PvmDataInPlace: it is the program's */
+    int room;
+    int bytes;
+    unsigned flags;
+    int chunk;
+    int lead;
+    int sequence;
+    int source;
+    int in_place;
+};
+
+struct stock_message {
+    struct stock_message *next;
+    struct stock_message *previous;
+    const void *coders;
+    struct stock_fragment *head;
+    struct stock_fragment *at; /**< where is packed or unpacked */
+    int references;
+    int id;
+    int bytes; /**< of one that was received */
+    int context;
+    int tag;
+    int wait; /**< not 0: a question that is answered */
+    int source;
+    int destination;
+    int encoding;
+    int flags;
+    int position;
+    int checksum;
+    /* Then comes what XDR needs. */
+};
+
+/** Values of `encoding`; any other is the data format of the machine that packed it. */
+#define STOCK_XDR 0x10000000
+#define STOCK_IN_PLACE 0x20000000
+#define STOCK_TRACE 0x40000000
+
+/** Contexts of PVM's own messages between tasks, and to daemons. */
+#define STOCK_CONTEXT_TASKS 0x7ffff
+#define STOCK_CONTEXT_DAEMON 0x7fffe
+
+/** What is called of libpvm3. Those that it has under the same name as this library has them are
+ *  libpvm3's. */
+struct stock {
+    int (*route)(int id, int task, int tag, struct timeval *timeout); /**< mroute() */
+    int (*multicast)(int id, int *tasks, int count, int tag);         /**< pvmmcast() */
+    int (*take)(struct stock_message *message);                       /**< mesg_input() */
+    int (*enrol)(void);                                               /**< pvmbeatask() */
+    int (*leave)(void);                                               /**< pvm_exit() */
+    int (*descriptors)(int **list);                                   /**< pvm_getfds() */
+    struct stock_message *(*message)(int id);                         /**< midtobuf() */
+    struct stock_message *(*message_new)(void);                       /**< umbuf_new() */
+    int (*message_free)(struct stock_message *message);               /**< umbuf_free() */
+    int (*message_encoding)(struct stock_message *message, int encoding);
+    struct stock_fragment *(*fragment_new)(int bytes);
+    int (*buffer_new)(int encoding);
+    int (*buffer_free)(int id);
+    int (*send_buffer)(int id);    /**< pvm_setsbuf() */
+    int (*receive_buffer)(int id); /**< pvm_setrbuf() */
+    int (*pack)(char *data, int count, int stride);
+    int (*unpack)(char *data, int count, int stride);
+    int (*put)(char *name, int id, int flags);        /**< pvm_putinfo() */
+    int (*look_up)(char *name, int index, int flags); /**< pvm_recvinfo() */
+    int (*state)(int task);                           /**< pvm_pstat() */
+    int *own_task;                                    /**< -1: none */
+    int *context;
+    int *format; /**< data format of this machine */
+    int *route_option;
+};
+
+/** @return libpvm3; NULL: it is not there. */
+const struct stock *stock_find(void);
+
+/** Does libpvm3 keep messages as is said above? To be asked by a task. */
+bool stock_is_known(void);
+
+/** Is this the number of a task? */
+bool stock_is_task(int number);
+
+/** Bytes of what was packed; -1: more than a message may have. */
+int64_t stock_bytes(const struct stock_message *message);
+
+/** Copies what was packed to where stock_bytes() have room. */
+void stock_gather(const struct stock_message *message, char *to);
+
+/** All that was packed, if it is in one piece; else NULL. */
+char *stock_single(const struct stock_message *message);
+
+/** Makes a message of one piece, to be filled in. @return NULL: no memory. */
+struct stock_message *stock_make(const struct stock *stock, int bytes, char **data);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pvm_tasks.h - a PVM program of two kinds of tasks: a parent, which says what is done and what
+ * came of it, and its children. What it says is the same whichever way messages go.
+ *
+ * A case is a function for each of the two. The parent's prints lines, which say only what PVM
+ * promises; the child's does what its parent expects of it.
+ */
+#ifndef BEOWIRE_TESTS_PVM_TASKS_H
+#define BEOWIRE_TESTS_PVM_TASKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHILDREN 3
+
+/** A number that is the same for the same seed and place. */
+uint64_t pattern(uint64_t seed, uint64_t at);
+
+/** Fills bytes, or says whether they are as they were filled. */
+void fill(void *data, size_t bytes, uint64_t seed);
+bool is_filled(const void *data, size_t bytes, uint64_t seed);
+
+/** Ends the task with a line if something is not as it has to be. */
+#define CHECK(holds) check((holds), #holds, __FILE__, __LINE__)
+void check(bool holds, const char *what, const char *file, int line);
+
+void types_parent(const int *children);
+void types_child(int parent);
+void groups_parent(const int *children);
+void groups_child(int parent);
+
+#endif

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire pvm-env`: what it prints."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from beowire import paths
+from beowire.commands import pvm_env
+from beowire.errors import BeowireError
+
+
+@pytest.fixture(name="library")
+def put_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An engine's directory with a library whose name a shell has to quote."""
+    engine = tmp_path / "an 'engine'"
+    (engine / "pvm").mkdir(parents=True)
+    (engine / "beowire-engine").touch()
+    library = engine / "pvm" / "libbeowire-pvm.so"
+    library.touch()
+    monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(engine))
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    monkeypatch.delenv("PVM_EXPORT", raising=False)
+    return library
+
+
+def test_plain__a_shell_can_read_it(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pvm_env.pvm_env()
+    script = capsys.readouterr().out + 'printf "%s %s" "$LD_PRELOAD" "$PVM_EXPORT"'
+    script += "; unset LD_PRELOAD"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{library} {':'.join(pvm_env.EXPORTED)}"
+
+
+def test_json(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pvm_env.pvm_env(as_json=True)
+    said = json.loads(capsys.readouterr().out)
+    assert said["library"] == str(library)
+    assert said["variables"]["LD_PRELOAD"] == str(library)
+
+
+def test_variables__keep_what_was_there_and_say_nothing_twice() -> None:
+    library = Path("/x/libbeowire-pvm.so")
+    before = {"LD_PRELOAD": "/a.so /b.so", "PVM_EXPORT": "DISPLAY"}
+    once = pvm_env.variables(library, before)
+    assert once["LD_PRELOAD"] == "/x/libbeowire-pvm.so:/a.so:/b.so"
+    assert once["PVM_EXPORT"].startswith("DISPLAY:LD_PRELOAD:")
+    assert pvm_env.variables(library, once) == once
+
+
+def test_not_built__says_what_is_missing(library: Path) -> None:
+    library.unlink()
+    with pytest.raises(BeowireError, match="pvm-dev"):
+        paths.pvm_library()
