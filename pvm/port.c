@@ -14,8 +14,12 @@
 /* Between two looks of libpvm3 at its own sockets, a system call each. */
 #define LOOK_NS UINT64_C(20000)
 
-/* How long is polled before it is slept. */
+/* How long is polled before it is slept: as long as nobody else wants the core. Two polls that are
+ * so far apart had another process between them; then it is slept at once, and ever longer polled
+ * again as waits pass without that. */
 #define SPIN_NS UINT64_C(100000)
+#define SPIN_STEP_NS UINT64_C(2000)
+#define SPIN_GAP_NS UINT64_C(50000)
 
 /* A sleep ends by itself, whatever a wake-up may have got lost. */
 #define SLEEP_MAX_NS UINT64_C(500000000)
@@ -104,6 +108,7 @@ int port_open(struct port *port, const struct stock *stock, char *reason, size_t
     }
     port->stock = stock;
     port->descriptor = beowire_descriptor(port->endpoint);
+    port->spin_ns = SPIN_NS;
     return 0;
 }
 
@@ -114,6 +119,7 @@ void port_let_go(struct parcel *parcel)
     }
 }
 
+/* A send has ended; whose it is frees it. */
 static void sent(struct port *port, struct outgoing *outgoing, int status)
 {
     port->outgoing--;
@@ -125,9 +131,6 @@ static void sent(struct port *port, struct outgoing *outgoing, int status)
         outgoing->task->state = status == -ECONNRESET ? TASK_GONE : TASK_FAILED;
     }
     port_let_go(outgoing->parcel);
-    if (!outgoing->kept) {
-        free(outgoing);
-    }
 }
 
 static void ended(struct port *port, const struct beowire_completion *completion)
@@ -138,7 +141,11 @@ static void ended(struct port *port, const struct beowire_completion *completion
         return; /* a hello */
     }
     if (completion->operation == BEOWIRE_SEND) {
-        sent(port, completion->context, completion->status);
+        struct outgoing *outgoing = completion->context;
+        sent(port, outgoing, completion->status);
+        if (!outgoing->kept) {
+            free(outgoing);
+        }
     } else if (completion->operation == BEOWIRE_RECEIVE) {
         incoming->status = completion->status;
         incoming->arrival.complete = true;
@@ -315,6 +322,23 @@ static void rest(struct port *port, uint64_t until_ns)
     }
 }
 
+/* Looks at the clock between two polls. @return is it to be slept? */
+static bool is_sleepy(struct port *port, uint64_t start_ns, uint64_t *now_ns)
+{
+    const uint64_t before_ns = *now_ns;
+
+    *now_ns = port_now_ns();
+    if (*now_ns - before_ns >= SPIN_GAP_NS) {
+        port->spin_ns = 0;
+    }
+    return *now_ns - start_ns >= port->spin_ns;
+}
+
+static void spin_longer(struct port *port)
+{
+    port->spin_ns += port->spin_ns < SPIN_NS ? SPIN_STEP_NS : 0;
+}
+
 static uint64_t deadline_of(uint64_t start_ns, uint64_t patience_ns)
 {
     return patience_ns < UINT64_MAX - start_ns ? start_ns + patience_ns : UINT64_MAX;
@@ -329,11 +353,12 @@ int port_wait(struct port *port, const struct timeval *timeout)
             : (uint64_t)timeout->tv_sec * UINT64_C(1000000000) + (uint64_t)timeout->tv_usec * 1000;
     const uint64_t deadline_ns = deadline_of(start_ns, patience_ns);
     uint64_t now_ns = start_ns;
+    bool sleepy = false;
 
+    spin_longer(port);
     for (;;) {
         int count = port_collect(port);
         const bool last = now_ns >= deadline_ns;
-        const bool sleepy = now_ns - start_ns >= SPIN_NS;
         if (now_ns - port->looked_ns >= LOOK_NS || (count == 0 && (last || sleepy))) {
             const int more = port_stock(port, 0, 0, 0);
             if (more < 0) {
@@ -346,8 +371,10 @@ int port_wait(struct port *port, const struct timeval *timeout)
         }
         if (sleepy) {
             rest(port, deadline_ns);
+            now_ns = port_now_ns();
+        } else {
+            sleepy = is_sleepy(port, start_ns, &now_ns);
         }
-        now_ns = port_now_ns();
     }
 }
 
@@ -355,14 +382,19 @@ bool port_until(struct port *port, port_condition *condition, void *context, uin
 {
     const uint64_t start_ns = port_now_ns();
     const uint64_t deadline_ns = deadline_of(start_ns, patience_ns);
+    uint64_t now_ns = start_ns;
+    bool sleepy = false;
 
+    spin_longer(port);
     while (!condition(port, context)) {
-        const uint64_t now_ns = port_now_ns();
         if (now_ns >= deadline_ns) {
             return false;
         }
-        if (port_glance(port) == 0 && now_ns - start_ns >= SPIN_NS) {
+        if (port_glance(port) == 0 && sleepy) {
             rest(port, deadline_ns);
+            now_ns = port_now_ns();
+        } else {
+            sleepy = is_sleepy(port, start_ns, &now_ns) || sleepy;
         }
     }
     return true;

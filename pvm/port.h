@@ -40,6 +40,7 @@ struct port {
     unsigned inside;            /**< libpvm3 looks for its own messages, or sends one */
     unsigned outgoing;          /**< sends that are on their way */
     uint64_t outgoing_bytes;    /**< of the copies that were made for them */
+    uint64_t spin_ns;           /**< how long is polled before it is slept */
     uint64_t looked_ns;         /**< when libpvm3 last looked for its own */
     struct table table;
     struct arrivals arrivals;

@@ -10,7 +10,6 @@ import pytest
 
 from beowire.lab import cluster, network
 from beowire.lab.options import LabOptions
-from system.conftest import wait_until
 from system.pvm_machines import LIBRARY, PROGRAM, Machine, preloaded
 
 #: Messages of one run that can go over Beowire, of the parent.
@@ -75,9 +74,7 @@ def test_two_nodes_and_lost_frames__the_same_results(tmp_path: Path) -> None:
 
 
 def test_no_way_for_beowire__says_so_and_goes_the_stock_way(machine: Machine) -> None:
-    done = machine.run(
-        str(PROGRAM), "receive", variables=preloaded(BEOWIRE_INTERFACE="nowhere0")
-    )
+    done = machine.run(str(PROGRAM), "receive", variables=preloaded(BEOWIRE_INTERFACE="nowhere0"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("receive: ")
     said = [line for line in done.stderr.splitlines() if "Beowire" in line]
@@ -112,11 +109,3 @@ def test_a_program_without_pvm__is_left_alone() -> None:
         check=True,
     )
     assert (done.stdout, done.stderr) == ("as ever\n", "")
-
-
-def test_after_all__nothing_is_left(machine: Machine, tmp_path: Path) -> None:
-    before = set(os.listdir("/dev/shm"))
-    done = machine.run(str(PROGRAM), "many", variables=preloaded(BEOWIRE_LANES="shm"))
-    assert carried(done) > 0
-    machine.end()
-    assert wait_until(lambda: set(os.listdir("/dev/shm")) <= before)
