@@ -182,7 +182,7 @@ void types_child(int parent)
 {
     for (;;) {
         int bytes;
-        int tag;
+        int tag = 0;
         const int id = pvm_recv(parent, -1);
         CHECK(id > 0 && pvm_bufinfo(id, &bytes, &tag, NULL) == 0);
         if (tag == TAG + 2) {
