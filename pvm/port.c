@@ -96,7 +96,7 @@ int port_open(struct port *port, const struct stock *stock, char *reason, size_t
     }
     options.operations = BEOWIRE_OPERATIONS_ANY;
     /* A thread that wakes for each frame wakes beside a task that sleeps for it, and where cores
-     * are busy that takes ten times as long. */
+     * are busy that takes several times as long. */
     options.progress = BEOWIRE_PROGRESS_KEEPER;
     const int status = beowire_open(&options, &port->endpoint);
     if (status != 0) {
