@@ -88,9 +88,9 @@ static void order_parent(const int *children)
     int next[CHILDREN] = {0};
 
     for (int left = CHILDREN * ORDER_MESSAGES; left > 0; left--) {
-        int bytes;
-        int tag;
-        int task;
+        int bytes = 0;
+        int tag = 0;
+        int task = 0;
         const int id = pvm_recv(-1, left % 2 == 0 ? TAG : -1);
         CHECK(id > 0 && pvm_bufinfo(id, &bytes, &tag, &task) == 0 && tag == TAG);
         int child = 0;
@@ -98,7 +98,7 @@ static void order_parent(const int *children)
             child++;
         }
         CHECK(child < CHILDREN);
-        int number;
+        int number = 0;
         CHECK(pvm_upkint(&number, 1, 1) == 0);
         CHECK(number == next[child]);
         next[child]++;
@@ -133,9 +133,9 @@ static void receive_parent(const int *children)
 {
     struct timeval soon = {.tv_usec = 20000};
     struct timeval late = {.tv_sec = 20};
-    int bytes;
-    int tag;
-    int task;
+    int bytes = 0;
+    int tag = 0;
+    int task = 0;
 
     CHECK(pvm_nrecv(-1, TAG) == 0 && pvm_probe(-1, TAG) == 0 && pvm_trecv(-1, TAG, &soon) == 0);
     for (int i = 0; i < CHILDREN; i++) {
@@ -163,7 +163,7 @@ static void receive_parent(const int *children)
 
 static void receive_child(int parent)
 {
-    int bytes;
+    int bytes = 0;
     const int id = pvm_recv(parent, TAG);
 
     CHECK(id > 0 && pvm_bufinfo(id, &bytes, NULL, NULL) == 0);
@@ -177,7 +177,7 @@ static int handled;
 
 static int handle(int id)
 {
-    int bytes;
+    int bytes = 0;
 
     CHECK(pvm_bufinfo(id, &bytes, NULL, NULL) == 0);
     handled += bytes;
@@ -206,7 +206,7 @@ static void context_parent(const int *children)
 
 static void context_child(int parent)
 {
-    int context;
+    int context = 0;
 
     CHECK(pvm_precv(parent, TAG, &context, 1, PVM_INT, NULL, NULL, NULL) == 0);
     send_filled(parent, TAG, PvmDataRaw, 10, 1);
@@ -234,7 +234,7 @@ static void many_parent(const int *children)
         CHECK(pvm_pkbyte(data, sizes[i], 1) == 0);
         CHECK(pvm_mcast(three, CHILDREN + 2, TAG) == 0);
         for (int child = 0; child < CHILDREN; child++) {
-            int got;
+            int got = 0;
             CHECK(pvm_precv(children[child], TAG, &got, 1, PVM_INT, NULL, NULL, NULL) == 0);
             CHECK(got == sizes[i]);
         }
@@ -247,7 +247,7 @@ static void many_parent(const int *children)
 static void many_child(int parent)
 {
     for (int i = 0; i < 4; i++) {
-        int bytes;
+        int bytes = 0;
         const int id = pvm_recv(parent, TAG);
         CHECK(id > 0 && pvm_bufinfo(id, &bytes, NULL, NULL) == 0);
         take_filled(bytes, 9);
@@ -302,7 +302,7 @@ static void sleep_parent(const int *children)
 
 static void sleep_child(int parent)
 {
-    int nothing;
+    int nothing = 0;
 
     CHECK(pvm_precv(parent, TAG, &nothing, 1, PVM_INT, NULL, NULL, NULL) == 0);
     for (int i = 0; i < 20; i++) {
@@ -336,7 +336,7 @@ static void end_parent(const int *children)
         CHECK(pvm_psend(children[i], TAG, &bytes, 1, PVM_INT) == 0);
         for (int what = 0; what < 3;
              what++) { /* what it has sent is there before its end is said */
-            int tag;
+            int tag = 0;
             const int id = pvm_recv(-1, -1);
             CHECK(id > 0 && pvm_bufinfo(id, &bytes, &tag, NULL) == 0);
             CHECK(tag == (what == 2 ? TAG + 5 : TAG + what));
@@ -359,8 +359,8 @@ static void end_parent(const int *children)
 /* By pvm_exit(); by exit(), before which PVM may lose what it has of a task; by being killed. */
 static void end_child(int parent)
 {
-    int how;
-    int nothing;
+    int how = 0;
+    int nothing = 0;
 
     CHECK(pvm_precv(parent, TAG, &how, 1, PVM_INT, NULL, NULL, NULL) == 0);
     send_filled(parent, TAG, PvmDataRaw, 500000, 0);
@@ -397,7 +397,7 @@ static const struct {
 static int be_child(int parent)
 {
     for (;;) {
-        int number;
+        int number = 0;
         CHECK(pvm_precv(parent, TAG_CASE, &number, 1, PVM_INT, NULL, NULL, NULL) == 0);
         if (number < 0) {
             return pvm_exit();

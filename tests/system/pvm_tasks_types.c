@@ -181,7 +181,7 @@ void types_parent(const int *children)
 void types_child(int parent)
 {
     for (;;) {
-        int bytes;
+        int bytes = 0;
         int tag = 0;
         const int id = pvm_recv(parent, -1);
         CHECK(id > 0 && pvm_bufinfo(id, &bytes, &tag, NULL) == 0);
