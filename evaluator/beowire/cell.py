@@ -237,6 +237,11 @@ class Cell:
                 {name: value for name, value in (own | end).items() if name not in of_cpu}
                 for own, end in zip(probed, plain, strict=True)
             ],
+            "probes_ci95": [
+                _intervals(self.probed, end, self.probes, probed[end])
+                | _intervals(self.rounds, end, self.probes, plain[end])
+                for end in ends
+            ],
             "probed_rounds": len(self.probed),
             "cpu_methods": self._cpu_methods(probed),
         }
@@ -280,6 +285,30 @@ def _figures(
         of = seconds if name in per_second else messages
         if name != "window_ns":
             found[name] = None if total is None or not of else total / of
+    return found
+
+
+def _intervals(
+    rounds: Sequence[Round],
+    end: int,
+    probes: Sequence[ProbeInfo],
+    figures: dict[str, float | None],
+) -> dict[str, list[float] | None]:
+    """The 95 % interval of each figure to a second, from what it was in each round; so wide that
+    the figure, which is of all their time together, is in it. None: too few rounds for one."""
+    found: dict[str, list[float] | None] = {}
+    for name in (info.name for info in probes if info.per == "second"):
+        value = figures.get(name)
+        if value is None:
+            continue
+        of_rounds = [
+            count * 1e9 / window_ns
+            for counts in _counts_of(rounds, end)
+            if (count := counts.get(name)) is not None and (window_ns := counts.get("window_ns"))
+        ]
+        estimate = statistics.rate_estimate(of_rounds) if of_rounds else Estimate(value, None, None)
+        within = interval(estimate, 1.0)
+        found[name] = within and [min(within[0], value), max(within[1], value)]
     return found
 
 

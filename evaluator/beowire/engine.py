@@ -185,7 +185,9 @@ class EngineProcess:
         return ([line for line in words if line] or [""])[-1][:300]
 
     def request_end(self) -> None:
-        """Asks the engine to exit; does not wait. So many can end at the same time."""
+        """Asks the engine to exit, once; does not wait. So many can end at the same time."""
+        if self._input.closed:
+            return
         # An engine that is gone, or does not listen, is the matter of end().
         with contextlib.suppress(EngineError):
             self.send("quit")
@@ -194,8 +196,7 @@ class EngineProcess:
 
     def end(self, timeout_s: float = _EXIT_TIMEOUT_S) -> None:
         """Ends the process: asks, waits a bounded time, then terminates and kills it by its id."""
-        if not self._input.closed:
-            self.request_end()
+        self.request_end()
         self._ending = True  # what it still says is of no interest, and may be garbage
         deadline = time.monotonic() + timeout_s
         while not self.has_died() and (left := deadline - time.monotonic()) > 0:

@@ -6,7 +6,7 @@ Several lines of a size are several measurements of it. Empty lines and those th
 say nothing.
 
 The command is run by /bin/sh, here, while no driver is measured; it finds in its environment where
-the nodes are. What it has started ends with it.
+the nodes are. What it has started ends with it, and with this process, should that be killed.
 """
 
 import os
@@ -14,8 +14,8 @@ import re
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO
 
@@ -31,6 +31,12 @@ from beowire.visible import visible
 _NAME = re.compile(r"[a-z0-9][a-z0-9_:/-]*")
 _LINE = re.compile(r"\s*(\d+)\s+([0-9.]+(?:[eE][+-]?\d+)?)\s*", re.ASCII)
 _MOST_BYTES = 8 << 20
+
+#: Runs the command that is its argument, and ends its session once nobody holds the other end of
+#: its standard input any more.
+_GUARDED = """exec 3<&0
+{ read -r _ <&3; kill -KILL 0; } &
+exec /bin/sh -c "$1" 3<&- </dev/null"""
 _LONGEST_S = 3600.0
 
 
@@ -108,15 +114,19 @@ def _run(
 ) -> tuple[str, str]:
     """What it printed, and what went wrong. It ends in time, with all that it started."""
     limit_s = min(seconds, _LONGEST_S)
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+    with (
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() as errors,
+        _lifeline() as lifeline,
+    ):
         process: subprocess.Popen[bytes] | None = None
         fault, status = "", 0
         try:
             with interrupts.held():
                 process = subprocess.Popen(
-                    ["/bin/sh", "-c", command.text],
+                    ["/bin/sh", "-c", _GUARDED, "sh", command.text],
                     env=environment,
-                    stdin=subprocess.DEVNULL,
+                    stdin=lifeline,
                     stdout=output,
                     stderr=errors,
                     start_new_session=True,
@@ -131,6 +141,17 @@ def _run(
         if status != 0:
             fault = _ending(status, _text(errors))
         return _text(output), fault
+
+
+@contextmanager
+def _lifeline() -> Iterator[int]:
+    """A descriptor to read from, which ends with this context or this process."""
+    reading, writing = os.pipe()
+    try:
+        yield reading
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -348,6 +348,11 @@ class Result(RecordLine):
     probes: list[dict[str, float | None]] = Field(default_factory=list)
     """What else probes counted at each end, by name: to a message or a second, as `meta` says; None
     where it cannot be had."""
+    probes_ci95: list[dict[str, Annotated[tuple[float, float], _Lenient] | None]] = Field(
+        default_factory=list
+    )
+    """95 % intervals of those of a second, of each end; None: too few rounds for one. Those of a
+    message have none: they are means of all messages."""
     probed_rounds: int = 0
     """Rounds, not among the others, in which probes counted that disturb."""
     cpu_methods: CpuMethods | None = None

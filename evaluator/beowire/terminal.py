@@ -27,7 +27,14 @@ from beowire.report.link import link_text
 from beowire.report.summary import BASELINE, FLOOR, schedule_text, walk_text
 from beowire.sheets import Sheet, nodes_text, sheets
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
-from beowire.units import count_rate_text, rate_text, significant, size_text, time_text
+from beowire.units import (
+    count_rate_text,
+    rate_text,
+    reach_text,
+    significant,
+    size_text,
+    time_text,
+)
 from beowire.visible import LINES, visible
 
 _NARROWEST = 60
@@ -290,13 +297,7 @@ def _rate_cell(cell: Cell, pattern: Pattern, baseline: Curve | None) -> str:
 
 def _around(summary: Summary) -> str:
     """The farther end of the interval; `±?` where there were too few rounds for one."""
-    distance = reach(summary)
-    if math.isinf(distance):
-        return f"±?{_mark(summary)}"
-    if distance > 1:
-        return f"±>100%{_mark(summary)}"
-    shown = "<0.1" if distance < 0.001 else significant(100 * distance, 2)
-    return f"±{shown}%{_mark(summary)}"
+    return f"{reach_text(reach(summary))}{_mark(summary)}"
 
 
 def _mark(summary: Summary) -> str:

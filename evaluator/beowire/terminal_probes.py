@@ -1,20 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What probes counted, as text: tables at a few sizes, and what could not be counted."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import median
+from textwrap import fill
 
 from beowire.record import ProbeInfo, Record
+from beowire.report import layers
 from beowire.report.curves import Cell, Curve, all_sizes
-from beowire.report.probe_table import reasons
-from beowire.text_table import grid
-from beowire.units import count_rate_text, rate_text, significant, size_text, time_text
+from beowire.report.probe_table import heading_words, in_order, reasons
+from beowire.report.summary import under_groups
+from beowire.text_table import grid, how_many_fit, rows
+from beowire.units import (
+    count_rate_text,
+    rate_text,
+    reach_text,
+    significant,
+    size_text,
+    time_text,
+)
 
 
 def tables(found: Sequence[Curve], record: Record, width: int) -> list[str]:
-    """For the smallest and the largest size, a row a figure and a column a driver."""
+    """For the smallest and the largest size, a row a figure and a column a driver; of many drivers
+    a row for each, and as many figures as fit."""
     sizes = all_sizes(found)
-    return [_table(found, record, size, width) for size in dict.fromkeys((sizes[0], sizes[-1]))]
+    many = len({curve.driver for curve in found}) > layers.FEW
+    table = _drivers_down if many else _table
+    return [table(found, record, size, width) for size in dict.fromkeys((sizes[0], sizes[-1]))]
 
 
 def absent(record: Record) -> str:
@@ -82,8 +95,7 @@ def _table(found: Sequence[Curve], record: Record, size: int, width: int) -> str
     columns = []
     for curve, cell in shown:
         values = [
-            _ends([figure_text(info, cell.figure(info.name, end)) for end in (0, 1)])
-            for info in infos
+            _ends([_with_reach(figure_text, info, cell, end) for end in (0, 1)]) for info in infos
         ]
         values.append(demand_text(cell))
         values.append(_ends([per_system_text(cell, end) for end in (0, 1)]))
@@ -94,9 +106,66 @@ def _table(found: Sequence[Curve], record: Record, size: int, width: int) -> str
         "throughput to a second of system time",
         "CPU time accounted, and seen by a soaker",
     ]
-    title = f"What probes counted at {size_text(size)}: initiator, responder"
+    title = _title(size)
     longest = max(map(len, names))
     return grid(title, columns, [f"{name:<{longest}}" for name in names], width, corner="")
+
+
+def _drivers_down(found: Sequence[Curve], record: Record, size: int, width: int) -> str:
+    """A row for each driver under the title of its group, and a column a figure, whose unit is in
+    its heading; those that tell most, where not all fit."""
+    lines: list[tuple[str, Cell | None]] = []
+    for title, members in under_groups(found):
+        of_group = [(f"  {one.name}", cell) for one in members if (cell := one.at(size))]
+        lines += [(title, None), *of_group] if of_group else []
+    infos = in_order(counted(record, [cell for _, cell in lines if cell]))
+    columns = [["demand ", "µs/KB ", *(_demand_number(cell) if cell else "" for _, cell in lines)]]
+    for info in infos:
+        texts = [
+            _ends([_with_reach(_in_heading, info, cell, end) for end in (0, 1)]) if cell else ""
+            for _, cell in lines
+        ]
+        columns.append([*(f"{word} " for word in _heading(info)), *(f"{text} " for text in texts)])
+    labels = ["", "driver", *(label for label, _ in lines)]
+    table = rows(_title(size), columns, labels, width, lambda numbers, count: numbers[:count])
+    missing = [info.name for info in infos[max(0, how_many_fit(columns, labels, width) - 1) :]]
+    if not missing:
+        return table
+    note = f"not shown for want of columns: {', '.join(missing)}; all are in report.html"
+    return f"{table}\n{fill(note, width, subsequent_indent='  ')}"
+
+
+def _title(size: int) -> str:
+    return f"What probes counted at {size_text(size)}: initiator, responder"
+
+
+def _heading(info: ProbeInfo) -> tuple[str, str]:
+    """Two lines."""
+    words, unit = heading_words(info)
+    first, _, last = words.rpartition(" ")
+    unit = "k/s" if info.per == "second" else unit
+    return (words, unit) if unit else (first, last)
+
+
+def _in_heading(info: ProbeInfo, value: float | None) -> str:
+    """A value in the unit that its heading has."""
+    if value is None:
+        return "-"
+    return _number(value / 1e3 if info.per == "second" or info.unit == "ns" else value)
+
+
+def _demand_number(cell: Cell) -> str:
+    demand = cell.service_demand_us_per_kb
+    return "- " if demand is None else f"{significant(demand)} "
+
+
+def _with_reach(
+    text: Callable[[ProbeInfo, float | None], str], info: ProbeInfo, cell: Cell, end: int
+) -> str:
+    """A figure at an end, and how far its interval reaches, if it can have one."""
+    shown_text = text(info, cell.figure(info.name, end))
+    reach = cell.figure_reach(info.name, end)
+    return shown_text if reach is None else f"{shown_text} {reach_text(reach)}"
 
 
 def _ends(values: Sequence[str]) -> str:

@@ -38,13 +38,30 @@ def rows(
     and of the labels, is its heading. `fewer(numbers, count)`: which columns to show of all."""
     first = max(map(len, labels))
     aligned = [to_the_right(column) for column in columns]
-    chosen: Sequence[int] = range(len(aligned))
-    while len(chosen) > 1 and first + sum(len(aligned[at][0]) for at in chosen) > width:
-        chosen = fewer(range(len(aligned)), len(chosen) - 1)
+    chosen = _fitting(aligned, first, width, fewer)
     lines = zip(labels, *(aligned[at] for at in chosen), strict=True)
     return "\n".join(
         [title, *(f"{label:<{first}}{''.join(row)}".rstrip() for label, *row in lines)]
     )
+
+
+def how_many_fit(columns: Sequence[Sequence[str]], labels: Sequence[str], width: int) -> int:
+    """How many of the columns, from the first on, rows() shows if it leaves out the last ones."""
+    aligned = [to_the_right(column) for column in columns]
+    first = max(map(len, labels))
+    return len(_fitting(aligned, first, width, lambda numbers, count: numbers[:count]))
+
+
+def _fitting(
+    aligned: Sequence[Sequence[str]],
+    first: int,
+    width: int,
+    fewer: Callable[[Sequence[int], int], Sequence[int]],
+) -> Sequence[int]:
+    chosen: Sequence[int] = range(len(aligned))
+    while len(chosen) > 1 and first + sum(len(aligned[at][0]) for at in chosen) > width:
+        chosen = fewer(range(len(aligned)), len(chosen) - 1)
+    return chosen
 
 
 def to_the_right(column: Sequence[str], least: int = 0) -> list[str]:

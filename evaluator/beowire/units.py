@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Quantities as text for people: three significant digits, the unit that reads best."""
 
+import math
+
 from beowire.sizes import format_size
 
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
@@ -52,6 +54,18 @@ def interval_text(low: str, high: str) -> str:
     low_number, _, low_unit = low.partition(" ")
     _, _, high_unit = high.partition(" ")
     return f"{low_number}–{high}" if low_unit == high_unit else f"{low}–{high}"
+
+
+def reach_text(reach: float) -> str:
+    """How far an interval reaches, relative to what it is of: `±1.2%`; infinite, for there is none:
+    `±?`.
+    """
+    if math.isinf(reach):
+        return "±?"
+    if reach > 1:
+        return "±>100%"
+    shown = "<0.1" if reach < 0.001 else significant(100 * reach, 2)
+    return f"±{shown}%"
 
 
 def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:

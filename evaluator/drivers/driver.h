@@ -25,7 +25,7 @@
  * Errors: 0 is success, a negative errno value is a failure. -ECANCELED: the host asked to stop.
  * -ETIMEDOUT from receive() of an unreliable driver: no message arrived within the loss timeout
  * (the session stays usable). -EMSGSIZE from prepare(): this size cannot be carried. Anything else
- * ends the session.
+ * ends the session. -EOWNERDEAD: a daemon of this node that messages go through has ended.
  */
 #ifndef BEOWIRE_DRIVER_H
 #define BEOWIRE_DRIVER_H

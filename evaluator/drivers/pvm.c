@@ -256,14 +256,25 @@ static int pvm_connect(void *opened, const char *peer, char *error, size_t error
 }
 
 /* PVM's errors, as far as they say more than that it failed. */
-static int trouble(int code)
+static int trouble(struct session *session, int code)
 {
-    return code == PvmNoMem ? -ENOMEM : code == PvmNoTask || code == PvmNoHost ? -ECONNRESET : -EIO;
+    switch (code) {
+    case PvmNoMem:
+        return -ENOMEM;
+    case PvmNoTask:
+    case PvmNoHost:
+        return -ECONNRESET;
+    case PvmSysErr: /* the task's daemon does not respond: there is none to take leave of */
+        session->enrolled = false;
+        return -EOWNERDEAD;
+    default:
+        return -EIO;
+    }
 }
 
 static int pvm_send_message(void *opened, const void *data, uint64_t size)
 {
-    const struct session *session = opened;
+    struct session *session = opened;
     int code = pvm_initsend(PvmDataInPlace);
     if (code >= 0) {
         /* It is only read. */
@@ -272,7 +283,7 @@ static int pvm_send_message(void *opened, const void *data, uint64_t size)
     if (code >= 0) {
         code = pvm_send(session->task, TAG);
     }
-    return code >= 0 ? 0 : trouble(code);
+    return code >= 0 ? 0 : trouble(session, code);
 }
 
 /* Nothing has come for a while: because nobody is there any more, or nobody waits. */
@@ -287,7 +298,7 @@ static int look_around(const struct session *session)
 
 static int pvm_receive_message(void *opened, void *data, uint64_t size)
 {
-    const struct session *session = opened;
+    struct session *session = opened;
     int buffer;
     do {
         struct timeval slice = {.tv_usec = SLICE_MS * 1000};
@@ -305,7 +316,7 @@ static int pvm_receive_message(void *opened, void *data, uint64_t size)
     if (code >= 0) {
         code = pvm_upkbyte(data, (int)size, 1);
     }
-    return code >= 0 ? 0 : trouble(code);
+    return code >= 0 ? 0 : trouble(session, code);
 }
 
 static void pvm_close(void *opened)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,10 +67,14 @@ static void remove_directory(const char *path)
     (void)rmdir(path);
 }
 
-/* The daemon, in a process that becomes it. */
-__attribute__((noreturn)) static void become(const char *directory, const int ends[2],
+/* The daemon, in a process that becomes it. It ends with its keeper, should that be killed. */
+__attribute__((noreturn)) static void become(pid_t keeper, const char *directory, const int ends[2],
                                              char *const words[])
 {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* told to, it would end our task, too */
+    if (getppid() != keeper) {
+        _exit(127);
+    }
     (void)setenv("PVM_TMP", directory, 1);
     (void)setenv("PVM_ALLOW_ROOT", "1", 1);
     (void)unsetenv("PVM_VMID");
@@ -100,10 +105,11 @@ __attribute__((noreturn)) static void keep(const char *directory, int lifeline, 
                                            char *const words[])
 {
     char byte;
+    const pid_t keeper = getpid();
     const pid_t daemon = fork();
 
     if (daemon == 0) {
-        become(directory, ends, words);
+        become(keeper, directory, ends, words);
     }
     (void)dup2(lifeline, STDIN_FILENO);
     (void)close_range(STDIN_FILENO + 1, ~0U, 0); /* others wait for the ends of what we hold */
@@ -307,8 +313,9 @@ void pvm_daemon_end(struct pvm_daemon *daemon)
     if (daemon->keeper > 0) {
         while (waitpid(daemon->keeper, NULL, 0) < 0 && errno == EINTR) {
         }
-    } else if (daemon->directory[0] != '\0') {
-        remove_directory(daemon->directory);
+    }
+    if (daemon->directory[0] != '\0') {
+        remove_directory(daemon->directory); /* if the keeper could not */
     }
     pvm_daemon_init(daemon);
 }

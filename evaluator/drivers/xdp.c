@@ -10,10 +10,16 @@
  *
  * A queue of an interface has one such socket: so a session has it from prepare() until flush(),
  * and sessions that take turns, as those of a comparison do, do not get into one another's way.
+ *
+ * Frames are looked at in the kernel's generic hook. While the ends look for each other, a packet
+ * socket (the tap) sees whether it passes over them; a virtual interface's own hook is used then.
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/ethtool.h>
 #include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <poll.h>
@@ -41,6 +47,14 @@
 #define GREETING_INTERVAL_NS UINT64_C(5000000)
 #define GREETING_REPEATS 8
 
+/* What is known of the other end. A greeting says, as its message's number, whether its sender has
+ * heard one: only then can the one that receives it stop. */
+enum heard {
+    HEARD_NOTHING,
+    HEARD_GREETING,
+    HEARD_ANSWER,
+};
+
 /* A queue that was given back is free a moment later. */
 #define BUSY_MS 5
 #define BUSY_TRIES 200
@@ -53,6 +67,8 @@ struct session {
     uint64_t loss_timeout_ns;
     bool sleeps;
     int interface_index;
+    bool is_virtual; /* the interface */
+    enum xdp_hook hook;
     size_t payload_bytes_max; /* of one frame */
     uint16_t port;
     uint16_t message;           /* number of the last message sent */
@@ -66,7 +82,14 @@ static bool stopped(const struct session *session)
     return session->host->stopped(session->host->context);
 }
 
-/* What has to be known of the interface: index, MAC, MTU. */
+static bool is_virtual(int fd, struct ifreq request)
+{
+    struct ethtool_drvinfo about = {.cmd = ETHTOOL_GDRVINFO};
+    request.ifr_data = (void *)&about;
+    return ioctl(fd, SIOCETHTOOL, &request) == 0 && strcmp(about.driver, "veth") == 0;
+}
+
+/* What has to be known of the interface: index, MAC, MTU, kind. */
 static int read_interface(struct session *session, const char *name, char *error,
                           size_t error_bytes)
 {
@@ -92,6 +115,7 @@ static int read_interface(struct session *session, const char *name, char *error
         result = -EPROTONOSUPPORT;
     }
     memcpy(session->header.from, request.ifr_hwaddr.sa_data, ETH_ALEN);
+    session->is_virtual = is_virtual(fd, request);
     if (result == 0 && ioctl(fd, SIOCGIFMTU, &request) != 0) {
         result = fail(error, error_bytes, name);
     }
@@ -208,8 +232,8 @@ static int attach(struct session *session, char *error, size_t error_bytes)
 {
     int result = session->attached ? 0 : -EBUSY;
     for (int tries = 0; result == -EBUSY && tries < BUSY_TRIES; tries++) {
-        result =
-            xdp_socket_open(&session->xdp, session->interface_index, ETHERTYPE, error, error_bytes);
+        result = xdp_socket_open(&session->xdp, session->interface_index, session->hook, ETHERTYPE,
+                                 error, error_bytes);
         if (result == -EBUSY) {
             (void)poll(NULL, 0, BUSY_MS);
             if (stopped(session)) {
@@ -256,17 +280,19 @@ static bool look(struct session *session, struct arrival *arrival, bool *valid)
     return true;
 }
 
-/* Throws away all that has come. True when a greeting was among it. */
-static bool drain(struct session *session)
+/* Throws away all that has come. Returns the most that was among it. */
+static enum heard drain(struct session *session)
 {
     struct arrival arrival;
     bool valid;
-    bool greeted = false;
+    enum heard heard = HEARD_NOTHING;
     for (uint32_t frames = 0; frames < XDP_FRAMES && look(session, &arrival, &valid); frames++) {
-        greeted = (valid && arrival.frame == GREETING) || greeted;
+        if (valid && arrival.frame == GREETING && heard != HEARD_ANSWER) {
+            heard = arrival.message == HEARD_NOTHING ? HEARD_GREETING : HEARD_ANSWER;
+        }
         xdp_socket_free(&session->xdp);
     }
-    return greeted;
+    return heard;
 }
 
 /* Waits until the kernel has taken all that was posted. */
@@ -399,36 +425,103 @@ static int xdp_receive(void *opened, void *data, uint64_t size)
     }
 }
 
-static int greet(struct session *session)
+static int greet(struct session *session, enum heard heard)
 {
+    session->message = (uint16_t)heard;
     int result = post_frame(session, GREETING, NULL, 0);
     return result == 0 ? push(session) : result;
 }
 
-/* Greets until the other end is heard, as packet.c does; the queue is only lent for that. */
+/* A packet socket for what the hook lets pass; or a negative errno. */
+static int open_tap(const struct session *session)
+{
+    const struct sockaddr_ll here = {.sll_family = AF_PACKET,
+                                     .sll_protocol = htons(ETHERTYPE),
+                                     .sll_ifindex = session->interface_index};
+    int tap = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETHERTYPE));
+    if (tap < 0 || bind(tap, (const struct sockaddr *)&here, sizeof here) != 0) {
+        int result = -errno;
+        if (tap >= 0) {
+            close(tap);
+        }
+        return result;
+    }
+    return tap;
+}
+
+/* Has the hook let a frame pass that is for this session? */
+static bool passes_over(const struct session *session, int tap)
+{
+    struct frame_header header;
+    while (recv(tap, &header, sizeof header, 0) == (ssize_t)sizeof header) {
+        if (le16toh(header.port_le) == session->port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Looks at frames in the other hook from now on. */
+static int change_hook(struct session *session, char *error, size_t error_bytes)
+{
+    if (!session->is_virtual) {
+        (void)snprintf(
+            error, error_bytes,
+            "the kernel's generic XDP hook passes over the frames that come, because tc or"
+            " nft redirects them here: take such rules away");
+        return -EOPNOTSUPP;
+    }
+    detach(session);
+    session->hook = XDP_HOOK_DRIVER;
+    return attach(session, error, error_bytes);
+}
+
+/* Greets, and waits for a frame for a moment. */
+static int greet_and_wait(struct session *session, enum heard heard)
+{
+    struct arrival arrival;
+    bool valid;
+    int result = greet(session, heard);
+    struct spin spin = spin_start(session->host, GREETING_INTERVAL_NS);
+    while (result == 0 && !look(session, &arrival, &valid)) {
+        result = spin_turn(&spin);
+    }
+    return result == -ETIMEDOUT ? 0 : result;
+}
+
+/* Greets until the other end has heard us and we have heard it; the queue is only lent for that. */
+static int greet_each_other(struct session *session, int tap, char *error, size_t error_bytes)
+{
+    enum heard heard = drain(session);
+    int result = 0;
+    while (heard != HEARD_ANSWER && result == 0) {
+        result = greet_and_wait(session, heard);
+        const enum heard now = drain(session);
+        heard = now > heard ? now : heard;
+        if (result == 0 && session->hook == XDP_HOOK_GENERIC && passes_over(session, tap)) {
+            result = change_hook(session, error, error_bytes);
+        }
+    }
+    if (result == -ECANCELED) {
+        (void)snprintf(error, error_bytes,
+                       "no frame of the other end arrives: both have to be on one Ethernet segment,"
+                       " and EtherType 0x88B7 must pass");
+    }
+    for (int repeat = 0; repeat < GREETING_REPEATS && result == 0; repeat++) {
+        result = greet(session, heard);
+    }
+    return result;
+}
+
 static int find_peer(struct session *session, char *error, size_t error_bytes)
 {
-    while (!drain(session)) {
-        struct arrival arrival;
-        bool valid;
-        int result = greet(session);
-        struct spin spin = spin_start(session->host, GREETING_INTERVAL_NS);
-        while (result == 0 && !look(session, &arrival, &valid)) {
-            result = spin_turn(&spin);
-        }
-        if (result == -ECANCELED) {
-            (void)snprintf(error, error_bytes,
-                           "no frame of the other end arrives: both have to be on one Ethernet "
-                           "segment, and EtherType 0x88B7 must pass");
-        }
-        if (result != 0 && result != -ETIMEDOUT) {
-            return result;
-        }
+    int tap = open_tap(session);
+    if (tap < 0) {
+        errno = -tap;
+        return fail(error, error_bytes, "no packet socket");
     }
-    int result = 0;
-    for (int repeat = 0; repeat < GREETING_REPEATS && result == 0; repeat++) {
-        result = greet(session);
-    }
+    int result = greet_each_other(session, tap, error, error_bytes);
+    close(tap);
     return result;
 }
 

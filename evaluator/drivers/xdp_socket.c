@@ -181,7 +181,7 @@ static int make_socket(struct xdp_socket *xdp)
 }
 
 /* Binds the socket to the queue, and the program to the interface. */
-static int attach(struct xdp_socket *xdp, int interface_index)
+static int attach(struct xdp_socket *xdp, int interface_index, enum xdp_hook hook)
 {
     const struct sockaddr_xdp here = {.sxdp_family = AF_XDP,
                                       .sxdp_flags = XDP_COPY,
@@ -197,16 +197,17 @@ static int attach(struct xdp_socket *xdp, int interface_index)
     if (bpf(BPF_MAP_UPDATE_ELEM, &entry) != 0) {
         return -errno;
     }
-    union bpf_attr hook = {.link_create = {.prog_fd = (uint32_t)xdp->program,
+    const uint32_t flags = hook == XDP_HOOK_GENERIC ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+    union bpf_attr link = {.link_create = {.prog_fd = (uint32_t)xdp->program,
                                            .target_ifindex = (uint32_t)interface_index,
                                            .attach_type = BPF_XDP,
-                                           .flags = XDP_FLAGS_SKB_MODE}};
-    xdp->link = bpf(BPF_LINK_CREATE, &hook);
+                                           .flags = flags}};
+    xdp->link = bpf(BPF_LINK_CREATE, &link);
     return xdp->link < 0 ? -errno : 0;
 }
 
-int xdp_socket_open(struct xdp_socket *xdp, int interface_index, uint16_t ethertype, char *error,
-                    size_t error_bytes)
+int xdp_socket_open(struct xdp_socket *xdp, int interface_index, enum xdp_hook hook,
+                    uint16_t ethertype, char *error, size_t error_bytes)
 {
     *xdp = (struct xdp_socket){.fd = -1, .map = -1, .program = -1, .link = -1};
     int result = make_socket(xdp);
@@ -215,7 +216,7 @@ int xdp_socket_open(struct xdp_socket *xdp, int interface_index, uint16_t ethert
         result = xdp->map < 0 ? -errno : load_program(xdp, ethertype);
     }
     if (result == 0) {
-        result = attach(xdp, interface_index);
+        result = attach(xdp, interface_index, hook);
     }
     if (result != 0) {
         xdp_socket_close(xdp);
@@ -223,6 +224,12 @@ int xdp_socket_open(struct xdp_socket *xdp, int interface_index, uint16_t ethert
             (void)snprintf(error, error_bytes,
                            "another program has the interface's queue 0 or its XDP hook: end it");
             return -EBUSY;
+        }
+        if (hook == XDP_HOOK_DRIVER && (result == -ERANGE || result == -EOPNOTSUPP)) {
+            (void)snprintf(error, error_bytes,
+                           "a lab with a rate, a delay or a loss takes an interface with a hook for"
+                           " XDP, which this one has at no such MTU: use --mtu 3000 or less");
+            return result;
         }
         errno = -result;
         (void)refuse(error, error_bytes);

@@ -5,6 +5,10 @@
  * the kernel's generic hook: both work with every network card, and attaching them does not reset
  * it, which would disturb whatever else is being measured.
  *
+ * The generic hook passes over frames that something in this kernel has redirected (tc, nft), as
+ * the wires of a lab with a rate, a delay or a loss do. A virtual interface (veth) has a hook of
+ * its own, in its driver, that does not.
+ *
  * Four rings are shared with the kernel, each with one producer and one consumer: what the producer
  * has written is there once the consumer has read its index with acquire, and the reverse.
  *
@@ -28,6 +32,12 @@
 
 /** Frames of each ring. */
 #define XDP_FRAMES 1024
+
+/** Where the program looks at frames. */
+enum xdp_hook {
+    XDP_HOOK_GENERIC,
+    XDP_HOOK_DRIVER, /**< of the interface's own driver: of network cards, it may reset them */
+};
 
 struct xdp_ring {
     _Atomic uint32_t *producer;
@@ -58,8 +68,8 @@ int xdp_socket_permitted(char *reason, size_t reason_bytes);
 
 /** Opens one. -EBUSY: the queue, or the interface's hook, is somebody else's now. With another
  *  failure there is one line in `error`; nothing is open then. */
-int xdp_socket_open(struct xdp_socket *xdp, int interface_index, uint16_t ethertype, char *error,
-                    size_t error_bytes);
+int xdp_socket_open(struct xdp_socket *xdp, int interface_index, enum xdp_hook hook,
+                    uint16_t ethertype, char *error, size_t error_bytes);
 
 /** Memory for the next frame to send, of XDP_FRAME_BYTES_MAX; NULL while all are under way. */
 uint8_t *xdp_socket_room(struct xdp_socket *xdp);

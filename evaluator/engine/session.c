@@ -416,6 +416,10 @@ static const char *describe(int error)
     case -ECONNRESET:
     case -EPIPE:
         return "the other end is gone";
+    case -EOWNERDEAD:
+        return "the daemon of this node that carries its messages has ended: if nobody ended it, "
+               "the "
+               "kernel's log (dmesg) may say why; then measure again";
     default:
         return strerror(-error);
     }

@@ -302,8 +302,8 @@ def test_find_browser__not_there__says_what_to_install(monkeypatch: pytest.Monke
 def report_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("many")
     lines = synthetic_record.lines(MANY, sizes=(8, 1024), patterns=("pingpong",), samples=40)
-    record = synthetic_record.write(directory / "record.jsonl", lines)
-    write_report([read_record(record)], directory / "report.html")
+    record = read_record(synthetic_record.write(directory / "record.jsonl", lines))
+    write_report([synthetic_record.with_probes(record)], directory / "report.html")
     return directory / "report.html"
 
 
@@ -328,10 +328,9 @@ def test_chooser__many_drivers__the_usual_first_and_the_rest_a_click_away(
     browser.wait("document.querySelector('.chooser summary span').textContent.startsWith('0 of')")
     assert not set(MANY) & set(trace_names(browser, "latency"))
     browser.click("document.querySelector('#only-chosen')")
-    assert (
-        browser.evaluate("document.querySelectorAll('#all-results tbody tr:not([hidden])').length")
-        == 0
-    )
+    for table in ("#all-results", "#all-probes"):
+        rows = f"document.querySelectorAll('{table} tbody tr:not([hidden])').length"
+        assert browser.evaluate(rows) == 0
     assert browser.errors == []
 
 
@@ -344,3 +343,21 @@ def test_page__many_drivers_on_a_narrow_screen__fits(
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
     grid = f"{chart('latency')}.querySelector('.gridlayer').getBoundingClientRect().height"
     assert browser.evaluate(grid) > 200
+
+
+def test_probes__many_drivers_on_a_narrow_screen__whose_they_are_stays_in_sight(
+    browser: Browser, report_of_many: Path
+) -> None:
+    browser.resize(390, 800)
+    browser.emulate()
+    browser.open(report_of_many)
+    left, share, moved = browser.evaluate(
+        "(() => { const table = document.querySelector('#probes details[open] table');"
+        " const box = table.parentElement; box.scrollLeft = 1000;"
+        " const name = table.tBodies[0].rows[1].cells[0].getBoundingClientRect();"
+        " return [name.left - box.getBoundingClientRect().left,"
+        " name.width / box.clientWidth, box.scrollLeft]; })()"
+    )
+    assert moved > 50
+    assert abs(left) < 1
+    assert share < 0.5

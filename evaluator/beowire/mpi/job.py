@@ -41,9 +41,14 @@ _NOISE = re.compile(r"cleaning up remaining processes|you can ignore the below",
 class Job:
     """A launcher that was started. `end()` must be called, whatever happened."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Starts it, in a session of its own: Ctrl-C is for us, who then end it. BeowireError."""
-        self._name = Path(command[0]).name
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], name: str = ""
+    ) -> None:
+        """Starts it, in a session of its own: Ctrl-C is for us, who then end it. BeowireError.
+
+        `name` is what people call it, where the command becomes it only later (in a lab's node).
+        """
+        self._name = name or Path(command[0]).name
         self._tail = bytearray()
         try:
             self._process = subprocess.Popen(

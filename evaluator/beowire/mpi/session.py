@@ -125,7 +125,7 @@ class MpiSession(Session):
         )
         command, environment = self._files.enter_context(prepared)
         with self._interrupts.held():
-            self._job = Job(command, environment)
+            self._job = Job(command, environment, self._driver.mpi.launcher.name)
         self._await_ranks(self._job)
 
     def _await_ranks(self, job: Job) -> None:

@@ -49,7 +49,7 @@ class Cell:
     def overlap(self, end: Literal["send", "receive"]) -> float | None:
         """Share of a transfer that went on while this end computed; of launches, their median."""
         shares = [getattr(one, f"overlap_{end}") for one in self.launches]
-        return _median_or_none(shares)
+        return median_or_none(shares)
 
     @property
     def cpu_ns_per_message(self) -> float | None:
@@ -60,11 +60,15 @@ class Cell:
     @property
     def service_demand_us_per_kb(self) -> float | None:
         """CPU time of both ends to 1024 bytes; of launches, their median."""
-        return _median_or_none([one.service_demand_us_per_kb for one in self.launches])
+        return median_or_none([one.service_demand_us_per_kb for one in self.launches])
 
     def figure(self, name: str, end: int) -> float | None:
         """What a probe counted at an end; of launches, their median."""
-        return _median_or_none([one.figures(end).get(name) for one in self.launches])
+        return median_or_none([one.figures(end).get(name) for one in self.launches])
+
+    def figure_reach(self, name: str, end: int) -> float | None:
+        """How far the interval of a probe's figure reaches: probe_reach() of all launches."""
+        return probe_reach(self.launches, name, end)
 
     def cpu(self, end: int) -> CpuCost | None:
         """CPU per message at the initiator (0) or responder (1); of launches, the median one."""
@@ -170,6 +174,21 @@ def reach(summary: Summary) -> float:
     return max(summary.median - summary.ci95[0], summary.ci95[1] - summary.median) / summary.median
 
 
+def probe_reach(launches: Sequence[Result], name: str, end: int) -> float | None:
+    """How far the 95 % interval of what a probe counted at an end reaches from it, relative to it:
+    of several launches the hull of theirs. Infinite: too few rounds for one. None: such a figure,
+    or a record of its age, has none."""
+    value = median_or_none([one.figures(end).get(name) for one in launches])
+    of_end = [one.probes_ci95[end] for one in launches if end < len(one.probes_ci95)]
+    intervals = [one[name] for one in of_end if name in one]
+    if not value or len(intervals) < len(launches):
+        return None
+    known = [one for one in intervals if one is not None]
+    if len(known) < len(intervals):
+        return math.inf
+    return max(value - min(low for low, _ in known), max(high for _, high in known) - value) / value
+
+
 def all_sizes(found: Sequence[Curve]) -> list[int]:
     """Every size that some curve has, rising."""
     return sorted({cell.size for curve in found for cell in curve.cells})
@@ -248,13 +267,14 @@ def _combine(launches: Sequence[Summary]) -> Summary:
         ci95=(min(low for low, _ in intervals), max(high for _, high in intervals))
         if whole
         else None,
-        p90=_median_or_none([launch.p90 for launch in launches]),
-        p99=_median_or_none([launch.p99 for launch in launches]),
+        p90=median_or_none([launch.p90 for launch in launches]),
+        p99=median_or_none([launch.p99 for launch in launches]),
         min=min(launch.min for launch in launches),
         max=max(launch.max for launch in launches),
     )
 
 
-def _median_or_none(values: Sequence[float | None]) -> float | None:
+def median_or_none(values: Sequence[float | None]) -> float | None:
+    """The median of values that are all known."""
     known = [value for value in values if value is not None]
     return median(known) if len(known) == len(values) else None

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of what probes counted, and what each of them is."""
+"""The tables of what probes counted, and what each of them is."""
 
 from collections.abc import Sequence
 from html import escape
 
+from beowire.patterns import PATTERNS
 from beowire.record import ProbeInfo, Record, Result
-from beowire.report import palette
-from beowire.report.curves import record_labels
-from beowire.units import significant, time_text
+from beowire.report import layers, palette
+from beowire.report.curves import Cell, Curve, curves, median_or_none, probe_reach, record_labels
+from beowire.report.summary import group_row, swatch, under_groups
+from beowire.units import reach_text, significant, size_text, time_text
 
 
 def counted(records: Sequence[Record]) -> str:
-    """A row a result, a column a figure, both ends in a cell; then what the figures are."""
+    """A row a result, a column a figure, both ends in a cell; then what the figures are. Of many
+    drivers first a table at one size, under the titles of their groups."""
     infos = {info.name: info for record in records for info in record.meta.probes}
     known = {
         name
@@ -23,12 +26,41 @@ def counted(records: Sequence[Record]) -> str:
     shown = [info for info in infos.values() if info.name in known]
     if not shown:
         return "<p>Nothing that this record names: an older version measured it.</p>"
+    every = _every(records, shown)
+    drivers = {result.driver for record in records for result in record.results}
+    if len(drivers) > layers.FEW:
+        rows = sum(len(record.results) for record in records)
+        every = (
+            f"{_at_a_glance(records, in_order(shown))}"
+            f"<details><summary>All sizes ({rows} rows)</summary>{every}</details>"
+        )
+    return (
+        "<p>Each cell has the initiator, then the responder; a heading sorts by the first. Times"
+        " and numbers are of a message, of a ping-pong of a round trip, and means of all;"
+        " interrupts of a second, with how far the 95 % interval reaches (±? where there were too"
+        f" few rounds for one).</p>{every}{_meanings(shown)}{_absent(records)}"
+    )
+
+
+def in_order(infos: Sequence[ProbeInfo]) -> list[ProbeInfo]:
+    """What tells most first, for tables that are too wide: what was asked for, what is of a second,
+    the rest."""
+    return sorted(infos, key=lambda info: (not info.disturbs, info.per != "second"))
+
+
+def heading_words(info: ProbeInfo) -> tuple[str, str]:
+    """What a figure is called, and its unit, which is empty if it has none."""
+    words = info.name.removesuffix("_ns").replace("_", " ")
+    return words, "/s" if info.per == "second" else "µs" if info.unit == "ns" else ""
+
+
+def _every(records: Sequence[Record], shown: Sequence[ProbeInfo]) -> str:
     with_methods = any(one.cpu_methods for record in records for one in record.results)
     loaded = any(one.load for record in records for one in record.results)
     labels = record_labels(records)
     heads = [
-        *(["Record"] if len(records) > 1 else []),
         "Driver",
+        *(["Record"] if len(records) > 1 else []),
         "Pattern",
         *(["Beside"] if loaded else []),
         "Size",
@@ -40,24 +72,56 @@ def counted(records: Sequence[Record]) -> str:
     for record, label in zip(records, labels, strict=True):
         for result in sorted(record.results, key=_order):
             cells = [
+                f'<th scope="row">{escape(result.driver)}</th>',
                 *([_text(label)] if len(records) > 1 else []),
-                _text(result.driver),
                 _text(result.pattern),
                 *([_text(result.load or "nothing")] if loaded else []),
                 _number(result.size, f"{result.size:,}"),
-                *(_figure(info, result) for info in shown),
+                *(_figure(info, [result]) for info in shown),
                 _per_system(result),
                 *([_methods(result)] if with_methods else []),
             ]
-            rows.append(f"<tr>{''.join(cells)}</tr>")
+            rows.append(f'<tr data-driver="{escape(result.driver)}">{"".join(cells)}</tr>')
     head = "".join(f'<th scope="col"><button type="button">{text}</button></th>' for text in heads)
     return (
-        "<p>Each cell has the initiator, then the responder; a heading sorts by the first. Times"
-        " and numbers are of a message, of a ping-pong of a round trip; interrupts of a second.</p>"
         '<div class="scroll tall" tabindex="0" role="region" aria-label="What probes counted">'
-        '<table id="all-probes" class="figures sortable">'
+        '<table id="all-probes" class="figures sortable named">'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-        f"{_meanings(shown)}{_absent(records)}"
+    )
+
+
+def _at_a_glance(records: Sequence[Record], shown: Sequence[ProbeInfo]) -> str:
+    """Each pattern at its smallest size: a row a driver, in their groups; the first is open."""
+    tables = [
+        _of_pattern(row.noun, found, shown)
+        for name, row in PATTERNS.items()
+        if (found := curves(records, name))
+    ]
+    return "".join(
+        f"<details{' open' if number == 0 else ''}>{text}</details>"
+        for number, text in enumerate(tables)
+    )
+
+
+def _of_pattern(noun: str, found: Sequence[Curve], shown: Sequence[ProbeInfo]) -> str:
+    size = min(curve.cells[0].size for curve in found)
+    heads = ["Driver", "Service demand <small>µs/KB</small>", *(_heading(info) for info in shown)]
+    body = "".join(
+        group_row(group, len(heads))
+        + "".join(
+            f'<tr data-driver="{escape(curve.driver)}"><th scope="row">{swatch(curve)}</th>'
+            f"{_demand(cell)}{''.join(_figure(info, cell.launches) for info in shown)}</tr>"
+            for curve in members
+            if (cell := curve.at(size)) is not None
+        )
+        for group, members in under_groups(found)
+    )
+    head = "".join(f'<th scope="col">{text}</th>' for text in heads)
+    return (
+        f"<summary>{escape(noun[0].upper() + noun[1:])} at {size_text(size)}</summary>"
+        '<div class="scroll" tabindex="0" role="region" aria-label="What probes counted, by group">'
+        f'<table class="figures named"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        "</div>"
     )
 
 
@@ -82,18 +146,28 @@ def _order(result: Result) -> tuple[object, ...]:
 
 
 def _heading(info: ProbeInfo) -> str:
-    words = info.name.removesuffix("_ns").replace("_", " ")
-    unit = "/s" if info.per == "second" else "µs" if info.unit == "ns" else ""
+    words, unit = heading_words(info)
     return f"{escape(words)}" + (f" <small>{unit}</small>" if unit else "")
 
 
-def _figure(info: ProbeInfo, result: Result) -> str:
-    values = [result.figures(end).get(info.name) for end in range(max(1, len(result.cpu)))]
+def _figure(info: ProbeInfo, launches: Sequence[Result]) -> str:
+    """What was counted at each end; of launches their median."""
+    ends = range(max(1, *(len(one.cpu) for one in launches)))
+    values = [median_or_none([one.figures(end).get(info.name) for one in launches]) for end in ends]
     if all(value is None for value in values):
         return _number(None, "–")
     factor = 1e3 if info.unit == "ns" else 1.0
-    texts = ["–" if value is None else significant(value / factor) for value in values]
+    texts = []
+    for end, value in zip(ends, values, strict=True):
+        reach = probe_reach(launches, info.name, end)
+        text = "–" if value is None else significant(value / factor)
+        texts.append(text if reach is None else f"{text} {reach_text(reach)}")
     return _number(values[0], ", ".join(texts))
+
+
+def _demand(cell: Cell) -> str:
+    demand = cell.service_demand_us_per_kb
+    return _number(demand, "–" if demand is None else significant(demand))
 
 
 def _per_system(result: Result) -> str:

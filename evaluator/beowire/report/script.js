@@ -209,7 +209,7 @@
 
   function filterRows() {
     const shown = isShown();
-    for (const row of document.querySelectorAll("#all-results tbody tr")) {
+    for (const row of document.querySelectorAll("#all-results tbody tr, #all-probes tbody tr")) {
       row.hidden = only.checked && !shown(row.dataset.driver);
     }
   }

@@ -86,9 +86,9 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
         "CPU per round trip",
     ]
     body = "".join(
-        _group_row(title, len(heads))
+        group_row(title, len(heads))
         + "".join(_row(curve, records, pingpong, bool(of_size), with_wire) for curve in found)
-        for title, found in _under_groups(pingpong)
+        for title, found in under_groups(pingpong)
     )
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
     return (
@@ -101,7 +101,7 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
     )
 
 
-def _under_groups(pingpong: Sequence[Curve]) -> list[tuple[str, list[Curve]]]:
+def under_groups(pingpong: Sequence[Curve]) -> list[tuple[str, list[Curve]]]:
     """The curves under the titles of their groups; all under none where they are few."""
     names = [curve.driver for curve in pingpong]
     if len(set(names)) <= layers.FEW:
@@ -112,7 +112,8 @@ def _under_groups(pingpong: Sequence[Curve]) -> list[tuple[str, list[Curve]]]:
     ]
 
 
-def _group_row(title: str, columns: int) -> str:
+def group_row(title: str, columns: int) -> str:
+    """The row that begins a group; nothing without a title."""
     if not title:
         return ""
     return f'<tr class="group"><th scope="colgroup" colspan="{columns}">{escape(title)}</th></tr>'

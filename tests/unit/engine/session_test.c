@@ -319,6 +319,9 @@ static void run__driver_fails(void **state)
                           "\"fatal\":true");
     expect_part(ask(RUN), "open and connect a session first");
     expect_part(ask("close"), "closed");
+    make_ready();
+    fake.receive_error = -EOWNERDEAD;
+    expect_part(ask(RUN), "\"code\":\"EOWNERDEAD\",\"message\":\"fake: the daemon of this node");
 }
 
 static void run__cut_short_inside_a_message(void **state)

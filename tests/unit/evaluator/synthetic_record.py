@@ -201,7 +201,7 @@ PROBES = [
             "unit": unit,
             "per": per,
             "probe": probe,
-            "how": "by heart",
+            "how": "/proc/" + "a_long_name_" * 6 if name == "user_ns" else "by heart",
             "of": "machine",
             "disturbs": probe == "soaker",
             "reasons": reasons,
@@ -225,6 +225,7 @@ def with_probes(record: Record, *, differ: bool = False) -> Record:
                 "service_demand_us_per_kb": 1.5,
                 "bytes_per_system_s": [2e9, 3e9],
                 "probes": [{"interrupts": 44_432.0, "taken_ns": 700.0}, {"interrupts": 1000.0}],
+                "probes_ci95": [{"interrupts": (43_000.0, 46_000.0)}, {"interrupts": None}],
                 "probed_rounds": 2,
                 "cpu_methods": CpuMethods(accounted_ns=600.0, taken_ns=700.0, differ=differ),
             }

@@ -110,6 +110,35 @@ def test_result__probes__of_a_message_or_of_a_second() -> None:
     assert result.figures(2) == {}
 
 
+def _interrupted(*rounds: tuple[int, int]) -> Cell:
+    """Rounds with so many interrupts in so many ns, at one end of two."""
+    cell = Cell("tcp", "pingpong", 1000, 1, probes=PROBES, shape=RoundShape(100, 8))
+    for count, window_ns in rounds:
+        near = {**_use(1000, 3000, 1, 2), "window_ns": window_ns, "interrupts": count}
+        far = {**_use(1000, 3000, 1, 2), "interrupts": None, "syscalls": 7}
+        cell.add(Round(100, 100, 0, 1_000_000, 0, Histogram.of_values([4000] * 100), [near, far]))
+    return cell
+
+
+def test_result__probes__of_a_second_have_an_interval_of_the_rounds() -> None:
+    result = _interrupted(*((count, 1_000_000) for count in range(40, 48))).result("time")
+    assert result.probes[0]["interrupts"] == pytest.approx(43_500)
+    assert result.probes_ci95 == [{"interrupts": pytest.approx((40_000, 47_000))}, {}]
+
+
+def test_result__probes__the_interval_has_the_figure_in_it() -> None:
+    """One long round with more of them makes the figure, but not the median round."""
+    rounds = [(40, 1_000_000)] * 19 + [(10_000, 100_000_000)]
+    result = _interrupted(*rounds).result("time")
+    assert result.probes[0]["interrupts"] == pytest.approx(10_760 / 0.119)
+    assert result.probes_ci95[0]["interrupts"] == pytest.approx((40_000, 10_760 / 0.119))
+
+
+def test_result__probes__too_few_rounds_have_no_interval() -> None:
+    result = _interrupted(*[(40, 1_000_000)] * 5).result("time")
+    assert result.probes_ci95 == [{"interrupts": None}, {}]
+
+
 def test_result__service_demand__of_what_crossed_both_ways() -> None:
     result = _probed(None).result("time")
     # 100 ns of CPU time for 2000 bytes; of it the kernel's are 30 ns and 45 ns.

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from beowire.errors import BeowireError
@@ -124,3 +127,26 @@ def test_measure__ends_in_time_with_all_that_it_started(
         time.sleep(0.01)
     else:
         pytest.fail("what it has started is still there")
+
+
+def test_measure__ends_with_whoever_measures(tmp_path: Path) -> None:
+    said = tmp_path / "pids"
+    program = (
+        "import sys; sys.path[:] = sys.argv[2:];"
+        "from beowire import own_commands as own;"
+        "from beowire.interrupts import Interrupts;"
+        "from beowire.launch.local import LocalLauncher;"
+        "(one,) = own.parse_commands([sys.argv[1]]);"
+        "own.measure(one, LocalLauncher(), [8], Interrupts(), launch=1, seconds=60)"
+    )
+    command = f"mine=sleep 600 & echo $$ $! > {said}; wait"
+    with subprocess.Popen([sys.executable, "-c", program, command, *sys.path]) as measuring:
+        try:
+            deadline = time.monotonic() + 30
+            while not (said.exists() and len(said.read_text().split()) == 2):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            started = [psutil.Process(int(pid)) for pid in said.read_text().split()]
+        finally:
+            measuring.kill()
+    assert psutil.wait_procs(started, 5)[1] == []

@@ -12,6 +12,7 @@ from beowire.report.curves import (
     all_sizes,
     curves,
     distribution,
+    probe_reach,
     reach,
     record_labels,
     telling_sizes,
@@ -195,3 +196,30 @@ def test_telling_sizes__any_number__the_ends_and_some_between(
     sizes: list[int], chosen: list[int]
 ) -> None:
     assert telling_sizes(sizes) == chosen
+
+
+def probed(value: float | None, interval: object) -> Result:
+    return result(probes=[{"interrupts": value}], probes_ci95=[{"interrupts": interval}])
+
+
+def test_probe_reach__of_launches__the_hull_about_their_median() -> None:
+    launches = [probed(100, (90, 110)), probed(120, (115, 140)), probed(100, (80, 105))]
+    assert probe_reach(launches[:1], "interrupts", 0) == pytest.approx(0.1)
+    assert probe_reach(launches, "interrupts", 0) == pytest.approx(0.4)
+
+
+def test_probe_reach__too_few_rounds__is_infinite() -> None:
+    launches = [probed(100, (90, 110)), probed(120, None)]
+    assert probe_reach(launches, "interrupts", 0) == math.inf
+
+
+def test_probe_reach__no_interval__is_none() -> None:
+    older = result(probes=[{"interrupts": 100.0}])
+    of_a_message = result(probes=[{"syscalls": 2.0}], probes_ci95=[{}])
+    for launches, name, end in (
+        ([older], "interrupts", 0),
+        ([of_a_message], "syscalls", 0),
+        ([probed(100, (90, 110))], "interrupts", 1),
+        ([probed(None, None)], "interrupts", 0),
+    ):
+        assert probe_reach(launches, name, end) is None

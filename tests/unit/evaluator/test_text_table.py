@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 from beowire.report.curves import telling_sizes
-from beowire.text_table import grid, rows
+from beowire.text_table import grid, how_many_fit, rows
 
 
 def test_grid__columns_to_the_right_below_their_headings() -> None:
@@ -28,3 +28,9 @@ def test_rows__labels_to_the_left_and_as_many_columns_as_fit() -> None:
     assert narrow == ["Title", "driver  1 B   1 KiB", "  tcp     a       c"]
     least = rows("Title", columns, ["driver", "  tcp"], 1, telling_sizes).splitlines()
     assert least == ["Title", "driver  1 B", "  tcp     a"]
+
+
+def test_how_many_fit__of_the_first_columns_and_one_at_least() -> None:
+    columns = [["1 B ", "a "], ["8 B ", "b "], ["1 KiB ", "c "]]
+    labels = ["driver", "  tcp"]
+    assert [how_many_fit(columns, labels, width) for width in (80, 20, 1)] == [3, 2, 1]

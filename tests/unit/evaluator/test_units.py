@@ -8,6 +8,7 @@ from beowire.units import (
     count_rate_text,
     interval_text,
     rate_text,
+    reach_text,
     significant,
     size_text,
     time_text,
@@ -76,3 +77,11 @@ def test_interval_text__one_unit__is_said_once() -> None:
 
 def test_count_rate_text__has_a_unit_of_its_own() -> None:
     assert [count_rate_text(value) for value in (7, 2.83e6)] == ["7.00 /s", "2.83 M/s"]
+
+
+@pytest.mark.parametrize(
+    ("reach", "text"),
+    [(0, "±<0.1%"), (0.0123, "±1.2%"), (1, "±100%"), (1.01, "±>100%"), (float("inf"), "±?")],
+)
+def test_reach_text__any_reach__is_a_share_or_that_there_is_none(reach: float, text: str) -> None:
+    assert reach_text(reach) == text
