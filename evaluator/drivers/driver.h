@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /** Changes whenever this file changes incompatibly; the engine refuses other values. */
-#define DRIVER_ABI 5
+#define DRIVER_ABI 6
 
 /** Longest text of an address, with its end. */
 #define DRIVER_ADDRESS_BYTES 320
@@ -88,8 +88,9 @@ struct driver_options {
     uint64_t max_size;         /**< no message will be longer, in bytes */
     /** The buffers of `max_size` and DRIVER_SLACK_BYTES more bytes in which what send() and
      *  receive() are given lies, for protocols that have to know their memory in advance: messages
-     *  leave from either, and arrive in `incoming`. NULL: they are not known. Patterns that use
-     *  other memory are only run over drivers that are not `fixed`. */
+     *  leave from either, and arrive in `incoming`. NULL: they are not known, or the driver's own
+     *  (buffers()). Patterns that use other memory are only run over drivers that are not
+     *  `fixed`. */
     void *outgoing;
     void *incoming;
     uint64_t loss_timeout_ns; /**< how long receive() of an unreliable driver waits */
@@ -186,6 +187,12 @@ struct driver {
      *  once. Called about every millisecond while the engine waits for a command, until it returns
      *  false: the other end needs nothing more of this one. NULL: it never does. */
     bool (*idle)(void *session);
+
+    /** For libraries that make the memory in which messages have to lie: the two buffers, of as
+     * many bytes as those of the options, from the beginning of a page on, which then take their
+     * place. Called once, after open(); they are there until close(). Such a driver is `fixed`, and
+     * has no collective(). NULL: they are the engine's. */
+    void (*buffers)(void *session, void **outgoing, void **incoming);
 };
 
 /** Exported by each driver's shared object: a table of drivers ended by NULL, static storage. */

@@ -105,6 +105,9 @@ static const char *defect(const struct modules *modules, const struct driver *dr
     if (driver->min_size == 0 || driver->min_size > driver->max_size) {
         return "its smallest and largest message sizes make no sense";
     }
+    if (driver->buffers != NULL && (!driver->fixed || driver->collective != NULL)) {
+        return "it makes the buffers of messages: then it is fixed, and has no collective()";
+    }
     return NULL;
 }
 

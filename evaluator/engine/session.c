@@ -70,12 +70,13 @@ void session_init(struct session *session, struct modules *modules, struct input
     probes_open(&session->probes, &HERE);
 }
 
+/* Those of a driver went with its session. */
 static void free_buffers(struct session *session)
 {
-    if (session->outgoing != NULL) {
+    if (session->outgoing != NULL && session->driver->buffers == NULL) {
         munmap(session->outgoing, session->buffer_bytes);
     }
-    if (session->incoming != NULL) {
+    if (session->incoming != NULL && session->driver->buffers == NULL) {
         munmap(session->incoming, session->buffer_bytes);
     }
     session->outgoing = NULL;
@@ -120,6 +121,12 @@ static uint8_t *new_buffer(uint64_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+static void fill_buffers(const struct session *session)
+{
+    fill_content(session->outgoing, session->buffer_bytes);
+    memset(session->incoming, 0, session->buffer_bytes);
+}
+
 /* Pages of their own, every one touched. A message can begin anywhere in the first page, and then
  * be moved by another. What all ends do together takes a message for each. */
 static int make_buffers(struct session *session)
@@ -132,9 +139,20 @@ static int make_buffers(struct session *session)
     if (session->outgoing == NULL || session->incoming == NULL) {
         return -ENOMEM;
     }
-    fill_content(session->outgoing, session->buffer_bytes);
-    memset(session->incoming, 0, session->buffer_bytes);
+    fill_buffers(session);
     return 0;
+}
+
+/* Those that the driver makes. */
+static void take_buffers(struct session *session)
+{
+    void *outgoing = NULL;
+    void *incoming = NULL;
+    session->driver->buffers(session->driver_session, &outgoing, &incoming);
+    session->buffer_bytes = (session->max_size + DRIVER_SLACK_BYTES) / 8 * 8;
+    session->outgoing = outgoing;
+    session->incoming = incoming;
+    fill_buffers(session);
 }
 
 static int parse_open(struct session *session, struct command *command,
@@ -199,7 +217,7 @@ void session_open(struct session *session, struct command *command)
     if (parse_open(session, command, &options) != 0) {
         return;
     }
-    if (make_buffers(session) != 0) {
+    if (session->driver->buffers == NULL && make_buffers(session) != 0) {
         free_buffers(session);
         output_error(ENOMEM, true,
                      "no memory for two messages of %llu bytes: ask for a smaller size",
@@ -214,7 +232,10 @@ void session_open(struct session *session, struct command *command)
     int error = session->driver->open(&options, &session->driver_session, reason, sizeof reason);
     if (error != 0) {
         session->driver_session = NULL;
-    } else if (session->driver->placement != DRIVER_PROCESS) {
+    } else if (session->driver->buffers != NULL) {
+        take_buffers(session);
+    }
+    if (error == 0 && session->driver->placement != DRIVER_PROCESS) {
         error = session->driver->address(session->driver_session, text, sizeof text);
     }
     if (error != 0) {

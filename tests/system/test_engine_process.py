@@ -96,7 +96,7 @@ def connect(start: Start, driver: str, max_size: int = 4096) -> tuple[Engine, En
 def test_hello__says_who_it_is(start: Start) -> None:
     engine = start()
     hello = engine.ask("hello")
-    assert (hello["event"], hello["protocol"], hello["abi"]) == ("hello", 1, 5)
+    assert (hello["event"], hello["protocol"], hello["abi"]) == ("hello", 1, 6)
     assert hello["pid"] == engine.process.pid
     assert hello["cpu"] is None
     assert hello["clock"]["overhead_ns"] > 0

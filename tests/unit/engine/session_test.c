@@ -22,8 +22,15 @@ static struct fake {
     uint64_t max_size;
     uint64_t loss_timeout_ns;
     uint64_t socket_buffer_bytes;
+    uint64_t outgoing_given; /* the engine's buffers were named */
     uint8_t wire[64];
 } fake;
+
+/* Those of a driver that makes them, and behind each what is nobody's. */
+static struct {
+    uint8_t bytes[64 + DRIVER_SLACK_BYTES];
+    uint8_t behind[8];
+} buffers[2];
 
 static int fake_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
@@ -44,6 +51,7 @@ static int fake_open(const struct driver_options *options, void **session, char 
     fake.max_size = options->max_size;
     fake.loss_timeout_ns = options->loss_timeout_ns;
     fake.socket_buffer_bytes = options->socket_buffer_bytes;
+    fake.outgoing_given = options->outgoing != NULL;
     *session = &fake;
     return 0;
 }
@@ -97,6 +105,45 @@ static bool fake_idle(void *session)
     return fake.idle_looks > 0 && fake.idle_looks-- > 0;
 }
 
+static void fake_buffers(void *session, void **outgoing, void **incoming)
+{
+    (void)session;
+    assert_int_equal(fake.opened, fake.closed + 1);
+    *outgoing = buffers[0].bytes;
+    *incoming = buffers[1].bytes;
+}
+
+static int send_from_buffers(void *session, const void *data, uint64_t size)
+{
+    assert_in_range((uintptr_t)data, (uintptr_t)buffers, (uintptr_t)(buffers + 2) - size);
+    return fake_send(session, data, size);
+}
+
+static int receive_into_buffers(void *session, void *data, uint64_t size)
+{
+    assert_ptr_equal(data, buffers[1].bytes + 3);
+    return fake_receive(session, data, size);
+}
+
+static const struct driver MAKER = {
+    .abi = DRIVER_ABI,
+    .name = "maker",
+    .summary = "for a test",
+    .placement = DRIVER_PAIR,
+    .reliable = true,
+    .fixed = true,
+    .min_size = 2,
+    .max_size = 64,
+    .probe = fake_probe,
+    .open = fake_open,
+    .address = fake_address,
+    .connect = fake_connect,
+    .send = send_from_buffers,
+    .receive = receive_into_buffers,
+    .close = fake_close,
+    .buffers = fake_buffers,
+};
+
 static const struct driver DRIVER = {
     .abi = DRIVER_ABI,
     .name = "fake",
@@ -131,6 +178,7 @@ static int start(void **state)
     }
     writer = ends[1];
     modules.drivers[modules.driver_count++] = &DRIVER;
+    modules.drivers[modules.driver_count++] = &MAKER;
     input_open(&input, ends[0]);
     session_init(&session, &modules, &input);
     return 0;
@@ -190,6 +238,26 @@ static void open__limits_and_defaults_for_the_driver(void **state)
     assert_int_equal(fake.max_size, 10);
     assert_int_equal(fake.loss_timeout_ns, 7000000);
     assert_int_equal(fake.socket_buffer_bytes, 4096);
+}
+
+static void open__a_driver_that_makes_the_buffers(void **state)
+{
+    (void)state;
+    memset(buffers, 0, sizeof buffers);
+    for (int i = 0; i < 2; i++) {
+        expect_part(ask("open driver=maker role=initiator max_size=61"), "here/1");
+        assert_false(fake.outgoing_given);
+        expect_part(ask("connect peer=there/2"), "connected");
+        expect_part(ask("run pattern=pingpong size=61 count=5 send_offset=7 receive_offset=3"),
+                    "\"received\":5");
+        expect_part(ask("close"), "closed");
+    }
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(buffers[i].behind[0], 0);
+        assert_int_equal(buffers[i].bytes[61 + DRIVER_SLACK_BYTES], 0);
+    }
+    fake.open_error = -ENODEV;
+    expect_part(ask("open driver=maker role=initiator max_size=61"), "ENODEV");
 }
 
 static void idle__as_long_as_the_driver_needs_it(void **state)
@@ -350,6 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STARTED(open__limits_and_defaults_for_the_driver),
+        STARTED(open__a_driver_that_makes_the_buffers),
         STARTED(idle__as_long_as_the_driver_needs_it),
         STARTED(open__failure_is_told_in_the_drivers_words),
         STARTED(open__address_that_fails_closes_the_driver),

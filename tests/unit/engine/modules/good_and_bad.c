@@ -32,6 +32,13 @@ static void close_session(void *session)
     (void)session;
 }
 
+static void give_buffers(void *session, void **outgoing, void **incoming)
+{
+    (void)session;
+    *outgoing = NULL;
+    *incoming = NULL;
+}
+
 #define COMPLETE                                                                                   \
     .abi = DRIVER_ABI, .summary = "for a test", .placement = DRIVER_PROCESS, .min_size = 1,        \
     .max_size = 10, .probe = probe, .open = open_session, .send = send_message
@@ -41,6 +48,12 @@ static const struct driver PART = {COMPLETE, .name = "good:part_1/b-c", .close =
 static const struct driver TWICE = {COMPLETE, .name = "good", .close = close_session};
 static const struct driver BAD_NAME = {COMPLETE, .name = "Bad Name", .close = close_session};
 static const struct driver NO_CLOSE = {COMPLETE, .name = "no-close"};
+static const struct driver NOT_FIXED = {
+    COMPLETE,
+    .name = "not-fixed",
+    .close = close_session,
+    .buffers = give_buffers,
+};
 static const struct driver NO_RECEIVE = {
     .abi = DRIVER_ABI,
     .name = "no-receive",
@@ -69,7 +82,7 @@ static const struct driver NO_SIZE = {
 const struct driver *const *beowire_driver_table(void)
 {
     static const struct driver *const TABLE[] = {
-        &GOOD, &PART, &TWICE, &BAD_NAME, &NO_CLOSE, &NO_RECEIVE, &NO_SIZE, NULL,
+        &GOOD, &PART, &TWICE, &BAD_NAME, &NO_CLOSE, &NO_RECEIVE, &NO_SIZE, &NOT_FIXED, NULL,
     };
     return TABLE;
 }
