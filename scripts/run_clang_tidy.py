@@ -23,7 +23,10 @@ ROOT = Path(__file__).resolve().parent.parent
 TOOL = "clang-tidy-14"
 
 #: Compiled by the wrapper of whichever MPI is tried; here with the headers of Debian's Open MPI.
-MPI_FILES = ("apps/*.c", "apps/common/*.c", "apps/profile/*.c", "evaluator/drivers/mpi/*.c")
+MPI_FILES = (
+    *("apps/*.c", "apps/common/*.c", "apps/profile/*.c"),
+    *("evaluator/drivers/mpi/*.c", "evaluator/drivers/shmem/*.c"),
+)
 MPI_WRAPPER = "mpicc.openmpi"
 MPI_FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-I", str(ROOT / "apps")]
 #: It knows no request that is kept in a struct, and crashes (clang-tidy 14).

@@ -23,7 +23,7 @@ MODULES = {
     "NPmpi": "mpi",
     "NPmpi2": "mpi-put",
     "NPpvm": "pvm",
-    "NPshmem": "shmem",
+    "NPshmem": "shmem-put",
     "NPibv": "verbs",
     "NPibverbs": "verbs",
 }

@@ -29,6 +29,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "ucx": ("ucx:*", "ucx"),
     # Those of the MPIs that are here, which mpi/drivers.py has put among the known ones by then.
     "mpi": ("mpi:*", "mpi-*:*"),
+    "openshmem": ("shmem-*:*",),
 }
 
 #: Other names of drivers.

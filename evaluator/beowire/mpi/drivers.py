@@ -6,30 +6,33 @@
     mpi:mpich           MPICH over both of these
     mpi                 every MPI that is here, over both
     mpi-put             the same of one-sided puts; so mpi-get, mpi-put-fence, mpi-get-fence
+    shmem-put           puts of the OpenSHMEM of every MPI that has one, over TCP; so shmem-get
+    openshmem           both
 
 The other ways of `beowire.mpi.ways` have to be named. An engine knows such a driver by what is
 before the colon; which MPI it is follows from the directory that the engine gets it from.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from beowire import paths
 from beowire.errors import BeowireError
-from beowire.mpi import compiling, installation, ways
+from beowire.mpi import compiling, installation, openshmem, ways
 from beowire.mpi.compiling import Options
 from beowire.mpi.installation import KINDS, Installation
 from beowire.mpi.ways import Way
 from beowire.record import DriverInfo
 
-#: What the engine calls them (evaluator/drivers/mpi), and what each measures.
+#: What the engine calls them (evaluator/drivers/mpi, shmem), and what each measures.
 FAMILIES = {
     "mpi": "messages",
     "mpi-put": "one-sided puts",
     "mpi-get": "one-sided gets",
     "mpi-put-fence": "one-sided puts with fences",
     "mpi-get-fence": "one-sided gets with fences",
+    **openshmem.FAMILIES,
 }
 
 #: Open MPI 4 has one-sided operations over Beowire with the first only (docs/MPI.md), over TCP with
@@ -40,11 +43,7 @@ _ONESIDED_TCP = {"OMPI_MCA_osc": "pt2pt"}
 #: The ways that are meant where none is named.
 USUAL_WAYS = ("tcp", "beowire")
 
-#: The file in which an engine looks for them.
-FILE = "beowire-driver-mpi.so"
-OPTIONS = Options(
-    ("-std=gnu17", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-fvisibility=hidden"), ("-ldl",)
-)
+_FLAGS = ("-std=gnu17", "-D_GNU_SOURCE", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
 
 _LARGEST_BYTES = 1 << 30
 
@@ -98,7 +97,9 @@ def driver(name: str) -> MpiDriver:
         raise BeowireError(
             f"driver {name}: no way is called {over!r}: there are {', '.join(ways.NAMES)}"
         )
-    found = installation.find(mpi)
+    found = _found(family, mpi)
+    if family in openshmem.FAMILIES:
+        return MpiDriver(family, found, openshmem.way(found, over))
     way = ways.way(found, over)
     if family != "mpi" and found.name == "openmpi4":
         if "FI_PROVIDER_PATH" in way.variables:
@@ -117,7 +118,7 @@ def expanded(names: str | None) -> tuple[str | None, list[DriverInfo]]:
     if names is None:
         return None, []
     words: list[str] = []
-    for word in (one.strip() for one in names.split(",")):
+    for word in openshmem.named(one.strip() for one in names.split(",")):
         words += _members(word) if is_one(word) and "/" not in word else [word]
     words = list(dict.fromkeys(words))
     return ",".join(words), [_info(word) for word in words if is_one(word)]
@@ -127,26 +128,64 @@ def every() -> Iterator[DriverInfo]:
     """Each MPI that there may be over its usual ways, compiled to see whether it can be: or, in one
     line, why not."""
     for mpi in KINDS:
-        try:
-            found = installation.find(mpi)
-            library(found)
-        except BeowireError as error:
-            yield from (_absent(f"{family}:{mpi}", str(error)) for family in FAMILIES)
-            continue
+        faults: dict[str, str] = {}
         for family in FAMILIES:
-            for over in USUAL_WAYS:
-                yield _info(f"{family}:{mpi}/{over}")
+            if mpi not in _mpis(family):
+                continue
+            part = openshmem.PART if family in openshmem.FAMILIES else "mpi"
+            if part not in faults:
+                faults[part] = _fault(family, mpi)
+            if faults[part]:
+                yield _absent(f"{family}:{mpi}", faults[part])
+            else:
+                yield from (_info(f"{family}:{mpi}/{over}") for over in _usual_ways(family))
+
+
+def _fault(family: str, mpi: str) -> str:
+    """Why the drivers of a family cannot be compiled; empty: they can."""
+    try:
+        library(_found(family, mpi))
+    except BeowireError as error:
+        return str(error)
+    return ""
+
+
+def _found(family: str, mpi: str) -> Installation:
+    """The MPI of this name, or what of it a family is of. BeowireError: it is not here."""
+    return openshmem.find(mpi) if family in openshmem.FAMILIES else installation.find(mpi)
+
+
+def _mpis(family: str) -> Sequence[str]:
+    """The MPIs that may have drivers of a family."""
+    return openshmem.MPIS if family in openshmem.FAMILIES else tuple(KINDS)
+
+
+def _usual_ways(family: str) -> Sequence[str]:
+    return ("tcp",) if family in openshmem.FAMILIES else USUAL_WAYS
 
 
 def library(mpi: Installation) -> Path:
     """The drivers, compiled for this MPI on this host. BeowireError."""
-    return compiling.compiled(FILE, mpi, paths.drivers_cache(), sources(), OPTIONS)
+    files = sources(mpi.part)
+    return compiling.compiled(file(mpi), mpi, paths.drivers_cache(), files, options(mpi))
 
 
-def sources() -> list[Path]:
-    """What is compiled, and the headers that it includes. BeowireError: they are not here."""
+def options(mpi: Installation) -> Options:
+    """How they are compiled."""
+    linking = openshmem.LINKING if mpi.part == openshmem.PART else ()
+    return Options(_FLAGS, ("-ldl", *linking))
+
+
+def file(mpi: Installation) -> str:
+    """The file in which an engine looks for them."""
+    return f"beowire-driver-{mpi.part}.so"
+
+
+def sources(part: str) -> list[Path]:
+    """What is compiled for this part of an installation, and the headers that it includes.
+    BeowireError: they are not here."""
     folder = paths.mpi_drivers_sources()
-    return [*sorted((folder / "mpi").glob("*.[ch]")), *sorted(folder.glob("*.h"))]
+    return [*sorted((folder / part).glob("*.[ch]")), *sorted(folder.glob("*.h"))]
 
 
 def _absent(name: str, reason: str) -> DriverInfo:
@@ -175,18 +214,19 @@ def _info(name: str) -> DriverInfo:
 def _members(word: str) -> list[str]:
     """The drivers that a word without a way stands for. BeowireError: none."""
     family, _, chosen = word.partition(":")
+    mpis = _mpis(family)
     if chosen and chosen not in KINDS:
-        known = ", ".join(KINDS)
+        known = ", ".join(mpis)
         raise BeowireError(f"--drivers {word}: no MPI is called {chosen!r}: there are {known}")
     names: list[str] = []
     reasons: list[str] = []
-    for mpi in [chosen] if chosen else KINDS:
+    for mpi in [chosen] if chosen else mpis:
         try:
-            installation.find(mpi)
+            _found(family, mpi)
         except BeowireError as error:
             reasons.append(str(error))
         else:
-            names += [f"{family}:{mpi}/{over}" for over in USUAL_WAYS]
+            names += [f"{family}:{mpi}/{over}" for over in _usual_ways(family)]
     if not names:
         raise BeowireError(f"--drivers {word}: {'; '.join(reasons)}")
     return names

@@ -81,6 +81,9 @@ class Installation:
     compiler: Path | None
     """None: programs cannot be compiled here, only run."""
 
+    part: str = "mpi"
+    """What of it launcher and compiler are for: its MPI, or what comes with that."""
+
     @property
     def is_open_mpi(self) -> bool:
         """Whether it is an Open MPI, of whichever version."""

@@ -14,6 +14,9 @@ from beowire.mpi.installation import Installation
 #: What an endpoint reads besides: it has to be the same on all hosts of a job.
 _SETTINGS = ("BEOWIRE_CONFIG", "BEOWIRE_SETTINGS")
 
+#: How the variables of libfabric, and of UCX, begin.
+_LIBRARIES = ("FI_", "UCX_")
+
 
 @dataclass(frozen=True)
 class Host:
@@ -104,11 +107,11 @@ def environment(mpi: Installation) -> dict[str, str]:
 
 
 def handed_over(mpi: Installation, variables: Mapping[str, str]) -> dict[str, str]:
-    """Has the launcher hand libfabric's variables and our settings among `variables` to all hosts,
-    if it does not do so anyway. BeowireError: it has no way to."""
+    """Has the launcher hand the variables of libfabric and UCX, and our settings, among `variables`
+    to all hosts, if it does not do so anyway. BeowireError: it has no way to."""
     if not mpi.is_open_mpi:
         return {}
-    chosen = sorted(name for name in variables if name.startswith("FI_") or name in _SETTINGS)
+    chosen = sorted(name for name in variables if name.startswith(_LIBRARIES) or name in _SETTINGS)
     listed = ";".join(_in_list(name, variables[name]) for name in chosen)
     return {"OMPI_MCA_mca_base_env_list": listed} if listed else {}
 

@@ -17,6 +17,7 @@ from typing import Protocol
 from beowire import paths
 from beowire.errors import BeowireError
 from beowire.lab import mpirun
+from beowire.lab.network import NODE_INTERFACE
 from beowire.launch.base import Launcher
 from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
@@ -82,7 +83,8 @@ class LabPlace:
             on = (state.nodes[0].name,)
             if known := [cpu for cpu in cpus if cpu is not None]:
                 program = pinned(program, known)
-        return mpirun.prepared(state, mpi, way.variables, ranks=ranks, program=program, on=on)
+        variables = {**way.variables, **_ucx_named(NODE_INTERFACE, way.variables)}
+        return mpirun.prepared(state, mpi, variables, ranks=ranks, program=program, on=on)
 
 
 class HostsPlace:
@@ -164,7 +166,15 @@ def _named(interface: str, variables: Mapping[str, str]) -> dict[str, str]:
         "FI_BEOWIRE_INTERFACE": interface,
         "FI_TCP_IFACE": interface,
         "OMPI_MCA_btl_tcp_if_include": interface,
+        **_ucx_named(interface, variables),
     }
+
+
+def _ucx_named(interface: str, variables: Mapping[str, str]) -> dict[str, str]:
+    """What names the interface to UCX, if it is told to go over TCP: it would take all of them,
+    and in the nodes of a lab the loopback for one that leads to other nodes, on the same kernel."""
+    over_tcp = "tcp" in variables.get("UCX_TLS", "").split(",")
+    return {"UCX_NET_DEVICES": interface} if over_tcp else {}
 
 
 class LocalPlace:

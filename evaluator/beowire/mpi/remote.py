@@ -25,7 +25,7 @@ def compiled(launcher: SshLauncher, node: Node, mpi: Installation) -> Path:
     or cannot compile them, in one line."""
     try:
         _check_version(launcher, node, mpi)
-        package = _pack(drivers.sources())
+        package = _pack(drivers.sources(mpi.part))
         said = launcher.run(node, _script(mpi, hashlib.sha256(package).hexdigest()[:16]), package)
     except BeowireError as error:
         raise EngineError(node.name, str(error).removeprefix(f"{node.name}: ")) from None
@@ -54,13 +54,13 @@ def _script(mpi: Installation, digest: str) -> str:
     """Says `made` and the directory, or `failed` and what the compiler says."""
     wrapper = _quoted(installation.compiler_of(mpi))
     root = f"I_MPI_ROOT={_quoted(mpi.prefix)} " if mpi.name == "intel" else ""
-    flags, libraries = (
-        " ".join(words) for words in (drivers.OPTIONS.flags, drivers.OPTIONS.libraries)
-    )
-    compile_ = f"{root}{wrapper} {flags} mpi/*.c {libraries} -o {drivers.FILE}"
+    options = drivers.options(mpi)
+    flags, libraries = (" ".join(words) for words in (options.flags, options.libraries))
+    file = drivers.file(mpi)
+    compile_ = f"{root}{wrapper} {flags} {mpi.part}/*.c {libraries} -o {file}"
     return (
         f'umask 077; dir="{BASE}/mpi-{digest}-$(sha256sum <{wrapper} | cut -c1-16)";'
-        f' if [ -f "$dir/{drivers.FILE}" ]; then cat >/dev/null; else'
+        f' if [ -f "$dir/{file}" ]; then cat >/dev/null; else'
         f' new=$(mktemp -d "{BASE}/new.XXXXXX") && trap "rm -rf \\"$new\\"" EXIT'
         ' && tar -xf - -C "$new" && cd "$new" || exit 1;'
         f" {compile_} >log 2>&1 || {{ echo failed; cat log; exit 0; }};"

@@ -29,6 +29,7 @@ TITLES = {
     "ucx": "UCX",
     "virtual": "PVM",
     "mpi": "MPI",
+    "openshmem": "OpenSHMEM",
 }
 _OTHERS = "Others"
 
@@ -84,7 +85,7 @@ def below(driver: str) -> str | None:
     family, _, rest = driver.partition(":")
     way = rest.partition("/")[2]
     match group_of(driver):
-        case "mpi":
+        case "mpi" | "openshmem":
             return _BELOW_WAY.get(way)
         case "libfabric" | "ucx":
             return _BELOW_TRANSPORT.get(rest)

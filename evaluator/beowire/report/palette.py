@@ -97,6 +97,8 @@ _MPI_SYMBOLS = {
     ("mpi", "tcp"): "hexagon",
     ("mpi-put", "beowire"): "hexagram",
     ("mpi-put", "tcp"): "hourglass",
+    ("shmem-put", "tcp"): "star-diamond",
+    ("shmem-get", "tcp"): "star-square",
 }
 #: All but the way that is meant to be the quickest are dashed.
 _SOLID_WAY = "beowire"
@@ -121,7 +123,7 @@ def look(driver: str) -> Look:
     if driver in _KNOWN:
         return _KNOWN[driver]
     group = layers.group_of(driver)
-    if group == "mpi":
+    if group in ("mpi", "openshmem"):
         return _mpi_look(driver)
     members = _MEMBERS.get(group or "", ())
     shades = _SHADES.get(group, _SHADES[None])

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rank.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "../library.h"
 #include "../spin.h"
-#include "../text.h"
 
 /* How long the farewell, and before it the end of a receive, may take, of the second that close()
  * has. */
@@ -23,9 +21,6 @@
 
 /* Looks at MPI after a wait that was given up, a millisecond apart. */
 #define IDLE_LOOKS 2000
-
-/* As much of a library's name as people need. */
-#define TITLE_BYTES 100
 
 int rank_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
@@ -123,61 +118,14 @@ int rank_open(size_t session_bytes, const struct driver_options *options, void *
     return 0;
 }
 
-/* FNV-1a: the whole text, for a comparison. */
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = UINT64_C(0xCBF29CE484222325);
-
-    for (; *text != '\0'; text++) {
-        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001B3);
-    }
-    return hash;
-}
-
-/* "HASH@TITLE": all of what the library says of itself, and the first words of it. */
 int rank_address(void *session, char *text, size_t text_bytes)
 {
-    (void)session;
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
 
+    (void)session;
     (void)MPI_Get_library_version(version, &length);
-    int used =
-        snprintf(text, text_bytes, "%016" PRIx64 "@%.*s", hash_of(version), TITLE_BYTES, version);
-    if (used < 0 || (size_t)used >= text_bytes) {
-        return -ENOSPC;
-    }
-    for (char *at = text; *at != '\0'; at++) {
-        if (*at == '\n' || *at == ',') {
-            *at = '\0';
-            break;
-        }
-        if (!isgraph((unsigned char)*at)) {
-            *at = '_';
-        }
-    }
-    return 0;
-}
-
-static int compare_libraries(const char *peer_address, char *error, size_t error_bytes)
-{
-    char own[DRIVER_ADDRESS_BYTES];
-    const char *theirs = peer_address;
-    uint64_t number;
-
-    if (rank_address(NULL, own, sizeof own) != 0 ||
-        !text_number(&theirs, 16, '@', UINT64_MAX, &number)) {
-        (void)snprintf(error, error_bytes, "'%.64s' is not the address of another end",
-                       peer_address);
-        return -EINVAL;
-    }
-    if (strcmp(own, peer_address) == 0) {
-        return 0;
-    }
-    (void)snprintf(error, error_bytes,
-                   "the other node has %.80s, this one %.80s: install the same on both", theirs,
-                   strchr(own, '@') + 1);
-    return -ELIBBAD;
+    return library_address(version, text, text_bytes);
 }
 
 int rank_wait(struct rank *rank, MPI_Request *request)
@@ -259,8 +207,11 @@ int rank_meet(struct rank *rank)
 int rank_connect(void *session, const char *peer_address, char *error, size_t error_bytes)
 {
     struct rank *rank = session;
-    int status = compare_libraries(peer_address, error, error_bytes);
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
 
+    (void)MPI_Get_library_version(version, &length);
+    int status = library_compare(version, peer_address, error, error_bytes);
     if (status != 0) {
         return status;
     }

@@ -7,7 +7,7 @@ import pytest
 
 from beowire import paths
 from beowire.errors import BeowireError
-from beowire.mpi import compiling, drivers, installation
+from beowire.mpi import compiling, drivers, installation, openshmem
 from beowire.mpi.installation import Installation
 
 HERE = ("openmpi4", "mpich")
@@ -94,7 +94,12 @@ def test_every__says_what_cannot_be_compiled(monkeypatch: pytest.MonkeyPatch) ->
             raise BeowireError("mpicc fails: no")
         return Path("/x")
 
+    def find(name: str) -> Installation:
+        installation.find(name)
+        raise BeowireError("there is no OpenSHMEM here")
+
     monkeypatch.setattr(compiling, "compiled", compiled)
+    monkeypatch.setattr(openshmem, "find", find)
     found = {info.name: info.reason for info in drivers.every()}
     ready = {"openmpi4/tcp": "", "openmpi4/beowire": ""}
     absent = {
@@ -103,13 +108,17 @@ def test_every__says_what_cannot_be_compiled(monkeypatch: pytest.MonkeyPatch) ->
         "intel": "there is no intel here: get it",
     }
     families = ("mpi", "mpi-put", "mpi-get", "mpi-put-fence", "mpi-get-fence")
+    of_shmem = {"openmpi4": "there is no OpenSHMEM here", "openmpi5": absent["openmpi5"]}
     assert found == {
         f"{family}:{rest}": reason
         for family in families
         for rest, reason in {**ready, **absent}.items()
-    }
+    } | {f"shmem-{what}:{mpi}": why for what in ("put", "get") for mpi, why in of_shmem.items()}
 
 
 def test_sources__are_those_of_the_checkout() -> None:
-    names = {file.name for file in drivers.sources()}
-    assert {"table.c", "rank.c", "rank.h", "driver.h", "spin.h"} <= names
+    common = {"driver.h", "library.h", "spin.h"}
+    names = {part: {file.name for file in drivers.sources(part)} for part in ("mpi", "shmem")}
+    assert {"table.c", "rank.c", "rank.h", *common} <= names["mpi"]
+    assert {"table.c", "pe.c", "put.c", "get.c", *common} <= names["shmem"]
+    assert "rank.c" not in names["shmem"]

@@ -69,10 +69,10 @@ def test_environment__root_may_run_open_mpi() -> None:
     assert launch.environment(mpi("mpich")) == {}
 
 
-def test_handed_over__libfabrics_variables() -> None:
-    variables = {"FI_B": "1", "PATH": "/bin", "FI_A": "a,b", "OMPI_MCA_pml": "cm"}
+def test_handed_over__variables_of_libfabric_and_ucx() -> None:
+    variables = {"FI_B": "1", "UCX_TLS": "tcp", "FI_A": "a,b", "OMPI_MCA_pml": "cm"}
     told = launch.handed_over(mpi("openmpi4"), variables)
-    assert told == {"OMPI_MCA_mca_base_env_list": "FI_A;FI_B"}
+    assert told == {"OMPI_MCA_mca_base_env_list": "FI_A;FI_B;UCX_TLS"}
     assert launch.handed_over(mpi("openmpi5"), {"PATH": "/bin"}) == {}
     assert launch.handed_over(mpi("mpich"), variables) == {}
 

@@ -39,6 +39,21 @@ def test_hosts__are_reached_as_the_user_writes_them(monkeypatch: pytest.MonkeyPa
     assert not hosts.exists()
 
 
+@pytest.mark.parametrize(("transports", "named"), [("tcp,self", "eth1"), ("shm,self", None)])
+def test_hosts__ucx_goes_over_the_interface_only(
+    monkeypatch: pytest.MonkeyPatch, transports: str, named: str | None
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.delenv("UCX_NET_DEVICES", raising=False)
+    place = HostsPlace(SshLauncher("alpha,beta", [], "eth1"))
+    mpi = Installation("openmpi4", "4.1.4", Path("/usr/bin/oshrun"), None, "shmem")
+    way = Way("tcp", {"UCX_TLS": transports})
+    with place.prepared(mpi, way, 2, ["./program"], []) as (_, environment):
+        assert environment.get("UCX_NET_DEVICES") == named
+        handed_over = environment["OMPI_MCA_mca_base_env_list"].split(";")
+        assert ("UCX_NET_DEVICES" in handed_over, "UCX_TLS" in handed_over) == (bool(named), True)
+
+
 def test_hosts__memory_is_that_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     place = HostsPlace(SshLauncher("alpha,beta"))

@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def test_compiled__once_and_for_nobody_else_to_change(tmp_path: Path, host: Any)
     compiles = 'ls mpi/table.c driver.h >/dev/null && for last; do :; done; echo >"$last"'
     there = mpi(tmp_path, compiles)
     folder = remote.compiled(host, NODE, there)
-    assert (folder / drivers.FILE).is_file()
+    assert (folder / drivers.file(there)).is_file()
     assert folder.parent == tmp_path / "home" / ".cache" / "beowire"
     assert folder.stat().st_mode & 0o777 == 0o700
     assert remote.compiled(host, NODE, there) == folder
@@ -65,6 +66,14 @@ def test_compiled__again_when_the_wrapper_there_has_changed(tmp_path: Path, host
     compiles = 'for last; do :; done; echo >"$last"'
     first = remote.compiled(host, NODE, mpi(tmp_path, compiles))
     assert remote.compiled(host, NODE, mpi(tmp_path, f"{compiles} # newer")) != first
+
+
+def test_compiled__what_comes_with_the_mpi_beside_it(tmp_path: Path, host: Any) -> None:
+    there = mpi(tmp_path, 'ls */table.c | grep . && for last; do :; done; echo >"$last"')
+    other = remote.compiled(host, NODE, replace(there, part="shmem"))
+    assert other != remote.compiled(host, NODE, there)
+    assert (other / "beowire-driver-shmem.so").is_file()
+    assert (other / "shmem" / "table.c").is_file()
 
 
 def test_compiled__a_wrapper_that_fails_is_quoted(tmp_path: Path, host: Any) -> None:

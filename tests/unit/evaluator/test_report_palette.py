@@ -15,7 +15,7 @@ MPI = tuple(
     for mpi in ("openmpi4", "openmpi5", "mpich", "intel")
     for way in ("beowire", "tcp")
 )
-#: What `--drivers all,mpi,mpi-put` measures where everything is ready.
+#: What `--drivers all,mpi,mpi-put,openshmem` measures where everything is ready.
 ALL = (
     *("memcpy", "memcpy-bytes", "memcpy-movsb", "memcpy-nontemporal"),
     *("shm", "pipe", "unix-stream", "unix-datagram", "beowire-shm"),
@@ -24,6 +24,7 @@ ALL = (
     *("beowire", "beowire-packet", "beowire-tso", "beowire-udp"),
     *("fi-tcp", "fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets"),
     *("ucx:tcp", "ucx:posix", "ucx:sysv", "pvm", "pvm-direct", *MPI),
+    *("shmem-put:openmpi4/tcp", "shmem-get:openmpi4/tcp"),
 )
 KNOWN = ("beowire", "tcp-spin", "tcp", "udp", "shm", "packet", "memcpy")
 OTHERS = tuple(f"driver-{number}" for number in range(40))
