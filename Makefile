@@ -96,10 +96,11 @@ format: tools
 #: make unit            unit tests, C and Python (TESTS="-k histogram" for some of the Python ones)
 .PHONY: unit
 unit: tools
-	@exec scripts/run-meson-tests release
+	@$(if $(TESTS),:,exec scripts/run-meson-tests asan)
+	@$(if $(TESTS),:,exec scripts/run-meson-tests release)
 	@exec scripts/run-pytest unit-python tests/unit $(TESTS)
 
-#: make asan            the C unit tests again under AddressSanitizer and UndefinedBehaviorSanitizer
+#: make asan            of these the C tests under AddressSanitizer and UndefinedBehaviorSanitizer
 .PHONY: asan
 asan: tools
 	@exec scripts/run-meson-tests asan

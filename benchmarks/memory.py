@@ -102,4 +102,6 @@ def _program() -> Path:
     program = _ROOT / "build" / "release" / "benchmarks" / "peer_state"
     if program.is_file():
         return program
-    raise BeowireError("build/release/benchmarks/peer_state is not built: run `make`")
+    raise BeowireError(
+        "build/release/benchmarks/peer_state is not built: run `scripts/build bench`"
+    )

@@ -38,7 +38,8 @@ def run(context: Context) -> Results:
     program = _ROOT / "build" / "release" / "benchmarks" / "provider-path-benchmark"
     if not program.is_file():
         raise BeowireError(
-            f"{os.path.relpath(program, _ROOT)} is not built: install libfabric-dev, run `make`"
+            f"{os.path.relpath(program, _ROOT)} is not built: install libfabric-dev,"
+            " run `scripts/build bench`"
         )
     pairs = max(_LEAST_PAIRS, int(context.seconds / _PAIR_S))
     words = [os.path.relpath(program, _ROOT), str(_SIZE), str(pairs)]

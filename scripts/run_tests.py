@@ -27,20 +27,31 @@ FUZZ_LONG_S = 300
 
 #: Modules of tests/system that take longest, first: what starts last should be short. The others
 #: come after them.
-LONGEST = ("test_compare", "test_lab_link", "test_mpi_openmpi", "test_two_commands", "test_ssh")
+LONGEST = (
+    "test_ssh",
+    "test_compare",
+    "test_two_commands",
+    "test_compare_nodes",
+    "test_mpi_interfaces",
+    "test_mpi_openmpi",
+    "test_mpi_mtu",
+    "test_lab_link",
+)
 
-#: Modules that need the machine for themselves: what they measure is too little elsewhere.
-ALONE = ("test_tune",)
+#: Modules that measure between two busy processes nearly all the time. They come last, since such a
+#: step keeps back those after it until there is room.
+BOTH_CORES = ("test_tune",)
 
 #: Test runs without which `make test` has not tested.
 RUNS = ("unit-c-release", "unit-c-asan", "unit-c-tsan", "unit-python", "system-python")
 
 
 def modules(folder: str) -> list[str]:
-    """The modules of tests in a folder of tests/, those that take longest first."""
+    """The modules of tests in a folder of tests/: those that take longest first, those that take
+    both cores last."""
     found = [path.stem for path in sorted((ROOT / "tests" / folder).glob("test_*.py"))]
     order = {name: number for number, name in enumerate(LONGEST)}
-    return sorted(found, key=lambda name: order.get(name, len(order)))
+    return sorted(found, key=lambda name: (name in BOTH_CORES, order.get(name, len(order))))
 
 
 def fuzz_targets() -> list[str]:
@@ -63,7 +74,7 @@ def pytest_steps(run: str, folder: str, after: tuple[str, ...]) -> list[Step]:
             f"{folder} {module.removeprefix('test_')}",
             ("scripts/run-pytest", f"{run}.{module}", f"tests/{folder}/{module}.py"),
             after,
-            alone=module in ALONE,
+            both_cores=module in BOTH_CORES,
         )
         for module in modules(folder)
     ]
@@ -86,13 +97,13 @@ def plan(*, long: bool) -> list[Step]:
         Step(
             "unit-c release", ("scripts/run-meson-tests", "release"), ("build release",), wide=True
         ),
+        Step("unit-python", ("scripts/run-pytest", "unit-python", "tests/unit"), tools),
         *pytest_steps("system-python", "system", tools),
     ]
     if long:
         steps += pytest_steps("wheels-python", "wheels", (*tools, "install MPIs"))
     steps += [
         Step("build tsan", ("scripts/build", "tsan"), wide=True),
-        Step("unit-python", ("scripts/run-pytest", "unit-python", "tests/unit"), tools),
         Step("unit-c tsan", ("scripts/run-meson-tests", "tsan"), ("build tsan",), wide=True),
         *(
             Step(f"fuzz {target}", ("scripts/fuzz", str(seconds), target), ("build asan",))
@@ -104,8 +115,7 @@ def plan(*, long: bool) -> list[Step]:
             if part != "clang-tidy"
         ),
     ]
-    # One that waits for the others to end would keep back those after it.
-    return sorted(steps, key=lambda step: step.alone)
+    return steps
 
 
 def chosen(steps: list[Step], word: str) -> list[Step]:

@@ -33,8 +33,8 @@ class Step:
     """Names of steps that have to have passed before."""
     wide: bool = False
     """It can use several cores: it gets half of them. BEOWIRE_JOBS tells each step how many."""
-    alone: bool = False
-    """Nothing else runs meanwhile: it measures something that others would disturb."""
+    both_cores: bool = False
+    """It measures between two processes that take a core each, all the time: it counts twice."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Outcome:
     name: str
     state: str
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    """What it and all that it has waited for took of the processors."""
 
 
 class Interrupted(BaseException):
@@ -126,9 +128,7 @@ class Runner:
 
     def _lanes(self, step: Step) -> int:
         """How many cores a step is taken to keep busy."""
-        if step.alone:
-            return self._lanes_there
-        return self._jobs(step)
+        return max(self._jobs(step), 2 if step.both_cores else 1)
 
     def _jobs(self, step: Step) -> int:
         """How many processes a step may run at once."""
@@ -156,10 +156,13 @@ class Runner:
         found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
         assert found is not None
         ended = self._running.pop(found.si_pid)
-        status = ended.process.wait()
+        _, waited, usage = os.wait4(found.si_pid, 0)
+        status = ended.process.returncode = os.waitstatus_to_exitcode(waited)
         seconds = time.monotonic() - ended.since
         name = ended.step.name
-        self._outcomes[name] = Outcome(name, FAILED if status else PASSED, seconds)
+        self._outcomes[name] = Outcome(
+            name, FAILED if status else PASSED, seconds, usage.ru_utime + usage.ru_stime
+        )
         if status:
             print(f"---- {name}:", flush=True)
             print(ended.log.read_text(encoding="utf-8", errors="replace"), end="", flush=True)

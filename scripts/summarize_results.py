@@ -58,8 +58,8 @@ class Steps:
     """The steps of a run, slowest first."""
 
     seconds: float
-    steps: list[tuple[str, str, float]]
-    """Name, state and seconds of each."""
+    steps: list[tuple[str, str, float, float]]
+    """Name, state, seconds, and seconds of the processors of each."""
 
     @staticmethod
     def read(directory: Path) -> "Steps | None":
@@ -68,18 +68,22 @@ class Steps:
         if not path.exists():
             return None
         found = json.loads(path.read_text(encoding="utf-8"))
-        steps = [(step["name"], step["state"], step["seconds"]) for step in found["steps"]]
+        steps = [
+            (step["name"], step["state"], step["seconds"], step["cpu_seconds"])
+            for step in found["steps"]
+        ]
         return Steps(found["seconds"], sorted(steps, key=lambda step: -step[2]))
 
     def times(self) -> list[str]:
         """The lines about how long each took."""
-        lines = [f"{'step':40}{'seconds':>9}"]
-        lines += [f"{name:40}{seconds:9.1f}" for name, _, seconds in self.steps]
-        return [*lines, f"{'all, side by side':40}{self.seconds:9.1f}", ""]
+        lines = [f"{'step':40}{'seconds':>9}{'of CPU':>9}"]
+        lines += [f"{name:40}{seconds:9.1f}{cpu:9.1f}" for name, _, seconds, cpu in self.steps]
+        cpu = sum(cpu for *_, cpu in self.steps)
+        return [*lines, f"{'all, side by side':40}{self.seconds:9.1f}{cpu:9.1f}", ""]
 
     def bad(self) -> list[str]:
         """Those that did not pass, and what became of them."""
-        return [f"{name} ({state})" for name, state, _ in self.steps if state != "passed"]
+        return [f"{name} ({state})" for name, state, *_ in self.steps if state != "passed"]
 
 
 def times_of_tests(runs: dict[str, Run]) -> list[str]:

@@ -4,7 +4,7 @@
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -119,8 +119,11 @@ class Outcome:
     interrupted: bool
 
 
-def run(launcher: Launcher, request: Request, interrupts: Interrupts) -> Outcome:
-    """Measures and writes the record.
+def run(
+    launcher: Launcher, request: Request, interrupts: Interrupts, *, entered: bool = False
+) -> Outcome:
+    """Measures and writes the record. `entered`: the launcher's context is another's, who has
+    entered it and will leave it.
 
     BeowireError before anything is measured, or when the record cannot be written any more; what
     was written is kept, and every engine has ended.
@@ -129,7 +132,8 @@ def run(launcher: Launcher, request: Request, interrupts: Interrupts) -> Outcome
         raise BeowireError(
             f"{request.record} exists already and is not overwritten: name another directory"
         )
-    with Display() as display, _entered(launcher, interrupts):
+    context = nullcontext() if entered else _entered(launcher, interrupts)
+    with Display() as display, context:
         display.note("Looking at both ends ...")
         many = check_nodes(request.patterns, len(launcher.nodes))
         found = survey(launcher, interrupts, request.pins, request.interface, many=many)

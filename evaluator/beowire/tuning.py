@@ -176,11 +176,12 @@ def _shares(costs: Mapping[str, float], what: str) -> str:
     )
 
 
-def measure_on(
+@contextmanager
+def measuring(
     between: Launcher, within: Launcher, seconds: float, interrupts: Interrupts, interface: str
-) -> Measure:
+) -> Iterator[Measure]:
     """Runs between the nodes of a launcher, or within a host by the other, each for so many
-    seconds."""
+    seconds. Both launchers' contexts are entered once for all runs, and left here."""
 
     def measure(work: Work) -> Costs:
         with tempfile.TemporaryDirectory(prefix="beowire-tune-") as directory:
@@ -193,14 +194,19 @@ def measure_on(
                 interface="" if work.within_host else interface,
             )
             with _settings(work.settings):
-                outcome = run(within if work.within_host else between, request, interrupts)
+                launcher = within if work.within_host else between
+                outcome = run(launcher, request, interrupts, entered=True)
             if outcome.interrupted:
                 raise KeyboardInterrupt
             if outcome.failures:
                 raise BeowireError("; ".join(outcome.failures), exit_code=1)
             return _costs(request.record, work)
 
-    return measure
+    with between, within:
+        try:
+            yield measure
+        finally:
+            interrupts.hold()
 
 
 @contextmanager

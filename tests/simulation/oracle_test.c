@@ -332,6 +332,7 @@ static void run__bytes_that_no_check_sum_guards(void **state)
     assert_int_not_equal(corrupted, 0);
 }
 
+/** More seeds are run twice where all is run by seeds (--repeat). */
 static void run__same_seed_same_trace(void **state)
 {
     struct run_options options = RUN_OPTIONS_DEFAULT;
@@ -339,7 +340,7 @@ static void run__same_seed_same_trace(void **state)
     struct run_result second;
 
     (void)state;
-    for (options.seed = 1; options.seed < 10; options.seed++) {
+    for (options.seed = 1; options.seed <= 3; options.seed++) {
         assert_true(run(&options, &first));
         assert_true(run(&options, &second));
         assert_int_equal(first.hash, second.hash);

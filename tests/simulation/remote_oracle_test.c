@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #define SECOND UINT64_C(1000000000)
-#define OPERATIONS 1000
+#define OPERATIONS 400
 
 struct fixture {
     struct cluster cluster;

@@ -2,7 +2,7 @@
 """What the lab's tests run inside nodes; needs nothing but Python. Says what it did in JSON.
 
 lab_traffic.py send COUNT BYTES [BYPASS]   raw frames to every other node, at most 20,000 a second
-lab_traffic.py receive SECONDS             counts them until they stop coming for so long
+lab_traffic.py receive                     counts them until the sender says that it was all
 lab_traffic.py flood SECONDS BYTES         as many frames as go out, qdisc bypassed
 lab_traffic.py echo                        UDP echo on port 7000 until its input ends
 lab_traffic.py ask ADDRESS COUNT BYTES     round trips to that echo
@@ -26,6 +26,11 @@ _PACKET_QDISC_BYPASS = 20
 _PACKET_AUXDATA = 8
 _FRAMES_PER_S = 20_000
 _HEADER = bytes.fromhex("ffffffffffff") + bytes.fromhex("02be0e000099") + bytes.fromhex("88b5")
+#: Number of a frame that says so; of so many, one arrives whatever is lost.
+_LAST = (1 << 64) - 1
+_LAST_FRAMES = 50
+#: How long nothing may come before that counts as all, in seconds.
+_PATIENCE_S = 20.0
 _TAGGED = _HEADER[:12] + bytes.fromhex("8100 0123") + _HEADER[12:]
 
 
@@ -46,23 +51,23 @@ def send(count: int, size: int, bypass: int = 0) -> dict[str, object]:
             if early_s > 0.002:
                 time.sleep(early_s)
             frames.send(_HEADER + number.to_bytes(8, "big") + bytes(size - 8))
+        for _ in range(_LAST_FRAMES):
+            frames.send(_HEADER + _LAST.to_bytes(8, "big") + bytes(size - 8))
     return {"sent": count}
 
 
-def receive(seconds: float) -> dict[str, object]:
-    """`numbers` counts distinct frames, `ordered` tells whether none was overtaken."""
+def receive() -> dict[str, object]:
+    """`numbers` counts distinct frames, `ordered` tells whether none was overtaken. One that comes
+    after the last is missing."""
     seen: set[int] = set()
     frames_count, newest, ordered = 0, -1, True
     with _packet_socket(_ETHERTYPE) as frames:
         with contextlib.suppress(OSError):  # SO_RCVBUFFORCE, where it is allowed
             frames.setsockopt(socket.SOL_SOCKET, 33, 256 << 20)
         print("ready", flush=True)
-        frames.settimeout(20.0)
+        frames.settimeout(_PATIENCE_S)
         with contextlib.suppress(TimeoutError):
-            while True:
-                frame = frames.recv(65536)
-                frames.settimeout(seconds)
-                number = int.from_bytes(frame[14:22], "big")
+            while (number := int.from_bytes(frames.recv(65536)[14:22], "big")) != _LAST:
                 ordered = ordered and number > newest
                 newest = number
                 seen.add(number)

@@ -2,9 +2,11 @@
 """For the tests of MPI libraries: the program that checks them, compiled for each of them."""
 
 import contextlib
+import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,8 +33,8 @@ _FINDING = 20
 
 @cache
 def compiled_check(mpi: str, prefix: Path | None = None) -> Path:
-    """tests/mpi, compiled with that MPI's own compiler wrapper; once in a process of pytest, and so
-    that others may use it meanwhile."""
+    """tests/mpi, compiled with that MPI's own compiler wrapper: where nobody has from the same
+    sources, and so that others may use it meanwhile."""
     asked = [str(ROOT / "beowire"), "mpi-env", "--mpi", mpi, "--print-cc"]
     if prefix is not None:
         asked += ["--prefix", str(prefix)]
@@ -41,9 +43,14 @@ def compiled_check(mpi: str, prefix: Path | None = None) -> Path:
     program.parent.mkdir(parents=True, exist_ok=True)
     sources = sorted(str(path) for path in (ROOT / "tests" / "mpi").glob("*.c"))
     flags = ["-std=gnu17", "-O2", "-g", "-Wall", "-Wextra", "-Werror"]
+    command = [compiler.stdout.strip(), *flags]
+    made_of = program.with_name(f"{program.name}.made-of")
+    parts = _parts(command)
+    if program.exists() and made_of.exists() and made_of.read_text(encoding="utf-8") == parts:
+        return program
     new = program.with_name(f"{program.name}.{os.getpid()}")
     done = subprocess.run(
-        [compiler.stdout.strip(), *flags, "-o", str(new), *sources],
+        [*command, "-o", str(new), *sources],
         capture_output=True,
         text=True,
         check=False,
@@ -51,7 +58,18 @@ def compiled_check(mpi: str, prefix: Path | None = None) -> Path:
     )
     assert done.returncode == 0, done.stderr
     new.replace(program)
+    new.write_text(parts, encoding="utf-8")
+    new.replace(made_of)
     return program
+
+
+def _parts(command: Sequence[str]) -> str:
+    """What the check is made of: sources, options and the compiler wrapper, as it is now."""
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "tests" / "mpi").glob("*.[ch]")):
+        digest.update(path.name.encode() + path.read_bytes())
+    wrapper = Path(shutil.which(command[0]) or command[0]).resolve().stat()
+    return f"{digest.hexdigest()} {command} {wrapper.st_mtime_ns} {wrapper.st_size}\n"
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def test_loss__is_random_at_its_rate_both_ways(options: dict[str, Any], bypass: 
     frames, loss = 20_000, 0.02
     with lab_of(loss=loss, **options) as lab:
         for sender, receiver in (("node0", "node1"), ("node1", "node0")):
-            receiving = start_server(lab, receiver, "receive", 1.0)
+            receiving = start_server(lab, receiver, "receive")
             assert run(lab, sender, "send", frames, 200, bypass) == {"sent": frames}
             got = answer(receiving)
             counters = cluster.relay_counters(lab)
@@ -75,7 +75,7 @@ def test_loss__is_random_at_its_rate_both_ways(options: dict[str, Any], bypass: 
 @pytest.mark.parametrize("options", [{}, {"link": "switch", "nodes": 3}, {"delay_ns": 1_000_000}])
 def test_no_loss__everything_arrives_once_and_in_order(options: dict[str, Any]) -> None:
     with lab_of(**options) as lab:
-        receiving = start_server(lab, "node1", "receive", 1.0)
+        receiving = start_server(lab, "node1", "receive")
         run(lab, "node0", "send", 3000, 1500)
         assert answer(receiving) == {"received": 3000, "numbers": 3000, "ordered": True}
 
@@ -135,7 +135,7 @@ def test_nodes__are_pinned_only_where_each_has_a_core() -> None:
     with lab_of(nodes=12, link="switch") as lab:
         cores = [node.cpu for node in lab.nodes]
         assert len(lab.nodes) == 12
-        receiving = start_server(lab, "node11", "receive", 1.0)
+        receiving = start_server(lab, "node11", "receive")
         run(lab, "node5", "send", 100, 60)
         assert answer(receiving)["numbers"] == 100
     assert None in cores or len(set(cores)) == 12

@@ -184,31 +184,33 @@ def test_start__brings_the_engine_once(hosts: Hosts) -> None:
     assert copies(hosts, 1) == first
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        ': >"$engine"',
-        'printf x >>"$engine"',
-        ': >"$drivers/beowire-driver-tcp.so"',
-        'cp "$drivers/beowire-driver-tcp.so" "$drivers/beowire-driver-zzz.so"',
-        'rm -r "$drivers"',
-        'chmod a-x "$engine"',
-        'rm -r "$copy"; touch "$copy"',
-        'rm "$engine"; mkdir "$engine"',
-        'ln -sf /bin/true "$engine"',
-    ],
+#: What may have happened to a copy.
+DAMAGES = (
+    ': >"$engine"',
+    'printf x >>"$engine"',
+    ': >"$drivers/beowire-driver-tcp.so"',
+    'cp "$drivers/beowire-driver-tcp.so" "$drivers/beowire-driver-zzz.so"',
+    'rm -r "$drivers"',
+    'chmod a-x "$engine"',
+    'rm -r "$copy"; touch "$copy"',
+    'rm "$engine"; mkdir "$engine"',
+    'ln -sf /bin/true "$engine"',
 )
-def test_start__a_copy_that_is_not_what_it_should_be_is_replaced(hosts: Hosts, damage: str) -> None:
+
+
+@pytest.mark.timeout(300)
+def test_start__a_copy_that_is_not_what_it_should_be_is_replaced(hosts: Hosts) -> None:
     assert hosts.run(HELLO, ",".join(HOSTS), hosts.options()).returncode == 0
     good = contents(hosts)
     assert "beowire-engine" in good
     (copy,) = cache_of(hosts).iterdir()
     names = {"copy": copy, "engine": copy / "beowire-engine", "drivers": copy / "drivers"}
     environment = os.environ | {name: str(path) for name, path in names.items()}
-    subprocess.run(["sh", "-c", damage], env=environment, check=True)
-    done = hosts.run(HELLO, ",".join(HOSTS), hosts.options())
-    assert done.returncode == 0, done.stderr
-    assert contents(hosts) == good
+    for damage in DAMAGES:
+        subprocess.run(["sh", "-c", damage], env=environment, check=True)
+        done = hosts.run(HELLO, ",".join(HOSTS), hosts.options())
+        assert done.returncode == 0, (damage, done.stderr)
+        assert contents(hosts) == good, damage
 
 
 def cache_of(hosts: Hosts) -> Path:
@@ -222,16 +224,23 @@ def contents(hosts: Hosts) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize(
-    "change", ["chown 1 {cache}", "chmod g+w,o+w {cache}", "chown -R 1 {copy}", "chmod o+w {copy}"]
-)
-def test_enter__a_cache_that_somebody_else_has_a_hand_in(hosts: Hosts, change: str) -> None:
+def test_enter__a_cache_that_somebody_else_has_a_hand_in(hosts: Hosts, tmp_path: Path) -> None:
     assert hosts.run(HELLO, ",".join(HOSTS), hosts.options()).returncode == 0
     cache = cache_of(hosts)
     (copy,) = cache.iterdir()
-    subprocess.run(change.format(cache=cache, copy=copy).split(), check=True)
+    good = tmp_path / "good"
+    shutil.copytree(cache, good)
+    said = "belongs to another user, or others can write to it"
+    for change in (f"chown 1 {cache}", f"chmod g+w,o+w {cache}", f"chown -R 1 {copy}"):
+        subprocess.run(change.split(), check=True)
+        done = hosts.run(HELLO, ",".join(HOSTS), hosts.options())
+        assert_refused(done, HOSTS[1], str(cache), said)
+        shutil.rmtree(cache)
+        shutil.copytree(good, cache)
+    assert hosts.run(HELLO, ",".join(HOSTS), hosts.options()).returncode == 0
+    subprocess.run(["chmod", "o+w", str(copy)], check=True)
     done = hosts.run(HELLO, ",".join(HOSTS), hosts.options())
-    assert_refused(done, HOSTS[1], str(cache), "belongs to another user, or others can write to it")
+    assert_refused(done, HOSTS[1], str(cache), said)
 
 
 def test_enter__a_login_that_prints(hosts: Hosts, tmp_path: Path) -> None:
@@ -246,17 +255,14 @@ def test_enter__a_login_that_prints(hosts: Hosts, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("login", "words"),
-    [
-        ("exit 0\n", ["its login runs no command"]),
-        ("yes\n", ["prints without an end"]),
-        ("echo 'This account is closed.'; exit 1\n", ["This account is closed."]),
-    ],
-)
-def test_enter__a_login_that_runs_nothing(hosts: Hosts, login: str, words: list[str]) -> None:
-    (hosts.home(1) / ".bashrc").write_text(login, encoding="ascii")
-    assert_refused(hosts.run(HELLO, ",".join(HOSTS), hosts.options()), HOSTS[1], *words)
+def test_enter__a_login_that_runs_nothing(hosts: Hosts) -> None:
+    for login, said in (
+        ("exit 0\n", "its login runs no command"),
+        ("yes\n", "prints without an end"),
+        ("echo 'This account is closed.'; exit 1\n", "This account is closed."),
+    ):
+        (hosts.home(1) / ".bashrc").write_text(login, encoding="ascii")
+        assert_refused(hosts.run(HELLO, ",".join(HOSTS), hosts.options()), HOSTS[1], said)
 
 
 def test_engine__ends_when_its_user_is_killed(hosts: Hosts, leftovers: str) -> None:
@@ -276,22 +282,17 @@ def remote_engines(mark: str) -> list[str]:
     return [line for line in processes_of(mark) if "/.cache/beowire/" in line and "ssh" not in line]
 
 
-@pytest.mark.parametrize(
-    ("target", "changes", "words"),
-    [
+def test_enter__a_host_that_cannot_be_had(hosts: Hosts) -> None:
+    changes: dict[str, str]
+    for target, changes, words in (
         (HOSTS[1], {"UserKnownHostsFile": "none"}, ["host key is not known"]),
-        (HOSTS[1], {"IdentityFile": "{directory}/stranger"}, ["refuses the key"]),
+        (HOSTS[1], {"IdentityFile": f"{hosts.directory}/stranger"}, ["refuses the key"]),
         (HOSTS[1], {"Port": "2223"}, ["no ssh server answers"]),
         ("no-such-host.invalid", {}, ["no host has this name"]),
         (HOSTS[1], {"Frobnicate": "yes"}, ["ssh refuses its options", "frobnicate"]),
-    ],
-)
-def test_enter__a_host_that_cannot_be_had(
-    hosts: Hosts, target: str, changes: dict[str, str], words: list[str]
-) -> None:
-    filled = {name: value.format(directory=hosts.directory) for name, value in changes.items()}
-    done = hosts.run(HELLO, f"{HOSTS[0]},{target}", hosts.options(**filled))
-    assert_refused(done, *words)
+    ):
+        done = hosts.run(HELLO, f"{HOSTS[0]},{target}", hosts.options(**changes))
+        assert_refused(done, *words)
 
 
 def engine_directory_with(path: Path, engine: bytes) -> str:

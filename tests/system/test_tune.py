@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`beowire tune`: a configuration that the transport accepts, and the line that it does not.
 
-What tune measures in its time is too little where others take the cores away: this module is a step
-of `make test` that runs alone.
+What tune measures in its time is too little where others take the cores away: then it has more.
 """
 
 import os
@@ -17,10 +16,20 @@ from system.test_ssh import HOSTS, Hosts, make_hosts
 __all__ = ["make_hosts"]
 
 
+def tuned(run_beowire: RunBeowire, path: Path) -> "subprocess.CompletedProcess[str]":
+    """`beowire tune`, with more time where there was none."""
+    for seconds in (20, 40, 80):
+        words = ("tune", "--lab", "--time", str(seconds), "--out", str(path))
+        done = run_beowire(*words, timeout=300)
+        if done.returncode == 0 or "there was no time to measure" not in done.stderr:
+            break
+    return done
+
+
 @pytest.mark.timeout(400)
 def test_tune__writes_what_the_transport_accepts(run_beowire: RunBeowire, tmp_path: Path) -> None:
     path = tmp_path / "beowire.conf"
-    done = run_beowire("tune", "--lab", "--time", "20", "--out", str(path), timeout=300)
+    done = tuned(run_beowire, path)
     assert (done.returncode, done.stderr) == (0, "")
     lines = path.read_text(encoding="utf-8").splitlines()
     keys = [line.partition(" =")[0] for line in lines if line and not line.startswith("#")]

@@ -112,7 +112,7 @@ def network_namespaces(wanted: Callable[[str], bool]) -> set[str]:
 
 def test_demo__prints_a_table_and_says_where_the_report_is(checkout: Path) -> None:
     before = interfaces()
-    done = make(checkout, "demo", "TIME=10")
+    done = make(checkout, "demo", "TIME=5")
     assert done.returncode == 0, done.stderr
     line = next(line for line in done.stdout.splitlines() if line.startswith("report: "))
     report = checkout / line.removeprefix("report: ")

@@ -109,10 +109,12 @@ def tune(
         launcher = LabLauncher(options)
         where = "in a lab: no real network"
     choices = []
-    with Interrupts() as interrupts:
-        measure = tuning.measure_on(
+    with (
+        Interrupts() as interrupts,
+        tuning.measuring(
             launcher, LocalLauncher(), seconds / tuning.RUNS, interrupts, interface
-        )
+        ) as measure,
+    ):
         for choice in tuning.tune(measure):
             print(f"{choice.key} = {choice.value}  ({choice.why})", flush=True)
             choices.append(choice)

@@ -30,6 +30,7 @@ bool with_interfaces;
 bool one_at_a_time;
 uint8_t *message;
 static uint8_t *expected;
+static bool is_first; /* of the file's drivers */
 
 void fill(uint8_t *data, uint64_t size, uint64_t number)
 {
@@ -128,6 +129,7 @@ static void open__interface_that_is_not_there(void **state)
     }
 }
 
+/* Addresses of the drivers of a file are read by the same lines: all but the first get a few. */
 static void connect__address_that_is_none(void **state)
 {
     (void)state;
@@ -150,7 +152,7 @@ static void connect__address_that_is_none(void **state)
         "zz:zz",
         "99999999999999999999999999/1/1",
     };
-    for (size_t i = 0; i < sizeof TEXTS / sizeof TEXTS[0]; i++) {
+    for (size_t i = 0; i < sizeof TEXTS / sizeof TEXTS[0]; i += is_first ? 1 : 5) {
         struct pair pair;
         void *session = NULL;
         char error[DRIVER_REASON_BYTES] = "";
@@ -183,7 +185,7 @@ static void connect__nobody_there(void **state)
     pair_alone(&near, driver, with_interfaces, DRIVER_INITIATOR);
     options = pair_options(&near, 1000);
     assert_int_equal(driver->open(&options, &session, error, sizeof error), 0);
-    pair_stop_after_ms(&near, 300);
+    pair_stop_after_ms(&near, PAIR_WAITS_MS);
     assert_true(driver->connect(session, address, error, sizeof error) < 0);
     driver->close(session);
 }
@@ -310,6 +312,7 @@ int main(int argc, char **argv)
             continue;
         }
         one_at_a_time = is_given(words, "--turns", driver->name);
+        is_first = tested == 0;
         tested++;
         message = malloc(pair_largest(driver));
         expected = malloc(pair_largest(driver));

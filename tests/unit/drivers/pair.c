@@ -103,6 +103,17 @@ uint64_t pair_hear(const struct pair *pair)
     return word;
 }
 
+static void be_called(int number)
+{
+    (void)number;
+}
+
+void pair_call(const struct pair *pair, uint64_t word)
+{
+    pair_say(pair, word);
+    pair_check(kill(pair->responder, SIGUSR1) == 0, errno);
+}
+
 static void open_session(struct pair *pair, size_t index)
 {
     const struct driver_options options = pair_options(pair, pair_largest(pair->driver));
@@ -154,7 +165,9 @@ int pair_play(const struct driver *driver, bool with_interfaces, size_t sessions
     pair.control = controls[child == 0 ? 1 : 0];
     close(controls[child == 0 ? 0 : 1]);
     if (child == 0) {
+        const struct sigaction called = {.sa_handler = be_called};
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)sigaction(SIGUSR1, &called, NULL);
         play_one(&pair, sessions, responder);
         _exit(0);
     }

@@ -18,6 +18,9 @@
 
 #define PAIR_PATIENCE_S 60
 
+/** Long enough that whoever waits without an end does wait by then. */
+#define PAIR_WAITS_MS 100
+
 /** Sessions that a pair can have at the same time. */
 #define PAIR_SESSIONS 2
 
@@ -61,6 +64,10 @@ void pair_stop_after_ms(struct pair *pair, uint64_t ms);
 /** A word to the other process, and from it (waited for). */
 void pair_say(const struct pair *pair, uint64_t word);
 uint64_t pair_hear(const struct pair *pair);
+
+/** A word to the responder, which may wait in a driver that asks seldom whether to stop: a signal
+ *  ends that wait, as it would for any program. */
+void pair_call(const struct pair *pair, uint64_t word);
 
 /** Largest message that the tests use with this driver. */
 uint64_t pair_largest(const struct driver *driver);

@@ -215,10 +215,13 @@ def test_measurement__on_real_hosts_the_second_end_of_a_host_driver_is_a_neighbo
     assert started == [("node0", "3"), ("node0", "2")]
 
 
-def test_measurement__keeps_what_there_is_of_unfinished_cells(measure: Measure) -> None:
+def test_measurement__keeps_what_there_is_of_unfinished_cells(
+    measure: Measure, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whenever the run is killed, little of what was measured is lost."""
+    monkeypatch.setattr("beowire.measure._KEEP_S", 0.5)
     slow = {"median_ns": 20e6, "real_time": 1.0, "law": "bimodal"}
-    taken = measure("steady", sizes=(8, 64), seconds=6.0, changes={"steady": slow})
+    taken = measure("steady", sizes=(8, 64), seconds=2.0, changes={"steady": slow})
     kept = [one for one in taken.lines if isinstance(one, Result) and one.type == "partial"]
     assert {one.size for one in kept} == {8, 64}
     for final in taken.results("steady"):
@@ -241,7 +244,7 @@ def test_measurement__a_stall_in_the_first_message_does_not_make_rounds_small(
 def test_measurement__what_is_left_is_a_limit_that_never_rises(measure: Measure) -> None:
     """Cells that are done early must not promise that the others will be."""
     wild = {"bimodal": {"median_ns": 20e6, "real_time": 1.0}}
-    taken = measure("steady,bimodal", sizes=(8,), seconds=4.0, changes=wild)
+    taken = measure("steady,bimodal", sizes=(8,), seconds=2.0, changes=wild)
     left = [one.remaining_s for one in taken.progress]
     assert left == sorted(left, reverse=True)
 

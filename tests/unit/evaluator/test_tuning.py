@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from beowire import tuning
 from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
 from beowire.tuning import Choice, Costs, Work
+from unit.evaluator.fake_engine import FakeLauncher
 
 
 def of(*costs: float) -> Costs:
@@ -113,6 +116,34 @@ def test_tune__each_with_what_was_found_before_it() -> None:
     assert works[-1].settings == f"{before},eager_bytes=0,read_bytes=0"
     assert works[0].settings == ""
     assert works[1].settings == "spin_ns=12000,burst_frames=2"
+
+
+class Entered(FakeLauncher):
+    """Knows when its context was entered, and left."""
+
+    seen: tuple[str, ...] = ()
+
+    def __enter__(self) -> "Entered":
+        self.seen += ("entered",)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.seen += ("left",)
+
+
+def test_measuring__all_runs_in_one_context__and_an_interrupt_between_them_ends_it() -> None:
+    launcher = Entered()
+    work = Work("", "steady", "pingpong", [8])
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Interrupts() as interrupts,
+        tuning.measuring(launcher, FakeLauncher(), 0.2, interrupts, "") as measure,
+    ):
+        for _ in range(2):
+            assert measure(work)["steady", 8] > 0
+        assert launcher.seen == ("entered",)
+        signal.raise_signal(signal.SIGINT)
+    assert launcher.seen == ("entered", "left")
 
 
 def test_write__replaces_only_what_it_wrote(tmp_path: Path) -> None:

@@ -41,10 +41,11 @@ def test_plan__each_step_comes_after_what_it_needs(tmp_path: Path) -> None:
         Runner(run_tests.plan(long=long), 2, tmp_path)  # refuses others
 
 
-def test_plan__what_has_to_be_alone_comes_last() -> None:
-    alone = [step.alone for step in run_tests.plan(long=False)]
-    assert alone == sorted(alone)
-    assert any(alone)
+def test_plan__names_of_modules_are_of_modules() -> None:
+    known = run_tests.modules("system")
+    assert {*run_tests.LONGEST, *run_tests.BOTH_CORES} <= set(known)
+    assert known[: len(run_tests.LONGEST)] == list(run_tests.LONGEST)
+    assert set(known[-len(run_tests.BOTH_CORES) :]) == set(run_tests.BOTH_CORES)
 
 
 def test_chosen__needs_of_what_is_not_chosen_are_taken_as_there(tmp_path: Path) -> None:

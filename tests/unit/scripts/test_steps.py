@@ -14,8 +14,10 @@ from scripts.steps import FAILED, NOT_RUN, PASSED, Runner, Step
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def shell(name: str, script: str, *after: str, wide: bool = False, alone: bool = False) -> Step:
-    return Step(name, ("sh", "-c", script), after, wide, alone)
+def shell(
+    name: str, script: str, *after: str, both_cores: bool = False, wide: bool = False
+) -> Step:
+    return Step(name, ("sh", "-c", script), after, wide, both_cores)
 
 
 def states(steps: list[Step], logs: Path, cores: int = 2) -> dict[str, str]:
@@ -41,14 +43,15 @@ def test_run__one_more_than_there_are_cores(tmp_path: Path) -> None:
     assert set(states(steps, tmp_path / "logs", cores=1).values()) == {PASSED}
 
 
-def test_run__what_is_to_be_alone_is(tmp_path: Path) -> None:
+def test_run__what_takes_both_cores_counts_twice(tmp_path: Path) -> None:
+    # On one core there is room for two: then it is alone.
     busy = f"mkdir {tmp_path}/busy && sleep 0.01 && rmdir {tmp_path}/busy"
     steps = [
         shell("before", busy),
-        shell("alone", busy, alone=True),
+        shell("both", busy, both_cores=True),
         shell("after", busy),
     ]
-    assert set(states(steps, tmp_path / "logs", cores=4).values()) == {PASSED}
+    assert set(states(steps, tmp_path / "logs", cores=1).values()) == {PASSED}
 
 
 def test_run__each_is_told_how_many_cores_it_has(tmp_path: Path) -> None:
@@ -89,6 +92,16 @@ def test_run__a_failure_is_shown_whole_and_keeps_back_what_needs_it(
     assert "needs bad: it needs bad\n" in said
     assert "silence" not in said
     assert (tmp_path / "logs" / "good.log").read_text() == "silence\n"
+
+
+def test_run__says_what_a_step_took(tmp_path: Path) -> None:
+    """Whoever waits takes time; whoever works takes a processor's."""
+    work = "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"
+    steps = [shell("waits", "sleep 0.05"), shell("works", f"({work}); exit 1")]
+    found = {one.name: one for one in Runner(steps, 2, tmp_path / "logs").run()}
+    assert found["waits"].seconds >= 0.05
+    assert found["waits"].cpu_seconds < found["works"].cpu_seconds <= found["works"].seconds
+    assert found["works"].state == FAILED
 
 
 def test_run__a_need_that_is_not_there(tmp_path: Path) -> None:

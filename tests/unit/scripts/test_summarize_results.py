@@ -20,7 +20,10 @@ def summarize(directory: Path) -> subprocess.CompletedProcess[str]:
 
 
 def write_steps(directory: Path, *steps: tuple[str, str, float]) -> None:
-    found = [{"name": name, "state": state, "seconds": seconds} for name, state, seconds in steps]
+    found = [
+        {"name": name, "state": state, "seconds": seconds, "cpu_seconds": seconds / 2}
+        for name, state, seconds in steps
+    ]
     (directory / "steps.json").write_text(json.dumps({"seconds": 7.0, "steps": found}))
 
 
@@ -50,8 +53,8 @@ def test_times__slowest_first(tmp_path: Path) -> None:
     )
     (tmp_path / "unit.xml").write_text(PASSED)
     words = [line.split() for line in summarize(tmp_path).stdout.splitlines()]
-    assert words.index(["fuzz", "4.0"]) + 1 == words.index(["build", "2.5"])
-    assert ["all,", "side", "by", "side", "7.0"] in words
+    assert words.index(["fuzz", "4.0", "2.0"]) + 1 == words.index(["build", "2.5", "1.2"])
+    assert ["all,", "side", "by", "side", "7.0", "3.2"] in words
     assert words.index(["other", "9.0", "test_x", "slow"]) + 1 == words.index(["unit", "1.5", "a"])
     of_runs = [line[0] for line in words if len(line) == 5 and line[-1] in ("9.0", "1.5")]
     assert of_runs == ["other", "unit"]

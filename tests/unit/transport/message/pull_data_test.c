@@ -124,13 +124,14 @@ static void pull_data__twice(void **state)
 static void pull_data__in_any_order_with_losses(void **state)
 {
     struct fixture *fixture = *state;
+    struct frame_on_the_way {
+        uint64_t offset;
+        uint8_t transfer;
+        uint8_t lane;
+    } *way = calloc(200000, sizeof *way);
 
+    assert_non_null(way);
     for (uint64_t seed = 1; seed <= 300; seed++) {
-        struct frame_on_the_way {
-            uint64_t offset;
-            uint8_t transfer;
-            uint8_t lane;
-        } *way = calloc(200000, sizeof *way);
         struct transfer transfers[3];
         struct random random;
         uint64_t now_ns = START_NS * 1000 * seed;
@@ -139,7 +140,6 @@ static void pull_data__in_any_order_with_losses(void **state)
         bool ended[3] = {false};
         unsigned steps = 0;
 
-        assert_non_null(way);
         random_seed(&random, seed);
         uint32_t lost_ppm = (uint32_t)random_below(&random, 4) * 100000;
         use_two_lanes(fixture, 0);
@@ -200,8 +200,8 @@ static void pull_data__in_any_order_with_losses(void **state)
         }
         acknowledge(fixture, 0, pushed(fixture, 0));
         acknowledge(fixture, 1, pushed(fixture, 1));
-        free(way);
     }
+    free(way);
 }
 
 static void pull_data__last_segment_with_holes_before_it(void **state)
