@@ -82,6 +82,11 @@ class Cell:
         self.rounds.append(one)
         self._pooled.merge(one.histogram)
 
+    def close(self) -> None:
+        """It is in the record: nothing is added any more, and its rounds need no memory."""
+        self.written = True
+        self.rounds, self.probed, self._pooled = [], [], Histogram.of_buckets([])
+
     def message_ns(self) -> float:
         """What a message takes on average in a usual round: the median of the last few."""
         recent = [one.message_ns() for one in self.rounds[-_RECENT_ROUNDS:]]

@@ -270,10 +270,21 @@ def _encode(text: str) -> str:
     )
 
 
+#: What to do about an engine that a signal ended.
+_ADVICE = {
+    signal.SIGKILL: "; if dmesg says that memory ran out, measure again with a smaller --max-size",
+    **dict.fromkeys(
+        (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL),
+        ": a fault of its driver, or of the library that it drives; --drivers without it goes on",
+    ),
+}
+
+
 def _ending(status: int) -> str:
     if status >= 0:
         return f"ended with status {status}"
     try:
-        return f"was killed by {signal.Signals(-status).name}"
+        number = signal.Signals(-status)
     except ValueError:
         return f"was killed by signal {-status}"
+    return f"was killed by {number.name}{_ADVICE.get(number, '')}"

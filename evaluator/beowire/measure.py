@@ -389,7 +389,7 @@ class Measurement:
                 status = f"beside {cell.load}: {status}"
             line = Skipped(driver=cell.driver, pattern=cell.pattern, size=cell.size, reason=status)
         with self._interrupts.held():
-            cell.written = True
+            cell.close()
             self._done += 1
             self._report(line)
 

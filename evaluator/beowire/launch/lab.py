@@ -2,8 +2,12 @@
 """Starts engines in the nodes of a virtual cluster."""
 
 import os
+import select
+import signal
 import subprocess
+import sys
 from collections.abc import Sequence
+from threading import Thread
 from typing import Self
 
 from beowire import paths
@@ -13,6 +17,33 @@ from beowire.lab.cluster import EphemeralLab
 from beowire.lab.options import LabOptions
 from beowire.lab.state import LabState
 from beowire.launch.base import Node
+
+
+class _Watch:
+    """Ends this process, as SIGTERM does, when the keeper of its lab dies before the lab is left:
+    the wires between the nodes, which a relay may stand for, go with it."""
+
+    def __init__(self, keeper: int) -> None:
+        """`keeper`: the process id of a child that has not been waited for."""
+        self._keeper = os.pidfd_open(keeper)
+        self._over, self._leave = os.pipe()
+        self._thread = Thread(target=self._run, name="lab-watch", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Before the lab is left."""
+        os.close(self._leave)
+        self._thread.join()
+        os.close(self._over)
+        os.close(self._keeper)
+
+    def _run(self) -> None:
+        both = select.poll()
+        both.register(self._keeper, select.POLLIN)
+        both.register(self._over, select.POLLIN)
+        if self._over not in (ready for ready, _ in both.poll()):
+            print("beowire: the lab's keeper was killed, and the lab with it", file=sys.stderr)
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
 class LabLauncher:
@@ -28,6 +59,7 @@ class LabLauncher:
         self._name = name or f"run-{os.getpid()}"
         self._lab: LabState | None = None
         self._own: EphemeralLab | None = None
+        self._watch: _Watch | None = None
         self._attached = False
 
     @classmethod
@@ -44,11 +76,15 @@ class LabLauncher:
         else:
             self._own = cluster.up_ephemeral(self._options, self._name)
             self._lab = self._own.state
+            self._watch = _Watch(self._own.keeper.pid)
         return self
 
     def __exit__(self, *exc: object) -> None:
         """Removes the lab if it was made on entering."""
         self._lab = None
+        if self._watch is not None:
+            self._watch.end()
+            self._watch = None
         if self._own is not None:
             self._own.close()
             self._own = None

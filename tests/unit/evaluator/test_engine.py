@@ -71,7 +71,13 @@ def test_receive__death_says_how_and_the_last_words(start: Start) -> None:
 
 def test_receive__a_signal_is_named(start: Start) -> None:
     engine = start("import os; os.kill(os.getpid(), 9)")
-    with pytest.raises(EngineError, match="was killed by SIGKILL"):
+    with pytest.raises(EngineError, match="was killed by SIGKILL; if dmesg says that memory ran"):
+        engine.receive("hello")
+
+
+def test_receive__a_crash_is_a_fault_of_the_driver(start: Start) -> None:
+    engine = start("import os; os.kill(os.getpid(), 11)")
+    with pytest.raises(EngineError, match="was killed by SIGSEGV: a fault of its driver, or of"):
         engine.receive("hello")
 
 

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -150,3 +152,32 @@ def test_share_up_to__reaches_one_at_the_end_of_the_last_bucket(values: list[int
     top = bucket_index(max(values))
     assert histogram.share_up_to(bucket_lower(top) + bucket_width(top)) == 1.0
     assert histogram.share_up_to(-1) == 0.0
+
+
+@given(short_times, st.lists(st.integers(0, 10**7), max_size=20))
+def test_of_buckets__answers_as_what_it_is_of(values: list[int], asked: list[int]) -> None:
+    whole = Histogram.of_values(values)
+    read = Histogram.of_buckets(whole.buckets(), whole.minimum_ns, whole.maximum_ns)
+    assert read.buckets() == whole.buckets()
+    assert [read.share_up_to(one) for one in asked] == [whole.share_up_to(one) for one in asked]
+    for probability in (0.0, 0.25, 0.5, 0.99, 1.0):
+        assert read.quantile(probability) == whole.quantile(probability)
+    for one in asked:
+        read.add(one)
+        whole.add(one)
+    assert read.buckets() == whole.buckets()
+    assert (read.total, read.minimum_ns) == (whole.total, whole.minimum_ns)
+
+
+def test_of_buckets__takes_memory_by_the_buckets_it_has() -> None:
+    def bytes_of_a_thousand(values: range) -> int:
+        buckets = Histogram.of_values(values).buckets()
+        tracemalloc.start()
+        kept = [Histogram.of_buckets(buckets) for _ in range(1000)]
+        for one in kept:
+            one.quantile(0.5)
+        taken = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        return taken
+
+    assert bytes_of_a_thousand(range(1000, 1100)) < 2_000_000
