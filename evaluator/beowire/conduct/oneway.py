@@ -57,8 +57,10 @@ class OneWay(Conductor):
                 return None
             one = self.run(turn, words={"clock_offset_ns": before.middle % _MODULUS})
             after = self._look(turn)
-            if one is None or not one.messages or after is None:
+            if one is None or not one.messages:
                 return one
+            if after is None:  # the time is over, or all of it was lost: nobody knows the bound
+                return None
             offset = before.hull(after)
             bound_ns = max(offset.high - before.middle, before.middle - offset.low)
             median_ns = one.histogram.quantile(0.5)
@@ -82,5 +84,6 @@ class OneWay(Conductor):
         return sum(max(clock.overhead_ns, clock.overhead_p99_ns or 0.0) for clock in clocks)
 
     def _look(self, turn: Turn) -> _Offset | None:
-        one = self.run(turn, _LOOK, {"clock_offset_ns": 0}, turn.pattern.min_size)
+        size = max(turn.pattern.min_size, self.stage.info.min_size)
+        one = self.run(turn, _LOOK, {"clock_offset_ns": 0}, size)
         return None if one is None or one.clock is None else _Offset(*one.clock)

@@ -58,6 +58,7 @@ class Wire:
 def _conductor(name: str, wire: Wire, *, kind: str = "local", rate: float | None = None) -> Any:
     clock = Clock(source="x", overhead_ns=20.0, overhead_p99_ns=30.0)
     stage: Any = SimpleNamespace(
+        info=SimpleNamespace(min_size=1),
         session=wire,
         launcher=SimpleNamespace(kind=kind, nodes=()),
         survey=SimpleNamespace(ends=[SimpleNamespace(clock=clock)] * 2),
@@ -173,6 +174,27 @@ def test_oneway__a_bound_above_the_figure_is_refused_in_one_line() -> None:
     with pytest.raises(EngineError, match=r"known to ±2\.50 µs, .* \(2\.00 µs\)") as refused:
         _conductor("oneway", wire, kind="hosts").round(_turn("oneway"))
     assert not refused.value.fatal
+
+
+def test_oneway__nobody_looked_at_the_clocks_afterwards__nothing_was_measured() -> None:
+    """The time was over, or what looks at them was lost: nobody knows how wrong it is."""
+
+    class Short(Wire):
+        def run(self, *args: Any, **more: Any) -> Round:
+            one = super().run(*args, **more)
+            return one if len(self.runs) < 3 else replace(one, clock=None)
+
+    wire = Short()
+    assert _conductor("oneway", wire, kind="hosts").round(_turn("oneway")) is None
+    assert len(wire.runs) == 3
+
+
+def test_oneway__looks_at_the_clocks_with_messages_that_the_driver_can_carry() -> None:
+    wire = Wire()
+    conductor = _conductor("oneway", wire, kind="hosts")
+    conductor.stage.info.min_size = 40
+    assert conductor.round(_turn("oneway")) is not None
+    assert [size for size, _, _ in wire.runs] == [40, 64, 40]
 
 
 @pytest.mark.parametrize(
