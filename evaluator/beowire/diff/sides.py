@@ -133,7 +133,7 @@ def read_sides(first: str, second: str) -> tuple[Side, Side]:
 def paths_of(text: str) -> list[Path]:
     """Records of `A`, `A1,A2,A3`, or a directory that has one, or one with several directories that
     do. BeowireError if there is none."""
-    words = [text] if Path(text).exists() else text.split(",")
+    words = [text] if _is_there(text) else text.split(",")
     found: list[Path] = []
     for word in words:
         if not word.strip():
@@ -142,8 +142,19 @@ def paths_of(text: str) -> list[Path]:
     return found
 
 
+def _is_there(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except OSError:  # longer than a name may be: a list of many
+        return False
+
+
 def _records_in(path: Path) -> list[Path]:
-    if not path.is_dir():
+    try:
+        is_directory = path.is_dir()
+    except OSError as error:
+        raise BeowireError(f"cannot read {str(path)[:60]}...: {error.strerror}") from None
+    if not is_directory:
         return [path]
     if (path / FILE).exists():
         return [path / FILE]

@@ -65,6 +65,20 @@ def test_diff__worse__ends_with_1_and_says_where(
     assert said[-1].startswith("B is worse than A: beowire pingpong, 8 B to 64 KiB: time +")
 
 
+def test_diff__more_records_than_a_name_may_have_letters__are_a_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = [f"{side}-{'x' * 60}-{at}" for side in "ab" for at in range(5)]
+    for at, name in enumerate(names):
+        write(tmp_path / name, {"tcp": flat(30_000, 1, at)}, minutes=at)
+    first, second = (",".join(names[start : start + 5]) for start in (0, 5))
+    assert min(len(first), len(second)) > 255
+    assert beowire_diff(first, second, "--threshold", "50%") == 0
+    assert "(5 launches)" in capsys.readouterr().out
+    assert "File name too long" in refused("x" * 300, second)
+
+
 def test_diff__wide_launches__end_with_2_and_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
