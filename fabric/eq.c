@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "eq.h"
 
+#include "clock.h"
 #include "domain.h"
 #include "libfabric.h"
 #include "progress.h"
@@ -12,8 +13,6 @@
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
-
-#define NS_PER_SECOND UINT64_C(1000000000)
 
 /** Longest event; those of libfabric have some tens of bytes. */
 #define EVENT_BYTES_MAX 65536

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "progress.h"
 
+#include "clock.h"
 #include "domain.h"
 #include "endpoint.h"
 
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 #include <time.h>
-
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_SECOND UINT64_C(1000000000)
 
 /** One sleep at one endpoint: others may have something to do, and other threads want the lock. */
 #define SLICE_NS UINT64_C(200000)
@@ -89,23 +87,15 @@ int progress_look(const struct progress *progress)
     return 0;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
 uint64_t progress_deadline(int timeout_ms)
 {
-    return timeout_ms < 0 ? UINT64_MAX : now_ns() + (uint64_t)timeout_ms * NS_PER_MS;
+    return timeout_ms < 0 ? UINT64_MAX : clock_now_ns() + (uint64_t)timeout_ms * NS_PER_MS;
 }
 
 bool progress_wait(const struct progress *progress, uint64_t deadline_ns)
 {
     for (size_t i = 0; i < progress->count; i++) {
-        uint64_t now = now_ns();
+        uint64_t now = clock_now_ns();
         if (now >= deadline_ns) {
             return false;
         }
@@ -119,7 +109,7 @@ bool progress_wait(const struct progress *progress, uint64_t deadline_ns)
         /* Nothing will come, but the user may be signalled. */
         (void)nanosleep(&(struct timespec){.tv_nsec = (long)SLICE_NS}, NULL);
     }
-    return now_ns() < deadline_ns;
+    return clock_now_ns() < deadline_ns;
 }
 
 /* ---- asleep on a descriptor ------------------------------------------------------------------ */

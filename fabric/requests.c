@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "requests.h"
 
+#include "clock.h"
 #include "notice.h"
 
 #include <inttypes.h>
 #include <rdma/fabric.h>
 #include <stdlib.h>
-#include <time.h>
 
 /** Requests are made so many at a time, when they are needed. */
 #define REQUEST_BLOCK 1024
 
 /** A limit that has been reached for so long may be why a program stands still. */
-#define PATIENCE_NS UINT64_C(10000000000)
+#define PATIENCE_NS (10 * NS_PER_SECOND)
 
 struct request_block {
     struct request_block *next; /* made before it, and used up */
@@ -23,14 +23,6 @@ struct request_block {
 static bool is_for_receiving(enum request_kind kind)
 {
     return kind == REQUEST_RECEIVE || kind == REQUEST_MULTI_RECEIVE || kind == REQUEST_DISCARD;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
 /** One that was never used; NULL: no memory. */
@@ -52,7 +44,7 @@ static struct request *make_request(struct requests *requests)
 /** There was none, as before or for the first time. */
 static void refuse(struct requests *requests)
 {
-    uint64_t now = now_ns();
+    uint64_t now = clock_now_ns();
 
     if (requests->refused_ns == 0) {
         requests->refused_ns = now;
@@ -61,7 +53,7 @@ static void refuse(struct requests *requests)
                "for %d s as many operations have been outstanding as FI_BEOWIRE_OPERATIONS allows "
                "(%" PRIu64 " sends, and receives): if the program stands still, set it higher, or "
                "not at all",
-               (int)(PATIENCE_NS / UINT64_C(1000000000)), requests->max / 2);
+               (int)(PATIENCE_NS / NS_PER_SECOND), requests->max / 2);
     }
 }
 
@@ -136,5 +128,5 @@ void requests_end(struct requests *requests)
         }
         free(block);
     }
-    requests->free = NULL;
+    *requests = (struct requests){.max = requests->max};
 }

@@ -82,7 +82,7 @@ void requests_give(struct requests *requests, struct request *request);
 struct request *requests_oldest_receive(const struct requests *requests, const void *context,
                                         const struct request *after);
 
-/** Frees all, taken or not, and what they gathered. `max` stays. */
+/** Frees all, taken or not, and what they gathered: it is as in the beginning, with its `max`. */
 void requests_end(struct requests *requests);
 
 #endif /* BEOWIRE_FABRIC_REQUESTS_H */

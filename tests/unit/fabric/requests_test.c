@@ -61,6 +61,21 @@ static void take__more_than_a_block(void **state)
     requests_end(&requests);
 }
 
+/** What was taken and never given back is not in the way of what is begun afterwards. */
+static void end__is_as_in_the_beginning(void **state)
+{
+    struct requests requests = {.max = 2};
+
+    (void)state;
+    assert_non_null(requests_take(&requests, REQUEST_RECEIVE));
+    assert_non_null(requests_take(&requests, REQUEST_SEND));
+    requests_end(&requests);
+    assert_non_null(requests_take(&requests, REQUEST_RECEIVE));
+    assert_non_null(requests_take(&requests, REQUEST_SEND));
+    assert_null(requests_take(&requests, REQUEST_SEND));
+    requests_end(&requests);
+}
+
 static void take__what_was_given_back_is_clean(void **state)
 {
     struct requests requests = {.max = 2};
@@ -131,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(take__as_many_as_allowed_half_of_them_receives),
         cmocka_unit_test(take__more_than_a_block),
+        cmocka_unit_test(end__is_as_in_the_beginning),
         cmocka_unit_test(take__what_was_given_back_is_clean),
         cmocka_unit_test(take__refused_for_long_is_told),
         cmocka_unit_test(oldest_receive__with_a_context_in_order),
