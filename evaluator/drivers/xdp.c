@@ -438,7 +438,8 @@ static int open_tap(const struct session *session)
     const struct sockaddr_ll here = {.sll_family = AF_PACKET,
                                      .sll_protocol = htons(ETHERTYPE),
                                      .sll_ifindex = session->interface_index};
-    int tap = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETHERTYPE));
+    /* Of no protocol until it is bound: else frames of other interfaces would be in it already. */
+    int tap = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (tap < 0 || bind(tap, (const struct sockaddr *)&here, sizeof here) != 0) {
         int result = -errno;
         if (tap >= 0) {

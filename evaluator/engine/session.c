@@ -439,8 +439,7 @@ static const char *describe(int error)
         return "the other end is gone";
     case -EOWNERDEAD:
         return "the daemon of this node that carries its messages has ended: if nobody ended it, "
-               "the "
-               "kernel's log (dmesg) may say why; then measure again";
+               "the kernel's log (dmesg) may say why; then measure again";
     default:
         return strerror(-error);
     }
