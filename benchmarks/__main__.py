@@ -32,6 +32,7 @@ from benchmarks.context import Context
 from benchmarks.figure import Results
 from beowire import files
 from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
 
 BENCHMARKS: dict[str, ModuleType] = {
     "latency": latency,
@@ -53,7 +54,8 @@ BENCHMARKS: dict[str, ModuleType] = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs what is named; 0: all figures are met, 1: not all, 2: this run cannot tell."""
+    """Runs what is named; 0: all figures are met, 1: not all, 2: this run cannot tell, 130: it was
+    ended by a signal."""
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
         description="Measures the figures that the transport is built for.",
@@ -75,11 +77,20 @@ def main(arguments: Sequence[str]) -> int:
     out = options.out or Path("build/bench") / datetime.now().strftime("%Y%m%d-%H%M%S")
     if out.exists():
         parser.error(f"{out} exists already and is not overwritten: name another directory")
+    try:
+        with Interrupts():  # a command that is being waited for does not outlive it
+            return _all(names, options.time, out)
+    except KeyboardInterrupt:
+        print(f"scripts/bench: interrupted; what was measured is in {out}", file=sys.stderr)
+        return 130
+
+
+def _all(names: Sequence[str], seconds: float | None, out: Path) -> int:
     done = []
     for number, name in enumerate(names):
         if number:
             print()
-        done.append(_one(name, options.time or BENCHMARKS[name].SECONDS, out / name))
+        done.append(_one(name, seconds or BENCHMARKS[name].SECONDS, out / name))
     path = out / "figures.md"
     files.write_whole(path, document.render(document.read([out])))
     print(f"\nall of it as Markdown: {path}")
