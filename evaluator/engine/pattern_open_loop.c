@@ -50,34 +50,21 @@ static int settle(struct run *run)
     return error;
 }
 
+static int send_next(struct run *run, const struct schedule *schedule, bool measured)
+{
+    int error = send_one(run, schedule->due_ns, measured ? KIND_MEASURED : KIND_SKIPPED);
+    if (error == 0 && measured) {
+        run->result->sent++;
+        run->result->late += schedule_is_late(schedule) ? 1 : 0;
+    }
+    return error;
+}
+
 static int send_all(struct run *run)
 {
-    const struct measure_request *request = run->request;
-    const uint64_t wanted = request->skip + request->count;
-    struct schedule schedule = schedule_begin(run);
-    uint64_t done = 0;
-    int error = 0;
+    int error = schedule_run(run, send_next);
     run->result->in_step = false;
-    run_begin_measured(run);
-    while (error == 0 && done < wanted) {
-        schedule_wait(&schedule, run);
-        if (run->stop) {
-            break;
-        }
-        const bool measured = done >= request->skip;
-        if (done == request->skip) {
-            run_begin_clock(run); /* probes were read before: it would make this message late */
-        }
-        error = send_one(run, schedule.due_ns, measured ? KIND_MEASURED : KIND_SKIPPED);
-        if (error == 0 && measured) {
-            run->result->late += schedule_is_late(&schedule) ? 1 : 0;
-        }
-        done += error == 0 ? 1 : 0;
-    }
-    run_end_measured(run, clock_now_ns());
-    run->result->sent = done > request->skip ? done - request->skip : 0;
-    run->result->stopped = done < wanted;
-    return error == 0 && request->driver->reliable ? settle(run) : error;
+    return error == 0 && run->request->driver->reliable ? settle(run) : error;
 }
 
 /* What a message says that it is; -1: it is not of this run. */
@@ -97,6 +84,23 @@ static void take_sample(struct run *run, uint64_t now_ns)
     const int64_t time_ns = (int64_t)(now_ns - run->request->clock_offset_ns - due_ns);
     histogram_add(run->samples, time_ns > 0 ? (uint64_t)time_ns : 0);
     run->result->received++;
+}
+
+/* The clock begins an interval before the first message that is measured, so that there are as many
+ * intervals as messages; without one, when the last skipped came, or whatever came first. Probes
+ * begin when all that is skipped is here, for which the sender waits. */
+static void begin_at(struct run *run, int kind, uint64_t arrived, uint64_t now_ns)
+{
+    const uint64_t interval_ns = run->request->interval_ns;
+    if (kind == KIND_SKIPPED && run->result->received == 0) {
+        run->started_ns = now_ns;
+    } else if (kind == KIND_MEASURED && run->result->received == 1 &&
+               (interval_ns > 0 || arrived == 1)) {
+        run->started_ns = now_ns - interval_ns;
+    }
+    if (kind == KIND_SKIPPED && arrived == run->request->skip) {
+        run_begin_probes(run);
+    }
 }
 
 static int mixed_up(struct run *run)
@@ -130,10 +134,9 @@ static int take_all(struct run *run, uint64_t *arrived, uint64_t *last_ns)
             take_sample(run, now_ns);
             *last_ns = now_ns;
         }
-        if (kind == KIND_SKIPPED || (kind == KIND_MEASURED && *arrived == 0)) {
-            run->started_ns = now_ns; /* of the last one, or of whatever came first */
+        if (kind >= 0) {
+            begin_at(run, kind, ++*arrived, now_ns);
         }
-        *arrived += kind >= 0 ? 1 : 0;
         pace_message(&pace, run);
     }
     return 0;

@@ -11,6 +11,10 @@
  */
 #define WAKE_EARLY_NS UINT64_C(200000)
 
+/* Reading probes takes a while, at both ends: what is measured is due so much later than after what
+ * is skipped. */
+#define PROBES_NS UINT64_C(1000000)
+
 static void sleep_until(uint64_t when_ns)
 {
     const struct timespec when = {
@@ -67,6 +71,15 @@ bool schedule_is_late(const struct schedule *schedule)
     return schedule->interval_ns > 0 && schedule->now_ns - schedule->due_ns > schedule->interval_ns;
 }
 
+/* Between what is skipped and what is measured. */
+static void begin_probes(struct schedule *schedule, struct run *run)
+{
+    run_begin_probes(run);
+    if (schedule->interval_ns > 0) {
+        schedule->next_ns += PROBES_NS;
+    }
+}
+
 int schedule_run(struct run *run,
                  int (*send)(struct run *run, const struct schedule *schedule, bool measured))
 {
@@ -77,12 +90,15 @@ int schedule_run(struct run *run,
     int error = 0;
     run_begin_measured(run);
     while (error == 0 && done < wanted) {
+        if (done == request->skip && done > 0) {
+            begin_probes(&schedule, run);
+        }
         schedule_wait(&schedule, run);
         if (run->stop) {
             break;
         }
         if (done == request->skip) {
-            run_begin_clock(run); /* probes were read before: it would make this message late */
+            run_begin_clock(run);
         }
         error = send(run, &schedule, done >= request->skip);
         done += error == 0 ? 1 : 0;

@@ -35,7 +35,9 @@ void schedule_wait(struct schedule *schedule, struct run *run);
 bool schedule_is_late(const struct schedule *schedule);
 
 /** Sends all messages of a run when they are due, and is the whole of its initiator: `send` is for
- *  one of them, and says with 0 that it is done, or with a negative errno why the run ends. */
+ *  one of them, and says with 0 that it is done, or with a negative errno why the run ends. Between
+ *  those that are skipped and those that are measured there is a pause of a millisecond, in which
+ *  probes are read. */
 int schedule_run(struct run *run,
                  int (*send)(struct run *run, const struct schedule *schedule, bool measured));
 

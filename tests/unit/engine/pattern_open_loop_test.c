@@ -45,6 +45,29 @@ static void open_loop__one_clock__samples_are_of_who_receives(void **state)
     }
 }
 
+/* At both ends: after the last that is skipped was due, before the first that is measured. */
+static void open_loop__probes_count_what_is_measured(void **state)
+{
+    (void)state;
+    static struct probes probes;
+    const struct probe_place here = {.proc = "/proc", .tracing = "", .program = ""};
+    probes_open(&probes, &here);
+    probes_start(&probes);
+    asked.probes = &probes;
+    asked.start_ns = clock_now_ns() + NS_PER_MS;
+    two_ends_run();
+    probes_stop(&probes);
+    probes_close(&probes);
+    expect_in_step();
+    const uint64_t skipped_ns = asked.start_ns + (asked.skip - 1) * INTERVAL_NS;
+    assert_true(initiator.result.before.at_ns >= skipped_ns);
+    assert_true(responder.result.before.at_ns >= skipped_ns);
+    assert_true(initiator.result.before.at_ns <= initiator.result.started_ns);
+    assert_true(initiator.result.after.at_ns >= initiator.result.before.at_ns);
+    /* The first one has its interval, too, however close the others follow. */
+    assert_true(responder.result.elapsed_ns >= INTERVAL_NS);
+}
+
 /* A start in the past: everything is late, and counts from when it was due. */
 static void open_loop__what_is_late_counts_from_when_it_was_due(void **state)
 {
@@ -116,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PREPARED(open_loop__one_clock__samples_are_of_who_receives),
+        PREPARED(open_loop__probes_count_what_is_measured),
         PREPARED(open_loop__what_is_late_counts_from_when_it_was_due),
         PREPARED(open_loop__without_an_interval_nothing_is_late),
         PREPARED(open_loop__stopped_it_says_so_and_both_ends_leave),

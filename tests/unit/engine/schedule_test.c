@@ -94,6 +94,46 @@ static void schedule_wait_until__ends_at_the_deadline(void **state)
     assert_true(run.stop);
 }
 
+static uint64_t due_ns[8];
+static uint64_t sent_ns[8];
+static uint64_t sent;
+
+static int note(struct run *running, const struct schedule *schedule, bool measured)
+{
+    assert_int_equal(measured, sent >= running->request->skip);
+    due_ns[sent] = schedule->due_ns;
+    sent_ns[sent++] = clock_now_ns();
+    return 0;
+}
+
+/* So what they count is of the measured messages, and none of these is late for them. */
+static void schedule_run__probes_are_read_in_a_pause_behind_what_is_skipped(void **state)
+{
+    (void)state;
+    static struct probes probes;
+    static struct measure_result result;
+    const struct probe_place here = {.proc = "/proc", .tracing = "", .program = ""};
+    probes_open(&probes, &here);
+    probes_start(&probes);
+    request.probes = &probes;
+    request.interval_ns = 50000;
+    request.skip = 3;
+    request.count = 4;
+    run.result = &result;
+    sent = 0;
+    assert_int_equal(schedule_run(&run, note), 0);
+    probes_stop(&probes);
+    probes_close(&probes);
+    assert_int_equal(sent, 7);
+    assert_true(sent_ns[2] <= result.before.at_ns);
+    assert_true(result.before.at_ns <= sent_ns[3]);
+    for (uint64_t i = 1; i < 7; i++) {
+        assert_int_equal(due_ns[i] - due_ns[i - 1], i == 3 ? 1050000 : 50000);
+    }
+    assert_true(result.started_ns >= due_ns[3]);
+    assert_true(result.in_step && !result.stopped);
+}
+
 #define PREPARED(test) cmocka_unit_test_setup(test, prepare)
 
 int main(void)
@@ -104,6 +144,7 @@ int main(void)
         PREPARED(schedule_wait__without_an_interval_a_message_is_due_when_asked_for),
         PREPARED(schedule_wait__ends_with_the_run_long_before_a_message_is_due),
         PREPARED(schedule_wait_until__ends_at_the_deadline),
+        PREPARED(schedule_run__probes_are_read_in_a_pause_behind_what_is_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
