@@ -143,6 +143,20 @@ _ROWS = (
         " better.",
     ),
     Pattern(
+        name="request",
+        summary="a request of 8 bytes there, and a message of the size back",
+        reports="times",
+        noun="a request",
+        quantity="time of a request and its answer",
+        field="time_ns",
+        each="request",
+        rate="throughput that one request after the other comes to (size / time)",
+        needs=("peer",),
+        caption="A request of 8 bytes goes there, and a message of the size comes back: what the"
+        " client of a file server or of a store of keys waits for. The time is of both. Lower is"
+        " better.",
+    ),
+    Pattern(
         name="stream",
         summary="messages one way, many under way at once; the last is answered",
         reports="rates",

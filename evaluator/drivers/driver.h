@@ -125,8 +125,8 @@ struct driver {
      *  NULL for DRIVER_PROCESS. */
     int (*connect)(void *session, const char *peer_address, char *error, size_t error_bytes);
 
-    /** Before each run: messages from now on have exactly `size` bytes in the run's direction
-     *  (and up to 8 bytes in acknowledgements of a stream). Not timed. May be NULL. */
+    /** Before each run: messages from now on have exactly `size` bytes, or, either way, up to 8 (or
+     *  `min_size`) where they only answer or ask. Not timed. May be NULL. */
     int (*prepare)(void *session, uint64_t size);
 
     /** Sends one message; returns when `data` may be reused. */

@@ -20,6 +20,8 @@ int measure_run(const struct measure_request *request, struct measure_result *re
         .samples = samples,
         .outgoing = request->outgoing,
         .incoming = request->incoming,
+        .send_bytes = request->size,
+        .receive_bytes = request->size,
         /* From the clock, so that no message of an earlier run has the same number. */
         .stamp = clock_now_ns(),
         .stamp_bytes = request->size < RUN_STAMP_BYTES ? (size_t)request->size : RUN_STAMP_BYTES,

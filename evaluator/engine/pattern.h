@@ -79,5 +79,6 @@ extern const struct pattern PATTERN_ALLTOALL;
 extern const struct pattern PATTERN_OPEN_LOOP;
 extern const struct pattern PATTERN_ONEWAY;
 extern const struct pattern PATTERN_INCAST;
+extern const struct pattern PATTERN_REQUEST;
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pattern_pingpong.h - the loop of a ping-pong, for patterns that differ in where messages lie.
+ * pattern_pingpong.h - the loop of a ping-pong, for patterns that differ in where messages lie, or
+ * in how long those of each end are.
  *
  * An unreliable driver may deliver an answer after its loss timeout, when the next message is
  * already on its way. Messages of unreliable drivers therefore carry a running number in their
@@ -12,7 +13,8 @@
 #include "run.h"
 
 /** The two ends of a pattern. Where `run->place` is set, it is called before each message, and puts
- *  `run->outgoing` and `run->incoming` where the next ones are. */
+ *  `run->outgoing` and `run->incoming` where the next ones are. What the one end has for
+ *  `run->send_bytes` the other has for `run->receive_bytes`; an answer begins as the request. */
 int pingpong_initiate(struct run *run);
 int pingpong_respond(struct run *run);
 

@@ -34,6 +34,10 @@ struct run {
     struct histogram *samples;
     uint8_t *outgoing; /**< the next message: `size` bytes (at least 8) of content */
     uint8_t *incoming; /**< where the next one is put */
+    /** Bytes of a message that this end sends, and of one that it receives: `size`, unless the
+     *  pattern has it otherwise. Then it is run_answer_bytes(), which drivers know of. */
+    uint64_t send_bytes;
+    uint64_t receive_bytes;
     /** Moves the two to where the next messages lie; NULL: they stay. */
     void (*place)(struct run *run);
     uint64_t placed;     /**< how often it did */
@@ -57,17 +61,24 @@ bool run_should_end(const struct run *run, uint64_t now_ns);
 /** Gives the outgoing message the next running number, as far as it fits. */
 void run_stamp(struct run *run);
 
-/** One message of the run's size, as driver.h has them. */
+/** One message, as driver.h has them. */
 static inline int run_send(const struct run *run)
 {
     const struct measure_request *request = run->request;
-    return request->driver->send(request->session, run->outgoing, request->size);
+    return request->driver->send(request->session, run->outgoing, run->send_bytes);
 }
 
 static inline int run_receive(const struct run *run)
 {
     const struct measure_request *request = run->request;
-    return request->driver->receive(request->session, run->incoming, request->size);
+    return request->driver->receive(request->session, run->incoming, run->receive_bytes);
+}
+
+/** Sends back what came, from where it lies. */
+static inline int run_echo(const struct run *run)
+{
+    const struct measure_request *request = run->request;
+    return request->driver->send(request->session, run->incoming, run->send_bytes);
 }
 
 /** Whether one end can tell the other that all is there: over a reliable driver with two ends. */

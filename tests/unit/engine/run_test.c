@@ -20,6 +20,8 @@ static int prepare(void **state)
         .samples = &samples,
         .outgoing = outgoing,
         .incoming = incoming,
+        .send_bytes = MESSAGE_BYTES,
+        .receive_bytes = MESSAGE_BYTES,
         .stamp = UINT64_C(0x1122334455667788),
         .stamp_bytes = RUN_STAMP_BYTES,
     };

@@ -20,6 +20,8 @@ static int prepare(void **state)
         .samples = &samples,
         .outgoing = outgoing,
         .incoming = incoming,
+        .send_bytes = MESSAGE_BYTES,
+        .receive_bytes = MESSAGE_BYTES,
     };
     return 0;
 }
