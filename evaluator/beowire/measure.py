@@ -315,7 +315,7 @@ class Measurement:
             if one is not None:  # what gets lost takes its timeout, so more of it takes long
                 count *= _WARM_GROWTH
         batch = 1
-        if cell.kind.is_times:
+        if cell.kind.is_times and cell.kind.batch:
             batch = planning.batch_for(message_ns, self._survey.clock_overhead_ns)
             batch = max(batch, cell.kind.batch)
         count = planning.count_for(message_ns, target_ns, batch)

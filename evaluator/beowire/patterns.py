@@ -50,10 +50,11 @@ class Pattern:
     ways: int = 1
     """In how many directions the messages that are counted go."""
     batch: int = 1
-    """How many a sample is of, at least."""
+    """How many a sample is of, at least; 0: it is always of one."""
     crossings: int = 1
     """Messages that cross for each that is counted; 0: none that has a size, or what is done
-    besides takes CPU time, too, so that there is no service demand."""
+    besides (waiting for the time of the next one, too) takes CPU time, so that there is no service
+    demand."""
     needs: tuple[str, ...] = ()
     """Of NEEDS."""
     sized: bool = True
@@ -247,6 +248,7 @@ _ROWS = (
         field="time_ns",
         each="exchange",
         share=0.5,
+        batch=0,
         rate="throughput that this comes to (size / cost)",
         needs=("peer", "reliable", "posting"),
         crossings=0,
@@ -338,8 +340,10 @@ _ROWS = (
         quantity="time of a message at half of the loss-free rate",
         field="time_ns",
         each="message",
+        batch=0,
         rate="throughput that one message at a time would come to (size / time)",
         needs=("peer",),
+        crossings=0,
         min_size=16,
         answered=False,
         sizes=_FEW_SIZES,
@@ -357,8 +361,10 @@ _ROWS = (
         quantity="time of one way",
         field="time_ns",
         each="message",
+        batch=0,
         rate="throughput that this comes to (size / time of one way)",
         needs=("peer",),
+        crossings=2,
         min_size=16,
         sizes=_FEW_SIZES,
         caption="From the moment before a message is sent to the one when it is here, by a clock"
@@ -374,8 +380,10 @@ _ROWS = (
         quantity="time until all senders are answered",
         field="time_ns",
         each="burst",
+        batch=0,
         rate="goodput of an incast (size of all messages / time until all are answered)",
         needs=("peer", "reliable"),
+        crossings=0,
         many=True,
         sizes=_FEW_SIZES,
         caption="All nodes but the first send it a message at the same moment; the time is until"
@@ -409,6 +417,7 @@ _ROWS = (
         share=0.5,
         rate="throughput of a ping-pong over all pairs (size / half round trip)",
         needs=("peer",),
+        crossings=2,
         many=True,
         sizes=_FEW_SIZES,
         engine="pingpong",

@@ -315,7 +315,7 @@ class FakeEngine:
             loss = 1.0
         kept = [value for value in samples if not loss or self.random.random() >= loss]
         elapsed = sum(samples) * run["batch"]
-        if run["pattern"] == "pingpong":
+        if run["pattern"] in ("pingpong", "oneway"):
             for value in kept:
                 lower = lower_of(index_of(value))
                 counts[lower] = counts.get(lower, 0) + 1

@@ -148,7 +148,10 @@ def test_result__service_demand__of_what_crossed_both_ways() -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "crossed"),
-    [("pipeline", 0), ("barrier", 0), ("broadcast", 1), ("allreduce", 2), ("alltoall", 2)],
+    [
+        *(("pipeline", 0), ("barrier", 0), ("broadcast", 1), ("allreduce", 2), ("alltoall", 2)),
+        *(("request", 1), ("oneway", 2)),
+    ],
 )
 def test_result__service_demand__of_what_the_pattern_has_cross(pattern: str, crossed: int) -> None:
     cell = Cell("tcp", pattern, 1000, 1, shape=RoundShape(100, 8))

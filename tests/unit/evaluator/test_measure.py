@@ -198,6 +198,15 @@ def test_measurement__short_times_are_batched(measure: Measure) -> None:
     assert len(result.cpu) == 1
 
 
+def test_measurement__a_sample_that_is_always_of_one_is_not_batched(measure: Measure) -> None:
+    """Each of these messages carries its time: the engine has no other samples of them."""
+    changes = {"steady": {"median_ns": 200.0}}
+    taken = measure("steady", sizes=(16,), patterns=("oneway",), seconds=0.3, changes=changes)
+    assert taken.failures == []
+    (result,) = taken.results("steady")
+    assert (result.status, result.batch) == ("ok", 1)
+
+
 def test_measurement__placement_decides_where_engines_run(measure: Measure) -> None:
     started = measure("steady,shared,tiny", sizes=(8,)).launcher.started[2:]
     assert started == [

@@ -31,7 +31,7 @@ def test_row__is_whole(pattern: Pattern) -> None:
     assert all(text and "\n" not in text and not text.endswith(".") for text in texts)
     assert pattern.caption.endswith(".")
     assert 0 < pattern.share <= 1
-    assert pattern.batch >= 1
+    assert pattern.batch >= 0
     assert pattern.obstacle(_driver()) == ""
 
 
@@ -39,6 +39,14 @@ def test_row__default_is_the_first() -> None:
     assert next(iter(PATTERNS.values())) is DEFAULT
     assert DEFAULT.title == "Half round trip"
     assert DEFAULT.an_each == "a round trip"
+
+
+def test_row__what_crosses_for_a_message_that_is_counted() -> None:
+    """There and back, or one way; where an end waits for a time, CPU time says nothing of it."""
+    crossings = {name: row.crossings for name, row in PATTERNS.items()}
+    assert {crossings[name] for name in ("pingpong", "oneway", "all-pairs", "pingping")} == {2}
+    assert {crossings[name] for name in ("stream", "pairs", "request")} == {1}
+    assert {crossings[name] for name in ("open-loop", "incast", "overlap", "pipeline")} == {0}
 
 
 def test_obstacle__first_need_that_is_not_met() -> None:
