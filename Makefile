@@ -135,6 +135,16 @@ mpi-test:
 	@exec scripts/install-mpi all
 	@exec scripts/run-pytest wheels-python tests/wheels $(TESTS)
 
+#: make deb             Debian packages of the library, the provider and the command, in build/deb
+.PHONY: deb
+deb:
+	@exec scripts/make-deb
+
+#: make deb-test        install these in a copy of this machine's root, use them, and remove them
+.PHONY: deb-test
+deb-test: deb
+	@exec scripts/deb-test
+
 #: make package-test    `pip install .` in a fresh virtual environment, and use what it installed
 .PHONY: package-test
 package-test:

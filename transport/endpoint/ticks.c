@@ -26,6 +26,8 @@ static uint64_t kernel_clock(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+#if defined(__x86_64__)
+/** Whether the kernel trusts the processor's counter; `source` is the file that says so. */
 static bool is_tsc(const char *source)
 {
     char name[16] = "";
@@ -38,6 +40,7 @@ static bool is_tsc(const char *source)
     (void)fclose(file);
     return read && strcmp(name, "tsc\n") == 0;
 }
+#endif
 
 void ticks_open(struct ticks *ticks, const char *source)
 {
