@@ -71,12 +71,9 @@ static void check(const char *interface, const char *wanted, const char *expecte
     for (unsigned i = 0; i < lanes.count; i++) {
         const struct lane *lane = lanes.lanes[i];
         size_t used = strlen(text);
-        const char *name = lane->kind == LANE_SHM      ? "shm"
-                           : lane->kind == LANE_PACKET ? "packet"
-                           : lane->kind == LANE_TSO    ? "tso"
-                                                       : "udp";
-        (void)snprintf(text + used, sizeof text - used, "%s%s%u", i > 0 ? " " : "", name,
-                       lane->rail);
+        int of_kind = (int)strcspn(lane->name, "/");
+        (void)snprintf(text + used, sizeof text - used, "%s%.*s%u", i > 0 ? " " : "", of_kind,
+                       lane->name, lane->rail);
     }
     assert_string_equal(text, expected);
     lanes_close(&lanes);
@@ -120,6 +117,38 @@ static void lanes_open__names_them(void **state)
 
 /** What tells peers of the end of this process is opened last, and so closed before what takes long
  *  to close. */
+/** What a row of LANE_KINDS says, and what the lane says of itself. */
+static void lanes_open__each_is_what_it_is_called(void **state)
+{
+    static const struct {
+        const char *name;
+        enum lane_kind kind;
+        unsigned of;
+    } all[] = {
+#define KIND(capitals, name, number, of) {#name, LANE_##capitals, (of)},
+        LANE_KINDS(KIND)
+#undef KIND
+    };
+    unsigned most = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        struct path_lanes lanes = {.count = 0};
+        char wanted[IF_NAMESIZE];
+        (void)snprintf(wanted, sizeof wanted, "%s%s", all[i].name,
+                       all[i].kind == LANE_TSO ? ",packet" : "");
+        if (try_open("end0", wanted, &lanes) == 0) {
+            const struct lane *lane = lanes.lanes[lanes.count - 1];
+            assert_int_equal(lane->kind, all[i].kind);
+            assert_int_equal(lane->of_host, all[i].of == LANE_OF_HOST);
+            assert_int_equal(strchr(lane->name, '/') == NULL, lane->of_host);
+            lanes_close(&lanes);
+        }
+        most += all[i].of;
+    }
+    assert_int_equal(most, LANES_MAX);
+}
+
 static void lanes_open__udp_after_all_others(void **state)
 {
     struct path_lanes lanes = {.count = 0};
@@ -477,6 +506,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(lanes_open__all_that_there_are),
         cmocka_unit_test(lanes_open__those_that_are_wanted),
         cmocka_unit_test(lanes_open__names_them),
+        cmocka_unit_test(lanes_open__each_is_what_it_is_called),
         cmocka_unit_test(lanes_open__udp_after_all_others),
         cmocka_unit_test(lanes_open__bad_lists),
         cmocka_unit_test(lanes_open__no_descriptor_left),
