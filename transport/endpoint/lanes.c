@@ -238,6 +238,7 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
                                     : split(options->interface, ADDRESS_RAILS, &interfaces) != 0)) {
         return -EINVAL;
     }
+    opening.rails = needs_interface(wanted) ? interfaces.count : 0;
     for (unsigned kind = 0; kind < KINDS && status == 0; kind++) {
         if (wanted[kind]) {
             status = open_kind(&opening, kind, &interfaces, lanes, missing);

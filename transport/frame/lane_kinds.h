@@ -30,7 +30,8 @@ enum lane_of {
     KIND(SHM, shm, 3, LANE_OF_HOST)       /* memory shared by processes of one host */             \
     KIND(PACKET, packet, 1, LANE_OF_RAIL) /* Ethernet frames */                                    \
     KIND(TSO, tso, 5, LANE_OF_RAIL)       /* Ethernet frames that the network card cuts */         \
-    KIND(UDP, udp, 2, LANE_OF_RAIL)       /* UDP datagrams, with segmentation offload */
+    KIND(UDP, udp, 2, LANE_OF_RAIL)       /* UDP datagrams, with segmentation offload */           \
+    KIND(TIPC, tipc, 6, LANE_OF_HOST)     /* TIPC datagrams: behind all that have rails */
 
 /** The numbers by which frames name a lane. */
 enum lane_kind {

@@ -41,8 +41,10 @@ struct lane_of_each {
 #undef LANE_KIND_BYTES
 };
 
-/** Lanes of one endpoint at most: of each kind as many as it may have. */
-enum { LANES_MAX = sizeof(struct lane_of_each) };
+/** Lanes of one endpoint at most: of each kind as many as it may have. Whoever has TIPC, which is
+ * in the place of an interface in its address, has no lanes of a fourth one: so it takes no room.
+ */
+enum { LANES_MAX = sizeof(struct lane_of_each) - sizeof((struct lane_of_each *)0)->tipc };
 
 struct address_layout;
 

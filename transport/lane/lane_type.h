@@ -17,6 +17,7 @@ struct lane_opening {
     uint16_t ethertype;
     uint16_t *number;        /**< of the endpoint; 0: any, and whoever reserves it writes it */
     bool number_is_reserved; /**< by a lane that was opened before, and says so here */
+    unsigned rails;          /**< that lanes of it have, 0 .. ADDRESS_RAILS */
     const char *interface;   /**< of lanes of the host (LANE_OF_HOST): NULL */
     uint8_t rail;            /**< its number; of lanes of the host: 0 */
 };

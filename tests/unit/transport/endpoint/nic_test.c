@@ -212,6 +212,8 @@ static void nic_is_needed__not_by_lanes_of_the_host(void **state)
 {
     (void)state;
     assert_false(nic_is_needed("shm"));
+    assert_false(nic_is_needed("tipc"));
+    assert_false(nic_is_needed("shm,tipc"));
     assert_true(nic_is_needed(NULL)); /* all lanes */
     assert_true(nic_is_needed("shm,udp"));
     assert_true(nic_is_needed("shn")); /* none: whoever opens will hear of it */
