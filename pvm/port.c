@@ -87,7 +87,7 @@ int port_open(struct port *port, const struct stock *stock, char *reason, size_t
 
     options.interface = given("BEOWIRE_INTERFACE");
     options.lanes = given("BEOWIRE_LANES");
-    if (options.interface == NULL && (options.lanes == NULL || strcmp(options.lanes, "shm") != 0)) {
+    if (options.interface == NULL && nic_is_needed(options.lanes)) {
         if (nic_list(nics) > 0 && !nics[0].loopback) {
             options.interface = nics[0].name;
         } else {
@@ -103,7 +103,7 @@ int port_open(struct port *port, const struct stock *stock, char *reason, size_t
         port->endpoint = NULL;
         if (beowire_configuration_check(NULL, reason, reason_bytes) == 0) {
             (void)snprintf(reason, reason_bytes, "%.64s: %s",
-                           options.interface != NULL ? options.interface : "shared memory",
+                           options.interface != NULL ? options.interface : options.lanes,
                            beowire_error(status));
         }
         return status;

@@ -247,6 +247,11 @@
  *  has so many that their list costs more than copying them once more (docs/PERFORMANCE.md). */
 #define LANE_UDP_PLACED_BYTES_MIN 3000
 
+/** Longest frame over TIPC, which takes messages of up to 66,000 bytes (TIPC_MAX_USER_MSG_SIZE) and
+ *  cuts them for its links: so long that three carry a block of a long message, with or without
+ *  seals, and the receiver has one in its hands while the next is copied. */
+#define LANE_TIPC_FRAME_BYTES 21480u
+
 /** Cells of a queue in shared memory, one a frame; a power of two. As many as a peer may have in
  *  flight; a short queue stays in the cores' own caches. */
 #define SHM_CELLS 256

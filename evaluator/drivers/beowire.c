@@ -7,6 +7,7 @@
  *   beowire-packet  Ethernet frames
  *   beowire-tso     what network cards cut, which goes only beside Ethernet frames
  *   beowire-udp     UDP
+ *   beowire-tipc    TIPC, where the kernel has it
  *   beowire-shm     memory that two processes of one host share
  *
  * One tag for everything: messages of a session come in order. What can be injected is (it has no
@@ -58,6 +59,7 @@ static const char *const ALL_LANES = NULL;
 static const char *const PACKET_LANE = "packet";
 static const char *const TSO_LANES = "packet,tso";
 static const char *const UDP_LANE = "udp";
+static const char *const TIPC_LANE = "tipc";
 static const char *const SHM_LANE = "shm";
 
 static int explain(int status, const char *interface, char *error, size_t error_bytes)
@@ -90,13 +92,15 @@ static int check_lanes(const char *lanes, const beowire_endpoint *endpoint, char
 static int open_endpoint(const char *lanes, const struct driver_options *driver_options,
                          beowire_endpoint **endpoint, char *error, size_t error_bytes)
 {
-    char interface[IF_NAMESIZE] = "shm";
+    char interface[IF_NAMESIZE] = "";
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
     int status = 0;
 
     options.lanes = lanes;
     options.peer_timeout_ns = PEER_TIMEOUT_NS;
-    if (lanes != SHM_LANE) {
+    if (lanes == SHM_LANE || lanes == TIPC_LANE) { /* the host's, whatever interfaces it has */
+        (void)snprintf(interface, sizeof interface, "%s", lanes);
+    } else {
         status = local_interface(driver_options, interface, error, error_bytes);
         options.interface = interface;
     }
@@ -426,6 +430,7 @@ OVER(all, ALL_LANES)
 OVER(packet, PACKET_LANE)
 OVER(tso, TSO_LANES)
 OVER(udp, UDP_LANE)
+OVER(tipc, TIPC_LANE)
 OVER(shared, SHM_LANE)
 
 #define COMMON                                                                                     \
@@ -472,6 +477,15 @@ static const struct driver driver_udp = {
     .open = udp_open,
 };
 
+static const struct driver driver_tipc = {
+    COMMON,
+    .name = "beowire-tipc",
+    .summary = "Beowire's transport over TIPC, where the kernel has it (lane tipc); spins",
+    .placement = DRIVER_PAIR,
+    .probe = tipc_probe,
+    .open = tipc_open,
+};
+
 static const struct driver driver_shm = {
     COMMON,
     .name = "beowire-shm",
@@ -483,8 +497,8 @@ static const struct driver driver_shm = {
 
 const struct driver *const *beowire_driver_table(void)
 {
-    static const struct driver *const table[] = {&driver_beowire, &driver_packet, &driver_tso,
-                                                 &driver_udp,     &driver_shm,    NULL};
+    static const struct driver *const table[] = {
+        &driver_beowire, &driver_packet, &driver_tso, &driver_udp, &driver_tipc, &driver_shm, NULL};
 
     return table;
 }

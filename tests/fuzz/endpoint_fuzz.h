@@ -353,6 +353,7 @@ static void open_lane(struct lane *lane, const struct lane_operations *operation
     lane->kind = LANE_SIM;
     lane->rail = rail;
     lane->cuts = rail > 0;
+    lane->bulk = lane->cuts ? LANE_BULK_CUT : LANE_BULK_LAST;
     lane->batch_frames = 8;
     lane->capacity_bytes = UINT64_MAX;
     lane->frame_bytes = FRAME_BYTES;

@@ -19,6 +19,7 @@
 #include "frame_samples.h"
 
 #include "frame/address_layout.h"
+#include "frame/lane_kinds.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -232,7 +233,7 @@ static void make_remote(struct sample *sample, enum frame_type type)
             .immediate = to_le32(43),
             .unasked_bytes = to_le32(123840),
             .segment_bytes = to_le16(1440),
-            .lane_kind = FRAME_LANE_UDP,
+            .lane_kind = LANE_UDP,
             .lane_rail = 1,
             .flags = to_le16(FRAME_PUT_NOTIFY),
         };
@@ -263,7 +264,7 @@ static void make_remote(struct sample *sample, enum frame_type type)
             .message = to_le32(0x00018003),
             .unasked_bytes = to_le32(123840),
             .segment_bytes = to_le16(1440),
-            .lane_kind = FRAME_LANE_PACKET,
+            .lane_kind = LANE_PACKET,
             .lane_rail = 3,
         };
     } else {
@@ -308,7 +309,7 @@ void make(struct sample *sample, enum frame_type type)
         begin(sample, type, "");
         *(struct frame_pull *)body_of(sample) = (struct frame_pull){
             .message = to_le32(0x00050006),
-            .lane_kind = FRAME_LANE_TSO,
+            .lane_kind = LANE_TSO,
             .lane_rail = 1,
             .more = to_le16(63),
             .offset = to_le64(61920),
@@ -342,7 +343,7 @@ void make(struct sample *sample, enum frame_type type)
             .message = to_le32(0x00050006),
             .unasked_bytes = to_le32(123840),
             .segment_bytes = to_le16(1440),
-            .lane_kind = FRAME_LANE_PACKET,
+            .lane_kind = LANE_PACKET,
             .lane_rail = 3,
         };
         return;

@@ -23,13 +23,19 @@ static bool all_zero(const uint8_t *bytes, size_t count)
     return any == 0;
 }
 
-static bool rail_is_valid(const struct address_rail *rail, bool tso)
+static bool interface_is_valid(const struct address_rail *rail, bool tso)
 {
     bool has_mac = !all_zero(rail->mac, sizeof rail->mac);
     bool has_ip = !all_zero(rail->ip, sizeof rail->ip);
 
     return (rail->mac[0] & 1) == 0 && (has_mac || !tso) && has_ip == (from_le16(rail->port) != 0) &&
            (has_mac || has_ip);
+}
+
+/** @param last no other is in use behind it */
+static bool rail_is_valid(const struct address_rail *rail, bool tso, bool last)
+{
+    return interface_is_valid(rail, tso) || (last && !tso && address_rail_is_tipc(rail));
 }
 
 bool address_is_valid(const struct beowire_address *address)
@@ -45,7 +51,8 @@ bool address_is_valid(const struct beowire_address *address)
     }
     for (unsigned i = 0; i < ADDRESS_RAILS; i++) {
         const struct address_rail *rail = &layout->rail[i];
-        if (i < layout->rails ? !rail_is_valid(rail, (layout->tso_rails >> i & 1) != 0)
+        bool tso = (layout->tso_rails >> i & 1) != 0;
+        if (i < layout->rails ? !rail_is_valid(rail, tso, i + 1 == layout->rails)
                               : !all_zero((const uint8_t *)rail, sizeof *rail)) {
             return false;
         }
@@ -217,6 +224,17 @@ struct short_rail {
     uint8_t ipv4[4];
 };
 
+/** The same of TIPC: no rail that has an IPv4 address is without a port. */
+struct short_tipc {
+    uint8_t none[2];
+    le32 node;
+    le16 no_port; /**< 0 */
+    le32 socket;
+};
+static_assert(sizeof(struct short_tipc) == sizeof(struct short_rail) &&
+                  offsetof(struct short_tipc, no_port) == offsetof(struct short_rail, port),
+              "told apart by the port");
+
 #define SHORT_RAILS 2
 
 /** The short form: an address without what follows from the rest of it, or is never used. */
@@ -237,34 +255,54 @@ static_assert(sizeof(struct short_form) == BEOWIRE_ADDRESS_SHORT_BYTES, "docs/PR
 
 static const uint8_t mapped_prefix[12] = {[10] = 0xFF, [11] = 0xFF};
 
-/** Two rails fit if both have an IPv4 address. @return false: they do not. */
+static bool shorten_rail(const struct address_rail *rail, struct short_rail *brief)
+{
+    if (address_rail_is_tipc(rail)) {
+        struct address_tipc tipc;
+        memcpy(&tipc, rail, sizeof tipc);
+        const struct short_tipc said = {.node = tipc.node, .socket = tipc.socket};
+        memcpy(brief, &said, sizeof said);
+        return true;
+    }
+    memcpy(brief->mac, rail->mac, sizeof brief->mac);
+    brief->port = rail->port;
+    memcpy(brief->ipv4, rail->ip + sizeof mapped_prefix, sizeof brief->ipv4);
+    return memcmp(rail->ip, mapped_prefix, sizeof mapped_prefix) == 0;
+}
+
+/** Two rails fit if both have an IPv4 address, or are TIPC. @return false: they do not. */
 static bool shorten_rails(const struct address_layout *layout, struct short_form *form)
 {
     if (layout->rails > SHORT_RAILS) {
         return false;
     }
     for (unsigned i = 0; i < SHORT_RAILS; i++) {
-        const struct address_rail *rail = &layout->rail[i];
-        if (memcmp(rail->ip, mapped_prefix, sizeof mapped_prefix) != 0) {
+        if (!shorten_rail(&layout->rail[i], &form->rails[i])) {
             return false;
         }
-        struct short_rail *brief = &form->rails[i];
-        memcpy(brief->mac, rail->mac, sizeof brief->mac);
-        brief->port = rail->port;
-        memcpy(brief->ipv4, rail->ip + sizeof mapped_prefix, sizeof brief->ipv4);
     }
     return true;
+}
+
+static void lengthen_rail(const struct short_rail *brief, struct address_rail *rail)
+{
+    if (from_le16(brief->port) == 0) {
+        struct short_tipc said;
+        memcpy(&said, brief, sizeof said);
+        const struct address_tipc tipc = {.node = said.node, .socket = said.socket};
+        memcpy(rail, &tipc, sizeof tipc);
+        return;
+    }
+    memcpy(rail->mac, brief->mac, sizeof rail->mac);
+    rail->port = brief->port;
+    memcpy(rail->ip, mapped_prefix, sizeof mapped_prefix);
+    memcpy(rail->ip + sizeof mapped_prefix, brief->ipv4, sizeof brief->ipv4);
 }
 
 static void lengthen_rails(const struct short_form *form, struct address_layout *layout)
 {
     for (unsigned i = 0; i < SHORT_RAILS; i++) {
-        const struct short_rail *brief = &form->rails[i];
-        struct address_rail *rail = &layout->rail[i];
-        memcpy(rail->mac, brief->mac, sizeof rail->mac);
-        rail->port = brief->port;
-        memcpy(rail->ip, mapped_prefix, sizeof mapped_prefix);
-        memcpy(rail->ip + sizeof mapped_prefix, brief->ipv4, sizeof brief->ipv4);
+        lengthen_rail(&form->rails[i], &layout->rail[i]);
     }
 }
 

@@ -18,30 +18,13 @@ static_assert(PULL_BLOCK_BYTES + 64 * sizeof(struct frame_data) <= 65507,
  *  third of its block to receive, and what was asked for first may be here. */
 #define ASKS_AT_ONCE 4
 
-enum { BULK_RANKS = 5 };
-
-/** What is best for bulk has the lowest rank: memory, then segmentation offload without headers of
- *  ours between the payloads, then with them, unless it was measured on this interface that frames
- *  are quicker. */
-static unsigned bulk_rank(const struct core *core, const struct lane *lane)
+/** How good the lane is for bulk here: as it says, unless it was measured on this interface that
+ *  frames are quicker than what joins them. */
+static enum lane_bulk bulk_of(const struct core *core, const struct lane *lane)
 {
-    bool by_packet = (core->options.packet_bulk_rails & 1u << lane->rail) != 0;
+    bool by_frames = (core->options.packet_bulk_rails & 1u << lane->rail) != 0;
 
-    if (lane->cuts) {
-        return by_packet ? 2 : 1;
-    }
-    switch (lane->kind) {
-    case LANE_SHM:
-        return 0;
-    case LANE_UDP:
-        return by_packet ? 3 : 2;
-    case LANE_PACKET:
-        return by_packet ? 1 : 3;
-    case LANE_TSO:
-    case LANE_SIM:
-        break;
-    }
-    return 4;
+    return by_frames && lane->bulk == LANE_BULK_FRAMES ? LANE_BULK_TUNED : lane->bulk;
 }
 
 void core_find_convoy(struct core *core, struct core_peer *peer)
@@ -57,10 +40,10 @@ void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
     uint32_t best = 0;
     uint32_t usable = 0;
 
-    for (unsigned rank = 0; rank < BULK_RANKS; rank++) {
+    for (unsigned worse = 0; worse < LANE_BULK_KINDS; worse++) {
+        enum lane_bulk bulk = LANE_BULK_KINDS - 1 - worse;
         for (unsigned i = 0; i < lanes->count; i++) {
-            if (bulk_rank(core, lanes->lanes[i]) == rank &&
-                paths_is_usable(&peer->paths, lanes, i)) {
+            if (bulk_of(core, lanes->lanes[i]) == bulk && paths_is_usable(&peer->paths, lanes, i)) {
                 usable |= 1u << i;
             }
         }
@@ -70,7 +53,7 @@ void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
     pull_set_lanes(&core->messages, &peer->message, best, usable);
     peer->message.cut = best != 0 && lanes->lanes[__builtin_ctz(best)]->cuts;
     peer->message.shares_memory =
-        peer->paths.fast != PATH_NONE && lanes->lanes[peer->paths.fast]->kind == LANE_SHM;
+        peer->paths.fast != PATH_NONE && lanes->lanes[peer->paths.fast]->shares_memory;
 }
 
 int core_read_memory(void *context, const struct message_peer *peer, uint64_t address, void *target,

@@ -24,7 +24,7 @@ static void set(struct convoy_way *way, uint8_t lane)
 void convoy_find(struct convoy *convoy, const struct paths *paths, const struct path_lanes *lanes)
 {
     const struct lane *fast = paths->fast != PATH_NONE ? lanes->lanes[paths->fast] : NULL;
-    bool wanted = fast != NULL && fast->kind != LANE_SHM && !fast->takes_trains;
+    bool wanted = fast != NULL && !fast->shares_memory && !fast->takes_trains;
 
     convoy->needless = fast != NULL && fast->takes_trains;
     set(&convoy->cut, wanted ? find(paths, lanes, true) : PATH_NONE);

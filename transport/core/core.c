@@ -53,6 +53,7 @@ int core_open(struct core *core, const struct core_options *options)
         core->messages.lanes[i] = (struct message_lane){
             .kind = (uint8_t)lane->kind,
             .rail = lane->rail,
+            .of_host = lane->of_host,
             .capacity_bytes = lane->capacity_bytes / 2,
         };
     }

@@ -37,12 +37,10 @@ struct counter {
         (name), OF_FLOWS, offsetof(struct flow, member)                                            \
     }
 
+#define KIND(capitals, name, number, of) {"lanes_" #name, OF_KIND, LANE_##capitals},
+
 static const struct counter counters[] = {
-    {"lanes_packet", OF_KIND, LANE_PACKET},
-    {"lanes_udp", OF_KIND, LANE_UDP},
-    {"lanes_tso", OF_KIND, LANE_TSO},
-    {"lanes_shm", OF_KIND, LANE_SHM},
-    LANE("lane_sent_frames", sent_frames),
+    LANE_KINDS(KIND) LANE("lane_sent_frames", sent_frames),
     LANE("lane_sent_bytes", sent_bytes),
     LANE("lane_sent_calls", sent_calls),
     LANE("lane_refused_frames", refused_frames),

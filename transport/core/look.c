@@ -151,8 +151,7 @@ static bool is_awaited(const struct core *core, unsigned by)
     const struct lane *lane = core->options.lanes.lanes[by];
 
     return core->lane_users[by] > 0 || core->messages.lanes[by].blocks > 0 ||
-           (core->warm_lanes & 1u << by) != 0 ||
-           (!lane->polling_is_costly && lane->kind != LANE_SHM);
+           (core->warm_lanes & 1u << by) != 0 || (!lane->polling_is_costly && !lane->shares_memory);
 }
 
 /** So many frames have come, over these lanes. */

@@ -13,16 +13,16 @@ void paths_find(struct paths *paths, const struct path_lanes *lanes,
                             .crossing = rails_match(lanes->networks, address, &matched)};
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
-        if (!memory || lane->kind == LANE_SHM) {
+        if (!memory || lane->shares_memory) {
             bool reached = lane->operations->reach(lane, &matched, &paths->to[i]) == 0;
             paths->reachable |= (uint16_t)((reached ? 1u : 0u) << i);
             paths->proven |= (uint16_t)((reached && lane->is_certain ? 1u : 0u) << i);
-            memory = memory || (reached && lane->kind == LANE_SHM);
+            memory = memory || (reached && lane->shares_memory);
         }
     }
     paths->crossing = memory ? 0 : paths->crossing;
     for (unsigned i = 0; memory && i < lanes->count; i++) {
-        if (lanes->lanes[i]->kind != LANE_SHM) {
+        if (!lanes->lanes[i]->shares_memory) {
             paths->reachable &= (uint16_t) ~(1u << i);
             paths->proven &= (uint16_t) ~(1u << i);
         }
@@ -140,7 +140,7 @@ void paths_publish(const struct path_lanes *lanes, struct address_layout *addres
 {
     for (unsigned i = 0; i < lanes->count; i++) {
         const struct lane *lane = lanes->lanes[i];
-        if (lane->kind != LANE_SHM && lane->rail >= address->rails) {
+        if (!lane->of_host && lane->rail >= address->rails) {
             address->rails = (uint8_t)(lane->rail + 1);
         }
         lane->operations->publish(lane, address);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lanes.h"
 
-#include "lane/packet.h"
-#include "lane/shm.h"
+#include "lane/lane_type.h"
 #include "lane/socket.h"
-#include "lane/tso.h"
-#include "lane/udp.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,90 +14,36 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-/** A list "a,b,c", taken apart. */
-struct names {
-    unsigned count;
-    char at[ADDRESS_RAILS][IF_NAMESIZE];
-};
-
-/** What an opener may need to know. */
-struct opening {
-    const struct beowire_options *options;
-    const char *interface;
-    uint64_t incarnation;
-    uint16_t *number; /* 0: any */
-    bool is_reserved; /* the number is: by a packet lane */
-    uint8_t rail;
-};
-
-static int open_shm(struct opening *opening, struct lane **lane)
-{
-    struct shm_lane_options options = {
-        .incarnation = opening->incarnation,
-        .peers = 2 * opening->options->peers,
-    };
-    return shm_lane_open(&options, lane);
-}
-
-static int open_packet(struct opening *opening, struct lane **lane)
-{
-    struct packet_lane_options options = {
-        .interface = opening->interface,
-        .ethertype = opening->options->ethertype,
-        .endpoint = *opening->number,
-        .reserves = opening->is_reserved ? NULL : opening->number,
-        .rail = opening->rail,
-    };
-    int status = packet_lane_open(&options, lane);
-
-    opening->is_reserved = opening->is_reserved || status == 0;
-    return status;
-}
-
-static int open_tso(struct opening *opening, struct lane **lane)
-{
-    struct tso_lane_options options = {
-        .interface = opening->interface,
-        .ethertype = opening->options->ethertype,
-        .endpoint = *opening->number,
-        .rail = opening->rail,
-    };
-    return tso_lane_open(&options, lane);
-}
-
-static int open_udp(struct opening *opening, struct lane **lane)
-{
-    struct udp_lane_options options = {.interface = opening->interface, .rail = opening->rail};
-
-    return udp_lane_open(&options, lane);
-}
-
-enum { KIND_SHM, KIND_PACKET, KIND_TSO, KIND_UDP };
-
-/** Every lane of an endpoint, the quickest first. If you add one: LANES_MAX (lane.h).
- *
- *  They are opened in this order. When a process ends, Linux closes last what was opened first, and
- *  waits for tens of milliseconds for each socket of AF_PACKET: UDP comes last, so that its port is
- *  closed before, which is what tells peers that the process has ended. */
+/** Every lane of an endpoint, the quickest first: LANE_KINDS. */
 static const struct {
     const char *name;
-    int (*open)(struct opening *opening, struct lane **lane);
-    bool of_host; /**< one, whatever interfaces there are; else one for each of them */
+    enum lane_kind kind;
+    enum lane_of of;
+    const struct lane_type *type;
 } kinds[] = {
-    [KIND_SHM] = {"shm", open_shm, true},
-    [KIND_PACKET] = {"packet", open_packet, false},
-    [KIND_TSO] = {"tso", open_tso, false},
-    [KIND_UDP] = {"udp", open_udp, false},
+#define KIND(capitals, name, number, of) {#name, LANE_##capitals, (of), &name##_lane_type},
+    LANE_KINDS(KIND)
+#undef KIND
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-static int split(const char *list, struct names *names)
+/** Names in a list at most: of interfaces, or of kinds. */
+#define NAMES_MAX (KINDS > ADDRESS_RAILS ? KINDS : ADDRESS_RAILS)
+
+/** A list "a,b,c", taken apart. */
+struct names {
+    unsigned count;
+    char at[NAMES_MAX][IF_NAMESIZE];
+};
+
+/** @param most so many names at most, not more than NAMES_MAX */
+static int split(const char *list, unsigned most, struct names *names)
 {
     names->count = 0;
     for (;;) {
         size_t length = strcspn(list, ",");
-        if (length == 0 || length >= IF_NAMESIZE || names->count == ADDRESS_RAILS) {
+        if (length == 0 || length >= IF_NAMESIZE || names->count == most) {
             return -EINVAL;
         }
         char *name = names->at[names->count];
@@ -119,30 +62,61 @@ static int split(const char *list, struct names *names)
     }
 }
 
+/** Which of `kinds` has this name? @return KINDS: none. */
+static unsigned find_name(const char *name)
+{
+    unsigned kind = 0;
+
+    while (kind < KINDS && strcmp(kinds[kind].name, name) != 0) {
+        kind++;
+    }
+    return kind;
+}
+
+static unsigned find_kind(enum lane_kind number)
+{
+    unsigned kind = 0;
+
+    while (kind < KINDS && kinds[kind].kind != number) {
+        kind++;
+    }
+    return kind;
+}
+
+/** Is each that is wanted wanted with what it is of no use without? */
+static bool is_complete(const bool wanted[KINDS])
+{
+    bool complete = true;
+
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        enum lane_kind beside = kinds[kind].type->beside;
+        if (wanted[kind] && beside != LANE_NONE) {
+            complete = complete && wanted[find_kind(beside)];
+        }
+    }
+    return complete;
+}
+
 /** Which of `kinds` are wanted? */
 static int choose(const char *list, bool wanted[KINDS])
 {
     struct names names;
 
     for (unsigned kind = 0; kind < KINDS; kind++) {
-        wanted[kind] = list == NULL;
+        wanted[kind] = list == NULL && !kinds[kind].type->on_request;
     }
     if (list == NULL) {
         return 0;
     }
-    int status = split(list, &names);
+    int status = split(list, KINDS, &names);
     for (unsigned i = 0; status == 0 && i < names.count; i++) {
-        unsigned kind = 0;
-        while (kind < KINDS && strcmp(kinds[kind].name, names.at[i]) != 0) {
-            kind++;
-        }
+        unsigned kind = find_name(names.at[i]);
         if (kind == KINDS) {
             return -EINVAL;
         }
         wanted[kind] = true;
     }
-    /* Beside DATA something has to carry the rest, to the same address. */
-    return wanted[KIND_TSO] && !wanted[KIND_PACKET] ? -EINVAL : status;
+    return is_complete(wanted) ? status : -EINVAL;
 }
 
 /** Are interfaces needed for what is wanted? */
@@ -151,34 +125,41 @@ static bool needs_interface(const bool wanted[KINDS])
     bool needed = false;
 
     for (unsigned kind = 0; kind < KINDS; kind++) {
-        needed = needed || (wanted[kind] && !kinds[kind].of_host);
+        needed = needed || (wanted[kind] && kinds[kind].of == LANE_OF_RAIL);
     }
     return needed;
 }
 
-/** Is this about what the host grants or has, so that other lanes may do? (-ENOENT: it has no
- * /proc; -EUSERS: others have what it has of it.) */
+bool lanes_need_interface(const char *list)
+{
+    bool wanted[KINDS];
+
+    return choose(list, wanted) != 0 || needs_interface(wanted);
+}
+
+/** Is this about what the host grants or has, so that other lanes may do (lane_type.h)? */
 static bool is_not_granted(int status)
 {
-    return status == -EPERM || status == -EACCES || status == -EADDRNOTAVAIL || status == -ENOSYS ||
-           status == -ENOENT || status == -EUSERS;
+    return status == -EPERM || status == -EACCES || status == -EADDRNOTAVAIL ||
+           status == -EAFNOSUPPORT || status == -ENOSYS || status == -ENOENT || status == -EUSERS;
 }
 
 static_assert(sizeof "packet/" - 1 + IF_NAMESIZE <= sizeof((struct lane *)0)->name,
               "all names fit");
 
+/** @param interface NULL: it is of the host */
 static void name_lane(char *name, size_t bytes, unsigned kind, const char *interface)
 {
-    (void)snprintf(name, bytes, "%s%s%s", kinds[kind].name, kinds[kind].of_host ? "" : "/",
-                   kinds[kind].of_host ? "" : interface);
+    (void)snprintf(name, bytes, "%s%s%s", kinds[kind].name, interface != NULL ? "/" : "",
+                   interface != NULL ? interface : "");
 }
 
 /** A frame that is not of Ethernet is not found by its number. */
-static void choose_number(const struct opening *opening)
+static void choose_number(uint16_t *number)
 {
-    while (*opening->number == 0) {
-        if (getrandom(opening->number, sizeof *opening->number, 0) != sizeof *opening->number) {
-            *opening->number = 0;
+    while (*number == 0) {
+        if (getrandom(number, sizeof *number, 0) != sizeof *number) {
+            *number = 0;
         }
     }
 }
@@ -191,15 +172,16 @@ static void note_missing(struct lanes_missing *missing, unsigned kind, const cha
 }
 
 /** Opens all lanes of a kind. @return 0; why one could not be opened, so that none is of use. */
-static int open_kind(struct opening *opening, unsigned kind, const struct names *interfaces,
+static int open_kind(struct lane_opening *opening, unsigned kind, const struct names *interfaces,
                      struct path_lanes *lanes, struct lanes_missing *missing)
 {
-    unsigned rails = kinds[kind].of_host ? 1 : interfaces->count;
+    bool of_rail = kinds[kind].of == LANE_OF_RAIL;
+    unsigned count = of_rail ? interfaces->count : 1;
 
-    for (unsigned rail = 0; rail < rails; rail++) {
-        opening->interface = interfaces->at[rail];
-        opening->rail = (uint8_t)rail;
-        int status = kinds[kind].open(opening, &lanes->lanes[lanes->count]);
+    for (unsigned i = 0; i < count; i++) {
+        opening->interface = of_rail ? interfaces->at[i] : NULL;
+        opening->rail = (uint8_t)i;
+        int status = kinds[kind].type->open(opening, &lanes->lanes[lanes->count]);
         if (status == 0) {
             struct lane *lane = lanes->lanes[lanes->count++];
             name_lane(lane->name, sizeof lane->name, kind, opening->interface);
@@ -238,7 +220,12 @@ static void find_networks(const struct names *interfaces, struct path_lanes *lan
 int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint16_t *number,
                struct path_lanes *lanes, struct lanes_missing *missing)
 {
-    struct opening opening = {.options = options, .incarnation = incarnation, .number = number};
+    struct lane_opening opening = {
+        .incarnation = incarnation,
+        .peers = 2 * options->peers, /* those that are named, and as many others */
+        .ethertype = options->ethertype,
+        .number = number,
+    };
     struct names interfaces = {.count = 0};
     bool wanted[KINDS];
     int status = 0;
@@ -248,9 +235,10 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
     memset(lanes->networks, 0, sizeof lanes->networks);
     if (choose(options->lanes, wanted) != 0 ||
         (options->interface == NULL ? needs_interface(wanted)
-                                    : split(options->interface, &interfaces) != 0)) {
+                                    : split(options->interface, ADDRESS_RAILS, &interfaces) != 0)) {
         return -EINVAL;
     }
+    opening.rails = needs_interface(wanted) ? interfaces.count : 0;
     for (unsigned kind = 0; kind < KINDS && status == 0; kind++) {
         if (wanted[kind]) {
             status = open_kind(&opening, kind, &interfaces, lanes, missing);
@@ -264,7 +252,7 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
         return status;
     }
     find_networks(&interfaces, lanes);
-    choose_number(&opening);
+    choose_number(number);
     return 0;
 }
 
@@ -272,7 +260,7 @@ void lanes_busy_poll(const struct path_lanes *lanes, uint32_t time_us)
 {
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
-        if (lane->kind != LANE_SHM) {
+        if (!lane->shares_memory) { /* which has no card to look at */
             (void)socket_set(lane->operations->descriptor(lane), SOL_SOCKET, SO_BUSY_POLL,
                              (int)time_us);
         }

@@ -37,6 +37,10 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
  *  that, it stays as the host has it. */
 void lanes_busy_poll(const struct path_lanes *lanes, uint32_t time_us);
 
+/** Has `options->interface` to name some for these `options->lanes`? Not if all of them are lanes
+ * of the host; yes if the list is none that lanes_open() takes. */
+bool lanes_need_interface(const char *list);
+
 void lanes_close(struct path_lanes *lanes);
 
 #endif /* BEOWIRE_ENDPOINT_LANES_H */

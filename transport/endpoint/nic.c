@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nic.h"
 
+#include "endpoint/lanes.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
@@ -203,6 +205,11 @@ static int by_reach(const struct nic *left, const struct nic *right)
         return left->has_ip ? -1 : 1;
     }
     return (int)left->kind - (int)right->kind;
+}
+
+bool nic_is_needed(const char *lanes)
+{
+    return lanes_need_interface(lanes);
 }
 
 bool nic_is_lesser(const struct nic *nic, const struct nic *than)

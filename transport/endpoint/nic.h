@@ -47,6 +47,10 @@ struct nic {
  *  @return how many; 0 also when they cannot be listed: errno then says why, and is 0 otherwise. */
 size_t nic_list(struct nic nics[NIC_MAX]);
 
+/** Do these lanes (`lanes` of struct beowire_options; NULL: all) need an interface? Some are the
+ *  host's, whatever interfaces it has. */
+bool nic_is_needed(const char *lanes);
+
 /** Is this one less likely to reach other hosts than that? Their speed says nothing of it. */
 bool nic_is_lesser(const struct nic *nic, const struct nic *than);
 

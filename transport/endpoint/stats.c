@@ -152,6 +152,11 @@ static void name_peer(const struct beowire_address *address, char *name, size_t 
         (void)inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? rail->ip + sizeof mapped : rail->ip, text,
                         sizeof text);
         (void)snprintf(name, bytes, "%s/%u", text, number);
+    } else if (layout->rails > 0 && address_rail_is_tipc(rail)) {
+        struct address_tipc tipc;
+        memcpy(&tipc, rail, sizeof tipc);
+        (void)snprintf(name, bytes, "tipc %08x:%u/%u", from_le32(tipc.node), from_le32(tipc.socket),
+                       number);
     } else if (layout->rails > 0) {
         (void)snprintf(name, bytes, "%02x:%02x:%02x:%02x:%02x:%02x/%u", rail->mac[0], rail->mac[1],
                        rail->mac[2], rail->mac[3], rail->mac[4], rail->mac[5], number);

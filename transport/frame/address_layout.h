@@ -9,6 +9,7 @@
 #include "frame/wire_types.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define ADDRESS_VERSION 3
@@ -27,10 +28,30 @@ struct address_rail {
     uint8_t ip[16]; /**< IPv6 address, or IPv4-mapped (RFC 4291, 2.5.5.2); 0 if no port */
 };
 
+/** In place of a rail, the last one: how to reach an endpoint by TIPC, which is of its host and of
+ * no interface. A rail of an interface has a MAC, or a port. */
+struct address_tipc {
+    uint8_t none[16]; /**< 0: MAC, port, and the first half of an IP address that is nobody's */
+    le32 node;        /**< of the host in its TIPC network; never 0 */
+    le32 socket;      /**< the kernel's number of it there; never 0 */
+};
+static_assert(sizeof(struct address_tipc) == sizeof(struct address_rail), "in place of one");
+
+static inline bool address_rail_is_tipc(const struct address_rail *rail)
+{
+    static const uint8_t none[sizeof((struct address_tipc *)0)->none];
+    struct address_tipc tipc;
+
+    memcpy(&tipc, rail, sizeof tipc);
+    return memcmp(tipc.none, none, sizeof none) == 0 && from_le32(tipc.node) != 0 &&
+           from_le32(tipc.socket) != 0;
+}
+
 /** Bytes as they go over the wire and between processes. */
 struct address_layout {
     uint8_t version; /**< ADDRESS_VERSION */
-    uint8_t rails;   /**< how many of `rail` are in use, 0 (memory only) .. ADDRESS_RAILS */
+    uint8_t rails;   /**< how many of `rail` are in use, 0 (memory only) .. ADDRESS_RAILS; the last
+                          may be a struct address_tipc */
     le16 endpoint;   /**< number on its node, never 0 */
     le16 ethertype;
     uint8_t tso_rails; /**< bit i: rail i takes what network cards cut */

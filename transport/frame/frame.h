@@ -206,24 +206,14 @@ struct frame_announce {
     le32 message;       /**< names it in PULL, DATA and DONE; not used again for long after */
     le32 unasked_bytes; /**< its first so many bytes are sent without a PULL, ... */
     le16 segment_bytes; /**< payload of each DATA frame but the last */
-    uint8_t lane_kind;  /**< ... over the lane of this kind, enum frame_lane (0: none are), ... */
+    uint8_t lane_kind;  /**< ... over the lane of this kind, enum lane_kind (0: none are), ... */
     uint8_t lane_rail;  /**< ... and rail */
 };
 static_assert(sizeof(struct frame_announce) == 40, "docs/PROTOCOL.md");
 
-/** Lanes, as frames name them. */
-enum frame_lane {
-    FRAME_LANE_NONE = 0,
-    FRAME_LANE_PACKET = 1,
-    FRAME_LANE_UDP = 2,
-    FRAME_LANE_SHM = 3,
-    FRAME_LANE_SIM = 4,
-    FRAME_LANE_TSO = 5,
-};
-
 struct frame_pull {
     le32 message;      /**< as announced */
-    uint8_t lane_kind; /**< over which the data shall come: enum frame_lane */
+    uint8_t lane_kind; /**< over which the data shall come: enum lane_kind */
     uint8_t lane_rail;
     le16 more; /**< so many whole blocks after that one are wanted, too: < FRAME_PULL_BLOCKS_MAX */
     le64 offset; /**< of the first segment; a multiple of segment_bytes */

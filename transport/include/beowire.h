@@ -112,8 +112,8 @@ struct beowire_options {
     size_t size;           /**< sizeof(struct beowire_options) of the caller */
     const char *interface; /**< network interfaces, such as "eth0" or "eth0,eth1"; NULL if `lanes`
                               is "shm": peers on other hosts are then out of reach */
-    const char *lanes;     /**< which of "shm,packet,tso,udp" may be used ("tso" only beside
-                              "packet"); NULL: all that can be opened */
+    const char *lanes;     /**< which of "shm,packet,tso,udp,tipc" may be used ("tso" only beside
+                              "packet"); NULL: all that can be opened but "tipc" */
     uint16_t ethertype;    /**< EtherType of our frames; all peers have the same */
     uint16_t endpoint;     /**< wanted endpoint number, 0: any that is free */
     uint32_t operations;   /**< most sends, and most receives, outstanding at once (1..32768), or

@@ -50,7 +50,7 @@ static int complete(beowire_job *job, struct beowire_options *options, struct ni
     if (options->lanes == NULL && shared) {
         options->lanes = "shm";
     }
-    if (options->lanes != NULL && strcmp(options->lanes, "shm") == 0) {
+    if (!nic_is_needed(options->lanes)) {
         return 0;
     }
     size_t count = nic_list(nics);
@@ -99,7 +99,7 @@ static int connect_all(beowire_job *job, const struct beowire_options *options,
     }
     if (status != 0) {
         return reason_set(reason, status, "%.100s: %s",
-                          options->interface != NULL ? options->interface : "shared memory",
+                          options->interface != NULL ? options->interface : options->lanes,
                           beowire_error(status));
     }
     status = meet(job, *endpoint, all, peers, reason);

@@ -9,9 +9,24 @@
  * Memory: a frame to be sent has LANE_HEADROOM writable bytes in front of its head, where the lane
  * writes its envelope. A received frame is the lane's, and valid until release().
  * Threads: one at a time.
+ *
+ * A new lane NAME is
+ *
+ *  1. a row of LANE_KINDS (frame/lane_kinds.h): its name, its number on the wire, its place among
+ *     the others;
+ *  2. transport/lane/NAME.c, in transport/meson.build, too, with
+ *       - a struct that begins with struct lane, and its struct lane_operations;
+ *       - every field of struct lane that says what the lane can do ("What it can do", below):
+ * those above ask for nothing else. If it can do what none before it could, that is a new field;
+ *       - `const struct lane_type NAME_lane_type` (lane_type.h);
+ *  3. only if an address does not have yet what it takes to reach it: frame/address_layout.h and
+ *     core/address.c;
+ *  4. what users and other programs read of it: docs/EXTENDING.md lists the places and the tests.
  */
 #ifndef BEOWIRE_LANE_LANE_H
 #define BEOWIRE_LANE_LANE_H
+
+#include "frame/lane_kinds.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,9 +34,17 @@
 /** Bytes in front of each frame's head that belong to the lane. */
 #define LANE_HEADROOM 16
 
-/** Lanes of one endpoint at most: three for each of ADDRESS_RAILS network interfaces, and memory.
+/** A byte for each lane that an endpoint may have. */
+struct lane_of_each {
+#define LANE_KIND_BYTES(capitals, name, number, of) uint8_t name[of];
+    LANE_KINDS(LANE_KIND_BYTES)
+#undef LANE_KIND_BYTES
+};
+
+/** Lanes of one endpoint at most: of each kind as many as it may have. Whoever has TIPC, which is
+ * in the place of an interface in its address, has no lanes of a fourth one: so it takes no room.
  */
-#define LANES_MAX 13
+enum { LANES_MAX = sizeof(struct lane_of_each) - sizeof((struct lane_of_each *)0)->tipc };
 
 struct address_layout;
 
@@ -78,13 +101,16 @@ struct lane_expectation {
     struct lane_address from; /**< and come from here */
 };
 
-/** The numbers are those of frames that name a lane (enum frame_lane). */
-enum lane_kind {
-    LANE_PACKET = 1, /**< Ethernet frames */
-    LANE_UDP = 2,    /**< UDP datagrams, with segmentation offload */
-    LANE_SHM = 3,    /**< memory shared by processes of one host */
-    LANE_SIM = 4,    /**< a simulated wire */
-    LANE_TSO = 5,    /**< Ethernet frames that the network card cuts */
+/** How well a lane carries the data of long messages: of those that reach a peer and work, the best
+ *  are used, all rails at once. */
+enum lane_bulk {
+    LANE_BULK_LAST,   /**< after all others */
+    LANE_BULK_FRAMES, /**< each frame takes a way through the kernel of its own */
+    LANE_BULK_TRAINS, /**< many share one */
+    LANE_BULK_CUT,    /**< and without headers of ours between the payloads */
+    LANE_BULK_TUNED,  /**< LANE_BULK_FRAMES, where it was measured that this is better still */
+    LANE_BULK_MEMORY, /**< no network is quicker */
+    LANE_BULK_KINDS
 };
 
 /** Bytes of a frame that was refused, from its first on, that are of use: with the key that its
@@ -163,12 +189,18 @@ struct lane_operations {
 /** What every lane begins with. */
 struct lane {
     const struct lane_operations *operations;
-    enum lane_kind kind;
-    uint8_t rail;           /**< the network interface it belongs to, in the endpoint's order */
-    bool polling_is_costly; /**< receive() is a system call even if nothing has arrived */
+    enum lane_kind kind; /**< as frames name it: nobody asks it for anything else */
+    uint8_t rail;        /**< the network interface it belongs to, in the endpoint's order; 0 if
+                              it is of the host */
+    /* What it can do. */
+    enum lane_bulk bulk;    /**< how well it carries the data of long messages */
     bool takes_trains;      /**< frames of equal length sent together cost little more than one */
     bool cuts;              /**< carries DATA, many segments at once, and sequenced frames; those of
                                  one message cost little more than one */
+    bool polling_is_costly; /**< receive() is a system call even if nothing has arrived */
+    bool shares_memory;     /**< it leads to processes of this host, and messages may be read from
+                                 their memory: whoever is reached so is reached by nothing else */
+    bool of_host;           /**< it belongs to no rail, but to the host (LANE_OF_HOST) */
     bool is_certain;        /**< what goes to an address reaches whom it names, or nobody: other
                                  lanes' addresses are only what somebody says */
     uint32_t frame_bytes;   /**< longest frame, without the envelope; if it cuts: or segment */

@@ -3,6 +3,7 @@
 
 #include "frame/address_layout.h"
 #include "frame/frame.h"
+#include "lane/lane_type.h"
 #include "lane/packet_number.h"
 #include "lane/socket.h"
 #include "tuning.h"
@@ -430,6 +431,7 @@ static int try_open(const struct packet_lane_options *options, struct lane **lan
     packet->socket = -1;
     packet->holder = -1;
     packet->lane.kind = LANE_PACKET;
+    packet->lane.bulk = LANE_BULK_FRAMES;
     packet->lane.rail = options->rail;
     packet->lane.batch_frames = FLOW_BATCH_FRAMES;
     packet->ethertype[0] = (uint8_t)(options->ethertype >> 8);
@@ -450,3 +452,20 @@ int packet_lane_open(const struct packet_lane_options *options, struct lane **la
 
     return status == -EAGAIN ? try_open(options, lane) : status; /* of the number, once a boot */
 }
+
+static int packet_open_for(struct lane_opening *opening, struct lane **lane)
+{
+    const struct packet_lane_options options = {
+        .interface = opening->interface,
+        .ethertype = opening->ethertype,
+        .endpoint = *opening->number,
+        .reserves = opening->number_is_reserved ? NULL : opening->number,
+        .rail = opening->rail,
+    };
+    int status = packet_lane_open(&options, lane);
+
+    opening->number_is_reserved = opening->number_is_reserved || status == 0;
+    return status;
+}
+
+const struct lane_type packet_lane_type = {.open = packet_open_for};

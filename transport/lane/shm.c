@@ -3,6 +3,7 @@
 
 #include "frame/address_layout.h"
 #include "host.h"
+#include "lane_type.h"
 #include "shm_meet.h"
 #include "shm_read.h"
 #include "shm_segment.h"
@@ -329,6 +330,9 @@ int shm_lane_open(const struct shm_lane_options *options, struct lane **lane)
             {
                 .operations = &shm_operations,
                 .kind = LANE_SHM,
+                .bulk = LANE_BULK_MEMORY,
+                .of_host = true,
+                .shares_memory = true,
                 .is_certain = true,
                 .frame_bytes = SHM_FRAME_BYTES,
                 .batch_frames = FLOW_BATCH_FRAMES,
@@ -351,3 +355,14 @@ int shm_lane_open(const struct shm_lane_options *options, struct lane **lane)
     *lane = &shm->lane;
     return 0;
 }
+
+static int shm_open_for(struct lane_opening *opening, struct lane **lane)
+{
+    const struct shm_lane_options options = {
+        .incarnation = opening->incarnation,
+        .peers = opening->peers,
+    };
+    return shm_lane_open(&options, lane);
+}
+
+const struct lane_type shm_lane_type = {.open = shm_open_for};

@@ -40,7 +40,7 @@ static struct lane_address address_of(const struct lane *lane, uint32_t node, ui
 {
     struct lane_address address = sim_address(node, lane->rail);
 
-    if (lane->kind == LANE_SHM) {
+    if (lane->shares_memory) {
         memcpy(address.bytes + NODE_BYTES, &process, sizeof process);
     }
     return address;
@@ -54,7 +54,7 @@ static bool has_ended(const struct lane *lane, const struct lane_address *addres
     uint16_t process;
 
     memcpy(&process, address->bytes + NODE_BYTES, sizeof process);
-    return lane->kind == LANE_SHM &&
+    return lane->shares_memory &&
            (node == UINT32_MAX || wire->nodes[node].lanes[lane->rail] == NULL ||
             wire->nodes[node].processes[lane->rail] != process);
 }
@@ -363,7 +363,7 @@ static bool sim_lost(struct lane *lane, struct lane_loss *loss)
         if (there->lanes[lane->rail] == NULL) {
             *loss = (struct lane_loss){
                 .address = address_of(lane, node, there->processes[lane->rail]),
-                .certain = lane->kind == LANE_SHM,
+                .certain = lane->shares_memory,
                 .quote_bytes = sim->lost[last].quote_bytes,
             };
             memcpy(loss->quote, sim->lost[last].quote, sizeof loss->quote);
@@ -415,7 +415,7 @@ static void sim_publish(const struct lane *lane, struct address_layout *address)
     const struct sim_lane *sim = (const struct sim_lane *)(const void *)lane;
     const struct lane_address local = sim_address(sim->node, lane->rail);
 
-    if (lane->kind == LANE_SHM) {
+    if (lane->shares_memory) {
         address->host = to_le64(SHARED_HOST);
         address->process =
             to_le32(sim->node << 16 | sim->wire->nodes[sim->node].processes[lane->rail]);
@@ -430,7 +430,7 @@ static int sim_reach(struct lane *lane, const struct address_layout *address,
     static const uint8_t none[6];
     const uint8_t *mac = address->rail[lane->rail].mac;
 
-    if (lane->kind == LANE_SHM) {
+    if (lane->shares_memory) {
         uint32_t process = from_le32(address->process);
         *to = address_of(lane, process >> 16, (uint16_t)process);
         return from_le64(address->host) == SHARED_HOST ? 0 : -EHOSTUNREACH;
@@ -494,6 +494,9 @@ int sim_lane_open(struct sim_wire *wire, uint32_t node, uint32_t rail, struct la
     sim->lane.frame_bytes = wire->options.frame_bytes;
     sim->lane.mtu = wire->options.frame_bytes;
     sim->lane.kind = shares ? LANE_SHM : LANE_SIM;
+    sim->lane.bulk = shares ? LANE_BULK_MEMORY : sim->lane.cuts ? LANE_BULK_CUT : LANE_BULK_LAST;
+    sim->lane.of_host = shares;
+    sim->lane.shares_memory = shares;
     wire->nodes[node].processes[rail]++;
     sim->lane.rail = (uint8_t)rail;
     sim->lane.batch_frames = 64;

@@ -2,6 +2,7 @@
 #include "tso.h"
 
 #include "frame/address_layout.h"
+#include "lane/lane_type.h"
 #include "lane/tso_internal.h"
 #include "lane/tso_place.h"
 
@@ -203,6 +204,7 @@ int tso_lane_open(const struct tso_lane_options *options, struct lane **lane)
     }
     tso->lane.operations = &tso_operations;
     tso->lane.kind = LANE_TSO;
+    tso->lane.bulk = LANE_BULK_CUT;
     tso->lane.rail = options->rail;
     tso->lane.polling_is_costly = true;
     tso->lane.cuts = true;
@@ -219,3 +221,17 @@ int tso_lane_open(const struct tso_lane_options *options, struct lane **lane)
     *lane = &tso->lane;
     return 0;
 }
+
+static int tso_open_for(struct lane_opening *opening, struct lane **lane)
+{
+    const struct tso_lane_options options = {
+        .interface = opening->interface,
+        .ethertype = opening->ethertype,
+        .endpoint = *opening->number,
+        .rail = opening->rail,
+    };
+    return tso_lane_open(&options, lane);
+}
+
+/** Beside DATA something has to carry the rest, to the same address. */
+const struct lane_type tso_lane_type = {.open = tso_open_for, .beside = LANE_PACKET};

@@ -4,6 +4,7 @@
 
 #include "frame/address_layout.h"
 #include "frame/frame.h"
+#include "lane/lane_type.h"
 #include "lane/socket.h"
 #include "lane/udp_internal.h"
 #include "tuning.h"
@@ -335,6 +336,7 @@ int udp_lane_open(const struct udp_lane_options *options, struct lane **lane)
     }
     udp->lane.operations = &udp_operations;
     udp->lane.kind = LANE_UDP;
+    udp->lane.bulk = LANE_BULK_TRAINS;
     udp->lane.rail = options->rail;
     udp->lane.polling_is_costly = true;
     udp->lane.takes_trains = true;
@@ -349,3 +351,14 @@ int udp_lane_open(const struct udp_lane_options *options, struct lane **lane)
     *lane = &udp->lane;
     return 0;
 }
+
+static int udp_open_for(struct lane_opening *opening, struct lane **lane)
+{
+    const struct udp_lane_options options = {
+        .interface = opening->interface,
+        .rail = opening->rail,
+    };
+    return udp_lane_open(&options, lane);
+}
+
+const struct lane_type udp_lane_type = {.open = udp_open_for};

@@ -72,10 +72,12 @@ static int arrive_eager(struct message_layer *layer, struct message_peer *peer,
     return 0;
 }
 
-/** Does our rail lead to that one of the peer? */
-static bool leads_to(const struct message_peer *peer, uint8_t own, uint8_t rail)
+/** Does our lane lead to that rail of the peer? */
+static bool leads_to(const struct message_lane *lane, const struct message_peer *peer, uint8_t rail)
 {
-    return (own ^ (peer->crossing >> 2 * own & 3)) == rail;
+    uint8_t own = lane->rail;
+
+    return lane->of_host ? rail == 0 : (own ^ (peer->crossing >> 2 * own & 3)) == rail;
 }
 
 uint8_t lane_of(const struct message_layer *layer, const struct message_peer *peer, uint8_t kind,
@@ -84,7 +86,7 @@ uint8_t lane_of(const struct message_layer *layer, const struct message_peer *pe
     uint8_t lane = 0;
 
     while (lane < LANES_MAX && (kind == 0 || layer->lanes[lane].kind != kind ||
-                                !leads_to(peer, layer->lanes[lane].rail, rail))) {
+                                !leads_to(&layer->lanes[lane], peer, rail))) {
         lane++;
     }
     return lane;

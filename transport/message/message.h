@@ -59,8 +59,9 @@ struct request;
 
 /** What the layer knows of a lane of the endpoint. */
 struct message_lane {
-    uint8_t kind; /**< as in PULL and ANNOUNCE, enum frame_lane */
+    uint8_t kind; /**< as in PULL and ANNOUNCE, enum lane_kind */
     uint8_t rail;
+    bool of_host;               /**< all of its kind lead to one another: it is of no rail */
     uint64_t capacity_bytes;    /**< may be on the way to us */
     uint64_t outstanding_bytes; /**< probably are: asked for, of all peers that are not silent */
     uint32_t blocks;            /**< outstanding, of all peers */

@@ -170,7 +170,7 @@ static bool push_offer(struct message_layer *layer, struct message_peer *peer,
         .immediate = to_le32(operation->immediate),
         .unasked_bytes = to_le32((uint32_t)unasked),
         .segment_bytes = to_le16(operation->segment_bytes),
-        .lane_kind = unasked > 0 ? layer->lanes[lane].kind : FRAME_LANE_NONE,
+        .lane_kind = unasked > 0 ? layer->lanes[lane].kind : LANE_NONE,
         .lane_rail = unasked > 0 ? layer->lanes[lane].rail : 0,
         .flags = to_le16(put_flags(operation)),
     };

@@ -412,7 +412,7 @@ static bool push_grant(struct message_layer *layer, struct message_peer *peer,
         .message = to_le32(message_name(layer, served)),
         .unasked_bytes = to_le32((uint32_t)unasked),
         .segment_bytes = to_le16(served->segment_bytes),
-        .lane_kind = unasked > 0 ? layer->lanes[lane].kind : FRAME_LANE_NONE,
+        .lane_kind = unasked > 0 ? layer->lanes[lane].kind : LANE_NONE,
         .lane_rail = unasked > 0 ? layer->lanes[lane].rail : 0,
     };
     flow_push(&peer->flow, frame);

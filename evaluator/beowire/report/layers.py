@@ -108,6 +108,7 @@ _BELOW = {
     "beowire-packet": "packet",
     "beowire-tso": "packet",
     "beowire-udp": "udp",
+    "beowire-tipc": "tipc",
     "beowire-shm": "shm",
     "shm": "memcpy",
     "pipe": "memcpy",
@@ -123,6 +124,7 @@ _BELOW_WAY = {
     "packet": "beowire-packet",
     "tso": "beowire-tso",
     "udp": "beowire-udp",
+    "tipc": "beowire-tipc",
     "shm": "shm",
 }
 _BELOW_TRANSPORT = {

@@ -58,7 +58,7 @@ _MEMBERS = {
     "host": ("pipe", "unix-stream", "unix-datagram", "beowire-shm"),
     "sockets": ("tcp-nagle", "tcp-buffer", "tcp-zerocopy", "tcp-uring", "mptcp", "sctp", "tipc"),
     "frames": ("xdp", "xdp-poll"),
-    "lanes": ("beowire-packet", "beowire-tso", "beowire-udp"),
+    "lanes": ("beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc"),
     "libfabric": ("fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets", "fi:verbs"),
     "ucx": ("ucx:tcp", "ucx:posix", "ucx:sysv", "ucx:cma", "ucx:rc_verbs", "ucx:ud_verbs"),
     "virtual": ("pvm", "pvm-direct"),
@@ -107,6 +107,7 @@ _WAY_SYMBOLS = {
     "packet": "triangle-left",
     "tso": "triangle-right",
     "udp": "star-triangle-up",
+    "tipc": "star-triangle-down",
     "ofi-tcp": "diamond-tall",
     "ucx-tcp": "diamond-wide",
 }

@@ -21,7 +21,7 @@ ALL = (
     *("shm", "pipe", "unix-stream", "unix-datagram", "beowire-shm"),
     *("tcp", "tcp-spin", "tcp-nagle", "tcp-buffer", "tcp-zerocopy", "tcp-uring"),
     *("udp", "mptcp", "sctp", "tipc", "packet", "xdp", "xdp-poll"),
-    *("beowire", "beowire-packet", "beowire-tso", "beowire-udp"),
+    *("beowire", "beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc"),
     *("fi-tcp", "fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets"),
     *("ucx:tcp", "ucx:posix", "ucx:sysv", "pvm", "pvm-direct", *MPI),
     *("shmem-put:openmpi4/tcp", "shmem-get:openmpi4/tcp"),

@@ -13,6 +13,7 @@
 #define RAIL ":02aabbccddee/00000000000000000000ffff0a4d0001/c351"
 #define RAIL_WITHOUT_MAC ":000000000000/00000000000000000000ffff0a4e0001/c352"
 #define RAIL_IPV6 ":02aabbccddee/fd000000000000000000000000000001/c351"
+#define TIPC ":000000000000/0000000000000000020000cae8030000/0000"
 #define RAIL_MAC ":02aabbccddee/00000000000000000000000000000000/0000"
 
 static const char text_of_valid[] = HEAD RAIL;
@@ -84,6 +85,14 @@ static void beowire_address_parse__refuses(void **state)
         HEAD RAIL " ",
         " " HEAD RAIL,
         HEAD RAIL RAIL RAIL RAIL RAIL, /* too many interfaces */
+        HEAD TIPC RAIL,                /* TIPC is the last, */
+        HEAD TIPC TIPC,                /* there is one, */
+        HEAD TIPC "+",                 /* and no network card cuts it */
+        HEAD ":020000000000/0000000000000000020000cae8030000/0000",
+        HEAD ":000000000000/0000000000000001020000cae8030000/0000",
+        HEAD ":000000000000/0000000000000000020000cae8030000/0001" TIPC "+",
+        HEAD ":000000000000/000000000000000000000000e8030000/0000",
+        HEAD ":000000000000/0000000000000000020000ca00000000/0000",
         "Beowire:3:88b5:0007:4a53854b14855ddf:00000000deadbeef:00000123:" SECRET RAIL,
         "beowire:3:88B5:0007:4a53854b14855ddf:00000000deadbeef:00000123:" SECRET
             RAIL, /* one spelling */
@@ -131,7 +140,9 @@ static void beowire_address_parse__of_memory_only_and_of_many_interfaces(void **
                                        HEAD RAIL "+",
                                        HEAD RAIL "+" RAIL "+" RAIL RAIL "+",
                                        HEAD ":02aabbccddee/00000000000000000000000000000000/0000",
-                                       HEAD ":000000000000/00000000000000000000ffff0a4d0001/c351"};
+                                       HEAD ":000000000000/00000000000000000000ffff0a4d0001/c351",
+                                       HEAD TIPC,
+                                       HEAD RAIL "+" RAIL RAIL TIPC};
     struct beowire_address address;
     char text[BEOWIRE_ADDRESS_TEXT_BYTES];
 
@@ -208,16 +219,18 @@ static void beowire_address_shorten__is_read_again(void **state)
     assert_int_equal(beowire_address_lengthen(bytes + 1, NULL), -EINVAL);
 }
 
-/** Of two interfaces, if both have an IPv4 address; they need not have a MAC. */
+/** Of two interfaces, if both have an IPv4 address; they need not have a MAC. Or one of them, or
+ * the only one, is TIPC. */
 static void beowire_address_shorten__two_interfaces(void **state)
 {
-    static const char *const texts[] = {HEAD RAIL "+" RAIL_WITHOUT_MAC, HEAD RAIL_WITHOUT_MAC RAIL};
+    static const char *const texts[] = {HEAD RAIL "+" RAIL_WITHOUT_MAC, HEAD RAIL_WITHOUT_MAC RAIL,
+                                        HEAD TIPC, HEAD RAIL "+" TIPC};
     uint8_t bytes[BEOWIRE_ADDRESS_SHORT_BYTES];
     struct beowire_address address;
     struct beowire_address read;
 
     (void)state;
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
         assert_int_equal(beowire_address_parse(texts[i], &address), 0);
         assert_int_equal(beowire_address_shorten(&address, bytes), 0);
         assert_int_equal(beowire_address_lengthen(bytes, &read), 0);
@@ -234,6 +247,8 @@ static void beowire_address_shorten__of_what_has_no_short_form(void **state)
     assert_int_equal(beowire_address_parse(HEAD RAIL RAIL RAIL, &address), 0);
     assert_int_equal(beowire_address_shorten(&address, bytes), -EMSGSIZE);
     assert_int_equal(beowire_address_parse(HEAD RAIL RAIL_IPV6, &address), 0);
+    assert_int_equal(beowire_address_shorten(&address, bytes), -EMSGSIZE);
+    assert_int_equal(beowire_address_parse(HEAD RAIL_MAC TIPC, &address), 0);
     assert_int_equal(beowire_address_shorten(&address, bytes), -EMSGSIZE);
     assert_int_equal(beowire_address_parse(HEAD RAIL_MAC RAIL, &address), 0);
     assert_int_equal(beowire_address_shorten(&address, bytes), -EMSGSIZE);

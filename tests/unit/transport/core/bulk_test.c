@@ -22,9 +22,10 @@ static uint8_t *pattern(size_t bytes)
 
 /* ---- lanes --------------------------------------------------------------------------------- */
 
-static void core_choose_bulk_lanes__the_best_kind_that_works(void **state)
+static void core_choose_bulk_lanes__the_best_that_work(void **state)
 {
-    static const enum lane_kind kinds[] = {LANE_PACKET, LANE_UDP, LANE_PACKET, LANE_UDP, LANE_UDP};
+    static const enum lane_bulk bulk[] = {LANE_BULK_FRAMES, LANE_BULK_TRAINS, LANE_BULK_FRAMES,
+                                          LANE_BULK_TRAINS, LANE_BULK_TRAINS};
     struct core *core = calloc(1, sizeof *core);
     struct core_peer *peer = calloc(1, sizeof *peer);
     struct lane lanes[5] = {0};
@@ -34,7 +35,7 @@ static void core_choose_bulk_lanes__the_best_kind_that_works(void **state)
     list_init(&core->messages.pulls);
     core->options.lanes.count = 5;
     for (unsigned i = 0; i < 5; i++) {
-        lanes[i].kind = kinds[i];
+        lanes[i].bulk = bulk[i];
         core->options.lanes.lanes[i] = &lanes[i];
     }
     peer->paths.reachable = 0x1F;
@@ -61,12 +62,20 @@ static void core_choose_bulk_lanes__the_best_kind_that_works(void **state)
     assert_int_equal(peer->message.usable_lanes, 0);
     assert_false(peer->message.cut);
     memset(core->options.lanes.down, 0, sizeof core->options.lanes.down);
-    lanes[3].kind = LANE_TSO;
+    lanes[3].bulk = LANE_BULK_CUT;
     lanes[3].cuts = true;
     core_choose_bulk_lanes(core, peer);
     assert_int_equal(peer->message.bulk_lanes, 0x08);
     assert_int_equal(peer->message.usable_lanes, 0x0F);
     assert_true(peer->message.cut);
+    lanes[1].bulk = LANE_BULK_MEMORY; /* which nothing that is measured beats */
+    core->options.packet_bulk_rails = 1u << lanes[0].rail;
+    core_choose_bulk_lanes(core, peer);
+    assert_int_equal(peer->message.bulk_lanes, 0x02);
+    lanes[1].bulk = LANE_BULK_LAST; /* the last */
+    core->options.lanes.down[0] = core->options.lanes.down[2] = core->options.lanes.down[3] = true;
+    core_choose_bulk_lanes(core, peer);
+    assert_int_equal(peer->message.bulk_lanes, 0x02);
     free(core);
     free(peer);
 }
@@ -130,7 +139,7 @@ static void answer_pulls(struct stranger *stranger, const uint8_t *data, uint64_
         struct frame_pull pull = *stranger->heard.pull;
         uint64_t offset = from_le64(pull.offset);
         assert_int_equal(from_le32(pull.message), NAME);
-        assert_int_equal(pull.lane_kind, FRAME_LANE_SIM);
+        assert_int_equal(pull.lane_kind, LANE_SIM);
         assert_int_equal(pull.lane_rail, 0);
         unsigned segments = 64 + from_le16(pull.more) * pull_block_segments(SEGMENT);
         for (unsigned i = 0; i < segments; i++, offset += SEGMENT) {
@@ -418,11 +427,11 @@ static void core_bulk__sends_what_is_asked_for(void **state)
     uint64_t first = 0;
 
     uint32_t name = be_sent(stranger, be_accepted_as_named(stranger), data, false);
-    say_pull(stranger, name, 3 * SEGMENT, 0xF00000000000000F, FRAME_LANE_SIM, 0);
+    say_pull(stranger, name, 3 * SEGMENT, 0xF00000000000000F, LANE_SIM, 0);
     round_trip(stranger);
     assert_int_equal(hear_data(stranger, name, data, &first), 8 * SEGMENT);
     assert_int_equal(first, 3 * SEGMENT);
-    say_pull(stranger, name, LONG_BYTES / SEGMENT * SEGMENT, 1, FRAME_LANE_SIM, 0);
+    say_pull(stranger, name, LONG_BYTES / SEGMENT * SEGMENT, 1, LANE_SIM, 0);
     round_trip(stranger);
     assert_int_equal(hear_data(stranger, name, data, &first), LONG_BYTES % SEGMENT);
     assert_false(message_complete(&stranger->core->messages, &done));
@@ -431,7 +440,7 @@ static void core_bulk__sends_what_is_asked_for(void **state)
     round_trip(stranger);
     assert_true(message_complete(&stranger->core->messages, &done));
     assert_int_equal(done.status, 0);
-    say_pull(stranger, name, 0, 1, FRAME_LANE_SIM, 0); /* it was late */
+    say_pull(stranger, name, 0, 1, LANE_SIM, 0); /* it was late */
     round_trip(stranger);
     assert_int_equal(hear_data(stranger, name, data, &first), 0);
     assert_int_equal(stranger->core->counters.dropped_data_unknown, 1);
@@ -450,7 +459,7 @@ static void core_bulk__acknowledges_beside_the_data_that_it_sends(void **state)
 
     uint32_t name = be_sent(stranger, be_accepted_as_named(stranger), data, false);
     say(stranger, &(struct says){.fields.type = FRAME_EAGER, .body = &eager});
-    say_pull(stranger, name, 0, 3, FRAME_LANE_SIM, 0);
+    say_pull(stranger, name, 0, 3, LANE_SIM, 0);
     pass(stranger, 4 * (uint64_t)FLOW_ACK_DELAY_NS);
     while (hear(stranger)) {
         segments += stranger->heard.type == FRAME_DATA;
@@ -469,7 +478,7 @@ static void core_bulk__a_lane_that_takes_nothing_is_offered_it_again(void **stat
     uint64_t first = 0;
 
     uint32_t name = be_sent(stranger, be_accepted_as_named(stranger), data, false);
-    say_pull(stranger, name, 0, UINT64_MAX, FRAME_LANE_SIM, 0);
+    say_pull(stranger, name, 0, UINT64_MAX, LANE_SIM, 0);
     wire.refused_ppm = 1000000;
     sim_wire_set(stranger->cluster.wire, &wire);
     round_trip(stranger);
@@ -519,7 +528,7 @@ static void core_bulk__lanes_that_take_nothing_are_in_nobodys_way(void **state)
     uint32_t name = be_sent(stranger, peer, data, false);
     for (unsigned i = 1; i <= 3; i++) { /* over 1, 2, and then 0, the stranger's */
         const struct frame_pull body = {.message = to_le32(name),
-                                        .lane_kind = FRAME_LANE_SIM,
+                                        .lane_kind = LANE_SIM,
                                         .offset = to_le64(i * SEGMENT),
                                         .wanted = to_le64(1)};
         const struct frame frame = {.type = FRAME_PULL, .pull = &body};
@@ -548,13 +557,13 @@ static void core_receive_bulk__pulls_that_break_rules(void **state)
         uint8_t kind;
         uint8_t rail;
     } wrong[] = {
-        {1, 1, FRAME_LANE_SIM, 0},
-        {LONG_BYTES / SEGMENT * SEGMENT, 2, FRAME_LANE_SIM, 0},
-        {(LONG_BYTES / SEGMENT + 1) * SEGMENT, 1, FRAME_LANE_SIM, 0},
-        {UINT64_MAX / SEGMENT * SEGMENT, 1, FRAME_LANE_SIM, 0},
-        {0, 1, FRAME_LANE_SIM, 1},
-        {0, 1, FRAME_LANE_NONE, 0},
-        {0, 1, FRAME_LANE_UDP, 0},
+        {1, 1, LANE_SIM, 0},
+        {LONG_BYTES / SEGMENT * SEGMENT, 2, LANE_SIM, 0},
+        {(LONG_BYTES / SEGMENT + 1) * SEGMENT, 1, LANE_SIM, 0},
+        {UINT64_MAX / SEGMENT * SEGMENT, 1, LANE_SIM, 0},
+        {0, 1, LANE_SIM, 1},
+        {0, 1, LANE_NONE, 0},
+        {0, 1, LANE_UDP, 0},
         {0, 1, 99, 0},
     };
     uint8_t *data = pattern(LONG_BYTES);
@@ -584,7 +593,7 @@ static void core_receive_bulk__pulls_of_what_is_not_there_are_dropped(void **sta
     struct core_peer *peer = be_accepted_as_named(stranger);
 
     for (uint32_t i = 0; i < 100; i++) {
-        say_pull(stranger, i * 0x12345, i * SEGMENT, UINT64_MAX, FRAME_LANE_SIM, 0);
+        say_pull(stranger, i * 0x12345, i * SEGMENT, UINT64_MAX, LANE_SIM, 0);
     }
     pass(stranger, 1000000);
     assert_int_equal(stranger->core->counters.dropped_data_unknown, 100);
@@ -595,7 +604,7 @@ static void core_receive_bulk__pulls_of_what_is_not_there_are_dropped(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(core_choose_bulk_lanes__the_best_kind_that_works),
+        cmocka_unit_test(core_choose_bulk_lanes__the_best_that_work),
         STRANGER_TEST(core_bulk__pulls_what_was_announced),
         STRANGER_TEST(core_bulk__asks_for_a_few_blocks_in_one_turn_and_goes_on),
         STRANGER_TEST(core_receive_bulk__drops_are_counted),

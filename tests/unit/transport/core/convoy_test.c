@@ -95,10 +95,10 @@ static void convoy_find__none_if_it_is_down_or_not_needed(void **state)
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
     assert_false(convoy_exists(&fixture->convoy));
     fixture->all.down[TRAINS] = false;
-    fixture->lanes[FAST].kind = LANE_SHM;
+    fixture->lanes[FAST].shares_memory = true;
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
     assert_false(convoy_exists(&fixture->convoy));
-    fixture->lanes[FAST].kind = LANE_SIM;
+    fixture->lanes[FAST].shares_memory = false;
     fixture->paths.fast = TRAINS;
     convoy_find(&fixture->convoy, &fixture->paths, &fixture->all);
     assert_false(convoy_exists(&fixture->convoy));

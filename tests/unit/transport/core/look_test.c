@@ -81,8 +81,8 @@ static void add_lanes(struct stranger *stranger, struct core_peer *peer)
             .takes_trains = true,
         };
         core->options.lanes.lanes[1 + i] = &filled[i];
-        core->messages.lanes[1 + i] = (struct message_lane){
-            .kind = FRAME_LANE_UDP, .rail = (uint8_t)i, .capacity_bytes = 1u << 20};
+        core->messages.lanes[1 + i] =
+            (struct message_lane){.kind = LANE_UDP, .rail = (uint8_t)i, .capacity_bytes = 1u << 20};
         peer->paths.to[1 + i] = peer->paths.to[0];
     }
     core->options.lanes.count = 3;
@@ -133,7 +133,7 @@ static void put_announcement(struct stranger *stranger, unsigned shelf)
         .message = to_le32(NAME),
         .segment_bytes = to_le16((uint16_t)SEGMENT),
         .unasked_bytes = to_le32(2 * SEGMENT),
-        .lane_kind = FRAME_LANE_UDP,
+        .lane_kind = LANE_UDP,
         .lane_rail = 0,
     };
 

@@ -101,7 +101,7 @@ static void paths_find__shared_memory_is_enough(void **state)
 {
     struct fixture *fixture = *state;
 
-    fixture->lanes[1].kind = LANE_SHM;
+    fixture->lanes[1].shares_memory = true;
     struct paths paths = find(fixture, 7);
     assert_false(paths_reaches(&paths, 0));
     assert_false(paths_reaches(&paths, 2));
@@ -275,6 +275,18 @@ static void paths_publish__every_lane(void **state)
     assert_int_equal(address.rail[1].mac[5], 2);
 }
 
+/** What belongs to no interface makes none of the address's rails one that is in use. */
+static void paths_publish__a_lane_of_the_host_has_no_rail(void **state)
+{
+    struct fixture *fixture = *state;
+    struct address_layout address = {0};
+
+    fixture->all.count = 1;
+    fixture->lanes[0].of_host = true;
+    paths_publish(&fixture->all, &address);
+    assert_int_equal(address.rails, 0);
+}
+
 static void paths_frame_bytes__what_each_can_carry(void **state)
 {
     struct fixture *fixture = *state;
@@ -348,6 +360,7 @@ int main(void)
                                setup),
         cmocka_unit_test_setup(paths_may_return__later_each_time_it_was_in_vain, setup),
         cmocka_unit_test_setup(paths_publish__every_lane, setup),
+        cmocka_unit_test_setup(paths_publish__a_lane_of_the_host_has_no_rail, setup),
         cmocka_unit_test_setup(paths_frame_bytes__what_each_can_carry, setup),
         cmocka_unit_test_setup(paths_frame_bytes__over_a_way_of_another_mtu, setup),
         cmocka_unit_test_setup(paths_data_bytes__has_no_header_where_cards_cut, setup),

@@ -452,6 +452,8 @@ static void core_peer_meet__not_by_a_way_that_is_not_its_own(void **state)
     struct path_lanes *lanes = &stranger->core->options.lanes;
     struct lane memory = {.operations = &operations,
                           .kind = LANE_SHM,
+                          .of_host = true,
+                          .shares_memory = true,
                           .is_certain = true,
                           .frame_bytes = lanes->lanes[0]->frame_bytes};
     const struct frame_connect body = connect_body(stranger);

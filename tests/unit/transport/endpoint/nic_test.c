@@ -208,6 +208,18 @@ static void nic_list__no_descriptor_left(void **state)
     assert_int_equal(errno, 0);
 }
 
+static void nic_is_needed__not_by_lanes_of_the_host(void **state)
+{
+    (void)state;
+    assert_false(nic_is_needed("shm"));
+    assert_false(nic_is_needed("tipc"));
+    assert_false(nic_is_needed("shm,tipc"));
+    assert_true(nic_is_needed(NULL)); /* all lanes */
+    assert_true(nic_is_needed("shm,udp"));
+    assert_true(nic_is_needed("shn")); /* none: whoever opens will hear of it */
+    assert_true(nic_is_needed(""));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +231,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nic_list__networks),
         cmocka_unit_test(nic_list__no_descriptor_left),
         cmocka_unit_test(nic_is_meant__by_name_and_address),
+        cmocka_unit_test(nic_is_needed__not_by_lanes_of_the_host),
     };
 
     (void)argc;

@@ -254,7 +254,7 @@ static void message_frame__announced_with_data_on_its_way(void **state)
     struct frame_announce announce = announcement(5, bytes, 9);
 
     announce.unasked_bytes = to_le32(2 * 64 * SEGMENT);
-    announce.lane_kind = FRAME_LANE_SIM;
+    announce.lane_kind = LANE_SIM;
     announce.lane_rail = 1;
     assert_int_equal(post(fixture, 0, 5, 0, buffer, bytes, NULL), 0);
     assert_int_equal(
@@ -266,6 +266,27 @@ static void message_frame__announced_with_data_on_its_way(void **state)
     free(buffer);
 }
 
+/** A lane of the host leads to the other host's, whichever rails lead to one another. */
+static void message_frame__data_on_its_way_over_a_lane_of_the_host(void **state)
+{
+    struct fixture *fixture = *state;
+    uint8_t *buffer = calloc(1, LONG_BYTES);
+    struct frame_announce announce = announcement(5, LONG_BYTES, 9);
+
+    fixture->layer.lanes[0].of_host = true;
+    fixture->layer.lanes[1].kind = LANE_UDP;
+    fixture->peers[0].crossing = 1; /* our rail 0 leads to rail 1 of the peer */
+    announce.unasked_bytes = to_le32(LONG_BYTES);
+    announce.lane_kind = LANE_SIM;
+    assert_int_equal(post(fixture, 0, 5, 0, buffer, LONG_BYTES, NULL), 0);
+    assert_int_equal(
+        arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}), 0);
+    assert_true(nothing_asked(fixture, 1000)); /* it comes unasked */
+    assert_true(fixture->layer.lanes[0].outstanding_bytes >= LONG_BYTES);
+    fail_peer(fixture, 0, -ETIMEDOUT);
+    free(buffer);
+}
+
 static void message_frame__data_on_its_way_over_a_lane_that_is_not_there(void **state)
 {
     struct fixture *fixture = *state;
@@ -273,7 +294,7 @@ static void message_frame__data_on_its_way_over_a_lane_that_is_not_there(void **
     struct frame_announce announce = announcement(5, LONG_BYTES, 9);
 
     announce.unasked_bytes = to_le32(LONG_BYTES);
-    announce.lane_kind = FRAME_LANE_SIM;
+    announce.lane_kind = LANE_SIM;
     announce.lane_rail = 2;
     assert_int_equal(post(fixture, 0, 5, 0, buffer, LONG_BYTES, NULL), 0);
     assert_int_equal(
@@ -459,6 +480,7 @@ int main(void)
         FIXTURE_TEST(message_frame__announced_for_a_short_buffer),
         FIXTURE_TEST(message_frame__announced_for_no_buffer_at_all),
         FIXTURE_TEST(message_frame__announced_with_data_on_its_way),
+        FIXTURE_TEST(message_frame__data_on_its_way_over_a_lane_of_the_host),
         FIXTURE_TEST(message_frame__data_on_its_way_over_a_lane_that_is_not_there),
         FIXTURE_TEST(message_frame__done_ends_the_send),
         FIXTURE_TEST(message_frame__dones_that_break_rules),

@@ -55,8 +55,8 @@ static inline int fixture_setup(void **state)
         return -1;
     }
     for (uint8_t i = 0; i < 2; i++) {
-        fixture->layer.lanes[i] = (struct message_lane){
-            .kind = FRAME_LANE_SIM, .rail = i, .capacity_bytes = LANE_CAPACITY};
+        fixture->layer.lanes[i] =
+            (struct message_lane){.kind = LANE_SIM, .rail = i, .capacity_bytes = LANE_CAPACITY};
     }
     for (unsigned i = 0; i < PEERS; i++) {
         message_peer_init(&fixture->peers[i], i, fixture->pull_paths[i]);

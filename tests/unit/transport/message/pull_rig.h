@@ -70,7 +70,7 @@ static inline struct transfer begin_unasked(struct fixture *fixture, uint32_t na
     assert_non_null(transfer.buffer);
     memset(transfer.buffer, GUARD, bytes + SEGMENT);
     announce.unasked_bytes = to_le32(unasked);
-    announce.lane_kind = FRAME_LANE_SIM;
+    announce.lane_kind = LANE_SIM;
     fixture->layer.now_ns = START_NS;
     assert_int_equal(post(fixture, 0, name, 0, transfer.buffer, bytes, transfer.buffer), 0);
     assert_int_equal(

@@ -98,7 +98,7 @@ static void pull_start__more_than_one_peer_may_have(void **state)
     /* More operations than the usual fixture has. */
     layer = &fixture.layer;
     assert_int_equal(message_open(layer, 200, PEERS, FRAME_BYTES), 0);
-    layer->lanes[0] = (struct message_lane){.kind = FRAME_LANE_SIM, .capacity_bytes = UINT64_MAX};
+    layer->lanes[0] = (struct message_lane){.kind = LANE_SIM, .capacity_bytes = UINT64_MAX};
     for (unsigned i = 0; i < PEERS; i++) {
         message_peer_init(&fixture.peers[i], i, fixture.pull_paths[i]);
         make_ready(&fixture, i);
@@ -145,8 +145,7 @@ static void pull_start__more_than_all_peers_may_have(void **state)
 
     (void)state;
     assert_int_equal(message_open(&fixture.layer, 200, PEERS, FRAME_BYTES), 0);
-    fixture.layer.lanes[0] =
-        (struct message_lane){.kind = FRAME_LANE_SIM, .capacity_bytes = UINT64_MAX};
+    fixture.layer.lanes[0] = (struct message_lane){.kind = LANE_SIM, .capacity_bytes = UINT64_MAX};
     for (uint32_t i = 0; i < PEERS; i++) {
         message_peer_init(&fixture.peers[i], i, fixture.pull_paths[i]);
         make_ready(&fixture, i);

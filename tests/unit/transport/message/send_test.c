@@ -502,7 +502,7 @@ static void message_send__long_says_how_it_is_cut_and_what_comes_unasked(void **
     struct frame frame = pushed_frame(fixture, 0, 0);
     assert_int_equal(from_le16(frame.announce->segment_bytes), SEGMENT);
     assert_int_equal(from_le32(frame.announce->unasked_bytes), bytes - 1);
-    assert_int_equal(frame.announce->lane_kind, FRAME_LANE_SIM);
+    assert_int_equal(frame.announce->lane_kind, LANE_SIM);
     assert_int_equal(frame.announce->lane_rail, 0);
     assert_true(serve_is_needed(&fixture->layer));
     free(data);
@@ -519,7 +519,7 @@ static void message_send__nothing_comes_unasked_without_a_lane(void **state)
         message_send(&fixture->layer, &fixture->peers[0], 1, 0, data, LONG_BYTES, NULL), 0);
     struct frame frame = pushed_frame(fixture, 0, 0);
     assert_int_equal(from_le32(frame.announce->unasked_bytes), 0);
-    assert_int_equal(frame.announce->lane_kind, FRAME_LANE_NONE);
+    assert_int_equal(frame.announce->lane_kind, LANE_NONE);
     assert_false(serve_is_needed(&fixture->layer));
     free(data);
 }

@@ -7,7 +7,7 @@ static int pull(struct fixture *fixture, unsigned from, uint32_t message, uint64
 {
     const struct frame_pull body = {
         .message = to_le32(message),
-        .lane_kind = FRAME_LANE_SIM,
+        .lane_kind = LANE_SIM,
         .lane_rail = rail,
         .offset = to_le64(offset),
         .wanted = to_le64(wanted),
@@ -23,7 +23,7 @@ static int pull_more(struct fixture *fixture, uint32_t message, uint64_t offset,
 {
     const struct frame_pull body = {
         .message = to_le32(message),
-        .lane_kind = FRAME_LANE_SIM,
+        .lane_kind = LANE_SIM,
         .more = to_le16(more),
         .offset = to_le64(offset),
         .wanted = to_le64(wanted),

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * lane_type.h - what a kind of lane tells those who open endpoints: how one is opened, and when.
+ *
+ * Each kind has a `const struct lane_type NAME_lane_type` in its own file, and a row in LANE_KINDS
+ * (frame/lane_kinds.h) by which endpoint/lanes.c finds it.
+ */
+#ifndef BEOWIRE_LANE_LANE_TYPE_H
+#define BEOWIRE_LANE_LANE_TYPE_H
+
+#include "lane/lane.h"
+
+/** What an endpoint is, as far as its lanes have to know, and the interface of the one lane. */
+struct lane_opening {
+    uint64_t incarnation; /**< of the endpoint, new for each */
+    uint32_t peers;       /**< that it may have, named or not */
+    uint16_t ethertype;
+    uint16_t *number;        /**< of the endpoint; 0: any, and whoever reserves it writes it */
+    bool number_is_reserved; /**< by a lane that was opened before, and says so here */
+    unsigned rails;          /**< that lanes of it have, 0 .. ADDRESS_RAILS */
+    const char *interface;   /**< of lanes of the host (LANE_OF_HOST): NULL */
+    uint8_t rail;            /**< its number; of lanes of the host: 0 */
+};
+
+struct lane_type {
+    /** Opens one. @return 0; a negative errno. Of these, EPERM, EACCES, EADDRNOTAVAIL,
+     *  EAFNOSUPPORT, ENOSYS, ENOENT (no /proc) and EUSERS say that this host does not grant or have
+     *  it; then the endpoint does without. */
+    int (*open)(struct lane_opening *opening, struct lane **lane);
+    /** Not LANE_NONE: it is of no use without a lane of this kind, which carries to the same
+     *  address what this one does not. */
+    enum lane_kind beside;
+    bool on_request; /**< opened only for those who name it */
+};
+
+#define LANE_TYPE(capitals, name, number, of) extern const struct lane_type name##_lane_type;
+LANE_KINDS(LANE_TYPE)
+#undef LANE_TYPE
+
+#endif /* BEOWIRE_LANE_LANE_TYPE_H */
