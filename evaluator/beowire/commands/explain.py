@@ -59,6 +59,10 @@ def command(
     seconds: Annotated[
         float, typer.Option("--time", help="Seconds that measuring the layers may take.")
     ] = 20.0,
+    trace: Annotated[
+        bool,
+        typer.Option("--trace", help="Of Beowire's drivers: a message's way through the code."),
+    ] = False,
     interface: InterfaceOption = "",
     ssh_option: SshOption = None,
     as_json: Annotated[
@@ -92,6 +96,7 @@ def command(
         out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S")),
         out is None,
         interface,
+        trace,
     )
     launcher: Launcher
     if lab:

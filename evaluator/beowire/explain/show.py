@@ -3,6 +3,7 @@
 
 from typing import Any
 
+from beowire.explain import timeline
 from beowire.explain.run import Explanation
 from beowire.explain.split import TOLERANCE, Split
 from beowire.report.layer_tax import Layer
@@ -19,6 +20,8 @@ def render(found: Explanation) -> str:
         parts.append(_split(found.split))
     else:
         parts.append(f"Where it goes inside is not known: {found.why_not}")
+    if found.time_line is not None:
+        parts.append(timeline.render(found.time_line))
     return "\n\n".join(parts)
 
 
@@ -52,6 +55,7 @@ def as_json(found: Explanation) -> dict[str, Any]:
             "adds_up": split.adds_up,
         },
         "why_not": found.why_not or None,
+        "time_line": None if found.time_line is None else timeline.as_json(found.time_line),
     }
 
 

@@ -11,7 +11,7 @@ import typer
 from beowire.commands import compare as command
 from beowire.commands.against import prepare
 from beowire.errors import BeowireError
-from beowire.record import Record, read_record
+from beowire.record import Line, Record, read_record
 from beowire.run import Request
 from unit.evaluator import synthetic_record
 from unit.evaluator.fake_engine import FakeLauncher
@@ -51,8 +51,8 @@ def test_prepare__a_load_is_taken_over(tmp_path: Path) -> None:
     lines = synthetic_record.lines(("tcp",), sizes=(8,), launches=5, samples=40)
     record = read_record(synthetic_record.write(tmp_path / "idle.jsonl", lines))
     record = synthetic_record.with_load(record, "hog:19", 2.0)
-    again = [record.meta, *record.results]
-    path = synthetic_record.write(tmp_path / "loaded.jsonl", [*again])
+    again: list[Line] = [record.meta, *record.results]
+    path = synthetic_record.write(tmp_path / "loaded.jsonl", again)
     load = prepare(str(path), "2%", _request(tmp_path), ()).request.load
     assert load is not None and load.text == "hog:19"
 

@@ -204,7 +204,7 @@ def test_record__writes_no_nan_whatever_it_is_given(tmp_path: Path, value: float
         meta.model_copy(update={"options": options}),
         result.model_copy(update={"round_medians": [value], "elapsed_ns": value}),
     ]
-    path = synthetic_record.write(tmp_path / "record.jsonl", [*changed, *rest])  # type: ignore[list-item]
+    path = synthetic_record.write(tmp_path / "record.jsonl", [*changed, *rest])
 
     def refuse(text: str) -> None:
         pytest.fail(f"{text} is in the record")
