@@ -73,6 +73,8 @@ def explain(launcher: Launcher, asked: Asked, interrupts: Interrupts) -> Explana
         raise BeowireError(
             f"{target} exists already and is not overwritten: name another directory"
         )
+    if asked.trace and "beowire" not in asked.driver:
+        raise BeowireError(f"--trace is of Beowire's own drivers: {asked.driver} is none")
     with launcher:
         try:
             return _explain(launcher, asked, interrupts, target)
@@ -151,10 +153,6 @@ class _Stage:
             with _variable("BEOWIRE_TRACE", f"{directory}/trace"), self.session(size) as session:
                 _run(session, size, RoundShape(_TRACED_MESSAGES, _TRACED_MESSAGES))
             traces = [read_trace(path) for path in sorted(Path(directory).iterdir())]
-            if not traces:
-                raise BeowireError(
-                    f"--trace is of Beowire's own drivers, and {self.info.name} is none"
-                )
             return time_line(traces)
 
     def _profiled(self, size: int, half_ns: float) -> Split:
