@@ -29,6 +29,7 @@ COMMANDS = (
     "drivers",
     "report",
     "diff",
+    "explain",
     "netpipe",
     "run",
     "tune",

@@ -7,7 +7,6 @@ kept, so a record that passes through an older reader of the same schema loses n
 """
 
 import errno
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -28,6 +27,7 @@ from pydantic import (
     model_validator,
 )
 
+from beowire import strict_json
 from beowire.errors import BeowireError
 from beowire.histogram import bucket_index, bucket_lower
 
@@ -283,6 +283,17 @@ class PairFigures(RecordPart):
     rate_bytes_per_s: float
 
 
+class Explained(RecordPart):
+    """Where half a round trip went, by samples of both ends' processors (`beowire explain`)."""
+
+    half_rtt_ns: float = Field(gt=0)
+    parts_ns: dict[str, float]  # seen at work, both ends together; names: explain/symbols.py
+    rest_ns: float  # what is left; negative: both ends worked at once
+    spins: bool  # then the program's own code is in what is left
+    seen: float  # of the processors' time, as a share, by the samples
+    samples: int
+
+
 class Result(RecordLine):
     """A measured cell: driver x pattern x size x launch."""
 
@@ -333,14 +344,13 @@ class Result(RecordLine):
     start_skew_ns: float | None = None
     """Between the first and the last to begin where all were to at once, in the median round."""
     round_medians: list[float] = Field(default_factory=list)
-    """In measuring order, in the unit of the pattern's own quantity."""
+    """In measuring order, in the pattern's unit."""
     histogram: Histogram | None = None
     """All rounds merged; round-trip (not half) times. None for rates."""
     cpu: list[CpuCost]
     """Initiator, responder; one item if there is one process, none if nothing was measured."""
     cpu_ns_per_message: float | None = None
-    """User, system and softirq time of both ends together; of a ping-pong per round trip. None
-    where softirq time is not known."""
+    """User, system and softirq time of both ends; None where softirq time is not known."""
     service_demand_us_per_kb: float | None = None
     """CPU time of both ends, as above, to 1024 bytes of payload that crossed."""
     bytes_per_system_s: list[float | None] = Field(default_factory=list)
@@ -351,14 +361,14 @@ class Result(RecordLine):
     probes_ci95: list[dict[str, Annotated[tuple[float, float], _Lenient] | None]] = Field(
         default_factory=list
     )
-    """95 % intervals of those of a second, of each end; None: too few rounds for one. Those of a
-    message have none: they are means of all messages."""
+    """95 % intervals of those of a second, of each end; None: too few rounds for one."""
     probed_rounds: int = 0
     """Rounds, not among the others, in which probes counted that disturb."""
     cpu_methods: CpuMethods | None = None
     """If a soaker was among them."""
     load: str | None = None
     """What ran on the nodes meanwhile, as `--load` takes it; None: nothing that is known of."""
+    explained: Explained | None = None
     elapsed_ns: float = Field(ge=0)
     settled: bool | None = None
     """A steady part was found (MSER-5); None when there were too few rounds to tell."""
@@ -651,7 +661,7 @@ class _NotJson(Exception):
 
 def _parse_line(path: Path, number: int, text: bytes, models: Lines, newest: int) -> RecordLine:
     try:
-        value = json.loads(text)
+        value, no_numbers = strict_json.loads(text)
     except (ValueError, RecursionError) as error:  # also covers bytes that are not UTF-8
         raise _NotJson(str(error).split("\n")[0]) from None
     kind = value.get("type") if isinstance(value, dict) else None
@@ -661,9 +671,12 @@ def _parse_line(path: Path, number: int, text: bytes, models: Lines, newest: int
     if model is None:
         raise BeowireError(f"{path} line {number}: no known type of line: {str(kind)[:40]!r}")
     try:
-        return model.model_validate_json(text)
+        line = model.model_validate_json(text)
     except ValidationError as error:
         raise BeowireError(f"{path} line {number}: {_first(error)}") from None
+    if no_numbers:
+        raise BeowireError(f"{path} line {number}: {no_numbers[0]} is no number")
+    return line
 
 
 def _check_header(path: Path, kind: object, value: object, newest: int) -> None:

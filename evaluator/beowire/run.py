@@ -3,7 +3,7 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -104,6 +104,10 @@ class Request:
     """Messages a second of `open-loop`, if the user names a rate."""
     json: bool = False
     """Result lines go to standard output as they come."""
+    against: str = ""
+    """What it is compared with, as the user names it."""
+    decided: Callable[[int], bool] | None = None
+    """Asked after each launch, when all of it is in the record: whether no more are needed."""
 
     @property
     def record(self) -> Path:
@@ -211,6 +215,8 @@ class _Comparison:
             for launch in range(1, self._request.launches + 1):
                 self._launch(launch, drivers, failures)
                 self._run_commands(launch, failures)
+                if self._request.decided is not None and self._request.decided(launch):
+                    break
             failures.extend(self._background.failures())
             if failures:
                 status = "; ".join(dict.fromkeys(failures))
@@ -358,6 +364,7 @@ class _Comparison:
                     **({"offset": list(request.offsets)} if any(request.offsets) else {}),
                     **_settings(request),
                     **_message_rate(request),
+                    **({"against": request.against} if request.against else {}),
                     "pin": list(request.pins),
                     "interface": request.interface,
                     "out": str(request.directory),

@@ -124,6 +124,7 @@ class Session:
         self._interrupts = interrupts
         self._engines: list[EngineProcess] = []
         self._cpus: list[int | None] = []
+        self._pids: list[int] = []
 
     @property
     def name(self) -> str:
@@ -194,6 +195,16 @@ class Session:
     def responder(self) -> EngineProcess:
         """The engine that answers, once it is there."""
         return self._engines[-1]
+
+    @property
+    def cpus(self) -> list[int | None]:
+        """That the engines are pinned to, initiator first; None: one that is not."""
+        return list(self._cpus)
+
+    @property
+    def pids(self) -> list[int]:
+        """Of the engines, as far as they have said."""
+        return list(self._pids)
 
     @property
     def engine_driver(self) -> str:
@@ -304,9 +315,11 @@ class Session:
         self.add_cpu(greet(engine))
 
     def add_cpu(self, hello: Mapping[str, object]) -> None:
-        """Takes the CPU that the next engine is pinned to from its `hello`."""
-        cpu = hello.get("cpu")
+        """Takes the CPU that the next engine is pinned to from its `hello`, and its process."""
+        cpu, pid = hello.get("cpu"), hello.get("pid")
         self._cpus.append(cpu if isinstance(cpu, int) else None)
+        if isinstance(pid, int):
+            self._pids.append(pid)
 
     def _probes_word(self, probes: Sequence[str], end: int) -> dict[str, object]:
         """The word of `run`. Two ends that have the same CPUs have one soaker, at the first."""

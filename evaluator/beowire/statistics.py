@@ -183,14 +183,19 @@ def _ranks_by_rounds(
     pooled: Histogram, rounds: Sequence[Histogram], probability: float, value: float
 ) -> tuple[float, float]:
     """Between which ranks the quantile is, as the rounds say; `value` is where it is pooled."""
-    shares = uncorrelated_batches([one.share_up_to(value) for one in rounds])
-    error = float(shares.std(ddof=1)) / math.sqrt(len(shares))
+    spread = _spread([one.share_up_to(value) for one in rounds])
+    return pooled.total * (probability - spread), pooled.total * (probability + spread) + 1
+
+
+def _spread(shares: Sequence[float] | Floats) -> float:
+    """Half the interval of the mean of shares, one a round, that may be correlated."""
+    merged = uncorrelated_batches(shares)
+    error = float(merged.std(ddof=1)) / math.sqrt(len(merged))
     # What correlation is left where there were too few rounds to merge, as far as it is more than
     # that of so few by accident: half of its standard error.
-    left = lag1_correlation(shares) - 0.5 / math.sqrt(len(shares))
+    left = lag1_correlation(merged) - 0.5 / math.sqrt(len(merged))
     error *= math.sqrt(1 + 2 * max(0.0, left))
-    spread = float(special.stdtrit(len(shares) - 1, 1 - (1 - CONFIDENCE) / 2)) * error
-    return pooled.total * (probability - spread), pooled.total * (probability + spread) + 1
+    return float(special.stdtrit(len(merged) - 1, 1 - (1 - CONFIDENCE) / 2)) * error
 
 
 def _between(
@@ -269,15 +274,26 @@ def mean_rate(amounts_bytes: Sequence[int], elapsed_ns: Sequence[int]) -> float:
 
 
 def rate_estimate(round_rates: Sequence[float]) -> Estimate:
-    """The median rate of the rounds of a stream, with its interval from (merged) rounds.
+    """The median rate of the rounds of a stream, with its interval.
 
-    Under 6 rounds give none.
+    That of independent rounds or, from 20 on, that which their correlation asks for, whichever is
+    wider: as of any quantile, which rounds are above the median says how sure that is. (Means of
+    neighbours would not do: their median is not that of the rounds, where these are skewed.) Under
+    6 rounds give none.
     """
-    value = float(np.median(np.asarray(round_rates, dtype=np.float64)))
-    between = order_interval(uncorrelated_batches(round_rates))
-    if between.low is None or between.high is None:
-        return Estimate(value, None, None)
-    return Estimate(value, min(between.low, value), max(between.high, value))
+    ordered = np.sort(np.asarray(round_rates, dtype=np.float64))
+    count = len(ordered)
+    found = order_interval(ordered)
+    if found.low is None or found.high is None or count < MINIMUM_ROUNDS:
+        return found
+    spread = _spread([float(one <= found.value) for one in round_rates])
+    low = max(1, math.floor(count * (0.5 - spread)))
+    high = min(count, math.ceil(count * (0.5 + spread)) + 1)
+    return Estimate(
+        found.value,
+        min(found.low, float(ordered[low - 1])),
+        max(found.high, float(ordered[high - 1])),
+    )
 
 
 def slow_tail(round_rates: Sequence[float], probability: float) -> float | None:

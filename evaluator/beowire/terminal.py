@@ -3,14 +3,12 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import median
 
-from beowire import terminal_probes, text_table
+from beowire import advice, terminal_probes, text_table
 from beowire.load import described
 from beowire.patterns import PATTERNS, Pattern
 from beowire.plot import plot
-from beowire.record import DriverInfo, Record, Summary
+from beowire.record import Record, Summary
 from beowire.report import layers
 from beowire.report.curves import (
     WIDE,
@@ -24,7 +22,7 @@ from beowire.report.curves import (
 )
 from beowire.report.figures import burst_text
 from beowire.report.link import link_text
-from beowire.report.summary import BASELINE, FLOOR, schedule_text, walk_text
+from beowire.report.summary import BASELINE, schedule_text, walk_text
 from beowire.sheets import Sheet, nodes_text, sheets
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.units import (
@@ -39,11 +37,6 @@ from beowire.visible import LINES, visible
 
 _NARROWEST = 60
 _REPORT = "report.html beside the record"
-
-_REMEDY = "more --time, or fewer sizes or drivers, helps"
-
-#: Drivers that are named as equally fast, at most.
-_MOST_NAMED = 4
 
 #: Rows of a table, at most; a longer schedule is shown at selected sizes.
 _MAXIMUM_ROWS = 14
@@ -67,7 +60,7 @@ def render(record: Record, *, width: int, colour: bool, probes: bool = False) ->
         parts.append(drawn[-1])
         for load in dict.fromkeys(curve.load for curve in found):
             beside = [curve for curve in found if curve.load == load]
-            parts.append(_advice(beside, pattern, record.meta.drivers))
+            parts.append(advice.text(beside, pattern, record.meta.drivers))
     if probes:
         parts.append(terminal_probes.absent(record))
     parts.append(_left_out(record))
@@ -126,7 +119,7 @@ def _precision_notes(cells: Sequence[Cell], pattern: Pattern) -> list[str]:
         return []
     goal = f"±{PRECISE_MEDIAN:.0%}" + (f", p99 ±{PRECISE_P99:.0%}" if pattern.is_times else "")
     what = "cells (a driver at a size)"
-    notes = [f"{precise} of {len(cells)} {what} met the goal ({goal}): {_REMEDY}"]
+    notes = [f"{precise} of {len(cells)} {what} met the goal ({goal}): {advice.REMEDY}"]
     if wide:
         notes.insert(0, f"~ wider than ±{WIDE:.0%}: {wide} of {len(cells)} cells")
     return notes
@@ -325,128 +318,9 @@ def _shown_sizes(sizes: list[int]) -> list[int]:
     return sorted(shown)
 
 
-@dataclass
-class _Range:
-    """Neighbouring sizes at which the same drivers are fastest; none, if that is not known."""
-
-    winners: list[str]
-    cells: list[dict[str, Cell]]
-
-
-def _advice(found: Sequence[Curve], pattern: Pattern, drivers: Sequence[DriverInfo]) -> str:
-    """For each range of sizes the reliable driver between two nodes that is fastest."""
-    able = {one.name for one in drivers if one.reliable and one.placement == "pair"} - {FLOOR}
-    contenders = [curve for curve in found if curve.driver in able]
-    if len(contenders) < 2:
-        return ""
-    floor = next((curve for curve in found if curve.driver == FLOOR), None)
-    beside = f", beside {described(found[0].load)}" if found[0].load else ""
-    lines = [f"What to use between two nodes, by {pattern.quantity}{beside}"]
-    for one in _ranges(contenders, pattern):
-        sizes = [next(iter(cells.values())).size for cells in one.cells]
-        span = size_text(sizes[0])
-        if len(sizes) > 1:
-            span += f" to {size_text(sizes[-1])}"
-        if not one.winners:
-            lines.append(f"  {span:<20} not known, for too few rounds: {_REMEDY}")
-            continue
-        cost, cpu = _cost(one, pattern, floor)
-        lines.append(f"  {span:<20} {_names(one.winners)}: {cost}")
-        lines.append(f"  {'':<20} {cpu}")
-    return "\n".join(lines)
-
-
-def _ranges(contenders: Sequence[Curve], pattern: Pattern) -> list[_Range]:
-    ranges: list[_Range] = []
-    for size in all_sizes(contenders):
-        cells = {c.driver: cell for c in contenders if (cell := c.at(size)) is not None}
-        best = _fastest(cells, pattern)
-        last = ranges[-1] if ranges else None
-        common = [name for name in last.winners if name in best] if last else []
-        if last is not None and (common or not (best or last.winners)):
-            last.winners = common
-            last.cells.append(cells)
-        else:
-            ranges.append(_Range(best, [cells]))
-    for one in ranges:
-        costs = {name: _usual_cost(name, one.cells, pattern) for name in one.winners}
-        one.winners.sort(key=costs.__getitem__)
-    return ranges
-
-
-def _usual_cost(name: str, cells: Sequence[dict[str, Cell]], pattern: Pattern) -> float:
-    """What a driver costs in a range, to be compared with what others cost there."""
-    return sum(math.log(_cost_of(one[name], pattern)) for one in cells if name in one)
-
-
-def _fastest(cells: dict[str, Cell], pattern: Pattern) -> list[str]:
-    """The fastest driver, then those that this run cannot tell from it. None if it had too few
-    rounds for an interval: nothing is told apart then."""
-    order = sorted(cells, key=lambda name: _cost_of(cells[name], pattern))
-    first = _quantity(cells[order[0]], pattern)
-    if first.ci95 is None:
-        return []
-    return [
-        name
-        for name in order
-        if name == order[0] or _overlap(first, _quantity(cells[name], pattern))
-    ]
-
-
 def _quantity(cell: Cell, pattern: Pattern) -> Summary:
     time = cell.time if pattern.is_times else None
     return time if time is not None else cell.rate_bytes_per_s
-
-
-def _cost_of(cell: Cell, pattern: Pattern) -> float:
-    """Positive, and the less the better."""
-    median = max(_quantity(cell, pattern).median, 1e-9)
-    return median if pattern.is_times else 1 / median
-
-
-def _overlap(one: Summary, other: Summary) -> bool:
-    if one.ci95 is None or other.ci95 is None:
-        return True
-    return one.ci95[0] <= other.ci95[1] and other.ci95[0] <= one.ci95[1]
-
-
-def _names(winners: Sequence[str]) -> str:
-    if len(winners) == 1:
-        return winners[0]
-    more = len(winners) - _MOST_NAMED
-    names = " or ".join(winners[:_MOST_NAMED]) + (f" or {more} others" if more > 0 else "")
-    return f"{names} (not told apart)"
-
-
-def _cost(one: _Range, pattern: Pattern, floor: Curve | None) -> tuple[str, str]:
-    """What the first winner takes at the ends of the range, and its usual distance from the
-    floor; its usual CPU time."""
-    cells = [cells[one.winners[0]] for cells in one.cells if one.winners[0] in cells]
-    values = [_quantity(cell, pattern).median for cell in cells]
-    text = time_text if pattern.is_times else rate_text
-    parts = [_span(text(values[0]), text(values[-1]))]
-    spent = median(
-        sum(cost.user_ns + cost.system_ns for end in (0, 1) if (cost := cell.cpu(end)))
-        for cell in cells
-    )
-    if floor is not None and floor.driver != one.winners[0]:
-        distances = [
-            _distance(cell, at_floor, pattern)
-            for cell in cells
-            if (at_floor := floor.at(cell.size)) is not None
-        ]
-        if distances:
-            usual = median(distances)
-            # With segmentation offload long messages pass what goes frame by frame.
-            beaten = usual < 1 if pattern.is_times else usual > 1
-            name = f"{FLOOR}, frame by frame" if beaten else f"the floor ({FLOOR})"
-            parts.append(f"{significant(usual, 2)} times {name}")
-    cpu = f"CPU {time_text(spent)} {pattern.an_each}, both ends together"
-    return ", ".join(parts), cpu
-
-
-def _distance(cell: Cell, floor: Cell, pattern: Pattern) -> float:
-    return _quantity(cell, pattern).median / max(_quantity(floor, pattern).median, 1e-9)
 
 
 def _span(low: str, high: str) -> str:

@@ -159,6 +159,7 @@ struct core_options {
 struct core {
     struct core_options options;
     struct message_layer messages;
+    struct trace *trace;      /**< where points are noted; NULL: nowhere. The caller's */
     struct core_peer **peers; /**< all that are known, in any order */
     uint32_t peer_count;
     uint32_t announced_peers; /**< of them */

@@ -3,7 +3,7 @@
  * core_internal.h - what the files of the core share among themselves, and the order that they are
  * in: each may call those above it, and none below.
  *
- *      address, map, rails, hold, patience, crowd      know nothing of peers
+ *      address, map, rails, hold, patience, crowd, trace      know nothing of peers
  *      path, convoy            the lanes to one peer, and which of them bursts take
  *      core.h                  struct core, struct core_peer: what all from here on work on
  *      counters, doubt         what is counted, and of whom it is not known whether it is there

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Frames out: the place that all pass. */
 #include "core/core_internal.h"
+#include "core/trace.h"
 
 /** May this frame go to a place before it is known whose that is? */
 static bool is_of_opening(const uint8_t *head)
@@ -20,10 +21,12 @@ unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
         !is_of_opening(frames->head)) {
         return 0;
     }
+    trace_here(core->trace, TRACE_OUT, frame_type_of(frames->head));
     unsigned taken = __builtin_expect(peer->seal != NULL, 0)
                          ? core_send_sealed(core, peer, by, frames, count)
                          : lane->operations->send(lane, &peer->paths.to[by], frames, count);
 
+    trace_here(core->trace, TRACE_LEFT, taken);
     if (taken == 1) { /* by itself, a short message does without the loop: 6 ns */
         core->counters.sent[frame_type_of(frames->head)] +=
             lane_segments(frames->payload_bytes, frames->segment_bytes);

@@ -2,6 +2,7 @@
 /* What the application posts, and when it leaves: at once, or with more of the same run (hold.h).
  */
 #include "core/core_internal.h"
+#include "core/trace.h"
 #include "message/bundle.h"
 
 #include <errno.h>
@@ -104,6 +105,7 @@ int core_post(struct core *core, struct core_peer *peer, const struct core_post 
     if (__builtin_expect(is_handed_over(core, peer, post), 0)) {
         return 0;
     }
+    trace_here(core->trace, TRACE_POSTED, post->bytes);
     uint64_t now_ns = clock_ns(clock);
     bool much = core->posted_bytes >= POST_LOOK_BYTES;
     if (__builtin_expect(much || is_short(&peer->message), 0) &&
@@ -116,6 +118,7 @@ int core_post(struct core *core, struct core_peer *peer, const struct core_post 
     bool left = false;
 
     if (status == 0) {
+        trace_here(core->trace, TRACE_MADE, post->bytes);
         if (post->bytes > message_limits_busy(&core->messages.limits)) {
             core->messages.may_hold = false; /* it is long enough by itself */
         }

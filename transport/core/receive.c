@@ -6,6 +6,7 @@
 #include "core/control.h"
 #include "core/core_internal.h"
 #include "core/lengths.h"
+#include "core/trace.h"
 #include "flow/proof.h"
 #include "message/reorder.h"
 
@@ -177,9 +178,11 @@ static bool accept_frame(struct core *core, struct core_peer *peer, const struct
         break_off(core, peer, frame, from, now_ns);
         return false;
     }
+    trace_here(core->trace, TRACE_MATCHED, frame->type);
     bool reserved = sequence_before(frame->sequence, message->flow.granted);
     flow_accept(&message->flow, frame, now_ns);
     message_frame_accepted(&core->messages, message, reserved);
+    trace_here(core->trace, TRACE_ACCEPTED, frame->type);
     return true;
 }
 
@@ -334,6 +337,7 @@ static void receive_open(struct core *core, struct core_peer *peer, const struct
         core->counters.dropped_acknowledgement++;
         return;
     }
+    trace_here(core->trace, TRACE_ACKNOWLEDGED, frame->type);
     peer->confirmed = true;
     peer->paths.heard |= (uint16_t)(1u << from->by);
     if (core_is_doubted(peer)) {
@@ -477,6 +481,7 @@ struct core_peer *core_receive_frame(struct core *core, unsigned by,
     }
     core->counters.received[frame.type] +=
         joined ? lane_segments(frame.payload_bytes, incoming->segment_bytes) : 1;
+    trace_here(core->trace, TRACE_SEEN, frame.type);
     frame.tacit = frame.tacit || (lane->cuts && incoming->tacit);
     if (incoming->payload != NULL) {
         frame.payload = incoming->payload;

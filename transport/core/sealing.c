@@ -5,6 +5,7 @@
  */
 #include "core/address.h"
 #include "core/core_internal.h"
+#include "core/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -121,6 +122,7 @@ unsigned core_send_sealed(struct core *core, struct core_peer *peer, unsigned by
     for (unsigned i = 0; i < count; i++) {
         sealed[i] = seal_frame(peer->seal, &frames[i], &heads[i]);
     }
+    trace_here(core->trace, TRACE_SEALED, count);
     return lane->operations->send(lane, &peer->paths.to[by], sealed, count);
 }
 

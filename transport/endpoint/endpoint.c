@@ -104,8 +104,12 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
     uint8_t secret[ADDRESS_SECRET_BYTES];
     uint16_t number = options->endpoint;
     new_secret(secret);
-    int status = lanes_open(options, proof_incarnation(secret), &number, &core_options.lanes,
-                            &endpoint->missing);
+    int status = trace_file_open(&endpoint->trace, secure_getenv(TRACE_VARIABLE));
+    if (status != 0) {
+        return status;
+    }
+    status = lanes_open(options, proof_incarnation(secret), &number, &core_options.lanes,
+                        &endpoint->missing);
     if (status == 0) {
         if (settings->busy_poll_us != SETTINGS_AS_HOST) {
             lanes_busy_poll(&core_options.lanes, settings->busy_poll_us);
@@ -116,8 +120,10 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
     }
     if (status != 0) {
         lanes_close(&core_options.lanes);
+        trace_file_close(&endpoint->trace);
         return status;
     }
+    endpoint->core.trace = trace_file_ring(&endpoint->trace);
     ticks_open(&endpoint->ticks, TICKS_SOURCE);
     stats_open(&endpoint->stats, &endpoint->core, own_clock(endpoint));
     stats_missing(&endpoint->stats, &endpoint->missing);
@@ -133,6 +139,7 @@ static void take_down(struct beowire_endpoint *endpoint)
     contention_close(&endpoint->contention);
     stats_close(&endpoint->stats);
     core_close(&endpoint->core);
+    trace_file_close(&endpoint->trace);
     lanes_close(&lanes);
 }
 
@@ -574,6 +581,9 @@ static int do_poll(beowire_endpoint *endpoint, struct beowire_completion *comple
     } else if (crowd_is_there(&endpoint->crowd) && taken == 0 &&
                endpoint->idle_polls % POLLS_PER_CROWDED_LOOK == 1) {
         own_idle(endpoint);
+    }
+    if (taken > 0) {
+        trace_here(endpoint->core.trace, TRACE_TAKEN, (uint64_t)taken);
     }
     endpoint->served_seen = own_served(endpoint);
     return taken == 0 ? endpoint->status : taken;

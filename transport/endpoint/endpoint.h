@@ -14,6 +14,7 @@
 #include "endpoint/lanes.h"
 #include "endpoint/stats.h"
 #include "endpoint/ticks.h"
+#include "endpoint/trace_file.h"
 #include "endpoint/turn.h"
 
 #include <errno.h>
@@ -40,6 +41,7 @@ struct beowire_endpoint {
     int status;          /**< of the lanes, as last asked */
     struct lanes_missing missing;
     struct stats stats;
+    struct trace_file trace;
     struct keeper keeper;
     struct pollfd keeper_readable[LANES_MAX + 1]; /**< what the keeper sleeps on */
     uint64_t keeper_sleep_ns;                     /**< and for how long, at most */

@@ -98,7 +98,7 @@ def list_apps(
             except BeowireError as error:
                 absent[app.name] = str(error)
     if as_json:
-        print(json.dumps(_as_data(mpis, absent)))
+        print(json.dumps(_as_data(mpis, absent), allow_nan=False))
         return
     print("\n".join(_as_text(mpis, absent)))
 

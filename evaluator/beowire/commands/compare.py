@@ -5,6 +5,7 @@ import random
 import re
 import shutil
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -14,12 +15,22 @@ import typer
 
 from beowire import columns, terminal
 from beowire.commands import sinks
+from beowire.commands.against import (
+    USUAL_THRESHOLD,
+    Against,
+    AgainstOption,
+    ThresholdOption,
+    never_worse,
+    prepare,
+)
+from beowire.commands.checks import Checks, JunitOption, PrometheusOption, RulesOption, read_checks
 from beowire.commands.options import (
     HostsOption,
     InterfaceOption,
     SshOption,
     TimeOption,
     TwoNodesOption,
+    given,
     refuse_lab_options,
 )
 from beowire.commands.sinks import ColumnsOption, CsvOption
@@ -113,8 +124,17 @@ def compare(
     ] = None,
     seconds: TimeOption = 120.0,
     launches: Annotated[
-        int, typer.Option("--launches", help="How often all is measured with new processes.")
+        int,
+        typer.Option(
+            "--launches",
+            help="How often all is measured with new processes; with --against, at most (20).",
+        ),
     ] = 1,
+    against: AgainstOption = None,
+    threshold: ThresholdOption = USUAL_THRESHOLD,
+    rules: RulesOption = None,
+    junit: JunitOption = None,
+    prometheus: PrometheusOption = None,
     max_size: Annotated[
         str | None, typer.Option("--max-size", help="The largest message. Default: 4MiB.")
     ] = None,
@@ -180,7 +200,8 @@ def compare(
     """Measures protocols between two nodes, and says what to use.
 
     All do the same work and take turns. Some patterns are between more nodes than two. Without
-    --lab or --hosts both ends are on this host, over loopback.
+    --lab or --hosts both ends are on this host, over loopback. With --against what a record has is
+    measured again, until it is clear whether anything has become worse.
     """
     if not 0 < seconds <= LONGEST_RUN_S:
         raise BeowireError(f"--time is more than 0 and at most {LONGEST_RUN_S:g} seconds")
@@ -211,11 +232,14 @@ def compare(
         commands=tuple(commands),
         json=as_json,
     )
+    checks = read_checks(rules, junit, prometheus)
+    comparison = _comparison(against, threshold, request, given(context), checks)
+    request = comparison.request if comparison is not None else request
     if not lab:
         refuse_lab_options(context)
     if ssh_option and hosts is None:
         raise BeowireError("--ssh-option needs --hosts A,B")
-    with Interrupts() as interrupts:
+    with Interrupts() as interrupts, never_worse() if against or rules else nullcontext():
         launcher: Launcher
         if lab:
             if hosts is not None:
@@ -232,7 +256,7 @@ def compare(
                 )
             )
         elif hosts is not None:
-            many = any(PATTERNS[name].many for name in patterns)
+            many = any(PATTERNS[name].many for name in request.patterns)
             launcher = SshLauncher(hosts, ssh_option or [], interface, many=many)
         else:
             launcher = LocalLauncher()
@@ -242,7 +266,25 @@ def compare(
                 outcome = run(launcher, request, interrupts)
         except KeyboardInterrupt:
             raise BeowireError("interrupted before anything was measured", 130) from None
-        _show(request, outcome, csv, netpipe_columns)
+        quiet = request.json or sinks.takes_output(csv, netpipe_columns)
+        try:
+            _show(request, outcome, csv, netpipe_columns)
+        finally:
+            status = checks.finish(read_record(request.record), quiet=quiet)
+        raise typer.Exit(status if comparison is None else comparison.finish())
+
+
+def _comparison(
+    against: str | None, threshold: str, request: Request, named: set[str], checks: Checks
+) -> Against | None:
+    """What `--against` asks for, if it is there."""
+    if against is None:
+        if "threshold" in named:
+            raise BeowireError("--threshold is of a comparison: add --against RECORD")
+        return None
+    if checks.rules is not None:
+        raise BeowireError("--against and --rules both decide how it ends: take one")
+    return prepare(against, threshold, request, named)
 
 
 def _show(request: Request, outcome: Outcome, csv: str | None, netpipe_columns: bool) -> None:

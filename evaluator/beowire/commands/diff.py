@@ -2,22 +2,17 @@
 """`beowire diff`: whether B is slower than A, from their records."""
 
 import json
-import re
 from dataclasses import replace
 from typing import Annotated
 
 import typer
 
+from beowire.commands.against import STATUS, USUAL_THRESHOLD, ThresholdOption, share_of
 from beowire.diff.show import as_json as to_json
 from beowire.diff.show import render
 from beowire.diff.sides import differences, read_sides
-from beowire.diff.verdict import DEFAULT_THRESHOLD, compare
+from beowire.diff.verdict import compare
 from beowire.errors import BeowireError
-
-#: What the command ends with. What cannot be compared at all ends with 2, too.
-_STATUS = {"no worse": 0, "worse": 1, "cannot tell": 2}
-
-_LARGEST_PERCENT = 1000.0
 
 
 def register(app: typer.Typer) -> None:
@@ -35,10 +30,7 @@ def diff(
         ),
     ],
     second: Annotated[str, typer.Argument(metavar="B", help="Likewise.")],
-    threshold: Annotated[
-        str,
-        typer.Option("--threshold", help="A difference that is of no interest: 3%, 0.5%."),
-    ] = f"{DEFAULT_THRESHOLD * 100:g}%",
+    threshold: ThresholdOption = USUAL_THRESHOLD,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print all as one JSON object, and nothing else.")
     ] = False,
@@ -48,7 +40,7 @@ def diff(
     Ends with 0 if B is no worse, with 1 if it is worse, and with 2 if that cannot be told. The unit
     is the launch: 10 of each side find 3 % (`beowire compare --launches 10`).
     """
-    share = _share(threshold)
+    share = share_of(threshold)
     sides = read_sides(first, second)
     for side in sides:
         for record in side.records:
@@ -63,11 +55,4 @@ def diff(
     except OSError as error:
         # The usual 1 would say that B is worse.
         raise BeowireError(f"cannot write the comparison: {error.strerror}", 2) from None
-    raise typer.Exit(_STATUS[comparison.verdict])
-
-
-def _share(text: str) -> float:
-    found = re.fullmatch(r"\s*(\d{1,4}(?:\.\d{1,6})?)\s*%\s*", text)
-    if not found or not 0 <= float(found[1]) <= _LARGEST_PERCENT:
-        raise BeowireError(f"cannot read --threshold {text!r}: write per cent, as 3% or 0.5%")
-    return float(found[1]) / 100
+    raise typer.Exit(STATUS[comparison.verdict])

@@ -31,7 +31,11 @@ def drivers(
     """Lists every driver: ready, or absent and why."""
     found, broken = _ask(interface)
     if as_json:
-        print(json.dumps({"drivers": [one.model_dump() for one in found], "broken": broken}))
+        print(
+            json.dumps(
+                {"drivers": [one.model_dump() for one in found], "broken": broken}, allow_nan=False
+            )
+        )
         return
     width = max((len(one.name) for one in found), default=0)
     for one in found:

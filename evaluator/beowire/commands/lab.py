@@ -93,7 +93,11 @@ def status(*, as_json: JsonOption = False) -> None:
     """List the labs of this user, and clean up after those that died."""
     living, cleaned = cluster.every()
     if as_json:
-        print(json.dumps({"labs": [_as_data(lab) for lab in living], "cleaned": cleaned}))
+        print(
+            json.dumps(
+                {"labs": [_as_data(lab) for lab in living], "cleaned": cleaned}, allow_nan=False
+            )
+        )
         return
     for name in cleaned:
         print(f"lab {name} had died: its remains are removed", file=sys.stderr)

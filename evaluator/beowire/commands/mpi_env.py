@@ -56,7 +56,8 @@ def mpi_env(
                     "compiler": compiler,
                     "over": over,
                     "variables": variables,
-                }
+                },
+                allow_nan=False,
             )
         )
         return

@@ -38,7 +38,17 @@ _OF_A_LAB = ("nodes", "link", "mtu", "rate", "delay", "loss", "congestion")
 
 def refuse_lab_options(context: typer.Context) -> None:
     """Raises BeowireError when the user describes a lab to a command that is to make none."""
+    named = given(context)
     for name in _OF_A_LAB:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
+        if name in named:
             raise BeowireError(f"--{name} describes a lab: add --lab")
+
+
+def given(context: typer.Context) -> set[str]:
+    """The parameters that the user has named, and not left to their defaults."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {
+        name
+        for name, source in sources.items()
+        if source is not None and source.name == "COMMANDLINE"
+    }

@@ -46,7 +46,9 @@ def pvm_env(
     """
     found = variables(paths.pvm_library(), os.environ)
     if as_json:
-        print(json.dumps({"library": str(paths.pvm_library()), "variables": found}))
+        print(
+            json.dumps({"library": str(paths.pvm_library()), "variables": found}, allow_nan=False)
+        )
         return
     for name, value in found.items():
         print(f"export {name}={shlex.quote(value)}")

@@ -10,6 +10,7 @@ import typer
 from beowire import columns
 from beowire.apps.record import is_apps_record, read_apps_record
 from beowire.commands import sinks
+from beowire.commands.checks import JunitOption, PrometheusOption, RulesOption, read_checks
 from beowire.commands.sinks import ColumnsOption, CsvOption
 from beowire.errors import BeowireError
 from beowire.record import read_record
@@ -35,8 +36,12 @@ def report(
             "--output", "-o", help="the file to write [report.html beside the first record]"
         ),
     ] = None,
+    *,
     csv: CsvOption = None,
     netpipe_columns: ColumnsOption = False,
+    rules: RulesOption = None,
+    junit: JunitOption = None,
+    prometheus: PrometheusOption = None,
 ) -> None:
     """Makes report.html again from records.
 
@@ -44,13 +49,18 @@ def report(
     for byte.
     """
     sinks.check(csv, netpipe_columns)
+    checks = read_checks(rules, junit, prometheus)
     paths = [path / "record.jsonl" if path.is_dir() else path for path in records]
     if any(map(is_apps_record, paths)):
         if netpipe_columns:
             raise BeowireError("a record of programs has no columns of NetPIPE: take --csv")
+        if rules or prometheus:
+            raise BeowireError("--rules and --prometheus are of records of `beowire compare`")
         _report_apps(paths, output, csv)
         return
     read = [read_record(path) for path in paths]
+    if len(read) > 1 and (rules or prometheus):
+        raise BeowireError("--rules and --prometheus are of one record: name one")
     for record in read:
         for warning in record.warnings:
             typer.echo(f"beowire: {record.path}: {warning}", err=True)
@@ -60,8 +70,11 @@ def report(
         sinks.write_netpipe(read)
     if csv is not None:
         sinks.write_csv(columns.comma_separated(read), csv)
-    if not sinks.takes_output(csv, netpipe_columns):
+    quiet = sinks.takes_output(csv, netpipe_columns)
+    if not quiet:
         typer.echo(path)
+    if status := checks.finish(read[0], quiet=quiet):
+        raise typer.Exit(status)
 
 
 def _report_apps(paths: Sequence[Path], output: Path | None, csv: str | None) -> None:

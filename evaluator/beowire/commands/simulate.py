@@ -158,7 +158,7 @@ def _run(simulator: Simulator, first: int, count: int, jobs: int) -> Outcome:
 
 def _show(outcome: Outcome, first_seed: int, as_json: bool) -> None:
     if as_json or not sys.stdout.isatty():
-        print(json.dumps(outcome.to_json(first_seed)))
+        print(json.dumps(outcome.to_json(first_seed), allow_nan=False))
     if not as_json:
         stream = sys.stdout if sys.stdout.isatty() else sys.stderr
         print("\n".join(outcome.lines()), file=stream)

@@ -55,7 +55,7 @@ def top(
     with Interrupts(), suppress(KeyboardInterrupt):  # Ctrl-C is how one leaves
         if as_json:
             for look in _looks(pid, count or 1, interval):
-                print(json.dumps(to_json(look)), flush=True)
+                print(json.dumps(to_json(look), allow_nan=False), flush=True)
         elif console.is_terminal and count is None:
             _show(_looks(pid, None, interval), console)
         else:

@@ -39,12 +39,12 @@ def p_value(first: Floats, second: Floats) -> float:
     return min(1.0, 2 * float(special.ndtr((u - m * n / 2 + 0.5) / _deviation(m, n))))
 
 
-def shift_estimate(first: Floats, second: Floats) -> Estimate:
-    """By how much the second side's launches are above the first side's, with its 95 % interval. A
-    limit that so few launches do not have is None."""
+def shift_estimate(first: Floats, second: Floats, confidence: float = CONFIDENCE) -> Estimate:
+    """By how much the second side's launches are above the first side's, with its interval. A limit
+    that so few launches do not have is None."""
     m, n = len(first), len(second)
     differences = np.sort((second[:, None] - first[None, :]).ravel())
-    rank = _limit_rank(m, n)
+    rank = _limit_rank(m, n, confidence)
     return Estimate(
         float(np.median(differences)),
         float(differences[rank - 1]) if rank else None,
@@ -52,15 +52,15 @@ def shift_estimate(first: Floats, second: Floats) -> Estimate:
     )
 
 
-def enough(first: int, second: int) -> bool:
-    """Whether so many launches can tell anything with 95 % confidence: four of each, or 3 and 5."""
-    return first > 0 and second > 0 and math.comb(first + second, first) * (1 - CONFIDENCE) >= 2
+def enough(first: int, second: int, confidence: float = CONFIDENCE) -> bool:
+    """Whether so many launches can tell anything: with 95 % confidence four of each, or 3 and 5."""
+    return first > 0 and second > 0 and math.comb(first + second, first) * (1 - confidence) >= 2
 
 
 @lru_cache(maxsize=64)
-def _limit_rank(m: int, n: int) -> int:
+def _limit_rank(m: int, n: int, confidence: float) -> int:
     """Which difference, counted from either end, limits the interval; 0: none does."""
-    tail = (1 - CONFIDENCE) / 2
+    tail = (1 - confidence) / 2
     if m + n <= _EXACT_UP_TO:
         return int(np.searchsorted(_at_most(m, n), tail, side="right"))
     reach = float(special.ndtri(1 - tail)) * _deviation(m, n)

@@ -8,6 +8,7 @@ from typing import Any
 from beowire.diff.sides import range_text
 from beowire.diff.verdict import (
     ADVISED_LAUNCHES,
+    TAIL_THRESHOLDS,
     Comparison,
     Group,
     Lack,
@@ -32,14 +33,14 @@ def render(comparison: Comparison) -> str:
     parts = [
         f"A: {_records(first.records)} ({_launches(len(first.launches))})\n"
         f"B: {_records(second.records)} ({_launches(len(second.launches))})\n"
-        f"What differs by less than {threshold} is taken for the same; at most 5 % of comparisons"
-        " in which nothing differs call anything different."
+        f"What differs by less than {threshold} is taken for the same{_of_tails(comparison)};"
+        " at most 5 % of comparisons in which nothing differs call anything different."
     ]
-    by_table: dict[tuple[str, str], list[Group]] = {}
+    by_table: dict[tuple[str, str, bool], list[Group]] = {}
     for group in comparison.groups:
-        by_table.setdefault((group.key.pattern, group.key.load), []).append(group)
-    for (pattern, load), groups in by_table.items():
-        parts.append(_table(pattern, load, groups))
+        key = group.key
+        by_table.setdefault((key.pattern, key.load, key.is_tail), []).append(group)
+    parts += [_table(groups) for groups in by_table.values()]
     lines = [_lack_text(lack, comparison) for lack in comparison.lacks]
     lines += [f"note: {note}" for note in comparison.notes]
     if lines:
@@ -55,6 +56,8 @@ def sentence(comparison: Comparison) -> str:
         name: [(group, one) for group, one in found if one.verdict == name]
         for name in ("worse", "better", "unsure")
     }
+    # Of 99th percentiles that is the usual case, and decides nothing.
+    by_verdict["unsure"] = [one for one in by_verdict["unsure"] if not one[0].key.is_tail]
     threshold = _percent_of(comparison.threshold)
     text = {
         "worse": f"B is worse than A: {_named(by_verdict['worse'])}",
@@ -94,11 +97,20 @@ def change(shift: float, is_rate: bool) -> float:
     return 100 * math.expm1(-shift if is_rate else shift)
 
 
-def _table(pattern: str, load: str, groups: Sequence[Group]) -> str:
-    kind = PATTERNS.get(pattern)
-    quantity = kind.title if kind else pattern
+def _of_tails(comparison: Comparison) -> str:
+    if not any(group.key.is_tail for group in comparison.groups):
+        return ""
+    return f", of 99th percentiles {_percent_of(comparison.threshold * TAIL_THRESHOLDS)}"
+
+
+def _table(groups: Sequence[Group]) -> str:
+    key = groups[0].key
+    kind = PATTERNS.get(key.pattern)
+    quantity = kind.title if kind else key.pattern
+    if key.is_tail:
+        quantity += ", 99th percentile"
     direction = "more" if groups[0].is_rate else "less"
-    beside = f" beside the load {load}" if load else ""
+    beside = f" beside the load {key.load}" if key.load else ""
     rows = [_FIELDS]
     for group in groups:
         for one in group.ranges:
@@ -212,7 +224,7 @@ def _key_json(key: Any) -> dict[str, Any]:
 def _group_json(group: Group) -> dict[str, Any]:
     return {
         **_key_json(group.key),
-        "quantity": "rate_bytes_per_s" if group.is_rate else "time_ns",
+        "quantity": _quantity_of(group),
         "ranges": [
             {
                 "sizes": list(one.sizes),
@@ -224,6 +236,12 @@ def _group_json(group: Group) -> dict[str, Any]:
         ],
         "sizes": [_size_json(one, group) for one in group.sizes],
     }
+
+
+def _quantity_of(group: Group) -> str:
+    if group.key.is_tail:
+        return "p99_ns"
+    return "rate_bytes_per_s" if group.is_rate else "time_ns"
 
 
 def _size_json(one: SizeShift, group: Group) -> dict[str, Any]:

@@ -6,7 +6,7 @@ A launch is one opening of all sessions, with new processes: a record has as man
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -27,10 +27,13 @@ class Key:
     driver: str
     load: str
     """What ran besides; empty: nothing."""
+    is_tail: bool = False
+    """It is about the 99th percentile of the times, and not their median."""
 
     def text(self) -> str:
-        """`tcp pingpong`, `tcp pingpong beside hog:19`."""
-        return f"{self.driver} {self.pattern}{f' beside {self.load}' if self.load else ''}"
+        """`tcp pingpong`, `tcp pingpong p99 beside hog:19`."""
+        tail = " p99" if self.is_tail else ""
+        return f"{self.driver} {self.pattern}{tail}{f' beside {self.load}' if self.load else ''}"
 
 
 @dataclass(frozen=True)
@@ -54,13 +57,13 @@ class Side:
 
     @cached_property
     def costs(self) -> dict[Key, dict[int, dict[tuple[int, int], float]]]:
-        """By what was measured, size and launch: time, or what a byte takes of it."""
+        """By what was measured, size and launch: time, or what a byte takes of it; and the 99th
+        percentile, where it is known."""
         found: dict[Key, dict[int, dict[tuple[int, int], float]]] = {}
         for at, record in enumerate(self.records):
             for result in record.results:
-                value = cost(result)
-                if value is not None:
-                    sizes = found.setdefault(key_of(result), {})
+                for key, value in _costs_of(result):
+                    sizes = found.setdefault(key, {})
                     sizes.setdefault(result.size, {})[at, result.launch] = value
         return found
 
@@ -114,13 +117,26 @@ def cost(result: Result) -> float | None:
     return 1 / quantity.median if reports_rates(result) else quantity.median
 
 
+def _costs_of(result: Result) -> Iterator[tuple[Key, float]]:
+    value = cost(result)
+    if value is None:
+        return
+    key = key_of(result)
+    yield key, value
+    time = result.time()
+    if time is not None and time.p99 is not None and time.p99 > 0:
+        yield replace(key, is_tail=True), time.p99
+
+
+def read_side(name: str, text: str) -> Side:
+    """What is named so; BeowireError, one line, for what cannot be read."""
+    return Side(name, [_read(path) for path in paths_of(text)])
+
+
 def read_sides(first: str, second: str) -> tuple[Side, Side]:
     """What `beowire diff FIRST SECOND` names. BeowireError, one line, for what cannot be read or
     compared."""
-    sides = (
-        Side("A", [_read(path) for path in paths_of(first)]),
-        Side("B", [_read(path) for path in paths_of(second)]),
-    )
+    sides = read_side("A", first), read_side("B", second)
     records = [record for side in sides for record in side.records]
     # The same run twice is one launch that counts as two. Copies of a record are found, too.
     records.sort(key=lambda record: record.meta.started)

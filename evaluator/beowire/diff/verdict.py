@@ -35,6 +35,12 @@ Overall = Literal["worse", "no worse", "cannot tell"]
 #: Unless the user names one: what differs by less is of no interest.
 DEFAULT_THRESHOLD = 0.02
 
+#: Of 99th percentiles so many times that: they differ more from launch to launch.
+TAIL_THRESHOLDS = 5
+
+#: How often, at most, anything may be called different if nothing is.
+ALPHA = 1 - CONFIDENCE
+
 #: A range that is as strong as this looks different, if one looks at no other.
 _LOOKS_DIFFERENT = 1.96
 
@@ -105,10 +111,12 @@ class Comparison:
 
     @property
     def verdict(self) -> Overall:
-        """Of the whole: one range that is worse decides; what failed cannot be told."""
-        verdicts = {one.verdict for group in self.groups for one in group.ranges}
-        if "worse" in verdicts:
+        """Of the whole: one range that is worse decides, of a 99th percentile, too; what failed
+        cannot be told. (Whether a 99th percentile is worse can seldom be told.)"""
+        if any(one.verdict == "worse" for group in self.groups for one in group.ranges):
             return "worse"
+        medians = (group for group in self.groups if not group.key.is_tail)
+        verdicts = {one.verdict for group in medians for one in group.ranges}
         of_second = self.sides[1].name
         failed = any(one.reason and (one.few or one.side == of_second) for one in self.lacks)
         return "cannot tell" if failed or "unsure" in verdicts else "no worse"
@@ -125,24 +133,41 @@ class Measured:
     is_rate: bool = False
 
 
-def compare(first: Side, second: Side, threshold: float = DEFAULT_THRESHOLD) -> Comparison:
-    """What the launches tell. BeowireError, one line, if they can tell nothing."""
+def compare(
+    first: Side, second: Side, threshold: float = DEFAULT_THRESHOLD, alpha: float = ALPHA
+) -> Comparison:
+    """What the launches tell. BeowireError, one line, if they can tell nothing. `alpha`: how often
+    this look may call anything different if nothing is."""
     tables, lacks = _tables(first, second)
     if not tables:
         _nothing(first, second, any(lack.few for lack in lacks))
     counts = len(first.launches), len(second.launches)
     measured = {key: _measured(key, sizes, first, second) for key, sizes in tables.items()}
-    groups = judge(measured, *counts, threshold)
+    groups = judge(measured, *counts, threshold, alpha)
     return Comparison((first, second), threshold, groups, lacks)
 
 
 def judge(
-    measured: Mapping[Key, Measured], first: int, second: int, threshold: float
+    measured: Mapping[Key, Measured],
+    first: int,
+    second: int,
+    threshold: float,
+    alpha: float = ALPHA,
 ) -> list[Group]:
     """The verdicts of so many launches of either side, all taken together."""
     scans = {key: Scan(one.costs, first) for key, one in measured.items()}
-    judge_of = _Judge(Chance(list(scans.values()), first, second), first, second, threshold)
-    return [judge_of.group(key, one, scans[key]) for key, one in measured.items()]
+    chance = Chance(list(scans.values()), first, second)
+    return [
+        _Judge(chance, first, second, threshold_of(key, threshold), alpha).group(
+            key, one, scans[key]
+        )
+        for key, one in measured.items()
+    ]
+
+
+def threshold_of(key: Key, threshold: float) -> float:
+    """What is of no interest there, where so much of a median is not."""
+    return threshold * TAIL_THRESHOLDS if key.is_tail else threshold
 
 
 def _tables(first: Side, second: Side) -> tuple[dict[Key, list[int]], list[Lack]]:
@@ -169,6 +194,8 @@ def _tables(first: Side, second: Side) -> tuple[dict[Key, list[int]], list[Lack]
                 reason = lacking.failure(key, size)
                 if few and not reason:
                     reason = f"too few launches: {here} of A, {there} of B"
+            if key.is_tail:  # too few messages for one
+                continue
             missing.setdefault((lacking.name, reason, few), []).append(size)
         lacks += [Lack(key, tuple(sizes), *what) for what, sizes in missing.items()]
     return tables, lacks
@@ -209,8 +236,11 @@ def _measured(key: Key, sizes: Sequence[int], first: Side, second: Side) -> Meas
 class _Judge:
     """Divides the sizes of a group into ranges."""
 
-    def __init__(self, chance: Chance, first: int, second: int, threshold: float) -> None:
+    def __init__(
+        self, chance: Chance, first: int, second: int, threshold: float, alpha: float
+    ) -> None:
         self._chance = chance
+        self._alpha = alpha
         self._first = first
         self._deal = as_measured(first, second)
         self._threshold = log1p(threshold)
@@ -256,14 +286,16 @@ class _Judge:
         first, second = column[: self._first], column[self._first :]
         return first[~np.isnan(first)], second[~np.isnan(second)]
 
-    def _shift(self, level: Floats, start: int, end: int) -> Estimate:
+    def _shift(
+        self, level: Floats, start: int, end: int, confidence: float = CONFIDENCE
+    ) -> Estimate:
         """Of the mean over a range, as far as a launch has it."""
         part = level[:, start:end]
         known = ~np.isnan(part)
         count = known.sum(axis=1)
         total = np.where(known, part, 0).sum(axis=1)
         return shift_estimate(
-            *self._known(np.where(count > 0, total / np.maximum(count, 1), np.nan))
+            *self._known(np.where(count > 0, total / np.maximum(count, 1), np.nan)), confidence
         )
 
     def _different(self, strengths: Floats, level: Floats) -> list["_Part"]:
@@ -272,7 +304,7 @@ class _Judge:
         for start, end in _strongest_first(strengths):
             strength = float(strengths[start, end - 1])
             p = self._chance.p_value(strength)
-            if p > 1 - CONFIDENCE:
+            if p > self._alpha:
                 break
             if any(one.overlaps(start, end) for one in found):
                 continue
@@ -306,7 +338,7 @@ class _Judge:
             end,
             shift,
             self._chance.p_value(float(strengths[start, end - 1])),
-            self._within(shift),
+            self._within(self._shift(level, start, end, 1 - self._alpha)),
         )
 
     def _within(self, shift: Estimate) -> Verdict:

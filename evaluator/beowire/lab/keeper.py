@@ -55,7 +55,7 @@ class KeeperRequest:
 
     def to_json(self) -> str:
         """The text that the keeper takes as its argument."""
-        return json.dumps(asdict(self))
+        return json.dumps(asdict(self), allow_nan=False)
 
     @staticmethod
     def from_json(text: str) -> "KeeperRequest":
@@ -108,7 +108,7 @@ def _hold(index: int, options: LabOptions, channel: socket.socket, keeper: int) 
                 error = str(failure)
             except Exception as failure:
                 error = f"{network.node_name(index)}: {failure!r}"
-            channel.send(json.dumps({"error": error, "said": said}).encode())
+            channel.send(json.dumps({"error": error, "said": said}, allow_nan=False).encode())
             if not channel.recv(16):  # waits for the keeper's `go`; the second time for its end
                 break
     finally:

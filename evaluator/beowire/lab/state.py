@@ -80,7 +80,7 @@ class LabState:
 
     def to_json(self) -> str:
         """The text of the state file."""
-        return json.dumps({"schema": _SCHEMA, **asdict(self)}, indent=1) + "\n"
+        return json.dumps({"schema": _SCHEMA, **asdict(self)}, indent=1, allow_nan=False) + "\n"
 
     @staticmethod
     def from_json(text: str) -> "LabState":

@@ -12,7 +12,17 @@ from pathlib import Path
 from beowire import statistics
 from beowire.patterns import DEFAULT, PATTERNS, Pattern
 from beowire.record import Record
-from beowire.report import chooser, figures, layers, probe_table, shell, spread, summary, tables
+from beowire.report import (
+    chooser,
+    figures,
+    layers,
+    parts,
+    probe_table,
+    shell,
+    spread,
+    summary,
+    tables,
+)
 from beowire.report.axes import Figure
 from beowire.report.curves import Curve, curves, record_labels
 from beowire.report.link import link_text
@@ -152,6 +162,11 @@ def _charts(
             yield _Chart("tails", "Tails", caption, spread.tails(found, records))
         figure = spread.distributions(found, records)
         yield _Chart(f"{prefix}distribution", f"Distribution{suffix}", _DISTRIBUTION, figure)
+        if whole:
+            figure = spread.exceedances(found)
+            yield _Chart("tail", "The slow ones", _EXCEEDANCES, figure)
+            yield _Chart("layers", "Layer tax", _LAYERS, parts.layer_tax(found))
+            yield _Chart("explained", "Where it goes", _EXPLAINED, parts.explained(found))
     caption = _CPU.format(each=pattern.each) + (_SPINNING if whole else "")
     yield _Chart(f"{prefix}cpu", f"CPU time per message{suffix}", caption, figures.cpu(found))
     if whole or not pattern.is_times:
@@ -173,6 +188,20 @@ _TAILS = (
 _DISTRIBUTION = (
     "For one size, the share of messages that took at most so long. The steeper a curve, the"
     " steadier the driver; steps are different paths through the machine."
+)
+_EXCEEDANCES = (
+    "For one size, the share of messages that took longer than a time: the same distribution, seen"
+    " from its slow end. A line that falls steeply has no tail; a step is a cause that hits so many"
+    " messages (a timer, an interrupt, a wake-up). It ends at the slowest message but one."
+)
+_LAYERS = (
+    "What each driver adds to half a round trip of the one that it stands on, at one size: the"
+    " difference of their medians, with its 95 % interval as a bar. What adds less than nothing is"
+    " faster than what it was told to stand on, since it takes another way there."
+)
+_EXPLAINED = (
+    "Where half a round trip goes, by samples of the processors of both ends (<code>beowire"
+    " explain</code>): while a message is on its way, one end works and the other waits."
 )
 _CPU = "User and system time of the measuring process per {each}."
 _SPINNING = (

@@ -73,6 +73,23 @@ def distributions(curves: Sequence[Curve], records: Sequence[Record] = ()) -> Fi
     return Figure(next(iter(choices.values()), []), layout, choices)
 
 
+def exceedances(curves: Sequence[Curve]) -> Figure:
+    """Which share of the messages takes longer than a time, one size at a time: the distribution
+    from its other end, where the slow ones are."""
+    choices: dict[str, list[Trace]] = {}
+    for size in all_sizes(curves):
+        cells = [(curve, cell) for curve in curves if (cell := curve.at(size))]
+        traces = [trace for curve, cell in cells if (trace := _exceedance(curve, cell))]
+        if traces:
+            choices[str(size)] = traces
+    layout: dict[str, object] = {
+        "xaxis": log_axis(time_title(curves)),
+        "yaxis": log_axis("Slower messages (%)"),
+        "hovermode": "closest",
+    }
+    return Figure(next(iter(choices.values()), []), layout, choices)
+
+
 def _medians_to_p99(curve: Curve, points: Sequence[tuple[Cell, Summary]]) -> Trace:
     reach = [(half.p99 or half.p90 or half.median) - half.median for _, half in points]
     return _grouped(curve, points) | {
@@ -166,5 +183,26 @@ def _distribution(curve: Curve, cell: Cell) -> Trace | None:
         "uid": uid(curve.label),
         "line": stroke(curve),
         "hovertemplate": "%{y:.4~g} % of the messages took<br>at most %{x:.4~g} µs"
+        "<extra>%{fullData.name}</extra>",
+    }
+
+
+def _exceedance(curve: Curve, cell: Cell) -> Trace | None:
+    """Up to the last bucket but one: beyond the last there is nothing, which has no logarithm."""
+    points = [
+        (value, 1 - share) for value, share in distribution(curve, cell) if value > 0 and share < 1
+    ]
+    if not points:
+        return None
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": chart_text(curve.label),
+        "meta": {"driver": curve.driver},
+        "x": [rounded(value / NS_PER_US) for value, _ in points],
+        "y": [rounded(100 * above) for _, above in points],
+        "uid": uid("above", curve.label),
+        "line": stroke(curve) | {"shape": "hv"},
+        "hovertemplate": "%{y:.3~g} % of the messages took<br>longer than %{x:.4~g} µs"
         "<extra>%{fullData.name}</extra>",
     }

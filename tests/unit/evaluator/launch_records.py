@@ -31,10 +31,12 @@ def write(
     pattern: str = "pingpong",
     failed: Mapping[str, str] | None = None,
     skipped: Sequence[Skipped] = (),
+    p99: float | None = None,
     **link: object,
 ) -> Path:
     """A record with a median [launch, size] of each driver, in ns or bytes per second; of `failed`
-    drivers with that status. It was begun so many minutes after others. Returns its path."""
+    drivers with that status, `p99` times of medians their 99th percentiles. It was begun so many
+    minutes after others. Returns its path."""
     directory.mkdir(parents=True, exist_ok=True)
     template = synthetic_record.lines(tuple(found), sizes=(8,), samples=40)
     meta, end = template[0], template[-1]
@@ -60,7 +62,7 @@ def write(
                         "size": sizes[at],
                         "launch": launch + 1,
                         "status": (failed or {}).get(driver, "ok"),
-                        _field(like): _summary(float(value)),
+                        _field(like): _summary(float(value), p99),
                     }
                 )
             )
@@ -71,5 +73,6 @@ def _field(result: Result) -> str:
     return "rate_bytes_per_s" if result.half_rtt_ns is None else "half_rtt_ns"
 
 
-def _summary(value: float) -> Summary:
-    return Summary(median=value, ci95=None, p90=None, p99=None, min=value, max=value)
+def _summary(value: float, p99: float | None) -> Summary:
+    tail = None if p99 is None else p99 * value
+    return Summary(median=value, ci95=None, p90=None, p99=tail, min=value, max=value)

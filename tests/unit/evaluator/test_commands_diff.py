@@ -126,6 +126,45 @@ def test_diff__json__has_sizes_and_ranges(
     assert one["p"] < one["p_adjusted"] < 0.05
 
 
+def test_diff__p99_is_worse_where_no_median_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [
+        write(tmp_path / name, {"tcp": flat(30_000, 10, at)}, minutes=at, p99=p99)
+        for at, (name, p99) in enumerate((("a", 2.0), ("b", 2.6)))
+    ]
+    assert beowire_diff(*paths) == 1
+    said = capsys.readouterr().out
+    assert "Half round trip, 99th percentile (less is better)" in said
+    assert "of 99th percentiles 10 %;" in said
+    assert said.splitlines()[-1].startswith("B is worse than A: tcp pingpong p99, 8 B to 64 KiB")
+    assert beowire_diff(*paths, "--json") == 1
+    groups = json.loads(capsys.readouterr().out)["groups"]
+    assert [one["quantity"] for one in groups] == ["time_ns", "p99_ns"]
+    assert groups[0]["ranges"][0]["verdict"] == "same"
+    assert groups[1]["ranges"][0]["change_percent"] == pytest.approx(30, abs=2)
+
+
+def test_diff__p99_that_cannot_be_told__decides_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Launches differ by so much in their tails alone."""
+    paths = []
+    for at, name in enumerate("ab"):
+        path = write(tmp_path / name, {"tcp": flat(30_000, 10, at)}, minutes=at, p99=2.0)
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        random = np.random.default_rng(at)
+        for line in lines:
+            if line["type"] == "result":
+                line["half_rtt_ns"]["p99"] *= float(np.exp(0.5 * random.normal()))
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        paths.append(path)
+    assert beowire_diff(*paths) == 0
+    said = capsys.readouterr().out
+    assert "unsure" in said
+    assert said.splitlines()[-1] == "B is no worse than A by 2 % anywhere."
+
+
 def test_diff__several_records__are_several_launches(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

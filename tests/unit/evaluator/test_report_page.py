@@ -149,7 +149,8 @@ def test_render__record__has_every_chart(record: Record) -> None:
     html = render([record])
     found = figures(html)
     assert list(found) == [
-        "latency", "throughput", "tails", "distribution", "cpu", "stream", "stream-cpu",
+        "latency", "throughput", "tails", "distribution", "tail", "layers", "cpu", "stream",
+        "stream-cpu",
     ]  # fmt: skip
     for name in found:
         assert f'data-figure="{name}"' in html

@@ -16,6 +16,7 @@ from beowire.cell import Cell
 from beowire.histogram import Histogram
 from beowire.record import Summary
 from beowire.session import Round, RoundShape
+from beowire.statistics import rate_estimate
 from beowire.summaries import time_summary
 from unit.evaluator.laws import CORRELATIONS, LAWS, NARROW, Law, delays, in_rounds
 
@@ -131,3 +132,38 @@ def test_cell__that_stops_when_it_is_precise__covers_the_truth(
         assert abs(found.median - truth) <= max(0.02 * truth, 5)
         covered += found.ci95 is not None and found.ci95[0] <= truth <= found.ci95[1]
     assert covered / runs >= least
+
+
+# Rates, of which a round has one
+
+
+def _rate_coverage(law: Law, correlation: float, rounds: int) -> float:
+    """How often the interval of the median rate has the truth inside. Rounds move as much each, and
+    take times of that law, correlated from one to the next."""
+    moved, random = 1e9, np.random.default_rng(20)
+    truth = moved / law.truth(0.5)
+    covered = 0
+    for run in delays(law, random, _RUNS, rounds, correlation):
+        found = rate_estimate([moved / float(one) for one in run])
+        assert found.low is not None and found.high is not None
+        covered += found.low <= truth <= found.high
+    return covered / _RUNS
+
+
+@pytest.mark.parametrize("name", ["normal", "heavy tail"])
+@pytest.mark.parametrize(
+    ("correlation", "rounds", "least"),
+    [(0.0, 8, 0.93), (0.0, 20, 0.93), (0.5, 100, 0.93), (0.9, 400, 0.9)],
+)
+def test_rate_intervals__cover_what_they_claim(
+    name: str, correlation: float, rounds: int, least: float
+) -> None:
+    """An interval of so few rounds steps over the 95 %."""
+    assert least <= _rate_coverage(LAWS[name], correlation, rounds) <= 0.995
+
+
+def test_rate__is_the_laws() -> None:
+    for name, law in LAWS.items():
+        (run,) = delays(law, np.random.default_rng(list(name.encode())), 1, 20_000, 0.5)
+        found = rate_estimate([1e9 / float(one) for one in run])
+        assert found.value == pytest.approx(1e9 / law.truth(0.5), rel=0.01)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire compare --against RECORD`: what it measures unless something else is asked for, and what
+is said of it at the end."""
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import typer
+
+from beowire.diff.sequential import Sequential
+from beowire.diff.show import as_json, render
+from beowire.diff.sides import Side, differences, read_side
+from beowire.diff.verdict import DEFAULT_THRESHOLD
+from beowire.errors import BeowireError
+from beowire.load import parse_load
+from beowire.patterns import parse_patterns
+from beowire.run import Request
+
+#: What the command ends with. What cannot be compared at all ends with 2, too.
+STATUS = {"no worse": 0, "worse": 1, "cannot tell": 2}
+
+#: New launches at most, unless a number is given.
+MOST_LAUNCHES = 20
+
+_LARGEST_PERCENT = 1000.0
+
+AgainstOption = Annotated[
+    str | None,
+    typer.Option(
+        "--against",
+        help="Measures what this record has (or A1,A2, or a directory of them) again, launch by "
+        "launch, until it is clear whether anything is worse: ends with 0 if not, 1 if so, and 2 "
+        "if that cannot be told.",
+    ),
+]
+ThresholdOption = Annotated[
+    str, typer.Option("--threshold", help="A difference that is of no interest: 3%, 0.5%.")
+]
+USUAL_THRESHOLD = f"{DEFAULT_THRESHOLD * 100:g}%"
+
+
+@dataclass(frozen=True)
+class Against:
+    """What is compared with what."""
+
+    request: Request
+    """What is measured."""
+    sequential: Sequential
+
+    def finish(self) -> int:
+        """Prints the comparison, and returns what the command ends with. BeowireError if there is
+        none."""
+        found = self.sequential.comparison
+        if found is None:
+            reason = self.sequential.refusal or "it ended before the first look"
+            raise BeowireError(f"it cannot be told whether anything is worse: {reason}", 2)
+        found = replace(found, notes=list(differences(*found.sides)))
+        launches = len(found.sides[1].launches)
+        if self.request.json:
+            line = {"type": "comparison", "launches": launches, **as_json(found)}
+            print(json.dumps(line, allow_nan=False), flush=True)
+        else:
+            words = self.sequential.in_words(launches)
+            print(f"\n{render(found)}\n\n{words}.", flush=True)
+        return STATUS[found.verdict]
+
+
+@contextmanager
+def never_worse() -> Iterator[None]:
+    """What fails inside ends with 2, not with the usual 1, which would say that B is worse."""
+    try:
+        yield
+    except OSError as error:
+        raise BeowireError(f"cannot write what was found: {error.strerror}", 2) from None
+    except BeowireError as error:
+        raise BeowireError(str(error), 2 if error.exit_code == 1 else error.exit_code) from None
+
+
+def prepare(text: str, threshold: str, request: Request, named: Collection[str]) -> Against:
+    """The request with A's drivers, patterns, sizes, load and time to a launch, as far as no option
+    has `named` others. BeowireError if A cannot be compared with."""
+    first = read_side("A", text)
+    if not first.launches:
+        raise BeowireError(f"{first.records[0].path} has no result to compare with")
+    launches = request.launches if "launches" in named else MOST_LAUNCHES
+    changes: dict[str, object] = {"launches": launches, "against": text}
+    results = [result for record in first.records for result in record.results]
+    if "drivers" not in named:
+        changes["drivers"] = ",".join(_drivers(first))
+    if "pattern" not in named:
+        changes["patterns"] = parse_patterns(",".join(dict.fromkeys(r.pattern for r in results)))
+    if not {"sizes", "max_size"} & set(named):
+        changes |= {"sizes": sorted({result.size for result in results}), "scheduled": False}
+    if "load" not in named:
+        loads = dict.fromkeys(result.load for result in results if result.load)
+        changes["load"] = parse_load(next(iter(loads))) if loads else None
+    if "seconds" not in named:
+        changes["seconds"] = _launch_seconds(first) * launches
+    request = replace(request, **changes)  # type: ignore[arg-type]
+    sequential = Sequential(first, str(request.record), launches, share_of(threshold))
+    return Against(replace(request, decided=sequential), sequential)
+
+
+def share_of(text: str) -> float:
+    """Of `3%`: 0.03. BeowireError."""
+    found = re.fullmatch(r"\s*(\d{1,4}(?:\.\d{1,6})?)\s*%\s*", text)
+    if not found or not 0 <= float(found[1]) <= _LARGEST_PERCENT:
+        raise BeowireError(f"cannot read --threshold {text!r}: write per cent, as 3% or 0.5%")
+    return float(found[1]) / 100
+
+
+def _drivers(side: Side) -> list[str]:
+    """Those that were measured, in their order."""
+    order = [info.name for record in side.records for info in record.meta.drivers]
+    measured = {result.driver for record in side.records for result in record.results}
+    return [name for name in dict.fromkeys(order) if name in measured]
+
+
+def _launch_seconds(side: Side) -> float:
+    """What a launch took there."""
+    options = side.records[0].meta.options
+    budget, launches = options.get("budget_s"), options.get("launches")
+    if not isinstance(budget, int | float) or not isinstance(launches, int) or launches < 1:
+        raise BeowireError(f"{side.records[0].path} does not say how long it took: add --time")
+    return float(budget) / launches

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What watches over clusters: rules that a run has to meet, and figures for Prometheus. Options
+that several commands have."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from beowire import prometheus
+from beowire import rules as rules_of_file
+from beowire.commands.sinks import write_file
+from beowire.errors import BeowireError
+from beowire.record import Record
+from beowire.rules import Rule
+
+RulesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--rules",
+        help="A file of rules that the results have to meet (docs/RULES.md): ends with 0 if they "
+        "do, 1 if they break one, 2 if that cannot be told.",
+    ),
+]
+JunitOption = Annotated[
+    Path | None, typer.Option("--junit", help="Write what came of the rules to FILE as JUnit XML.")
+]
+PrometheusOption = Annotated[
+    Path | None, typer.Option("--prometheus", help="Write the figures to FILE as Prometheus text.")
+]
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What is asked of a record."""
+
+    rules: list[Rule] | None
+    junit: Path | None
+    prometheus: Path | None
+
+    def finish(self, record: Record, *, quiet: bool) -> int:
+        """Writes all of it, and returns what the command ends with. `quiet`: standard output is for
+        something else. BeowireError if a file cannot be written."""
+        if self.prometheus is not None:
+            write_file(self.prometheus, prometheus.text([record]))
+        if self.rules is None:
+            return 0
+        outcomes = rules_of_file.judge(self.rules, record)
+        text = rules_of_file.render(outcomes)
+        print(f"\n{text}", file=sys.stderr if quiet else sys.stdout, flush=True)
+        if self.junit is not None:
+            write_file(self.junit, rules_of_file.junit(outcomes, record))
+        return rules_of_file.status_of(outcomes)
+
+
+def read_checks(rules: Path | None, junit: Path | None, prometheus_file: Path | None) -> Checks:
+    """BeowireError for rules that cannot be read, before anything is measured."""
+    if junit is not None and rules is None:
+        raise BeowireError("--junit says what came of rules: add --rules FILE")
+    return Checks(
+        None if rules is None else rules_of_file.read_rules(rules), junit, prometheus_file
+    )

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire explain`: where the microseconds of a message go. The work is in `beowire.explain`."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from beowire.commands.options import (
+    InterfaceOption,
+    SshOption,
+    TwoHostsOption,
+    TwoNodesOption,
+    refuse_lab_options,
+)
+from beowire.errors import BeowireError
+from beowire.explain import show
+from beowire.explain.run import Asked, explain
+from beowire.interrupts import Interrupts
+from beowire.lab.options import (
+    DEFAULT_MTU,
+    CongestionOption,
+    DelayOption,
+    LinkOption,
+    LossOption,
+    MtuOption,
+    NodesOption,
+    RateOption,
+    read_lab_options,
+)
+from beowire.launch.base import Launcher
+from beowire.launch.lab import LabLauncher
+from beowire.launch.local import LocalLauncher
+from beowire.launch.ssh import SshLauncher
+from beowire.report import write_report
+from beowire.sizes import parse_size
+
+_LONGEST_RUN_S = 24 * 3600.0
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("explain")(command)
+
+
+def command(
+    context: typer.Context,
+    driver: Annotated[str, typer.Argument(help="One driver, as `beowire drivers` has them.")],
+    *,
+    size: Annotated[str, typer.Option("--size", help="Of the messages: 8, 64KiB.")] = "8",
+    lab: TwoNodesOption = False,
+    hosts: TwoHostsOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Directory for record.jsonl and report.html. Default: new."),
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option("--time", help="Seconds that measuring the layers may take.")
+    ] = 20.0,
+    trace: Annotated[
+        bool,
+        typer.Option("--trace", help="Of Beowire's drivers: a message's way through the code."),
+    ] = False,
+    interface: InterfaceOption = "",
+    ssh_option: SshOption = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print all as one JSON object, and nothing else.")
+    ] = False,
+    nodes: NodesOption = 2,
+    link: LinkOption = "direct",
+    mtu: MtuOption = DEFAULT_MTU,
+    rate: RateOption = None,
+    delay: DelayOption = None,
+    loss: LossOption = None,
+    congestion: CongestionOption = None,
+) -> None:
+    """Says where the microseconds of a message go.
+
+    Measures the driver and what it stands on side by side; then, with perf where that is allowed,
+    divides its half round trip among system calls, copies, protocol, driver, interrupts, wake-ups.
+    """
+    if not 0 < seconds <= _LONGEST_RUN_S:
+        raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
+    if lab and hosts is not None:
+        raise BeowireError("--lab and --hosts exclude each other")
+    if not lab:
+        refuse_lab_options(context)
+    if ssh_option and hosts is None:
+        raise BeowireError("--ssh-option needs --hosts A,B")
+    asked = Asked(
+        driver,
+        parse_size(size),
+        seconds,
+        out or Path(datetime.now().strftime("beowire-%Y%m%d-%H%M%S")),
+        out is None,
+        interface,
+        trace,
+    )
+    launcher: Launcher
+    if lab:
+        launcher = LabLauncher(
+            read_lab_options(
+                nodes=nodes,
+                link=link,
+                mtu=mtu,
+                rate=rate,
+                delay=delay,
+                loss=loss,
+                congestion=congestion,
+            )
+        )
+    elif hosts is not None:
+        launcher = SshLauncher(hosts, ssh_option or [], interface)
+    else:
+        launcher = LocalLauncher()
+    with Interrupts() as interrupts:
+        found = explain(launcher, asked, interrupts)
+        report = asked.directory / "report.html"
+        write_report([found.record], report)
+        if as_json:
+            print(json.dumps(show.as_json(found), allow_nan=False), flush=True)
+            return
+        print(show.render(found))
+        print(f"\nrecord: {found.record.path}\nreport: {report}", flush=True)

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint/trace_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char directory[] = "/tmp/trace_file_test.XXXXXX";
+
+static int make_directory(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) != NULL ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    return rmdir(directory);
+}
+
+/** The path that BEOWIRE_TRACE would name; and the file of this process with that number. */
+static const char *name_of(int number)
+{
+    static char name[PATH_MAX];
+
+    if (number < 0) {
+        (void)snprintf(name, sizeof name, "%s/trace", directory);
+    } else {
+        (void)snprintf(name, sizeof name, "%s/trace.%d.%d", directory, (int)getpid(), number);
+    }
+    return name;
+}
+
+static void trace_file__unless_it_is_asked_for_there_is_none(void **state)
+{
+    struct trace_file file;
+
+    (void)state;
+    assert_int_equal(trace_file_open(&file, NULL), 0);
+    assert_null(trace_file_ring(&file));
+    assert_int_equal(trace_file_open(&file, ""), 0);
+    assert_null(trace_file_ring(&file));
+    trace_file_close(&file);
+}
+
+static void trace_file__has_its_points_as_soon_as_they_are_noted(void **state)
+{
+    struct trace_file file;
+    struct trace_header header;
+    struct trace_point point;
+
+    (void)state;
+    assert_int_equal(trace_file_open(&file, name_of(-1)), 0);
+    trace_here(trace_file_ring(&file), TRACE_POSTED, 8);
+    FILE *read = fopen(name_of(0), "rb");
+    assert_non_null(read);
+    assert_int_equal(fread(&header, sizeof header, 1, read), 1);
+    assert_int_equal(fread(&point, sizeof point, 1, read), 1);
+    assert_memory_equal(header.magic, TRACE_MAGIC, sizeof header.magic);
+    assert_int_equal(header.noted, 1);
+    assert_int_equal(header.last_ns, 0);
+    assert_int_equal(header.pid, getpid());
+    assert_int_equal(point.place, TRACE_POSTED);
+    assert_int_equal(point.detail, 8);
+    assert_true(point.ticks >= header.first_ticks);
+    trace_file_close(&file);
+    assert_null(trace_file_ring(&file));
+    rewind(read);
+    assert_int_equal(fread(&header, sizeof header, 1, read), 1);
+    assert_true(header.last_ns >= header.first_ns);
+    assert_true(header.last_ticks > point.ticks);
+    assert_int_equal(fclose(read), 0);
+    struct stat found;
+    assert_int_equal(stat(name_of(0), &found), 0);
+    assert_int_equal(found.st_mode & 0777, 0600);
+    assert_int_equal(unlink(name_of(0)), 0);
+}
+
+static void trace_file__each_has_a_number_of_its_own(void **state)
+{
+    struct trace_file one;
+    struct trace_file other;
+
+    (void)state;
+    assert_int_equal(trace_file_open(&one, name_of(-1)), 0);
+    assert_int_equal(trace_file_open(&other, name_of(-1)), 0);
+    trace_here(trace_file_ring(&other), TRACE_OUT, 0);
+    assert_int_equal(one.header->noted, 0);
+    trace_file_close(&one);
+    trace_file_close(&other);
+    assert_int_equal(unlink(name_of(0)), 0);
+    assert_int_equal(unlink(name_of(1)), 0);
+}
+
+static void trace_file__where_none_can_be_it_says_why(void **state)
+{
+    struct trace_file file;
+    char name[PATH_MAX + 1];
+
+    (void)state;
+    assert_int_equal(trace_file_open(&file, "/nonexistent/trace"), -ENOENT);
+    assert_null(trace_file_ring(&file));
+    memset(name, 'x', PATH_MAX);
+    name[PATH_MAX] = '\0';
+    assert_int_equal(trace_file_open(&file, name), -ENAMETOOLONG);
+    assert_null(trace_file_ring(&file));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trace_file__unless_it_is_asked_for_there_is_none),
+        cmocka_unit_test(trace_file__has_its_points_as_soon_as_they_are_noted),
+        cmocka_unit_test(trace_file__each_has_a_number_of_its_own),
+        cmocka_unit_test(trace_file__where_none_can_be_it_says_why),
+    };
+
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
