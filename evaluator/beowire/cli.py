@@ -36,6 +36,7 @@ COMMANDS = (
     "lab",
     "mpi-env",
     "pvm-env",
+    "reproduce",
     "top",
     "simulate",
     "apps",
