@@ -3,6 +3,7 @@
  * interpose.c - what this library has in place of libpvm3's: the functions that move messages, and
  * those around them. libpvm3 itself calls them, by the names that its own have; stock.h says why.
  */
+#include "advice.h"
 #include "meet.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@
 
 static struct port port;
 static unsigned long carried;
+static unsigned within; /* calls of mroute() that have not returned */
 
 /* For programs that want to know (dlsym()): how many messages of this task went over Beowire. */
 EXPORT unsigned long beowire_pvm_carried(void);
@@ -71,8 +73,12 @@ static void say(const struct stock *stock, const char *reason)
 static void begin(const struct stock *stock)
 {
     static bool handled;
+    const char *wanted = getenv("BEOWIRE_PVM");
     char reason[REASON_BYTES] = "";
 
+    if (wanted != NULL && strcmp(wanted, "off") == 0) {
+        return;
+    }
     if (!stock_is_known()) {
         say(stock, "this libpvm3 is not like those of PVM 3.4; install Debian's libpvm3 3.4.6");
         return;
@@ -97,10 +103,12 @@ EXPORT int pvmbeatask(void)
     if (stock == NULL) {
         return PvmSysErr;
     }
-    const bool new = *stock->own_task < 0;
-    const int status = stock->enrol();
-    if (status == 0 && new && * stock->own_task > 0 && port.endpoint == NULL) {
+    const bool enrols = *stock->own_task < 0;
+    const int status = enrols && advice_daemon_is_gone(stock) ? PvmSysErr : stock->enrol();
+    if (status == 0 && enrols && *stock->own_task > 0 && port.endpoint == NULL) {
         begin(stock);
+    } else if (status < 0) {
+        advice_say(stock);
     }
     return status;
 }
@@ -124,10 +132,12 @@ static bool may_be_carried(const struct stock_message *message, int number)
            message->context != MEET_CONTEXT;
 }
 
-/* Beowire has lost a task. If the task is still there, messages may be lost: that is not hidden. */
+/* Beowire has lost a task. If the task is still there, messages may be lost: that is not hidden.
+ * The daemon of another host is not asked: if the network is gone, its answer takes minutes. */
 static int after_failure(struct task *task)
 {
     if (task->state == TASK_FAILED && port.inside == 0 && !port.delivering &&
+        stock_same_host(task->number, *port.stock->own_task) &&
         port.stock->state(task->number) != PvmOk) {
         task->state = TASK_GONE;
     }
@@ -165,9 +175,13 @@ static int carry(struct stock_message *message, int number, int tag, struct parc
     return after_failure(task);
 }
 
-/* The program sleeps on the endpoint's descriptor: it is to be readable if there is something. */
+/* The program sleeps on the endpoint's descriptor: it is to be readable if there is something.
+ * Without a daemon it is no task any more, and nothing of it may be on its way. */
 static int before_return(int result)
 {
+    if (port.lost && within == 0 && port.inside == 0 && !port.delivering) {
+        port_close(&port);
+    }
     for (int i = 0; port.watched && i < ARM_TRIES; i++) {
         if (port.endpoint == NULL || beowire_arm(port.endpoint) != -EAGAIN) {
             break;
@@ -213,7 +227,10 @@ EXPORT int mroute(int id, int number, int tag, struct timeval *timeout)
         const int status = id > 0 ? mroute(id, number, tag, &none) : 0;
         return status < 0 ? status : PvmNotImpl; /* a message handler must not wait */
     }
-    return before_return(id > 0 ? send_one(id, number, tag, timeout) : port_wait(&port, timeout));
+    within++;
+    const int result = id > 0 ? send_one(id, number, tag, timeout) : port_wait(&port, timeout);
+    within--;
+    return before_return(result);
 }
 
 static int compare(const void *a, const void *b)
@@ -266,13 +283,15 @@ EXPORT int pvmmcast(int id, int *tasks, int count, int tag)
     memcpy(those, tasks, (size_t)count * sizeof *those);
     qsort(those, (size_t)count, sizeof *those, compare);
     message->context = *stock->context;
+    within++;
     int status = send_many(message, those, count, tag);
     if (status > 0) {
         status = stock->multicast(id, those, status, tag);
     }
     free(those);
     const int more = port_glance(&port);
-    return status == 0 && more < 0 ? more : before_return(status);
+    within--;
+    return before_return(status == 0 && more < 0 ? more : status);
 }
 
 /* libpvm3 has received a message. What had come over Beowire before is to be before it. */

@@ -210,8 +210,10 @@ void meet_marked(struct port *port, const struct stock_message *message)
     peer->task = message->source;
     peer->format = (int)get_number(data + 4);
     peer->source.mark = get_number(data);
-    if (task->state == TASK_UNKNOWN || task->state == TASK_STOCK) {
+    if (task->state < TASK_REACHING || task->peer != number) { /* it is new, or its number is */
+        forget(task, port->endpoint);
         task->peer = number;
+        task->waited = false;
         task->state = TASK_REACHING;
     }
 }

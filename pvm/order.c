@@ -3,26 +3,29 @@
 
 void arrivals_add(struct arrivals *arrivals, struct arrival *arrival)
 {
+    struct source *source = arrival->source;
+
     arrival->next = NULL;
-    if (arrivals->last != NULL) {
-        arrivals->last->next = arrival;
+    arrival->number = arrivals->added++;
+    if (source->first != NULL) {
+        source->last->next = arrival;
     } else {
-        arrivals->first = arrival;
+        source->first = arrival;
+        source->next = arrivals->first;
+        arrivals->first = source;
     }
-    arrivals->last = arrival;
+    source->last = arrival;
 }
 
-static struct arrival *take_after(struct arrivals *arrivals, struct arrival *before)
+/* Takes a source's oldest out, and the source if that was its last. */
+static struct arrival *take(struct source **link)
 {
-    struct arrival *taken = before != NULL ? before->next : arrivals->first;
+    struct source *source = *link;
+    struct arrival *taken = source->first;
 
-    if (before != NULL) {
-        before->next = taken->next;
-    } else {
-        arrivals->first = taken->next;
-    }
-    if (arrivals->last == taken) {
-        arrivals->last = before;
+    source->first = taken->next;
+    if (source->first == NULL) {
+        *link = source->next;
     }
     taken->next = NULL;
     return taken;
@@ -30,23 +33,19 @@ static struct arrival *take_after(struct arrivals *arrivals, struct arrival *bef
 
 struct arrival *arrivals_take(struct arrivals *arrivals)
 {
-    struct arrival *before = NULL;
+    struct source **oldest = NULL;
 
-    arrivals->walks++;
-    for (struct arrival *arrival = arrivals->first; arrival != NULL; arrival = arrival->next) {
-        struct source *source = arrival->source;
-        if (source->blocked != arrivals->walks) {
-            if (arrival->complete && arrival->mark <= source->mark) {
-                return take_after(arrivals, before);
-            }
-            source->blocked = arrivals->walks;
+    for (struct source **link = &arrivals->first; *link != NULL; link = &(*link)->next) {
+        const struct arrival *first = (*link)->first;
+        if (first->complete && first->mark <= (*link)->mark &&
+            (oldest == NULL || first->number < (*oldest)->first->number)) {
+            oldest = link;
         }
-        before = arrival;
     }
-    return NULL;
+    return oldest != NULL ? take(oldest) : NULL;
 }
 
 struct arrival *arrivals_drop(struct arrivals *arrivals)
 {
-    return arrivals->first != NULL ? take_after(arrivals, NULL) : NULL;
+    return arrivals->first != NULL ? take(&arrivals->first) : NULL;
 }

@@ -23,21 +23,25 @@
 
 /** Whom messages come from. */
 struct source {
-    uint32_t mark;    /**< number of its last mark; 0: none has come */
-    uint64_t blocked; /**< order.c's own */
+    uint32_t mark;         /**< number of its last mark; 0: none has come */
+    struct arrival *first; /**< order.c's own, as the next two: what waits */
+    struct arrival *last;
+    struct source *next;
 };
 
 struct arrival {
-    struct arrival *next; /**< order.c's own */
+    struct arrival *next; /**< order.c's own, as the next one */
+    uint64_t number;
     struct source *source;
     uint32_t mark; /**< that has to come before it */
     bool complete;
 };
 
+/** Sources from which something waits: each looks at its oldest only, however many are behind it.
+ */
 struct arrivals {
-    struct arrival *first;
-    struct arrival *last;
-    uint64_t walks;
+    struct source *first; /**< NULL: nothing waits */
+    uint64_t added;
 };
 
 void arrivals_add(struct arrivals *arrivals, struct arrival *arrival);
@@ -45,7 +49,7 @@ void arrivals_add(struct arrivals *arrivals, struct arrival *arrival);
 /** Takes the next one out. @return NULL: none may be had yet. */
 struct arrival *arrivals_take(struct arrivals *arrivals);
 
-/** Takes the oldest out, whatever it lacks. @return NULL: there is none. */
+/** Takes one out, whatever it lacks. @return NULL: there is none. */
 struct arrival *arrivals_drop(struct arrivals *arrivals);
 
 #endif

@@ -7,25 +7,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+
+#include <pvm3.h>
 
 #include "endpoint/nic.h"
 
-/* Between two looks of libpvm3 at its own sockets, a system call each. */
+/* Between two looks of libpvm3 at its own sockets, two system calls each; and while a long message
+ * is on its way. */
 #define LOOK_NS UINT64_C(20000)
+#define LOOK_SELDOM_NS UINT64_C(100000)
 
-/* How long is polled before it is slept: as long as nobody else wants the core. Two polls that are
- * so far apart had another process between them; then it is slept at once, and ever longer polled
- * again as waits pass without that. */
+/* How long is polled before it is slept: as long as nobody else wants the core. If another process
+ * has been between two polls it is slept at once, and ever longer polled again as waits pass
+ * without that. A poll that took WORK_NS has moved something of a long message: more may follow. */
 #define SPIN_NS UINT64_C(100000)
 #define SPIN_STEP_NS UINT64_C(2000)
 #define SPIN_GAP_NS UINT64_C(50000)
+#define WORK_NS UINT64_C(4000)
 
 /* A sleep ends by itself, whatever a wake-up may have got lost. */
 #define SLEEP_MAX_NS UINT64_C(500000000)
 
-/* Copies that are on their way. */
+/* Copies that are on their way, and what each of them takes besides its bytes: without that, short
+ * ones to a task that computes would take memory without end. */
 #define OUTGOING_BYTES_MAX (UINT64_C(64) << 20)
+#define OUTGOING_COST_BYTES 512
 
 #define COMPLETIONS 16
 
@@ -59,7 +67,7 @@ struct parcel {
 struct outgoing {
     struct task *task;
     struct parcel *parcel; /* NULL: it is sent from where it is */
-    uint64_t bytes;        /* of the copy */
+    uint64_t bytes;        /* of the copy, and OUTGOING_COST_BYTES; 0: there is none */
     bool kept;             /* by whoever waits for it, and frees it */
     bool done;
     int status; /* of what is done */
@@ -129,7 +137,7 @@ static void sent(struct port *port, struct outgoing *outgoing, int status)
     outgoing->task->outgoing--;
     outgoing->done = true;
     outgoing->status = status;
-    if (status != 0 && outgoing->task->state == TASK_OPEN) {
+    if (status != 0 && status != -EOWNERDEAD && outgoing->task->state == TASK_OPEN) {
         outgoing->task->state = status == -ECONNRESET ? TASK_GONE : TASK_FAILED;
     }
     port_let_go(outgoing->parcel);
@@ -178,13 +186,14 @@ static int receive(struct port *port, beowire_message claimed, void *data, uint6
     return status;
 }
 
+/* @return NULL: no memory. */
 static struct incoming *make_incoming(struct port *port, const struct beowire_completion *found,
                                       char **data)
 {
     struct incoming *incoming = calloc(1, sizeof *incoming);
     struct peer *peer = table_peer(&port->table, found->peer);
 
-    if (incoming == NULL || peer == NULL || found->bytes > INT_MAX ||
+    if (incoming == NULL || peer == NULL ||
         (incoming->message = stock_make(port->stock, (int)found->bytes, data)) == NULL) {
         free(incoming);
         return NULL;
@@ -198,26 +207,40 @@ static struct incoming *make_incoming(struct port *port, const struct beowire_co
     return incoming;
 }
 
-/* Begins to receive the oldest message that nobody has begun with. @return was there one? */
+/* Takes the oldest message that nobody has begun with. @return is there one that may be begun? */
+static bool claim(struct port *port)
+{
+    if (port->held != 0) {
+        return port->retry;
+    }
+    return beowire_claim(port->endpoint, BEOWIRE_ANY_PEER, 0, UINT64_MAX, &port->held_found,
+                         &port->held) == 0;
+}
+
+/* Begins to receive it. Without memory for it, it stays where it is, and all behind it.
+ * @return was there one? */
 static bool begin(struct port *port)
 {
-    struct beowire_completion found;
-    beowire_message claimed;
+    const struct beowire_completion *found = &port->held_found;
+    struct incoming *incoming = NULL;
     char *data = NULL;
 
-    if (beowire_claim(port->endpoint, BEOWIRE_ANY_PEER, 0, UINT64_MAX, &found, &claimed) != 0) {
+    if (!claim(port)) {
         return false;
     }
-    struct incoming *incoming = NULL;
-    if ((found.immediate & CODE_MASK) < CODE_HELLO) {
-        incoming = make_incoming(port, &found, &data);
+    const beowire_message claimed = port->held;
+    const bool is_message = (found->immediate & CODE_MASK) < CODE_HELLO && found->bytes <= INT_MAX;
+    if (is_message && (incoming = make_incoming(port, found, &data)) == NULL) {
+        port->retry = false;
+        return false;
     }
-    if (incoming == NULL) {
+    port->held = 0;
+    if (!is_message) {
         (void)receive(port, claimed, NULL, 0, NULL);
         return true;
     }
     arrivals_add(&port->arrivals, &incoming->arrival);
-    const int status = receive(port, claimed, data, found.bytes, incoming);
+    const int status = receive(port, claimed, data, found->bytes, incoming);
     if (status != 0) {
         incoming->status = status;
         incoming->arrival.complete = true;
@@ -283,14 +306,23 @@ int port_stock(struct port *port, int id, int number, int tag)
     const int count = port->stock->route(id, number, tag, &none);
     port->inside--;
     port->looked_ns = port_now_ns();
+    port->lost = port->lost || count == PvmSysErr;
     return count;
+}
+
+/* Is it time for libpvm3 to look at its own sockets? */
+static bool is_look_due(const struct port *port, uint64_t now_ns)
+{
+    const bool moves = port->outgoing > 0 || port->arrivals.first != NULL;
+
+    return now_ns - port->looked_ns >= (moves ? LOOK_SELDOM_NS : LOOK_NS);
 }
 
 int port_glance(struct port *port)
 {
     const int count = port_collect(port);
 
-    if (port->inside > 0 || port->delivering || port_now_ns() - port->looked_ns < LOOK_NS) {
+    if (port->inside > 0 || port->delivering || port->lost || !is_look_due(port, port_now_ns())) {
         return count;
     }
     const int more = port_stock(port, 0, 0, 0);
@@ -324,16 +356,31 @@ static void rest(struct port *port, uint64_t until_ns)
     }
 }
 
+/* Has another process had the core since this was asked last? */
+static bool was_preempted(struct port *port)
+{
+    struct rusage usage;
+
+    if (getrusage(RUSAGE_THREAD, &usage) != 0) {
+        return true;
+    }
+    const bool so = usage.ru_nivcsw != port->preemptions;
+    port->preemptions = usage.ru_nivcsw;
+    return so;
+}
+
 /* Looks at the clock between two polls. @return is it to be slept? */
-static bool is_sleepy(struct port *port, uint64_t start_ns, uint64_t *now_ns)
+static bool is_sleepy(struct port *port, uint64_t *since_ns, uint64_t *now_ns)
 {
     const uint64_t before_ns = *now_ns;
 
     *now_ns = port_now_ns();
-    if (*now_ns - before_ns >= SPIN_GAP_NS) {
+    if (*now_ns - before_ns >= SPIN_GAP_NS && was_preempted(port)) {
         port->spin_ns = 0;
+    } else if (*now_ns - before_ns >= WORK_NS) {
+        *since_ns = *now_ns;
     }
-    return *now_ns - start_ns >= port->spin_ns;
+    return *now_ns - *since_ns >= port->spin_ns;
 }
 
 static void spin_longer(struct port *port)
@@ -354,49 +401,66 @@ int port_wait(struct port *port, const struct timeval *timeout)
             ? UINT64_MAX
             : (uint64_t)timeout->tv_sec * UINT64_C(1000000000) + (uint64_t)timeout->tv_usec * 1000;
     const uint64_t deadline_ns = deadline_of(start_ns, patience_ns);
+    uint64_t since_ns = start_ns;
     uint64_t now_ns = start_ns;
     bool sleepy = false;
 
     spin_longer(port);
+    port->retry = true;
     for (;;) {
         int count = port_collect(port);
         const bool last = now_ns >= deadline_ns;
-        if (now_ns - port->looked_ns >= LOOK_NS || (count == 0 && (last || sleepy))) {
+        if (is_look_due(port, now_ns) || (count == 0 && (last || sleepy))) {
             const int more = port_stock(port, 0, 0, 0);
             if (more < 0) {
                 return more;
             }
             count += more;
         }
-        if (count > 0 || last) {
+        if (count > 0) {
             return count;
+        }
+        if (port->held != 0) {
+            return PvmNoMem; /* nothing is lost: a later call finds it */
+        }
+        if (last) {
+            return 0;
         }
         if (sleepy) {
             rest(port, deadline_ns);
-            now_ns = port_now_ns();
+            since_ns = now_ns = port_now_ns();
+            sleepy = false;
         } else {
-            sleepy = is_sleepy(port, start_ns, &now_ns);
+            sleepy = is_sleepy(port, &since_ns, &now_ns);
         }
     }
+}
+
+/* Without a daemon nothing is waited for, but what libpvm3 is in the midst of is ended. */
+static bool gives_up(const struct port *port)
+{
+    return port->lost && port->inside == 0 && !port->delivering;
 }
 
 bool port_until(struct port *port, port_condition *condition, void *context, uint64_t patience_ns)
 {
     const uint64_t start_ns = port_now_ns();
     const uint64_t deadline_ns = deadline_of(start_ns, patience_ns);
+    uint64_t since_ns = start_ns;
     uint64_t now_ns = start_ns;
     bool sleepy = false;
 
     spin_longer(port);
     while (!condition(port, context)) {
-        if (now_ns >= deadline_ns) {
+        if (now_ns >= deadline_ns || gives_up(port)) {
             return false;
         }
         if (port_glance(port) == 0 && sleepy) {
             rest(port, deadline_ns);
-            now_ns = port_now_ns();
+            since_ns = now_ns = port_now_ns();
+            sleepy = false;
         } else {
-            sleepy = is_sleepy(port, start_ns, &now_ns) || sleepy;
+            sleepy = is_sleepy(port, &since_ns, &now_ns) || sleepy;
         }
     }
     return true;
@@ -458,6 +522,10 @@ static int post(struct port *port, struct outgoing *outgoing, const struct envel
     while ((status = beowire_send(port->endpoint, outgoing->task->peer, envelope->tag,
                                   envelope->immediate, envelope->data, envelope->bytes,
                                   outgoing)) == -EAGAIN) {
+        if (gives_up(port)) {
+            status = -EOWNERDEAD;
+            break;
+        }
         if (port_glance(port) == 0) {
             (void)beowire_wait(port->endpoint, LOOK_NS);
         }
@@ -484,12 +552,12 @@ static int send_long(struct port *port, struct task *task, const struct stock_me
         return PORT_STOCK;
     }
     envelope->data = stays ? stock_single(message) : outgoing->parcel->data;
-    outgoing->bytes = stays ? 0 : envelope->bytes;
+    outgoing->bytes = stays ? 0 : envelope->bytes + OUTGOING_COST_BYTES;
     outgoing->task = task;
     outgoing->kept = true;
     int status = post(port, outgoing, envelope);
     if (status == 0 && stays) {
-        (void)port_until(port, is_done, outgoing, UINT64_MAX);
+        status = port_until(port, is_done, outgoing, UINT64_MAX) ? 0 : -EOWNERDEAD;
     } else if (status == 0) {
         if (shared == NULL && task->outgoing == 1) { /* it does not let others wait already */
             (void)port_until(port, is_done, outgoing, PORT_PATIENCE_NS);
@@ -568,5 +636,7 @@ void port_close(struct port *port)
     port->outgoing = 0; /* what the copies of those take is lost with the task */
     port->outgoing_bytes = 0;
     port->watched = false;
+    port->lost = false;
+    port->held = 0;
     port->looked_ns = 0;
 }

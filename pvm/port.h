@@ -8,10 +8,14 @@
  * waits for what, into a message of libpvm3's that is then handed to it: what was sent never waits
  * for a receive, and matching, wildcards and message handlers stay libpvm3's.
  *
+ * Where there is no memory for a message, it stays with Beowire, which then has its sender wait;
+ * whoever waits for messages gets PvmNoMem, and a later call takes it in.
+ *
  * What was packed by copying is copied once more, into one piece, which is ours: the call returns
  * when it is there, or PORT_PATIENCE_NS later, or at once if the other task lets one wait already
- * (up to 64 MiB for all tasks). PvmDataInPlace is sent from where it is, and the call returns when
- * all of it is there.
+ * (up to 64 MiB for all tasks, 512 bytes
+ * of which are each message's besides its own). PvmDataInPlace is sent from where it is, and the
+ * call returns when all of it is there.
  *
  * One thread, as PVM. A child of fork() has no port.
  */
@@ -37,11 +41,16 @@ struct port {
     int descriptor;             /**< to sleep on; negative: there is none */
     bool watched;               /**< the program sleeps on it, too */
     bool delivering;            /**< libpvm3 has a message of ours in its hands */
+    bool lost;                  /**< libpvm3 has no daemon any more: whoever waits gives up */
+    bool retry;                 /**< it is tried again to take in what is held */
     unsigned inside;            /**< libpvm3 looks for its own messages, or sends one */
     unsigned outgoing;          /**< sends that are on their way */
     uint64_t outgoing_bytes;    /**< of the copies that were made for them */
     uint64_t spin_ns;           /**< how long is polled before it is slept */
+    long preemptions;           /**< of this thread, when they were looked at last */
     uint64_t looked_ns;         /**< when libpvm3 last looked for its own */
+    beowire_message held;       /**< there is no memory for it; 0: there is none */
+    struct beowire_completion held_found;
     struct table table;
     struct arrivals arrivals;
 };
@@ -67,10 +76,11 @@ int port_collect(struct port *port);
 int port_glance(struct port *port);
 
 /** Waits for messages, whichever way they come. @param timeout NULL: for ever
- *  @return how many; 0: time is up; an error of libpvm3's. */
+ *  @return how many; 0: time is up; PvmNoMem; an error of libpvm3's. */
 int port_wait(struct port *port, const struct timeval *timeout);
 
-/** Takes in messages until the condition holds. @return does it? */
+/** Takes in messages until the condition holds, or the daemon is lost
+ *  (unless libpvm3 is in the midst of something). @return does it? */
 bool port_until(struct port *port, port_condition *condition, void *context, uint64_t patience_ns);
 
 /** Sends a message over the stock way. @return as mroute() without waiting. */
@@ -79,8 +89,8 @@ int port_stock(struct port *port, int id, int number, int tag);
 /** Sends a message to a task that is open.
  *  @param shared NULL; or a copy that is used again for the same message to others: NULL at first,
  *  to be let go by port_let_go(). Then nothing is waited for.
- *  @return 0; PORT_STOCK: it cannot go over Beowire; a negative errno: the task's peer has failed.
- */
+ *  @return 0; PORT_STOCK: it cannot go over Beowire; -EOWNERDEAD: the daemon was lost meanwhile;
+ *  another negative errno: the task's peer has failed. */
 int port_send(struct port *port, struct task *task, struct stock_message *message, int tag,
               struct parcel **shared);
 void port_let_go(struct parcel *parcel);

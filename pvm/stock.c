@@ -9,6 +9,7 @@
 
 /* Bits of a task's number. */
 #define NUMBER_NOT_TASK 0xc0000000u
+#define NUMBER_HOST 0x3ffc0000u
 #define NUMBER_LOCAL 0x3ffffu
 
 static struct stock found;
@@ -61,6 +62,7 @@ static bool find_all(void)
         {"pvm_putinfo", &found.put},
         {"pvm_recvinfo", &found.look_up},
         {"pvm_pstat", &found.state},
+        {"pvmdsockfile", &found.socket_file},
     };
 
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
@@ -70,7 +72,9 @@ static bool find_all(void)
     }
     return find_variable("pvmmytid", &found.own_task) &&
            find_variable("pvmmyctx", &found.context) && find_variable("pvmmydsig", &found.format) &&
-           find_variable("pvmrouteopt", &found.route_option);
+           find_variable("pvmrouteopt", &found.route_option) &&
+           find_variable("pvmautoerr", &found.says_errors) &&
+           find_variable("pvm_useruid", &found.user);
 }
 
 /* Is a message with these in its head where this file thinks that they are? */
@@ -153,6 +157,11 @@ bool stock_is_known(void)
 bool stock_is_task(int number)
 {
     return ((unsigned)number & NUMBER_NOT_TASK) == 0 && ((unsigned)number & NUMBER_LOCAL) != 0;
+}
+
+bool stock_same_host(int one, int other)
+{
+    return (((unsigned)one ^ (unsigned)other) & NUMBER_HOST) == 0;
 }
 
 int64_t stock_bytes(const struct stock_message *message)

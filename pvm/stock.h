@@ -91,10 +91,13 @@ struct stock {
     int (*put)(char *name, int id, int flags);        /**< pvm_putinfo() */
     int (*look_up)(char *name, int index, int flags); /**< pvm_recvinfo() */
     int (*state)(int task);                           /**< pvm_pstat() */
+    char *(*socket_file)(void);                       /**< pvmdsockfile() */
     int *own_task;                                    /**< -1: none */
     int *context;
     int *format; /**< data format of this machine */
     int *route_option;
+    int *says_errors; /**< PvmAutoErr */
+    int *user;        /**< whose daemon it is; -1: it is not known yet */
 };
 
 /** @return libpvm3; NULL: it is not there. */
@@ -105,6 +108,9 @@ bool stock_is_known(void);
 
 /** Is this the number of a task? */
 bool stock_is_task(int number);
+
+/** Do these two tasks have the same daemon? */
+bool stock_same_host(int one, int other);
 
 /** Bytes of what was packed; -1: more than a message may have. */
 int64_t stock_bytes(const struct stock_message *message);

@@ -46,6 +46,7 @@ TESTED_ELSEWHERE = {
     "fabric/progress.c": "tests/unit/fabric/counter_test.c",
     "fabric/provider.c": "tests/unit/fabric/info_test.c",
     "fabric/unsupported.c": "tests/unit/fabric/domain_test.c",
+    "pvm/advice.c": "tests/system/test_pvm_failures.py",
     "pvm/interpose.c": "tests/system/test_pvm_programs.py",
     "pvm/meet.c": "tests/system/test_pvm_programs.py",
     "pvm/port.c": "tests/system/test_pvm_programs.py",

@@ -37,6 +37,7 @@ COMMANDS = (
     "lab",
     "mpi-env",
     "pvm-env",
+    "reproduce",
     "top",
     "simulate",
     "apps",

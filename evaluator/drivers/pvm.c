@@ -4,9 +4,10 @@
  *
  *   pvm         through the daemons of both nodes, as PVM does by itself
  *   pvm-direct  over a connection between the tasks (PvmRouteDirect)
+ *   pvm-beowire over Beowire (pvm/, which is linked to this driver, and so before libpvm3)
  *
  * Messages are packed in place (PvmDataInPlace), so what PVM copies is PVM's affair. It waits in
- * pvm_trecv(), blocking.
+ * pvm_trecv(), blocking; over Beowire it polls for 0.1 ms before.
  *
  * The virtual machine is the session's own (pvm_daemon.h). The two ends have a connection of TCP
  * (connection.h) over which they tell each other what daemons and tasks are called; while messages
@@ -39,6 +40,11 @@
 
 #define TAG 7
 
+/* While the two tasks find that both can use Beowire. */
+#define MEET_TAG 8
+#define MEET_TRIES 100
+#define MEET_S 5
+
 /* Lengths are `int` in PVM, and headers come on top. */
 #define BYTES_MAX (UINT64_C(1) << 30)
 
@@ -52,10 +58,14 @@ static const char HERE[] = "here ";
 struct session {
     struct connection link; /* first: it is a connection's session as well */
     struct pvm_daemon daemon;
-    int task; /* the other end's; 0: there is none yet */
+    int task;              /* the other end's; 0: there is none yet */
+    const char *interface; /* of Beowire; NULL: PVM's own ways */
     bool direct;
     bool enrolled;
 };
+
+/* pvm/interpose.c: how many messages went over Beowire. */
+unsigned long beowire_pvm_carried(void);
 
 /* This process is, or was, a task. */
 static bool enrolled;
@@ -75,8 +85,8 @@ static int pvm_probe_here(const struct driver_options *options, char *reason, si
     return connection_probe(&LINK, options, "this kernel has no TCP", reason, reason_bytes);
 }
 
-static int open_either(bool direct, const struct driver_options *options, void **opened,
-                       char *error, size_t error_bytes)
+static int open_any(bool direct, bool beowire, const struct driver_options *options, void **opened,
+                    char *error, size_t error_bytes)
 {
     if (enrolled) {
         (void)snprintf(error, error_bytes, "PVM can be started once in a process");
@@ -91,6 +101,7 @@ static int open_either(bool direct, const struct driver_options *options, void *
         struct session *session = *opened;
         pvm_daemon_init(&session->daemon);
         session->direct = direct;
+        session->interface = beowire ? options->interface : NULL;
     }
     return status;
 }
@@ -98,13 +109,19 @@ static int open_either(bool direct, const struct driver_options *options, void *
 static int daemons_open(const struct driver_options *options, void **opened, char *error,
                         size_t error_bytes)
 {
-    return open_either(false, options, opened, error, error_bytes);
+    return open_any(false, false, options, opened, error, error_bytes);
 }
 
 static int direct_open(const struct driver_options *options, void **opened, char *error,
                        size_t error_bytes)
 {
-    return open_either(true, options, opened, error, error_bytes);
+    return open_any(true, false, options, opened, error, error_bytes);
+}
+
+static int over_beowire_open(const struct driver_options *options, void **opened, char *error,
+                             size_t error_bytes)
+{
+    return open_any(true, true, options, opened, error, error_bytes);
 }
 
 /* An address as PVM takes it: no port. */
@@ -216,6 +233,10 @@ static int enrol(struct session *session, const char *directory, char *error, si
     (void)setenv("PVM_ALLOW_ROOT", "1", 1);
     (void)unsetenv("PVM_VMID");
     (void)unsetenv("PVMSOCK");
+    (void)setenv("BEOWIRE_PVM", session->interface != NULL ? "on" : "off", 1);
+    if (session->interface != NULL && session->interface[0] != '\0') {
+        (void)setenv("BEOWIRE_INTERFACE", session->interface, 1);
+    }
     (void)pvm_setopt(PvmAutoErr, 0);
     while ((own = pvm_mytid()) < 0) {
         if (connection_stopped(&session->link)) {
@@ -241,20 +262,6 @@ static int enrol(struct session *session, const char *directory, char *error, si
     return status;
 }
 
-static int pvm_connect(void *opened, const char *peer, char *error, size_t error_bytes)
-{
-    struct session *session = opened;
-    char directory[PVM_LINE_BYTES] = "";
-    int status = connection_connect(session, peer, error, error_bytes);
-    if (status == 0 && session->link.role == DRIVER_INITIATOR) {
-        status = start_master(session, error, error_bytes);
-        (void)snprintf(directory, sizeof directory, "%s", session->daemon.directory);
-    } else if (status == 0) {
-        status = join(session, directory, error, error_bytes);
-    }
-    return status == 0 ? enrol(session, directory, error, error_bytes) : status;
-}
-
 /* PVM's errors, as far as they say more than that it failed. */
 static int trouble(struct session *session, int code)
 {
@@ -270,6 +277,47 @@ static int trouble(struct session *session, int code)
     default:
         return -EIO;
     }
+}
+
+/* Messages to and fro until they go over Beowire: otherwise something else would be measured. Each
+ * end says whether its own do, and both go on until both do: in the same round. */
+static int go_over(struct session *session, char *error, size_t error_bytes)
+{
+    for (int tries = 0; tries < MEET_TRIES; tries++) {
+        const struct timespec pause = {.tv_nsec = TRY_MS * 1000000};
+        struct timeval patience = {.tv_sec = MEET_S};
+        int done[2] = {beowire_pvm_carried() > 0, 0};
+        int code = pvm_psend(session->task, MEET_TAG, &done[0], 1, PVM_INT);
+        code = code < 0 ? code : pvm_trecv(session->task, MEET_TAG, &patience);
+        if (code == 0) {
+            break;
+        }
+        code = code < 0 ? code : pvm_upkint(&done[1], 1, 1);
+        if (code < 0 || (done[0] != 0 && done[1] != 0)) {
+            return code < 0 ? trouble(session, code) : 0;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    (void)snprintf(error, error_bytes, "PVM's messages do not go over Beowire here");
+    return -EHOSTUNREACH;
+}
+
+static int pvm_connect(void *opened, const char *peer, char *error, size_t error_bytes)
+{
+    struct session *session = opened;
+    char directory[PVM_LINE_BYTES] = "";
+    int status = connection_connect(session, peer, error, error_bytes);
+    if (status == 0 && session->link.role == DRIVER_INITIATOR) {
+        status = start_master(session, error, error_bytes);
+        (void)snprintf(directory, sizeof directory, "%s", session->daemon.directory);
+    } else if (status == 0) {
+        status = join(session, directory, error, error_bytes);
+    }
+    if (status == 0) {
+        status = enrol(session, directory, error, error_bytes);
+    }
+    return status == 0 && session->interface != NULL ? go_over(session, error, error_bytes)
+                                                     : status;
 }
 
 static int pvm_send_message(void *opened, const void *data, uint64_t size)
@@ -349,8 +397,15 @@ static const struct driver DIRECT = {
     .open = direct_open,
 };
 
+static const struct driver BEOWIRE = {
+    PVM_DRIVER,
+    .name = "pvm-beowire",
+    .summary = "messages of PVM over Beowire, as `beowire pvm-env` has them go; spins, then blocks",
+    .open = over_beowire_open,
+};
+
 const struct driver *const *beowire_driver_table(void)
 {
-    static const struct driver *const TABLE[] = {&DAEMONS, &DIRECT, NULL};
+    static const struct driver *const TABLE[] = {&DAEMONS, &DIRECT, &BEOWIRE, NULL};
     return TABLE;
 }

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Virtual machines of PVM, of the stock daemons, each in directories of its own."""
+"""Virtual machines of PVM, of the stock daemons, on this host alone."""
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO
 
 from system.conftest import ROOT, wait_until
 
 PROGRAM = ROOT / "build" / "release" / "tests" / "system" / "pvm_tasks"
+FORTRAN = PROGRAM.with_name("pvm_fortran")
 LIBRARY = ROOT / "build" / "release" / "pvm" / "libbeowire-pvm.so"
+DROP_IN = ROOT / "build" / "engine" / "pvm" / "drop-in"
 
 #: Where libgpvm3's server of groups is.
 _SERVERS = "/usr/bin"
+
+#: The host that every virtual machine has.
+_HOST = "127.0.0.1"
 
 
 def preloaded(**more: str) -> dict[str, str]:
@@ -23,96 +26,69 @@ def preloaded(**more: str) -> dict[str, str]:
     return {"LD_PRELOAD": str(LIBRARY), "PVM_EXPORT": names, **more}
 
 
-class Machine:
-    """Daemons, and programs that are tasks of theirs. `before` are the words that run a program on
-    a host, and each host has its address."""
+def found_first(**more: str) -> dict[str, str]:
+    """The same by LD_LIBRARY_PATH."""
+    names = ":".join(["LD_LIBRARY_PATH", *more])
+    return {"LD_LIBRARY_PATH": str(DROP_IN), "PVM_EXPORT": names, **more}
 
-    def __init__(
-        self,
-        directory: Path,
-        hosts: Sequence[tuple[str, Sequence[str]]] = (("127.0.0.1", ()),),
-        variables: Mapping[str, str] | None = None,
-    ) -> None:
-        self.hosts = hosts
-        self._directory = directory
-        self._variables = dict(variables or {})
-        self._daemons: list[subprocess.Popen[str]] = []
+
+class Machine:
+    """A daemon, and programs that are tasks of its."""
+
+    def __init__(self, directory: Path) -> None:
+        self.place = directory
+        listed = directory / "hosts"
+        listed.write_text(f"{_HOST} ep={_SERVERS}\n", encoding="ascii")
+        # A daemon closes as many descriptors as there may be.
+        limited = ["sh", "-c", 'ulimit -n 1024; exec "$@"', "sh"]
+        self.daemon = subprocess.Popen(
+            [*limited, "/usr/bin/pvmd", f"-n{_HOST}", str(listed)],
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
-            self._start()
+            assert wait_until(lambda: any(f.stat().st_size for f in self.place.glob("pvmd.*")))
         except BaseException:
             self.end()
             raise
 
-    def environment(self, host: int = 0) -> dict[str, str]:
-        """Of the programs of a host."""
+    def environment(self) -> dict[str, str]:
+        """Of programs."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PVM")}
-        place = self._directory / f"host{host}"
-        place.mkdir(exist_ok=True)
-        return {**kept, "PVM_TMP": str(place), "PVM_ALLOW_ROOT": "1"}
+        return {**kept, "PVM_TMP": str(self.place), "PVM_ALLOW_ROOT": "1"}
 
-    def _daemon(self, host: int, words: Sequence[str]) -> "subprocess.Popen[str]":
-        daemon = subprocess.Popen(
-            [*self.hosts[host][1], "/usr/bin/pvmd", *words],
-            env={**self.environment(host), **self._variables},
-            stdin=subprocess.PIPE,
+    def start(
+        self, *words: str, variables: Mapping[str, str] | None = None
+    ) -> "subprocess.Popen[str]":
+        """A program."""
+        return subprocess.Popen(
+            words,
+            env={**self.environment(), **(variables or {})},
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.PIPE,
             text=True,
         )
-        self._daemons.append(daemon)
-        return daemon
-
-    def _start(self) -> None:
-        lines = [f"{self.hosts[0][0]} ep={_SERVERS}"]
-        lines += [f"{address} so=ms ep={_SERVERS}" for address, _ in self.hosts[1:]]
-        listed = self._directory / "hosts"
-        listed.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        master = self._daemon(0, [f"-n{self.hosts[0][0]}", str(listed)])
-        for host in range(1, len(self.hosts)):
-            # It says what to start by hand, and is told what that says.
-            words = _line_of(master.stdout, "pvmd ").split()[1:]
-            slave = self._daemon(host, ["-f", *words])
-            assert master.stdin is not None
-            master.stdin.write(_line_of(slave.stdout, "ddpro"))
-            master.stdin.flush()
-        for host in range(len(self.hosts)):
-            assert wait_until(partial(_takes_tasks, self._directory / f"host{host}"))
 
     def run(
         self, *words: str, variables: Mapping[str, str] | None = None, timeout: float = 60.0
     ) -> "subprocess.CompletedProcess[str]":
-        """A program on the first host."""
-        return subprocess.run(
-            [*self.hosts[0][1], *words],
-            env={**self.environment(), **(variables or {})},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=timeout,
-        )
+        """A program, to its end."""
+        with self.start(*words, variables=variables) as process:
+            try:
+                out, err = process.communicate(timeout=timeout)
+            except BaseException:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
 
     def end(self) -> None:
-        """Ends all daemons, and what they have started."""
-        for daemon in self._daemons:
-            daemon.terminate()
-        for daemon in self._daemons:
-            try:
-                daemon.communicate(timeout=5.0)
-            except subprocess.TimeoutExpired:
-                daemon.kill()
-                daemon.communicate()
-
-
-def _takes_tasks(place: Path) -> bool:
-    """Whether a daemon has written where it is reached."""
-    return any(file.stat().st_size > 0 for file in place.glob("pvmd.*"))
-
-
-def _line_of(stream: IO[str] | None, beginning: str) -> str:
-    assert stream is not None
-    said = []
-    for line in stream:
-        if line.startswith(beginning):
-            return line
-        said.append(line)
-    raise AssertionError(f"a daemon has ended, and said: {said}")
+        """Ends the daemon, and what it has started."""
+        self.daemon.terminate()
+        try:
+            self.daemon.wait(timeout=5.0)
+        except subprocess.TimeoutExpired:
+            self.daemon.kill()
+            self.daemon.wait()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pvm_tasks [CASE|all [HOST]]: a parent, whose children are on that host.
+ * pvm_tasks [CASE|all [HOST]]: a parent, whose children are on that host (all), or to whose case it
+ * is told.
  */
 #include "pvm_tasks.h"
 
@@ -12,8 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TAG_CASE 1
 #define TAG 10
+
+char *told_host;
+char own_program[4096];
+int own_case;
 
 uint64_t pattern(uint64_t seed, uint64_t at)
 {
@@ -51,7 +55,7 @@ void check(bool holds, const char *what, const char *file, int line)
     }
 }
 
-static void send_filled(int task, int tag, int encoding, int bytes, uint64_t seed)
+void send_filled(int task, int tag, int encoding, int bytes, uint64_t seed)
 {
     char *data = malloc((size_t)bytes + 1);
 
@@ -63,8 +67,7 @@ static void send_filled(int task, int tag, int encoding, int bytes, uint64_t see
     free(data); /* wherever it was: it is PVM's no more */
 }
 
-/* What was received last. */
-static void take_filled(int bytes, uint64_t seed)
+void take_filled(int bytes, uint64_t seed)
 {
     char *data = malloc((size_t)bytes + 1);
 
@@ -175,12 +178,17 @@ static void receive_child(int parent)
 
 static int handled;
 
+/* Answers from within: what the program was about to send stays as it is. */
 static int handle(int id)
 {
     int bytes = 0;
+    int task = 0;
 
-    CHECK(pvm_bufinfo(id, &bytes, NULL, NULL) == 0);
+    CHECK(pvm_bufinfo(id, &bytes, NULL, &task) == 0);
     handled += bytes;
+    const int before = pvm_setsbuf(pvm_mkbuf(PvmDataRaw));
+    CHECK(pvm_pkint(&handled, 1, 1) == 0 && pvm_send(task, TAG + 2) == 0);
+    CHECK(pvm_freebuf(pvm_setsbuf(before)) == 0);
     return 0;
 }
 
@@ -207,12 +215,14 @@ static void context_parent(const int *children)
 static void context_child(int parent)
 {
     int context = 0;
+    int answer = 0;
 
     CHECK(pvm_precv(parent, TAG, &context, 1, PVM_INT, NULL, NULL, NULL) == 0);
     send_filled(parent, TAG, PvmDataRaw, 10, 1);
     const int base = pvm_setcontext(context);
     send_filled(parent, TAG + 1, PvmDataRaw, 4321, 2);
     send_filled(parent, TAG, PvmDataDefault, 30, 3);
+    CHECK(pvm_recv(parent, TAG + 2) > 0 && pvm_upkint(&answer, 1, 1) == 0 && answer == 4321);
     CHECK(pvm_setcontext(base) == context);
 }
 
@@ -380,16 +390,23 @@ static const struct {
     void (*parent)(const int *children);
     void (*child)(int parent);
     int children; /* that take part: the first ones */
+    bool apart;   /* only if it is asked for by name */
 } cases[] = {
-    {"types", types_parent, types_child, 1},
-    {"order", order_parent, order_child, CHILDREN},
-    {"receive", receive_parent, receive_child, CHILDREN},
-    {"context", context_parent, context_child, 1},
-    {"many", many_parent, many_child, CHILDREN},
-    {"both", both_parent, both_child, 1},
-    {"sleep", sleep_parent, sleep_child, 1},
-    {"groups", groups_parent, groups_child, CHILDREN},
-    {"end", end_parent, end_child, CHILDREN},
+    {"types", types_parent, types_child, 1, false},
+    {"calls", calls_parent, calls_child, 1, false},
+    {"order", order_parent, order_child, CHILDREN, false},
+    {"receive", receive_parent, receive_child, CHILDREN, false},
+    {"context", context_parent, context_child, 1, false},
+    {"mailbox", mailbox_parent, mailbox_child, 1, false},
+    {"many", many_parent, many_child, CHILDREN, false},
+    {"both", both_parent, both_child, 1, false},
+    {"sleep", sleep_parent, sleep_child, 1, false},
+    {"groups", groups_parent, groups_child, CHILDREN, false},
+    {"end", end_parent, end_child, CHILDREN, false},
+    {"hosts", hosts_parent, hosts_child, 1, true},
+    {"full", full_parent, full_child, 1, true},
+    {"memory", memory_parent, memory_child, 1, true},
+    {"lost", lost_parent, lost_child, 1, true},
 };
 
 #define CASES ((int)(sizeof cases / sizeof cases[0]))
@@ -402,6 +419,7 @@ static int be_child(int parent)
         if (number < 0) {
             return pvm_exit();
         }
+        own_case = number;
         cases[number].child(parent);
     }
 }
@@ -415,17 +433,38 @@ static void say_carried(void)
     (void)fprintf(stderr, "carried %lu\n", carried != NULL ? carried() : 0);
 }
 
-static int be_parent(const char *program, const char *wanted, char *host)
+/* With PVM_TASKS_PRELOAD every other child has the library that it names, and nobody else. */
+static void spawn_children(char *host, int *children)
 {
+    const char *library = getenv("PVM_TASKS_PRELOAD");
+    const int how = host != NULL ? PvmTaskHost : PvmTaskDefault;
+    char word[4200];
+
+    if (library == NULL) {
+        CHECK(pvm_spawn(own_program, NULL, how, host, CHILDREN, children) == CHILDREN);
+        return;
+    }
+    (void)snprintf(word, sizeof word, "LD_PRELOAD=%s", library);
+    char *words[] = {word, own_program, NULL};
+    char loader[] = "/usr/bin/env";
+    for (int i = 0; i < CHILDREN; i++) {
+        CHECK(pvm_spawn(i % 2 == 0 ? loader : own_program, i % 2 == 0 ? words : NULL, how, host, 1,
+                        &children[i]) == 1);
+    }
+}
+
+static int be_parent(const char *wanted)
+{
+    char *host = wanted == NULL ? told_host : NULL; /* else it is for the case */
     int children[CHILDREN];
     int last = -1;
 
-    CHECK(pvm_spawn((char *)(uintptr_t)program, NULL, host != NULL ? PvmTaskHost : PvmTaskDefault,
-                    host, CHILDREN, children) == CHILDREN);
+    spawn_children(host, children);
     for (int number = 0; number < CASES; number++) {
-        if (wanted != NULL && strcmp(wanted, cases[number].name) != 0) {
+        if (wanted != NULL ? strcmp(wanted, cases[number].name) != 0 : cases[number].apart) {
             continue;
         }
+        own_case = number;
         for (int i = 0; i < cases[number].children; i++) {
             CHECK(pvm_psend(children[i], TAG_CASE, &number, 1, PVM_INT) == 0);
         }
@@ -441,18 +480,17 @@ static int be_parent(const char *program, const char *wanted, char *host)
 
 int main(int argc, char **argv)
 {
-    char program[4096];
-    const ssize_t bytes = readlink("/proc/self/exe", program, sizeof program - 1);
+    const ssize_t bytes = readlink("/proc/self/exe", own_program, sizeof own_program - 1);
     int parent;
 
     CHECK(bytes > 0);
-    program[bytes] = '\0';
-    (void)pvm_setopt(PvmAutoErr, 0);
+    (void)pvm_setopt(PvmAutoErr, getenv("PVM_TASKS_SPEAK") != NULL ? 1 : 0);
     CHECK(pvm_mytid() > 0);
     parent = pvm_parent();
     if (parent > 0) {
         return be_child(parent) == 0 ? 0 : 1;
     }
     const char *wanted = argc > 1 && strcmp(argv[1], "all") != 0 ? argv[1] : NULL;
-    return be_parent(program, wanted, argc > 2 ? argv[2] : NULL) == 0 ? 0 : 1;
+    told_host = argc > 2 ? argv[2] : NULL;
+    return be_parent(wanted) == 0 ? 0 : 1;
 }

@@ -26,9 +26,33 @@ bool is_filled(const void *data, size_t bytes, uint64_t seed);
 #define CHECK(holds) check((holds), #holds, __FILE__, __LINE__)
 void check(bool holds, const char *what, const char *file, int line);
 
+/** The tag of the first message to a child: the number of its case. */
+#define TAG_CASE 1
+
+/** The host that the program was told, or NULL; its own file; the number of the case. */
+extern char *told_host;
+extern char own_program[4096];
+extern int own_case;
+
+/** Sends bytes, and takes those of what was received last. */
+void send_filled(int task, int tag, int encoding, int bytes, uint64_t seed);
+void take_filled(int bytes, uint64_t seed);
+
 void types_parent(const int *children);
 void types_child(int parent);
 void groups_parent(const int *children);
 void groups_child(int parent);
+void calls_parent(const int *children);
+void calls_child(int parent);
+void mailbox_parent(const int *children);
+void mailbox_child(int parent);
+void hosts_parent(const int *children);
+void hosts_child(int parent);
+void full_parent(const int *children);
+void full_child(int parent);
+void memory_parent(const int *children);
+void memory_child(int parent);
+void lost_parent(const int *children);
+void lost_child(int parent);
 
 #endif

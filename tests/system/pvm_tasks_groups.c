@@ -11,6 +11,26 @@
 
 static char group[] = "group";
 
+/* The greatest, the least and the product of what each has. */
+static void reduce_reals(int instance, int root)
+{
+    double greatest[VALUES];
+    double least[VALUES];
+    float product[VALUES];
+
+    for (int i = 0; i < VALUES; i++) {
+        greatest[i] = least[i] = i + instance / 8.0;
+        product[i] = (float)(1 + instance);
+    }
+    CHECK(pvm_reduce(PvmMax, greatest, VALUES, PVM_DOUBLE, TAG + 4, group, root) == 0);
+    CHECK(pvm_reduce(PvmMin, least, VALUES, PVM_DOUBLE, TAG + 5, group, root) == 0);
+    CHECK(pvm_reduce(PvmProduct, product, VALUES, PVM_FLOAT, TAG + 6, group, root) == 0);
+    for (int i = 0; instance == root && i < VALUES; i++) {
+        CHECK(greatest[i] == i + CHILDREN / 8.0 && least[i] == i && product[i] == 24.0F);
+    }
+    CHECK(pvm_gsize(group) == CHILDREN + 1);
+}
+
 /* What all do. @return what the root has of it */
 static long join_in(int *instance)
 {
@@ -34,6 +54,7 @@ static long join_in(int *instance)
     for (int i = 0; i < VALUES; i++) {
         sum += values[i];
     }
+    reduce_reals(*instance, root);
     CHECK(pvm_barrier(group, CHILDREN + 1) >= 0);
     return sum;
 }

@@ -11,7 +11,7 @@ import pytest
 from beowire.record import read_record
 from system.conftest import ROOT, RunBeowire, wait_until
 
-BOTH = ("pvm", "pvm-direct")
+ALL = ("pvm", "pvm-direct", "pvm-beowire")
 
 #: What was started has to have ended so soon after whatever was killed.
 BOUND_S = 5.0
@@ -42,12 +42,12 @@ def _lines(record: Path) -> list[str]:
 def test_every_byte_arrives__and_nothing_stays(
     run_beowire: RunBeowire, tmp_path: Path, where: list[str]
 ) -> None:
-    words = ["--drivers", ",".join(BOTH), "--sizes", "1,100000", "--time", "2"]
+    words = ["--drivers", ",".join(ALL), "--sizes", "1,100000", "--time", "2"]
     words += ["--pattern", "integrity", "--offset", "3,65", "--out", str(tmp_path / "o")]
     done = run_beowire("compare", *where, *words)
     assert done.returncode == 0, done.stderr
     found = {(one.driver, one.size) for one in read_record(tmp_path / "o" / "record.jsonl").results}
-    assert found == {(driver, size) for driver in BOTH for size in (1, 100000)}
+    assert found == {(driver, size) for driver in ALL for size in (1, 100000)}
     assert wait_until(lambda: not _directories() and not _daemons())
 
 

@@ -3,27 +3,46 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from beowire.lab import cluster, network
-from beowire.lab.options import LabOptions
-from system.pvm_machines import LIBRARY, PROGRAM, Machine, preloaded
+from beowire.lab import network
+from system.conftest import RunBeowire
+from system.pvm_machines import (
+    FORTRAN,
+    LIBRARY,
+    PROGRAM,
+    Machine,
+    found_first,
+    preloaded,
+)
 
 #: Messages of one run that can go over Beowire, of the parent.
 CARRIED_MIN = 50
 
+OURS = preloaded(BEOWIRE_LANES="shm")
 
-@pytest.fixture(name="machine")
-def one_host(tmp_path: Path) -> Iterator[Machine]:
-    """A virtual machine of this host alone, whose tasks use its memory and no network."""
-    machine = Machine(tmp_path)
+
+@pytest.fixture(name="machine", scope="module")
+def one_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    """A virtual machine of this host alone, whose tasks use its memory and no network. Its daemon
+    takes longest to start, so that all tests have the same."""
+    machine = Machine(tmp_path_factory.mktemp("pvm"))
     try:
         yield machine
     finally:
         machine.end()
+
+
+@pytest.fixture(name="stock", scope="module")
+def over_the_stock_routes(machine: Machine) -> str:
+    """What the program says without Beowire."""
+    done = machine.run(str(PROGRAM))
+    assert carried(done) == 0
+    assert len(done.stdout.splitlines()) > 40
+    return done.stdout
 
 
 def carried(done: "subprocess.CompletedProcess[str]") -> int:
@@ -33,44 +52,89 @@ def carried(done: "subprocess.CompletedProcess[str]") -> int:
     return int(line.removeprefix("carried "))
 
 
-def test_all_messages__the_same_results_as_over_the_stock_routes(machine: Machine) -> None:
-    stock = machine.run(str(PROGRAM))
-    over = machine.run(str(PROGRAM), variables=preloaded(BEOWIRE_LANES="shm"))
-    assert over.stdout == stock.stdout
-    assert carried(stock) == 0
+@pytest.mark.parametrize(
+    "variables", [OURS, found_first(BEOWIRE_LANES="shm")], ids=["preloaded", "found-first"]
+)
+def test_all_messages__the_same_results_as_over_the_stock_routes(
+    machine: Machine, stock: str, variables: Mapping[str, str]
+) -> None:
+    over = machine.run(str(PROGRAM), variables=variables)
+    assert over.stdout == stock
     assert carried(over) >= CARRIED_MIN
-    assert len(stock.stdout.splitlines()) > 40
 
 
-@pytest.mark.parametrize("parent", [True, False], ids=["parent", "children"])
-def test_some_tasks_have_the_stock_library__it_all_works(tmp_path: Path, parent: bool) -> None:
-    ours = {"LD_PRELOAD": str(LIBRARY), "BEOWIRE_LANES": "shm"}
-    machine = Machine(tmp_path, variables={} if parent else ours)
+@pytest.mark.parametrize("parent", [True, False], ids=["parent", "not-the-parent"])
+def test_some_tasks_have_the_stock_library__the_same_results(
+    machine: Machine, stock: str, parent: bool
+) -> None:
+    mixed = {"PVM_TASKS_PRELOAD": str(LIBRARY), "BEOWIRE_LANES": "shm"}
+    mixed |= {"PVM_EXPORT": "BEOWIRE_LANES"}
+    if parent:
+        mixed |= {"LD_PRELOAD": str(LIBRARY)}
+    done = machine.run(str(PROGRAM), variables=mixed)
+    assert done.stdout == stock
+    assert (carried(done) > 0) == parent
+
+
+def test_a_receiver_that_takes_nothing_for_long__its_senders_wait_and_nothing_is_lost(
+    machine: Machine,
+) -> None:
+    done = machine.run(str(PROGRAM), "full", variables=OURS)
+    assert done.stdout.startswith("full: "), done.stdout
+    assert carried(done) > 0
+
+
+def test_no_memory_for_a_message__it_is_there_when_there_is_memory(machine: Machine) -> None:
+    done = machine.run(str(PROGRAM), "memory", variables=OURS)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout == "memory: first error -10, then all of it\n"
+
+
+def test_a_program_in_fortran__the_same_results(machine: Machine) -> None:
+    stock, over = (machine.run(str(FORTRAN), variables=one) for one in ({}, OURS))
+    assert (stock.returncode, over.returncode) == (0, 0), over.stdout + over.stderr
+    assert stock.stdout == over.stdout == "fortran: 40000 bytes there and back, and some text..\n"
+
+
+def test_a_program_in_cxx__the_same_results(machine: Machine, tmp_path: Path) -> None:
+    program = tmp_path / "pvm_cxx"
+    source = Path(__file__).with_name("pvm_cxx.cpp")
+    words = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-o"]
+    subprocess.run([*words, program, source, "-lpvm3"], check=True)
+    stock, over = (machine.run(str(program), variables=one) for one in ({}, OURS))
+    assert (stock.returncode, over.returncode) == (0, 0), over.stdout + over.stderr
+    assert stock.stdout == over.stdout
+    assert over.stdout.count("come back as they were: 1") == 2
+
+
+def test_two_nodes_and_lost_frames__the_same_results(run_beowire: RunBeowire, stock: str) -> None:
+    """Four tasks on two nodes; then one of the nodes comes and goes while messages are on their
+    way."""
+
+    def beowire(*words: str) -> "subprocess.CompletedProcess[str]":
+        done = run_beowire(*words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    beowire("lab", "up", "--loss", "0.1%", "--name", "p")
     try:
-        done = machine.run(str(PROGRAM), variables=ours if parent else {})
+        hosts = [network.node_address(index) for index in range(2)]
+        said = beowire("lab", "pvm", "up", "--name", "p").stdout
+        assert said.startswith(f"the virtual machine of lab p is up: {', '.join(hosts)}\n")
+        variables = beowire("pvm-env", "--words").stdout.split()
+        inside = ("lab", "exec", "--name", "p", "node0", "--")
+        over = beowire(*inside, "env", *variables, str(PROGRAM), "all", hosts[1])
+        hosts_stock = beowire(*inside, str(PROGRAM), "hosts", hosts[1])
+        hosts_over = beowire(*inside, "env", *variables, str(PROGRAM), "hosts", hosts[1])
+        beowire("lab", "pvm", "down", "--name", "p")
     finally:
-        machine.end()
-    assert carried(done) == 0
-    assert done.stdout.splitlines()[-1] == "end: child 2"
-
-
-def test_two_nodes_and_lost_frames__the_same_results(tmp_path: Path) -> None:
-    lab = cluster.up_ephemeral(LabOptions(loss=0.001), "pvm")
-    machine = None
-    try:
-        hosts = []
-        for index in range(2):
-            node = cluster.node_of(lab.state, f"node{index}")
-            hosts.append((network.node_address(index), cluster.command_in(node, [], pin=False)))
-        machine = Machine(tmp_path, hosts)
-        words = (str(PROGRAM), "all", hosts[1][0])
-        over = machine.run(*words, variables=preloaded(BEOWIRE_INTERFACE="eth0"))
-    finally:
-        if machine is not None:
-            machine.end()
-        lab.close()
+        run_beowire("lab", "down", "--name", "p")
+    assert over.stdout == stock
     assert carried(over) >= CARRIED_MIN
-    assert over.stdout.splitlines()[-1] == "end: child 2"
+    assert hosts_over.stdout == hosts_stock.stdout
+    assert hosts_over.stdout.splitlines()[-1] == "hosts: added and deleted 2"
+    assert carried(hosts_stock) == 0
+    assert carried(hosts_over) > 0
 
 
 def test_no_way_for_beowire__says_so_and_goes_the_stock_way(machine: Machine) -> None:
@@ -80,24 +144,6 @@ def test_no_way_for_beowire__says_so_and_goes_the_stock_way(machine: Machine) ->
     said = [line for line in done.stderr.splitlines() if "Beowire" in line]
     assert len(said) == 1
     assert "nowhere0" in said[0]
-
-
-def test_no_daemon__the_error_is_pvms_own(tmp_path: Path) -> None:
-    environment = {**os.environ, "PVM_TMP": str(tmp_path), "PVM_ALLOW_ROOT": "1"}
-    said = []
-    for variables in ({}, preloaded(BEOWIRE_LANES="shm")):
-        done = subprocess.run(
-            [str(PROGRAM)],
-            env={**environment, **variables},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=20,
-        )
-        assert done.returncode == 1
-        said.append(done.stdout)
-    assert said[0] == said[1]
-    assert "pvm_mytid() > 0" in said[0]
 
 
 def test_a_program_without_pvm__is_left_alone() -> None:

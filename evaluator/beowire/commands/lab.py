@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
+from beowire.commands import lab_pvm
 from beowire.commands.mpi_env import MpiOption, OverOption, PrefixOption
 from beowire.errors import BeowireError
-from beowire.lab import cluster
+from beowire.lab import cluster, pvm
 from beowire.lab import mpirun as job
 from beowire.lab.options import (
     DEFAULT_MTU,
@@ -41,6 +42,7 @@ _group = typer.Typer(
 
 def register(app: typer.Typer) -> None:
     """Adds the group to the command line."""
+    lab_pvm.register(_group)
     app.add_typer(_group, name="lab")
 
 
@@ -132,11 +134,13 @@ def execute(
     name: NameOption = cluster.DEFAULT_NAME,
 ) -> None:
     """Run a program in a node, on the node's core. Its exit status becomes this command's."""
-    inside = cluster.command_in(cluster.node_of(cluster.find(name), node), command, pin=True)
+    lab = cluster.find(name)
+    where = cluster.node_of(lab, node)
+    inside = cluster.command_in(where, command, pin=True)
     sys.stdout.flush()
     sys.stderr.flush()
     try:
-        os.execv(inside[0], inside)
+        os.execve(inside[0], inside, {**os.environ, **pvm.variables(lab, where)})
     except OSError as error:
         raise BeowireError(f"cannot start {command[0]}: {error.strerror}", exit_code=126) from None
 

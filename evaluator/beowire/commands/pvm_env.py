@@ -11,10 +11,12 @@ from typing import Annotated
 import typer
 
 from beowire import paths
+from beowire.errors import BeowireError
 
-#: What tasks that are spawned get from whoever spawns them, wherever it is set.
+#: What tasks that are spawned get from whoever spawns them, wherever it is set, besides what names
+#: the library.
 EXPORTED = (
-    "LD_PRELOAD",
+    "BEOWIRE_PVM",
     "BEOWIRE_INTERFACE",
     "BEOWIRE_LANES",
     "BEOWIRE_CONFIG",
@@ -27,28 +29,46 @@ def register(app: typer.Typer) -> None:
     app.command("pvm-env")(pvm_env)
 
 
-def variables(library: Path, before: Mapping[str, str]) -> dict[str, str]:
-    """The variables, with what they held before."""
-    loaded = [name for name in before.get("LD_PRELOAD", "").replace(":", " ").split() if name]
-    exported = [name for name in before.get("PVM_EXPORT", "").split(":") if name]
-    preload = [str(library), *(name for name in loaded if name != str(library))]
-    export = [*exported, *(name for name in EXPORTED if name not in exported)]
-    return {"LD_PRELOAD": ":".join(preload), "PVM_EXPORT": ":".join(export)}
+def variables(library: Path, before: Mapping[str, str], *, by_path: bool = False) -> dict[str, str]:
+    """The variables, with what they held before. `by_path`: the library is not loaded before all
+    others, but its directory of libraries (`drop-in`) is searched before all others."""
+    name = "LD_LIBRARY_PATH" if by_path else "LD_PRELOAD"
+    held = before.get(name, "")
+    loaded = (held if by_path else held.replace(" ", ":")).split(":")
+    first = str(library.parent / "drop-in") if by_path else str(library)
+    exported = [one for one in before.get("PVM_EXPORT", "").split(":") if one]
+    value = [first, *(one for one in loaded if one not in ("", first))]
+    export = [*exported, *(one for one in (name, *EXPORTED) if one not in exported)]
+    return {name: ":".join(value), "PVM_EXPORT": ":".join(export)}
 
 
 def pvm_env(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    words: Annotated[
+        bool, typer.Option("--words", help="Print NAME=VALUE, a line each: for env(1).")
+    ] = False,
+    library_path: Annotated[
+        bool,
+        typer.Option(
+            "--library-path", help="Have programs find a libpvm3 of ours, and preload nothing."
+        ),
+    ] = False,
 ) -> None:
     """Prints the variables that make PVM programs use Beowire.
 
-    For a shell: `eval "$(beowire pvm-env)"`, then start programs as ever.
+    For a shell: `eval "$(beowire pvm-env)"`, then start programs as ever; for one program:
+    `env $(beowire pvm-env --words) ./program`.
     """
-    found = variables(paths.pvm_library(), os.environ)
+    found = variables(paths.pvm_library(), os.environ, by_path=library_path)
     if as_json:
         print(
             json.dumps({"library": str(paths.pvm_library()), "variables": found}, allow_nan=False)
         )
         return
+    if words and any(len(value.split()) != 1 for value in found.values()):
+        raise BeowireError(
+            'a path has a space in it, which env(1) would take for two: eval "$(beowire pvm-env)"'
+        )
     for name, value in found.items():
-        print(f"export {name}={shlex.quote(value)}")
+        print(f"{name}={value}" if words else f"export {name}={shlex.quote(value)}")

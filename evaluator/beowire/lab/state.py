@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -159,6 +160,9 @@ class LabFiles:
     counters: Path
     """What the relay counts: three 64-bit numbers, see evaluator/lab/relay.h."""
 
+    machine: Path
+    """Directory of the virtual machine of PVM that may be in the lab (pvm.py)."""
+
     @staticmethod
     def of(name: str) -> "LabFiles":
         """The files of the lab of this name, whether it exists or not."""
@@ -167,7 +171,11 @@ class LabFiles:
                 f"no lab can be named {name!r}: use up to 32 letters, digits, '.', '-' and '_'"
             )
         directory = runtime_directory()
-        return LabFiles(directory / (name + _SUFFIX), directory / f"{name}.counters")
+        return LabFiles(
+            directory / (name + _SUFFIX),
+            directory / f"{name}.counters",
+            directory / f"{name}.pvm",
+        )
 
     def read(self) -> LabState | None:
         """The state of a living or a dead lab; None when there is none that can be read."""
@@ -181,9 +189,10 @@ class LabFiles:
         files.write_whole(self.state, state.to_json(), mode=0o600)
 
     def remove(self) -> None:
-        """Removes the files; it is no error when there are none."""
+        """Removes files and directory; it is no error when there are none."""
         for path in (self.state, self.counters):
             path.unlink(missing_ok=True)
+        shutil.rmtree(self.machine, ignore_errors=True)
 
 
 def names() -> list[str]:

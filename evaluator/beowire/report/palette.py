@@ -61,7 +61,7 @@ _MEMBERS = {
     "lanes": ("beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc"),
     "libfabric": ("fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets", "fi:verbs"),
     "ucx": ("ucx:tcp", "ucx:posix", "ucx:sysv", "ucx:cma", "ucx:rc_verbs", "ucx:ud_verbs"),
-    "virtual": ("pvm", "pvm-direct"),
+    "virtual": ("pvm", "pvm-direct", "pvm-beowire"),
 }
 
 #: The marks of those that have no look of their own above.

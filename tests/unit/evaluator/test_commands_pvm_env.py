@@ -31,7 +31,31 @@ def test_plain__a_shell_can_read_it(library: Path, capsys: pytest.CaptureFixture
     script = capsys.readouterr().out + 'printf "%s %s" "$LD_PRELOAD" "$PVM_EXPORT"'
     script += "; unset LD_PRELOAD"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{library} {':'.join(pvm_env.EXPORTED)}"
+    assert done.stdout == f"{library} {':'.join(['LD_PRELOAD', *pvm_env.EXPORTED])}"
+
+
+def test_words__for_env(
+    library: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(BeowireError, match="has a space in it"):
+        pvm_env.pvm_env(words=True)
+    plain = library.parents[2] / "plain"
+    library.parents[1].rename(plain)
+    monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(plain))
+    pvm_env.pvm_env(words=True)
+    names = [word.partition("=")[0] for word in capsys.readouterr().out.split()]
+    assert names == ["LD_PRELOAD", "PVM_EXPORT"]
+
+
+def test_library_path__is_searched_before_all_others(
+    library: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/mine::/its")
+    pvm_env.pvm_env(as_json=True, library_path=True)
+    found = json.loads(capsys.readouterr().out)["variables"]
+    assert found["LD_LIBRARY_PATH"] == f"{library.parent / 'drop-in'}:/mine:/its"
+    assert found["PVM_EXPORT"].startswith("LD_LIBRARY_PATH:")
+    assert "LD_PRELOAD" not in found
 
 
 def test_json(library: Path, capsys: pytest.CaptureFixture[str]) -> None:

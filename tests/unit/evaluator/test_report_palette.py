@@ -23,7 +23,7 @@ ALL = (
     *("udp", "mptcp", "sctp", "tipc", "packet", "xdp", "xdp-poll"),
     *("beowire", "beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc"),
     *("fi-tcp", "fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets"),
-    *("ucx:tcp", "ucx:posix", "ucx:sysv", "pvm", "pvm-direct", *MPI),
+    *("ucx:tcp", "ucx:posix", "ucx:sysv", "pvm", "pvm-direct", "pvm-beowire", *MPI),
     *("shmem-put:openmpi4/tcp", "shmem-get:openmpi4/tcp"),
 )
 KNOWN = ("beowire", "tcp-spin", "tcp", "udp", "shm", "packet", "memcpy")
