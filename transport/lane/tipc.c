@@ -274,5 +274,5 @@ static int tipc_open_for(struct lane_opening *opening, struct lane **lane)
     return opening->rails < ADDRESS_RAILS ? tipc_lane_open(lane) : -EUSERS;
 }
 
-/** Only for those who ask: over the same wire other lanes are quicker (docs/PERFORMANCE.md). */
+/** Only for those who ask: nothing is known yet by which it would be the better one. */
 const struct lane_type tipc_lane_type = {.open = tipc_open_for, .on_request = true};
