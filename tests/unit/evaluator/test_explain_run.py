@@ -9,7 +9,6 @@ import pytest
 
 from beowire.errors import BeowireError
 from beowire.explain import perf
-from beowire.explain import run as running
 from beowire.explain.perf import NoPerf, Sample
 from beowire.explain.run import Asked, explain
 from beowire.interrupts import Interrupts
@@ -82,7 +81,7 @@ def test_explain__perf_that_is_refused__is_said(
     def refuse(_: list[int]) -> None:
         raise NoPerf("no permission")
 
-    monkeypatch.setattr(running.perf, "recording", refuse)
+    monkeypatch.setattr(perf, "recording", refuse)
     assert explain(launcher, _asked(tmp_path), Interrupts()).why_not == "no permission"
 
 
