@@ -8,6 +8,7 @@
 #include "mr.h"
 #include "name.h"
 #include "notice.h"
+#include "summary.h"
 #include "unsupported.h"
 
 #include <errno.h>
@@ -55,10 +56,12 @@ static void tell_missing_lanes(const struct endpoint *endpoint)
          i++) {
         said = why == -EPERM; /* once for all that need it */
         if (said) {
-            notice(FI_LOG_EP_CTRL,
-                   "no permission for Ethernet frames (lane packet), so short messages go over UDP "
-                   "and take longer; to allow it: `setcap cap_net_raw+ep PROGRAM`, or start as "
-                   "root; to be content with it: FI_BEOWIRE_LANES=shm,udp");
+            notice(
+                FI_LOG_EP_CTRL,
+                "no permission for Ethernet frames (lane packet), so short messages go over UDP "
+                "and take longer; to allow it: `beowire-frames PROGRAM` where `beowire setup` has "
+                "put it, `setcap cap_net_raw+ep PROGRAM`, or root; to be content with it: "
+                "FI_BEOWIRE_LANES=shm,udp");
         } else if (why != -EADDRNOTAVAIL) {
             notice(FI_LOG_EP_CTRL, "without the lane %s: %s", name, beowire_error(why));
         }
@@ -388,6 +391,9 @@ static void part(const struct endpoint *endpoint)
         notice(FI_LOG_EP_CTRL, "closing an endpoint goes on waiting for processes that have not "
                                "received all that was sent to them; FI_BEOWIRE_LINGER=SECONDS "
                                "bounds that");
+    }
+    if (endpoint->domain->parameters.reports) {
+        summary_say(endpoint->transport, endpoint->interfaces);
     }
     (void)beowire_close(endpoint->transport, linger_ns - patience_ns);
 }

@@ -57,6 +57,9 @@ void parameters_define(void)
                            "Seconds that closing an endpoint waits at most for peers to receive "
                            "what was sent to them, 0 to %d (default: as long as they are there)",
                            LINGER_MAX_S);
+    libfabric.param_define(&fabric_provider, "report", FI_PARAM_INT,
+                           "1: each process says at its end, in a line on standard error, what "
+                           "Beowire has carried for it (default: 0)");
 }
 
 /** Reads a number that has to be within bounds. @return false: it is not. */
@@ -99,6 +102,7 @@ bool parameters_read(struct parameters *parameters)
     int peers = PEERS_DEFAULT;
     int timeout_s = PEER_TIMEOUT_DEFAULT_S;
     int linger_s = -1;
+    int report = 0;
     char *interfaces = NULL;
     char *lanes = NULL;
 
@@ -106,7 +110,8 @@ bool parameters_read(struct parameters *parameters)
         !read_number("operations", 1, OPERATIONS_MAX, &operations) ||
         !read_number("peers", 1, PEERS_MAX, &peers) ||
         !read_number("peer_timeout", 1, PEER_TIMEOUT_MAX_S, &timeout_s) ||
-        !read_number("linger", 0, LINGER_MAX_S, &linger_s)) {
+        !read_number("linger", 0, LINGER_MAX_S, &linger_s) ||
+        !read_number("report", 0, 1, &report)) {
         return false;
     }
     (void)libfabric.param_get(&fabric_provider, "interface", &interfaces);
@@ -120,6 +125,7 @@ bool parameters_read(struct parameters *parameters)
         .peers = (uint32_t)peers,
         .peer_timeout_ns = (uint64_t)timeout_s * NS_PER_SECOND,
         .linger_ns = linger_s < 0 ? UINT64_MAX : (uint64_t)linger_s * NS_PER_SECOND,
+        .reports = report != 0,
     };
     return true;
 }

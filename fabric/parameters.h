@@ -19,6 +19,7 @@ struct parameters {
     uint64_t peer_timeout_ns; /**< after so long a silence a peer that owes an answer is dead */
     uint64_t linger_ns; /**< closing waits so long for what was sent to arrive; UINT64_MAX: as long
                            as the peer is there */
+    bool reports;       /**< an endpoint that is closed says what it has carried (summary.h) */
 };
 
 /** Tells libfabric which variables there are. */

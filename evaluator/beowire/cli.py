@@ -41,6 +41,8 @@ COMMANDS = (
     "top",
     "simulate",
     "apps",
+    "doctor",
+    "setup",
 )
 
 #: What typer raises for words that it cannot read. It lives in another module from version to

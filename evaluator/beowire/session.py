@@ -118,6 +118,7 @@ class Session:
         self.info = info
         self._places = places
         self._offsets = offsets
+        self.connect_timeout_s = CONNECT_TIMEOUT_S
         self._runs = 0
         self._asked: dict[str, object] = {}
         self._launcher = launcher
@@ -177,7 +178,7 @@ class Session:
         if len(self._engines) == 2:
             for engine, peer in zip(self._engines, reversed(addresses), strict=True):
                 engine.send("connect", {"peer": peer})
-            self._collect("connected", time.monotonic() + CONNECT_TIMEOUT_S)
+            self._collect("connected", time.monotonic() + self.connect_timeout_s)
 
     def close(self) -> None:
         """Closes both ends, and leaves the engines to their owner."""

@@ -9,6 +9,7 @@ enum place {
     OF_LAYER, /* in struct message_counters */
     OF_LANE,  /* in struct lane: the sum over all lanes */
     OF_KIND,  /* how many lanes of this kind (in place of an offset) are open */
+    BY_KIND,  /* bytes that lanes of this kind (likewise) have sent */
     OF_FLOWS, /* in struct flow: the sum over all peers */
 };
 
@@ -38,9 +39,10 @@ struct counter {
     }
 
 #define KIND(capitals, name, number, of) {"lanes_" #name, OF_KIND, LANE_##capitals},
+#define SENT(capitals, name, number, of) {"sent_by_" #name, BY_KIND, LANE_##capitals},
 
 static const struct counter counters[] = {
-    LANE_KINDS(KIND) LANE("lane_sent_frames", sent_frames),
+    LANE_KINDS(KIND) LANE_KINDS(SENT) LANE("lane_sent_frames", sent_frames),
     LANE("lane_sent_bytes", sent_bytes),
     LANE("lane_sent_calls", sent_calls),
     LANE("lane_refused_frames", refused_frames),
@@ -168,6 +170,17 @@ static uint64_t lanes_of_kind(const struct core *core, enum lane_kind kind)
     return count;
 }
 
+static uint64_t sent_by_kind(const struct core *core, enum lane_kind kind)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        const struct lane *lane = core->options.lanes.lanes[i];
+        bytes += lane->kind == kind ? lane->sent_bytes : 0;
+    }
+    return bytes;
+}
+
 unsigned counters_count(void)
 {
     return sizeof counters / sizeof *counters;
@@ -201,6 +214,8 @@ uint64_t counters_read(const struct core *core, unsigned index)
         return sum_over_lanes(core, counter->offset);
     case OF_KIND:
         return lanes_of_kind(core, (enum lane_kind)counter->offset);
+    case BY_KIND:
+        return sent_by_kind(core, (enum lane_kind)counter->offset);
     case OF_FLOWS:
         return sum_over_flows(core, index);
     }

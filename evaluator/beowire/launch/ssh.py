@@ -146,6 +146,9 @@ class SshLauncher:
         self.hosts = tuple(hosts)
         """As the user has written them."""
         self.interface = interface
+        self.through: dict[str, str] = {}
+        """By host: a program that starts the engine there, with a blank after it, as the far
+        side's shell reads it (`beowire-frames`)."""
         self._hash = ""
         self._host_of: dict[str, str] = {}
         self.nodes: Sequence[Node] = ()
@@ -190,9 +193,11 @@ class SshLauncher:
         return self.ssh.run(self._host_of[node.name], script, data)
 
     def _started(self, node: Node, options: str) -> subprocess.Popen[bytes]:
-        engine = f"exec {_settings()}{self._directory()}/beowire-engine {options}".rstrip()
+        host = self._host_of[node.name]
+        program = f"{self.through.get(host, '')}{self._directory()}/beowire-engine"
+        engine = f"exec {_settings()}{program} {options}".rstrip()
         return subprocess.Popen(
-            self.ssh.command(self._host_of[node.name], self.ssh.marked(engine)),
+            self.ssh.command(host, self.ssh.marked(engine)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

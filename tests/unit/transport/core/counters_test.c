@@ -109,6 +109,23 @@ static void counters_read__of_lanes_by_kind(void **state)
     assert_int_equal(value_of(fixture, "lanes_shm"), 0);
 }
 
+static void counters_read__bytes_by_kind_of_lane(void **state)
+{
+    struct fixture *fixture = *state;
+    struct lane other = {.kind = LANE_TSO, .sent_bytes = 70};
+    struct path_lanes *lanes = &fixture->core.options.lanes;
+
+    fixture->lane.kind = LANE_UDP;
+    fixture->lane.sent_bytes = 8;
+    lanes->lanes[1] = &fixture->lane;
+    lanes->lanes[2] = &other;
+    lanes->count = 3;
+    assert_int_equal(value_of(fixture, "sent_by_udp"), 16);
+    assert_int_equal(value_of(fixture, "sent_by_tso"), 70);
+    assert_int_equal(value_of(fixture, "sent_by_packet"), 0);
+    assert_int_equal(value_of(fixture, "sent_by_shm"), 0);
+}
+
 static void counters_read__of_flows_is_the_sum(void **state)
 {
     struct fixture *fixture = *state;
@@ -123,9 +140,9 @@ static void counters_read__of_flows_is_the_sum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(counters_read__of_every_type),       TEST(counters_name__each_once),
-        TEST(counters_read__reads_its_own_place), TEST(counters_read__of_lanes_by_kind),
-        TEST(counters_read__of_flows_is_the_sum),
+        TEST(counters_read__of_every_type),         TEST(counters_name__each_once),
+        TEST(counters_read__reads_its_own_place),   TEST(counters_read__of_lanes_by_kind),
+        TEST(counters_read__bytes_by_kind_of_lane), TEST(counters_read__of_flows_is_the_sum),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire doctor`: what costs time on this host, or on several and between them. The work is in
+`beowire.doctor`."""
+
+import json
+import shutil
+import socket
+import sys
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from beowire.commands.options import InterfaceOption, SshOption
+from beowire.doctor import facts, show
+from beowire.doctor.facts import Facts
+from beowire.doctor.look import diagnose, look
+from beowire.doctor.pairs import Pair, Visits
+from beowire.doctor.ways import judge
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.launch.base import Node
+from beowire.launch.local import LocalLauncher
+from beowire.launch.ssh import SshLauncher
+
+#: Where there is no terminal to be as wide as.
+WIDTH = 100
+
+AllHostsOption = Annotated[
+    str | None, typer.Option("--hosts", help="These hosts, reached by ssh: A,B,C.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("doctor")(doctor)
+
+
+def doctor(
+    *,
+    hosts: AllHostsOption = None,
+    interface: InterfaceOption = "",
+    ssh_option: SshOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
+) -> None:
+    """Says what costs time on hosts, and what to type.
+
+    Looks, and changes nothing. With --hosts also at the ways between each two of them, by messages
+    of each kind; there the engine's copy stays (~/.cache/beowire), as `compare` leaves it. Exit
+    status 1: something does not work.
+    """
+    if ssh_option and hosts is None:
+        raise BeowireError("--ssh-option needs --hosts A,B,C")
+    pairs: list[Pair] = []
+    with Interrupts() as interrupts:
+        if hosts is None:
+            found = _here(interface, interrupts)
+        else:
+            with SshLauncher(hosts, ssh_option or [], interface, many=True) as launcher:
+                found = there(launcher, interface, interrupts)
+                with closing(Visits(launcher, found, interrupts)) as visits:
+                    pairs = list(visits.pairs())
+    diagnoses = [diagnose(one) for one in found]
+    between = judge(pairs, found) if pairs else []
+    if as_json:
+        print(json.dumps(show.as_data(diagnoses, between, pairs)))
+    else:
+        width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
+        print("\n".join(show.render(diagnoses, between, max(width, 40))))
+    if show.is_bad(diagnoses, between):
+        raise typer.Exit(1)
+
+
+def _here(interface: str, interrupts: Interrupts) -> list[Facts]:
+    with LocalLauncher() as launcher:
+        node = Node(socket.gethostname(), launcher.nodes[0].reach)
+        return look(launcher, [node], lambda _, text: facts.ask_here(text), interrupts, interface)
+
+
+def there(launcher: SshLauncher, interface: str, interrupts: Interrupts) -> list[Facts]:
+    """What is so on the hosts of a launcher whose context is entered."""
+
+    def ask(node: Node, text: str) -> dict[str, list[str]]:
+        return facts.sections(launcher.run(node, "exec sh", text.encode()))
+
+    return look(launcher, launcher.nodes, ask, interrupts, interface)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire setup`: makes hosts ready for MPI over Beowire. The work is in `beowire.setup`."""
+
+import re
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from beowire.commands.doctor import WIDTH, AllHostsOption, there
+from beowire.commands.options import InterfaceOption, SshOption
+from beowire.doctor import show
+from beowire.doctor.finding import Finding, State
+from beowire.doctor.pairs import Visits
+from beowire.doctor.ways import judge
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.launch.ssh import SshLauncher
+from beowire.setup import scripts
+from beowire.setup.hosts import Hosts, OverSsh, ThisHost, on_all
+from beowire.setup.pieces import (
+    DEFAULT_PREFIX,
+    FRAMES,
+    OFF,
+    SHELL,
+    Piece,
+    archive,
+    check_prefix,
+    for_shell,
+    pieces,
+)
+from beowire.setup.plan import Plan, plan
+
+_GROUP = re.compile(r"[a-z_][\w-]{0,31}", re.ASCII)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("setup")(setup)
+
+
+def setup(
+    *,
+    hosts: AllHostsOption = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Do it. Without, it is only said what would be done.")
+    ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Take away what --apply has put there.")
+    ] = False,
+    prefix: Annotated[
+        str, typer.Option("--prefix", help="Where to: an own directory, the same on all hosts.")
+    ] = DEFAULT_PREFIX,
+    group: Annotated[
+        str,
+        typer.Option("--group", help="Who may send Ethernet frames, started by beowire-frames."),
+    ] = "",
+    interface: InterfaceOption = "",
+    ssh_option: SshOption = None,
+) -> None:
+    """Makes hosts ready for MPI over Beowire.
+
+    Says what it would do; with --apply does it: copies the libfabric provider, lets a group send
+    Ethernet frames, and writes the variables as a file for shells and as a module. Then, between
+    each two hosts, it bounces messages by each of Beowire's ways. docs/CLUSTER.md
+    """
+    if ssh_option and hosts is None:
+        raise BeowireError("--ssh-option needs --hosts A,B,C")
+    if apply and undo:
+        raise BeowireError("--apply does it, --undo takes it away: take one")
+    if group and not _GROUP.fullmatch(group):
+        raise BeowireError(f"no group can be called {group!r}: `getent group` lists them")
+    check_prefix(prefix)
+    where: Hosts = ThisHost()
+    if hosts is not None:
+        names = [name.strip() for name in hosts.split(",")]
+        if len(set(names)) < len(names):
+            raise BeowireError("the same host twice: --hosts A,B,C")
+        where = OverSsh(names, ssh_option or [])
+    if undo:
+        _undo(where, prefix)
+        return
+    files = pieces(prefix, interface)
+    plans = _plans(where, prefix, files, group)
+    _show_plans(plans, prefix, apply=apply)
+    if apply:
+        _apply(where, plans, prefix, files, group)
+    bad = any(one.obstacles for one in plans)
+    if len(where.names) > 1:
+        # Who was let send frames is so from now on.
+        plans = _plans(where, prefix, files, group) if apply else plans
+        bad = _check(where.names, plans, prefix, interface, ssh_option or []) or bad
+    if apply:
+        print(f"where jobs are started: . {prefix}/{SHELL}   (back to TCP: . {prefix}/{OFF})")
+        print(f"or: module use {prefix}/modulefiles; module load beowire")
+        if group:
+            print(f"members of {group} start programs by {FRAMES.rpartition('/')[2]}:")
+            print("    mpirun --hostfile hosts beowire-frames ./program")
+    if bad:
+        raise typer.Exit(1)
+
+
+def _plans(where: Hosts, prefix: str, files: Sequence[Piece], group: str) -> list[Plan]:
+    """What is to be done on each; what cannot even be looked at is an error."""
+    text = scripts.look(prefix, files, group).encode()
+    said = on_all(where, lambda name: where.run(name, "exec sh", text))
+    return [plan(name, _value(one), prefix, files, group) for name, one in said.items()]
+
+
+def _value(one: str | BeowireError) -> str:
+    if isinstance(one, BeowireError):
+        raise one
+    return one
+
+
+def _show_plans(plans: Sequence[Plan], prefix: str, *, apply: bool) -> None:
+    for one in plans:
+        if not one.steps:
+            print(f"{one.host}: {prefix} is as it should be")
+        for step in one.steps:
+            print(f"{one.host}: {'' if apply else 'would '}{step}")
+        for obstacle in one.obstacles:
+            print(f"{one.host}: NOT POSSIBLE: {obstacle}")
+    if not apply and any(one.steps for one in plans):
+        print("nothing is changed yet: --apply does it")
+
+
+def _apply(
+    where: Hosts, plans: Sequence[Plan], prefix: str, files: Sequence[Piece], group: str
+) -> None:
+    """On all hosts or, if something stands in the way on one, on none."""
+    hindered = [one for one in plans if one.obstacles]
+    if hindered:
+        raise BeowireError(
+            f"nothing was changed: {hindered[0].host}: {hindered[0].obstacles[0]}", exit_code=1
+        )
+    packed = archive(files, scripts.apply(prefix, files, group))
+    todo = {one.host for one in plans if one.steps}
+    done = on_all(
+        where, lambda name: where.run(name, scripts.UNPACK, packed) if name in todo else ""
+    )
+    failed = [one for one in done.values() if isinstance(one, BeowireError)]
+    for name, one in done.items():
+        if name in todo and not isinstance(one, BeowireError):
+            print(f"{name}: done")
+    if failed:
+        rest = " (the others are done; repeat it)" if len(todo) > 1 else ""
+        raise BeowireError(f"{failed[0]}{rest}", exit_code=1)
+
+
+def _undo(where: Hosts, prefix: str) -> None:
+    text = scripts.undo(prefix).encode()
+    done = on_all(where, lambda name: where.run(name, "exec sh", text))
+    for name, one in done.items():
+        if isinstance(one, BeowireError):
+            continue
+        lines = one.splitlines()
+        if lines == ["nothing"]:
+            print(f"{name}: nothing of `beowire setup` is in {prefix}")
+        else:
+            print(f"{name}: {prefix} is taken away")
+        for line in lines:
+            if line.startswith("kept "):
+                print(f"{name}: {line}: it was changed since")
+    failed = [one for one in done.values() if isinstance(one, BeowireError)]
+    if failed:
+        raise BeowireError(str(failed[0]), exit_code=1)
+
+
+def _check(
+    names: Sequence[str],
+    plans: Sequence[Plan],
+    prefix: str,
+    interface: str,
+    ssh_options: Sequence[str],
+) -> bool:
+    """Bounces messages between each two, and says what is in the way. True: something is."""
+    with (
+        Interrupts() as interrupts,
+        SshLauncher(names, ssh_options, interface, many=True) as launcher,
+    ):
+        for one in plans:
+            if one.may_frames:
+                launcher.through[one.host] = f'"{for_shell(prefix)}/{FRAMES}" '
+        found = there(launcher, interface, interrupts)
+        with closing(Visits(launcher, found, interrupts)) as visits:
+            pairs = list(visits.pairs())
+    findings: list[Finding] = judge(pairs, found)
+    print("\n".join(["between the hosts", *show.lines_of(findings, WIDTH)]))
+    return any(finding.state is State.BAD for finding in findings)

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether a host, as it is set, costs time. Each check looks at facts, and at nothing else."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from beowire.doctor.facts import Facts, network_of
+from beowire.doctor.finding import Finding, State, ok, unknown
+
+#: Numbers of capabilities (linux/capability.h).
+_NET_ADMIN, _NET_RAW = 12, 13
+
+#: LANE_BULK_BUFFER_BYTES of transport/tuning.h: what a lane asks the kernel to hold, and the part
+#: of it that counts (LANE_BULK_BUFFER_SHARE).
+_BUFFER_BYTES = 4 << 20
+_BUFFER_SHARE = 4
+
+#: A round trip through a busy switch and two cards: what has to be under way to fill a wire.
+_ROUND_TRIP_S = 200e-6
+
+#: Reading the clock takes less than this where it is the processor's own.
+_CLOCK_NS_MAX = 150.0
+
+#: A core that needs longer to wake up is felt. Waiting endpoints spin for 50 us before they sleep.
+_WAKE_US_MAX = 10
+
+#: What has been measured of doing without Ethernet frames: docs/CLUSTER.md has the command.
+_WITHOUT_FRAMES = (
+    "over UDP a short message takes 1.4 µs longer (measured in the lab: 8 B 2.8 µs, not 1.4)"
+)
+
+
+def frames(facts: Facts) -> Finding:
+    """May whoever looks send Ethernet frames?"""
+    reason = facts.drivers.get("beowire-packet")
+    user = facts.lines("user")[0] if facts.lines("user") else "this user"
+    if reason == "":
+        return ok("Ethernet frames", f"{user} may send them")
+    if reason is None and facts.may(_NET_RAW) is None:
+        return unknown("Ethernet frames", "it is not known whether they may be sent")
+    if facts.may(_NET_RAW):
+        return Finding("Ethernet frames", State.BAD, f"cannot be sent: {reason}")
+    return Finding(
+        "Ethernet frames",
+        State.WORSE,
+        f"{user} may not send them (no CAP_NET_RAW), so all goes over UDP",
+        _WITHOUT_FRAMES,
+        "beowire setup --hosts ... --group GROUP --apply   # then start programs by beowire-frames",
+    )
+
+
+def buffers(facts: Facts) -> Finding:
+    """How much may wait in a socket, for those who may not have more than the host allows?"""
+    receive, send = facts.number("rmem_max"), facts.number("wmem_max")
+    if facts.may(_NET_ADMIN):
+        return ok("socket buffers", "this user has what Beowire asks for, whatever the limits")
+    if receive is None or send is None:
+        return unknown("socket buffers", "net.core.rmem_max and wmem_max cannot be read")
+    least = min(receive, send)
+    if least >= _BUFFER_BYTES:
+        return ok("socket buffers", f"{least >> 20} MiB")
+    under_way = 2 * receive // _BUFFER_SHARE
+    rate = under_way / _ROUND_TRIP_S * 8 / 1e9
+    return Finding(
+        "socket buffers",
+        State.NOTE if rate > 2.5 else State.WORSE,
+        f"at most {least // 1024} KiB (net.core.rmem_max {receive}, wmem_max {send})",
+        f"{under_way // 1024} KiB may be under way to a process: {rate:.1f} Gbit/s at round trips"
+        " of 200 µs, less while it computes",
+        f"sysctl -w net.core.rmem_max={_BUFFER_BYTES} net.core.wmem_max={_BUFFER_BYTES}"
+        "   # and the same in /etc/sysctl.d/beowire.conf",
+    )
+
+
+def clock(facts: Facts) -> Finding:
+    """What does it take to look at the clock?"""
+    source = facts.text("clocksource")
+    others = facts.text("clocksources_available")
+    if facts.clock_ns is None:
+        return unknown("clock", f"{source or 'which it is'}: not timed")
+    said = f"{source or 'unknown source'}, {facts.clock_ns:.0f} ns a look (measured)"
+    if facts.clock_ns <= _CLOCK_NS_MAX:
+        return ok("clock", said)
+    return Finding(
+        "clock",
+        State.WORSE,
+        said,
+        "each message needs several looks",
+        "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
+        if "tsc" in others.split()
+        else "boot with tsc=reliable if the machine's processors keep the same time",
+    )
+
+
+def governor(facts: Facts) -> Finding:
+    """How fast do the cores run?"""
+    kinds = [line.split()[-1] for line in facts.lines("governors")]
+    if not kinds:
+        return unknown("frequency", "the cores' frequency is not the host's to choose")
+    driver = facts.text("cpu_frequency_driver")
+    # These two drivers' powersave is what is called ondemand elsewhere.
+    slow = (
+        {"powersave", "conservative"} if driver not in ("intel_pstate", "amd-pstate-epp") else set()
+    )
+    if set(kinds) & slow:
+        return Finding(
+            "frequency",
+            State.WORSE,
+            f"governor {', '.join(kinds)}",
+            "cores run at their lowest frequency, so does all that a message needs",
+            "cpupower frequency-set -g performance",
+        )
+    if set(kinds) != {"performance"}:
+        return Finding(
+            "frequency",
+            State.NOTE,
+            f"governor {', '.join(kinds)} ({driver or 'driver not known'})",
+            "cores that wait for messages spin, so they are fast as a rule; those that wake up are"
+            " slow at first",
+            "cpupower frequency-set -g performance",
+        )
+    return ok("frequency", "governor performance")
+
+
+def idle(facts: Facts) -> Finding:
+    """How long do cores take to wake up?"""
+    states = []
+    for line in facts.lines("idle_states"):
+        words = line.split(maxsplit=2)
+        if len(words) == 3 and words[0].isdecimal():
+            states.append((int(words[0]), words[1] != "0", words[2]))
+    if not states:
+        return unknown(
+            "power states", "the kernel has none to choose from (as in a virtual machine)"
+        )
+    latency, _, name = max((state for state in states if not state[1]), default=(0, False, "none"))
+    if latency <= _WAKE_US_MAX:
+        return ok("power states", f"cores wake up within {latency} µs ({name})")
+    return Finding(
+        "power states",
+        State.WORSE,
+        f"idle cores go as deep as {name}, and take {latency} µs to wake up",
+        f"up to {latency} µs are added to messages that come while nobody spins: after 50 µs"
+        " of silence, and to every interrupt of a core that idles",
+        f"cpupower idle-set -D {_WAKE_US_MAX}   # until the next boot",
+    )
+
+
+def reading(facts: Facts) -> Finding:
+    """May processes of a host read each other's memory?"""
+    scope = facts.number("ptrace_scope")
+    if scope in (None, 0):
+        return ok("memory of other processes", "ranks of a host may read each other's messages")
+    return Finding(
+        "memory of other processes",
+        State.NOTE,
+        f"kernel.yama.ptrace_scope is {scope}",
+        "a long message to a rank of the same host waits while its sender computes",
+        "sysctl -w kernel.yama.ptrace_scope=0   # ranks of one user may then look at each other",
+    )
+
+
+def firewall(facts: Facts) -> Finding:
+    """Does the host let UDP of other nodes in?"""
+    network = network_of(facts) or "NETWORK"
+    rules = [*facts.lines("nft"), *facts.lines("iptables")]
+    if not rules:
+        status = facts.lines("nft_status")
+        if status and status[0] == "0":
+            return ok("firewall", "no rules (nft)")
+        if status and status[0] == "absent" and facts.number("user_id") == 0:
+            return ok("firewall", "none that is known: neither nft nor iptables has rules")
+        return unknown("firewall", "its rules can be read by root only", "sudo nft list ruleset")
+    chain = _closed_chain(facts.lines("nft"))
+    if chain:
+        return Finding(
+            "firewall",
+            State.BAD,
+            f"chain {chain} drops what no rule lets in",
+            "unless a rule lets UDP of the other nodes in, the lane udp is of no use, and with it"
+            " whatever cannot go as Ethernet frames (which this firewall does not see)",
+            f"nft insert rule {chain} ip saddr {network} meta l4proto '{{ udp, icmp }}' accept",
+        )
+    if _closed_iptables(facts.lines("iptables")):
+        return Finding(
+            "firewall",
+            State.BAD,
+            "iptables' INPUT drops what no rule lets in",
+            "unless a rule lets UDP of the other nodes in, the lane udp is of no use",
+            f"iptables -I INPUT -s {network} -p udp -j ACCEPT;"
+            f" iptables -I INPUT -s {network} -p icmp -j ACCEPT",
+        )
+    return ok("firewall", "it has rules, and lets in what they do not name")
+
+
+def _closed_chain(lines: Sequence[str]) -> str:
+    """`FAMILY TABLE CHAIN` of a chain for what comes in that drops by default, or ends in a rule
+    that drops or rejects all; empty: there is none."""
+    table, chain, hooked, last = "", "", False, ""
+    for line in lines:
+        words = line.split()
+        if words[:1] == ["table"] and len(words) > 2:
+            table = f"{words[1]} {words[2]}"
+        elif words[:1] == ["chain"] and len(words) > 1:
+            chain, hooked, last = words[1], False, ""
+        elif "hook input" in line:
+            hooked = True
+            if "policy drop" in line:
+                return f"{table} {chain}"
+        elif words == ["}"]:
+            if hooked and re.fullmatch(r"(counter.* )?(drop|reject.*)", last):
+                return f"{table} {chain}"
+            hooked = False
+        elif hooked:
+            last = line.strip()
+    return ""
+
+
+def _closed_iptables(lines: Sequence[str]) -> bool:
+    """Does the chain INPUT drop by default, or end in a rule for all?"""
+    if any(line.startswith(":INPUT DROP") for line in lines):
+        return True
+    own = [line for line in lines if line.startswith("-A INPUT ")]
+    return bool(own) and re.fullmatch(r"-A INPUT -j (DROP|REJECT.*)", own[-1]) is not None
+
+
+def locked_memory(facts: Facts) -> Finding:
+    """How much memory may a process lock?"""
+    limit = facts.lines("locked_kib")
+    value = limit[0].strip() if limit else ""
+    if value in ("", "unlimited") or (value.isdecimal() and int(value) >= 64 << 10):
+        return ok("locked memory", value or "not known; Beowire locks none")
+    return Finding(
+        "locked memory",
+        State.NOTE,
+        f"at most {value} KiB",
+        "Beowire locks none; RDMA and UCX do",
+    )
+
+
+def pages(facts: Facts) -> Finding:
+    """Are there large pages?"""
+    kind = facts.text("transparent_huge_pages")
+    if not kind:
+        return unknown("huge pages", "whether there are transparent ones")
+    if kind in ("always", "madvise"):
+        return ok("huge pages", f"transparent ones: {kind}")
+    return Finding(
+        "huge pages",
+        State.NOTE,
+        f"transparent ones: {kind}",
+        "programs that use much memory look up more of its pages; messages hardly",
+        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+    )
+
+
+def load(facts: Facts) -> Finding:
+    """Does anybody else compute here?"""
+    value, cpus = facts.environment.get("load_1min"), facts.number("cpus_online")
+    if not isinstance(value, int | float) or not cpus:
+        return unknown("load", "not known")
+    if value < 0.5:
+        return ok("load", f"{value:.1f} on {cpus} CPUs")
+    return Finding(
+        "load",
+        State.WORSE if value >= cpus / 2 else State.NOTE,
+        f"{value:.1f} on {cpus} CPUs in the last minute",
+        "what else runs takes cores from ranks, and from messages",
+        "top",
+    )
+
+
+def libraries(facts: Facts) -> Finding:
+    """Is there a libfabric for MPIs to find Beowire by?"""
+    lines = facts.lines("libfabric")
+    version = next((line.split()[-1] for line in lines if line.startswith("libfabric:")), "")
+    if any("libfabric.so" in line for line in lines):
+        return ok("libfabric", version or "of the system")
+    return Finding(
+        "libfabric",
+        State.NOTE,
+        "none of the system's",
+        "MPIs that bring their own (Intel's, those of PyPI) need none; Debian's Open MPI does",
+        "apt-get install libfabric1",
+    )
+
+
+#: What launchers say of themselves, and whose they are.
+_LAUNCHERS = (
+    (re.compile(r"\((?:Open MPI|OpenRTE)\) ([\d.]+\w*)"), "Open MPI"),
+    (re.compile(r"Intel\(R\) MPI Library.*?Version ([\d.]+)"), "Intel MPI"),
+    (re.compile(r"^\s*Version:\s+(\S+)"), "MPICH"),
+)
+
+
+def found_mpis(facts: Facts) -> list[str]:
+    """Names, versions and places of the MPIs in the search path."""
+    found: dict[str, str] = {}
+    place = ""
+    for line in facts.lines("mpis"):
+        if line.startswith("== "):
+            place = line[3:]
+            continue
+        for pattern, name in _LAUNCHERS:
+            if (match := pattern.search(line)) and place not in found.values():
+                found.setdefault(f"{name} {match[1]}", place)
+    return [f"{name} ({place})" for name, place in found.items()]
+
+
+def mpis(facts: Facts) -> Finding:
+    """Which MPIs are there?"""
+    found = found_mpis(facts)
+    slurm = [line for line in facts.lines("slurm") if line.startswith("slurm")]
+    if found:
+        return ok("MPI", ", ".join(found + slurm))
+    return Finding(
+        "MPI",
+        State.NOTE,
+        "none in the search path",
+        "one that is elsewhere needs its `bin` there, or --prefix for `beowire mpi-env`",
+        "apt-get install openmpi-bin",
+    )
+
+
+CHECKS: Sequence[Callable[[Facts], Finding]] = (
+    frames,
+    firewall,
+    buffers,
+    clock,
+    governor,
+    idle,
+    reading,
+    load,
+    libraries,
+    mpis,
+    locked_memory,
+    pages,
+)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire setup`: makes hosts ready for MPI over Beowire, and undoes that."""

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the scripts of a setup on hosts: over ssh, or by the shell of this one."""
+
+import socket
+import subprocess
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+from beowire.errors import BeowireError
+from beowire.launch.ssh import SshHosts
+
+_SCRIPT_S = 120.0
+
+
+class Hosts(Protocol):
+    """Several hosts, or this one."""
+
+    names: Sequence[str]
+
+    def run(self, name: str, script: str, data: bytes = b"") -> str:
+        """Runs one line of sh there, and returns what it printed. BeowireError, with the name."""
+        ...
+
+
+class ThisHost:
+    """The one that this is typed on."""
+
+    def __init__(self) -> None:
+        self.names: Sequence[str] = [socket.gethostname()]
+
+    def run(self, name: str, script: str, data: bytes = b"") -> str:
+        """Runs it here."""
+        done = subprocess.run(
+            ["/bin/sh", "-c", script],
+            input=data,
+            capture_output=True,
+            check=False,
+            timeout=_SCRIPT_S,
+        )
+        if done.returncode != 0:
+            said = done.stderr.decode(errors="replace").strip().splitlines()
+            raise BeowireError(
+                f"{name}: {said[-1] if said else f'sh ends with status {done.returncode}'}",
+                exit_code=1,
+            )
+        return done.stdout.decode(errors="replace")
+
+
+class OverSsh:
+    """Those that ssh reaches."""
+
+    def __init__(self, names: Sequence[str], options: Sequence[str]) -> None:
+        self.names = names
+        self._ssh = SshHosts(names, options)
+
+    def run(self, name: str, script: str, data: bytes = b"") -> str:
+        """Runs it there."""
+        return self._ssh.run(name, script, data)
+
+
+def on_all(hosts: Hosts, work: Callable[[str], str]) -> dict[str, str | BeowireError]:
+    """Does the work for each host, at the same time: what came of it, or what went wrong."""
+
+    def one(name: str) -> str | BeowireError:
+        try:
+            return work(name)
+        except BeowireError as error:
+            return error
+
+    with ThreadPoolExecutor(len(hosts.names)) as pool:
+        return dict(zip(hosts.names, pool.map(one, hosts.names), strict=True))

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a host needs for MPI over Beowire: files, and the variables that make each MPI use it.
+
+One directory (the *prefix*), the same path on all hosts, with the provider for libfabric, the
+program that lets others send Ethernet frames, and the variables as files for shells and for
+`module`. No program is compiled against any of it.
+"""
+
+import hashlib
+import io
+import re
+import tarfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from beowire import paths
+from beowire.errors import BeowireError
+from beowire.mpi import environment
+from beowire.mpi.installation import KINDS, Installation
+
+DEFAULT_PREFIX = "/opt/beowire"
+
+FRAMES = "bin/beowire-frames"
+PROVIDER = "fabric/libbeowire-fi.so"
+MODULE = "modulefiles/beowire"
+SHELL = "env.sh"
+OFF = "off.sh"
+
+#: What is in the prefix beside the files: their sums, by which they are known again.
+MANIFEST = ".beowire-setup"
+
+_PREFIX = re.compile(r"(~|)(/[\w.+@-]+)+", re.ASCII)
+
+#: What Open MPI hands over to other nodes, if it is named here.
+_LIST = "OMPI_MCA_mca_base_env_list"
+
+#: Of an MPI's own installation, which is not ours to say.
+_NOT_OURS = ("I_MPI_ROOT", "LD_LIBRARY_PATH", _LIST)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A file below the prefix."""
+
+    path: str
+    data: bytes
+    mode: int
+
+    @property
+    def digest(self) -> str:
+        """By which it is known."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+def check_prefix(prefix: str) -> str:
+    """The prefix, if it can be one: absolute, or below a user's own directory (`~/NAME`)."""
+    if not _PREFIX.fullmatch(prefix) or "/.." in prefix:
+        raise BeowireError(
+            f"--prefix is a directory of its own, with a name of letters and digits, such as"
+            f" {DEFAULT_PREFIX} or ~/beowire: not {prefix!r}"
+        )
+    return prefix
+
+
+def for_shell(prefix: str) -> str:
+    """The prefix as it stands between double quotes in a shell of the host."""
+    return f"$HOME{prefix[1:]}" if prefix.startswith("~") else prefix
+
+
+def _for_module(prefix: str) -> str:
+    return f"$::env(HOME){prefix[1:]}" if prefix.startswith("~") else prefix
+
+
+def variables(interface: str) -> dict[str, str]:
+    """Variables that make every MPI that is known use Beowire; without those that name a place."""
+    found: dict[str, str] = {}
+    for name in KINDS:
+        mpi = Installation(name, "", Path("/nowhere/bin/mpirun"), None)
+        found |= environment.variables(mpi, "beowire")
+    for name in (*_NOT_OURS, "FI_PROVIDER_PATH"):
+        found.pop(name, None)
+    found["I_MPI_FABRICS"] = "shm:ofi"  # whatever it is for who types this
+    return found | ({"FI_BEOWIRE_INTERFACE": interface} if interface else {})
+
+
+def pieces(prefix: str, interface: str) -> list[Piece]:
+    """All files, as they are to be on every host. BeowireError: something is not built."""
+    engine = paths.engine_directory()
+    frames = engine / "beowire-frames"
+    if not frames.is_file():
+        raise BeowireError(f"no {frames}: build it first (`make` at the root of the checkout)")
+    chosen = variables(interface)
+    handed = ["FI_PROVIDER_PATH", *(["FI_BEOWIRE_INTERFACE"] if interface else [])]
+    return [
+        Piece(FRAMES, frames.read_bytes(), 0o755),
+        Piece(PROVIDER, (paths.provider_directory() / Path(PROVIDER).name).read_bytes(), 0o644),
+        Piece(SHELL, _shell(prefix, chosen, handed).encode(), 0o644),
+        Piece(OFF, _off(chosen).encode(), 0o644),
+        Piece(MODULE, _module(prefix, chosen, handed).encode(), 0o644),
+    ]
+
+
+def _shell(prefix: str, chosen: Mapping[str, str], handed: Sequence[str]) -> str:
+    here = for_shell(prefix)
+    lines = [
+        "# Has MPI programs use Beowire that are started from this shell:",
+        f"#     . {prefix}/{SHELL}",
+        f"# and, to have them use TCP again: . {prefix}/{OFF}",
+        f'case ":$PATH:" in *":{here}/bin:"*) ;; *) PATH="{here}/bin:$PATH" ;; esac',
+        f'export PATH FI_PROVIDER_PATH="{here}/fabric"',
+        *(f"export {name}={value}" for name, value in chosen.items()),
+        "# Open MPI hands over to other nodes what this names.",
+        f"for beowire_name in {' '.join(handed)}; do",
+        f'    case ";${{{_LIST}-}};" in',
+        '    *";$beowire_name;"*) ;;',
+        f'    *) {_LIST}="${{{_LIST}:+${_LIST};}}$beowire_name" ;;',
+        "    esac",
+        "done",
+        f"export {_LIST}",
+        "unset beowire_name",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _off(chosen: Mapping[str, str]) -> str:
+    names = " ".join(["FI_PROVIDER_PATH", *chosen])
+    return (
+        "# Undoes env.sh: MPI programs use what they use by themselves.\n"
+        f"unset {names}\n"
+        f'case "${{{_LIST}-}}" in\n'
+        f"FI_PROVIDER_PATH | 'FI_PROVIDER_PATH;FI_BEOWIRE_INTERFACE') unset {_LIST} ;;\n"
+        "esac\n"
+    )
+
+
+def _module(prefix: str, chosen: Mapping[str, str], handed: Sequence[str]) -> str:
+    here = _for_module(prefix)
+    lines = [
+        "#%Module1.0",
+        f"# module use {prefix}/modulefiles; module load beowire",
+        'module-whatis "MPI programs use Beowire; unload it, and they use TCP again"',
+        f'prepend-path PATH "{here}/bin"',
+        f'setenv FI_PROVIDER_PATH "{here}/fabric"',
+        *(f'setenv {name} "{value}"' for name, value in chosen.items()),
+        *(f'append-path --delim ";" {_LIST} "{name}"' for name in handed),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def manifest(files: Sequence[Piece]) -> str:
+    """Sums and paths, as sha256sum reads them."""
+    return "".join(f"{one.digest}  {one.path}\n" for one in files)
+
+
+def archive(files: Sequence[Piece], script: str) -> bytes:
+    """A tar archive of the files, what lists them, and the script that puts them in place."""
+    packed = io.BytesIO()
+    extra = [
+        Piece("apply.sh", script.encode(), 0o600),
+        Piece("manifest", manifest(files).encode(), 0o600),
+    ]
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for one in [*files, *extra]:
+            entry = tarfile.TarInfo(one.path)
+            entry.size, entry.mode = len(one.data), one.mode
+            tar.addfile(entry, io.BytesIO(one.data))
+    return packed.getvalue()

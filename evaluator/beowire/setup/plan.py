@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is to be done on a host, from what `scripts.look()` printed there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from beowire.setup.pieces import FRAMES, Piece
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Of one host."""
+
+    host: str
+    steps: Sequence[str] = field(default_factory=list)
+    """What would be done, a line each; none: it is as it should be."""
+    obstacles: Sequence[str] = field(default_factory=list)
+    """What stands in the way, and what to do, a line each."""
+    may_frames: bool = False
+    """The program that lets others send frames is there, has what it needs, and is for us."""
+
+
+def parse(said: str) -> dict[str, list[str]]:
+    """The values by their names, in order."""
+    found: dict[str, list[str]] = {}
+    for line in said.splitlines():
+        name, _, value = line.strip().partition(" ")
+        if name:
+            found.setdefault(name, []).append(value.strip())
+    return found
+
+
+def plan(host: str, said: str, prefix: str, files: Sequence[Piece], group: str) -> Plan:
+    """What is to be done there."""
+    found = parse(said)
+    absent, other = found.get("absent", []), found.get("other", [])
+    steps = []
+    if absent:
+        size = sum(len(one.data) for one in files if one.path in absent)
+        steps.append(f"copy to {prefix}: {', '.join(absent)} ({size / 1e6:.1f} MB)")
+    if other:
+        steps.append(f"replace in {prefix}: {', '.join(other)} (of another version)")
+    capable = "cap_net_raw" in _first(found, "capability")
+    allowed = capable and _first(found, "frames") == f"750 {group}"
+    if group and not (allowed and FRAMES in found.get("same", [])):
+        steps.append(
+            f"let the group {group} send Ethernet frames: chgrp {group}, chmod 750 and"
+            f" setcap cap_net_raw=ep of {prefix}/{FRAMES}"
+        )
+    if not group and capable:
+        steps.append(f"take cap_net_raw from {prefix}/{FRAMES}: no --group is named")
+    return Plan(host, steps, _obstacles(found, prefix, group), capable and "usable" in found)
+
+
+def _first(found: dict[str, list[str]], name: str) -> str:
+    return found.get(name, [""])[0]
+
+
+def _obstacles(found: dict[str, list[str]], prefix: str, group: str) -> list[str]:
+    is_root = _first(found, "uid") == "0"
+    lacks = found.get("lacks", [])
+    obstacles = []
+    if "closed" in found:
+        obstacles.append(
+            f"{_first(found, 'closed')} cannot be written: name the host as root@HOST, or another"
+            " directory with --prefix (~/beowire)"
+        )
+    if "sha256sum" in lacks:
+        obstacles.append("sha256sum is missing: install coreutils")
+    if group and not is_root:
+        obstacles.append(
+            "only root can let a group send Ethernet frames: name the host as root@HOST, or leave"
+            " out --group (then all goes over UDP)"
+        )
+    if group and "setcap" in lacks:
+        obstacles.append("setcap is missing: install the package libcap2-bin")
+    if "no_group" in found:
+        obstacles.append(f"there is no group {group}: groupadd --system {group}")
+    kind, _, options = _first(found, "mounted").partition(" ")
+    if group and kind.startswith("nfs"):
+        obstacles.append(
+            f"{prefix} is on NFS, which keeps no capabilities: --prefix on a local disk"
+        )
+    elif group and "nosuid" in options.strip().split(","):
+        obstacles.append(
+            f"{prefix} is mounted nosuid, so capabilities of files count for nothing there:"
+            " --prefix elsewhere"
+        )
+    return obstacles

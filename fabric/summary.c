@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "summary.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HOST_BYTES 65
+#define LINE_BYTES 1024
+
+/** Before the name of a lane: a counter of the bytes that left by it. */
+#define BY_LANE "sent_by_"
+
+/** A line that grows; what does not fit is left out. */
+struct text {
+    char line[LINE_BYTES];
+    size_t bytes;
+};
+
+static void add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct text *text, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it has just been started */
+    int bytes = vsnprintf(text->line + text->bytes, LINE_BYTES - text->bytes, format, arguments);
+    va_end(arguments);
+    if (bytes > 0) {
+        text->bytes += (size_t)bytes;
+        text->bytes = text->bytes < LINE_BYTES ? text->bytes : LINE_BYTES - 1;
+    }
+}
+
+/** The value of a counter; 0: there is none of that name. */
+static uint64_t counted(const beowire_endpoint *endpoint, const char *wanted)
+{
+    const char *name = NULL;
+    uint64_t value = 0;
+
+    for (unsigned i = 0; beowire_counter(endpoint, i, &name, &value) == 0; i++) {
+        if (strcmp(name, wanted) == 0) {
+            return value;
+        }
+    }
+    return 0;
+}
+
+/** The number that the job's launcher has given this process; NULL: it has none. */
+static const char *own_rank(void)
+{
+    /* Of Open MPI; of PMIx; of MPICH's and Intel MPI's launcher; of Slurm. */
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                        "SLURM_PROCID"};
+    const char *rank = NULL;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && rank == NULL; i++) {
+        rank = getenv(names[i]);
+        rank = rank != NULL && strspn(rank, "0123456789") == strlen(rank) ? rank : NULL;
+    }
+    return rank;
+}
+
+static void add_lanes(struct text *text, const beowire_endpoint *endpoint)
+{
+    const char *before = " (";
+    const char *name = NULL;
+    uint64_t value = 0;
+
+    for (unsigned i = 0; beowire_counter(endpoint, i, &name, &value) == 0; i++) {
+        if (strncmp(name, BY_LANE, strlen(BY_LANE)) == 0) {
+            add(text, "%s%s %" PRIu64, before, name + strlen(BY_LANE), value);
+            before = ", ";
+        }
+    }
+    add(text, ")");
+}
+
+static void add_remote(struct text *text, const beowire_endpoint *endpoint)
+{
+    uint64_t puts = counted(endpoint, "remote_puts");
+    uint64_t gets = counted(endpoint, "remote_gets");
+    uint64_t atomics = counted(endpoint, "remote_atomics");
+
+    if (puts + gets + atomics > 0) {
+        add(text, "; puts %" PRIu64 ", gets %" PRIu64 ", atomics %" PRIu64, puts, gets, atomics);
+    }
+}
+
+void summary_say(const beowire_endpoint *endpoint, const char *interfaces)
+{
+    struct text text = {.bytes = 0};
+    char host[HOST_BYTES] = "";
+    const char *rank = own_rank();
+
+    (void)gethostname(host, sizeof host - 1);
+    add(&text, "beowire: %s: ", host);
+    if (rank != NULL) {
+        add(&text, "rank %s, ", rank);
+    }
+    add(&text, "process %d, over %s: messages %" PRIu64 " out, %" PRIu64 " in", (int)getpid(),
+        interfaces, counted(endpoint, "message_eager") + counted(endpoint, "message_announced"),
+        counted(endpoint, "message_received"));
+    add_remote(&text, endpoint);
+    add(&text, "; bytes out %" PRIu64, counted(endpoint, "lane_sent_bytes"));
+    add_lanes(&text, endpoint);
+    add(&text, "; again: frames %" PRIu64 ", blocks %" PRIu64,
+        counted(endpoint, "flow_retransmitted_frames"), counted(endpoint, "pull_repeated"));
+    /* In one call: the lines of a job's processes are not to be mixed. */
+    (void)fprintf(stderr, "%s\n", text.line);
+}

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire setup` and `beowire doctor` on three hosts behind a switch, each with an sshd."""
+
+import grp
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beowire.lab import cluster
+from beowire.lab.options import LabOptions
+from system.conftest import ROOT, RunBeowire, assert_refused, processes_of, wait_until
+from system.test_ssh import Hosts, running
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="sshd lets only root log in others, and only root gives capabilities"
+)
+
+GROUP = "daemon"
+NOBODY = 65534
+FILES = {
+    *("bin/beowire-frames", "fabric/libbeowire-fi.so", "env.sh", "off.sh"),
+    *("modulefiles/beowire", ".beowire-setup"),
+}
+
+
+@pytest.fixture(name="hosts", scope="module")
+def make_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
+    """Three, for all tests of this module: none changes them for the next."""
+    runtime = tmp_path_factory.mktemp("runtime")
+    runtime.chmod(0o700)
+    before = {name: os.environ.get(name) for name in ("BEOWIRE_RUNTIME_DIR", "BEOWIRE_TEST_MARK")}
+    mark = uuid.uuid4().hex
+    os.environ |= {"BEOWIRE_RUNTIME_DIR": str(runtime), "BEOWIRE_TEST_MARK": mark}
+    try:
+        with running(tmp_path_factory.mktemp("hosts"), LabOptions(nodes=3, link="switch")) as hosts:
+            yield hosts
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+    assert wait_until(lambda: not processes_of(mark)), processes_of(mark)
+
+
+def names(hosts: Hosts) -> list[str]:
+    return [f"root@{node.address}" for node in hosts.lab.nodes]
+
+
+def type_there(
+    hosts: Hosts, *words: str, among: int = 3, timeout: float = 60.0
+) -> "subprocess.CompletedProcess[str]":
+    """A command line as typed in node0."""
+    options = [word for option in hosts.options() for word in ("--ssh-option", option)]
+    chosen = [words[0], "--hosts", ",".join(names(hosts)[:among]), *options, *words[1:]]
+    return subprocess.run(
+        hosts.command(str(ROOT / "beowire"), *chosen),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
+    )
+
+
+def in_node(hosts: Hosts, index: int, *words: str) -> None:
+    subprocess.run(cluster.command_in(hosts.lab.nodes[index], words, pin=False), check=True)
+
+
+def there(hosts: Hosts, index: int) -> set[str]:
+    prefix = hosts.home(index) / "beowire"
+    return {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()}
+
+
+def test_setup__applies_checks_and_undoes(hosts: Hosts) -> None:
+    words = ("--prefix", "~/beowire", "--group", GROUP)
+    done = type_there(hosts, "setup", *words)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert done.stdout.count("would copy to ~/beowire: bin/beowire-frames") == 3
+    assert "nothing is changed yet: --apply does it" in done.stdout
+    assert there(hosts, 1) == set()
+    for way in ("frames", "cut frames", "UDP", "full frames"):
+        assert f"  ok       {way}: half a round trip takes" in done.stdout, done.stdout
+
+    done = type_there(hosts, "setup", *words, "--apply")
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    for index in range(3):
+        assert there(hosts, index) == FILES
+        frames = hosts.home(index) / "beowire" / "bin" / "beowire-frames"
+        has = subprocess.run(
+            ["getcap", str(frames)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"},
+        )
+        assert "cap_net_raw=ep" in has.stdout
+        about = frames.stat()
+        assert (about.st_mode & 0o7777, about.st_gid) == (0o750, grp.getgrnam(GROUP).gr_gid)
+    assert type_there(hosts, "setup", *words).stdout.count("~/beowire is as it should be") == 3
+
+    done = type_there(hosts, "setup", "--prefix", "~/beowire", "--undo")
+    assert (done.returncode, done.stdout.count("is taken away")) == (0, 3), done.stderr
+    assert not any((hosts.home(index) / "beowire").exists() for index in range(3))
+
+
+def test_setup__one_host_that_cannot__none_is_changed(hosts: Hosts) -> None:
+    (hosts.home(2) / "closed").write_bytes(b"")
+    try:
+        done = type_there(hosts, "setup", "--prefix", "~/closed/beowire", "--apply")
+    finally:
+        (hosts.home(2) / "closed").unlink()
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("beowire: root@10.77.0.3: ")
+    done = type_there(hosts, "setup", "--prefix", "~/closed/beowire", "--undo")
+    assert done.returncode == 0
+    done = type_there(hosts, "setup", "--prefix", "~/beowire", "--group", "no-such", "--apply")
+    assert (done.returncode, there(hosts, 0)) == (1, set())
+    assert "nothing was changed: root@10.77.0.1: there is no group no-such" in done.stderr
+
+
+def test_doctor__finds_what_stops_frames(hosts: Hosts) -> None:
+    rules = (
+        "add table netdev closed; add chain netdev closed ingress"
+        " { type filter hook ingress device eth0 priority 0; };"
+        " add rule netdev closed ingress ether type 0x88b5 drop"
+    )
+    in_node(hosts, 1, "nft", rules)
+    try:
+        done = type_there(hosts, "doctor", "--json", among=2)
+    finally:
+        in_node(hosts, 1, "nft", "delete table netdev closed")
+    assert done.returncode == 1, (done.stdout, done.stderr)
+    said: dict[str, Any] = json.loads(done.stdout)
+    assert [one["host"] for one in said["hosts"]] == ["10.77.0.1", "10.77.0.2"]
+    assert all(one["interface"] == "eth0" for one in said["hosts"])
+    (pair,) = said["pairs"]
+    tried = {name: way["half_rtt_ns"] is not None for name, way in pair["ways"].items()}
+    assert tried == {"frames": False, "cut frames": False, "UDP": True, "full frames": True}
+    found = {one["check"]: one for one in said["between"]}
+    assert found["frames"]["state"] == "bad"
+    assert "0x88B5" in found["frames"]["do"]
+    assert found["UDP"]["state"] == "ok"
+
+
+def test_doctor__here_changes_nothing(run_beowire: RunBeowire) -> None:
+    done = run_beowire("doctor", "--interface", "lo")
+    assert done.returncode in (0, 1), done.stderr
+    assert done.stdout.splitlines()[-1].endswith("nothing was changed")
+    assert_refused(run_beowire("doctor", "--interface", "no0"), "there is no interface no0")
+
+
+# ---- the program that hands on a capability ------------------------------------------------------
+
+
+@pytest.fixture(name="frames")
+def make_frames() -> Iterator[Path]:
+    """A copy where other users can reach it, with its capability."""
+    directory = Path(tempfile.mkdtemp(prefix="beowire-test-", dir="/tmp"))
+    try:
+        directory.chmod(0o755)
+        program = directory / "beowire-frames"
+        shutil.copy(ROOT / "build" / "engine" / "beowire-frames", program)
+        os.chown(program, 0, grp.getgrnam(GROUP).gr_gid)
+        program.chmod(0o750)
+        subprocess.run(
+            ["setcap", "cap_net_raw=ep", str(program)],
+            check=True,
+            env={"PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"},
+        )
+        yield program
+    finally:
+        shutil.rmtree(directory)
+
+
+def as_nobody(
+    *words: str, group: str = GROUP, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    user = ["setpriv", "--reuid", str(NOBODY), "--regid", str(grp.getgrnam(group).gr_gid)]
+    return subprocess.run(
+        [*user, "--clear-groups", *words],
+        env={"PATH": "/usr/bin:/bin", **environment},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
+
+
+SHOW = 'sed -n "s/^CapAmb:.//p; s/^CapEff:.//p" /proc/self/status; echo "$LD_LIBRARY_PATH $TMPDIR"'
+
+
+def test_frames__the_program_may_and_has_its_environment(frames: Path) -> None:
+    done = as_nobody(str(frames), "sh", "-c", SHOW, LD_LIBRARY_PATH="/opt/x", TMPDIR="/t")
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["0000000000002000", "0000000000002000", "/opt/x /t"]
+
+
+def test_frames__only_for_its_group(frames: Path) -> None:
+    done = as_nobody(str(frames), "true", group="nogroup")
+    assert done.returncode != 0
+    assert "ermission denied" in done.stderr
+
+
+def test_frames__a_copy_gives_nothing_and_says_so_once_a_host(frames: Path) -> None:
+    copy = frames.with_name("copy")
+    shutil.copy(frames, copy)
+    copy.chmod(0o755)
+    done = as_nobody(str(copy), "sh", "-c", SHOW, MPI_LOCALRANKID="0")
+    assert done.stdout.splitlines()[0] == "0000000000000000"
+    assert done.stderr.startswith("beowire-frames: ")
+    assert "gives no cap_net_raw here" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert as_nobody(str(copy), "true", MPI_LOCALRANKID="1").stderr == ""
+
+
+def test_frames__what_cannot_be_run(frames: Path) -> None:
+    for words, status, said in (
+        ((), 2, "usage: beowire-frames PROGRAM"),
+        (("/no/such",), 127, "/no/such cannot be run: No such file"),
+        (("/etc/hostname",), 126, "/etc/hostname cannot be run: Permission denied"),
+    ):
+        done = as_nobody(str(frames), *words)
+        assert (done.returncode, done.stdout) == (status, "")
+        assert said in done.stderr

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `beowire doctor --hosts` says of the ways between hosts."""
+
+from beowire.doctor.facts import Facts
+from beowire.doctor.finding import Finding, State
+from beowire.doctor.pairs import WAYS, Bounced, Pair
+from beowire.doctor.ways import judge
+
+OPEN = {way.name: Bounced(5000.0) for way in WAYS}
+
+
+def host(name: str, mtu: int = 1500, kernel: str = "6.1") -> Facts:
+    address = ["2: eth0    inet 10.77.0.1/24 scope global eth0"]
+    return Facts(name, "eth0", {"interface_mtu": mtu, "kernel": kernel}, {"addresses": address}, {})
+
+
+HOSTS = [host("a"), host("b"), host("c")]
+
+
+def pairs(changed: dict[tuple[str, str], dict[str, Bounced]]) -> list[Pair]:
+    names = [("a", "b"), ("a", "c"), ("b", "c")]
+    return [Pair(pair, {**OPEN, **changed.get(pair, {})}) for pair in names]
+
+
+def of(findings: list[Finding], check: str) -> list[Finding]:
+    return [finding for finding in findings if finding.check == check]
+
+
+def test_judge__all_is_open() -> None:
+    found = judge(pairs({("b", "c"): {"frames": Bounced(9000.0)}}), HOSTS)
+    assert [one.state for one in found] == [State.OK] * len(WAYS)
+    (frames,) = of(found, "frames")
+    assert frames.text == "half a round trip takes 5 to 9 µs (the slowest: b – c)"
+
+
+def test_judge__a_way_that_is_closed_between_some() -> None:
+    stopped = Bounced(why="c: the peer does not answer")
+    found = judge(pairs({("a", "c"): {"UDP": stopped}, ("b", "c"): {"UDP": stopped}}), HOSTS)
+    (one,) = of(found, "UDP")
+    assert one.state is State.BAD
+    assert one.text == (
+        "stopped: a – c: c: the peer does not answer; b – c: c: the peer does not answer"
+    )
+    assert "ip saddr 10.77.0.0/24" in one.do
+    assert "{ udp, icmp }" in one.do
+
+
+def test_judge__frames_that_a_switch_does_not_pass() -> None:
+    closed = {
+        pair: {"frames": Bounced(why="nothing")} for pair in (("a", "b"), ("a", "c"), ("b", "c"))
+    }
+    (one,) = of(judge(pairs(closed), HOSTS), "frames")
+    assert "stopped (between all)" in one.text
+    assert "0x88B5" in one.do
+
+
+def test_judge__frames_that_are_too_long_on_the_way() -> None:
+    (one,) = of(
+        judge(pairs({("a", "b"): {"full frames": Bounced(why="nothing")}}), HOSTS), "full frames"
+    )
+    assert one.state is State.BAD
+    assert "ip link set eth0 mtu" in one.do
+
+
+def test_judge__what_was_not_tried_is_not_closed() -> None:
+    untried = Bounced(why="b: needs CAP_NET_RAW", tried=False)
+    changed = {("a", "b"): {"frames": untried}, ("b", "c"): {"frames": untried}}
+    found = of(judge(pairs(changed), HOSTS), "frames")
+    assert [one.state for one in found] == [State.UNKNOWN, State.OK]
+    assert found[0].text == "not tried: b: needs CAP_NET_RAW"
+
+
+def test_judge__what_is_lost() -> None:
+    found = of(
+        judge(pairs({("a", "b"): {"full frames": Bounced(9000.0, lost=3)}}), HOSTS), "full frames"
+    )
+    assert found[0].state is State.WORSE
+    assert "a – b 3" in found[0].text
+
+
+def test_judge__hosts_that_differ() -> None:
+    found = judge(pairs({}), [host("a", 9000), host("b"), host("c", kernel="6.6")])
+    (mtu,) = of(found, "MTU")
+    assert "a 9000, b 1500, c 1500" in mtu.text
+    assert "mtu 1500" in mtu.do
+    (kernels,) = of(found, "kernels")
+    assert kernels.state is State.NOTE

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`beowire setup` on this host, in directories of the test: what it would do, does, and undoes."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from beowire import paths
+from beowire.commands import setup
+from beowire.errors import BeowireError
+from beowire.mpi import environment
+from beowire.mpi.installation import KINDS, Installation
+from beowire.setup import pieces, scripts
+from beowire.setup.hosts import ThisHost, on_all
+from beowire.setup.pieces import MANIFEST, Piece
+from beowire.setup.plan import Plan, plan
+
+
+@pytest.fixture(name="engine", autouse=True)
+def make_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An engine's directory with files that only pretend."""
+    engine = tmp_path / "engine"
+    (engine / "fabric").mkdir(parents=True)
+    for name in ("beowire-engine", "beowire-frames", "fabric/libbeowire-fi.so"):
+        (engine / name).write_bytes(f"first {name}".encode())
+    monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(engine))
+    # No libfabric here could load that.
+    monkeypatch.setattr(
+        scripts, "_PATH", "PATH=/usr/bin:/bin; export PATH; umask 022; fi_info() { :; }"
+    )
+    return engine
+
+
+def run(*words: str) -> tuple[str, BeowireError | None]:
+    app = typer.Typer()
+
+    @app.callback()
+    def group() -> None:
+        pass
+
+    setup.register(app)
+    done = CliRunner().invoke(app, ["setup", *words])
+    error = done.exception
+    assert error is None or isinstance(error, SystemExit | BeowireError), error
+    return done.output, error if isinstance(error, BeowireError) else None
+
+
+def files_in(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_setup__says_does_and_undoes(tmp_path: Path, engine: Path) -> None:
+    prefix = tmp_path / "there" / "beowire"
+    said, error = run("--prefix", str(prefix))
+    assert error is None
+    assert f"would copy to {prefix}: bin/beowire-frames, " in said
+    assert "nothing is changed yet" in said
+    assert not prefix.exists()
+
+    said, error = run("--prefix", str(prefix), "--apply")
+    assert error is None, error
+    assert f". {prefix}/env.sh" in said
+    assert set(files_in(prefix)) == {
+        *("bin/beowire-frames", "fabric/libbeowire-fi.so", "env.sh", "off.sh"),
+        *("modulefiles/beowire", MANIFEST),
+    }
+    assert os.access(prefix / "bin" / "beowire-frames", os.X_OK)
+
+    said, error = run("--prefix", str(prefix))
+    assert said.endswith(f"{prefix} is as it should be\n")
+
+    (engine / "fabric" / "libbeowire-fi.so").write_bytes(b"second")
+    said, _ = run("--prefix", str(prefix), "--apply")
+    assert "replace in" in said
+    assert "fabric/libbeowire-fi.so (of another version)" in said
+    assert (prefix / "fabric" / "libbeowire-fi.so").read_bytes() == b"second"
+
+    said, error = run("--prefix", str(prefix), "--undo")
+    assert (said, error) == (f"{ThisHost().names[0]}: {prefix} is taken away\n", None)
+    assert not prefix.exists()
+    said, error = run("--prefix", str(prefix), "--undo")
+    assert "nothing of `beowire setup` is in" in said
+
+
+def test_undo__keeps_what_is_not_what_it_was_and_what_is_not_ours(tmp_path: Path) -> None:
+    prefix = tmp_path / "beowire"
+    prefix.mkdir()
+    assert run("--prefix", str(prefix), "--apply")[1] is None
+    (prefix / "env.sh").write_text("export MINE=1\n", encoding="ascii")
+    (prefix / "bin" / "own").write_bytes(b"own")
+    said, error = run("--prefix", str(prefix), "--undo")
+    assert error is None
+    assert f"kept {prefix}/env.sh: it was changed since" in said
+    assert files_in(prefix) == {"env.sh": b"export MINE=1\n", "bin/own": b"own"}
+    # It was there before.
+    (prefix / "env.sh").unlink()
+    (prefix / "bin" / "own").unlink()
+    (prefix / "bin").rmdir()
+    assert run("--prefix", str(prefix), "--apply")[1] is None
+    assert run("--prefix", str(prefix), "--undo")[1] is None
+    assert list(prefix.iterdir()) == []
+
+
+def test_setup__a_directory_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    _, error = run("--prefix", str(tmp_path / "file" / "beowire"), "--apply")
+    assert error is not None
+    assert error.exit_code == 1
+    assert "--prefix" in str(error)
+    assert len(str(error).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--prefix", "relative"], "--prefix is a directory of its own"),
+        (["--prefix", "/"], "--prefix is a directory of its own"),
+        (["--prefix", "/opt/$(reboot)"], "--prefix is a directory of its own"),
+        (["--prefix", "/opt/../etc"], "--prefix is a directory of its own"),
+        (["--group", "a b"], "no group can be called"),
+        (["--apply", "--undo"], "take one"),
+        (["--hosts", "a,a"], "the same host twice"),
+        (["--ssh-option", "Port=22"], "--ssh-option needs --hosts"),
+    ],
+)
+def test_setup__bad_input(words: list[str], said: str) -> None:
+    output, error = run(*words)
+    assert (output, error is not None) == ("", True)
+    assert said in str(error)
+
+
+def test_setup__a_group_that_there_is_not(tmp_path: Path) -> None:
+    prefix = str(tmp_path / "beowire")
+    said, error = run("--prefix", prefix, "--group", "no-such-group", "--apply")
+    assert "NOT POSSIBLE: there is no group no-such-group: groupadd" in said
+    assert error is not None
+    assert "nothing was changed" in str(error)
+    assert not Path(prefix).exists()
+
+
+# ---- the variables -------------------------------------------------------------------------------
+
+
+def environment_after(script: str) -> dict[str, str]:
+    done = subprocess.run(
+        ["sh", "-euc", f"{script}\nenv -0"],
+        env={"PATH": "/usr/bin:/bin", "HOME": "/home/u"},
+        capture_output=True,
+        check=True,
+    )
+    pairs = (one.partition("=") for one in done.stdout.decode().split("\0") if one)
+    return {name: value for name, _, value in pairs}
+
+
+def test_shell__sets_what_mpi_env_says_and_takes_it_back(tmp_path: Path) -> None:
+    prefix = tmp_path / "beowire"
+    assert run("--prefix", str(prefix), "--apply", "--interface", "eth7")[1] is None
+    found = environment_after(f". {prefix}/env.sh")
+    for name in KINDS:
+        wanted = environment.variables(Installation(name, "", Path("/x/bin/y"), None), "beowire")
+        for variable, value in wanted.items():
+            if variable not in ("I_MPI_ROOT", "LD_LIBRARY_PATH", "FI_PROVIDER_PATH"):
+                expected = f"{value};FI_BEOWIRE_INTERFACE" if variable.endswith("_list") else value
+                assert found[variable] == expected
+    assert found["FI_PROVIDER_PATH"] == f"{prefix}/fabric"
+    assert found["FI_BEOWIRE_INTERFACE"] == "eth7"
+    assert found["PATH"] == f"{prefix}/bin:/usr/bin:/bin"
+    # Twice is once, and what the user has in Open MPI's list stays.
+    twice = environment_after(
+        f"export OMPI_MCA_mca_base_env_list=MINE; . {prefix}/env.sh; . {prefix}/env.sh"
+    )
+    assert twice["PATH"] == found["PATH"]
+    assert twice["OMPI_MCA_mca_base_env_list"] == "MINE;FI_PROVIDER_PATH;FI_BEOWIRE_INTERFACE"
+    back = environment_after(f". {prefix}/env.sh; . {prefix}/off.sh")
+    assert set(back) - {"PWD", "_", "SHLVL"} == {"PATH", "HOME"}
+
+
+def test_shell__below_the_users_own_directory() -> None:
+    (shell,) = (one for one in pieces.pieces("~/beowire", "") if one.path == pieces.SHELL)
+    found = environment_after(shell.data.decode())
+    assert found["FI_PROVIDER_PATH"] == "/home/u/beowire/fabric"
+    (module,) = (one for one in pieces.pieces("~/beowire", "") if one.path == pieces.MODULE)
+    assert 'setenv FI_PROVIDER_PATH "$::env(HOME)/beowire/fabric"' in module.data.decode()
+
+
+def test_pieces__what_is_not_built(engine: Path) -> None:
+    (engine / "beowire-frames").unlink()
+    with pytest.raises(BeowireError, match="build it first"):
+        pieces.pieces("/opt/beowire", "")
+    assert paths.engine_directory() == engine
+
+
+# ---- the plan ------------------------------------------------------------------------------------
+
+FILES = [Piece("bin/beowire-frames", b"12345", 0o755), Piece("env.sh", b"1", 0o644)]
+SAME = "uid 0\nsame bin/beowire-frames\nsame env.sh\nmounted ext4 rw\n"
+ALLOWED = "capability /opt/beowire/bin/beowire-frames cap_net_raw=ep\nframes 750 mpi\nusable yes\n"
+
+
+def planned(said: str, group: str = "") -> Plan:
+    return plan("n1", said, "/opt/beowire", FILES, group)
+
+
+def test_plan__only_what_is_missing() -> None:
+    assert planned(SAME) == Plan("n1", [], [], False)
+    assert planned(SAME + ALLOWED, "mpi") == Plan("n1", [], [], True)
+    (step,) = planned(SAME, "mpi").steps
+    assert "let the group mpi send Ethernet frames" in step
+    assert "setcap cap_net_raw=ep of /opt/beowire/bin/beowire-frames" in step
+    # Another group than before, or none any more.
+    assert planned(SAME + ALLOWED, "users").steps
+    assert "take cap_net_raw from" in planned(SAME + ALLOWED).steps[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("closed /opt\n", "/opt cannot be written"),
+        ("lacks setcap\n", "libcap2-bin"),
+        ("no_group mpi\n", "groupadd --system mpi"),
+    ],
+)
+def test_plan__what_stands_in_the_way(said: str, words: str) -> None:
+    (obstacle,) = planned(SAME + said, "mpi").obstacles
+    assert words in obstacle
+
+
+def test_plan__file_systems_without_capabilities() -> None:
+    for mounted, words in (("nfs4 rw", "NFS"), ("ext4 rw,nosuid", "nosuid")):
+        said = SAME.replace("ext4 rw", mounted)
+        (obstacle,) = planned(said, "mpi").obstacles
+        assert words in obstacle
+        assert planned(said).obstacles == []
+    (obstacle,) = planned(SAME.replace("uid 0", "uid 1000"), "mpi").obstacles
+    assert "only root" in obstacle
+
+
+def test_on_all__each_host_by_itself() -> None:
+    hosts = ThisHost()
+    hosts.names = ["a", "b"]
+    done = on_all(hosts, lambda name: hosts.run(name, f"[ {name} = a ] && echo yes"))
+    assert done["a"] == "yes\n"
+    assert isinstance(done["b"], BeowireError)
+    with pytest.raises(BeowireError, match="b: no such disk"):
+        hosts.run("b", "echo no such disk >&2; exit 3")

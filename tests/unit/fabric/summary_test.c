@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two endpoints exchange messages, and what they say at their end is read back. */
+#include "namespace.h"
+#include "pair.h"
+#include "said.h"
+
+#include <stdio.h>
+
+#define MESSAGES 3
+#define LONG_BYTES (1u << 20)
+
+/** Sends from side 0 to side 1. */
+static void exchange(struct pair *pair, size_t bytes)
+{
+    uint8_t *data = pattern(bytes, 1);
+    uint8_t *got = calloc(1, bytes);
+    const struct side *receiver = &pair->sides[1];
+    const struct side *sender = &pair->sides[0];
+
+    assert_non_null(got);
+    assert_int_equal(fi_trecv(receiver->ep, got, bytes, NULL, FI_ADDR_UNSPEC, 1, 0, got), 0);
+    assert_int_equal(fi_tsend(sender->ep, data, bytes, NULL, sender->other, 1, data), 0);
+    assert_ptr_equal(completed(pair, 1).op_context, got);
+    assert_ptr_equal(completed(pair, 0).op_context, data);
+    free(data);
+    free(got);
+}
+
+static void report__what_was_carried_and_by_which_lanes(void **state)
+{
+    struct pair *pair = open_pair_with("FI_BEOWIRE_REPORT", "1");
+    char text[SAID_BYTES];
+    char host[65] = "";
+    char expected[256];
+
+    (void)state;
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        exchange(pair, 8);
+    }
+    exchange(pair, LONG_BYTES);
+    assert_int_equal(setenv("PMI_RANK", "7", 1), 0);
+    said_begin();
+    close_pair(pair);
+    said_end(text);
+    assert_int_equal(unsetenv("PMI_RANK"), 0);
+    (void)gethostname(host, sizeof host - 1);
+    (void)snprintf(
+        expected, sizeof expected,
+        "beowire: %s: rank 7, process %d, over end0,end1: messages 4 out, 0 in; bytes out ", host,
+        (int)getpid());
+    assert_ptr_equal(strstr(text, expected), text);
+    /* More than its bytes left, by one lane or the other. */
+    unsigned long long out = 0;
+    unsigned long long packet = 0;
+    unsigned long long udp = 0;
+    unsigned long long tso = 0;
+    unsigned long long shm = 0;
+    assert_int_equal(
+        /* NOLINTNEXTLINE(cert-err34-c): what it wrote is no larger than what it has counted */
+        sscanf(text + strlen(expected), "%llu (packet %llu, udp %llu, tso %llu, shm %llu); again:",
+               &out, &packet, &udp, &tso, &shm),
+        5);
+    assert_true(out > LONG_BYTES);
+    assert_true(packet + udp + tso + shm == out);
+    const char *second = strchr(text, '\n');
+    assert_non_null(second);
+    assert_non_null(strstr(second, "over end1,end0: messages 0 out, 4 in; bytes out "));
+    assert_null(strstr(text, "puts"));
+    assert_int_equal(text[strlen(text) - 1], '\n');
+}
+
+static void report__only_when_asked_for(void **state)
+{
+    struct pair *pair = open_default_pair();
+    char text[SAID_BYTES];
+
+    (void)state;
+    exchange(pair, 8);
+    said_begin();
+    close_pair(pair);
+    said_end(text);
+    assert_string_equal(text, "");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(report__what_was_carried_and_by_which_lanes),
+        cmocka_unit_test(report__only_when_asked_for),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
