@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,8 +92,23 @@ static void add_remote(struct text *text, const beowire_endpoint *endpoint)
     }
 }
 
+/** An MPI may have another endpoint, for puts and gets, that most programs never use: of a process
+ *  whose other one has spoken, it says nothing. */
+static bool is_worth_a_line(const beowire_endpoint *endpoint)
+{
+    static atomic_bool has_spoken;
+    bool was_used = counted(endpoint, "lane_sent_frames") > 0 ||
+                    counted(endpoint, "lane_received_frames") > 0 ||
+                    counted(endpoint, "message_own") > 0;
+
+    return !atomic_exchange(&has_spoken, true) || was_used;
+}
+
 void summary_say(const beowire_endpoint *endpoint, const char *interfaces)
 {
+    if (!is_worth_a_line(endpoint)) {
+        return;
+    }
     struct text text = {.bytes = 0};
     char host[HOST_BYTES] = "";
     const char *rank = own_rank();

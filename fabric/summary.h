@@ -8,7 +8,8 @@
 
 #include "beowire.h"
 
-/** Says it on standard error, before the endpoint is closed. Any thread that may use the endpoint.
+/** Says it on standard error, before the endpoint is closed; nothing of an endpoint that was never
+ *  used, if another of this process has spoken. Any thread that may use the endpoint.
  *
  *  @param interfaces those that it was opened on, for people */
 void summary_say(const beowire_endpoint *endpoint, const char *interfaces);

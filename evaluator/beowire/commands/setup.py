@@ -95,8 +95,8 @@ def setup(
         print(f"where jobs are started: . {prefix}/{SHELL}   (back to TCP: . {prefix}/{OFF})")
         print(f"or: module use {prefix}/modulefiles; module load beowire")
         if group:
-            print(f"members of {group} start programs by {FRAMES.rpartition('/')[2]}:")
-            print("    mpirun --hostfile hosts beowire-frames ./program")
+            print(f"members of {group} start programs by beowire-frames:")
+            print(f"    mpirun -n 4 --hostfile hosts {prefix}/{FRAMES} ./program")
     if bad:
         raise typer.Exit(1)
 

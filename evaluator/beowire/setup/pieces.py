@@ -91,17 +91,16 @@ def pieces(prefix: str, interface: str) -> list[Piece]:
     if not frames.is_file():
         raise BeowireError(f"no {frames}: build it first (`make` at the root of the checkout)")
     chosen = variables(interface)
-    handed = ["FI_PROVIDER_PATH", *(["FI_BEOWIRE_INTERFACE"] if interface else [])]
     return [
         Piece(FRAMES, frames.read_bytes(), 0o755),
         Piece(PROVIDER, (paths.provider_directory() / Path(PROVIDER).name).read_bytes(), 0o644),
-        Piece(SHELL, _shell(prefix, chosen, handed).encode(), 0o644),
+        Piece(SHELL, _shell(prefix, chosen).encode(), 0o644),
         Piece(OFF, _off(chosen).encode(), 0o644),
-        Piece(MODULE, _module(prefix, chosen, handed).encode(), 0o644),
+        Piece(MODULE, _module(prefix, chosen).encode(), 0o644),
     ]
 
 
-def _shell(prefix: str, chosen: Mapping[str, str], handed: Sequence[str]) -> str:
+def _shell(prefix: str, chosen: Mapping[str, str]) -> str:
     here = for_shell(prefix)
     lines = [
         "# Has MPI programs use Beowire that are started from this shell:",
@@ -110,8 +109,9 @@ def _shell(prefix: str, chosen: Mapping[str, str], handed: Sequence[str]) -> str
         f'case ":$PATH:" in *":{here}/bin:"*) ;; *) PATH="{here}/bin:$PATH" ;; esac',
         f'export PATH FI_PROVIDER_PATH="{here}/fabric"',
         *(f"export {name}={value}" for name, value in chosen.items()),
-        "# Open MPI hands over to other nodes what this names.",
-        f"for beowire_name in {' '.join(handed)}; do",
+        "# Open MPI hands over to other nodes what this names: also what is set of FI_BEOWIRE_* now.",
+        "for beowire_name in FI_PROVIDER_PATH"
+        ' $(env | sed -n "s/^\\(FI_BEOWIRE_[A-Z_]*\\)=.*/\\1/p"); do',
         f'    case ";${{{_LIST}-}};" in',
         '    *";$beowire_name;"*) ;;',
         f'    *) {_LIST}="${{{_LIST}:+${_LIST};}}$beowire_name" ;;',
@@ -128,13 +128,13 @@ def _off(chosen: Mapping[str, str]) -> str:
     return (
         "# Undoes env.sh: MPI programs use what they use by themselves.\n"
         f"unset {names}\n"
-        f'case "${{{_LIST}-}}" in\n'
-        f"FI_PROVIDER_PATH | 'FI_PROVIDER_PATH;FI_BEOWIRE_INTERFACE') unset {_LIST} ;;\n"
-        "esac\n"
+        f'{_LIST}=$(printf "%s\\n" "${{{_LIST}-}}" | tr ";" "\\n" |'
+        ' sed "/^FI_PROVIDER_PATH$/d; /^FI_BEOWIRE_/d" | paste -s -d ";" -)\n'
+        f'if [ -z "${_LIST}" ]; then unset {_LIST}; else export {_LIST}; fi\n'
     )
 
 
-def _module(prefix: str, chosen: Mapping[str, str], handed: Sequence[str]) -> str:
+def _module(prefix: str, chosen: Mapping[str, str]) -> str:
     here = _for_module(prefix)
     lines = [
         "#%Module1.0",
@@ -143,7 +143,11 @@ def _module(prefix: str, chosen: Mapping[str, str], handed: Sequence[str]) -> st
         f'prepend-path PATH "{here}/bin"',
         f'setenv FI_PROVIDER_PATH "{here}/fabric"',
         *(f'setenv {name} "{value}"' for name, value in chosen.items()),
-        *(f'append-path --delim ";" {_LIST} "{name}"' for name in handed),
+        "# Open MPI hands over to other nodes what this names: also what is set of FI_BEOWIRE_* now.",
+        f'append-path --delim ";" {_LIST} FI_PROVIDER_PATH',
+        "foreach name [lsort [array names ::env FI_BEOWIRE_*]] {",
+        f'    append-path --delim ";" {_LIST} $name',
+        "}",
     ]
     return "\n".join(lines) + "\n"
 

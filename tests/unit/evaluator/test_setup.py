@@ -174,13 +174,16 @@ def test_shell__sets_what_mpi_env_says_and_takes_it_back(tmp_path: Path) -> None
     assert found["FI_BEOWIRE_INTERFACE"] == "eth7"
     assert found["PATH"] == f"{prefix}/bin:/usr/bin:/bin"
     # Twice is once, and what the user has in Open MPI's list stays.
-    twice = environment_after(
-        f"export OMPI_MCA_mca_base_env_list=MINE; . {prefix}/env.sh; . {prefix}/env.sh"
-    )
+    own = "export OMPI_MCA_mca_base_env_list=MINE FI_BEOWIRE_REPORT=1"
+    twice = environment_after(f"{own}; . {prefix}/env.sh; . {prefix}/env.sh")
     assert twice["PATH"] == found["PATH"]
-    assert twice["OMPI_MCA_mca_base_env_list"] == "MINE;FI_PROVIDER_PATH;FI_BEOWIRE_INTERFACE"
+    handed = twice["OMPI_MCA_mca_base_env_list"].split(";")
+    assert handed[:2] == ["MINE", "FI_PROVIDER_PATH"]
+    assert sorted(handed[2:]) == ["FI_BEOWIRE_INTERFACE", "FI_BEOWIRE_REPORT"]
     back = environment_after(f". {prefix}/env.sh; . {prefix}/off.sh")
     assert set(back) - {"PWD", "_", "SHLVL"} == {"PATH", "HOME"}
+    back = environment_after(f"{own}; . {prefix}/env.sh; . {prefix}/off.sh")
+    assert back["OMPI_MCA_mca_base_env_list"] == "MINE"
 
 
 def test_shell__below_the_users_own_directory() -> None:

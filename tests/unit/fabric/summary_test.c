@@ -69,6 +69,18 @@ static void report__what_was_carried_and_by_which_lanes(void **state)
     assert_int_equal(text[strlen(text) - 1], '\n');
 }
 
+static void report__nothing_of_an_endpoint_beside_that_was_never_used(void **state)
+{
+    struct pair *pair = open_pair_with("FI_BEOWIRE_REPORT", "1");
+    char text[SAID_BYTES];
+
+    (void)state;
+    said_begin();
+    close_pair(pair); /* the test before has spoken */
+    said_end(text);
+    assert_string_equal(text, "");
+}
+
 static void report__only_when_asked_for(void **state)
 {
     struct pair *pair = open_default_pair();
@@ -86,6 +98,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(report__what_was_carried_and_by_which_lanes),
+        cmocka_unit_test(report__nothing_of_an_endpoint_beside_that_was_never_used),
         cmocka_unit_test(report__only_when_asked_for),
     };
 
