@@ -119,7 +119,7 @@ def _show_plans(plans: Sequence[Plan], prefix: str, *, apply: bool) -> None:
         if not one.steps:
             print(f"{one.host}: {prefix} is as it should be")
         for step in one.steps:
-            print(f"{one.host}: {'' if apply else 'would '}{step}")
+            print(f"{one.host}: {'will' if apply else 'would'} {step}")
         for obstacle in one.obstacles:
             print(f"{one.host}: NOT POSSIBLE: {obstacle}")
     if not apply and any(one.steps for one in plans):

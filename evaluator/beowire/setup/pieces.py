@@ -109,7 +109,7 @@ def _shell(prefix: str, chosen: Mapping[str, str]) -> str:
         f'case ":$PATH:" in *":{here}/bin:"*) ;; *) PATH="{here}/bin:$PATH" ;; esac',
         f'export PATH FI_PROVIDER_PATH="{here}/fabric"',
         *(f"export {name}={value}" for name, value in chosen.items()),
-        "# Open MPI hands over to other nodes what this names: also what is set of FI_BEOWIRE_* now.",
+        "# What Open MPI hands over to other nodes; also what is set of FI_BEOWIRE_* now.",
         "for beowire_name in FI_PROVIDER_PATH"
         ' $(env | sed -n "s/^\\(FI_BEOWIRE_[A-Z_]*\\)=.*/\\1/p"); do',
         f'    case ";${{{_LIST}-}};" in',
@@ -143,7 +143,7 @@ def _module(prefix: str, chosen: Mapping[str, str]) -> str:
         f'prepend-path PATH "{here}/bin"',
         f'setenv FI_PROVIDER_PATH "{here}/fabric"',
         *(f'setenv {name} "{value}"' for name, value in chosen.items()),
-        "# Open MPI hands over to other nodes what this names: also what is set of FI_BEOWIRE_* now.",
+        "# What Open MPI hands over to other nodes; also what is set of FI_BEOWIRE_* now.",
         f'append-path --delim ";" {_LIST} FI_PROVIDER_PATH',
         "foreach name [lsort [array names ::env FI_BEOWIRE_*]] {",
         f'    append-path --delim ";" {_LIST} $name',

@@ -55,7 +55,8 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         "set -eu",
         _PATH,
         _FAIL,
-        f'new=$1; prefix="{for_shell(prefix)}"; made=no',
+        # Several hosts may have the directory in common.
+        f'new=$1; prefix="{for_shell(prefix)}"; made=no; draft=new.$(uname -n).$$',
         '[ -d "$prefix" ] || made=yes',
         f'[ ! -e "$prefix/{MANIFEST}" ] || made=$(sed -n "s/^# made //p" "$prefix/{MANIFEST}")',
         'mkdir -p "$prefix" 2>/dev/null ||'
@@ -63,14 +64,14 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         ' directory with --prefix"',
         "put() {",
         "    target=$prefix/$1",
-        '    mkdir -p "$(dirname "$target")" && cp "$new/$1" "$target.new.$$" &&'
-        ' chmod "$2" "$target.new.$$" ||'
+        '    mkdir -p "$(dirname "$target")" && cp "$new/$1" "$target.$draft" &&'
+        ' chmod "$2" "$target.$draft" ||'
         ' fail "$target cannot be written by $(id -un): is the disk full, or is it not theirs?"',
-        f'    [ "$1" != "{FRAMES}" ] || allow "$target.new.$$"',
-        '    mv -f "$target.new.$$" "$target"',
+        f'    [ "$1" != "{FRAMES}" ] || allow "$target.$draft"',
+        '    mv -f "$target.$draft" "$target"',
         "}",
         f"allow() {{ {_allow(group)}; }}",
-        'trap \'rm -f "$prefix"/*.new.$$ "$prefix"/*/*.new.$$\' EXIT',
+        'trap \'rm -f "$prefix"/*.$draft "$prefix"/*/*.$draft\' EXIT',
         *(f'put "{one.path}" {one.mode:o}' for one in files),
         f'{{ echo "# made $made"; cat "$new/manifest"; }} >"$prefix/{MANIFEST}"',
         "if command -v fi_info >/dev/null; then",
