@@ -7,6 +7,7 @@ from beowire.doctor.facts import Facts, network_of
 from beowire.doctor.finding import Finding, State, ok, unknown
 from beowire.doctor.host_checks import found_mpis
 from beowire.doctor.pairs import WAYS, Bounced, Pair
+from beowire.units import time_text
 
 #: What to look at where a way is closed.
 _STOPPED: Mapping[str, tuple[State, str, str]] = {
@@ -92,9 +93,9 @@ def _of_way(name: str, pairs: Sequence[Pair], found: Sequence[Facts]) -> list[Fi
         )
     if times and not closed:
         slowest = max(pairs, key=lambda pair: pair.ways[name].half_rtt_ns or 0.0)
-        said = f"half a round trip takes {min(times) / 1e3:.3g} to {max(times) / 1e3:.3g} µs"
+        said = f"half a round trip takes {time_text(min(times))}"
         if len(pairs) > 1:
-            said += f" (the slowest: {_names(slowest)})"
+            said += f" to {time_text(max(times))} (the slowest: {_names(slowest)})"
         findings.append(ok(name, said))
     return findings
 

@@ -30,7 +30,7 @@ def test_judge__all_is_open() -> None:
     found = judge(pairs({("b", "c"): {"frames": Bounced(9000.0)}}), HOSTS)
     assert [one.state for one in found] == [State.OK] * len(WAYS)
     (frames,) = of(found, "frames")
-    assert frames.text == "half a round trip takes 5 to 9 µs (the slowest: b – c)"
+    assert frames.text == "half a round trip takes 5.00 µs to 9.00 µs (the slowest: b – c)"
 
 
 def test_judge__a_way_that_is_closed_between_some() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from beowire.errors import BeowireError
 from beowire.launch import ssh
+from beowire.launch.base import Node
 from beowire.launch.ssh import SshLauncher
 
 
@@ -70,6 +71,20 @@ def test_ssh_command__never_asks_for_a_password() -> None:
     assert command[:4] == ["ssh", "-T", "-o", "BatchMode=yes"]  # the first value counts
     assert command[-2:] == ["u@b", "exec sh -c 'true'"]
     assert command.index("Port=2222") < command.index("ConnectTimeout=10")
+
+
+def test_start__an_engine_by_a_program_that_hands_on_rights(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    launcher = SshLauncher("a,u@b")
+    launcher._host_of = {"a": "a", "b": "u@b"}
+    launcher.through["u@b"] = '"/opt/x/frames" '
+    said: list[str] = []
+    monkeypatch.setattr(ssh.subprocess, "Popen", lambda words, **_: said.append(words[-1]))
+    for name in ("a", "b"):
+        launcher.start(Node(name, name))
+    assert "/beowire-engine" in said[0] and "frames" not in said[0]
+    assert ' "/opt/x/frames" "$HOME/.cache/beowire/' in said[1]
 
 
 @pytest.mark.parametrize(
