@@ -5,6 +5,7 @@
 """
 
 import io
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -80,7 +81,7 @@ def test_start__an_engine_by_a_program_that_hands_on_rights(
     launcher._host_of = {"a": "a", "b": "u@b"}
     launcher.through["u@b"] = '"/opt/x/frames" '
     said: list[str] = []
-    monkeypatch.setattr(ssh.subprocess, "Popen", lambda words, **_: said.append(words[-1]))
+    monkeypatch.setattr(subprocess, "Popen", lambda words, **_: said.append(words[-1]))
     for name in ("a", "b"):
         launcher.start(Node(name, name))
     assert "/beowire-engine" in said[0] and "frames" not in said[0]
