@@ -72,8 +72,10 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         "}",
         f"allow() {{ {_allow(group)}; }}",
         'trap \'rm -f "$prefix"/*.$draft "$prefix"/*/*.$draft\' EXIT',
+        # First, so that what is left of a try that failed can be undone.
+        f'{{ echo "# made $made"; cat "$new/manifest"; }} 2>/dev/null >"$prefix/{MANIFEST}" ||'
+        ' fail "$prefix cannot be written by $(id -un): is the disk full, or is it not theirs?"',
         *(f'put "{one.path}" {one.mode:o}' for one in files),
-        f'{{ echo "# made $made"; cat "$new/manifest"; }} >"$prefix/{MANIFEST}"',
         "if command -v fi_info >/dev/null; then",
         '    FI_PROVIDER_PATH="$prefix/fabric" fi_info -p beowire >/dev/null 2>&1 ||'
         ' fail "libfabric does not load $prefix/fabric/libbeowire-fi.so: see'
