@@ -12,8 +12,11 @@
 #define HOST_BYTES 65
 #define LINE_BYTES 1024
 
-/** Before the name of a lane: a counter of the bytes that left by it. */
+/** Before the name of a lane: a counter of the bytes that left by it, and of how many are open. */
 #define BY_LANE "sent_by_"
+#define OPEN_LANES "lanes_"
+
+#define NAME_BYTES_MAX 64
 
 /** A line that grows; what does not fit is left out. */
 struct text {
@@ -66,6 +69,14 @@ static const char *own_rank(void)
     return rank;
 }
 
+static bool is_open(const beowire_endpoint *endpoint, const char *lane)
+{
+    char name[NAME_BYTES_MAX];
+
+    (void)snprintf(name, sizeof name, OPEN_LANES "%s", lane);
+    return counted(endpoint, name) > 0;
+}
+
 static void add_lanes(struct text *text, const beowire_endpoint *endpoint)
 {
     const char *before = " (";
@@ -73,7 +84,8 @@ static void add_lanes(struct text *text, const beowire_endpoint *endpoint)
     uint64_t value = 0;
 
     for (unsigned i = 0; beowire_counter(endpoint, i, &name, &value) == 0; i++) {
-        if (strncmp(name, BY_LANE, strlen(BY_LANE)) == 0) {
+        if (strncmp(name, BY_LANE, strlen(BY_LANE)) == 0 &&
+            is_open(endpoint, name + strlen(BY_LANE))) {
             add(text, "%s%s %" PRIu64, before, name + strlen(BY_LANE), value);
             before = ", ";
         }
