@@ -13,7 +13,7 @@ struct fake fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static uint32_t last_key;
 static pthread_t thread;
 static uint8_t nothing; /* what a message without data has */
-static struct ibv_device device = {.name = "fake0"};
+static struct ibv_device only_device = {.name = "fake0"};
 
 static int poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *completions)
 {
@@ -92,30 +92,28 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *request, struct ibv_
     return 0;
 }
 
-struct ibv_device **ibv_get_device_list(int *count)
+struct ibv_device **ibv_get_device_list(int *num_devices)
 {
-    struct ibv_device **list = calloc(2, sizeof *list);
-    require(list != NULL);
-    list[0] = &device;
-    *count = 1;
+    static struct ibv_device *list[] = {&only_device, NULL};
+    *num_devices = 1;
     return list;
 }
 
 void ibv_free_device_list(struct ibv_device **list)
 {
-    free(list);
+    (void)list;
 }
 
-const char *ibv_get_device_name(struct ibv_device *one)
+const char *ibv_get_device_name(struct ibv_device *device)
 {
-    return one->name;
+    return device->name;
 }
 
-struct ibv_context *ibv_open_device(struct ibv_device *one)
+struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
     struct ibv_context *context = calloc(1, sizeof *context);
     require(context != NULL);
-    context->device = one;
+    context->device = device;
     context->ops.poll_cq = poll_cq;
     context->ops.req_notify_cq = req_notify_cq;
     context->ops.post_send = post_send;
@@ -129,34 +127,35 @@ int ibv_close_device(struct ibv_context *context)
     return 0;
 }
 
-int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
+int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *device_attr)
 {
     (void)context;
-    *attributes = (struct ibv_device_attr){.max_qp_rd_atom = READS, .max_qp_init_rd_atom = READS};
+    *device_attr = (struct ibv_device_attr){.max_qp_rd_atom = READS, .max_qp_init_rd_atom = READS};
     return 0;
 }
 
 #undef ibv_query_port
-int ibv_query_port(struct ibv_context *context, uint8_t number,
-                   struct _compat_ibv_port_attr *attributes)
+int ibv_query_port(struct ibv_context *context, uint8_t port_num,
+                   struct _compat_ibv_port_attr *port_attr)
 {
     struct ibv_port_attr port = {
         .state = IBV_PORT_ACTIVE, .active_mtu = IBV_MTU_1024, .max_msg_sz = MESSAGE_BYTES_MAX};
     (void)context;
-    require(number == 1);
-    memcpy(attributes, &port, offsetof(struct ibv_port_attr, flags));
+    require(port_num == 1);
+    memcpy(port_attr, &port, offsetof(struct ibv_port_attr, flags));
     return 0;
 }
 
 /* The IPv4 addresses that are here, each twice, as cards have them. */
 ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries,
-                             size_t most, uint32_t flags, size_t entry_bytes)
+                             size_t max_entries, uint32_t flags, size_t entry_size)
 {
     struct ifaddrs *all = NULL;
     size_t count = 0;
     (void)context;
-    require(flags == 0 && entry_bytes == sizeof *entries && getifaddrs(&all) == 0);
-    for (const struct ifaddrs *one = all; one != NULL && count + 2 <= most; one = one->ifa_next) {
+    require(flags == 0 && entry_size == sizeof *entries && getifaddrs(&all) == 0);
+    for (const struct ifaddrs *one = all; one != NULL && count + 2 <= max_entries;
+         one = one->ifa_next) {
         if (one->ifa_addr == NULL || one->ifa_addr->sa_family != AF_INET) {
             continue;
         }
@@ -182,23 +181,23 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
     return domain;
 }
 
-int ibv_dealloc_pd(struct ibv_pd *domain)
+int ibv_dealloc_pd(struct ibv_pd *pd)
 {
-    free(domain);
+    free(pd);
     return 0;
 }
 
 #undef ibv_reg_mr
-struct ibv_mr *ibv_reg_mr(struct ibv_pd *domain, void *address, size_t bytes, int access)
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
     struct ibv_mr *region = calloc(1, sizeof *region);
-    require(region != NULL && bytes > 0);
+    require(region != NULL && length > 0);
     pthread_mutex_lock(&fake.lock);
     last_key++;
     *region = (struct ibv_mr){.context = (void *)(uintptr_t)access,
-                              .pd = domain,
-                              .addr = address,
-                              .length = bytes,
+                              .pd = pd,
+                              .addr = addr,
+                              .length = length,
                               .lkey = last_key,
                               .rkey = last_key};
     size_t at = 0;
@@ -211,11 +210,11 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *domain, void *address, size_t bytes, in
     return region;
 }
 
-struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *domain, void *address, size_t bytes, uint64_t iova,
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
                                 unsigned access)
 {
-    require(iova == (uintptr_t)address);
-    return ibv_reg_mr(domain, address, bytes, (int)access);
+    require(iova == (uintptr_t)addr);
+    return ibv_reg_mr(pd, addr, length, (int)access);
 }
 
 static bool uses(const struct work *works, uint64_t first, uint64_t end,
@@ -230,20 +229,19 @@ static bool uses(const struct work *works, uint64_t first, uint64_t end,
     return false;
 }
 
-int ibv_dereg_mr(struct ibv_mr *region)
+int ibv_dereg_mr(struct ibv_mr *mr)
 {
     pthread_mutex_lock(&fake.lock);
     for (size_t i = 0; i < CONNECTIONS; i++) {
         const struct connection *one = fake.connections[i];
-        require(one == NULL ||
-                (!uses(one->sends, one->send_first, one->send_end, region) &&
-                 !uses(one->receives, one->receive_first, one->receive_end, region)));
+        require(one == NULL || (!uses(one->sends, one->send_first, one->send_end, mr) &&
+                                !uses(one->receives, one->receive_first, one->receive_end, mr)));
     }
     for (size_t i = 0; i < REGIONS; i++) {
-        fake.regions[i] = fake.regions[i] == region ? NULL : fake.regions[i];
+        fake.regions[i] = fake.regions[i] == mr ? NULL : fake.regions[i];
     }
     pthread_mutex_unlock(&fake.lock);
-    free(region);
+    free(mr);
     return 0;
 }
 
@@ -265,28 +263,28 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
     return 0;
 }
 
-int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context)
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
 {
     uint64_t value;
     require(read(channel->fd, &value, sizeof value) == sizeof value);
     *cq = (struct ibv_cq *)(uintptr_t)value;
-    *context = NULL;
+    *cq_context = NULL;
     return 0;
 }
 
-void ibv_ack_cq_events(struct ibv_cq *cq, unsigned count)
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned nevents)
 {
     (void)cq;
-    (void)count;
+    (void)nevents;
 }
 
-struct ibv_cq *ibv_create_cq(struct ibv_context *context, int entries, void *cq_context,
-                             struct ibv_comp_channel *channel, int vector)
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+                             struct ibv_comp_channel *channel, int comp_vector)
 {
     struct queue *queue = calloc(1, sizeof *queue);
-    require(queue != NULL && entries <= QUEUE && vector == 0);
+    require(queue != NULL && cqe <= QUEUE && comp_vector == 0);
     queue->cq = (struct ibv_cq){
-        .context = context, .cqe = entries, .cq_context = cq_context, .channel = channel};
+        .context = context, .cqe = cqe, .cq_context = cq_context, .channel = channel};
     return &queue->cq;
 }
 
@@ -311,17 +309,18 @@ static int new_socket(uint32_t *number)
     return fd;
 }
 
-struct ibv_qp *ibv_create_qp(struct ibv_pd *domain, struct ibv_qp_init_attr *attributes)
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr)
 {
     struct connection *connection = calloc(1, sizeof *connection);
     size_t at = 0;
-    require(connection != NULL && attributes->qp_type == IBV_QPT_RC && attributes->sq_sig_all == 1);
-    require(attributes->cap.max_send_wr < QUEUE && attributes->cap.max_recv_wr < QUEUE);
-    attributes->cap.max_inline_data = INLINE_BYTES;
-    connection->qp = (struct ibv_qp){.context = domain->context,
-                                     .pd = domain,
-                                     .send_cq = attributes->send_cq,
-                                     .recv_cq = attributes->recv_cq};
+    require(connection != NULL && qp_init_attr->qp_type == IBV_QPT_RC &&
+            qp_init_attr->sq_sig_all == 1);
+    require(qp_init_attr->cap.max_send_wr < QUEUE && qp_init_attr->cap.max_recv_wr < QUEUE);
+    qp_init_attr->cap.max_inline_data = INLINE_BYTES;
+    connection->qp = (struct ibv_qp){.context = pd->context,
+                                     .pd = pd,
+                                     .send_cq = qp_init_attr->send_cq,
+                                     .recv_cq = qp_init_attr->recv_cq};
     connection->fd = new_socket(&connection->qp.qp_num);
     connection->state = IBV_QPS_RESET;
     pthread_mutex_lock(&fake.lock);
@@ -356,21 +355,21 @@ int ibv_destroy_qp(struct ibv_qp *qp)
     return 0;
 }
 
-int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask)
 {
     struct connection *connection = (struct connection *)qp;
     pthread_mutex_lock(&fake.lock);
-    require((mask & IBV_QP_STATE) != 0);
-    connection->state = attributes->qp_state;
-    if (attributes->qp_state == IBV_QPS_RESET) {
+    require((attr_mask & IBV_QP_STATE) != 0);
+    connection->state = attr->qp_state;
+    if (attr->qp_state == IBV_QPS_RESET) {
         struct connection clean = {.qp = connection->qp, .fd = connection->fd};
         *connection = clean;
         connection->state = IBV_QPS_RESET;
-    } else if (attributes->qp_state == IBV_QPS_INIT) {
-        connection->access = (int)attributes->qp_access_flags;
-    } else if (attributes->qp_state == IBV_QPS_RTR) {
-        require(attributes->ah_attr.is_global == 1 && attributes->path_mtu == IBV_MTU_1024);
-        connection->peer = attributes->dest_qp_num;
+    } else if (attr->qp_state == IBV_QPS_INIT) {
+        connection->access = (int)attr->qp_access_flags;
+    } else if (attr->qp_state == IBV_QPS_RTR) {
+        require(attr->ah_attr.is_global == 1 && attr->path_mtu == IBV_MTU_1024);
+        connection->peer = attr->dest_qp_num;
     }
     pthread_mutex_unlock(&fake.lock);
     return 0;

@@ -11,28 +11,28 @@ static size_t registered;
 static size_t forgotten;
 static int refuses; /* errno of the next registration */
 
-struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *domain, void *address, size_t bytes, uint64_t iova,
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
                                 unsigned access)
 {
     (void)access;
-    assert_int_equal(iova, (uintptr_t)address);
+    assert_int_equal(iova, (uintptr_t)addr);
     if (refuses != 0) {
         errno = refuses;
         return NULL;
     }
-    known[registered] = (struct ibv_mr){.pd = domain, .addr = address, .length = bytes};
+    known[registered] = (struct ibv_mr){.pd = pd, .addr = addr, .length = length};
     return &known[registered++];
 }
 
 #undef ibv_reg_mr
-struct ibv_mr *ibv_reg_mr(struct ibv_pd *domain, void *address, size_t bytes, int access)
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-    return ibv_reg_mr_iova2(domain, address, bytes, (uintptr_t)address, (unsigned)access);
+    return ibv_reg_mr_iova2(pd, addr, length, (uintptr_t)addr, (unsigned)access);
 }
 
-int ibv_dereg_mr(struct ibv_mr *region)
+int ibv_dereg_mr(struct ibv_mr *mr)
 {
-    assert_non_null(region);
+    assert_non_null(mr);
     forgotten++;
     return 0;
 }
