@@ -24,8 +24,8 @@ MODULES = {
     "NPmpi2": "mpi-put",
     "NPpvm": "pvm",
     "NPshmem": "shmem-put",
-    "NPibv": "verbs",
-    "NPibverbs": "verbs",
+    "NPibv": "verbs-send",
+    "NPibverbs": "verbs-send",
 }
 _DEFAULT = "tcp"
 

@@ -24,6 +24,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "frames": ("packet", "xdp*"),
     "lanes": ("beowire", "beowire-*"),
     "libfabric": ("fi-*", "fi:*"),
+    "verbs": ("verbs-*", "verbs"),
     "virtual": ("pvm", "pvm-*"),
     # The second is its file's name, which stands for it where UCX itself is missing.
     "ucx": ("ucx:*", "ucx"),

@@ -126,7 +126,8 @@ struct driver {
     int (*connect)(void *session, const char *peer_address, char *error, size_t error_bytes);
 
     /** Before each run: messages from now on have exactly `size` bytes, or, either way, up to 8 (or
-     *  `min_size`) where they only answer or ask. Not timed. May be NULL. */
+     *  `min_size`) where they only answer or ask. Memory that messages lay in before may be another
+     *  by now; until the next call none is given back. Not timed. May be NULL. */
     int (*prepare)(void *session, uint64_t size);
 
     /** Sends one message; returns when `data` may be reused. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * xdp.c - raw Ethernet frames over AF_XDP (xdp_socket.h), with nothing on top; in copy mode.
+ * xdp.c - raw Ethernet frames over AF_XDP (xdp_socket.h), with nothing on top.
  *
- *   xdp       looks at the receive ring without pause
- *   xdp-poll  sleeps in poll() until something is there
+ *   xdp           in copy mode, looks at the receive ring without pause
+ *   xdp-poll      in copy mode, sleeps in poll() until something is there
+ *   xdp-zerocopy  in zero-copy mode, looks as xdp does
  *
  * A message is cut into frames, which look as those of the packet driver (packet_socket.h) but for
  * their EtherType, 0x88B7; a lost frame loses its message.
@@ -11,8 +12,9 @@
  * A queue of an interface has one such socket: so a session has it from prepare() until flush(),
  * and sessions that take turns, as those of a comparison do, do not get into one another's way.
  *
- * Frames are looked at in the kernel's generic hook. While the ends look for each other, a packet
- * socket (the tap) sees whether it passes over them; a virtual interface's own hook is used then.
+ * In copy mode frames are looked at in the kernel's generic hook. While the ends look for each
+ * other, a packet socket (the tap) sees whether it passes over them; a virtual interface's own hook
+ * is used then.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -67,7 +69,7 @@ struct session {
     uint64_t loss_timeout_ns;
     bool sleeps;
     int interface_index;
-    bool is_virtual; /* the interface */
+    char card[32]; /* the kernel's driver of the interface; "" if it does not say */
     enum xdp_hook hook;
     size_t payload_bytes_max; /* of one frame */
     uint16_t port;
@@ -82,11 +84,13 @@ static bool stopped(const struct session *session)
     return session->host->stopped(session->host->context);
 }
 
-static bool is_virtual(int fd, struct ifreq request)
+static void read_card(struct session *session, int fd, struct ifreq request)
 {
     struct ethtool_drvinfo about = {.cmd = ETHTOOL_GDRVINFO};
     request.ifr_data = (void *)&about;
-    return ioctl(fd, SIOCETHTOOL, &request) == 0 && strcmp(about.driver, "veth") == 0;
+    if (ioctl(fd, SIOCETHTOOL, &request) == 0) {
+        (void)snprintf(session->card, sizeof session->card, "%s", about.driver);
+    }
 }
 
 /* What has to be known of the interface: index, MAC, MTU, kind. */
@@ -115,7 +119,7 @@ static int read_interface(struct session *session, const char *name, char *error
         result = -EPROTONOSUPPORT;
     }
     memcpy(session->header.from, request.ifr_hwaddr.sa_data, ETH_ALEN);
-    session->is_virtual = is_virtual(fd, request);
+    read_card(session, fd, request);
     if (result == 0 && ioctl(fd, SIOCGIFMTU, &request) != 0) {
         result = fail(error, error_bytes, name);
     }
@@ -130,15 +134,58 @@ static int read_interface(struct session *session, const char *name, char *error
     return result;
 }
 
+/* A queue that is taken says nothing of its card: one of a session that has just ended is free a
+ * moment later; of another one it shows when it is our turn. */
+static int has_zero_copy(const struct session *session, const char *name, char *error,
+                         size_t error_bytes)
+{
+    int result = xdp_socket_try_zero_copy(session->interface_index);
+    for (int tries = 0; result == -EBUSY && tries < BUSY_TRIES; tries++) {
+        (void)poll(NULL, 0, BUSY_MS);
+        result = xdp_socket_try_zero_copy(session->interface_index);
+    }
+    if (result == 0 || result == -EBUSY) {
+        return 0;
+    }
+    if (result == -EOPNOTSUPP) {
+        (void)snprintf(error, error_bytes,
+                       "the kernel's driver of %s (%s) has no zero copy for AF_XDP here: i40e, ice,"
+                       " ixgbe, igc, mlx5 and stmmac have, virtio_net from Linux 6.13 on, igb from"
+                       " 6.14 on",
+                       name, session->card[0] == '\0' ? "it has no name" : session->card);
+        return result;
+    }
+    errno = -result;
+    return fail(error, error_bytes, "no zero copy for AF_XDP");
+}
+
+/* What each end needs; `session` then knows its interface. */
+static int look_around(struct session *session, const struct driver_options *options, char *error,
+                       size_t error_bytes)
+{
+    char name[IF_NAMESIZE];
+    int result = xdp_socket_permitted(error, error_bytes);
+    if (result == 0) {
+        result = local_interface(options, name, error, error_bytes);
+    }
+    if (result == 0) {
+        result = read_interface(session, name, error, error_bytes);
+    }
+    return result == 0 && session->hook == XDP_HOOK_ZERO_COPY
+               ? has_zero_copy(session, name, error, error_bytes)
+               : result;
+}
+
 static int xdp_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
 {
-    struct session session = {0};
-    char name[IF_NAMESIZE];
-    int result = xdp_socket_permitted(reason, reason_bytes);
-    if (result == 0) {
-        result = local_interface(options, name, reason, reason_bytes);
-    }
-    return result == 0 ? read_interface(&session, name, reason, reason_bytes) : result;
+    struct session session = {.hook = XDP_HOOK_GENERIC};
+    return look_around(&session, options, reason, reason_bytes);
+}
+
+static int zero_copy_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
+{
+    struct session session = {.hook = XDP_HOOK_ZERO_COPY};
+    return look_around(&session, options, reason, reason_bytes);
 }
 
 static void xdp_close(void *opened)
@@ -150,17 +197,9 @@ static void xdp_close(void *opened)
     free(session);
 }
 
-static int open_waiting(bool sleeps, const struct driver_options *options, void **opened,
-                        char *error, size_t error_bytes)
+static int open_waiting(bool sleeps, enum xdp_hook hook, const struct driver_options *options,
+                        void **opened, char *error, size_t error_bytes)
 {
-    char name[IF_NAMESIZE];
-    int result = xdp_socket_permitted(error, error_bytes);
-    if (result == 0) {
-        result = local_interface(options, name, error, error_bytes);
-    }
-    if (result != 0) {
-        return result;
-    }
     struct session *session = calloc(1, sizeof *session);
     if (session == NULL) {
         return -ENOMEM;
@@ -168,8 +207,9 @@ static int open_waiting(bool sleeps, const struct driver_options *options, void 
     session->host = options->host;
     session->loss_timeout_ns = options->loss_timeout_ns;
     session->sleeps = sleeps;
+    session->hook = hook;
     session->header.ethertype_be = htons(ETHERTYPE);
-    result = read_interface(session, name, error, error_bytes);
+    int result = look_around(session, options, error, error_bytes);
     if (result == 0 &&
         getrandom(&session->port, sizeof session->port, 0) != (ssize_t)sizeof session->port) {
         result = fail(error, error_bytes, "no random numbers");
@@ -185,13 +225,19 @@ static int open_waiting(bool sleeps, const struct driver_options *options, void 
 static int spinning_open(const struct driver_options *options, void **session, char *error,
                          size_t error_bytes)
 {
-    return open_waiting(false, options, session, error, error_bytes);
+    return open_waiting(false, XDP_HOOK_GENERIC, options, session, error, error_bytes);
 }
 
 static int sleeping_open(const struct driver_options *options, void **session, char *error,
                          size_t error_bytes)
 {
-    return open_waiting(true, options, session, error, error_bytes);
+    return open_waiting(true, XDP_HOOK_GENERIC, options, session, error, error_bytes);
+}
+
+static int zero_copy_open(const struct driver_options *options, void **session, char *error,
+                          size_t error_bytes)
+{
+    return open_waiting(false, XDP_HOOK_ZERO_COPY, options, session, error, error_bytes);
 }
 
 /* "aa:bb:cc:dd:ee:ff/PORT/BYTES" */
@@ -465,7 +511,7 @@ static bool passes_over(const struct session *session, int tap)
 /* Looks at frames in the other hook from now on. */
 static int change_hook(struct session *session, char *error, size_t error_bytes)
 {
-    if (!session->is_virtual) {
+    if (strcmp(session->card, "veth") != 0) {
         (void)snprintf(
             error, error_bytes,
             "the kernel's generic XDP hook passes over the frames that come, because tc or"
@@ -563,15 +609,16 @@ static int xdp_flush(void *opened)
 
 #define COMMON                                                                                     \
     .abi = DRIVER_ABI, .placement = DRIVER_PAIR, .reliable = false, .min_size = 1,                 \
-    .max_size = MESSAGE_BYTES_MAX, .probe = xdp_probe, .address = xdp_address,                     \
-    .connect = xdp_connect, .prepare = xdp_prepare, .send = xdp_send, .receive = xdp_receive,      \
-    .flush = xdp_flush, .close = xdp_close
+    .max_size = MESSAGE_BYTES_MAX, .address = xdp_address, .connect = xdp_connect,                 \
+    .prepare = xdp_prepare, .send = xdp_send, .receive = xdp_receive, .flush = xdp_flush,          \
+    .close = xdp_close
 
 static const struct driver XDP = {
     COMMON,
     .name = "xdp",
     .summary = "raw Ethernet frames over AF_XDP in copy mode, spinning",
     .spins = true,
+    .probe = xdp_probe,
     .open = spinning_open,
 };
 
@@ -580,11 +627,21 @@ static const struct driver XDP_POLL = {
     .name = "xdp-poll",
     .summary = "raw Ethernet frames over AF_XDP in copy mode, sleeping in poll()",
     .spins = false,
+    .probe = xdp_probe,
     .open = sleeping_open,
+};
+
+static const struct driver XDP_ZERO_COPY = {
+    COMMON,
+    .name = "xdp-zerocopy",
+    .summary = "raw Ethernet frames over AF_XDP in zero-copy mode, spinning",
+    .spins = true,
+    .probe = zero_copy_probe,
+    .open = zero_copy_open,
 };
 
 const struct driver *const *beowire_driver_table(void)
 {
-    static const struct driver *const TABLE[] = {&XDP, &XDP_POLL, NULL};
+    static const struct driver *const TABLE[] = {&XDP, &XDP_POLL, &XDP_ZERO_COPY, NULL};
     return TABLE;
 }

@@ -180,15 +180,33 @@ static int make_socket(struct xdp_socket *xdp)
     return result;
 }
 
+static int bind_queue(const struct xdp_socket *xdp, int interface_index, enum xdp_hook hook)
+{
+    const struct sockaddr_xdp here = {.sxdp_family = AF_XDP,
+                                      .sxdp_flags =
+                                          hook == XDP_HOOK_ZERO_COPY ? XDP_ZEROCOPY : XDP_COPY,
+                                      .sxdp_ifindex = (uint32_t)interface_index,
+                                      .sxdp_queue_id = QUEUE};
+    return bind(xdp->fd, (const struct sockaddr *)&here, sizeof here) == 0 ? 0 : -errno;
+}
+
+int xdp_socket_try_zero_copy(int interface_index)
+{
+    struct xdp_socket xdp = {.fd = -1, .map = -1, .program = -1, .link = -1};
+    int result = make_socket(&xdp);
+    if (result == 0) {
+        result = bind_queue(&xdp, interface_index, XDP_HOOK_ZERO_COPY);
+    }
+    xdp_socket_close(&xdp);
+    return result;
+}
+
 /* Binds the socket to the queue, and the program to the interface. */
 static int attach(struct xdp_socket *xdp, int interface_index, enum xdp_hook hook)
 {
-    const struct sockaddr_xdp here = {.sxdp_family = AF_XDP,
-                                      .sxdp_flags = XDP_COPY,
-                                      .sxdp_ifindex = (uint32_t)interface_index,
-                                      .sxdp_queue_id = QUEUE};
-    if (bind(xdp->fd, (const struct sockaddr *)&here, sizeof here) != 0) {
-        return -errno;
+    int result = bind_queue(xdp, interface_index, hook);
+    if (result != 0) {
+        return result;
     }
     const uint32_t key = QUEUE;
     union bpf_attr entry = {.map_fd = (uint32_t)xdp->map,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * xdp_socket.h - an AF_XDP socket on queue 0 of an interface, and the program that hands it the
- * frames of one EtherType; all others go the way that they always go. Copy mode, and the program in
- * the kernel's generic hook: both work with every network card, and attaching them does not reset
- * it, which would disturb whatever else is being measured.
+ * frames of one EtherType; all others go the way that they always go. In copy mode, and with the
+ * program in the kernel's generic hook, it works with every network card, and attaching it does not
+ * reset it, which would disturb whatever else is being measured. In zero-copy mode the card reads
+ * and writes the frames where the program has them: its driver has to be made for that, and has the
+ * hook, too.
  *
  * The generic hook passes over frames that something in this kernel has redirected (tc, nft), as
  * the wires of a lab with a rate, a delay or a loss do. A virtual interface (veth) has a hook of
@@ -36,7 +38,8 @@
 /** Where the program looks at frames. */
 enum xdp_hook {
     XDP_HOOK_GENERIC,
-    XDP_HOOK_DRIVER, /**< of the interface's own driver: of network cards, it may reset them */
+    XDP_HOOK_DRIVER,    /**< of the interface's own driver: of network cards, it may reset them */
+    XDP_HOOK_ZERO_COPY, /**< as above, and nobody copies what arrives or is sent */
 };
 
 struct xdp_ring {
@@ -65,6 +68,10 @@ struct xdp_socket {
 /** May this process have such sockets? 0, or a negative errno with one line that says what to do.
  */
 int xdp_socket_permitted(char *reason, size_t reason_bytes);
+
+/** Has the interface's driver zero copy? It is asked by binding a socket, which it gives back. 0,
+ * or a negative errno: -EOPNOTSUPP, it has not; -EBUSY: the queue is somebody else's now. */
+int xdp_socket_try_zero_copy(int interface_index);
 
 /** Opens one. -EBUSY: the queue, or the interface's hook, is somebody else's now. With another
  *  failure there is one line in `error`; nothing is open then. */

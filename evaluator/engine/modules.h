@@ -16,7 +16,7 @@
 
 #include "../drivers/driver.h"
 
-#define MODULES_DRIVERS_MAX 64
+#define MODULES_DRIVERS_MAX 128
 #define MODULES_FILES_MAX 64
 
 struct modules {

@@ -27,6 +27,7 @@ TITLES = {
     "lanes": "Beowire",
     "libfabric": "libfabric",
     "ucx": "UCX",
+    "verbs": "RDMA",
     "virtual": "PVM",
     "mpi": "MPI",
     "openshmem": "OpenSHMEM",

@@ -48,6 +48,7 @@ _SHADES: Mapping[str | None, tuple[str, ...]] = {
     "lanes": ("#c24b0a", "#ab7545", "#b98251"),
     "libfabric": ("#815ccc", "#9c7fd7", "#906fd2"),
     "ucx": ("#458e34", "#209d9d", "#7b8424"),
+    "verbs": ("#7a5cc4", "#b0568f", "#3d8a6b"),
     "virtual": ("#b5514a", "#9c6b3f"),
     None: ("#b5514a", "#5d8a2d", "#9c6b3f", "#4f7fa8", "#a8588f"),
 }
@@ -57,10 +58,18 @@ _MEMBERS = {
     "memory": ("memcpy-movsb", "memcpy-nontemporal", "memcpy-bytes"),
     "host": ("pipe", "unix-stream", "unix-datagram", "beowire-shm"),
     "sockets": ("tcp-nagle", "tcp-buffer", "tcp-zerocopy", "tcp-uring", "mptcp", "sctp", "tipc"),
-    "frames": ("xdp", "xdp-poll"),
+    "frames": ("xdp", "xdp-poll", "xdp-zerocopy"),
     "lanes": ("beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc"),
     "libfabric": ("fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets", "fi:verbs"),
     "ucx": ("ucx:tcp", "ucx:posix", "ucx:sysv", "ucx:cma", "ucx:rc_verbs", "ucx:ud_verbs"),
+    "verbs": (
+        "verbs-send",
+        "verbs-write",
+        "verbs-read",
+        "verbs-send-events",
+        "verbs-write-events",
+        "verbs-read-events",
+    ),
     "virtual": ("pvm", "pvm-direct", "pvm-beowire"),
 }
 

@@ -58,6 +58,10 @@ static void both_ways(struct pair *pair)
         uint8_t *in = calloc(POSTS, size);
         struct driver_ended ended = {0};
         pair_check(out != NULL && in != NULL, size);
+        if (driver->prepare != NULL) { /* a run of its own, with memory of its own */
+            int result = driver->prepare(pair->sessions[0], size);
+            pair_check(result == 0, result);
+        }
         for (uint64_t i = 0; i < POSTS; i++) {
             fill(out + i * size, size, own + i);
             post_receive(pair, in + i * size, size);

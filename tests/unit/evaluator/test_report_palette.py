@@ -20,10 +20,13 @@ ALL = (
     *("memcpy", "memcpy-bytes", "memcpy-movsb", "memcpy-nontemporal"),
     *("shm", "pipe", "unix-stream", "unix-datagram", "beowire-shm"),
     *("tcp", "tcp-spin", "tcp-nagle", "tcp-buffer", "tcp-zerocopy", "tcp-uring"),
-    *("udp", "mptcp", "sctp", "tipc", "packet", "xdp", "xdp-poll"),
+    *("udp", "mptcp", "sctp", "tipc", "packet"),
+    *("xdp", "xdp-poll", "xdp-zerocopy"),
     *("beowire", "beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc"),
     *("fi-tcp", "fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets"),
     *("ucx:tcp", "ucx:posix", "ucx:sysv", "pvm", "pvm-direct", "pvm-beowire", *MPI),
+    *("verbs-send", "verbs-write", "verbs-read"),
+    *("verbs-send-events", "verbs-write-events", "verbs-read-events"),
     *("shmem-put:openmpi4/tcp", "shmem-get:openmpi4/tcp"),
 )
 KNOWN = ("beowire", "tcp-spin", "tcp", "udp", "shm", "packet", "memcpy")
