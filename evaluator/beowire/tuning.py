@@ -10,6 +10,7 @@ import ctypes
 import math
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -35,6 +36,12 @@ WORTH = 0.03
 
 #: How many runs share the time: as many as tune() measures at most.
 RUNS = 17
+
+#: What a run takes besides its measuring, until that is known: engines are started and ended.
+_BESIDE_S = 1.0
+
+#: A run with less than this would leave some of its sizes out.
+_LEAST_RUN_S = 0.5
 
 _HEADER = "# Written by beowire tune."
 _NO_LIMIT_FRAMES = 256
@@ -67,7 +74,12 @@ class Choice:
 
     key: str
     value: str
+    """Empty: none."""
     why: str
+
+    def __str__(self) -> str:
+        """As people read it."""
+        return f"{self.key} = {self.value or 'none'}  ({self.why})"
 
 
 def crossover(first: Costs, second: Costs, sizes: Sequence[int]) -> int:
@@ -180,8 +192,10 @@ def _shares(costs: Mapping[str, float], what: str) -> str:
 def measuring(
     between: Launcher, within: Launcher, seconds: float, interrupts: Interrupts, interface: str
 ) -> Iterator[Measure]:
-    """Runs between the nodes of a launcher, or within a host by the other, each for so many
-    seconds. Both launchers' contexts are entered once for all runs, and left here."""
+    """Runs between the nodes of a launcher, or within a host by the other, all RUNS of them in so
+    many seconds, with what starting the engines takes. Both launchers' contexts are entered once
+    for all runs, and left here."""
+    clock = _Shares(seconds)
 
     def measure(work: Work) -> Costs:
         with tempfile.TemporaryDirectory(prefix="beowire-tune-") as directory:
@@ -190,7 +204,7 @@ def measuring(
                 sizes=list(work.sizes),
                 directory=Path(directory),
                 drivers=work.drivers,
-                seconds=seconds,
+                seconds=clock.next_s(),
                 interface="" if work.within_host else interface,
             )
             with _settings(work.settings):
@@ -203,10 +217,38 @@ def measuring(
             return _costs(request.record, work)
 
     with between, within:
+        clock.start()
         try:
             yield measure
         finally:
             interrupts.hold()
+
+
+class _Shares:
+    """What is left of the time, shared by the runs that are to come. How long one takes besides its
+    measuring is learned from those before it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._begun = self._last = time.monotonic()
+        self._given: list[float] = []
+        self._beside_s = _BESIDE_S
+
+    def start(self) -> None:
+        """The time begins."""
+        self._begun = self._last = time.monotonic()
+
+    def next_s(self) -> float:
+        """Seconds for the next run to measure."""
+        now = time.monotonic()
+        if self._given:
+            beside = max(0.0, now - self._last - self._given[-1])
+            self._beside_s += (beside - self._beside_s) / len(self._given)
+        left = self._seconds - (now - self._begun)
+        share = left / max(1, RUNS - len(self._given)) - self._beside_s
+        self._last = now
+        self._given.append(max(_LEAST_RUN_S, share))
+        return self._given[-1]
 
 
 @contextmanager
@@ -248,7 +290,8 @@ def text_of(choices: Sequence[Choice], where: str) -> str:
     """The configuration file."""
     lines = [f"{_HEADER} Measured {where}. What each means: docs/CONFIGURATION.md."]
     for choice in choices:
-        lines += ["", f"# {choice.why}", f"{choice.key} = {choice.value}"]
+        line = f"{choice.key} = {choice.value}" if choice.value else f"# {choice.key}: none"
+        lines += ["", f"# {choice.why}", line]
     return "\n".join(lines) + "\n"
 
 
