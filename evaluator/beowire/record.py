@@ -411,6 +411,8 @@ class End(RecordLine):
     status: Text
     """`ok`, `interrupted`, or the error in one line."""
     elapsed_s: float = Field(ge=0)
+    other_cpus: float | None = None
+    """Processors' time of this machine that other programs used, in the mean; None: not known."""
 
 
 Line = Meta | Result | Skipped | End

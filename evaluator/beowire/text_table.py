@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of text, as wide as they may be."""
 
+import textwrap
 from collections.abc import Callable, Sequence
 
 _FIRST_COLUMN = 9
@@ -62,6 +63,22 @@ def _fitting(
     while len(chosen) > 1 and first + sum(len(aligned[at][0]) for at in chosen) > width:
         chosen = fewer(range(len(aligned)), len(chosen) - 1)
     return chosen
+
+
+def filled(text: str, width: int, indent: int = 2) -> str:
+    """The text with lines that are longer than `width` broken between words, and what follows the
+    break so much further in than the line. Words stay whole, however long."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        further = " " * (len(line) - len(line.lstrip(" ")) + indent)
+        lines += textwrap.wrap(
+            line,
+            max(width, len(further) + 1),
+            subsequent_indent=further,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return "\n".join(lines)
 
 
 def to_the_right(column: Sequence[str], least: int = 0) -> list[str]:
