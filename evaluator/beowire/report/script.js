@@ -12,6 +12,7 @@
   const NARROW = 600;
   const LEGEND_ROW = 20;
   const LEGEND_COLUMN = 220;
+  const LEGEND_COLUMN_PRINTED = 150;
 
   // What the page holds packed: gzip, in base 85.
   const ALPHABET = "$alphabet";
@@ -72,7 +73,7 @@
       uirevision: "keep",
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
-      font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: ink },
+      font: { family: getComputedStyle(document.body).fontFamily, size: print.matches ? 10 : 13, color: ink },
       hoverlabel: {
         bgcolor: colour("panel"),
         bordercolor: colour("line"),
@@ -160,7 +161,8 @@
     chart.style.height = "";
     // A legend stands above the curves, and not on them: what it takes is added.
     const entries = data.filter((trace) => trace.showlegend !== false).length;
-    const rows = Math.ceil(entries / (narrow ? 1 : Math.floor(chart.clientWidth / LEGEND_COLUMN)));
+    const column = print.matches ? LEGEND_COLUMN_PRINTED : LEGEND_COLUMN;
+    const rows = Math.ceil(entries / (narrow ? 1 : Math.floor(chart.clientWidth / column)));
     const spare = Math.max(0, rows - (print.matches ? 1 : narrow ? 5 : 3)) * LEGEND_ROW;
     chart.style.height = chart.clientHeight + spare + "px";
     const layout = themed(structuredClone(figure.layout), chart.clientWidth, chart.clientHeight);
