@@ -39,6 +39,12 @@ from beowire.visible import LINES, visible
 _NARROWEST = 60
 _REPORT = "report.html beside the record"
 
+#: Where the words of an advice begin, behind its sizes.
+_ADVICE_INDENT = 21
+
+#: What uses less of the wire is limited by something else.
+_LIMITED_BY_WIRE = 0.1
+
 #: Rows of a table, at most; a longer schedule is shown at selected sizes.
 _MAXIMUM_ROWS = 14
 
@@ -65,7 +71,8 @@ def render(record: Record, *, width: int, colour: bool, probes: bool = False) ->
         parts.append(drawn[-1])
         for load in dict.fromkeys(curve.load for curve in found):
             beside = [curve for curve in found if curve.load == load]
-            parts.append(fold(advice.text(beside, pattern, record.meta.drivers)))
+            words = advice.text(beside, pattern, record.meta.drivers)
+            parts.append(text_table.filled(words, width, _ADVICE_INDENT) if colour else words)
     if probes:
         parts.append(fold(terminal_probes.absent(record)))
     parts.append(fold(_left_out(record)))
@@ -227,8 +234,10 @@ def _rate_entry(
         at = base.at(size) if base else None
         if base and at and marks.is_beyond_wire(record, at, base):
             base = None
-        share = marks.of_wire(record, cell, curve)
-        return _rate_cell(cell, curve.kind, base, "" if share is None else f" {share:.0%}")
+        share = marks.of_wire(record, cell, curve) or 0.0
+        return _rate_cell(
+            cell, curve.kind, base, f" {share:.0%}" if share >= _LIMITED_BY_WIRE else ""
+        )
 
     return entry
 

@@ -25,7 +25,7 @@ def grid(
         while left and sum(len(one[0]) for one in [*block, left[0]]) <= width:
             block.append(left.pop(0))
         blocks.append("\n".join("".join(row).rstrip() for row in zip(*block, strict=True)))
-    return "\n".join([title, "\n\n".join(blocks)])
+    return "\n".join([filled(title, width), "\n\n".join(blocks)])
 
 
 def rows(
@@ -41,9 +41,8 @@ def rows(
     aligned = [to_the_right(column) for column in columns]
     chosen = _fitting(aligned, first, width, fewer)
     lines = zip(labels, *(aligned[at] for at in chosen), strict=True)
-    return "\n".join(
-        [title, *(f"{label:<{first}}{''.join(row)}".rstrip() for label, *row in lines)]
-    )
+    shown = (f"{label:<{first}}{''.join(row)}".rstrip() for label, *row in lines)
+    return "\n".join([filled(title, width), *shown])
 
 
 def how_many_fit(columns: Sequence[Sequence[str]], labels: Sequence[str], width: int) -> int:

@@ -18,7 +18,7 @@ _PEERS_SHOWN = 12
 _PUBLISHED_EVERY_NS = 100_000_000
 
 #: Of the overview: process, program and host are words, what follows are figures.
-_HEADS = ["process", "program", "host", "peers", "sent", "received", "both", "again"]
+_HEADS = ["process", "program", "host", "peers", "sent", "received", "data", "again"]
 _PROGRAM, _LAST_WORD = 1, 2
 _GAP = 2
 _NARROWEST, _LEAST_PROGRAM = 80, 8

@@ -20,6 +20,7 @@ from beowire import files, paths
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
+from beowire.plan import LEAST_CELL_S
 from beowire.record import read_record
 from beowire.run import Request, run
 
@@ -40,8 +41,8 @@ RUNS = 17
 #: What a run takes besides its measuring, until that is known: engines are started and ended.
 _BESIDE_S = 1.0
 
-#: A run with less than this would leave some of its sizes out.
-_LEAST_RUN_S = 0.5
+#: A run that was too short gets so many times what it needs.
+_ONCE_MORE = 4
 
 _HEADER = "# Written by beowire tune."
 _NO_LIMIT_FRAMES = 256
@@ -198,13 +199,20 @@ def measuring(
     clock = _Shares(seconds)
 
     def measure(work: Work) -> Costs:
+        try:
+            return measured(work, clock.next_s(work))
+        except _TooShort:
+            # Somebody else has the cores: once more, with time enough, before all is in vain.
+            return measured(work, _ONCE_MORE * clock.least_s(work))
+
+    def measured(work: Work, seconds: float) -> Costs:
         with tempfile.TemporaryDirectory(prefix="beowire-tune-") as directory:
             request = Request(
                 patterns=[work.pattern],
                 sizes=list(work.sizes),
                 directory=Path(directory),
                 drivers=work.drivers,
-                seconds=clock.next_s(),
+                seconds=seconds,
                 interface="" if work.within_host else interface,
             )
             with _settings(work.settings):
@@ -224,6 +232,10 @@ def measuring(
             interrupts.hold()
 
 
+class _TooShort(BeowireError):
+    """A run had too little time for one of its sizes."""
+
+
 class _Shares:
     """What is left of the time, shared by the runs that are to come. How long one takes besides its
     measuring is learned from those before it."""
@@ -238,7 +250,12 @@ class _Shares:
         """The time begins."""
         self._begun = self._last = time.monotonic()
 
-    def next_s(self) -> float:
+    @staticmethod
+    def least_s(work: Work) -> float:
+        """Seconds that a run needs, if it has the cores."""
+        return LEAST_CELL_S * len(work.sizes) * len(work.drivers.split(","))
+
+    def next_s(self, work: Work) -> float:
         """Seconds for the next run to measure."""
         now = time.monotonic()
         if self._given:
@@ -247,7 +264,7 @@ class _Shares:
         left = self._seconds - (now - self._begun)
         share = left / max(1, RUNS - len(self._given)) - self._beside_s
         self._last = now
-        self._given.append(max(_LEAST_RUN_S, share))
+        self._given.append(max(self.least_s(work), share))
         return self._given[-1]
 
 
@@ -280,7 +297,7 @@ def _costs(path: Path, work: Work) -> Costs:
         if not costs.get((driver, size), 0) > 0
     ]
     if missing:
-        raise BeowireError(
+        raise _TooShort(
             f"there was no time to measure {missing[0]}: give more with --time", exit_code=1
         )
     return costs

@@ -28,7 +28,9 @@ def make_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("SLURM_JOB_NODELIST", "al[pha]")
     monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(tmp_path / "engine"))
-    monkeypatch.setattr(slurm.socket, "gethostbyname", lambda name: f"10.0.0.{len(name)}")
+    monkeypatch.setattr(
+        "beowire.launch.slurm.socket.gethostbyname", lambda name: f"10.0.0.{len(name)}"
+    )
     return tmp_path
 
 

@@ -16,8 +16,10 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now, self.own = 100.0, 0.0
-        monkeypatch.setattr(others.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(others.os, "times", lambda: os.times_result((0, 0, self.own, 0, 0)))
+        monkeypatch.setattr("beowire.others.time.monotonic", lambda: self.now)
+        monkeypatch.setattr(
+            "beowire.others.os.times", lambda: os.times_result((0, 0, self.own, 0, 0))
+        )
 
 
 def write(path: Path, used_s: float, idle_s: float = 0.0) -> Path:

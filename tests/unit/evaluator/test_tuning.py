@@ -205,7 +205,7 @@ def test_measuring__all_runs_share_the_time__with_what_engines_take(
 
     monkeypatch.setattr(tuning, "run", run)
     monkeypatch.setattr(tuning, "_costs", lambda _path, _work: {})
-    monkeypatch.setattr(tuning.time, "monotonic", lambda: clock)
+    monkeypatch.setattr("beowire.tuning.time.monotonic", lambda: clock)
     launcher = FakeLauncher()
     with (
         Interrupts() as interrupts,
@@ -215,3 +215,35 @@ def test_measuring__all_runs_share_the_time__with_what_engines_take(
             measure(Work("", "steady", "pingpong", [8]))
     assert clock == pytest.approx(60, abs=1)
     assert max(given) < 2 * min(given)
+
+
+def test_measuring__a_run_that_was_too_short_is_repeated_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[float] = []
+
+    def run(_launcher: object, request: Request, *_words: object, **_more: object) -> Outcome:
+        given.append(request.seconds)
+        return Outcome([], interrupted=False)
+
+    def costs(_path: Path, _work: Work) -> Costs:
+        if len(given) % 2 or given[0] > 9:
+            raise tuning._TooShort("there was no time to measure steady at 8 bytes", 1)
+        return {("steady", 8): 1.0}
+
+    monkeypatch.setattr(tuning, "run", run)
+    monkeypatch.setattr(tuning, "_costs", costs)
+    launcher = FakeLauncher()
+    work = Work("", "steady", "pingpong", [8])
+    for seconds, refused in ((1.0, False), (400.0, True)):
+        given.clear()
+        with (
+            Interrupts() as interrupts,
+            tuning.measuring(launcher, launcher, seconds, interrupts, "") as measure,
+        ):
+            if refused:
+                with pytest.raises(BeowireError, match="no time to measure"):
+                    measure(work)
+            else:
+                assert measure(work)["steady", 8] == 1.0
+        assert len(given) == 2
