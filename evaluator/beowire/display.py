@@ -93,7 +93,7 @@ class Display:
 def _figure(cell: Cell | None) -> str:
     """The last figures of a cell, roughly: the median of the last round."""
     if cell is None or not cell.rounds:
-        return "its turn comes"
+        return "nothing yet"
     last = cell.rounds[-1]
     seen = f"(round {len(cell.rounds)})"
     if not cell.kind.is_times:

@@ -60,7 +60,7 @@ def test_display__shows_all_drivers_at_one_size(monkeypatch: pytest.MonkeyPatch)
         text = output.getvalue().rpartition("now ")[2]
         assert "with 8 B" in text
         assert "tcp      4.00 µs (round 1)" in text
-        assert "beowire  its turn comes" in text
+        assert "beowire  nothing yet" in text
 
 
 def test_display__shows_the_rate_of_a_stream() -> None:
