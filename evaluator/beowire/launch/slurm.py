@@ -6,9 +6,11 @@ on its nodes: a cluster that has Slurm has a file system that its nodes share.
 """
 
 import os
+import re
 import socket
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Self
 
 from beowire import paths
@@ -76,10 +78,17 @@ class SlurmLauncher:
 
 def node_names() -> list[str]:
     """The nodes of the allocation that this runs in. BeowireError."""
-    listed = os.environ.get("SLURM_JOB_NODELIST", "")
+    names = _asked("hostnames", os.environ.get("SLURM_JOB_NODELIST", "")).split()
+    if not names:
+        raise BeowireError("Slurm names no node of this allocation", 1)
+    return names
+
+
+def _asked(what: str, name: str) -> str:
+    """What `scontrol show` says. BeowireError."""
     try:
         done = subprocess.run(
-            ["scontrol", "show", "hostnames", listed],
+            ["scontrol", "show", what, name],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -88,15 +97,18 @@ def node_names() -> list[str]:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BeowireError(f"cannot ask Slurm for the allocation's nodes: {error}", 1) from None
-    names = done.stdout.split()
-    if done.returncode != 0 or not names:
-        said = (done.stderr.strip().splitlines() or ["it names none"])[-1]
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
         raise BeowireError(f"cannot ask Slurm for the allocation's nodes: {said}", 1)
-    return names
+    return done.stdout
 
 
 def _address_of(name: str) -> str:
-    try:
+    """By its name, or, where that leads nowhere, by what Slurm itself reaches it."""
+    with suppress(OSError):
         return socket.gethostbyname(name)
+    found = re.search(r"\bNodeAddr=(\S+)", _asked("node", name))
+    try:
+        return socket.gethostbyname(found[1] if found else name)
     except OSError as error:
         raise BeowireError(f"Slurm's node {name} has no address here: {error.strerror}") from None

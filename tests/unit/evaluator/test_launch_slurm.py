@@ -43,6 +43,23 @@ def test_nodes__are_those_of_the_allocation() -> None:
         assert launcher.describe_link() == {"kind": "hosts"}
 
 
+def test_nodes__whose_names_mean_nothing_are_where_slurm_reaches_them(
+    slurms: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look_up(name: str) -> str:
+        if not name.startswith("10."):
+            raise OSError(0, "unknown")
+        return name
+
+    (slurms / "scontrol").write_text(
+        "#!/bin/sh\ncase $2 in hostnames) echo alpha beta;; *) echo NodeName=$3 NodeAddr=10.0.1.7;;"
+        " esac\n"
+    )
+    monkeypatch.setattr("beowire.launch.slurm.socket.gethostbyname", look_up)
+    with slurm.SlurmLauncher() as launcher:
+        assert [node.reach for node in launcher.nodes] == ["10.0.1.7"] * 2
+
+
 @pytest.mark.usefixtures("slurms")
 def test_start__is_a_step_on_that_node() -> None:
     with (
