@@ -28,7 +28,9 @@ ALPHABET = (
 ).translate(str.maketrans(_FROM, _TO))
 
 _WRAPPER = re.compile(r"var ([\w$]+)=\(e,t\)=>\(\)=>\{try\{return t\|\|e\(\(t=\{exports:\{\}\}\)")
-_REGISTERED = re.compile(r"(\.register\()\[(?:[\w$]+\(\),?)+\]")
+_REGISTERED = re.compile(r"(\.register\()\[((?:[\w$]+\(\),?)+)\]")
+#: What a report draws besides lines and points.
+_DRAWN = ("bar",)
 #: What may be a name of another module: no property, and no key.
 _WORD = re.compile(r"(?:(?<=\.\.\.)|(?<![.\w$]))(?!(?<=[{,])[\w$]+:)[\w$]+")
 #: Where a module ends before its text does: names of two letters and less are those of its inside.
@@ -69,10 +71,10 @@ def whole() -> str:
 def slim(code: str) -> str:
     """The code without what lines and points do not need; all of it if it cannot be told."""
     wrapper = _WRAPPER.search(code)
-    code, registrations = _REGISTERED.subn(r"\1[]", code)
-    if wrapper is None or registrations != 1:
+    if wrapper is None or len(_REGISTERED.findall(code)) != 1:
         return code
     name = re.escape(wrapper[1])
+    code = _REGISTERED.sub(lambda found: f"{found[1]}[{_drawn(code, found[2], name)}]", code)
     begins = [
         (one.start(), one[1])
         for one in re.finditer(rf"(?<=var )([\w$]+)={name}\((?:\([\w$,]*\)|[\w$]+)=>\{{", code)
@@ -94,6 +96,23 @@ def slim(code: str) -> str:
         for at in fresh:
             reached |= parts[at].words
     return head + "".join(parts[at].text for at in sorted(kept)) + tail
+
+
+def _drawn(code: str, registered: str, wrapper: str) -> str:
+    """Of the calls that register what can be drawn, those of _DRAWN: each is of a module that hands
+    on another, which says its name."""
+    kept = []
+    for call in registered.split(","):
+        handed = re.search(
+            rf"\b{re.escape(call[:-2])}={wrapper}\([^{{]*\{{[^}}]*exports=([\w$]+)\(\)\}}\)", code
+        )
+        if handed is None:
+            continue
+        module = re.search(rf"\b{re.escape(handed[1])}={wrapper}\([^{{]*\{{(.{{1,2000}})", code)
+        named = re.search(r"moduleType:\"trace\",name:\"(\w+)\"", module[1]) if module else None
+        if named and named[1] in _DRAWN:
+            kept.append(call)
+    return ",".join(kept)
 
 
 def _declared(text: str) -> set[str]:
