@@ -200,6 +200,43 @@ static void write_names(const struct nic *nics, size_t count, char names[NAMES_B
     }
 }
 
+static bool is_there(const struct nic *nics, size_t count, const char *name, size_t bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(nics[i].name) == bytes && memcmp(nics[i].name, name, bytes) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** Says which of the interfaces that the user names are not there. @param any: some are */
+static void say_missing(const struct parameters *parameters, const struct nic *nics, size_t count,
+                        bool any)
+{
+    char names[NAMES_BYTES];
+    const char *name = parameters->interfaces;
+
+    write_names(nics, count, names);
+    if (!any) {
+        notice(FI_LOG_CORE,
+               "FI_BEOWIRE_INTERFACE=%s: no such network interface is up; there are:%s", name,
+               names);
+        return;
+    }
+    while (*name != '\0') {
+        size_t bytes = strcspn(name, ",");
+        if (bytes > 0 && !is_there(nics, count, name, bytes)) {
+            notice(FI_LOG_CORE,
+                   "FI_BEOWIRE_INTERFACE=%s: no network interface %.*s is up, so it goes without; "
+                   "there are:%s",
+                   parameters->interfaces, (int)bytes, name, names);
+        }
+        name += bytes;
+        name += *name == ',';
+    }
+}
+
 int info_get(uint32_t version, const char *node, const char *service, uint64_t flags,
              const struct fi_info *hints, struct fi_info **info)
 {
@@ -254,12 +291,8 @@ int info_get(uint32_t version, const char *node, const char *service, uint64_t f
         *tail = offer;
         tail = &offer->next;
     }
-    if (!any && parameters.interfaces != NULL) {
-        char names[NAMES_BYTES];
-        write_names(nics, count, names);
-        notice(FI_LOG_CORE,
-               "FI_BEOWIRE_INTERFACE=%s: no such network interface is up; there are:%s",
-               parameters.interfaces, names);
+    if (parameters.interfaces != NULL) {
+        say_missing(&parameters, nics, count, any);
     }
     return *info != NULL ? 0 : -FI_ENODATA;
 }

@@ -7,6 +7,7 @@
 #include "notice.h"
 
 #include <ctype.h>
+#include <linux/if_ether.h>
 #include <string.h>
 
 #define NS_PER_SECOND UINT64_C(1000000000)
@@ -82,6 +83,58 @@ static bool read_number(const char *name, int min, int max, int *value)
     return true;
 }
 
+/** Would others take our frames for theirs? @return what they are, or NULL. */
+static const char *taken_by(int ethertype)
+{
+    static const struct {
+        uint16_t ethertype;
+        const char *name;
+    } taken[] = {
+        {ETH_P_IP, "IPv4"},
+        {ETH_P_IPV6, "IPv6"},
+        {ETH_P_ARP, "ARP"},
+        {ETH_P_RARP, "RARP"},
+        {ETH_P_8021Q, "VLAN tags"},
+        {ETH_P_8021AD, "VLAN tags"},
+        {ETH_P_PAUSE, "flow control"},
+        {ETH_P_SLOW, "link aggregation"},
+        {ETH_P_MPLS_UC, "MPLS"},
+        {ETH_P_MPLS_MC, "MPLS"},
+        {ETH_P_PPP_DISC, "PPPoE"},
+        {ETH_P_PPP_SES, "PPPoE"},
+        {ETH_P_PAE, "port access"},
+        {ETH_P_LLDP, "LLDP"},
+        {ETH_P_TIPC, "TIPC"},
+        {ETH_P_1588, "clock synchronization"},
+        {ETH_P_FCOE, "storage"},
+        {ETH_P_FIP, "storage"},
+        {ETH_P_IBOE, "RDMA"},
+        {ETH_P_LOOPBACK, "loop tests"},
+    };
+
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
+        if (taken[i].ethertype == ethertype) {
+            return taken[i].name;
+        }
+    }
+    return NULL;
+}
+
+static bool read_ethertype(int *ethertype)
+{
+    if (!read_number("ethertype", ETHERTYPE_MIN, UINT16_MAX, ethertype)) {
+        return false;
+    }
+    const char *others = taken_by(*ethertype);
+    if (others != NULL) {
+        notice(FI_LOG_CORE,
+               "FI_BEOWIRE_ETHERTYPE=0x%04x is that of %s: take one that is free, such as 0x88b5 "
+               "or 0x88b6",
+               (unsigned)*ethertype, others);
+    }
+    return others == NULL;
+}
+
 /** Any text serves: what counts is whether it is the same. */
 static uint64_t read_job_key(void)
 {
@@ -106,8 +159,7 @@ bool parameters_read(struct parameters *parameters)
     char *interfaces = NULL;
     char *lanes = NULL;
 
-    if (!read_number("ethertype", ETHERTYPE_MIN, UINT16_MAX, &ethertype) ||
-        !read_number("operations", 1, OPERATIONS_MAX, &operations) ||
+    if (!read_ethertype(&ethertype) || !read_number("operations", 1, OPERATIONS_MAX, &operations) ||
         !read_number("peers", 1, PEERS_MAX, &peers) ||
         !read_number("peer_timeout", 1, PEER_TIMEOUT_MAX_S, &timeout_s) ||
         !read_number("linger", 0, LINGER_MAX_S, &linger_s) ||

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import typer
 
+from beowire import help_text
 from beowire.errors import BeowireError
 from beowire.visible import guard, visible
 
 app = typer.Typer(
     name="beowire",
+    cls=help_text.Group,
     help="Message passing for Ethernet clusters, and the instrument that proves what it is worth.",
     no_args_is_help=True,
     add_completion=False,
@@ -43,6 +45,7 @@ COMMANDS = (
     "apps",
     "doctor",
     "setup",
+    "speedup",
 )
 
 #: What typer raises for words that it cannot read. It lives in another module from version to
@@ -63,6 +66,7 @@ def _register() -> None:
     asked = [name for name in COMMANDS if sys.argv[1:2] == [name]]
     for name in asked or COMMANDS:
         importlib.import_module(f"beowire.commands.{name.replace('-', '_')}").register(app)
+    help_text.adopt(app)
 
 
 def main() -> None:

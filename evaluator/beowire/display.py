@@ -30,7 +30,8 @@ class Display:
         self._console = console or Console(file=unguarded(sys.stderr))
         self._live: Live | None = None
         self._shown_at = 0.0
-        self._figures: dict[str, str] = {}
+        self._cells: dict[str, Cell | None] = {}
+        self._at: tuple[str, int] = ("", 0)
 
     def __enter__(self) -> "Display":
         """Takes over the bottom of the terminal, if there is one."""
@@ -52,15 +53,20 @@ class Display:
 
     def show(self, progress: Progress, launch: int, launches: int) -> None:
         """Shows where the run is, unless it has just been shown."""
-        if self._live is None or time.monotonic() - self._shown_at < _REFRESH_S:
+        if self._live is None:
+            return
+        self._remember(progress.cell)
+        if time.monotonic() - self._shown_at < _REFRESH_S:
             return
         self._shown_at = time.monotonic()
-        cell = progress.cell
-        if cell.rounds:
-            self._figures[f"{cell.driver} +{cell.load}" if cell.load else cell.driver] = _figure(
-                cell
-            )
         self._draw("\n".join(self._lines(progress, launch, launches)))
+
+    def _remember(self, cell: Cell) -> None:
+        """What is shown is all of one pattern and size: figures of another would not compare."""
+        if self._at != (cell.pattern, cell.size):
+            self._at = cell.pattern, cell.size
+            self._cells = dict.fromkeys(self._cells)
+        self._cells[f"{cell.driver} +{cell.load}" if cell.load else cell.driver] = cell
 
     def _draw(self, text: str) -> None:
         if self._live is not None:
@@ -77,19 +83,22 @@ class Display:
             f"at most {_clock(progress.remaining_s)} left{of_launch}, {progress.done} of "
             f"{progress.cells} cells precise"
         )
-        now = f"{cell.pattern}, {size_text(cell.size)}, round {len(cell.rounds)}"
-        lines = [first, f"now {now}; last seen of each driver:"]
-        lines += [f"  {driver:<12} {figure}" for driver, figure in self._figures.items()]
+        what = cell.kind.quantity if cell.kind.is_times else "throughput"
+        lines = [first, f"now {cell.pattern} with {size_text(cell.size)}: {what}, last round"]
+        wide = max(map(len, self._cells))
+        lines += [f"  {name:<{wide}}  {_figure(one)}" for name, one in self._cells.items()]
         return lines
 
 
-def _figure(cell: Cell) -> str:
+def _figure(cell: Cell | None) -> str:
     """The last figures of a cell, roughly: the median of the last round."""
+    if cell is None or not cell.rounds:
+        return "nothing yet"
     last = cell.rounds[-1]
+    seen = f"(round {len(cell.rounds)})"
     if not cell.kind.is_times:
-        return f"{size_text(cell.size):>9}  {rate_text(last.moved_bytes * 1e9 / last.elapsed_ns)}"
-    median_ns = last.histogram.quantile(0.5) * cell.share
-    return f"{size_text(cell.size):>9}  {time_text(median_ns)} {cell.kind.quantity}"
+        return f"{rate_text(last.moved_bytes * 1e9 / last.elapsed_ns)} {seen}"
+    return f"{time_text(last.histogram.quantile(0.5) * cell.share)} {seen}"
 
 
 def _clock(seconds: float) -> str:

@@ -12,6 +12,8 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from beowire.errors import BeowireError
+
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ATTEMPTS = 10
 
@@ -37,6 +39,20 @@ def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
             draft.unlink()
         raise
     sync_directory(path.parent)
+
+
+def make_directory(path: Path, *, new: bool) -> None:
+    """Makes a directory for results, and those above it. `new`: none may be there yet.
+
+    BeowireError if that cannot be.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=not new)
+    except FileExistsError:
+        problem = "is there already" if path.is_dir() else "is no directory"
+        raise BeowireError(f"{path} {problem}: name another by --out") from None
+    except OSError as error:
+        raise BeowireError(f"cannot make {path}: {error.strerror}") from None
 
 
 def sync_directory(directory: Path) -> None:

@@ -23,6 +23,9 @@ SHORTEST_ROUND_NS = 1e6
 #: A cell with less time than this says little: so the schedule of sizes is made coarser.
 LEAST_CELL_S = 0.25
 
+#: Of the powers of two only every so many are measured where time is shorter still.
+_STEPS = (1, 2, 3, 4, 6, 8, 11)
+
 #: How often every size is visited, unless it is precise before or time is short.
 VISITS = 2
 
@@ -74,7 +77,8 @@ def affordable_sizes(
     """As much of the schedule `sizes` as one launch of `seconds` has time for, and the seconds
     that all of it needs.
 
-    All; or those that NetPIPE does not perturb; or powers of two, however short the time.
+    All; or those that NetPIPE does not perturb; or powers of two; of these every second, third ...
+    one; at last the smallest, one in the middle and the largest, however short the time.
     """
 
     def needed_s(chosen: Sequence[int]) -> float:
@@ -89,10 +93,15 @@ def affordable_sizes(
 
     round_sizes = set(schedule(1, max(sizes), 0))
     powers = [size for size in sizes if size & (size - 1) == 0]
-    for chosen in (list(sizes), [size for size in sizes if size in round_sizes]):
-        if needed_s(chosen) <= seconds:
-            return chosen, needed_s(sizes)
-    return powers or list(sizes), needed_s(sizes)
+    choices = [list(sizes), [size for size in sizes if size in round_sizes]]
+    choices += [_every(powers or sizes, step) for step in _STEPS]
+    fitting = (chosen for chosen in choices if needed_s(chosen) <= seconds)
+    return next(fitting, choices[-1]), needed_s(sizes)
+
+
+def _every(sizes: Sequence[int], step: int) -> list[int]:
+    """Every so many of the sizes, both ends included."""
+    return [*sizes[:-1:step], sizes[-1]] if len(sizes) > step else list(sizes)
 
 
 def make_plan(

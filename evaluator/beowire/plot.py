@@ -19,6 +19,9 @@ _MARKS = "ox+*#@%&=$svnzkmwtyecahu"
 
 _WIRE_MARK = "."
 
+#: In a pipe a line is for programs, too.
+_ENDLESS = 1 << 16
+
 _HEIGHT = 20
 
 #: How bright each step of a terminal's colour cube is.
@@ -73,12 +76,26 @@ def plot(
     text = str(figure.build().string(colorless=not colour))
     figure.clear()
     title = f"{pattern.title} in µs" if pattern.is_times else "Throughput in MB/s"
-    legend = "  ".join(
-        f"{mark.string(colorless=not colour)} {name}"
-        for mark, name in zip(marks, names, strict=True)
+    legend = [
+        (mark.string(colorless=not colour), name) for mark, name in zip(marks, names, strict=True)
+    ]
+    head = _wrapped(
+        f"{title} against message size in bytes:", legend, width if colour else _ENDLESS
     )
-    shown = [f"{title} against message size in bytes:  {legend}", *text.splitlines()]
-    return "\n".join(line.rstrip() for line in shown)
+    return "\n".join(line.rstrip() for line in [*head, *text.splitlines()])
+
+
+def _wrapped(title: str, legend: Sequence[tuple[str, str]], width: int) -> list[str]:
+    """The title and what marks which curve, no entry broken: marks have colours, and no length."""
+    lines, used = [title], len(title)
+    for mark, name in legend:
+        needed = 2 + 1 + 1 + len(name)
+        if used + needed > width:
+            lines.append("")
+            used = 0
+        lines[-1] += f"  {mark} {name}"
+        used += needed
+    return lines
 
 
 def _wire(

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -411,6 +410,8 @@ class End(RecordLine):
     status: Text
     """`ok`, `interrupted`, or the error in one line."""
     elapsed_s: float = Field(ge=0)
+    other_cpus: float | None = None
+    """Processors' time of this machine that other programs used, in the mean; None: not known."""
 
 
 Line = Meta | Result | Skipped | End
@@ -543,12 +544,7 @@ class RecordWriter:
         """Nothing to do: the file is open already."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         """Closes the file."""
         self.close()
 

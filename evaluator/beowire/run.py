@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from beowire import __version__, own_commands, selection
+from beowire import __version__, files, own_commands, selection
 from beowire import plan as planning
 from beowire.conduct import How, Loading
 from beowire.display import Display
@@ -19,6 +19,7 @@ from beowire.launch.base import Launcher
 from beowire.load import Background, Load
 from beowire.measure import Measurement
 from beowire.mpi import drivers as mpi_drivers
+from beowire.others import Others
 from beowire.own_commands import OwnCommand
 from beowire.patterns import check_nodes
 from beowire.record import (
@@ -204,6 +205,7 @@ class _Comparison:
 
     def run(self, drivers: list[DriverInfo], skipped: list[Skipped]) -> Outcome:
         begun = time.monotonic()
+        others = Others()
         failures = [reason for _, reason in self._request.failed]
         status = "ok"
         if self._request.scheduled:
@@ -224,10 +226,24 @@ class _Comparison:
             status = "interrupted"
         with self._interrupts.held():
             self._write(
-                End(finished=datetime.now(UTC), status=status, elapsed_s=time.monotonic() - begun)
+                End(
+                    finished=datetime.now(UTC),
+                    status=status,
+                    elapsed_s=time.monotonic() - begun,
+                    other_cpus=others.cpus() if self._all_is_ours() else None,
+                )
             )
             self._writer.finish()
         return Outcome(list(dict.fromkeys(failures)), status == "interrupted")
+
+    def _all_is_ours(self) -> bool:
+        """What is measured runs on this machine, and has ended by the end of the run: a load, and
+        the process that delays a lab's frames, have not."""
+        return (
+            self._launcher.kind != "hosts"
+            and self._request.load is None
+            and self._link.delay_by != "relay"
+        )
 
     def _fit_schedule(self, drivers: list[DriverInfo]) -> None:
         request = self._request
@@ -445,8 +461,5 @@ def _message_rate(request: Request) -> dict[str, float]:
 
 
 def _create(request: Request) -> RecordWriter:
-    try:
-        request.directory.mkdir(parents=True, exist_ok=not request.own_directory)
-    except OSError as error:
-        raise BeowireError(f"cannot make {request.directory}: {error.strerror}") from None
+    files.make_directory(request.directory, new=request.own_directory)
     return RecordWriter(request.record)

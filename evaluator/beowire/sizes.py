@@ -76,6 +76,10 @@ def parse_sizes(text: str | None, maximum: int = DEFAULT_MAXIMUM_BYTES) -> list[
         if not dash:
             sizes.add(parse_size(word))
             continue
+        if not low_text.strip() or not high_text.strip():
+            raise BeowireError(
+                f"{word.strip()!r} is neither a size nor a range LOW-HIGH: write 8, or 8-64KiB"
+            )
         low, high = parse_size(low_text), parse_size(high_text)
         chosen = schedule(low, high)
         if not chosen:

@@ -3,13 +3,14 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from beowire import advice, terminal_probes, text_table
 from beowire.load import described
 from beowire.patterns import PATTERNS, Pattern
 from beowire.plot import plot
 from beowire.record import Record, Summary
-from beowire.report import layers
+from beowire.report import layers, marks
 from beowire.report.curves import (
     WIDE,
     Cell,
@@ -38,6 +39,12 @@ from beowire.visible import LINES, visible
 _NARROWEST = 60
 _REPORT = "report.html beside the record"
 
+#: Where the words of an advice begin, behind its sizes.
+_ADVICE_INDENT = 21
+
+#: What uses less of the wire is limited by something else.
+_LIMITED_BY_WIRE = 0.1
+
 #: Rows of a table, at most; a longer schedule is shown at selected sizes.
 _MAXIMUM_ROWS = 14
 
@@ -46,24 +53,29 @@ def render(record: Record, *, width: int, colour: bool, probes: bool = False) ->
     """All of it, ending without a newline, with nothing of the record in it that a terminal obeys.
     `width` in columns. `probes`: with what probes counted."""
     width = max(_NARROWEST, width)
-    parts = [_heading(record)]
+    # Where nobody looks, a program may look for whole lines.
+    fold = partial(text_table.filled, width=width) if colour else str
+    parts = [fold(_heading(record))]
+    if busy := marks.busy_text(record):
+        parts.append(fold(f"note: {busy}"))
     drawn: list[str] = []
     for pattern in PATTERNS.values():
         found = curves([record], pattern.name)
         if not found:
             continue
-        parts += _tables(found, pattern, record, width)
+        parts += _tables(found, pattern, record, width, fold)
         if probes:
             parts += terminal_probes.tables(found, record, width)
-        parts += [_sheet(one) for one in sheets(record, pattern.name)]
+        parts += [sheet_text(one) for one in sheets(record, pattern.name)]
         drawn.append(plot(_plotted(found), pattern, record, width=width, colour=colour))
         parts.append(drawn[-1])
         for load in dict.fromkeys(curve.load for curve in found):
             beside = [curve for curve in found if curve.load == load]
-            parts.append(advice.text(beside, pattern, record.meta.drivers))
+            words = advice.text(beside, pattern, record.meta.drivers)
+            parts.append(text_table.filled(words, width, _ADVICE_INDENT) if colour else words)
     if probes:
-        parts.append(terminal_probes.absent(record))
-    parts.append(_left_out(record))
+        parts.append(fold(terminal_probes.absent(record)))
+    parts.append(fold(_left_out(record)))
     # What is drawn has colours, and has made its words visible.
     return "\n\n".join(part if part in drawn else visible(part, LINES) for part in parts if part)
 
@@ -78,14 +90,17 @@ def _heading(record: Record) -> str:
     return f"{nodes_text(record)}: {link_text(record.meta)}"
 
 
-def _tables(found: list[Curve], pattern: Pattern, record: Record, width: int) -> list[str]:
+def _tables(
+    found: list[Curve], pattern: Pattern, record: Record, width: int, fold: Callable[[str], str]
+) -> list[str]:
     sizes = _shown_sizes(all_sizes(found))
     baselines = {curve.load: curve for curve in found if curve.driver == BASELINE}
     comparison = f", and times that of {BASELINE}" if baselines else ""
     parts = []
+    with_wire = record.meta.wire is not None
     if pattern.is_times:
         title = f"{pattern.title} in µs: median, and how far its 95 % interval reaches"
-        parts.append(_table(title, found, sizes, width, _latency_cell))
+        parts.append(_laid_out(title, found, sizes, width, _latency_entry(record)))
         if load := load_text(record):
             parts.append(_table(f"99th percentile of it, {load}", found, sizes, width, _tail_cell))
         if any(cell.overlap("send") is not None for curve in found for cell in curve.cells):
@@ -94,14 +109,17 @@ def _tables(found: list[Curve], pattern: Pattern, record: Record, width: int) ->
         title = f"{pattern.rate[0].upper()}{pattern.rate[1:]}{comparison}"
     else:
         title = f"{pattern.title}: median and 95 % interval{comparison}"
+    if with_wire:
+        title += ", % of the wire"
     if pattern.sized:
-        parts.append(_laid_out(title, found, sizes, width, _rate_entry(pattern, baselines)))
+        parts.append(_laid_out(title, found, sizes, width, _rate_entry(record, baselines)))
     parts += _load_costs(found, pattern, sizes, width)
     if not pattern.is_times:
         title = "Messages per second, and CPU time of a message (user, system, softirq, both ends)"
         parts.append(_table(title, found, sizes, width, _messages_cell))
-    notes = _precision_notes([cell for curve in found for cell in curve.cells], pattern)
-    texts = (schedule_text(record), burst_text(record), walk_text(found), offset_text(record))
+    notes = _mark_notes(found, record)
+    notes += _precision_notes([cell for curve in found for cell in curve.cells], pattern)
+    texts = (schedule_text(record), walk_text(found), offset_text(record))
     notes += [text for text in texts if text]
     if _are_many(found):
         notes.append(f"all sizes, and charts of any of the drivers, are in {_REPORT}")
@@ -109,7 +127,17 @@ def _tables(found: list[Curve], pattern: Pattern, record: Record, width: int) ->
         notes.append(
             f"{len(sizes)} of {len(all_sizes(found))} sizes are shown; all are in {record.path}"
         )
-    return [*parts, "\n".join(notes)]
+    return [*parts, fold("\n".join(notes))]
+
+
+def _mark_notes(found: Sequence[Curve], record: Record) -> list[str]:
+    """What the marks ! and ^ mean, where there are some."""
+    notes = []
+    if lost := marks.loss_text(found):
+        notes.append(f"! {lost}")
+    if any(marks.is_beyond_wire(record, cell, curve) for curve in found for cell in curve.cells):
+        notes.append(f"^ no figure of the wire: {burst_text(record)}")
+    return notes
 
 
 def _precision_notes(cells: Sequence[Cell], pattern: Pattern) -> list[str]:
@@ -181,7 +209,8 @@ def _drivers_down(
     return text_table.rows(title, columns, labels, width, telling_sizes)
 
 
-def _sheet(sheet: Sheet) -> str:
+def sheet_text(sheet: Sheet) -> str:
+    """A table of words, with its notes."""
     columns = [
         text_table.to_the_right(list(column))
         for column in zip(sheet.heads, *sheet.rows, strict=True)
@@ -191,13 +220,34 @@ def _sheet(sheet: Sheet) -> str:
 
 
 def _rate_entry(
-    pattern: Pattern, baselines: Mapping[str | None, Curve]
+    record: Record, baselines: Mapping[str | None, Curve]
 ) -> Callable[[Curve, int], str]:
-    """Throughput, told against the baseline beside the same load."""
+    """Throughput, told against the baseline beside the same load, and against the wire."""
 
     def entry(curve: Curve, size: int) -> str:
         cell = curve.at(size)
-        return "- " if cell is None else _rate_cell(cell, pattern, baselines.get(curve.load))
+        if cell is None:
+            return "- "
+        if marks.is_beyond_wire(record, cell, curve):
+            return "^ "
+        base = baselines.get(curve.load)
+        at = base.at(size) if base else None
+        if base and at and marks.is_beyond_wire(record, at, base):
+            base = None
+        share = marks.of_wire(record, cell, curve) or 0.0
+        return _rate_cell(
+            cell, curve.kind, base, f" {share:.0%}" if share >= _LIMITED_BY_WIRE else ""
+        )
+
+    return entry
+
+
+def _latency_entry(record: Record) -> Callable[[Curve, int], str]:
+    def entry(curve: Curve, size: int) -> str:
+        cell = curve.at(size)
+        if cell is None:
+            return "- "
+        return "^ " if marks.is_beyond_wire(record, cell, curve) else _latency_cell(cell)
 
     return entry
 
@@ -233,7 +283,7 @@ def _load_cost(loaded: Cell | None, idle: Cell | None, pattern: Pattern) -> str:
 
 def _latency_cell(cell: Cell) -> str:
     time = cell.time
-    return "-" if time is None else f"{_microseconds(time.median)} {_around(time)}"
+    return "-" if time is None else f"{_microseconds(time.median)} {_around(cell, time)}"
 
 
 def _tail_cell(cell: Cell) -> str:
@@ -255,7 +305,7 @@ def _microseconds(value_ns: float) -> str:
 def _messages_cell(cell: Cell) -> str:
     rate = count_rate_text(cell.rate_bytes_per_s.median / cell.size)
     cpu = cell.cpu_ns_per_message
-    return f"{rate} {'-' if cpu is None else time_text(cpu)} "
+    return f"{rate} {'-' if cpu is None else time_text(cpu)}{'!' if cell.lost else ' '}"
 
 
 def load_text(record: Record) -> str:
@@ -276,24 +326,27 @@ def offset_text(record: Record) -> str:
     return f"messages began {offset[0]} (sent) and {offset[1]} (received) bytes after a page"
 
 
-def _rate_cell(cell: Cell, pattern: Pattern, baseline: Curve | None) -> str:
-    text = rate_text(cell.rate_bytes_per_s.median)
+def _rate_cell(cell: Cell, pattern: Pattern, baseline: Curve | None, of_wire: str) -> str:
+    text = rate_text(cell.rate_bytes_per_s.median) + of_wire
     base = baseline.at(cell.size) if baseline else None
     if base is not None and base.rate_bytes_per_s.median > 0:
         ratio = cell.rate_bytes_per_s.median / base.rate_bytes_per_s.median
         shown = significant(ratio, 2) if ratio < 999 else ">999"
-        return f"{text} x{shown}{_mark(_quantity(cell, pattern))}"
+        return f"{text} x{shown}{_mark(cell, _quantity(cell, pattern))}"
     if not pattern.is_times:
-        return f"{text} {_around(cell.rate_bytes_per_s)}"
-    return f"{text}{_mark(_quantity(cell, pattern))}"
+        return f"{text} {_around(cell, cell.rate_bytes_per_s)}"
+    return f"{text}{_mark(cell, _quantity(cell, pattern))}"
 
 
-def _around(summary: Summary) -> str:
+def _around(cell: Cell, summary: Summary) -> str:
     """The farther end of the interval; `±?` where there were too few rounds for one."""
-    return f"{reach_text(reach(summary))}{_mark(summary)}"
+    return f"{reach_text(reach(summary))}{_mark(cell, summary)}"
 
 
-def _mark(summary: Summary) -> str:
+def _mark(cell: Cell, summary: Summary) -> str:
+    """What is lost is worse than what is uncertain."""
+    if cell.lost:
+        return "!"
     return "~" if _is_wide(summary) else " "
 
 

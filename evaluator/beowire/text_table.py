@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of text, as wide as they may be."""
 
+import textwrap
 from collections.abc import Callable, Sequence
 
 _FIRST_COLUMN = 9
@@ -24,7 +25,7 @@ def grid(
         while left and sum(len(one[0]) for one in [*block, left[0]]) <= width:
             block.append(left.pop(0))
         blocks.append("\n".join("".join(row).rstrip() for row in zip(*block, strict=True)))
-    return "\n".join([title, "\n\n".join(blocks)])
+    return "\n".join([filled(title, width), "\n\n".join(blocks)])
 
 
 def rows(
@@ -40,9 +41,8 @@ def rows(
     aligned = [to_the_right(column) for column in columns]
     chosen = _fitting(aligned, first, width, fewer)
     lines = zip(labels, *(aligned[at] for at in chosen), strict=True)
-    return "\n".join(
-        [title, *(f"{label:<{first}}{''.join(row)}".rstrip() for label, *row in lines)]
-    )
+    shown = (f"{label:<{first}}{''.join(row)}".rstrip() for label, *row in lines)
+    return "\n".join([filled(title, width), *shown])
 
 
 def how_many_fit(columns: Sequence[Sequence[str]], labels: Sequence[str], width: int) -> int:
@@ -62,6 +62,22 @@ def _fitting(
     while len(chosen) > 1 and first + sum(len(aligned[at][0]) for at in chosen) > width:
         chosen = fewer(range(len(aligned)), len(chosen) - 1)
     return chosen
+
+
+def filled(text: str, width: int, indent: int = 2) -> str:
+    """The text with lines that are longer than `width` broken between words, and what follows the
+    break so much further in than the line. Words stay whole, however long."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        further = " " * (len(line) - len(line.lstrip(" ")) + indent)
+        lines += textwrap.wrap(
+            line,
+            max(width, len(further) + 1),
+            subsequent_indent=further,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return "\n".join(lines)
 
 
 def to_the_right(column: Sequence[str], least: int = 0) -> list[str]:

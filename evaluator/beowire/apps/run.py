@@ -14,6 +14,8 @@ from pathlib import Path
 
 from beowire import __version__
 from beowire.apps import bounded, building, output, plan, programs, results
+from beowire.apps.agreement import Agreement
+from beowire.apps.bounded import Ended
 from beowire.apps.catalogue import App
 from beowire.apps.npb import Tree
 from beowire.apps.plan import Turn
@@ -30,6 +32,7 @@ from beowire.apps.record import (
 )
 from beowire.display import Display
 from beowire.errors import BeowireError
+from beowire.files import make_directory
 from beowire.interrupts import Interrupts
 from beowire.load import Background, Load
 from beowire.mpi import ways
@@ -41,6 +44,8 @@ from beowire.survey import survey
 
 #: Hogs end by themselves so long after everything should be over.
 _LOAD_SPARE_S = 60.0
+
+_NOT_STARTED = Ended(1, "", "", 0.0)
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,8 @@ class Request:
     seed: int = 1
     tree: Tree | None = None
     profile: bool = True
+    agreement: Agreement | None = None
+    """Outputs are compared by this; None: they are not."""
     own_directory: bool = False
     """The directory's name is ours: one that is there already is somebody else's."""
     left: Sequence[Left] = ()
@@ -118,10 +125,7 @@ def _entered(place: Place, interrupts: Interrupts) -> Iterator[None]:
 
 
 def _create(request: Request) -> RecordWriter:
-    try:
-        request.directory.mkdir(parents=True, exist_ok=not request.own_directory)
-    except OSError as error:
-        raise BeowireError(f"cannot make {request.directory}: {error.strerror}") from None
+    make_directory(request.directory, new=request.own_directory)
     return RecordWriter(request.record)
 
 
@@ -265,11 +269,18 @@ class _Run:
             self._failures += background.failures()
 
     def _launch(self, number: int, turn: Turn) -> Launch:
-        found, wall_s, _ = self._start(turn.app, turn.mpi, turn.over)
+        found, ended = self._start(turn.app, turn.mpi, turn.over)
         if found.status != "ok":
             self._dead.add((turn.app, turn.mpi, turn.over, turn.load))
         said = found.said
         verifies = said is not None and self._programs[turn.app, turn.mpi].app.kind != "user"
+        verified = said.verified if said is not None and verifies else None
+        check = "" if said is None else said.check
+        agreement = self._request.agreement
+        if agreement is not None and found.status == "ok":
+            whose = f"over {turn.over} {f'in round {number}' if number else 'at first'}"
+            check = agreement.difference(whose, ended.output)
+            verified = not check
         return Launch(
             app=turn.app,
             mpi=turn.mpi,
@@ -277,18 +288,18 @@ class _Run:
             load=turn.load,
             round=number,
             status=found.status,
-            wall_s=wall_s,
+            wall_s=ended.seconds,
             figure=None if said is None else said.figure,
             seconds=None if said is None else said.seconds,
-            verified=said.verified if said is not None and verifies else None,
-            check="" if said is None else said.check,
+            verified=verified,
+            check=check,
             communication_share=None if said is None else said.communication_share,
         )
 
     def _start(
         self, app: str, mpi: str, over: str, library: Path | None = None
-    ) -> tuple[Found, float, str]:
-        """What came of a launch, how long it took in all, and what was said on standard error."""
+    ) -> tuple[Found, Ended]:
+        """What came of a launch, and how it ended."""
         program, way = self._programs[app, mpi], self._ways[mpi, over]
         files = [*program.files, *([library] if library else [])]
         try:
@@ -302,11 +313,11 @@ class _Run:
                     ended = bounded.run(
                         command, environment, self._request.timeout_s, self._interrupts
                     )
-                return program.read(ended, Path(scratch)), ended.seconds, ended.errors
+                return program.read(ended, Path(scratch)), ended
         except BeowireError as error:
-            return Found(str(error)), 0.0, ""
+            return Found(str(error)), _NOT_STARTED
         except OSError as error:
-            return Found(f"{error.filename or 'a file'}: {error.strerror}"), 0.0, ""
+            return Found(f"{error.filename or 'a file'}: {error.strerror}"), _NOT_STARTED
 
     def _profile(self) -> None:
         """Counts, without load, in a launch of its own for each way."""
@@ -323,11 +334,11 @@ class _Run:
                     self._write(self._counted(app, mpi, over, library))
 
     def _counted(self, app: str, mpi: str, over: str, library: Path) -> Profile:
-        found, _, errors = self._start(app, mpi, over, library)
+        found, ended = self._start(app, mpi, over, library)
         if found.status != "ok":
             return Profile(app=app, mpi=mpi, over=over, status=found.status)
         try:
-            calls = output.profile(errors)
+            calls = output.profile(ended.errors)
         except output.Unreadable as error:
             return Profile(app=app, mpi=mpi, over=over, status=str(error))
         return Profile(

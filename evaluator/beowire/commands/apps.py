@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from beowire.apps import catalogue, hpl, npb, tables
 from beowire.apps.catalogue import App
@@ -28,6 +27,7 @@ from beowire.commands.options import (
     refuse_lab_options,
 )
 from beowire.errors import BeowireError
+from beowire.help_text import Command
 from beowire.interrupts import Interrupts
 from beowire.lab.options import (
     DEFAULT_MTU,
@@ -66,7 +66,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(_group, name="apps")
 
 
-class _WithProgram(TyperCommand):
+class _WithProgram(Command):
     """What follows `--` is a program of the user, and not the names of ours."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

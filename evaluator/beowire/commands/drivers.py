@@ -2,10 +2,14 @@
 """`beowire drivers`: what can be measured on this host, and why the rest cannot."""
 
 import json
+import shutil
+import socket
+import sys
 from typing import Annotated
 
 import typer
 
+from beowire import text_table
 from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
@@ -29,6 +33,7 @@ def drivers(
     ] = False,
 ) -> None:
     """Lists every driver: ready, or absent and why."""
+    _check_interface(interface)
     found, broken = _ask(interface)
     if as_json:
         print(
@@ -38,11 +43,24 @@ def drivers(
         )
         return
     width = max((len(one.name) for one in found), default=0)
+    # In a pipe each is one line, for programs that look for it.
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 1 << 16
     for one in found:
         state = "ready " if one.ready else "absent"
-        print(f"{one.name:<{width}}  {state}  {one.summary}".rstrip())
+        line = f"{one.name:<{width}}  {state}  {one.summary}".rstrip()
+        print(text_table.filled(line, columns, width + 10))
         if not one.ready:
-            print(f"{'':<{width}}          {one.reason}")
+            print(text_table.filled(f"{'':<{width}}          {one.reason}", columns, 0))
+
+
+def _check_interface(name: str) -> None:
+    """BeowireError, with those that are here, if there is none of this name; empty: any will do."""
+    known = [one for _, one in socket.if_nameindex()]
+    if name and name not in known:
+        raise BeowireError(
+            f"no network interface is called {name!r} here: --interface is one of"
+            f" {', '.join(known)}"
+        )
 
 
 def _ask(interface: str) -> tuple[list[DriverInfo], list[dict[str, str]]]:

@@ -3,14 +3,26 @@
 
 import json
 import os
+import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from beowire.commands import lab_pvm
-from beowire.commands.mpi_env import MpiOption, OverOption, PrefixOption
+from beowire.commands.mpi_env import MpiOption, PrefixOption
+from beowire.commands.repeated import (
+    CheckOption,
+    IgnoreOption,
+    JsonOption,
+    OutOption,
+    RanksOption,
+    RepeatOption,
+    TimeoutOption,
+    Wanted,
+)
 from beowire.errors import BeowireError
 from beowire.lab import cluster, pvm
 from beowire.lab import mpirun as job
@@ -26,10 +38,10 @@ from beowire.lab.options import (
     read_lab_options,
 )
 from beowire.lab.state import LabState
-from beowire.mpi import environment, installation
+from beowire.mpi import environment, installation, linkage
 
 NameOption = Annotated[str, typer.Option("--name", help="Name of the lab.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+StatusJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _PIPE_WIDTH = 200
 
@@ -65,9 +77,9 @@ def up(
     lab = cluster.up(options, name)
     chosen = "" if name == cluster.DEFAULT_NAME else f"--name {name} "
     print(f"lab {name} is up: {options.nodes} nodes, {_link_text(lab)}")
-    print(
-        f"run something in it: beowire lab exec {chosen}node0 -- ping -c 3 {lab.nodes[1].address}"
-    )
+    # Not every machine has the first; no lab is made without the second.
+    look = f"ping -c 3 {lab.nodes[1].address}" if shutil.which("ping") else "ip -brief address"
+    print(f"run something in it: beowire lab exec {chosen}node0 -- {look}")
 
 
 @_group.command("down")
@@ -91,7 +103,7 @@ def down(
 
 
 @_group.command("status")
-def status(*, as_json: JsonOption = False) -> None:
+def status(*, as_json: StatusJsonOption = False) -> None:
     """List the labs of this user, and clean up after those that died."""
     living, cleaned = cluster.every()
     if as_json:
@@ -150,8 +162,22 @@ def mpirun(
     program: Annotated[list[str], typer.Argument(help="Program and arguments, after --.")],
     *,
     mpi: MpiOption,
-    over: OverOption = "beowire",
-    ranks: Annotated[int, typer.Option("-n", help="Number of ranks.")] = 2,
+    over: Annotated[
+        str,
+        typer.Option(
+            "--over",
+            metavar="WAYS",
+            help="beowire, or tcp: the MPI's own way over TCP. Several, as tcp,beowire: in turns,"
+            " and compared.",
+        ),
+    ] = "beowire",
+    ranks: RanksOption = 2,
+    repeat: RepeatOption = None,
+    check_output: CheckOption = False,
+    ignore: IgnoreOption = None,
+    timeout_s: TimeoutOption = 600.0,
+    out: OutOption = None,
+    as_json: JsonOption = False,
     on: Annotated[
         list[str] | None,
         typer.Option("--on", help="A node to use, may be repeated. Default: all nodes."),
@@ -159,16 +185,34 @@ def mpirun(
     prefix: PrefixOption = None,
     name: NameOption = cluster.DEFAULT_NAME,
 ) -> None:
-    """Run an MPI program across the lab's nodes.
+    """Run an MPI program across the lab's nodes; over several ways in turns, to compare them.
 
     Its MPI's own launcher starts it. Ranks go to the nodes in blocks, and run on their node's
     core; on a single node, on any core.
     """
+    if "," in over or repeat is not None:
+        wanted = Wanted(
+            program, mpi, prefix, over, repeat, ranks, timeout_s, check_output, ignore, out, as_json
+        )
+        _compare(wanted, name, on or ())
+        return
+    if check_output or ignore is not None or out is not None or as_json:
+        raise BeowireError("there is one run: add --repeat N, or --over with several ways")
     found = installation.find(mpi, prefix)
+    linkage.check(program, mpi)
     lab = cluster.find(name)
     variables = environment.variables(found, over)
     status = job.run(lab, found, variables, ranks=ranks, program=program, on=on or ())
     raise typer.Exit(status)
+
+
+def _compare(wanted: Wanted, name: str, on: Sequence[str]) -> None:
+    # Only here: a second of each command would be theirs.
+    from beowire.commands.speedup import carry_out  # noqa: PLC0415
+    from beowire.launch.lab import LabLauncher  # noqa: PLC0415
+    from beowire.mpi.places import LabPlace  # noqa: PLC0415
+
+    carry_out(LabPlace(LabLauncher.attach(name), on), wanted, here=True)
 
 
 def _link_text(lab: LabState) -> str:

@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`beowire report`: the report again, from records."""
 
+import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from beowire import columns
+from beowire import columns, terminal
+from beowire.apps import tables
 from beowire.apps.record import is_apps_record, read_apps_record
 from beowire.commands import sinks
 from beowire.commands.checks import JunitOption, PrometheusOption, RulesOption, read_checks
 from beowire.commands.sinks import ColumnsOption, CsvOption
 from beowire.errors import BeowireError
-from beowire.record import read_record
-from beowire.report import write_report
+from beowire.record import Record, read_record
+from beowire.report import compared, write_report
 from beowire.report.apps_page import write_apps_report
+from beowire.report.curves import record_labels
+from beowire.visible import LINES, unguarded, visible
+
+_PIPE_WIDTH = 100
 
 
 def register(app: typer.Typer) -> None:
@@ -37,6 +44,10 @@ def report(
         ),
     ] = None,
     *,
+    text: Annotated[
+        bool,
+        typer.Option("--text", help="Print the tables of a run again; write a file only with -o."),
+    ] = False,
     csv: CsvOption = None,
     netpipe_columns: ColumnsOption = False,
     rules: RulesOption = None,
@@ -45,10 +56,10 @@ def report(
 ) -> None:
     """Makes report.html again from records.
 
-    Several records are drawn into the same charts. The same records give the same file, byte
-    for byte.
+    Several records are drawn into the same charts, and compared in a table of their own. The same
+    records give the same file, byte for byte.
     """
-    sinks.check(csv, netpipe_columns)
+    sinks.check(csv, netpipe_columns, text=text)
     checks = read_checks(rules, junit, prometheus)
     paths = [path / "record.jsonl" if path.is_dir() else path for path in records]
     if any(map(is_apps_record, paths)):
@@ -56,7 +67,7 @@ def report(
             raise BeowireError("a record of programs has no columns of NetPIPE: take --csv")
         if rules or prometheus:
             raise BeowireError("--rules and --prometheus are of records of `beowire compare`")
-        _report_apps(paths, output, csv)
+        _report_apps(paths, output, csv, text=text)
         return
     read = [read_record(path) for path in paths]
     if len(read) > 1 and (rules or prometheus):
@@ -64,28 +75,48 @@ def report(
     for record in read:
         for warning in record.warnings:
             typer.echo(f"beowire: {record.path}: {warning}", err=True)
+    if text:
+        print(_text_of(read), file=unguarded(sys.stdout), flush=True)
     path = output if output is not None else paths[0].parent / "report.html"
-    write_report(read, path)
+    if output is not None or not text:
+        write_report(read, path)
     if netpipe_columns:
         sinks.write_netpipe(read)
     if csv is not None:
         sinks.write_csv(columns.comma_separated(read), csv)
     quiet = sinks.takes_output(csv, netpipe_columns)
-    if not quiet:
+    if not quiet and not text:
         typer.echo(path)
     if status := checks.finish(read[0], quiet=quiet):
         raise typer.Exit(status)
 
 
-def _report_apps(paths: Sequence[Path], output: Path | None, csv: str | None) -> None:
+def _text_of(records: Sequence[Record]) -> str:
+    """What `compare` printed of each, and how they compare."""
+    width = shutil.get_terminal_size((_PIPE_WIDTH, 24)).columns
+    parts = []
+    for record, label in zip(records, record_labels(records), strict=True):
+        probes = record.meta.options.get("probes") is not None
+        shown = terminal.render(record, width=width, colour=sys.stdout.isatty(), probes=probes)
+        parts.append(f"{visible(label)}\n\n{shown}" if label else shown)
+    parts += [visible(terminal.sheet_text(one), LINES) for one in compared.sheets(records)]
+    return "\n\n".join(parts)
+
+
+def _report_apps(
+    paths: Sequence[Path], output: Path | None, csv: str | None, *, text: bool
+) -> None:
     """The report of a run of `beowire apps`: of one, for each has other programs."""
     if len(paths) > 1:
         raise BeowireError("a report of programs (`beowire apps`) is of one record: name one")
     record = read_apps_record(paths[0])
     for warning in record.warnings:
         typer.echo(f"beowire: {record.path}: {warning}", err=True)
+    if text:
+        print(tables.render(record, shutil.get_terminal_size((_PIPE_WIDTH, 24)).columns))
     path = output if output is not None else paths[0].parent / "report.html"
-    write_apps_report(record, path)
+    if output is not None or not text:
+        write_apps_report(record, path)
     sinks.write_csv(columns.comma_separated_launches(record), csv)
-    if not sinks.takes_output(csv, netpipe_columns=False):
+    if not text and not sinks.takes_output(csv, netpipe_columns=False):
         typer.echo(path)

@@ -30,9 +30,16 @@ ColumnsOption = Annotated[
 ]
 
 
-def check(csv: str | None, netpipe_columns: bool, as_json: bool = False) -> None:
+def check(
+    csv: str | None, netpipe_columns: bool, as_json: bool = False, *, text: bool = False
+) -> None:
     """BeowireError if more than one of them wants standard output."""
-    wanted = {"--csv -": csv == _STDOUT, "--netpipe-columns": netpipe_columns, "--json": as_json}
+    wanted = {
+        "--csv -": csv == _STDOUT,
+        "--netpipe-columns": netpipe_columns,
+        "--json": as_json,
+        "--text": text,
+    }
     names = [name for name, is_wanted in wanted.items() if is_wanted]
     if len(names) > 1:
         raise BeowireError(f"{' and '.join(names)} print different things: take one")

@@ -5,8 +5,9 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -16,7 +17,7 @@ from rich.text import Text
 
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.top import Look, Watcher, render, to_json
+from beowire.top import Look, Watcher, overview, render, to_json
 from beowire.visible import LINES, unguarded, visible
 
 _SHORTEST_S, _LONGEST_S = 0.1, 3600.0
@@ -41,11 +42,17 @@ def top(
     interval: Annotated[
         float, typer.Option("--interval", help="Seconds from one look to the next.")
     ] = 1.0,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details", help="Of each endpoint its lanes, peers, frames and drops, as --pid does."
+        ),
+    ] = False,
 ) -> None:
-    """Shows what the endpoints of this host are doing.
+    """Shows what the endpoints of this host are doing: a line for each process that has one open.
 
-    Of each process that has one open: its lanes, peers, frames and drops. Rates are of the time
-    since the last look; at the first, averages since the endpoint was opened.
+    Frames sent and received, bytes both ways, and frames that were sent again. Rates are of the
+    time since the last look; at the first, averages since the endpoint was opened.
     """
     if count is not None and count < 1:
         raise BeowireError("--count has to be at least 1")
@@ -53,14 +60,15 @@ def top(
         raise BeowireError(f"--interval has to be {_SHORTEST_S} to {_LONGEST_S:.0f} seconds")
     console = Console(file=unguarded(sys.stdout))
     with Interrupts(), suppress(KeyboardInterrupt):  # Ctrl-C is how one leaves
+        lines = partial(_lines, whole=details or pid is not None, width=console.width)
         if as_json:
             for look in _looks(pid, count or 1, interval):
                 print(json.dumps(to_json(look), allow_nan=False), flush=True)
         elif console.is_terminal and count is None:
-            _show(_looks(pid, None, interval), console)
+            _show(_looks(pid, None, interval), console, lines)
         else:
             for number, look in enumerate(_looks(pid, count or 1, interval)):
-                print("\n".join([*([""] if number else []), *render(look)]), flush=True)
+                print("\n".join([*([""] if number else []), *lines(look)]), flush=True)
 
 
 def _looks(pid: int | None, count: int | None, interval: float) -> Iterator[Look]:
@@ -80,11 +88,15 @@ def _looks(pid: int | None, count: int | None, interval: float) -> Iterator[Look
         time.sleep(interval)
 
 
-def _show(looks: Iterator[Look], console: Console) -> None:
+def _lines(look: Look, *, whole: bool, width: int) -> list[str]:
+    return render(look) if whole else overview(look, width)
+
+
+def _show(looks: Iterator[Look], console: Console, lines_of: Callable[[Look], list[str]]) -> None:
     with Live(console=console, screen=True, auto_refresh=False) as live:
         for look in looks:
             title = f"{time.strftime('%H:%M:%S')}  endpoints: {len(look.views)}  (Ctrl-C ends)"
-            lines = _fitted([title, "", *render(look)], console.height)
+            lines = _fitted([title, "", *lines_of(look)], console.height)
             live.update(
                 Text(visible("\n".join(lines), LINES), no_wrap=True, overflow="crop"), refresh=True
             )

@@ -111,12 +111,10 @@ def tune(
     choices = []
     with (
         Interrupts() as interrupts,
-        tuning.measuring(
-            launcher, LocalLauncher(), seconds / tuning.RUNS, interrupts, interface
-        ) as measure,
+        tuning.measuring(launcher, LocalLauncher(), seconds, interrupts, interface) as measure,
     ):
         for choice in tuning.tune(measure):
-            print(f"{choice.key} = {choice.value}  ({choice.why})", flush=True)
+            print(choice, flush=True)
             choices.append(choice)
     tuning.write(path, tuning.text_of(choices, where))
     tuning.check_file(str(path.absolute()))

@@ -132,10 +132,16 @@ def runtime_directory() -> Path:
         found = directory.lstat()
     except OSError as error:
         raise BeowireError(f"cannot keep a lab's state in {directory}: {error.strerror}") from None
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != user or found.st_mode & 0o077:
+    if not stat.S_ISDIR(found.st_mode):
         raise BeowireError(
-            f"{directory} is not a directory that only this user can enter: remove it"
+            f"{directory} is no directory: remove it, or name another by BEOWIRE_RUNTIME_DIR"
         )
+    if found.st_uid != user:
+        raise BeowireError(
+            f"{directory} is another user's: name one of your own by BEOWIRE_RUNTIME_DIR"
+        )
+    if found.st_mode & 0o077:
+        raise BeowireError(f"others can enter {directory}: run `chmod 700 {directory}`")
     return directory
 
 

@@ -11,11 +11,14 @@ from collections.abc import Mapping
 
 from beowire import paths
 from beowire.errors import BeowireError
-from beowire.mpi.installation import Installation
+from beowire.mpi.installation import KINDS, Installation
 
 TRANSPORTS = ("beowire", "tcp")
 
 _PROVIDER = "beowire"
+
+#: Names of variables that Open MPI hands to all nodes, with `;` between them.
+HANDED_OVER = "OMPI_MCA_mca_base_env_list"
 
 
 def variables(mpi: Installation, over: str) -> dict[str, str]:
@@ -27,7 +30,7 @@ def variables(mpi: Installation, over: str) -> dict[str, str]:
     provider = str(paths.provider_directory()) if over == "beowire" else ""
     if mpi.is_open_mpi:
         return _open_mpi(mpi, provider)
-    chosen = _mpich(provider) if mpi.name == "mpich" else _intel(mpi, provider)
+    chosen = _mpich(mpi, provider) if mpi.name == "mpich" else _intel(mpi, provider)
     return {"FI_PROVIDER": _PROVIDER if provider else "tcp", **chosen}
 
 
@@ -71,11 +74,23 @@ def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
         **{f"OMPI_MCA_{framework}_ofi_provider_include": _PROVIDER for framework in include},
         **onesided,
         "FI_PROVIDER_PATH": provider,
-        "OMPI_MCA_mca_base_env_list": "FI_PROVIDER_PATH",
+        HANDED_OVER: _listed("FI_PROVIDER_PATH"),
     }
 
 
-def _mpich(provider: str) -> dict[str, str]:
+def _listed(name: str) -> str:
+    """The user's own list of what is handed over, with this name in it."""
+    own = [one for one in os.environ.get(HANDED_OVER, "").split(";") if one]
+    return ";".join(own if name in own else [*own, name])
+
+
+def _mpich(mpi: Installation, provider: str) -> dict[str, str]:
+    if provider and not mpi.has_libfabric:
+        raise BeowireError(
+            f"MPICH {mpi.version} ({mpi.launcher}) is built for {mpi.device}, without libfabric,"
+            f" and cannot use Beowire: {KINDS[mpi.name].hint}; --prefix names the directory of"
+            " another"
+        )
     # Some builds have UCX as well, and would prefer it.
     chosen = {"MPIR_CVAR_CH4_NETMOD": "ofi"}
     if not provider:

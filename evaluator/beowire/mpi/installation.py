@@ -84,10 +84,18 @@ class Installation:
     part: str = "mpi"
     """What of it launcher and compiler are for: its MPI, or what comes with that."""
 
+    device: str = ""
+    """What an MPICH was built for, such as `ch4:ofi`; empty: it does not say."""
+
     @property
     def is_open_mpi(self) -> bool:
         """Whether it is an Open MPI, of whichever version."""
         return self.name.startswith("openmpi")
+
+    @property
+    def has_libfabric(self) -> bool:
+        """Whether its messages can go through libfabric, as far as it says."""
+        return self.device in ("", "ch4") or "ofi" in self.device
 
     @property
     def prefix(self) -> Path:
@@ -108,9 +116,16 @@ def find(name: str, prefix: Path | None = None) -> Installation:
     `I_MPI_ROOT` (Intel MPI), or in the search path. BeowireError, with a way to get it, if none."""
     kind = kind_of(name)
     for launcher in _launchers(name, kind, prefix):
-        version = _version_of(launcher, kind)
-        if version:
-            return Installation(name, version, launcher, _compiler_beside(launcher, kind))
+        said = _said_by(launcher)
+        if version := _found_version(said, kind):
+            device = re.search(r"--with-device=([\w:,-]+)", said) if name == "mpich" else None
+            return Installation(
+                name,
+                version,
+                launcher,
+                _compiler_beside(launcher, kind),
+                device=device[1] if device else "",
+            )
     where = f" in {prefix}" if prefix is not None else " here"
     raise BeowireError(
         f"there is no {kind.title}{where}: {kind.hint}; --prefix names the directory of another"
@@ -147,10 +162,10 @@ def _launchers(name: str, kind: Kind, prefix: Path | None) -> Iterator[Path]:
                 yield Path(found).absolute()
 
 
-def _version_of(launcher: Path, kind: Kind) -> str:
-    """Its version; empty when it is another MPI's."""
+def _said_by(launcher: Path) -> str:
+    """What it says of itself; empty when it does not."""
     try:
-        said = subprocess.run(
+        return subprocess.run(
             [launcher, "--version"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -161,7 +176,6 @@ def _version_of(launcher: Path, kind: Kind) -> str:
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return _found_version(said, kind)
 
 
 def version_in(said: str, name: str) -> str:

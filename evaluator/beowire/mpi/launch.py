@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from beowire.errors import BeowireError
+from beowire.mpi.environment import HANDED_OVER
 from beowire.mpi.installation import Installation
 
 #: What an endpoint reads besides: it has to be the same on all hosts of a job.
@@ -83,6 +84,17 @@ def local_command(mpi: Installation, ranks: int, program: Sequence[str]) -> list
     return [*line, *program]
 
 
+def slurm_command(mpi: Installation, ranks: int, share: int, program: Sequence[str]) -> list[str]:
+    """The command line in an allocation of Slurm, `share` ranks to a node: launchers find out by
+    themselves which nodes these are, and start what they need there by srun."""
+    line = [str(mpi.launcher), "-n", str(ranks)]
+    if mpi.is_open_mpi:
+        line += ["--map-by", f"ppr:{share}:node:OVERSUBSCRIBE"]
+    else:
+        line += ["-ppn", str(share)]
+    return [*line, *program]
+
+
 def _open_mpi(mpi: Installation, job: Job, hosts: Path) -> list[str]:
     per_host = max(host.ranks for host in job.hosts)
     line = ["--allow-run-as-root", "--hostfile", str(hosts), "--bind-to", "none"]
@@ -112,8 +124,11 @@ def handed_over(mpi: Installation, variables: Mapping[str, str]) -> dict[str, st
     if not mpi.is_open_mpi:
         return {}
     chosen = sorted(name for name in variables if name.startswith(_LIBRARIES) or name in _SETTINGS)
-    listed = ";".join(_in_list(name, variables[name]) for name in chosen)
-    return {"OMPI_MCA_mca_base_env_list": listed} if listed else {}
+    # What the user has in the list himself stays there.
+    kept = [one for one in variables.get(HANDED_OVER, "").split(";") if one]
+    kept = [one for one in kept if one.partition("=")[0] not in chosen]
+    listed = ";".join([*kept, *(_in_list(name, variables[name]) for name in chosen)])
+    return {HANDED_OVER: listed} if chosen else {}
 
 
 def _in_list(name: str, value: str) -> str:

@@ -21,6 +21,7 @@ from beowire.lab.network import NODE_INTERFACE
 from beowire.launch.base import Launcher
 from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
+from beowire.launch.slurm import SlurmLauncher
 from beowire.launch.ssh import SshLauncher
 from beowire.mpi import environment, launch
 from beowire.mpi.installation import Installation
@@ -60,9 +61,10 @@ def pinned(program: Sequence[str], cores: Sequence[int]) -> list[str]:
 class LabPlace:
     """The nodes of a lab."""
 
-    def __init__(self, launcher: LabLauncher) -> None:
-        """The lab is made when the launcher is entered."""
+    def __init__(self, launcher: LabLauncher, on: Sequence[str] = ()) -> None:
+        """The lab is made when the launcher is entered. `on`: its nodes to use, if not all."""
         self._lab = launcher
+        self._on = tuple(on)
 
     @property
     def launcher(self) -> Launcher:
@@ -75,12 +77,13 @@ class LabPlace:
         """All nodes share our files."""
         del files
         state = self._lab.lab
-        on: tuple[str, ...] = ()
+        on = self._on
         if way.one_node:
             # The same cores as over a network, or it would be no bound.
-            spread = mpirun.spread(state.nodes, ranks)
-            cpus = [state.nodes[rank // spread[0].ranks].cpu for rank in range(ranks)]
-            on = (state.nodes[0].name,)
+            nodes = mpirun.nodes_of(state, on)
+            spread = mpirun.spread(nodes, ranks)
+            cpus = [nodes[rank // spread[0].ranks].cpu for rank in range(ranks)]
+            on = (nodes[0].name,)
             if known := [cpu for cpu in cpus if cpu is not None]:
                 program = pinned(program, known)
         variables = {**way.variables, **_ucx_named(NODE_INTERFACE, way.variables)}
@@ -175,6 +178,33 @@ def _ucx_named(interface: str, variables: Mapping[str, str]) -> dict[str, str]:
     and in the nodes of a lab the loopback for one that leads to other nodes, on the same kernel."""
     over_tcp = "tcp" in variables.get("UCX_TLS", "").split(",")
     return {"UCX_NET_DEVICES": interface} if over_tcp else {}
+
+
+class SlurmPlace:
+    """The nodes of the Slurm allocation that this is typed in, which each MPI's launcher knows of
+    by itself. Programs and provider are there by the path that they have here."""
+
+    def __init__(self, launcher: SlurmLauncher) -> None:
+        """Its interface is the ranks', too; "": each MPI chooses."""
+        self._slurm = launcher
+
+    @property
+    def launcher(self) -> Launcher:
+        """That of engines there."""
+        return self._slurm
+
+    @contextlib.contextmanager
+    def prepared(
+        self, mpi: Installation, way: Way, ranks: int, program: Sequence[str], files: Sequence[Path]
+    ) -> Iterator[Prepared]:
+        """Nothing has to be brought."""
+        del files
+        nodes = 1 if way.one_node else min(ranks, len(self._slurm.nodes))
+        share = math.ceil(ranks / nodes)
+        whole = {**os.environ, **_named(self._slurm.interface, way.variables)}
+        whole |= launch.environment(mpi)
+        whole |= launch.handed_over(mpi, whole)
+        yield launch.slurm_command(mpi, ranks, share, program), whole
 
 
 class LocalPlace:

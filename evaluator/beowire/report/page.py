@@ -6,17 +6,19 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib import resources
 from pathlib import Path
+from string import Template
 
 from beowire import statistics
 from beowire.patterns import DEFAULT, PATTERNS, Pattern
 from beowire.record import Record
 from beowire.report import (
     chooser,
+    compared,
     figures,
     layers,
     parts,
+    plotly_code,
     probe_table,
     shell,
     spread,
@@ -41,7 +43,10 @@ _SECTIONS = {
     "method": "Method",
 }
 
-_CREDIT = "Charts by plotly.js (MIT licence), included in this file. "
+_CREDIT = (
+    "Charts by plotly.js (MIT licence, copyright Plotly, Inc.), of which this file includes what it"
+    " draws with. "
+)
 
 
 def write_report(records: Sequence[Record], path: Path) -> None:
@@ -79,7 +84,8 @@ def render(records: Sequence[Record]) -> str:
             "drivers": tables.drivers(records),
             "chooser": chooser.chooser(every),
             "charts": "".join(_section(chart, records) for chart in charts.values()),
-            "details": "".join(
+            "details": "".join(tables.sheet(one) for one in compared.sheets(records))
+            + "".join(
                 tables.sheet(one, label)
                 for record, label in zip(records, record_labels(records), strict=True)
                 for name in PATTERNS
@@ -116,12 +122,12 @@ def _names(drivers: Sequence[str]) -> tuple[str, str]:
 
 
 def _scripts(figures: object) -> str:
-    plotly = (resources.files("plotly") / "package_data" / "plotly.min.js").read_text("utf-8")
-    return (
-        f"<script>\n{plotly}\n</script>\n"
-        f'<script type="application/json" id="figures">{_json(figures)}</script>\n'
-        f"<script>\n{shell.file('script.js')}\n</script>"
+    parts = {"plotly": plotly_code.packed_plotly(), "figures": plotly_code.packed(_json(figures))}
+    held = "".join(
+        f'<script type="text/plain" id="{name}">{text}</script>\n' for name, text in parts.items()
     )
+    script = Template(shell.file("script.js")).safe_substitute(alphabet=plotly_code.ALPHABET)
+    return f"{held}<script>\n{script}\n</script>"
 
 
 @dataclass(frozen=True)
@@ -283,6 +289,4 @@ def _each(records: Sequence[Record], part: Callable[[Record], str]) -> str:
 
 
 def _json(value: object) -> str:
-    """JSON that can stand in a script element: no text in it can end the element."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))

@@ -3,7 +3,7 @@
 "use strict";
 
 (function () {
-  const figures = JSON.parse(document.getElementById("figures").textContent);
+  let figures = {};
   const charts = Array.from(document.querySelectorAll(".chart"));
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const print = window.matchMedia("print");
@@ -12,6 +12,31 @@
   const NARROW = 600;
   const LEGEND_ROW = 20;
   const LEGEND_COLUMN = 220;
+  const LEGEND_COLUMN_PRINTED = 150;
+
+  // What the page holds packed: gzip, in base 85.
+  const ALPHABET = "$alphabet";
+
+  function unpacked(id) {
+    const text = document.getElementById(id).textContent;
+    const values = new Uint8Array(128);
+    for (let value = 0; value < ALPHABET.length; value++) {
+      values[ALPHABET.charCodeAt(value)] = value;
+    }
+    const bytes = new Uint8Array(Math.ceil(text.length / 5) * 4);
+    for (let at = 0, to = 0; at < text.length; to += 4) {
+      let word = 0;
+      for (const end = at + 5; at < end; at++) {
+        word = word * 85 + (at < text.length ? values[text.charCodeAt(at)] : 84);
+      }
+      for (let byte = 3; byte >= 0; byte--, word = Math.floor(word / 256)) {
+        bytes[to + byte] = word % 256;
+      }
+    }
+    const length = bytes.length - ((5 - (text.length % 5)) % 5);
+    const packed = new Blob([bytes.subarray(0, length)]).stream();
+    return new Response(packed.pipeThrough(new DecompressionStream("gzip"))).text();
+  }
 
   const config = {
     displaylogo: false,
@@ -48,7 +73,7 @@
       uirevision: "keep",
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
-      font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: ink },
+      font: { family: getComputedStyle(document.body).fontFamily, size: print.matches ? 10 : 13, color: ink },
       hoverlabel: {
         bgcolor: colour("panel"),
         bordercolor: colour("line"),
@@ -126,17 +151,20 @@
   }
 
   function draw(chart) {
+    if (!window.Plotly) {
+      return Promise.resolve(); // it will be drawn when all is unpacked
+    }
     const figure = figures[chart.dataset.figure];
     // Copies: plotly writes into what it is given, and would mistake its own marks for ours.
     const data = chosenOnly(structuredClone(chosen(chart)));
     const narrow = chart.clientWidth < NARROW;
     chart.style.height = "";
-    if (!print.matches) {
-      const entries = data.filter((trace) => trace.showlegend !== false).length;
-      const rows = Math.ceil(entries / (narrow ? 1 : Math.floor(chart.clientWidth / LEGEND_COLUMN)));
-      const spare = Math.max(0, rows - (narrow ? 5 : 3)) * LEGEND_ROW;
-      chart.style.height = chart.clientHeight + spare + "px";
-    }
+    // A legend stands above the curves, and not on them: what it takes is added.
+    const entries = data.filter((trace) => trace.showlegend !== false).length;
+    const column = print.matches ? LEGEND_COLUMN_PRINTED : LEGEND_COLUMN;
+    const rows = Math.ceil(entries / (narrow ? 1 : Math.floor(chart.clientWidth / column)));
+    const spare = Math.max(0, rows - (print.matches ? 1 : narrow ? 5 : 3)) * LEGEND_ROW;
+    chart.style.height = chart.clientHeight + spare + "px";
     const layout = themed(structuredClone(figure.layout), chart.clientWidth, chart.clientHeight);
     const box = boxOf(chart);
     if (box) {
@@ -154,7 +182,8 @@
     heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
     const value = (row) => {
       const cell = row.cells[column];
-      return "value" in cell.dataset ? cell.dataset.value : cell.textContent;
+      const text = "value" in cell.dataset ? cell.dataset.value : cell.textContent;
+      return text === "–" ? "" : /^[\d,.-]+$/.test(text) ? text.replaceAll(",", "") : text;
     };
     const compare = (a, b) => {
       const [x, y] = [value(a), value(b)];
@@ -178,7 +207,7 @@
     document.documentElement.setAttribute("data-drawn", "yes");
   }
 
-  const redraw = () => charts.forEach(draw);
+  const redraw = () => window.Plotly && charts.forEach(draw);
   dark.addEventListener("change", redraw);
   print.addEventListener("change", redraw);
   let resizing = 0;
@@ -240,5 +269,24 @@
     );
   }
 
-  drawAll();
+  async function begin() {
+    if (charts.length > 0) {
+      try {
+        figures = JSON.parse(await unpacked("figures"));
+        const code = document.createElement("script");
+        code.textContent = await unpacked("plotly");
+        document.head.appendChild(code);
+      } catch (error) {
+        const note = document.createElement("p");
+        note.className = "warnings";
+        note.textContent =
+          "The charts need a browser of 2023 or later (" + error + "). All figures are in the tables.";
+        document.getElementById("charts").prepend(note);
+        return;
+      }
+    }
+    await drawAll();
+  }
+
+  begin();
 })();

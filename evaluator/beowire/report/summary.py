@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from html import escape
 
 from beowire.load import described
+from beowire.patterns import PATTERNS
 from beowire.record import Record, Result, Summary
-from beowire.report import layers, palette
-from beowire.report.curves import WIDE, Cell, Curve, idle_of, reach
+from beowire.report import layers, marks, palette
+from beowire.report.curves import WIDE, Cell, Curve, curves, idle_of, reach
 from beowire.report.figures import burst_text
 from beowire.statistics import PRECISE_MEDIAN, PRECISE_P99
 from beowire.units import interval_text, rate_text, significant, size_text, time_text
@@ -41,12 +42,14 @@ def ratio(cell: Summary, base: Summary) -> Ratio:
     return Ratio(cell.median / base.median, low, high)
 
 
-def best_rate(curve: Curve) -> Cell:
+def best_rate(curve: Curve, record: Record) -> Cell:
     """The cell with the highest throughput that is sure: by the low end of the interval.
 
-    The highest of many medians would be that of a cell with few rounds and good luck.
+    The highest of many medians would be that of a cell with few rounds and good luck. What is
+    faster than the wire says nothing.
     """
-    return max(curve.cells, key=_sure_rate)
+    known = [cell for cell in curve.cells if not marks.is_beyond_wire(record, cell, curve)]
+    return max(known or curve.cells, key=_sure_rate)
 
 
 def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]:
@@ -63,6 +66,9 @@ def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]
         found += _load_sentences([curve for curve in pingpong if curve.record == index])
         found += _method_sentences(record)
         found += _schedule_sentences(record)
+        if busy := marks.busy_text(record):
+            found.append(f"<b>The machine was busy</b>: {escape(busy)}.")
+    found += _loss_sentences(records)
     found.append(_precision_sentence([result for one in records for result in one.results]))
     return found
 
@@ -126,7 +132,7 @@ def _row(
     same_size: bool,
     with_wire: bool,
 ) -> str:
-    cell, best = curve.cells[0], best_rate(curve)
+    cell, best = curve.cells[0], best_rate(curve, records[curve.record])
     wire = records[curve.record].meta.wire
     share = f"{best.rate_bytes_per_s.median / wire.payload_bytes_per_s:.0%}" if wire else ""
     return (
@@ -183,8 +189,8 @@ def _latency_sentences(contenders: list[Curve], pingpong: Sequence[Curve]) -> li
 def _throughput_sentences(contenders: list[Curve], record: Record) -> list[str]:
     if not contenders:
         return []
-    best = max(contenders, key=lambda curve: _sure_rate(best_rate(curve)))
-    cell = best_rate(best)
+    best = max(contenders, key=lambda curve: _sure_rate(best_rate(curve, record)))
+    cell = best_rate(best, record)
     rate = cell.rate_bytes_per_s
     highest = "throughput that is sure" if rate.ci95 else "median throughput"
     text = (
@@ -197,6 +203,16 @@ def _throughput_sentences(contenders: list[Curve], record: Record) -> list[str]:
         if rate.median > limit and (reason := burst_text(record)):
             return [f"{text}. {reason}"]
     return [text + "."]
+
+
+def _loss_sentences(records: Sequence[Record]) -> list[str]:
+    """Who lost messages in which pattern: a figure of what arrived looks as good as any."""
+    lossy = {one.pattern for record in records for one in record.results if one.lost}
+    return [
+        f"<b>Lost</b>: in {escape(pattern.noun)}, {escape(text)}. Reliable drivers send again."
+        for name, pattern in PATTERNS.items()
+        if name in lossy and (text := marks.loss_text(curves(records, name)))
+    ]
 
 
 def _load_sentences(pingpong: Sequence[Curve]) -> list[str]:

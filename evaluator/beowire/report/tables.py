@@ -93,8 +93,9 @@ def results(records: Sequence[Record]) -> str:
         )
         for result in ordered:
             values = [label] * several + [get(result) for _, _, get in columns]
+            lossy = " class=lossy" if result.lost else ""
             cells = [_cell(value, more) for value, more in zip(values, extra, strict=True)]
-            rows.append(f'<tr data-driver="{escape(result.driver)}">{"".join(cells)}</tr>')
+            rows.append(f'<tr data-driver="{escape(result.driver)}"{lossy}>{"".join(cells)}</tr>')
     head = "".join(
         f'<th scope="col"{_class(_extra(name))}>'
         f'<button type="button">{name}{_unit(unit)}</button></th>'
@@ -261,21 +262,18 @@ def _class(*names: str) -> str:
     return f' class="{words}"' if words else ""
 
 
-def _number(more: str) -> str:
-    return _class("number", more)
-
-
 def _cell(value: _Value, more: str) -> str:
+    """A cell as short as can be, for there are thousands: numbers are the rule (style.css), and
+    sort by what they show, without its commas."""
     match value:
         case None:
-            return f'<td{_number(more)} data-value="">–</td>'
+            return f"<td{_class(more)}>–</td>"
         case str():
-            return f"<td{_class(more)}>{escape(value)}</td>"
+            return f"<td{_class('word', more)}>{escape(value)}</td>"
         case int():
-            return f'<td{_number(more)} data-value="{value}">{value:,}</td>'
+            return f"<td{_class(more)}>{value:,}</td>"
         case _:
-            text = significant(value, 4)
-            return f'<td{_number(more)} data-value="{value:.6g}">{text}</td>'
+            return f"<td{_class(more)}>{significant(value, 4)}</td>"
 
 
 def _scaled(summary: Summary | None, name: str, unit: float) -> float | None:

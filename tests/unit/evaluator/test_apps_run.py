@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from beowire.apps import building, programs, run
+from beowire.apps.agreement import Agreement
 from beowire.apps.catalogue import OWN, App
 from beowire.apps.programs import Program
 from beowire.apps.record import AppsRecord, Left, read_apps_record
@@ -127,6 +128,18 @@ def test_run__what_fails_is_not_tried_again_and_the_others_go_on(tmp_path: Path)
     assert place.started.count(("ep", "beowire")) == 4
     assert record.end is not None
     assert record.end.status == outcome.failures[0]
+
+
+def test_run__outputs_are_compared(tmp_path: Path) -> None:
+    place = FakePlace({("cg", "beowire"): GOOD.replace("exit 0", "echo more; exit 0")})
+    outcome, record = measure(
+        tmp_path, place, agreement=Agreement("seconds"), launches=1, profile=False
+    )
+    assert outcome.failures == []
+    differing = {one.over for one in record.launches if not one.verified}
+    # The first launch is what others are compared with.
+    assert differing == {"tcp", "beowire"} - {record.launches[0].over}
+    assert all("more" in one.check for one in record.launches if not one.verified)
 
 
 def test_run__what_hangs_is_ended(tmp_path: Path) -> None:

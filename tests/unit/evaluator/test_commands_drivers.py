@@ -7,6 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 from beowire.commands import drivers
+from beowire.errors import BeowireError
 from beowire.mpi import drivers as mpi_drivers
 from beowire.record import DriverInfo
 from unit.evaluator import fake_engine
@@ -73,3 +74,11 @@ def test_drivers__one_that_cannot_be_loaded_is_absent(
     assert "it cannot be loaded: it ends the process that tries it: SIGSEGV" in done.stdout
     assert ["notes.so", "absent"] in lines
     assert [line[1] for line in lines if line[0] == "steady"] == ["ready"]
+
+
+def test_drivers__an_interface_that_is_not_there(app: typer.Typer) -> None:
+    done = CliRunner().invoke(app, ["drivers", "--interface", "eth99"])
+    assert isinstance(done.exception, BeowireError)
+    assert str(done.exception).startswith("no network interface is called 'eth99' here: ")
+    assert "lo" in str(done.exception)
+    assert CliRunner().invoke(app, ["drivers", "--interface", "lo"]).exit_code == 0

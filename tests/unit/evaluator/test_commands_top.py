@@ -39,7 +39,8 @@ def run(app: typer.Typer, *words: str) -> "list[str]":
 @pytest.mark.usefixtures("published")
 def test_top__in_a_pipe_it_looks_once(app: typer.Typer) -> None:
     lines = run(app, "--pid", str(os.getpid()))
-    assert lines[0].startswith(f"10.77.0.1/4711  process {os.getpid()}: ")
+    assert lines[0].startswith(f"process {os.getpid()}: ")
+    assert lines[0].endswith(", at 10.77.0.1/4711")
     assert sum("10.77.0.1/4711" in line for line in lines) == 1
 
 
@@ -56,6 +57,16 @@ def test_top__json_is_an_object_a_line(app: typer.Typer) -> None:
     assert json.loads(line)["endpoints"][0]["counters"] == {"message_eager": 100}
     lines = run(app, "--json", "--pid", pid, "--count", "2", "--interval", "0.1")
     assert [json.loads(line)["endpoints"][0]["pid"] for line in lines] == [os.getpid()] * 2
+
+
+@pytest.mark.usefixtures("published")
+def test_top__of_all_processes_it_has_a_line_each(app: typer.Typer) -> None:
+    lines = run(app)
+    assert lines[0].split()[:3] == ["process", "program", "host"]
+    (own,) = (line for line in lines if line.split()[0] == str(os.getpid()))
+    assert "10.77.0.1" in own
+    assert len(own) <= 80
+    assert f"process {os.getpid()}: " in "\n".join(run(app, "--details"))
 
 
 def test_top__nobody_is_there_is_no_error(

@@ -3,6 +3,7 @@ import errno
 import io
 import os
 
+import pytest
 from rich.console import Console
 
 from beowire.cell import Cell
@@ -12,8 +13,8 @@ from beowire.measure import Progress
 from beowire.session import Round
 
 
-def _progress(pattern: str = "pingpong") -> Progress:
-    cell = Cell("tcp-spin", pattern, 1024, 1)
+def _progress(pattern: str = "pingpong", driver: str = "tcp-spin", size: int = 1024) -> Progress:
+    cell = Cell(driver, pattern, size, 1)
     histogram = Histogram.of_values([8000, 8000, 8000])
     cell.add(Round(3, 3, 0, 24_000, 3072, histogram))
     return Progress(cell, done=3, cells=12, elapsed_s=61.0, remaining_s=20.0)
@@ -39,11 +40,27 @@ def test_display__shows_where_the_run_is() -> None:
         "0:20 left",
         "3 of 12 cells precise",
         "of launch 2 of 3, ",
-        "pingpong, 1 KiB, round 1",
-        "tcp-spin",
-        "4.00 µs",
+        "now pingpong with 1 KiB: half round trip, last round",
+        "tcp-spin  4.00 µs (round 1)",
     ):
         assert words in text
+
+
+def test_display__shows_all_drivers_at_one_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beowire.display._REFRESH_S", 0.0)
+    output = io.StringIO()
+    with Display(Console(file=output, force_terminal=True, width=100)) as display:
+        for driver in ("tcp", "beowire"):
+            display.show(_progress(driver=driver), 1, 1)
+        text = output.getvalue().rpartition("now ")[2]
+        assert "tcp      4.00 µs (round 1)" in text
+        assert "beowire  4.00 µs (round 1)" in text
+        # At another size nothing is shown of the one before.
+        display.show(_progress(driver="tcp", size=8), 1, 1)
+        text = output.getvalue().rpartition("now ")[2]
+        assert "with 8 B" in text
+        assert "tcp      4.00 µs (round 1)" in text
+        assert "beowire  nothing yet" in text
 
 
 def test_display__shows_the_rate_of_a_stream() -> None:

@@ -126,3 +126,15 @@ def test_write_whole__no_room__what_was_there_stays(tmp_path: Path) -> None:
     assert done.stdout == "File too large\n"
     assert path.read_text() == "before"
     assert [one.name for one in tmp_path.iterdir()] == ["a"]
+
+
+def test_make_directory__says_what_is_in_the_way(tmp_path: Path) -> None:
+    made = tmp_path / "a" / "b"
+    files.make_directory(made, new=True)
+    files.make_directory(made, new=False)
+    with pytest.raises(BeowireError, match="b is there already: name another by --out"):
+        files.make_directory(made, new=True)
+    with pytest.raises(BeowireError, match=r"^/dev/full is no directory: name another by --out"):
+        files.make_directory(Path("/dev/full"), new=False)
+    with pytest.raises(BeowireError, match=r"^cannot make /dev/full/a: Not a directory"):
+        files.make_directory(Path("/dev/full/a"), new=False)

@@ -88,16 +88,19 @@ def test_runtime_directory__is_made_for_this_user_only(runtime: Path) -> None:
     assert runtime.stat().st_mode & 0o777 == 0o700
 
 
-def test_runtime_directory__one_that_others_can_enter_is_refused(runtime: Path) -> None:
-    runtime.mkdir(mode=0o755)
-    runtime.chmod(0o755)
-    with pytest.raises(BeowireError, match="remove it"):
-        state.runtime_directory()
-
-
 def test_runtime_directory__a_link_is_refused(runtime: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
     runtime.symlink_to(elsewhere)
     with pytest.raises(BeowireError, match="remove it"):
         state.runtime_directory()
+
+
+def test_runtime_directory__says_what_would_mend_it(runtime: Path) -> None:
+    runtime.mkdir(mode=0o755)
+    with pytest.raises(
+        BeowireError, match=f"others can enter {runtime}: run `chmod 700 {runtime}`"
+    ):
+        state.runtime_directory()
+    runtime.chmod(0o700)
+    assert state.runtime_directory() == runtime

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What an MPI is told, so that it uses Beowire or TCP."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ def make_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (directory.parent / "beowire-engine").touch()
     (directory / "libbeowire-fi.so").touch()
     monkeypatch.setenv("BEOWIRE_ENGINE_DIR", str(directory.parent))
+    monkeypatch.delenv("OMPI_MCA_mca_base_env_list", raising=False)
     return directory.resolve()
 
 
@@ -93,3 +95,24 @@ def test_caution__of_open_mpi_over_beowire_alone(name: str) -> None:
     told = caution(mpi(name), "beowire")
     assert (told is not None) == name.startswith("openmpi")
     assert caution(mpi(name), "tcp") is None
+
+
+@pytest.mark.parametrize("name", ["openmpi4", "openmpi5"])
+def test_open_mpi__what_the_user_hands_over_stays(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMPI_MCA_mca_base_env_list", "OMP_NUM_THREADS;SEED=7")
+    told = variables(mpi(name), "beowire")
+    assert told["OMPI_MCA_mca_base_env_list"] == "OMP_NUM_THREADS;SEED=7;FI_PROVIDER_PATH"
+    # What `eval` has set is not there twice the next time.
+    monkeypatch.setenv("OMPI_MCA_mca_base_env_list", told["OMPI_MCA_mca_base_env_list"])
+    assert variables(mpi(name), "beowire") == told
+
+
+@pytest.mark.parametrize("device", ["ch4:ucx", "ch3:nemesis"])
+def test_mpich__without_libfabric_cannot_use_us(device: str) -> None:
+    without = replace(mpi("mpich"), device=device)
+    with pytest.raises(BeowireError, match=f"is built for {device}, without libfabric"):
+        variables(without, "beowire")
+    for able in ("", "ch4", "ch4:ofi", "ch4:ofi,ucx"):
+        variables(replace(without, device=able), "beowire")

@@ -105,3 +105,14 @@ def test_compiler_of__there_is_none(machine: Path) -> None:
     put_program(machine / "bin" / "mpirun", OPEN_MPI_4)
     with pytest.raises(BeowireError, match=r"Open MPI 4 4\.1\.4 has no mpicc .*libopenmpi-dev"):
         installation.compiler_of(installation.find("openmpi4"))
+
+
+def test_find__what_an_mpich_was_built_for(machine: Path) -> None:
+    launcher = machine / "bin" / "mpiexec.hydra"
+    options = "    Configure options:     --prefix=/usr --with-device=ch4:ucx CFLAGS=-g"
+    put_program(launcher, f"{MPICH}\n{options}")
+    found = installation.find("mpich")
+    assert (found.version, found.device, found.has_libfabric) == ("5.0.2", "ch4:ucx", False)
+    put_program(launcher, MPICH)
+    found = installation.find("mpich")
+    assert (found.device, found.has_libfabric) == ("", True)

@@ -97,3 +97,10 @@ def test_handed_over__what_open_mpi_cannot__says_so() -> None:
     with pytest.raises(BeowireError, match="BEOWIRE_SETTINGS has both = and ; in it"):
         launch.handed_over(mpi("openmpi4"), variables)
     assert launch.handed_over(mpi("mpich"), variables) == {}
+
+
+def test_handed_over__besides_what_the_user_has_in_the_list() -> None:
+    listed = {"OMPI_MCA_mca_base_env_list": "OMP_NUM_THREADS;FI_A;SEED=7"}
+    told = launch.handed_over(mpi("openmpi4"), {**listed, "FI_A": "1", "UCX_TLS": "tcp"})
+    assert told == {"OMPI_MCA_mca_base_env_list": "OMP_NUM_THREADS;SEED=7;FI_A;UCX_TLS"}
+    assert launch.handed_over(mpi("openmpi5"), listed) == {}

@@ -71,12 +71,21 @@ def test_affordable_sizes__time_enough__are_all() -> None:
     assert chosen == (sizes, needed_s)
 
 
-@pytest.mark.parametrize(("share", "kept"), [(0.9, schedule(1, 4096, 0)), (0.01, None)])
-def test_affordable_sizes__time_short__are_coarser(share: float, kept: list[int] | None) -> None:
+@pytest.mark.parametrize(
+    ("share", "kept"),
+    [
+        (0.9, schedule(1, 4096, 0)),
+        (0.22, [1 << power for power in range(13)]),
+        (0.12, [1, 4, 16, 64, 256, 1024, 4096]),
+        (0.09, [1, 8, 64, 512, 4096]),
+        (0.01, [1, 2048, 4096]),
+    ],
+)
+def test_affordable_sizes__time_short__are_coarser(share: float, kept: list[int]) -> None:
     sizes = schedule(1, 4096)
     needed_s = len(sizes) * plan.LEAST_CELL_S
     chosen, whole_s = plan.affordable_sizes(sizes, [TCP], ["pingpong"], share * needed_s)
-    assert chosen == (kept or [1 << power for power in range(13)])
+    assert chosen == kept
     assert whole_s == needed_s
 
 

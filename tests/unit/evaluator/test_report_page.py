@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page: one file, the same bytes for the same records, nothing from outside."""
 
+import base64
+import gzip
 import json
 import re
 from dataclasses import replace
@@ -15,6 +17,7 @@ from beowire.patterns import DEFAULT, PATTERNS
 from beowire.record import Record, read_record
 from beowire.report import write_report
 from beowire.report.page import render
+from beowire.sizes import schedule
 from unit.evaluator import synthetic_record
 
 SIZES = (8, 1024, 65536)
@@ -56,17 +59,32 @@ def parse(html: str) -> Links:
 
 
 def figures(html: str) -> dict[str, dict[str, object]]:
-    match = re.search(r'<script type="application/json" id="figures">(.*?)</script>', html)
-    assert match
-    found: dict[str, dict[str, object]] = json.loads(match[1])
+    found: dict[str, dict[str, object]] = json.loads(unpacked(html, "figures"))
     return found
+
+
+def unpacked(html: str, name: str) -> str:
+    """What the page's script finds in an element."""
+    match = re.search(rf'<script type="text/plain" id="{name}">(.*?)</script>', html)
+    assert match
+    packed = match[1].translate(str.maketrans(",.:", "<>&"))
+    return gzip.decompress(base64.b85decode(packed)).decode()
 
 
 def test_render__elements__load_nothing(record: Record) -> None:
     html = render([record])
     assert all(link.startswith(("#", "data:")) for link in parse(html).loads)
     assert "default-src 'none'" in html
-    assert html.count("plotly.js v") >= 1
+    assert "plotly.js v" in unpacked(html, "plotly")
+
+
+def test_render__is_at_most_two_megabytes(record: Record) -> None:
+    assert len(render([record]).encode()) < 1.3e6
+    sizes = tuple(schedule())
+    many = ("beowire", "tcp-spin", "tcp", "packet", "udp", "memcpy", "shm", "fi-tcp")
+    lines = synthetic_record.lines(many, sizes=sizes, samples=60, patterns=("pingpong",))
+    path = synthetic_record.write(record.path.parent / "demo.jsonl", lines)
+    assert len(render([read_record(path)]).encode()) < 2e6
 
 
 def test_render__every_pattern__has_its_chart(tmp_path: Path) -> None:

@@ -22,17 +22,17 @@ def test_results__every_line__is_a_row_with_sortable_values() -> None:
     html = tables.results([record(*lines)])
     body = html[html.index("<tbody>") :]
     assert body.count("<tr ") == 2
-    assert '<td class="number" data-value="1048576">1,048,576</td>' in body
-    assert '<td class="number" data-value="1234.57">1235</td>' in body
-    assert '<td class="number" data-value="">–</td>' in body
+    assert "<td>1,048,576</td>" in body
+    assert "<td>1235</td>" in body
+    assert "<td>–</td>" in body
     assert html.count("<th ") == body.split("</tr>")[0].count("<td")
 
 
 def test_results__two_records__name_the_record_in_each_row() -> None:
     records = [record(result(), path=f"/{name}/record.jsonl") for name in ("one", "two")]
     html = tables.results(records)
-    assert "<td>one</td>" in html
-    assert "<td>two</td>" in html
+    assert '<td class="word">one</td>' in html
+    assert '<td class="word">two</td>' in html
 
 
 def test_skipped__reasons__are_given_with_what_they_concern() -> None:
@@ -109,7 +109,7 @@ def test_results__overlap__has_columns_only_where_it_was_measured() -> None:
     measured = result(64).model_copy(update={"overlap_send": 0.25, "overlap_receive": 1.0})
     html = tables.results([record(plain, measured)])
     assert "Overlap sender <small>%</small>" in html
-    assert 'data-value="25"' in html and 'data-value="100"' in html
+    assert "<td>25.00</td><td>100.0</td>" in html
 
 
 def test_results__load__has_a_column_only_where_something_ran_besides() -> None:
@@ -119,8 +119,8 @@ def test_results__load__has_a_column_only_where_something_ran_besides() -> None:
     html = tables.results([record(plain, loaded)])
     for heading in ("Beside", "Overlap sender", "Service demand"):
         assert html.count(f'<button type="button">{heading}') == 1
-    assert "<td>nothing</td>" in html and "<td>hog:19</td>" in html
-    assert 'data-value="1.5"' in html and 'data-value="25"' in html
+    assert '<td class="word">nothing</td>' in html and '<td class="word">hog:19</td>' in html
+    assert '<td class="extra">1.500</td>' in html and "<td>25.00</td>" in html
 
 
 def test_drivers__many__are_folded() -> None:

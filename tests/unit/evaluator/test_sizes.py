@@ -80,3 +80,11 @@ def test_parse_sizes__refuses_in_one_line(text: str) -> None:
 )
 def test_format_size__never_rounds(size: int, text: str) -> None:
     assert format_size(size) == text
+
+
+@pytest.mark.parametrize("text", ["-1", "8-", "1,-64KiB"])
+def test_parse_sizes__half_a_range_is_named(text: str) -> None:
+    with pytest.raises(BeowireError) as refused:
+        parse_sizes(text)
+    word = text.rpartition(",")[2]
+    assert str(refused.value).startswith(f"{word!r} is neither a size nor a range LOW-HIGH")

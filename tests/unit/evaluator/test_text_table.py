@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+from beowire import text_table
 from beowire.report.curves import telling_sizes
 from beowire.text_table import grid, how_many_fit, rows
 
@@ -34,3 +35,13 @@ def test_how_many_fit__of_the_first_columns_and_one_at_least() -> None:
     columns = [["1 B ", "a "], ["8 B ", "b "], ["1 KiB ", "c "]]
     labels = ["driver", "  tcp"]
     assert [how_many_fit(columns, labels, width) for width in (80, 20, 1)] == [3, 2, 1]
+
+
+def test_filled__long_lines_break_between_words_only() -> None:
+    text = "the lane-that-is-long " * 6
+    lines = text_table.filled(f"short\n\n{text}\n  a  b {'x' * 90} c\n  a  b", 40).split("\n")
+    assert lines[:2] == ["short", ""]
+    assert all(len(line) <= 40 for line in lines if "xxx" not in line)
+    assert all(not line.rstrip().endswith("-") for line in lines)
+    assert lines[3].startswith("  ")
+    assert lines[-4:] == ["  a  b", f"    {'x' * 90}", "    c", "  a  b"]

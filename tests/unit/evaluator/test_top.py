@@ -2,12 +2,13 @@
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from beowire.stats import parse
-from beowire.top import Look, View, Watcher, render, short_address, to_json
+from beowire.top import Look, View, Watcher, overview, render, short_address, to_json
 from unit.evaluator.published import ADDRESS, endpoint, file_of, publish
 
 
@@ -95,7 +96,7 @@ def test_to_json__has_all_tables_and_rates() -> None:
 def test_render__shows_lanes_peers_frames_and_drops() -> None:
     lines = render(Look([view(400, 3.0, view(100, 2.0), drops=3)]))
     shown = "\n".join(lines)
-    assert lines[0] == "10.77.0.1/4711  process 42: exchange eth0"
+    assert lines[0] == "process 42: exchange eth0, at 10.77.0.1/4711"
     for words in ("1 of 1 peers connected", "last 1.0 s", "packet/eth0", "300 /s", "30.0 kB/s"):
         assert words in shown
     assert "shm (down)" in shown
@@ -103,6 +104,22 @@ def test_render__shows_lanes_peers_frames_and_drops() -> None:
     assert "8.20 µs" in shown
     assert "  sent      eager 300 /s" in lines
     assert "  dropped   key 3 (since it was opened)" in lines
+
+
+def test_overview__a_line_a_process__which_it_is_first() -> None:
+    one = view(400, 3.0, view(100, 2.0))
+    other = replace(one, pid=7, command="a" * 200)
+    lines = overview(Look([one, replace(one), other], [(9, "nonsense")]), 80)
+    assert [line.split()[0] for line in lines[:3]] == ["process", "42", "7"]
+    assert lines[1].split()[:4] == ["42", "exchange", "eth0", "10.77.0.1"]
+    # Both of its endpoints together.
+    assert lines[1].split()[4] == "2/2"
+    assert "600 /s" in lines[1]
+    assert "a…  10.77.0.1" in lines[2]
+    assert max(map(len, lines[:3])) <= 80
+    assert len(overview(Look([other]), 120)[1]) <= 120
+    assert lines[3] == "process 9: its counters cannot be read: nonsense"
+    assert overview(Look(), 80) == render(Look())
 
 
 def test_render__lanes_that_are_missing() -> None:
@@ -157,6 +174,7 @@ def test_render__nobody_is_there() -> None:
             ADDRESS.replace("00000000000000000000ffff0a4d0001/0fa0", 32 * "0" + "/0000"),
             "02:00:00:00:00:01/4711",
         ),
+        (ADDRESS + "t", "10.77.0.1/4711"),
         ("nonsense", "nonsense"),
         ("a:b:c:d:e:f:g:h", "a:b:c:d:e:f:g:h"),
     ],

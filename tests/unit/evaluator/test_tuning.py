@@ -8,6 +8,7 @@ import pytest
 from beowire import tuning
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
+from beowire.run import Outcome, Request
 from beowire.tuning import Choice, Costs, Work
 from unit.evaluator.fake_engine import FakeLauncher
 
@@ -181,3 +182,68 @@ def test_settings__are_there_for_a_run_only(monkeypatch: pytest.MonkeyPatch) -> 
         assert (os.environ["BEOWIRE_SETTINGS"], os.environ["BEOWIRE_CONFIG"]) == ("theirs", "")
     assert os.environ["BEOWIRE_SETTINGS"] == "mine"
     assert "BEOWIRE_CONFIG" not in os.environ
+
+
+def test_text_of__none_is_a_word_and_no_empty_value() -> None:
+    choice = tuning.Choice("bulk_by_packet", "", "times")
+    assert str(choice) == "bulk_by_packet = none  (times)"
+    assert tuning.text_of([choice], "here").endswith("\n# times\n# bulk_by_packet: none\n")
+    assert str(tuning.Choice("spin_ns", "5", "a wake-up")) == "spin_ns = 5  (a wake-up)"
+
+
+def test_measuring__all_runs_share_the_time__with_what_engines_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = 0.0
+    given: list[float] = []
+
+    def run(_launcher: object, request: Request, *_words: object, **_more: object) -> Outcome:
+        nonlocal clock
+        given.append(request.seconds)
+        clock += request.seconds + 1.5
+        return Outcome([], interrupted=False)
+
+    monkeypatch.setattr(tuning, "run", run)
+    monkeypatch.setattr(tuning, "_costs", lambda _path, _work: {})
+    monkeypatch.setattr("beowire.tuning.time.monotonic", lambda: clock)
+    launcher = FakeLauncher()
+    with (
+        Interrupts() as interrupts,
+        tuning.measuring(launcher, launcher, 60, interrupts, "") as measure,
+    ):
+        for _ in range(tuning.RUNS):
+            measure(Work("", "steady", "pingpong", [8]))
+    assert clock == pytest.approx(60, abs=1)
+    assert max(given) < 2 * min(given)
+
+
+def test_measuring__a_run_that_was_too_short_is_repeated_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[float] = []
+
+    def run(_launcher: object, request: Request, *_words: object, **_more: object) -> Outcome:
+        given.append(request.seconds)
+        return Outcome([], interrupted=False)
+
+    def costs(_path: Path, _work: Work) -> Costs:
+        if len(given) % 2 or given[0] > 9:
+            raise tuning._TooShort("there was no time to measure steady at 8 bytes", 1)
+        return {("steady", 8): 1.0}
+
+    monkeypatch.setattr(tuning, "run", run)
+    monkeypatch.setattr(tuning, "_costs", costs)
+    launcher = FakeLauncher()
+    work = Work("", "steady", "pingpong", [8])
+    for seconds, refused in ((1.0, False), (400.0, True)):
+        given.clear()
+        with (
+            Interrupts() as interrupts,
+            tuning.measuring(launcher, launcher, seconds, interrupts, "") as measure,
+        ):
+            if refused:
+                with pytest.raises(BeowireError, match="no time to measure"):
+                    measure(work)
+            else:
+                assert measure(work)["steady", 8] == 1.0
+        assert len(given) == 2

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "namespace.h"
 #include "pair.h"
+#include "said.h"
 
 #include "beowire.h"
 
@@ -129,6 +130,25 @@ static void fi_getinfo__only_interfaces_of_the_parameter(void **state)
     assert_int_equal(unsetenv("FI_BEOWIRE_INTERFACE"), 0);
 }
 
+static void fi_getinfo__says_which_interfaces_of_the_parameter_are_not_there(void **state)
+{
+    char said[SAID_BYTES];
+
+    (void)state;
+    assert_int_equal(setenv("FI_BEOWIRE_INTERFACE", "end1,end9", 1), 0);
+    said_begin();
+    struct fi_info *info = ask(NULL, NULL, 0);
+    said_end(said);
+    assert_non_null(info);
+    assert_string_equal(info->domain_attr->name, "end1");
+    assert_null(info->next);
+    fi_freeinfo(info);
+    assert_non_null(
+        strstr(said, "FI_BEOWIRE_INTERFACE=end1,end9: no network interface end9 is up"));
+    assert_null(strstr(said, "interface end1 "));
+    assert_int_equal(unsetenv("FI_BEOWIRE_INTERFACE"), 0);
+}
+
 static void fi_getinfo__nothing_for_another_provider_to_be_layered_over(void **state)
 {
     (void)state;
@@ -180,7 +200,9 @@ static void fi_getinfo__parameters_out_of_range(void **state)
         const char *good;
     } cases[] = {
         {"FI_BEOWIRE_ETHERTYPE", "0x5ff", "0x88b6"},
-        {"FI_BEOWIRE_ETHERTYPE", "ethernet", "2048"},
+        {"FI_BEOWIRE_ETHERTYPE", "ethernet", "34999"},
+        {"FI_BEOWIRE_ETHERTYPE", "0x0800", "0x88b5"},
+        {"FI_BEOWIRE_ETHERTYPE", "0x86dd", "0xffff"},
         {"FI_BEOWIRE_OPERATIONS", "0", "1"},
         {"FI_BEOWIRE_OPERATIONS", "32769", "32768"},
         {"FI_BEOWIRE_PEERS", "-1", "65536"},
@@ -278,6 +300,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(fi_getinfo__the_loopback_only_if_asked_for_or_alone),
         cmocka_unit_test(fi_getinfo__no_bridge_of_containers_unless_it_is_named),
         cmocka_unit_test(fi_getinfo__only_interfaces_of_the_parameter),
+        cmocka_unit_test(fi_getinfo__says_which_interfaces_of_the_parameter_are_not_there),
         cmocka_unit_test(fi_getinfo__nothing_for_another_provider_to_be_layered_over),
         cmocka_unit_test(fi_getinfo__a_node_of_ours),
         cmocka_unit_test(fi_getinfo__a_node_that_is_a_peer),

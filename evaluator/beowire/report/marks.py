@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a reader has to know of single cells, and of the machine, before he believes a figure: that
+messages were lost, that a figure is beyond the wire, that others used the processors meanwhile.
+"""
+
+from collections.abc import Sequence
+
+from beowire.record import NodeEnd, Record
+from beowire.report import wire
+from beowire.report.curves import Cell, Curve
+from beowire.units import significant, size_text
+
+#: Others' share of the processors from which on a run is called disturbed.
+_BUSY_SHARE = 0.1
+
+#: Load at the beginning, to a processor, likewise. It remembers a minute: so it takes more.
+_BUSY_LOAD = 0.5
+
+#: So much faster than the wire is no rounding.
+_BEYOND = 1.01
+
+#: Drivers that are named in a line, at most.
+_MOST_NAMED = 4
+
+
+def loss_share(cell: Cell) -> float:
+    """Which share of the messages was lost, 0 to 1."""
+    return cell.lost / (cell.messages + cell.lost) if cell.lost else 0.0
+
+
+def percent_text(share: float) -> str:
+    """`67 %`; `<0.01 %` where it is hardly anything."""
+    return "<0.01 %" if 0 < share < 1e-4 else f"{significant(100 * share, 2)} %"
+
+
+def worst_losses(found: Sequence[Curve]) -> list[tuple[Curve, Cell]]:
+    """Of each curve that has lost messages the cell that lost the most, the worst curve first."""
+    worst = [
+        (curve, max(lossy, key=loss_share))
+        for curve in found
+        if (lossy := [cell for cell in curve.cells if cell.lost])
+    ]
+    return sorted(worst, key=lambda one: -loss_share(one[1]))
+
+
+def loss_text(found: Sequence[Curve]) -> str:
+    """Who lost messages, and how many at worst; empty: nobody did."""
+    worst = worst_losses(found)
+    if not worst:
+        return ""
+    named = [
+        f"{curve.label or curve.name} up to {percent_text(loss_share(cell))}"
+        f" (at {size_text(cell.size)})"
+        for curve, cell in worst[:_MOST_NAMED]
+    ]
+    more = len(worst) - _MOST_NAMED
+    if more > 0:
+        named.append(f"{more} others")
+    return f"messages were lost, and rates are of what arrived: {', '.join(named)}"
+
+
+def is_beyond_wire(record: Record, cell: Cell, curve: Curve) -> bool:
+    """Faster than the wire: the lab's shaper lets a burst pass after each pause, so such a figure
+    says nothing of the driver."""
+    limit = record.meta.wire
+    if limit is None or not record.meta.link.burst_bytes or not _meets_wire(record, curve):
+        return False
+    if curve.kind.is_times:
+        return cell.time is not None and 0 < cell.time.median * _BEYOND < wire.time_ns(
+            record, cell.size
+        )
+    return cell.rate_bytes_per_s.median > _BEYOND * curve.kind.ways * limit.payload_bytes_per_s
+
+
+def of_wire(record: Record, cell: Cell, curve: Curve) -> float | None:
+    """Which share of what the wire carries; None where that is not known, or not its limit."""
+    limit = record.meta.wire
+    if limit is None or not _meets_wire(record, curve) or is_beyond_wire(record, cell, curve):
+        return None
+    return cell.rate_bytes_per_s.median / (curve.kind.ways * limit.payload_bytes_per_s)
+
+
+def _meets_wire(record: Record, curve: Curve) -> bool:
+    placements = {info.name: info.placement for info in record.meta.drivers}
+    return placements.get(curve.driver, "pair") == "pair"
+
+
+def busy_text(record: Record) -> str:
+    """That others used the processors while this was measured; empty: not that it is known."""
+    cpus = _cpus(record.meta.ends[0])
+    used = record.end.other_cpus if record.end is not None else None
+    if used is not None:
+        if used < _BUSY_SHARE * (cpus or 1):
+            return ""
+        of = f" of {cpus}" if cpus else ""
+        return (
+            f"other programs used {significant(used, 2)}{of} CPUs of this machine meanwhile: expect"
+            " wider intervals and longer tails than it has when it is idle"
+        )
+    busy = [
+        f"{end.node} had a load of {significant(load, 2)} on {count} CPUs"
+        for end in (record.meta.ends if record.meta.link.kind == "hosts" else record.meta.ends[:1])
+        if (load := _load(end)) is not None
+        and (count := _cpus(end)) is not None
+        and load > _BUSY_LOAD * count
+    ]
+    if not busy:
+        return ""
+    return (
+        f"when this began, {' and '.join(busy)}: if that went on, expect wider intervals and longer"
+        " tails than on an idle machine"
+    )
+
+
+def _load(end: NodeEnd) -> float | None:
+    value = end.environment.get("load_1min")
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _cpus(end: NodeEnd) -> int | None:
+    value = end.environment.get("cpus_online")
+    return value if isinstance(value, int) and value > 0 else None
