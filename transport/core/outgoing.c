@@ -21,7 +21,9 @@ unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
         !is_of_opening(frames->head)) {
         return 0;
     }
-    trace_here(core->trace, TRACE_OUT, frame_type_of(frames->head));
+    if (__builtin_expect(core->trace != NULL, 0) && count > 0) {
+        trace_note(core->trace, TRACE_OUT, frame_type_of(frames->head));
+    }
     unsigned taken = __builtin_expect(peer->seal != NULL, 0)
                          ? core_send_sealed(core, peer, by, frames, count)
                          : lane->operations->send(lane, &peer->paths.to[by], frames, count);
