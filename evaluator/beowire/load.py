@@ -16,7 +16,7 @@ from typing import Literal
 from beowire.engine import EngineError, EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher
+from beowire.launch.base import Launcher, one_machine
 from beowire.survey import end_engines, greet, start_engine
 
 #: Nice values that need no privilege.
@@ -100,7 +100,7 @@ def described(text: str) -> str:
 
 def loaded_nodes(launcher: Launcher) -> int:
     """How many of the nodes need load of their own: those of a lab share their CPUs."""
-    return len(launcher.nodes) if launcher.kind == "hosts" else 1
+    return 1 if one_machine(launcher) else len(launcher.nodes)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from beowire.conduct import Conductor, How, Stage, Turn, conductor_of
 from beowire.engine import EngineError
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher
+from beowire.launch.base import Launcher, one_machine
 from beowire.mpi.session import session_of
 from beowire.plan import Plan
 from beowire.record import DriverInfo, Result, Skipped
@@ -115,7 +115,7 @@ class Measurement:
                     group.size,
                     launch,
                     driver in one_way,
-                    self._launcher.kind != "hosts",
+                    one_machine(self._launcher),
                     load,
                     self._survey.probes,
                 )

@@ -96,6 +96,15 @@ class Link(RecordPart):
     """`netem` or `relay`."""
     congestion_control: str | None = None
     """TCP's in every node of the lab. (What other hosts have is in the environment of each end.)"""
+    backend: str | None = None
+    """What nodes of the lab are: `vm` (machines of QEMU) or `uml` (in user-mode Linux); None:
+    namespaces."""
+    nic: str | None = None
+    """The card that QEMU emulates."""
+    accelerator: str | None = None
+    """What runs the machines: `kvm`, `tcg` (emulation) or `uml`."""
+    kernel: str | None = None
+    """The version of the machines' kernel."""
 
 
 class Wire(RecordPart):

@@ -15,7 +15,7 @@ from beowire.engine import (
 )
 from beowire.histogram import Histogram
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher, Node
+from beowire.launch.base import Launcher, Node, one_machine
 from beowire.patterns import Pattern
 from beowire.record import DriverInfo
 from beowire.survey import Survey, end_engines, end_options, greet, start_engine
@@ -324,7 +324,7 @@ class Session:
 
     def _probes_word(self, probes: Sequence[str], end: int) -> dict[str, object]:
         """The word of `run`. Two ends that have the same CPUs have one soaker, at the first."""
-        shared = self._launcher.kind != "hosts" or self.info.placement == "host"
+        shared = one_machine(self._launcher) or self.info.placement == "host"
         if end > 0 and shared and len(set(self._cpus)) < len(self._cpus):
             probes = [name for name in probes if name != _SOAKER]
         return {"probes": ",".join(probes)} if probes else {}
@@ -334,7 +334,7 @@ class Session:
         machine, else a neighbour of the first engine's; None where there is no telling.
         """
         first = self._cpus[-1]
-        if self._launcher.kind != "hosts":
+        if one_machine(self._launcher):
             wanted = pins[1] or self._launcher.nodes[self._places[1]].cpu
             if wanted not in (None, "auto", str(first)):
                 return wanted

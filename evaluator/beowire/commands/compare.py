@@ -38,18 +38,21 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.lab.options import (
     DEFAULT_MTU,
+    BackendOption,
     CongestionOption,
     DelayOption,
     LinkOption,
     LossOption,
+    ModulesOption,
     MtuOption,
+    NicOption,
     NodesOption,
     RateOption,
     read_lab_options,
 )
 from beowire.launch.base import Launcher
-from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
+from beowire.launch.machines import lab_launcher
 from beowire.launch.ssh import SshLauncher
 from beowire.load import parse_load
 from beowire.own_commands import parse_commands
@@ -196,6 +199,9 @@ def compare(
     delay: DelayOption = None,
     loss: LossOption = None,
     congestion: CongestionOption = None,
+    backend: BackendOption = "namespaces",
+    nic: NicOption = None,
+    modules: ModulesOption = None,
 ) -> None:
     """Measures protocols between two nodes, and says what to use.
 
@@ -244,7 +250,7 @@ def compare(
         if lab:
             if hosts is not None:
                 raise BeowireError("--lab and --hosts exclude each other")
-            launcher = LabLauncher(
+            launcher = lab_launcher(
                 read_lab_options(
                     nodes=nodes,
                     link=link,
@@ -253,6 +259,9 @@ def compare(
                     delay=delay,
                     loss=loss,
                     congestion=congestion,
+                    backend=backend,
+                    nic=nic,
+                    modules=modules,
                 )
             )
         elif hosts is not None:

@@ -28,11 +28,14 @@ from beowire.lab import cluster, pvm
 from beowire.lab import mpirun as job
 from beowire.lab.options import (
     DEFAULT_MTU,
+    BackendOption,
     CongestionOption,
     DelayOption,
     LinkOption,
     LossOption,
+    ModulesOption,
     MtuOption,
+    NicOption,
     NodesOption,
     RateOption,
     read_lab_options,
@@ -46,7 +49,7 @@ StatusJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _PIPE_WIDTH = 200
 
 _group = typer.Typer(
-    help="A cluster in this machine: namespaces joined by a virtual wire.",
+    help="A cluster in this machine: namespaces, or virtual machines, joined by a virtual wire.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -68,12 +71,26 @@ def up(
     delay: DelayOption = None,
     loss: LossOption = None,
     congestion: CongestionOption = None,
+    backend: BackendOption = "namespaces",
+    nic: NicOption = None,
+    modules: ModulesOption = None,
     name: NameOption = cluster.DEFAULT_NAME,
 ) -> None:
     """Make a lab. It stays until `beowire lab down`, or until the machine is switched off."""
     options = read_lab_options(
-        nodes=nodes, link=link, mtu=mtu, rate=rate, delay=delay, loss=loss, congestion=congestion
+        nodes=nodes,
+        link=link,
+        mtu=mtu,
+        rate=rate,
+        delay=delay,
+        loss=loss,
+        congestion=congestion,
+        backend=backend,
+        nic=nic,
+        modules=modules,
     )
+    if options.backend != "namespaces" and sys.stderr.isatty():
+        print("booting: emulated machines take half a minute", file=sys.stderr)
     lab = cluster.up(options, name)
     chosen = "" if name == cluster.DEFAULT_NAME else f"--name {name} "
     print(f"lab {name} is up: {options.nodes} nodes, {_link_text(lab)}")
@@ -217,7 +234,7 @@ def _compare(wanted: Wanted, name: str, on: Sequence[str]) -> None:
 
 def _link_text(lab: LabState) -> str:
     options = lab.options
-    parts = [options.link, f"mtu {options.mtu}"]
+    parts = [*_machines(lab), options.link, f"mtu {options.mtu}"]
     if options.rate_bits_per_s is not None:
         parts.append(f"{options.rate_bits_per_s / 1e6:g} Mbit/s")
     if options.delay_ns:
@@ -227,6 +244,17 @@ def _link_text(lab: LabState) -> str:
     if lab.congestion_control:
         parts.append(f"congestion control {lab.congestion_control}")
     return ", ".join(parts)
+
+
+def _machines(lab: LabState) -> list[str]:
+    """What nodes are, if not just namespaces."""
+    match lab.options.backend:
+        case "vm":
+            how = "under KVM" if lab.accelerator == "kvm" else "emulated"
+            return [f"machines {how}, card {lab.options.nic}, Linux {lab.kernel}"]
+        case "uml":
+            return [f"user-mode Linux {lab.kernel}"]
+    return []
 
 
 def _as_data(lab: LabState) -> dict[str, object]:

@@ -32,16 +32,19 @@ SshOption = Annotated[
     typer.Option("--ssh-option", help="For ssh, as in ssh_config: Port=2222. May be repeated."),
 ]
 
-#: Options that say something only about a lab, as typer names their parameters.
-_OF_A_LAB = ("nodes", "link", "mtu", "rate", "delay", "loss", "congestion")
+#: Options that say something only about a lab, by what typer calls their parameters.
+_OF_A_LAB = {
+    **{name: name for name in ("nodes", "link", "mtu", "rate", "delay", "loss", "congestion")},
+    **{"backend": "backend", "nic": "nic", "modules": "module"},
+}
 
 
 def refuse_lab_options(context: typer.Context) -> None:
     """Raises BeowireError when the user describes a lab to a command that is to make none."""
     named = given(context)
-    for name in _OF_A_LAB:
+    for name, option in _OF_A_LAB.items():
         if name in named:
-            raise BeowireError(f"--{name} describes a lab: add --lab")
+            raise BeowireError(f"--{option} describes a lab: add --lab")
 
 
 def given(context: typer.Context) -> set[str]:

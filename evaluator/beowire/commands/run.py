@@ -151,7 +151,13 @@ def _spread(places: Sequence[Place], processes: int) -> list[Place]:
 @contextmanager
 def _in_lab(processes: int, options: LabOptions, name: str | None) -> Iterator[list[Place]]:
     if name is not None:
-        yield _spread([LabPlace(node) for node in cluster.find(name).nodes], processes)
+        nodes = cluster.find(name).nodes
+        if nodes[0].machine:
+            raise BeowireError(
+                f"the nodes of lab {name} are machines, in which `beowire run` starts nothing: use"
+                " `beowire lab mpirun`"
+            )
+        yield _spread([LabPlace(node) for node in nodes], processes)
         return
     made = cluster.up_ephemeral(options, f"job-{os.getpid()}")
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from beowire import plan as planning
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher
+from beowire.launch.base import Launcher, one_machine
 from beowire.load import Background, Load
 from beowire.patterns import Pattern
 from beowire.record import DriverInfo
@@ -69,7 +69,7 @@ class Stage:
     @property
     def one_clock(self) -> bool:
         """All nodes are on one kernel, so a time of one is a time of the other."""
-        return self.launcher.kind != "hosts"
+        return one_machine(self.launcher)
 
 
 @dataclass(frozen=True)

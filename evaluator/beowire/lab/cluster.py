@@ -24,6 +24,13 @@ DEFAULT_NAME = "lab"
 _END_S = 15.0
 _ENTER = Path(__file__).with_name("enter.py")
 
+#: The module that is the keeper of each kind of lab.
+_KEEPERS = {
+    "namespaces": "beowire.lab.keeper",
+    "vm": "beowire.lab.machines.keeper",
+    "uml": "beowire.lab.machines.keeper",
+}
+
 
 @dataclass(frozen=True)
 class RelayCounters:
@@ -108,6 +115,8 @@ def node_of(lab: LabState, name: str) -> LabNode:
     """A node by its name (`switch` is the middle of the link); raises BeowireError."""
     for node in (*lab.nodes, lab.switch):
         if node.name == name:
+            if name == network.SWITCH and lab.options.backend == "vm":
+                raise BeowireError(f"nothing can be run in the switch of lab {lab.name}: it is no node")
             return node
     known = f"{lab.nodes[0].name} to {lab.nodes[-1].name}"
     raise BeowireError(f"lab {lab.name} has no node {name!r}: it has {known}, and {network.SWITCH}")
@@ -120,9 +129,19 @@ def command_in(node: LabNode, command: Sequence[str], *, pin: bool, die_with: in
     thread of it ends; 0 for none.
     """
     cpu = "-" if node.cpu is None or not pin else str(node.cpu)
+    how = [cpu, str(die_with), str(Path.cwd())]
+    if not node.machine:
+        return [*enter(node), *how, *command]
+    call = [*isolated.command("beowire.lab.machines.call"), node.channel, node.machine, *how]
+    # What dies with somebody here dies with the call there.
+    inside = [*enter(node), cpu, "0", how[2]] if node.nested else []
+    return [*call, *inside, *command]
+
+
+def enter(node: LabNode) -> list[str]:
+    """The words that enter a node's namespaces where these are; what enter.py takes follows."""
     holder = [str(node.holder.pid), str(node.holder.start_time)]
-    enter = [sys.executable, "-I", "-S", str(_ENTER), *holder, cpu, str(die_with), str(Path.cwd())]
-    return [*enter, *command]
+    return [sys.executable, "-I", "-S", str(_ENTER), *holder]
 
 
 def relay_counters(lab: LabState) -> RelayCounters | None:
@@ -169,7 +188,7 @@ def _make(options: LabOptions, name: str, *, ephemeral: bool) -> EphemeralLab:
 
 def _start_keeper(request: KeeperRequest) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        [*isolated.command("beowire.lab.keeper"), request.to_json()],
+        [*isolated.command(_KEEPERS[request.options.backend]), request.to_json()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -26,7 +26,7 @@ import time
 from dataclasses import asdict, dataclass
 from fcntl import ioctl
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 from beowire.errors import BeowireError
 from beowire.lab import congestion, kernel, network, processes
@@ -38,6 +38,14 @@ _SIOCGIFFLAGS = 0x8913
 _IFF_RUNNING = 0x40
 _READY_S = 20.0
 _PROGRAM_GRACE_S = 2.0
+
+QUIET_IPV6 = {
+    f"net/ipv6/conf/{scope}/{name}": "0"
+    for scope in ("all", "default")
+    for name in ("accept_dad", "accept_ra", "router_solicitations")
+}
+"""Of a node, below /proc/sys. Duplicate address detection would keep an address from being used for
+a second, router solicitations would put frames on the wire that nobody sent."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,7 @@ class _Holder:
 def _hold(index: int, options: LabOptions, channel: socket.socket, keeper: int) -> NoReturn:
     """The life of a holder: make the namespaces, configure the interface, stay."""
     try:
-        _let_go_of_output()
+        let_go_of_output()
         kernel.set_parent_death_signal(signal.SIGKILL)
         if os.getppid() != keeper:
             os._exit(1)
@@ -118,12 +126,8 @@ def _hold(index: int, options: LabOptions, channel: socket.socket, keeper: int) 
 def _make_namespaces(index: int, options: LabOptions) -> str:
     """Says which congestion control TCP has in the node."""
     _separate(network.node_name(index))
-    # Duplicate address detection would keep an address from being used for a second, router
-    # solicitations would put frames on the wire that nobody sent.
-    for scope in ("all", "default"):
-        _set_sysctl(f"net/ipv6/conf/{scope}/accept_dad", "0")
-        _set_sysctl(f"net/ipv6/conf/{scope}/accept_ra", "0")
-        _set_sysctl(f"net/ipv6/conf/{scope}/router_solicitations", "0")
+    for path, value in QUIET_IPV6.items():
+        _set_sysctl(path, value)
     return congestion.set_default(options.congestion)
 
 
@@ -307,7 +311,7 @@ class _Lab:
             poller.register(os.pidfd_open(self.relay.pid), select.POLLIN)
         poller.register(0, select.POLLIN)
         print("ready", flush=True)
-        _let_go_of_output()
+        let_go_of_output()
         while True:
             woken = [descriptor for descriptor, _ in poller.poll()]
             if woken != [0] or not os.read(0, 1):
@@ -340,15 +344,32 @@ def _netem_can_delay(options: LabOptions) -> bool:
     return True
 
 
-def _let_go_of_output() -> None:
-    """Whoever reads what the maker says waits until nobody holds that pipe any more."""
+def let_go_of_output() -> None:
+    """Has standard output go nowhere: whoever reads what the maker says waits until nobody holds that pipe any more."""
     with Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), 1)
 
 
-def main() -> None:
+class Kept(Protocol):
+    """A lab that a keeper makes, keeps and ends."""
+
+    files: LabFiles
+
+    def make(self) -> LabState:
+        """Makes it."""
+        ...
+
+    def keep(self) -> None:
+        """Says `ready`, and returns when it should end."""
+        ...
+
+    def end(self, state: LabState) -> None:
+        """Ends what the end of this process does not."""
+        ...
+
+
+def run(lab: Kept) -> None:
     """Makes the lab, keeps it, ends it."""
-    lab = _Lab(KeeperRequest.from_json(sys.argv[1]))
     try:
         state = lab.make()
         lab.files.write(state)
@@ -363,6 +384,11 @@ def main() -> None:
         lab.end(state)
     finally:
         lab.files.remove()
+
+
+def main() -> None:
+    """The keeper of a lab of namespaces."""
+    run(_Lab(KeeperRequest.from_json(sys.argv[1])))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""System calls that Python 3.11 does not have: namespaces, prctl, mount, ethtool features.
+"""System calls that Python 3.11 does not have: namespaces, prctl, mount, modules, ethtool features.
 
 Each function raises OSError with the kernel's errno. Sources: unshare(2), setns(2), prctl(2),
 mount(2), and <linux/ethtool.h> for the ethtool requests.
 """
 
 import ctypes
+import errno
 import fcntl
 import os
 import re
@@ -27,6 +28,11 @@ _MS_NODEV = 4
 _MS_NOEXEC = 8
 _MS_REC = 0x4000
 _MS_SLAVE = 0x80000
+
+_SYS_FINIT_MODULE = 313
+"""On x86_64, which is what machines of labs are."""
+
+_RB_POWER_OFF = 0x4321FEDC
 
 _SIOCETHTOOL = 0x8946
 _ETHTOOL_GSTRINGS = 0x1B
@@ -95,6 +101,26 @@ def mount_own_sysfs() -> None:
     _check(_libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_SLAVE), None))
     flags = ctypes.c_ulong(_MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
     _check(_libc.mount(b"sysfs", b"/sys", b"sysfs", flags, None))
+
+
+def mount(source: str, target: str, kind: str, data: str = "") -> None:
+    """Mounts a file system of this kind."""
+    words = (source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(0), data.encode())
+    _check(_libc.mount(*words))
+
+
+def load_module(path: Path) -> None:
+    """Loads a module of the kernel, without those that it needs. It may be there already."""
+    with path.open("rb") as module:
+        call = ctypes.c_long(_SYS_FINIT_MODULE)
+        result = _libc.syscall(call, ctypes.c_int(module.fileno()), b"", ctypes.c_int(0))
+    if result < 0 and ctypes.get_errno() != errno.EEXIST:
+        _check(result)
+
+
+def power_off() -> None:
+    """Switches this machine off."""
+    _check(_libc.reboot(ctypes.c_int(_RB_POWER_OFF)))
 
 
 def disable_features(interface: str, wanted: re.Pattern[str]) -> None:

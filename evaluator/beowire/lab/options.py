@@ -7,12 +7,14 @@ them, so that all take the same options with the same words.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from beowire.errors import BeowireError
+from beowire.lab.machines.cards import CARDS, USUAL
 
 MAX_NODES = 250
 """All nodes are in one /24."""
@@ -64,6 +66,28 @@ CongestionOption = Annotated[
         " Default: cubic, or else reno.",
     ),
 ]
+BackendOption = Annotated[
+    str,
+    typer.Option(
+        "--backend",
+        help="What nodes are: namespaces; vm: machines of QEMU with a kernel and a network card each;"
+        " uml: namespaces in user-mode Linux.",
+    ),
+]
+NicOption = Annotated[
+    str | None,
+    typer.Option("--nic", help=f"The card of --backend vm: {', '.join(CARDS)}. Default: {USUAL}."),
+]
+ModulesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--module",
+        help="A module that the kernels of --backend vm or uml load, such as rdma_rxe. May be"
+        " repeated. tipc is loaded anyway.",
+    ),
+]
+
+BACKENDS = ("namespaces", "vm", "uml")
 
 
 @dataclass(frozen=True)
@@ -96,6 +120,15 @@ class LabOptions:
     congestion: str | None = None
     """TCP's congestion control in every node, if the user named one: see congestion.py."""
 
+    backend: str = "namespaces"
+    """What nodes are: `namespaces`, `vm` (machines of QEMU) or `uml` (in user-mode Linux)."""
+
+    nic: str = ""
+    """The card of each node of `vm`, of CARDS."""
+
+    modules: tuple[str, ...] = ()
+    """What the kernels of `vm` and `uml` load besides what they need."""
+
     def __post_init__(self) -> None:
         """Refuses what no lab can be."""
         if self.link not in ("direct", "switch"):
@@ -115,6 +148,26 @@ class LabOptions:
             raise BeowireError(f"the delay is 0 to 10s, not {self.delay_ns}ns")
         if self.loss != 0 and not MIN_LOSS <= self.loss <= 1:
             raise BeowireError(f"the loss is 0, or 0.000001% to 100%, not {self.loss * 100:g}%")
+        object.__setattr__(self, "modules", tuple(self.modules))  # JSON has lists
+        self._check_backend()
+
+    def _check_backend(self) -> None:
+        if self.backend not in BACKENDS:
+            raise BeowireError(f"no back end {self.backend!r}: use --backend {' or '.join(BACKENDS)}")
+        if self.backend == "vm" and self.nic not in CARDS:
+            raise BeowireError(f"no card {self.nic!r}: --nic is one of {', '.join(CARDS)}")
+        if self.backend != "vm" and self.nic:
+            raise BeowireError("--nic is of --backend vm: add it")
+        if self.backend == "namespaces" and self.modules:
+            raise BeowireError("--module is of --backend vm or uml: namespaces have the host's kernel")
+        for module in self.modules:
+            if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", module, re.ASCII):
+                raise BeowireError(f"no module of the kernel can be named {module!r}")
+        if self.backend == "vm" and self.impaired:
+            raise BeowireError(
+                "--rate, --delay and --loss are not of --backend vm: in its nodes"
+                " `tc qdisc add dev eth0 root netem` has them"
+            )
 
     @property
     def impaired(self) -> bool:
@@ -123,7 +176,7 @@ class LabOptions:
 
     def describe(self) -> dict[str, object]:
         """These options as the `link` member of a record's meta line."""
-        return {
+        described: dict[str, object] = {
             "kind": "lab",
             "topology": self.link,
             "nodes": self.nodes,
@@ -132,6 +185,11 @@ class LabOptions:
             "delay_ns": self.delay_ns,
             "loss": self.loss,
         }
+        if self.backend != "namespaces":
+            described["backend"] = self.backend
+        if self.nic:
+            described["nic"] = self.nic
+        return described
 
 
 def read_lab_options(
@@ -143,6 +201,9 @@ def read_lab_options(
     delay: str | None = None,
     loss: str | None = None,
     congestion: str | None = None,
+    backend: str = "namespaces",
+    nic: str | None = None,
+    modules: Sequence[str] | None = None,
 ) -> LabOptions:
     """Makes checked options from what the user typed; raises BeowireError with one line."""
     return LabOptions(
@@ -153,6 +214,9 @@ def read_lab_options(
         delay_ns=0 if delay is None else parse_delay(delay),
         loss=0.0 if loss is None else parse_loss(loss),
         congestion=congestion,
+        backend=backend,
+        nic=(USUAL if backend == "vm" else "") if nic is None else nic,
+        modules=tuple(modules or ()),
     )
 
 

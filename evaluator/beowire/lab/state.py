@@ -47,7 +47,16 @@ class LabNode:
 
     mac: str
     cpu: int | None
-    """The core that its programs are pinned to, or None."""
+    """The core that its programs are pinned to, or None: of its machine, if it has one."""
+
+    machine: str = ""
+    """The machine that it is, or is in, as the channel knows it; "": this host."""
+
+    channel: str = ""
+    """The socket by which programs are run in the machine."""
+
+    nested: bool = False
+    """Whether it is a namespace of its machine, to which `holder` belongs then."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,12 @@ class LabState:
 
     congestion_control: str = ""
     """TCP's in every node; "" when that is not known."""
+
+    accelerator: str = ""
+    """What runs its machines: `kvm`, `tcg` (emulation) or `uml`; "" when it has none."""
+
+    kernel: str = ""
+    """The version of its machines' kernel."""
 
     def alive(self) -> bool:
         """Whether the lab is there."""
@@ -169,6 +184,9 @@ class LabFiles:
     machine: Path
     """Directory of the virtual machine of PVM that may be in the lab (pvm.py)."""
 
+    channel: Path
+    """The socket by which programs are run in machines."""
+
     @staticmethod
     def of(name: str) -> "LabFiles":
         """The files of the lab of this name, whether it exists or not."""
@@ -181,6 +199,7 @@ class LabFiles:
             directory / (name + _SUFFIX),
             directory / f"{name}.counters",
             directory / f"{name}.pvm",
+            directory / f"{name}.channel",
         )
 
     def read(self) -> LabState | None:
@@ -196,7 +215,7 @@ class LabFiles:
 
     def remove(self) -> None:
         """Removes files and directory; it is no error when there are none."""
-        for path in (self.state, self.counters):
+        for path in (self.state, self.counters, self.channel):
             path.unlink(missing_ok=True)
         shutil.rmtree(self.machine, ignore_errors=True)
 

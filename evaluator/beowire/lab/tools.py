@@ -8,7 +8,14 @@ from collections.abc import Sequence
 
 from beowire.errors import BeowireError
 
-_PACKAGES = {"ip": "iproute2", "tc": "iproute2", "nft": "nftables"}
+_PACKAGES = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "nft": "nftables",
+    "tipc": "iproute2",
+    "rdma": "iproute2",
+    "modprobe": "kmod",
+}
 _DEADLINE_S = 60.0
 
 

@@ -27,7 +27,8 @@ class Launcher(Protocol):
     ready (a lab is made, the engine is copied to a host), leaving undoes all of that."""
 
     kind: str
-    """`lab`, `hosts` or `local`: the `link.kind` of the record."""
+    """`lab`, `machines`, `hosts` or `local`: the `link.kind` of the record, where `machines` is a
+    `lab` as well."""
 
     @property
     def marker(self) -> bytes:
@@ -60,3 +61,8 @@ class Launcher(Protocol):
     def describe_link(self) -> dict[str, object]:
         """The `link` member of the record's meta line."""
         ...
+
+
+def one_machine(launcher: Launcher) -> bool:
+    """Whether all nodes are on one kernel: with one clock, and sharing their processors."""
+    return launcher.kind not in ("hosts", "machines")

@@ -132,6 +132,9 @@ class LabLauncher:
             described["delay_by"] = self._lab.delay_by
         if self._lab is not None and self._lab.congestion_control:
             described["congestion_control"] = self._lab.congestion_control
+        if self._lab is not None and self._lab.accelerator:
+            described["accelerator"] = self._lab.accelerator
+            described["kernel"] = self._lab.kernel
         return described
 
     def _current(self) -> LabState:

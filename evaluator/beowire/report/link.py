@@ -18,7 +18,7 @@ def link_text(meta: Meta) -> str:
 def link_facts(link: Link, ends: Sequence[NodeEnd]) -> str:
     """The same of what a record has of them."""
     if link.kind == "lab":
-        facts = [f"virtual cluster ({link.topology or 'lab'} link)"]
+        facts = [f"{_cluster(link)} ({link.topology or 'lab'} link)", *_caution(link)]
     else:
         kinds = {"hosts": "real hosts", "local": "one host, loopback"}
         facts = [kinds.get(link.kind, link.kind)]
@@ -28,6 +28,21 @@ def link_facts(link: Link, ends: Sequence[NodeEnd]) -> str:
     facts += [f"loss {link.loss:.3g}"] if link.loss else []
     facts += [f"congestion control {used}"] if (used := _congestion_control(link, ends)) else []
     return ", ".join(facts)
+
+
+def _cluster(link: Link) -> str:
+    if link.backend == "vm":
+        return f"virtual machines with cards {link.nic or 'of an unknown kind'}"
+    return "namespaces of user-mode Linux" if link.backend == "uml" else "virtual cluster"
+
+
+def _caution(link: Link) -> list[str]:
+    """How far figures can be trusted that come from no processor of this kind."""
+    ways = {"tcg": "emulated", "uml": "on a kernel that is a program", "kvm": "under KVM"}
+    if link.accelerator is None:
+        return []
+    how = ways.get(link.accelerator, link.accelerator)
+    return [f"{how}: figures compare only with one another"]
 
 
 def _congestion_control(link: Link, ends: Sequence[NodeEnd]) -> str:

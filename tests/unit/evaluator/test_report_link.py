@@ -41,6 +41,26 @@ def test_link_text__a_lab_whose_record_says_it_only_of_the_ends() -> None:
 
 
 @pytest.mark.parametrize(
+    ("backend", "nic", "accelerator", "words"),
+    [
+        ("vm", "e1000", "tcg", "virtual machines with cards e1000 (direct link), emulated"),
+        ("vm", "virtio", "kvm", "virtual machines with cards virtio (direct link), under KVM"),
+        ("uml", None, "uml", "namespaces of user-mode Linux (direct link), on a kernel that is a"
+         " program"),
+    ],
+)  # fmt: skip
+def test_link_text__machines_say_what_their_figures_are_worth(
+    backend: str, nic: str | None, accelerator: str, words: str
+) -> None:
+    link = Link(
+        kind="lab", topology="direct", mtu=1500, backend=backend, nic=nic, accelerator=accelerator
+    )
+    assert link_text(meta(link, None, None)) == (
+        f"{words}: figures compare only with one another, MTU 1500"
+    )
+
+
+@pytest.mark.parametrize(
     ("first", "second", "words"),
     [
         ("cubic", "cubic", "real hosts, congestion control cubic"),

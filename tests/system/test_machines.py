@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Labs whose nodes are machines: a pair is booted, measured in and gone, however it ends."""
+
+from pathlib import Path
+
+import pytest
+
+from beowire import run as running
+from beowire import terminal
+from beowire.errors import BeowireError
+from beowire.interrupts import Interrupts
+from beowire.lab.machines import parts
+from beowire.launch.lab import LabLauncher
+from beowire.launch.machines import MachinesLauncher
+from beowire.record import Record, read_record
+from system.conftest import RunBeowire, assert_refused, processes_of, wait_until
+
+#: On a busy host without KVM.
+BOOT_S = 240.0
+
+CAUTION = "figures compare only with one another"
+
+
+@pytest.fixture(name="qemu")
+def need_qemu() -> None:
+    """scripts/install-packages has installed what it takes, wherever there are such packages."""
+    try:
+        parts.qemu_parts()
+    except BeowireError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(name="uml")
+def need_uml() -> None:
+    try:
+        parts.uml_parts()
+    except BeowireError as error:
+        pytest.skip(str(error))
+
+
+def measured(launcher: LabLauncher, directory: Path, seconds: float) -> Record:
+    """A few cells of TCP and TIPC."""
+    request = running.Request(
+        patterns=["pingpong"],
+        sizes=[64, 16384],
+        drivers="tcp,tipc",
+        seconds=seconds,
+        directory=directory,
+    )
+    with Interrupts() as interrupts:
+        outcome = running.run(launcher, request, interrupts)
+    assert outcome.failures == []
+    record = read_record(request.record)
+    assert {(one.driver, one.size, one.status) for one in record.results} == {
+        (driver, size, "ok") for driver in ("tcp", "tipc") for size in (64, 16384)
+    }
+    first = terminal.render(record, width=100, colour=False, probes=False).splitlines()[0]
+    assert CAUTION in first
+    return record
+
+
+@pytest.mark.timeout(600)
+def test_vm__a_pair(run_beowire: RunBeowire, tmp_path: Path, leftovers: str, qemu: None) -> None:
+    up = run_beowire("lab", "up", "--backend", "vm", timeout=BOOT_S)
+    assert up.returncode == 0, up.stderr
+    assert "card e1000" in up.stdout
+    card = "basename $(readlink /sys/class/net/eth0/device/driver)"
+    inside = run_beowire("lab", "exec", "node1", "--", "sh", "-c", f"hostname; {card}; exit 7")
+    assert (inside.stdout.split(), inside.returncode) == (["node1", "e1000"], 7)
+    record = measured(MachinesLauncher.attach("lab"), tmp_path / "out", 4.0)
+    link = record.meta.link
+    assert (link.kind, link.backend, link.nic, link.mtu) == ("lab", "vm", "e1000", 1500)
+    assert {end.environment["kernel"] for end in record.meta.ends} == {link.kernel}
+    panic = ("sh", "-c", "echo c >/proc/sysrq-trigger; sleep 60")
+    assert_refused(
+        run_beowire("lab", "exec", "node0", "--", *panic),
+        "the lab lab is gone: node0: its kernel panicked",
+        code=125,
+    )
+    assert wait_until(lambda: processes_of(leftovers) == [])
+    assert run_beowire("lab", "status").stdout.startswith("no labs")
+
+
+@pytest.mark.timeout(300)
+def test_uml__a_pair(run_beowire: RunBeowire, tmp_path: Path, uml: None) -> None:
+    up = run_beowire("lab", "up", "--backend", "uml", timeout=BOOT_S)
+    assert up.returncode == 0, up.stderr
+    inside = run_beowire("lab", "exec", "node1", "--", "sh", "-c", "hostname; exit 7")
+    assert (inside.stdout, inside.returncode) == ("node1\n", 7)
+    record = measured(LabLauncher.attach("lab"), tmp_path / "out", 4.0)
+    assert (record.meta.link.backend, record.meta.link.accelerator) == ("uml", "uml")
+    assert run_beowire("lab", "down").returncode == 0
