@@ -66,6 +66,19 @@ def test_uml_parts__what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def test_uml_parts__a_processor_that_it_cannot_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "_program", lambda name: Path(name))
+    monkeypatch.setattr(parts, "newest", lambda directory: tmp_path / "6.1")
+    processors = tmp_path / "cpuinfo"
+    processors.write_text("flags\t\t: fpu amx_tile\n", encoding="ascii")
+    with pytest.raises(BeowireError, match="uml is absent: this processor has AMX"):
+        parts.uml_parts(processors)
+    processors.write_text("flags\t\t: fpu avx512f\n", encoding="ascii")
+    assert parts.uml_parts(processors).kernel.version == "6.1"
+
+
 def test_is_static__python_is_not() -> None:
     assert not parts.is_static(Path(sys.executable).resolve())
     assert not parts.is_static(Path(__file__))

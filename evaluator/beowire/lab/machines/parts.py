@@ -21,6 +21,7 @@ _T = TypeVar("_T")
 
 _BOOT = Path("/boot")
 _MODULES = Path("/lib/modules")
+_PROCESSORS = Path("/proc/cpuinfo")
 _UML_MODULES = Path("/usr/lib/uml/modules")
 
 _KVM_GET_API_VERSION = 0xAE00
@@ -74,7 +75,7 @@ def qemu_parts() -> QemuParts:
     return QemuParts(qemu, kernel, busybox, kvm_works())
 
 
-def uml_parts() -> UmlParts:
+def uml_parts(processors: Path = _PROCESSORS) -> UmlParts:
     """Finds them; BeowireError with the line to type where that fails."""
     missing = _Missing("uml")
     linux = missing.unless(_program("linux.uml"), "no user-mode Linux", "user-mode-linux")
@@ -82,6 +83,11 @@ def uml_parts() -> UmlParts:
     missing.unless(modules or (None if linux else linux), "no modules of it", "user-mode-linux")
     missing.unless(_program("modprobe"), "no modprobe", "kmod")
     missing.check()
+    if has_flag(processors, "amx_tile"):
+        raise BeowireError(
+            "--backend uml is absent: this processor has AMX, whose registers user-mode Linux cannot"
+            " keep: use --backend vm"
+        )
     assert linux is not None and modules is not None
     return UmlParts(Kernel(linux, modules.name, modules))
 
@@ -146,15 +152,19 @@ def is_static(program: Path) -> bool:
     return _PT_INTERP not in kinds
 
 
-def kvm_works(
-    device: Path = Path("/dev/kvm"), processors: Path = Path("/proc/cpuinfo")
-) -> bool:
+def has_flag(processors: Path, flag: str) -> bool:
+    """Whether the processors have a feature, by Linux's name."""
+    text = processors.read_text(encoding="ascii", errors="replace")
+    return re.search(rf"^flags\s*:.*\b{flag}\b", text, re.MULTILINE) is not None
+
+
+def kvm_works(device: Path = Path("/dev/kvm"), processors: Path = _PROCESSORS) -> bool:
     """Whether this user can make machines that run on the processor itself.
 
     There is KVM without the processor's help, which boots only kernels that were made for it.
     """
     with contextlib.suppress(OSError):
-        if not re.search(r"^flags\s*:.*\b(vmx|svm)\b", processors.read_text(), re.MULTILINE):
+        if not has_flag(processors, "vmx") and not has_flag(processors, "svm"):
             return False
         handle = os.open(device, os.O_RDWR | os.O_CLOEXEC)
         try:

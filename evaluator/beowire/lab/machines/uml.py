@@ -15,12 +15,14 @@ PORT = "/dev/ttyS0"
 def command(parts: UmlParts, agent: Sequence[str], *, control: int) -> list[str]:
     """The command line. `control` is a descriptor that it inherits; its console is its output.
 
-    It consists of many processes: in a process namespace of their own, all go with the first.
+    It consists of many processes: in a process namespace of their own, all go with the first. That
+    is a shell, since the first of a namespace cannot abort(), with which a kernel here panics.
     """
     program, *words = agent
     return [
         *("unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])),
         *("--mount-proc", "--pid", "--fork", "--kill-child", "--"),
+        *("sh", "-c", '"$@"; exit "$?"', "sh"),
         str(parts.kernel.image),
         f"mem={MEMORY_BYTES >> 20}M",
         *("rootfstype=hostfs", "rootflags=/", "ro", "quiet", "panic=-1"),
