@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Labs whose nodes are machines: a pair is booted, measured in and gone, however it ends."""
 
+import os
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from beowire.lab.machines import parts
 from beowire.launch.lab import LabLauncher
 from beowire.launch.machines import MachinesLauncher
 from beowire.record import Record, read_record
-from system.conftest import RunBeowire, assert_refused, processes_of, wait_until
+from system.conftest import ROOT, RunBeowire, assert_refused, processes_of, wait_until
 
 #: On a busy host without KVM.
 BOOT_S = 240.0
@@ -79,6 +82,33 @@ def test_vm__a_pair(run_beowire: RunBeowire, tmp_path: Path, leftovers: str, qem
     )
     assert wait_until(lambda: processes_of(leftovers) == [])
     assert run_beowire("lab", "status").stdout.startswith("no labs")
+
+
+@pytest.mark.parametrize("victim", ["command", "keeper"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_vm__ended_while_it_boots(
+    leftovers: str, qemu: None, victim: str, number: signal.Signals
+) -> None:
+    process = subprocess.Popen(
+        [ROOT / "beowire", "lab", "up", "--backend", "vm"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    found: list[str] = []
+
+    def booting() -> bool:
+        found[:] = processes_of(leftovers)
+        return sum("qemu-system" in line for line in found) == 2
+
+    assert wait_until(booting, 60.0)
+    if victim == "command":
+        os.killpg(process.pid, number)
+    else:
+        (keeper,) = (line for line in found if "machines.keeper" in line)
+        os.kill(int(keeper.partition(":")[0]), number)
+    assert process.wait(timeout=30) != 0
+    assert wait_until(lambda: processes_of(leftovers) == [])
 
 
 @pytest.mark.timeout(300)

@@ -116,7 +116,9 @@ def node_of(lab: LabState, name: str) -> LabNode:
     for node in (*lab.nodes, lab.switch):
         if node.name == name:
             if name == network.SWITCH and lab.options.backend == "vm":
-                raise BeowireError(f"nothing can be run in the switch of lab {lab.name}: it is no node")
+                raise BeowireError(
+                    f"nothing can be run in the switch of lab {lab.name}: it is no node"
+                )
             return node
     known = f"{lab.nodes[0].name} to {lab.nodes[-1].name}"
     raise BeowireError(f"lab {lab.name} has no node {name!r}: it has {known}, and {network.SWITCH}")

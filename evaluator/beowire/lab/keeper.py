@@ -345,7 +345,8 @@ def _netem_can_delay(options: LabOptions) -> bool:
 
 
 def let_go_of_output() -> None:
-    """Has standard output go nowhere: whoever reads what the maker says waits until nobody holds that pipe any more."""
+    """Has standard output go nowhere: whoever reads what the maker says waits until nobody holds
+    that pipe any more."""
     with Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), 1)
 

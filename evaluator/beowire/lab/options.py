@@ -70,8 +70,8 @@ BackendOption = Annotated[
     str,
     typer.Option(
         "--backend",
-        help="What nodes are: namespaces; vm: machines of QEMU with a kernel and a network card each;"
-        " uml: namespaces in user-mode Linux.",
+        help="What nodes are: namespaces; vm: machines of QEMU with a kernel and a network card"
+        " each; uml: namespaces in user-mode Linux.",
     ),
 ]
 NicOption = Annotated[
@@ -153,13 +153,17 @@ class LabOptions:
 
     def _check_backend(self) -> None:
         if self.backend not in BACKENDS:
-            raise BeowireError(f"no back end {self.backend!r}: use --backend {' or '.join(BACKENDS)}")
+            raise BeowireError(
+                f"no back end {self.backend!r}: use --backend {' or '.join(BACKENDS)}"
+            )
         if self.backend == "vm" and self.nic not in CARDS:
             raise BeowireError(f"no card {self.nic!r}: --nic is one of {', '.join(CARDS)}")
         if self.backend != "vm" and self.nic:
             raise BeowireError("--nic is of --backend vm: add it")
         if self.backend == "namespaces" and self.modules:
-            raise BeowireError("--module is of --backend vm or uml: namespaces have the host's kernel")
+            raise BeowireError(
+                "--module is of --backend vm or uml: namespaces have the host's kernel"
+            )
         for module in self.modules:
             if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", module, re.ASCII):
                 raise BeowireError(f"no module of the kernel can be named {module!r}")

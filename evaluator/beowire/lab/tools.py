@@ -29,7 +29,9 @@ def find_tool(name: str) -> str:
     return found
 
 
-def run_batch(tool: str, lines: Sequence[str] | str, advice: str = "") -> None:
+def run_batch(
+    tool: str, lines: Sequence[str] | str, advice: str = "", deadline_s: float = _DEADLINE_S
+) -> None:
     """Has ip, tc or nft carry out lines of commands in this process's network namespace.
 
     `advice` follows the tool's own first line in the error when it fails.
@@ -38,7 +40,7 @@ def run_batch(tool: str, lines: Sequence[str] | str, advice: str = "") -> None:
     if not text:
         return
     option = "-f" if tool == "nft" else "-batch"
-    done = attempt([find_tool(tool), option, "-"], text)
+    done = attempt([find_tool(tool), option, "-"], text, deadline_s)
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line.strip()]
         # `ip -batch` says the reason first, and then only which line it was.
@@ -46,8 +48,10 @@ def run_batch(tool: str, lines: Sequence[str] | str, advice: str = "") -> None:
         raise BeowireError(f"{tool}: {reason}{advice and f' ({advice})'}")
 
 
-def attempt(command: Sequence[str], text: str = "") -> subprocess.CompletedProcess[str]:
+def attempt(
+    command: Sequence[str], text: str = "", deadline_s: float = _DEADLINE_S
+) -> subprocess.CompletedProcess[str]:
     """Runs a command with some input; its exit status is the caller's to look at."""
     return subprocess.run(
-        command, input=text, capture_output=True, text=True, check=False, timeout=_DEADLINE_S
+        command, input=text, capture_output=True, text=True, check=False, timeout=deadline_s
     )

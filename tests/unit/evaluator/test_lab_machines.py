@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs in machines: agent, broker and call as they are, with a process in place of a machine."""
+"""Programs in machines: agent, broker and call as they are, a process in place of a machine."""
 
 import json
 import os
@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
 AGENT = """
 import sys
 from pathlib import Path
+from typing import Any
 from beowire.lab.machines.agent import Agent
 Agent(int(sys.argv[1]), Path(sys.argv[2])).serve()
 """
@@ -56,7 +58,7 @@ class Machine:
         self.jobs: list[Callable[[], None]] = []
         while self.ready is None:
             self.loop.step(10.0)
-        self.thread = threading.Thread(target=self._serve)
+        self.thread: threading.Thread = threading.Thread(target=self._serve)
         self.thread.start()
 
     def _arrived(self, link: Link, session: int, kind: int, data: bytes) -> None:
@@ -79,10 +81,12 @@ class Machine:
         where = [str(channel or self.channel), machine, "-", "0", str(self.directory)]
         return [*call, *where, *command]
 
-    def run(self, *command: str, data: bytes = b"", **how: object) -> "subprocess.CompletedProcess[bytes]":
+    def run(
+        self, *command: str, data: bytes = b"", machine: str = "m", channel: Path | None = None
+    ) -> "subprocess.CompletedProcess[bytes]":
         """Runs it to its end."""
         return subprocess.run(
-            self.line(*command, **how),  # type: ignore[arg-type]
+            self.line(*command, machine=machine, channel=channel),
             input=data,
             capture_output=True,
             check=False,
@@ -204,7 +208,7 @@ def test_call__from_a_program_in_the_machine(machine: Machine) -> None:
     ],
 )
 def test_call__refused_in_one_line(
-    machine: Machine, command: list[str], how: dict[str, object], code: int, words: str
+    machine: Machine, command: list[str], how: dict[str, Any], code: int, words: str
 ) -> None:
     done = machine.run(*command, **how)
     assert (done.returncode, done.stdout) == (code, b"")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The first process of a machine: makes it a node, and runs programs in it until it is switched off.
+"""The first process of a machine: makes it a node, and runs programs in it until its end.
 
     python3 -I isolated.py beowire.lab.machines.agent PORT [MODULES]
 
@@ -10,7 +10,7 @@ the others has given it one.
 What the keeper sends it to be (SETUP), all of it optional:
 
 - `hostname`;
-- `modules`: names for modprobe, `tried`: those of which it does not matter if the kernel lacks them;
+- `modules`: names for modprobe; `tried`: those of which it does not matter if they are missing;
 - `sysctls`: values by path below /proc/sys;
 - `interface`: is waited for; `ip`: lines for `ip -batch`, after which it has to have a carrier;
 - `congestion`: TCP's congestion control, null: the usual one;
@@ -43,7 +43,11 @@ from beowire.lab.machines.frames import Link
 from beowire.lab.machines.loop import Loop
 from beowire.lab.machines.program import Program
 
-_PATIENCE_S = 30.0
+_PATIENCE_S = 240.0
+"""The keeper's is shorter, and it knows which machine it is that keeps it waiting."""
+
+_CARD_S = 60.0
+
 _MOUNTS = (
     ("proc", "/proc"),
     ("sysfs", "/sys"),
@@ -100,11 +104,12 @@ def configure(setup: dict[str, object]) -> dict[str, object]:
             Path("/proc/sys", path).write_text(value, encoding="ascii")
     interface = str(setup.get("interface") or "")
     if interface:
-        _wait_for(Path("/sys/class/net", interface), "", f"the card {interface} has no driver")
-    tools.run_batch("ip", list(_listed(setup, "ip")))
+        card = Path("/sys/class/net", interface)
+        _wait_for(card, "", f"no driver has found the card {interface}", _CARD_S)
+    tools.run_batch("ip", _listed(setup, "ip"), "", _PATIENCE_S)
     if interface:
         carrier = Path("/sys/class/net", interface, "carrier")
-        _wait_for(carrier, "1", f"{interface} has no carrier")
+        _wait_for(carrier, "1", f"{interface} has no carrier", _CARD_S)
     used = ""
     if "congestion" in setup:
         asked = setup["congestion"]
@@ -124,7 +129,7 @@ def _listed(setup: dict[str, object], name: str) -> list[str]:
 
 
 def _load(module: str) -> None:
-    done = tools.attempt([tools.find_tool("modprobe"), module])
+    done = tools.attempt([tools.find_tool("modprobe"), module], "", _PATIENCE_S)
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
         reason = said[-1].removeprefix("modprobe: FATAL: ").removeprefix("modprobe: ERROR: ")
@@ -132,15 +137,15 @@ def _load(module: str) -> None:
 
 
 def _run(command: list[str]) -> None:
-    done = tools.attempt([tools.find_tool(command[0]), *command[1:]])
+    done = tools.attempt([tools.find_tool(command[0]), *command[1:]], "", _PATIENCE_S)
     if done.returncode != 0:
         said = (done.stderr + done.stdout).strip().splitlines()
         raise BeowireError(f"{' '.join(command)}: {said[0] if said else done.returncode}")
 
 
-def _wait_for(path: Path, content: str, failure: str) -> None:
+def _wait_for(path: Path, content: str, failure: str, limit_s: float) -> None:
     """Until the file is there and says this: "": anything."""
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + limit_s
     while True:
         with contextlib.suppress(OSError):
             if not content and path.exists():
@@ -148,7 +153,7 @@ def _wait_for(path: Path, content: str, failure: str) -> None:
             if content and path.read_text(encoding="ascii").strip() == content:
                 return
         if time.monotonic() > deadline:
-            raise BeowireError(f"{failure} after {_PATIENCE_S:.0f} s")
+            raise BeowireError(f"{failure} after {limit_s:.0f} s")
         time.sleep(0.01)
 
 
@@ -209,7 +214,7 @@ class Agent:
 
 
 def _open_port(path: Path) -> int:
-    _wait_for(path, "", f"{path} is not there")
+    _wait_for(path, "", f"{path} is not there", _CARD_S)
     port = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     if os.isatty(port):
         tty.setraw(port)

@@ -43,26 +43,24 @@ class Guest:
         self.control, self.control_end = socket.socketpair()
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self, command: Sequence[str], inherited: Sequence[int], core: int | None) -> None:
-        """Starts it with these descriptors, on this core. What its program says goes where its
-        kernel's messages go."""
+    def start(self, command: Sequence[str], inherited: Sequence[int]) -> None:
+        """Starts it with these descriptors. What its program says goes where its kernel's messages
+        go. It is not pinned: its network card is a thread of its own beside its processor."""
         keeper = os.getpid()
 
         def prepare() -> None:
             kernel.set_parent_death_signal(signal.SIGKILL)
             if os.getppid() != keeper:
                 os._exit(1)
-            if core is not None:
-                os.sched_setaffinity(0, {core})
 
         with self.console_end, self.control_end:
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
-                stdout=self.console_end,
-                stderr=self.console_end,
+                stdout=self.console_end.fileno(),
+                stderr=self.console_end.fileno(),
                 pass_fds=[*inherited, self.console_end.fileno(), self.control_end.fileno()],
-                preexec_fn=prepare,
+                preexec_fn=prepare,  # noqa: PLW1509 - the keeper has one thread
             )
         self._console.setblocking(False)
         self._loop.watch(self._console.fileno(), self._hear, None)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The first files of a machine: enough to reach the host's, and to become its agent.
 
-A static busybox, the modules for 9p over virtio and for an overlay, and a script. The host's root is
-mounted read-only, with an overlay in the machine's memory: what is written there is gone with it.
+A static busybox, the modules for 9p over virtio and for an overlay, and a script. The host's root
+is mounted read-only, with an overlay in the machine's memory: what is written there goes with it.
 """
 
 import gzip

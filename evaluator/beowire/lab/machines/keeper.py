@@ -31,8 +31,11 @@ from beowire.lab.machines.wire import Switch, cable
 from beowire.lab.processes import Namespaces
 from beowire.lab.state import LabFiles, LabNode, LabState
 
-BOOT_S = 240.0
+BOOT_S = 200.0
 """How long machines may take until they are ready: emulated on a busy host they take a minute."""
+
+LIFELINE = 0
+"""The descriptor at whose end the lab ends."""
 
 _NOWHERE = Namespaces(0, 0)
 """Nothing of this host is in a machine's namespaces."""
@@ -69,6 +72,10 @@ class MachinesLab:
 
     def make(self) -> LabState:
         """Starts the machines; returns when each is what it is to be."""
+        # Whoever asked for it may not want to wait until it is there.
+        numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        self.loop.watch_signals(numbers, lambda _: self._end("it was taken down"))
+        self.loop.watch(LIFELINE, self._read_lifeline, None)
         try:
             self._start()
             self._wait_for(lambda: len(self._said) == len(self.guests), BOOT_S, "boots")
@@ -85,9 +92,6 @@ class MachinesLab:
 
     def keep(self) -> None:
         """Returns when the lab should end: a signal, the lifeline, or the end of a machine."""
-        numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        self.loop.watch_signals(numbers, lambda _: self._end("it was taken down"))
-        self.loop.watch(0, self._read_lifeline, None)
         print("ready", flush=True)
         keeper.let_go_of_output()
         while self._over is None:
@@ -120,7 +124,7 @@ class MachinesLab:
                 wire=end.fileno(),
             )
             with end:
-                guest.start(words, [archive, end.fileno()], self.request.cores[index])
+                guest.start(words, [archive, end.fileno()])
         os.close(archive)
         self._accelerator = "kvm" if found.kvm else "tcg"
 
@@ -238,10 +242,10 @@ class MachinesLab:
             self._over = why
 
     def _read_lifeline(self) -> None:
-        if not os.read(0, 1):
+        if not os.read(LIFELINE, 1):
             self._end("who made it has ended")
         else:
-            self.loop.forget(0)
+            self.loop.forget(LIFELINE)
 
     def _end_guests(self) -> None:
         for guest in self.guests:
@@ -259,10 +263,10 @@ class UmlLab(MachinesLab):
             uml.PORT,
             str(found.kernel.modules),
         ]
-        setup = {"modules": ["ipv6", *self.options.modules], "tried": list(TRIED)}
-        guest = self._add(_UML, setup)
+        modules = ["ipv6", *self.options.modules]
+        guest = self._add(_UML, {"modules": modules, "tried": list(TRIED)})
         words = uml.command(found, agent, control=guest.control_end.fileno())
-        guest.start(words, [], None)
+        guest.start(words, [])
         self._accelerator = "uml"
 
     def _explained(self, error: str) -> str:
@@ -279,10 +283,14 @@ class UmlLab(MachinesLab):
         )
         words = [*isolated.command("beowire.lab.keeper"), request.to_json()]
         self._keeper = _Conversation(self, words)
-        self._wait_for(lambda: b"\n" in self._keeper.output or self._keeper.over, BOOT_S, "is ready")
+        self._wait_for(
+            lambda: b"\n" in self._keeper.output or self._keeper.over, BOOT_S, "is ready"
+        )
         answer = self._keeper.output.decode(errors="replace").partition("\n")[0]
         if answer != "ready":
-            raise BeowireError(answer.partition(" ")[2].partition(" ")[2] or "the lab's keeper died")
+            raise BeowireError(
+                answer.partition(" ")[2].partition(" ")[2] or "the lab's keeper died"
+            )
         reading = _Conversation(self, ["cat", f"{_RUNTIME}/{_INSIDE}.lab.json"])
         self._wait_for(lambda: reading.over, BOOT_S, "answers")
         inside = LabState.from_json(reading.output.decode())

@@ -85,8 +85,8 @@ def uml_parts(processors: Path = _PROCESSORS) -> UmlParts:
     missing.check()
     if has_flag(processors, "amx_tile"):
         raise BeowireError(
-            "--backend uml is absent: this processor has AMX, whose registers user-mode Linux cannot"
-            " keep: use --backend vm"
+            "--backend uml is absent: this processor has AMX, whose registers user-mode Linux"
+            " cannot keep: use --backend vm"
         )
     assert linux is not None and modules is not None
     return UmlParts(Kernel(linux, modules.name, modules))

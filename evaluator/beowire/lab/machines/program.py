@@ -103,7 +103,10 @@ class Program:
 
     def _watch_outputs(self) -> None:
         for descriptor in self._outputs:
-            self._loop.watch(descriptor, self._read_outputs if self._credit > 0 else None, None)
+            self._loop.watch(descriptor, self._read_some if self._credit > 0 else None, None)
+
+    def _read_some(self) -> None:
+        self._read_outputs()
 
     def _read_outputs(self) -> bool:
         """Passes on what there is; whether that is all."""
@@ -161,7 +164,7 @@ def start(loop: Loop, link: Link, session: int, request: dict[str, object]) -> P
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
-            preexec_fn=None if pin is None else lambda: os.sched_setaffinity(0, pin),
+            preexec_fn=None if pin is None else lambda: os.sched_setaffinity(0, pin),  # noqa: PLW1509
         )
     except FileNotFoundError:
         refuse(link, session, _NOT_FOUND, f"{command[0]}: no such program")

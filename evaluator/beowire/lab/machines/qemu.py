@@ -20,7 +20,14 @@ _KERNEL = (
 
 
 def command(
-    parts: QemuParts, card: Card, index: int, *, initramfs: int, console: int, control: int, wire: int
+    parts: QemuParts,
+    card: Card,
+    index: int,
+    *,
+    initramfs: int,
+    console: int,
+    control: int,
+    wire: int,
 ) -> list[str]:
     """The command line of a node's machine. The numbers are those of descriptors that it inherits:
     a file, two sockets of streams, one of datagrams, each of which is a frame of the network."""
