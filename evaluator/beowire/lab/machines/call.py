@@ -3,7 +3,8 @@
 
     python3 -I isolated.py beowire.lab.machines.call CHANNEL MACHINE CPU PARENT DIRECTORY PROGRAM...
 
-CHANNEL is the socket of the lab's keeper; in a machine of the lab, that of the machine is used.
+CHANNEL is the socket of the lab's keeper; in a machine of the lab, where that is not to be reached,
+the socket of the machine's agent is used.
 CPU is the machine's processor to pin to, or "-". PARENT is the process to die with, or 0.
 
 Standard streams are ours, signals are passed on, the environment is the same, and so is the end:
@@ -117,8 +118,17 @@ class Call:
 
 
 def connect(channel: Path) -> socket.socket:
-    """To the lab, or, in a machine, to its agent. Raises OSError."""
-    path = IN_A_MACHINE if IN_A_MACHINE.exists() else channel
+    """To the lab's keeper, or, where that is outside, to the agent of the machine that this is.
+    Raises OSError."""
+    try:
+        return _connect_to(channel)
+    except (FileNotFoundError, ConnectionRefusedError):
+        if not IN_A_MACHINE.exists():
+            raise
+        return _connect_to(IN_A_MACHINE)
+
+
+def _connect_to(path: Path) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX)
     directory = os.open(path.parent, os.O_PATH | os.O_CLOEXEC)
     try:

@@ -15,7 +15,7 @@ _KERNEL = (
     "console=ttyS0 quiet panic=-1 net.ifnames=0 rdinit=/init"
     # What takes long under emulation, and guards nothing here.
     " mitigations=off nokaslr audit=0 apparmor=0 selinux=0 cryptomgr.notests nowatchdog"
-    " tsc=reliable random.trust_cpu=on"
+    " no_timer_check tsc=reliable random.trust_cpu=on"
 )
 
 
