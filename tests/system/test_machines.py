@@ -13,6 +13,8 @@ from beowire import terminal
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.lab.machines import parts
+from beowire.lab.machines.cards import CARDS
+from beowire.lab.options import read_lab_options
 from beowire.launch.lab import LabLauncher
 from beowire.launch.machines import MachinesLauncher
 from beowire.record import Record, read_record
@@ -82,6 +84,34 @@ def test_vm__a_pair(run_beowire: RunBeowire, tmp_path: Path, leftovers: str, qem
     )
     assert wait_until(lambda: processes_of(leftovers) == [])
     assert run_beowire("lab", "status").stdout.startswith("no labs")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("nic", list(CARDS))
+def test_vm__any_card(tmp_path: Path, qemu: None, nic: str) -> None:
+    options = read_lab_options(backend="vm", nic=nic)
+    request = running.Request(
+        patterns=["integrity", "pingpong"],
+        sizes=[64, 1400, 16384],
+        drivers="tcp,beowire-packet",
+        seconds=30.0,
+        directory=tmp_path / "out",
+    )
+    try:
+        with Interrupts() as interrupts:
+            outcome = running.run(MachinesLauncher(options), request, interrupts)
+    except BeowireError as error:
+        if f"this QEMU has no card {CARDS[nic].device}" in str(error):
+            pytest.skip(str(error))
+        raise
+    assert outcome.failures == []
+    results = read_record(request.record).results
+    assert {one.status for one in results} == {"ok"}
+    assert {one.driver for one in results if one.pattern == "integrity"} == {
+        "tcp",
+        "beowire-packet",
+    }
 
 
 @pytest.mark.parametrize("victim", ["command", "keeper"])

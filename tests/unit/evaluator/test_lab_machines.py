@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from beowire import isolated
-from beowire.lab.machines import frames
+from beowire.errors import BeowireError
+from beowire.lab.machines import agent, frames
 from beowire.lab.machines.broker import Broker
 from beowire.lab.machines.frames import Link
 from beowire.lab.machines.loop import Loop
@@ -229,6 +230,12 @@ def test_call__the_lab_ends_meanwhile(machine: Machine) -> None:
         assert process.stderr.read() == "beowire: node1: its kernel panicked\n"
         assert process.wait() == 125
     os.kill(pid, signal.SIGKILL)  # with a machine it would be gone
+
+
+def test_configure__a_module_that_is_missing() -> None:
+    with pytest.raises(BeowireError, match="the kernel has no module no_such_module that it can"):
+        agent.configure({"modules": ["no_such_module"]})
+    assert agent.configure({"tried": ["no_such_module"]})["loaded"] == []
 
 
 def test_link__nonsense_is_an_end() -> None:

@@ -78,7 +78,7 @@ class MachinesLab:
         self.loop.watch(LIFELINE, self._read_lifeline, None)
         try:
             self._start()
-            self._wait_for(lambda: len(self._said) == len(self.guests), BOOT_S, "boots")
+            self._wait_for(self._have_answered, BOOT_S, "boots")
             for name, answer in self._said.items():
                 if error := answer.get("error"):
                     raise BeowireError(f"{name}: {self._explained(str(error))}")
@@ -233,6 +233,11 @@ class MachinesLab:
                 why = "" if late is None else f": {late.name}: {late.why()}"
                 raise BeowireError(f"no machine {what} in {limit_s:.0f} s{why}", exit_code=1)
             self.loop.step(left_s)
+
+    def _have_answered(self) -> bool:
+        """All that were waited for; or there is no point in waiting."""
+        every = len(self._said) == len(self.guests)
+        return every or any("error" in answer for answer in self._said.values())
 
     def _guest_ended(self, guest: Guest) -> None:
         self._end(f"{guest.name}: {guest.why()}")
