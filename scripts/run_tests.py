@@ -30,6 +30,7 @@ FUZZ_LONG_S = 300
 LONGEST = (
     "test_ssh",
     "test_compare",
+    "test_machines",
     "test_two_commands",
     "test_compare_nodes",
     "test_mpi_interfaces",

@@ -296,6 +296,7 @@ class UmlLab(MachinesLab):
             raise BeowireError(
                 answer.partition(" ")[2].partition(" ")[2] or "the lab's keeper died"
             )
+        self._keeper.at_end = lambda: self._end("the lab in its machine has ended")
         reading = _Conversation(self, ["cat", f"{_RUNTIME}/{_INSIDE}.lab.json"])
         self._wait_for(lambda: reading.over, BOOT_S, "answers")
         inside = LabState.from_json(reading.output.decode())
@@ -333,6 +334,7 @@ class _Conversation:
         self.output = b""
         self.over = False
         self.failed = False
+        self.at_end: Callable[[], None] = lambda: None
         environment = {**os.environ, "BEOWIRE_RUNTIME_DIR": _RUNTIME}
         self._link = Link(lab.loop, ours.detach(), self._arrived, lambda _: None)
         request = {
@@ -354,6 +356,7 @@ class _Conversation:
             self.failed = ending.get("status") != 0
             if "refused" in ending:
                 self.output += ending["refused"][1].encode()
+            self.at_end()
 
 
 def main() -> None:
