@@ -199,6 +199,19 @@ def test_make__a_machine_that_fails(
         assert guest.process.returncode is not None
 
 
+@pytest.mark.usefixtures("alive")
+def test_make__a_card_that_cannot_have_the_mtu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BEOWIRE_RUNTIME_DIR", str(tmp_path / "runtime"))
+    options = read_lab_options(backend="vm", nic="ne2k_pci", mtu=9000)
+    lab = keeper.MachinesLab(KeeperRequest("brief", options, True, (None, None), ""))
+    monkeypatch.setattr(lab, "_start", lambda: None)
+    lab._said["node0"] = {"error": "ip: Error: mtu greater than device maximum."}
+    with pytest.raises(BeowireError, match="node0: the card ne2k_pci takes no MTU 9000"):
+        lab.make()
+
+
 def test_switch__learns_and_floods() -> None:
     loop = Loop()
     switch = Switch(loop)

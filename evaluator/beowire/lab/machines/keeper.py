@@ -28,6 +28,7 @@ from beowire.lab.machines.frames import Link
 from beowire.lab.machines.guest import Guest
 from beowire.lab.machines.loop import Loop
 from beowire.lab.machines.wire import Switch, cable
+from beowire.lab.options import DEFAULT_MTU
 from beowire.lab.processes import Namespaces
 from beowire.lab.state import LabFiles, LabNode, LabState
 
@@ -150,7 +151,7 @@ class MachinesLab:
         return self._state(tuple(nodes), nowhere, "", said, str(said.get("congestion") or ""))
 
     def _explained(self, error: str) -> str:
-        if "RTNETLINK" in error and self.options.mtu != 1500:
+        if error.startswith("ip: ") and self.options.mtu != DEFAULT_MTU:
             return f"the card {self.options.nic} takes no MTU {self.options.mtu}: leave out --mtu"
         return error
 
