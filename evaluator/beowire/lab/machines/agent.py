@@ -185,6 +185,7 @@ class Agent:
                 self._programs[session] = started
         elif session in self._programs:
             self._programs[session].arrived(kind, data)
+            self._forget_if_over(session)
 
     def _set_up(self, setup: dict[str, object]) -> None:
         try:
@@ -194,7 +195,7 @@ class Agent:
         # From here on all that ends is waited for in one place.
         self._loop.watch_signals([signal.SIGCHLD], lambda _: self._reap())
         self._broker.listen(self._channel)
-        self._link.send(0, frames.READY, json.dumps(answer).encode())
+        self._link.send(0, frames.READY, json.dumps(answer, allow_nan=False).encode())
 
     def _reap(self) -> None:
         """The first process inherits all orphans."""
@@ -204,9 +205,13 @@ class Agent:
                 if pid == 0:
                     return
                 for session, one in list(self._programs.items()):
-                    if one.pid == pid:
+                    if one.pid == pid and one.running:
                         one.ended(status)
-                        self._programs.pop(session)
+                        self._forget_if_over(session)
+
+    def _forget_if_over(self, session: int) -> None:
+        if self._programs[session].over:
+            del self._programs[session]
 
     def _lost(self, link: Link) -> None:
         del link

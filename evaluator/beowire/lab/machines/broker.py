@@ -108,4 +108,6 @@ class Broker:
 
 def refuse(link: Link, session: int, status: int, why: str) -> None:
     """Ends a session whose program does not run, or not any more."""
-    link.send(session, frames.EXIT, json.dumps({"refused": [status, why]}).encode())
+    link.send(
+        session, frames.EXIT, json.dumps({"refused": [status, why]}, allow_nan=False).encode()
+    )

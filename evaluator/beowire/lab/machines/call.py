@@ -62,7 +62,7 @@ class Call:
         self._unheard = False
         self._link = Link(self._loop, channel.detach(), self._arrived, self._lost)
         self._loop.watch_signals(_PASSED_ON, self._pass_on)
-        self._link.send(_SESSION, frames.START, json.dumps(request).encode())
+        self._link.send(_SESSION, frames.START, json.dumps(request, allow_nan=False).encode())
         self._loop.watch(0, self._read_input, None)
 
     def wait(self) -> dict[str, object]:

@@ -194,7 +194,7 @@ class MachinesLab:
 
     def _arrived(self, name: str, link: Link, session: int, kind: int, data: bytes) -> None:
         if kind == frames.HELLO:
-            link.send(0, frames.SETUP, json.dumps(self._setups[name]).encode())
+            link.send(0, frames.SETUP, json.dumps(self._setups[name], allow_nan=False).encode())
         elif kind == frames.READY:
             self._said[name] = json.loads(data)
         else:
@@ -345,7 +345,7 @@ class _Conversation:
             "directory": "/",
             "cpu": "-",
         }
-        self._link.send(1, frames.START, json.dumps(request).encode())
+        self._link.send(1, frames.START, json.dumps(request, allow_nan=False).encode())
 
     def _arrived(self, link: Link, session: int, kind: int, data: bytes) -> None:
         del link, session

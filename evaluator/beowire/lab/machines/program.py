@@ -38,6 +38,7 @@ class Program:
         self._input = bytearray()
         self._input_ended = False
         self._status: int | None = None
+        self._closed = False
         for descriptor in (self._stdin, *self._outputs):
             os.set_blocking(descriptor, False)
         self._watch_outputs()
@@ -47,6 +48,16 @@ class Program:
         """Its number, which is that of its group as well."""
         return self._process.pid
 
+    @property
+    def running(self) -> bool:
+        """Whether its process has not ended: then its number is nobody else's."""
+        return self._status is None
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended and there is nothing left to say of it."""
+        return self._closed and not self.running
+
     def arrived(self, kind: int, data: bytes) -> None:
         """A frame of its session."""
         if kind == frames.INPUT:
@@ -55,10 +66,10 @@ class Program:
         elif kind == frames.INPUT_END:
             self._input_ended = True
             self._write_input()
-        elif kind == frames.CREDIT:
+        elif kind == frames.CREDIT and not self._closed:
             self._credit += frames.read_credit(data)
             self._watch_outputs()
-            if self._status is not None:
+            if not self.running:
                 self._say_the_rest()
         elif kind == frames.SIGNAL:
             self._signal(data[0])
@@ -70,11 +81,13 @@ class Program:
         """The process has ended, with the status that waitpid() gives."""
         self._process.returncode = status
         self._status = status
-        self._say_the_rest()
+        if not self._closed:
+            self._say_the_rest()
 
     def _signal(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError, ValueError):
-            os.killpg(self.pid, number)
+        if self.running:
+            with contextlib.suppress(ProcessLookupError, ValueError):
+                os.killpg(self.pid, number)
 
     def _write_input(self) -> None:
         if self._stdin < 0:
@@ -130,11 +143,12 @@ class Program:
     def _say_the_rest(self) -> None:
         """What it has started may have its output open, and is not waited for."""
         if self._read_outputs():
-            data = json.dumps({"status": self._status}).encode()
+            data = json.dumps({"status": self._status}, allow_nan=False).encode()
             self._link.send(self._session, frames.EXIT, data)
             self._close()
 
     def _close(self) -> None:
+        self._closed = True
         self._close_input()
         for descriptor in self._outputs:
             self._loop.forget(descriptor)
