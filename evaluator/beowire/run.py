@@ -26,7 +26,6 @@ from beowire.record import (
     DriverInfo,
     End,
     Line,
-    Link,
     Meta,
     ProbeInfo,
     RecordWriter,
@@ -34,6 +33,7 @@ from beowire.record import (
     Skipped,
     Wire,
 )
+from beowire.record_parts import Link
 from beowire.survey import Survey, survey
 
 #: When a round is cut short: later where frames are lost, for then senders wait long.

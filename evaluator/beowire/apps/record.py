@@ -14,8 +14,9 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, Field, JsonValue, Strict
 
 from beowire.errors import BeowireError
-from beowire.record import Encodable, End, Lines, Link, NodeEnd, RecordLine, RecordPart, Text
+from beowire.record import Encodable, End, Lines, NodeEnd, Text
 from beowire.record import read_lines as read_any
+from beowire.record_parts import Link, RecordLine, RecordPart
 
 APPS_SCHEMA = 2
 

@@ -39,7 +39,8 @@ from beowire.mpi import ways
 from beowire.mpi.installation import Installation
 from beowire.mpi.places import Place
 from beowire.mpi.ways import Way
-from beowire.record import End, Link, NodeEnd, RecordLine, RecordWriter
+from beowire.record import End, NodeEnd, RecordWriter
+from beowire.record_parts import Link, RecordLine
 from beowire.survey import survey
 
 #: Hogs end by themselves so long after everything should be over.

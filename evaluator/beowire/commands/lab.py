@@ -49,7 +49,7 @@ StatusJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _PIPE_WIDTH = 200
 
 _group = typer.Typer(
-    help="A cluster in this machine: namespaces, or virtual machines, joined by a virtual wire.",
+    help="A cluster in this machine: namespaces or machines, and a wire.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -3,7 +3,8 @@
 
 from collections.abc import Sequence
 
-from beowire.record import Link, Meta, NodeEnd
+from beowire.record import Meta, NodeEnd
+from beowire.record_parts import Link
 from beowire.units import bit_rate_text, time_text
 
 _CONGESTION_CONTROL = "net_ipv4_tcp_congestion_control"

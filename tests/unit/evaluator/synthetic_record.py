@@ -23,7 +23,6 @@ from beowire.record import (
     End,
     Histogram,
     Line,
-    Link,
     Meta,
     NodeEnd,
     ProbeInfo,
@@ -34,6 +33,7 @@ from beowire.record import (
     Summary,
     Wire,
 )
+from beowire.record_parts import Link
 
 SIZES = (1, 4, 8, 13, 16, 64, 256, 1024, 1536, 4096, 16384, 65536, 262144, 1048576, 4194304)
 

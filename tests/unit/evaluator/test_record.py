@@ -21,7 +21,6 @@ from beowire.record import (
     End,
     Histogram,
     Line,
-    Link,
     Meta,
     NodeEnd,
     RecordWriter,
@@ -31,6 +30,7 @@ from beowire.record import (
     Wire,
     read_record,
 )
+from beowire.record_parts import Link
 from unit.evaluator import synthetic_record
 
 ROOT = Path(__file__).resolve().parents[3]

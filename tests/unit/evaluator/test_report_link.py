@@ -3,7 +3,8 @@
 
 import pytest
 
-from beowire.record import Link, Meta
+from beowire.record import Meta
+from beowire.record_parts import Link
 from beowire.report.link import link_text
 from unit.evaluator import synthetic_record
 
