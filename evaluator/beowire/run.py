@@ -15,7 +15,7 @@ from beowire.conduct import How, Loading
 from beowire.display import Display
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher
+from beowire.launch.base import Launcher, one_machine
 from beowire.load import Background, Load
 from beowire.measure import Measurement
 from beowire.mpi import drivers as mpi_drivers
@@ -238,9 +238,10 @@ class _Comparison:
 
     def _all_is_ours(self) -> bool:
         """What is measured runs on this machine, and has ended by the end of the run: a load, and
-        the process that delays a lab's frames, have not."""
+        the process that delays a lab's frames, or its machines, have not."""
         return (
-            self._launcher.kind != "hosts"
+            one_machine(self._launcher)
+            and self._link.accelerator is None
             and self._request.load is None
             and self._link.delay_by != "relay"
         )
