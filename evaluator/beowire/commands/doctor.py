@@ -63,7 +63,7 @@ def doctor(
     diagnoses = [diagnose(one) for one in found]
     between = judge(pairs, found) if pairs else []
     if as_json:
-        print(json.dumps(show.as_data(diagnoses, between, pairs)))
+        print(json.dumps(show.as_data(diagnoses, between, pairs), allow_nan=False))
     else:
         width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
         print("\n".join(show.render(diagnoses, between, max(width, 40))))

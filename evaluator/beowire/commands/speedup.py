@@ -208,7 +208,7 @@ def _request(wanted: Wanted, scratch: Path) -> Request:
 def _show(request: Request, outcome: Outcome, wanted: Wanted) -> None:
     record = read_apps_record(request.record)
     if wanted.as_json:
-        print(json.dumps(telling.as_data(record, wanted.words)), flush=True)
+        print(json.dumps(telling.as_data(record, wanted.words), allow_nan=False), flush=True)
     else:
         width = shutil.get_terminal_size((_PIPE_WIDTH, 24)).columns
         print(telling.render(record, wanted.words, width), flush=True)

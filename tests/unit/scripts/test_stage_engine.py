@@ -8,6 +8,7 @@ ROOT = Path(__file__).resolve().parents[3]
 BUILT = (
     "evaluator/engine/beowire-engine",
     "evaluator/lab/beowire-relay",
+    "broker/beowire-frames",
     "simulation/beowire-simulate",
     "evaluator/drivers/beowire-driver-tcp.so",
 )
