@@ -17,8 +17,27 @@ from typer.core import TyperCommand, TyperGroup
 _FIRST = "Options"
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "Where": ("--lab", "--hosts", "--lab-name", "--interface", "--ssh-option", "--pin"),
-    "The lab": ("--nodes", "--link", "--mtu", "--rate", "--delay", "--loss", "--congestion"),
-    "Results": ("--out", "--json", "--csv", "--netpipe-columns", "--help"),
+    "The lab": (
+        "--nodes",
+        "--link",
+        "--mtu",
+        "--rate",
+        "--delay",
+        "--loss",
+        "--congestion",
+        "--backend",
+        "--nic",
+        "--module",
+    ),
+    "Results": (
+        "--out",
+        "--json",
+        "--csv",
+        "--netpipe-columns",
+        "--junit",
+        "--prometheus",
+        "--help",
+    ),
 }
 #: Fewer options than this are one list.
 _FEW = 9
@@ -36,8 +55,15 @@ _METAVARS: Mapping[str, str] = {
     "--delay": "TIME",
     "--loss": "SHARE",
     "--congestion": "NAME",
+    "--backend": "KIND",
+    "--nic": "CARD",
+    "--module": "NAME",
     "--out": "DIR",
     "--csv": "FILE",
+    "--against": "RECORD",
+    "--rules": "FILE",
+    "--junit": "FILE",
+    "--prometheus": "FILE",
     "--time": "SECONDS",
     "--timeout": "SECONDS",
     "--interval": "SECONDS",
@@ -55,6 +81,7 @@ _METAVARS: Mapping[str, str] = {
     "--mpi": "NAME",
     "--over": "WAY",
     "--prefix": "DIR",
+    "--group": "NAME",
     "--npb": "DIR",
     "--class": "LETTER",
     "--launcher": "NAME",

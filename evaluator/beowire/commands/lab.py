@@ -76,7 +76,7 @@ def up(
     modules: ModulesOption = None,
     name: NameOption = cluster.DEFAULT_NAME,
 ) -> None:
-    """Make a lab. It stays until `beowire lab down`, or until the machine is switched off."""
+    """Makes a lab. It stays until `beowire lab down`, or until the machine is switched off."""
     options = read_lab_options(
         nodes=nodes,
         link=link,
@@ -107,7 +107,7 @@ def down(
         bool, typer.Option("--all", help="Remove all labs of this user.")
     ] = False,
 ) -> None:
-    """Remove a lab, and end the programs that run in its nodes."""
+    """Removes a lab, and ends the programs that run in its nodes."""
     if not everything:
         cluster.down(name)
         print(f"lab {name} is removed")
@@ -121,7 +121,7 @@ def down(
 
 @_group.command("status")
 def status(*, as_json: StatusJsonOption = False) -> None:
-    """List the labs of this user, and clean up after those that died."""
+    """Lists the labs of this user, and cleans up after those that died."""
     living, cleaned = cluster.every()
     if as_json:
         print(
@@ -162,7 +162,7 @@ def execute(
     *,
     name: NameOption = cluster.DEFAULT_NAME,
 ) -> None:
-    """Run a program in a node, on the node's core. Its exit status becomes this command's."""
+    """Runs a program in a node, on the node's core. Its exit status becomes this command's."""
     lab = cluster.find(name)
     where = cluster.node_of(lab, node)
     inside = cluster.command_in(where, command, pin=True)
@@ -202,7 +202,7 @@ def mpirun(
     prefix: PrefixOption = None,
     name: NameOption = cluster.DEFAULT_NAME,
 ) -> None:
-    """Run an MPI program across the lab's nodes; over several ways in turns, to compare them.
+    """Runs an MPI program across the lab's nodes; over several ways in turns, to compare them.
 
     Its MPI's own launcher starts it. Ranks go to the nodes in blocks, and run on their node's
     core; on a single node, on any core.

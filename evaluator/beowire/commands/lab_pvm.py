@@ -23,7 +23,7 @@ def register(lab: typer.Typer) -> None:
 
 @_group.command("up")
 def up(*, name: _NameOption = cluster.DEFAULT_NAME) -> None:
-    """Start a virtual machine. It stays until `beowire lab pvm down`, or the lab's end.
+    """Starts a virtual machine. It stays until `beowire lab pvm down`, or the lab's end.
 
     Programs that `beowire lab exec` runs find its daemons.
     """
@@ -38,6 +38,6 @@ def up(*, name: _NameOption = cluster.DEFAULT_NAME) -> None:
 
 @_group.command("down")
 def down(*, name: _NameOption = cluster.DEFAULT_NAME) -> None:
-    """End the virtual machine, and its tasks."""
+    """Ends the virtual machine, and its tasks."""
     pvm.down(cluster.find(name))
     print(f"the virtual machine of lab {name} is ended")

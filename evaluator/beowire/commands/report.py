@@ -34,13 +34,15 @@ def report(
     records: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RECORD...", help="record.jsonl of a run, or its directory; or several"
+            metavar="RECORD...", help="record.jsonl of a run, or its directory; or several."
         ),
     ],
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="the file to write [report.html beside the first record]"
+            "--output",
+            "-o",
+            help="The file to write. Default: report.html beside the first record.",
         ),
     ] = None,
     *,

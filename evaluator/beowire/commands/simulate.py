@@ -87,14 +87,16 @@ def simulate(
         str | None,
         typer.Option(
             "--scenario",
-            help=f"What goes wrong: {', '.join(SCENARIOS)} [all; wire if a share or --messages is"
-            " given, and then nothing else]",
+            help=f"What goes wrong: {', '.join(SCENARIOS)}. Default: all; wire, and nothing else,"
+            " if a share or --messages is given.",
         ),
     ] = None,
     trace: Annotated[
         Path | None, typer.Option("--trace", help="Write every event of one seed to this file.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", help="Processes [one a core].")] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", help="Processes. Default: one a core.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON (always, if not to a terminal).")
     ] = False,
