@@ -27,7 +27,7 @@ from beowire.launch.ssh import SshLauncher
 WIDTH = 100
 
 AllHostsOption = Annotated[
-    str | None, typer.Option("--hosts", help="These hosts, reached by ssh: A,B,C.")
+    str | None, typer.Option("--hosts", metavar="A,B,C", help="These hosts, reached by ssh.")
 ]
 
 

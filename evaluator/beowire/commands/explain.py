@@ -49,7 +49,9 @@ def command(
     context: typer.Context,
     driver: Annotated[str, typer.Argument(help="One driver, as `beowire drivers` has them.")],
     *,
-    size: Annotated[str, typer.Option("--size", help="Of the messages: 8, 64KiB.")] = "8",
+    size: Annotated[
+        str, typer.Option("--size", metavar="SIZE", help="Of the messages: 8, 64KiB.")
+    ] = "8",
     lab: TwoNodesOption = False,
     hosts: TwoHostsOption = None,
     out: Annotated[

@@ -202,10 +202,11 @@ def mpirun(
     prefix: PrefixOption = None,
     name: NameOption = cluster.DEFAULT_NAME,
 ) -> None:
-    """Runs an MPI program across the lab's nodes; over several ways in turns, to compare them.
+    """Runs an MPI program across the lab's nodes.
 
-    Its MPI's own launcher starts it. Ranks go to the nodes in blocks, and run on their node's
-    core; on a single node, on any core.
+    Over several ways (--over tcp,beowire) in turns, to compare them. Its MPI's own launcher starts
+    it. Ranks go to the nodes in blocks, and run on their node's core; on a single node, on any
+    core.
     """
     if "," in over or repeat is not None:
         wanted = Wanted(

@@ -49,10 +49,11 @@ def top(
         ),
     ] = False,
 ) -> None:
-    """Shows what the endpoints of this host are doing: a line for each process that has one open.
+    """Shows what the endpoints of this host are doing.
 
-    Frames sent and received, bytes both ways, and frames that were sent again. Rates are of the
-    time since the last look; at the first, averages since the endpoint was opened.
+    A line for each process that has one open: frames sent and received, bytes both ways, and frames
+    that were sent again. Rates are of the time since the last look; at the first, averages since
+    the endpoint was opened.
     """
     if count is not None and count < 1:
         raise BeowireError("--count has to be at least 1")

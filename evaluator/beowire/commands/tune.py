@@ -51,6 +51,7 @@ def tune(
         Path | None,
         typer.Option(
             "--out",
+            metavar="FILE",
             help="The file. Default with --hosts: beowire/beowire.conf in ~/.config.",
         ),
     ] = None,
