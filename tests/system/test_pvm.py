@@ -17,20 +17,17 @@ ALL = ("pvm", "pvm-direct", "pvm-beowire")
 BOUND_S = 5.0
 
 
-def _daemons() -> list[psutil.Process]:
-    """PVM's daemons that drivers have started."""
-    found = []
+def _left() -> list[Path]:
+    """Directories of daemons that drivers have started, without a daemon. Other tests, which may
+    run meanwhile, have daemons, too."""
+    used = set()
     for process in psutil.process_iter():
         try:
-            if process.name() == "pvmd" and "PVM_TMP" in process.environ():
-                found.append(process)
+            if process.name() == "pvmd":
+                used.add(process.environ().get("PVM_TMP"))
         except psutil.Error:
             continue
-    return found
-
-
-def _directories() -> list[Path]:
-    return list(Path("/tmp").glob("beowire-pvm-*"))
+    return [path for path in Path("/tmp").glob("beowire-pvm-*") if str(path) not in used]
 
 
 def _lines(record: Path) -> list[str]:
@@ -48,7 +45,7 @@ def test_every_byte_arrives__and_nothing_stays(
     assert done.returncode == 0, done.stderr
     found = {(one.driver, one.size) for one in read_record(tmp_path / "o" / "record.jsonl").results}
     assert found == {(driver, size) for driver in ALL for size in (1, 100000)}
-    assert wait_until(lambda: not _directories() and not _daemons())
+    assert wait_until(lambda: not _left())  # that no process is: see `leftovers`
 
 
 def _said(record: Path, driver: str) -> str:
