@@ -109,6 +109,25 @@ def test_undo__keeps_what_is_not_what_it_was_and_what_is_not_ours(tmp_path: Path
     assert list(prefix.iterdir()) == []
 
 
+def test_undo__a_list_that_names_files_elsewhere(tmp_path: Path) -> None:
+    prefix = tmp_path / "beowire"
+    assert run("--prefix", str(prefix), "--apply")[1] is None
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (prefix / "bin" / "deep").mkdir()
+    (prefix / "link").symlink_to(elsewhere)
+    others = [elsewhere / "file", elsewhere / "linked", prefix / "bin" / "deep" / "file"]
+    for path in others:
+        path.write_bytes(b"theirs")
+    digest = Piece("", b"theirs", 0).digest
+    names = (str(elsewhere / "file"), "../elsewhere/file", "link/linked", "bin/deep/file")
+    with (prefix / MANIFEST).open("a", encoding="ascii") as manifest:
+        manifest.write("".join(f"{digest}  {name}\n" for name in names))
+    assert run("--prefix", str(prefix), "--undo")[1] is None
+    assert all(path.exists() for path in others)
+    assert not (prefix / "env.sh").exists()
+
+
 def test_setup__a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     _, error = run("--prefix", str(tmp_path / "file" / "beowire"), "--apply")
