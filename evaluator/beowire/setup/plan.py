@@ -76,6 +76,11 @@ def _obstacles(found: dict[str, list[str]], prefix: str, group: str) -> list[str
         obstacles.append("setcap is missing: install the package libcap2-bin")
     if "no_group" in found:
         obstacles.append(f"there is no group {group}: groupadd --system {group}")
+    if group and is_root and "shared" in found:
+        obstacles.append(
+            f"{_first(found, 'shared')} is not root's alone: whoever can write there could have a"
+            " program of his own get the capability: --prefix elsewhere"
+        )
     kind, _, options = _first(found, "mounted").partition(" ")
     if group and kind.startswith("nfs"):
         obstacles.append(

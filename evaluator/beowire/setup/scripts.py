@@ -37,6 +37,12 @@ def look(prefix: str, files: Sequence[Piece], group: str) -> str:
         'at=$prefix; while [ ! -d "$at" ]; do at=$(dirname "$at"); done',
         'echo "at $at"; [ -w "$at" ] || echo "closed $at"',
         'echo "mounted $(findmnt -n -o FSTYPE,OPTIONS -T "$at" 2>/dev/null)"',
+        # Where root's files could be exchanged by others: up to the root, the first that is so.
+        'up=$at; [ ! -d "$prefix/bin" ] || up=$prefix/bin; up=$(cd -P "$up" && pwd -P)',
+        'while [ -n "$up" ]; do set -- $(stat -c "%u %g %a" "$up");'
+        " writers=022; [ $2 != 0 ] || writers=02; [ $((0$3 & 01000)) = 0 ] || writers=0;"
+        ' if [ $1 != 0 ] || [ $((0$3 & writers)) != 0 ]; then echo "shared $up"; break; fi;'
+        ' [ "$up" != / ] || break; up=$(dirname "$up"); done',
         f'echo "capability $(getcap "$prefix/{FRAMES}" 2>/dev/null)"',
         f'echo "frames $(stat -c "%a %G" "$prefix/{FRAMES}" 2>/dev/null)"',
         f'[ ! -x "$prefix/{FRAMES}" ] || echo "usable yes"',

@@ -248,6 +248,7 @@ def test_plan__only_what_is_missing() -> None:
         ("closed /opt\n", "/opt cannot be written"),
         ("lacks setcap\n", "libcap2-bin"),
         ("no_group mpi\n", "groupadd --system mpi"),
+        ("shared /srv/own\n", "/srv/own is not root's alone"),
     ],
 )
 def test_plan__what_stands_in_the_way(said: str, words: str) -> None:
@@ -263,6 +264,28 @@ def test_plan__file_systems_without_capabilities() -> None:
         assert planned(said).obstacles == []
     (obstacle,) = planned(SAME.replace("uid 0", "uid 1000"), "mpi").obstacles
     assert "only root" in obstacle
+
+
+@pytest.mark.parametrize(
+    ("mode", "shared"), [(0o755, False), (0o757, True), (0o1777, False), (0o775, False)]
+)
+def test_look__directories_that_others_can_write_to(
+    tmp_path: Path, mode: int, shared: bool
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("what is made here is not root's")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(mode)
+    programs = tmp_path / "open" / "beowire" / "bin"
+
+    def look() -> str:
+        return ThisHost().run("here", scripts.look(str(programs.parent), FILES, ""))
+
+    for _ in range(2):  # before it is there, and then
+        assert (f"shared {tmp_path}/open\n" in look()) == shared
+        programs.mkdir(parents=True, exist_ok=True)
+    os.chown(programs, 1, 1)
+    assert f"shared {programs}\n" in look()
 
 
 def test_on_all__each_host_by_itself() -> None:
