@@ -70,7 +70,9 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         ' directory with --prefix"',
         "put() {",
         "    target=$prefix/$1",
-        '    mkdir -p "$(dirname "$target")" && cp "$new/$1" "$target.$draft" &&'
+        # A link that somebody has put there is not followed: here, nor where a list is written.
+        '    mkdir -p "$(dirname "$target")" &&'
+        ' cp --remove-destination "$new/$1" "$target.$draft" &&'
         ' chmod "$2" "$target.$draft" ||'
         ' fail "$target cannot be written by $(id -un): is the disk full, or is it not theirs?"',
         f'    [ "$1" != "{FRAMES}" ] || allow "$target.$draft"',
@@ -79,7 +81,8 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         f"allow() {{ {_allow(group)}; }}",
         'trap \'rm -f "$prefix"/*.$draft "$prefix"/*/*.$draft\' EXIT',
         # First, so that what is left of a try that failed can be undone.
-        f'{{ echo "# made $made"; cat "$new/manifest"; }} 2>/dev/null >"$prefix/{MANIFEST}" ||'
+        '{ (set -C; { echo "# made $made"; cat "$new/manifest"; } >"$prefix/manifest.$draft") &&'
+        f' mv -f "$prefix/manifest.$draft" "$prefix/{MANIFEST}"; }} 2>/dev/null ||'
         ' fail "$prefix cannot be written by $(id -un): is the disk full, or is it not theirs?"',
         *(f'put "{one.path}" {one.mode:o}' for one in files),
         "if command -v fi_info >/dev/null; then",

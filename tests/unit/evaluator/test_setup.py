@@ -109,6 +109,18 @@ def test_undo__keeps_what_is_not_what_it_was_and_what_is_not_ours(tmp_path: Path
     assert list(prefix.iterdir()) == []
 
 
+def test_setup__links_that_somebody_has_put_there(tmp_path: Path) -> None:
+    prefix = tmp_path / "beowire"
+    prefix.mkdir()
+    own = tmp_path / "own"
+    own.write_bytes(b"own")
+    for name in (MANIFEST, "env.sh"):
+        (prefix / name).symlink_to(own)
+    assert run("--prefix", str(prefix), "--apply")[1] is None
+    assert own.read_bytes() == b"own"
+    assert not any(path.is_symlink() for path in prefix.rglob("*"))
+
+
 def test_undo__a_list_that_names_files_elsewhere(tmp_path: Path) -> None:
     prefix = tmp_path / "beowire"
     assert run("--prefix", str(prefix), "--apply")[1] is None
