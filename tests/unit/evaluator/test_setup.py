@@ -157,6 +157,7 @@ def test_setup__a_directory_that_cannot_be_made(tmp_path: Path) -> None:
         (["--prefix", "/opt/$(reboot)"], "--prefix is a directory of its own"),
         (["--prefix", "/opt/../etc"], "--prefix is a directory of its own"),
         (["--group", "a b"], "no group can be called"),
+        (["--interface", "eth0; reboot"], "no interface can be called"),
         (["--apply", "--undo"], "take one"),
         (["--hosts", "a,a"], "the same host twice"),
         (["--ssh-option", "Port=22"], "--ssh-option needs --hosts"),
