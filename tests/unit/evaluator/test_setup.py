@@ -309,3 +309,9 @@ def test_on_all__each_host_by_itself() -> None:
     assert isinstance(done["b"], BeowireError)
     with pytest.raises(BeowireError, match="b: no such disk"):
         hosts.run("b", "echo no such disk >&2; exit 3")
+
+
+def test_this_host__what_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beowire.setup.hosts._SCRIPT_S", 0.01)
+    with pytest.raises(BeowireError, match="it is not done in"):
+        ThisHost().run("b", "exec sleep 60")
