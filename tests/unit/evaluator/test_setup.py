@@ -255,6 +255,12 @@ def test_plan__only_what_is_missing() -> None:
     assert "take cap_net_raw from" in planned(SAME + ALLOWED).steps[0]
 
 
+def test_plan__root_does_not_run_what_is_not_ours() -> None:
+    other = (SAME + ALLOWED).replace("same bin", "other bin")
+    assert not planned(other, "mpi").may_frames
+    assert planned(other.replace("uid 0", "uid 1000"), "mpi").may_frames
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
