@@ -60,8 +60,7 @@ static void tell_missing_lanes(const struct endpoint *endpoint)
                 FI_LOG_EP_CTRL,
                 "no permission for Ethernet frames (lane packet), so short messages go over UDP "
                 "and take longer; to allow it: `beowire-frames PROGRAM` where `beowire setup` has "
-                "put it, `setcap cap_net_raw+ep PROGRAM`, or root; to be content with it: "
-                "FI_BEOWIRE_LANES=shm,udp");
+                "put it, or root; to be content with it: FI_BEOWIRE_LANES=shm,udp");
         } else if (why != -EADDRNOTAVAIL) {
             notice(FI_LOG_EP_CTRL, "without the lane %s: %s", name, beowire_error(why));
         }

@@ -21,14 +21,10 @@ static int refuse(char *reason, size_t reason_bytes)
     if (errno != EPERM) {
         return fail(reason, reason_bytes, "packet sockets do not work here");
     }
-    char engine[128] = "";
-    ssize_t length = readlink("/proc/self/exe", engine, sizeof engine - 1);
-    if (length <= 0 || (size_t)length >= sizeof engine - 1) {
-        (void)snprintf(engine, sizeof engine, "beowire-engine");
-    }
+    /* Not setcap of the engine: it loads drivers, so whoever may run it would have the right. */
     (void)snprintf(reason, reason_bytes,
-                   "needs CAP_NET_RAW: run as root, use --lab, or `sudo setcap cap_net_raw+ep %s`",
-                   engine);
+                   "needs CAP_NET_RAW: run as root, use --lab, or start this by beowire-frames,"
+                   " which `beowire setup --group GROUP --apply` sets up");
     return -EPERM;
 }
 

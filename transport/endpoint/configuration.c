@@ -22,19 +22,26 @@ static bool join(char path[PATH_MAX], const char *base, const char *middle, cons
            snprintf(path, PATH_MAX, "%.2000s/%s%s", base, middle, end) < PATH_MAX;
 }
 
+/** A variable that names a file. Of a program that is another user's (setuid), it names none: what
+ *  is wrong in a file is quoted, and its user may not be allowed to read that one. */
+static const char *naming(const char *variable)
+{
+    return getuid() == geteuid() && getgid() == getegid() ? getenv(variable) : NULL;
+}
+
 /** Writes the path of the file to be read; "" if there is none. */
 static void find(const char *path, char found[PATH_MAX])
 {
-    const char *named = path != NULL ? path : getenv("BEOWIRE_CONFIG");
+    const char *named = path != NULL ? path : naming("BEOWIRE_CONFIG");
 
     if (named != NULL) {
         (void)snprintf(found, PATH_MAX, "%s", named);
         return;
     }
-    const char *base = getenv("XDG_CONFIG_HOME");
+    const char *base = naming("XDG_CONFIG_HOME");
     bool is_set = base != NULL && *base != '\0';
     if ((is_set ? join(found, base, "", OF_USER)
-                : join(found, getenv("HOME"), ".config/", OF_USER)) &&
+                : join(found, naming("HOME"), ".config/", OF_USER)) &&
         access(found, F_OK) == 0) {
         return;
     }

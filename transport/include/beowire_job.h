@@ -23,7 +23,8 @@
  * enough, and a NULL with 0 bytes is allowed). Nothing is printed.
  *
  * Environment: BEOWIRE_INTERFACE and BEOWIRE_LANES stand for what the options leave open
- * (`interface` and `lanes` in beowire.h); BEOWIRE_PMIX names the PMIx library to load.
+ * (`interface` and `lanes` in beowire.h); BEOWIRE_PMIX names the PMIx library to load, except in a
+ * program that has more rights than its user (setuid, setcap).
  */
 #ifndef BEOWIRE_JOB_H
 #define BEOWIRE_JOB_H

@@ -123,11 +123,12 @@ static void close_pmix(void *context)
 static const struct job_launcher launcher = {publish, look_up, close_pmix};
 
 /** Opens the library: the one that the user names, that of the launcher's own installation, or the
- *  system's. */
+ *  system's. Of a program with more rights than its user (setuid, setcap) the user does not choose
+ *  the code: it gets the system's, as the dynamic linker does it. */
 static void *load(void)
 {
     static const char *const prefixes[] = {"PMIX_INSTALL_PREFIX", "PMIX_PREFIX", "OPAL_PREFIX"};
-    const char *named = getenv("BEOWIRE_PMIX");
+    const char *named = secure_getenv("BEOWIRE_PMIX");
     char path[4096];
     void *library = NULL;
 
@@ -139,7 +140,7 @@ static void *load(void)
         return dlopen(named, RTLD_NOW | RTLD_LOCAL);
     }
     for (size_t i = 0; library == NULL && i < sizeof prefixes / sizeof *prefixes; i++) {
-        const char *prefix = getenv(prefixes[i]);
+        const char *prefix = secure_getenv(prefixes[i]);
         /* A relative one would lead into the working directory, whoever owns that. */
         if (prefix != NULL && prefix[0] == '/' &&
             (size_t)snprintf(path, sizeof path, "%s/lib/libpmix.so.2", prefix) < sizeof path) {

@@ -34,6 +34,9 @@ from beowire.setup.plan import Plan, plan
 
 _GROUP = re.compile(r"[a-z_][\w-]{0,31}", re.ASCII)
 
+#: One or several: they stand in a file that shells read.
+_INTERFACES = re.compile(r"[A-Za-z0-9][\w.@-]{0,14}(,[A-Za-z0-9][\w.@-]{0,14})*", re.ASCII)
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
@@ -71,6 +74,8 @@ def setup(
         raise BeowireError("--apply does it, --undo takes it away: take one")
     if group and not _GROUP.fullmatch(group):
         raise BeowireError(f"no group can be called {group!r}: `getent group` lists them")
+    if interface and not _INTERFACES.fullmatch(interface):
+        raise BeowireError(f"no interface can be called {interface!r}: `ip -br link` lists them")
     check_prefix(prefix)
     where: Hosts = ThisHost()
     if hosts is not None:

@@ -153,8 +153,10 @@ class HostsPlace:
         if self._ssh.run(name, look, content).strip() != "same":
             self._ssh.run(
                 name,
-                f'umask 022; mkdir -p "{file.parent}" && cat > "{path}.new"'
-                f' && chmod 755 "{path}.new" && mv -f "{path}.new" "{path}"',
+                # Others may be able to write there: the name is random, and no link is followed.
+                f'umask 022; mkdir -p "{file.parent}" && new=$(mktemp "{path}.XXXXXX")'
+                ' && trap "rm -f \\"$new\\"" EXIT && cat > "$new"'
+                f' && chmod 755 "$new" && mv -fT "$new" "{path}"',
                 content,
             )
         self._there.add((name, file))

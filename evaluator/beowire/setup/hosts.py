@@ -31,13 +31,19 @@ class ThisHost:
 
     def run(self, name: str, script: str, data: bytes = b"") -> str:
         """Runs it here."""
-        done = subprocess.run(
-            ["/bin/sh", "-c", script],
-            input=data,
-            capture_output=True,
-            check=False,
-            timeout=_SCRIPT_S,
-        )
+        try:
+            done = subprocess.run(
+                ["/bin/sh", "-c", script],
+                input=data,
+                capture_output=True,
+                check=False,
+                timeout=_SCRIPT_S,
+            )
+        except subprocess.TimeoutExpired:
+            raise BeowireError(
+                f"{name}: it is not done in {_SCRIPT_S:.0f} s: is a file system stuck?",
+                exit_code=1,
+            ) from None
         if done.returncode != 0:
             said = done.stderr.decode(errors="replace").strip().splitlines()
             raise BeowireError(

@@ -49,7 +49,10 @@ def plan(host: str, said: str, prefix: str, files: Sequence[Piece], group: str) 
         )
     if not group and capable:
         steps.append(f"take cap_net_raw from {prefix}/{FRAMES}: no --group is named")
-    return Plan(host, steps, _obstacles(found, prefix, group), capable and "usable" in found)
+    # Root runs nothing that only lies where ours should be.
+    ours = FRAMES in found.get("same", []) or _first(found, "uid") != "0"
+    may_frames = capable and ours and "usable" in found
+    return Plan(host, steps, _obstacles(found, prefix, group), may_frames)
 
 
 def _first(found: dict[str, list[str]], name: str) -> str:
@@ -76,6 +79,11 @@ def _obstacles(found: dict[str, list[str]], prefix: str, group: str) -> list[str
         obstacles.append("setcap is missing: install the package libcap2-bin")
     if "no_group" in found:
         obstacles.append(f"there is no group {group}: groupadd --system {group}")
+    if group and is_root and "shared" in found:
+        obstacles.append(
+            f"{_first(found, 'shared')} is not root's alone: whoever can write there could have a"
+            " program of his own get the capability: --prefix elsewhere"
+        )
     kind, _, options = _first(found, "mounted").partition(" ")
     if group and kind.startswith("nfs"):
         obstacles.append(

@@ -37,6 +37,12 @@ def look(prefix: str, files: Sequence[Piece], group: str) -> str:
         'at=$prefix; while [ ! -d "$at" ]; do at=$(dirname "$at"); done',
         'echo "at $at"; [ -w "$at" ] || echo "closed $at"',
         'echo "mounted $(findmnt -n -o FSTYPE,OPTIONS -T "$at" 2>/dev/null)"',
+        # Where root's files could be exchanged by others: up to the root, the first that is so.
+        'up=$at; [ ! -d "$prefix/bin" ] || up=$prefix/bin; up=$(cd -P "$up" && pwd -P)',
+        'while [ -n "$up" ]; do set -- $(stat -c "%u %g %a" "$up");'
+        " writers=022; [ $2 != 0 ] || writers=02; [ $((0$3 & 01000)) = 0 ] || writers=0;"
+        ' if [ $1 != 0 ] || [ $((0$3 & writers)) != 0 ]; then echo "shared $up"; break; fi;'
+        ' [ "$up" != / ] || break; up=$(dirname "$up"); done',
         f'echo "capability $(getcap "$prefix/{FRAMES}" 2>/dev/null)"',
         f'echo "frames $(stat -c "%a %G" "$prefix/{FRAMES}" 2>/dev/null)"',
         f'[ ! -x "$prefix/{FRAMES}" ] || echo "usable yes"',
@@ -64,7 +70,9 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         ' directory with --prefix"',
         "put() {",
         "    target=$prefix/$1",
-        '    mkdir -p "$(dirname "$target")" && cp "$new/$1" "$target.$draft" &&'
+        # A link that somebody has put there is not followed: here, nor where a list is written.
+        '    mkdir -p "$(dirname "$target")" &&'
+        ' cp --remove-destination "$new/$1" "$target.$draft" &&'
         ' chmod "$2" "$target.$draft" ||'
         ' fail "$target cannot be written by $(id -un): is the disk full, or is it not theirs?"',
         f'    [ "$1" != "{FRAMES}" ] || allow "$target.$draft"',
@@ -73,7 +81,8 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         f"allow() {{ {_allow(group)}; }}",
         'trap \'rm -f "$prefix"/*.$draft "$prefix"/*/*.$draft\' EXIT',
         # First, so that what is left of a try that failed can be undone.
-        f'{{ echo "# made $made"; cat "$new/manifest"; }} 2>/dev/null >"$prefix/{MANIFEST}" ||'
+        '{ (set -C; { echo "# made $made"; cat "$new/manifest"; } >"$prefix/manifest.$draft") &&'
+        f' mv -f "$prefix/manifest.$draft" "$prefix/{MANIFEST}"; }} 2>/dev/null ||'
         ' fail "$prefix cannot be written by $(id -un): is the disk full, or is it not theirs?"',
         *(f'put "{one.path}" {one.mode:o}' for one in files),
         "if command -v fi_info >/dev/null; then",
@@ -110,6 +119,9 @@ def undo(prefix: str) -> str:
         ' as root@HOST"',
         "while read -r sum path; do",
         '    case $sum in "#") continue ;; esac',
+        # Root does this, and whoever can write there could have listed any file of the host.
+        '    case $path in /*|*..*|*/*/*) continue ;; esac',
+        '    case $path in */*) [ ! -L "${path%/*}" ] || continue ;; esac',
         '    [ -e "$path" ] || continue',
         '    if echo "$sum  $path" | sha256sum -c --status 2>/dev/null; then rm -f "$path";'
         ' else echo "kept $prefix/$path"; fi',

@@ -54,6 +54,31 @@ def test_hosts__ucx_goes_over_the_interface_only(
         assert ("UCX_NET_DEVICES" in handed_over, "UCX_TLS" in handed_over) == (bool(named), True)
 
 
+def test_hosts__a_program_is_brought_past_links_that_others_have_put_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program, own = tmp_path / "program", tmp_path / "own"
+    program.write_bytes(b"right")
+    own.write_bytes(b"own")
+    (tmp_path / "program.new").symlink_to(own)
+
+    def run(_: object, __: str, script: str, data: bytes = b"") -> str:
+        if "cmp" in script:
+            program.write_bytes(b"wrong")
+        done = subprocess.run(["sh", "-c", script], input=data, capture_output=True, check=True)
+        return done.stdout.decode()
+
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr("beowire.launch.ssh.SshHosts.run", run)
+    place = HostsPlace(SshLauncher("alpha,beta"))
+    mpi = Installation("mpich", "5", Path("/usr/bin/mpiexec.hydra"), None)
+    with place.prepared(mpi, Way("tcp", {}), 2, ["x"], [program]):
+        pass
+    assert (program.read_bytes(), own.read_bytes()) == (b"right", b"own")
+    assert os.access(program, os.X_OK)
+    assert {path.name for path in tmp_path.iterdir()} == {"program", "own", "program.new"}
+
+
 def test_hosts__memory_is_that_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     place = HostsPlace(SshLauncher("alpha,beta"))

@@ -109,6 +109,37 @@ def test_undo__keeps_what_is_not_what_it_was_and_what_is_not_ours(tmp_path: Path
     assert list(prefix.iterdir()) == []
 
 
+def test_setup__links_that_somebody_has_put_there(tmp_path: Path) -> None:
+    prefix = tmp_path / "beowire"
+    prefix.mkdir()
+    own = tmp_path / "own"
+    own.write_bytes(b"own")
+    for name in (MANIFEST, "env.sh"):
+        (prefix / name).symlink_to(own)
+    assert run("--prefix", str(prefix), "--apply")[1] is None
+    assert own.read_bytes() == b"own"
+    assert not any(path.is_symlink() for path in prefix.rglob("*"))
+
+
+def test_undo__a_list_that_names_files_elsewhere(tmp_path: Path) -> None:
+    prefix = tmp_path / "beowire"
+    assert run("--prefix", str(prefix), "--apply")[1] is None
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (prefix / "bin" / "deep").mkdir()
+    (prefix / "link").symlink_to(elsewhere)
+    others = [elsewhere / "file", elsewhere / "linked", prefix / "bin" / "deep" / "file"]
+    for path in others:
+        path.write_bytes(b"theirs")
+    digest = Piece("", b"theirs", 0).digest
+    names = (str(elsewhere / "file"), "../elsewhere/file", "link/linked", "bin/deep/file")
+    with (prefix / MANIFEST).open("a", encoding="ascii") as manifest:
+        manifest.write("".join(f"{digest}  {name}\n" for name in names))
+    assert run("--prefix", str(prefix), "--undo")[1] is None
+    assert all(path.exists() for path in others)
+    assert not (prefix / "env.sh").exists()
+
+
 def test_setup__a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     _, error = run("--prefix", str(tmp_path / "file" / "beowire"), "--apply")
@@ -126,6 +157,7 @@ def test_setup__a_directory_that_cannot_be_made(tmp_path: Path) -> None:
         (["--prefix", "/opt/$(reboot)"], "--prefix is a directory of its own"),
         (["--prefix", "/opt/../etc"], "--prefix is a directory of its own"),
         (["--group", "a b"], "no group can be called"),
+        (["--interface", "eth0; reboot"], "no interface can be called"),
         (["--apply", "--undo"], "take one"),
         (["--hosts", "a,a"], "the same host twice"),
         (["--ssh-option", "Port=22"], "--ssh-option needs --hosts"),
@@ -223,12 +255,19 @@ def test_plan__only_what_is_missing() -> None:
     assert "take cap_net_raw from" in planned(SAME + ALLOWED).steps[0]
 
 
+def test_plan__root_does_not_run_what_is_not_ours() -> None:
+    other = (SAME + ALLOWED).replace("same bin", "other bin")
+    assert not planned(other, "mpi").may_frames
+    assert planned(other.replace("uid 0", "uid 1000"), "mpi").may_frames
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
         ("closed /opt\n", "/opt cannot be written"),
         ("lacks setcap\n", "libcap2-bin"),
         ("no_group mpi\n", "groupadd --system mpi"),
+        ("shared /srv/own\n", "/srv/own is not root's alone"),
     ],
 )
 def test_plan__what_stands_in_the_way(said: str, words: str) -> None:
@@ -246,6 +285,28 @@ def test_plan__file_systems_without_capabilities() -> None:
     assert "only root" in obstacle
 
 
+@pytest.mark.parametrize(
+    ("mode", "shared"), [(0o755, False), (0o757, True), (0o1777, False), (0o775, False)]
+)
+def test_look__directories_that_others_can_write_to(
+    tmp_path: Path, mode: int, shared: bool
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("what is made here is not root's")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(mode)
+    programs = tmp_path / "open" / "beowire" / "bin"
+
+    def look() -> str:
+        return ThisHost().run("here", scripts.look(str(programs.parent), FILES, ""))
+
+    for _ in range(2):  # before it is there, and then
+        assert (f"shared {tmp_path}/open\n" in look()) == shared
+        programs.mkdir(parents=True, exist_ok=True)
+    os.chown(programs, 1, 1)
+    assert f"shared {programs}\n" in look()
+
+
 def test_on_all__each_host_by_itself() -> None:
     hosts = ThisHost()
     hosts.names = ["a", "b"]
@@ -254,3 +315,9 @@ def test_on_all__each_host_by_itself() -> None:
     assert isinstance(done["b"], BeowireError)
     with pytest.raises(BeowireError, match="b: no such disk"):
         hosts.run("b", "echo no such disk >&2; exit 3")
+
+
+def test_this_host__what_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beowire.setup.hosts._SCRIPT_S", 0.01)
+    with pytest.raises(BeowireError, match="it is not done in"):
+        ThisHost().run("b", "exec sleep 60")

@@ -15,6 +15,9 @@ from beowire.lab.network import PORT_BUFFER_BYTES
 BUFFER_BYTES = PORT_BUFFER_BYTES
 """What a port holds: as much as one of a lab of namespaces."""
 
+ADDRESSES_MAX = 1024
+"""What the switch remembers of who is where: senders can make up as many addresses as they like."""
+
 _LARGEST_FRAME_BYTES = 1 << 17
 _HEADER_BYTES = 14
 _AT_ONCE = 64
@@ -86,8 +89,13 @@ class Switch:
             if len(frame) < _HEADER_BYTES:
                 continue
             if not sender[0] & 1:
-                self._behind[sender] = source
+                self._learn(sender, source)
             known = None if target[0] & 1 else self._behind.get(target)
             for port in self._ports if known is None else [known]:
                 if port is not source:
                     port.send(frame)
+
+    def _learn(self, sender: bytes, source: _Port) -> None:
+        if sender not in self._behind and len(self._behind) == ADDRESSES_MAX:
+            del self._behind[next(iter(self._behind))]  # what was learned first
+        self._behind[sender] = source

@@ -18,6 +18,15 @@
 static char directory[] = "/tmp/configuration-test-XXXXXX";
 static char file[128];
 
+/** Is the program another user's? */
+static bool is_setuid;
+
+/* In place of the C library's, for all that is linked into this program. */
+uid_t geteuid(void)
+{
+    return is_setuid ? getuid() + 1 : getuid();
+}
+
 static void write_bytes(const void *data, size_t bytes)
 {
     FILE *stream = fopen(file, "w");
@@ -67,6 +76,24 @@ static void configuration_read__file_that_is_named(void **state)
     assert_int_equal(configuration_read(NULL, &settings, NULL, 0), 0);
     assert_int_equal(settings.message.eager_bytes, MESSAGE_EAGER_BYTES_MAX);
     assert_int_equal(configuration_read(directory, &settings, NULL, 0), -EISDIR);
+}
+
+static void configuration_read__program_of_another_user(void **state)
+{
+    struct settings settings;
+    char reason[400] = "";
+
+    (void)state;
+    is_setuid = true;
+    int of_user = configuration_read(NULL, &settings, reason, sizeof reason);
+    uint32_t eager_bytes = settings.message.eager_bytes;
+    assert_int_equal(setenv("BEOWIRE_CONFIG", "/nonexistent/beowire.conf", 1), 0);
+    int named = configuration_read(NULL, &settings, reason, sizeof reason);
+    is_setuid = false;
+    assert_int_equal(of_user, 0);
+    assert_int_not_equal(eager_bytes, 1000);
+    assert_int_equal(named, 0);
+    assert_string_equal(reason, "");
 }
 
 static void configuration_read__all_of_a_file_or_nothing(void **state)
@@ -164,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(configuration_read__file_of_the_user, prepare),
         cmocka_unit_test_setup(configuration_read__file_that_is_named, prepare),
+        cmocka_unit_test_setup(configuration_read__program_of_another_user, prepare),
         cmocka_unit_test_setup(configuration_read__all_of_a_file_or_nothing, prepare),
         cmocka_unit_test_setup(configuration_read__environment_comes_last, prepare),
         cmocka_unit_test_setup(beowire_configuration_check__names_the_line, prepare),

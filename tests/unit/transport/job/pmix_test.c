@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +13,15 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+/** Has the program more rights than its user? */
+static bool is_privileged;
+
+/* In place of the C library's, for all that is linked into this program. */
+char *secure_getenv(const char *name)
+{
+    return is_privileged ? NULL : getenv(name);
+}
 
 static int prepare(void **state)
 {
@@ -109,6 +119,25 @@ static void pmix_open__library_in_the_working_directory(void **state)
     assert_int_equal(ending, 0);
 }
 
+static void pmix_open__library_of_the_user_in_a_privileged_program(void **state)
+{
+    char said[BEOWIRE_JOB_REASON_BYTES] = "";
+    struct reason reason = {said, sizeof said};
+    struct beowire_job job = {0};
+    int ending = -1;
+
+    (void)state;
+    assert_int_equal(setenv("FAIL", "PMIx_Init", 1), 0); /* then the test's library says so */
+    pid_t child = fork(); /* the system's library, if there is one, leaves things behind */
+    if (child == 0) {
+        is_privileged = true;
+        (void)pmix_open(&job, reason);
+        _exit(strcmp(said, "PMIx_Init: NOT-FOUND (-1)") == 0 ? 1 : 0);
+    }
+    assert_int_equal(waitpid(child, &ending, 0), child);
+    assert_int_equal(ending, 0);
+}
+
 static void pmix_open__launcher_that_refuses(void **state)
 {
     char text[BEOWIRE_JOB_REASON_BYTES] = "";
@@ -160,6 +189,7 @@ int main(void)
         cmocka_unit_test_setup(pmix_open__publishes_and_looks_up, prepare),
         cmocka_unit_test_setup(pmix_open__library_that_is_no_pmix, prepare),
         cmocka_unit_test_setup(pmix_open__library_in_the_working_directory, prepare),
+        cmocka_unit_test_setup(pmix_open__library_of_the_user_in_a_privileged_program, prepare),
         cmocka_unit_test_setup(pmix_open__launcher_that_refuses, prepare),
         cmocka_unit_test_setup(pmix_publish__calls_that_fail, prepare),
     };
