@@ -120,7 +120,7 @@ def undo(prefix: str) -> str:
         "while read -r sum path; do",
         '    case $sum in "#") continue ;; esac',
         # Root does this, and whoever can write there could have listed any file of the host.
-        '    case $path in /*|*..*|*/*/*) continue ;; esac',
+        "    case $path in /*|*..*|*/*/*) continue ;; esac",
         '    case $path in */*) [ ! -L "${path%/*}" ] || continue ;; esac',
         '    [ -e "$path" ] || continue',
         '    if echo "$sum  $path" | sha256sum -c --status 2>/dev/null; then rm -f "$path";'
