@@ -10,16 +10,23 @@ of another: too much rather than too little. Where the file does not look like t
 whole: a larger report, that is all.
 
 The code is compressed (gzip) and written in 85 characters, none of which means anything in HTML;
-the page's script unpacks it by what browsers have for that.
+the page's script unpacks it by what browsers have for that. All this takes some seconds, so what
+came of it is kept under a name that is a digest of the package's file and of this one.
 """
 
 import base64
 import gzip
+import hashlib
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from itertools import pairwise
+from pathlib import Path
+
+from beowire import paths
+from beowire.files import write_whole
 
 #: Python's alphabet of base 85 has three characters that HTML could take for its own.
 _FROM, _TO = "<>&", ",.:"
@@ -60,7 +67,16 @@ def packed(text: str) -> str:
 @cache
 def packed_plotly() -> str:
     """All of plotly that a report needs, packed."""
-    return packed(slim(whole()))
+    code = whole()
+    digest = hashlib.sha256(code.encode() + Path(__file__).read_bytes()).hexdigest()
+    kept = paths.report_cache() / f"plotly-{digest}"
+    with suppress(OSError, ValueError):
+        return kept.read_text("ascii")
+    text = packed(slim(code))
+    with suppress(OSError):  # the next report takes as long again
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(kept, text)
+    return text
 
 
 def whole() -> str:

@@ -4,6 +4,9 @@
 import base64
 import gzip
 import re
+from pathlib import Path
+
+import pytest
 
 from beowire.report import plotly_code
 from beowire.report.plotly_code import packed, slim
@@ -73,3 +76,26 @@ def test_packed__is_the_text_and_nothing_that_html_reads() -> None:
     back = written.translate(str.maketrans(",.:", "<>&"))
     assert gzip.decompress(base64.b85decode(back)).decode() == text
     assert packed(text) == written
+
+
+def test_packed_plotly__is_made_once_for_a_version_of_the_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made = []
+
+    def slimmed(code: str) -> str:
+        made.append(code)
+        return code.upper()
+
+    monkeypatch.setattr(plotly_code, "slim", slimmed)
+    monkeypatch.setattr(plotly_code.paths, "report_cache", lambda: tmp_path / "report")
+    for version in ("one", "one", "two", "one"):
+        monkeypatch.setattr(plotly_code, "whole", lambda version=version: version)
+        assert plotly_code.packed_plotly.__wrapped__() == packed(version.upper())
+    assert made == ["one", "two"]
+    # Without room for it there are reports all the same.
+    for kept in (tmp_path / "report").iterdir():
+        kept.unlink()
+    (tmp_path / "report").rmdir()
+    (tmp_path / "report").write_text("no directory")
+    assert plotly_code.packed_plotly.__wrapped__() == packed("ONE")
