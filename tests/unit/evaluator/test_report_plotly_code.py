@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from beowire import paths
 from beowire.report import plotly_code
 from beowire.report.plotly_code import packed, slim
 
@@ -88,7 +89,7 @@ def test_packed_plotly__is_made_once_for_a_version_of_the_package(
         return code.upper()
 
     monkeypatch.setattr(plotly_code, "slim", slimmed)
-    monkeypatch.setattr(plotly_code.paths, "report_cache", lambda: tmp_path / "report")
+    monkeypatch.setattr(paths, "report_cache", lambda: tmp_path / "report")
     for version in ("one", "one", "two", "one"):
         monkeypatch.setattr(plotly_code, "whole", lambda version=version: version)
         assert plotly_code.packed_plotly.__wrapped__() == packed(version.upper())
