@@ -66,7 +66,7 @@ demo: all
 bench:
 	@exec scripts/bench $(NAME)
 
-#: make test            lint, unit, asan, tsan, fuzz and system, side by side; about twenty minutes
+#: make test            lint, unit, asan, tsan, fuzz and system, side by side; about 25 minutes
 .PHONY: test
 test:
 	@exec scripts/test

@@ -168,6 +168,8 @@ REQUEST = KeeperRequest("brief", read_lab_options(backend="vm"), True, (None, No
     [
         ("echo booting; exec sleep 600", 0.5, r"boots in .* node0: nothing is heard .*: booting\)"),
         ("echo '[ 1.2] Kernel panic - not syncing: x'", 30, "node[01]: its kernel panicked: x"),
+        ("echo Kernel panic - not syncing: x; seq 9; sleep 0.2; seq 99; sleep 0.2", 30,
+         "node[01]: its kernel panicked: x"),
         ("echo beowire: the module 9p is bad", 30, "node[01]: the module 9p is bad"),
         ("echo \"q: -device igb: 'igb' is not a valid device model name\" >&2; exit 1", 30,
          "this QEMU has no card igb: choose another"),

@@ -38,6 +38,7 @@ class Guest:
         self._loop = loop
         self._ended = ended
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._panic: list[str] = []  # the line that says so: more than is kept may follow it
         self._rest = b""
         self._console, self.console_end = socket.socketpair()
         self.control, self.control_end = socket.socketpair()
@@ -77,7 +78,10 @@ class Guest:
         if not data:
             self._loop.forget(self._console.fileno())
         *lines, self._rest = (self._rest + data).split(b"\n")
-        self._lines.extend(text for line in lines if (text := _readable(line)))
+        for text in filter(None, map(_readable, lines)):
+            self._lines.append(text)
+            if not self._panic and text.startswith("Kernel panic"):
+                self._panic.append(text)
         self._rest = self._rest[-4096:]
 
     def _end(self) -> None:
@@ -89,7 +93,7 @@ class Guest:
         with contextlib.suppress(BlockingIOError):
             while data := self._console.recv(1 << 16):
                 self._rest += data
-        lines = [*self._lines, *(_readable(line) for line in self._rest.split(b"\n"))]
+        lines = [*self._panic, *self._lines, *(_readable(line) for line in self._rest.split(b"\n"))]
         for pattern, meaning in _MEANINGS:
             for line in lines:
                 if found := re.search(pattern, line):
