@@ -107,34 +107,58 @@ def test_a_program_in_cxx__the_same_results(machine: Machine, tmp_path: Path) ->
     assert over.stdout.count("come back as they were: 1") == 2
 
 
-def test_two_nodes_and_lost_frames__the_same_results(run_beowire: RunBeowire, stock: str) -> None:
-    """Four tasks on two nodes; then one of the nodes comes and goes while messages are on their
-    way."""
+class _Lab:
+    """A virtual machine over two nodes of a lossy lab."""
 
-    def beowire(*words: str) -> "subprocess.CompletedProcess[str]":
-        done = run_beowire(*words)
+    def __init__(self, run_beowire: RunBeowire) -> None:
+        """It has to be entered."""
+        self._run = run_beowire
+        self.hosts = [network.node_address(index) for index in range(2)]
+
+    def __enter__(self) -> "_Lab":
+        """Makes it."""
+        self.beowire("lab", "up", "--loss", "0.1%", "--name", "p")
+        said = self.beowire("lab", "pvm", "up", "--name", "p").stdout
+        hosts = ", ".join(self.hosts)
+        assert said.startswith(f"the virtual machine of lab p is up: {hosts}\n")
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Ends it."""
+        self._run("lab", "down", "--name", "p")
+
+    def beowire(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        done = self._run(*words)
         assert done.returncode == 0, done.stdout + done.stderr
         return done
 
-    beowire("lab", "up", "--loss", "0.1%", "--name", "p")
-    try:
-        hosts = [network.node_address(index) for index in range(2)]
-        said = beowire("lab", "pvm", "up", "--name", "p").stdout
-        assert said.startswith(f"the virtual machine of lab p is up: {', '.join(hosts)}\n")
-        variables = beowire("pvm-env", "--words").stdout.split()
+    def program(self, case: str, *, over: bool) -> "subprocess.CompletedProcess[str]":
+        """Runs a case of the tasks, over Beowire or by the stock ways."""
+        words = ["env", *self.beowire("pvm-env", "--words").stdout.split()] if over else []
         inside = ("lab", "exec", "--name", "p", "node0", "--")
-        over = beowire(*inside, "env", *variables, str(PROGRAM), "all", hosts[1])
-        hosts_stock = beowire(*inside, str(PROGRAM), "hosts", hosts[1])
-        hosts_over = beowire(*inside, "env", *variables, str(PROGRAM), "hosts", hosts[1])
-        beowire("lab", "pvm", "down", "--name", "p")
-    finally:
-        run_beowire("lab", "down", "--name", "p")
+        return self.beowire(*inside, *words, str(PROGRAM), case, self.hosts[1])
+
+
+def test_two_nodes_and_lost_frames__the_same_results(run_beowire: RunBeowire, stock: str) -> None:
+    """Four tasks on two nodes."""
+    with _Lab(run_beowire) as lab:
+        over = lab.program("all", over=True)
+        lab.beowire("lab", "pvm", "down", "--name", "p")
     assert over.stdout == stock
     assert carried(over) >= CARRIED_MIN
-    assert hosts_over.stdout == hosts_stock.stdout
-    assert hosts_over.stdout.splitlines()[-1] == "hosts: added and deleted 2"
-    assert carried(hosts_stock) == 0
-    assert carried(hosts_over) > 0
+
+
+@pytest.mark.long
+def test_a_host_comes_and_goes__the_same_results(run_beowire: RunBeowire) -> None:
+    """While messages are on their way. On a busy machine it fails in about one run of three: a
+    message comes that the case does not expect, and whose fault that is has not been found out."""
+    with _Lab(run_beowire) as lab:
+        stock, over = (lab.program("hosts", over=over) for over in (False, True))
+        lab.beowire("lab", "pvm", "down", "--name", "p")
+    assert over.stdout == stock.stdout
+    assert over.stdout.splitlines()[-1] == "hosts: added and deleted 2"
+    assert carried(stock) == 0
+    assert carried(over) > 0
 
 
 def test_no_way_for_beowire__says_so_and_goes_the_stock_way(machine: Machine) -> None:
