@@ -232,7 +232,7 @@ def test_killed__while_ranks_are_started(
     tmp_path: Path, leftovers: str, number: signal.Signals
 ) -> None:
     with comparison(tmp_path / "out", leftovers, MPI[:1]) as running:
-        assert wait_until(lambda: len(proxies(running.inside())) == 2, 30.0)
+        assert wait_until(lambda: len(proxies(running.inside())) == 2, 60.0)
         running.process.send_signal(number)
         assert wait_until(running.all_ended, BOUND_S), running.inside()
         status = 130 if number == signal.SIGINT else -number
