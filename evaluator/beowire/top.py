@@ -19,9 +19,11 @@ _PUBLISHED_EVERY_NS = 100_000_000
 
 #: Of the overview: process, program and host are words, what follows are figures.
 _HEADS = ["process", "program", "host", "peers", "sent", "received", "data", "again"]
-_PROGRAM, _LAST_WORD = 1, 2
+_LAST_WORD = 2
+#: Columns that give way where all are too wide, and how far: the program first, then the host.
+_YIELDING = {1: 8, 2: 10}
 _GAP = 2
-_NARROWEST, _LEAST_PROGRAM = 80, 8
+_NARROWEST = 80
 
 _LANE_RATES = ("sent_frames", "sent_bytes", "sent_calls", "received_frames", "received_bytes")
 
@@ -175,8 +177,11 @@ def overview(look: Look, width: int) -> list[str]:
         return render(look)
     rows = [_HEADS, *(_process_row(views) for views in of_process.values())]
     widths = [max(len(row[at]) for row in rows) for at in range(len(_HEADS))]
-    spare = max(width, _NARROWEST) - sum(widths) - _GAP * (len(widths) - 1) + widths[_PROGRAM]
-    widths[_PROGRAM] = min(widths[_PROGRAM], max(spare, _LEAST_PROGRAM))
+    over = sum(widths) + _GAP * (len(widths) - 1) - max(width, _NARROWEST)
+    for at, least in _YIELDING.items():
+        gives = min(max(over, 0), max(widths[at] - least, 0))
+        widths[at] -= gives
+        over -= gives
     lines = [_row_text(row, widths) for row in rows]
     return lines + _unreadable_lines(look)
 

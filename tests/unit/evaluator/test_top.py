@@ -122,6 +122,13 @@ def test_overview__a_line_a_process__which_it_is_first() -> None:
     assert overview(Look(), 80) == render(Look())
 
 
+def test_overview__a_host_of_a_long_name_gives_way_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(View, "name", "node-of-a-long-name.cluster.example.org/4711")
+    lines = overview(Look([replace(view(100, 2.0), command="a" * 200)]), 80)
+    assert max(map(len, lines)) <= 80
+    assert "aaaaaaa…  node-of-" in lines[1]
+
+
 def test_render__lanes_that_are_missing() -> None:
     reason = "as many endpoints of this interface have this lane as may"
     now = parse(endpoint(1, missing=(("tso/eth0", reason),)))
