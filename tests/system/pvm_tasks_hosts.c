@@ -100,6 +100,12 @@ static void take_away(struct sender *senders)
         if (tag == TAG) {
             take_stream(senders, 2, id);
         } else {
+            if (tag != TAG_DELETED && tag != TAG_EXITED) {
+                int source = 0;
+                (void)pvm_bufinfo(id, NULL, NULL, &source);
+                fprintf(stderr, "tag %d of task t%x; t%x stays, t%x goes\n", tag, (unsigned)source,
+                        (unsigned)senders[0].task, (unsigned)senders[1].task);
+            }
             CHECK(tag == TAG_DELETED || tag == TAG_EXITED);
             notices++;
         }
