@@ -24,7 +24,7 @@ from beowire.commands.options import (
     SshOption,
     TwoHostsOption,
     TwoNodesOption,
-    refuse_lab_options,
+    check_where,
 )
 from beowire.errors import BeowireError
 from beowire.help_text import Command
@@ -268,15 +268,10 @@ def run_apps(
         left=[*left, *absent, *unknown],
         say=_Printing() if as_json else None,
     )
-    if not lab:
-        refuse_lab_options(context)
-    if ssh_option and hosts is None:
-        raise BeowireError("--ssh-option needs --hosts A,B")
+    check_where(context, lab=lab, hosts=hosts, ssh_options=ssh_option)
     with Interrupts() as interrupts:
         place: Place
         if lab:
-            if hosts is not None:
-                raise BeowireError("--lab and --hosts exclude each other")
             options = read_lab_options(
                 nodes=nodes,
                 link=link,

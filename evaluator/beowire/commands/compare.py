@@ -30,8 +30,8 @@ from beowire.commands.options import (
     SshOption,
     TimeOption,
     TwoNodesOption,
+    check_where,
     given,
-    refuse_lab_options,
 )
 from beowire.commands.sinks import ColumnsOption, CsvOption
 from beowire.errors import BeowireError
@@ -241,15 +241,10 @@ def compare(
     checks = read_checks(rules, junit, prometheus)
     comparison = _comparison(against, threshold, request, given(context), checks)
     request = comparison.request if comparison is not None else request
-    if not lab:
-        refuse_lab_options(context)
-    if ssh_option and hosts is None:
-        raise BeowireError("--ssh-option needs --hosts A,B")
+    check_where(context, lab=lab, hosts=hosts, ssh_options=ssh_option)
     with Interrupts() as interrupts, never_worse() if against or rules else nullcontext():
         launcher: Launcher
         if lab:
-            if hosts is not None:
-                raise BeowireError("--lab and --hosts exclude each other")
             launcher = lab_launcher(
                 read_lab_options(
                     nodes=nodes,

@@ -13,7 +13,7 @@ from beowire.commands.options import (
     SshOption,
     TwoHostsOption,
     TwoNodesOption,
-    refuse_lab_options,
+    check_where,
 )
 from beowire.errors import BeowireError
 from beowire.explain import show
@@ -85,12 +85,7 @@ def command(
     """
     if not 0 < seconds <= _LONGEST_RUN_S:
         raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
-    if lab and hosts is not None:
-        raise BeowireError("--lab and --hosts exclude each other")
-    if not lab:
-        refuse_lab_options(context)
-    if ssh_option and hosts is None:
-        raise BeowireError("--ssh-option needs --hosts A,B")
+    check_where(context, lab=lab, hosts=hosts, ssh_options=ssh_option)
     asked = Asked(
         driver,
         parse_size(size),

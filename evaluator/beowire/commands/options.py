@@ -2,6 +2,7 @@
 """Options that several commands have, with the same words; those of a lab are in
 `beowire.lab.options`."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -45,6 +46,18 @@ def refuse_lab_options(context: typer.Context) -> None:
     for name, option in _OF_A_LAB.items():
         if name in named:
             raise BeowireError(f"--{option} describes a lab: add --lab")
+
+
+def check_where(
+    context: typer.Context, *, lab: bool, hosts: str | None, ssh_options: Sequence[str] | None
+) -> None:
+    """Raises BeowireError when --lab, --hosts and the options that go with either do not agree."""
+    if lab and hosts is not None:
+        raise BeowireError("--lab and --hosts exclude each other")
+    if not lab:
+        refuse_lab_options(context)
+    if ssh_options and hosts is None:
+        raise BeowireError("--ssh-option needs --hosts A,B")
 
 
 def given(context: typer.Context) -> set[str]:

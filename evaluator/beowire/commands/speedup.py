@@ -24,7 +24,7 @@ from beowire.commands.options import (
     SshOption,
     TwoHostsOption,
     TwoNodesOption,
-    refuse_lab_options,
+    check_where,
 )
 from beowire.commands.repeated import (
     CheckOption,
@@ -116,12 +116,7 @@ def speedup(
     Runs it over TCP and over Beowire in turns, in a lab, on two hosts, or in the Slurm allocation
     that this is typed in.
     """
-    if not lab:
-        refuse_lab_options(context)
-    if ssh_option and hosts is None:
-        raise BeowireError("--ssh-option needs --hosts A,B")
-    if lab and hosts is not None:
-        raise BeowireError("--lab and --hosts exclude each other")
+    check_where(context, lab=lab, hosts=hosts, ssh_options=ssh_option)
     wanted = Wanted(
         program,
         mpi,

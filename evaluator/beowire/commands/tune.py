@@ -14,7 +14,7 @@ from beowire.commands.options import (
     TimeOption,
     TwoHostsOption,
     TwoNodesOption,
-    refuse_lab_options,
+    check_where,
 )
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
@@ -81,10 +81,7 @@ def tune(
         return
     if lab == (hosts is not None):
         raise BeowireError("say where to measure: --hosts A,B, or --lab to try it")
-    if not lab:
-        refuse_lab_options(context)
-    if ssh_option and hosts is None:
-        raise BeowireError("--ssh-option needs --hosts A,B")
+    check_where(context, lab=lab, hosts=hosts, ssh_options=ssh_option)
     if not 0 < seconds <= _LONGEST_RUN_S:
         raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
     if lab and out is None:
