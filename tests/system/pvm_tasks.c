@@ -455,7 +455,9 @@ static void spawn_children(char *host, int *children)
 
 static int be_parent(const char *wanted)
 {
-    char *host = wanted == NULL ? told_host : NULL; /* else it is for the case */
+    static char here[] = ".";
+    /* What is for the case goes away in it: nobody is there when it begins. */
+    char *host = wanted == NULL ? told_host : told_host != NULL ? here : NULL;
     int children[CHILDREN];
     int last = -1;
 

@@ -148,10 +148,8 @@ def test_two_nodes_and_lost_frames__the_same_results(run_beowire: RunBeowire, st
     assert carried(over) >= CARRIED_MIN
 
 
-@pytest.mark.long
 def test_a_host_comes_and_goes__the_same_results(run_beowire: RunBeowire) -> None:
-    """While messages are on their way. On a busy machine it fails in about one run of three: a
-    message comes that the case does not expect, and whose fault that is has not been found out."""
+    """While messages are on their way."""
     with _Lab(run_beowire) as lab:
         stock, over = (lab.program("hosts", over=over) for over in (False, True))
         lab.beowire("lab", "pvm", "down", "--name", "p")
