@@ -14,13 +14,11 @@ import shutil
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from beowire.errors import BeowireError
 from beowire.mpi.installation import KINDS
-
-#: No program needs more of its file than this to say what it needs.
-_MOST_BYTES = 1 << 20
 
 _PT_LOAD, _PT_DYNAMIC = 1, 2
 _DT_NEEDED, _DT_STRTAB, _DT_STRSZ = 1, 5, 10
@@ -71,13 +69,14 @@ def check(words: Sequence[str], mpi: str) -> None:
 def needed(program: Path) -> list[str]:
     """The libraries that a file needs, by its own account; none if it is no dynamic program."""
     try:
-        with program.open("rb") as file:
-            return _needed(file.read(_MOST_BYTES))
-    except (OSError, struct.error, ValueError, IndexError):
+        # Mapped: of a large program only its beginning, and what that points to, is looked at.
+        with program.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            return _needed(data)
+    except (OSError, struct.error, ValueError, LookupError, StopIteration):
         return []
 
 
-def _needed(data: bytes) -> list[str]:
+def _needed(data: mmap) -> list[str]:
     if data[:4] != b"\x7fELF":
         return []
     wide = data[4] == 2
@@ -105,14 +104,14 @@ def _needed(data: bytes) -> list[str]:
     ]
 
 
-def _program_headers(data: bytes, order: str, *, wide: bool) -> tuple[int, int, int]:
+def _program_headers(data: mmap, order: str, *, wide: bool) -> tuple[int, int, int]:
     """Where they begin, how long each is, and how many there are."""
     begin = struct.unpack_from(f"{order}{'Q' if wide else 'I'}", data, 32 if wide else 28)[0]
     size, count = struct.unpack_from(f"{order}HH", data, 54 if wide else 42)
     return begin, size, count
 
 
-def _program_header(data: bytes, at: int, order: str, *, wide: bool) -> tuple[int, int, int, int]:
+def _program_header(data: mmap, at: int, order: str, *, wide: bool) -> tuple[int, int, int, int]:
     if wide:
         kind, _, offset, address, _, length = struct.unpack_from(f"{order}IIQQQQ", data, at)
     else:
@@ -120,7 +119,7 @@ def _program_header(data: bytes, at: int, order: str, *, wide: bool) -> tuple[in
     return kind, offset, address, length
 
 
-def _slice(data: bytes, header: tuple[int, int, int, int], *, wide: bool) -> bytes:
+def _slice(data: mmap, header: tuple[int, int, int, int], *, wide: bool) -> bytes:
     """What a header speaks of, in whole entries."""
     _, offset, _, length = header
     entry = 16 if wide else 8

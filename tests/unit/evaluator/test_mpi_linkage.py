@@ -13,14 +13,17 @@ from beowire.mpi import linkage
 BASE = 0x400000
 
 
-def program(path: Path, libraries: list[str], *, wide: bool = True, order: str = "<") -> Path:
-    """A file with nothing in it but a dynamic section that needs these libraries."""
+def program(
+    path: Path, libraries: list[str], *, wide: bool = True, order: str = "<", before: int = 0
+) -> Path:
+    """A file with nothing in it but `before` bytes of code, and a dynamic section that needs these
+    libraries."""
     names, at = b"\0", []
     for library in libraries:
         at.append(len(names))
         names += library.encode() + b"\0"
     header, entry, size = (64, 56, 16) if wide else (52, 32, 8)
-    begin = header + 2 * entry
+    begin = header + 2 * entry + before
     table = begin + size * (len(at) + 3)
     pairs = [*((1, one) for one in at), (5, BASE + table), (10, len(names)), (0, 0)]
     dynamic = b"".join(struct.pack(f"{order}{'qQ' if wide else 'iI'}", *pair) for pair in pairs)
@@ -36,7 +39,7 @@ def program(path: Path, libraries: list[str], *, wide: bool = True, order: str =
     form = f"{order}HHI{'QQQ' if wide else 'III'}IHHHHHH"
     words = (2, 62, 1, 0, header, 0, 0, header, entry, 2, 0, 0, 0)
     data = ident + struct.pack(form, *words)
-    data += segment(1, 0, whole) + segment(2, begin, len(dynamic)) + dynamic + names
+    data += segment(1, 0, whole) + segment(2, begin, len(dynamic)) + bytes(before) + dynamic + names
     path.write_bytes(data)
     path.chmod(0o755)
     return path
@@ -46,6 +49,11 @@ def program(path: Path, libraries: list[str], *, wide: bool = True, order: str =
 def test_needed__of_any_class_and_byte_order(tmp_path: Path, wide: bool, order: str) -> None:
     path = program(tmp_path / "a", ["libm.so.6", "libmpi.so.40"], wide=wide, order=order)
     assert linkage.needed(path) == ["libm.so.6", "libmpi.so.40"]
+
+
+def test_needed__of_a_program_that_is_large(tmp_path: Path) -> None:
+    path = program(tmp_path / "a", ["libmpi.so.40"], before=5_000_000)
+    assert linkage.needed(path) == ["libmpi.so.40"]
 
 
 def test_needed__of_a_real_program() -> None:
