@@ -132,7 +132,7 @@ def test_compare__every_pattern_over_every_kind_of_driver_or_a_reason(tmp_path: 
     drivers = ("tcp", "udp", "beowire", "shm", "memcpy")
     # Taking so much memory takes long; what is between many nodes is in test_compare_nodes.py.
     names = [name for name, row in PATTERNS.items() if name != "cold" and not row.many]
-    words = ("--drivers", ",".join(drivers), "--sizes", "1000", "--time", "13", "--offset", "1,3")
+    words = ("--drivers", ",".join(drivers), "--sizes", "1000", "--time", "30", "--offset", "1,3")
     done = _compare(tmp_path, *words, "--pattern", ",".join(names), "--out", "o")
     assert done.returncode == 0, done.stderr
     record = _whole(tmp_path / "o")

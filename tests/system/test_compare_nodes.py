@@ -80,7 +80,7 @@ def test_all_pairs__names_the_slow_link(lab: str, tmp_path: Path) -> None:
 def test_many_nodes__every_driver_or_a_reason(run_beowire: RunBeowire, tmp_path: Path) -> None:
     names = ("incast", "pairs", "all-pairs")
     done = run_beowire(
-        *("compare", "--lab", "--nodes", "4", "--link", "switch", "--time", "6"),
+        *("compare", "--lab", "--nodes", "4", "--link", "switch", "--time", "15"),
         *("--drivers", "tcp,udp,shm,memcpy", "--sizes", "64", "--out", "o"),
         *("--pattern", ",".join(names)),
         cwd=tmp_path,
