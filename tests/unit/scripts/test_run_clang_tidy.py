@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What of clang-tidy's configuration is for `make test-long` only."""
+"""When a file is checked again, and what of clang-tidy is for `make test-long` only."""
+
+import os
+from pathlib import Path
 
 import pytest
 
-from scripts.run_clang_tidy import ROOT, left_out
+from scripts.run_clang_tidy import KEPT_S, ROOT, fingerprint, left_out, parse_deps, remove_old
 
 SOURCE = ROOT / "transport" / "flow" / "flow.c"
 TEST = ROOT / "tests" / "unit" / "transport" / "flow" / "flow_test.c"
@@ -18,3 +21,56 @@ def test_left_out__the_analyzer_of_tests(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_left_out__nothing_in_the_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BEOWIRE_TEST_LONG", "1")
     assert left_out(TEST) == left_out(SOURCE) == []
+
+
+DEPS = """transport/a.c.o: #deps 2, deps mtime 1 (VALID)
+    ../../transport/a.c
+    /usr/include/stdio.h
+
+b.o: #deps 1, deps mtime 2 (VALID)
+    ../../b.c
+
+c.o: #deps 1, deps mtime 2 (STALE)
+    ../../c.c
+
+"""
+
+
+def test_parse_deps__files_of_each_object() -> None:
+    tree = ROOT / "build" / "asan"
+    assert parse_deps(DEPS, tree) == {
+        "transport/a.c.o": [ROOT / "transport" / "a.c", Path("/usr/include/stdio.h")],
+        "b.o": [ROOT / "b.c"],
+    }
+
+
+def test_fingerprint__another_when_anything_changes_that_counts(tmp_path: Path) -> None:
+    header = tmp_path / "a.h"
+    header.write_text("int a;")
+    files = [SOURCE, header]
+    first = fingerprint(b"tool", f"cc -I{ROOT}/transport", files)
+    assert fingerprint(b"tool", "cc -I./transport", list(reversed(files))) == first
+    others = {
+        fingerprint(b"tool 2", f"cc -I{ROOT}/transport", files),
+        fingerprint(b"tool", "cc", files),
+        fingerprint(b"tool", f"cc -I{ROOT}/transport", [SOURCE]),
+    }
+    assert len(others) == 3 and first not in others
+
+
+def test_fingerprint__of_what_a_header_has(tmp_path: Path) -> None:
+    # Two files of one name, as in two checkouts: what was read of one is not taken for the other's.
+    found = set()
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "one.h").write_text(folder)
+        found.add(fingerprint(b"", "", [tmp_path / folder / "one.h"]))
+    assert len(found) == 2
+
+
+def test_remove_old__only_what_nobody_asked_for(tmp_path: Path) -> None:
+    for name, age in (("old", KEPT_S + 10), ("new", 10)):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (1e9 - age, 1e9 - age))
+    remove_old(tmp_path, 1e9)
+    assert [one.name for one in tmp_path.iterdir()] == ["new"]
