@@ -178,12 +178,13 @@ def test_killed__each_kind_of_process_ends_its_driver_and_then_the_command_all(
 def kill_one_after_the_other(running: Comparison) -> None:
     """The command last."""
     before = running.inside()
+    # What the launcher says of it besides may come too late on a busy machine.
     launcher, rank, proxy = 0, 3, 5  # those of job() that are killed
     for driver, those, victim, why in (
         ("tcp", engines(before, "tcp"), 1, "node1: the engine was killed by SIGKILL"),
         (MPI[0], job(before, MPI[0]), proxy, "node1: the engine was killed by SIGKILL"),
-        (MPI[1], job(before, MPI[1]), launcher, "the rank has ended: mpirun"),
-        (MPI[2], job(before, MPI[2]), rank, "node1: the rank has ended: mpirun"),
+        (MPI[1], job(before, MPI[1]), launcher, "the rank has ended"),
+        (MPI[2], job(before, MPI[2]), rank, "node1: the rank has ended"),
     ):
         assert all(map(is_there, those)), driver
         those[victim].kill()

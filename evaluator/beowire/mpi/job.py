@@ -31,11 +31,17 @@ _CAUSES = (
     r"exited on signal|killed by signal|bad termination",
     r"no such file|not found|cannot (?:find|open|execute)|permission denied|refused|unreachable",
     r"fatal|error|fail|abort|invalid|unable|unknown",
+    r"exited with non-zero status",
 )
 
 #: Lines that only frame others, and those that say nothing.
 _RULE = re.compile(r"\s*[-=*#|]*\s*")
-_NOISE = re.compile(r"cleaning up remaining processes|you can ignore the below", re.IGNORECASE)
+_NOISE = re.compile(
+    r"cleaning up remaining processes|you can ignore the below"
+    # Two lines of Open MPI's, before those that say which process it was.
+    r"|Primary job\s+terminated normally|a non-zero exit code\. Per user-direction",
+    re.IGNORECASE,
+)
 
 
 class Job:

@@ -61,6 +61,29 @@ def test_cause__of_a_rank_that_was_killed() -> None:
     )
 
 
+OPEN_MPI_STATUS = """\
+--------------------------------------------------------------------------
+Primary job  terminated normally, but 1 process returned
+a non-zero exit code. Per user-direction, the job has been aborted.
+--------------------------------------------------------------------------
+--------------------------------------------------------------------------
+mpirun detected that one or more processes exited with non-zero status, thus causing
+the job to be terminated. The first process to do so was:
+
+  Process name: [[15183,1],0]
+  Exit code:    1
+--------------------------------------------------------------------------
+"""
+
+
+def test_cause__of_a_rank_that_has_ended_because_the_other_did() -> None:
+    assert cause(OPEN_MPI_STATUS) == (
+        "mpirun detected that one or more processes exited with non-zero status, thus causing"
+        " the job to be terminated. The first process to do so was:"
+    )
+    assert cause("--- \nfatal: no device\n" + OPEN_MPI_STATUS) == "fatal: no device"
+
+
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
