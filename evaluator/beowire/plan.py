@@ -24,7 +24,7 @@ SHORTEST_ROUND_NS = 1e6
 LEAST_CELL_S = 0.25
 
 #: Of the powers of two only every so many are measured where time is shorter still.
-_STEPS = (1, 2, 3, 4, 6, 8, 11)
+_STEPS = (1, 2, 3, 4, 6, 8, 11, 16)
 
 #: How often every size is visited, unless it is precise before or time is short.
 VISITS = 2
@@ -100,8 +100,9 @@ def affordable_sizes(
 
 
 def _every(sizes: Sequence[int], step: int) -> list[int]:
-    """Every so many of the sizes, both ends included."""
-    return [*sizes[:-1:step], sizes[-1]] if len(sizes) > step else list(sizes)
+    """Every so many of the sizes, both ends included, and one between them at least."""
+    step = max(1, min(step, len(sizes) // 2))
+    return [*sizes[:-1:step], sizes[-1]]
 
 
 def make_plan(

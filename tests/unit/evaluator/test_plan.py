@@ -78,7 +78,7 @@ def test_affordable_sizes__time_enough__are_all() -> None:
         (0.22, [1 << power for power in range(13)]),
         (0.12, [1, 4, 16, 64, 256, 1024, 4096]),
         (0.09, [1, 8, 64, 512, 4096]),
-        (0.01, [1, 2048, 4096]),
+        (0.01, [1, 64, 4096]),
     ],
 )
 def test_affordable_sizes__time_short__are_coarser(share: float, kept: list[int]) -> None:
@@ -87,6 +87,18 @@ def test_affordable_sizes__time_short__are_coarser(share: float, kept: list[int]
     chosen, whole_s = plan.affordable_sizes(sizes, [TCP], ["pingpong"], share * needed_s)
     assert chosen == kept
     assert whole_s == needed_s
+
+
+@pytest.mark.parametrize("largest", [1, 2, 4, 8, 64, 256, 1024, 4096, 1 << 22, 1 << 30])
+def test_affordable_sizes__time_shorter_still__are_never_more(largest: int) -> None:
+    sizes = schedule(1, largest)
+    whole_s = len(sizes) * plan.LEAST_CELL_S
+    counts = [
+        len(plan.affordable_sizes(sizes, [TCP], ["pingpong"], whole_s / part)[0])
+        for part in (1, 2, 4, 8, 16, 32, 64, 1000)
+    ]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] <= 3
 
 
 def test_affordable_sizes__count_what_drivers_can_carry() -> None:
