@@ -4,8 +4,7 @@ is said of it at the end."""
 
 import json
 import re
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -67,17 +66,6 @@ class Against:
             words = self.sequential.in_words(launches)
             print(f"\n{render(found)}\n\n{words}.", flush=True)
         return STATUS[found.verdict]
-
-
-@contextmanager
-def never_worse() -> Iterator[None]:
-    """What fails inside ends with 2, not with the usual 1, which would say that B is worse."""
-    try:
-        yield
-    except OSError as error:
-        raise BeowireError(f"cannot write what was found: {error.strerror}", 2) from None
-    except BeowireError as error:
-        raise BeowireError(str(error), 2 if error.exit_code == 1 else error.exit_code) from None
 
 
 def prepare(text: str, threshold: str, request: Request, named: Collection[str]) -> Against:

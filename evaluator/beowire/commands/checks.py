@@ -3,6 +3,8 @@
 that several commands have."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -30,6 +32,18 @@ JunitOption = Annotated[
 PrometheusOption = Annotated[
     Path | None, typer.Option("--prometheus", help="Write the figures to FILE as Prometheus text.")
 ]
+
+
+@contextmanager
+def never_worse() -> Iterator[None]:
+    """What fails inside ends with 2, not with the usual 1, which would say that a rule is broken or
+    that a run is worse than another."""
+    try:
+        yield
+    except OSError as error:
+        raise BeowireError(f"cannot write what was found: {error.strerror}", 2) from None
+    except BeowireError as error:
+        raise BeowireError(str(error), 2 if error.exit_code == 1 else error.exit_code) from None
 
 
 @dataclass(frozen=True)

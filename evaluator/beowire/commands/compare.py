@@ -20,10 +20,16 @@ from beowire.commands.against import (
     Against,
     AgainstOption,
     ThresholdOption,
-    never_worse,
     prepare,
 )
-from beowire.commands.checks import Checks, JunitOption, PrometheusOption, RulesOption, read_checks
+from beowire.commands.checks import (
+    Checks,
+    JunitOption,
+    PrometheusOption,
+    RulesOption,
+    never_worse,
+    read_checks,
+)
 from beowire.commands.options import (
     HostsOption,
     InterfaceOption,

@@ -4,6 +4,7 @@
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,14 @@ from beowire import columns, terminal
 from beowire.apps import tables
 from beowire.apps.record import is_apps_record, read_apps_record
 from beowire.commands import sinks
-from beowire.commands.checks import JunitOption, PrometheusOption, RulesOption, read_checks
+from beowire.commands.checks import (
+    Checks,
+    JunitOption,
+    PrometheusOption,
+    RulesOption,
+    never_worse,
+    read_checks,
+)
 from beowire.commands.sinks import ColumnsOption, CsvOption
 from beowire.errors import BeowireError
 from beowire.record import Record, read_record
@@ -77,20 +85,38 @@ def report(
     for record in read:
         for warning in record.warnings:
             typer.echo(f"beowire: {record.path}: {warning}", err=True)
-    if text:
-        print(_text_of(read), file=unguarded(sys.stdout), flush=True)
-    path = output if output is not None else paths[0].parent / "report.html"
-    if output is not None or not text:
-        write_report(read, path)
-    if netpipe_columns:
-        sinks.write_netpipe(read)
-    if csv is not None:
-        sinks.write_csv(columns.comma_separated(read), csv)
-    quiet = sinks.takes_output(csv, netpipe_columns)
-    if not quiet and not text:
-        typer.echo(path)
-    if status := checks.finish(read[0], quiet=quiet):
+    with never_worse() if rules else nullcontext():
+        status = _report(read, output, checks, csv, text=text, netpipe_columns=netpipe_columns)
+    if status:
         raise typer.Exit(status)
+
+
+def _report(
+    read: Sequence[Record],
+    output: Path | None,
+    checks: Checks,
+    csv: str | None,
+    *,
+    text: bool,
+    netpipe_columns: bool,
+) -> int:
+    """All of it; what the command ends with. What came of rules is said whatever else fails."""
+    quiet = sinks.takes_output(csv, netpipe_columns)
+    try:
+        if text:
+            print(_text_of(read), file=unguarded(sys.stdout), flush=True)
+        path = output if output is not None else read[0].path.parent / "report.html"
+        if output is not None or not text:
+            write_report(read, path)
+        if netpipe_columns:
+            sinks.write_netpipe(read)
+        if csv is not None:
+            sinks.write_csv(columns.comma_separated(read), csv)
+        if not quiet and not text:
+            typer.echo(path)
+    finally:
+        status = checks.finish(read[0], quiet=quiet)
+    return status
 
 
 def _text_of(records: Sequence[Record]) -> str:

@@ -59,6 +59,18 @@ def test_report__rules__decide_how_it_ends(
     assert suite.attrib["errors"] == ("1" if status == 2 else "0")
 
 
+def test_report__rules__a_report_that_cannot_be_written_breaks_none(
+    record: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (record.parent / "report.html").mkdir()  # in the way
+    rules, junit = _rules(record.parent, 'at_most = "1s"'), record.parent / "rules.xml"
+    with pytest.raises(BeowireError, match=r"cannot write .*report\.html") as caught:
+        _beowire("report", record, "--rules", rules, "--junit", junit)
+    assert caught.value.exit_code == 2
+    assert "  met           quick" in capsys.readouterr().out
+    assert junit.exists()
+
+
 def test_report__prometheus__is_in_its_file(record: Path) -> None:
     path = record.parent / "beowire.prom"
     assert _beowire("report", record, "--prometheus", path) == 0
