@@ -180,7 +180,8 @@ def _judged(rule: Rule, found: Sequence[Curve]) -> Outcome:
 
 
 def _at(rule: Rule, cell: Cell, base: Cell | None) -> tuple[Status, str]:
-    whole = all(result.status == "ok" for result in cell.launches)
+    launches = [*cell.launches, *(base.launches if base is not None else ())]
+    failed = next((result.status for result in launches if result.status != "ok"), "")
     low, value, high = _figure(rule, cell)
     if rule.than and base is not None:
         base_low, base_value, base_high = _figure(rule, base)
@@ -189,8 +190,8 @@ def _at(rule: Rule, cell: Cell, base: Cell | None) -> tuple[Status, str]:
         low, value, high = low / base_high, value / base_value, high / base_low
     shown = f"{_text(rule, value)} ({_text(rule, low)} to {_text(rule, high)})"
     detail = f"{shown}, {'at most' if rule.at_most else 'at least'} {_text(rule, rule.limit)}"
-    if not whole:
-        return "cannot tell", f"{detail}; {cell.launches[0].status}"
+    if failed:
+        return "cannot tell", f"{detail}; {failed}"
     within, beyond = (high, low) if rule.at_most else (-low, -high)
     limit = rule.limit if rule.at_most else -rule.limit
     if within <= limit:
@@ -210,7 +211,7 @@ def _figure(rule: Rule, cell: Cell) -> tuple[float, float, float]:
             return 0.0, summary.max, float("inf")
         known = [one for one in intervals if isinstance(one, list | tuple)]
         if len(known) < len(intervals):
-            return value, value, value
+            return 0.0, value, float("inf")
         return min(one[0] for one in known), value, max(one[1] for one in known)
     if summary.ci95 is None:
         return 0.0, summary.median, float("inf")

@@ -96,6 +96,33 @@ def test_judge__a_cell_that_is_not_whole__cannot_be_told(tmp_path: Path) -> None
     assert outcome.details[0].endswith("; the engine ended")
 
 
+def test_judge__a_launch_that_is_not_whole__is_the_one_that_is_named(tmp_path: Path) -> None:
+    half = summary(1000, 990, 1010)
+    found = record(result(8, half), result(8, half, launch=2, status="the engine ended"))
+    outcome = _outcome(tmp_path, 'driver = "tcp"\nat_most = "2us"', found)
+    assert outcome.status == "cannot tell"
+    assert outcome.details[0].endswith("; the engine ended")
+
+
+def test_judge__beside_a_cell_that_is_not_whole__cannot_be_told(tmp_path: Path) -> None:
+    found = record(
+        result(8, summary(1000, 990, 1010), driver="beowire"),
+        result(8, summary(3000, 2900, 3100), status="the engine ended"),
+    )
+    outcome = _outcome(tmp_path, 'driver = "beowire"\nthan = "tcp"\nat_most = "2x"', found)
+    assert outcome.status == "cannot tell"
+    assert outcome.details[0].endswith("; the engine ended")
+
+
+def test_judge__a_tail_without_an_interval__cannot_be_told(tmp_path: Path) -> None:
+    tail = summary(1000, 990, 1010).model_copy(update={"p99": 4000.0, "p99_ci95": None})
+    for limit in ("5us", "3us"):
+        rule = f'driver = "tcp"\nof = "p99"\nat_most = "{limit}"'
+        outcome = _outcome(tmp_path, rule, record(result(8, tail)))
+        assert outcome.status == "cannot tell"
+        assert " to ?), at most " in outcome.details[0]
+
+
 def test_status__broken_comes_before_not_known(tmp_path: Path) -> None:
     found = record(result(8, summary(1000, 990, 1010)))
     met, broken, unknown = (
