@@ -17,7 +17,7 @@ from beowire.diff.verdict import DEFAULT_THRESHOLD
 from beowire.errors import BeowireError
 from beowire.load import parse_load
 from beowire.patterns import parse_patterns
-from beowire.run import Request
+from beowire.run import BUFFER_DRIVER, Request
 
 #: What the command ends with. What cannot be compared at all ends with 2, too.
 STATUS = {"no worse": 0, "worse": 1, "cannot tell": 2}
@@ -69,8 +69,9 @@ class Against:
 
 
 def prepare(text: str, threshold: str, request: Request, named: Collection[str]) -> Against:
-    """The request with A's drivers, patterns, sizes, load and time to a launch, as far as no option
-    has `named` others. BeowireError if A cannot be compared with."""
+    """The request with A's drivers, patterns, sizes, load, offsets, buffers, message rate and time
+    to a launch, as far as no option has `named` others. BeowireError if A cannot be compared with.
+    """
     first = read_side("A", text)
     if not first.launches:
         raise BeowireError(f"{first.records[0].path} has no result to compare with")
@@ -86,6 +87,11 @@ def prepare(text: str, threshold: str, request: Request, named: Collection[str])
     if "load" not in named:
         loads = dict.fromkeys(result.load for result in results if result.load)
         changes["load"] = parse_load(next(iter(loads))) if loads else None
+    changes |= {
+        name: value for name, value in _settings(first).items() if _OPTIONS[name] not in named
+    }
+    if BUFFER_DRIVER not in str(changes.get("drivers", request.drivers)).split(","):
+        changes.pop("socket_buffer", None)  # which would add that driver
     if "seconds" not in named:
         changes["seconds"] = _launch_seconds(first) * launches
     request = replace(request, **changes)  # type: ignore[arg-type]
@@ -106,6 +112,31 @@ def _drivers(side: Side) -> list[str]:
     order = [info.name for record in side.records for info in record.meta.drivers]
     measured = {result.driver for record in side.records for result in record.results}
     return [name for name in dict.fromkeys(order) if name in measured]
+
+
+#: What a request has of a record's options, by what typer calls the option.
+_OPTIONS = {
+    "offsets": "offset",
+    "socket_buffer": "socket_buffer",
+    "message_rate": "message_rate",
+}
+
+
+def _settings(side: Side) -> dict[str, object]:
+    """What was measured there in another way than usual: where messages began, how large TCP's
+    buffers were, how many messages a second were sent."""
+    options = side.records[0].meta.options
+    found: dict[str, object] = {}
+    match options.get("offset"):
+        case [int() as sent, int() as received]:
+            found["offsets"] = sent, received
+    match options.get("socket_buffer"):
+        case str() as text if text.isascii() and text.isdecimal():
+            found["socket_buffer"] = int(text)
+    match options.get("message_rate"):
+        case int() | float() as rate:
+            found["message_rate"] = float(rate)
+    return found
 
 
 def _launch_seconds(side: Side) -> float:

@@ -18,6 +18,9 @@ from beowire.units import size_text
 
 FILE = "record.jsonl"
 
+#: Options of a run that make its figures others.
+_OPTIONS = ("offset", "socket_buffer", "message_rate")
+
 
 @dataclass(frozen=True, order=True)
 class Key:
@@ -218,11 +221,18 @@ def _described(record: Record) -> dict[str, str | None]:
     """What both sides should have alike, as text."""
     link = record.meta.link.model_dump(exclude_none=True)
     found: dict[str, str | None] = {f"link {name}": str(value) for name, value in link.items()}
+    for name in _OPTIONS:
+        if (value := record.meta.options.get(name)) is not None:
+            found[f"--{name.replace('_', '-')}"] = _option_text(value)
     found["beowire"] = record.meta.beowire
     for name in ("kernel", "cpu_model"):
         values = {str(end.environment.get(name)) for end in record.meta.ends}
         found[name] = ", ".join(sorted(values))
     return found
+
+
+def _option_text(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _either(values: set[str | None]) -> str:

@@ -57,6 +57,35 @@ def test_prepare__a_load_is_taken_over(tmp_path: Path) -> None:
     assert load is not None and load.text == "hog:19"
 
 
+def _with_options(path: Path, **options: object) -> Path:
+    """The record, as one of a run that was asked for otherwise."""
+    first, rest = path.read_text(encoding="utf-8").split("\n", 1)
+    meta = json.loads(first)
+    meta["options"] |= options
+    path.write_text(f"{json.dumps(meta)}\n{rest}", encoding="utf-8")
+    return path
+
+
+def test_prepare__what_was_measured_otherwise_is_so_again(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", {"tcp-buffer": flat(30_000, 10, 1)})
+    _with_options(path, offset=[1, 64], socket_buffer="524288", message_rate=5000.0)
+    request = prepare(str(path), "2%", _request(tmp_path), ()).request
+    assert request.offsets == (1, 64)
+    assert (request.socket_buffer, request.message_rate) == (524288, 5000.0)
+    named = {"offset", "socket_buffer", "message_rate"}
+    request = prepare(str(path), "2%", _request(tmp_path), named).request
+    assert (request.offsets, request.socket_buffer, request.message_rate) == ((0, 0), None, None)
+    # Of a driver that is not measured again nothing is taken over, for that would add it.
+    asked = _request(tmp_path, drivers="tcp")
+    assert prepare(str(path), "2%", asked, {"drivers"}).request.socket_buffer is None
+
+
+def test_prepare__options_that_say_nothing_are_left_out(first: Path, tmp_path: Path) -> None:
+    path = _with_options(first, offset="x", socket_buffer="²", message_rate=None)
+    request = prepare(str(path), "2%", _request(tmp_path), ()).request
+    assert (request.offsets, request.socket_buffer, request.message_rate) == ((0, 0), None, None)
+
+
 def test_prepare__too_few_launches(tmp_path: Path) -> None:
     path = write(tmp_path / "a", {"tcp": flat(1e4, 1, 1)})
     with pytest.raises(BeowireError, match="too few to tell anything") as caught:

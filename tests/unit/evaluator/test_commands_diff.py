@@ -53,6 +53,20 @@ def test_diff__no_worse__ends_with_0(
     assert "(10 launches)" in said
 
 
+def test_diff__what_was_measured_otherwise__is_said(
+    first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    second = _second(tmp_path, 30_000, 1500)
+    head, rest = second.read_text(encoding="utf-8").split("\n", 1)
+    meta_line = json.loads(head)
+    meta_line["options"] |= {"offset": [1, 64], "socket_buffer": "524288"}
+    second.write_text(f"{json.dumps(meta_line)}\n{rest}", encoding="utf-8")
+    beowire_diff(first, second)
+    said = capsys.readouterr().out
+    assert "note: --offset: none in A, 1,64 in B" in said
+    assert "note: --socket-buffer: none in A, 524288 in B" in said
+
+
 def test_diff__worse__ends_with_1_and_says_where(
     first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
