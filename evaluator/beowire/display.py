@@ -93,7 +93,7 @@ class Display:
 def _figure(cell: Cell | None) -> str:
     """The last figures of a cell, roughly: the median of the last round."""
     if cell is None or not cell.rounds:
-        return "nothing yet"
+        return "done" if cell is not None and cell.written else "nothing yet"
     last = cell.rounds[-1]
     seen = f"(round {len(cell.rounds)})"
     if not cell.kind.is_times:

@@ -63,6 +63,19 @@ def test_display__shows_all_drivers_at_one_size(monkeypatch: pytest.MonkeyPatch)
         assert "beowire  nothing yet" in text
 
 
+def test_display__says_which_driver_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beowire.display._REFRESH_S", 0.0)
+    output = io.StringIO()
+    with Display(Console(file=output, force_terminal=True, width=100)) as display:
+        first = _progress(driver="tcp")
+        display.show(first, 1, 1)
+        first.cell.close()
+        display.show(_progress(driver="beowire"), 1, 1)
+    text = output.getvalue().rpartition("now ")[2]
+    assert "tcp      done" in text
+    assert "beowire  4.00 µs (round 1)" in text
+
+
 def test_display__shows_the_rate_of_a_stream() -> None:
     output = io.StringIO()
     with Display(Console(file=output, force_terminal=True, width=100)) as display:
