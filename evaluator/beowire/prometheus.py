@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Records as Prometheus's text (exposition format 0.0.4), for node_exporter's textfile collector or
-a push gateway: the newest figures of each cell. Pure.
+a push gateway: the newest figures of each cell, of all launches of a run together. Pure.
 
 Names and units are as Prometheus has them: seconds, bytes, a share as a share. What is not known
 has no line: there is no NaN.
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from beowire.record import Record, Result, Summary
+from beowire.report.curves import combined, median_or_none
 
 _NS = 1e-9
 
@@ -38,13 +39,16 @@ _HELP = {
 def text(records: Sequence[Record]) -> str:
     """All of it. Of several records with the same cell the one that began last counts."""
     metrics = {name: _Metric(text) for name, text in _HELP.items()}
-    cells: dict[tuple[str, str, int, str], Result] = {}
+    cells: dict[tuple[str, str, int, str], list[Result]] = {}
     ordered = sorted(records, key=lambda record: record.meta.started)
     for record in ordered:
+        own: dict[tuple[str, str, int, str], list[Result]] = {}
         for result in record.results:
-            cells[result.driver, result.pattern, result.size, result.load or ""] = result
-    for result in cells.values():
-        for name, labels, value in _of(result):
+            key = result.driver, result.pattern, result.size, result.load or ""
+            own.setdefault(key, []).append(result)
+        cells |= own
+    for launches in cells.values():
+        for name, labels, value in _of(launches):
             if math.isfinite(value):
                 metrics[name].lines.append(f"{name}{_labels(labels)} {value:.9g}")
     for record in ordered[-1:]:
@@ -63,23 +67,25 @@ def text(records: Sequence[Record]) -> str:
     )
 
 
-def _of(result: Result) -> Iterator[tuple[str, dict[str, str], float]]:
-    labels = {"driver": result.driver, "pattern": result.pattern, "size": str(result.size)}
-    if result.load:
-        labels["load"] = result.load
-    if (time := result.time()) is not None:
+def _of(launches: Sequence[Result]) -> Iterator[tuple[str, dict[str, str], float]]:
+    first = launches[0]
+    labels = {"driver": first.driver, "pattern": first.pattern, "size": str(first.size)}
+    if first.load:
+        labels["load"] = first.load
+    if times := [time for one in launches if (time := one.time()) is not None]:
+        time = combined(times)
         for quantile, value in _quantiles(time):
             yield "beowire_time_seconds", labels | {"quantile": quantile}, value * _NS
         if time.ci95 is not None:
             yield "beowire_time_seconds_low", labels, time.ci95[0] * _NS
             yield "beowire_time_seconds_high", labels, time.ci95[1] * _NS
-    if (rate := result.rate_bytes_per_s) is not None:
-        yield "beowire_rate_bytes_per_second", labels, rate.median
-    if (cpu := result.cpu_ns_per_message) is not None:
+    if rates := [rate for one in launches if (rate := one.rate_bytes_per_s) is not None]:
+        yield "beowire_rate_bytes_per_second", labels, combined(rates).median
+    if (cpu := median_or_none([one.cpu_ns_per_message for one in launches])) is not None:
         yield "beowire_cpu_seconds_per_message", labels, cpu * _NS
-    yield "beowire_messages", labels, float(result.n)
-    yield "beowire_lost_messages", labels, float(result.lost)
-    yield "beowire_ok", labels, float(result.status == "ok")
+    yield "beowire_messages", labels, float(sum(one.n for one in launches))
+    yield "beowire_lost_messages", labels, float(sum(one.lost for one in launches))
+    yield "beowire_ok", labels, float(all(one.status == "ok" for one in launches))
 
 
 def _quantiles(time: Summary) -> Iterator[tuple[str, float]]:

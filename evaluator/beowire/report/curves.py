@@ -254,10 +254,11 @@ def _rate(result: Result) -> Summary | None:
 def _cell(size: int, results: Sequence[Result]) -> Cell:
     times = [time for result in results if (time := result.time()) is not None]
     rates = [rate for result in results if (rate := _rate(result)) is not None]
-    return Cell(size, tuple(results), _combine(times) if times else None, _combine(rates))
+    return Cell(size, tuple(results), combined(times) if times else None, combined(rates))
 
 
-def _combine(launches: Sequence[Summary]) -> Summary:
+def combined(launches: Sequence[Summary]) -> Summary:
+    """Of at least one launch: the median of their medians, with the hull of their intervals."""
     if len(launches) == 1:
         return launches[0]
     intervals = [launch.ci95 for launch in launches if launch.ci95 is not None]

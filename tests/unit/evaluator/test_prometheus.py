@@ -66,6 +66,22 @@ def test_text__what_is_no_number_has_no_line() -> None:
     assert "nan" not in text.lower()
 
 
+def test_text__of_several_launches__is_of_all_of_them() -> None:
+    halves = [summary(1000, 990, 1010), summary(1200, 1190, 1210), summary(1100, 1050, 1400)]
+    lines = [result(8, half, launch=number) for number, half in enumerate(halves, start=1)]
+    lines[1] = lines[1].model_copy(update={"lost": 2, "status": "the engine ended"})
+    found = _values(prometheus.text([record(*lines)]))
+    cell = 'driver="tcp",pattern="pingpong",size="8"'
+    assert found[f'beowire_time_seconds{{{cell},quantile="0.5"}}'] == 1.1e-6
+    assert found[f"beowire_time_seconds_low{{{cell}}}"] == 9.9e-7
+    assert found[f"beowire_time_seconds_high{{{cell}}}"] == 1.4e-6
+    assert (found[f"beowire_messages{{{cell}}}"], found[f"beowire_lost_messages{{{cell}}}"]) == (
+        30,
+        2,
+    )
+    assert found[f"beowire_ok{{{cell}}}"] == 0
+
+
 def test_text__of_several_records__has_the_newest_figure() -> None:
     old = record(result(8, summary(1000)))
     later = old.meta.model_copy(update={"started": old.meta.started + timedelta(hours=1)})
