@@ -26,7 +26,7 @@ from typing import Any
 VARIABLE = "BEOWIRE_BROWSER"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
-TIMEOUT_S = 30.0
+TIMEOUT_S = 60.0
 
 _OPTIONS = (
     "--headless",
@@ -274,7 +274,7 @@ class Browser:
             with suppress(OSError):
                 os.close(pipe)
         try:
-            self._process.wait(timeout=10)
+            self._process.wait(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)

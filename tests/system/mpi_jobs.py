@@ -14,13 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from system.conftest import ROOT, RunBeowire, wait_until
+from system.conftest import PATIENCE_S, ROOT, RunBeowire, wait_until
 
 #: Within this time an MPI's own handling of errors has to be reached.
-BOUND_S = 10.0
+BOUND_S = PATIENCE_S
 
 _COMPILE_S = 120.0
-_START_S = 30.0
+_END_S = 10.0
+_START_S = 60.0
 
 #: MPICH and Intel MPI have a way of their own within a node, unless they are told not to use it.
 ALONE = {"MPIR_CVAR_NOLOCAL": "1", "I_MPI_FABRICS": "ofi"}
@@ -193,7 +194,7 @@ class Endless:
         with contextlib.suppress(ProcessLookupError):
             self.launcher.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.launcher.wait(BOUND_S)
+            self.launcher.wait(_END_S)
         self.launcher.kill()
         self.launcher.wait()
 

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from system.conftest import ROOT, RunBeowire, assert_refused, processes_of, wait_until
+from system.conftest import (
+    PATIENCE_S,
+    ROOT,
+    RunBeowire,
+    assert_refused,
+    processes_of,
+    wait_until,
+)
 from system.test_examples import LAUNCHERS, OPEN_MPI
 
 EXAMPLES = ROOT / "build" / "release" / "examples"
@@ -108,7 +115,7 @@ def test_run__ended_from_outside(leftovers: str, number: signal.Signals) -> None
             process.kill()
             raise
         process.send_signal(number)
-        assert process.wait(20) == (-number if number == signal.SIGKILL else 130)
+        assert process.wait(PATIENCE_S) == (-number if number == signal.SIGKILL else 130)
     # That no process is left is seen by the fixture.
 
 

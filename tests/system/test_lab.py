@@ -11,7 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from system.conftest import ROOT, RunBeowire, assert_refused, processes_of, wait_until
+from system.conftest import (
+    PATIENCE_S,
+    ROOT,
+    RunBeowire,
+    assert_refused,
+    processes_of,
+    wait_until,
+)
 
 UNPRIVILEGED = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
 """Makes root a user without any privilege, who can still read this checkout."""
@@ -141,7 +148,7 @@ def test_down__ends_the_programs_in_it(run_beowire: RunBeowire, lab: str) -> Non
     inside = subprocess.Popen([ROOT / "beowire", "lab", "exec", "node1", "--", "sleep", "600"])
     assert wait_until(lambda: _runs(inside.pid, "sleep"))
     assert run_beowire("lab", "down").returncode == 0
-    assert inside.wait(timeout=10) == -signal.SIGTERM
+    assert inside.wait(timeout=PATIENCE_S) == -signal.SIGTERM
 
 
 def _runs(pid: int, program: str) -> bool:
@@ -159,7 +166,7 @@ def test_dead_lab__is_found_and_cleaned(run_beowire: RunBeowire, lab: str, finde
     os.kill(keeper["pid"], signal.SIGKILL)
     done = run_beowire("lab", finder)
     assert done.returncode == 0, done.stderr
-    assert inside.wait(timeout=10) == -signal.SIGTERM
+    assert inside.wait(timeout=PATIENCE_S) == -signal.SIGTERM
     assert bystander.poll() is None
     bystander.kill()
     bystander.wait()

@@ -20,7 +20,7 @@ from system.conftest import ROOT, processes_of, wait_until
 
 def hello(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
     """The engine's answer; it then ends, as it does when its input ends: with status 3."""
-    out, errors = process.communicate(b"hello\n", timeout=20)
+    out, errors = process.communicate(b"hello\n", timeout=60)
     assert process.returncode == 3, errors
     answer: dict[str, Any] = json.loads(out.splitlines()[0])
     return answer

@@ -18,7 +18,14 @@ from beowire.lab.options import read_lab_options
 from beowire.launch.lab import LabLauncher
 from beowire.launch.machines import MachinesLauncher
 from beowire.record import Record, read_record
-from system.conftest import ROOT, RunBeowire, assert_refused, processes_of, wait_until
+from system.conftest import (
+    PATIENCE_S,
+    ROOT,
+    RunBeowire,
+    assert_refused,
+    processes_of,
+    wait_until,
+)
 
 #: On a busy host without KVM.
 BOOT_S = 240.0
@@ -137,7 +144,7 @@ def test_vm__ended_while_it_boots(
     else:
         (keeper,) = (line for line in found if "machines.keeper" in line)
         os.kill(int(keeper.partition(":")[0]), number)
-    assert process.wait(timeout=30) != 0
+    assert process.wait(timeout=PATIENCE_S) != 0
     assert wait_until(lambda: processes_of(leftovers) == [])
 
 

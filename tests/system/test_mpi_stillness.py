@@ -15,7 +15,7 @@ from system.mpi_jobs import ALONE, Endless, Mpi
 _TIMEOUT_S = 1
 _TIMES = 3
 
-_BOUND_S = 30.0
+_BOUND_S = 60.0
 
 #: Frames of a job that goes on.
 _MORE = 200

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from beowire.record import read_record
-from system.conftest import ROOT, RunBeowire, wait_until
+from system.conftest import PATIENCE_S, ROOT, RunBeowire, wait_until
 
 BEOWIRE = str(ROOT / "beowire")
 
@@ -23,15 +23,16 @@ def test_load__ends_well_when_told_to(number: signal.Signals, tmp_path: Path) ->
         )
     assert wait_until(lambda: " s  " in said.read_text())
     os.killpg(process.pid, number)  # the engine, too, as a terminal does
-    assert process.wait(5) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert said.read_text().splitlines()[-1].startswith("in all ")
 
 
 def test_load__ends_with_its_parent(tmp_path: Path) -> None:
     """That nothing is left is seen by the fixture of all system tests."""
     said = tmp_path / "said"
-    script = f'"{BEOWIRE}" load hog:19 > "{said}" 2>&1 & until grep -q "share" "{said}"; do :; done'
-    subprocess.run(["bash", "-c", script], check=True, timeout=30)
+    begun = f'until grep -q "share" "{said}"; do sleep 0.05; done'
+    script = f'"{BEOWIRE}" load hog:19 > "{said}" 2>&1 & {begun}'
+    subprocess.run(["bash", "-c", script], check=True, timeout=PATIENCE_S)
     assert wait_until(lambda: "in all " in said.read_text())
 
 

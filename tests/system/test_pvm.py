@@ -13,8 +13,9 @@ from system.conftest import ROOT, RunBeowire, wait_until
 
 ALL = ("pvm", "pvm-direct", "pvm-beowire")
 
-#: What was started has to have ended so soon after whatever was killed.
-BOUND_S = 5.0
+#: What was started has to have ended so soon after whatever was killed: within 5 s on an idle
+#: machine; here others may have taken all cores.
+BOUND_S = 30.0
 
 
 def _left() -> list[Path]:
@@ -39,13 +40,14 @@ def _lines(record: Path) -> list[str]:
 def test_every_byte_arrives__and_nothing_stays(
     run_beowire: RunBeowire, tmp_path: Path, where: list[str]
 ) -> None:
+    before = set(_left())
     words = ["--drivers", ",".join(ALL), "--sizes", "1,100000", "--time", "2"]
     words += ["--pattern", "integrity", "--offset", "3,65", "--out", str(tmp_path / "o")]
     done = run_beowire("compare", *where, *words)
     assert done.returncode == 0, done.stderr
     found = {(one.driver, one.size) for one in read_record(tmp_path / "o" / "record.jsonl").results}
     assert found == {(driver, size) for driver in ALL for size in (1, 100000)}
-    assert wait_until(lambda: not _left())  # that no process is: see `leftovers`
+    assert wait_until(lambda: before.issuperset(_left()))  # that no process is: see `leftovers`
 
 
 def _said(record: Path, driver: str) -> str:
@@ -67,7 +69,7 @@ def test_killed__a_daemon_or_its_keeper_ends_its_driver_and_another_goes_on(tmp_
         text=True,
     ) as process:
         try:
-            assert wait_until(lambda: _lines(record), 30.0)
+            assert wait_until(lambda: _lines(record))
             daemons = [
                 one
                 for one in psutil.Process(process.pid).children(recursive=True)

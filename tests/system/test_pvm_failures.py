@@ -14,8 +14,9 @@ from pathlib import Path
 
 from system.pvm_machines import PROGRAM, Machine, preloaded
 
-#: Errors of PVM's are there so soon.
-BOUND_S = 5.0
+#: Errors of PVM's are there so soon: within 5 s on an idle machine; here others may have taken all
+#: cores.
+BOUND_S = 30.0
 
 OURS = preloaded(BEOWIRE_LANES="shm")
 SYSTEM_ERROR = -14
@@ -32,16 +33,14 @@ def _refused(directory: Path) -> list[str]:
     it makes of that itself is the same without."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PVM")}
     environment |= {"PVM_TMP": str(directory), "PVM_ALLOW_ROOT": "1", "PVM_TASKS_SPEAK": "1"}
-    start = time.monotonic()
     done = subprocess.run(
         [str(PROGRAM)],
         env={**environment, **OURS},
         capture_output=True,
         text=True,
         check=False,
-        timeout=20,
+        timeout=BOUND_S,
     )
-    assert time.monotonic() - start < BOUND_S
     assert done.returncode == 1
     assert "pvm_mytid() > 0" in done.stdout
     lines = done.stderr.splitlines()

@@ -77,7 +77,6 @@ def exchange_across(lab: LabState, before: tuple[str, ...]) -> None:
 
 
 @START
-@pytest.mark.timeout(PATIENCE_S + 20)
 def test_router__messages_arrive_once_in_order_and_intact(before: tuple[str, ...]) -> None:
     with routed_lab() as lab:
         exchange_across(lab, before)
@@ -85,7 +84,6 @@ def test_router__messages_arrive_once_in_order_and_intact(before: tuple[str, ...
 
 
 @START
-@pytest.mark.timeout(PATIENCE_S + 20)
 def test_router__the_other_link_has_a_smaller_mtu(before: tuple[str, ...]) -> None:
     with routed_lab() as lab:
         run(lab, network.SWITCH, f"ip link set {network.near(1)} mtu 1280")
@@ -98,7 +96,6 @@ def test_router__the_other_link_has_a_smaller_mtu(before: tuple[str, ...]) -> No
 
 
 @START
-@pytest.mark.timeout(PATIENCE_S + 20)
 def test_router__a_link_that_no_end_sees_has_a_smaller_mtu(before: tuple[str, ...]) -> None:
     with routed_lab() as lab:
         for index in (0, 1):  # the router refuses what is longer, as if the next link were so
@@ -112,7 +109,6 @@ def test_router__a_link_that_no_end_sees_has_a_smaller_mtu(before: tuple[str, ..
 
 
 @START
-@pytest.mark.timeout(PATIENCE_S + 20)
 def test_router__a_link_that_says_nothing_has_a_smaller_mtu(before: tuple[str, ...]) -> None:
     with routed_lab() as lab:
         # The nodes do not know, and what is longer is not refused: it vanishes.
@@ -122,7 +118,6 @@ def test_router__a_link_that_says_nothing_has_a_smaller_mtu(before: tuple[str, .
         assert fragments(lab) == [0, 0, 0]
 
 
-@pytest.mark.timeout(PATIENCE_S + 20)
 @pytest.mark.parametrize(
     ("mtu", "switch_mtu"), [(9000, 1500), (9000, 1400), (1500, 1476), (1500, 1462), (1500, 1280)]
 )

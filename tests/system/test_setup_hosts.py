@@ -16,7 +16,7 @@ import pytest
 
 from beowire.lab import cluster
 from beowire.lab.options import LabOptions
-from system.conftest import ROOT, RunBeowire, assert_refused, processes_of, wait_until
+from system.conftest import PATIENCE_S, ROOT, RunBeowire, assert_refused, processes_of, wait_until
 from system.test_ssh import Hosts, running
 
 pytestmark = pytest.mark.skipif(
@@ -55,7 +55,7 @@ def names(hosts: Hosts) -> list[str]:
 
 
 def type_there(
-    hosts: Hosts, *words: str, among: int = 3, timeout: float = 60.0
+    hosts: Hosts, *words: str, among: int = 3, timeout: float = 2 * PATIENCE_S
 ) -> "subprocess.CompletedProcess[str]":
     """A command line as typed in node0."""
     options = [word for option in hosts.options() for word in ("--ssh-option", option)]
@@ -194,7 +194,7 @@ def as_nobody(
         capture_output=True,
         text=True,
         check=False,
-        timeout=20,
+        timeout=60,
     )
 
 

@@ -53,7 +53,11 @@ def run(lab: LabState, node: str, *command: str) -> str:
 
 
 def received_bytes(lab: LabState, node: str) -> int:
-    return int(run(lab, node, "cat", "/sys/class/net/eth0/statistics/rx_bytes"))
+    """Seen from here: starting a program there takes as long as a whole exchange."""
+    holder = cluster.node_of(lab, node).holder.pid
+    lines = Path(f"/proc/{holder}/net/dev").read_text(encoding="ascii").splitlines()
+    (counters,) = (line.partition(":")[2] for line in lines if line.strip().startswith("eth0:"))
+    return int(counters.split()[0])
 
 
 @contextlib.contextmanager

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
-
 from beowire.lab import cluster
 from beowire.lab.options import LabOptions
 from system.conftest import ROOT, RunBeowire, assert_refused, wait_until
@@ -77,7 +75,6 @@ def agree(one: dict[str, Any], other: dict[str, Any]) -> bool:
     )
 
 
-@pytest.mark.timeout(PATIENCE_S + 60)
 def test_top__sums_agree_with_what_was_sent(run_beowire: RunBeowire) -> None:
     with exchanging() as ends:
         counters = [json.loads(line_of(end)) for end in ends]
@@ -124,7 +121,6 @@ def look_at_text(run_beowire: RunBeowire, pid: int) -> str:
     return done.stdout
 
 
-@pytest.mark.timeout(PATIENCE_S + 60)
 def test_top__of_a_lossy_wire_it_shows_what_was_sent_again(run_beowire: RunBeowire) -> None:
     with exchanging(loss=0.02) as ends:
         for end in ends:

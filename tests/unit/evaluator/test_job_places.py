@@ -23,7 +23,7 @@ def test_here__the_process_learns_who_it_is(monkeypatch: pytest.MonkeyPatch) -> 
     )
     started = HerePlace().start(task(sys.executable, "-c", program))
     with started.channel:
-        out, _ = started.process.communicate(timeout=20)
+        out, _ = started.process.communicate(timeout=60)
         assert out == b"1 3 e0 None\n"
         assert started.channel.recv(10) == b"x"
         assert started.channel.recv(10) == b""  # this program keeps no end of it
@@ -37,7 +37,7 @@ def run_script(script: str) -> "subprocess.CompletedProcess[str]":
         capture_output=True,
         text=True,
         check=False,
-        timeout=20,
+        timeout=60,
     )
 
 
@@ -59,7 +59,7 @@ def test_remote_script__words_arrive_as_they_are(
         process.stdin.write(script + "\n")
         process.stdin.flush()
         assert process.stdout.read().splitlines() == [f"[{word}]" for word in words]
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     assert "BEOWIRE_JOB_SOCKET=/nonexistent" in script
     assert "PMI_RANK=1" in script
 
@@ -84,7 +84,7 @@ def test_remote_script__nobody_hears_that_the_program_was_ended(tmp_path: Path) 
         stdout=writing,
         stderr=writing,
         check=False,
-        timeout=20,
+        timeout=60,
         restore_signals=True,
     )
     os.close(writing)
@@ -96,7 +96,7 @@ def test_remote_command__nothing_is_to_be_run(tmp_path: Path) -> None:
     path = tmp_path / "socket"
     path.touch()
     done = subprocess.run(
-        ["sh", "-c", _remote_command(str(path))], input=b"", check=False, timeout=20
+        ["sh", "-c", _remote_command(str(path))], input=b"", check=False, timeout=60
     )
     assert done.returncode == 0
     assert not path.exists()

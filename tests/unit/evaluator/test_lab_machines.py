@@ -91,7 +91,7 @@ class Machine:
             input=data,
             capture_output=True,
             check=False,
-            timeout=30,
+            timeout=60,
         )
 
     def end(self) -> None:
@@ -147,7 +147,7 @@ def test_call__signals_are_passed_on(machine: Machine) -> None:
 
 
 def gone(pid: int) -> bool:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while Path(f"/proc/{pid}").exists():
         if time.monotonic() > deadline:
             return False
@@ -189,7 +189,7 @@ def test_call__many_at_once(machine: Machine) -> None:
         )
         for number in range(8)
     ]
-    said = [call.communicate(timeout=30)[0] for call in calls]
+    said = [call.communicate(timeout=60)[0] for call in calls]
     assert said == [bytes(300_000) + f"{number}\n".encode() for number in range(8)]
 
 

@@ -70,7 +70,7 @@ def call(agent: Path, *words: str) -> "subprocess.CompletedProcess[str]":
         text=True,
         check=False,
         env={"PATH": "/usr/bin:/bin", "SECRET": "not handed over"},
-        timeout=20,
+        timeout=60,
     )
 
 
@@ -98,5 +98,5 @@ def test_signals__a_launcher_that_heeds_none_is_killed(monkeypatch: pytest.Monke
         launcher.stdout.readline()
         with mpirun._signals_go_to(launcher):
             os.kill(os.getpid(), signal.SIGTERM)
-            assert launcher.wait(timeout=30) == -signal.SIGKILL
+            assert launcher.wait(timeout=60) == -signal.SIGKILL
         os.killpg(launcher.pid, signal.SIGKILL)

@@ -66,7 +66,7 @@ def test_start__is_a_step_on_that_node() -> None:
         slurm.SlurmLauncher() as launcher,
         launcher.start(launcher.nodes[1], cpu="auto") as process,
     ):
-        said, _ = process.communicate(b"in\n", timeout=10)
+        said, _ = process.communicate(b"in\n", timeout=60)
     words, rest = said.decode().split("\n", 1)
     assert "--nodelist=beta" in words and "--overlap" in words
     assert words.endswith("beowire-engine --cpu auto")

@@ -112,17 +112,17 @@ def test_rank_in__by_its_number_or_its_host() -> None:
 
 def test_last_words__of_one_that_has_ended(start: Start) -> None:
     job = start("echo well; echo; echo 'fatal: no' >&2; exit 3")
-    assert job.last_words(10.0) == "fatal: no"
+    assert job.last_words(60.0) == "fatal: no"
     assert job.has_ended()
 
 
 def test_last_words__of_one_that_was_killed(start: Start) -> None:
-    assert start("kill -9 $$").last_words(10.0) == "sh was killed by signal 9"
+    assert start("kill -9 $$").last_words(60.0) == "sh was killed by signal 9"
 
 
 def test_output__without_an_end_is_read_and_not_kept(start: Start) -> None:
     job = start("yes 0123456789 | head -c 5000000; echo; echo; echo the end")
-    assert job.last_words(30.0) == "the end"
+    assert job.last_words(60.0) == "the end"
 
 
 def test_end__of_one_that_does_not_want_to(start: Start) -> None:

@@ -142,7 +142,7 @@ def test_measure__ends_with_whoever_measures(tmp_path: Path) -> None:
     command = f"mine=sleep 600 & echo $$ $! > {said}; wait"
     with subprocess.Popen([sys.executable, "-c", program, command, *sys.path]) as measuring:
         try:
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 60
             while not (said.exists() and len(said.read_text().split()) == 2):
                 assert time.monotonic() < deadline
                 time.sleep(0.01)

@@ -29,7 +29,7 @@ def run(checkout: Path) -> "subprocess.CompletedProcess[str]":
     """`beowire` as somebody who is not root."""
     user = ["setpriv", "--reuid", str(NOBODY), "--clear-groups"] if os.geteuid() == 0 else []
     return subprocess.run(
-        [*user, str(checkout / "beowire")], capture_output=True, text=True, check=False, timeout=20
+        [*user, str(checkout / "beowire")], capture_output=True, text=True, check=False, timeout=60
     )
 
 

@@ -21,7 +21,7 @@ def stage(build: Path, target: Path, *built: str) -> str:
         (build / name).parent.mkdir(parents=True, exist_ok=True)
         (build / name).write_text(name)
     words = [str(ROOT / "scripts/stage-engine"), str(build), str(target)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=20)
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr == ""
     return done.stdout
 
