@@ -23,16 +23,13 @@ _SCRIPT_S = 60.0
 _FILES = {
     "rmem_max": "/proc/sys/net/core/rmem_max",
     "wmem_max": "/proc/sys/net/core/wmem_max",
-    "ping_group_range": "/proc/sys/net/ipv4/ping_group_range",
     "ptrace_scope": "/proc/sys/kernel/yama/ptrace_scope",
-    "interrupts": "/proc/interrupts",
     "traffic": "/proc/net/dev",
 }
 
 #: Commands, likewise. INTERFACE stands for the card.
 _COMMANDS = {
     "user": "id -un; id -u",
-    "path": 'echo "$PATH"',
     "locked_kib": "ulimit -l",
     "governors": "cat /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | sort | uniq -c",
     # One line a state: what leaving it takes (us), whether it is switched off, its name.
@@ -50,7 +47,6 @@ _COMMANDS = {
         "for i in $(grep -w INTERFACE /proc/interrupts | cut -d: -f1); do"
         ' echo "$i $(cat "/proc/irq/$i/smp_affinity_list")"; done'
     ),
-    "balancer": "pgrep -x irqbalance",
     "nft": "nft list ruleset",
     "nft_status": "command -v nft >/dev/null || echo absent; nft list ruleset >/dev/null; echo $?",
     "iptables": "iptables-save",

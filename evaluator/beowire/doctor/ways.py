@@ -109,10 +109,11 @@ def _names(pair: Pair) -> str:
 
 
 def _mtus(found: Sequence[Facts]) -> list[Finding]:
-    sizes = {one.host: one.number("interface_mtu") for one in found}
+    known = ((one.host, one.number("interface_mtu")) for one in found)
+    sizes = {host: size for host, size in known if size}
     if len(set(sizes.values())) <= 1:
         return []
-    least = min(size for size in sizes.values() if size)
+    least = min(sizes.values())
     return [
         Finding(
             "MTU",

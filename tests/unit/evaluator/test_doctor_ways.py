@@ -33,6 +33,14 @@ def test_judge__all_is_open() -> None:
     assert frames.text == "half a round trip takes 5.00 µs to 9.00 µs (the slowest: b – c)"
 
 
+def test_judge__a_card_that_does_not_say_its_mtu__differs_from_none() -> None:
+    silent = Facts("c", "eth0", {"interface_mtu": None, "kernel": "6.1"}, {}, {})
+    found = judge(pairs({}), [*HOSTS[:2], silent])
+    assert of(found, "MTU") == []
+    (one,) = of(judge(pairs({}), [HOSTS[0], host("b", mtu=9000), silent]), "MTU")
+    assert one.text == "not the same: a 1500, b 9000"
+
+
 def test_judge__a_way_that_is_closed_between_some() -> None:
     stopped = Bounced(why="c: the peer does not answer")
     found = judge(pairs({("a", "c"): {"UDP": stopped}, ("b", "c"): {"UDP": stopped}}), HOSTS)
