@@ -15,8 +15,8 @@ import pytest
 from beowire.lab import cluster, network
 from beowire.lab.state import LabState
 from system.conftest import wait_until
-from system.test_stillness import PATIENCE_S
-from system.test_strangers import Exchange, exchanging, states
+from system.test_stillness import PATIENCE_S, states
+from system.test_strangers import Exchange, exchanging
 
 HEADER_BYTES, SEAL_BYTES = 28, 24
 WITH_SEAL, WITHOUT = 0x3D, 0x37

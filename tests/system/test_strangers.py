@@ -17,7 +17,7 @@ from system import speakers
 from system.conftest import wait_until
 from system.exchanges import introduce, start
 from system.speakers import ACCEPT, EAGER, GET, PUT, RESET, Place, Speaker, speaking
-from system.test_stillness import ENOUGH_BYTES, PATIENCE_S, lab_of, received_bytes, run
+from system.test_stillness import ENOUGH_BYTES, PATIENCE_S, lab_of, received_bytes, run, states
 
 MESSAGES = 5000
 
@@ -33,8 +33,17 @@ class Exchange:
     secret: bytes
 
     def snapshot(self) -> stats.Snapshot:
-        (found,) = stats.find(self.ends[0].pid)
-        return stats.read(found.path)
+        """Not of a moment at which it was interrupted while it published."""
+        read: list[stats.Snapshot] = []
+
+        def is_read() -> bool:
+            (found,) = stats.find(self.ends[0].pid)
+            with contextlib.suppress(stats.StatsError):
+                read.append(stats.read(found.path))
+            return bool(read)
+
+        assert wait_until(is_read)
+        return read[0]
 
     def counter(self, name: str) -> int:
         return self.snapshot().values("counters")[name]
@@ -152,15 +161,6 @@ def test_two_thousand_connects__somebody_honest_still_connects() -> None:
             finally:
                 third.kill()
         exchange.finish()
-
-
-def states(process: int) -> list[str]:
-    """The state of a process's peers."""
-    return [
-        stats.text(row, "state")
-        for found in stats.find(process)
-        for row in stats.read(found.path).rows("peers")
-    ]
 
 
 @pytest.mark.timeout(5 * PATIENCE_S)
