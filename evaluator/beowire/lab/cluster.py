@@ -17,6 +17,7 @@ from beowire.errors import BeowireError
 from beowire.lab import network, processes, state
 from beowire.lab.keeper import KeeperRequest
 from beowire.lab.options import LabOptions
+from beowire.lab.processes import Process
 from beowire.lab.state import LabFiles, LabNode, LabState
 
 DEFAULT_NAME = "lab"
@@ -250,9 +251,30 @@ def _clean_if_dead(name: str) -> bool:
         if found.alive():
             return False
         if found.boot_id == processes.boot_id():
-            processes.end(processes.members(found.namespaces()), grace_s=2.0)
+            processes.end(_left_in(found), grace_s=2.0)
     files.remove()
     return True
+
+
+def _left_in(lab: LabState) -> list[Process]:
+    """The processes in the namespaces of a dead lab. Once nobody is in these, their numbers may be
+    given to those of another lab, which has its holder there: that is left alone."""
+    own = {node.holder for node in (*lab.nodes, lab.switch)}
+    left = []
+    for one in set(lab.namespaces()):
+        members = processes.members([one])
+        if not any(_is_keeper(process) for process in members if process not in own):
+            left += members
+    return left
+
+
+def _is_keeper(process: Process) -> bool:
+    """A keeper of a lab, or one of its holders."""
+    try:
+        words = Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return _KEEPERS["namespaces"].encode() in words
 
 
 def _up_command(name: str) -> str:
