@@ -29,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -53,6 +54,11 @@
 /* Between two looks whether the daemon takes tasks. */
 #define TRY_MS 10
 
+/* A peer's send waits until this end has its message, which it gets by looking for some: so many
+ * looks, a millisecond apart, after a run that was cut short. That is longer than the evaluator
+ * waits for an answer. */
+#define IDLE_LOOKS 3000
+
 static const char HERE[] = "here ";
 
 struct session {
@@ -62,6 +68,7 @@ struct session {
     const char *interface; /* of Beowire; NULL: PVM's own ways */
     bool direct;
     bool enrolled;
+    unsigned owed; /* looks that are left to take by pvm_idle() */
 };
 
 /* pvm/interpose.c: how many messages went over Beowire. */
@@ -262,7 +269,15 @@ static int enrol(struct session *session, const char *directory, char *error, si
     return status;
 }
 
-/* PVM's errors, as far as they say more than that it failed. */
+/* Has the other end gone? It says nothing while messages are waited for. */
+static bool has_gone(const struct session *session)
+{
+    struct pollfd poller = {.fd = session->link.fd, .events = POLLIN};
+    return poll(&poller, 1, 0) > 0;
+}
+
+/* PVM's errors, as far as they say more than that it failed. A daemon that both have ends with the
+ * initiator. */
 static int trouble(struct session *session, int code)
 {
     switch (code) {
@@ -273,7 +288,7 @@ static int trouble(struct session *session, int code)
         return -ECONNRESET;
     case PvmSysErr: /* the task's daemon does not respond: there is none to take leave of */
         session->enrolled = false;
-        return -EOWNERDEAD;
+        return has_gone(session) ? -ECONNRESET : -EOWNERDEAD;
     default:
         return -EIO;
     }
@@ -337,11 +352,10 @@ static int pvm_send_message(void *opened, const void *data, uint64_t size)
 /* Nothing has come for a while: because nobody is there any more, or nobody waits. */
 static int look_around(const struct session *session)
 {
-    struct pollfd poller = {.fd = session->link.fd, .events = POLLIN};
     if (connection_stopped(&session->link)) {
         return -ECANCELED;
     }
-    return poll(&poller, 1, 0) > 0 ? -ECONNRESET : 0;
+    return has_gone(session) ? -ECONNRESET : 0;
 }
 
 static int pvm_receive_message(void *opened, void *data, uint64_t size)
@@ -353,6 +367,7 @@ static int pvm_receive_message(void *opened, void *data, uint64_t size)
         buffer = pvm_trecv(session->task, TAG, &slice);
         const int status = buffer == 0 ? look_around(session) : 0;
         if (status != 0) {
+            session->owed = IDLE_LOOKS;
             return status;
         }
     } while (buffer == 0);
@@ -367,12 +382,27 @@ static int pvm_receive_message(void *opened, void *data, uint64_t size)
     return code >= 0 ? 0 : trouble(session, code);
 }
 
+/* Takes in what the peer has not finished sending. */
+static bool pvm_idle(void *opened)
+{
+    struct session *session = opened;
+    if (session->owed == 0 || !session->enrolled) {
+        return false;
+    }
+    session->owed--;
+    if (pvm_probe(session->task, TAG) == PvmSysErr) {
+        session->enrolled = false;
+    }
+    return true;
+}
+
 static void pvm_close(void *opened)
 {
     struct session *session = opened;
     if (session->enrolled) {
         (void)pvm_exit();
     }
+    (void)shutdown(session->link.fd, SHUT_RDWR); /* before a daemon is missed that both have */
     pvm_daemon_end(&session->daemon);
     connection_close(session);
 }
@@ -381,7 +411,7 @@ static void pvm_close(void *opened)
     .abi = DRIVER_ABI, .placement = DRIVER_PAIR, .reliable = true, .min_size = 1,                  \
     .max_size = BYTES_MAX, .probe = pvm_probe_here, .address = connection_address,                 \
     .connect = pvm_connect, .send = pvm_send_message, .receive = pvm_receive_message,              \
-    .close = pvm_close
+    .close = pvm_close, .idle = pvm_idle
 
 static const struct driver DAEMONS = {
     PVM_DRIVER,

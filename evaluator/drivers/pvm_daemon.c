@@ -13,17 +13,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fail.h"
 
 /* How long the host is not asked. */
 #define SLICE_MS 100
-
-/* How long a daemon may take to end by itself, in steps. */
-#define END_STEP_MS 10
-#define END_STEPS 40
 
 /* Words of a command line. */
 #define WORDS_MAX 16
@@ -44,12 +39,6 @@ const char *pvm_daemon_program(void)
 void pvm_daemon_init(struct pvm_daemon *daemon)
 {
     *daemon = (struct pvm_daemon){.lifeline = -1, .input = -1, .output = -1};
-}
-
-static void sleep_ms(long ms)
-{
-    const struct timespec time = {.tv_nsec = ms * 1000000};
-    (void)nanosleep(&time, NULL);
 }
 
 /* All files in it, none of which is a directory. */
@@ -87,15 +76,10 @@ __attribute__((noreturn)) static void become(pid_t keeper, const char *directory
     _exit(127);
 }
 
+/* Told to end it would end its tasks, too, such as the engine at the other end, which may not have
+ * left yet. What it leaves is in its directory. */
 static void end_process(pid_t process)
 {
-    (void)kill(process, SIGTERM); /* a master takes its daemons with it */
-    for (int i = 0; i < END_STEPS; i++) {
-        if (waitpid(process, NULL, WNOHANG) != 0) {
-            return;
-        }
-        sleep_ms(END_STEP_MS);
-    }
     (void)kill(process, SIGKILL);
     (void)waitpid(process, NULL, 0);
 }

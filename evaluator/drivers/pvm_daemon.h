@@ -56,7 +56,7 @@ int pvm_daemon_hear(const struct pvm_daemon *daemon, const struct driver_host *h
 int pvm_daemon_say(const struct pvm_daemon *daemon, const char *line, char *error,
                    size_t error_bytes);
 
-/** Ends the daemon, in half a second at most, and takes its directory away. */
+/** Ends the daemon, at once, and takes its directory away. */
 void pvm_daemon_end(struct pvm_daemon *daemon);
 
 #endif

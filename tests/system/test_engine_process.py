@@ -333,6 +333,24 @@ def test_stop__between_messages_leaves_the_session_usable(start: Start) -> None:
     assert initiator.ask(line)["received"] == 10
 
 
+@pytest.mark.parametrize("driver", ["pvm-beowire", "pvm-direct"])
+def test_stop__a_peer_that_has_begun_to_send_is_not_left_hanging(start: Start, driver: str) -> None:
+    """Its library returns when the message has been taken, and has to be told nothing else."""
+    size = 4 << 20
+    initiator, responder = connect(start, driver, size)
+    line = f"run pattern=integrity size={size} count=1 deadline_ms=600000"
+    assert responder.ask(line) == {"event": "ready"}
+    responder.say("stop")
+    assert responder.hear()["stopped"]
+    late = threading.Timer(10.0, initiator.process.kill)
+    late.start()
+    try:
+        assert initiator.ask(line.replace("600000", "500"))["stopped"]
+    finally:
+        late.cancel()
+    assert [engine.ask("close") for engine in (initiator, responder)] == [{"event": "closed"}] * 2
+
+
 def test_stop__outside_a_run_has_no_answer(start: Start) -> None:
     engine = start()
     engine.say("stop")
