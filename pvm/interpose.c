@@ -4,6 +4,7 @@
  * those around them. libpvm3 itself calls them, by the names that its own have; stock.h says why.
  */
 #include "advice.h"
+#include "many.h"
 #include "meet.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@
 #define END_PATIENCE_NS UINT64_C(60000000000)
 
 /* Of carry(): it has to go the stock way. */
-#define NOT_CARRIED 1
+#define NOT_CARRIED MANY_STOCK
 
 /* How often something may come just when it is to be slept. */
 #define ARM_TRIES 100
@@ -233,41 +234,35 @@ EXPORT int mroute(int id, int number, int tag, struct timeval *timeout)
     return before_return(result);
 }
 
-static int compare(const void *a, const void *b)
-{
-    const int one = *(const int *)a;
-    const int other = *(const int *)b;
+/* What a message to many tasks is. */
+struct spread {
+    struct stock_message *message;
+    int tag;
+    struct parcel *copy; /* NULL: none had to be made yet */
+};
 
-    return (one > other) - (one < other);
+static int carry_to_one(void *context, int task)
+{
+    struct spread *spread = context;
+
+    return carry(spread->message, task, spread->tag, &spread->copy);
 }
 
-/* Sends to each task once, this one left out; `tasks` are in order, and then only those that are to
- * be sent to the stock way. @return how many these are, or an error of PVM's */
-static int send_many(struct stock_message *message, int *tasks, int count, int tag)
+/* Sends to each task; `tasks` change. @return 0, or an error of PVM's, when all have been tried */
+static int send_many(struct stock_message *message, int id, int *tasks, int count, int tag)
 {
-    struct parcel *copy = NULL;
-    int stay = 0;
-    int result = 0;
-    int before = *port.stock->own_task;
+    struct spread spread = {.message = message, .tag = tag};
+    int error = 0;
 
-    for (int i = 0; i < count; i++) {
-        const bool again = i > 0 && tasks[i] == before;
-        before = tasks[i];
-        if (again || tasks[i] == *port.stock->own_task) {
-            continue;
-        }
-        const int status = carry(message, tasks[i], tag, &copy);
-        if (status == NOT_CARRIED) {
-            tasks[stay++] = before;
-        } else if (status < 0) {
-            result = status;
-        }
-    }
-    port_let_go(copy);
-    return result < 0 ? result : stay;
+    message->context = *port.stock->context;
+    int left = many_sort(tasks, count, *port.stock->own_task);
+    left = many_send(tasks, left, carry_to_one, &spread, &error);
+    port_let_go(spread.copy);
+    const int status = left > 0 ? port.stock->multicast(id, tasks, left, tag) : 0;
+    return error < 0 ? error : status < 0 ? status : 0;
 }
 
-/* Sends the message of the send buffer to many tasks. */
+/* Sends the message of the send buffer to many tasks. @return 0, or an error of PVM's */
 EXPORT int pvmmcast(int id, int *tasks, int count, int tag)
 {
     const struct stock *stock = stock_find();
@@ -281,17 +276,13 @@ EXPORT int pvmmcast(int id, int *tasks, int count, int tag)
         return stock->multicast(id, tasks, count, tag);
     }
     memcpy(those, tasks, (size_t)count * sizeof *those);
-    qsort(those, (size_t)count, sizeof *those, compare);
-    message->context = *stock->context;
     within++;
-    int status = send_many(message, those, count, tag);
-    if (status > 0) {
-        status = stock->multicast(id, those, status, tag);
-    }
+    const int status = send_many(message, id, those, count, tag);
     free(those);
     const int more = port_glance(&port);
     within--;
-    return before_return(status == 0 && more < 0 ? more : status);
+    (void)before_return(0);
+    return status < 0 ? status : more < 0 ? more : 0;
 }
 
 /* libpvm3 has received a message. What had come over Beowire before is to be before it. */
