@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "endpoint/trace_file.h"
+
 #define OF_HOST "/etc/beowire/beowire.conf"
 #define OF_USER "beowire/beowire.conf"
 
@@ -118,6 +120,8 @@ int configuration_read(const char *path, struct settings *settings, char *reason
 int beowire_configuration_check(const char *path, char *reason, size_t reason_bytes)
 {
     struct settings settings;
+    const int status = configuration_read(path, &settings, reason, reason_bytes);
 
-    return configuration_read(path, &settings, reason, reason_bytes);
+    return status != 0 ? status
+                       : trace_file_check(secure_getenv(TRACE_VARIABLE), reason, reason_bytes);
 }

@@ -104,12 +104,11 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
     uint8_t secret[ADDRESS_SECRET_BYTES];
     uint16_t number = options->endpoint;
     new_secret(secret);
-    int status = trace_file_open(&endpoint->trace, secure_getenv(TRACE_VARIABLE));
-    if (status != 0) {
-        return status;
+    if (trace_file_open(&endpoint->trace, secure_getenv(TRACE_VARIABLE)) != 0) {
+        return -EBADMSG; /* beowire_configuration_check() says why */
     }
-    status = lanes_open(options, proof_incarnation(secret), &number, &core_options.lanes,
-                        &endpoint->missing);
+    int status = lanes_open(options, proof_incarnation(secret), &number, &core_options.lanes,
+                            &endpoint->missing);
     if (status == 0) {
         if (settings->busy_poll_us != SETTINGS_AS_HOST) {
             lanes_busy_poll(&core_options.lanes, settings->busy_poll_us);

@@ -66,14 +66,13 @@ static struct trace_header *map_new(const char *name)
 }
 
 /** Under the first number that is free. @return NULL: errno says why. */
-static struct trace_header *map_next(const char *path)
+static struct trace_header *map_next(const char *path, char name[PATH_MAX])
 {
-    char name[PATH_MAX];
     struct trace_header *header = NULL;
 
     for (unsigned number = 0; number < NUMBERS; number++) {
-        int length = snprintf(name, sizeof name, "%s.%d.%u", path, (int)getpid(), number);
-        if (length < 0 || (size_t)length >= sizeof name) {
+        int length = snprintf(name, PATH_MAX, "%s.%d.%u", path, (int)getpid(), number);
+        if (length < 0 || length >= PATH_MAX) {
             errno = ENAMETOOLONG;
             return NULL;
         }
@@ -87,11 +86,13 @@ static struct trace_header *map_next(const char *path)
 
 int trace_file_open(struct trace_file *file, const char *path)
 {
+    char name[PATH_MAX];
+
     *file = (struct trace_file){.header = NULL};
     if (path == NULL || *path == '\0') {
         return 0;
     }
-    struct trace_header *header = map_next(path);
+    struct trace_header *header = map_next(path, name);
     if (header == NULL) {
         return -errno;
     }
@@ -107,6 +108,27 @@ int trace_file_open(struct trace_file *file, const char *path)
         .ticks = ticks,
         .mask = TRACE_POINTS - 1,
     };
+    return 0;
+}
+
+int trace_file_check(const char *path, char *reason, size_t reason_bytes)
+{
+    char name[PATH_MAX];
+
+    if (path == NULL || *path == '\0') {
+        return 0;
+    }
+    struct trace_header *header = map_next(path, name);
+    if (header == NULL) {
+        const char *why = strerror(errno);
+        if (reason != NULL && reason_bytes > 0) {
+            (void)snprintf(reason, reason_bytes, "%s: cannot make %.300s: %s", TRACE_VARIABLE, name,
+                           why);
+        }
+        return -EBADMSG;
+    }
+    (void)munmap(header, FILE_BYTES);
+    (void)unlink(name);
     return 0;
 }
 

@@ -12,6 +12,8 @@
 #ifndef BEOWIRE_ENDPOINT_TRACE_FILE_H
 #define BEOWIRE_ENDPOINT_TRACE_FILE_H
 
+#include <stddef.h>
+
 #include "core/trace.h"
 
 /** The variable that asks for it. */
@@ -42,6 +44,11 @@ struct trace_file {
 /** Opens a file, if `path` is not NULL or empty. @return 0, or a negative errno: there is none
  *  then. */
 int trace_file_open(struct trace_file *file, const char *path);
+
+/** Tries whether there can be one, and leaves none.
+ *  @param reason one line that says why not; may be NULL
+ *  @return 0, also if `path` is NULL or empty; -EBADMSG. */
+int trace_file_check(const char *path, char *reason, size_t reason_bytes);
 
 /** Notes the clocks. May be called without an open file. */
 void trace_file_close(struct trace_file *file);

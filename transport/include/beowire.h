@@ -170,7 +170,8 @@ BEOWIRE_API int beowire_open(const struct beowire_options *options, beowire_endp
 
 /** Reads a configuration as beowire_open() would, and says in one line what is wrong with it:
  *  "FILE:LINE: TEXT". BEOWIRE_SETTINGS in the environment ("key=value,key=value") comes after the
- *  file, and is checked too.
+ *  file, and is checked too, and so is whether the file can be made that BEOWIRE_TRACE asks for:
+ *  "BEOWIRE_TRACE: TEXT".
  *
  * @param path as `configuration` in beowire_options
  * @param reason may be NULL; 512 bytes are always enough

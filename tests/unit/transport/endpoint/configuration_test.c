@@ -46,6 +46,7 @@ static int prepare(void **state)
     (void)state;
     assert_int_equal(unsetenv("BEOWIRE_CONFIG"), 0);
     assert_int_equal(unsetenv("BEOWIRE_SETTINGS"), 0);
+    assert_int_equal(unsetenv("BEOWIRE_TRACE"), 0);
     assert_int_equal(setenv("XDG_CONFIG_HOME", directory, 1), 0);
     write_file("eager_bytes = 1000\nspin_ns = 9000\n");
     return 0;
@@ -165,6 +166,21 @@ static void beowire_open__configuration_that_is_wrong(void **state)
     assert_int_equal(beowire_close(endpoint, 0), 0);
 }
 
+static void beowire_open__no_file_for_the_trace_that_is_asked_for(void **state)
+{
+    struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
+    beowire_endpoint *endpoint = NULL;
+    char reason[512] = "";
+
+    (void)state;
+    options.lanes = "shm";
+    assert_int_equal(setenv("BEOWIRE_TRACE", "/nonexistent/t", 1), 0);
+    assert_int_equal(beowire_open(&options, &endpoint), -EBADMSG);
+    assert_int_equal(beowire_configuration_check(NULL, reason, sizeof reason), -EBADMSG);
+    assert_non_null(strstr(reason, "BEOWIRE_TRACE: cannot make /nonexistent/t."));
+    assert_int_equal(unsetenv("BEOWIRE_TRACE"), 0);
+}
+
 static int make_directory(void **state)
 {
     char folder[64];
@@ -196,6 +212,7 @@ int main(void)
         cmocka_unit_test_setup(configuration_read__environment_comes_last, prepare),
         cmocka_unit_test_setup(beowire_configuration_check__names_the_line, prepare),
         cmocka_unit_test_setup(beowire_open__configuration_that_is_wrong, prepare),
+        cmocka_unit_test_setup(beowire_open__no_file_for_the_trace_that_is_asked_for, prepare),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

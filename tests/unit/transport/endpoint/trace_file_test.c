@@ -116,6 +116,25 @@ static void trace_file__where_none_can_be_it_says_why(void **state)
     assert_null(trace_file_ring(&file));
 }
 
+static void trace_file_check__says_why_there_can_be_none_and_leaves_none(void **state)
+{
+    char reason[512] = "";
+    char expected[512];
+
+    (void)state;
+    assert_int_equal(trace_file_check(NULL, NULL, 0), 0);
+    assert_int_equal(trace_file_check("", NULL, 0), 0);
+    assert_int_equal(trace_file_check(name_of(-1), reason, sizeof reason), 0);
+    assert_string_equal(reason, "");
+    assert_int_equal(access(name_of(0), F_OK), -1);
+    assert_int_equal(trace_file_check("/nonexistent/t", NULL, 0), -EBADMSG);
+    assert_int_equal(trace_file_check("/nonexistent/t", reason, sizeof reason), -EBADMSG);
+    (void)snprintf(expected, sizeof expected,
+                   "BEOWIRE_TRACE: cannot make /nonexistent/t.%d.0: No such file or directory",
+                   (int)getpid());
+    assert_string_equal(reason, expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +142,7 @@ int main(void)
         cmocka_unit_test(trace_file__has_its_points_as_soon_as_they_are_noted),
         cmocka_unit_test(trace_file__each_has_a_number_of_its_own),
         cmocka_unit_test(trace_file__where_none_can_be_it_says_why),
+        cmocka_unit_test(trace_file_check__says_why_there_can_be_none_and_leaves_none),
     };
 
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
