@@ -9,7 +9,6 @@ from pathlib import Path
 from system.conftest import ROOT, wait_until
 
 PROGRAM = ROOT / "build" / "release" / "tests" / "system" / "pvm_tasks"
-FORTRAN = PROGRAM.with_name("pvm_fortran")
 LIBRARY = ROOT / "build" / "release" / "pvm" / "libbeowire-pvm.so"
 DROP_IN = ROOT / "build" / "engine" / "pvm" / "drop-in"
 
