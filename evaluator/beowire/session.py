@@ -23,8 +23,9 @@ from beowire.survey import Survey, end_engines, end_options, greet, start_engine
 #: How long both ends may take to find each other.
 CONNECT_TIMEOUT_S = 20.0
 
-#: After `stop` or its own deadline, an engine that still says nothing for this long hangs.
-_GRACE_S = 2.0
+#: After `stop` or its own deadline, an engine that still says nothing for this long hangs: one that
+#: others keep from its core has been seen to need more than two seconds.
+_GRACE_S = 10.0
 
 #: How long to look whether the other end's process has ended, before blaming this one.
 _BLAME_S = 0.5

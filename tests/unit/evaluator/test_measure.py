@@ -134,8 +134,9 @@ def test_measurement__a_size_without_time_is_skipped_with_the_reason(measure: Me
     ],
 )
 def test_measurement__a_driver_that_fails_leaves_the_others(
-    measure: Measure, driver: str, reason: str
+    measure: Measure, monkeypatch: pytest.MonkeyPatch, driver: str, reason: str
 ) -> None:
+    monkeypatch.setattr("beowire.session._GRACE_S", 2.0)
     taken = measure(f"steady,{driver}", sizes=(8, 64, 512))
     assert [one.status for one in taken.results("steady")] == ["ok"] * 3
     (kept,) = taken.results(driver)
