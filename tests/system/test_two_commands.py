@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from system.conftest import interfaces
+
 ROOT = Path(__file__).resolve().parents[2]
 
 #: Marks every process that descends from one of our makes, whoever its parent is by now.
@@ -93,10 +95,6 @@ def wait_for(condition: Callable[[], bool], what: str) -> None:
         if time.monotonic() > deadline:
             pytest.fail(f"waited {GRACE_S} s for {what}")
         time.sleep(0.05)
-
-
-def interfaces() -> list[str]:
-    return sorted(path.name for path in Path("/sys/class/net").iterdir())
 
 
 def network_namespaces(wanted: Callable[[str], bool]) -> dict[str, Path]:
