@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from beowire import stats
 from beowire.lab import cluster, network
 from beowire.lab.options import LabOptions
 from beowire.lab.state import LabState
 from system.conftest import wait_until
-from system.test_stillness import ALL_LANES, PATIENCE_S, UDP_ALONE, exchanging, run
+from system.test_stillness import ALL_LANES, PATIENCE_S, UDP_ALONE, exchanging, run, snapshots
 
 MESSAGES = 1_000_000
 MORE = 2000
@@ -35,8 +34,8 @@ def set_mtu(lab: LabState, mtu: int) -> None:
 
 def received(process: int) -> int:
     """Messages that the endpoints of a process have received."""
-    snapshots = [stats.read(found.path) for found in stats.find(process)]
-    return sum(one.values("counters").get("message_received", 0) for one in snapshots)
+    found = snapshots(process)
+    return sum(one.values("counters").get("message_received", 0) for one in found)
 
 
 @pytest.mark.timeout(5 * PATIENCE_S)

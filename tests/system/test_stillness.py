@@ -87,14 +87,25 @@ def finish(end: "subprocess.Popen[str]") -> dict[str, int]:
     return counters
 
 
+def snapshots(process: int) -> list[stats.Snapshot]:
+    """What the endpoints of a process publish; not of a moment at which it was interrupted while it
+    did so."""
+    read: list[stats.Snapshot] = []
+
+    def is_read() -> bool:
+        try:
+            read[:] = [stats.read(found.path) for found in stats.find(process)]
+        except stats.StatsError:
+            return False
+        return True
+
+    assert wait_until(is_read)
+    return read
+
+
 def states(process: int) -> list[Any]:
-    """What `beowire top` shows of the state of a process's peers; nothing of one that was
-    interrupted while it published."""
-    seen = []
-    for found in stats.find(process):
-        with contextlib.suppress(stats.StatsError):
-            seen += [row["state"] for row in stats.read(found.path).rows("peers")]
-    return seen
+    """What `beowire top` shows of the state of a process's peers."""
+    return [row["state"] for one in snapshots(process) for row in one.rows("peers")]
 
 
 @pytest.mark.timeout(3 * PATIENCE_S)

@@ -17,7 +17,15 @@ from system import speakers
 from system.conftest import wait_until
 from system.exchanges import introduce, start
 from system.speakers import ACCEPT, EAGER, GET, PUT, RESET, Place, Speaker, speaking
-from system.test_stillness import ENOUGH_BYTES, PATIENCE_S, lab_of, received_bytes, run, states
+from system.test_stillness import (
+    ENOUGH_BYTES,
+    PATIENCE_S,
+    lab_of,
+    received_bytes,
+    run,
+    snapshots,
+    states,
+)
 
 MESSAGES = 5000
 
@@ -33,17 +41,8 @@ class Exchange:
     secret: bytes
 
     def snapshot(self) -> stats.Snapshot:
-        """Not of a moment at which it was interrupted while it published."""
-        read: list[stats.Snapshot] = []
-
-        def is_read() -> bool:
-            (found,) = stats.find(self.ends[0].pid)
-            with contextlib.suppress(stats.StatsError):
-                read.append(stats.read(found.path))
-            return bool(read)
-
-        assert wait_until(is_read)
-        return read[0]
+        (found,) = snapshots(self.ends[0].pid)
+        return found
 
     def counter(self, name: str) -> int:
         return self.snapshot().values("counters")[name]
