@@ -7,11 +7,15 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
 ROOT = Path(__file__).resolve().parent.parent
 
 set_hypothesis_home_dir(ROOT / "build" / "cache" / "hypothesis")
+# An example that others keep from its core for 0.2 s is no failure.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 def pytest_configure(config: pytest.Config) -> None:

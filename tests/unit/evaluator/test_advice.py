@@ -72,7 +72,7 @@ _TABLES = st.integers(1, len(SIZES)).flatmap(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(_TABLES, st.sampled_from([PINGPONG, STREAM]))
 def test_ranges__say_nothing_that_the_table_contradicts(table: Table, pattern: object) -> None:
     kind = PINGPONG if pattern is PINGPONG else STREAM
