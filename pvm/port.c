@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +15,22 @@
 
 #include "endpoint/nic.h"
 
-/* Between two looks of libpvm3 at its own sockets, two system calls each; and while a long message
- * is on its way. */
+/* Between two looks of libpvm3 at its own sockets, two system calls each; and while nothing comes
+ * that way. */
 #define LOOK_NS UINT64_C(20000)
 #define LOOK_SELDOM_NS UINT64_C(100000)
 
-/* How long is polled before it is slept: as long as nobody else wants the core. If another process
- * has been between two polls it is slept at once, and ever longer polled again as waits pass
- * without that. A poll that took WORK_NS has moved something of a long message: more may follow. */
-#define SPIN_NS UINT64_C(100000)
-#define SPIN_STEP_NS UINT64_C(2000)
-#define SPIN_GAP_NS UINT64_C(50000)
+/* So many looks may find nothing before they become seldom. */
+#define LOOKS_OFTEN 100
+
+/* While it is polled (waiting.h): a poll that took WORK_NS has moved something of a long message,
+ * and more may follow, unless somebody else has had the core. Whoever polls in vain offers it every
+ * YIELD_NS, and at every poll while others take it; SWITCH_NS is more than that takes if nobody
+ * does. After AWAY_NS whoever has it computes. */
 #define WORK_NS UINT64_C(4000)
+#define YIELD_NS UINT64_C(5000)
+#define SWITCH_NS UINT64_C(1500)
+#define AWAY_NS UINT64_C(100000)
 
 /* A sleep ends by itself, whatever a wake-up may have got lost. */
 #define SLEEP_MAX_NS UINT64_C(500000000)
@@ -118,7 +123,6 @@ int port_open(struct port *port, const struct stock *stock, char *reason, size_t
     }
     port->stock = stock;
     port->descriptor = beowire_descriptor(port->endpoint);
-    port->spin_ns = SPIN_NS;
     return 0;
 }
 
@@ -307,6 +311,8 @@ int port_stock(struct port *port, int id, int number, int tag)
     port->inside--;
     port->looked_ns = port_now_ns();
     port->lost = port->lost || count == PvmSysErr;
+    port->often -= port->often > 0 ? 1 : 0;
+    port->often = count > 0 ? LOOKS_OFTEN : port->often;
     return count;
 }
 
@@ -314,8 +320,9 @@ int port_stock(struct port *port, int id, int number, int tag)
 static bool is_look_due(const struct port *port, uint64_t now_ns)
 {
     const bool moves = port->outgoing > 0 || port->arrivals.first != NULL;
+    const bool often = port->often > 0 && !moves;
 
-    return now_ns - port->looked_ns >= (moves ? LOOK_SELDOM_NS : LOOK_NS);
+    return now_ns - port->looked_ns >= (often ? LOOK_NS : LOOK_SELDOM_NS);
 }
 
 int port_glance(struct port *port)
@@ -327,6 +334,17 @@ int port_glance(struct port *port)
     }
     const int more = port_stock(port, 0, 0, 0);
     return more < 0 ? more : count + more;
+}
+
+/* What poll() has said of libpvm3's own sockets: it has to look at them, or that was a look. */
+static void note_readable(struct port *port, const struct pollfd *pollers, nfds_t count)
+{
+    bool some = count == 0;
+
+    for (nfds_t i = 0; i < count; i++) {
+        some = some || pollers[i].revents != 0;
+    }
+    port->looked_ns = some ? 0 : port_now_ns();
 }
 
 /* Sleeps until something may have come, either way, or until then. */
@@ -353,6 +371,7 @@ static void rest(struct port *port, uint64_t until_ns)
                                   .tv_nsec = (long)(time_ns % UINT64_C(1000000000))};
     if (beowire_arm(port->endpoint) == 0) {
         (void)ppoll(pollers, count, &time, NULL);
+        note_readable(port, pollers + 1, count - 1);
     }
 }
 
@@ -369,23 +388,59 @@ static bool was_preempted(struct port *port)
     return so;
 }
 
-/* Looks at the clock between two polls. @return is it to be slept? */
-static bool is_sleepy(struct port *port, uint64_t *since_ns, uint64_t *now_ns)
-{
-    const uint64_t before_ns = *now_ns;
+/* Polling, until something is found. */
+struct polling {
+    uint64_t since_ns; /* nothing has moved since then */
+    uint64_t now_ns;
+    bool sleepy; /* it is to be slept before the next poll */
+};
 
-    *now_ns = port_now_ns();
-    if (*now_ns - before_ns >= SPIN_GAP_NS && was_preempted(port)) {
-        port->spin_ns = 0;
-    } else if (*now_ns - before_ns >= WORK_NS) {
-        *since_ns = *now_ns;
-    }
-    return *now_ns - *since_ns >= port->spin_ns;
+static struct polling start_polling(struct port *port, uint64_t now_ns)
+{
+    waiting_begin(&port->waiting);
+    return (struct polling){.since_ns = now_ns, .now_ns = now_ns};
 }
 
-static void spin_longer(struct port *port)
+/* Offers the core to whoever wants it. Among tasks that all do it goes around in microseconds; one
+ * that computes keeps it. */
+static void offer_core(struct port *port, struct polling *polling)
 {
-    port->spin_ns += port->spin_ns < SPIN_NS ? SPIN_STEP_NS : 0;
+    const uint64_t offered_ns = polling->now_ns;
+
+    (void)sched_yield();
+    polling->now_ns = port_now_ns();
+    const uint64_t away_ns = polling->now_ns - offered_ns;
+    port->crowded = away_ns >= SWITCH_NS && was_preempted(port);
+    if (!port->crowded) {
+        waiting_undisturbed(&port->waiting);
+    } else if (away_ns >= AWAY_NS) {
+        waiting_disturbed(&port->waiting);
+    }
+}
+
+/* Between two polls that found nothing: looks at the clock, and sleeps when it is time to. */
+static void poll_again(struct port *port, struct polling *polling, uint64_t deadline_ns)
+{
+    const uint64_t before_ns = polling->now_ns;
+    const uint64_t since_ns = polling->since_ns;
+
+    if (polling->sleepy) {
+        rest(port, deadline_ns);
+        polling->since_ns = polling->now_ns = port_now_ns();
+        polling->sleepy = false;
+        return;
+    }
+    polling->now_ns = port_now_ns();
+    const uint64_t took_ns = polling->now_ns - before_ns;
+    if (took_ns >= WORK_NS && !was_preempted(port)) {
+        polling->since_ns = polling->now_ns;
+    } else if (took_ns >= AWAY_NS) {
+        waiting_disturbed(&port->waiting);
+    } else if (port->crowded ||
+               (polling->now_ns - since_ns) / YIELD_NS > (before_ns - since_ns) / YIELD_NS) {
+        offer_core(port, polling);
+    }
+    polling->sleepy = polling->now_ns - polling->since_ns >= waiting_spin_ns(&port->waiting);
 }
 
 static uint64_t deadline_of(uint64_t start_ns, uint64_t patience_ns)
@@ -401,16 +456,13 @@ int port_wait(struct port *port, const struct timeval *timeout)
             ? UINT64_MAX
             : (uint64_t)timeout->tv_sec * UINT64_C(1000000000) + (uint64_t)timeout->tv_usec * 1000;
     const uint64_t deadline_ns = deadline_of(start_ns, patience_ns);
-    uint64_t since_ns = start_ns;
-    uint64_t now_ns = start_ns;
-    bool sleepy = false;
+    struct polling polling = start_polling(port, start_ns);
 
-    spin_longer(port);
     port->retry = true;
     for (;;) {
         int count = port_collect(port);
-        const bool last = now_ns >= deadline_ns;
-        if (is_look_due(port, now_ns) || (count == 0 && (last || sleepy))) {
+        const bool last = polling.now_ns >= deadline_ns;
+        if (is_look_due(port, polling.now_ns) || (count == 0 && last)) {
             const int more = port_stock(port, 0, 0, 0);
             if (more < 0) {
                 return more;
@@ -426,13 +478,7 @@ int port_wait(struct port *port, const struct timeval *timeout)
         if (last) {
             return 0;
         }
-        if (sleepy) {
-            rest(port, deadline_ns);
-            since_ns = now_ns = port_now_ns();
-            sleepy = false;
-        } else {
-            sleepy = is_sleepy(port, &since_ns, &now_ns);
-        }
+        poll_again(port, &polling, deadline_ns);
     }
 }
 
@@ -446,22 +492,16 @@ bool port_until(struct port *port, port_condition *condition, void *context, uin
 {
     const uint64_t start_ns = port_now_ns();
     const uint64_t deadline_ns = deadline_of(start_ns, patience_ns);
-    uint64_t since_ns = start_ns;
-    uint64_t now_ns = start_ns;
-    bool sleepy = false;
+    struct polling polling = start_polling(port, start_ns);
 
-    spin_longer(port);
     while (!condition(port, context)) {
-        if (now_ns >= deadline_ns || gives_up(port)) {
+        if (polling.now_ns >= deadline_ns || gives_up(port)) {
             return false;
         }
-        if (port_glance(port) == 0 && sleepy) {
-            rest(port, deadline_ns);
-            since_ns = now_ns = port_now_ns();
-            sleepy = false;
-        } else {
-            sleepy = is_sleepy(port, &since_ns, &now_ns) || sleepy;
+        if (port_glance(port) != 0) {
+            polling.sleepy = false;
         }
+        poll_again(port, &polling, deadline_ns);
     }
     return true;
 }

@@ -26,6 +26,7 @@
 
 #include "stock.h"
 #include "table.h"
+#include "waiting.h"
 
 #define PORT_PATIENCE_NS UINT64_C(20000000)
 
@@ -46,8 +47,10 @@ struct port {
     unsigned inside;            /**< libpvm3 looks for its own messages, or sends one */
     unsigned outgoing;          /**< sends that are on their way */
     uint64_t outgoing_bytes;    /**< of the copies that were made for them */
-    uint64_t spin_ns;           /**< how long is polled before it is slept */
+    struct waiting waiting;     /**< how long is polled before it is slept */
     long preemptions;           /**< of this thread, when they were looked at last */
+    bool crowded;               /**< others took the core when it was offered last */
+    unsigned often;             /**< looks at libpvm3's own that are left before they are seldom */
     uint64_t looked_ns;         /**< when libpvm3 last looked for its own */
     beowire_message held;       /**< there is no memory for it; 0: there is none */
     struct beowire_completion held_found;
