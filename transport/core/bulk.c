@@ -19,12 +19,23 @@ static_assert(PULL_BLOCK_BYTES + 64 * sizeof(struct frame_data) <= 65507,
 #define ASKS_AT_ONCE 4
 
 /** How good the lane is for bulk here: as it says, unless it was measured on this interface that
- *  frames are quicker than what joins them. */
+ *  frames are quicker than what joins them. Then they are as good as the best is elsewhere, since
+ *  all rails are used at once, and what joins them comes behind. */
 static enum lane_bulk bulk_of(const struct core *core, const struct lane *lane)
 {
-    bool by_frames = (core->options.packet_bulk_rails & 1u << lane->rail) != 0;
-
-    return by_frames && lane->bulk == LANE_BULK_FRAMES ? LANE_BULK_TUNED : lane->bulk;
+    if ((core->options.packet_bulk_rails & 1u << lane->rail) == 0) {
+        return lane->bulk;
+    }
+    switch (lane->bulk) {
+    case LANE_BULK_FRAMES:
+        return LANE_BULK_CUT;
+    case LANE_BULK_CUT:
+        return LANE_BULK_TRAINS;
+    case LANE_BULK_TRAINS:
+        return LANE_BULK_FRAMES;
+    default:
+        return lane->bulk;
+    }
 }
 
 void core_find_convoy(struct core *core, struct core_peer *peer)

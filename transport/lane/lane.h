@@ -108,7 +108,6 @@ enum lane_bulk {
     LANE_BULK_FRAMES, /**< each frame takes a way through the kernel of its own */
     LANE_BULK_TRAINS, /**< many share one */
     LANE_BULK_CUT,    /**< and without headers of ours between the payloads */
-    LANE_BULK_TUNED,  /**< LANE_BULK_FRAMES, where it was measured that this is better still */
     LANE_BULK_MEMORY, /**< no network is quicker */
     LANE_BULK_KINDS
 };

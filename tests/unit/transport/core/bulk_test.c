@@ -80,6 +80,40 @@ static void core_choose_bulk_lanes__the_best_that_work(void **state)
     free(peer);
 }
 
+/** What was measured on one interface says nothing of another one: both carry, each as it is better
+ *  there. */
+static void core_choose_bulk_lanes__frames_on_one_interface_beside_another(void **state)
+{
+    static const enum lane_bulk bulk[] = {LANE_BULK_FRAMES, LANE_BULK_FRAMES, LANE_BULK_CUT,
+                                          LANE_BULK_CUT, LANE_BULK_TRAINS};
+    struct core *core = calloc(1, sizeof *core);
+    struct core_peer *peer = calloc(1, sizeof *peer);
+    struct lane lanes[5] = {0};
+
+    (void)state;
+    assert_true(core != NULL && peer != NULL);
+    list_init(&core->messages.pulls);
+    core->options.lanes.count = 5;
+    for (uint8_t i = 0; i < 5; i++) {
+        lanes[i].bulk = bulk[i];
+        lanes[i].cuts = bulk[i] == LANE_BULK_CUT;
+        lanes[i].rail = i % 2;
+        core->options.lanes.lanes[i] = &lanes[i];
+    }
+    peer->paths.reachable = peer->paths.proven = 0x1F;
+    core->options.packet_bulk_rails = 1u << 1;
+    core_choose_bulk_lanes(core, peer);
+    assert_int_equal(peer->message.bulk_lanes, 1u << 1 | 1u << 2);
+    core->options.lanes.down[1] = true; /* then no worse than the rest of its interface */
+    core_choose_bulk_lanes(core, peer);
+    assert_int_equal(peer->message.bulk_lanes, 1u << 2);
+    core->options.lanes.down[2] = true;
+    core_choose_bulk_lanes(core, peer);
+    assert_int_equal(peer->message.bulk_lanes, 1u << 3 | 1u << 4);
+    free(core);
+    free(peer);
+}
+
 static struct lane_expectation told;
 static unsigned times_told;
 
@@ -605,6 +639,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(core_choose_bulk_lanes__the_best_that_work),
+        cmocka_unit_test(core_choose_bulk_lanes__frames_on_one_interface_beside_another),
         STRANGER_TEST(core_bulk__pulls_what_was_announced),
         STRANGER_TEST(core_bulk__asks_for_a_few_blocks_in_one_turn_and_goes_on),
         STRANGER_TEST(core_receive_bulk__drops_are_counted),
