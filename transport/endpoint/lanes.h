@@ -8,13 +8,14 @@
 #include "beowire.h"
 #include "core/path.h"
 
-/** Lanes that were wanted, and which the host did not grant. */
+/** Lanes that were wanted, and which the host did not grant: all may be, also those that are never
+ *  there together (LANES_MAX). */
 struct lanes_missing {
     unsigned count;
     struct {
         char name[sizeof((struct lane *)0)->name]; /**< as the lane would have it */
         int status;                                /**< why not: a negative errno */
-    } at[LANES_MAX];
+    } at[sizeof(struct lane_of_each)];
 };
 
 /** Opens what `options->interface` and `options->lanes` ask for, in order of preference. A lane

@@ -154,7 +154,7 @@ struct stats_file {
     struct stats_field fields[STATS_FIELDS];
     struct stats_endpoint endpoint;
     struct stats_lane lanes[LANES_MAX];
-    struct stats_missing missing[LANES_MAX];
+    struct stats_missing missing[sizeof(struct lane_of_each)];
     struct stats_type types[FRAME_TYPES];
     struct stats_counter drops[STATS_DROPS];
     struct stats_counter counters[STATS_COUNTERS];

@@ -2,6 +2,7 @@
 /* On the veth pair of a network namespace of the test's own: both its ends are interfaces here. */
 #include "endpoint/lanes.h"
 
+#include "endpoint/stats.h"
 #include "namespace.h"
 
 #include <errno.h>
@@ -359,6 +360,20 @@ static void lanes_open__says_what_is_missing(void **state)
     }
 }
 
+/** Not even of four interfaces whose host grants nothing at all, TIPC included. */
+static void lanes_open__there_is_room_for_all_that_may_be_missing(void **state)
+{
+    unsigned most = 0;
+
+    (void)state;
+#define KIND(capitals, name, number, of) most += (of);
+    LANE_KINDS(KIND)
+#undef KIND
+    assert_in_range(most, 1, sizeof missing.at / sizeof *missing.at);
+    assert_in_range(most, 1,
+                    sizeof((struct stats_file *)0)->missing / sizeof(struct stats_missing));
+}
+
 static void bind_name(const char *text)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -534,6 +549,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(lanes_open__a_number_for_ethernet_frames_is_nobody_elses),
         cmocka_unit_test(lanes_open__other_lanes_need_no_number),
         cmocka_unit_test(lanes_open__says_what_is_missing),
+        cmocka_unit_test(lanes_open__there_is_room_for_all_that_may_be_missing),
         cmocka_unit_test(lanes_open__no_stranger_takes_numbers_or_places),
         cmocka_unit_test(beowire_open__a_number_that_is_taken),
         cmocka_unit_test(beowire_missing_lane__names_it_and_says_why),
