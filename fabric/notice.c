@@ -4,6 +4,7 @@
 #include "hash.h"
 #include "libfabric.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -14,6 +15,8 @@
 
 #define TEXT_BYTES 512
 #define HOST_BYTES 65
+
+#define LINE_BYTES (TEXT_BYTES + HOST_BYTES + 16)
 
 /** More different lines than this are not said. */
 #define LINES_MAX 64
@@ -41,9 +44,17 @@ static bool remember(const char *text)
     return false;
 }
 
+void notice_write(const char *line)
+{
+    (void)fflush(stderr); /* what others have said before */
+    while (write(STDERR_FILENO, line, strlen(line)) < 0 && errno == EINTR) {
+    }
+}
+
 void notice(enum fi_log_subsys subsystem, const char *format, ...)
 {
     char text[TEXT_BYTES];
+    char line[LINE_BYTES];
     char host[HOST_BYTES] = "";
     va_list arguments;
 
@@ -57,7 +68,8 @@ void notice(enum fi_log_subsys subsystem, const char *format, ...)
     }
     if (remember(text)) {
         (void)gethostname(host, sizeof host - 1);
-        (void)fprintf(stderr, "beowire: %s: %s\n", host, text);
+        (void)snprintf(line, sizeof line, "beowire: %s: %s\n", host, text);
+        notice_write(line);
     }
 }
 

@@ -16,6 +16,11 @@
 void notice(enum fi_log_subsys subsystem, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/** Writes a line, which has its end, to standard error in one call, so that the lines of a job's
+ *  processes are not mixed: stdio may cut them (glibc from 2.37 on after each 128 bytes). Any
+ *  thread. */
+void notice_write(const char *line);
+
 /** Is this the first process of its MPI job on this host, or of no job? What concerns the host need
  *  not be said by all. */
 bool notice_first_of_host(void);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "summary.h"
 
+#include "notice.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -20,7 +22,7 @@
 
 /** A line that grows; what does not fit is left out. */
 struct text {
-    char line[LINE_BYTES];
+    char line[LINE_BYTES + 1]; /* its end has room */
     size_t bytes;
 };
 
@@ -138,6 +140,6 @@ void summary_say(const beowire_endpoint *endpoint, const char *interfaces)
     add_lanes(&text, endpoint);
     add(&text, "; again: frames %" PRIu64 ", blocks %" PRIu64,
         counted(endpoint, "flow_retransmitted_frames"), counted(endpoint, "pull_repeated"));
-    /* In one call: the lines of a job's processes are not to be mixed. */
-    (void)fprintf(stderr, "%s\n", text.line);
+    memcpy(text.line + text.bytes, "\n", 2);
+    notice_write(text.line);
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -115,11 +116,42 @@ static void notice_first_of_host__as_the_launcher_says(void **state)
     assert_true(notice_first_of_host());
 }
 
+/** However long it is, and whatever stdio does: each write is a packet here. */
+static void notice__a_line_in_one_piece(void **state)
+{
+    char buffer[128]; /* as much as glibc puts together from 2.37 on */
+    char words[401];
+    char said[SAID_BYTES];
+    int ends[2];
+
+    (void)state;
+    memset(words, 'w', sizeof words - 1);
+    words[sizeof words - 1] = '\0';
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    int before = dup(STDERR_FILENO);
+    assert_true(before >= 0 && dup2(ends[0], STDERR_FILENO) >= 0);
+    assert_int_equal(setvbuf(stderr, buffer, _IOFBF, sizeof buffer), 0);
+    notice(FI_LOG_CORE, "%s", words);
+    (void)fflush(stderr);
+    assert_int_equal(setvbuf(stderr, NULL, _IONBF, 0), 0);
+    assert_true(dup2(before, STDERR_FILENO) >= 0);
+    ssize_t bytes = recv(ends[1], said, sizeof said - 1, MSG_DONTWAIT);
+    assert_true(bytes > (ssize_t)sizeof words);
+    said[bytes] = '\0';
+    assert_non_null(strstr(said, words));
+    assert_int_equal(said[bytes - 1], '\n');
+    assert_true(recv(ends[1], said, sizeof said, MSG_DONTWAIT) < 0);
+    close(before);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(notice__once_each, setup),
         cmocka_unit_test_setup(notice__where_warnings_are_shown, setup),
+        cmocka_unit_test_setup(notice__a_line_in_one_piece, setup),
         cmocka_unit_test_setup(notice__not_without_end, setup),
         cmocka_unit_test_setup(notice_first_of_host__as_the_launcher_says, setup),
     };
