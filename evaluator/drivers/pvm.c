@@ -23,6 +23,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pvm3.h>
@@ -64,8 +65,8 @@ static const char HERE[] = "here ";
 struct session {
     struct connection link; /* first: it is a connection's session as well */
     struct pvm_daemon daemon;
-    int task;              /* the other end's; 0: there is none yet */
-    const char *interface; /* of Beowire; NULL: PVM's own ways */
+    int task;                    /* the other end's; 0: there is none yet */
+    char interface[IF_NAMESIZE]; /* of Beowire; "": PVM's own ways */
     bool direct;
     bool enrolled;
     unsigned owed; /* looks that are left to take by pvm_idle() */
@@ -102,13 +103,17 @@ static int open_any(bool direct, bool beowire, const struct driver_options *opti
     if (pvm_daemon_program() == NULL) {
         return pvm_probe_here(options, error, error_bytes);
     }
-    int status =
-        connection_open(&LINK, sizeof(struct session), options, opened, error, error_bytes);
+    char interface[IF_NAMESIZE] = "";
+    int status = beowire ? local_interface(options, interface, error, error_bytes) : 0;
+    if (status == 0) {
+        status =
+            connection_open(&LINK, sizeof(struct session), options, opened, error, error_bytes);
+    }
     if (status == 0) {
         struct session *session = *opened;
         pvm_daemon_init(&session->daemon);
         session->direct = direct;
-        session->interface = beowire ? options->interface : NULL;
+        memcpy(session->interface, interface, sizeof interface);
     }
     return status;
 }
@@ -240,8 +245,8 @@ static int enrol(struct session *session, const char *directory, char *error, si
     (void)setenv("PVM_ALLOW_ROOT", "1", 1);
     (void)unsetenv("PVM_VMID");
     (void)unsetenv("PVMSOCK");
-    (void)setenv("BEOWIRE_PVM", session->interface != NULL ? "on" : "off", 1);
-    if (session->interface != NULL && session->interface[0] != '\0') {
+    (void)setenv("BEOWIRE_PVM", session->interface[0] != '\0' ? "on" : "off", 1);
+    if (session->interface[0] != '\0') {
         (void)setenv("BEOWIRE_INTERFACE", session->interface, 1);
     }
     (void)pvm_setopt(PvmAutoErr, 0);
@@ -331,8 +336,8 @@ static int pvm_connect(void *opened, const char *peer, char *error, size_t error
     if (status == 0) {
         status = enrol(session, directory, error, error_bytes);
     }
-    return status == 0 && session->interface != NULL ? go_over(session, error, error_bytes)
-                                                     : status;
+    return status == 0 && session->interface[0] != '\0' ? go_over(session, error, error_bytes)
+                                                        : status;
 }
 
 static int pvm_send_message(void *opened, const void *data, uint64_t size)

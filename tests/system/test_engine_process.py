@@ -379,6 +379,18 @@ def test_peer__killed_in_the_middle(start: Start, driver: str) -> None:
     assert initiator.ask("open driver=memcpy role=initiator max_size=8")["event"] == "open"
 
 
+def test_connect__with_what_open_was_told(start: Start) -> None:
+    """The engine reads each command to where the one before it was."""
+    engines = start(), start()
+    addresses = []
+    for engine, role in zip(engines, ("initiator", "responder"), strict=True):
+        line = f"open interface=lo driver=pvm-beowire role={role} max_size=8"
+        addresses.append(engine.ask(line)["address"])
+    for engine, peer in zip(engines, reversed(addresses), strict=True):
+        engine.say(f"connect peer={peer}")
+    assert [engine.hear() for engine in engines] == [{"event": "connected"}] * 2
+
+
 def test_connect__given_up_when_asked_to(start: Start) -> None:
     responder = start()
     assert responder.ask("open driver=tcp role=responder max_size=8")["event"] == "open"

@@ -15,6 +15,9 @@
 
 #define LARGEST_BYTES (UINT64_C(4) << 20)
 
+/* Of an interface, or of an address. */
+#define TEXT_BYTES 64
+
 /* Long enough that a busy machine loses nothing that the wire did not lose. */
 #define LOSS_TIMEOUT_NS UINT64_C(1000000000)
 
@@ -114,13 +117,27 @@ void pair_call(const struct pair *pair, uint64_t word)
     pair_check(kill(pair->responder, SIGUSR1) == 0, errno);
 }
 
+/* Texts that are handed in are valid only during the call. */
+static int open_with_short_lived_texts(struct pair *pair, size_t index, char *error,
+                                       size_t error_bytes)
+{
+    struct driver_options options = pair_options(pair, pair_largest(pair->driver));
+    char texts[2][TEXT_BYTES];
+    (void)snprintf(texts[0], TEXT_BYTES, "%s", options.interface);
+    (void)snprintf(texts[1], TEXT_BYTES, "%s", options.local_address);
+    options.interface = texts[0];
+    options.local_address = texts[1];
+    int result = pair->driver->open(&options, &pair->sessions[index], error, error_bytes);
+    memset(texts, '?', sizeof texts);
+    return result;
+}
+
 static void open_session(struct pair *pair, size_t index)
 {
-    const struct driver_options options = pair_options(pair, pair_largest(pair->driver));
     char error[DRIVER_REASON_BYTES] = "";
     char own[DRIVER_ADDRESS_BYTES] = "";
     char other[DRIVER_ADDRESS_BYTES] = "";
-    int result = pair->driver->open(&options, &pair->sessions[index], error, sizeof error);
+    int result = open_with_short_lived_texts(pair, index, error, sizeof error);
     if (result != 0) {
         (void)fprintf(stderr, "open: %s\n", error);
     }
@@ -135,6 +152,7 @@ static void open_session(struct pair *pair, size_t index)
     count = recv(pair->control, other, sizeof other, 0);
     pair_check(count == (ssize_t)sizeof other, count);
     result = pair->driver->connect(pair->sessions[index], other, error, sizeof error);
+    memset(other, '?', sizeof other);
     if (result != 0) {
         (void)fprintf(stderr, "connect: %s\n", error);
     }
