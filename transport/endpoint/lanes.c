@@ -141,7 +141,8 @@ bool lanes_need_interface(const char *list)
 static bool is_not_granted(int status)
 {
     return status == -EPERM || status == -EACCES || status == -EADDRNOTAVAIL ||
-           status == -EAFNOSUPPORT || status == -ENOSYS || status == -ENOENT || status == -EUSERS;
+           status == -EAFNOSUPPORT || status == -ENOSYS || status == -ENOENT || status == -EUSERS ||
+           status == -ENONET;
 }
 
 static_assert(sizeof "packet/" - 1 + IF_NAMESIZE <= sizeof((struct lane *)0)->name,

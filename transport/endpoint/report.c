@@ -83,6 +83,10 @@ const char *beowire_error(int status)
         return "raw frames need CAP_NET_RAW: run as root, or in a network namespace of your own";
     case -EADDRNOTAVAIL:
         return "the network interface has no IP address, or is of another kind";
+    case -EAFNOSUPPORT:
+        return "this kernel does not have it (TIPC: `modprobe tipc`)";
+    case -ENONET:
+        return "TIPC has no network here: `tipc bearer enable media eth device INTERFACE`";
     case -EUSERS:
         return "as many endpoints of this interface have this lane as may";
     case -EHOSTUNREACH:

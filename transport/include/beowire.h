@@ -163,7 +163,8 @@ struct beowire_completion {
  * configuration is wrong, and beowire_configuration_check() says where; -ENOENT: it is not there;
  * -ENODEV: no such interface; -ENETDOWN: the interface is down; -EPERM: needs CAP_NET_RAW (only if
  * no other lane than "packet" can be opened); -EADDRNOTAVAIL: the interface has no IP address
- * (likewise for "udp"); -EADDRINUSE: another endpoint of this network namespace has that endpoint
+ * (likewise for "udp"); -EAFNOSUPPORT, -ENONET: this kernel has no TIPC, or TIPC no network
+ * (likewise for "tipc"); -EADDRINUSE: another endpoint of this network namespace has that endpoint
  * number, and both have the lane "packet" (which alone needs it); -EMFILE, -ENFILE: no descriptor
  * is left for its sockets; -ENOMEM. */
 BEOWIRE_API int beowire_open(const struct beowire_options *options, beowire_endpoint **endpoint);
@@ -511,7 +512,8 @@ BEOWIRE_API int beowire_arm(beowire_endpoint *endpoint);
  * @param name gets static text of the endpoint's
  * @param reason gets -EPERM: this process lacks CAP_NET_RAW; -EUSERS: as many endpoints of the
  * interface have that lane as may; -EADDRNOTAVAIL: the interface cannot have it, or has no IP
- * address; another negative errno
+ * address; -EAFNOSUPPORT: this kernel has no TIPC; -ENONET: TIPC has no network; another negative
+ * errno
  * @return 0; -ENOENT: `index` is past the last; -EINVAL: NULL. */
 BEOWIRE_API int beowire_missing_lane(const beowire_endpoint *endpoint, unsigned index,
                                      const char **name, int *reason);

@@ -24,8 +24,8 @@ struct lane_opening {
 
 struct lane_type {
     /** Opens one. @return 0; a negative errno. Of these, EPERM, EACCES, EADDRNOTAVAIL,
-     *  EAFNOSUPPORT, ENOSYS, ENOENT (no /proc) and EUSERS say that this host does not grant or have
-     *  it; then the endpoint does without. */
+     *  EAFNOSUPPORT, ENONET, ENOSYS, ENOENT (no /proc) and EUSERS say that this host does not grant
+     *  or have it; then the endpoint does without. */
     int (*open)(struct lane_opening *opening, struct lane **lane);
     /** Not LANE_NONE: it is of no use without a lane of this kind, which carries to the same
      *  address what this one does not. */

@@ -227,7 +227,7 @@ static int set_up(struct tipc_lane *tipc)
         return -errno;
     }
     if (own.addr.id.node == 0) {
-        return -EADDRNOTAVAIL;
+        return -ENONET;
     }
     tipc->node = own.addr.id.node;
     tipc->number = own.addr.id.ref;

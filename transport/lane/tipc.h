@@ -27,9 +27,9 @@
 #include "lane.h"
 
 /** Opens the lane.
- *  @return 0; -EAFNOSUPPORT: this kernel has no TIPC, or not yet; -EADDRNOTAVAIL: TIPC has no
- *  network (for a second after the first bearer was enabled it has none yet); -EMFILE, -ENOMEM or
- *  another negative errno. */
+ *  @return 0; -EAFNOSUPPORT: this kernel has no TIPC, or not yet; -ENONET: TIPC has no network (for
+ *  a second after the first bearer was enabled it has none yet); -EMFILE, -ENOMEM or another
+ *  negative errno. */
 int tipc_lane_open(struct lane **lane);
 
 #endif /* BEOWIRE_LANE_TIPC_H */

@@ -32,7 +32,7 @@ static void tipc_lane_open__a_kernel_without(void **state)
     }
     fake.error = 0;
     fake.node = 0; /* no bearer */
-    assert_int_equal(tipc_lane_open(&lane), -EADDRNOTAVAIL);
+    assert_int_equal(tipc_lane_open(&lane), -ENONET);
     assert_null(lane);
 }
 
