@@ -437,6 +437,11 @@
 #define KEEPER_INTERVAL_NS 100000000u
 #define KEEPER_THREAD_INTERVAL_NS 1000000u
 
+/** How soon it looks again if so much has moved at one look, over all lanes: a window of a long
+ *  message takes about a millisecond, and whoever waits for the next would wait a hundred. */
+#define KEEPER_MOVING_INTERVAL_NS 1000000u
+#define KEEPER_MOVING_BYTES 65536u
+
 /** So long the application has to come back for messages that it left held back: at first; and
  * twice as long each time that it has, since a long run of posts may end a little later, too. */
 #define KEEPER_HURRY_NS 20000u

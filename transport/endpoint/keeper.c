@@ -52,12 +52,15 @@ static void pause_for(uint64_t time_ns)
 static void stand_in(struct keeper *keeper, uint32_t seen)
 {
     while (!is_ending(keeper) && turn_entered(keeper->turn) == seen && turn_try(keeper->turn)) {
-        keeper->duty.progress(keeper->duty.context);
+        bool more = keeper->duty.progress(keeper->duty.context);
         turn_end(keeper->turn);
-        if (keeper->duty.sleep == NULL) {
+        if (keeper->duty.sleep != NULL) {
+            keeper->duty.sleep(keeper->duty.context, keeper->interval_ns, keeper->wake);
+        } else if (more) {
+            let_pass(keeper, KEEPER_MOVING_INTERVAL_NS);
+        } else {
             return;
         }
-        keeper->duty.sleep(keeper->duty.context, keeper->interval_ns, keeper->wake);
     }
 }
 

@@ -7,7 +7,8 @@
  * between it sleeps. As long as the application polls, the keeper only looks at a counter.
  *
  *      BEOWIRE_PROGRESS_KEEPER   looks every 100 ms: peers do not take a process that computes for
- *                                dead, and lost frames of it are repeated
+ *                                dead, and lost frames of it are repeated; and every millisecond
+ *                                while it finds that much moves, so that nobody waits long for it
  *      BEOWIRE_PROGRESS_THREAD   looks every millisecond, and when the application is away sleeps
  *                                until a frame comes: data moves while the application computes
  *
@@ -24,8 +25,9 @@
 
 /** What the keeper does; called in its thread. */
 struct keeper_duty {
-    /** Makes progress once; the keeper has its turn. */
-    void (*progress)(void *context);
+    /** Makes progress once; the keeper has its turn. @return has so much moved that more is likely
+     *  to, soon? */
+    bool (*progress)(void *context);
     /** Sleeps until a frame comes or a timer is due, but no longer than `timeout_ns`, or until
      *  `wake` is readable; the keeper does not have its turn. NULL: just lets the time pass. */
     void (*sleep)(void *context, uint64_t timeout_ns, int wake);

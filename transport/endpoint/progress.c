@@ -360,13 +360,29 @@ static void keep_descriptor(struct beowire_endpoint *endpoint, bool quiet)
     }
 }
 
-static void keeper_progress(void *context)
+/** Bytes that have come and gone, over all lanes. */
+static uint64_t moved_bytes(const struct core *core)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < core->options.lanes.count; i++) {
+        const struct lane *lane = core->options.lanes.lanes[i];
+        bytes += lane->sent_bytes + lane->received_bytes;
+    }
+    return bytes;
+}
+
+static bool keeper_progress(void *context)
 {
     struct beowire_endpoint *endpoint = context;
+    struct core *core = &endpoint->core;
+    uint64_t before_bytes = moved_bytes(core);
 
-    core_look_at_all(&endpoint->core);
-    for (unsigned i = 0; i < KEEPER_ROUNDS && own_progress(endpoint); i++) {
-        /* until nothing is there */
+    core_look_at_all(core);
+    for (unsigned i = 0; i < KEEPER_ROUNDS; i++) {
+        if (!own_progress(endpoint) && (!core_has_bulk(core) || core->bulk_is_stuck)) {
+            break; /* nothing is there, or can be sent */
+        }
     }
     uint64_t arrived_ns = own_clock(endpoint);
     if (core_has_held(&endpoint->core)) {
@@ -387,6 +403,7 @@ static void keeper_progress(void *context)
     if (endpoint->descriptor.is_open) {
         keep_descriptor(endpoint, quiet);
     }
+    return moved_bytes(core) - before_bytes >= KEEPER_MOVING_BYTES;
 }
 
 static void keeper_sleep(void *context, uint64_t timeout_ns, int wake)

@@ -93,7 +93,8 @@ struct beowire_address {
 /** Who makes progress while the application does not call. */
 enum beowire_progress {
     /** A thread that looks ten times a second whether the application has called, and if not, does
-     *  what is due: peers know that the process lives, and what was lost is repeated. */
+     *  what is due: peers know that the process lives, and what was lost is repeated. While much
+     *  moves it looks every millisecond. */
     BEOWIRE_PROGRESS_KEEPER = 0,
     /** The same thread looks every millisecond, and while the application is away it sleeps until a
      *  frame comes: messages move while the application computes. */

@@ -24,6 +24,7 @@ struct work {
     struct turn turn;
     struct keeper keeper;
     uint32_t progress; /* atomic, like the next */
+    uint32_t moving;   /* so many times much has moved */
     uint32_t sleeps;
     bool blocked; /* its signals are */
 };
@@ -33,14 +34,14 @@ static uint32_t read_count(const uint32_t *count)
     return __atomic_load_n(count, __ATOMIC_ACQUIRE);
 }
 
-static void do_progress(void *context)
+static bool do_progress(void *context)
 {
     struct work *work = context;
     sigset_t mask;
 
     (void)pthread_sigmask(SIG_SETMASK, NULL, &mask);
     work->blocked = sigismember(&mask, SIGTERM) == 1 && sigismember(&mask, SIGALRM) == 1;
-    __atomic_fetch_add(&work->progress, 1, __ATOMIC_RELEASE);
+    return __atomic_add_fetch(&work->progress, 1, __ATOMIC_RELEASE) <= read_count(&work->moving);
 }
 
 static void do_sleep(void *context, uint64_t timeout_ns, int wake)
@@ -155,6 +156,38 @@ static void keeper_hurry__looks_at_once(void **state)
     keeper_hurry(&work.keeper); /* there is nobody to hurry */
 }
 
+/** While much moves it does not let its interval pass, which is an hour here. */
+static void keeper__looks_again_soon_while_much_moves(void **state)
+{
+    struct work work;
+
+    (void)state;
+    start_every(&work, HOUR_NS, false);
+    __atomic_store_n(&work.moving, 4, __ATOMIC_RELEASE);
+    keeper_hurry(&work.keeper);
+    await(&work.progress, 5);
+    keeper_stop(&work.keeper);
+    assert_int_equal(work.progress, 5); /* and then no more */
+}
+
+/** Nor when its application comes back meanwhile. */
+static void keeper__leaves_while_much_moves_if_the_application_comes(void **state)
+{
+    struct work work;
+
+    (void)state;
+    start_every(&work, HOUR_NS, false);
+    __atomic_store_n(&work.moving, UINT32_MAX, __ATOMIC_RELEASE);
+    keeper_hurry(&work.keeper);
+    await(&work.progress, 2);
+    turn_enter(&work.turn);
+    uint32_t before = read_count(&work.progress);
+    (void)poll(NULL, 0, 20); /* twenty of its looks */
+    assert_int_equal(read_count(&work.progress), before);
+    turn_leave(&work.turn);
+    keeper_stop(&work.keeper);
+}
+
 static void keeper_stop__wakes_it_and_may_be_called_without_one(void **state)
 {
     struct work work;
@@ -204,6 +237,8 @@ int main(void)
         cmocka_unit_test(keeper_hurry__looks_at_once),
         cmocka_unit_test(keeper_hurry__again_while_it_waits),
         cmocka_unit_test(keeper_abandon__in_a_child),
+        cmocka_unit_test(keeper__looks_again_soon_while_much_moves),
+        cmocka_unit_test(keeper__leaves_while_much_moves_if_the_application_comes),
         cmocka_unit_test(keeper_stop__wakes_it_and_may_be_called_without_one),
     };
 

@@ -151,6 +151,40 @@ static void thread__moves_a_long_message_while_both_compute(void **state)
     free(target);
 }
 
+/** By which it is decided how soon it looks again. */
+static void keeper__says_whether_much_has_moved(void **state)
+{
+    beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, 5 * SECOND);
+    beowire_endpoint *b = open_endpoint("end1", BEOWIRE_PROGRESS_KEEPER, 5 * SECOND);
+    const struct keeper_duty *duty = &b->keeper.duty;
+    char *data = calloc(2, LONG_BYTES);
+    bool much = false;
+    bool done = false;
+
+    (void)state;
+    assert_non_null(data);
+    assert_int_equal(
+        beowire_receive(b, BEOWIRE_ANY_PEER, 1, 0, data + LONG_BYTES, LONG_BYTES, NULL), 0);
+    assert_int_equal(beowire_send(a, know(a, b), 1, 0, data, LONG_BYTES, NULL), 0);
+    while (!done) {
+        assert_int_equal(beowire_poll(a, NULL, 0), 0);
+        turn_enter(&b->turn); /* the keeper's own thread stays away */
+        much = duty->progress(duty->context) || much;
+        done = !list_is_empty(&b->core.messages.completed);
+        turn_leave(&b->turn);
+    }
+    assert_true(much);
+    assert_int_equal(await(b).status, 0);
+    assert_int_equal(await(a).status, 0);
+    turn_enter(&b->turn);
+    (void)duty->progress(duty->context); /* what is left of it */
+    assert_false(duty->progress(duty->context));
+    turn_leave(&b->turn);
+    assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
+    assert_int_equal(beowire_close(b, PATIENCE_NS), 0);
+    free(data);
+}
+
 static void poll__gives_the_core_away_only_if_it_is_wanted(void **state)
 {
     beowire_endpoint *a = open_endpoint("end0", BEOWIRE_PROGRESS_CALLS, SECOND);
@@ -522,6 +556,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(calls__whoever_does_not_call_is_waited_for),
         cmocka_unit_test(calls__whoever_does_not_call_and_has_only_frames_is_taken_for_dead),
         cmocka_unit_test(thread__moves_a_long_message_while_both_compute),
+        cmocka_unit_test(keeper__says_whether_much_has_moved),
         cmocka_unit_test(poll__gives_the_core_away_only_if_it_is_wanted),
         cmocka_unit_test(poll__yields_only_where_others_want_the_core),
         cmocka_unit_test(poll__by_several_threads_is_not_disturbance),
