@@ -31,16 +31,19 @@ from beowire.help_text import Command
 from beowire.interrupts import Interrupts
 from beowire.lab.options import (
     DEFAULT_MTU,
+    BackendOption,
     CongestionOption,
     DelayOption,
     LinkOption,
     LossOption,
+    ModulesOption,
     MtuOption,
+    NicOption,
     NodesOption,
     RateOption,
     read_lab_options,
 )
-from beowire.launch.lab import LabLauncher
+from beowire.launch.machines import lab_launcher
 from beowire.launch.ssh import SshLauncher
 from beowire.mpi import installation, ways
 from beowire.mpi.installation import KINDS, Installation
@@ -236,6 +239,9 @@ def run_apps(
     delay: DelayOption = None,
     loss: LossOption = None,
     congestion: CongestionOption = None,
+    backend: BackendOption = "namespaces",
+    nic: NicOption = None,
+    modules: ModulesOption = None,
 ) -> None:
     """Runs programs over every way in turns, and says how fast they are over which.
 
@@ -280,8 +286,11 @@ def run_apps(
                 delay=delay,
                 loss=loss,
                 congestion=congestion,
+                backend=backend,
+                nic=nic,
+                modules=modules,
             )
-            place = LabPlace(LabLauncher(options))
+            place = LabPlace(lab_launcher(options))
         elif hosts is not None:
             place = HostsPlace(SshLauncher(hosts, ssh_option or [], interface))
         else:
