@@ -20,7 +20,7 @@ DEFAULT = ("memcpy", "shm", "tcp", "tcp-spin", "udp", "packet", "beowire", "fi-t
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "memory": ("memcpy*",),
     "host": ("shm", "pipe", "unix-*", "beowire-shm"),
-    "sockets": ("tcp", "tcp-*", "udp", "mptcp", "sctp", "tipc"),
+    "sockets": ("tcp", "tcp-*", "udp", "mptcp", "sctp", "tipc", "tipc-*"),
     "frames": ("packet", "xdp*"),
     "lanes": ("beowire", "beowire-*"),
     "libfabric": ("fi-*", "fi:*"),

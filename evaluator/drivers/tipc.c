@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tipc.c - TIPC stream sockets, blocking. The responder binds a service address of random type and
- * instance, and the initiator connects to that, wherever in the cluster it is; who may is decided
- * by the key, as over TCP (connection.h).
+ * tipc.c - TIPC sockets with a connection, blocking: streams, and whole messages (SOCK_SEQPACKET).
+ * The responder binds a service address of random type and instance, and the initiator connects to
+ * that, wherever in the cluster it is; who may is decided by the key, as over TCP (connection.h).
  *
  * The kernel's TIPC has to be told of the network first, on each node: `tipc bearer enable media
  * eth device eth0`. Within a node it needs nothing.
@@ -23,6 +23,7 @@
 #include "fail.h"
 #include "local.h"
 #include "text.h"
+#include "tipc_socket.h"
 
 /* Types below are the kernel's own. */
 #define LEAST_TYPE UINT32_C(0x10000)
@@ -32,6 +33,7 @@
 
 struct tipc {
     struct connection connection; /* first: what moves messages is connection.c's */
+    int socket_type;
     uint32_t type;
     uint32_t instance;
 };
@@ -60,33 +62,10 @@ static struct sockaddr_tipc service(uint32_t type, uint32_t instance)
     return address;
 }
 
-static int new_socket(char *error, size_t error_bytes)
-{
-    int fd = socket(AF_TIPC, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 && errno == EAFNOSUPPORT) {
-        (void)snprintf(error, error_bytes,
-                       "this kernel has no TIPC: load it (modprobe tipc), or use a kernel that was"
-                       " built with CONFIG_TIPC");
-        return -EAFNOSUPPORT;
-    }
-    return fd < 0 ? fail(error, error_bytes, "cannot make a TIPC socket") : fd;
-}
-
-static int tipc_probe(const struct driver_options *options, char *reason, size_t reason_bytes)
-{
-    (void)options;
-    int fd = new_socket(reason, reason_bytes);
-    if (fd < 0) {
-        return fd;
-    }
-    close(fd);
-    return 0;
-}
-
 /* Makes the socket, which offers the service if this is the responder. */
 static int start(struct tipc *tipc, char *error, size_t error_bytes)
 {
-    int fd = new_socket(error, error_bytes);
+    int fd = tipc_socket(tipc->socket_type, SOCK_NONBLOCK, error, error_bytes);
     if (fd < 0) {
         return fd;
     }
@@ -101,8 +80,8 @@ static int start(struct tipc *tipc, char *error, size_t error_bytes)
                : fail(error, error_bytes, "cannot offer a TIPC service");
 }
 
-static int tipc_open(const struct driver_options *options, void **session, char *error,
-                     size_t error_bytes)
+static int open_type(int socket_type, const struct driver_options *options, void **session,
+                     char *error, size_t error_bytes)
 {
     char interface[IF_NAMESIZE];
     int result = local_interface(options, interface, error, error_bytes);
@@ -118,7 +97,8 @@ static int tipc_open(const struct driver_options *options, void **session, char 
                                          .role = options->role,
                                          .listener = -1,
                                          .waiting = -1,
-                                         .fd = -1}};
+                                         .fd = -1},
+                          .socket_type = socket_type};
     uint64_t random[2];
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
         result = fail(error, error_bytes, "no random numbers");
@@ -134,6 +114,18 @@ static int tipc_open(const struct driver_options *options, void **session, char 
     }
     *session = tipc;
     return 0;
+}
+
+static int open_stream(const struct driver_options *options, void **session, char *error,
+                       size_t error_bytes)
+{
+    return open_type(SOCK_STREAM, options, session, error, error_bytes);
+}
+
+static int open_seqpacket(const struct driver_options *options, void **session, char *error,
+                          size_t error_bytes)
+{
+    return open_type(SOCK_SEQPACKET, options, session, error, error_bytes);
 }
 
 /* "KEY@TYPE/INSTANCE" */
@@ -185,7 +177,7 @@ static int tipc_connect(void *session, const char *peer, char *error, size_t err
     return result == 0 ? connection_set_up(&tipc->connection, error, error_bytes) : result;
 }
 
-static const struct driver TIPC = {
+static const struct driver STREAM = {
     .abi = DRIVER_ABI,
     .name = "tipc",
     .summary = "TIPC stream sockets, blocking; its bearers are the administrator's to enable",
@@ -194,7 +186,24 @@ static const struct driver TIPC = {
     .min_size = 1,
     .max_size = UINT64_C(1) << 30,
     .probe = tipc_probe,
-    .open = tipc_open,
+    .open = open_stream,
+    .address = tipc_address,
+    .connect = tipc_connect,
+    .send = connection_send,
+    .receive = connection_receive,
+    .close = connection_close,
+};
+
+static const struct driver SEQPACKET = {
+    .abi = DRIVER_ABI,
+    .name = "tipc-seqpacket",
+    .summary = "TIPC connections that carry whole messages, blocking",
+    .placement = DRIVER_PAIR,
+    .reliable = true,
+    .min_size = 1,
+    .max_size = TIPC_MAX_USER_MSG_SIZE,
+    .probe = tipc_probe,
+    .open = open_seqpacket,
     .address = tipc_address,
     .connect = tipc_connect,
     .send = connection_send,
@@ -204,6 +213,6 @@ static const struct driver TIPC = {
 
 const struct driver *const *beowire_driver_table(void)
 {
-    static const struct driver *const TABLE[] = {&TIPC, NULL};
+    static const struct driver *const TABLE[] = {&STREAM, &SEQPACKET, &TIPC_RDM, NULL};
     return TABLE;
 }

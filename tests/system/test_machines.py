@@ -31,6 +31,7 @@ from system.conftest import (
 BOOT_S = 240.0
 
 CAUTION = "figures compare only with one another"
+DRIVERS = ("tcp", "tipc", "tipc-seqpacket", "tipc-rdm")
 
 
 @pytest.fixture(name="qemu")
@@ -55,7 +56,7 @@ def measured(launcher: LabLauncher, directory: Path, seconds: float) -> Record:
     request = running.Request(
         patterns=["pingpong"],
         sizes=[64, 16384],
-        drivers="tcp,tipc",
+        drivers=",".join(DRIVERS),
         seconds=seconds,
         directory=directory,
     )
@@ -64,7 +65,7 @@ def measured(launcher: LabLauncher, directory: Path, seconds: float) -> Record:
     assert outcome.failures == []
     record = read_record(request.record)
     assert {(one.driver, one.size, one.status) for one in record.results} == {
-        (driver, size, "ok") for driver in ("tcp", "tipc") for size in (64, 16384)
+        (driver, size, "ok") for driver in DRIVERS for size in (64, 16384)
     }
     first = terminal.render(record, width=100, colour=False, probes=False).splitlines()[0]
     assert CAUTION in first
@@ -79,7 +80,7 @@ def test_vm__a_pair(run_beowire: RunBeowire, tmp_path: Path, leftovers: str, qem
     card = "basename $(readlink /sys/class/net/eth0/device/driver)"
     inside = run_beowire("lab", "exec", "node1", "--", "sh", "-c", f"hostname; {card}; exit 7")
     assert (inside.stdout.split(), inside.returncode) == (["node1", "e1000"], 7)
-    record = measured(MachinesLauncher.attach("lab"), tmp_path / "out", 4.0)
+    record = measured(MachinesLauncher.attach("lab"), tmp_path / "out", 6.0)
     link = record.meta.link
     assert (link.kind, link.backend, link.nic, link.mtu) == ("lab", "vm", "e1000", 1500)
     assert {end.environment["kernel"] for end in record.meta.ends} == {link.kernel}
@@ -154,6 +155,6 @@ def test_uml__a_pair(run_beowire: RunBeowire, tmp_path: Path, uml: None) -> None
     assert up.returncode == 0, up.stderr
     inside = run_beowire("lab", "exec", "node1", "--", "sh", "-c", "hostname; exit 7")
     assert (inside.stdout, inside.returncode) == ("node1\n", 7)
-    record = measured(LabLauncher.attach("lab"), tmp_path / "out", 4.0)
+    record = measured(LabLauncher.attach("lab"), tmp_path / "out", 6.0)
     assert (record.meta.link.backend, record.meta.link.accelerator) == ("uml", "uml")
     assert run_beowire("lab", "down").returncode == 0

@@ -57,7 +57,10 @@ _SHADES: Mapping[str | None, tuple[str, ...]] = {
 _MEMBERS = {
     "memory": ("memcpy-movsb", "memcpy-nontemporal", "memcpy-bytes"),
     "host": ("pipe", "unix-stream", "unix-datagram", "beowire-shm"),
-    "sockets": ("tcp-nagle", "tcp-buffer", "tcp-zerocopy", "tcp-uring", "mptcp", "sctp", "tipc"),
+    "sockets": (
+        *("tcp-nagle", "tcp-buffer", "tcp-zerocopy", "tcp-uring", "mptcp", "sctp", "tipc"),
+        *("tipc-seqpacket", "tipc-rdm"),
+    ),
     "frames": ("xdp", "xdp-poll", "xdp-zerocopy"),
     "lanes": ("beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc"),
     "libfabric": ("fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets", "fi:verbs"),
