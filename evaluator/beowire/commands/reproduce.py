@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`beowire reproduce`: what a paper measured, again."""
 
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,11 @@ import typer
 from beowire import files
 from beowire.commands.options import TimeOption
 from beowire.errors import BeowireError
-from beowire.reproduce.base import paper_of
+from beowire.interrupts import Interrupts
+from beowire.reproduce import steps
+from beowire.reproduce.base import Paper, paper_of
+
+_LONGEST_RUN_S = 24 * 3600.0
 
 
 def register(app: typer.Typer) -> None:
@@ -19,25 +24,82 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(
-    number: Annotated[str, typer.Argument(help="The paper: 002.")],
+    number: Annotated[str, typer.Argument(help="The paper: 000, 001, 002, 003 or 004.")],
     *,
-    seconds: TimeOption = 120.0,
+    seconds: TimeOption = 240.0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Directory for reproduction.md and what it is made of."),
+        typer.Option(
+            "--out",
+            help="Directory for the page, its pictures and the records. The one of a run that was "
+            "cut short: goes on with that.",
+        ),
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            "--only",
+            metavar="NAMES",
+            help="Some of the measurements, as it names them: warm,copies.",
+        ),
+    ] = None,
+    pages: Annotated[
+        Path | None,
+        typer.Option(
+            "--pages",
+            metavar="DIR",
+            help="Also write NUMBER.md and its pictures there: docs/reproductions.",
+        ),
     ] = None,
 ) -> None:
-    """Measures what a paper measured, and shows both side by side."""
+    """Measures what a paper measured, and shows both side by side.
+
+    Says first what it will run and how long that takes. Each measurement is a command of Beowire,
+    whose record is kept.
+    """
     paper = paper_of(number)
+    if not 0 < seconds <= _LONGEST_RUN_S:
+        raise BeowireError(f"--time is more than 0 and at most {_LONGEST_RUN_S:g} seconds")
+    planned = list(paper.plan(seconds))
+    wanted = steps.chosen(planned, only)
     now = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
     directory = out or Path(f"beowire-{now}-{paper.number}")
-    if seconds <= 0:
-        raise BeowireError(f"--time has to be more than 0 seconds, not {seconds:g}")
-    try:
-        directory.mkdir(parents=True)
-    except OSError as error:
-        raise BeowireError(f"cannot make {directory}: {error.strerror}") from None
-    text = paper.measure(directory, seconds).markdown()
-    files.write_whole(directory / "reproduction.md", text)
-    print(text, end="")
+    steps.prepare(paper.number, planned, directory)
+    if pages is not None:
+        files.make_directory(pages, new=False)
+    _say(steps.announced(paper.number, wanted, directory))
+    with Interrupts() as interrupts:
+        try:
+            found = steps.run_steps(wanted, directory, interrupts, _say)
+        except KeyboardInterrupt:
+            raise BeowireError(
+                f"interrupted; the same command with --out {directory} goes on from here", 130
+            ) from None
+    _finish(paper, found, directory, pages)
+
+
+def _finish(paper: Paper, found: steps.Found, directory: Path, pages: Path | None) -> None:
+    """Page, pictures and report of what there is. BeowireError if that is nothing."""
+    if not found.commands:
+        reasons = dict.fromkeys(found.why(step.name) for step in found.steps)
+        raise BeowireError(f"nothing was measured: {'; '.join(reasons)}", exit_code=1)
+    told = paper.tell(found)
+    told.write(directory / "reproduction.md")
+    print(told.markdown(), end="")
     print(f"\nthe same is in {directory / 'reproduction.md'}")
+    if pages is not None:
+        told.write(pages / f"{paper.number}.md")
+        print(f"and in {pages / f'{paper.number}.md'}")
+    if found.records:
+        # Only here: plotly's templates take a second.
+        from beowire.report import write_report  # noqa: PLC0415
+
+        write_report(found.records, directory / "report.html")
+        print(f"report: {directory / 'report.html'}")
+    for step in found.steps:
+        if reason := found.reasons.get(step.name):
+            _say(f"{step.name}: {reason}")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from beowire import reproduce
+from beowire import files, reproduce
 from beowire.errors import BeowireError
+from beowire.reproduce.steps import Found, Step
 
 _PREFIX = "paper_"
 
@@ -20,6 +21,30 @@ class Table:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    said: str = ""
+    """A line or two below it."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture: what it shows, and what a person should see in it."""
+
+    title: str
+    name: str
+    """Of its file: the paper's number and this, `001-latency.svg`."""
+    svg: str
+    said: str = ""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A table or picture that could not be made, and why."""
+
+    title: str
+    reason: str
+
+
+Part = Table | Picture | Missing
 
 
 @dataclass(frozen=True)
@@ -27,20 +52,37 @@ class Reproduction:
     """What was found."""
 
     title: str
-    tables: tuple[Table, ...]
+    parts: tuple[Part, ...]
     notes: tuple[str, ...]
-    """One line each: where the two differ, what was not measured."""
+    """One line each: where the two differ and why, what was not measured."""
 
     commands: tuple[str, ...]
     """What a person types to measure the same."""
 
+    lead: tuple[str, ...] = ()
+    """What stands first, a paragraph each: what the paper is about, where this was measured."""
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """Those among its parts."""
+        return tuple(part for part in self.parts if isinstance(part, Picture))
+
     def markdown(self) -> str:
         """All of it, as Markdown that is readable as it is."""
-        parts = [f"# {self.title}"]
-        parts += [f"## {table.title}\n\n{_grid(table)}" for table in self.tables]
+        parts = [f"# {self.title}", *self.lead]
+        parts += [_markdown(part) for part in self.parts]
         parts += ["\n".join(f"- {note}" for note in self.notes)] if self.notes else []
         parts += ["Measured by\n\n" + "\n".join(f"    {command}" for command in self.commands)]
         return "\n\n".join(parts) + "\n"
+
+    def write(self, page: Path) -> None:
+        """Writes the page, and its pictures beside it. BeowireError if that fails."""
+        try:
+            for picture in self.pictures:
+                files.write_whole(page.with_name(picture.name), picture.svg)
+            files.write_whole(page, self.markdown())
+        except OSError as error:
+            raise BeowireError(f"cannot write {page}: {error.strerror}", exit_code=1) from None
 
 
 @dataclass(frozen=True)
@@ -51,8 +93,11 @@ class Paper:
     subject: str
     """What is measured again, in a few words."""
 
-    measure: Callable[[Path, float], Reproduction]
-    """Measures, in a directory that it makes files in, for about so many seconds."""
+    plan: Callable[[float], Sequence[Step]]
+    """What is to be run where measuring may take so many seconds."""
+
+    tell: Callable[[Found], Reproduction]
+    """What came of it."""
 
 
 def papers() -> dict[str, Paper]:
@@ -72,6 +117,17 @@ def paper_of(number: str) -> Paper:
         listed = ", ".join(f"{one.number} ({one.subject})" for one in known.values())
         raise BeowireError(f"no paper {number!r} can be reproduced: there is {listed}")
     return known[number]
+
+
+def _markdown(part: Part) -> str:
+    match part:
+        case Table():
+            body = _grid(part)
+        case Picture():
+            body = f"![{part.title}]({part.name})"
+        case Missing():
+            return f"## {part.title}\n\nNot measured: {part.reason}."
+    return "\n\n".join([f"## {part.title}", body, *([part.said] if part.said else [])])
 
 
 def _grid(table: Table) -> str:

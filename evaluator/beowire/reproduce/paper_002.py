@@ -5,13 +5,10 @@ Its figures 9 and 10 are latency and bandwidth of PVM; the text has the least la
 highest bandwidth of all three in numbers. Latency is half a round trip, bandwidth that of a stream.
 """
 
-import contextlib
-from pathlib import Path
-
-from beowire.errors import BeowireError
-from beowire.mpi import installation
+from beowire.reproduce import shared
 from beowire.reproduce.base import Paper, Reproduction, Table
-from beowire.reproduce.comparison import Comparison, compare
+from beowire.reproduce.comparison import Comparison
+from beowire.reproduce.steps import Found, Step
 from beowire.units import rate_text, significant, size_text, time_text
 
 #: What the paper says: one-way latency in ns, highest bandwidth in bytes per second.
@@ -26,19 +23,14 @@ BELOW = "beowire"
 OVER = "pvm-beowire"
 STOCK = ("pvm-direct", "pvm")
 
-#: Which MPI stands for the paper's, the first that is here.
-_MPIS = ("openmpi4", "openmpi5", "mpich", "intel")
+STEP = "compare"
 
 _ABSENT = "-"
 
 
 def _mpi() -> str | None:
-    for name in _MPIS:
-        with contextlib.suppress(BeowireError):
-            found = installation.find(name)
-            if found.compiler is not None:
-                return f"mpi:{name}/beowire"
-    return None
+    name = shared.first_mpi()
+    return None if name is None else f"mpi:{name}/beowire"
 
 
 def _times(value: float | None, below: float | None) -> str:
@@ -150,19 +142,24 @@ def notes(found: Comparison, mpi: str | None) -> tuple[str, ...]:
     return tuple(said)
 
 
-def measure(directory: Path, seconds: float) -> Reproduction:
-    """Measures all in one comparison, whose drivers take turns."""
+def plan(seconds: float) -> list[Step]:
+    """All in one comparison, whose drivers take turns."""
     mpi = _mpi()
     drivers = [BELOW, *([mpi] if mpi else []), OVER, *STOCK]
-    arguments = ["--lab", "--drivers", ",".join(drivers), "--pattern", "pingpong,stream"]
-    arguments += ["--sizes", ",".join(str(size) for size in SIZES), "--time", f"{seconds:g}"]
-    found = compare(directory / "compare", arguments)
+    words = ["compare", "--lab", "--drivers", ",".join(drivers), "--pattern", "pingpong,stream"]
+    words += ["--sizes", ",".join(str(size) for size in SIZES), "--time", f"{seconds:g}"]
+    return [Step(STEP, "PVM, MPI and what is below them, by turns", tuple(words), seconds + 5)]
+
+
+def tell(found: Found) -> Reproduction:
+    """What came of it."""
+    comparison, mpi = found.comparisons[STEP], _mpi()
     return Reproduction(
         "Paper 002: PVM and MPI on one protocol",
-        tables(found, mpi),
-        notes(found, mpi),
-        (found.command,),
+        tables(comparison, mpi),
+        notes(comparison, mpi),
+        found.commands,
     )
 
 
-PAPER = Paper("002", "MPI and PVM on one protocol: figures 9 and 10", measure)
+PAPER = Paper("002", "MPI and PVM on one protocol: figures 9 and 10", plan, tell)

@@ -7,13 +7,13 @@ from typing import cast
 
 import pytest
 
-from beowire import isolated
 from beowire.commands import reproduce
 from beowire.errors import BeowireError
 from beowire.record import Record, Summary
-from beowire.reproduce import base, comparison, paper_002
-from beowire.reproduce.base import Reproduction, Table
+from beowire.reproduce import base, paper_002, shared, steps
+from beowire.reproduce.base import Missing, Picture, Reproduction, Table
 from beowire.reproduce.comparison import Comparison
+from beowire.reproduce.steps import Found, Step
 
 MICROSECOND = 1000.0
 
@@ -24,7 +24,9 @@ def summary(median: float) -> Summary:
 
 def result(driver: str, pattern: str, size: int, value: float) -> SimpleNamespace:
     field = "half_rtt_ns" if pattern == "pingpong" else "rate_bytes_per_s"
-    return SimpleNamespace(driver=driver, pattern=pattern, size=size, **{field: summary(value)})
+    return SimpleNamespace(
+        driver=driver, pattern=pattern, size=size, load=None, **{field: summary(value)}
+    )
 
 
 def measured(*results: SimpleNamespace, skipped: tuple[SimpleNamespace, ...] = ()) -> Comparison:
@@ -87,39 +89,75 @@ def test_002__notes_say_what_pvm_adds_and_what_is_missing() -> None:
     assert "`pvm` was not measured: its daemon has ended." in said
 
 
-def test_002__measures_in_one_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def compare(directory: Path, arguments: list[str]) -> Comparison:
-        assert directory.parent == tmp_path
-        asked.extend(arguments)
-        return FOUND
-
-    monkeypatch.setattr(paper_002, "compare", compare)
-    monkeypatch.setattr(paper_002, "_mpi", lambda: "mpi:mpich/beowire")
-    found = paper_002.measure(tmp_path, 30.0)
-    drivers = asked[asked.index("--drivers") + 1]
+def test_002__measures_in_one_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "first_mpi", lambda: "mpich")
+    (step,) = paper_002.plan(30.0)
+    drivers = step.words[step.words.index("--drivers") + 1]
     assert drivers == "beowire,mpi:mpich/beowire,pvm-beowire,pvm-direct,pvm"
-    assert asked[asked.index("--time") + 1] == "30"
-    assert found.commands == ("beowire compare",)
+    assert step.words[step.words.index("--time") + 1] == "30"
+    told = paper_002.tell(Found((step,), {step.name: FOUND}))
+    assert told.commands == (step.command,)
+    assert [part.title for part in told.parts][1:] == [
+        "Figure 9: latency of PVM",
+        "Figure 10: bandwidth of PVM",
+    ]
 
 
-def test_compare__fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolated, "command", lambda module: ["/bin/false", module])
-    with pytest.raises(BeowireError, match="what it says is above"):
-        comparison.compare(tmp_path / "o", ["--time", "-1"])
+STEP = Step("one", "something", ("compare", "--time", "1"), 1.0)
+
+
+def paper(*planned: Step) -> base.Paper:
+    made = Reproduction("A title", (Picture("P", "009-p.svg", "<svg/>", "see"),), (), ("x",))
+    return base.Paper("009", "nothing", lambda seconds: planned, lambda found: made)
+
+
+def ran(monkeypatch: pytest.MonkeyPatch, of: base.Paper, found: Found) -> None:
+    monkeypatch.setattr(reproduce, "paper_of", lambda number: of)
+    monkeypatch.setattr(steps, "run_steps", lambda *arguments: found)
+    monkeypatch.setattr(Found, "records", property(lambda one: []))
 
 
 def test_command__writes_what_it_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = Reproduction("A title", (), (), ("x",))
-    paper = base.Paper("009", "nothing", lambda directory, seconds: made)
-    monkeypatch.setattr(reproduce, "paper_of", lambda number: paper)
-    reproduce.reproduce("009", seconds=1.0, out=tmp_path / "o")
+    ran(monkeypatch, paper(STEP), Found((STEP,), {"one": FOUND}))
+    reproduce.reproduce("009", seconds=1.0, out=tmp_path / "o", pages=tmp_path / "pages")
     written = (tmp_path / "o" / "reproduction.md").read_text(encoding="utf-8")
-    assert capsys.readouterr().out.startswith(written)
-    with pytest.raises(BeowireError, match="cannot make"):
+    said = capsys.readouterr()
+    assert said.out.startswith(written)
+    assert "![P](009-p.svg)\n\nsee" in written
+    assert said.err.startswith("paper 009: 1 measurements, about 1 s; records are kept in ")
+    assert "  one: something (about 1 s)" in said.err
+    for directory in ("o", "pages"):
+        assert (tmp_path / directory / "009-p.svg").read_text(encoding="utf-8") == "<svg/>"
+    assert (tmp_path / "pages" / "009.md").read_text(encoding="utf-8") == written
+
+
+def test_command__time_is_more_than_none(tmp_path: Path) -> None:
+    with pytest.raises(BeowireError, match="--time is more than 0"):
+        reproduce.reproduce("002", seconds=0.0, out=tmp_path / "p")
+    assert not (tmp_path / "p").exists()
+
+
+def test_command__absent_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    step = Step("one", "something", ("compare",), 1.0, absent="there is no QEMU")
+    ran(monkeypatch, paper(step), Found(()))
+    with pytest.raises(BeowireError, match=r"^absent: there is no QEMU$"):
         reproduce.reproduce("009", seconds=1.0, out=tmp_path / "o")
-    with pytest.raises(BeowireError, match="more than 0 seconds"):
-        reproduce.reproduce("009", seconds=0.0, out=tmp_path / "p")
+    assert not (tmp_path / "o").exists()
+
+
+def test_command__nothing_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran(monkeypatch, paper(STEP), Found((STEP,), reasons={"one": "it fell over"}))
+    with pytest.raises(BeowireError, match="nothing was measured: it fell over"):
+        reproduce.reproduce("009", seconds=1.0, out=tmp_path / "o")
+
+
+def test_markdown__a_part_that_is_missing_says_why() -> None:
+    found = Reproduction("A title", (Missing("One", "no card"),), (), ("x",), lead=("First.",))
+    assert found.markdown().split("\n\n")[:4] == [
+        "# A title",
+        "First.",
+        "## One",
+        "Not measured: no card.",
+    ]
