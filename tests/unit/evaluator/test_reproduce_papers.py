@@ -179,6 +179,8 @@ def found_000(made: Callable[..., Comparison]) -> Found:
     def counted(one: Result) -> Result:
         """TIPC has three times TCP's throughput to a second of system time, and half its CPU."""
         better = 3.0 if one.driver.startswith("tipc") else 1.0
+        if (one.driver, one.size) == ("tipc-rdm", 1024):
+            one = one.model_copy(update={"n": 75, "lost": 25})
         return one.model_copy(
             update={
                 "bytes_per_system_s": [2e8 * better, 2e8 * better],
@@ -222,6 +224,7 @@ def test_000__tipc_to_tcp_idle_and_loaded(found_000: Found) -> None:
     assert row(table, "TIPC, connectionless, 64 B, loaded")[1:] == ("0.333 ×", "3.00 ×")
     check_pictures(told, "000")
     assert len(told.pictures) == 5
+    assert any("25 % at 1 KiB. Their" in note for note in told.notes)
     assert told.markdown().split("\n\n")[1] == shared.EMULATED
 
 
@@ -230,7 +233,9 @@ def test_000__the_table_of_nas(found_000: Found) -> None:
     table = of(told, Table)["Table 1: NAS's kernels, TIPC relative to TCP, %"]
     assert row(table, "CG") == ("+2.07", "+2.35", "+10.00", "-")
     assert row(table, "LU") == ("+4.96", "+8.34", "-", "-")
-    assert "best of 2" in table.said
+    assert (
+        "best of 2, of which those of one program over one way differ by up to 1.11 ×" in table.said
+    )
     assert "`nas-loaded` was not measured: no time." in told.notes
 
 
