@@ -110,27 +110,23 @@ def _cpu(found: Comparison, driver: str, size: int, load: str | None) -> float |
     return None if cell is None else cell.cpu_ns_per_message
 
 
-def _time(found: Comparison, driver: str, size: int, load: str | None = None) -> float | None:
-    value = found.time(driver, "pingpong", size, load)
-    return None if value is None else value.median
-
-
 def _rows(found: Comparison, driver: str) -> list[tuple[str, ...]]:
     """TCP to a kind of TIPC's sockets: time, CPU, throughput to a second of system time."""
     rows = []
     for load in (None, LOAD):
         for size in _PROBED:
+            summaries = [found.time(one, "pingpong", size, load) for one in (TCP, driver)]
             ratios = (
-                quotient(_time(found, TCP, size, load), _time(found, driver, size, load)),
                 quotient(_cpu(found, driver, size, load), _cpu(found, TCP, size, load)),
                 quotient(
                     _efficiency(found, driver, size, load), _efficiency(found, TCP, size, load)
                 ),
             )
-            if any(one is not None for one in ratios):
+            if None not in summaries or any(one is not None for one in ratios):
                 rows.append(
                     (
                         f"{_NAMES[driver]}, {size_text(size)}, {'loaded' if load else 'idle'}",
+                        shared.ratio_text(*summaries),
                         *(times_text(one) for one in ratios),
                     )
                 )
@@ -147,7 +143,9 @@ def sockets(found: Comparison) -> Table:
         "TIPC to TCP (NODELAY)",
         columns,
         rows,
-        "More than 1 × in the first and the last column, less in the middle one, is what the paper"
+        "In brackets how far the 95 % intervals of both let it be (`?`: too few rounds for one):"
+        " where 1 is within, the two are not told apart. More than 1 × in the first and the last"
+        " column, less in the middle one, is what the paper"
         " found for short messages (latency from its figure 1, which has no numbers; of CPU up to"
         f" 1 KB under full load it cites {significant(100 * CPU_LESS, 2)} % less, so"
         f' {times_text(1 - CPU_LESS)}; throughput per second of system time "dramatically'

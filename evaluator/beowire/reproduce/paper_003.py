@@ -235,6 +235,9 @@ def notes(found: Comparison) -> list[str]:
         " takes a card that does RDMA.",
         "A machine has one processor here: what polls keeps it from the kernel's own threads, which"
         " carry out soft-RoCE; the paper's hosts had two (four with hyper-threading).",
+        "Between two machines a short message of soft-RoCE takes milliseconds, over the device's"
+        " own loopback 23 µs; perftest's `ib_send_lat` took 34 ms between them, too"
+        " ([beside perftest](../DRIVERS.md)).",
         "Not repeated: the switch, LINPACK and the climate model of its section 5 over verbs"
         " (`beowire apps run hpl climate` runs such programs over MPI's own ways).",
     ]

@@ -202,6 +202,18 @@ def times_text(value: float | None) -> str:
     return ABSENT if value is None else f"{significant(value)} ×"
 
 
+def ratio_text(one: Summary | None, other: Summary | None) -> str:
+    """`1.47 × (1.20 to 1.81)`: of the medians, and how far apart both intervals let it be, which is
+    wider than an interval of the ratio itself."""
+    if one is None or other is None or not other.median:
+        return ABSENT
+    shown = times_text(one.median / other.median)
+    if one.ci95 is None or other.ci95 is None or not other.ci95[0]:
+        return f"{shown} (?)"
+    low, high = one.ci95[0] / other.ci95[1], one.ci95[1] / other.ci95[0]
+    return f"{shown} ({significant(low)} to {significant(high)})"
+
+
 def quotient(one: float | None, other: float | None) -> float | None:
     """None where either is not known."""
     return None if one is None or not other else one / other

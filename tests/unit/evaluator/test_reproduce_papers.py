@@ -11,7 +11,7 @@ import pytest
 from beowire.errors import BeowireError
 from beowire.lab.machines import parts
 from beowire.mpi import installation
-from beowire.record import Explained, Record, Result, read_record
+from beowire.record import Explained, Record, Result, Summary, read_record
 from beowire.reproduce import base, paper_000, paper_001, paper_003, paper_004, shared
 from beowire.reproduce.base import Missing, Part, Picture, Reproduction, Table
 from beowire.reproduce.comparison import Comparison
@@ -220,6 +220,8 @@ def test_000__tipc_to_tcp_idle_and_loaded(found_000: Found) -> None:
     tcp, tipc = (sockets.half_rtt(name, 1024) for name in ("tcp", "tipc"))
     assert tcp is not None and tipc is not None
     assert float(idle[0].split()[0]) == pytest.approx(tcp.median / tipc.median, rel=0.01)
+    assert tcp.ci95 is not None and tipc.ci95 is not None
+    assert f"({tcp.ci95[0] / tipc.ci95[1]:.2f}"[:4] in idle[0]
     assert idle[1:] == ("0.333 ×", "3.00 ×")
     assert row(table, "TIPC, connectionless, 64 B, loaded")[1:] == ("0.333 ×", "3.00 ×")
     check_pictures(told, "000")
@@ -348,6 +350,16 @@ def test_004__is_faster_or_why_not(found_004: Found) -> None:
     assert isinstance(table, Table)
     assert row(table, "faster")[0] == "1.75 ×"
     assert row(table, "over Beowire") == ("-", "60.0")
+
+
+def test_shared__a_ratio_and_how_far_the_intervals_let_it_be() -> None:
+    def summary(median: float, ci95: tuple[float, float] | None) -> Summary:
+        return Summary(median=median, ci95=ci95, p90=None, p99=None, min=1.0, max=99.0)
+
+    sure, other = summary(20.0, (15.0, 30.0)), summary(10.0, (10.0, 12.0))
+    assert shared.ratio_text(sure, other) == "2.00 × (1.25 to 3.00)"
+    assert shared.ratio_text(sure, summary(10.0, None)) == "2.00 × (?)"
+    assert shared.ratio_text(sure, None) == "-"
 
 
 def test_shared__a_chart_of_what_was_not_measured_says_why(made: Callable[..., Comparison]) -> None:
