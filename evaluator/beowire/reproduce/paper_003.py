@@ -51,13 +51,11 @@ def plan(seconds: float) -> list[Step]:
 
 def cpu_percent(cell: Result) -> float | None:
     """CPU time of the initiator to the time that passed, in %: user, system and softirq."""
-    whole = cell.time()
-    if not cell.cpu or whole is None or not whole.median:
+    if not cell.cpu or not cell.elapsed_ns:
         return None
     cost = cell.cpu[0]
-    ways = 2 if cell.half_rtt_ns is not None else 1
     used = cost.user_ns + cost.system_ns + (cost.softirq_ns or 0.0)
-    return 100 * used / (ways * whole.median)
+    return 100 * used * cell.n / cell.elapsed_ns
 
 
 def _interrupts(cell: Result | None) -> tuple[float, Interval | None] | None:
@@ -235,9 +233,10 @@ def notes(found: Comparison) -> list[str]:
         " takes a card that does RDMA.",
         "A machine has one processor here: what polls keeps it from the kernel's own threads, which"
         " carry out soft-RoCE; the paper's hosts had two (four with hyper-threading).",
-        "Between two machines a short message of soft-RoCE takes milliseconds, over the device's"
-        " own loopback 23 µs; perftest's `ib_send_lat` took 34 ms between them, too"
-        " ([beside perftest](../DRIVERS.md)).",
+        "On a host that was busy with other work the same RDMA took 23 ms, and perftest's"
+        " `ib_send_lat` 34 ms, where TCP took 0.64: each machine's processor is a thread of the"
+        " host's, which it has to have when a message comes. Over the device's own loopback half a"
+        " round trip takes 23 µs ([beside perftest](../DRIVERS.md)).",
         "Not repeated: the switch, LINPACK and the climate model of its section 5 over verbs"
         " (`beowire apps run hpl climate` runs such programs over MPI's own ways).",
     ]

@@ -244,10 +244,8 @@ def test_000__the_table_of_nas(found_000: Found) -> None:
 @pytest.fixture
 def found_003(made: Callable[..., Comparison]) -> Found:
     def counted(one: Result) -> Result:
-        time = one.time()
-        assert time is not None
-        ways = 2 if one.half_rtt_ns is not None else 1
-        busy = ways * time.median * (1.0 if one.driver in ("verbs-send", "tcp-spin") else 0.25)
+        polls = one.driver in ("verbs-send", "tcp-spin")
+        busy = one.elapsed_ns / one.n * (1.0 if polls else 0.25)
         costs = [cost.model_copy(update={"user_ns": busy, "system_ns": 0.0}) for cost in one.cpu]
         return one.model_copy(
             update={
