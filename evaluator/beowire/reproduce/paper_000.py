@@ -39,6 +39,13 @@ _NAMES = {
     "tcp": "TCP, NODELAY",
     "tcp-nagle": "TCP",
 }
+_COLOURS = {
+    "tipc": "#d9540b",
+    "tipc-seqpacket": "#a07c00",
+    "tipc-rdm": "#bb6296",
+    "tcp": "#1f6fc4",
+    "tcp-nagle": "#0b9269",
+}
 _SIZES = "64,1024,4KiB,16KiB,60000,256KiB"
 _MPI_SIZES = "64,1024,16KiB,64KiB,128KiB"
 _PROBED = (64, 1024, 16 << 10, 60_000)
@@ -155,7 +162,9 @@ def sockets(found: Comparison) -> Table:
 
 def _figure_1(found: Comparison, load: str | None) -> Picture:
     loaded = "loaded" if load else "idle"
-    shown = [Shown(driver, load=load, name=_NAMES[driver]) for driver in SOCKETS]
+    shown = [
+        Shown(driver, load=load, name=_NAMES[driver], colour=_COLOURS[driver]) for driver in SOCKETS
+    ]
     return shared.relative(
         f"Latency as a multiple of TIPC's (stream), {loaded}",
         f"000-latency-{loaded}.svg",
@@ -170,7 +179,7 @@ def _figure_2(found: Comparison, load: str | None) -> Picture:
     loaded = "loaded" if load else "idle"
     lines = []
     for driver in SOCKETS:
-        shown = Shown(driver, "stream", load, _NAMES[driver])
+        shown = Shown(driver, "stream", load, _NAMES[driver], _COLOURS[driver])
         lines.append(shown.curve(shown.points(found, shared.per_system_second)))
     up = axis(RATES, "payload to a second of system time")
     title = f"Throughput to a second of system time, {loaded}"

@@ -6,7 +6,6 @@ TCP, in two machines.
 """
 
 from beowire.record import Result
-from beowire.report.palette import look
 from beowire.reproduce import drawing, shared
 from beowire.reproduce.base import Paper, Part, Picture, Reproduction, Table
 from beowire.reproduce.comparison import Comparison
@@ -29,7 +28,15 @@ PINGPING = {BUILT_IN: "about 0.5 ×", LEGACY: "about 0.5 ×", RDMA: "about 0.8 �
 CPU = {BUILT_IN: "less than RDMA", LEGACY: "the least", RDMA: "a whole processor: it polls"}
 
 STEP = "rdma"
-DRIVERS = ("tcp", "tcp-spin", "verbs-send", "verbs-send-events", "verbs-write")
+#: Told apart in bars as well, where the report's colours are those of groups.
+_COLOURS = {
+    "tcp": "#2f9bcd",
+    "tcp-spin": "#1f4f9c",
+    "verbs-send": "#d9540b",
+    "verbs-send-events": "#0b9269",
+    "verbs-write": "#a07c00",
+}
+DRIVERS = tuple(_COLOURS)
 _SIZES = "8,1024,16KiB,64KiB,256KiB"
 _SHORT, _LONG = 8, 64 << 10
 _BOOT_S = 50.0
@@ -148,7 +155,7 @@ def _each(cell: Result | None, counted: tuple[float, Interval | None] | None) ->
 
 
 def _shown(found: Comparison, pattern: str) -> list[Shown]:
-    return [Shown(driver, pattern) for driver in found.drivers(pattern)]
+    return [Shown(driver, pattern, colour=_COLOURS[driver]) for driver in found.drivers(pattern)]
 
 
 def _times(found: Comparison, number: int, pattern: str) -> Picture:
@@ -177,7 +184,7 @@ def _cpu(found: Comparison) -> Picture:
             cell = found.cell(driver, "pingpong", size)
             value = None if cell is None else cpu_percent(cell)
             if value is not None:
-                bars.append(Bar(driver, look(driver).colour, value))
+                bars.append(Bar(driver, _COLOURS[driver], value))
         groups.append(Group(f"PingPong, {size_text(size)}", tuple(bars)))
     return Picture(
         "CPU",
@@ -194,7 +201,7 @@ def _per_second(found: Comparison) -> Picture:
         for driver in found.drivers("pingpong"):
             counted = _interrupts(found.cell(driver, "pingpong", size))
             if counted is not None:
-                bars.append(Bar(driver, look(driver).colour, *counted))
+                bars.append(Bar(driver, _COLOURS[driver], *counted))
         groups.append(Group(f"PingPong, {size_text(size)}", tuple(bars)))
     return Picture(
         "Interrupts per second",
