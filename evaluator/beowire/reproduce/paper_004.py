@@ -288,6 +288,8 @@ def programs(found: Found) -> Part:
     here = times_text(None if speedup is None else speedup.median)
     if speedup is not None and speedup.ci95 is not None:
         here += f" ({significant(speedup.ci95[0])} to {significant(speedup.ci95[1])})"
+    elif speedup is not None:
+        here += " (too few launches for an interval)"
     return Table(
         title,
         ("", "paper", "here"),
@@ -296,8 +298,10 @@ def programs(found: Found) -> Part:
             ("over TCP, MOP/s", shared.ABSENT, text_or_absent(figures[0], significant)),
             ("over Beowire, MOP/s", shared.ABSENT, text_or_absent(figures[1], significant)),
         ),
-        "The paper: sixteen nodes. Here: two ranks in two nodes of a lab, the median of the rounds'"
-        " ratios.",
+        "The paper: sixteen nodes, a wire of 1 Gbit/s. Here: two ranks in two nodes of a lab, whose"
+        " wire is memory, so that IS, which sends long messages, waits for copies and not for the"
+        " wire; the median of the rounds' ratios. On a machine that did nothing else, and at"
+        " 1 Gbit/s: [APPS.md](../APPS.md#where-it-stands).",
     )
 
 
