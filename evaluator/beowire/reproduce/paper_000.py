@@ -214,6 +214,24 @@ def _gain(record: AppsRecord | None, app: str, load: str) -> str:
     return shared.ABSENT if ratio is None else f"{100 * (ratio - 1):+.2f}"
 
 
+def _mpi_table(found: Comparison) -> Table:
+    """Figure 3 in numbers, with how far they may be wrong."""
+    names = found.drivers("pingpong")
+    tcp, tipc = (
+        next((name for name in names if name.endswith(way)), "") for way in ("/tcp", "/tipc")
+    )
+    rows = [
+        (
+            size_text(size),
+            shared.ratio_text(
+                found.time(tcp, "pingpong", size), found.time(tipc, "pingpong", size)
+            ),
+        )
+        for size in found.sizes("pingpong")
+    ]
+    return Table("MPI: TCP's time to TIPC's", ("message", f"{tcp} to {tipc}"), tuple(rows))
+
+
 def _spread(record: AppsRecord) -> float:
     """By how much launches of one program over one way differ, at most: largest to least."""
     figures: dict[tuple[str, str, str, str], list[float]] = {}
@@ -324,6 +342,7 @@ def tell(found: Found) -> Reproduction:
             shared.part("TIPC to TCP (NODELAY)", found, "sockets", sockets),
             *pictures,
             shared.part("Figure 3: MPI", found, "mpi", _figure_3),
+            shared.part("MPI: TCP's time to TIPC's", found, "mpi", _mpi_table),
             kernels(found),
         ),
         tuple(notes(found)),

@@ -228,6 +228,10 @@ def test_000__tipc_to_tcp_idle_and_loaded(found_000: Found) -> None:
     assert len(told.pictures) == 5
     assert any("25 % at 1 KiB. Their" in note for note in told.notes)
     assert told.markdown().split("\n\n")[1] == shared.EMULATED
+    of_mpi = of(told, Table)["MPI: TCP's time to TIPC's"]
+    mpi = found_000.comparisons["mpi"]
+    over = [mpi.half_rtt(f"mpi:mpich/{way}", 64) for way in ("tcp", "tipc")]
+    assert row(of_mpi, "64 B") == (shared.ratio_text(*over),)
 
 
 def test_000__the_table_of_nas(found_000: Found) -> None:
