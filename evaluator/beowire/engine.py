@@ -281,10 +281,11 @@ _ADVICE = {
 
 
 def _ending(status: int) -> str:
-    if status >= 0:
-        return f"ended with status {status}"
+    # What starts engines elsewhere says 128 and the number of the signal that has ended one.
+    signalled = status - 128 if status > 128 else -status
     try:
-        number = signal.Signals(-status)
+        number = signal.Signals(signalled)
     except ValueError:
-        return f"was killed by signal {-status}"
+        killed = status < 0
+        return f"was killed by signal {-status}" if killed else f"ended with status {status}"
     return f"was killed by {number.name}{_ADVICE.get(number, '')}"

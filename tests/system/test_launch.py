@@ -5,16 +5,19 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.lab import cluster
+from beowire.lab import cluster, mpirun
 from beowire.lab.options import LabOptions
 from beowire.launch.base import Launcher
 from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
+from beowire.mpi import installation, launch
+from beowire.record import read_record
 from system.conftest import ROOT, processes_of, wait_until
 
 
@@ -94,3 +97,40 @@ def test_engine__dies_with_its_killed_starter(kind: str, leftovers: str) -> None
         assert sum("beowire-engine" in line for line in processes_of(leftovers)) == 2
         starter.kill()
     assert wait_until(lambda: processes_of(leftovers) == [])
+
+
+def test_mpirun__measures_between_hosts_that_it_alone_reaches(tmp_path: Path) -> None:
+    mpi = installation.find("openmpi4", None)
+    lab = cluster.up_ephemeral(LabOptions(), "mpirun")
+    try:
+        agent = tmp_path / "agent"
+        nodes = lab.state.nodes
+        kept = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+        agent.write_text(mpirun.agent_script(nodes, kept, pin=False), encoding="utf-8")
+        agent.chmod(0o700)
+        words = ["--hosts", ",".join(node.address for node in nodes), "--launcher"]
+        words += [str(mpi.launcher), "--drivers", "tcp", "--pin", "0,1", "--sizes", "8"]
+        command = [str(ROOT / "beowire"), "compare", *words, "--time", "1", "--out"]
+        done = subprocess.run(
+            cluster.command_in(nodes[0], [*command, str(tmp_path / "out")], pin=False),
+            env={
+                **{**os.environ, **kept, **launch.environment(mpi)},
+                **{
+                    "OMPI_MCA_plm_rsh_agent": str(agent),
+                    "OMPI_MCA_orte_tmpdir_base": str(tmp_path),
+                },
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    finally:
+        lab.close()
+    assert (done.returncode, done.stderr) == (0, "")
+    found = read_record(tmp_path / "out" / "record.jsonl")
+    assert [one.status for one in found.results] == ["ok"]
+    hostnames = [end.environment.get("hostname") for end in found.meta.ends]
+    assert hostnames == ["node0", "node1"]
+    assert len(list((tmp_path / ".cache" / "beowire").glob("*/beowire-engine"))) == 1

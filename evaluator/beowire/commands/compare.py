@@ -31,8 +31,11 @@ from beowire.commands.checks import (
     read_checks,
 )
 from beowire.commands.options import (
+    SSH,
     HostsOption,
     InterfaceOption,
+    LauncherOption,
+    SlurmOption,
     SshOption,
     TimeOption,
     TwoNodesOption,
@@ -59,6 +62,8 @@ from beowire.lab.options import (
 from beowire.launch.base import Launcher
 from beowire.launch.local import LocalLauncher
 from beowire.launch.machines import lab_launcher
+from beowire.launch.mpirun import MpirunLauncher
+from beowire.launch.slurm import SlurmLauncher, is_another_task, is_step
 from beowire.launch.ssh import SshLauncher
 from beowire.load import parse_load
 from beowire.own_commands import parse_commands
@@ -91,6 +96,7 @@ def compare(
     *,
     lab: TwoNodesOption = False,
     hosts: HostsOption = None,
+    slurm: SlurmOption = False,
     drivers: Annotated[
         str | None,
         typer.Option(
@@ -149,6 +155,7 @@ def compare(
     ] = None,
     interface: InterfaceOption = "",
     ssh_option: SshOption = None,
+    launched_by: LauncherOption = None,
     pin: Annotated[
         str | None, typer.Option("--pin", help="CPUs of the two ends: A,B. Default: chosen.")
     ] = None,
@@ -212,8 +219,8 @@ def compare(
     """Measures protocols between two nodes, and says what to use.
 
     All do the same work and take turns. Some patterns are between more nodes than two. Without
-    --lab or --hosts both ends are on this host, over loopback. With --against what a record has is
-    measured again, until it is clear whether anything has become worse.
+    --lab, --hosts or --slurm both ends are on this host, over loopback. With --against what a
+    record has is measured again, until it is clear whether anything has become worse.
     """
     if not 0 < seconds <= LONGEST_RUN_S:
         raise BeowireError(f"--time is more than 0 and at most {LONGEST_RUN_S:g} seconds")
@@ -247,7 +254,18 @@ def compare(
     checks = read_checks(rules, junit, prometheus)
     comparison = _comparison(against, threshold, request, given(context), checks)
     request = comparison.request if comparison is not None else request
-    check_where(context, lab=lab, hosts=hosts, ssh_options=ssh_option)
+    check_where(
+        context,
+        lab=lab,
+        hosts=hosts,
+        ssh_options=ssh_option,
+        slurm=slurm,
+        launcher=launched_by,
+    )
+    slurm = slurm or (not lab and hosts is None and is_step())
+    if slurm and is_another_task():
+        raise typer.Exit(0)  # `srun beowire compare`: the first task measures
+    many = any(PATTERNS[name].many for name in request.patterns)
     with Interrupts() as interrupts, never_worse() if against or rules else nullcontext():
         launcher: Launcher
         if lab:
@@ -265,9 +283,12 @@ def compare(
                     modules=modules,
                 )
             )
+        elif hosts is not None and launched_by not in (None, SSH):
+            launcher = MpirunLauncher(launched_by, hosts, interface, many=many)
         elif hosts is not None:
-            many = any(PATTERNS[name].many for name in request.patterns)
             launcher = SshLauncher(hosts, ssh_option or [], interface, many=many)
+        elif slurm:
+            launcher = SlurmLauncher(interface, many=many)
         else:
             launcher = LocalLauncher()
         try:

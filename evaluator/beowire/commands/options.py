@@ -22,6 +22,19 @@ HostsOption = Annotated[
 TwoNodesOption = Annotated[
     bool, typer.Option("--lab", help="Between two nodes of a virtual cluster made for it.")
 ]
+SlurmOption = Annotated[
+    bool,
+    typer.Option(
+        "--slurm", help="Between nodes of the Slurm allocation that this is typed in (salloc -N 2)."
+    ),
+]
+LauncherOption = Annotated[
+    str | None,
+    typer.Option(
+        "--launcher",
+        help="Starts engines on --hosts by prterun, or an mpirun or mpiexec, in place of ssh.",
+    ),
+]
 TimeOption = Annotated[
     float, typer.Option("--time", help="Seconds that measuring may take in all.")
 ]
@@ -32,6 +45,9 @@ SshOption = Annotated[
     list[str] | None,
     typer.Option("--ssh-option", help="For ssh, as in ssh_config: Port=2222. May be repeated."),
 ]
+
+#: What starts engines on hosts unless something else is named.
+SSH = "ssh"
 
 #: Options that say something only about a lab, by what typer calls their parameters.
 _OF_A_LAB = {
@@ -49,15 +65,28 @@ def refuse_lab_options(context: typer.Context) -> None:
 
 
 def check_where(
-    context: typer.Context, *, lab: bool, hosts: str | None, ssh_options: Sequence[str] | None
+    context: typer.Context,
+    *,
+    lab: bool,
+    hosts: str | None,
+    ssh_options: Sequence[str] | None,
+    slurm: bool = False,
+    launcher: str | None = None,
 ) -> None:
-    """Raises BeowireError when --lab, --hosts and the options that go with either do not agree."""
-    if lab and hosts is not None:
-        raise BeowireError("--lab and --hosts exclude each other")
+    """Raises BeowireError when --lab, --hosts, --slurm and the options that go with one of them do
+    not agree."""
+    named = [("--lab", lab), ("--hosts", hosts is not None), ("--slurm", slurm)]
+    chosen = [option for option, there in named if there]
+    if len(chosen) > 1:
+        raise BeowireError(f"{chosen[0]} and {chosen[1]} exclude each other")
     if not lab:
         refuse_lab_options(context)
     if ssh_options and hosts is None:
         raise BeowireError("--ssh-option needs --hosts A,B")
+    if launcher is not None and hosts is None:
+        raise BeowireError("--launcher needs --hosts A,B")
+    if ssh_options and launcher not in (None, SSH):
+        raise BeowireError(f"--ssh-option is for ssh, not for {launcher}: leave one of them out")
 
 
 def given(context: typer.Context) -> set[str]:

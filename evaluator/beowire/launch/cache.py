@@ -11,7 +11,14 @@ The scripts are one line of POSIX sh each, without a quote that a login shell wo
 """
 
 import hashlib
+import io
+import platform
+import re
+import tarfile
 from collections.abc import Mapping
+from pathlib import Path
+
+from beowire.errors import BeowireError
 
 #: On the host, between double quotes.
 BASE = "$HOME/.cache/beowire"
@@ -20,12 +27,13 @@ BASE = "$HOME/.cache/beowire"
 class RemoteCache:
     """The copy of one engine."""
 
-    def __init__(self, name: str, files: Mapping[str, bytes]) -> None:
-        """`name` of its directory; `files`: what it holds, by path."""
+    def __init__(self, name: str, files: Mapping[str, bytes], base: str = BASE) -> None:
+        """`name` of its directory; `files`: what it holds, by path; `base`: where it is."""
         for path in (name, *files):
             if not all(one.isascii() and (one.isalnum() or one in "._-/") for one in path):
                 raise ValueError(f"{path} cannot stand in a script")
         self._name = name
+        self._base = base
         self._digests = {
             path: hashlib.sha256(content).hexdigest() for path, content in files.items()
         }
@@ -55,7 +63,7 @@ class RemoteCache:
         # find says what others can write to, or what is not ours.
         foreign = '-prune "(" -perm -020 -o -perm -002 -o -not -user "$(id -u)" ")"'
         return (
-            f'umask 077; base="{BASE}"; dir="$base/{self._name}"; mkdir -p "$base" || exit 1;'
+            f'umask 077; base="{self._base}"; dir="$base/{self._name}"; mkdir -p "$base" || exit 1;'
             ' for each in "$base" "$dir" "$dir/drivers"; do [ -e "$each" ] || continue;'
             f' if [ -n "$(find -H "$each" {foreign})" ]; then'
             ' echo "$each belongs to another user, or others can write to it: remove it" >&2;'
@@ -83,3 +91,45 @@ class RemoteCache:
             f' && (cd "$dir" && find . -not -type d {known} -exec rm -f "{{}}" +)'
             f" && {self._right()}"
         )
+
+
+def engine_files(directory: Path) -> dict[str, bytes]:
+    """The engine and its drivers: what they are called there, and their content."""
+    paths = [directory / "beowire-engine", *sorted((directory / "drivers").glob("*.so"))]
+    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
+
+
+def pack(files: Mapping[str, bytes]) -> bytes:
+    """A tar archive that is the same for the same content."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        drivers = tarfile.TarInfo("drivers")
+        drivers.type, drivers.mode = tarfile.DIRTYPE, 0o700
+        tar.addfile(drivers)
+        for name, data in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(data), 0o700
+            tar.addfile(entry, io.BytesIO(data))
+    return archive.getvalue()
+
+
+def refuse_foreign(host: str, machine: str) -> None:
+    """BeowireError if the engine is not for a machine of this kind (as `uname -sm` says)."""
+    ours = f"{platform.system()} {platform.machine()}"
+    if machine != ours:
+        raise BeowireError(
+            f"{host} is {machine or 'no known system'}, this engine is for {ours}:"
+            " build Beowire on a machine of that kind"
+        )
+
+
+def explain_engine(said: str, status: int) -> str:
+    """Why the engine, or what was to bring it, does not run there: what it means."""
+    if found := re.search(r"version `(GLIBC_[0-9.]+)' not found", said):
+        return f"its C library is too old for this engine ({found[1]} is missing): build there"
+    if "xec format error" in said:
+        return "it cannot run this engine, which was built for another kind of processor"
+    if "ermission denied" in said:
+        return f"no permission: {said.splitlines()[-1]}"
+    lines = said.splitlines()
+    return lines[-1] if lines else f"the engine ends with status {status} there"

@@ -2,12 +2,8 @@
 """Starts engines in the nodes of a virtual cluster."""
 
 import os
-import select
-import signal
 import subprocess
-import sys
 from collections.abc import Sequence
-from threading import Thread
 from typing import Self
 
 from beowire import paths
@@ -17,33 +13,7 @@ from beowire.lab.cluster import EphemeralLab
 from beowire.lab.options import LabOptions
 from beowire.lab.state import LabState
 from beowire.launch.base import Node
-
-
-class _Watch:
-    """Ends this process, as SIGTERM does, when the keeper of its lab dies before the lab is left:
-    the wires between the nodes, which a relay may stand for, go with it."""
-
-    def __init__(self, keeper: int) -> None:
-        """`keeper`: the process id of a child that has not been waited for."""
-        self._keeper = os.pidfd_open(keeper)
-        self._over, self._leave = os.pipe()
-        self._thread = Thread(target=self._run, name="lab-watch", daemon=True)
-        self._thread.start()
-
-    def end(self) -> None:
-        """Before the lab is left."""
-        os.close(self._leave)
-        self._thread.join()
-        os.close(self._over)
-        os.close(self._keeper)
-
-    def _run(self) -> None:
-        both = select.poll()
-        both.register(self._keeper, select.POLLIN)
-        both.register(self._over, select.POLLIN)
-        if self._over not in (ready for ready, _ in both.poll()):
-            print("beowire: the lab's keeper was killed, and the lab with it", file=sys.stderr)
-            os.kill(os.getpid(), signal.SIGTERM)
+from beowire.launch.watch import Watch
 
 
 class LabLauncher:
@@ -59,7 +29,7 @@ class LabLauncher:
         self._name = name or f"run-{os.getpid()}"
         self._lab: LabState | None = None
         self._own: EphemeralLab | None = None
-        self._watch: _Watch | None = None
+        self._watch: Watch | None = None
         self._attached = False
 
     @classmethod
@@ -76,7 +46,9 @@ class LabLauncher:
         else:
             self._own = cluster.up_ephemeral(self._options, self._name)
             self._lab = self._own.state
-            self._watch = _Watch(self._own.keeper.pid)
+            self._watch = Watch(
+                self._own.keeper.pid, "the lab's keeper was killed, and the lab with it"
+            )
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -1,79 +1,117 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starts engines on the nodes of a Slurm allocation, each as a job step of its own.
+"""Starts engines on the nodes of a Slurm allocation, each as a job step of its own (`srun`).
 
-This is typed in the allocation (salloc, sbatch), and what is installed here is, by the same path,
-on its nodes: a cluster that has Slurm has a file system that its nodes share.
+This is typed in the allocation (salloc, sbatch), or is a step of it itself (`srun beowire ...`):
+then one of its tasks measures, and the others have nothing to do. While it measures, a step waits
+on the nodes; when that ends, so does the allocation, and the measurement with it.
 """
 
 import os
 import re
+import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Self
 
-from beowire import paths
 from beowire.errors import BeowireError
 from beowire.launch.base import Node
+from beowire.launch.steps import StepLauncher
+from beowire.launch.watch import Watch
 
 _ASK_S = 20.0
+_END_S = 5.0
+
+_OVER = (
+    "Slurm has ended the job's steps, and the measurement with them: was it cancelled, is its time"
+    " over, did a node fail?"
+)
 
 
-class SlurmLauncher:
-    """Engines on the first two nodes of the allocation."""
+class SlurmLauncher(StepLauncher):
+    """Engines on the first two nodes of the allocation, or on all."""
 
-    kind = "hosts"
-    marker = b""
+    def __init__(self, interface: str = "", *, many: bool = False) -> None:
+        """As StepLauncher."""
+        super().__init__(interface, many=many)
+        self._waiting: subprocess.Popen[bytes] | None = None
+        self._watch: Watch | None = None
 
-    def __init__(self, interface: str = "") -> None:
-        """`interface`: the nodes' network interface; "": by the route."""
-        self.interface = interface
-        self._nodes: list[Node] = []
-
-    def __enter__(self) -> Self:
-        """Learns which nodes there are."""
+    def find_nodes(self) -> list[Node]:
+        """Those of the allocation, in Slurm's order."""
+        if "SLURM_JOB_ID" not in os.environ:
+            raise BeowireError(
+                "this is in no allocation of Slurm: ask for two nodes (salloc -N 2, sbatch -N 2)"
+                " and type it there"
+            )
+        for program in ("srun", "scontrol"):
+            if shutil.which(program) is None:
+                raise BeowireError(
+                    f"{program} is missing: Slurm's commands have to be in PATH"
+                    " (Debian: slurm-client)"
+                )
         names = node_names()
         if len(names) < 2:
             raise BeowireError(
                 "this Slurm allocation has one node: ask for two (salloc -N 2), or take --lab"
             )
-        self._nodes = [Node(name, _address_of(name), None, self.interface) for name in names]
+        return [Node(name, _address_of(name), "auto", self.interface) for name in names]
+
+    def __enter__(self) -> Self:
+        """Brings the engine there, and has a step wait for the end."""
+        super().__enter__()
+        names = [node.name for node in self._nodes]
+        self._waiting = subprocess.Popen(
+            [*_step(names), "cat"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._watch = Watch(self._waiting.pid, _OVER)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Nothing is left there."""
+        """Has the step that waits end."""
+        said = False
+        if self._watch is not None:
+            self._watch.end()
+            said = self._watch.fired
+        if self._waiting is not None:
+            assert self._waiting.stdin is not None
+            self._waiting.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                self._waiting.wait(_END_S)
+                if self._waiting.returncode and not said:  # an engine was ended before
+                    print(f"beowire: {_OVER}", file=sys.stderr, flush=True)
+            self._waiting.kill()
+            self._waiting.wait()
+        self._watch = self._waiting = None
+        super().__exit__(*exc)
 
-    @property
-    def nodes(self) -> Sequence[Node]:
-        """All of the allocation, in Slurm's order."""
-        return self._nodes
+    def step(self, node: str) -> list[str]:
+        """A step that shares the allocation with others, bound to no core: an engine chooses."""
+        return _step([node])
 
-    def start(self, node: Node, *, cpu: str | None = None) -> "subprocess.Popen[bytes]":
-        """Starts an engine in a step that shares the allocation with other steps."""
-        chosen = cpu or node.cpu
-        return self._started(node, ["--cpu", chosen] if chosen else [])
+    def said_there(self, lines: Sequence[str]) -> list[str]:
+        """All but `srun: error: node1: task 0: Exited with exit code 1`, and the like."""
+        return [line for line in lines if not re.match(r"srun: (error: .*: tasks? |\w+ing)", line)]
 
-    def start_proxy(self, node: Node) -> "subprocess.Popen[bytes]":
-        """The same of a proxy."""
-        return self._started(node, ["--proxy"])
+    def cause(self, lines: Sequence[str]) -> str:
+        """The first line: others say what to look at, or what srun does about it."""
+        return re.sub(r"^srun: (error: )?", "", lines[0])
 
-    def describe_link(self) -> dict[str, object]:
-        """What is known of it."""
-        return {"kind": "hosts"}
 
-    def _started(self, node: Node, options: Sequence[str]) -> "subprocess.Popen[bytes]":
-        engine = str((paths.engine_directory() / "beowire-engine").resolve())
-        step = ["srun", "--quiet", "--overlap", "--nodes=1", "--ntasks=1", "--unbuffered"]
-        try:
-            return subprocess.Popen(
-                [*step, f"--nodelist={node.name}", engine, *options],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-        except OSError as error:
-            raise BeowireError(f"cannot start srun: {error.strerror}", 1) from None
+def is_step() -> bool:
+    """Whether this was started by srun, on two nodes or more."""
+    return _number("SLURM_STEP_NUM_NODES") >= 2
+
+
+def is_another_task() -> bool:
+    """Whether this is one of the step's tasks that have nothing to do."""
+    return is_step() and _number("SLURM_PROCID") > 0
 
 
 def node_names() -> list[str]:
@@ -82,6 +120,20 @@ def node_names() -> list[str]:
     if not names:
         raise BeowireError("Slurm names no node of this allocation", 1)
     return names
+
+
+def _step(nodes: list[str]) -> list[str]:
+    count = len(nodes)
+    return [
+        *("srun", "--quiet", "--overlap", "--unbuffered", "--cpu-bind=none", "--export=ALL"),
+        *(f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1"),
+        f"--nodelist={','.join(nodes)}",
+    ]
+
+
+def _number(variable: str) -> int:
+    text = os.environ.get(variable, "")
+    return int(text) if text.isdecimal() else 0
 
 
 def _asked(what: str, name: str) -> str:
@@ -104,9 +156,12 @@ def _asked(what: str, name: str) -> str:
 
 
 def _address_of(name: str) -> str:
-    """By its name, or, where that leads nowhere, by what Slurm itself reaches it."""
+    """By its name, or, where that leads nowhere or to this host alone (127.0.1.1), by what
+    Slurm itself reaches it."""
     with suppress(OSError):
-        return socket.gethostbyname(name)
+        address = socket.gethostbyname(name)
+        if not address.startswith("127."):
+            return address
     found = re.search(r"\bNodeAddr=(\S+)", _asked("node", name))
     try:
         return socket.gethostbyname(found[1] if found else name)

@@ -12,26 +12,29 @@ marker on, which our own command prints.
 """
 
 import hashlib
-import io
 import os
-import platform
 import re
 import secrets
 import shlex
 import shutil
 import subprocess
-import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Self
 
 from beowire import paths
 from beowire.engine import MAXIMUM_NOISE_BYTES
 from beowire.errors import BeowireError
 from beowire.launch.base import Node
-from beowire.launch.cache import BASE, RemoteCache
-from beowire.launch.talk import TalksTooMuch, talk
+from beowire.launch.cache import (
+    BASE,
+    RemoteCache,
+    engine_files,
+    explain_engine,
+    pack,
+    refuse_foreign,
+)
+from beowire.launch.talk import TalksTooMuch, marked, talk
 
 _CONNECT_S = 10
 _COMMAND_S = 120.0
@@ -95,8 +98,7 @@ class SshHosts:
     def marked(self, script: str) -> str:
         """The script, after a line that says where its output begins. It has no such line in it:
         a shell may repeat what it is told."""
-        half = len(self.marker) // 2
-        return f'echo {self.marker[:half]}""{self.marker[half:]}; {script}'
+        return marked(self.marker, script)
 
     def run(self, host: str, script: str, data: bytes = b"", wanted_status: int = 0) -> str:
         """Runs a script on the host, returns what it printed, or says what went wrong."""
@@ -117,7 +119,7 @@ class SshHosts:
             raise BeowireError(f"{host}: {_explain_ssh(host, said)}")
         if not marker:
             raise BeowireError(f"{host}: {_explain_login(noise.decode(errors='replace'), said)}")
-        raise BeowireError(f"{host}: {_explain_engine(said, done.returncode)}")
+        raise BeowireError(f"{host}: {explain_engine(said, done.returncode)}")
 
 
 class SshLauncher:
@@ -155,8 +157,8 @@ class SshLauncher:
 
     def __enter__(self) -> Self:
         """Reaches both hosts, and brings the engine to where it is missing."""
-        files = _read(paths.engine_directory())
-        package = _pack(files)
+        files = engine_files(paths.engine_directory())
+        package = pack(files)
         self._hash = hashlib.sha256(package).hexdigest()[:16]
         cache = RemoteCache(self._hash, files)
         nodes = []
@@ -228,13 +230,7 @@ class SshLauncher:
 
     def _bring(self, host: str, cache: RemoteCache, package: bytes) -> None:
         """Copies the engine if it is not there as it is here, and sees that it can run."""
-        machine = self.ssh.run(host, "uname -sm").strip()
-        ours = f"{platform.system()} {platform.machine()}"
-        if machine != ours:
-            raise BeowireError(
-                f"{host} is {machine or 'no known system'}, this engine is for {ours}:"
-                " build Beowire on a machine of that kind"
-            )
+        refuse_foreign(host, self.ssh.run(host, "uname -sm").strip())
         if self.ssh.run(host, cache.look()).strip() != "right":
             self.ssh.run(host, cache.fill(), package)
         # An engine without input ends at once, with a status of its own: 3 (docs/ENGINE.md).
@@ -252,26 +248,6 @@ def _settings() -> str:
     return f"env {' '.join(words)} " if words else ""
 
 
-def _read(directory: Path) -> dict[str, bytes]:
-    """The engine and its drivers: what they are called there, and their content."""
-    paths = [directory / "beowire-engine", *sorted((directory / "drivers").glob("*.so"))]
-    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
-
-
-def _pack(files: Mapping[str, bytes]) -> bytes:
-    """A tar archive that is the same for the same content."""
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        drivers = tarfile.TarInfo("drivers")
-        drivers.type, drivers.mode = tarfile.DIRTYPE, 0o700
-        tar.addfile(drivers)
-        for name, data in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size, entry.mode = len(data), 0o700
-            tar.addfile(entry, io.BytesIO(data))
-    return archive.getvalue()
-
-
 def _explain_ssh(host: str, said: str) -> str:
     for pattern, meaning in _SSH_ERRORS:
         if re.search(pattern, said):
@@ -284,14 +260,3 @@ def _explain_login(noise: str, said: str) -> str:
     lines = [*noise.splitlines(), *said.splitlines()]
     last = f" (it says: {lines[-1]})" if lines else ""
     return f"its login runs no command: `ssh HOST true` has to work there{last}"
-
-
-def _explain_engine(said: str, status: int) -> str:
-    if found := re.search(r"version `(GLIBC_[0-9.]+)' not found", said):
-        return f"its C library is too old for this engine ({found[1]} is missing): build there"
-    if "xec format error" in said:
-        return "it cannot run this engine, which was built for another kind of processor"
-    if "ermission denied" in said:
-        return f"no permission: {said.splitlines()[-1]}"
-    lines = said.splitlines()
-    return lines[-1] if lines else f"the engine ends with status {status} there"

@@ -16,6 +16,13 @@ class TalksTooMuch(Exception):
     """It said more than it may."""
 
 
+def marked(marker: str, script: str) -> str:
+    """The script, after a line, the marker, that says where its output begins. It has no such line
+    in it: a shell may repeat what it is told."""
+    half = len(marker) // 2
+    return f'echo {marker[:half]}""{marker[half:]}; {script}'
+
+
 def talk(
     command: Sequence[str], data: bytes, limit_bytes: int, timeout_s: float
 ) -> "subprocess.CompletedProcess[bytes]":

@@ -241,6 +241,10 @@ def place_of(launcher: Launcher) -> Place:
         return LabPlace(launcher)
     if isinstance(launcher, SshLauncher):
         return HostsPlace(launcher)
+    if isinstance(launcher, SlurmLauncher):
+        return SlurmPlace(launcher)
     if isinstance(launcher, LocalLauncher):
         return LocalPlace(launcher)
-    raise BeowireError(f"no MPI program can be started on {launcher.kind}")
+    raise BeowireError(
+        "drivers over an MPI are started over ssh (leave --launcher out), in a lab or by Slurm"
+    )

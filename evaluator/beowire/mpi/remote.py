@@ -16,11 +16,12 @@ from beowire.errors import BeowireError
 from beowire.launch.base import Node
 from beowire.launch.cache import BASE
 from beowire.launch.ssh import SshLauncher
+from beowire.launch.steps import StepLauncher
 from beowire.mpi import compiling, drivers, installation
 from beowire.mpi.installation import Installation
 
 
-def compiled(launcher: SshLauncher, node: Node, mpi: Installation) -> Path:
+def compiled(launcher: SshLauncher | StepLauncher, node: Node, mpi: Installation) -> Path:
     """The directory of the drivers on that host. EngineError: that MPI is not there as it is here,
     or cannot compile them, in one line."""
     try:
@@ -36,7 +37,7 @@ def compiled(launcher: SshLauncher, node: Node, mpi: Installation) -> Path:
     return Path(rest.strip())
 
 
-def _check_version(launcher: SshLauncher, node: Node, mpi: Installation) -> None:
+def _check_version(launcher: SshLauncher | StepLauncher, node: Node, mpi: Installation) -> None:
     asked = _quoted(mpi.launcher)
     said = launcher.run(node, f"{asked} --version </dev/null 2>&1 || true")
     there = installation.version_in(said, mpi.name)

@@ -16,6 +16,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, Node
 from beowire.launch.ssh import SshLauncher
+from beowire.launch.steps import StepLauncher
 from beowire.mpi import drivers, remote
 from beowire.mpi.drivers import MpiDriver
 from beowire.mpi.job import LAST_WORDS_S, Job, rank_in
@@ -100,7 +101,7 @@ class MpiSession(Session):
     def _compiled(self, nodes: list[Node]) -> list[Path]:
         """The directory of the drivers, of each node. EngineError, BeowireError."""
         assert self._driver is not None
-        if isinstance(self._launcher, SshLauncher):
+        if isinstance(self._launcher, SshLauncher | StepLauncher):
             return [remote.compiled(self._launcher, node, self._driver.mpi) for node in nodes]
         try:
             folder = drivers.library(self._driver.mpi).parent

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.launch import ssh
+from beowire.launch import cache, ssh
 from beowire.launch.base import Node
 from beowire.launch.ssh import SshLauncher
 
@@ -50,7 +50,7 @@ def make_engine(tmp_path: Path) -> Path:
 
 
 def test_pack__engine_and_drivers_and_nothing_else(engine: Path) -> None:
-    with tarfile.open(fileobj=io.BytesIO(ssh._pack(ssh._read(engine)))) as tar:
+    with tarfile.open(fileobj=io.BytesIO(cache.pack(cache.engine_files(engine)))) as tar:
         assert {entry.name: entry.mode for entry in tar} == {
             "drivers": 0o700,
             "beowire-engine": 0o700,
@@ -59,11 +59,11 @@ def test_pack__engine_and_drivers_and_nothing_else(engine: Path) -> None:
 
 
 def test_pack__same_content_same_bytes(engine: Path) -> None:
-    before = ssh._pack(ssh._read(engine))
+    before = cache.pack(cache.engine_files(engine))
     (engine / "beowire-engine").touch()
-    assert ssh._pack(ssh._read(engine)) == before
+    assert cache.pack(cache.engine_files(engine)) == before
     (engine / "beowire-engine").write_bytes(b"enginf")
-    assert ssh._pack(ssh._read(engine)) != before
+    assert cache.pack(cache.engine_files(engine)) != before
 
 
 def test_ssh_command__never_asks_for_a_password() -> None:
@@ -140,4 +140,4 @@ def test_explain_ssh(said: str, meaning: str) -> None:
     ],
 )
 def test_explain_engine(said: str, meaning: str) -> None:
-    assert meaning in ssh._explain_engine(said, 9)
+    assert meaning in cache.explain_engine(said, 9)
