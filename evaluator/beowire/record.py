@@ -8,7 +8,7 @@ kept, so a record that passes through an older reader of the same schema loses n
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,15 +19,16 @@ from pydantic import (
     BeforeValidator,
     Field,
     JsonValue,
+    PrivateAttr,
     Strict,
-    ValidationError,
     model_validator,
 )
 
-from beowire import strict_json
 from beowire.errors import BeowireError
 from beowire.histogram import bucket_index, bucket_lower
+from beowire.launches import CellLaunches, LaunchFigures, figures_of
 from beowire.record_parts import Link, RecordLine, RecordPart
+from beowire.record_text import Lines, read_lines
 
 #: The schema that is written, and the newest that is read. A new optional field does not change
 #: it; a new type of line, a changed meaning or a removed field does.
@@ -35,6 +36,9 @@ SCHEMA = 1
 
 #: What one cell of an environment can hold: what a person would compare between two nodes.
 EnvironmentValue = str | int | float | bool | None
+
+#: Driver, pattern, size and load.
+CellOfAll = tuple[str, str, int, str | None]
 
 _Lenient = Strict(False)  # a list may stand for a tuple: JSON knows only lists
 
@@ -330,6 +334,17 @@ class Result(RecordLine):
     elapsed_ns: float = Field(ge=0)
     settled: bool | None = None
     """A steady part was found (MSER-5); None when there were too few rounds to tell."""
+    _launches: int = PrivateAttr(default=1)
+
+    @property
+    def launches(self) -> int:
+        """How many it stands for, in a record of many that was read: its figures are the medians
+        of theirs, its intervals have all of theirs inside, what is counted is their sum."""
+        return self._launches
+
+    def stands_for(self, launches: int) -> None:
+        """For whoever makes such a result."""
+        self._launches = launches
 
     def time(self) -> Summary | None:
         """The time that the pattern reports; None if it reports rates."""
@@ -338,6 +353,10 @@ class Result(RecordLine):
     def cell(self) -> tuple[str, str, int, int, str | None]:
         """A later line of the same one takes its place."""
         return self.driver, self.pattern, self.size, self.launch, self.load
+
+    def cell_of_all(self) -> CellOfAll:
+        """The cell, whatever the launch."""
+        return self.driver, self.pattern, self.size, self.load
 
     def figures(self, end: int) -> dict[str, float]:
         """All that probes counted at an end (0: initiator), as far as it is known."""
@@ -375,9 +394,6 @@ class End(RecordLine):
 
 Line = Meta | Result | Skipped | End
 
-#: The model of each type of line.
-Lines = Mapping[str, type[RecordLine]]
-
 _LINES: Lines = {
     "meta": Meta,
     "result": Result,
@@ -394,12 +410,22 @@ class Record:
     path: Path
     meta: Meta
     results: list[Result]
-    """One a cell: the last lines of cells that the run did not finish are among them."""
+    """One a cell and launch: the last lines of cells that the run did not finish are among them. Of
+    a cell with several launches the first has the histogram of all, and of one with more than
+    launches.WHOLE one stands for all (`launches`)."""
     skipped: list[Skipped]
     end: End | None
     """None when the run was cut short."""
     warnings: list[str] = field(default_factory=list)
     """What a person should know before trusting this record, one line each, without the path."""
+    figures: Mapping[CellOfAll, Sequence[LaunchFigures]] = field(default_factory=dict)
+    """Of cells of which one result stands for all launches."""
+
+    def launches_of(self, result: Result) -> Sequence[LaunchFigures]:
+        """What each of the launches found that one of the results is of."""
+        if result.launches == 1:
+            return [figures_of(result)]
+        return self.figures[result.cell_of_all()]
 
 
 class RecordWriter:
@@ -413,7 +439,8 @@ class RecordWriter:
         """Creates the file. BeowireError if it exists, or cannot be created."""
         self.path = path
         self._last = ""
-        self._cells: set[object] = set()
+        self._kept = 0
+        self._unfinished: set[object] = set()
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             self._fd = os.open(path, flags, 0o644)
@@ -447,8 +474,16 @@ class RecordWriter:
             self._take_back(before)
             raise self._failed(error) from None
         self._last = line.type
-        if line.cell() is not None:
-            self._cells.add(line.cell())
+        self._count(line)
+
+    def _count(self, line: RecordLine) -> None:
+        """How many cells have a result by now."""
+        cell = line.cell()
+        if cell is not None and line.type == "partial":
+            self._unfinished.add(cell)
+        elif cell is not None:
+            self._unfinished.discard(cell)
+            self._kept += 1
 
     def _failed(self, error: OSError) -> BeowireError:
         """What is true of the file by now. One in which nothing is, is taken away."""
@@ -457,10 +492,10 @@ class RecordWriter:
             with suppress(OSError):
                 self.path.unlink()
             kept = "nothing was measured"
-        elif not self._cells:
+        elif not (count := self._kept + len(self._unfinished)):
             kept = "no result was in it yet"
         else:
-            number = "1 result" if len(self._cells) == 1 else f"{len(self._cells)} results"
+            number = "1 result" if count == 1 else f"{count} results"
             kept = f"what was measured before is kept ({number})"
         return BeowireError(f"cannot write {self.path}: {error.strerror}; {kept}", exit_code=1)
 
@@ -523,23 +558,14 @@ def read_record(path: Path) -> Record:
     return record.build()
 
 
-def read_lines(path: Path, models: Lines, newest: int) -> Iterator[tuple[int, RecordLine | None]]:
-    """Yields (line number, line) of a record: the `meta` line first; None for a last line that was
-    cut short. BeowireError, as read_record(), also for a schema after the `newest`."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise BeowireError(f"cannot read {path}: {error.strerror}") from None
-    return _parse(path, content, models, newest)
-
-
 class _Builder:
     """Collects the lines after the first and keeps their order honest."""
 
     def __init__(self, path: Path, meta: Meta) -> None:
         self.path = path
         self.meta = meta
-        self.results: list[Result] = []
+        self.cells: dict[CellOfAll, CellLaunches] = {}
+        self.order: list[CellOfAll] = []  # one for each result
         self.partial: dict[object, Result] = {}
         self.skipped: list[Skipped] = []
         self.end: End | None = None
@@ -558,7 +584,7 @@ class _Builder:
                 if line.type == "partial":
                     self.partial[cell] = line
                 else:
-                    self.results.append(line)
+                    self._keep(line)
             case Skipped():
                 self.skipped.append(line)
             case End():
@@ -566,7 +592,20 @@ class _Builder:
             case _:
                 raise BeowireError(f"{self.path} line {number}: a second `meta` line")
 
+    def _keep(self, result: Result) -> None:
+        cell = result.cell_of_all()
+        self.cells.setdefault(cell, CellLaunches()).add(result)
+        self.order.append(cell)
+
+    def _results(self) -> list[Result]:
+        """In the record's order; what stands for many launches is where the first of them was."""
+        found = {cell: iter(launches.results()) for cell, launches in self.cells.items()}
+        in_order = (next(found[cell], None) for cell in self.order)
+        return [one for one in in_order if one is not None]
+
     def build(self) -> Record:
+        for one in self.partial.values():
+            self._keep(one.model_copy(update={"type": "result"}))
         if self.end is None:
             self.warnings.append("no `end` line: the run was cut short, and results may be missing")
         elif self.end.status != "ok":
@@ -574,82 +613,9 @@ class _Builder:
         return Record(
             self.path,
             self.meta,
-            [
-                *self.results,
-                *(one.model_copy(update={"type": "result"}) for one in self.partial.values()),
-            ],
+            self._results(),
             self.skipped,
             self.end,
             self.warnings,
+            {cell: one.figures() for cell, one in self.cells.items() if one.figures()},
         )
-
-
-def _parse(
-    path: Path, content: bytes, models: Lines, newest: int
-) -> Iterator[tuple[int, RecordLine | None]]:
-    # After a power cut some file systems leave zero bytes where the last lines should be.
-    content = content.rstrip(b"\0")
-    if not content.strip():
-        raise BeowireError(f"{path} is empty: it is no Beowire record")
-    texts = content.split(b"\n")
-    for number, text in enumerate(texts, start=1):
-        if not text.strip() and number > 1:
-            continue
-        last = number == len(texts)  # it has no newline: cut short, unless it is whole by luck
-        try:
-            line = _parse_line(path, number, text, models, newest)
-        except _NotJson as error:
-            if number == 1:
-                raise BeowireError(
-                    f"{path} is no Beowire record: line 1 is not JSON ({error})"
-                ) from None
-            if not last:
-                raise BeowireError(f"{path} line {number} is broken: {error}") from None
-            yield number, None
-        else:
-            yield number, line
-
-
-class _NotJson(Exception):
-    """The text is not one JSON value."""
-
-
-def _parse_line(path: Path, number: int, text: bytes, models: Lines, newest: int) -> RecordLine:
-    try:
-        value, no_numbers = strict_json.loads(text)
-    except (ValueError, RecursionError) as error:  # also covers bytes that are not UTF-8
-        raise _NotJson(str(error).split("\n")[0]) from None
-    kind = value.get("type") if isinstance(value, dict) else None
-    if number == 1:
-        _check_header(path, kind, value, newest)
-    model = models.get(kind) if isinstance(kind, str) else None
-    if model is None:
-        raise BeowireError(f"{path} line {number}: no known type of line: {str(kind)[:40]!r}")
-    try:
-        line = model.model_validate_json(text)
-    except ValidationError as error:
-        raise BeowireError(f"{path} line {number}: {_first(error)}") from None
-    if no_numbers:
-        raise BeowireError(f"{path} line {number}: {no_numbers[0]} is no number")
-    return line
-
-
-def _check_header(path: Path, kind: object, value: object, newest: int) -> None:
-    if kind != "meta" or not isinstance(value, dict):
-        raise BeowireError(f"{path} is no Beowire record: line 1 is not a `meta` line")
-    schema = value.get("schema")
-    if isinstance(schema, int) and schema > newest:
-        raise BeowireError(
-            f"{path} has schema {schema}, and this beowire reads up to {newest}: update beowire"
-        )
-    # A record without a schema must not pass for the current one.
-    if not isinstance(schema, int):
-        raise BeowireError(f"{path} line 1: `schema` must be a whole number")
-
-
-def _first(error: ValidationError) -> str:
-    """The first complaint, in one line."""
-    first = error.errors(include_url=False, include_context=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    message = " ".join(first["msg"].split())
-    return f"{where}: {message}" if where else message

@@ -14,9 +14,10 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, Field, JsonValue, Strict
 
 from beowire.errors import BeowireError
-from beowire.record import Encodable, End, Lines, NodeEnd, Text
-from beowire.record import read_lines as read_any
+from beowire.record import Encodable, End, NodeEnd, Text
 from beowire.record_parts import Link, RecordLine, RecordPart
+from beowire.record_text import Lines
+from beowire.record_text import read_lines as read_any
 
 APPS_SCHEMA = 2
 

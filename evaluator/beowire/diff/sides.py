@@ -13,6 +13,7 @@ from pathlib import Path
 
 from beowire.apps.record import is_apps_record
 from beowire.errors import BeowireError
+from beowire.launches import LaunchFigures
 from beowire.record import Record, Result, Skipped, read_record
 from beowire.units import size_text
 
@@ -51,10 +52,11 @@ class Side:
         """(record, launch) of all that gave a result."""
         return sorted(
             {
-                (at, result.launch)
+                (at, one.launch)
                 for at, record in enumerate(self.records)
                 for result in record.results
-                if cost(result) is not None
+                for one in record.launches_of(result)
+                if cost(one) is not None
             }
         )
 
@@ -65,18 +67,21 @@ class Side:
         found: dict[Key, dict[int, dict[tuple[int, int], float]]] = {}
         for at, record in enumerate(self.records):
             for result in record.results:
-                for key, value in _costs_of(result):
-                    sizes = found.setdefault(key, {})
-                    sizes.setdefault(result.size, {})[at, result.launch] = value
+                for one in record.launches_of(result):
+                    for key, value in _costs_of(key_of(result), one):
+                        sizes = found.setdefault(key, {})
+                        sizes.setdefault(result.size, {})[at, one.launch] = value
         return found
 
     def reports_rates(self, key: Key) -> bool:
         """More is better of what it measured there."""
         return any(
-            reports_rates(result)
+            one.is_rate
             for record in self.records
             for result in record.results
-            if key_of(result) == key and cost(result) is not None
+            if key_of(result) == key
+            for one in record.launches_of(result)
+            if cost(one) is not None
         )
 
     @cached_property
@@ -106,29 +111,21 @@ def key_of(result: Result) -> Key:
     return Key(result.pattern, result.driver, result.load or "")
 
 
-def reports_rates(result: Result) -> bool:
-    """More of it is better."""
-    return result.time() is None
-
-
-def cost(result: Result) -> float | None:
+def cost(one: LaunchFigures) -> float | None:
     """What the launch found, so that less is better: its median time in ns, or one over its median
     rate. None: it found nothing that counts."""
-    quantity = result.time() or result.rate_bytes_per_s
-    if result.status != "ok" or quantity is None or quantity.median <= 0:
+    if not one.ok or one.median is None or one.median <= 0:
         return None
-    return 1 / quantity.median if reports_rates(result) else quantity.median
+    return 1 / one.median if one.is_rate else one.median
 
 
-def _costs_of(result: Result) -> Iterator[tuple[Key, float]]:
-    value = cost(result)
+def _costs_of(key: Key, one: LaunchFigures) -> Iterator[tuple[Key, float]]:
+    value = cost(one)
     if value is None:
         return
-    key = key_of(result)
     yield key, value
-    time = result.time()
-    if time is not None and time.p99 is not None and time.p99 > 0:
-        yield replace(key, is_tail=True), time.p99
+    if one.p99 is not None and one.p99 > 0:
+        yield replace(key, is_tail=True), one.p99
 
 
 def read_side(name: str, text: str) -> Side:

@@ -36,7 +36,8 @@ def cell_text(curve: Curve, cell: Cell) -> str:
     lines.append(f"throughput {rate_text(rate.median)}{_interval(rate, rate_text)}")
     if time is None:
         lines.append(f"p90 {_known(rate.p90, rate_text)}, p99 {_known(rate.p99, rate_text)}")
-    launches = f" in {len(cell.launches)} launches" if len(cell.launches) > 1 else ""
+    count = sum(result.launches for result in cell.launches)
+    launches = f" in {count} launches" if count > 1 else ""
     lost = f", {cell.lost:,} lost" if cell.lost else ""
     lines.append(f"{cell.messages:,} messages{launches}{lost}; stopped by: {_stopped(cell)}")
     if any(result.status != "ok" for result in cell.launches):

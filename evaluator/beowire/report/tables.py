@@ -45,7 +45,7 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("Rounds", "", lambda r: r.rounds),
     ("Batch", "", lambda r: r.batch),
     ("Lost", "", lambda r: r.lost),
-    ("Launch", "", lambda r: r.launch),
+    ("Launch", "", lambda r: r.launch if r.launches == 1 else f"all {r.launches}"),
     ("Settled", "", lambda r: {True: "yes", False: "no", None: None}[r.settled]),
     ("Stopped by", "", lambda r: STOPPED[r.stopped_by]),
     ("Status", "", lambda r: r.status),
