@@ -30,6 +30,9 @@ KINDS: Mapping[str, str] = {
     "memory:NICE": "copies memory that no cache holds, NICE as above",
 }
 
+#: Beside which everything is measured in one run.
+MOST_LOADS = 8
+
 _FORM = "write hog:NICE, idle, duty:PERCENT or memory:NICE, NICE from 0 (an equal) to 19"
 
 
@@ -88,6 +91,14 @@ def parse_load(text: str, option: str = "--load") -> Load:
     if (found := re.fullmatch(r"duty:(\d{1,3})", word)) and 1 <= int(found[1]) <= 100:
         return Load(kind="duty", percent=int(found[1]))
     raise BeowireError(f"cannot read {option} {text!r}: {_FORM}")
+
+
+def parse_loads(text: str) -> tuple[Load, ...]:
+    """Loads as in KINDS, separated by commas. Raises BeowireError."""
+    found = tuple(parse_load(word) for word in text.split(","))
+    if len(set(found)) < len(found) or len(found) > MOST_LOADS:
+        raise BeowireError(f"--load {text!r}: write up to {MOST_LOADS} different loads")
+    return found
 
 
 def described(text: str) -> str:
@@ -229,3 +240,64 @@ class Background:
         with self._interrupts.held():
             engines, self._engines = self._engines, []
             end_engines(engines)
+
+
+class Backgrounds:
+    """Several loads, of which at most one goes on at a time; there from entering to leaving."""
+
+    def __init__(
+        self,
+        launcher: Launcher,
+        loads: Sequence[Load],
+        seconds: float,
+        interrupts: Interrupts,
+    ) -> None:
+        """As Background. Without loads nothing is done."""
+        self._each = {load.text: Background(launcher, load, seconds, interrupts) for load in loads}
+        self._lost = ""
+
+    @property
+    def hogs(self) -> list[int]:
+        """How many run, a node each."""
+        return next((one.hogs for one in self._each.values()), [])
+
+    def __enter__(self) -> "Backgrounds":
+        """Returns when all are there, and the last goes on. BeowireError if they cannot."""
+        try:
+            for number, one in enumerate(self._each.values(), start=1):
+                one.__enter__()
+                if number < len(self._each):
+                    one.pause(True)
+        except BaseException:
+            self.end()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Ends all of them."""
+        self.end()
+
+    def choose(self, load: str | None) -> None:
+        """Has this one go on, and all others rest. BeowireError if one is gone, now or before: then
+        all are."""
+        if self._lost:
+            raise BeowireError(self._lost, exit_code=1)
+        try:
+            for text, one in self._each.items():
+                if text != load:
+                    one.pause(True)
+            if load is not None:
+                self._each[load].pause(False)
+        except BeowireError as error:
+            self._lost = str(error)
+            self.end()
+            raise
+
+    def failures(self) -> list[str]:
+        """One line for each node on which one ended too early."""
+        return [line for one in self._each.values() for line in one.failures()]
+
+    def end(self) -> None:
+        """Ends all of them; may be called again."""
+        for one in self._each.values():
+            one.end()

@@ -209,8 +209,8 @@ class Measurement:
         kept_at = time.monotonic()
         while (active := self._active(group)) and time.monotonic() < min(until, self._deadline):
             self._random.shuffle(active)
-            # All that are idle, then all that are not: the load comes and goes between them.
-            for cell in sorted(active, key=lambda one: one.load is not None):
+            # All that are idle, then all beside one load: loads come and go between them.
+            for cell in sorted(active, key=lambda one: self._loads().index(one.load)):
                 if self._time_left() <= 0:
                     return
                 if not cell.written and cell.driver in self._sessions:
@@ -235,7 +235,7 @@ class Measurement:
         """One round of one cell, after its warm-up."""
         if self._how.load is not None:
             try:
-                self._how.load.background.pause(cell.load is None)
+                self._how.load.background.choose(cell.load)
             except BeowireError as error:
                 self._leave_load(str(error))
                 return
@@ -274,7 +274,7 @@ class Measurement:
 
     def _loads(self) -> list[str | None]:
         loading = self._how.load
-        return [None] if loading is None else [None, loading.load.text]
+        return [None] if loading is None else [None, *loading.loads]
 
     def _round_target_ns(self, cell: Cell) -> float:
         longest_ns = self._how.longest_round_ns

@@ -16,7 +16,7 @@ from beowire.display import Display
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, one_machine
-from beowire.load import Background, Load
+from beowire.load import Backgrounds, Load
 from beowire.measure import Measurement
 from beowire.mpi import drivers as mpi_drivers
 from beowire.others import Others
@@ -89,8 +89,8 @@ class Request:
     """Bytes from a page to where messages begin: sent, received."""
     scheduled: bool = False
     """`sizes` is the whole schedule: only as much of it is measured as there is time for."""
-    load: Load | None = None
-    """All is measured beside this, too: in turns with nothing beside it."""
+    loads: tuple[Load, ...] = ()
+    """All is measured beside each of these, too: in turns with nothing beside it."""
     probes: str | None = None
     """Names of probes that disturb, or `all` of them; None: none."""
     own: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ def run(
         writer = _create(request)
         load_s = request.seconds * _LOAD_SHARE + _LOAD_SPARE_S
         try:
-            with Background(launcher, request.load, load_s, interrupts) as background:
+            with Backgrounds(launcher, request.loads, load_s, interrupts) as background:
                 comparison = _Comparison(
                     launcher,
                     request,
@@ -189,7 +189,7 @@ class _Comparison:
         display: Display,
         found: Survey,
         writer: RecordWriter,
-        background: Background,
+        background: Backgrounds,
         probes: tuple[str, ...],
     ) -> None:
         self._launcher = launcher
@@ -242,13 +242,13 @@ class _Comparison:
         return (
             one_machine(self._launcher)
             and self._link.accelerator is None
-            and self._request.load is None
+            and not self._request.loads
             and self._link.delay_by != "relay"
         )
 
     def _fit_schedule(self, drivers: list[DriverInfo]) -> None:
         request = self._request
-        turns = 1 if request.load is None else 2
+        turns = 1 + len(request.loads)
         seconds = request.seconds / request.launches / turns
         sizes, needed_s = planning.affordable_sizes(
             request.sizes, drivers, request.patterns, seconds
@@ -293,10 +293,9 @@ class _Comparison:
                 failures.extend(measurement.failures)
 
     def _run_commands(self, launch: int, failures: list[str]) -> None:
-        load = self._request.load
-        for text in [None] if load is None else [None, load.text]:
+        for text in [None, *(load.text for load in self._request.loads)]:
             try:
-                self._background.pause(text is None)
+                self._background.choose(text)
             except BeowireError as error:
                 failures.append(str(error))
                 if text is not None:
@@ -340,10 +339,10 @@ class _Comparison:
             return min(_LONGEST_DEADLINE_S, wanted_s) + wire_ns / 1e9
 
         loading = None
-        if self._request.load is not None:
+        if self._request.loads:
             loading = Loading(
                 self._background,
-                self._request.load,
+                [load.text for load in self._request.loads],
                 deadline(max(shortest_s, _LOADED_DEADLINE_S)),
                 max(longest_round_ns, _LOADED_ROUND_NS),
             )
@@ -396,11 +395,12 @@ class _Comparison:
         )
 
     def _load(self) -> dict[str, object]:
-        load = self._request.load
-        if load is None:
+        loads = self._request.loads
+        if not loads:
             return {}
-        described = {"load": load.text, "hogs": self._background.hogs, "in_turns": True}
-        return {"load": load.words | described}
+        described: dict[str, object] = dict(loads[0].words) if len(loads) == 1 else {}
+        described["load"] = ",".join(load.text for load in loads)
+        return {"load": described | {"hogs": self._background.hogs, "in_turns": True}}
 
     def _wire(self) -> Wire | None:
         """Full-sized frames back to back, where the rate of the link is known."""

@@ -26,7 +26,7 @@ class Sheet:
 def sheets(record: Record, pattern: str) -> list[Sheet]:
     """Those of one pattern; none where it has found nothing besides."""
     results = [one for one in record.results if one.pattern == pattern]
-    results.sort(key=lambda one: (one.driver, one.size, one.launch))
+    results.sort(key=lambda one: (one.driver, one.size, one.launch, one.load or ""))
     return [sheet for make in _MAKERS for sheet in make(results)]
 
 
@@ -189,9 +189,11 @@ _MAKERS: tuple[Callable[[Sequence[Result]], Iterator[Sheet]], ...] = (
 
 
 def _of(one: Result, among: Sequence[Result]) -> list[str]:
-    """Whose row it is: the driver (and launch, if there are several), the size."""
+    """Whose row it is: the driver, what ran beside it, and the launch if there are several; the
+    size."""
     several = any(other.launch != one.launch for other in among)
-    return [f"{one.driver} ({one.launch})" if several else one.driver, size_text(one.size)]
+    name = f"{one.driver} +{one.load}" if one.load else one.driver
+    return [f"{name} ({one.launch})" if several else name, size_text(one.size)]
 
 
 def _span(summary: Summary | None) -> str:

@@ -314,8 +314,13 @@ def load_text(record: Record) -> str:
     if not isinstance(load, dict):
         return ""
     if isinstance(load.get("load"), str):
-        return f"idle, and beside {described(str(load['load']))}"
+        each = [described(one) for one in str(load["load"]).split(",")]
+        return f"idle, and beside {', '.join(each)}" if len(each) == 1 else _several(each)
     return f"with a hog at nice {load.get('nice')} on every CPU"
+
+
+def _several(loads: Sequence[str]) -> str:
+    return f"idle, and beside each of: {'; '.join(loads)}"
 
 
 def offset_text(record: Record) -> str:

@@ -86,7 +86,7 @@ def prepare(text: str, threshold: str, request: Request, named: Collection[str])
         changes |= {"sizes": sorted({result.size for result in results}), "scheduled": False}
     if "load" not in named:
         loads = dict.fromkeys(result.load for result in results if result.load)
-        changes["load"] = parse_load(next(iter(loads))) if loads else None
+        changes["loads"] = tuple(parse_load(load) for load in loads)
     changes |= {
         name: value for name, value in _settings(first).items() if _OPTIONS[name] not in named
     }

@@ -65,7 +65,7 @@ from beowire.launch.machines import lab_launcher
 from beowire.launch.mpirun import MpirunLauncher
 from beowire.launch.slurm import SlurmLauncher, is_another_task, is_step
 from beowire.launch.ssh import SshLauncher
-from beowire.load import parse_load
+from beowire.load import parse_loads
 from beowire.own_commands import parse_commands
 from beowire.own_drivers import own_drivers
 from beowire.patterns import DEFAULT, PATTERNS, parse_patterns
@@ -171,7 +171,8 @@ def compare(
         typer.Option(
             "--load",
             help="Measures all beside a load of the nodes, too, in turns: hog:NICE (0 an equal, 19 "
-            "gives way), idle, duty:PERCENT or memory:NICE, as `beowire load`.",
+            "gives way), idle, duty:PERCENT or memory:NICE, as `beowire load`; or several of them: "
+            "duty:25,duty:50,hog.",
         ),
     ] = None,
     probes: Annotated[
@@ -244,7 +245,7 @@ def compare(
         pins=_pins(pin),
         offsets=_offsets(offset),
         interface=interface,
-        load=None if load is None else parse_load(load),
+        loads=() if load is None else parse_loads(load),
         probes=probes,
         socket_buffer=_socket_buffer(socket_buffer),
         message_rate=_message_rate(message_rate, patterns),
@@ -298,10 +299,11 @@ def compare(
         except KeyboardInterrupt:
             raise BeowireError("interrupted before anything was measured", 130) from None
         quiet = request.json or sinks.takes_output(csv, netpipe_columns)
+        record = read_record(request.record)
         try:
-            _show(request, outcome, csv, netpipe_columns)
+            _show(request, outcome, record, csv, netpipe_columns)
         finally:
-            status = checks.finish(read_record(request.record), quiet=quiet)
+            status = checks.finish(record, quiet=quiet)
         raise typer.Exit(status if comparison is None else comparison.finish())
 
 
@@ -318,13 +320,14 @@ def _comparison(
     return prepare(against, threshold, request, named)
 
 
-def _show(request: Request, outcome: Outcome, csv: str | None, netpipe_columns: bool) -> None:
+def _show(
+    request: Request, outcome: Outcome, record: Record, csv: str | None, netpipe_columns: bool
+) -> None:
     """Table, plot and report of what is there; then what went wrong, in one line.
 
     The table comes first, and a terminal that went away does not cost the report: what was
     measured is shown wherever it still can be.
     """
-    record = read_record(request.record)
     report = request.directory / "report.html"
     unheard: OSError | None = None
     quiet = request.json or sinks.takes_output(csv, netpipe_columns)

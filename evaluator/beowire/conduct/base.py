@@ -9,7 +9,7 @@ from typing import Any
 from beowire import plan as planning
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, one_machine
-from beowire.load import Background, Load
+from beowire.load import Backgrounds
 from beowire.patterns import Pattern
 from beowire.record import DriverInfo
 from beowire.session import Round, RoundShape, Session
@@ -18,10 +18,11 @@ from beowire.survey import Survey
 
 @dataclass(frozen=True)
 class Loading:
-    """A load that can be put aside, and how rounds are beside it."""
+    """Loads that can be put aside, and how rounds are beside one."""
 
-    background: Background
-    load: Load
+    background: Backgrounds
+    loads: Sequence[str]
+    """As `--load` takes each."""
     deadline_s: float
     longest_round_ns: float
 
@@ -49,7 +50,7 @@ class How:
     probes: tuple[str, ...] = ()
     """Those that disturb and are wanted all the same: they count in rounds of their own."""
     load: Loading | None = None
-    """Measure everything twice, in turns: idle, and beside this."""
+    """Measure everything several times, in turns: idle, and beside each of these."""
 
 
 @dataclass(frozen=True)

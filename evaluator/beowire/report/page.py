@@ -22,7 +22,9 @@ from beowire.report import (
     probe_table,
     shell,
     spread,
+    steps,
     summary,
+    surface,
     tables,
 )
 from beowire.report.axes import Figure
@@ -84,7 +86,9 @@ def render(records: Sequence[Record]) -> str:
             "drivers": tables.drivers(records),
             "chooser": chooser.chooser(every),
             "charts": "".join(_section(chart, records) for chart in charts.values()),
-            "details": "".join(tables.sheet(one) for one in compared.sheets(records))
+            "details": "".join(
+                tables.sheet(one) for one in (*compared.sheets(records), *steps.shape(pingpong))
+            )
             + "".join(
                 tables.sheet(one, label)
                 for record, label in zip(records, record_labels(records), strict=True)
@@ -166,6 +170,9 @@ def _charts(
             yield _Chart("throughput", "Throughput", _THROUGHPUT, figure, True)
             caption = _TAILS.format(quantity=pattern.quantity)
             yield _Chart("tails", "Tails", caption, spread.tails(found, records))
+        if any(one.levels for curve in found for cell in curve.cells for one in cell.launches):
+            figure = surface.over_both(found)
+            yield _Chart(f"{prefix}surface", f"Over network and CPU load{suffix}", _BOTH, figure)
         figure = spread.distributions(found, records)
         yield _Chart(f"{prefix}distribution", f"Distribution{suffix}", _DISTRIBUTION, figure)
         if whole:
@@ -173,6 +180,8 @@ def _charts(
             yield _Chart("tail", "The slow ones", _EXCEEDANCES, figure)
             yield _Chart("layers", "Layer tax", _LAYERS, parts.layer_tax(found))
             yield _Chart("explained", "Where it goes", _EXPLAINED, parts.explained(found))
+    figure = surface.over_load(found)
+    yield _Chart(f"{prefix}load", f"Over CPU load{suffix}", _LOADED, figure)
     caption = _CPU.format(each=pattern.each) + (_SPINNING if whole else "")
     yield _Chart(f"{prefix}cpu", f"CPU time per message{suffix}", caption, figures.cpu(found))
     if whole or not pattern.is_times:
@@ -208,6 +217,16 @@ _LAYERS = (
 _EXPLAINED = (
     "Where half a round trip goes, by samples of the processors of both ends (<code>beowire"
     " explain</code>): while a message is on its way, one end works and the other waits."
+)
+_LOADED = (
+    "For one size, what a driver does beside nothing, and beside each load that the nodes’"
+    " processors had (<code>--load</code>), in turns in the same run; of times the line up ends at"
+    " the 99th percentile."
+)
+_BOTH = (
+    "For one size, how long messages take, from when they were due, over how many are sent a"
+    " second (the network’s load) and what else the processors do (a line each: the processors’"
+    " load, <code>--load</code>). The line up ends at the 99th percentile."
 )
 _CPU = "User and system time of the measuring process per {each}."
 _SPINNING = (

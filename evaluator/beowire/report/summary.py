@@ -217,21 +217,29 @@ def _loss_sentences(records: Sequence[Record]) -> list[str]:
 
 def _load_sentences(pingpong: Sequence[Curve]) -> list[str]:
     """What each driver loses beside a load, at its smallest message."""
+    return [
+        sentence
+        for load in dict.fromkeys(curve.load for curve in pingpong)
+        if load and (sentence := _load_sentence(load, pingpong))
+    ]
+
+
+def _load_sentence(load: str, pingpong: Sequence[Curve]) -> str:
     losses = [
         f"{_name(idle)} {significant(own.median / base.median)} times as long"
         + (f" (p99 {significant(own.p99 / base.p99)} times)" if own.p99 and base.p99 else "")
         for curve in pingpong
-        if (idle := idle_of(curve, pingpong)) is not None
+        if curve.load == load
+        and (idle := idle_of(curve, pingpong)) is not None
         and (own := _half(curve, curve.cells[0].size)) is not None
         and (base := _half(idle, curve.cells[0].size)) is not None
     ]
-    loads = [curve.load for curve in pingpong if curve.load]
     if not losses:
-        return []
-    return [
-        f"Beside {escape(described(loads[0]))}, half a round trip of the smallest message takes, to"
+        return ""
+    return (
+        f"Beside {escape(described(load))}, half a round trip of the smallest message takes, to"
         f" that without: {', '.join(losses)}."
-    ]
+    )
 
 
 def _method_sentences(record: Record) -> list[str]:

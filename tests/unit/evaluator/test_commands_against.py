@@ -36,7 +36,7 @@ def test_prepare__takes_over_what_is_not_named(first: Path, tmp_path: Path) -> N
     assert request.launches == 20
     assert request.seconds == 120.0 * 20  # its meta says 120 s, and one launch
     assert not request.scheduled
-    assert request.load is None
+    assert request.loads == ()
 
 
 def test_prepare__leaves_what_is_named(first: Path, tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_prepare__a_load_is_taken_over(tmp_path: Path) -> None:
     record = synthetic_record.with_load(record, "hog:19", 2.0)
     again: list[Line] = [record.meta, *record.results]
     path = synthetic_record.write(tmp_path / "loaded.jsonl", again)
-    load = prepare(str(path), "2%", _request(tmp_path), ()).request.load
+    (load,) = prepare(str(path), "2%", _request(tmp_path), ()).request.loads
     assert load is not None and load.text == "hog:19"
 
 

@@ -55,7 +55,7 @@ def test_start__a_job_of_one_process_on_that_host(make: Path, kind: str, words: 
         MpirunLauncher(f"mpirun.{kind}", "a,b", "eth1") as launcher,
         launcher.start(launcher.nodes[1]) as process,
     ):
-        said, _ = process.communicate(b"in\n", timeout=10)
+        said, _ = process.communicate(b"in\n", timeout=60)
         assert [(node.name, node.reach, node.interface) for node in launcher.nodes] == [
             ("a", "a", "eth1"),
             ("b", "b", "eth1"),

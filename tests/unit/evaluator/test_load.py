@@ -6,7 +6,15 @@ import pytest
 
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.load import Background, Load, described, loaded_nodes, parse_load
+from beowire.load import (
+    Background,
+    Backgrounds,
+    Load,
+    described,
+    loaded_nodes,
+    parse_load,
+    parse_loads,
+)
 from beowire.record import read_record
 from beowire.run import Request, run
 from unit.evaluator.fake_engine import FakeLauncher
@@ -118,7 +126,7 @@ def test_background__an_error_inside_ends_the_load(launcher: FakeLauncher) -> No
 
 
 def test_run__with_load__measures_both_in_turns(launcher: FakeLauncher, tmp_path: Path) -> None:
-    request = Request(["pingpong"], [8], tmp_path, drivers="steady", seconds=5, load=Load(19))
+    request = Request(["pingpong"], [8], tmp_path, drivers="steady", seconds=5, loads=(Load(19),))
     outcome = run(launcher, request, Interrupts())
     assert outcome.failures == []
     record = read_record(tmp_path / "record.jsonl")
@@ -133,10 +141,39 @@ def test_run__with_load__measures_both_in_turns(launcher: FakeLauncher, tmp_path
     assert len(record.results) == 2
 
 
+def test_run__with_several_loads__measures_beside_each_in_turns(
+    launcher: FakeLauncher, tmp_path: Path
+) -> None:
+    loads = parse_loads("duty:25,hog:19")
+    request = Request(["pingpong"], [8], tmp_path, drivers="steady", seconds=8, loads=loads)
+    assert run(launcher, request, Interrupts()).failures == []
+    record = read_record(tmp_path / "record.jsonl")
+    described = {"load": "duty:25,hog:19", "hogs": [2], "in_turns": True}
+    assert record.meta.options["load"] == described
+    assert {one.load for one in record.results} == {None, "duty:25", "hog:19"}
+
+
+@pytest.mark.parametrize("text", ["idle,idle", "hog,", ",".join(f"hog:{n}" for n in range(9))])
+def test_parse_loads__what_cannot_be(text: str) -> None:
+    with pytest.raises(BeowireError):
+        parse_loads(text)
+
+
+def test_backgrounds__at_most_one_goes_on(launcher: FakeLauncher) -> None:
+    loads = parse_loads("duty:25,hog:19")
+    with Backgrounds(launcher, loads, 10, Interrupts()) as both:
+        states = [[one._paused for one in both._each.values()]]
+        for load in ("duty:25", None, "hog:19"):
+            both.choose(load)
+            states.append([one._paused for one in both._each.values()])
+    assert states == [[True, False], [False, True], [True, True], [True, False]]
+    assert all(process.poll() is not None for process in launcher.processes)
+
+
 def test_run__the_load_dies__the_rest_goes_on(tmp_path: Path) -> None:
     launcher = FakeLauncher(drivers={"load": {"dies_of_pause": True}})
     request = Request(
-        ["pingpong"], [8], tmp_path, drivers="steady", seconds=5, load=Load(0), launches=2
+        ["pingpong"], [8], tmp_path, drivers="steady", seconds=5, loads=(Load(0),), launches=2
     )
     outcome = run(launcher, request, Interrupts())
     assert [line.partition(": ")[0] for line in outcome.failures] == ["the load failed on node0"]
