@@ -252,7 +252,7 @@ class Explained(RecordPart):
     parts_ns: dict[str, float]  # seen at work, both ends together; names: explain/symbols.py
     rest_ns: float  # what is left; negative: both ends worked at once
     spins: bool  # then the program's own code is in what is left
-    seen: float  # of the processors' time, as a share, by the samples
+    seen: float  # of the processors' time, as a share, by samples and as idle
     samples: int
 
 

@@ -27,7 +27,7 @@ from beowire.session import Round, RoundShape, Session
 from beowire.survey import Survey, survey
 
 #: How long messages go back and forth under perf.
-_PROFILED_NS = 1.5e9
+_PROFILED_NS = 2.5e9
 _LOSS_TIMEOUT_MS = 100
 _DEADLINE_S = 10.0
 _LONGEST_S = 4.0
@@ -164,9 +164,9 @@ class _Stage:
             if len(set(cpus)) < len(session.cpus):
                 raise perf.NoPerf("each end needs a processor of its own for that")
             with perf.recording(cpus) as samples:
-                begun = time.monotonic_ns()
+                begun, rested = time.monotonic_ns(), perf.idle_ns(cpus)
                 one = _run(session, size, shape)
-                window_ns = time.monotonic_ns() - begun
+                window_ns, idle = time.monotonic_ns() - begun, perf.idle_ns(cpus)
         if one is None or one.lost:
             raise perf.NoPerf(f"{self.info.name} lost messages under perf")
         return split(
@@ -177,6 +177,7 @@ class _Stage:
             halves=halves * (one.count + shape.skip),
             half_ns=one.elapsed_ns / one.count / halves,
             spins=self.info.spins,
+            idle_ns=None if idle is None or rested is None else idle - rested,
         )
 
     @contextmanager

@@ -124,7 +124,8 @@ def _notes(found: Split) -> list[str]:
     ]
     if not found.complete:
         lines.append(
-            f"It does not add up: the samples are of {found.seen:.0%} of the processors' time."
+            f"It does not add up: {found.seen:.0%} of the processors' time is known, by samples and"
+            " as idle."
         )
     elif found.others > TOLERANCE:
         lines.append(
@@ -139,7 +140,7 @@ def _notes(found: Split) -> list[str]:
         )
     else:
         lines.append(
-            f"It adds up: {found.samples} samples are of {found.seen:.0%} of the processors' time"
-            f" (within {TOLERANCE:.0%})."
+            f"It adds up: by {found.samples} samples, and as idle, {found.seen:.0%} of the"
+            f" processors' time is known (within {TOLERANCE:.0%})."
         )
     return lines

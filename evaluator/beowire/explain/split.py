@@ -34,7 +34,7 @@ class Split:
     spins: bool
     """Own code, and looks for messages, are not among the parts."""
     seen: float
-    """How much of the time of the CPUs the samples are of: 1 is all."""
+    """How much of the time of the CPUs is known: 1 is all."""
     others: float
     """Which share of it other programs took."""
     samples: int
@@ -51,7 +51,7 @@ class Split:
 
     @property
     def complete(self) -> bool:
-        """The samples are of all the time, to 10 %."""
+        """All the time is known, to 10 %."""
         return abs(self.seen - 1) <= TOLERANCE
 
     @property
@@ -71,12 +71,15 @@ def split(
     halves: float,
     half_ns: float,
     spins: bool,
+    idle_ns: float | None = None,
 ) -> Split:
     """`window_ns`: how long samples were taken of so many `cpus`; `pids`: of the programs at both
     ends; `halves`: half round trips in that time, each of which took `half_ns`; `spins`: the
-    program looks for messages all the time."""
+    program looks for messages all the time; `idle_ns`: how long the CPUs were idle, together, by
+    the kernel's account: of a processor that is halted samples come late, or not at all, in a
+    virtual machine. None: the samples have to say that, too."""
     parts = dict.fromkeys((name for name in symbols.PARTS if name != "waiting"), 0.0)
-    seen = others = 0.0
+    seen = others = idle = 0.0
     count = 0
     for sample in samples:
         count += 1
@@ -84,11 +87,15 @@ def split(
         part = _part(sample, pids, spins)
         if part == "others":
             others += sample.period_ns
+        elif part == "waiting":
+            idle += sample.period_ns
         elif part in parts:
             parts[part] += sample.period_ns / halves
     if spins:
         del parts["own code"]
     whole = window_ns * cpus
+    if idle_ns is not None:
+        seen += idle_ns - idle
     return Split(
         half_ns,
         {name: value for name, value in parts.items() if value > 0},

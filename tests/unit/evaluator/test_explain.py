@@ -2,6 +2,7 @@
 """Where the time goes: layers against each other, and samples of perf divided among parts."""
 
 import json
+import os
 import stat
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from beowire.explain import show
-from beowire.explain.perf import NoPerf, Sample, parse, recording
+from beowire.explain.perf import NoPerf, Sample, idle_ns, parse, recording
 from beowire.explain.run import Explanation
 from beowire.explain.split import Split, split
 from beowire.explain.symbols import FUNCTIONS, PARTS, is_looking, is_serving, part_of
@@ -171,7 +172,45 @@ def test_split__samples_are_missing__says_of_what_there_are_some() -> None:
     )
     assert found.seen == pytest.approx(0.5)
     assert not found.adds_up
-    assert "the samples are of 50% of the processors' time" in show.render(_explanation(found))
+    assert "50% of the processors' time is known" in show.render(_explanation(found))
+
+
+def test_split__of_a_halted_processor_samples_are_missing__the_kernel_knows_how_long() -> None:
+    """2 ms of two processors: 0.4 ms at work, 1.6 ms idle, of which there are few samples."""
+    samples = [
+        *_samples(400, "tcp_sendmsg", "__sys_sendto"),
+        *_samples(300, "pv_native_safe_halt", comm="swapper", cpu=1),
+    ]
+    for idle, seen in ((1.6e6, 1.0), (None, 0.35), (0.6e6, 0.5)):
+        found = split(
+            samples,
+            window_ns=1e6,
+            cpus=2,
+            pids={4711},
+            halves=100,
+            half_ns=1e4,
+            spins=False,
+            idle_ns=idle,
+        )
+        assert found.seen == pytest.approx(seen)
+        assert found.parts == {"protocol": 4000.0}
+        assert found.adds_up == (seen == 1.0)
+
+
+def test_idle__of_the_cpus_that_are_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "stat"
+    file.write_text(
+        "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 1 1 700 50 0 0 0 0 0\ncpu1 1 1 1 20 1 0 0 0 0 0\n"
+        "intr 1 2 3\nctxt 77\n"
+    )
+    tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    assert idle_ns([0], file) == 750 * tick_ns
+    assert idle_ns([0, 1], file) == 771 * tick_ns
+    assert idle_ns([2], file) is None
+    assert idle_ns([0], tmp_path / "none") is None
+    real = idle_ns([0])
+    assert real is not None
+    assert real > 0
 
 
 def test_split__other_programs__are_none_of_the_message() -> None:
@@ -217,7 +256,7 @@ def test_render__layers_and_parts() -> None:
     assert row.split()[1:5] == ["2.00", "µs", "+500", "ns"]
     assert row.endswith("packet")
     assert "  own code, looking   1.00 µs    50%" in text
-    assert "It adds up: 20000 samples are of 100% of the processors' time" in text
+    assert "It adds up: by 20000 samples, and as idle, 100% of the processors' time" in text
 
 
 def test_render__without_perf__says_why() -> None:
