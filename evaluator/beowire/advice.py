@@ -94,22 +94,41 @@ def ranges(contenders: Sequence[Curve], pattern: Pattern) -> list[Range]:
 def text(found: Sequence[Curve], pattern: Pattern, drivers: Sequence[DriverInfo]) -> str:
     """For each range of sizes what is fastest of the reliable drivers between two nodes; empty if
     there is no choice."""
+    rows = verdicts(found, pattern, drivers)
+    lines = [title(found, pattern)] if rows else []
+    for span, use, why, cpu in rows:
+        if not use:
+            lines.append(f"  {span:<20} {why}")
+            continue
+        lines.append(f"  {span:<20} {use}: {why}")
+        lines.append(f"  {'':<20} {cpu}")
+    return "\n".join(lines)
+
+
+def title(found: Sequence[Curve], pattern: Pattern) -> str:
+    """Of the verdicts on these curves."""
+    beside = f", beside {described(found[0].load)}" if found[0].load else ""
+    return f"What to use between two nodes, by {pattern.quantity}{beside}"
+
+
+def verdicts(
+    found: Sequence[Curve], pattern: Pattern, drivers: Sequence[DriverInfo]
+) -> list[tuple[str, str, str, str]]:
+    """For each range: its sizes, what to use there, why, and its CPU time. What to use is empty
+    where it is not known. None at all where there is no choice."""
     able = {one.name for one in drivers if one.reliable and one.placement == "pair"} - {FLOOR}
     contenders = [curve for curve in found if curve.driver in able]
     if len(contenders) < 2:
-        return ""
+        return []
     floor = next((curve for curve in found if curve.driver == FLOOR), None)
-    beside = f", beside {described(found[0].load)}" if found[0].load else ""
-    lines = [f"What to use between two nodes, by {pattern.quantity}{beside}"]
+    rows = []
     for one in ranges(contenders, pattern):
         span = _span(*(size_text(one.sizes[at]) for at in (0, -1)))
         if not one.names:
-            lines.append(f"  {span:<20} not known, for too few rounds: {REMEDY}")
-            continue
-        cost, cpu = _cost(one, pattern, floor)
-        lines.append(f"  {span:<20} {names_text(one)}: {cost}")
-        lines.append(f"  {'':<20} {cpu}")
-    return "\n".join(lines)
+            rows.append((span, "", f"not known, for too few rounds: {REMEDY}", ""))
+        else:
+            rows.append((span, names_text(one), *_cost(one, pattern, floor)))
+    return rows
 
 
 def names_text(one: Range) -> str:

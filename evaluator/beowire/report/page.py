@@ -3,13 +3,13 @@
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from string import Template
 
-from beowire import statistics
+from beowire import advice, statistics
 from beowire.patterns import DEFAULT, PATTERNS, Pattern
 from beowire.record import Record
 from beowire.report import (
@@ -83,6 +83,7 @@ def render(records: Sequence[Record]) -> str:
                 f"<li>{text}</li>" for text in summary.sentences(records, pingpong)
             ),
             "summary": summary.table(records, pingpong),
+            "advice": _advice(by_pattern, records),
             "drivers": tables.drivers(records),
             "chooser": chooser.chooser(every),
             "charts": "".join(_section(chart, records) for chart in charts.values()),
@@ -112,6 +113,34 @@ def render(records: Sequence[Record]) -> str:
         scripts=_scripts({name: vars(chart.figure) for name, chart in charts.items()}),
         credit=_CREDIT,
     )
+
+
+def _advice(by_pattern: Mapping[str, Sequence[Curve]], records: Sequence[Record]) -> str:
+    """What to use, as `compare` says it, of each pattern, and beside each load."""
+    tables_ = []
+    for name, found in by_pattern.items():
+        for record, load in dict.fromkeys((curve.record, curve.load) for curve in found):
+            beside = [curve for curve in found if (curve.record, curve.load) == (record, load)]
+            rows = advice.verdicts(beside, PATTERNS[name], records[record].meta.drivers)
+            label = record_labels(records)[record]
+            title = advice.title(beside, PATTERNS[name]) + (f" · {label}" if label else "")
+            body = "".join(
+                f'<tr><th scope="row">{escape(span)}</th><td>{escape(use) or "–"}</td>'
+                f"<td>{escape(why)}</td><td>{escape(cpu)}</td></tr>"
+                for span, use, why, cpu in rows
+            )
+            if rows:
+                heads = ("Sizes", "Use", "It takes", "It costs")
+                head = "".join(f'<th scope="col">{one}</th>' for one in heads)
+                tables_.append(
+                    f'<h3>{escape(title)}</h3><div class="scroll" tabindex="0" role="region"'
+                    f' aria-label="{escape(title)}"><table class="figures advice">'
+                    f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+                )
+    if len(tables_) <= 1:
+        return "".join(tables_)
+    rest = "".join(tables_[1:])
+    return f"{tables_[0]}<details><summary>What to use, by all else</summary>{rest}</details>"
 
 
 def _names(drivers: Sequence[str]) -> tuple[str, str]:

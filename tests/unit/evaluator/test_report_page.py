@@ -6,16 +6,19 @@ import gzip
 import json
 import re
 from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from beowire import advice
 from beowire.errors import BeowireError
 from beowire.patterns import DEFAULT, PATTERNS
 from beowire.record import Record, read_record
 from beowire.report import write_report
+from beowire.report.curves import curves
 from beowire.report.page import render
 from beowire.sizes import schedule
 from unit.evaluator import synthetic_record
@@ -247,3 +250,15 @@ def test_render__idle_and_loaded__have_a_curve_each(record: Record) -> None:
     assert "Beside 30 % of every CPU computing, half a round trip" in words
     assert "3.00 times as long (p99 3.00 times)" in words
     assert "duty:30" in words
+
+
+def test_findings__have_the_advice_of_the_terminal(record: Record) -> None:
+    page = render([record])
+    for pattern in ("pingpong", "stream"):
+        found = curves([record], pattern)
+        rows = advice.verdicts(found, PATTERNS[pattern], record.meta.drivers)
+        assert rows
+        assert escape(advice.title(found, PATTERNS[pattern])) in page
+        for span, use, why, cpu in rows:
+            row = "".join(f"<td>{escape(text)}</td>" for text in (use, why, cpu))
+            assert f'<th scope="row">{escape(span)}</th>{row}' in page
