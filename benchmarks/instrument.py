@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The evaluator itself: what its engine adds to a message, and what a third of NetPIPE's time buys.
 
-What a message costs is taken from a driver that hardly does anything, one byte copied: timed one by
-one, and a thousand at a time. NetPIPE 5 takes some seven minutes a driver for 124 sizes, of which
+What a message costs is taken from a driver that does nothing (nothing.c): timed one by one, and a
+thousand at a time. NetPIPE 5 takes some seven minutes a driver for 124 sizes, of which
 seven trials count; here a size gets a third of that, shared with all drivers of the comparison, and
 the interval of our median is set beside that of the mean of seven runs of NPtcp, each of one size.
 """
@@ -11,6 +11,7 @@ import shlex
 import statistics
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from scipy.stats import t as student
 
@@ -18,7 +19,7 @@ from benchmarks import anchors
 from benchmarks.compare import Comparison, missing
 from benchmarks.context import Context, drivers
 from benchmarks.figure import Figure, Results, exactly, of_launches
-from beowire import isolated
+from beowire import isolated, own_drivers
 from beowire.engine import EngineError
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
@@ -52,7 +53,7 @@ def run(context: Context) -> Results:
     """Both parts."""
     results = Results()
     try:
-        results.figures += _cost()
+        results.figures += cost()
     except (BeowireError, EngineError) as error:
         results.problems.append(f"the engine's cost: {error}")
     anchor = anchors.ANCHORS["nptcp"]
@@ -133,11 +134,12 @@ def reach_of_mean(values: Sequence[float]) -> float:
     return float(quantile * deviation / statistics.fmean(values))
 
 
-def _cost() -> list[Figure]:
+def cost() -> list[Figure]:
     """Of a sample, and of a message that shares one with others."""
-    with Interrupts() as interrupts, LocalLauncher() as launcher:
+    folder = own_drivers.compiled(Path(__file__).with_name("nothing.c")).parent
+    with Interrupts() as interrupts, LocalLauncher([folder]) as launcher:
         found = survey(launcher, interrupts, (None, None), "")
-        info = next(one for one in found.drivers if one.name == "memcpy")
+        info = next(one for one in found.drivers if one.name == "nothing")
         session = Session(info, launcher, interrupts)
         try:
             session.start(found, (None, None), 1, 1000)
@@ -154,7 +156,7 @@ def _cost() -> list[Figure]:
             detail=f"of which reading the clock takes {_clock_ns(found):.1f} ns",
         ),
         Figure(
-            f"a message of {_BATCH} that are timed together: the engine's loop, and a byte copied",
+            f"a message of {_BATCH} that are timed together: the engine's loop alone",
             of_launches([shared for _, shared in turns]),
             _COMMAND,
             unit=" ns",
@@ -167,7 +169,7 @@ def _took(session: Session, batch: int) -> float:
     shape = RoundShape(count=_MESSAGES, skip=_WARM, batch=batch)
     one = session.run(DEFAULT, 1, shape, _DEADLINE_S, float("inf"))
     if one is None:
-        raise BeowireError("memcpy measured nothing", exit_code=1)
+        raise BeowireError("the driver that does nothing was not measured", exit_code=1)
     return one.elapsed_ns / one.messages
 
 
