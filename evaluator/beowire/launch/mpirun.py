@@ -5,8 +5,14 @@ whose nodes ssh does not reach, or that only their batch system's mpirun does.
 Which way the launcher itself takes is its own business; it hands on what an engine reads and says.
 """
 
+import os
 import re
+import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+from typing import Self
 
 from beowire.errors import BeowireError
 from beowire.job.mpiexec import kind_of
@@ -14,12 +20,19 @@ from beowire.launch.base import Node
 from beowire.launch.steps import StepLauncher
 from beowire.mpi.job import cause
 
+#: Where Open MPI 4, and PRRTE, keep their files: everywhere, and where the launcher is.
+_DIRECTORIES = ("OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base")
+_OWN_DIRECTORIES = ("OMPI_MCA_orte_local_tmpdir_base", "PRTE_MCA_prte_local_tmpdir_base")
+
 #: What launchers put around what they say themselves, behind what the process has said.
 _RULE = re.compile(r"\s*[-=]{20,}\s*")
 
 
 class MpirunLauncher(StepLauncher):
     """Engines on two hosts (or more), as the launcher knows them."""
+
+    #: Open MPI's meet in a directory of the user, which one makes while another takes it away.
+    at_once = 1
 
     def __init__(
         self, launcher: str, hosts: str, interface: str = "", *, many: bool = False
@@ -35,8 +48,26 @@ class MpirunLauncher(StepLauncher):
             if not re.fullmatch(r"[^\s\-,:@][^\s,:@]*", name):
                 raise BeowireError(f"no host of {launcher} can be named {name!r}: write A,B")
         self._names = names
-        self._launcher = launcher
+        self.title = self._launcher = launcher
+        self._scratch = ExitStack()
+        self._own = Path()
+        self._started_count = count()
         self._kind = kind_of(launcher)
+
+    def __enter__(self) -> Self:
+        """As StepLauncher, with a directory for what the launchers leave behind."""
+        made = tempfile.TemporaryDirectory(prefix="beowire-mpirun-")
+        self._own = Path(self._scratch.enter_context(made))
+        try:
+            return super().__enter__()
+        except BaseException:
+            self._scratch.close()
+            raise
+
+    def __exit__(self, *exc: object) -> None:
+        """Takes that directory away."""
+        self._scratch.close()
+        super().__exit__(*exc)
 
     def find_nodes(self) -> list[Node]:
         """Those that the user has named."""
@@ -46,8 +77,15 @@ class MpirunLauncher(StepLauncher):
         """A job of one process, bound to no core: an engine chooses."""
         words = [self._launcher, "-n", "1"]
         if self._kind == "openmpi":
-            return [*words, "--host", node, "--bind-to", "none"]
+            return [*self._apart(), *words, "--host", node, "--bind-to", "none"]
         return [*words, "-hosts", node]
+
+    def _apart(self) -> list[str]:
+        """Words that give each launcher a directory of its own, unless the user has named one."""
+        if any(name in os.environ for name in _DIRECTORIES):
+            return []
+        own = self._own / str(next(self._started_count))
+        return ["env", *(f"{name}={own}" for name in _OWN_DIRECTORIES)]
 
     def said_there(self, lines: Sequence[str]) -> list[str]:
         """What comes before the launcher's own words."""

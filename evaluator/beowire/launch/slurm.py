@@ -33,6 +33,8 @@ _OVER = (
 class SlurmLauncher(StepLauncher):
     """Engines on the first two nodes of the allocation, or on all."""
 
+    title = "srun"
+
     def __init__(self, interface: str = "", *, many: bool = False) -> None:
         """As StepLauncher."""
         super().__init__(interface, many=many)

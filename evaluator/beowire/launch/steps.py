@@ -42,6 +42,10 @@ class StepLauncher:
     """What all of them have; each says which nodes there are, and how one of them is reached."""
 
     kind = "hosts"
+    title = ""
+    """What starts processes, as people call it."""
+    at_once = 16
+    """So many nodes are made ready at a time."""
 
     def __init__(self, interface: str = "", *, many: bool = False) -> None:
         """`interface`: the nodes' network interface; "": by the route. `many`: engines may be
@@ -85,7 +89,7 @@ class StepLauncher:
         package = pack(files)
         cache = RemoteCache(hashlib.sha256(package).hexdigest()[:16], files, "$root")
         used = self._nodes if self._many else self._nodes[:2]
-        with ThreadPoolExecutor(min(len(used), 16)) as pool:
+        with ThreadPoolExecutor(min(len(used), self.at_once)) as pool:
             for done in [pool.submit(self._bring, node, cache, package) for node in used]:
                 done.result()
         return self
@@ -124,7 +128,7 @@ class StepLauncher:
         lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
         if not marker:
             said = self.cause(lines) if lines else f"it ends with status {done.returncode}"
-            raise BeowireError(f"{node.name}: {command[0]} starts nothing there: {said}")
+            raise BeowireError(f"{node.name}: {self.title} starts nothing there: {said}")
         causes = "\n".join(self.said_there(lines))
         raise BeowireError(f"{node.name}: {explain_engine(causes, done.returncode)}")
 

@@ -12,6 +12,7 @@ from beowire.launch.mpirun import MpirunLauncher
 MPIRUN = """#!/bin/sh
 [ "$1" = --version ] && {{ echo '{version}'; exit; }}
 printf "%s\\n" "$*" >>{here}/calls
+echo "$OMPI_MCA_orte_local_tmpdir_base" >>{here}/own
 case "$*" in *gone*)
     echo >&2; echo "ssh: connect to host gone port 22: No route to host" >&2
     echo ---------------------------------------------------- >&2
@@ -62,6 +63,9 @@ def test_start__a_job_of_one_process_on_that_host(make: Path, kind: str, words: 
         ]
     assert said == launcher.marker + b"\nin\n"
     assert (make / "calls").read_text().splitlines()[-1].startswith(words)
+    # Two launchers of Open MPI at once would meet in one directory.
+    directories = [line for line in (make / "own").read_text().splitlines() if line]
+    assert len(directories) == len(set(directories)) == (5 if kind == "openmpi" else 0)
 
 
 @pytest.mark.usefixtures("make")
