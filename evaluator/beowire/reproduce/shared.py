@@ -178,6 +178,7 @@ def left_out(found: Found) -> list[str]:
         notes += [f"`{driver}` is not in `{name}`: {reason}." for driver, reason in reasons]
         notes += [f"`{name}`: {warning}." for warning in comparison.record.warnings]
     for name, programs in found.programs.items():
+        notes += [f"`{name}`: {warning}." for warning in programs.warnings]
         for left in programs.skipped:
             what = "/".join(word for word in (left.app, left.mpi, left.over) if word)
             notes.append(f"`{what}` is not in `{name}`: {left.reason}.")
