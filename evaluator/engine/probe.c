@@ -12,9 +12,8 @@
  * in this order after a run, and the other way round before it. System calls come before all that
  * makes some. */
 static const struct probe *const TABLE[] = {
-    &PROBE_SOAKER, &PROBE_SYSCALLS, &PROBE_HARDWARE,
-    &PROBE_USAGE,  &PROBE_SOFTIRQ,  &PROBE_INTERRUPTS,
-    NULL,
+    &PROBE_SOAKER,  &PROBE_SYSCALLS,   &PROBE_HARDWARE, &PROBE_USAGE,
+    &PROBE_SOFTIRQ, &PROBE_INTERRUPTS, &PROBE_CARD,     NULL,
 };
 
 #define TABLE_ROWS (sizeof TABLE / sizeof TABLE[0] - 1)

@@ -52,6 +52,7 @@ struct probe_figure {
 /** Where things are: others only in tests. */
 struct probe_place {
     const char *proc;    /**< "/proc" */
+    const char *sys;     /**< "/sys" */
     const char *tracing; /**< "/sys/kernel/tracing" */
     const char *program; /**< this engine's own, which is also a soaker */
 };
@@ -133,6 +134,7 @@ void probes_answer(struct probes *probes);
 extern const struct probe PROBE_USAGE;
 extern const struct probe PROBE_SOFTIRQ;
 extern const struct probe PROBE_INTERRUPTS;
+extern const struct probe PROBE_CARD;
 extern const struct probe PROBE_SYSCALLS;
 extern const struct probe PROBE_HARDWARE;
 extern const struct probe PROBE_SOAKER;

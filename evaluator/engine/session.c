@@ -64,6 +64,7 @@ void session_init(struct session *session, struct modules *modules, struct input
     };
     static const struct probe_place HERE = {
         .proc = "/proc",
+        .sys = "/sys",
         .tracing = "/sys/kernel/tracing",
         .program = "/proc/self/exe",
     };

@@ -24,7 +24,7 @@ _PATIENCE = 2
 _PAUSE_NS = 50_000
 
 #: What probes count of the whole machine, or of time, and not of one process.
-_OF_MACHINE = ("irq_ns", "softirq_ns", "interrupts", "softirqs", "window_ns")
+_OF_MACHINE = ("irq_ns", "softirq_ns", "interrupts", "softirqs", "card_interrupts", "window_ns")
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ static void open_loop__probes_count_what_is_measured(void **state)
 {
     (void)state;
     static struct probes probes;
-    const struct probe_place here = {.proc = "/proc", .tracing = "", .program = ""};
+    const struct probe_place here = {.proc = "/proc", .sys = "/sys", .tracing = "", .program = ""};
     probes_open(&probes, &here);
     probes_start(&probes);
     asked.probes = &probes;

@@ -17,6 +17,7 @@ static int prepare(void **state)
     (void)state;
     const struct probe_place here = {
         .proc = "/proc",
+        .sys = "/sys",
         .tracing = "/nonexistent",
         .program = getenv("BEOWIRE_TEST_ENGINE"),
     };
@@ -106,7 +107,7 @@ static void choose__unknown_name(void **state)
     char reason[PROBE_REASON_BYTES] = "";
     assert_int_equal(probes_choose(&probes, "usage,moon", reason), -EINVAL);
     assert_string_equal(reason, "probes must be of soaker, syscalls, hardware, usage, softirq, "
-                                "interrupts");
+                                "interrupts, card");
     assert_int_equal(probes_choose(&probes, "soak", reason), -EINVAL);
 }
 

@@ -42,7 +42,7 @@ static void measured__probes_are_read_outside_of_it(void **state)
 {
     (void)state;
     static struct probes probes;
-    const struct probe_place here = {.proc = "/proc", .tracing = "", .program = ""};
+    const struct probe_place here = {.proc = "/proc", .sys = "/sys", .tracing = "", .program = ""};
     probes_open(&probes, &here);
     probes_start(&probes);
     request.probes = &probes;
