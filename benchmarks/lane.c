@@ -3,7 +3,7 @@
  * lane.c - what a lane can do by itself, without the layers above: two processes, each on a core of
  * its own, in two network namespaces joined by a veth pair that the program makes.
  *
- *      lane-benchmark packet|udp [MTU [SECONDS [PATTERN]]]
+ *      lane-benchmark packet|xdp|udp [MTU [SECONDS [PATTERN]]]
  *
  * ping-pong: half round trip of one frame of 54 bytes (8 of data), both ends polling.
  * bulk: DATA frames of a 4 MiB message, asked for in blocks as a receiver-driven pull does; the
@@ -17,6 +17,7 @@
 #include "frame/frame.h"
 #include "lane/packet.h"
 #include "lane/udp.h"
+#include "lane/xdp.h"
 #include "namespace.h"
 
 #include <fcntl.h>
@@ -342,17 +343,17 @@ static void set_mtu(const char *interface, int mtu)
 
 static struct lane *open_lane(const char *kind, const char *interface)
 {
+    const struct packet_lane_options frames = {
+        .interface = interface, .ethertype = 0x88B5, .endpoint = ENDPOINT};
     struct lane *lane = NULL;
 
     if (strcmp(kind, "udp") == 0) {
         require(udp_lane_open(&(struct udp_lane_options){.interface = interface}, &lane) == 0,
                 "the UDP lane");
+    } else if (strcmp(kind, "xdp") == 0) {
+        require(xdp_lane_open(&frames, &lane) == 0, "the lane xdp");
     } else {
-        require(packet_lane_open(&(struct packet_lane_options){.interface = interface,
-                                                               .ethertype = 0x88B5,
-                                                               .endpoint = ENDPOINT},
-                                 &lane) == 0,
-                "the packet lane");
+        require(packet_lane_open(&frames, &lane) == 0, "the packet lane");
     }
     return lane;
 }
@@ -578,8 +579,9 @@ int main(int argc, char **argv)
 {
     int control[2];
 
-    if (argc < 2 || (strcmp(argv[1], "packet") != 0 && strcmp(argv[1], "udp") != 0)) {
-        (void)fprintf(stderr, "usage: lane-benchmark packet|udp [MTU [SECONDS [PATTERN]]]\n");
+    if (argc < 2 || (strcmp(argv[1], "packet") != 0 && strcmp(argv[1], "xdp") != 0 &&
+                     strcmp(argv[1], "udp") != 0)) {
+        (void)fprintf(stderr, "usage: lane-benchmark packet|xdp|udp [MTU [SECONDS [PATTERN]]]\n");
         return 2;
     }
     int mtu = argc > 2 ? atoi(argv[2]) : 1500;       /* NOLINT: a wrong one is refused below */

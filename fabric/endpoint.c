@@ -54,7 +54,8 @@ static void tell_missing_lanes(const struct endpoint *endpoint)
 
     for (unsigned i = 0; !said && beowire_missing_lane(endpoint->transport, i, &name, &why) == 0;
          i++) {
-        said = why == -EPERM; /* once for all that need it */
+        bool frames = strncmp(name, "xdp/", 4) != 0;
+        said = why == -EPERM && frames; /* once for all that need it */
         if (said) {
             notice(
                 FI_LOG_EP_CTRL,
@@ -62,7 +63,8 @@ static void tell_missing_lanes(const struct endpoint *endpoint)
                 "and take longer; to allow it: `beowire-frames PROGRAM` where `beowire setup` has "
                 "put it, or root; to be content with it: FI_BEOWIRE_LANES=shm,udp");
         } else if (why != -EADDRNOTAVAIL) {
-            notice(FI_LOG_EP_CTRL, "without the lane %s: %s", name, beowire_error(why));
+            notice(FI_LOG_EP_CTRL, "without the lane %s: %s", name,
+                   beowire_missing_lane_reason(endpoint->transport, i));
         }
     }
 }
@@ -77,8 +79,8 @@ static void tell_why_not_open(const char *interface, const char *lanes, int stat
         notice(FI_LOG_EP_CTRL, "%s", reason);
     } else if (status == -EINVAL && lanes != NULL) {
         notice(FI_LOG_EP_CTRL,
-               "FI_BEOWIRE_LANES=%s: it has to be some of shm,packet,tso,udp,tipc, each once and "
-               "with commas between them, tso only beside packet",
+               "FI_BEOWIRE_LANES=%s: it has to be some of shm,xdp,packet,tso,udp,tipc, each once "
+               "and with commas between them, tso only beside packet",
                lanes);
     } else {
         notice(FI_LOG_EP_CTRL, "%s: %s", interface, beowire_error(status));

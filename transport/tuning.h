@@ -100,6 +100,19 @@
  * of whole cache lines in place of 1,024 took 0.1 us off the half round trip of a short message. */
 #define LANE_RING_FRAMES 512
 
+/** Frames that one look of ours into a network card's queue has the kernel take at most: as many as
+ *  after an interrupt (NAPI's weight), which is what may be asked for without CAP_NET_ADMIN. */
+#define LANE_POLL_FRAMES 64
+
+/** A card's queue is polled, which is a system call, at one look at a lane's ring in so many that
+ *  find it empty. Some drivers (virtio_net) let the card interrupt for a moment at the end of each
+ *  poll: polled at every look, it interrupted for one message in eight (docs/PERFORMANCE.md). */
+#define LANE_POLL_LOOKS 16
+
+/** Time for which the kernel may look into the queue on behalf of the lane xdp while it sleeps, in
+ *  us. Each look of ours is one look of the kernel's, whatever this is; only 0 would be none. */
+#define LANE_XDP_BUSY_POLL_US 20
+
 /** Kernel memory for each direction of a lane for bulk data over a socket (udp, tso), if it is
  *  granted (net.core.rmem_max limits those who lack CAP_NET_ADMIN): a few bulk blocks of each of
  *  some peers. The kernel counts it double. */

@@ -5,6 +5,7 @@
  *
  *   beowire         whatever can be opened
  *   beowire-packet  Ethernet frames
+ *   beowire-xdp     the same, received over AF_XDP
  *   beowire-tso     what network cards cut, which goes only beside Ethernet frames
  *   beowire-udp     UDP
  *   beowire-tipc    TIPC, where the kernel has it
@@ -57,6 +58,7 @@ struct session {
 /* The lanes of a driver, as beowire_options has them. */
 static const char *const ALL_LANES = NULL;
 static const char *const PACKET_LANE = "packet";
+static const char *const XDP_LANES = "xdp,packet"; /* then it can be asked why there is no xdp */
 static const char *const TSO_LANES = "packet,tso";
 static const char *const UDP_LANE = "udp";
 static const char *const TIPC_LANE = "tipc";
@@ -86,7 +88,8 @@ static int check_lanes(const char *lanes, const beowire_endpoint *endpoint, char
     if (lanes == ALL_LANES || beowire_missing_lane(endpoint, 0, &name, &reason) != 0) {
         return 0;
     }
-    return explain(reason, name, error, error_bytes);
+    (void)snprintf(error, error_bytes, "%s: %s", name, beowire_missing_lane_reason(endpoint, 0));
+    return reason;
 }
 
 static int open_endpoint(const char *lanes, const struct driver_options *driver_options,
@@ -428,6 +431,7 @@ static void driver_close(void *opened)
 
 OVER(all, ALL_LANES)
 OVER(packet, PACKET_LANE)
+OVER(xdp, XDP_LANES)
 OVER(tso, TSO_LANES)
 OVER(udp, UDP_LANE)
 OVER(tipc, TIPC_LANE)
@@ -457,6 +461,15 @@ static const struct driver driver_packet = {
     .placement = DRIVER_PAIR,
     .probe = packet_probe,
     .open = packet_open,
+};
+
+static const struct driver driver_xdp = {
+    COMMON,
+    .name = "beowire-xdp",
+    .summary = "Beowire's transport over Ethernet frames through AF_XDP (lane xdp); spins",
+    .placement = DRIVER_PAIR,
+    .probe = xdp_probe,
+    .open = xdp_open,
 };
 
 static const struct driver driver_tso = {
@@ -498,7 +511,8 @@ static const struct driver driver_shm = {
 const struct driver *const *beowire_driver_table(void)
 {
     static const struct driver *const table[] = {
-        &driver_beowire, &driver_packet, &driver_tso, &driver_udp, &driver_tipc, &driver_shm, NULL};
+        &driver_beowire, &driver_packet, &driver_xdp, &driver_tso,
+        &driver_udp,     &driver_tipc,   &driver_shm, NULL};
 
     return table;
 }

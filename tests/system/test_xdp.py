@@ -46,3 +46,27 @@ def test_xdp__frames_that_no_hook_takes__says_what_to_do(
     for driver in DRIVERS.split(","):
         assert f"{driver} failed on node" in said
     assert "use --mtu 3000 or less" in said
+
+
+@pytest.mark.parametrize("wire", [(), ("--rate", "1g", "--mtu", "9000")])
+def test_beowire_xdp__beside_tcp(
+    run_beowire: RunBeowire, tmp_path: Path, wire: tuple[str, ...]
+) -> None:
+    """The second wire has long frames, and its hook is not asked for any."""
+    names = ("beowire-xdp", "tcp")
+    words = ("--pattern", "integrity,pingpong", "--sizes", "8,20000", "--time", "2")
+    out = tmp_path / "o"
+    done = run_beowire(
+        "compare", "--lab", *wire, "--drivers", ",".join(names), *words, "--out", str(out)
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    cells = {
+        (one.driver, one.pattern, one.size, one.status)
+        for one in read_record(out / "record.jsonl").results
+    }
+    assert cells == {
+        (name, pattern, size, "ok")
+        for name in names
+        for pattern in ("integrity", "pingpong")
+        for size in (8, 20000)
+    }

@@ -160,12 +160,17 @@ static uint64_t sum_over_lanes(const struct core *core, size_t offset)
     return sum;
 }
 
+static bool is_of_kind(const struct lane *lane, enum lane_kind kind)
+{
+    return (lane->opened_as != LANE_NONE ? lane->opened_as : lane->kind) == kind;
+}
+
 static uint64_t lanes_of_kind(const struct core *core, enum lane_kind kind)
 {
     uint64_t count = 0;
 
     for (unsigned i = 0; i < core->options.lanes.count; i++) {
-        count += core->options.lanes.lanes[i]->kind == kind;
+        count += is_of_kind(core->options.lanes.lanes[i], kind);
     }
     return count;
 }
@@ -176,7 +181,7 @@ static uint64_t sent_by_kind(const struct core *core, enum lane_kind kind)
 
     for (unsigned i = 0; i < core->options.lanes.count; i++) {
         const struct lane *lane = core->options.lanes.lanes[i];
-        bytes += lane->kind == kind ? lane->sent_bytes : 0;
+        bytes += is_of_kind(lane, kind) ? lane->sent_bytes : 0;
     }
     return bytes;
 }

@@ -25,6 +25,9 @@ static int add_lanes(const struct descriptor *descriptor, const struct path_lane
         const struct lane *lane = lanes->lanes[i];
         int fd = lane->operations->descriptor(lane);
         status = fd >= 0 ? add(descriptor, fd) : 0;
+        if (status == 0 && lane->operations->other_descriptor != NULL) {
+            status = add(descriptor, lane->operations->other_descriptor(lane));
+        }
     }
     return status;
 }

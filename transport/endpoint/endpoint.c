@@ -283,6 +283,13 @@ int beowire_missing_lane(const beowire_endpoint *endpoint, unsigned index, const
     return status;
 }
 
+const char *beowire_missing_lane_reason(const beowire_endpoint *endpoint, unsigned index)
+{
+    return own_check(endpoint) == 0 && index < endpoint->missing.count
+               ? endpoint->missing.at[index].reason
+               : NULL;
+}
+
 static int do_peer_add(beowire_endpoint *endpoint, const struct beowire_address *address,
                        beowire_peer *peer)
 {

@@ -25,6 +25,9 @@
  * is shared with what is written all the time. */
 #define OWN_MARK_BYTES 128
 
+/** Descriptors of all lanes of an endpoint at most. */
+#define ENDPOINT_DESCRIPTORS_MAX (2 * LANES_MAX)
+
 struct beowire_endpoint {
     union {
         bool is_open; /**< until beowire_close(), in the process that opened it */
@@ -43,11 +46,12 @@ struct beowire_endpoint {
     struct stats stats;
     struct trace_file trace;
     struct keeper keeper;
-    struct pollfd keeper_readable[LANES_MAX + 1]; /**< what the keeper sleeps on */
-    uint64_t keeper_sleep_ns;                     /**< and for how long, at most */
-    struct descriptor descriptor;                 /**< what the application may sleep on */
-    struct beowire_endpoint *closed_next;         /**< handle.c's */
-    uint64_t served_seen;                         /**< served() when last polled */
+    struct pollfd keeper_readable[ENDPOINT_DESCRIPTORS_MAX + 1]; /**< what the keeper sleeps on */
+    unsigned keeper_descriptors;                                 /**< so many of them */
+    uint64_t keeper_sleep_ns;                                    /**< and for how long, at most */
+    struct descriptor descriptor;         /**< what the application may sleep on */
+    struct beowire_endpoint *closed_next; /**< handle.c's */
+    uint64_t served_seen;                 /**< served() when last polled */
 };
 
 /** Longest message that is injected, if the first frame has so long a header of its operation. */

@@ -2,7 +2,7 @@
 #include "lanes.h"
 
 #include "lane/lane_type.h"
-#include "lane/socket.h"
+#include "lane/queue_poll.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -165,11 +165,30 @@ static void choose_number(uint16_t *number)
     }
 }
 
-static void note_missing(struct lanes_missing *missing, unsigned kind, const char *interface,
-                         int status)
+static void note_missing(struct lanes_missing *missing, unsigned kind,
+                         const struct lane_opening *opening, int status)
 {
-    name_lane(missing->at[missing->count].name, sizeof missing->at[0].name, kind, interface);
-    missing->at[missing->count++].status = status;
+    const struct lane_type *type = kinds[kind].type;
+    unsigned at = missing->count++;
+    char *reason = missing->at[at].reason;
+
+    name_lane(missing->at[at].name, sizeof missing->at[0].name, kind, opening->interface);
+    missing->at[at].status = status;
+    if (type->explain == NULL || !type->explain(status, opening, reason, LANES_REASON_BYTES)) {
+        (void)snprintf(reason, LANES_REASON_BYTES, "%s", beowire_error(status));
+    }
+}
+
+/** Is there a lane already, on this rail, that is in the place of what would be of this kind? */
+static bool has_place(const struct path_lanes *lanes, unsigned kind, unsigned rail)
+{
+    bool taken = false;
+
+    for (unsigned i = 0; i < lanes->count; i++) {
+        const struct lane *lane = lanes->lanes[i];
+        taken = taken || (!lane->of_host && lane->rail == rail && lane->kind == kinds[kind].kind);
+    }
+    return taken;
 }
 
 /** Opens all lanes of a kind. @return 0; why one could not be opened, so that none is of use. */
@@ -182,6 +201,9 @@ static int open_kind(struct lane_opening *opening, unsigned kind, const struct n
     for (unsigned i = 0; i < count; i++) {
         opening->interface = of_rail ? interfaces->at[i] : NULL;
         opening->rail = (uint8_t)i;
+        if (of_rail && has_place(lanes, kind, i)) {
+            continue;
+        }
         int status = kinds[kind].type->open(opening, &lanes->lanes[lanes->count]);
         if (status == 0) {
             struct lane *lane = lanes->lanes[lanes->count++];
@@ -189,7 +211,7 @@ static int open_kind(struct lane_opening *opening, unsigned kind, const struct n
         } else if (!is_not_granted(status)) {
             return status;
         } else {
-            note_missing(missing, kind, opening->interface, status);
+            note_missing(missing, kind, opening, status);
         }
     }
     return 0;
@@ -257,13 +279,30 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
     return 0;
 }
 
+/** The descriptor of a lane of this rail by which the kernel may know the queue of its card.
+ * @return -1: there is none. */
+static int find_queue(const struct path_lanes *lanes, unsigned rail)
+{
+    int found = -1;
+
+    for (unsigned i = 0; i < lanes->count && found < 0; i++) {
+        const struct lane *lane = lanes->lanes[i];
+        if (lane->learns_queue && lane->rail == rail) {
+            found = lane->operations->descriptor(lane);
+        }
+    }
+    return found;
+}
+
 void lanes_busy_poll(const struct path_lanes *lanes, uint32_t time_us)
 {
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
         if (!lane->shares_memory) { /* which has no card to look at */
-            (void)socket_set(lane->operations->descriptor(lane), SOL_SOCKET, SO_BUSY_POLL,
-                             (int)time_us);
+            queue_poll_allow(lane->operations->descriptor(lane), time_us);
+        }
+        if (lane->operations->busy_poll != NULL) {
+            lane->operations->busy_poll(lane, time_us, find_queue(lanes, lane->rail));
         }
     }
 }

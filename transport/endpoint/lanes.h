@@ -8,6 +8,9 @@
 #include "beowire.h"
 #include "core/path.h"
 
+/** Room for why a lane is missing. */
+#define LANES_REASON_BYTES 96
+
 /** Lanes that were wanted, and which the host did not grant: all may be, also those that are never
  *  there together (LANES_MAX). */
 struct lanes_missing {
@@ -15,6 +18,7 @@ struct lanes_missing {
     struct {
         char name[sizeof((struct lane *)0)->name]; /**< as the lane would have it */
         int status;                                /**< why not: a negative errno */
+        char reason[LANES_REASON_BYTES];           /**< the same in words */
     } at[sizeof(struct lane_of_each)];
 };
 
@@ -34,8 +38,8 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
                struct path_lanes *lanes, struct lanes_missing *missing);
 
 /** Has the kernel look into the network card's queue itself, for at most so long, when a lane that
- *  is looked at, or slept on, has nothing (SO_BUSY_POLL; 0: it does not). Where it does not allow
- *  that, it stays as the host has it. */
+ *  is looked at, or slept on, has nothing, and by preference only then (queue_poll.h; 0: it does
+ *  not). What of it the kernel does not allow stays as the host has it. */
 void lanes_busy_poll(const struct path_lanes *lanes, uint32_t time_us);
 
 /** Has `options->interface` to name some for these `options->lanes`? Not if all of them are lanes

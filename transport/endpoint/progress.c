@@ -57,19 +57,30 @@ bool own_progress(struct beowire_endpoint *endpoint)
 
 /* ---- sleeping ------------------------------------------------------------------------------ */
 
-/** Fills in what becomes readable when a frame comes. @return false: frames are there already. */
-static bool arm(struct beowire_endpoint *endpoint, struct pollfd *readable)
+static struct pollfd to_read(int descriptor)
+{
+    return (struct pollfd){.fd = descriptor, .events = POLLIN};
+}
+
+/** Fills in what becomes readable when a frame comes: ENDPOINT_DESCRIPTORS_MAX at most. @return how
+ * many they are; 0: frames are there already. */
+static unsigned arm(struct beowire_endpoint *endpoint, struct pollfd *readable)
 {
     const struct path_lanes *lanes = &endpoint->core.options.lanes;
+    unsigned count = 0;
 
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
-        if (lane->operations->arm != NULL && !lane->operations->arm(lane)) {
-            return false;
+        const struct lane_operations *operations = lane->operations;
+        if (operations->arm != NULL && !operations->arm(lane)) {
+            return 0;
         }
-        readable[i] = (struct pollfd){.fd = lane->operations->descriptor(lane), .events = POLLIN};
+        readable[count++] = to_read(operations->descriptor(lane));
+        if (operations->other_descriptor != NULL) {
+            readable[count++] = to_read(operations->other_descriptor(lane));
+        }
     }
-    return true;
+    return count;
 }
 
 static int sleep_on(struct pollfd *readable, unsigned count, uint64_t time_ns)
@@ -97,7 +108,7 @@ static uint64_t wake_time(const struct beowire_endpoint *endpoint, uint64_t now_
 static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint64_t end_ns)
 {
     uint64_t wake_ns = wake_time(endpoint, now_ns, end_ns);
-    struct pollfd readable[LANES_MAX];
+    struct pollfd readable[ENDPOINT_DESCRIPTORS_MAX];
 
     if (core_has_bulk(&endpoint->core)) {
         if (!endpoint->core.bulk_is_stuck) {
@@ -118,11 +129,12 @@ static int sleep_until(struct beowire_endpoint *endpoint, uint64_t now_ns, uint6
     if (endpoint->status != 0) {
         return endpoint->status;
     }
-    if (!arm(endpoint, readable)) {
+    unsigned count = arm(endpoint, readable);
+    if (count == 0) {
         return 0;
     }
     core_look_at_all(&endpoint->core);
-    return sleep_on(readable, endpoint->core.options.lanes.count, wake_ns - now_ns);
+    return sleep_on(readable, count, wake_ns - now_ns);
 }
 
 /* ---- the application waits ----------------------------------------------------------------- */
@@ -303,7 +315,7 @@ int beowire_descriptor(beowire_endpoint *endpoint)
 static int arm_descriptor(struct beowire_endpoint *endpoint)
 {
     struct core *core = &endpoint->core;
-    struct pollfd readable[LANES_MAX];
+    struct pollfd readable[ENDPOINT_DESCRIPTORS_MAX];
 
     if (!endpoint->descriptor.is_open) {
         return -EINVAL;
@@ -324,7 +336,7 @@ static int arm_descriptor(struct beowire_endpoint *endpoint)
     if (endpoint->status != 0) {
         return endpoint->status;
     }
-    if (!arm(endpoint, readable)) {
+    if (arm(endpoint, readable) == 0) {
         return -EAGAIN;
     }
     core_look_at_all(core);
@@ -394,7 +406,9 @@ static bool keeper_progress(void *context)
     if (endpoint->keeper.duty.sleep != NULL) {
         endpoint->status = core_status(&endpoint->core); /* takes errors, which end any sleep */
     }
-    bool quiet = !core_has_bulk(&endpoint->core) && arm(endpoint, endpoint->keeper_readable);
+    endpoint->keeper_descriptors =
+        core_has_bulk(&endpoint->core) ? 0 : arm(endpoint, endpoint->keeper_readable);
+    bool quiet = endpoint->keeper_descriptors > 0;
     if (quiet) {
         uint64_t now_ns = own_clock(endpoint);
         uint64_t deadline_ns = endpoint->core.deadline_ns;
@@ -409,7 +423,7 @@ static bool keeper_progress(void *context)
 static void keeper_sleep(void *context, uint64_t timeout_ns, int wake)
 {
     struct beowire_endpoint *endpoint = context;
-    unsigned count = endpoint->core.options.lanes.count;
+    unsigned count = endpoint->keeper_descriptors;
     uint64_t time_ns = endpoint->keeper_sleep_ns;
 
     if (time_ns == 0) {

@@ -412,7 +412,7 @@ void stats_missing(struct stats *stats, const struct lanes_missing *missing)
 {
     for (unsigned i = 0; stats->file != NULL && i < missing->count; i++) {
         struct stats_missing *row = &stats->file->missing[i];
-        (void)snprintf(row->reason, sizeof row->reason, "%s", beowire_error(missing->at[i].status));
+        (void)snprintf(row->reason, sizeof row->reason, "%s", missing->at[i].reason);
         (void)snprintf(row->name, sizeof row->name, "%s", missing->at[i].name);
     }
 }

@@ -27,7 +27,8 @@ enum lane_of {
  *  tens of milliseconds for each socket of AF_PACKET: UDP comes after those, so that its port is
  *  closed before, which is what tells peers that the process has ended. */
 #define LANE_KINDS(KIND)                                                                           \
-    KIND(SHM, shm, 3, LANE_OF_HOST)       /* memory shared by processes of one host */             \
+    KIND(SHM, shm, 3, LANE_OF_HOST) /* memory shared by processes of one host */                   \
+    KIND(XDP, xdp, 7, LANE_OF_RAIL) /* the same frames as packet, in its place: they say 1 */      \
     KIND(PACKET, packet, 1, LANE_OF_RAIL) /* Ethernet frames */                                    \
     KIND(TSO, tso, 5, LANE_OF_RAIL)       /* Ethernet frames that the network card cuts */         \
     KIND(UDP, udp, 2, LANE_OF_RAIL)       /* UDP datagrams, with segmentation offload */           \

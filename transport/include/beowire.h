@@ -113,8 +113,9 @@ struct beowire_options {
     size_t size;           /**< sizeof(struct beowire_options) of the caller */
     const char *interface; /**< network interfaces, such as "eth0" or "eth0,eth1"; NULL if `lanes`
                               is "shm": peers on other hosts are then out of reach */
-    const char *lanes;     /**< which of "shm,packet,tso,udp,tipc" may be used ("tso" only beside
-                              "packet"); NULL: all that can be opened but "tipc" */
+    const char *lanes;     /**< which of "shm,xdp,packet,tso,udp,tipc" may be used ("tso" only
+                              beside "packet"; "xdp" in place of "packet", which is opened where
+                              "xdp" cannot be); NULL: all that can be opened but "xdp" and "tipc" */
     uint16_t ethertype;    /**< EtherType of our frames; all peers have the same */
     uint16_t endpoint;     /**< wanted endpoint number, 0: any that is free */
     uint32_t operations;   /**< most sends, and most receives, outstanding at once (1..32768), or
@@ -518,6 +519,12 @@ BEOWIRE_API int beowire_arm(beowire_endpoint *endpoint);
  * @return 0; -ENOENT: `index` is past the last; -EINVAL: NULL. */
 BEOWIRE_API int beowire_missing_lane(const beowire_endpoint *endpoint, unsigned index,
                                      const char **name, int *reason);
+
+/** Why it is missing, in a line: beowire_error() of the reason, or more than that, such as which
+ *  process has the lane. @return text of the endpoint's; NULL: `index` is past the last, or this is
+ *  no endpoint. */
+BEOWIRE_API const char *beowire_missing_lane_reason(const beowire_endpoint *endpoint,
+                                                    unsigned index);
 
 enum beowire_event_kind {
     BEOWIRE_PEER_STANDS_STILL = 1, /**< silent for longer than `peer_timeout_ns`, but its host is

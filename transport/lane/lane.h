@@ -43,8 +43,11 @@ struct lane_of_each {
 
 /** Lanes of one endpoint at most: of each kind as many as it may have. Whoever has TIPC, which is
  * in the place of an interface in its address, has no lanes of a fourth one: so it takes no room.
- */
-enum { LANES_MAX = sizeof(struct lane_of_each) - sizeof((struct lane_of_each *)0)->tipc };
+ * Nor does xdp, which is in the place of packet. */
+enum {
+    LANES_MAX = sizeof(struct lane_of_each) - sizeof((struct lane_of_each *)0)->tipc -
+                sizeof((struct lane_of_each *)0)->xdp
+};
 
 struct address_layout;
 
@@ -180,17 +183,26 @@ struct lane_operations {
      *  if it always does.
      *  @return false: frames are there already, do not sleep. */
     bool (*arm)(struct lane *lane);
+    /** Has the kernel look into the network card's queue, for at most so long, when receive() finds
+     *  nothing (queue_poll.h); 0: it does not.
+     *  @param by a socket of the same card by which the kernel may know the queue; -1: there is
+     *  none. It is open for longer than receive() is called. NULL: only what its descriptor() does
+     *  itself. */
+    void (*busy_poll)(struct lane *lane, uint32_t time_us, int by);
     /** A file descriptor to poll(2) for reading; -1: none (a simulated lane). */
     int (*descriptor)(const struct lane *lane);
+    /** Another one, for frames that do not come through that; NULL: they all do. */
+    int (*other_descriptor)(const struct lane *lane);
     void (*close)(struct lane *lane);
 };
 
 /** What every lane begins with. */
 struct lane {
     const struct lane_operations *operations;
-    enum lane_kind kind; /**< as frames name it: nobody asks it for anything else */
-    uint8_t rail;        /**< the network interface it belongs to, in the endpoint's order; 0 if
-                              it is of the host */
+    enum lane_kind kind;      /**< as frames name it: nobody asks it for anything else */
+    enum lane_kind opened_as; /**< its own, if it has the place, and so the kind, of another one */
+    uint8_t rail; /**< the network interface it belongs to, in the endpoint's order; 0 if
+                       it is of the host */
     /* What it can do. */
     enum lane_bulk bulk;    /**< how well it carries the data of long messages */
     bool takes_trains;      /**< frames of equal length sent together cost little more than one */
@@ -200,6 +212,8 @@ struct lane {
     bool shares_memory;     /**< it leads to processes of this host, and messages may be read from
                                  their memory: whoever is reached so is reached by nothing else */
     bool of_host;           /**< it belongs to no rail, but to the host (LANE_OF_HOST) */
+    bool learns_queue;      /**< what comes through descriptor() tells the kernel of which queue of
+                                 the network card it is (queue_poll.h) */
     bool is_certain;        /**< what goes to an address reaches whom it names, or nobody: other
                                  lanes' addresses are only what somebody says */
     uint32_t frame_bytes;   /**< longest frame, without the envelope; if it cuts: or segment */

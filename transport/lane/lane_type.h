@@ -10,6 +10,8 @@
 
 #include "lane/lane.h"
 
+#include <stddef.h>
+
 /** What an endpoint is, as far as its lanes have to know, and the interface of the one lane. */
 struct lane_opening {
     uint64_t incarnation; /**< of the endpoint, new for each */
@@ -22,6 +24,8 @@ struct lane_opening {
     uint8_t rail;            /**< its number; of lanes of the host: 0 */
 };
 
+/** A lane whose `kind` is not its own (`opened_as`) has the place of the other one on its rail,
+ * which is opened only where it is not there; so it comes before that in LANE_KINDS. */
 struct lane_type {
     /** Opens one. @return 0; a negative errno. Of these, EPERM, EACCES, EADDRNOTAVAIL,
      *  EAFNOSUPPORT, ENONET, ENOSYS, ENOENT (no /proc) and EUSERS say that this host does not grant
@@ -31,6 +35,9 @@ struct lane_type {
      *  address what this one does not. */
     enum lane_kind beside;
     bool on_request; /**< opened only for those who name it */
+    /** Why open() failed just now, in more words than beowire_error() has, in a line. NULL, or
+     *  @return false: there are no better ones. */
+    bool (*explain)(int status, const struct lane_opening *opening, char *text, size_t bytes);
 };
 
 #define LANE_TYPE(capitals, name, number, of) extern const struct lane_type name##_lane_type;

@@ -4,6 +4,7 @@
 #include "frame/address_layout.h"
 #include "frame/frame.h"
 #include "lane/lane_type.h"
+#include "lane/packet_internal.h"
 #include "lane/packet_number.h"
 #include "lane/socket.h"
 #include "tuning.h"
@@ -19,8 +20,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ENVELOPE_BYTES ETH_HLEN
-#define ENVELOPE_TYPE_AT 12u
+#define ENVELOPE_BYTES PACKET_ENVELOPE_BYTES
+#define ENVELOPE_TYPE_AT PACKET_TYPE_AT
 
 /** Below 1,536 what stands in place of an EtherType is a length, so no frame has this (if_ether.h).
  */
@@ -41,29 +42,6 @@
 /** Kernel memory for frames on their way out. */
 #define SEND_BUFFER_BYTES (8 << 20)
 
-struct packet_lane {
-    struct lane lane; /* first: the layers above know only this */
-    int socket;
-    int holder; /* of the endpoint's number, or -1 */
-    bool loops; /* the interface is loopback: what is sent to ourselves arrives */
-    uint8_t mac[ETH_ALEN];
-    uint8_t ethertype[2]; /* as on the wire */
-    uint8_t *ring;
-    size_t ring_bytes;
-    uint32_t slot_bytes;
-    uint32_t slots_per_block;
-    uint32_t slots;
-    uint32_t next_slot;        /* the kernel fills this one next, ... */
-    struct tpacket2_hdr *next; /* ... which is here: a poll is too short for a division */
-    uint32_t held;             /* handed out and not yet released, ending at next_slot */
-    int index;                 /* of the interface */
-};
-
-static struct packet_lane *packet_of(struct lane *lane)
-{
-    return (struct packet_lane *)(void *)lane;
-}
-
 static struct tpacket2_hdr *slot_at(const struct packet_lane *packet, uint32_t slot)
 {
     size_t block = slot / packet->slots_per_block;
@@ -79,9 +57,9 @@ static uint32_t slot_after(const struct packet_lane *packet, uint32_t slot, uint
     return slot < packet->slots ? slot : slot - packet->slots;
 }
 
-static unsigned packet_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
+unsigned packet_take(struct packet_lane *packet, struct lane_incoming *frames, unsigned count)
 {
-    struct packet_lane *packet = packet_of(lane);
+    struct lane *lane = &packet->lane;
     unsigned taken = 0;
 
     while (taken < count && packet->held < packet->slots) {
@@ -114,7 +92,19 @@ static unsigned packet_receive(struct lane *lane, struct lane_incoming *frames, 
     return taken;
 }
 
-static void packet_release(struct lane *lane)
+static unsigned packet_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    struct packet_lane *packet = packet_of(lane);
+    unsigned taken = packet_take(packet, frames, count);
+
+    if (taken == 0 && queue_poll(&packet->poll)) {
+        lane->polling_is_costly = true;
+        taken = packet_take(packet, frames, count);
+    }
+    return taken;
+}
+
+void packet_release(struct lane *lane)
 {
     struct packet_lane *packet = packet_of(lane);
     uint32_t slot = slot_after(packet, packet->next_slot, packet->slots - packet->held);
@@ -192,8 +182,8 @@ static void look_at_mtu(struct packet_lane *packet)
     lane->narrowed_bytes = mtu > 0 && (uint32_t)mtu < lane->frame_bytes ? (uint32_t)mtu : 0;
 }
 
-static unsigned packet_send(struct lane *lane, const struct lane_address *to,
-                            const struct lane_outgoing *frames, unsigned count)
+unsigned packet_send(struct lane *lane, const struct lane_address *to,
+                     const struct lane_outgoing *frames, unsigned count)
 {
     struct packet_lane *packet = packet_of(lane);
 
@@ -213,7 +203,7 @@ static unsigned packet_send(struct lane *lane, const struct lane_address *to,
     return taken;
 }
 
-static int packet_status(struct lane *lane)
+int packet_status(struct lane *lane)
 {
     struct packet_lane *packet = packet_of(lane);
 
@@ -230,15 +220,14 @@ static int packet_descriptor(const struct lane *lane)
     return ((const struct packet_lane *)(const void *)lane)->socket;
 }
 
-static void packet_publish(const struct lane *lane, struct address_layout *address)
+void packet_publish(const struct lane *lane, struct address_layout *address)
 {
     const struct packet_lane *packet = (const struct packet_lane *)(const void *)lane;
 
     memcpy(address->rail[lane->rail].mac, packet->mac, ETH_ALEN);
 }
 
-static int packet_reach(struct lane *lane, const struct address_layout *address,
-                        struct lane_address *to)
+int packet_reach(struct lane *lane, const struct address_layout *address, struct lane_address *to)
 {
     static const uint8_t none[ETH_ALEN];
     const struct packet_lane *packet = packet_of(lane);
@@ -257,10 +246,20 @@ static int packet_reach(struct lane *lane, const struct address_layout *address,
     return 0;
 }
 
-static void packet_close(struct lane *lane)
+void packet_busy_poll(struct lane *lane, uint32_t time_us, int by)
 {
     struct packet_lane *packet = packet_of(lane);
 
+    if (time_us > 0 && by >= 0) {
+        queue_poll_by(&packet->poll, by);
+    } else {
+        queue_poll_stop(&packet->poll);
+        lane->polling_is_costly = false;
+    }
+}
+
+void packet_take_down(struct packet_lane *packet)
+{
     if (packet->ring != NULL) {
         munmap(packet->ring, packet->ring_bytes);
     }
@@ -270,7 +269,12 @@ static void packet_close(struct lane *lane)
     if (packet->holder >= 0) {
         close(packet->holder);
     }
-    free(packet);
+}
+
+static void packet_close(struct lane *lane)
+{
+    packet_take_down(packet_of(lane));
+    free(lane);
 }
 
 static const struct lane_operations packet_operations = {
@@ -280,6 +284,7 @@ static const struct lane_operations packet_operations = {
     .receive = packet_receive,
     .release = packet_release,
     .status = packet_status,
+    .busy_poll = packet_busy_poll,
     .descriptor = packet_descriptor,
     .close = packet_close,
 };
@@ -394,7 +399,7 @@ static int hold_number(struct packet_lane *packet, uint16_t *number)
     return status != 0 ? status : packet_number_reserve(packet->holder, number);
 }
 
-static int set_up(struct packet_lane *packet, const struct packet_lane_options *options)
+static int try_open(struct packet_lane *packet, const struct packet_lane_options *options)
 {
     uint16_t number = options->endpoint;
 
@@ -420,16 +425,21 @@ static int set_up(struct packet_lane *packet, const struct packet_lane_options *
     return status != 0 ? status : bind_to(packet->socket, packet->index, options->ethertype);
 }
 
-static int try_open(const struct packet_lane_options *options, struct lane **lane)
+static int open_or_nothing(struct packet_lane *packet, const struct packet_lane_options *options)
 {
-    struct packet_lane *packet = calloc(1, sizeof *packet);
-
-    if (packet == NULL) {
-        return -ENOMEM;
-    }
-    packet->lane.operations = &packet_operations;
     packet->socket = -1;
     packet->holder = -1;
+    packet->ring = NULL;
+    int status = try_open(packet, options);
+    if (status != 0) {
+        packet_take_down(packet);
+    }
+    return status;
+}
+
+int packet_set_up(struct packet_lane *packet, const struct packet_lane_options *options)
+{
+    packet->lane.operations = &packet_operations;
     packet->lane.kind = LANE_PACKET;
     packet->lane.bulk = LANE_BULK_FRAMES;
     packet->lane.rail = options->rail;
@@ -437,20 +447,25 @@ static int try_open(const struct packet_lane_options *options, struct lane **lan
     packet->ethertype[0] = (uint8_t)(options->ethertype >> 8);
     packet->ethertype[1] = (uint8_t)(options->ethertype & 0xFF);
 
-    int status = set_up(packet, options);
-    if (status != 0) {
-        packet_close(&packet->lane);
-        return status;
-    }
-    *lane = &packet->lane;
-    return 0;
+    int status = open_or_nothing(packet, options);
+    /* -EAGAIN: of the number, once a boot. */
+    return status == -EAGAIN ? open_or_nothing(packet, options) : status;
 }
 
 int packet_lane_open(const struct packet_lane_options *options, struct lane **lane)
 {
-    int status = try_open(options, lane);
+    struct packet_lane *packet = calloc(1, sizeof *packet);
 
-    return status == -EAGAIN ? try_open(options, lane) : status; /* of the number, once a boot */
+    if (packet == NULL) {
+        return -ENOMEM;
+    }
+    int status = packet_set_up(packet, options);
+    if (status != 0) {
+        free(packet);
+        return status;
+    }
+    *lane = &packet->lane;
+    return 0;
 }
 
 static int packet_open_for(struct lane_opening *opening, struct lane **lane)

@@ -339,6 +339,7 @@ int udp_lane_open(const struct udp_lane_options *options, struct lane **lane)
     udp->lane.bulk = LANE_BULK_TRAINS;
     udp->lane.rail = options->rail;
     udp->lane.polling_is_costly = true;
+    udp->lane.learns_queue = true;
     udp->lane.takes_trains = true;
     udp->socket = -1;
     udp_shortcuts_begin(udp);

@@ -15,7 +15,7 @@ from beowire.mpi.installation import Installation
 #: The memory of one host, through what the MPI itself has for it: what no network can beat.
 SHM = "shm"
 
-LANES = ("packet", "tso", "udp", "tipc")
+LANES = ("packet", "xdp", "tso", "udp", "tipc")
 _OTHER_TCP = ("ofi-tcp", "ucx-tcp")
 NAMES = ("tcp", "beowire", *LANES, SHM, *_OTHER_TCP)
 
@@ -44,7 +44,7 @@ def way(mpi: Installation, name: str) -> Way:
         return Way(name, _memory(mpi), one_node=True)
     if name in LANES:
         # Of all lanes `shm` stays for ranks that share a host.
-        lanes = {"FI_BEOWIRE_LANES": f"shm,{name}" + (",packet" if name == "tso" else "")}
+        lanes = {"FI_BEOWIRE_LANES": f"shm,{name}" + (",packet" if name in ("tso", "xdp") else "")}
         return Way(name, {**environment.variables(mpi, "beowire"), **lanes})
     if name in _OTHER_TCP:
         others = others_over_tcp(mpi)

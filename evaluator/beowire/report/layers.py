@@ -107,6 +107,7 @@ def _one_mpi(names: Sequence[str]) -> list[str]:
 _BELOW = {
     "beowire": "packet",
     "beowire-packet": "packet",
+    "beowire-xdp": "xdp",
     "beowire-tso": "packet",
     "beowire-udp": "udp",
     "beowire-tipc": "tipc",
@@ -123,6 +124,7 @@ _BELOW_WAY = {
     "ucx-tcp": "ucx:tcp",
     "beowire": "beowire",
     "packet": "beowire-packet",
+    "xdp": "beowire-xdp",
     "tso": "beowire-tso",
     "udp": "beowire-udp",
     "tipc": "beowire-tipc",

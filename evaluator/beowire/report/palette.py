@@ -62,7 +62,7 @@ _MEMBERS = {
         *("tipc-seqpacket", "tipc-rdm"),
     ),
     "frames": ("xdp", "xdp-poll", "xdp-zerocopy"),
-    "lanes": ("beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc"),
+    "lanes": ("beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc", "beowire-xdp"),
     "libfabric": ("fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets", "fi:verbs"),
     "ucx": ("ucx:tcp", "ucx:posix", "ucx:sysv", "ucx:cma", "ucx:rc_verbs", "ucx:ud_verbs"),
     "verbs": (
@@ -120,6 +120,7 @@ _WAY_SYMBOLS = {
     "tso": "triangle-right",
     "udp": "star-triangle-up",
     "tipc": "star-triangle-down",
+    "xdp": "octagon",
     "ofi-tcp": "diamond-tall",
     "ucx-tcp": "diamond-wide",
 }

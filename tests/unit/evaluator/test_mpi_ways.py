@@ -22,7 +22,7 @@ def mpi(name: str) -> Installation:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_way__only_memory_is_on_one_node(name: str) -> None:
-    alone = [over for over in ways.NAMES[:7] if ways.way(mpi(name), over).one_node]
+    alone = [over for over in ways.NAMES[:8] if ways.way(mpi(name), over).one_node]
     assert alone == ["shm"]
 
 
@@ -31,6 +31,7 @@ def test_way__a_lane_is_beowire_by_that_lane_alone(name: str) -> None:
     ours, lane = ways.way(mpi(name), "beowire"), ways.way(mpi(name), "packet")
     assert lane.variables == {**ours.variables, "FI_BEOWIRE_LANES": "shm,packet"}
     assert ways.way(mpi(name), "tso").variables["FI_BEOWIRE_LANES"] == "shm,tso,packet"
+    assert ways.way(mpi(name), "xdp").variables["FI_BEOWIRE_LANES"] == "shm,xdp,packet"
 
 
 def test_way__memory_has_no_network_in_it() -> None:

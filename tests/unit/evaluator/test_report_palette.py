@@ -22,7 +22,7 @@ ALL = (
     *("tcp", "tcp-spin", "tcp-nagle", "tcp-buffer", "tcp-zerocopy", "tcp-uring"),
     *("udp", "mptcp", "sctp", "tipc", "packet"),
     *("xdp", "xdp-poll", "xdp-zerocopy"),
-    *("beowire", "beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc"),
+    *("beowire", "beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc", "beowire-xdp"),
     *("fi-tcp", "fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets"),
     *("ucx:tcp", "ucx:posix", "ucx:sysv", "pvm", "pvm-direct", "pvm-beowire", *MPI),
     *("verbs-send", "verbs-write", "verbs-read"),

@@ -109,6 +109,7 @@ static void refuse_all(beowire_endpoint *endpoint, int status)
     assert_int_equal(beowire_arm(endpoint), status);
     assert_int_equal(beowire_counter(endpoint, 0, &name, &number), status);
     assert_int_equal(beowire_missing_lane(endpoint, 0, &name, &reason), status);
+    assert_null(beowire_missing_lane_reason(endpoint, 0));
 }
 
 static void every_function__null(void **state)

@@ -140,14 +140,16 @@ static void lanes_open__each_is_what_it_is_called(void **state)
                        all[i].kind == LANE_TSO ? ",packet" : "");
         if (try_open("end0", wanted, &lanes) == 0) {
             const struct lane *lane = lanes.lanes[lanes.count - 1];
-            assert_int_equal(lane->kind, all[i].kind);
+            enum lane_kind own = lane->opened_as != LANE_NONE ? lane->opened_as : lane->kind;
+            assert_int_equal(own, all[i].kind);
             assert_int_equal(lane->of_host, all[i].of == LANE_OF_HOST);
             assert_int_equal(strchr(lane->name, '/') == NULL, lane->of_host);
             lanes_close(&lanes);
         }
         most += all[i].of;
     }
-    assert_int_equal(most, LANES_MAX + 1); /* TIPC is there in place of others */
+    /* TIPC is there in place of others, and so is xdp on each rail. */
+    assert_int_equal(most, LANES_MAX + 1 + ADDRESS_RAILS);
 }
 
 static void lanes_open__udp_after_all_others(void **state)
@@ -260,6 +262,38 @@ static void lanes_open__tipc_on_request_only(void **state)
     assert_int_equal(try_open("end0", NULL, &lanes), 0);
     assert_int_equal(missing.count, 0);
     lanes_close(&lanes);
+}
+
+/** In place of packet, by those who asked for it and may; on one interface by one endpoint. */
+static void lanes_open__xdp_in_place_of_packet(void **state)
+{
+    struct path_lanes holder = {.count = 0};
+    uint16_t number = 0;
+
+    (void)state;
+    int status = status_of("end0", "xdp");
+    if (status == -EPERM || status == -EAFNOSUPPORT) { /* in a user namespace; an older kernel */
+        check("end0", "xdp,packet,udp", "packet0 udp0");
+        assert_int_equal(missing.count, 1);
+        assert_string_equal(missing.at[0].name, "xdp/end0");
+        assert_int_equal(missing.at[0].status, status);
+        return;
+    }
+    check("end0", "xdp", "xdp0");
+    check("end0,end1", "shm,xdp,packet,tso,udp", "shm0 xdp0 xdp1 tso0 tso1 udp0 udp1");
+    assert_int_equal(missing.count, 0);
+    check("end0,lo", "xdp,packet", "xdp0 packet1");
+    assert_int_equal(missing.count, 1);
+    assert_int_equal(missing.at[0].status, -EADDRNOTAVAIL);
+    assert_int_equal(try_number("end0", "xdp", &holder, &number), 0);
+    assert_int_not_equal(number, 0);
+    assert_int_equal(status_of("end0", "xdp"), -EUSERS);
+    check("end0,end1", "xdp,packet", "xdp1 packet0");
+    assert_int_equal(missing.count, 1);
+    assert_string_equal(missing.at[0].name, "xdp/end0");
+    assert_int_equal(missing.at[0].status, -EUSERS);
+    assert_non_null(strstr(missing.at[0].reason, "has it"));
+    lanes_close(&holder);
 }
 
 static void set_address(const char *name, uint32_t address)
@@ -497,6 +531,8 @@ static void beowire_missing_lane__names_it_and_says_why(void **state)
     assert_int_equal(beowire_missing_lane(endpoint, 0, &name, &reason), 0);
     assert_string_equal(name, "tso/lo");
     assert_int_equal(reason, -EADDRNOTAVAIL);
+    assert_string_equal(beowire_missing_lane_reason(endpoint, 0), beowire_error(reason));
+    assert_null(beowire_missing_lane_reason(endpoint, 1));
     assert_int_equal(beowire_missing_lane(endpoint, 1, &name, &reason), -ENOENT);
     assert_int_equal(beowire_close(endpoint, 0), 0);
     options.interface = "end0";
@@ -545,6 +581,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(lanes_open__no_descriptor_left),
         cmocka_unit_test(lanes_open__an_interface_is_no_use),
         cmocka_unit_test(lanes_open__tipc_on_request_only),
+        cmocka_unit_test(lanes_open__xdp_in_place_of_packet),
         cmocka_unit_test(lanes_open__no_ip_address),
         cmocka_unit_test(lanes_open__a_number_for_ethernet_frames_is_nobody_elses),
         cmocka_unit_test(lanes_open__other_lanes_need_no_number),

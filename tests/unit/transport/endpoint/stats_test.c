@@ -260,14 +260,14 @@ static void stats_open__without_descriptors_nothing_is_published(void **state)
 static void stats_missing__names_lanes_and_says_why(void **state)
 {
     struct fixture *fixture = *state;
-    const struct lanes_missing missing = {.count = 1, .at = {{"tso/eth0", -EUSERS}}};
+    const struct lanes_missing missing = {.count = 1, .at = {{"tso/eth0", -EUSERS, "so many"}}};
     struct stats none = {.descriptor = -1};
 
     stats_missing(&none, &missing);
     assert_string_equal(fixture->stats.file->missing[0].name, "");
     stats_missing(&fixture->stats, &missing);
     assert_string_equal(fixture->stats.file->missing[0].name, "tso/eth0");
-    assert_string_equal(fixture->stats.file->missing[0].reason, beowire_error(-EUSERS));
+    assert_string_equal(fixture->stats.file->missing[0].reason, "so many");
     assert_string_equal(fixture->stats.file->missing[1].name, "");
 }
 

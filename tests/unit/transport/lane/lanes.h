@@ -26,11 +26,17 @@ static inline struct lane_address mac_of(const struct lane *lane)
 /** Sleeps until a frame arrives or the time is over. @return as poll(2). */
 static inline int wait_for(const struct lane *lane, uint64_t timeout_ns)
 {
-    struct pollfd readable = {.fd = lane->operations->descriptor(lane), .events = POLLIN};
+    struct pollfd readable[2] = {{.fd = lane->operations->descriptor(lane), .events = POLLIN}};
     struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
                                .tv_nsec = (long)(timeout_ns % 1000000000u)};
 
-    return ppoll(&readable, 1, &timeout, NULL);
+    unsigned count = 1;
+
+    if (lane->operations->other_descriptor != NULL) {
+        readable[count].fd = lane->operations->other_descriptor(lane);
+        readable[count++].events = POLLIN;
+    }
+    return ppoll(readable, count, &timeout, NULL);
 }
 
 #endif /* BEOWIRE_TESTS_LANE_LANES_H */

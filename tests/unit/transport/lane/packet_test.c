@@ -3,8 +3,8 @@
 #include "lane/packet.h"
 
 #include "frame/frame.h"
-#include "lanes.h"
 #include "namespace.h"
+#include "packet_pair.h"
 #include "tuning.h"
 
 #include <arpa/inet.h>
@@ -22,10 +22,6 @@
 
 #include <cmocka.h>
 
-#define ETHERTYPE 0x88B5
-#define PATIENCE_NS UINT64_C(10000000000)
-#define HEAD_BYTES 60
-
 static struct lane *open_lane(const char *interface, uint16_t endpoint)
 {
     struct packet_lane_options options = {
@@ -34,74 +30,6 @@ static struct lane *open_lane(const char *interface, uint16_t endpoint)
 
     assert_int_equal(packet_lane_open(&options, &lane), 0);
     return lane;
-}
-
-static void close_lane(struct lane *lane)
-{
-    lane->operations->close(lane);
-}
-
-/** Sends `count` frames to an endpoint at a MAC; byte 28 is `first`, `first` + 1, ... and the last
- * byte too.
- *  @return how many the lane took. */
-static unsigned send_frames_to(struct lane *from, struct lane_address to, uint16_t endpoint,
-                               unsigned count, uint8_t first, uint32_t payload_bytes)
-{
-    static uint8_t rooms[FLOW_BATCH_FRAMES][LANE_HEADROOM + HEAD_BYTES];
-    static uint8_t payload[65536];
-    struct lane_outgoing outgoing[FLOW_BATCH_FRAMES];
-
-    for (unsigned i = 0; i < count; i++) {
-        uint8_t *head = rooms[i] + LANE_HEADROOM;
-        memset(head, 0, HEAD_BYTES);
-        frame_encode(head, &(struct frame_fields){.type = FRAME_CLOSE, .destination = endpoint});
-        head[28] = head[HEAD_BYTES - 1] = (uint8_t)(first + i);
-        outgoing[i] = (struct lane_outgoing){.head = head,
-                                             .head_bytes = HEAD_BYTES,
-                                             .payload = payload,
-                                             .payload_bytes = payload_bytes};
-    }
-    return from->operations->send(from, &to, outgoing, count);
-}
-
-static unsigned send_frames(struct lane *from, const struct lane *to, uint16_t endpoint,
-                            unsigned count, uint8_t first, uint32_t payload_bytes)
-{
-    return send_frames_to(from, mac_of(to), endpoint, count, first, payload_bytes);
-}
-
-/** Waits for a frame. @return its number, -1: none came in `patience_ns`. */
-static int receive_frame(struct lane *lane, uint64_t patience_ns, uint32_t *bytes)
-{
-    struct lane_incoming incoming;
-
-    while (lane->operations->receive(lane, &incoming, 1) == 0) {
-        if (wait_for(lane, patience_ns) == 0) {
-            return -1;
-        }
-    }
-    int number = incoming.bytes > 28 ? incoming.data[28] : -2;
-    if (bytes != NULL) {
-        *bytes = incoming.bytes;
-    }
-    lane->operations->release(lane);
-    return number;
-}
-
-static void set_interface(const char *name, unsigned long request, int value)
-{
-    struct ifreq interface = {0};
-    int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-    (void)snprintf(interface.ifr_name, sizeof interface.ifr_name, "%s", name);
-    if (request == SIOCSIFMTU) {
-        interface.ifr_mtu = value;
-    } else {
-        interface.ifr_flags = (short)value;
-    }
-    assert_true(control >= 0);
-    assert_int_equal(ioctl(control, request, &interface), 0);
-    close(control);
 }
 
 static void packet_lane__frames_arrive_whole_and_in_order(void **state)

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* On the veth pair of a network namespace of the test's own. */
+#include "lane/xdp.h"
+
+#include "lane/lane_type.h"
+#include "lane/xdp_program.h"
+#include "xdp_allowed.h"
+
+#include "namespace.h"
+#include "packet_pair.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_packet.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static struct lane *open_packet(const char *interface, uint16_t endpoint)
+{
+    struct packet_lane_options options = {
+        .interface = interface, .ethertype = ETHERTYPE, .endpoint = endpoint};
+    struct lane *lane = NULL;
+
+    assert_int_equal(packet_lane_open(&options, &lane), 0);
+    return lane;
+}
+
+static int try_xdp(const char *interface, uint16_t endpoint, struct lane **lane)
+{
+    struct packet_lane_options options = {
+        .interface = interface, .ethertype = ETHERTYPE, .endpoint = endpoint};
+
+    return xdp_lane_open(&options, lane);
+}
+
+static struct lane *open_xdp(const char *interface, uint16_t endpoint)
+{
+    struct lane *lane = NULL;
+
+    assert_int_equal(try_xdp(interface, endpoint, &lane), 0);
+    return lane;
+}
+
+/** Sees what the program lets pass to the network stack. */
+static int open_tap(const char *interface, uint16_t ethertype)
+{
+    struct sockaddr_ll here = {.sll_family = AF_PACKET,
+                               .sll_protocol = htons(ethertype),
+                               .sll_ifindex = (int)if_nametoindex(interface)};
+    int tap = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    assert_true(tap >= 0);
+    assert_int_equal(bind(tap, (const struct sockaddr *)&here, sizeof here), 0);
+    return tap;
+}
+
+/** @return bytes of the next frame that it has seen; 0: none. */
+static size_t tapped(int tap)
+{
+    uint8_t frame[65536];
+    ssize_t bytes = recv(tap, frame, sizeof frame, 0);
+
+    return bytes < 0 ? 0 : (size_t)bytes;
+}
+
+static void xdp_lane__frames_arrive_and_the_network_stack_does_not_see_them(void **state)
+{
+    struct lane *a = open_packet("end0", 1);
+    struct lane *b = open_xdp("end1", 2);
+    int tap = open_tap("end1", ETHERTYPE);
+    uint32_t bytes = 0;
+
+    (void)state;
+    assert_int_equal(b->frame_bytes, 1500);
+    assert_int_equal(b->kind, LANE_PACKET); /* frames name it so */
+    assert_int_equal(b->opened_as, LANE_XDP);
+    assert_int_equal(send_frames(a, b, 2, 20, 1, 0), 20);
+    assert_int_equal(send_frames(a, b, 2, 1, 21, 1500 - HEAD_BYTES), 1);
+    for (int i = 1; i <= 21; i++) {
+        assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), i);
+        assert_int_equal(bytes, i <= 20 ? HEAD_BYTES : 1500);
+    }
+    assert_int_equal(b->received_frames, 21);
+    assert_int_equal(b->received_bytes, 20 * HEAD_BYTES + 1500);
+    assert_int_equal(tapped(tap), 0);
+    close(tap);
+    close_lane(a);
+    close_lane(b);
+}
+
+/** And what it sends arrives at a packet lane. */
+static void xdp_lane__says_who_sent_and_answers(void **state)
+{
+    struct lane *a = open_packet("end0", 1);
+    struct lane *b = open_xdp("end1", 2);
+    struct lane_incoming incoming[2];
+
+    (void)state;
+    assert_int_equal(send_frames(a, b, 2, 1, 1, 0), 1);
+    const struct lane_address from = mac_of(a);
+    assert_int_equal(wait_for(b, PATIENCE_NS), 1);
+    assert_int_equal(b->operations->receive(b, incoming, 2), 1);
+    assert_memory_equal(&incoming[0].from, &from, sizeof from);
+    assert_int_equal((uintptr_t)incoming[0].data % 16, 0);
+    assert_int_equal(send_frames_to(b, incoming[0].from, 1, 1, 9, 100), 1);
+    b->operations->release(b);
+    assert_int_equal(receive_frame(a, PATIENCE_NS, NULL), 9);
+    assert_int_equal(b->sent_frames, 1);
+    close_lane(a);
+    close_lane(b);
+}
+
+static void xdp_lane__goes_round_its_rings(void **state)
+{
+    struct lane *a = open_xdp("end0", 1);
+    struct lane *b = open_xdp("end1", 2);
+
+    (void)state;
+    for (unsigned i = 0; i < 3 * LANE_RING_FRAMES; i += 8) {
+        assert_int_equal(send_frames(a, b, 2, 8, (uint8_t)i, 100), 8);
+        for (unsigned j = 0; j < 8; j++) {
+            assert_int_equal(receive_frame(b, PATIENCE_NS, NULL), (uint8_t)(i + j));
+        }
+    }
+    assert_int_equal(b->operations->status(b), 0);
+    assert_int_equal(b->dropped_frames, 0);
+    close_lane(a);
+    close_lane(b);
+}
+
+static void xdp_lane__counts_what_did_not_fit_its_rings(void **state)
+{
+    struct lane *a = open_packet("end0", 1);
+    struct lane *b = open_xdp("end1", 2);
+    const unsigned sent = 4 * LANE_RING_FRAMES;
+    unsigned taken = 0;
+    unsigned arrived = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < sent; i += 16) {
+        taken += send_frames(a, b, 2, 16, (uint8_t)i, 100);
+    }
+    while (receive_frame(b, 100000000, NULL) >= 0) {
+        arrived++;
+    }
+    assert_int_equal(b->operations->status(b), 0);
+    assert_true(b->dropped_frames > 0);
+    assert_int_equal(arrived + b->dropped_frames, taken);
+    close_lane(a);
+    close_lane(b);
+}
+
+/** Endpoints that cannot have it are not disturbed by the one that has. */
+static void xdp_lane__other_endpoints_get_theirs(void **state)
+{
+    struct lane *a = open_packet("end0", 1);
+    struct lane *b = open_xdp("end1", 0x0102);
+    struct lane *other = open_packet("end1", 0x0201);
+
+    (void)state;
+    assert_int_equal(send_frames(a, b, 0x0103, 1, 1, 0), 1);
+    assert_int_equal(send_frames(a, b, 0x0201, 1, 2, 0), 1);
+    assert_int_equal(send_frames(a, b, 0x0102, 1, 3, 0), 1);
+    assert_int_equal(receive_frame(b, PATIENCE_NS, NULL), 3);
+    assert_int_equal(receive_frame(other, PATIENCE_NS, NULL), 2);
+    assert_int_equal(b->received_frames, 1);
+    close_lane(a);
+    close_lane(b);
+    close_lane(other);
+}
+
+static void xdp_lane__other_protocols_pass(void **state)
+{
+    struct packet_lane_options options = {
+        .interface = "end0", .ethertype = ETHERTYPE + 1, .endpoint = 1};
+    struct lane *a = NULL;
+    struct lane *b = open_xdp("end1", 2);
+    int tap = open_tap("end1", ETHERTYPE + 1);
+
+    (void)state;
+    assert_int_equal(packet_lane_open(&options, &a), 0);
+    assert_int_equal(send_frames(a, b, 2, 1, 1, 100), 1);
+    assert_int_equal(tapped(tap), ETH_HLEN + HEAD_BYTES + 100);
+    struct lane_incoming incoming;
+    assert_int_equal(b->operations->receive(b, &incoming, 1), 0);
+    close(tap);
+    close_lane(a);
+    close_lane(b);
+}
+
+/** Frames that have no room in a chunk come by the other socket. */
+static void xdp_lane__jumbo_frames(void **state)
+{
+    uint32_t bytes = 0;
+
+    (void)state;
+    set_interface("end0", SIOCSIFMTU, 9000);
+    set_interface("end1", SIOCSIFMTU, 9000);
+    struct lane *a = open_packet("end0", 1);
+    struct lane *b = open_xdp("end1", 2);
+    int tap = open_tap("end1", ETHERTYPE);
+    assert_int_equal(b->frame_bytes, 9000);
+    for (unsigned i = 1; i <= 3; i++) {
+        assert_int_equal(send_frames(a, b, 2, 1, (uint8_t)i, 9000 - HEAD_BYTES), 1);
+        assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), i);
+        assert_int_equal(bytes, 9000);
+        assert_int_equal(tapped(tap), ETH_HLEN + 9000);
+        assert_int_equal(send_frames(a, b, 2, 1, (uint8_t)(i + 10), 3000), 1);
+        assert_int_equal(receive_frame(b, PATIENCE_NS, &bytes), i + 10);
+        assert_int_equal(bytes, HEAD_BYTES + 3000);
+        assert_int_equal(tapped(tap), 0);
+    }
+    assert_int_equal(b->operations->status(b), 0);
+    assert_int_equal(b->dropped_frames, 0);
+    close(tap);
+    close_lane(a);
+    close_lane(b);
+    set_interface("end0", SIOCSIFMTU, 1500);
+    set_interface("end1", SIOCSIFMTU, 1500);
+}
+
+/** Both sockets may have some at the same time. */
+static void xdp_lane__takes_no_more_than_asked(void **state)
+{
+    struct lane_incoming incoming[4];
+    unsigned left = 8;
+
+    (void)state;
+    set_interface("end0", SIOCSIFMTU, 9000);
+    set_interface("end1", SIOCSIFMTU, 9000);
+    struct lane *a = open_packet("end0", 1);
+    struct lane *b = open_xdp("end1", 2);
+    assert_int_equal(send_frames(a, b, 2, 5, 1, 9000 - HEAD_BYTES), 5);
+    assert_int_equal(send_frames(a, b, 2, 3, 6, 0), 3);
+    while (left > 0) {
+        if (wait_for(b, PATIENCE_NS) == 0) {
+            fail_msg("%u frames did not come", left);
+        }
+        unsigned taken = b->operations->receive(b, incoming, 4);
+        assert_in_range(taken, 1, 4);
+        for (unsigned i = 0; i < taken; i++) {
+            assert_int_equal(incoming[i].bytes, incoming[i].data[28] <= 5 ? 9000 : HEAD_BYTES);
+        }
+        b->operations->release(b);
+        left -= taken;
+    }
+    close_lane(a);
+    close_lane(b);
+    set_interface("end0", SIOCSIFMTU, 1500);
+    set_interface("end1", SIOCSIFMTU, 1500);
+}
+
+static void xdp_lane_open__one_endpoint_of_an_interface(void **state)
+{
+    struct lane *first = open_xdp("end1", 1);
+    struct lane *second = NULL;
+    const struct lane_opening opening = {.interface = "end1"};
+    char expected[128];
+    char reason[96];
+
+    (void)state;
+    assert_int_equal(try_xdp("end1", 2, &second), -EUSERS);
+    (void)snprintf(expected, sizeof expected, "process %d has it: one endpoint of an interface may",
+                   (int)getpid());
+    assert_true(xdp_lane_type.explain(-EUSERS, &opening, reason, sizeof reason));
+    assert_string_equal(reason, expected);
+    assert_int_equal(try_xdp("end0", 2, &second), 0); /* another interface */
+    close_lane(second);
+    close_lane(first);
+    assert_int_equal(try_xdp("end1", 2, &second), 0); /* and when it has been given back */
+    close_lane(second);
+}
+
+/** A number that was reserved on the way to a failure is not kept. */
+static void xdp_lane_open__leaves_no_number(void **state)
+{
+    struct lane *first = open_xdp("end1", 1);
+    struct lane *second = NULL;
+    uint16_t number = 0;
+    struct lane_opening opening = {
+        .interface = "end1", .ethertype = ETHERTYPE, .number = &number, .rails = 1};
+
+    (void)state;
+    assert_int_equal(xdp_lane_type.open(&opening, &second), -EUSERS);
+    assert_int_equal(number, 0);
+    assert_false(opening.number_is_reserved);
+    close_lane(first);
+    assert_int_equal(xdp_lane_type.open(&opening, &second), 0);
+    assert_int_not_equal(number, 0);
+    assert_true(opening.number_is_reserved);
+    close_lane(second);
+}
+
+static void xdp_lane_open__an_interface_is_no_use(void **state)
+{
+    struct lane *lane = NULL;
+
+    (void)state;
+    assert_int_equal(try_xdp("nowhere0", 1, &lane), -ENODEV);
+    assert_int_equal(try_xdp("lo", 1, &lane), -EADDRNOTAVAIL);
+    set_interface("end1", SIOCSIFFLAGS, 0);
+    assert_int_equal(try_xdp("end1", 1, &lane), -ENETDOWN);
+    set_interface("end1", SIOCSIFFLAGS, IFF_UP);
+    namespace_wait_until_running("end1");
+}
+
+static void explain__in_words_that_help(void **state)
+{
+    const struct lane_opening opening = {.interface = "end1"};
+    char reason[96];
+
+    (void)state;
+    assert_true(xdp_lane_type.explain(-EPERM, &opening, reason, sizeof reason));
+    assert_non_null(strstr(reason, "CAP_BPF"));
+    assert_non_null(strstr(reason, "run as root"));
+    assert_true(xdp_lane_type.explain(-EAFNOSUPPORT, &opening, reason, sizeof reason));
+    assert_non_null(strstr(reason, "AF_XDP"));
+    assert_false(xdp_lane_type.explain(-ENOMEM, &opening, reason, sizeof reason));
+}
+
+/** Opens the lane in a process of its own, which then does nothing more. */
+static pid_t start_holder(const char *interface)
+{
+    struct lane *lane = NULL;
+    int ready[2];
+    char byte = 0;
+
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* should the test end before */
+        byte = (char)(try_xdp(interface, 1, &lane) == 0);
+        (void)!write(ready[1], &byte, 1);
+        for (;;) {
+            pause();
+        }
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(byte, 1);
+    close(ready[0]);
+    close(ready[1]);
+    return child;
+}
+
+static void xdp_lane__killed_process_leaves_no_program(void **state)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    const int index = (int)if_nametoindex("end1");
+    char name[XDP_NAME_BYTES];
+    pid_t holder = start_holder("end1");
+
+    (void)state;
+    assert_int_equal(xdp_program_holder(index, name), holder);
+    assert_int_equal(kill(holder, SIGKILL), 0);
+    assert_int_equal(waitpid(holder, NULL, 0), holder);
+    for (unsigned tries = 0; tries < 10000; tries++) {
+        (void)xdp_program_holder(index, name);
+        if (name[0] == '\0') {
+            break;
+        }
+        (void)nanosleep(&moment, NULL);
+    }
+    assert_string_equal(name, "");
+    close_lane(open_xdp("end1", 1)); /* and the queue is free, too */
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(xdp_lane__frames_arrive_and_the_network_stack_does_not_see_them),
+        cmocka_unit_test(xdp_lane__says_who_sent_and_answers),
+        cmocka_unit_test(xdp_lane__goes_round_its_rings),
+        cmocka_unit_test(xdp_lane__counts_what_did_not_fit_its_rings),
+        cmocka_unit_test(xdp_lane__other_endpoints_get_theirs),
+        cmocka_unit_test(xdp_lane__other_protocols_pass),
+        cmocka_unit_test(xdp_lane__jumbo_frames),
+        cmocka_unit_test(xdp_lane__takes_no_more_than_asked),
+        cmocka_unit_test(xdp_lane_open__one_endpoint_of_an_interface),
+        cmocka_unit_test(xdp_lane_open__leaves_no_number),
+        cmocka_unit_test(xdp_lane_open__an_interface_is_no_use),
+        cmocka_unit_test(explain__in_words_that_help),
+        cmocka_unit_test(xdp_lane__killed_process_leaves_no_program),
+    };
+
+    (void)argc;
+    namespace_enter(argv);
+    xdp_require();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
