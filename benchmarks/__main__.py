@@ -16,6 +16,7 @@ from benchmarks import (
     cpu,
     document,
     instrument,
+    interrupts,
     latency,
     loaded,
     loss,
@@ -50,6 +51,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "pipeline": pipeline,
     "agreement": agreement,
     "instrument": instrument,
+    "interrupts": interrupts,
 }
 
 
