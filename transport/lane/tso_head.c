@@ -16,6 +16,9 @@
 
 #define IP_VERSION_WORDS 0x45
 #define IP_DONT_FRAGMENT 0x40
+#define IP_FRAGMENT_AT 6
+/** There is more of what was one, or it does not begin with this. */
+#define IP_FRAGMENT_MASK 0x3FFF
 
 #define TCP_WORDS 0x50
 #define TCP_CHECKSUM_AT 16
@@ -86,7 +89,7 @@ void tso_head_write(struct tso_head *head, const struct tso_segments *segments)
 
     ip[0] = IP_VERSION_WORDS;
     put_be16(ip + 2, TSO_OVERHEAD_BYTES + segments->bytes);
-    ip[6] = IP_DONT_FRAGMENT;
+    ip[IP_FRAGMENT_AT] = IP_DONT_FRAGMENT;
     ip[8] = hops_of(segments->offset);
     ip[9] = IPPROTO_TCP;
     put_be32(ip + 12, segments->key);
@@ -153,7 +156,8 @@ bool tso_head_read(const struct tso_head *head, uint32_t bytes, struct tso_segme
     segments->segment_bytes = be16_at(tcp + 14);
     segments->bytes = total - TSO_OVERHEAD_BYTES;
     return be16_at(head->ethernet + 2 * ETH_ALEN) == ETHERTYPE_IP && ip[0] == IP_VERSION_WORDS &&
-           ip[9] == IPPROTO_TCP && (group & ~TSO_KIND_MASK) == (TSO_GROUP | segments->ethertype) &&
+           ip[9] == IPPROTO_TCP && (be16_at(ip + IP_FRAGMENT_AT) & IP_FRAGMENT_MASK) == 0 &&
+           (group & ~TSO_KIND_MASK) == (TSO_GROUP | segments->ethertype) &&
            segments->kind <= TSO_MESSAGE && tcp[12] == TCP_WORDS && tcp[13] == TCP_FLAGS &&
            be16_at(tcp) == segments->ethertype && total > TSO_OVERHEAD_BYTES &&
            (segments->bytes == bytes ||

@@ -314,6 +314,10 @@ static void tso_head_read__a_field_is_wrong(void **state)
         {IP, 0x65},            /* version */
         {IP, 0x46},            /* options */
         {IP + 9, 17},          /* protocol */
+        {IP + 6, 0x60},        /* a fragment, and more to come: */
+        {IP + 6, 0x20},        /* cards that do not cut as they say leave those */
+        {IP + 6, 0x41},
+        {IP + 7, 0x01}, /* a later one */
         {IP + 16, 224},
         {IP + 17, 193}, /* group ... */
         {IP + 18, 0x89},
@@ -350,6 +354,7 @@ static void tso_head_read__fields_that_are_ignored(void **state)
     (void)state;
     assert_true(is_read_with(IP + 1, 2));  /* congestion was noticed */
     assert_true(is_read_with(IP + 5, 43)); /* frames are numbered when cut */
+    assert_true(is_read_with(IP + 6, 0));  /* may be fragmented, and was not */
     assert_true(is_read_with(IP + 8, 64));
     assert_true(is_read_with(IP + 10, 0));
     assert_true(is_read_with(TCP + 16, 0));
