@@ -83,6 +83,9 @@ static int take_word(struct verbs_session *session, const struct ibv_wc *complet
     const uint32_t word = ntohl(completion->imm_data);
     bool gives_back = true;
     int result = 0;
+    if ((completion->wc_flags & IBV_WC_WITH_IMM) == 0) {
+        return -EPROTO; /* then it says nothing: what is there is anything */
+    }
     session->peer_taken += (word - (uint32_t)session->peer_taken) & TAKEN_MASK;
     if (session->peer_taken > session->link.copied_sent) {
         return -EPROTO;

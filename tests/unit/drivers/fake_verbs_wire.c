@@ -151,6 +151,7 @@ static enum ibv_wc_status take_fragment(struct connection *connection, const str
                          (struct ibv_wc){.status = IBV_WC_SUCCESS,
                                          .opcode = sends ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM,
                                          .byte_len = packet->bytes,
+                                         .wc_flags = has_immediate(packet) ? IBV_WC_WITH_IMM : 0,
                                          .imm_data = packet->immediate});
     }
     return IBV_WC_SUCCESS;

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verbs_session.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "../engine/testing.h"
+
+/* What the link says has completed, once, of what was received; and what it is then told. */
+static struct ibv_wc arrived;
+static bool has_arrived;
+static unsigned returned;
+static uint8_t slot[VERBS_COPIED_BYTES];
+
+int verbs_link_poll(struct verbs_link *link, struct ibv_cq *queue, struct ibv_wc *completions,
+                    int count)
+{
+    assert_true(count > 0);
+    if (queue != link->received || !has_arrived) {
+        return 0;
+    }
+    has_arrived = false;
+    completions[0] = arrived;
+    return 1;
+}
+
+int verbs_link_return(struct verbs_link *link, uint64_t number)
+{
+    (void)link;
+    (void)number;
+    returned++;
+    return 0;
+}
+
+int verbs_link_errno(enum ibv_wc_status status)
+{
+    return status == IBV_WC_SUCCESS ? 0 : -EIO;
+}
+
+uint8_t *verbs_link_slot(const struct verbs_link *link, uint64_t number)
+{
+    (void)link;
+    (void)number;
+    return slot;
+}
+
+uint8_t *verbs_link_place(const struct verbs_link *link, uint64_t number)
+{
+    return verbs_link_slot(link, number);
+}
+
+/* Nothing is sent here. */
+static int not_called(const void *link, ...)
+{
+    assert_null(link);
+    return -EIO;
+}
+
+int verbs_link_word(struct verbs_link *link, enum verbs_kind kind, uint64_t taken, const void *data,
+                    size_t bytes)
+{
+    return not_called(link, kind, taken, data, bytes);
+}
+
+int verbs_link_move(struct verbs_link *link, const struct verbs_transfer *transfer,
+                    uint32_t own_key, const struct verbs_offer *offer, uint64_t taken)
+{
+    return not_called(link, transfer, own_key, offer, taken);
+}
+
+int verbs_link_fetch(struct verbs_link *link, uint64_t number, const struct verbs_offer *offer)
+{
+    return not_called(link, number, offer);
+}
+
+int verbs_link_void(struct verbs_link *link)
+{
+    return not_called(link);
+}
+
+int verbs_link_expect(struct verbs_link *link, const struct verbs_transfer *transfer,
+                      uint32_t own_key)
+{
+    return not_called(link, transfer, own_key);
+}
+
+int verbs_link_arm(struct verbs_link *link, bool sends)
+{
+    return not_called(link, sends);
+}
+
+int verbs_link_sleep(struct verbs_link *link, int wait_ms)
+{
+    return not_called(link, wait_ms);
+}
+
+struct verbs_region *verbs_regions_use(struct verbs_regions *regions, void *data, uint64_t bytes)
+{
+    (void)regions;
+    (void)data;
+    (void)bytes;
+    fail();
+    return NULL;
+}
+
+void verbs_regions_release(struct verbs_region *region)
+{
+    (void)region;
+}
+
+/** What a session that has just begun makes of a word. */
+static int hear(struct verbs_session *session, enum verbs_kind kind, unsigned flags, uint32_t bytes)
+{
+    static struct ibv_cq sent;
+    static struct ibv_cq received;
+
+    memset(session, 0, sizeof *session);
+    session->link.sent = &sent;
+    session->link.received = &received;
+    returned = 0;
+    has_arrived = true;
+    arrived = (struct ibv_wc){.imm_data = htonl((uint32_t)kind << 28),
+                              .wc_flags = flags,
+                              .byte_len = bytes,
+                              .opcode = IBV_WC_RECV};
+    return verbs_session_advance(session);
+}
+
+static void advance__a_word_is_heard(void **state)
+{
+    static struct verbs_session session;
+
+    (void)state;
+    assert_int_equal(hear(&session, VERBS_GREETING, IBV_WC_WITH_IMM, 0), 1);
+    assert_true(session.greeted);
+    assert_int_equal(returned, 1);
+    assert_int_equal(hear(&session, VERBS_COPIED, IBV_WC_WITH_IMM, 100), 1);
+    assert_int_equal(session.arrived_end, 1);
+}
+
+/** Of what has no immediate data those bytes of the completion are not written. */
+static void advance__a_message_without_a_word(void **state)
+{
+    static struct verbs_session session;
+
+    (void)state;
+    assert_int_equal(hear(&session, VERBS_GREETING, 0, 0), -EPROTO);
+    assert_false(session.greeted);
+    assert_int_equal(hear(&session, VERBS_COPIED, IBV_WC_GRH, 100), -EPROTO);
+    assert_int_equal(session.arrived_end, 0);
+}
+
+static void advance__words_that_are_none(void **state)
+{
+    static struct verbs_session session;
+
+    (void)state;
+    assert_int_equal(hear(&session, VERBS_KINDS, IBV_WC_WITH_IMM, 0), -EPROTO);
+    assert_int_equal(hear(&session, VERBS_COPIED, IBV_WC_WITH_IMM, VERBS_COPIED_BYTES + 1),
+                     -EPROTO);
+    assert_int_equal(hear(&session, VERBS_OFFER, IBV_WC_WITH_IMM, 3), -EPROTO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(advance__a_word_is_heard),
+        cmocka_unit_test(advance__a_message_without_a_word),
+        cmocka_unit_test(advance__words_that_are_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
