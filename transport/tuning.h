@@ -265,6 +265,17 @@
  *  seals, and the receiver has one in its hands while the next is copied. */
 #define LANE_TIPC_FRAME_BYTES 21480u
 
+/** Frames that an RDMA device has to send at most: two windows of a peer. */
+#define LANE_VERBS_SEND_FRAMES 256u
+
+/** Hosts whose RDMA addresses are known at once; a power of two. A handle takes some 200 bytes here
+ *  and in the kernel. */
+#define LANE_VERBS_HOSTS 1024u
+
+/** A host whose address could not be found is asked again so much later: about as long as asking
+ *  takes, which nobody waits for. */
+#define LANE_VERBS_SILENT_NS UINT64_C(1000000000)
+
 /** Cells of a queue in shared memory, one a frame; a power of two. As many as a peer may have in
  *  flight; a short queue stays in the cores' own caches. */
 #define SHM_CELLS 256

@@ -9,6 +9,7 @@
  *   beowire-tso     what network cards cut, which goes only beside Ethernet frames
  *   beowire-udp     UDP
  *   beowire-tipc    TIPC, where the kernel has it
+ *   beowire-verbs   datagrams of an RDMA device, where the interface has one
  *   beowire-shm     memory that two processes of one host share
  *
  * One tag for everything: messages of a session come in order. What can be injected is (it has no
@@ -62,6 +63,7 @@ static const char *const XDP_LANES = "xdp,packet"; /* then it can be asked why t
 static const char *const TSO_LANES = "packet,tso";
 static const char *const UDP_LANE = "udp";
 static const char *const TIPC_LANE = "tipc";
+static const char *const VERBS_LANE = "verbs";
 static const char *const SHM_LANE = "shm";
 
 static int explain(int status, const char *interface, char *error, size_t error_bytes)
@@ -435,6 +437,7 @@ OVER(xdp, XDP_LANES)
 OVER(tso, TSO_LANES)
 OVER(udp, UDP_LANE)
 OVER(tipc, TIPC_LANE)
+OVER(verbs, VERBS_LANE)
 OVER(shared, SHM_LANE)
 
 #define COMMON                                                                                     \
@@ -499,6 +502,15 @@ static const struct driver driver_tipc = {
     .open = tipc_open,
 };
 
+static const struct driver driver_verbs = {
+    COMMON,
+    .name = "beowire-verbs",
+    .summary = "Beowire's transport over datagrams of an RDMA device (lane verbs); spins",
+    .placement = DRIVER_PAIR,
+    .probe = verbs_probe,
+    .open = verbs_open,
+};
+
 static const struct driver driver_shm = {
     COMMON,
     .name = "beowire-shm",
@@ -510,9 +522,9 @@ static const struct driver driver_shm = {
 
 const struct driver *const *beowire_driver_table(void)
 {
-    static const struct driver *const table[] = {
-        &driver_beowire, &driver_packet, &driver_xdp, &driver_tso,
-        &driver_udp,     &driver_tipc,   &driver_shm, NULL};
+    static const struct driver *const table[] = {&driver_beowire, &driver_packet, &driver_xdp,
+                                                 &driver_tso,     &driver_udp,    &driver_tipc,
+                                                 &driver_verbs,   &driver_shm,    NULL};
 
     return table;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Labs whose nodes are machines: a pair is booted, measured in and gone, however it ends."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from beowire import paths, terminal
 from beowire import run as running
-from beowire import terminal
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.lab.machines import parts
@@ -120,6 +121,51 @@ def test_vm__any_card(tmp_path: Path, qemu: None, nic: str) -> None:
         "tcp",
         "beowire-packet",
     }
+
+
+#: Opens an endpoint over the RDMA device alone, and kills the process when the device knows of it.
+KILLED_OVER_VERBS = """
+{ echo open driver=beowire-verbs role=initiator max_size=64 interface=eth0; exec sleep 60; } |
+    ENGINE & engine=$!
+pairs() { rdma resource show qp | grep -c 'type UD'; }
+for _ in $(seq 600); do [ "$(pairs)" = 0 ] || break; sleep 0.1; done
+echo "with $(pairs)"
+kill -KILL $engine
+for _ in $(seq 600); do [ "$(pairs)" != 0 ] || break; sleep 0.1; done
+echo "without $(pairs), $(rdma resource show mr | grep -c comm)"
+"""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_vm__datagrams_of_an_rdma_device(
+    run_beowire: RunBeowire, tmp_path: Path, qemu: None
+) -> None:
+    up = run_beowire("lab", "up", "--backend", "vm", "--module", "rdma_rxe", timeout=BOOT_S)
+    assert up.returncode == 0, up.stderr
+    request = running.Request(
+        patterns=["integrity", "pingpong"],
+        sizes=[64, 1400, 65536],
+        drivers="beowire-verbs",
+        seconds=30.0,
+        directory=tmp_path / "out",
+    )
+    with Interrupts() as interrupts:
+        outcome = running.run(MachinesLauncher.attach("lab"), request, interrupts)
+    assert outcome.failures == []
+    results = read_record(request.record).results
+    assert [(one.driver, one.status) for one in results] == [("beowire-verbs", "ok")] * 6
+    engine = paths.engine_directory().resolve() / "beowire-engine"
+    script = KILLED_OVER_VERBS.replace("ENGINE", str(engine))
+    killed = run_beowire("lab", "exec", "node1", "--", "sh", "-c", script, timeout=BOOT_S)
+    assert killed.stdout.splitlines()[-2:] == ["with 1", "without 0, 0"]
+    script = f"rdma link delete rxe0; echo drivers interface=eth0 | {engine}"
+    absent = run_beowire("lab", "exec", "node1", "--", "sh", "-c", script, timeout=BOOT_S)
+    (driver,) = (
+        one for one in json.loads(absent.stdout)["drivers"] if one["name"] == "beowire-verbs"
+    )
+    assert "no RDMA device over Ethernet" in driver["reason"]
+    assert run_beowire("lab", "down").returncode == 0
 
 
 @pytest.mark.parametrize("victim", ["command", "keeper"])

@@ -13,7 +13,7 @@ local refused = ProtoExpert.new("beowire.refused", "Connection refused", expert.
 -- ---- fields -------------------------------------------------------------------------------------
 
 local LANES = { [0] = "none", [1] = "packet", [2] = "udp", [3] = "shm", [4] = "sim",
-    [5] = "tso", [6] = "tipc" }
+    [5] = "tso", [6] = "tipc", [8] = "verbs" }
 local REASONS = {
     [1] = "no such connection",
     [3] = "no room for another peer",

@@ -32,10 +32,48 @@ static bool interface_is_valid(const struct address_rail *rail, bool tso)
            (has_mac || has_ip);
 }
 
-/** @param last no other is in use behind it */
-static bool rail_is_valid(const struct address_rail *rail, bool tso, bool last)
+/** What a rail is, in the order in which they follow one another: several of the first, one of each
+ *  other. */
+enum rail_kind {
+    RAIL_INTERFACE,
+    RAIL_VERBS,
+    RAIL_TIPC,
+    RAIL_INVALID,
+};
+
+static enum rail_kind kind_of(const struct address_rail *rail, bool tso)
 {
-    return interface_is_valid(rail, tso) || (last && !tso && address_rail_is_tipc(rail));
+    if (interface_is_valid(rail, tso)) {
+        return RAIL_INTERFACE;
+    }
+    if (tso) {
+        return RAIL_INVALID;
+    }
+    return address_rail_is_verbs(rail)  ? RAIL_VERBS
+           : address_rail_is_tipc(rail) ? RAIL_TIPC
+                                        : RAIL_INVALID;
+}
+
+static bool rails_are_valid(const struct address_layout *layout)
+{
+    enum rail_kind before = RAIL_INTERFACE;
+
+    for (unsigned i = 0; i < ADDRESS_RAILS; i++) {
+        const struct address_rail *rail = &layout->rail[i];
+        if (i >= layout->rails) {
+            if (!all_zero((const uint8_t *)rail, sizeof *rail)) {
+                return false;
+            }
+            continue;
+        }
+        enum rail_kind kind = kind_of(rail, (layout->tso_rails >> i & 1) != 0);
+        bool follows = kind > before || (kind == RAIL_INTERFACE && before == RAIL_INTERFACE);
+        if (kind == RAIL_INVALID || !follows) {
+            return false;
+        }
+        before = kind;
+    }
+    return true;
 }
 
 bool address_is_valid(const struct beowire_address *address)
@@ -46,16 +84,9 @@ bool address_is_valid(const struct beowire_address *address)
         from_le16(layout->endpoint) == 0 || from_le16(layout->ethertype) < 0x0600 ||
         from_le64(layout->incarnation) == 0 || layout->tso_rails >> layout->rails != 0 ||
         layout->reserved != 0 || !all_zero(layout->more, sizeof layout->more) ||
-        (from_le64(layout->host) == 0) != (from_le32(layout->process) == 0)) {
+        (from_le64(layout->host) == 0) != (from_le32(layout->process) == 0) ||
+        !rails_are_valid(layout)) {
         return false;
-    }
-    for (unsigned i = 0; i < ADDRESS_RAILS; i++) {
-        const struct address_rail *rail = &layout->rail[i];
-        bool tso = (layout->tso_rails >> i & 1) != 0;
-        if (i < layout->rails ? !rail_is_valid(rail, tso, i + 1 == layout->rails)
-                              : !all_zero((const uint8_t *)rail, sizeof *rail)) {
-            return false;
-        }
     }
     if (proof_secret_is_known(layout->secret) &&
         proof_incarnation(layout->secret) != from_le64(layout->incarnation)) {
@@ -226,11 +257,22 @@ struct short_rail {
 
 /** The same of TIPC: no rail that has an IPv4 address is without a port. */
 struct short_tipc {
-    uint8_t none[2];
+    uint8_t none[2]; /**< 0 */
     le32 node;
     le16 no_port; /**< 0 */
     le32 socket;
 };
+
+/** And of an RDMA device. */
+struct short_verbs {
+    uint8_t mark[2]; /**< SHORT_VERBS_MARK, 0 */
+    le32 queue_pair;
+    le16 no_port; /**< 0 */
+    uint8_t ipv4[4];
+};
+static_assert(sizeof(struct short_verbs) == sizeof(struct short_tipc), "in place of it");
+
+#define SHORT_VERBS_MARK 1
 static_assert(sizeof(struct short_tipc) == sizeof(struct short_rail) &&
                   offsetof(struct short_tipc, no_port) == offsetof(struct short_rail, port),
               "told apart by the port");
@@ -264,13 +306,21 @@ static bool shorten_rail(const struct address_rail *rail, struct short_rail *bri
         memcpy(brief, &said, sizeof said);
         return true;
     }
+    if (address_rail_is_verbs(rail)) {
+        struct address_verbs verbs;
+        memcpy(&verbs, rail, sizeof verbs);
+        struct short_verbs said = {.mark = {SHORT_VERBS_MARK}, .queue_pair = verbs.queue_pair};
+        memcpy(said.ipv4, verbs.ipv4, sizeof said.ipv4);
+        memcpy(brief, &said, sizeof said);
+        return true;
+    }
     memcpy(brief->mac, rail->mac, sizeof brief->mac);
     brief->port = rail->port;
     memcpy(brief->ipv4, rail->ip + sizeof mapped_prefix, sizeof brief->ipv4);
     return memcmp(rail->ip, mapped_prefix, sizeof mapped_prefix) == 0;
 }
 
-/** Two rails fit if both have an IPv4 address, or are TIPC. @return false: they do not. */
+/** Two rails fit if both have an IPv4 address, or are TIPC or verbs. @return false: they do not. */
 static bool shorten_rails(const struct address_layout *layout, struct short_form *form)
 {
     if (layout->rails > SHORT_RAILS) {
@@ -286,6 +336,14 @@ static bool shorten_rails(const struct address_layout *layout, struct short_form
 
 static void lengthen_rail(const struct short_rail *brief, struct address_rail *rail)
 {
+    if (from_le16(brief->port) == 0 && brief->mac[0] == SHORT_VERBS_MARK) {
+        struct short_verbs said;
+        memcpy(&said, brief, sizeof said);
+        struct address_verbs verbs = {.queue_pair = said.queue_pair};
+        memcpy(verbs.ipv4, said.ipv4, sizeof verbs.ipv4);
+        memcpy(rail, &verbs, sizeof verbs);
+        return;
+    }
     if (from_le16(brief->port) == 0) {
         struct short_tipc said;
         memcpy(&said, brief, sizeof said);

@@ -142,7 +142,8 @@ static bool is_not_granted(int status)
 {
     return status == -EPERM || status == -EACCES || status == -EADDRNOTAVAIL ||
            status == -EAFNOSUPPORT || status == -ENOSYS || status == -ENOENT || status == -EUSERS ||
-           status == -ENONET;
+           status == -ENONET || status == -ENXIO || status == -ELIBBAD || status == -ENOPKG ||
+           status == -ENOBUFS;
 }
 
 static_assert(sizeof "packet/" - 1 + IF_NAMESIZE <= sizeof((struct lane *)0)->name,
@@ -262,6 +263,9 @@ int lanes_open(const struct beowire_options *options, uint64_t incarnation, uint
         return -EINVAL;
     }
     opening.rails = needs_interface(wanted) ? interfaces.count : 0;
+    for (unsigned i = 0; i < interfaces.count; i++) {
+        opening.interfaces[i] = interfaces.at[i];
+    }
     for (unsigned kind = 0; kind < KINDS && status == 0; kind++) {
         if (wanted[kind]) {
             status = open_kind(&opening, kind, &interfaces, lanes, missing);

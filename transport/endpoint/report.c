@@ -91,6 +91,18 @@ const char *beowire_error(int status)
         return "as many endpoints of this interface have this lane as may";
     case -EHOSTUNREACH:
         return "no lane of this endpoint reaches that address";
+    case -ENXIO:
+        return "no RDMA device over Ethernet (RoCE v2) with an IPv4 address is here that this "
+               "process may use: a card can be one in software: modprobe rdma_rxe && rdma link add "
+               "rxe0 type rxe netdev eth0";
+    case -ELIBBAD:
+        return "libibverbs is not here, or is older than 33: install libibverbs1 and "
+               "ibverbs-providers";
+    case -ENOPKG:
+        return "built without libibverbs: install its headers (libibverbs-dev), build again";
+    case -ENOBUFS:
+        return "the RDMA device has no room for another endpoint, or this process may not lock "
+               "4 MiB more (ulimit -l)";
     case -ENODEV:
         return "there is no such network interface";
     case -ENETDOWN:

@@ -152,6 +152,11 @@ static void name_peer(const struct beowire_address *address, char *name, size_t 
         (void)inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? rail->ip + sizeof mapped : rail->ip, text,
                         sizeof text);
         (void)snprintf(name, bytes, "%s/%u", text, number);
+    } else if (layout->rails > 0 && address_rail_is_verbs(rail)) {
+        struct address_verbs verbs;
+        memcpy(&verbs, rail, sizeof verbs);
+        (void)inet_ntop(AF_INET, verbs.ipv4, text, sizeof text);
+        (void)snprintf(name, bytes, "verbs %s:%u/%u", text, from_le32(verbs.queue_pair), number);
     } else if (layout->rails > 0 && address_rail_is_tipc(rail)) {
         struct address_tipc tipc;
         memcpy(&tipc, rail, sizeof tipc);

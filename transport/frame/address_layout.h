@@ -47,11 +47,35 @@ static inline bool address_rail_is_tipc(const struct address_rail *rail)
            from_le32(tipc.socket) != 0;
 }
 
+/** In place of a rail, behind those of interfaces and before TIPC: how to reach an endpoint by
+ *  datagrams of its RDMA device (RoCE v2). It looks to no other lane like a rail of an interface.
+ */
+struct address_verbs {
+    uint8_t none[8];    /**< 0: MAC and port */
+    le32 queue_pair;    /**< its number there, 2 .. 0xFFFFFE */
+    uint8_t no_more[8]; /**< 0 */
+    uint8_t ipv4[4];    /**< of the device's interface; not 0, and nobody's group */
+};
+static_assert(sizeof(struct address_verbs) == sizeof(struct address_rail), "in place of one");
+
+static inline bool address_rail_is_verbs(const struct address_rail *rail)
+{
+    struct address_verbs verbs;
+
+    memcpy(&verbs, rail, sizeof verbs);
+    const struct address_verbs same = {
+        .queue_pair = verbs.queue_pair,
+        .ipv4 = {verbs.ipv4[0], verbs.ipv4[1], verbs.ipv4[2], verbs.ipv4[3]}};
+    uint32_t queue_pair = from_le32(verbs.queue_pair);
+    return memcmp(&verbs, &same, sizeof verbs) == 0 && queue_pair >= 2 && queue_pair <= 0xFFFFFE &&
+           verbs.ipv4[0] != 0 && verbs.ipv4[0] < 224;
+}
+
 /** Bytes as they go over the wire and between processes. */
 struct address_layout {
     uint8_t version; /**< ADDRESS_VERSION */
     uint8_t rails;   /**< how many of `rail` are in use, 0 (memory only) .. ADDRESS_RAILS; the last
-                          may be a struct address_tipc */
+                          may be a struct address_tipc, and before it a struct address_verbs */
     le16 endpoint;   /**< number on its node, never 0 */
     le16 ethertype;
     uint8_t tso_rails; /**< bit i: rail i takes what network cards cut */

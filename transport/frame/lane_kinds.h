@@ -32,7 +32,8 @@ enum lane_of {
     KIND(PACKET, packet, 1, LANE_OF_RAIL) /* Ethernet frames */                                    \
     KIND(TSO, tso, 5, LANE_OF_RAIL)       /* Ethernet frames that the network card cuts */         \
     KIND(UDP, udp, 2, LANE_OF_RAIL)       /* UDP datagrams, with segmentation offload */           \
-    KIND(TIPC, tipc, 6, LANE_OF_HOST)     /* TIPC datagrams: behind all that have rails */
+    KIND(VERBS, verbs, 8, LANE_OF_HOST)   /* datagrams of RDMA devices: behind all with rails */   \
+    KIND(TIPC, tipc, 6, LANE_OF_HOST)     /* TIPC datagrams: likewise */
 
 /** The numbers by which frames name a lane. */
 enum lane_kind {

@@ -113,9 +113,10 @@ struct beowire_options {
     size_t size;           /**< sizeof(struct beowire_options) of the caller */
     const char *interface; /**< network interfaces, such as "eth0" or "eth0,eth1"; NULL if `lanes`
                               is "shm": peers on other hosts are then out of reach */
-    const char *lanes;     /**< which of "shm,xdp,packet,tso,udp,tipc" may be used ("tso" only
-                              beside "packet"; "xdp" in place of "packet", which is opened where
-                              "xdp" cannot be); NULL: all that can be opened but "xdp" and "tipc" */
+    const char *lanes;     /**< which of "shm,xdp,packet,tso,udp,verbs,tipc" may be used ("tso"
+                              only beside "packet"; "xdp" in place of "packet", which is opened
+                              where "xdp" cannot be); NULL: all that can be opened but "xdp",
+                              "verbs" and "tipc" */
     uint16_t ethertype;    /**< EtherType of our frames; all peers have the same */
     uint16_t endpoint;     /**< wanted endpoint number, 0: any that is free */
     uint32_t operations;   /**< most sends, and most receives, outstanding at once (1..32768), or
@@ -514,8 +515,10 @@ BEOWIRE_API int beowire_arm(beowire_endpoint *endpoint);
  * @param name gets static text of the endpoint's
  * @param reason gets -EPERM: this process lacks CAP_NET_RAW; -EUSERS: as many endpoints of the
  * interface have that lane as may; -EADDRNOTAVAIL: the interface cannot have it, or has no IP
- * address; -EAFNOSUPPORT: this kernel has no TIPC; -ENONET: TIPC has no network; another negative
- * errno
+ * address; -EAFNOSUPPORT: this kernel has no TIPC; -ENONET: TIPC has no network; of "verbs" -ENXIO:
+ * there is no RDMA device that can be used; -ELIBBAD: no libibverbs; -ENOPKG: built without it;
+ * -ENOBUFS: no room in the device, or too little memory may be locked; another negative errno:
+ * beowire_error() says each in a line
  * @return 0; -ENOENT: `index` is past the last; -EINVAL: NULL. */
 BEOWIRE_API int beowire_missing_lane(const beowire_endpoint *endpoint, unsigned index,
                                      const char **name, int *reason);

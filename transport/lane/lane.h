@@ -41,12 +41,12 @@ struct lane_of_each {
 #undef LANE_KIND_BYTES
 };
 
-/** Lanes of one endpoint at most: of each kind as many as it may have. Whoever has TIPC, which is
- * in the place of an interface in its address, has no lanes of a fourth one: so it takes no room.
- * Nor does xdp, which is in the place of packet. */
+/** Lanes of one endpoint at most: of each kind as many as it may have. Whoever has TIPC or
+ * verbs, which are in the place of an interface in its address, has no lanes of a fourth one: so
+ * they take no room. Nor does xdp, which is in the place of packet. */
 enum {
     LANES_MAX = sizeof(struct lane_of_each) - sizeof((struct lane_of_each *)0)->tipc -
-                sizeof((struct lane_of_each *)0)->xdp
+                sizeof((struct lane_of_each *)0)->verbs - sizeof((struct lane_of_each *)0)->xdp
 };
 
 struct address_layout;

@@ -19,17 +19,19 @@ struct lane_opening {
     uint16_t ethertype;
     uint16_t *number;        /**< of the endpoint; 0: any, and whoever reserves it writes it */
     bool number_is_reserved; /**< by a lane that was opened before, and says so here */
-    unsigned rails;          /**< that lanes of it have, 0 .. ADDRESS_RAILS */
+    unsigned rails;          /**< that lanes of it have, 0 .. ADDRESS_RAILS, with those in whose
+                                place is a lane of the host that was opened before */
     const char *interface;   /**< of lanes of the host (LANE_OF_HOST): NULL */
-    uint8_t rail;            /**< its number; of lanes of the host: 0 */
+    const char *interfaces[ADDRESS_RAILS]; /**< all that were named; NULL: no more */
+    uint8_t rail;                          /**< its number; of lanes of the host: 0 */
 };
 
 /** A lane whose `kind` is not its own (`opened_as`) has the place of the other one on its rail,
  * which is opened only where it is not there; so it comes before that in LANE_KINDS. */
 struct lane_type {
     /** Opens one. @return 0; a negative errno. Of these, EPERM, EACCES, EADDRNOTAVAIL,
-     *  EAFNOSUPPORT, ENONET, ENOSYS, ENOENT (no /proc) and EUSERS say that this host does not grant
-     *  or have it; then the endpoint does without. */
+     *  EAFNOSUPPORT, ENONET, ENOSYS, ENOENT (no /proc), EUSERS, ENXIO, ELIBBAD, ENOPKG and ENOBUFS
+     *  say that this host does not grant or have it; then the endpoint does without. */
     int (*open)(struct lane_opening *opening, struct lane **lane);
     /** Not LANE_NONE: it is of no use without a lane of this kind, which carries to the same
      *  address what this one does not. */

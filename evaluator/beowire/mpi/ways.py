@@ -15,7 +15,7 @@ from beowire.mpi.installation import Installation
 #: The memory of one host, through what the MPI itself has for it: what no network can beat.
 SHM = "shm"
 
-LANES = ("packet", "xdp", "tso", "udp", "tipc")
+LANES = ("packet", "xdp", "tso", "udp", "tipc", "verbs")
 _OTHER_TCP = ("ofi-tcp", "ucx-tcp")
 NAMES = ("tcp", "beowire", *LANES, SHM, *_OTHER_TCP)
 

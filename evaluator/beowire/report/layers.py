@@ -111,6 +111,7 @@ _BELOW = {
     "beowire-tso": "packet",
     "beowire-udp": "udp",
     "beowire-tipc": "tipc",
+    "beowire-verbs": "verbs-send",
     "beowire-shm": "shm",
     "shm": "memcpy",
     "pipe": "memcpy",
@@ -128,6 +129,7 @@ _BELOW_WAY = {
     "tso": "beowire-tso",
     "udp": "beowire-udp",
     "tipc": "beowire-tipc",
+    "verbs": "beowire-verbs",
     "shm": "shm",
 }
 _BELOW_TRANSPORT = {

@@ -62,7 +62,10 @@ _MEMBERS = {
         *("tipc-seqpacket", "tipc-rdm"),
     ),
     "frames": ("xdp", "xdp-poll", "xdp-zerocopy"),
-    "lanes": ("beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc", "beowire-xdp"),
+    "lanes": (
+        *("beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc", "beowire-xdp"),
+        "beowire-verbs",
+    ),
     "libfabric": ("fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets", "fi:verbs"),
     "ucx": ("ucx:tcp", "ucx:posix", "ucx:sysv", "ucx:cma", "ucx:rc_verbs", "ucx:ud_verbs"),
     "verbs": (
@@ -121,6 +124,7 @@ _WAY_SYMBOLS = {
     "udp": "star-triangle-up",
     "tipc": "star-triangle-down",
     "xdp": "octagon",
+    "verbs": "triangle-nw",
     "ofi-tcp": "diamond-tall",
     "ucx-tcp": "diamond-wide",
 }

@@ -11,7 +11,7 @@
 static struct ibv_wc arrived;
 static bool has_arrived;
 static unsigned returned;
-static uint8_t slot[VERBS_COPIED_BYTES];
+static uint8_t memory[VERBS_COPIED_BYTES];
 
 int verbs_link_poll(struct verbs_link *link, struct ibv_cq *queue, struct ibv_wc *completions,
                     int count)
@@ -25,10 +25,10 @@ int verbs_link_poll(struct verbs_link *link, struct ibv_cq *queue, struct ibv_wc
     return 1;
 }
 
-int verbs_link_return(struct verbs_link *link, uint64_t number)
+int verbs_link_return(struct verbs_link *link, uint64_t slot)
 {
     (void)link;
-    (void)number;
+    (void)slot;
     returned++;
     return 0;
 }
@@ -38,11 +38,11 @@ int verbs_link_errno(enum ibv_wc_status status)
     return status == IBV_WC_SUCCESS ? 0 : -EIO;
 }
 
-uint8_t *verbs_link_slot(const struct verbs_link *link, uint64_t number)
+uint8_t *verbs_link_slot(const struct verbs_link *link, uint64_t slot)
 {
     (void)link;
-    (void)number;
-    return slot;
+    (void)slot;
+    return memory;
 }
 
 uint8_t *verbs_link_place(const struct verbs_link *link, uint64_t number)

@@ -23,6 +23,7 @@ ALL = (
     *("udp", "mptcp", "sctp", "tipc", "packet"),
     *("xdp", "xdp-poll", "xdp-zerocopy"),
     *("beowire", "beowire-packet", "beowire-tso", "beowire-udp", "beowire-tipc", "beowire-xdp"),
+    "beowire-verbs",
     *("fi-tcp", "fi:beowire", "fi:shm", "fi:udp", "fi:net", "fi:sockets"),
     *("ucx:tcp", "ucx:posix", "ucx:sysv", "pvm", "pvm-direct", "pvm-beowire", *MPI),
     *("verbs-send", "verbs-write", "verbs-read"),

@@ -14,6 +14,7 @@
 #define RAIL_WITHOUT_MAC ":000000000000/00000000000000000000ffff0a4e0001/c352"
 #define RAIL_IPV6 ":02aabbccddee/fd000000000000000000000000000001/c351"
 #define TIPC ":000000000000/0000000000000000020000cae8030000/0000"
+#define VERBS ":000000000000/1110000000000000000000000a4d0001/0000"
 #define RAIL_MAC ":02aabbccddee/00000000000000000000000000000000/0000"
 
 static const char text_of_valid[] = HEAD RAIL;
@@ -88,6 +89,17 @@ static void beowire_address_parse__refuses(void **state)
         HEAD TIPC RAIL,                /* TIPC is the last, */
         HEAD TIPC TIPC,                /* there is one, */
         HEAD TIPC "+",                 /* and no network card cuts it */
+        HEAD TIPC VERBS,               /* verbs comes before it, */
+        HEAD VERBS RAIL,               /* behind interfaces, */
+        HEAD VERBS VERBS,              /* there is one, */
+        HEAD VERBS "+",                /* and no network card cuts it, either */
+        HEAD ":000000000000/0100000000000000000000000a4d0001/0000", /* the manager's */
+        HEAD ":000000000000/ffffff0000000000000000000a4d0001/0000", /* a group's */
+        HEAD ":000000000000/1110000100000000000000000a4d0001/0000", /* 24 bits */
+        HEAD ":000000000000/1110000000000000000000010a4d0001/0000",
+        HEAD ":000000000000/111000000000000000000000000d0001/0000",
+        HEAD ":000000000000/111000000000000000000000ef4d0001/0000",
+        HEAD ":020000000000/1110000000000000000000000a4d0001/0000",
         HEAD ":020000000000/0000000000000000020000cae8030000/0000",
         HEAD ":000000000000/0000000000000001020000cae8030000/0000",
         HEAD ":000000000000/0000000000000000020000cae8030000/0001" TIPC "+",
@@ -142,6 +154,8 @@ static void beowire_address_parse__of_memory_only_and_of_many_interfaces(void **
                                        HEAD ":02aabbccddee/00000000000000000000000000000000/0000",
                                        HEAD ":000000000000/00000000000000000000ffff0a4d0001/c351",
                                        HEAD TIPC,
+                                       HEAD VERBS,
+                                       HEAD RAIL "+" RAIL VERBS TIPC,
                                        HEAD RAIL "+" RAIL RAIL TIPC};
     struct beowire_address address;
     char text[BEOWIRE_ADDRESS_TEXT_BYTES];
@@ -223,8 +237,13 @@ static void beowire_address_shorten__is_read_again(void **state)
  * the only one, is TIPC. */
 static void beowire_address_shorten__two_interfaces(void **state)
 {
-    static const char *const texts[] = {HEAD RAIL "+" RAIL_WITHOUT_MAC, HEAD RAIL_WITHOUT_MAC RAIL,
-                                        HEAD TIPC, HEAD RAIL "+" TIPC};
+    static const char *const texts[] = {HEAD RAIL "+" RAIL_WITHOUT_MAC,
+                                        HEAD RAIL_WITHOUT_MAC RAIL,
+                                        HEAD TIPC,
+                                        HEAD RAIL "+" TIPC,
+                                        HEAD VERBS,
+                                        HEAD RAIL "+" VERBS,
+                                        HEAD VERBS TIPC};
     uint8_t bytes[BEOWIRE_ADDRESS_SHORT_BYTES];
     struct beowire_address address;
     struct beowire_address read;
@@ -247,6 +266,8 @@ static void beowire_address_shorten__of_what_has_no_short_form(void **state)
     assert_int_equal(beowire_address_parse(HEAD RAIL RAIL RAIL, &address), 0);
     assert_int_equal(beowire_address_shorten(&address, bytes), -EMSGSIZE);
     assert_int_equal(beowire_address_parse(HEAD RAIL RAIL_IPV6, &address), 0);
+    assert_int_equal(beowire_address_shorten(&address, bytes), -EMSGSIZE);
+    assert_int_equal(beowire_address_parse(HEAD RAIL_MAC VERBS, &address), 0);
     assert_int_equal(beowire_address_shorten(&address, bytes), -EMSGSIZE);
     assert_int_equal(beowire_address_parse(HEAD RAIL_MAC TIPC, &address), 0);
     assert_int_equal(beowire_address_shorten(&address, bytes), -EMSGSIZE);

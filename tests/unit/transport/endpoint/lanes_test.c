@@ -148,8 +148,8 @@ static void lanes_open__each_is_what_it_is_called(void **state)
         }
         most += all[i].of;
     }
-    /* TIPC is there in place of others, and so is xdp on each rail. */
-    assert_int_equal(most, LANES_MAX + 1 + ADDRESS_RAILS);
+    /* TIPC and verbs are there in place of others, and so is xdp on each rail. */
+    assert_int_equal(most, LANES_MAX + 2 + ADDRESS_RAILS);
 }
 
 static void lanes_open__udp_after_all_others(void **state)
@@ -294,6 +294,21 @@ static void lanes_open__xdp_in_place_of_packet(void **state)
     assert_int_equal(missing.at[0].status, -EUSERS);
     assert_non_null(strstr(missing.at[0].reason, "has it"));
     lanes_close(&holder);
+}
+
+/** It takes an RDMA device over the interface, which a virtual one has not, or a build that knows
+ *  of such. */
+static void lanes_open__verbs_on_request_only(void **state)
+{
+    int status = status_of("end0", "verbs");
+
+    (void)state;
+    assert_true(status == -ENXIO || status == -ENOPKG || status == -ELIBBAD);
+    check("end0", "shm,udp,verbs", "shm0 udp0");
+    assert_int_equal(missing.count, 1);
+    assert_string_equal(missing.at[0].name, "verbs");
+    assert_int_equal(missing.at[0].status, status);
+    assert_non_null(strstr(beowire_error(status), status == -ENXIO ? "rdma_rxe" : "install"));
 }
 
 static void set_address(const char *name, uint32_t address)
@@ -582,6 +597,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(lanes_open__an_interface_is_no_use),
         cmocka_unit_test(lanes_open__tipc_on_request_only),
         cmocka_unit_test(lanes_open__xdp_in_place_of_packet),
+        cmocka_unit_test(lanes_open__verbs_on_request_only),
         cmocka_unit_test(lanes_open__no_ip_address),
         cmocka_unit_test(lanes_open__a_number_for_ethernet_frames_is_nobody_elses),
         cmocka_unit_test(lanes_open__other_lanes_need_no_number),

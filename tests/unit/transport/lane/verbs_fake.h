@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * verbs_fake.h - libibverbs with RDMA devices for tests, whatever this host has: a table of
+ * functions for struct verbs_lane_options. Datagrams go from queue pair to queue pair in memory,
+ * at once, and are lost where a card would lose them. It is stricter than a card: memory has to be
+ * registered, slots to be posted once, and everything to be given back.
+ *
+ * Whoever includes it is one test program.
+ */
+#ifndef BEOWIRE_TESTS_LANE_VERBS_FAKE_H
+#define BEOWIRE_TESTS_LANE_VERBS_FAKE_H
+
+#include "frame/address_layout.h"
+#include "frame/frame.h"
+#include "lane/verbs.h"
+#include "lane/verbs_internal.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define FAKE_DEVICES 2
+#define FAKE_PAIRS 4
+#define FAKE_QUEUE (2 * LANE_RING_FRAMES)
+
+struct fake_queue {
+    struct ibv_cq cq;
+    struct ibv_comp_channel *channel;
+    bool armed;
+    unsigned count;
+    struct ibv_wc done[FAKE_QUEUE];
+};
+
+struct fake_pair {
+    struct ibv_qp qp;
+    bool is_open;
+    enum ibv_qp_state state;
+    uint32_t ipv4;
+    uint32_t qkey;
+    unsigned posted; /* receives */
+    struct ibv_sge slots[LANE_RING_FRAMES];
+    uint64_t ids[LANE_RING_FRAMES];
+    uint32_t unreported; /* sends */
+};
+
+struct fake_handle {
+    struct ibv_ah ah;
+    uint32_t ipv4;
+};
+
+/** The devices; a test says how they are. */
+static struct {
+    uint32_t ipv4; /**< of the device that is opened next */
+    unsigned interface;
+    int gid_type;
+    enum ibv_mtu mtu;
+    enum ibv_port_state state;
+    unsigned devices;
+    bool gone;            /**< nothing works any more */
+    bool refuses;         /**< a device's file is for others */
+    unsigned inline_most; /**< longer asks are refused */
+    const char *fails;    /**< this function does, always */
+    uint32_t absent;      /**< this host does not answer */
+    bool waits;           /**< whoever asks for a host waits for `answer` */
+    sem_t answer;
+    unsigned asked;          /**< handles */
+    bool holds;              /**< sends do not complete */
+    unsigned takes;          /**< of a list that is posted, so many */
+    enum ibv_wc_status says; /**< of what is sent */
+    uint32_t immediate;      /**< not 0: what arrives says that it has this */
+    uint8_t version;         /**< of the IP header of what arrives */
+    unsigned things;         /**< that were made and not given back */
+    uint32_t numbers;
+    struct fake_pair pairs[FAKE_PAIRS];
+} fake;
+
+static inline bool fake_fails(const char *function)
+{
+    errno = ENOMEM;
+    return fake.fails != NULL && strcmp(fake.fails, function) == 0;
+}
+
+static inline void *fake_made(void *thing)
+{
+    assert_non_null(thing);
+    (void)__atomic_fetch_add(&fake.things, 1, __ATOMIC_RELAXED);
+    return thing;
+}
+
+static inline int fake_gave_back(void *thing)
+{
+    free(thing);
+    (void)__atomic_fetch_sub(&fake.things, 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* ---- the data path -------------------------------------------------------------------------- */
+
+static inline void fake_complete(struct ibv_cq *cq, struct ibv_wc completion)
+{
+    struct fake_queue *queue = (struct fake_queue *)(void *)cq;
+
+    assert_true(queue->count < FAKE_QUEUE);
+    queue->done[queue->count++] = completion;
+    if (queue->armed) {
+        queue->armed = false;
+        assert_int_equal(eventfd_write(queue->channel->fd, 1), 0);
+    }
+}
+
+static inline int fake_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *completions)
+{
+    struct fake_queue *queue = (struct fake_queue *)(void *)cq;
+    unsigned some = queue->count < (unsigned)count ? queue->count : (unsigned)count;
+
+    memcpy(completions, queue->done, some * sizeof *completions);
+    queue->count -= some;
+    memmove(queue->done, queue->done + some, queue->count * sizeof *queue->done);
+    return (int)some;
+}
+
+static inline int fake_req_notify_cq(struct ibv_cq *cq, int solicited)
+{
+    assert_int_equal(solicited, 0);
+    ((struct fake_queue *)(void *)cq)->armed = true;
+    return fake.gone ? EIO : 0;
+}
+
+static inline struct fake_pair *fake_pair_at(uint32_t ipv4, uint32_t number)
+{
+    for (unsigned i = 0; i < FAKE_PAIRS; i++) {
+        struct fake_pair *pair = &fake.pairs[i];
+        if (pair->is_open && pair->ipv4 == ipv4 && pair->qp.qp_num == number) {
+            return pair;
+        }
+    }
+    return NULL;
+}
+
+/** Puts a datagram into the slot that was posted first. */
+static inline void fake_deliver(const struct fake_pair *from, struct fake_pair *to,
+                                const struct ibv_send_wr *request)
+{
+    const struct ibv_sge *part = request->sg_list;
+
+    if (to == NULL || to->state < IBV_QPS_RTR || to->state == IBV_QPS_ERR || to->posted == 0 ||
+        to->qkey != request->wr.ud.remote_qkey) {
+        return;
+    }
+    uint8_t *at = (uint8_t *)(uintptr_t)to->slots[0].addr;
+    assert_true(to->slots[0].length >= VERBS_GRH_BYTES + part->length);
+    memset(at, 0xEE, VERBS_GRH_BYTES);
+    at[20] = (uint8_t)(fake.version << 4 | 5);
+    memcpy(at + 32, &from->ipv4, sizeof from->ipv4);
+    memcpy(at + VERBS_GRH_BYTES, (const void *)(uintptr_t)part->addr, part->length);
+    fake_complete(to->qp.recv_cq,
+                  (struct ibv_wc){
+                      .wr_id = to->ids[0],
+                      .opcode = IBV_WC_RECV,
+                      .byte_len = VERBS_GRH_BYTES + part->length,
+                      .src_qp = from->qp.qp_num,
+                      .wc_flags = IBV_WC_GRH | (fake.immediate != 0 ? IBV_WC_WITH_IMM : 0u),
+                      .imm_data = fake.immediate,
+                  });
+    to->posted--;
+    memmove(to->slots, to->slots + 1, to->posted * sizeof *to->slots);
+    memmove(to->ids, to->ids + 1, to->posted * sizeof *to->ids);
+}
+
+static inline int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *request,
+                                 struct ibv_send_wr **refused)
+{
+    struct fake_pair *own = (struct fake_pair *)(void *)qp;
+    unsigned taken = 0;
+
+    for (; request != NULL; request = request->next, taken++) {
+        if (own->state != IBV_QPS_RTS || fake.gone || taken == fake.takes) {
+            *refused = request;
+            return ENOMEM;
+        }
+        const struct fake_handle *to = (const struct fake_handle *)(const void *)request->wr.ud.ah;
+        assert_int_equal(request->num_sge, 1);
+        assert_int_equal(request->opcode, IBV_WR_SEND);
+        assert_true(++own->unreported <= LANE_VERBS_SEND_FRAMES);
+        fake_deliver(own, fake_pair_at(to->ipv4, request->wr.ud.remote_qpn), request);
+        if ((request->send_flags & IBV_SEND_SIGNALED) != 0 && !fake.holds) {
+            own->unreported = 0;
+            fake_complete(qp->send_cq,
+                          (struct ibv_wc){.wr_id = request->wr_id, .status = fake.says});
+        }
+    }
+    return 0;
+}
+
+static inline int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *request,
+                                 struct ibv_recv_wr **refused)
+{
+    struct fake_pair *own = (struct fake_pair *)(void *)qp;
+
+    for (; request != NULL; request = request->next) {
+        if (fake.gone) {
+            *refused = request;
+            return EIO;
+        }
+        assert_true(own->posted < LANE_RING_FRAMES);
+        for (unsigned i = 0; i < own->posted; i++) {
+            assert_int_not_equal(own->ids[i], request->wr_id); /* once */
+        }
+        own->slots[own->posted] = request->sg_list[0];
+        own->ids[own->posted++] = request->wr_id;
+    }
+    return 0;
+}
+
+/* ---- what is called seldom ------------------------------------------------------------------ */
+
+static inline struct ibv_device **fake_get_device_list(int *count)
+{
+    static struct ibv_device devices[FAKE_DEVICES];
+    static struct ibv_device *list[FAKE_DEVICES + 1];
+
+    for (unsigned i = 0; i <= FAKE_DEVICES; i++) {
+        list[i] = i < fake.devices ? &devices[i] : NULL;
+    }
+    *count = (int)fake.devices;
+    return fake_made((void *)list);
+}
+
+static inline void fake_free_device_list(struct ibv_device **list)
+{
+    assert_non_null(list);
+    (void)fake_gave_back(NULL);
+}
+
+static inline struct ibv_context *fake_open_device(struct ibv_device *device)
+{
+    struct ibv_context *context = fake.refuses ? NULL : calloc(1, sizeof *context);
+
+    (void)device;
+    if (context != NULL) {
+        context->ops.poll_cq = fake_poll_cq;
+        context->ops.req_notify_cq = fake_req_notify_cq;
+        context->ops.post_send = fake_post_send;
+        context->ops.post_recv = fake_post_recv;
+        (void)fake_made(context);
+    }
+    return context;
+}
+
+static inline int fake_close_device(struct ibv_context *context)
+{
+    return fake_gave_back(context);
+}
+
+/** As in Linux: each address once for RoCE v1 and once for v2, and one that is made of the MAC. */
+static inline ssize_t fake_query_gid_table(struct ibv_context *context,
+                                           struct ibv_gid_entry *entries, size_t count,
+                                           uint32_t flags, size_t entry_bytes)
+{
+    struct ibv_gid_entry entry = {
+        .gid_index = 0, .port_num = 1, .ndev_ifindex = fake.interface, .gid_type = 1};
+
+    (void)context;
+    assert_true(count >= 3 && flags == 0 && entry_bytes == sizeof entry);
+    entry.gid.raw[0] = 0xFE;
+    entry.gid.raw[1] = 0x80;
+    entry.gid_type = IBV_GID_TYPE_ROCE_V2;
+    entries[0] = entry;
+    memset(entry.gid.raw, 0, sizeof entry.gid.raw);
+    entry.gid.raw[10] = entry.gid.raw[11] = 0xFF;
+    memcpy(entry.gid.raw + 12, &fake.ipv4, sizeof fake.ipv4);
+    entry.gid_index = 1;
+    entry.gid_type = IBV_GID_TYPE_ROCE_V1;
+    entries[1] = entry;
+    entry.gid_index = 2;
+    entry.gid_type = (uint32_t)fake.gid_type;
+    entries[2] = entry;
+    return 3;
+}
+
+static inline int fake_query_port(struct ibv_context *context, uint8_t port,
+                                  struct _compat_ibv_port_attr *attributes)
+{
+    struct ibv_port_attr *known = (struct ibv_port_attr *)(void *)attributes;
+
+    (void)context;
+    assert_int_equal(port, 1);
+    known->state = fake.state;
+    known->active_mtu = fake.mtu;
+    return fake.gone ? EIO : 0;
+}
+
+static inline struct ibv_pd *fake_alloc_pd(struct ibv_context *context)
+{
+    struct ibv_pd *domain = calloc(1, sizeof *domain);
+
+    (void)context;
+    return fake_made(domain);
+}
+
+static inline int fake_dealloc_pd(struct ibv_pd *domain)
+{
+    return fake_gave_back(domain);
+}
+
+static inline struct ibv_mr *fake_reg_mr(struct ibv_pd *domain, void *memory, size_t bytes,
+                                         int access)
+{
+    struct ibv_mr *region = fake_fails("reg_mr") ? NULL : calloc(1, sizeof *region);
+
+    (void)domain;
+    assert_int_equal(access, IBV_ACCESS_LOCAL_WRITE); /* nobody else's to write or read */
+    if (region != NULL) {
+        region->addr = memory;
+        region->length = bytes;
+        (void)fake_made(region);
+    }
+    return region;
+}
+
+static inline int fake_dereg_mr(struct ibv_mr *region)
+{
+    return fake_gave_back(region);
+}
+
+static inline struct ibv_comp_channel *fake_create_comp_channel(struct ibv_context *context)
+{
+    struct ibv_comp_channel *channel =
+        fake_fails("create_comp_channel") ? NULL : calloc(1, sizeof *channel);
+
+    (void)context;
+    if (channel != NULL) {
+        channel->fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+        (void)fake_made(channel);
+    }
+    return channel;
+}
+
+static inline int fake_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+    (void)close(channel->fd);
+    return fake_gave_back(channel);
+}
+
+static inline struct ibv_cq *fake_create_cq(struct ibv_context *context, int entries, void *of,
+                                            struct ibv_comp_channel *channel, int vector)
+{
+    struct fake_queue *queue = fake_fails("create_cq") ? NULL : calloc(1, sizeof *queue);
+
+    (void)of;
+    assert_true(entries <= FAKE_QUEUE && vector == 0);
+    if (queue == NULL) {
+        return NULL;
+    }
+    queue->cq.context = context;
+    queue->channel = channel;
+    return fake_made(&queue->cq);
+}
+
+static inline int fake_destroy_cq(struct ibv_cq *queue)
+{
+    return fake_gave_back(queue);
+}
+
+static inline int fake_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **queue,
+                                    void **of)
+{
+    eventfd_t one = 0;
+
+    *queue = NULL;
+    *of = NULL;
+    return eventfd_read(channel->fd, &one);
+}
+
+static inline void fake_ack_cq_events(struct ibv_cq *queue, unsigned count)
+{
+    assert_true(queue != NULL && count > 0);
+}
+
+static inline struct ibv_qp *fake_create_qp(struct ibv_pd *domain,
+                                            struct ibv_qp_init_attr *attributes)
+{
+    (void)domain;
+    assert_int_equal(attributes->qp_type, IBV_QPT_UD);
+    assert_int_equal(attributes->sq_sig_all, 0);
+    if (fake_fails("create_qp") || attributes->cap.max_inline_data > fake.inline_most) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < FAKE_PAIRS; i++) {
+        struct fake_pair *pair = &fake.pairs[i];
+        if (!pair->is_open) {
+            *pair = (struct fake_pair){.is_open = true, .ipv4 = fake.ipv4};
+            pair->qp.qp_num = 100 + fake.numbers++;
+            pair->qp.send_cq = attributes->send_cq;
+            pair->qp.recv_cq = attributes->recv_cq;
+            pair->qp.context = attributes->send_cq->context;
+            return fake_made(&pair->qp);
+        }
+    }
+    return NULL;
+}
+
+/** Strict about the order of states; a reset forgets all that is posted. */
+static inline int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attributes, int mask)
+{
+    struct fake_pair *pair = (struct fake_pair *)(void *)qp;
+
+    if (fake.gone || fake_fails("modify_qp")) {
+        return EIO;
+    }
+    switch (attributes->qp_state) {
+    case IBV_QPS_RESET:
+        pair->posted = pair->unreported = 0;
+        break;
+    case IBV_QPS_INIT:
+        assert_int_equal(pair->state, IBV_QPS_RESET);
+        assert_int_equal(mask, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+        pair->qkey = attributes->qkey;
+        break;
+    case IBV_QPS_RTR:
+        assert_int_equal(pair->state, IBV_QPS_INIT);
+        break;
+    default:
+        assert_int_equal(attributes->qp_state, IBV_QPS_RTS);
+        assert_int_equal(pair->state, IBV_QPS_RTR);
+        break;
+    }
+    pair->state = attributes->qp_state;
+    return 0;
+}
+
+static inline int fake_destroy_qp(struct ibv_qp *qp)
+{
+    ((struct fake_pair *)(void *)qp)->is_open = false;
+    return fake_gave_back(NULL);
+}
+
+static inline struct ibv_ah *fake_create_ah(struct ibv_pd *domain, struct ibv_ah_attr *attributes)
+{
+    uint32_t ipv4 = 0;
+
+    (void)domain;
+    (void)__atomic_fetch_add(&fake.asked, 1, __ATOMIC_SEQ_CST);
+    memcpy(&ipv4, attributes->grh.dgid.raw + 12, sizeof ipv4);
+    if (fake.waits) {
+        (void)sem_wait(&fake.answer);
+    }
+    if (ipv4 == fake.absent || attributes->grh.sgid_index != 2 || attributes->is_global != 1 ||
+        attributes->grh.dgid.raw[10] != 0xFF || attributes->grh.hop_limit < 2) {
+        return NULL;
+    }
+    struct fake_handle *handle = calloc(1, sizeof *handle);
+    if (handle == NULL) {
+        return NULL;
+    }
+    handle->ipv4 = ipv4;
+    (void)__atomic_fetch_add(&fake.things, 1, __ATOMIC_RELAXED);
+    return &handle->ah;
+}
+
+static inline int fake_destroy_ah(struct ibv_ah *handle)
+{
+    return fake_gave_back(handle);
+}
+
+static const struct verbs_library fake_library = {
+    .get_device_list = fake_get_device_list,
+    .free_device_list = fake_free_device_list,
+    .open_device = fake_open_device,
+    .close_device = fake_close_device,
+    .query_gid_table = fake_query_gid_table,
+    .query_port = fake_query_port,
+    .alloc_pd = fake_alloc_pd,
+    .dealloc_pd = fake_dealloc_pd,
+    .reg_mr = fake_reg_mr,
+    .dereg_mr = fake_dereg_mr,
+    .create_comp_channel = fake_create_comp_channel,
+    .destroy_comp_channel = fake_destroy_comp_channel,
+    .create_cq = fake_create_cq,
+    .destroy_cq = fake_destroy_cq,
+    .get_cq_event = fake_get_cq_event,
+    .ack_cq_events = fake_ack_cq_events,
+    .create_qp = fake_create_qp,
+    .modify_qp = fake_modify_qp,
+    .destroy_qp = fake_destroy_qp,
+    .create_ah = fake_create_ah,
+    .destroy_ah = fake_destroy_ah,
+};
+
+#define IPV4(a, b, c, d)                                                                           \
+    ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+#define HOST_A IPV4(10, 77, 0, 1)
+#define HOST_B IPV4(10, 77, 0, 2)
+
+static int fake_setup(void **state)
+{
+    (void)state;
+    memset(&fake, 0, sizeof fake);
+    fake.ipv4 = HOST_A;
+    fake.interface = 1; /* lo, which every host has */
+    fake.gid_type = IBV_GID_TYPE_ROCE_V2;
+    fake.mtu = IBV_MTU_1024;
+    fake.state = IBV_PORT_ACTIVE;
+    fake.devices = 1;
+    fake.inline_most = 64;
+    fake.takes = UINT32_MAX;
+    fake.version = 4;
+    return sem_init(&fake.answer, 0, 0);
+}
+
+/** All has been given back. */
+static int fake_teardown(void **state)
+{
+    (void)state;
+    return fake.things == 0 ? sem_destroy(&fake.answer) : -1;
+}
+
+#endif /* BEOWIRE_TESTS_LANE_VERBS_FAKE_H */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * verbs_library.h - those functions of libibverbs that the lane calls, found when they are first
+ * needed. What is posted and polled goes through the device's own table (struct ibv_context), by
+ * functions of its header. Tests have tables of their own.
+ *
+ * The library stays loaded: it and its drivers keep state of the process.
+ * Threads: any.
+ */
+#ifndef BEOWIRE_LANE_VERBS_LIBRARY_H
+#define BEOWIRE_LANE_VERBS_LIBRARY_H
+
+#include <infiniband/verbs.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/** The same without the prefix "ibv_": infiniband/verbs.h says what they do. */
+struct verbs_library {
+    struct ibv_device **(*get_device_list)(int *count);
+    void (*free_device_list)(struct ibv_device **list);
+    struct ibv_context *(*open_device)(struct ibv_device *device);
+    int (*close_device)(struct ibv_context *context);
+    ssize_t (*query_gid_table)(struct ibv_context *context, struct ibv_gid_entry *entries,
+                               size_t count, uint32_t flags, size_t entry_bytes);
+    /** Writes the beginning of a struct ibv_port_attr, up to `link_layer`. */
+    int (*query_port)(struct ibv_context *context, uint8_t port,
+                      struct _compat_ibv_port_attr *attributes);
+    struct ibv_pd *(*alloc_pd)(struct ibv_context *context);
+    int (*dealloc_pd)(struct ibv_pd *domain);
+    struct ibv_mr *(*reg_mr)(struct ibv_pd *domain, void *memory, size_t bytes, int access);
+    int (*dereg_mr)(struct ibv_mr *region);
+    struct ibv_comp_channel *(*create_comp_channel)(struct ibv_context *context);
+    int (*destroy_comp_channel)(struct ibv_comp_channel *channel);
+    struct ibv_cq *(*create_cq)(struct ibv_context *context, int entries, void *of,
+                                struct ibv_comp_channel *channel, int vector);
+    int (*destroy_cq)(struct ibv_cq *queue);
+    int (*get_cq_event)(struct ibv_comp_channel *channel, struct ibv_cq **queue, void **of);
+    void (*ack_cq_events)(struct ibv_cq *queue, unsigned count);
+    struct ibv_qp *(*create_qp)(struct ibv_pd *domain, struct ibv_qp_init_attr *attributes);
+    int (*modify_qp)(struct ibv_qp *pair, struct ibv_qp_attr *attributes, int mask);
+    int (*destroy_qp)(struct ibv_qp *pair);
+    struct ibv_ah *(*create_ah)(struct ibv_pd *domain, struct ibv_ah_attr *attributes);
+    int (*destroy_ah)(struct ibv_ah *handle);
+};
+
+/** Finds the functions in a library. @return 0; -ELIBBAD: it is not there, or lacks one. */
+int verbs_library_find(const char *name, struct verbs_library *library);
+
+/** The installed one. @return NULL: there is none that can be used. */
+const struct verbs_library *verbs_library_load(void);
+
+#endif /* BEOWIRE_LANE_VERBS_LIBRARY_H */
