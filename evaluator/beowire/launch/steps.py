@@ -34,7 +34,8 @@ _ANSWER_BYTES = 64 << 10
 #: Where the copies are, `$root` for the scripts of RemoteCache.
 _ROOT = (
     f'umask 077; root="{BASE}"; mkdir -p "$root" 2>/dev/null && [ -w "$root" ]'
-    ' || { root="${TMPDIR:-/tmp}"; [ -d "$root" ] || root=/tmp; root="$root/beowire-$(id -u)"; };'
+    ' || { root="${TMPDIR:-/tmp}"; [ -d "$root" ] || root=/tmp;'
+    ' root="$root/beowire-engine-$(id -u)"; };'
 )
 
 

@@ -107,7 +107,7 @@ def test_enter__below_the_temporary_directory_where_there_is_no_home(
     monkeypatch.setenv("TMPDIR", str(slurms))
     with slurm.SlurmLauncher() as launcher, launcher.start(launcher.nodes[1]) as process:
         process.communicate(timeout=60)
-        copy = slurms / f"beowire-{os.getuid()}"
+        copy = slurms / f"beowire-engine-{os.getuid()}"
         assert len(list(copy.glob("*/beowire-engine"))) == 1
         assert stat.S_IMODE(copy.stat().st_mode) == 0o700
 
@@ -117,8 +117,8 @@ def test_enter__a_node_that_can_write_nowhere(
 ) -> None:
     (slurms / "home-beta").write_text("in the way")
     monkeypatch.setenv("TMPDIR", str(slurms))
-    (slurms / f"beowire-{os.getuid()}").write_text("in the way")
-    with pytest.raises(BeowireError, match=r"^beta: mkdir: .*beowire-") as raised:
+    (slurms / f"beowire-engine-{os.getuid()}").write_text("in the way")
+    with pytest.raises(BeowireError, match=r"^beta: mkdir: .*beowire-engine-") as raised:
         slurm.SlurmLauncher().__enter__()
     assert "\n" not in str(raised.value)
 
