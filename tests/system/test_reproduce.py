@@ -7,7 +7,7 @@ from system.conftest import RunBeowire
 
 
 def test_reproduce__a_paper_in_a_lab_and_again(run_beowire: RunBeowire, tmp_path: Path) -> None:
-    words = ("reproduce", "001", "--only", "gigabit", "--time", "5", "--out", str(tmp_path / "o"))
+    words = ("reproduce", "001", "--only", "gigabit", "--time", "30", "--out", str(tmp_path / "o"))
     first = run_beowire(*words, "--pages", str(tmp_path / "pages"))
     assert first.returncode == 0, first.stderr
     assert first.stderr.startswith("paper 001: 1 measurements, about ")
