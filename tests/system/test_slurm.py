@@ -109,13 +109,14 @@ def test_salloc__nothing_is_installed_there__cancelled_all_ends_and_the_record_i
         assert job.poll() is None, job.communicate()
         begun = time.monotonic()
         assert slurm.run("scancel", "--name=measured").returncode == 0
-        said, complaints = job.communicate(timeout=60)
+        _, complaints = job.communicate(timeout=60)
         assert wait_until(lambda: not processes_of(leftovers))
         assert time.monotonic() - begun < BOUND_S
     lines = [line for line in complaints.splitlines() if line.startswith("beowire: ")]
     assert len(lines) == 2, complaints
     assert "Slurm has ended the job's steps" in lines[0]
-    # Whether the engine or what waits beside it was ended first is chance.
+    # Whether the engine or what waits beside it was ended first is chance; so is how much of the
+    # table and report is written before Slurm's signal comes.
     ends = ("interrupted", "tcp failed on node")
     assert lines[1].removeprefix("beowire: ").startswith(ends)
     found = read_record(record)
@@ -124,7 +125,6 @@ def test_salloc__nothing_is_installed_there__cancelled_all_ends_and_the_record_i
     assert found.end.status.startswith(ends)
     (tcp,) = found.results
     assert tcp.n > 0
-    assert "report.html" in said
 
 
 def test_compare__where_it_cannot_be(slurm: Slurm, tmp_path: Path) -> None:
