@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +22,10 @@
 /* So many looks may find nothing before they become seldom. */
 #define LOOKS_OFTEN 100
 
-/* While it is polled (waiting.h): a poll that took WORK_NS has moved something of a long message,
- * and more may follow, unless somebody else has had the core. Whoever polls in vain offers it every
- * YIELD_NS, and at every poll while others take it; SWITCH_NS is more than that takes if nobody
- * does. After AWAY_NS whoever has it computes. */
+/* While it is polled (waiting.h), a gap of GAP_NS between two polls is looked into: another process
+ * may have had the core. A poll that took WORK_NS has moved something of a long message. */
+#define GAP_NS UINT64_C(50000)
 #define WORK_NS UINT64_C(4000)
-#define YIELD_NS UINT64_C(5000)
-#define SWITCH_NS UINT64_C(1500)
-#define AWAY_NS UINT64_C(100000)
 
 /* A sleep ends by itself, whatever a wake-up may have got lost. */
 #define SLEEP_MAX_NS UINT64_C(500000000)
@@ -388,59 +383,44 @@ static bool was_preempted(struct port *port)
     return so;
 }
 
-/* Polling, until something is found. */
+/* A wait: nothing has moved since then; what the clock said last; was it slept since then? */
 struct polling {
-    uint64_t since_ns; /* nothing has moved since then */
+    uint64_t since_ns;
     uint64_t now_ns;
-    bool sleepy; /* it is to be slept before the next poll */
+    bool again; /* it was not there at the first look */
+    bool sleepy;
+    bool slept;
 };
 
-static struct polling start_polling(struct port *port, uint64_t now_ns)
+static void note_arrival(struct port *port, struct polling *polling)
 {
-    waiting_begin(&port->waiting);
-    return (struct polling){.since_ns = now_ns, .now_ns = now_ns};
-}
-
-/* Offers the core to whoever wants it. Among tasks that all do it goes around in microseconds; one
- * that computes keeps it. */
-static void offer_core(struct port *port, struct polling *polling)
-{
-    const uint64_t offered_ns = polling->now_ns;
-
-    (void)sched_yield();
-    polling->now_ns = port_now_ns();
-    const uint64_t away_ns = polling->now_ns - offered_ns;
-    port->crowded = away_ns >= SWITCH_NS && was_preempted(port);
-    if (!port->crowded) {
-        waiting_undisturbed(&port->waiting);
-    } else if (away_ns >= AWAY_NS) {
-        waiting_disturbed(&port->waiting);
+    if (polling->again) {
+        waiting_came(&port->waiting, polling->now_ns - polling->since_ns, polling->slept);
     }
+    polling->since_ns = polling->now_ns;
+    polling->slept = false;
 }
 
 /* Between two polls that found nothing: looks at the clock, and sleeps when it is time to. */
 static void poll_again(struct port *port, struct polling *polling, uint64_t deadline_ns)
 {
     const uint64_t before_ns = polling->now_ns;
-    const uint64_t since_ns = polling->since_ns;
 
+    polling->again = true;
     if (polling->sleepy) {
         rest(port, deadline_ns);
-        polling->since_ns = polling->now_ns = port_now_ns();
+        polling->now_ns = port_now_ns();
         polling->sleepy = false;
+        polling->slept = true;
         return;
     }
     polling->now_ns = port_now_ns();
-    const uint64_t took_ns = polling->now_ns - before_ns;
-    if (took_ns >= WORK_NS && !was_preempted(port)) {
-        polling->since_ns = polling->now_ns;
-    } else if (took_ns >= AWAY_NS) {
+    if (polling->now_ns - before_ns >= GAP_NS && was_preempted(port)) {
         waiting_disturbed(&port->waiting);
-    } else if (port->crowded ||
-               (polling->now_ns - since_ns) / YIELD_NS > (before_ns - since_ns) / YIELD_NS) {
-        offer_core(port, polling);
+    } else if (polling->now_ns - before_ns >= WORK_NS) {
+        note_arrival(port, polling);
     }
-    polling->sleepy = polling->now_ns - polling->since_ns >= waiting_spin_ns(&port->waiting);
+    polling->sleepy = waiting_is_over(&port->waiting, polling->now_ns - polling->since_ns);
 }
 
 static uint64_t deadline_of(uint64_t start_ns, uint64_t patience_ns)
@@ -456,7 +436,7 @@ int port_wait(struct port *port, const struct timeval *timeout)
             ? UINT64_MAX
             : (uint64_t)timeout->tv_sec * UINT64_C(1000000000) + (uint64_t)timeout->tv_usec * 1000;
     const uint64_t deadline_ns = deadline_of(start_ns, patience_ns);
-    struct polling polling = start_polling(port, start_ns);
+    struct polling polling = {.since_ns = start_ns, .now_ns = start_ns};
 
     port->retry = true;
     for (;;) {
@@ -470,6 +450,7 @@ int port_wait(struct port *port, const struct timeval *timeout)
             count += more;
         }
         if (count > 0) {
+            note_arrival(port, &polling);
             return count;
         }
         if (port->held != 0) {
@@ -492,7 +473,7 @@ bool port_until(struct port *port, port_condition *condition, void *context, uin
 {
     const uint64_t start_ns = port_now_ns();
     const uint64_t deadline_ns = deadline_of(start_ns, patience_ns);
-    struct polling polling = start_polling(port, start_ns);
+    struct polling polling = {.since_ns = start_ns, .now_ns = start_ns};
 
     while (!condition(port, context)) {
         if (polling.now_ns >= deadline_ns || gives_up(port)) {
@@ -503,6 +484,7 @@ bool port_until(struct port *port, port_condition *condition, void *context, uin
         }
         poll_again(port, &polling, deadline_ns);
     }
+    note_arrival(port, &polling);
     return true;
 }
 

@@ -49,7 +49,6 @@ struct port {
     uint64_t outgoing_bytes;    /**< of the copies that were made for them */
     struct waiting waiting;     /**< how long is polled before it is slept */
     long preemptions;           /**< of this thread, when they were looked at last */
-    bool crowded;               /**< others took the core when it was offered last */
     unsigned often;             /**< looks at libpvm3's own that are left before they are seldom */
     uint64_t looked_ns;         /**< when libpvm3 last looked for its own */
     beowire_message held;       /**< there is no memory for it; 0: there is none */

@@ -2,32 +2,31 @@
 #include "waiting.h"
 
 /* About what a sleep and a wake-up take, several times over. */
-#define SPIN_NS UINT64_C(100000)
+#define POLL_NS UINT64_C(100000)
 
-#define SLEEPS_MIN 4u
-#define SLEEPS_MAX 256u
+/* What comes so soon after it was slept had better been polled for. */
+#define SOON_NS UINT64_C(50000)
 
-void waiting_begin(struct waiting *waiting)
+/* So many waits in a row change it. */
+#define VAIN_WAITS 2
+#define SOON_WAITS 16
+
+void waiting_came(struct waiting *waiting, uint64_t after_ns, bool slept)
 {
-    waiting->sleeps -= waiting->sleeps > 0 ? 1 : 0;
+    const bool contrary = waiting->sleeps ? after_ns <= SOON_NS : slept;
+
+    waiting->contrary = contrary ? waiting->contrary + 1 : 0;
+    if (waiting->contrary >= (waiting->sleeps ? SOON_WAITS : VAIN_WAITS)) {
+        *waiting = (struct waiting){.sleeps = !waiting->sleeps};
+    }
 }
 
 void waiting_disturbed(struct waiting *waiting)
 {
-    const unsigned more = waiting->more < SLEEPS_MIN ? SLEEPS_MIN : waiting->more;
-
-    waiting->sleeps = more + 1; /* and what is left of this one */
-    waiting->more = more * 2 < SLEEPS_MAX ? more * 2 : SLEEPS_MAX;
+    *waiting = (struct waiting){.sleeps = true};
 }
 
-void waiting_undisturbed(struct waiting *waiting)
+bool waiting_is_over(const struct waiting *waiting, uint64_t idle_ns)
 {
-    if (waiting->sleeps == 0) {
-        waiting->more = SLEEPS_MIN;
-    }
-}
-
-uint64_t waiting_spin_ns(const struct waiting *waiting)
-{
-    return waiting->sleeps > 0 ? 0 : SPIN_NS;
+    return waiting->sleeps || idle_ns >= POLL_NS;
 }

@@ -2,11 +2,11 @@
 /*
  * waiting.h - how long a task that waits polls before it sleeps.
  *
- * An answer that is polled for is there some microseconds earlier than one that has to wake its
- * task. But where others want the core, as eight tasks that a multicast wakes on two cores do, each
- * that polls keeps the next one from its message: there it is slept at once. Whether that is so is
- * found out by trying: after others have had the core, the next few waits are slept through, more
- * of them each time, and as few as at first once a message has been polled for in peace.
+ * What is polled for is there some microseconds earlier than what has to wake its task. But whoever
+ * polls in vain only keeps others from their cores: eight tasks that wait for a multicast on two
+ * cores keep it from one another. So it is polled as long as what comes comes soon, and slept at
+ * once where it does not, or where another process has had the core meanwhile; until enough of what
+ * was slept for has come so soon that it had been better to poll.
  *
  * Pure. One thread.
  */
@@ -16,22 +16,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** All zeros: nobody else wants the core. */
+/** All zeros: it is polled. */
 struct waiting {
-    unsigned sleeps; /**< that many waits more are slept through */
-    unsigned more;   /**< as many after others have had the core the next time; 0: the least */
+    bool sleeps;       /**< at once */
+    unsigned contrary; /**< waits in a row that speak for the other way */
 };
 
-/** A wait begins. */
-void waiting_begin(struct waiting *waiting);
+/** What was waited for has come, or more of it. @param slept not by polling alone */
+void waiting_came(struct waiting *waiting, uint64_t after_ns, bool slept);
 
-/** Others have had the core. */
+/** Another process had the core while it was polled. */
 void waiting_disturbed(struct waiting *waiting);
 
-/** A message was polled for, and nobody else had the core meanwhile. */
-void waiting_undisturbed(struct waiting *waiting);
-
-/** How long to poll before it is slept. */
-uint64_t waiting_spin_ns(const struct waiting *waiting);
+/** Is it to be slept now, after nothing has come for so long? */
+bool waiting_is_over(const struct waiting *waiting, uint64_t idle_ns);
 
 #endif

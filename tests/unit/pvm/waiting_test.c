@@ -7,65 +7,54 @@
 
 #include <cmocka.h>
 
-/* How many waits are slept through from now on. */
-static unsigned sleeps(struct waiting *waiting)
+static void waiting__polls_a_while_at_first(void **state)
 {
-    unsigned count = 0;
+    const struct waiting waiting = {0};
 
-    for (waiting_begin(waiting); waiting_spin_ns(waiting) == 0; waiting_begin(waiting)) {
-        count++;
+    (void)state;
+    assert_false(waiting_is_over(&waiting, 0));
+    assert_false(waiting_is_over(&waiting, 99999));
+    assert_true(waiting_is_over(&waiting, 100000));
+}
+
+static void waiting_came__polling_in_vain_twice_is_enough(void **state)
+{
+    struct waiting waiting = {0};
+
+    (void)state;
+    waiting_came(&waiting, 500000, true);
+    waiting_came(&waiting, 20000, false);
+    waiting_came(&waiting, 500000, true);
+    assert_false(waiting_is_over(&waiting, 0));
+    waiting_came(&waiting, 500000, true);
+    assert_true(waiting_is_over(&waiting, 0));
+}
+
+static void waiting_came__what_comes_soon_is_polled_for_again(void **state)
+{
+    struct waiting waiting = {0};
+
+    (void)state;
+    waiting_disturbed(&waiting);
+    assert_true(waiting_is_over(&waiting, 0));
+    for (int i = 0; i < 15; i++) {
+        waiting_came(&waiting, 10000, true);
     }
-    return count;
-}
-
-static void waiting__polls_as_long_as_nobody_else_wants_the_core(void **state)
-{
-    struct waiting waiting = {0};
-
-    (void)state;
-    assert_int_equal(sleeps(&waiting), 0);
-    waiting_undisturbed(&waiting);
-    assert_int_equal(waiting_spin_ns(&waiting), 100000);
-}
-
-static void waiting_disturbed__sleeps_at_once_and_tries_ever_more_seldom(void **state)
-{
-    struct waiting waiting = {0};
-    unsigned before = 0;
-
-    (void)state;
-    for (int i = 0; i < 20; i++) {
-        waiting_begin(&waiting);
-        waiting_disturbed(&waiting);
-        assert_int_equal(waiting_spin_ns(&waiting), 0); /* what is left of this wait */
-        const unsigned count = sleeps(&waiting);
-        assert_true(count > before || count == 256);
-        before = count;
+    waiting_came(&waiting, 60000, true);
+    for (int i = 0; i < 15; i++) {
+        waiting_came(&waiting, 10000, true);
     }
-    assert_int_equal(before, 256);
-}
-
-static void waiting_undisturbed__begins_anew(void **state)
-{
-    struct waiting waiting = {0};
-
-    (void)state;
-    waiting_disturbed(&waiting);
-    waiting_undisturbed(&waiting); /* it was slept: that tells nothing */
-    (void)sleeps(&waiting);
-    waiting_disturbed(&waiting);
-    assert_int_equal(sleeps(&waiting), 8);
-    waiting_undisturbed(&waiting);
-    waiting_disturbed(&waiting);
-    assert_int_equal(sleeps(&waiting), 4);
+    assert_true(waiting_is_over(&waiting, 0));
+    waiting_came(&waiting, 10000, true);
+    assert_false(waiting_is_over(&waiting, 0));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waiting__polls_as_long_as_nobody_else_wants_the_core),
-        cmocka_unit_test(waiting_disturbed__sleeps_at_once_and_tries_ever_more_seldom),
-        cmocka_unit_test(waiting_undisturbed__begins_anew),
+        cmocka_unit_test(waiting__polls_a_while_at_first),
+        cmocka_unit_test(waiting_came__polling_in_vain_twice_is_enough),
+        cmocka_unit_test(waiting_came__what_comes_soon_is_polled_for_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
