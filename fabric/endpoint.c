@@ -79,8 +79,8 @@ static void tell_why_not_open(const char *interface, const char *lanes, int stat
         notice(FI_LOG_EP_CTRL, "%s", reason);
     } else if (status == -EINVAL && lanes != NULL) {
         notice(FI_LOG_EP_CTRL,
-               "FI_BEOWIRE_LANES=%s: it has to be some of shm,xdp,packet,tso,udp,verbs,tipc, each once "
-               "and with commas between them, tso only beside packet",
+               "FI_BEOWIRE_LANES=%s: it has to be some of shm,xdp,packet,tso,udp,verbs,tipc, each "
+               "once and with commas between them, tso only beside packet",
                lanes);
     } else {
         notice(FI_LOG_EP_CTRL, "%s: %s", interface, beowire_error(status));

@@ -22,7 +22,7 @@ def mpi(name: str) -> Installation:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_way__only_memory_is_on_one_node(name: str) -> None:
-    alone = [over for over in ways.NAMES[:8] if ways.way(mpi(name), over).one_node]
+    alone = [over for over in ways.NAMES[:9] if ways.way(mpi(name), over).one_node]
     assert alone == ["shm"]
 
 
