@@ -6,6 +6,7 @@
 - Each C file and each module of the evaluator has its unit-test file, in the same place and under
   the same name; no unit-test file is without its source. The drivers share a conformance test.
 - Links between documents lead somewhere, headings included.
+- What documents say of the code is there (check_documents.py).
 - C files know of others what they may (check_layers.py).
 - No file has more than a mebibyte: what a run writes does not belong here.
 
@@ -17,7 +18,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from scripts import check_layers
+from scripts import check_documents, check_layers
 
 MAX_LINES = 700
 MAX_BYTES = 1 << 20
@@ -189,6 +190,7 @@ def check(root: Path) -> list[str]:
         *check_python_tests(root),
         *check_links(root),
         *check_sizes(root),
+        *check_documents.check(root, files(root)),
         *check_layers.check(root),
     ]
 
