@@ -7,10 +7,11 @@ import io
 import os
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from beowire import help_text
+from beowire import __version__, help_text
 from beowire.errors import BeowireError
 from beowire.visible import guard, visible
 
@@ -22,6 +23,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 #: Commands, each a module of `beowire.commands` (with `_` for `-`) that has `register(app)`, which
@@ -46,6 +48,8 @@ COMMANDS = (
     "doctor",
     "setup",
     "speedup",
+    "info",
+    "completion",
 )
 
 #: What typer raises for words that it cannot read. It lives in another module from version to
@@ -55,15 +59,28 @@ _NOT_UNDERSTOOD = typer.BadParameter.__mro__[2]
 _INTERRUPTED = 130
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        print(f"beowire {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _group() -> None:
+def group(
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_say_version, help="Say it, and end."),
+    ] = False,
+) -> None:
+    """What stands before a command."""
     # Without a callback typer would make a single command the whole application.
-    pass
 
 
 def _register() -> None:
     # Only the command that is asked for: others import scipy and plotly, which takes a second.
     asked = [name for name in COMMANDS if sys.argv[1:2] == [name]]
+    if sys.argv[1:2] == ["--version"]:
+        return
     for name in asked or COMMANDS:
         importlib.import_module(f"beowire.commands.{name.replace('-', '_')}").register(app)
     help_text.adopt(app)

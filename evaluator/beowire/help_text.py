@@ -15,9 +15,10 @@ from typer.core import TyperCommand, TyperGroup
 
 #: Groups, in the order in which they are shown: what is in none is in the first.
 _FIRST = "Options"
+_LAB = "The lab"
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "Where": ("--lab", "--hosts", "--lab-name", "--interface", "--ssh-option", "--pin"),
-    "The lab": (
+    _LAB: (
         "--nodes",
         "--link",
         "--mtu",
@@ -115,7 +116,7 @@ class Group(TyperGroup):
         """Writes all of it."""
         lines = _lines(self, ctx, formatter.width)
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, _first_sentence(one)) for name, one in found if one and not one.hidden]
+        rows = [(name, first_sentence(one)) for name, one in found if one and not one.hidden]
         lines += ["", "Commands:", *_table(rows, formatter.width)]
         formatter.write("\n".join(lines) + "\n")
 
@@ -157,6 +158,9 @@ def _grouped(options: Sequence[Any]) -> Iterator[tuple[str, list[Any]]]:
         yield _FIRST, list(options)
         return
     of_option = {name: title for title, names in _GROUPS.items() for name in names}
+    if not {"--lab", "--link"} & {_long(one) for one in options}:
+        # Nodes and losses of something else.
+        of_option = {name: title for name, title in of_option.items() if title != _LAB}
     for title in (_FIRST, *_GROUPS):
         members = [one for one in options if of_option.get(_long(one), _FIRST) == title]
         if members:
@@ -172,10 +176,11 @@ def _name(option: Any, ctx: Any) -> str:
     names = ", ".join(sorted(option.opts, key=len))
     if option.secondary_opts:
         return f"{names} / {', '.join(option.secondary_opts)}"
-    return names if option.is_flag or option.count else f"{names} {_metavar(option, ctx)}"
+    return names if option.is_flag or option.count else f"{names} {metavar(option, ctx)}"
 
 
-def _metavar(option: Any, ctx: Any) -> str:
+def metavar(option: Any, ctx: Any) -> str:
+    """What an option takes, in a word."""
     if option.metavar:
         return str(option.metavar)
     known = next((_METAVARS[name] for name in option.opts if name in _METAVARS), None)
@@ -196,7 +201,8 @@ def _told(parameter: Any, ctx: Any) -> str:
     return text.removesuffix("[required]") if parameter.param_type_name == "argument" else text
 
 
-def _first_sentence(command: Any) -> str:
+def first_sentence(command: Any) -> str:
+    """What a command does, in short."""
     text = " ".join((command.help or "").split("\n\n")[0].split())
     return text.split(". ")[0].rstrip(".")
 

@@ -48,6 +48,9 @@ StatusJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _PIPE_WIDTH = 200
 
+#: Of commands whose words are another's, -h among them.
+_HANDED_ON = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
+
 _group = typer.Typer(
     help="A cluster in this machine: namespaces or machines, and a wire.",
     no_args_is_help=True,
@@ -155,7 +158,7 @@ def status(*, as_json: StatusJsonOption = False) -> None:
     console.print(table)
 
 
-@_group.command("exec", context_settings={"ignore_unknown_options": True})
+@_group.command("exec", context_settings=_HANDED_ON)
 def execute(
     node: Annotated[str, typer.Argument(help="node0, node1, ... or switch.")],
     command: Annotated[list[str], typer.Argument(help="Program and arguments, after --.")],
@@ -174,7 +177,7 @@ def execute(
         raise BeowireError(f"cannot start {command[0]}: {error.strerror}", exit_code=126) from None
 
 
-@_group.command("mpirun", context_settings={"ignore_unknown_options": True})
+@_group.command("mpirun", context_settings=_HANDED_ON)
 def mpirun(
     program: Annotated[list[str], typer.Argument(help="Program and arguments, after --.")],
     *,

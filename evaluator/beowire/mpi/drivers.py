@@ -190,9 +190,11 @@ def sources(part: str) -> list[Path]:
 
 def _absent(name: str, reason: str) -> DriverInfo:
     """A driver that is not ready."""
+    family, _, rest = name.partition(":")
+    mpi = rest.partition("/")[0]
     return DriverInfo(
         name=name,
-        summary="",
+        summary=f"{FAMILIES[family]} of {KINDS[mpi].title}" if mpi in KINDS else FAMILIES[family],
         placement="pair",
         reliable=True,
         spins=True,

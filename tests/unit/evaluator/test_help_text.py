@@ -44,6 +44,14 @@ def made() -> typer.Typer:
     return app
 
 
+def test_help__nodes_of_something_else_are_no_lab() -> None:
+    cli._register()
+    lines = CliRunner().invoke(cli.app, ["simulate", "--help"]).stdout.splitlines()
+    heads = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert heads == ["Options:", "Results:"]
+    assert any(line.startswith("  --nodes N ") for line in lines)
+
+
 def test_help__groups_and_what_options_take() -> None:
     lines = CliRunner().invoke(made(), ["one", "--help"]).stdout.splitlines()
     assert lines[0] == "Usage: root one [OPTIONS] PROGRAM..."
