@@ -28,6 +28,7 @@ NOBODY = 65534
 FILES = {
     *("bin/beowire-frames", "fabric/libbeowire-fi.so", "env.sh", "off.sh"),
     *("modulefiles/beowire", ".beowire-setup"),
+    *("pvm/libbeowire-pvm.so", "pvm.sh"),
 }
 
 

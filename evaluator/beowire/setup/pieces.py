@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from beowire import paths
+from beowire.commands.pvm_env import EXPORTED
 from beowire.errors import BeowireError
 from beowire.mpi import environment
 from beowire.mpi.installation import KINDS, Installation
@@ -26,6 +27,9 @@ PROVIDER = "fabric/libbeowire-fi.so"
 MODULE = "modulefiles/beowire"
 SHELL = "env.sh"
 OFF = "off.sh"
+#: Where PVM's header was when this was built.
+PVM = "pvm/libbeowire-pvm.so"
+PVM_SHELL = "pvm.sh"
 
 #: What is in the prefix beside the files: their sums, by which they are known again.
 MANIFEST = ".beowire-setup"
@@ -91,12 +95,19 @@ def pieces(prefix: str, interface: str) -> list[Piece]:
     if not frames.is_file():
         raise BeowireError(f"no {frames}: build it first (`make` at the root of the checkout)")
     chosen = variables(interface)
+    of_pvm = []
+    if (engine / PVM).is_file():
+        of_pvm = [
+            Piece(PVM, (engine / PVM).read_bytes(), 0o644),
+            Piece(PVM_SHELL, _pvm(prefix).encode(), 0o644),
+        ]
     return [
         Piece(FRAMES, frames.read_bytes(), 0o755),
         Piece(PROVIDER, (paths.provider_directory() / Path(PROVIDER).name).read_bytes(), 0o644),
         Piece(SHELL, _shell(prefix, chosen).encode(), 0o644),
         Piece(OFF, _off(chosen).encode(), 0o644),
         Piece(MODULE, _module(prefix, chosen).encode(), 0o644),
+        *of_pvm,
     ]
 
 
@@ -121,6 +132,20 @@ def _shell(prefix: str, chosen: Mapping[str, str]) -> str:
         "unset beowire_name",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _pvm(prefix: str) -> str:
+    library = f"{for_shell(prefix)}/{PVM}"
+    exported = ":".join(["LD_PRELOAD", *EXPORTED])
+    return (
+        "# Has PVM programs use Beowire that are started from this shell, and what they spawn:\n"
+        f"#     . {prefix}/{PVM_SHELL}\n"
+        f'case ":${{LD_PRELOAD-}}:" in *":{library}:"*) ;;\n'
+        f'*) LD_PRELOAD="{library}${{LD_PRELOAD:+:$LD_PRELOAD}}" ;; esac\n'
+        f'case ":${{PVM_EXPORT-}}:" in *":LD_PRELOAD:"*) ;;\n'
+        f'*) PVM_EXPORT="${{PVM_EXPORT:+$PVM_EXPORT:}}{exported}" ;; esac\n'
+        "export LD_PRELOAD PVM_EXPORT\n"
+    )
 
 
 def _off(chosen: Mapping[str, str]) -> str:

@@ -235,6 +235,33 @@ def test_pieces__what_is_not_built(engine: Path) -> None:
 
 # ---- the plan ------------------------------------------------------------------------------------
 
+
+def test_pvm__copied_where_it_is_built_with_what_a_shell_needs(
+    engine: Path, tmp_path: Path
+) -> None:
+    assert not any("pvm" in one.path for one in pieces.pieces("/opt/beowire", ""))
+    (engine / "pvm").mkdir()
+    (engine / "pvm/libbeowire-pvm.so").write_bytes(b"library")
+    found = {one.path: one.data for one in pieces.pieces("/opt/beowire", "")}
+    assert found[pieces.PVM] == b"library"
+    (tmp_path / "pvm.sh").write_bytes(found[pieces.PVM_SHELL])
+    done = subprocess.run(  # twice is as good as once, and what was there before stays
+        [
+            "sh",
+            "-euc",
+            f". {tmp_path}/pvm.sh; . {tmp_path}/pvm.sh; "
+            'builtin=$LD_PRELOAD; unset LD_PRELOAD; echo "$builtin"; echo "$PVM_EXPORT"',
+        ],
+        env={"PATH": "/usr/bin:/bin", "PVM_EXPORT": "DISPLAY"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    library, exported = done.stdout.splitlines()
+    assert library == "/opt/beowire/pvm/libbeowire-pvm.so"
+    assert exported.startswith("DISPLAY:LD_PRELOAD:BEOWIRE_PVM")
+
+
 FILES = [Piece("bin/beowire-frames", b"12345", 0o755), Piece("env.sh", b"1", 0o644)]
 SAME = "uid 0\nsame bin/beowire-frames\nsame env.sh\nmounted ext4 rw\n"
 ALLOWED = "capability /opt/beowire/bin/beowire-frames cap_net_raw=ep\nframes 750 mpi\nusable yes\n"
