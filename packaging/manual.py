@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the manual page beowire.1, from what the commands themselves say of their options.
+"""Writes the manual pages: beowire(1) from what the commands themselves say of their options,
+beowire(3) from the headers, fi_beowire(7) from what the provider says of its parameters.
 
-python3 -I packaging/manual.py >beowire.1
+python3 -I packaging/manual.py command|library|provider >PAGE
 """
 
 import importlib
@@ -10,6 +11,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import headers
+from headers import roff
 
 _BEFORE = r"""
 .\" Made by packaging/manual.py from the commands' own help.
@@ -37,18 +42,13 @@ The words were not understood, or what they name is not there.
 .B 130
 It was interrupted.
 .SH SEE ALSO
+.BR beowire (3),
+.BR fi_beowire (7)
+.PP
 The documents in /usr/share/doc/beowire.
 """.strip()
 
 _ROOT = Path(__file__).resolve().parent.parent
-
-
-def roff(text: str) -> str:
-    """Text in which nothing is taken for a request or an escape."""
-    escaped = text.replace("\\", "\\e").replace("-", "\\-")
-    return "\n".join(
-        f"\\&{line}" if line.startswith((".", "'")) else line for line in escaped.splitlines()
-    )
 
 
 def paragraphs(text: str) -> Iterator[str]:
@@ -85,19 +85,28 @@ def pages(path: str, command: Any) -> Iterator[str]:
         yield from pages(f"{path} {name}", one)
 
 
-def main() -> None:
-    """Prints the page."""
+def command() -> Iterator[str]:
+    """The page beowire(1)."""
     sys.path.insert(0, str(_ROOT / "evaluator"))
     cli = importlib.import_module("beowire.cli")
     typer = importlib.import_module("typer")
     for name in cli.COMMANDS:
         importlib.import_module(f"beowire.commands.{name.replace('-', '_')}").register(cli.app)
     whole = typer.main.get_command(cli.app)
-    print(_BEFORE)
-    print("\n.PP\n".join(roff(text) for text in paragraphs(whole.help)))
-    print(".SH COMMANDS")
-    print("\n".join(pages("beowire", whole)))
-    print(_AFTER)
+    yield _BEFORE
+    yield "\n.PP\n".join(roff(text) for text in paragraphs(whole.help))
+    yield ".SH COMMANDS"
+    yield from pages("beowire", whole)
+    yield _AFTER
+
+
+#: The pages, by what they are asked for.
+PAGES = {"command": command, "library": headers.library, "provider": headers.provider}
+
+
+def main() -> None:
+    """Prints the page."""
+    print("\n".join(PAGES[sys.argv[1]]()))
 
 
 if __name__ == "__main__":

@@ -13,9 +13,11 @@ def engine_directory() -> Path:
     """The directory with `beowire-engine`, `drivers/*.so` and the lab's `beowire-relay`, complete
     enough to be copied to another host.
 
-    `BEOWIRE_ENGINE_DIR` wins; then the installed package; then the build tree of the checkout.
+    `BEOWIRE_ENGINE_DIR` wins; then what pip, or `meson install`, has put beside the package; then
+    the build tree of the checkout.
     """
-    candidates = [_PACKAGE / "_engine", _PACKAGE.parent.parent / "build" / "engine"]
+    above = _PACKAGE.parent.parent
+    candidates = [_PACKAGE / "_engine", above, above / "build" / "engine"]
     chosen = os.environ.get("BEOWIRE_ENGINE_DIR")
     if chosen:
         candidates = [Path(chosen).absolute()]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `meson install` leaves on a host, as somebody who writes a program against it meets it."""
 
+import json
 import os
 import subprocess
 from dataclasses import dataclass
@@ -80,7 +81,12 @@ class Installed:
     root: Path
 
     def find(self, name: str) -> Path:
-        found = [path for path in self.root.rglob(name)]
+        # Not what leads to the same elsewhere.
+        found = [
+            one
+            for one in self.root.rglob(name)
+            if one.resolve().name != name or not one.is_symlink()
+        ]
         assert len(found) == 1, (name, found)
         return found[0]
 
@@ -156,3 +162,45 @@ def test_engine__is_installed_with_its_drivers(installed: Installed) -> None:
     engine = installed.find("beowire-engine")
     assert os.access(engine, os.X_OK)
     assert (engine.parent / "drivers" / "beowire-driver-tcp.so").is_file()
+
+
+def test_command__is_installed_and_finds_its_engine_and_the_provider(
+    installed: Installed, tmp_path: Path
+) -> None:
+    command = next(path for path in installed.root.rglob("bin/beowire"))
+    environment = {
+        "PATH": f"{ROOT / 'build/venv/bin'}:/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "LC_ALL": "C.UTF-8",
+    }
+    found = json.loads(run(str(command), "info", "--json", env=environment))
+    assert Path(found["engine"]) == installed.find("beowire-engine").parent
+    provider = Path(found["provider"]["path"]) / "libbeowire-fi.so"
+    assert provider.resolve() == installed.find("libbeowire-fi.so").resolve()
+    assert "cg" in run(str(command), "apps", "list", env=environment)
+    said = run(str(command), "setup", "--prefix", "/tmp/beowire-not-there", env=environment)
+    assert "would copy to /tmp/beowire-not-there" in said
+
+
+def test_command__without_what_it_imports__is_one_line(
+    installed: Installed, tmp_path: Path
+) -> None:
+    command = next(path for path in installed.root.rglob("bin/beowire"))
+    copied = command.with_name("beowire-of-the-test")
+    # No python3 is found but one that has nothing.
+    text = command.read_text(encoding="ascii")
+    copied.write_text(text.replace("/usr/bin/python3", "/nowhere").replace("/usr/local/bin", "/no"))
+    copied.chmod(0o755)
+    (tmp_path / "python3").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "python3").chmod(0o755)
+    done = subprocess.run(
+        [copied, "info"],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    copied.unlink()
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "no python3 here, of version 3.11 or later, has all of: numpy" in done.stderr

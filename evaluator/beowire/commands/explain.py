@@ -34,7 +34,7 @@ from beowire.launch.base import Launcher
 from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
 from beowire.launch.ssh import SshLauncher
-from beowire.report import write_report
+from beowire.report import report_beside
 from beowire.sizes import parse_size
 
 _LONGEST_RUN_S = 24 * 3600.0
@@ -114,8 +114,7 @@ def command(
         launcher = LocalLauncher()
     with Interrupts() as interrupts:
         found = explain(launcher, asked, interrupts)
-        report = asked.directory / "report.html"
-        write_report([found.record], report)
+        report = report_beside([found.record], asked.directory / "report.html")
         if as_json:
             print(json.dumps(show.as_json(found), allow_nan=False), flush=True)
             return

@@ -22,11 +22,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
 from beowire import paths
+from beowire.errors import BeowireError
 from beowire.files import write_whole
+
+#: What is said where plotly is not.
+MISSING = "reports need plotly: pip install 'beowire[report]'"
 
 #: Python's alphabet of base 85 has three characters that HTML could take for its own.
 _FROM, _TO = "<>&", ",.:"
@@ -80,7 +85,9 @@ def packed_plotly() -> str:
 
 
 def whole() -> str:
-    """The file of the package."""
+    """The file of the package. BeowireError if that is not installed."""
+    if find_spec("plotly") is None:
+        raise BeowireError(MISSING, exit_code=1)
     return (resources.files("plotly") / "package_data" / "plotly.min.js").read_text("utf-8")
 
 
