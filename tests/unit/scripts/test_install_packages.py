@@ -94,6 +94,21 @@ def test_offline__one_line_says_what_to_do(machine: Path) -> None:
     assert done.stderr.rstrip().endswith("apt-get install meson")
 
 
+@pytest.mark.parametrize("with_apt", [True, False])
+def test_only_libfabric_is_missing_and_cannot_be_had__left_out_in_a_line(
+    machine: Path, with_apt: bool
+) -> None:
+    text = "case $* in *libfabric) exit 1;; esac"
+    write_program(machine / "programs" / "pkg-config", text)
+    if not with_apt:
+        (machine / "programs" / "apt-get").unlink()
+    done = install(machine, "demo")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "install-packages: left out: libfabric-dev, which cannot be installed, and what needs it\n"
+    )
+
+
 def test_unknown_set__usage(machine: Path) -> None:
     done = install(machine, "everything")
     assert done.returncode == 2
