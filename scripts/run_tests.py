@@ -104,6 +104,7 @@ def plan(*, long: bool) -> list[Step]:
     if long:
         steps += pytest_steps("wheels-python", "wheels", (*tools, "install MPIs"))
     steps += [
+        Step("arm64", ("scripts/arm64-test",), wide=True),
         Step("build tsan", ("scripts/build", "tsan"), wide=True),
         Step("unit-c tsan", ("scripts/run-meson-tests", "tsan"), ("build tsan",), wide=True),
         *(

@@ -3,9 +3,10 @@
 since some wait for a time rather than work.
 
 Each step is a command. What it says goes into a log of its own, and is printed whole when it fails;
-of one that passes there is a line with its time. A step that fails does not keep others from
-running but those that need it, so one run shows all that is wrong. When this is interrupted, or
-ended by SIGTERM, every step is told to end, and has ended before this does.
+of one that passes there is a line with its time, and what it says to have left out. A step that
+fails does not keep others from running but those that need it, so one run shows all that is wrong.
+When this is interrupted, or ended by SIGTERM, every step is told to end, and has ended before this
+does.
 """
 
 import os
@@ -170,6 +171,9 @@ class Runner:
             print(f"---- {name} ended with {how}; this is in {ended.log}", flush=True)
         state = FAILED if status else PASSED
         print(f"{state:8}  {seconds:6.1f} s  {name}", flush=True)
+        if not status:
+            for line in _left_out(ended.log):
+                print(f"{'':20}{line}", flush=True)
 
     def _end_all(self) -> None:
         for one in self._running.values():
@@ -182,6 +186,12 @@ class Runner:
                 with suppress(ProcessLookupError):
                     os.killpg(one.process.pid, signal.SIGKILL)
                 one.process.wait()
+
+
+def _left_out(log: Path) -> list[str]:
+    """What a step that passed has not done, by its own word: its lines that begin so."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return [line for line in lines if line.startswith("left out: ")]
 
 
 def _interrupt(number: int, _frame: object) -> None:

@@ -35,6 +35,13 @@ def test_run__side_by_side(tmp_path: Path) -> None:
     assert states(steps, tmp_path / "logs") == {"a": PASSED, "b": PASSED}
 
 
+def test_run__what_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    states([shell("a", "echo other; echo left out: the moon")], tmp_path / "logs")
+    said = capsys.readouterr().out
+    assert "left out: the moon\n" in said
+    assert "other" not in said
+
+
 def test_run__one_more_than_there_are_cores(tmp_path: Path) -> None:
     # Each takes one of the two places; a third at the same time finds none.
     place = "if mkdir {0}/{1} 2>&-; then sleep 0.01; exec rmdir {0}/{1}; fi"
