@@ -145,6 +145,12 @@ deb:
 deb-test: deb
 	@exec scripts/deb-test
 
+#: make wheel           a wheel of the command, with library and headers, in build/wheel
+.PHONY: wheel
+wheel:
+	@exec scripts/install-packages demo
+	@exec scripts/make-wheel
+
 #: make package-test    `pip install .` in a fresh virtual environment, and use what it installed
 .PHONY: package-test
 package-test:
