@@ -28,9 +28,11 @@ from beowire.text_table import filled
 #: The drivers that are one lane alone: whether they can run is whether the lane can be opened.
 LANES: Mapping[str, str] = {
     "shm": "beowire-shm",
+    "xdp": "beowire-xdp",
     "packet": "beowire-packet",
     "tso": "beowire-tso",
     "udp": "beowire-udp",
+    "verbs": "beowire-verbs",
     "tipc": "beowire-tipc",
 }
 

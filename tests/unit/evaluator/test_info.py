@@ -89,3 +89,8 @@ def test_short_help__is_the_long_one(words: list[str]) -> None:
     long = CliRunner().invoke(cli.app, [*words[:-1], "--help"])
     assert (short.exit_code, short.stdout) == (0, long.stdout)
     assert "-h, --help" in short.stdout
+
+
+def test_lanes__are_all_that_the_transport_has() -> None:
+    kinds = (ROOT / "transport" / "frame" / "lane_kinds.h").read_text(encoding="utf-8")
+    assert list(info.LANES) == re.findall(r"KIND\([A-Z]+, (\w+), \d+, LANE_OF_\w+\)", kinds)
