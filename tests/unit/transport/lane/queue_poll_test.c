@@ -12,7 +12,7 @@
 
 #define SOCKET 77
 
-static struct {
+static struct kernel {
     int napi;     /* the queue's number, or 0 */
     bool refuses; /* to prefer polling */
     unsigned asked;
@@ -72,7 +72,7 @@ ssize_t __wrap_recv(int socket, void *data, size_t bytes, int flags)
 static int reset(void **state)
 {
     (void)state;
-    kernel = (typeof(kernel)){.busy_poll = -1, .preferred = -1, .budget = -1};
+    kernel = (struct kernel){.busy_poll = -1, .preferred = -1, .budget = -1};
     return 0;
 }
 
