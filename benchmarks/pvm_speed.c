@@ -130,7 +130,7 @@ static int rounds_for(int rounds, int bytes)
 int main(int count, char **words)
 {
     char program[4096] = "";
-    const int rounds = count > 1 ? atoi(words[1]) : 1000;
+    const int rounds = count > 1 ? (int)strtol(words[1], NULL, 10) : 1000;
     char *host = count > 2 ? words[2] : NULL;
     int tasks[TASKS];
 

@@ -271,6 +271,7 @@ def test_run__pingpong(start: Start, driver: str) -> None:
         "voluntary_switches",
         "involuntary_switches",
         "interrupts",
+        "card_interrupts",
         "softirqs",
     }
     assert near["probes"]["window_ns"] >= near["elapsed_ns"]

@@ -7,15 +7,15 @@ On the host they need coreutils and tar; setcap (libcap2-bin) where a group is t
 
 from collections.abc import Sequence
 
-from beowire.setup.pieces import FRAMES, MANIFEST, Piece, for_shell
+from beowire.setup.pieces import FRAMES, MANIFEST, MODULE, PROVIDER, PVM, Piece, for_shell
 
 #: Takes the archive from standard input, and runs the script in it.
 UNPACK = (
     'd=$(mktemp -d) && trap "rm -rf \\"$d\\"" EXIT && tar -xf - -C "$d" && sh "$d/apply.sh" "$d"'
 )
 
-#: Of what is below the prefix, the innermost first.
-_DIRECTORIES = ("bin", "fabric", "modulefiles")
+#: Below the prefix, of all that may be put there.
+_DIRECTORIES = tuple(path.partition("/")[0] for path in (FRAMES, PROVIDER, MODULE, PVM))
 
 _FAIL = 'fail() { echo "$*" >&2; exit 1; }'
 _PATH = "PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export PATH; umask 022"
