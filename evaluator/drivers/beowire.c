@@ -50,10 +50,11 @@ struct session {
     uint64_t inject_bytes;
     char received;     /* its address is the context of receives */
     char sent;         /* and of sends */
-    uint64_t sending;  /* a stream's sends that have not ended */
+    uint64_t sending;  /* sends that have not ended */
     uint64_t expected; /* a stream's receives that have not ended */
     uint64_t arrived;  /* those that have, and were not handed out yet */
     uint64_t injected; /* what was posted and had ended at once, and was not told of yet */
+    bool torn;         /* a receive was given up that had a part of its message, and waits on */
 };
 
 /* The lanes of a driver, as beowire_options has them. */
@@ -163,33 +164,57 @@ static int driver_address(void *opened, char *text, size_t text_bytes)
     return beowire_address_format(&address, text, text_bytes);
 }
 
-/** Polls until the operation with this context has ended. @return its status. */
-static int finish(struct session *session, const void *context)
-{
-    struct spin spin = spin_start(session->host, SPIN_FOREVER);
-    struct beowire_completion completion;
-
-    for (;;) {
-        int count = beowire_poll(session->endpoint, &completion, 1);
-        if (count < 0) {
-            return count;
-        }
-        if (count == 1 && completion.context == context) {
-            return completion.status;
-        }
-        int status = spin_turn(&spin);
-        if (status != 0) {
-            return status;
-        }
-    }
-}
-
 /** Posts one message. @return as beowire_inject() and beowire_send(). */
 static int post(struct session *session, const void *data, uint64_t size, bool inject)
 {
     return inject ? beowire_inject(session->endpoint, session->peer, SESSION_TAG, 0, data, size)
                   : beowire_send(session->endpoint, session->peer, SESSION_TAG, 0, data, size,
                                  &session->sent);
+}
+
+/** Takes the ends of operations, as many as there are. @return their number, or the first failure.
+ */
+static int collect(struct session *session)
+{
+    struct beowire_completion completions[STREAM_WINDOW];
+    int count = beowire_poll(session->endpoint, completions, STREAM_WINDOW);
+
+    for (int i = 0; i < count; i++) {
+        if (completions[i].status != 0) {
+            return completions[i].status;
+        }
+        if (completions[i].context == &session->sent) {
+            session->sending--;
+        } else if (completions[i].context == &session->received) {
+            session->expected--;
+            session->arrived++;
+        }
+    }
+    return count;
+}
+
+/** Returns when no send is under way any more: also none that was given up before. */
+static int await_sends(struct session *session)
+{
+    struct spin spin = spin_start(session->host, SPIN_FOREVER);
+
+    while (session->sending > 0) {
+        int status = collect(session);
+        status = status == 0 ? spin_turn(&spin) : status;
+        if (status < 0) {
+            return status;
+        }
+    }
+    return 0;
+}
+
+/** A run that was cut short may have left a send, whose end would be taken for another's. */
+static int driver_prepare(void *opened, uint64_t size)
+{
+    struct session *session = opened;
+
+    (void)size;
+    return session->torn ? -ESTALE : await_sends(session);
 }
 
 static int driver_send(void *opened, const void *data, uint64_t size)
@@ -201,7 +226,8 @@ static int driver_send(void *opened, const void *data, uint64_t size)
     for (;;) {
         int status = post(session, data, size, inject);
         if (status == 0) {
-            return inject ? 0 : finish(session, &session->sent);
+            session->sending += inject ? 0 : 1;
+            return inject ? 0 : await_sends(session);
         }
         if (status == -EMSGSIZE && inject) {
             inject = false; /* there is no room for all of it now */
@@ -220,34 +246,54 @@ static int driver_send(void *opened, const void *data, uint64_t size)
     }
 }
 
+/** Takes the next end of an operation. @return whether it is that of a receive: then `status` is
+ *  its, or that of a failure to look; of other ends it is kept count. */
+static bool take_receive(struct session *session, int *status)
+{
+    struct beowire_completion completion;
+    int count = beowire_poll(session->endpoint, &completion, 1);
+
+    if (count == 1 && completion.context == &session->received) {
+        *status = completion.status;
+        return true;
+    }
+    if (count == 1 && completion.context == &session->sent) {
+        session->sending--; /* it was given up before */
+    }
+    *status = count;
+    return count < 0;
+}
+
+/** The host wants the receive no more: it is taken back, or the next message would go there, and
+ *  two receives would be posted from then on. @return -ECANCELED, or how it has just ended. */
+__attribute__((noinline, cold)) static int take_back(struct session *session)
+{
+    int status = 0;
+
+    session->torn = beowire_cancel(session->endpoint, &session->received) != 0;
+    do {
+        if (take_receive(session, &status)) {
+            session->torn = false;
+            return status;
+        }
+    } while (status > 0);
+    return -ECANCELED;
+}
+
 static int driver_receive(void *opened, void *data, uint64_t size)
 {
     struct session *session = opened;
+    struct spin spin = spin_start(session->host, SPIN_FOREVER);
     int status = beowire_receive(session->endpoint, session->peer, SESSION_TAG, 0, data, size,
                                  &session->received);
 
-    return status == 0 ? finish(session, &session->received) : status;
-}
-
-/** Takes the ends of a stream's operations, as many as there are. @return their number, or the
- * first failure. */
-static int stream_collect(struct session *session)
-{
-    struct beowire_completion completions[STREAM_WINDOW];
-    int count = beowire_poll(session->endpoint, completions, STREAM_WINDOW);
-
-    for (int i = 0; i < count; i++) {
-        if (completions[i].status != 0) {
-            return completions[i].status;
+    while (status == 0) {
+        if (take_receive(session, &status)) {
+            return status;
         }
-        if (completions[i].context == &session->sent) {
-            session->sending--;
-        } else if (completions[i].context == &session->received) {
-            session->expected--;
-            session->arrived++;
-        }
+        status = spin_turn(&spin);
     }
-    return count;
+    return status == -ECANCELED ? take_back(session) : status;
 }
 
 static int driver_stream_send(void *opened, const void *data, uint64_t size, uint64_t more)
@@ -272,7 +318,7 @@ static int driver_stream_send(void *opened, const void *data, uint64_t size, uin
         } else if (status != -EAGAIN) {
             return status;
         }
-        status = stream_collect(session);
+        status = collect(session);
         if (status == 0) {
             status = spin_turn(&spin);
         }
@@ -301,7 +347,7 @@ static int driver_stream_receive(void *opened, void *data, uint64_t size, uint64
         session->expected++;
     }
     while (session->arrived == 0) {
-        int status = stream_collect(session);
+        int status = collect(session);
         if (status == 0) {
             status = spin_turn(&spin);
         }
@@ -347,7 +393,7 @@ static int driver_progress(void *opened, bool wait, struct driver_ended *ended)
 
     for (;;) {
         const uint64_t sending = session->sending;
-        int status = stream_collect(session);
+        int status = collect(session);
         if (status < 0) {
             return status;
         }
@@ -443,10 +489,10 @@ OVER(shared, SHM_LANE)
 #define COMMON                                                                                     \
     .abi = DRIVER_ABI, .reliable = true, .spins = true, .min_size = 1,                             \
     .max_size = BEOWIRE_MESSAGE_BYTES_MAX, .address = driver_address, .connect = driver_connect,   \
-    .send = driver_send, .receive = driver_receive, .stream_send = driver_stream_send,             \
-    .stream_receive = driver_stream_receive, .flush = driver_flush, .close = driver_close,         \
-    .post_send = driver_post_send, .post_receive = driver_post_receive,                            \
-    .progress = driver_progress
+    .prepare = driver_prepare, .send = driver_send, .receive = driver_receive,                     \
+    .stream_send = driver_stream_send, .stream_receive = driver_stream_receive,                    \
+    .flush = driver_flush, .close = driver_close, .post_send = driver_post_send,                   \
+    .post_receive = driver_post_receive, .progress = driver_progress
 
 static const struct driver driver_beowire = {
     COMMON,

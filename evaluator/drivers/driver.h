@@ -22,7 +22,9 @@
  * during the call; a session is the driver's from open() until close(), and close() is called
  * exactly once for each successful open(), also after an error.
  *
- * Errors: 0 is success, a negative errno value is a failure. -ECANCELED: the host asked to stop.
+ * Errors: 0 is success, a negative errno value is a failure. -ECANCELED: the host asked to stop;
+ * if it was receive(), and nothing of a message had come, the session stays usable: what comes
+ * after the next prepare() goes to whoever receives then, and nothing waits for it elsewhere.
  * -ETIMEDOUT from receive() of an unreliable driver: no message arrived within the loss timeout
  * (the session stays usable). -EMSGSIZE from prepare(): this size cannot be carried. Anything else
  * ends the session. -EOWNERDEAD: a daemon of this node that messages go through has ended.

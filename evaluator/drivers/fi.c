@@ -344,8 +344,9 @@ static int collect(struct session *session)
     }
     if (count == -FI_EAVAIL) {
         struct fi_cq_err_entry failed = {0};
-        return fi_cq_readerr(session->queue, &failed, 0) == 1 && failed.err != 0 ? -failed.err
-                                                                                 : -EIO;
+        bool known = fi_cq_readerr(session->queue, &failed, 0) == 1;
+        session->expected -= known && failed.err == FI_ECANCELED;
+        return known && failed.err != 0 ? -failed.err : -EIO;
     }
     for (ssize_t i = 0; i < count; i++) {
         if (entries[i].op_context == &session->sent) {
@@ -430,9 +431,19 @@ static int driver_send(void *opened, const void *data, uint64_t size)
     return send_within(opened, data, size, 0);
 }
 
+/* A receive that is given up is taken back, or the next message would go there. One that has a part
+ * of its message stays. */
 static int driver_receive(void *opened, void *data, uint64_t size)
 {
-    return receive_within(opened, data, size, 1);
+    struct session *session = opened;
+    int status = receive_within(session, data, size, 1);
+
+    if (status == -ECANCELED && fi_cancel(&session->endpoint->fid, &session->received) == 0) {
+        for (int i = 0; session->expected > 0 && i < FLUSH_POLLS; i++) {
+            (void)collect(session);
+        }
+    }
+    return status;
 }
 
 static int driver_stream_send(void *opened, const void *data, uint64_t size, uint64_t more)

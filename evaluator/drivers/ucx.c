@@ -34,6 +34,9 @@
 /* Polls that close() makes for the end of what it has begun. */
 #define CLOSE_POLLS 1000
 
+/* And a receive that is taken back. */
+#define CANCEL_POLLS 1000
+
 struct session {
     const struct driver_host *host;
     ucp_context_h context;
@@ -47,6 +50,7 @@ struct session {
     uint64_t expected; /* receives that have not ended */
     uint64_t arrived;  /* those that have, and were not handed out yet */
     int failure;       /* of an operation that has ended: a negative errno */
+    void *waiting;     /* the receive that was posted last */
 };
 
 static int to_errno(ucs_status_t status)
@@ -238,6 +242,10 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
     struct session *session = context;
     (void)info;
     session->expected--;
+    if (status == UCS_ERR_CANCELED) {
+        ucp_request_free(request);
+        return;
+    }
     session->arrived++;
     session->failure = status == UCS_OK ? session->failure : to_errno(status);
     ucp_request_free(request);
@@ -292,6 +300,7 @@ static int receive_within(struct session *session, void *data, uint64_t size, ui
         if (UCS_PTR_IS_ERR(request)) {
             return to_errno(UCS_PTR_STATUS(request));
         }
+        session->waiting = request;
         session->expected++;
     }
     while (session->arrived == 0) {
@@ -309,9 +318,19 @@ static int driver_send(void *opened, const void *data, uint64_t size)
     return send_within(opened, data, size, 0);
 }
 
+/* A receive that is given up is taken back, or the next message would go there. One that has a part
+ * of its message stays. */
 static int driver_receive(void *opened, void *data, uint64_t size)
 {
-    return receive_within(opened, data, size, 1);
+    struct session *session = opened;
+    int error = receive_within(session, data, size, 1);
+    if (error == -ECANCELED && session->expected > 0) {
+        ucp_request_cancel(session->worker, session->waiting);
+        for (int i = 0; session->expected > 0 && i < CANCEL_POLLS; i++) {
+            (void)ucp_worker_progress(session->worker);
+        }
+    }
+    return error;
 }
 
 static int driver_stream_send(void *opened, const void *data, uint64_t size, uint64_t more)

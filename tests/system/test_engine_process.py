@@ -322,16 +322,22 @@ def test_stop__ends_a_run_that_waits(start: Start) -> None:
         assert initiator.ask("close") == {"event": "closed"}
 
 
-def test_stop__between_messages_leaves_the_session_usable(start: Start) -> None:
-    initiator, responder = connect(start, "tcp")
-    line = "run pattern=pingpong size=8 count=1000000000"
+@pytest.mark.parametrize("size", [8, 65536])
+@pytest.mark.parametrize("driver", ["tcp", "beowire-shm"])
+def test_stop__between_messages_leaves_the_session_usable(
+    start: Start, driver: str, size: int
+) -> None:
+    """The receive that the responder waited in takes none of the messages that follow."""
+    initiator, responder = connect(start, driver, 65536)
+    line = f"run pattern=pingpong size={size} count=1000000000"
     assert responder.ask(f"{line} deadline_ms=600000") == {"event": "ready"}
     assert initiator.ask(f"{line} deadline_ms=50")["stopped"]
     responder.say("stop")
     assert responder.hear()["stopped"]
-    line = "run pattern=pingpong size=8 count=10"
-    assert responder.ask(line) == {"event": "ready"}
-    assert initiator.ask(line)["received"] == 10
+    for line in (f"run pattern=pingpong size={size}", "run pattern=integrity size=65536"):
+        assert responder.ask(f"{line} count=64") == {"event": "ready"}
+        assert initiator.ask(f"{line} count=64").get("received") == 64
+        assert responder.hear().get("received") == 64
 
 
 @pytest.mark.parametrize("driver", ["pvm-beowire", "pvm-direct"])
