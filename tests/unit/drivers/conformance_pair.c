@@ -368,8 +368,14 @@ static void waiting_initiator(struct pair *pair)
         for (size_t at = 0; at < WAITED_BYTES; at++) {
             pair_check(message[at] == 0, at);
         }
+        uint64_t answer = NEXT_MESSAGES;
+        int result = driver->send(pair->sessions[0], &answer, sizeof answer);
+        pair_check(result == 0, result);
+        flush(pair, 0);
+        (void)pair_hear(pair);
+    } else {
+        pair_say(pair, 0);
     }
-    pair_say(pair, 0);
 }
 
 static void late_responder(struct pair *pair)
@@ -384,8 +390,11 @@ static void late_responder(struct pair *pair)
             int result = driver->send(pair->sessions[0], message, NEXT_BYTES);
             pair_check(result == 0, result);
         }
+        uint64_t answer = 0;
+        int result = driver->receive(pair->sessions[0], &answer, sizeof answer);
+        pair_check(result == 0 && answer == NEXT_MESSAGES, answer);
         flush(pair, 0);
-        (void)pair_hear(pair);
+        pair_say(pair, 0);
     }
 }
 
