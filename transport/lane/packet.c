@@ -269,6 +269,8 @@ void packet_take_down(struct packet_lane *packet)
     if (packet->holder >= 0) {
         close(packet->holder);
     }
+    packet->ring = NULL;
+    packet->socket = packet->holder = -1;
 }
 
 static void packet_close(struct lane *lane)
@@ -427,9 +429,7 @@ static int try_open(struct packet_lane *packet, const struct packet_lane_options
 
 static int open_or_nothing(struct packet_lane *packet, const struct packet_lane_options *options)
 {
-    packet->socket = -1;
-    packet->holder = -1;
-    packet->ring = NULL;
+    packet->socket = packet->holder = -1;
     int status = try_open(packet, options);
     if (status != 0) {
         packet_take_down(packet);

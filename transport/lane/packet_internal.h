@@ -48,7 +48,7 @@ static inline struct packet_lane *packet_of(struct lane *lane)
  *  nothing is open. */
 int packet_set_up(struct packet_lane *packet, const struct packet_lane_options *options);
 
-/** Closes it; the memory of `packet` is the caller's. */
+/** Closes it, as often as is asked for; the memory of `packet` is the caller's. */
 void packet_take_down(struct packet_lane *packet);
 
 /** What the ring has, as in struct lane_operations; has no queue polled. */

@@ -3,6 +3,7 @@
 #include "lane/packet.h"
 
 #include "frame/frame.h"
+#include "lane/packet_internal.h"
 #include "namespace.h"
 #include "packet_pair.h"
 #include "tuning.h"
@@ -197,6 +198,25 @@ static void packet_lane_open__interface_is_down(void **state)
     set_interface("end0", SIOCSIFFLAGS, IFF_UP);
 }
 
+/** Whoever has a lane that is a part of his own takes it down in any case: what others have opened
+ *  since stays open. */
+static void packet_set_up__after_a_failure_nothing_is_closed_twice(void **state)
+{
+    struct packet_lane_options options = {.interface = "end0", .ethertype = ETHERTYPE};
+    struct packet_lane packet = {.socket = -1, .holder = -1};
+    int others[2];
+
+    (void)state;
+    set_interface("end0", SIOCSIFFLAGS, 0);
+    assert_int_equal(packet_set_up(&packet, &options), -ENETDOWN);
+    set_interface("end0", SIOCSIFFLAGS, IFF_UP);
+    assert_int_equal(pipe(others), 0); /* the lowest numbers that are free: those of before */
+    packet_take_down(&packet);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(close(others[i]), 0);
+    }
+}
+
 static void packet_lane_open__mtu_decides_the_longest_frame(void **state)
 {
     struct packet_lane_options options = {.interface = "end0", .ethertype = ETHERTYPE};
@@ -361,6 +381,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(packet_lane__reaches_who_is_at_another_mac),
         cmocka_unit_test(packet_lane_open__no_such_interface),
         cmocka_unit_test(packet_lane_open__interface_is_down),
+        cmocka_unit_test(packet_set_up__after_a_failure_nothing_is_closed_twice),
         cmocka_unit_test(packet_lane_open__mtu_decides_the_longest_frame),
         cmocka_unit_test(packet_lane__jumbo_frames_go_round_the_ring),
         cmocka_unit_test(packet_lane__over_loopback_frames_are_as_long_as_their_length_field),
