@@ -96,7 +96,8 @@ def fingerprint(common: bytes, depends: str, files: list[Path]) -> str:
     file itself and all that it includes."""
     own = hashlib.sha256(common + depends.replace(str(ROOT), ".").encode())
     for path in sorted(set(files)):
-        own.update(os.path.relpath(path, ROOT).encode() + _content(path))
+        name = path.relative_to(ROOT) if ROOT in path.parents else path
+        own.update(bytes(name) + _content(path))
     return own.hexdigest()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import run_clang_tidy
 from scripts.run_clang_tidy import KEPT_S, ROOT, fingerprint, left_out, parse_deps, remove_old
 
 SOURCE = ROOT / "transport" / "flow" / "flow.c"
@@ -56,6 +57,20 @@ def test_fingerprint__another_when_anything_changes_that_counts(tmp_path: Path) 
         fingerprint(b"tool", f"cc -I{ROOT}/transport", [SOURCE]),
     }
     assert len(others) == 3 and first not in others
+
+
+def test_fingerprint__the_same_in_whichever_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = tmp_path / "system.h"
+    system.write_text("int s;")
+    found = set()
+    for root in (tmp_path / "a", tmp_path / "b" / "deeper"):
+        root.mkdir(parents=True)
+        (root / "one.c").write_text("int a;")
+        monkeypatch.setattr(run_clang_tidy, "ROOT", root)
+        found.add(fingerprint(b"tool", f"cc -I{root}/transport", [root / "one.c", system]))
+    assert len(found) == 1
 
 
 def test_fingerprint__of_what_a_header_has(tmp_path: Path) -> None:
