@@ -272,8 +272,8 @@ def reaping(found: Found) -> Part:
         " emulation, say nothing. The paper takes interrupts away while a program waits: a round"
         " trip of "
         + ", ".join(f"{one} for {other} µs ({name})" for name, (one, other) in REAPING.items())
-        + ". The way to that is a lane over AF_XDP with busy polling, which is not in this table"
-        " yet.",
+        + ". Here the lane `xdp` polls the card's queue in their place: what that saves"
+        " `scripts/bench interrupts` counts ([PERFORMANCE.md](../PERFORMANCE.md#interrupts)).",
     )
 
 
