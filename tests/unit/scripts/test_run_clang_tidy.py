@@ -7,21 +7,32 @@ from pathlib import Path
 import pytest
 
 from scripts import run_clang_tidy
-from scripts.run_clang_tidy import KEPT_S, ROOT, fingerprint, left_out, parse_deps, remove_old
+from scripts.run_clang_tidy import KEPT_S, ROOT, check, depth, fingerprint, parse_deps, remove_old
 
 SOURCE = ROOT / "transport" / "flow" / "flow.c"
 TEST = ROOT / "tests" / "unit" / "transport" / "flow" / "flow_test.c"
 
 
-def test_left_out__the_analyzer_of_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_depth__no_analyzer_for_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BEOWIRE_TEST_LONG", raising=False)
-    assert left_out(TEST) == ["--checks=-clang-analyzer-*"]
-    assert left_out(SOURCE) == []
+    assert depth(TEST) == ["--checks=-clang-analyzer-*"]
 
 
-def test_left_out__nothing_in_the_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_depth__all_of_it_in_the_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BEOWIRE_TEST_LONG", "1")
-    assert left_out(TEST) == left_out(SOURCE) == []
+    assert depth(TEST) == depth(SOURCE) == []
+
+
+def test_depth__of_sources_the_nearer_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("BEOWIRE_TEST_LONG", raising=False)
+    file = tmp_path / "gone.c"
+    file.write_text("int f(int a);\nint f(int a)\n{\n    int *p = 0;\n    return a ? *p : 0;\n}\n")
+    said = check(
+        file, [*depth(SOURCE), "--config-file=" + str(ROOT / ".clang-tidy"), str(file), "--"]
+    )
+    assert "clang-analyzer-core.NullDereference" in said
 
 
 DEPS = """transport/a.c.o: #deps 2, deps mtime 1 (VALID)
