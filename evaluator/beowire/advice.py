@@ -111,13 +111,19 @@ def title(found: Sequence[Curve], pattern: Pattern) -> str:
     return f"What to use between two nodes, by {pattern.quantity}{beside}"
 
 
+def able(drivers: Sequence[DriverInfo]) -> frozenset[str]:
+    """What can be used between two nodes: it brings messages there, and loses none."""
+    return frozenset(one.name for one in drivers if one.reliable and one.placement == "pair") - {
+        FLOOR
+    }
+
+
 def verdicts(
     found: Sequence[Curve], pattern: Pattern, drivers: Sequence[DriverInfo]
 ) -> list[tuple[str, str, str, str]]:
     """For each range: its sizes, what to use there, why, and its CPU time. What to use is empty
     where it is not known. None at all where there is no choice."""
-    able = {one.name for one in drivers if one.reliable and one.placement == "pair"} - {FLOOR}
-    contenders = [curve for curve in found if curve.driver in able]
+    contenders = [curve for curve in found if curve.driver in able(drivers)]
     if len(contenders) < 2:
         return []
     floor = next((curve for curve in found if curve.driver == FLOOR), None)
@@ -277,8 +283,29 @@ def _cost(one: Range, pattern: Pattern, floor: Curve | None) -> tuple[str, str]:
             beaten = usual < 1 if pattern.is_times else usual > 1
             below = f"{FLOOR}, frame by frame" if beaten else f"the floor ({FLOOR})"
             parts.append(f"{significant(usual, 2)} times {below}")
+    if following := _ahead_of(one, pattern):
+        parts.append(following)
     cpu = f"CPU {time_text(spent)} {pattern.an_each}, both ends together"
     return ", ".join(parts), cpu
+
+
+def _ahead_of(one: Range, pattern: Pattern) -> str:
+    """How many times as fast the first that is named is as the next that is not; empty: there is
+    no such at every one of the sizes."""
+    name = one.names[0]
+    cells = [cells for cells in one.cells if name in cells]
+    others = {other for at in cells for other in at} - {*one.names, *one.close}
+    factors = {
+        other: [_cost_of(at[other], pattern) / _cost_of(at[name], pattern) for at in cells]
+        for other in others
+        if all(other in at for at in cells)
+    }
+    factors = {other: found for other, found in factors.items() if min(found) > 1}
+    if not factors:
+        return ""
+    following = min(factors, key=lambda other: (median(factors[other]), other))
+    low, high = (significant(end(factors[following]), 2) for end in (min, max))
+    return f"{_span(low, high)} times as fast as {following}, the next"
 
 
 def _distance(cell: Cell, floor: Cell, pattern: Pattern) -> float:

@@ -27,7 +27,7 @@ from pydantic import (
 from beowire.errors import BeowireError
 from beowire.histogram import bucket_index, bucket_lower
 from beowire.launches import CellLaunches, LaunchFigures, figures_of
-from beowire.record_parts import Link, RecordLine, RecordPart
+from beowire.record_parts import Found, Link, RecordLine, RecordPart
 from beowire.record_text import Lines, read_lines
 
 #: The schema that is written, and the newest that is read. A new optional field does not change
@@ -150,6 +150,8 @@ class Meta(RecordLine):
     """The other nodes, where a pattern was between more than two."""
     drivers: list[DriverInfo]
     probes: list[ProbeInfo] = Field(default_factory=list)
+    findings: list[Found] = Field(default_factory=list)
+    """What of the nodes costs time, the worst first; none: it was not looked."""
 
 
 class Summary(RecordPart):

@@ -22,6 +22,23 @@ class RecordLine(RecordPart):
         return None
 
 
+class Found(RecordPart):
+    """What `beowire doctor` says of nodes, as they were before anything was measured."""
+
+    nodes: list[str]
+    """At which it is so."""
+    check: str
+    """Which check: a word or two."""
+    state: str
+    """`bad`, `worse` (it costs time that can be named), `note`, `unknown` or `ok`."""
+    text: str
+    """What is so."""
+    costs: str = ""
+    """By how much it matters."""
+    do: str = ""
+    """The line to type; empty: nothing can be done, or need be."""
+
+
 class Link(RecordPart):
     """What joined the two ends. All but `kind` are known only for a lab."""
 

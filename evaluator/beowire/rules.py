@@ -26,6 +26,7 @@ from xml.etree import ElementTree
 from beowire.errors import BeowireError
 from beowire.patterns import DEFAULT, PATTERNS
 from beowire.record import Record, Summary
+from beowire.report import marks
 from beowire.report.curves import Cell, Curve, curves
 from beowire.sizes import parse_size
 from beowire.units import rate_text, significant, size_text, time_text
@@ -39,6 +40,8 @@ _UNITS = {
     **{"GB/s": ("rate", 1e9), "x": ("times", 1.0)},
 }
 _LIMIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zµA-Z/]+)\s*")
+#: The end of what a rule is about that names no sizes.
+_ANY_SIZE = 1 << 62
 _MEMBERS = {"name", "driver", "pattern", "sizes", "load", "of", "than", "at_most", "at_least"}
 
 
@@ -147,7 +150,7 @@ def _limit(text: str) -> tuple[float, str]:
 
 def _sizes(text: str) -> tuple[int, int]:
     if not text:
-        return 0, 1 << 62
+        return 0, _ANY_SIZE
     low, _, high = text.partition("-")
     first, last = parse_size(low.strip()), parse_size((high or low).strip())
     if first > last:
@@ -157,26 +160,83 @@ def _sizes(text: str) -> tuple[int, int]:
 
 def judge(rules: Sequence[Rule], record: Record) -> list[Outcome]:
     """What came of each rule."""
-    return [_judged(rule, curves([record], rule.pattern)) for rule in rules]
+    return [_judged(rule, record, curves([record], rule.pattern)) for rule in rules]
 
 
-def _judged(rule: Rule, found: Sequence[Curve]) -> Outcome:
+def _judged(rule: Rule, record: Record, found: Sequence[Curve]) -> Outcome:
     beside = [curve for curve in found if curve.load == rule.load]
     own = next((curve for curve in beside if curve.driver == rule.driver), None)
     base = next((curve for curve in beside if curve.driver == rule.than), None)
     cells = [cell for cell in own.cells if rule.low <= cell.size <= rule.high] if own else []
+    missing = _missing(rule.driver, rule, record)
     if rule.than:
-        cells = [cell for cell in cells if base and base.at(cell.size)]
+        known = {cell.size for cell in base.cells} if base else set()
+        missing = _missing(rule.than, rule, record) | missing
+        cells = [cell for cell in cells if cell.size in known]
     if not cells:
-        return Outcome(rule, "not measured", (f"nothing of {rule.driver} was measured there",))
-    worst: Status = "met"
-    details = []
+        reasons = tuple(f"{size_text(size)}: {missing[size]}" for size in sorted(missing))
+        nothing = (f"nothing of {rule.driver} was measured there",)
+        return Outcome(rule, "not measured", reasons or nothing)
+    found_at: dict[int, tuple[Status, str]] = {}
     for cell in cells:
-        status, detail = _at(rule, cell, base.at(cell.size) if base else None)
-        if status != "met":
-            details.append(f"{size_text(cell.size)}: {detail}")
-            worst = "broken" if "broken" in (status, worst) else "cannot tell"
+        at_base = base.at(cell.size) if base else None
+        if own is not None and _beyond(record, cell, own, at_base, base):
+            why = "beyond the wire: it is a burst of the lab's shaper, not the driver"
+            found_at[cell.size] = "cannot tell", why
+        else:
+            found_at[cell.size] = _at(rule, cell, at_base)
+    # Of a launch that has no figure nothing is known: what the others have is not all there is.
+    for size, why in missing.items():
+        if found_at.get(size, ("met", ""))[0] != "broken":
+            found_at[size] = "cannot tell", why
+    statuses = {status for status, _ in found_at.values()}
+    worst: Status = "broken" if "broken" in statuses else "met"
+    if worst == "met" and statuses != {"met"}:
+        worst = "cannot tell"
+    if worst == "met" and record.end is None:
+        return Outcome(rule, "cannot tell", ("the run was cut short: cells may be missing",))
+    details = [
+        f"{size_text(size)}: {detail}"
+        for size, (status, detail) in sorted(found_at.items())
+        if status != "met"
+    ]
     return Outcome(rule, worst, tuple(details))
+
+
+def _missing(driver: str, rule: Rule, record: Record) -> dict[int, str]:
+    """Sizes of the rule at which the driver has no figure, of one launch at least, and why. What it
+    cannot have, for it has no message so long, is missing only where the rule names its sizes."""
+    found = {
+        one.size: one.status
+        for one in record.results
+        if (one.driver, one.pattern, one.load) == (driver, rule.pattern, rule.load)
+        and one.time() is None
+        and one.rate_bytes_per_s is None
+    }
+    of_driver = next((one for one in record.meta.drivers if one.name == driver), None)
+    for one in record.skipped:
+        if (one.driver, one.pattern) != (driver, rule.pattern) or one.size is None:
+            continue
+        beside = f"beside {rule.load}: " if rule.load else ""
+        if one.reason.startswith("beside ") != bool(beside) or not one.reason.startswith(beside):
+            continue
+        can = of_driver is None or of_driver.min_size <= one.size <= of_driver.max_size
+        if can or rule.high < _ANY_SIZE:
+            found[one.size] = one.reason.removeprefix(beside)
+    return {
+        size: f"no figure of {driver}: {why}"
+        for size, why in found.items()
+        if rule.low <= size <= rule.high
+    }
+
+
+def _beyond(
+    record: Record, cell: Cell, own: Curve, at_base: Cell | None, base: Curve | None
+) -> bool:
+    """One of the two is faster than the wire."""
+    return marks.is_beyond_wire(record, cell, own) or (
+        base is not None and at_base is not None and marks.is_beyond_wire(record, at_base, base)
+    )
 
 
 def _at(rule: Rule, cell: Cell, base: Cell | None) -> tuple[Status, str]:

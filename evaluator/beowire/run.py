@@ -13,6 +13,7 @@ from beowire import __version__, files, own_commands, selection
 from beowire import plan as planning
 from beowire.conduct import How, Loading
 from beowire.display import Display
+from beowire.doctor.ends import found_at
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, one_machine
@@ -202,6 +203,7 @@ class _Comparison:
         self._probes = probes
         self._link = Link.model_validate(launcher.describe_link())
         self._schedule: dict[str, float] = {}
+        self._findings = found_at(launcher, found)
 
     def run(self, drivers: list[DriverInfo], skipped: list[Skipped]) -> Outcome:
         begun = time.monotonic()
@@ -391,6 +393,7 @@ class _Comparison:
                 "others": self._survey.others,
                 "drivers": self._survey.drivers,
                 "probes": self._survey.probes,
+                "findings": self._findings,
             }
         )
 

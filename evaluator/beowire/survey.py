@@ -27,6 +27,8 @@ class Survey:
     """Nodes beyond the two, where they are looked at."""
     probes: list[ProbeInfo] = field(default_factory=list)
     """What can be counted there, and why not."""
+    reasons: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By node: why a driver cannot run there; empty: it can."""
 
     @property
     def nodes(self) -> list[NodeEnd]:
@@ -100,8 +102,13 @@ def survey(
             for scout, end in zip(scouts, ends, strict=True)
         ]
         tables = [scout.request("probes", "probes")["figures"] for scout in scouts]
-        drivers = _merge([known_drivers(answer) for answer in answers], nodes)
-        return Survey(ends[:2], drivers, ends[2:], _merge_probes(tables))
+        reports = [known_drivers(answer) for answer in answers]
+        reasons = {
+            end.node: {one.name: "" if one.ready else one.reason for one in report}
+            for end, report in zip(ends, reports, strict=True)
+        }
+        probes = _merge_probes(tables)
+        return Survey(ends[:2], _merge(reports, nodes), ends[2:], probes, reasons)
     except EngineError as error:
         raise BeowireError(f"{error.node}: {error}", exit_code=1) from None
     except (KeyError, TypeError, ValueError) as error:

@@ -10,7 +10,7 @@ from beowire.load import described
 from beowire.patterns import PATTERNS, Pattern
 from beowire.plot import plot
 from beowire.record import Record, Summary
-from beowire.report import layers, marks
+from beowire.report import layers, marks, verdict
 from beowire.report.curves import (
     WIDE,
     Cell,
@@ -71,8 +71,11 @@ def render(record: Record, *, width: int, colour: bool, probes: bool = False) ->
         parts.append(drawn[-1])
         for load in dict.fromkeys(curve.load for curve in found):
             beside = [curve for curve in found if curve.load == load]
-            words = advice.text(beside, pattern, record.meta.drivers)
+            words = advice.text(verdict.within(record, beside), pattern, record.meta.drivers)
+            if out := verdict.left_out(record, beside):
+                words += f"\n  ^ {out}" if words else ""
             parts.append(text_table.filled(words, width, _ADVICE_INDENT) if colour else words)
+    parts.append(verdict.costs_text(record, width))
     if probes:
         parts.append(fold(terminal_probes.absent(record)))
     parts.append(fold(_left_out(record)))

@@ -24,10 +24,11 @@ from beowire.commands.checks import (
 )
 from beowire.commands.sinks import ColumnsOption, CsvOption
 from beowire.errors import BeowireError
+from beowire.patterns import DEFAULT
 from beowire.record import Record, read_record
-from beowire.report import compared, write_report
+from beowire.report import compared, verdict, write_report
 from beowire.report.apps_page import write_apps_report
-from beowire.report.curves import record_labels
+from beowire.report.curves import curves, record_labels
 from beowire.visible import LINES, unguarded, visible
 
 _PIPE_WIDTH = 100
@@ -128,6 +129,7 @@ def _text_of(records: Sequence[Record]) -> str:
         shown = terminal.render(record, width=width, colour=sys.stdout.isatty(), probes=probes)
         parts.append(f"{visible(label)}\n\n{shown}" if label else shown)
     parts += [visible(terminal.sheet_text(one), LINES) for one in compared.sheets(records)]
+    parts += [visible(f"{one}.") for one in verdict.links(records, curves(records, DEFAULT.name))]
     return "\n\n".join(parts)
 
 

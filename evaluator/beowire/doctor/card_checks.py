@@ -10,7 +10,8 @@ from beowire.doctor.facts import Facts
 from beowire.doctor.finding import Finding, State, ok, unknown
 
 _USUAL_MTU = 1500
-_LARGE_MTU = 9000
+#: What cards and switches have that have jumbo frames.
+LARGE_MTU = 9000
 
 #: Preamble, Ethernet's header and checksum, and the gap between two frames.
 _AROUND_FRAME_BYTES = 38
@@ -73,13 +74,13 @@ def mtu(facts: Facts) -> Finding:
             f"long messages fill {share:.1%} of what 1500 would; more frames, so more CPU time",
             f"ip link set {name} mtu 1500",
         )
-    if size < _LARGE_MTU:
-        gain = _filled(_LARGE_MTU) / _filled(size) - 1
+    if size < LARGE_MTU:
+        gain = _filled(LARGE_MTU) / _filled(size) - 1
         return Finding(
             "MTU",
             State.NOTE,
             f"{size}",
-            f"9000 would carry {gain:.1%} more data on a full wire, in {_LARGE_MTU // size} times"
+            f"9000 would carry {gain:.1%} more data on a full wire, in {LARGE_MTU // size} times"
             " fewer frames; all cards and the switch must have it",
             f"ip link set {name} mtu 9000   # on all nodes, and jumbo frames on in the switch",
         )
@@ -151,7 +152,13 @@ _OFFLOADS = (
 def offloads(facts: Facts) -> Finding:
     """Does the card, or the kernel for it, join and cut?"""
     name = facts.interface
-    known = [one for one in _OFFLOADS if facts.flag(one[0]) is not None]
+    # A virtual cable hands on what was sent together as it is: there is nothing to join.
+    joined = facts.text("interface_driver") == "veth"
+    known = [
+        one
+        for one in _OFFLOADS
+        if facts.flag(one[0]) is not None and not (joined and one[1] == "gro")
+    ]
     off = [one for one in known if facts.flag(one[0]) is False]
     if not known:
         return unknown("offloads", f"{name} does not say which it has", f"ethtool -k {name}")

@@ -19,6 +19,10 @@ class State(StrEnum):
     OK = "ok"
 
 
+#: What costs something, the worst first.
+COSTLY = (State.BAD, State.WORSE, State.NOTE)
+
+
 @dataclass(frozen=True)
 class Finding:
     """One line of what `beowire doctor` says."""

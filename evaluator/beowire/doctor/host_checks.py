@@ -36,7 +36,7 @@ def frames(facts: Facts) -> Finding:
     user = facts.lines("user")[0] if facts.lines("user") else "this user"
     if reason == "":
         return ok("Ethernet frames", f"{user} may send them")
-    if reason is None and facts.may(_NET_RAW) is None:
+    if reason is None and facts.may(_NET_RAW) is not False:
         return unknown("Ethernet frames", "it is not known whether they may be sent")
     if facts.may(_NET_RAW):
         return Finding("Ethernet frames", State.BAD, f"cannot be sent: {reason}")

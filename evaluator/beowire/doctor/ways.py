@@ -52,9 +52,18 @@ def judge(pairs: Sequence[Pair], found: Sequence[Facts]) -> list[Finding]:
     return [
         *_mtus(found),
         *(finding for way in WAYS for finding in _of_way(way.name, pairs, found)),
-        *_same("kernels", {one.host: one.text("kernel") for one in found}),
+        *_kernels(found),
         *_same("MPI", {one.host: ", ".join(found_mpis(one)) or "none" for one in found}),
     ]
+
+
+def differences(found: Sequence[Facts]) -> list[Finding]:
+    """What should be the same on hosts, and is not, as far as engines know it."""
+    return [*_mtus(found), *_kernels(found)]
+
+
+def _kernels(found: Sequence[Facts]) -> list[Finding]:
+    return _same("kernels", {one.host: one.text("kernel") for one in found})
 
 
 def _of_way(name: str, pairs: Sequence[Pair], found: Sequence[Facts]) -> list[Finding]:

@@ -4,10 +4,11 @@ messages were lost, that a figure is beyond the wire, that others used the proce
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from beowire.record import NodeEnd, Record
 from beowire.report import wire
-from beowire.report.curves import Cell, Curve
+from beowire.report.curves import Cell, Curve, all_sizes
 from beowire.units import significant, size_text
 
 #: Others' share of the processors from which on a run is called disturbed.
@@ -70,6 +71,28 @@ def is_beyond_wire(record: Record, cell: Cell, curve: Curve) -> bool:
             record, cell.size
         )
     return cell.rate_bytes_per_s.median > _BEYOND * curve.kind.ways * limit.payload_bytes_per_s
+
+
+def within_wire(record: Record, found: Sequence[Curve]) -> list[Curve]:
+    """The curves without the sizes at which one of them is beyond the wire: what is told from them
+    there would be of the shaper's bursts, and without that one alone another would be ahead."""
+    beyond = {cell.size for one in found for cell in one.cells if is_beyond_wire(record, cell, one)}
+    left = [
+        replace(one, cells=tuple(cell for cell in one.cells if cell.size not in beyond))
+        for one in found
+    ]
+    return [one for one in left if one.cells]
+
+
+def beyond_text(record: Record, found: Sequence[Curve]) -> str:
+    """Which sizes within_wire() leaves out, and why; empty: none."""
+    left = set(all_sizes(within_wire(record, found)))
+    out = [size_text(size) for size in all_sizes(found) if size not in left]
+    if not out:
+        return ""
+    more = len(out) - _MOST_NAMED
+    named = ", ".join(out[:_MOST_NAMED]) + (f" and {more} others" if more > 0 else "")
+    return f"nothing is said of {named}, where a figure is beyond the wire"
 
 
 def of_wire(record: Record, cell: Cell, curve: Curve) -> float | None:

@@ -26,6 +26,7 @@ from beowire.report import (
     summary,
     surface,
     tables,
+    verdict,
 )
 from beowire.report.axes import Figure
 from beowire.report.curves import Curve, curves, record_labels
@@ -80,7 +81,11 @@ def render(records: Sequence[Record]) -> str:
         "page.html",
         {
             "findings": "".join(
-                f"<li>{text}</li>" for text in summary.sentences(records, pingpong)
+                f"<li>{text}</li>"
+                for text in (
+                    *verdict.sentences(records, by_pattern),
+                    *summary.sentences(records, pingpong),
+                )
             ),
             "summary": summary.table(records, pingpong),
             "advice": _advice(by_pattern, records),
@@ -121,7 +126,7 @@ def _advice(by_pattern: Mapping[str, Sequence[Curve]], records: Sequence[Record]
     for name, found in by_pattern.items():
         for record, load in dict.fromkeys((curve.record, curve.load) for curve in found):
             beside = [curve for curve in found if (curve.record, curve.load) == (record, load)]
-            rows = advice.verdicts(beside, PATTERNS[name], records[record].meta.drivers)
+            rows = verdict.rows(records[record], beside, PATTERNS[name])
             label = record_labels(records)[record]
             title = advice.title(beside, PATTERNS[name]) + (f" · {label}" if label else "")
             body = "".join(

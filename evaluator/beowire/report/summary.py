@@ -61,7 +61,7 @@ def sentences(records: Sequence[Record], pingpong: Sequence[Curve]) -> list[str]
             for curve in pingpong
             if curve.record == index and curve.load is None and _is_contender(curve, record)
         ]
-        found += _latency_sentences(contenders, pingpong)
+        found += _latency_sentences(marks.within_wire(record, contenders), pingpong)
         found += _throughput_sentences(contenders, record)
         found += _load_sentences([curve for curve in pingpong if curve.record == index])
         found += _method_sentences(record)

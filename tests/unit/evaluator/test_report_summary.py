@@ -54,7 +54,7 @@ def test_sentences__faster_than_the_wire__says_why() -> None:
     found = record(result(8, summary(4, 3.9, 4.1)))
     link = found.meta.link.model_copy(update={"burst_bytes": 50_000})
     meta = found.meta.model_copy(update={"link": link})
-    throughput = texts(Record(found.path, meta, found.results, [], None))[1]
+    throughput = texts(Record(found.path, meta, found.results, [], None))[0]
     assert "167% of what the wire can carry (1.20 GB/s). The lab's shaper lets 50 kB" in throughput
 
 

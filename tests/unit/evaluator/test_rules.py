@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rules for runs: read, judged, and said to who watches over a cluster."""
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from beowire.errors import BeowireError
-from beowire.record import Record
+from beowire.record import End, Record, Result, Skipped
+from beowire.record_parts import Link
 from beowire.rules import Outcome, judge, junit, read_rules, render, status_of
-from unit.evaluator.test_report_curves import record, result, summary
+from unit.evaluator import synthetic_record
+from unit.evaluator.test_report_curves import record as open_record
+from unit.evaluator.test_report_curves import result, summary
+
+
+def record(*results: Result, skipped: tuple[Skipped, ...] = ()) -> Record:
+    """Of a run that came to its end."""
+    end = synthetic_record.lines(("tcp",), sizes=(8,))[-1]
+    assert isinstance(end, End)
+    return replace(open_record(*results), skipped=list(skipped), end=end)
 
 
 def _file(tmp_path: Path, text: str) -> Path:
@@ -121,6 +132,92 @@ def test_judge__a_tail_without_an_interval__cannot_be_told(tmp_path: Path) -> No
         outcome = _outcome(tmp_path, rule, record(result(8, tail)))
         assert outcome.status == "cannot tell"
         assert " to ?), at most " in outcome.details[0]
+
+
+def _absent(size: int, reason: str, pattern: str = "pingpong") -> Skipped:
+    return Skipped(driver="tcp", pattern=pattern, size=size, reason=reason)
+
+
+def test_judge__a_cell_whose_driver_failed__cannot_be_told(tmp_path: Path) -> None:
+    half = summary(1000, 990, 1010)
+    failed = (_absent(64, "node1: the engine was killed"), _absent(8, "another", "stream"))
+    found = record(result(8, half), skipped=failed)
+    rule = 'driver = "tcp"\nat_most = "2us"'
+    for sizes in ("", '\nsizes = "8-1KiB"'):
+        outcome = _outcome(tmp_path, rule + sizes, found)
+        assert outcome.status == "cannot tell"
+        assert outcome.details == ("64 B: no figure of tcp: node1: the engine was killed",)
+    assert _outcome(tmp_path, f'{rule}\nsizes = "8"', found).status == "met"
+    assert _outcome(tmp_path, rule.replace("2us", "1ns"), found).status == "broken"
+
+
+def test_judge__a_launch_without_a_figure__cannot_be_told(tmp_path: Path) -> None:
+    found = record(result(8, summary(1000, 990, 1010)), skipped=(_absent(8, "it was killed"),))
+    assert _outcome(tmp_path, 'driver = "tcp"\nat_most = "2us"', found).status == "cannot tell"
+
+
+def test_judge__nothing_but_failures__says_them(tmp_path: Path) -> None:
+    outcome = _outcome(
+        tmp_path, 'driver = "tcp"\nat_most = "2us"', record(skipped=(_absent(8, "it was killed"),))
+    )
+    assert outcome.status == "not measured"
+    assert outcome.details == ("8 B: no figure of tcp: it was killed",)
+
+
+def test_judge__beside_a_driver_that_failed__cannot_be_told(tmp_path: Path) -> None:
+    own = [result(size, summary(1000, 990, 1010), driver="beowire") for size in (8, 64)]
+    found = record(*own, result(8, summary(3000, 2900, 3100)), skipped=(_absent(64, "killed"),))
+    outcome = _outcome(tmp_path, 'driver = "beowire"\nthan = "tcp"\nat_most = "1x"', found)
+    assert outcome.status == "cannot tell"
+    assert outcome.details == ("64 B: no figure of tcp: killed",)
+
+
+def test_judge__a_load_that_failed__counts_for_rules_beside_it(tmp_path: Path) -> None:
+    half = summary(1000, 990, 1010)
+    gone = _absent(64, "beside hog:19: the load ended")
+    found = record(result(8, half), result(8, half, load="hog:19"), skipped=(gone,))
+    rule = 'driver = "tcp"\nat_most = "2us"'
+    assert _outcome(tmp_path, rule, found).status == "met"
+    outcome = _outcome(tmp_path, f'{rule}\nload = "hog:19"', found)
+    assert outcome.details == ("64 B: no figure of tcp: the load ended",)
+    assert _outcome(tmp_path, f'{rule}\nload = "idle"', found).status == "not measured"
+
+
+def test_judge__a_size_that_the_driver_has_not__is_missing_only_where_it_is_named(
+    tmp_path: Path,
+) -> None:
+    found = record(result(8, summary(1000, 990, 1010)))
+    (tcp, *_) = found.meta.drivers
+    drivers = [tcp.model_copy(update={"name": "tcp", "max_size": 1024})]
+    meta = found.meta.model_copy(update={"drivers": drivers})
+    found = replace(found, meta=meta, skipped=[_absent(4096, "longer than a datagram")])
+    rule = 'driver = "tcp"\nat_most = "2us"'
+    assert _outcome(tmp_path, rule, found).status == "met"
+    outcome = _outcome(tmp_path, f'{rule}\nsizes = "8-4KiB"', found)
+    assert outcome.status == "cannot tell"
+    assert outcome.details[0].endswith("no figure of tcp: longer than a datagram")
+
+
+def test_judge__a_record_that_was_cut_short__meets_nothing(tmp_path: Path) -> None:
+    found = open_record(result(8, summary(1000, 990, 1010)))
+    outcome = _outcome(tmp_path, 'driver = "tcp"\nat_most = "2us"', found)
+    assert outcome.status == "cannot tell"
+    assert "cut short" in outcome.details[0]
+    assert _outcome(tmp_path, 'driver = "tcp"\nat_most = "1ns"', found).status == "broken"
+
+
+def test_judge__beyond_the_wire__cannot_be_told(tmp_path: Path) -> None:
+    # 1.2 GB/s is the wire: 1200 bytes take a microsecond at least.
+    found = record(result(1200, summary(100, 99, 101)), result(8, summary(900, 890, 910)))
+    link = Link(kind="lab", mtu=1500, rate_bits_per_s=1e10, burst_bytes=50_000)
+    bursting = replace(found, meta=found.meta.model_copy(update={"link": link}))
+    rule = 'driver = "tcp"\nat_most = "1us"'
+    assert _outcome(tmp_path, rule, found).status == "met"
+    outcome = _outcome(tmp_path, rule, bursting)
+    assert outcome.status == "cannot tell"
+    assert outcome.details == (
+        "1200 B: beyond the wire: it is a burst of the lab's shaper, not the driver",
+    )
 
 
 def test_status__broken_comes_before_not_known(tmp_path: Path) -> None:

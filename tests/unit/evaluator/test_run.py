@@ -190,6 +190,7 @@ def test_run__a_full_disk_is_one_line_and_keeps_the_rest(
 
     def write(descriptor: int, data: bytes) -> int:
         nonlocal seen
+        data = bytes(data)
         if data.startswith(b'{"type":"result"'):
             seen += 1
         if seen >= 2 and data.startswith(b'{"type"'):
