@@ -17,6 +17,7 @@ from beowire.report import (
     compared,
     figures,
     layers,
+    loggp,
     parts,
     plotly_code,
     probe_table,
@@ -93,7 +94,12 @@ def render(records: Sequence[Record]) -> str:
             "chooser": chooser.chooser(every),
             "charts": "".join(_section(chart, records) for chart in charts.values()),
             "details": "".join(
-                tables.sheet(one) for one in (*compared.sheets(records), *steps.shape(pingpong))
+                tables.sheet(one)
+                for one in (
+                    *compared.sheets(records),
+                    *steps.shape(pingpong),
+                    *loggp.sheets(by_pattern),
+                )
             )
             + "".join(
                 tables.sheet(one, label)
