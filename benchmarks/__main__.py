@@ -28,6 +28,7 @@ from benchmarks import (
     shaped,
     shm,
     table,
+    trace,
 )
 from benchmarks.context import Context
 from benchmarks.figure import Results
@@ -52,6 +53,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     "agreement": agreement,
     "instrument": instrument,
     "interrupts": interrupts,
+    "trace": trace,
 }
 
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 import benchmarks.__main__ as command
-from benchmarks import context, impi, memory, provider, shm
+from benchmarks import context, impi, memory, provider, shm, trace
 from benchmarks.compare import Comparison
 from benchmarks.context import Context
 from beowire.errors import BeowireError
@@ -148,6 +148,21 @@ def test_shm__ratios_turn_by_turn(tmp_path: Path) -> None:
     small = asked[0]
     first = record.results[0]
     assert small.ratio.value == pytest.approx(first.elapsed_ns / first.n / 2 / 300.0)
+
+
+def test_trace__a_place_without_the_loop_around_it() -> None:
+    cases = [
+        {"case": "loop", "ns": [0.5, 0.6, 0.5, 0.5, 0.6, 0.5, 0.5, 0.5]},
+        {"case": "off", "ns": [0.7, 0.8, 0.7, 0.7, 0.8, 0.7, 0.7, 0.7]},
+        {"case": "on", "ns": [10.5, 10.6, 10.5, 10.5, 10.6, 25.0, 10.5, 10.5]},
+    ]
+    on, off = trace.figures(cases, "again")
+    assert (on.name, on.at_most, on.verdict) == ("a place of the trace, on", 20, "met?")
+    assert on.ratio.value == pytest.approx(10)
+    assert off.ratio.value == pytest.approx(0.2)
+    assert (off.at_most, off.verdict) == (1, "met")
+    cases[2]["ns"] = [31.0] * 8
+    assert trace.figures(cases, "again")[0].verdict == "missed"
 
 
 def test_memory__figures_of_what_was_printed() -> None:
