@@ -7,6 +7,7 @@ counter of them, and what is to be divided is time. While recording it costs a f
 
 import os
 import re
+import select
 import shutil
 import subprocess
 import tempfile
@@ -23,6 +24,9 @@ PERIOD_NS = 499_000
 
 #: How long perf may take to begin, and to end.
 _PATIENCE_S = 20.0
+
+#: How long it may take to turn some ten thousand samples into text.
+_READING_S = 120.0
 
 #: Addresses of the kernel begin here.
 _KERNEL_FROM = 1 << 63
@@ -109,9 +113,11 @@ class _Recorder:
         return self
 
     def say(self, order: str) -> None:
-        """Until it has answered. NoPerf if it has gone."""
+        """Until it has answered. NoPerf if it has gone, or does not answer."""
         with suppress(BrokenPipeError):
             os.write(self._orders[1], f"{order}\n".encode())
+        if not select.select([self._answers[0]], [], [], _PATIENCE_S)[0]:
+            raise NoPerf(f"perf record does not answer in {_PATIENCE_S:g} s: {order}")
         # When perf ends, so does its end of the pipe.
         if not os.read(self._answers[0], 64):
             raise NoPerf(f"perf record does not work here: {self._reason()}")
@@ -143,12 +149,16 @@ class _Recorder:
 
 def _script(program: str, data: Path) -> list[str]:
     """perf's own text of what it has recorded."""
-    found = subprocess.run(
-        [program, "script", "-i", str(data), "-F", "comm,pid,cpu,period,ip,sym"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
+    try:
+        found = subprocess.run(
+            [program, "script", "-i", str(data), "-F", "comm,pid,cpu,period,ip,sym"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_READING_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise NoPerf(f"perf script does not end in {_READING_S:g} s") from None
     if found.returncode:
         lines = found.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
         raise NoPerf(f"perf script does not work here: {lines[-1]}")

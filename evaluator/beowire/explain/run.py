@@ -5,10 +5,11 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from beowire import files
 from beowire.engine import EngineError
 from beowire.errors import BeowireError
 from beowire.explain import perf
@@ -46,6 +47,7 @@ class Asked:
     directory: Path
     """Gets record.jsonl."""
     own_directory: bool
+    """It has a name that the user has not given: none may be there yet."""
     interface: str = ""
     trace: bool = False
     """Has Beowire's endpoints note which places of the code messages pass."""
@@ -75,11 +77,31 @@ def explain(launcher: Launcher, asked: Asked, interrupts: Interrupts) -> Explana
         )
     if asked.trace and "beowire" not in asked.driver:
         raise BeowireError(f"--trace is of Beowire's own drivers: {asked.driver} is none")
-    with launcher:
+    if asked.trace and launcher.kind == "hosts":
+        raise BeowireError("--trace is of one clock: both ends have to be here (--lab)")
+    with _room(asked), launcher:
         try:
             return _explain(launcher, asked, interrupts, target)
         finally:
             interrupts.hold()
+
+
+@contextmanager
+def _room(asked: Asked) -> Iterator[None]:
+    """Makes the directory before anything is measured; one of ours in which nothing came to be is
+    taken away again. BeowireError if nothing can be written there."""
+    there = asked.directory.is_dir()
+    files.make_directory(asked.directory, new=asked.own_directory)
+    try:
+        if not os.access(asked.directory, os.W_OK | os.X_OK):
+            raise BeowireError(
+                f"nothing can be written to {asked.directory}: name another by --out"
+            )
+        yield
+    finally:
+        if not there:
+            with suppress(OSError):
+                asked.directory.rmdir()
 
 
 def _explain(launcher: Launcher, asked: Asked, interrupts: Interrupts, target: Path) -> Explanation:
@@ -147,8 +169,6 @@ class _Stage:
 
     def time_line(self, size: int) -> TimeLine:
         """Of the latest messages. BeowireError if there is none."""
-        if self.launcher.kind == "hosts":
-            raise BeowireError("--trace is of one clock: both ends have to be here (--lab)")
         with tempfile.TemporaryDirectory(prefix="beowire-trace-") as directory:
             with _variable("BEOWIRE_TRACE", f"{directory}/trace"), self.session(size) as session:
                 _run(session, size, RoundShape(_TRACED_MESSAGES, _TRACED_MESSAGES))
@@ -214,7 +234,6 @@ def _run(session: Session, size: int, shape: RoundShape) -> Round | None:
 
 def _keep(record: Record, target: Path, driver: str, found: Split | None) -> Record:
     """Writes what was measured where the user wants it, with the split."""
-    target.parent.mkdir(parents=True, exist_ok=True)
     lines: list[Line] = [record.meta]
     for result in record.results:
         lines.append(_with(result, found) if result.driver == driver and found else result)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from beowire.explain import show
+from beowire.explain import perf
 from beowire.explain.perf import NoPerf, Sample, idle_ns, parse, recording
 from beowire.explain.run import Explanation
 from beowire.explain.split import Split, split
@@ -302,6 +303,25 @@ def test_recording__that_is_not_allowed__says_why(
 ) -> None:
     _program(tmp_path, "sys.exit('Error:\\nno permission')", monkeypatch)
     with pytest.raises(NoPerf, match="does not work here: Error: no permission"), recording([0]):
+        pytest.fail("it has begun")
+
+
+def test_recording__that_does_not_answer__is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds the pipe of its answers, and is silent until it is to stop."""
+    _program(
+        tmp_path,
+        """
+(fds,) = (word.partition("fd:")[2] for word in sys.argv if word.startswith("--control=fd:"))
+orders, _ = map(int, fds.split(","))
+while not os.read(orders, 64).endswith(b"stop\\n"):
+    pass
+""",
+        monkeypatch,
+    )
+    monkeypatch.setattr(perf, "_PATIENCE_S", 0.2)
+    with pytest.raises(NoPerf, match="does not answer in 0.2 s: enable"), recording([0]):
         pytest.fail("it has begun")
 
 

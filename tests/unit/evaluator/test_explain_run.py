@@ -25,7 +25,7 @@ def launcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLauncher]:
 
 
 def _asked(directory: Path, driver: str = "steady", **changes: Any) -> Asked:
-    return Asked(driver, 8, 0.5, directory, own_directory=True, **changes)
+    return Asked(driver, 8, 0.5, directory, **({"own_directory": False} | changes))
 
 
 def test_explain__without_perf__has_the_layers_and_a_record(
@@ -113,3 +113,39 @@ def test_explain__a_record_is_not_overwritten(launcher: FakeLauncher, tmp_path: 
     with pytest.raises(BeowireError, match="is not overwritten"):
         explain(launcher, _asked(tmp_path), Interrupts())
     assert (tmp_path / "record.jsonl").read_text() == "mine"
+
+
+def test_explain__between_hosts__a_trace_is_refused_before_anything_is_measured(
+    tmp_path: Path,
+) -> None:
+    launcher = FakeLauncher(kind="hosts")
+    with pytest.raises(BeowireError, match="of one clock: both ends have to be here"):
+        explain(launcher, _asked(tmp_path, "beowire", trace=True), Interrupts())
+    assert launcher.processes == []
+
+
+def test_explain__a_directory_that_cannot_be__is_said_before_anything_is_measured(
+    launcher: FakeLauncher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BeowireError, match=r"cannot make .*/file/out: Not a directory"):
+        explain(launcher, _asked(tmp_path / "file" / "out"), Interrupts())
+    with pytest.raises(BeowireError, match="is there already: name another by --out"):
+        explain(launcher, _asked(tmp_path, own_directory=True), Interrupts())
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(BeowireError, match=r"nothing can be written to .*: name another by --out"):
+        explain(launcher, _asked(tmp_path / "read-only"), Interrupts())
+    assert launcher.processes == []
+    assert not (tmp_path / "read-only").exists()
+
+
+def test_explain__that_fails__leaves_no_directory_but_the_users(
+    launcher: FakeLauncher, tmp_path: Path
+) -> None:
+    for there in (False, True):
+        out = tmp_path / str(there)
+        if there:
+            out.mkdir()
+        with pytest.raises(BeowireError):
+            explain(launcher, _asked(out, "nothing"), Interrupts())
+        assert out.is_dir() is there
