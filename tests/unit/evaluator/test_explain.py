@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from beowire.explain import show
-from beowire.explain import perf
+from beowire.explain import perf, show
 from beowire.explain.perf import NoPerf, Sample, idle_ns, parse, recording
 from beowire.explain.run import Explanation
 from beowire.explain.split import Split, split
