@@ -139,6 +139,13 @@ static int udp_descriptor(const struct lane *lane)
     return ((const struct udp_lane *)(const void *)lane)->socket;
 }
 
+/* The socket is told so by whoever calls this (lanes_busy_poll()). */
+static void udp_busy_poll(struct lane *lane, uint32_t time_us, int by)
+{
+    (void)by;
+    udp_of(lane)->polls = time_us > 0;
+}
+
 static void udp_close(struct lane *lane)
 {
     struct udp_lane *udp = udp_of(lane);
@@ -163,6 +170,7 @@ static const struct lane_operations udp_operations = {
     .ask_host = udp_ask_host,
     .host_answer = udp_host_answer,
     .status = udp_status,
+    .busy_poll = udp_busy_poll,
     .descriptor = udp_descriptor,
     .close = udp_close,
 };

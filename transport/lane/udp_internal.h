@@ -67,6 +67,8 @@ struct udp_lane {
     struct lane_expectation expectation;
     unsigned train_frames; /* of the train that came last */
     bool streaming;        /* the receive() before this one found something */
+    bool polls;            /* the socket looks into the card's queue where it has nothing */
+    uint32_t looks;        /* at the socket, while that is so */
     struct lane_loss lost[UDP_LOST_MAX];
     unsigned lost_count;
     struct ping ping;

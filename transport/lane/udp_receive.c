@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 
 /** Trains that `room` has place for, whatever they are. */
 #define ROOM_TRAINS 2
@@ -98,6 +99,16 @@ static bool is_worth_another(const struct udp_lane *udp, unsigned left, bool exp
            left >= udp->train_frames && (!expected || udp->expectation.frames > 0);
 }
 
+/** Is nothing there, and is this no look at which the card's queue is to be polled? Asking for the
+ *  length of the next datagram polls nothing, where recvmsg() would each time (queue_poll.h). */
+static bool is_quiet(struct udp_lane *udp)
+{
+    int bytes = 0;
+
+    return udp->polls && !udp->streaming && ++udp->looks % LANE_POLL_LOOKS != 0 &&
+           ioctl(udp->socket, FIONREAD, &bytes) == 0 && bytes == 0;
+}
+
 unsigned udp_receive(struct lane *lane, struct lane_incoming *frames, unsigned count)
 {
     struct udp_lane *udp = udp_of(lane);
@@ -105,6 +116,9 @@ unsigned udp_receive(struct lane *lane, struct lane_incoming *frames, unsigned c
     unsigned attempts = 0;
     bool expected = udp->expectation.frames > 0;
 
+    if (taken == 0 && is_quiet(udp)) {
+        return 0;
+    }
     while (has_room(udp) && (taken == 0 || is_worth_another(udp, count - taken, expected))) {
         int got = receive_train(udp, frames + taken, count - taken);
         if (got > 0) {

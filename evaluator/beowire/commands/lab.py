@@ -24,7 +24,7 @@ from beowire.commands.repeated import (
     Wanted,
 )
 from beowire.errors import BeowireError
-from beowire.lab import cluster, pvm
+from beowire.lab import cluster, pvm, state
 from beowire.lab import mpirun as job
 from beowire.lab.options import (
     DEFAULT_MTU,
@@ -115,7 +115,8 @@ def down(
         cluster.down(name)
         print(f"lab {name} is removed")
         return
-    living, cleaned = cluster.every()
+    with state.none_being_made():
+        living, cleaned = cluster.every()
     for lab in living:
         cluster.down(lab.name)
     for removed in sorted([lab.name for lab in living] + cleaned):
@@ -126,15 +127,16 @@ def down(
 def status(*, as_json: StatusJsonOption = False) -> None:
     """Lists the labs of this user, and cleans up after those that died."""
     living, cleaned = cluster.every()
+    more = state.is_one_being_made()
     if as_json:
-        print(
-            json.dumps(
-                {"labs": [_as_data(lab) for lab in living], "cleaned": cleaned}, allow_nan=False
-            )
-        )
+        labs = [_as_data(lab) for lab in living]
+        data = {"labs": labs, "cleaned": cleaned, "one_being_made": more}
+        print(json.dumps(data, allow_nan=False))
         return
     for name in cleaned:
         print(f"lab {name} had died: its remains are removed", file=sys.stderr)
+    if more:
+        print("a lab is being made, or removed, just now", file=sys.stderr)
     if not living:
         print("no labs: make one with `beowire lab up`")
         return

@@ -88,15 +88,17 @@ def find(name: str = DEFAULT_NAME) -> LabState:
 
 
 def down(name: str) -> None:
-    """Removes a lab, living or dead, and ends the programs in its nodes."""
-    with state.lock():
+    """Removes a lab, living or dead, and ends the programs in its nodes. One that is being made is
+    waited for."""
+    with state.making(name):
         files = LabFiles.of(name)
         found = files.read()
         if found is None and not files.state.exists():
             raise BeowireError(f"there is no lab named {name}: `beowire lab status` lists them")
         if found is not None and found.alive():
             _end_keeper(found)
-        _clean_if_dead(name)
+        with state.lock():
+            _clean_if_dead(name)
 
 
 def every() -> tuple[list[LabState], list[str]]:
@@ -157,7 +159,7 @@ def relay_counters(lab: LabState) -> RelayCounters | None:
 
 
 def _make(options: LabOptions, name: str, *, ephemeral: bool) -> EphemeralLab:
-    with state.lock():
+    with state.making(name):
         files = LabFiles.of(name)
         found = files.read()
         if found is not None and found.alive():
@@ -165,7 +167,8 @@ def _make(options: LabOptions, name: str, *, ephemeral: bool) -> EphemeralLab:
                 f"a lab named {name} is there: use it, choose another --name, or remove it with"
                 f" `{_down_command(name)}`"
             )
-        _clean_if_dead(name)
+        with state.lock():
+            _clean_if_dead(name)
         request = KeeperRequest(name, options, ephemeral, _cores(options.nodes), _relay_path())
         keeper = _start_keeper(request)
         assert keeper.stdin is not None and keeper.stdout is not None

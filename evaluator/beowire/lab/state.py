@@ -7,11 +7,13 @@ whose keeper is gone belongs to a lab that died: the kernel has taken its interf
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import re
 import shutil
 import stat
+import struct
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,6 +27,7 @@ from beowire.lab.processes import Namespaces, Process
 
 _SCHEMA = 1
 _SUFFIX = ".lab.json"
+_FIRST_OF_NAMES = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}", re.ASCII)
 
 
@@ -161,13 +164,48 @@ def runtime_directory() -> Path:
 
 
 @contextlib.contextmanager
-def lock() -> Iterator[None]:
-    """Lets one process at a time make or remove labs of this user."""
+def _alone(start: int, count: int) -> Iterator[None]:
+    """Locks bytes of the file `lock`, none of which is there; count 0: all from `start` on. The
+    kernel lets go of them when a process ends, however it ends."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(runtime_directory() / "lock", flags, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        fcntl.fcntl(handle, fcntl.F_OFD_SETLKW, _lock_of(fcntl.F_WRLCK, start, count))
         yield
+    finally:
+        os.close(handle)
+
+
+def _lock_of(kind: int, start: int, count: int) -> bytes:
+    """A `struct flock` (fcntl(2)), relative to the beginning of the file."""
+    return struct.pack("hhqqi0q", kind, os.SEEK_SET, start, count, 0)
+
+
+def lock() -> contextlib.AbstractContextManager[None]:
+    """Lets one process at a time look at labs of this user and clean up after them. Held for
+    moments; not while machines boot (`making`)."""
+    return _alone(0, 1)
+
+
+def making(name: str) -> contextlib.AbstractContextManager[None]:
+    """Lets one process at a time make or remove the lab of this name; labs of other names are made
+    and removed meanwhile. Taken before `lock`, if both are."""
+    return _alone(_FIRST_OF_NAMES + int.from_bytes(hashlib.sha256(name.encode()).digest()[:7]), 1)
+
+
+def none_being_made() -> contextlib.AbstractContextManager[None]:
+    """Waits until nobody makes or removes a lab."""
+    return _alone(_FIRST_OF_NAMES, 0)
+
+
+def is_one_being_made() -> bool:
+    """Whether somebody makes or removes a lab just now."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(runtime_directory() / "lock", flags, 0o600)
+    try:
+        asked = _lock_of(fcntl.F_WRLCK, _FIRST_OF_NAMES, 0)
+        answer = fcntl.fcntl(handle, fcntl.F_OFD_GETLK, asked)
+        return struct.unpack_from("h", answer)[0] != fcntl.F_UNLCK
     finally:
         os.close(handle)
 

@@ -3,12 +3,15 @@
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+from beowire.errors import BeowireError
 from beowire.lab import cluster, processes
+from beowire.lab.keeper import KeeperRequest
 from beowire.lab.options import LabOptions
 from beowire.lab.processes import Namespaces, Process
 from beowire.lab.state import LabFiles, LabNode, LabState
@@ -90,3 +93,54 @@ def test_every__a_holder_that_dies_just_now_is_its_own(
 ) -> None:
     dead_lab(keeper)
     assert ended(monkeypatch, {ROOMS[0]: [keeper]}) == [keeper]
+
+
+def test_up__while_another_lab_boots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keeper of the one says nothing yet; those of other names are looked at and made."""
+    refusal = "import sys; sys.stdin.readline(); print('error 2 not here', flush=True)"
+
+    def keeper(request: KeeperRequest) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", refusal],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    booting: list[subprocess.Popen[bytes]] = []
+
+    def slow_keeper(request: KeeperRequest) -> "subprocess.Popen[bytes]":
+        booting.append(keeper(request))
+        monkeypatch.setattr(cluster, "_start_keeper", quick_keeper)
+        started.set()
+        return booting[0]
+
+    def quick_keeper(request: KeeperRequest) -> "subprocess.Popen[bytes]":
+        process = keeper(request)
+        assert process.stdin is not None
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        return process
+
+    started = threading.Event()
+    monkeypatch.setattr(cluster, "_start_keeper", slow_keeper)
+    refused: list[BeowireError] = []
+
+    def make() -> None:
+        try:
+            cluster.up(LabOptions(), "slow")
+        except BeowireError as error:
+            refused.append(error)
+
+    maker = threading.Thread(target=make)
+    maker.start()
+    assert started.wait(30.0)
+    assert cluster.every() == ([], [])
+    with pytest.raises(BeowireError, match="not here"):
+        cluster.up(LabOptions(), "quick")
+    assert maker.is_alive()
+    stdin = booting[0].stdin
+    assert stdin is not None
+    stdin.write(b"\n")
+    stdin.flush()
+    maker.join(30.0)
+    assert [str(error) for error in refused] == ["not here"]

@@ -2,6 +2,7 @@
 """State files: what is written is read, what is not one is no lab, and nobody else's is trusted."""
 
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -104,3 +105,25 @@ def test_runtime_directory__says_what_would_mend_it(runtime: Path) -> None:
         state.runtime_directory()
     runtime.chmod(0o700)
     assert state.runtime_directory() == runtime
+
+
+def test_making__labs_of_other_names_go_on_meanwhile() -> None:
+    assert not state.is_one_being_made()
+    with state.making("one"):
+        assert state.is_one_being_made()
+        with state.making("other"), state.lock():
+            pass
+        entered = threading.Event()
+
+        def make_the_same() -> None:
+            with state.making("one"):
+                entered.set()
+
+        waiting = threading.Thread(target=make_the_same)
+        waiting.start()
+        assert not entered.wait(0.05)
+    assert entered.wait(30.0)
+    waiting.join()
+    with state.none_being_made():
+        pass
+    assert not state.is_one_being_made()

@@ -16,6 +16,17 @@
 
 static uint8_t target[1 << 20];
 
+static unsigned recvmsg_calls;
+
+ssize_t __real_recvmsg(int socket, struct msghdr *message, int flags);
+ssize_t __wrap_recvmsg(int socket, struct msghdr *message, int flags);
+
+ssize_t __wrap_recvmsg(int socket, struct msghdr *message, int flags)
+{
+    recvmsg_calls++;
+    return __real_recvmsg(socket, message, flags);
+}
+
 /** Frame i of a message that is sent in frames of `payload_bytes`. */
 static void add_data(unsigned i, uint32_t payload_bytes)
 {
@@ -60,6 +71,35 @@ static void udp_receive__nothing_has_come(void **state)
     (void)state;
     assert_int_equal(pair.b->operations->receive(pair.b, incoming, PAIR_FRAMES), 0);
     pair.b->operations->release(pair.b);
+    close_pair(&pair);
+}
+
+/** Looks at a lane to which nothing comes. @return how many of them were calls of recvmsg(). */
+static unsigned calls_of_looks(struct udp_pair *pair, unsigned looks)
+{
+    recvmsg_calls = 0;
+    for (unsigned i = 0; i < looks; i++) {
+        assert_int_equal(pair->b->operations->receive(pair->b, incoming, PAIR_FRAMES), 0);
+        pair->b->operations->release(pair->b);
+    }
+    return recvmsg_calls;
+}
+
+static void udp_receive__polls_the_queue_at_one_look_in_so_many(void **state)
+{
+    struct udp_pair pair = open_pair();
+
+    (void)state;
+    pair.b->operations->busy_poll(pair.b, 50, -1);
+    assert_int_equal(calls_of_looks(&pair, 3 * LANE_POLL_LOOKS), 3);
+    for (unsigned i = 0; i < LANE_POLL_LOOKS; i++) { /* whichever look it is, it sees what came */
+        add_data(i, 100);
+        send_outbox(&outbox, pair.a, &pair.at_b);
+        take_data(&pair, i, i + 1, 100, false);
+        (void)calls_of_looks(&pair, 2);
+    }
+    pair.b->operations->busy_poll(pair.b, 0, -1);
+    assert_int_equal(calls_of_looks(&pair, LANE_POLL_LOOKS), LANE_POLL_LOOKS);
     close_pair(&pair);
 }
 
@@ -429,6 +469,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(udp_receive__nothing_has_come),
+        cmocka_unit_test(udp_receive__polls_the_queue_at_one_look_in_so_many),
         cmocka_unit_test(udp_receive__a_train_in_pieces),
         cmocka_unit_test(udp_receive__expected_data_is_placed),
         cmocka_unit_test(udp_receive__short_frames_are_not_placed),
