@@ -259,6 +259,56 @@ def interrupts(facts: Facts) -> Finding:
     return ok("interrupts", f"{len(places)}, on CPUs {where}")
 
 
+#: Drivers of which polling does not keep the interrupts off, and why (their sources in Linux 6.1,
+#: and counts: docs/PERFORMANCE.md, "Interrupts").
+_UNPOLLED = {
+    "vmxnet3": "vmxnet3 lets the card interrupt after each poll",
+    "8139cp": "8139cp has an interrupt for each frame sent that no polling prevents",
+    "e100": "e100 does not say which queue a frame came by, so no socket can poll it",
+    "pcnet32": "pcnet32 does not say which queue a frame came by, so no socket can poll it",
+    "ne2k-pci": "ne2k-pci has nothing to poll (no NAPI)",
+    "tulip": "tulip has nothing to poll (no NAPI, as distributions build it)",
+}
+
+#: How long the kernel waits for whoever polls, and how often in vain before interrupts come back.
+_DEFER, _FLUSH_NS = 100, 200_000
+
+
+def polling(facts: Facts) -> Finding:
+    """Would the card be quiet while an endpoint polls its queue (busy_poll_us)?"""
+    lines = facts.lines("polling")
+    numbers = [int(line) for line in lines if line.isdecimal()]
+    driver = facts.text("interface_driver")
+    name = facts.interface
+    if len(numbers) < 2 or driver == "veth":
+        return unknown("polling", f"{name} has no queue that could be polled")
+    if driver in _UNPOLLED:
+        return Finding("polling", State.NOTE, f"of no use: {_UNPOLLED[driver]}")
+    steps = []
+    if not all(numbers[:2]):
+        steps.append(
+            f"echo {_DEFER} > /sys/class/net/{name}/napi_defer_hard_irqs; "
+            f"echo {_FLUSH_NS} > /sys/class/net/{name}/gro_flush_timeout"
+        )
+    if driver == "virtio_net" and "napi_tx=Y" in lines:
+        steps.append(
+            f"ip link set {name} down; ethtool -C {name} tx-frames 0; ip link set {name} up"
+        )
+    if driver == "e1000e" and f"{name}-tx-0" in lines:
+        steps.append("modprobe -r e1000e; modprobe e1000e IntMode=1")
+    if not steps:
+        return ok("polling", "the card is quiet while an endpoint polls it (busy_poll_us)")
+    return Finding(
+        "polling",
+        State.NOTE,
+        "the card interrupts also while an endpoint polls it (busy_poll_us)",
+        "two to four interrupts for a short message there and back, in place of 0.05 and less;"
+        f" TCP's frames wait up to {_FLUSH_NS // 1000} µs where nobody polls"
+        " (docs/PERFORMANCE.md, Interrupts)",
+        "; ".join(steps),
+    )
+
+
 CHECKS: Sequence[Callable[[Facts], Finding]] = (
     link,
     mtu,
@@ -267,4 +317,5 @@ CHECKS: Sequence[Callable[[Facts], Finding]] = (
     rings,
     losses,
     interrupts,
+    polling,
 )

@@ -47,6 +47,15 @@ _COMMANDS = {
         "for i in $(grep -w INTERFACE /proc/interrupts | cut -d: -f1); do"
         ' echo "$i $(cat "/proc/irq/$i/smp_affinity_list")"; done'
     ),
+    # What a driver needs that interrupts for nothing while its queue is polled, one a line:
+    # napi_defer_hard_irqs, gro_flush_timeout (ns), then napi_tx of virtio_net, and then a line for
+    # each interrupt that e1000e has for what was sent.
+    "polling": (
+        "cat /sys/class/net/INTERFACE/napi_defer_hard_irqs"
+        " /sys/class/net/INTERFACE/gro_flush_timeout;"
+        " sed s/^/napi_tx=/ /sys/module/virtio_net/parameters/napi_tx;"
+        " grep -ow INTERFACE-tx-0 /proc/interrupts"
+    ),
     "nft": "nft list ruleset",
     "nft_status": "command -v nft >/dev/null || echo absent; nft list ruleset >/dev/null; echo $?",
     "iptables": "iptables-save",

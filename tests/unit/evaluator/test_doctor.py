@@ -44,6 +44,7 @@ SECTIONS = {
     "governors": ["      4 performance"],
     "idle_states": ["0 0 POLL", "2 0 C1", "80 1 C6"],
     "addresses": ["2: enp1s0    inet 192.168.7.11/24 brd 192.168.7.255 scope global enp1s0"],
+    "polling": ["100", "200000"],
     "affinity": ["121 0", "122 1", "123 2-3"],
     "traffic": [
         "Inter-|   Receive                |  Transmit",
@@ -178,6 +179,28 @@ def test_idle__the_deepest_state_that_is_not_switched_off() -> None:
 
 def test_reading__where_yama_forbids_it() -> None:
     judged(host_checks.reading, host(ptrace_scope=["1"]), State.NOTE, "ptrace_scope=0")
+
+
+@pytest.mark.parametrize(
+    ("driver", "lines", "state", "words"),
+    [
+        ("igc", ["0", "0"], State.NOTE, ["echo 200000 > /sys/class/net/enp1s0/gro_flush_timeout"]),
+        ("igc", ["100", "0"], State.NOTE, ["napi_defer_hard_irqs"]),
+        ("virtio_net", ["100", "200000", "napi_tx=N"], State.OK, []),
+        ("virtio_net", ["100", "200000", "napi_tx=Y"], State.NOTE, ["-C enp1s0 tx-frames 0"]),
+        ("e1000e", ["100", "200000", "enp1s0-tx-0"], State.NOTE, ["e1000e IntMode=1"]),
+        ("e1000e", ["100", "200000"], State.OK, []),
+        ("igc", ["100", "200000", "enp1s0-tx-0", "napi_tx=Y"], State.OK, []),
+        ("vmxnet3", ["0", "0"], State.NOTE, ["of no use: vmxnet3 lets the card interrupt"]),
+        ("veth", ["0", "0"], State.UNKNOWN, ["no queue that could be polled"]),
+        ("igc", [], State.UNKNOWN, []),
+    ],
+)
+def test_polling__by_driver(driver: str, lines: list[str], state: State, words: list[str]) -> None:
+    found = host({"interface_driver": driver}, polling=lines)
+    judged(card_checks.polling, found, state, *words)
+    if lines[:2] == ["100", "200000"]:
+        assert "napi_defer" not in card_checks.polling(found).do
 
 
 RULES = """
