@@ -21,18 +21,21 @@ from beowire.explain.run import Asked, explain
 from beowire.interrupts import Interrupts
 from beowire.lab.options import (
     DEFAULT_MTU,
+    BackendOption,
     CongestionOption,
     DelayOption,
     LinkOption,
     LossOption,
+    ModulesOption,
     MtuOption,
+    NicOption,
     NodesOption,
     RateOption,
     read_lab_options,
 )
 from beowire.launch.base import Launcher
-from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
+from beowire.launch.machines import lab_launcher
 from beowire.launch.ssh import SshLauncher
 from beowire.report import report_beside
 from beowire.sizes import parse_size
@@ -77,6 +80,9 @@ def command(
     delay: DelayOption = None,
     loss: LossOption = None,
     congestion: CongestionOption = None,
+    backend: BackendOption = "namespaces",
+    nic: NicOption = None,
+    modules: ModulesOption = None,
 ) -> None:
     """Says where the microseconds of a message go.
 
@@ -97,7 +103,7 @@ def command(
     )
     launcher: Launcher
     if lab:
-        launcher = LabLauncher(
+        launcher = lab_launcher(
             read_lab_options(
                 nodes=nodes,
                 link=link,
@@ -106,6 +112,9 @@ def command(
                 delay=delay,
                 loss=loss,
                 congestion=congestion,
+                backend=backend,
+                nic=nic,
+                modules=modules,
             )
         )
     elif hosts is not None:

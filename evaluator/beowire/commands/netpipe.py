@@ -18,14 +18,23 @@ from beowire.commands.compare import (
     LONGEST_RUN_S,
     problems,
 )
-from beowire.commands.options import SshOption, TwoNodesOption
+from beowire.commands.options import SshOption, TwoNodesOption, refuse_lab_options
 from beowire.commands.sinks import write_file
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.lab.options import DEFAULT_MTU, MtuOption, RateOption, read_lab_options
+from beowire.lab.options import (
+    DEFAULT_MTU,
+    BackendOption,
+    LabOptions,
+    ModulesOption,
+    MtuOption,
+    NicOption,
+    RateOption,
+    read_lab_options,
+)
 from beowire.launch.base import Launcher
-from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
+from beowire.launch.machines import lab_launcher
 from beowire.launch.ssh import SshLauncher
 from beowire.netpipe import Wanted
 from beowire.plan import LEAST_CELL_S
@@ -60,6 +69,9 @@ def netpipe_command(
     lab: TwoNodesOption = False,
     mtu: MtuOption = DEFAULT_MTU,
     rate: RateOption = None,
+    backend: BackendOption = "namespaces",
+    nic: NicOption = None,
+    modules: ModulesOption = None,
     seconds: Annotated[
         float | None,
         typer.Option("--time", help="Seconds that measuring may take. Default: 0.5 a size."),
@@ -85,7 +97,10 @@ def netpipe_command(
     if not (lab or wanted.host) and wanted.needs_other_end():
         _say("a receiver need not be started: -h HOST on the other node starts both ends")
         return
-    launcher = _launcher(wanted, lab, mtu, rate, ssh_option or [])
+    if not lab:
+        refuse_lab_options(context)
+    options = read_lab_options(mtu=mtu, rate=rate, backend=backend, nic=nic, modules=modules)
+    launcher = _launcher(wanted, options if lab else None, ssh_option or [])
     wanted.driver = netpipe.resolved(wanted.driver)
     sizes = wanted.sizes()
     request = Request(
@@ -124,11 +139,9 @@ def _checked(wanted: Wanted, seconds: float | None) -> int | None:
     return size
 
 
-def _launcher(
-    wanted: Wanted, lab: bool, mtu: int, rate: str | None, ssh_options: list[str]
-) -> Launcher:
-    if lab:
-        return LabLauncher(read_lab_options(mtu=mtu, rate=rate))
+def _launcher(wanted: Wanted, lab: LabOptions | None, ssh_options: list[str]) -> Launcher:
+    if lab is not None:
+        return lab_launcher(lab)
     if not wanted.host or wanted.host in _HERE:
         return LocalLauncher()
     pair = wanted.host if "," in wanted.host else f"{socket.gethostname()},{wanted.host}"

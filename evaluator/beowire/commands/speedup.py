@@ -40,16 +40,19 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.lab.options import (
     DEFAULT_MTU,
+    BackendOption,
     CongestionOption,
     DelayOption,
     LinkOption,
     LossOption,
+    ModulesOption,
     MtuOption,
+    NicOption,
     NodesOption,
     RateOption,
     read_lab_options,
 )
-from beowire.launch.lab import LabLauncher
+from beowire.launch.machines import lab_launcher
 from beowire.launch.slurm import SlurmLauncher
 from beowire.launch.ssh import SshLauncher
 from beowire.mpi import ways
@@ -110,6 +113,9 @@ def speedup(
     delay: DelayOption = None,
     loss: LossOption = None,
     congestion: CongestionOption = None,
+    backend: BackendOption = "namespaces",
+    nic: NicOption = None,
+    modules: ModulesOption = None,
 ) -> None:
     """Says how much faster an MPI program of yours is over Beowire.
 
@@ -141,8 +147,11 @@ def speedup(
             delay=delay,
             loss=loss,
             congestion=congestion,
+            backend=backend,
+            nic=nic,
+            modules=modules,
         )
-        place = LabPlace(LabLauncher(options))
+        place = LabPlace(lab_launcher(options))
     elif hosts is not None:
         place = HostsPlace(SshLauncher(hosts, ssh_option or [], interface))
     elif "SLURM_JOB_ID" in os.environ:

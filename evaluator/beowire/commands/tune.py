@@ -20,18 +20,21 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.lab.options import (
     DEFAULT_MTU,
+    BackendOption,
     CongestionOption,
     DelayOption,
     LinkOption,
     LossOption,
+    ModulesOption,
     MtuOption,
+    NicOption,
     NodesOption,
     RateOption,
     read_lab_options,
 )
 from beowire.launch.base import Launcher
-from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
+from beowire.launch.machines import lab_launcher
 from beowire.launch.ssh import SshLauncher
 
 _LONGEST_RUN_S = 24 * 3600.0
@@ -69,6 +72,9 @@ def tune(
     delay: DelayOption = None,
     loss: LossOption = None,
     congestion: CongestionOption = None,
+    backend: BackendOption = "namespaces",
+    nic: NicOption = None,
+    modules: ModulesOption = None,
 ) -> None:
     """Measures the transport's crossovers, and writes them down.
 
@@ -103,8 +109,11 @@ def tune(
             delay=delay,
             loss=loss,
             congestion=congestion,
+            backend=backend,
+            nic=nic,
+            modules=modules,
         )
-        launcher = LabLauncher(options)
+        launcher = lab_launcher(options)
         where = "in a lab: no real network"
     choices = []
     with (

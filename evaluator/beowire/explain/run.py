@@ -79,6 +79,8 @@ def explain(launcher: Launcher, asked: Asked, interrupts: Interrupts) -> Explana
         raise BeowireError(f"--trace is of Beowire's own drivers: {asked.driver} is none")
     if asked.trace and launcher.kind == "hosts":
         raise BeowireError("--trace is of one clock: both ends have to be here (--lab)")
+    if asked.trace and _has_machines(launcher):
+        raise BeowireError("--trace is of one clock: leave out --backend")
     with _room(asked), launcher:
         try:
             return _explain(launcher, asked, interrupts, target)
@@ -147,6 +149,10 @@ def _explain(launcher: Launcher, asked: Asked, interrupts: Interrupts, target: P
     )
 
 
+def _has_machines(launcher: Launcher) -> bool:
+    return launcher.describe_link().get("backend") is not None
+
+
 @dataclass(frozen=True)
 class _Stage:
     """What it takes to run the driver once more."""
@@ -160,6 +166,8 @@ class _Stage:
         """Where the time goes, or why that is not known."""
         if self.launcher.kind == "hosts":
             return None, "perf is asked on this machine only, so both ends have to be here (--lab)"
+        if _has_machines(self.launcher):
+            return None, "perf is asked of this machine's kernel, and nodes have one of their own"
         try:
             return self._profiled(size, half_ns), ""
         except perf.NoPerf as error:

@@ -205,7 +205,7 @@ def is_one_being_made() -> bool:
     try:
         asked = _lock_of(fcntl.F_WRLCK, _FIRST_OF_NAMES, 0)
         answer = fcntl.fcntl(handle, fcntl.F_OFD_GETLK, asked)
-        return struct.unpack_from("h", answer)[0] != fcntl.F_UNLCK
+        return bool(struct.unpack_from("h", answer)[0] != fcntl.F_UNLCK)
     finally:
         os.close(handle)
 

@@ -8,9 +8,10 @@ import pytest
 
 from beowire.cli import main
 from beowire.commands import netpipe as command
-from beowire.errors import BeowireError
+from beowire.lab.options import LabOptions, read_lab_options
 from beowire.launch.lab import LabLauncher
 from beowire.launch.local import LocalLauncher
+from beowire.launch.machines import MachinesLauncher
 from beowire.launch.ssh import SshLauncher
 from beowire.netpipe import parse
 
@@ -43,20 +44,18 @@ def test_netpipe__what_cannot_be_read__is_one_line(
 
 def test_launcher__hosts__are_this_one_and_the_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
-    found = command._launcher(parse(["-h", "nodeB"]), False, 1500, None, [])
+    found = command._launcher(parse(["-h", "nodeB"]), None, [])
     assert isinstance(found, SshLauncher)
     assert found.hosts == (socket.gethostname(), "nodeB")
-    named = command._launcher(parse(["-h", "nodeA,nodeB"]), False, 1500, None, [])
+    named = command._launcher(parse(["-h", "nodeA,nodeB"]), None, [])
     assert isinstance(named, SshLauncher) and named.hosts == ("nodeA", "nodeB")
 
 
 def test_launcher__this_host_or_a_lab__needs_no_ssh() -> None:
-    assert isinstance(
-        command._launcher(parse(["-h", "localhost"]), False, 1500, None, []), LocalLauncher
-    )
-    assert isinstance(command._launcher(parse([]), True, 1500, None, []), LabLauncher)
-    with pytest.raises(BeowireError, match="the MTU is"):
-        command._launcher(parse([]), True, 1, None, [])
+    assert isinstance(command._launcher(parse(["-h", "localhost"]), None, []), LocalLauncher)
+    namespaces, machines = LabOptions(), read_lab_options(backend="vm")
+    assert type(command._launcher(parse([]), namespaces, [])) is LabLauncher
+    assert type(command._launcher(parse([]), machines, [])) is MachinesLauncher
 
 
 @pytest.mark.parametrize(
@@ -66,6 +65,9 @@ def test_launcher__this_host_or_a_lab__needs_no_ssh() -> None:
         ("-h localhost -O 4096", "-O begins in a page"),
         ("-h localhost -b 16", "-b is 4096 to"),
         ("-h localhost -b much", "'much' is not a size"),
+        ("--lab --mtu 1", "the MTU is"),
+        ("--lab --backend xen", "no back end 'xen'"),
+        ("-h localhost --backend vm", "--backend describes a lab: add --lab"),
     ],
 )
 def test_netpipe__what_cannot_be__is_one_line(
