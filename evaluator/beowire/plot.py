@@ -3,8 +3,7 @@
 
 import math
 from collections.abc import Sequence
-
-import plotext  # type: ignore[import-untyped]
+from typing import Any
 
 from beowire.patterns import Pattern
 from beowire.record import Record
@@ -18,6 +17,9 @@ from beowire.visible import visible
 _MARKS = "ox+*#@%&=$svnzkmwtyecahu"
 
 _WIRE_MARK = "."
+
+#: Few distributions have a plotext that is new enough, and everything else works without.
+MISSING = "no plot: it needs plotext 6 or later (pip install 'plotext>=6')"
 
 #: In a pipe a line is for programs, too.
 _ENDLESS = 1 << 16
@@ -37,11 +39,15 @@ def plot(
     colour: bool,
 ) -> str:
     """Times in µs, or throughputs in MB/s, of `curves`, with what the wire alone would take where
-    the record knows it. Empty if there is no curve of two sizes at least.
+    the record knows it. Empty if there is no curve of two sizes at least; a line that says why if
+    nothing can draw here.
     """
     series = [(curve, points) for curve in curves if len(points := _points(curve, pattern)) > 1]
     if not series:
         return ""
+    plotext = _plotext()
+    if plotext is None:
+        return MISSING
     bound = _wire(record, pattern, [points for _, points in series]) if record else []
     figure = plotext.figure
     figure.clear()
@@ -70,9 +76,10 @@ def plot(
         figure.draw(signal.lines())
     everything = [point for points in lines for point in points]
     sizes = [size for size, _ in everything]
-    _ticks("x", min(sizes), max(sizes), [float(1 << power) for power in range(0, 31, 3)])
+    across, up = figure.ruler("x"), figure.ruler("y")
+    _ticks(across, min(sizes), max(sizes), [float(1 << power) for power in range(0, 31, 3)])
     values = [value for _, value in everything]
-    _ticks("y", min(values), max(values), [10.0**power for power in range(-4, 10)])
+    _ticks(up, min(values), max(values), [10.0**power for power in range(-4, 10)])
     text = str(figure.build().string(colorless=not colour))
     figure.clear()
     title = f"{pattern.title} in µs" if pattern.is_times else "Throughput in MB/s"
@@ -83,6 +90,15 @@ def plot(
         f"{title} against message size in bytes:", legend, width if colour else _ENDLESS
     )
     return "\n".join(line.rstrip() for line in [*head, *text.splitlines()])
+
+
+def _plotext() -> Any:
+    """The library that draws; None if it is not there, or one of before version 6."""
+    try:
+        import plotext  # type: ignore[import-untyped]  # noqa: PLC0415
+    except ImportError:
+        return None
+    return plotext if hasattr(plotext, "figure") and hasattr(plotext, "terminal") else None
 
 
 def _wrapped(title: str, legend: Sequence[tuple[str, str]], width: int) -> list[str]:
@@ -138,12 +154,11 @@ def _points(curve: Curve, pattern: Pattern) -> list[tuple[int, float]]:
     ]
 
 
-def _ticks(axis: str, low: float, high: float, marks: Sequence[float]) -> None:
+def _ticks(ruler: Any, low: float, high: float, marks: Sequence[float]) -> None:
     """Ticks at round values; the ends too where fewer than two of those are in the range."""
     inside = [mark for mark in marks if low <= mark <= high]
     if len(inside) < 2:
         inside = [low, high]
-    ruler = plotext.figure.ruler(axis)
     ruler.ticks(
         [math.log10(mark) for mark in inside],
         [f"{mark:.3g}" if mark < 1000 else _short(mark) for mark in inside],

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 from beowire.patterns import PATTERNS
-from beowire.plot import plot
+from beowire.plot import MISSING, plot
 from beowire.record import read_record
 from beowire.report.curves import Curve, curves
 from unit.evaluator import synthetic_record
@@ -41,6 +45,15 @@ def test_plot__rates_are_named(tmp_path: Path) -> None:
 
 
 def test_plot__of_one_size_is_nothing(tmp_path: Path) -> None:
+    assert plot(_curves(tmp_path, 8), PINGPONG, width=80, colour=False) == ""
+
+
+@pytest.mark.parametrize("found", [None, ModuleType("plotext")])
+def test_plot__without_a_plotext_of_today__says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: ModuleType | None
+) -> None:
+    monkeypatch.setitem(sys.modules, "plotext", found)
+    assert plot(_curves(tmp_path, 1, 64), PINGPONG, width=80, colour=False) == MISSING
     assert plot(_curves(tmp_path, 8), PINGPONG, width=80, colour=False) == ""
 
 

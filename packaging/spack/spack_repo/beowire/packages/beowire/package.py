@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spack's recipe: `spack repo add packaging/spack`, then `spack dev-build beowire@main`.
+"""The recipe for Spack 1.0 and later. In a checkout:
 
-Nobody has tried it yet.
+    spack repo add packaging/spack/spack_repo/beowire
+    spack dev-build beowire@main
 """
+
+import glob
+
+from spack_repo.builtin.build_systems.meson import MesonPackage
 
 from spack.package import *
 
@@ -33,12 +38,12 @@ class Beowire(MesonPackage):
 
     depends_on("python@3.11:", type=("build", "run"))
     with when("+command"):
+        # Without plotext 6, which Spack does not have, the terminal has no plots.
         depends_on("py-numpy@1.24:", type="run")
         depends_on("py-scipy@1.10:", type="run")
         depends_on("py-rich@13:", type="run")
         depends_on("py-typer@0.12:", type="run")
         depends_on("py-plotly@5.18:", type="run")
-        depends_on("py-plotext@6:", type="run")
         depends_on("py-pydantic@2.5:", type="run")
         depends_on("py-psutil@5.9:", type="run")
         depends_on("iproute2", type="run")
@@ -46,6 +51,20 @@ class Beowire(MesonPackage):
     def meson_args(self):
         command = str(self.spec.satisfies("+command")).lower()
         return ["-Dtests=disabled", f"-Dcommand={command}"]
+
+    @run_after("install", when="+command")
+    def install_environment(self):
+        """The command looks at no PYTHONPATH: an environment of its own says where its modules are."""
+        environment = join_path(self.prefix.libexec, "beowire", "venv")
+        self.spec["python"].command("-m", "venv", "--without-pip", environment)
+        places = [
+            place
+            for dependency in self.spec.traverse(root=False, deptype="run")
+            for place in glob.glob(join_path(dependency.prefix, "lib*", "python3*", "site-packages"))
+        ]
+        (modules,) = glob.glob(join_path(environment, "lib", "python3*", "site-packages"))
+        with open(join_path(modules, "dependencies.pth"), "w") as listing:
+            listing.write("".join(f"{place}\n" for place in dict.fromkeys(places)))
 
     def setup_run_environment(self, env):
         if self.spec.satisfies("+provider"):
