@@ -320,7 +320,7 @@ while not os.read(orders, 64).endswith(b"stop\\n"):
         monkeypatch,
     )
     monkeypatch.setattr(perf, "_PATIENCE_S", 0.2)
-    with pytest.raises(NoPerf, match="does not answer in 0.2 s: enable"), recording([0]):
+    with pytest.raises(NoPerf, match=r"does not answer in 0\.2 s: enable"), recording([0]):
         pytest.fail("it has begun")
 
 
