@@ -61,7 +61,7 @@ _LAYERS = ("tcp", "tcp-spin", "packet", "beowire")
 
 #: Who is counted in machines, and over which card. A lane that takes interrupts away is one more
 #: name here.
-COUNTED = ("tcp", "packet", "beowire", "beowire-xdp")
+COUNTED = ("tcp", "packet", "beowire")
 _CARD = "e1000"
 _SHORT = 8
 _BOOT_S = 45.0
