@@ -3,10 +3,10 @@
  * sctp.c - SCTP (RFC 9260), one-to-one sockets, blocking (connection.h). The order is that of one
  * stream, and nothing waits to be bundled (SCTP_NODELAY).
  *
- * Linux gives a TCP socket up to 6 MB as it needs them, and an SCTP socket 208 KiB for ever, in which
- * each packet that waits counts with all the memory it takes. Long messages overflow that: packets
- * are dropped, and sent again when a timer says so, which takes at least 1 s where TCP's takes 0.2
- * (seen in a ping-pong of 1 MiB). So both are set to what TCP has.
+ * Linux gives a TCP socket up to 6 MB as it needs them, and an SCTP socket 208 KiB for ever, in
+ * which each packet that waits counts with all the memory it takes. Long messages overflow that:
+ * packets are dropped, and sent again when a timer says so, which takes at least 1 s where TCP's
+ * takes 0.2 (seen in a ping-pong of 1 MiB). So both are set to what TCP has.
  */
 #include <netinet/in.h>
 
