@@ -29,6 +29,10 @@
 
 #define REASON_BYTES 512
 
+/* Before the bytes of a piece of a message: as much as keeps them aligned, at its end how many
+ * pieces have them. As libpvm3's. */
+#define HEAD_BYTES 16
+
 static struct port port;
 static unsigned long carried;
 static unsigned within; /* calls of mroute() that have not returned */
@@ -39,10 +43,42 @@ EXPORT int mroute(int id, int number, int tag, struct timeval *timeout);
 EXPORT int pvmmcast(int id, int *tasks, int count, int tag);
 EXPORT int mesg_input(struct stock_message *message);
 EXPORT int pvmbeatask(void);
+EXPORT char *da_new(int bytes);
+EXPORT void da_ref(char *data);
+EXPORT void da_unref(char *data);
 
 unsigned long beowire_pvm_carried(void)
 {
     return carried;
+}
+
+static int *references_of(char *data)
+{
+    return (int *)(void *)data - 1;
+}
+
+/* The memory of what is packed, and of what comes. */
+EXPORT char *da_new(int bytes)
+{
+    char *block = bytes >= 0 ? keep_take(&port.keep, HEAD_BYTES + (size_t)bytes) : NULL;
+
+    if (block == NULL) {
+        return NULL;
+    }
+    *references_of(block + HEAD_BYTES) = 1;
+    return block + HEAD_BYTES;
+}
+
+EXPORT void da_ref(char *data)
+{
+    ++*references_of(data);
+}
+
+EXPORT void da_unref(char *data)
+{
+    if (--*references_of(data) <= 0) {
+        keep_give(&port.keep, data - HEAD_BYTES);
+    }
 }
 
 /* A child of fork() has a copy of the endpoint, which is its parent's. */
@@ -257,7 +293,7 @@ static int send_many(struct stock_message *message, int id, int *tasks, int coun
     message->context = *port.stock->context;
     int left = many_sort(tasks, count, *port.stock->own_task);
     left = many_send(tasks, left, carry_to_one, &spread, &error);
-    port_let_go(spread.copy);
+    port_let_go(&port, spread.copy);
     const int status = left > 0 ? port.stock->multicast(id, tasks, left, tag) : 0;
     return error < 0 ? error : status < 0 ? status : 0;
 }

@@ -121,10 +121,10 @@ int port_open(struct port *port, const struct stock *stock, char *reason, size_t
     return 0;
 }
 
-void port_let_go(struct parcel *parcel)
+void port_let_go(struct port *port, struct parcel *parcel)
 {
     if (parcel != NULL && --parcel->references == 0) {
-        free(parcel);
+        keep_give(&port->keep, parcel);
     }
 }
 
@@ -139,7 +139,7 @@ static void sent(struct port *port, struct outgoing *outgoing, int status)
     if (status != 0 && status != -EOWNERDEAD && outgoing->task->state == TASK_OPEN) {
         outgoing->task->state = status == -ECONNRESET ? TASK_GONE : TASK_FAILED;
     }
-    port_let_go(outgoing->parcel);
+    port_let_go(port, outgoing->parcel);
 }
 
 static void ended(struct port *port, const struct beowire_completion *completion)
@@ -509,14 +509,14 @@ static int code_of(const struct port *port, int encoding)
 }
 
 /* Copies a message, unless that has been done. */
-static struct parcel *wrap(const struct stock_message *message, size_t bytes,
+static struct parcel *wrap(struct port *port, const struct stock_message *message, size_t bytes,
                            struct parcel **shared)
 {
     if (shared != NULL && *shared != NULL) {
         (*shared)->references++;
         return *shared;
     }
-    struct parcel *parcel = malloc(sizeof *parcel + bytes);
+    struct parcel *parcel = keep_take(&port->keep, sizeof *parcel + bytes);
     if (parcel != NULL) {
         stock_gather(message, parcel->data);
         parcel->references = shared != NULL ? 2 : 1;
@@ -569,7 +569,7 @@ static int send_long(struct port *port, struct task *task, const struct stock_me
     if (outgoing == NULL) {
         return PORT_STOCK;
     }
-    if (!stays && (outgoing->parcel = wrap(message, envelope->bytes, shared)) == NULL) {
+    if (!stays && (outgoing->parcel = wrap(port, message, envelope->bytes, shared)) == NULL) {
         free(outgoing);
         return PORT_STOCK;
     }

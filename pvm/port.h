@@ -24,6 +24,7 @@
 
 #include <beowire.h>
 
+#include "keep.h"
 #include "stock.h"
 #include "table.h"
 #include "waiting.h"
@@ -55,6 +56,7 @@ struct port {
     struct beowire_completion held_found;
     struct table table;
     struct arrivals arrivals;
+    struct keep keep; /**< memory of long messages; stays when it is closed */
 };
 
 /** What to wait for, for callers of port_until(). */
@@ -95,7 +97,7 @@ int port_stock(struct port *port, int id, int number, int tag);
  *  another negative errno: the task's peer has failed. */
 int port_send(struct port *port, struct task *task, struct stock_message *message, int tag,
               struct parcel **shared);
-void port_let_go(struct parcel *parcel);
+void port_let_go(struct port *port, struct parcel *parcel);
 
 /** Makes sure that whatever was sent is at its peers' endpoints, those excepted that fail.
  *  @return true: it is; false: time is up. */

@@ -4,16 +4,15 @@
 /* About what a sleep and a wake-up take, several times over. */
 #define POLL_NS UINT64_C(100000)
 
-/* What comes so soon after it was slept had better been polled for. */
-#define SOON_NS UINT64_C(50000)
-
 /* So many waits in a row change it. */
 #define VAIN_WAITS 2
 #define SOON_WAITS 16
 
 void waiting_came(struct waiting *waiting, uint64_t after_ns, bool slept)
 {
-    const bool contrary = waiting->sleeps ? after_ns <= SOON_NS : slept;
+    /* What comes so soon would have been polled for: also where both sleep, and each wakes the
+     * other. */
+    const bool contrary = waiting->sleeps ? after_ns <= POLL_NS : slept;
 
     waiting->contrary = contrary ? waiting->contrary + 1 : 0;
     if (waiting->contrary >= (waiting->sleeps ? SOON_WAITS : VAIN_WAITS)) {

@@ -59,13 +59,16 @@ class Machine:
         return {**kept, "PVM_TMP": str(self.place), "PVM_ALLOW_ROOT": "1"}
 
     def start(
-        self, *words: str, variables: Mapping[str, str] | None = None
+        self,
+        *words: str,
+        variables: Mapping[str, str] | None = None,
+        stdin: int = subprocess.DEVNULL,
     ) -> "subprocess.Popen[str]":
         """A program."""
         return subprocess.Popen(
             words,
             env={**self.environment(), **(variables or {})},
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

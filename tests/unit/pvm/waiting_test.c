@@ -40,7 +40,7 @@ static void waiting_came__what_comes_soon_is_polled_for_again(void **state)
     for (int i = 0; i < 15; i++) {
         waiting_came(&waiting, 10000, true);
     }
-    waiting_came(&waiting, 60000, true);
+    waiting_came(&waiting, 110000, true);
     for (int i = 0; i < 15; i++) {
         waiting_came(&waiting, 10000, true);
     }
