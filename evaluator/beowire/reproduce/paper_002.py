@@ -198,8 +198,8 @@ def notes(found: Comparison, mpi: str | None) -> tuple[str, ...]:
     if rates[0] is not None and rates[1] is not None:
         said.append(
             f"PVM's highest bandwidth is {times_text(rates[0] / rates[1])} of the protocol's, in"
-            f" the paper {times_text(PVM[1] / PROTOCOL[1])}. Here that is the receiver's second copy,"
-            " and that one message at a time is under way where it is sent in place."
+            f" the paper {times_text(PVM[1] / PROTOCOL[1])}. Here that is the receiver's second"
+            " copy, and that one message at a time is under way where it is sent in place."
         )
     if mpi is None:
         said.append("There is no MPI here (Debian: libopenmpi-dev): its row is missing.")
