@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -139,6 +140,15 @@ static void say_without(void)
         host);
 }
 
+/** The dynamic linker has taken variables from what we have, and what they were cannot be read. */
+static void say_without_variables(void)
+{
+    (void)fputs("beowire-frames: /proc/self/environ cannot be read, so LD_LIBRARY_PATH, LD_PRELOAD "
+                "and TMPDIR, if they were set, are lost: mount /proc, or set them by "
+                "`beowire-frames env NAME=VALUE PROGRAM`\n",
+                stderr);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -151,6 +161,8 @@ int main(int argc, char **argv)
     }
     if (environment != NULL) {
         environ = environment;
+    } else if (getauxval(AT_SECURE) != 0 && is_first_of_host()) {
+        say_without_variables();
     }
     (void)execvp(argv[1], argv + 1);
     int error = errno;

@@ -208,6 +208,24 @@ def test_frames__the_program_may_and_has_its_environment(frames: Path) -> None:
     assert done.stdout.splitlines() == ["0000000000002000", "0000000000002000", "/opt/x /t"]
 
 
+def test_frames__without_proc__says_which_variables_are_lost(frames: Path) -> None:
+    hidden = 'mount -t tmpfs none /proc && exec "$0" "$@"'
+    user = ["setpriv", "--reuid", str(NOBODY), "--regid", str(grp.getgrnam(GROUP).gr_gid)]
+    shell = ["--clear-groups", "sh", "-c", 'exec "$0" "$@"', str(frames)]
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", hidden, *user, *shell, "sh", "-c", "echo $KEPT"],
+        env={"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": "/opt/x", "KEPT": "kept"},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (0, "kept\n")
+    assert done.stderr.startswith("beowire-frames: /proc/self/environ cannot be read, so LD_LIB")
+    assert done.stderr.count("\n") == 1
+
+
 def test_frames__only_for_its_group(frames: Path) -> None:
     done = as_nobody(str(frames), "true", group="nogroup")
     assert done.returncode != 0

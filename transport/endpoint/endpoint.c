@@ -119,7 +119,7 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
     }
     if (status != 0) {
         lanes_close(&core_options.lanes);
-        trace_file_close(&endpoint->trace);
+        trace_file_discard(&endpoint->trace);
         return status;
     }
     endpoint->core.trace = trace_file_ring(&endpoint->trace);
@@ -168,6 +168,7 @@ int beowire_open(const struct beowire_options *options, beowire_endpoint **endpo
     if (status == 0) {
         status = own_keeper(opened, read.progress);
         if (status != 0) {
+            trace_file_discard(&opened->trace);
             take_down(opened);
         }
     }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -49,13 +50,13 @@ static struct trace_header *map_new(const char *name)
         return NULL;
     }
     void *mapped = MAP_FAILED;
-    if (posix_fallocate(descriptor, 0, (off_t)FILE_BYTES) == 0) {
+    /* A mapped file that has no room would end the process. */
+    int reason = posix_fallocate(descriptor, 0, (off_t)FILE_BYTES);
+    if (reason == 0) {
         mapped = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
                       descriptor, 0);
-    } else {
-        errno = ENOSPC; /* a mapped file that has no room would end the process */
+        reason = errno;
     }
-    int reason = errno;
     (void)close(descriptor);
     if (mapped == MAP_FAILED) {
         (void)unlink(name);
@@ -95,6 +96,12 @@ int trace_file_open(struct trace_file *file, const char *path)
     struct trace_header *header = map_next(path, name);
     if (header == NULL) {
         return -errno;
+    }
+    file->name = strdup(name);
+    if (file->name == NULL) {
+        (void)munmap(header, FILE_BYTES);
+        (void)unlink(name);
+        return -ENOMEM;
     }
     memcpy(header->magic, TRACE_MAGIC, sizeof header->magic);
     header->points = TRACE_POINTS;
@@ -139,5 +146,15 @@ void trace_file_close(struct trace_file *file)
         file->header->last_ns = kernel_ns();
         (void)munmap(file->header, FILE_BYTES);
         file->header = NULL;
+        free(file->name);
+        file->name = NULL;
     }
+}
+
+void trace_file_discard(struct trace_file *file)
+{
+    if (file->header != NULL) {
+        (void)unlink(file->name);
+    }
+    trace_file_close(file);
 }

@@ -39,6 +39,7 @@ struct trace_header {
 struct trace_file {
     struct trace trace;
     struct trace_header *header; /**< NULL: nothing is traced */
+    char *name;                  /**< of the file, ours; NULL: nothing is traced */
 };
 
 /** Opens a file, if `path` is not NULL or empty. @return 0, or a negative errno: there is none
@@ -52,6 +53,10 @@ int trace_file_check(const char *path, char *reason, size_t reason_bytes);
 
 /** Notes the clocks. May be called without an open file. */
 void trace_file_close(struct trace_file *file);
+
+/** Closes it and takes it away: the endpoint was not opened after all. May be called without an
+ *  open file. */
+void trace_file_discard(struct trace_file *file);
 
 /** @return what the core notes its points in; NULL: nothing is traced. */
 static inline struct trace *trace_file_ring(struct trace_file *file)

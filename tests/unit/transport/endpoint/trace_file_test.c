@@ -4,15 +4,19 @@
 #include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "beowire.h"
 
 static char directory[] = "/tmp/trace_file_test.XXXXXX";
 
@@ -116,6 +120,53 @@ static void trace_file__where_none_can_be_it_says_why(void **state)
     assert_null(trace_file_ring(&file));
 }
 
+static void trace_file__that_finds_no_room_says_why_and_leaves_none(void **state)
+{
+    struct rlimit before;
+    struct trace_file file;
+    char reason[512] = "";
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit small = {.rlim_cur = 4096, .rlim_max = before.rlim_max};
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int opened = trace_file_open(&file, name_of(-1));
+    int checked = trace_file_check(name_of(-1), reason, sizeof reason);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, handler);
+    assert_int_equal(opened, -EFBIG);
+    assert_int_equal(checked, -EBADMSG);
+    assert_non_null(strstr(reason, ": File too large"));
+    assert_int_equal(access(name_of(0), F_OK), -1);
+}
+
+static void trace_file_discard__leaves_none(void **state)
+{
+    struct trace_file file;
+
+    (void)state;
+    assert_int_equal(trace_file_open(&file, name_of(-1)), 0);
+    assert_int_equal(access(name_of(0), F_OK), 0);
+    trace_file_discard(&file);
+    assert_int_equal(access(name_of(0), F_OK), -1);
+    assert_null(trace_file_ring(&file));
+    trace_file_discard(&file);
+}
+
+static void beowire_open__that_fails__leaves_no_trace(void **state)
+{
+    struct beowire_options options = {.size = sizeof options, .interface = "no-such0"};
+    beowire_endpoint *endpoint = NULL;
+
+    (void)state;
+    assert_int_equal(setenv(TRACE_VARIABLE, name_of(-1), 1), 0);
+    int status = beowire_open(&options, &endpoint);
+    assert_int_equal(unsetenv(TRACE_VARIABLE), 0);
+    assert_true(status < 0);
+    assert_int_equal(access(name_of(0), F_OK), -1);
+}
+
 static void trace_file_check__says_why_there_can_be_none_and_leaves_none(void **state)
 {
     char reason[512] = "";
@@ -142,6 +193,9 @@ int main(void)
         cmocka_unit_test(trace_file__has_its_points_as_soon_as_they_are_noted),
         cmocka_unit_test(trace_file__each_has_a_number_of_its_own),
         cmocka_unit_test(trace_file__where_none_can_be_it_says_why),
+        cmocka_unit_test(trace_file__that_finds_no_room_says_why_and_leaves_none),
+        cmocka_unit_test(trace_file_discard__leaves_none),
+        cmocka_unit_test(beowire_open__that_fails__leaves_no_trace),
         cmocka_unit_test(trace_file_check__says_why_there_can_be_none_and_leaves_none),
     };
 
