@@ -3,6 +3,11 @@
 
     spack repo add packaging/spack/spack_repo/beowire
     spack dev-build beowire@main
+
+Tried on 26 November 2026 in a development version of Spack 0.23 (of October 2024), with Debian's
+libraries and pip's modules as externals, and its own MesonPackage under the name that 1.0 has: it
+was built and installed, and `beowire compare` measured. That Spack's packages of July 2026 have the
+versions that are asked for was read, not tried; nor was any Spack 1.0.
 """
 
 import glob
@@ -54,16 +59,17 @@ class Beowire(MesonPackage):
 
     @run_after("install", when="+command")
     def install_environment(self):
-        """The command looks at no PYTHONPATH: an environment of its own says where its modules are."""
+        """The command looks at no PYTHONPATH: its own environment says where its modules are."""
         environment = join_path(self.prefix.libexec, "beowire", "venv")
         self.spec["python"].command("-m", "venv", "--without-pip", environment)
+        below = join_path("lib*", "python3*", "site-packages")
         places = [
             place
             for dependency in self.spec.traverse(root=False, deptype="run")
-            for place in glob.glob(join_path(dependency.prefix, "lib*", "python3*", "site-packages"))
+            for place in glob.glob(join_path(dependency.prefix, below))
         ]
-        (modules,) = glob.glob(join_path(environment, "lib", "python3*", "site-packages"))
-        with open(join_path(modules, "dependencies.pth"), "w") as listing:
+        own = glob.glob(join_path(environment, below))[0]
+        with open(join_path(own, "dependencies.pth"), "w") as listing:
             listing.write("".join(f"{place}\n" for place in dict.fromkeys(places)))
 
     def setup_run_environment(self, env):
