@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,6 +24,7 @@ from beowire.commands.repeated import (
     Wanted,
 )
 from beowire.errors import BeowireError
+from beowire.help_text import Command
 from beowire.lab import cluster, pvm, state
 from beowire.lab import mpirun as job
 from beowire.lab.options import (
@@ -48,8 +49,17 @@ StatusJsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _PIPE_WIDTH = 200
 
-#: Of commands whose words are another's, -h among them.
+#: Of commands whose words are another's, -h among them unless it is the first.
 _HANDED_ON = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
+
+
+class _HandingOn(Command):
+    """A command with these."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Takes a -h that can be nobody else's."""
+        return super().parse_args(ctx, ["--help"] if args[:1] == ["-h"] else args)
+
 
 _group = typer.Typer(
     help="A cluster in this machine: namespaces or machines, and a wire.",
@@ -160,7 +170,7 @@ def status(*, as_json: StatusJsonOption = False) -> None:
     console.print(table)
 
 
-@_group.command("exec", context_settings=_HANDED_ON)
+@_group.command("exec", cls=_HandingOn, context_settings=_HANDED_ON)
 def execute(
     node: Annotated[str, typer.Argument(help="node0, node1, ... or switch.")],
     command: Annotated[list[str], typer.Argument(help="Program and arguments, after --.")],
@@ -179,7 +189,7 @@ def execute(
         raise BeowireError(f"cannot start {command[0]}: {error.strerror}", exit_code=126) from None
 
 
-@_group.command("mpirun", context_settings=_HANDED_ON)
+@_group.command("mpirun", cls=_HandingOn, context_settings=_HANDED_ON)
 def mpirun(
     program: Annotated[list[str], typer.Argument(help="Program and arguments, after --.")],
     *,

@@ -91,6 +91,16 @@ def test_short_help__is_the_long_one(words: list[str]) -> None:
     assert "-h, --help" in short.stdout
 
 
+@pytest.mark.parametrize("words", [["lab", "mpirun"], ["lab", "exec"]])
+def test_short_help__where_words_are_handed_on__counts_as_the_first_word(words: list[str]) -> None:
+    cli._register()
+    short = CliRunner().invoke(cli.app, [*words, "-h"])
+    long = CliRunner().invoke(cli.app, [*words, "--help"])
+    assert (short.exit_code, short.stdout) == (0, long.stdout)
+    handed = CliRunner().invoke(cli.app, [*words, "--name", "no-such", "node0", "df", "-h"])
+    assert handed.exit_code != 0 and "Usage" not in handed.stdout
+
+
 def test_lanes__are_all_that_the_transport_has() -> None:
     kinds = (ROOT / "transport" / "frame" / "lane_kinds.h").read_text(encoding="utf-8")
     assert list(info.LANES) == re.findall(r"KIND\([A-Z]+, (\w+), \d+, LANE_OF_\w+\)", kinds)
