@@ -12,9 +12,8 @@ versions that are asked for was read, not tried; nor was any Spack 1.0.
 
 import glob
 
-from spack_repo.builtin.build_systems.meson import MesonPackage
-
 from spack.package import *
+from spack_repo.builtin.build_systems.meson import MesonPackage
 
 
 class Beowire(MesonPackage):
