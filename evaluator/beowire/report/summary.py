@@ -98,7 +98,8 @@ def table(records: Sequence[Record], pingpong: Sequence[Curve]) -> str:
     )
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
     return (
-        '<div class="scroll"><table class="figures summary" aria-describedby="summary-note">'
+        '<div class="scroll" tabindex="0" role="region" aria-label="The drivers side by side">'
+        '<table class="figures summary" aria-describedby="summary-note">'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         '<p class="note" id="summary-note">Ratios are of half round trips at the same size in the'
         " same record: below 1 is faster. What is below is the driver that does what this one"

@@ -130,7 +130,8 @@ def skipped(records: Sequence[Record]) -> str:
         for (name, pattern, reason), sizes in found.items()
     ]
     return (
-        '<div class="scroll"><table><thead><tr><th scope="col">Driver</th><th scope="col">What</th>'
+        '<div class="scroll" tabindex="0" role="region" aria-label="What was not measured">'
+        '<table><thead><tr><th scope="col">Driver</th><th scope="col">What</th>'
         f'<th scope="col">Why</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
     )
 
