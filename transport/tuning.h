@@ -248,6 +248,15 @@
 #define PULL_READ_PATIENCE_NS 20000u
 #define PULL_READ_BYTES_PER_NS 10u
 
+/** Messages from so many bytes on are read by their receiver, where a lane can do that: shorter ones
+ *  are here sooner as frames than their memory is registered at both ends (docs/PERFORMANCE.md). */
+#define ONE_SIDED_BYTES_MIN 262144u
+
+/** A read that has not ended after so long, and so long for each byte (10 MB/s), is given up: the
+ *  network card has lost it. It gives up itself long before, if the other end does not answer. */
+#define ONE_SIDED_PATIENCE_NS UINT64_C(3000000000)
+#define ONE_SIDED_NS_PER_BYTE 100u
+
 /** Requests of receivers that a sender remembers, in all and of one peer, which is all that an
  * honest one has; more are dropped and asked again. */
 #define PULL_REQUESTS 1024
@@ -275,6 +284,34 @@
 /** A host whose address could not be found is asked again so much later: about as long as asking
  *  takes, which nobody waits for. */
 #define LANE_VERBS_SILENT_NS UINT64_C(1000000000)
+
+/** Peers at most with which an endpoint has a reliable connection of an RDMA device (RC), for
+ *  reading long messages: of others they come as frames. A queue pair takes some 20 KB of memory
+ *  here and in the card, and a system call or four to make. */
+#define LANE_VERBS_LINKS 64u
+
+/** Reads that are under way at once over an RDMA device: what comes beyond that, comes as frames. */
+#define LANE_VERBS_READS 32u
+
+/** Requests that a message is read by have so many bytes, a power of two: less than what any device
+ *  takes as one message (soft-RoCE: 8 MiB), and so much that their number does not matter. */
+#define LANE_VERBS_READ_BYTES (1u << 20)
+
+/** Of one peer as many such requests are posted at once. */
+#define LANE_VERBS_READ_REQUESTS 64u
+
+/** Registrations with an RDMA device at once of memory that is the application's, lent or being
+ *  read into, and bytes of it in all: that memory cannot be swapped out meanwhile, and others need
+ *  theirs. More is refused, and goes as frames. */
+#define LANE_VERBS_REGISTRATIONS 128u
+#define LANE_VERBS_REGISTERED_BYTES (UINT64_C(256) << 20)
+
+/** A reliable connection that broke is made anew after so long at the earliest, so that a peer by
+ *  which it always breaks costs little. */
+#define LANE_VERBS_MEND_NS UINT64_C(1000000000)
+
+/** And asked for again if there was no answer for so long, and there is a long message. */
+#define LANE_VERBS_HELLO_NS UINT64_C(20000000)
 
 /** Cells of a queue in shared memory, one a frame; a power of two. As many as a peer may have in
  *  flight; a short queue stays in the cores' own caches. */

@@ -65,6 +65,7 @@ void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
     peer->message.cut = best != 0 && lanes->lanes[__builtin_ctz(best)]->cuts;
     peer->message.shares_memory =
         peer->paths.fast != PATH_NONE && lanes->lanes[peer->paths.fast]->shares_memory;
+    core_choose_one_sided(core, peer);
 }
 
 int core_read_memory(void *context, const struct message_peer *peer, uint64_t address, void *target,

@@ -48,6 +48,7 @@ int core_open(struct core *core, const struct core_options *options)
     core->messages.read_memory = core_read_memory;
     core->messages.withdraw_memory = core_withdraw_memory;
     core->messages.read_context = core;
+    core_open_one_sided(core);
     for (unsigned i = 0; i < options->lanes.count; i++) {
         const struct lane *lane = options->lanes.lanes[i];
         core->messages.lanes[i] = (struct message_lane){

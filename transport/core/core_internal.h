@@ -12,6 +12,7 @@
  * out wire                    sequenced frames: what the flow sends with, and which lane they take
  *      control                 frames that carry no message
  *      ask                     CONNECT and PROBE: is somebody there?
+ *      one_sided               long messages that lanes read from peers' memory
  *      lengths, bulk           how long frames are; the data of long messages
  *      reach                   which lanes work, which are proven, and which is used
  *      peers                   peers come, fail, and are given back
@@ -162,6 +163,18 @@ void core_ask_over(struct core *core, struct core_peer *peer, unsigned by);
 /** Sends CONNECT over a lane; and, if some have found no answer, shorter ones behind it. The peer
  *  takes the first that arrives: the longest that can. */
 void core_ask_by(struct core *core, struct core_peer *peer, unsigned by);
+
+/* ---- one_sided.c ----------------------------------------------------------------------------- */
+
+/** Finds out which lane can read peers' memory, if any, and has messages use it. */
+void core_open_one_sided(struct core *core);
+
+/** Can that lane be used for the peer now? */
+void core_choose_one_sided(struct core *core, struct core_peer *peer);
+
+/** Takes the reads that have ended. @return how many; then `now_ns` is set, too. */
+unsigned core_end_reads(struct core *core, uint64_t (*clock_ns)(void *), void *clock,
+                        uint64_t *now_ns);
 
 /* ---- bulk.c ---------------------------------------------------------------------------------- */
 

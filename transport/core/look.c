@@ -235,6 +235,9 @@ static unsigned look(struct core *core, uint64_t (*clock_ns)(void *), void *cloc
     if (came != core->warm_lanes && count > 0) {
         note_warmth(core, came, count);
     }
+    if (message_reads(&core->messages)) {
+        count += core_end_reads(core, clock_ns, clock, &now_ns);
+    }
     if (core->probed) {
         /* What is not here by now is taken for lost. */
         core->probed = false;

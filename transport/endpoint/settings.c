@@ -28,6 +28,8 @@ static const struct setting {
     {"unasked_blocks", offsetof(struct settings, message.unasked_blocks), NUMBER_32, 0,
      PULL_BLOCKS},
     {"read_bytes", offsetof(struct settings, message.read_bytes), NUMBER_32, 0, 1 << 30},
+    {"one_sided_bytes", offsetof(struct settings, message.one_sided_bytes), NUMBER_32, 4096,
+     UINT32_MAX},
     {"spin_ns", offsetof(struct settings, spin_ns), NUMBER_64, UINT64_C(4) * PATIENCE_SPIN_MIN_NS,
      10000000},
     {"busy_poll_us", offsetof(struct settings, busy_poll_us), NUMBER_32, 0, 10000},

@@ -174,9 +174,34 @@ struct lane_operations {
     int (*read_memory)(struct lane *lane, const struct lane_address *from, uint64_t address,
                        void *target, uint64_t bytes);
     /** Whoever is at `to` reads no more of our memory from now on: what its read_memory() copies
-     *  later fails (-ECONNRESET), and so does what it has not finished. For good. NULL if nobody
-     * can read. */
+     *  later fails (-ECONNRESET), and so does what it has not finished. For good; with lend(), until
+     *  meet() again, and what we read there has failed, too. NULL if nobody can read. */
     void (*withdraw)(struct lane *lane, const struct lane_address *to);
+    /* Memory that the other end reads by itself, over the wire: this and the next five, or NULL if
+     * the lane cannot. Unlike read_memory() it takes a name that the owner gives for the time being,
+     * and ends later. */
+    /** Whoever is at `to` may read what is lent to it, and lend to us. Both ends have to say so, with
+     *  the keys that each has chosen for their connection, and again if they change, until
+     *  withdraw(). */
+    void (*meet)(struct lane *lane, const struct lane_address *to, uint32_t own_key,
+                 uint32_t peer_key);
+    /** Lets whoever is at `to` read so much memory, until take_back(), or withdraw().
+     *  @return what the peer has to give to its begin_read(); 0: it cannot (now). */
+    uint64_t (*lend)(struct lane *lane, const struct lane_address *to, const void *memory,
+                     uint64_t bytes);
+    /** Nobody reads it from now on. */
+    void (*take_back)(struct lane *lane, uint64_t lent);
+    /** Begins to read from the beginning of what was lent to us. It has ended when read_ended()
+     *  says so, or stop_read() returns; until then `target` is the lane's to write.
+     *  @return 0; a negative errno: not now, or not any more, and nothing was begun. */
+    int (*begin_read)(struct lane *lane, const struct lane_address *from, uint64_t lent,
+                      void *target, uint64_t bytes, void *read);
+    /** Takes a read that has ended: `status` 0, all is there; else a negative errno, and anything
+     *  may be there. What ends makes descriptor() readable, as a frame does.
+     *  @return false: none has. */
+    bool (*read_ended)(struct lane *lane, void **read, int *status);
+    /** Ends a read at once, if it has not ended: others of the same peer may fail by that. */
+    void (*stop_read)(struct lane *lane, void *read);
     /** 0, or a negative errno once the lane is of no use any more (-ENETDOWN). It may recover. */
     int (*status)(struct lane *lane);
     /** Makes ready to sleep: from now on, a frame that arrives makes descriptor() readable. NULL

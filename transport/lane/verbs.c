@@ -5,6 +5,7 @@
 #include "frame/address_layout.h"
 #include "lane/lane_type.h"
 #include "lane/verbs_internal.h"
+#include "lane/verbs_link.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -72,6 +73,13 @@ static const struct lane_operations verbs_operations = {
     .send = verbs_send,
     .receive = verbs_receive,
     .release = verbs_release,
+    .withdraw = verbs_link_withdraw,
+    .meet = verbs_link_meet,
+    .lend = verbs_lend,
+    .take_back = verbs_take_back,
+    .begin_read = verbs_begin_read,
+    .read_ended = verbs_read_ended,
+    .stop_read = verbs_stop_read,
     .status = verbs_status,
     .arm = verbs_arm,
     .descriptor = verbs_descriptor,

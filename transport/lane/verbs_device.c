@@ -17,6 +17,9 @@
  *  the lanes make frames. Devices have powers of two. */
 #define BELOW_BYTES (CONNECTION_SHORTEST_MTU - FRAME_BYTES_MIN)
 
+/** More are of no use: each is of a MiB. */
+#define READS_MOST 16
+
 static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
 
 static uint32_t bytes_of(enum ibv_mtu mtu)
@@ -25,7 +28,7 @@ static uint32_t bytes_of(enum ibv_mtu mtu)
 }
 
 /** @return 0: it says nothing. */
-static uint32_t read_port(const struct verbs_lane *verbs, bool *active)
+static uint32_t read_port(struct verbs_lane *verbs, bool *active)
 {
     /* What the function of that name writes: the fields up to link_layer. */
     struct ibv_port_attr attributes = {0};
@@ -35,7 +38,22 @@ static uint32_t read_port(const struct verbs_lane *verbs, bool *active)
         return 0;
     }
     *active = attributes.state == IBV_PORT_ACTIVE;
+    verbs->mtu = attributes.active_mtu;
     return bytes_of(attributes.active_mtu);
+}
+
+/** How many reads of one connection the device answers, and has under way, at once. */
+static uint8_t find_reads_most(const struct verbs_lane *verbs)
+{
+    struct ibv_device_attr attributes = {.max_qp_rd_atom = 1};
+    int most = READS_MOST;
+
+    if (verbs->library->query_device(verbs->context, &attributes) != 0) {
+        return 1;
+    }
+    most = attributes.max_qp_rd_atom < most ? attributes.max_qp_rd_atom : most;
+    most = attributes.max_qp_init_rd_atom < most ? attributes.max_qp_init_rd_atom : most;
+    return most < 1 ? 1 : (uint8_t)most;
 }
 
 /** Finds an IPv4 address of RoCE v2 on the interface. */
@@ -78,6 +96,7 @@ static int try_device(struct verbs_lane *verbs, struct ibv_device *device, unsig
         status = !active ? -ENETDOWN : bytes < FRAME_BYTES_MIN ? -EADDRNOTAVAIL : 0;
         verbs->lane.frame_bytes = bytes;
         verbs->lane.mtu = bytes + BELOW_BYTES;
+        verbs->reads_most = find_reads_most(verbs);
     }
     if (status != 0) {
         (void)verbs->library->close_device(verbs->context);

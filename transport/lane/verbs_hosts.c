@@ -29,8 +29,7 @@ static struct ibv_ah *make(const struct verbs_hosts *hosts, uint32_t ipv4)
         .grh = {.sgid_index = hosts->gid_index, .hop_limit = IPDEFTTL},
     };
 
-    attributes.grh.dgid.raw[10] = attributes.grh.dgid.raw[11] = 0xFF;
-    memcpy(attributes.grh.dgid.raw + 12, &ipv4, sizeof ipv4);
+    verbs_gid_of(ipv4, &attributes.grh.dgid);
     return hosts->library->create_ah(hosts->domain, &attributes);
 }
 

@@ -6,6 +6,9 @@
  *
  *      a slot in     the card's (posted) -> `polled` -> handed out (`held`) -> posted again
  *      a slot out    free -> the card's, until a completion says so of it or of a later one
+ *
+ * What is read of a peer's memory goes straight to where it belongs, over a reliable connection to
+ * that peer (verbs_link.h), by memory that is registered for that time (verbs_memory.h).
  */
 #ifndef BEOWIRE_LANE_VERBS_INTERNAL_H
 #define BEOWIRE_LANE_VERBS_INTERNAL_H
@@ -13,9 +16,11 @@
 #include "lane/verbs.h"
 #include "lane/verbs_hosts.h"
 #include "lane/verbs_library.h"
+#include "lane/verbs_memory.h"
 #include "tuning.h"
 
 #include <assert.h>
+#include <string.h>
 
 /** In front of each datagram that was received: IPv4's header is the second half of it. */
 #define VERBS_GRH_BYTES 40
@@ -31,12 +36,29 @@
 #define VERBS_REPORTED_EACH 16
 static_assert(LANE_VERBS_SEND_FRAMES > 2 * VERBS_REPORTED_EACH, "one of them is reported");
 
+/** Of the table of reliable connections; a power of two. */
+#define VERBS_LINK_BUCKETS 256
+
+struct verbs_link;
+
+/** A message that is read, or was. */
+struct verbs_read {
+    void *context; /* whose: NULL: the entry is free */
+    struct verbs_link *link;
+    struct verbs_registration *target; /* NULL: it has ended, with `status` */
+    unsigned requests; /* that it was posted by */
+    uint16_t serial;   /* of the use of this entry */
+    int status;
+};
+
 struct verbs_lane {
     struct lane lane; /* first: the layers above know only this */
     const struct verbs_library *library;
     struct ibv_context *context;
     uint8_t port;
     uint8_t gid_index;
+    uint8_t reads_most; /* requests of a connection that its other end answers at once */
+    enum ibv_mtu mtu;
     uint32_t ipv4; /* our own, as in a packet */
     struct ibv_pd *domain;
     struct ibv_comp_channel *channel;
@@ -58,6 +80,13 @@ struct verbs_lane {
     struct ibv_wc polled[VERBS_POLLED_MAX];
     uint32_t held[LANE_RING_FRAMES]; /* slots */
     struct verbs_hosts hosts;
+    struct ibv_cq *reads_ended;
+    unsigned reads_count; /* entries of `reads` that are in use */
+    unsigned reads_over; /* of these: have ended, which nobody was told of */
+    struct verbs_read reads[LANE_VERBS_READS];
+    struct verbs_memory registered;
+    unsigned links_open; /* that have a queue pair */
+    struct verbs_link *links[VERBS_LINK_BUCKETS];
 };
 
 /** How a lane_address of this lane looks inside. */
@@ -109,5 +138,23 @@ unsigned verbs_send(struct lane *lane, const struct lane_address *to,
 unsigned verbs_receive(struct lane *lane, struct lane_incoming *frames, unsigned count);
 void verbs_release(struct lane *lane);
 bool verbs_arm(struct lane *lane);
+uint64_t verbs_lend(struct lane *lane, const struct lane_address *to, const void *memory,
+                    uint64_t bytes);
+void verbs_take_back(struct lane *lane, uint64_t lent);
+int verbs_begin_read(struct lane *lane, const struct lane_address *from, uint64_t lent,
+                     void *target, uint64_t bytes, void *read);
+bool verbs_read_ended(struct lane *lane, void **read, int *status);
+void verbs_stop_read(struct lane *lane, void *read);
+
+/** Sends a datagram that is no frame, if there is room for it and the host is known: it may be lost.
+ *  @param immediate tells it from frames */
+void verbs_send_note(struct verbs_lane *verbs, const struct verbs_place *to, uint32_t immediate,
+                     const void *bytes, uint32_t count);
+
+/** The link does nothing more: what is read by it has failed. */
+void verbs_reads_fail(struct verbs_lane *verbs, const struct verbs_link *link);
+
+/** Has a read ended that was not taken? */
+bool verbs_reads_have_ended(struct verbs_lane *verbs);
 
 #endif /* BEOWIRE_LANE_VERBS_INTERNAL_H */

@@ -13,6 +13,7 @@
 #include <infiniband/verbs.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 /** The same without the prefix "ibv_": infiniband/verbs.h says what they do. */
@@ -26,9 +27,13 @@ struct verbs_library {
     /** Writes the beginning of a struct ibv_port_attr, up to `link_layer`. */
     int (*query_port)(struct ibv_context *context, uint8_t port,
                       struct _compat_ibv_port_attr *attributes);
+    int (*query_device)(struct ibv_context *context, struct ibv_device_attr *attributes);
     struct ibv_pd *(*alloc_pd)(struct ibv_context *context);
     int (*dealloc_pd)(struct ibv_pd *domain);
     struct ibv_mr *(*reg_mr)(struct ibv_pd *domain, void *memory, size_t bytes, int access);
+    /** The same, for peers by other addresses, from `address` on. */
+    struct ibv_mr *(*reg_mr_iova)(struct ibv_pd *domain, void *memory, size_t bytes,
+                                  uint64_t address, int access);
     int (*dereg_mr)(struct ibv_mr *region);
     struct ibv_comp_channel *(*create_comp_channel)(struct ibv_context *context);
     int (*destroy_comp_channel)(struct ibv_comp_channel *channel);
@@ -49,5 +54,12 @@ int verbs_library_find(const char *name, struct verbs_library *library);
 
 /** The installed one. @return NULL: there is none that can be used. */
 const struct verbs_library *verbs_library_load(void);
+
+/** The address by which RDMA devices know a host. */
+static inline void verbs_gid_of(uint32_t ipv4, union ibv_gid *gid)
+{
+    *gid = (union ibv_gid){.raw = {[10] = 0xFF, [11] = 0xFF}};
+    memcpy(gid->raw + 12, &ipv4, sizeof ipv4);
+}
 
 #endif /* BEOWIRE_LANE_VERBS_LIBRARY_H */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The queue pair, and what belongs to it. */
 #include "lane/verbs_internal.h"
+#include "lane/verbs_link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,10 @@
 
 /** Slots begin with a line. */
 #define CACHE_LINE_BYTES 64
+
+/** Completions of reads that may wait: the last request of each read is reported, and where a link
+ *  breaks each one. Breaking it takes it out of them. */
+#define READS_ENDED (LANE_VERBS_READS + LANE_VERBS_LINKS * LANE_VERBS_READ_REQUESTS)
 
 static int make_memory(struct verbs_lane *verbs)
 {
@@ -46,7 +51,9 @@ static int make_queues(struct verbs_lane *verbs)
     }
     verbs->sent = library->create_cq(verbs->context, LANE_VERBS_SEND_FRAMES, NULL, NULL, 0);
     verbs->received = library->create_cq(verbs->context, LANE_RING_FRAMES, NULL, verbs->channel, 0);
-    return verbs->sent == NULL || verbs->received == NULL ? -ENOBUFS : 0;
+    verbs->reads_ended = library->create_cq(verbs->context, READS_ENDED, NULL, verbs->channel, 0);
+    return verbs->sent == NULL || verbs->received == NULL || verbs->reads_ended == NULL ? -ENOBUFS
+                                                                                        : 0;
 }
 
 static int make_pair(struct verbs_lane *verbs)
@@ -124,6 +131,7 @@ int verbs_pair_open(struct verbs_lane *verbs)
         status = start(verbs) == 0 ? 0 : -ENOBUFS;
     }
     if (status == 0) {
+        verbs->registered.library = verbs->library;
         verbs->hosts.library = verbs->library;
         verbs->hosts.domain = verbs->domain;
         verbs->hosts.port = verbs->port;
@@ -161,6 +169,7 @@ void verbs_pair_close(struct verbs_lane *verbs)
 {
     const struct verbs_library *library = verbs->library;
 
+    verbs_links_close(verbs);
     if (verbs->pair != NULL) {
         (void)library->destroy_qp(verbs->pair); /* nothing is sent from now on */
     }
@@ -170,6 +179,9 @@ void verbs_pair_close(struct verbs_lane *verbs)
     }
     if (verbs->received != NULL) {
         (void)library->destroy_cq(verbs->received);
+    }
+    if (verbs->reads_ended != NULL) {
+        (void)library->destroy_cq(verbs->reads_ended);
     }
     if (verbs->channel != NULL) {
         (void)library->destroy_comp_channel(verbs->channel);

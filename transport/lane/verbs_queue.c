@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is posted, and what completes. */
 #include "lane/verbs_internal.h"
+#include "lane/verbs_link.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -71,6 +73,33 @@ static unsigned post(struct verbs_lane *verbs, const struct verbs_place *place, 
     }
     verbs->posted += taken;
     return taken;
+}
+
+void verbs_send_note(struct verbs_lane *verbs, const struct verbs_place *to, uint32_t immediate,
+                     const void *bytes, uint32_t count)
+{
+    struct ibv_ah *host = NULL;
+    struct ibv_send_wr *refused = NULL;
+
+    reclaim(verbs);
+    if (verbs->broken || verbs->posted - verbs->gone == LANE_VERBS_SEND_FRAMES ||
+        verbs_hosts_find(&verbs->hosts, to->ipv4, false, &host) != 0) {
+        return;
+    }
+    uint8_t *slot = verbs_slot_out(verbs, verbs->posted);
+    memcpy(slot, bytes, count);
+    struct ibv_sge part = {
+        .addr = (uintptr_t)slot, .length = count, .lkey = verbs->region->lkey};
+    struct ibv_send_wr request = {
+        .wr_id = verbs->posted + 1,
+        .sg_list = &part,
+        .num_sge = 1,
+        .opcode = IBV_WR_SEND_WITH_IMM,
+        .imm_data = htobe32(immediate),
+        .send_flags = IBV_SEND_SIGNALED,
+        .wr.ud = {.ah = host, .remote_qpn = to->queue_pair, .remote_qkey = VERBS_QKEY},
+    };
+    verbs->posted += ibv_post_send(verbs->pair, &request, &refused) == 0 ? 1 : 0;
 }
 
 static unsigned send_to(struct verbs_lane *verbs, const struct verbs_place *place,
@@ -156,13 +185,18 @@ static void quieten(struct verbs_lane *verbs)
 {
     struct ibv_cq *queue = NULL;
     void *of = NULL;
-    unsigned count = 0;
+    unsigned of_frames = 0;
+    unsigned of_reads = 0;
 
     while (verbs->library->get_cq_event(verbs->channel, &queue, &of) == 0) {
-        count++;
+        of_reads += queue == verbs->reads_ended;
+        of_frames += queue == verbs->received;
     }
-    if (count > 0) {
-        verbs->library->ack_cq_events(verbs->received, count);
+    if (of_frames > 0) {
+        verbs->library->ack_cq_events(verbs->received, of_frames);
+    }
+    if (of_reads > 0) {
+        verbs->library->ack_cq_events(verbs->reads_ended, of_reads);
     }
     verbs->armed = false;
 }
@@ -182,7 +216,6 @@ static bool poll_received(struct verbs_lane *verbs)
 static bool is_whole(const struct ibv_wc *completion, const uint8_t *slot)
 {
     return completion->opcode == IBV_WC_RECV && (completion->wc_flags & IBV_WC_GRH) != 0 &&
-           (completion->wc_flags & IBV_WC_WITH_IMM) == 0 &&
            completion->byte_len > VERBS_GRH_BYTES &&
            slot[VERBS_GRH_BYTES - VERBS_IPV4_BYTES] >> 4 == 4;
 }
@@ -205,11 +238,18 @@ static unsigned take(struct verbs_lane *verbs, const struct ibv_wc *completion,
         verbs->lane.foreign_frames++;
         return 0;
     }
+    struct verbs_place place = {.queue_pair = completion->src_qp};
+    memcpy(&place.ipv4, bytes + source_at, sizeof place.ipv4);
+    if ((completion->wc_flags & IBV_WC_WITH_IMM) != 0) {
+        bool known = be32toh(completion->imm_data) == VERBS_HELLO_IMMEDIATE &&
+                     verbs_link_hello(verbs, &place, bytes + VERBS_GRH_BYTES,
+                                      completion->byte_len - VERBS_GRH_BYTES);
+        verbs->lane.foreign_frames += known ? 0 : 1;
+        return 0;
+    }
     *frame = (struct lane_incoming){.data = bytes + VERBS_GRH_BYTES,
                                     .bytes = completion->byte_len - VERBS_GRH_BYTES};
-    struct verbs_place *place = (struct verbs_place *)(void *)&frame->from;
-    memcpy(&place->ipv4, bytes + source_at, sizeof place->ipv4);
-    place->queue_pair = completion->src_qp;
+    memcpy(&frame->from, &place, sizeof place);
     verbs->lane.received_bytes += frame->bytes;
     return 1;
 }
@@ -237,8 +277,9 @@ bool verbs_arm(struct lane *lane)
         return false;
     }
     quieten(verbs);
-    verbs->broken = verbs->broken || ibv_req_notify_cq(verbs->received, 0) != 0;
+    verbs->broken = verbs->broken || ibv_req_notify_cq(verbs->received, 0) != 0 ||
+                    (verbs->links_open > 0 && ibv_req_notify_cq(verbs->reads_ended, 0) != 0);
     verbs->armed = true;
     /* What completed before it was asked for makes no event. */
-    return !poll_received(verbs);
+    return !poll_received(verbs) && !verbs_reads_have_ended(verbs);
 }

@@ -2,6 +2,7 @@
 /* Messages on their way in: their chunks, and the receive that takes them. */
 #include "lane/copy.h"
 #include "message/internal.h"
+#include "message/one_sided.h"
 #include "message/pull.h"
 #include "message/spare.h"
 
@@ -151,7 +152,7 @@ void inbound_fetch(struct message_layer *layer, struct inbound *inbound, uint64_
 {
     if (inbound->expected_bytes == 0 || pull_read_whole(layer, inbound)) {
         inbound_pulled(layer, inbound);
-    } else {
+    } else if (!one_sided_begin(layer, inbound)) {
         pull_start(layer, inbound, unasked, lane, layer->now_ns);
     }
 }

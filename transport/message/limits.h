@@ -20,6 +20,7 @@ struct message_limits {
     uint32_t unasked_blocks; /**< sent with an announcement (PULL_UNASKED_BLOCKS) */
     uint32_t blocks_together; /**< that one PULL asks for (PULL_BLOCKS_TOGETHER) */
     uint32_t read_bytes;      /**< longer ones of our host both ends copy (PULL_READ_BYTES_MAX) */
+    uint32_t one_sided_bytes; /**< so long ones are lent, where a lane can (ONE_SIDED_BYTES_MIN) */
 };
 
 #define MESSAGE_LIMITS_DEFAULT                                                                     \
@@ -27,7 +28,8 @@ struct message_limits {
         .eager_bytes = MESSAGE_EAGER_BYTES_MAX, .eager_cut_frames = MESSAGE_EAGER_CUT_FRAMES,      \
         .burst_frames = CONVOY_FRAMES_MIN, .bundle_bytes = BUNDLE_BYTES_MAX,                       \
         .hold_posts = HOLD_RUN_MIN, .unasked_blocks = PULL_UNASKED_BLOCKS,                         \
-        .blocks_together = PULL_BLOCKS_TOGETHER, .read_bytes = PULL_READ_BYTES_MAX                 \
+        .blocks_together = PULL_BLOCKS_TOGETHER, .read_bytes = PULL_READ_BYTES_MAX,                \
+        .one_sided_bytes = ONE_SIDED_BYTES_MIN                                                     \
     }
 
 /** Longest message that is sent at once to whoever has more to receive already. */

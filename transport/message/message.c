@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory, peers, credit and completions; see send.c, match.c and arrive.c for the rest. */
 #include "lane/copy.h"
+#include "message/one_sided.h"
 #include "message/bundle.h"
 #include "message/internal.h"
 #include "message/pull.h"
@@ -95,6 +96,7 @@ int message_open(struct message_layer *layer, uint32_t operations, uint32_t peer
     list_init(&layer->free_pulls);
     list_init(&layer->pulls);
     list_init(&layer->waiting_pulls);
+    list_init(&layer->reads);
     list_init(&layer->free_requests);
     list_init(&layer->requests);
     list_init(&layer->bundling);
@@ -484,6 +486,9 @@ void operation_give(struct message_layer *layer, struct operation *operation)
 void operation_done(struct message_layer *layer, struct operation *operation, int status)
 {
     list_remove(&operation->link);
+    if (__builtin_expect(operation->lent != 0, 0)) {
+        one_sided_take_back(layer, operation);
+    }
     if (operation->state == OPERATION_POSTED) {
         operation_matched(operation);
     }

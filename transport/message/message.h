@@ -71,7 +71,7 @@ struct message_lane {
  *
  *      set     index handle crossing destination source ourselves
  *      set     key frame_bytes data_bytes segment_bytes_max remote_memory
- *      set     shares_memory cut trains gathers data_silent_since_ns flow
+ *      set     shares_memory one_sided cut trains gathers data_silent_since_ns flow
  *      read    ready send_error pulls
  *
  *  and leaves the others alone: who the peer is, when it is made (`index` also when it moves); what
@@ -91,6 +91,7 @@ struct message_peer {
     bool trains : 1;        /**< bursts go to it in trains: frames of one length are cheaper */
     bool turned_away : 1;   /**< what was to leave at once found no credit, and waits for some */
     bool has_starved : 1;   /**< if so, when the frames before `starved_at` had come */
+    bool one_sided : 1;     /**< a lane can read from its memory, and it from ours (one_sided.h) */
     bool drained : 1;       /**< since then, or else since the beginning, something has been taken
                                  that lay there by then */
     bool gathers;           /**< bursts take a lane that cuts, where the FRAGMENTs of a message
@@ -147,6 +148,11 @@ struct message_counters {
     uint64_t bundled_messages;
     uint64_t messages_read; /**< from the sender's memory, in one go */
     uint64_t blocks_read;   /**< of others, because the sender was busy elsewhere */
+    uint64_t lent_messages; /**< to peers that may read them over a lane */
+    uint64_t lend_refused;  /**< for want of a connection, or of memory that may be registered */
+    uint64_t one_sided_messages; /**< read so, ... */
+    uint64_t one_sided_refused;  /**< ... pulled, since reading could not begin, ... */
+    uint64_t one_sided_failed;   /**< ... or since it failed */
     uint64_t pulls_repeated;
     uint64_t pull_timeouts;
     uint64_t data_frames_sent;
@@ -168,7 +174,7 @@ typedef int message_read_memory(void *context, const struct message_peer *peer, 
 
 /** All messages of an endpoint. Whoever is not of message/ may
  *
- *      set     limits grows read_memory withdraw_memory read_context lanes
+ *      set     limits grows read_memory withdraw_memory one_sided read_context lanes
  *      set     may_hold now_ns regions
  *      read    counters ready_peers chunk_count chunks_added
  *
@@ -180,6 +186,8 @@ struct message_layer {
     message_read_memory *read_memory; /**< NULL: it is not possible */
     /** A peer that may be reading our memory just now reads no more of it; NULL: it never does. */
     void (*withdraw_memory)(void *context, const struct message_peer *peer);
+    /** NULL: no peer has `one_sided`. */
+    const struct one_sided_operations *one_sided;
     void *read_context;
     struct frame_pool frames;
     struct operation *operations; /**< sends first, then receives */
@@ -226,6 +234,7 @@ struct message_layer {
     struct list free_pulls;
     struct list pulls;         /**< active */
     struct list waiting_pulls; /**< inbound messages that wait for a pull to be free */
+    struct list reads;         /**< inbound messages that are being read (one_sided.h) */
     bool pull_freed;           /**< one of them may begin */
     bool pulls_changed;        /**< pull_ask() may have something */
     uint64_t pulls_deadline_ns;
@@ -383,6 +392,17 @@ static inline bool message_has_completions(const struct message_layer *layer)
 {
     return message_has_ended(layer) || !list_is_empty(&layer->notices);
 }
+
+/** Is a message being read by a lane? */
+static inline bool message_reads(const struct message_layer *layer)
+{
+    return !list_is_empty(&layer->reads);
+}
+
+/** A read has ended that one_sided_operations.begin_read() began: `status` 0, or a negative errno.
+ *  @return whose message it was: the peer has to be serviced. */
+struct message_peer *message_read_ended(struct message_layer *layer, void *read, int status,
+                                        uint64_t now_ns);
 
 /** Takes the oldest completion. @return false: there is none. */
 bool message_complete(struct message_layer *layer, struct beowire_completion *completion);

@@ -62,6 +62,9 @@ static inline bool outgoing_is_eager(const struct message_layer *layer,
     uint32_t cut_frames = layer->limits.eager_cut_frames;
     uint32_t frames = idle && peer->cut && window > cut_frames ? cut_frames : window;
 
+    if (peer->one_sided && bytes >= layer->limits.one_sided_bytes) {
+        return false; /* the peer reads it */
+    }
     return bytes <= most && bytes <= (uint64_t)frames * outgoing_room(peer, FRAME_EAGER);
 }
 

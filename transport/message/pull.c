@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Long messages: when their pull begins and ends, and over which lanes. */
 #include "message/internal.h"
+#include "message/one_sided.h"
 #include "message/pull_internal.h"
 
 #include <assert.h>
@@ -107,6 +108,7 @@ void pull_stop(struct message_layer *layer, struct inbound *inbound)
 {
     struct pull *pull = inbound->pull;
 
+    one_sided_stop(layer, inbound);
     list_remove(&inbound->waiting);
     if (pull == NULL) {
         return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Long messages: what is asked for, over which lane, and when again. */
 #include "message/internal.h"
+#include "message/one_sided.h"
 #include "message/pull_internal.h"
 
 static void fill_ask(const struct pull *pull, const struct pull_block *block, struct pull_ask *ask)
@@ -172,6 +173,7 @@ bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask
         pull_begin_waiting(layer, now_ns);
     }
     read_due(layer, now_ns);
+    uint64_t overdue_ns = one_sided_overdue(layer, now_ns);
     for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
         struct pull *pull = LIST_ENTRY(link, struct pull, link);
         if (ask_again(layer, pull, now_ns, ask) || ask_next(layer, pull, now_ns, &closed, ask)) {
@@ -182,7 +184,7 @@ bool pull_ask(struct message_layer *layer, uint64_t now_ns, struct pull_ask *ask
         }
     }
     layer->pulls_changed = false;
-    layer->pulls_deadline_ns = UINT64_MAX;
+    layer->pulls_deadline_ns = overdue_ns;
     for (struct list *link = layer->pulls.next; link != &layer->pulls; link = link->next) {
         uint64_t due_ns = deadline_of(LIST_ENTRY(link, struct pull, link));
         layer->pulls_deadline_ns =

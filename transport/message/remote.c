@@ -5,6 +5,7 @@
 #include "lane/copy.h"
 #include "message/atomic.h"
 #include "message/internal.h"
+#include "message/one_sided.h"
 #include "message/lent.h"
 #include "message/outgoing.h"
 
@@ -158,6 +159,7 @@ static bool push_offer(struct message_layer *layer, struct message_peer *peer,
     await_answer(peer, operation);
     operation->segment_bytes = (uint16_t)outgoing_room(peer, FRAME_DATA);
     operation->state = OPERATION_ANNOUNCED;
+    uint64_t address = one_sided_offer(layer, peer, operation);
     uint8_t lane = outgoing_unasked(layer, peer, operation, &unasked);
     operation->pushed = unasked;
     struct frame_offer *offer = outgoing_header(frame);
@@ -165,7 +167,7 @@ static bool push_offer(struct message_layer *layer, struct message_peer *peer,
         .key = to_le64(operation->tag),
         .remote_address = to_le64(operation->address),
         .bytes = to_le64(operation->bytes),
-        .address = to_le64(peer->shares_memory ? (uint64_t)(uintptr_t)operation->source : 0),
+        .address = to_le64(address),
         .message = to_le32(message_name(layer, operation)),
         .immediate = to_le32(operation->immediate),
         .unasked_bytes = to_le32((uint32_t)unasked),

@@ -5,6 +5,7 @@
 #include "lane/copy.h"
 #include "message/atomic.h"
 #include "message/internal.h"
+#include "message/one_sided.h"
 #include "message/outgoing.h"
 
 #include <errno.h>
@@ -403,11 +404,12 @@ static bool push_grant(struct message_layer *layer, struct message_peer *peer,
     list_append(&layer->served, &served->link);
     peer->served++;
     uint64_t unasked = 0;
+    uint64_t address = one_sided_offer(layer, peer, served);
     uint8_t lane = outgoing_unasked(layer, peer, served, &unasked);
     served->pushed = unasked;
     struct frame_grant *grant = outgoing_header(frame);
     *grant = (struct frame_grant){
-        .address = to_le64(peer->shares_memory ? (uint64_t)(uintptr_t)source : 0),
+        .address = to_le64(address),
         .request = to_le32(inbound->name),
         .message = to_le32(message_name(layer, served)),
         .unasked_bytes = to_le32((uint32_t)unasked),
@@ -449,6 +451,9 @@ static struct inbound *release(struct message_layer *layer, struct operation *se
 {
     struct inbound *inbound = served->context;
 
+    if (served->lent != 0) {
+        one_sided_take_back(layer, served);
+    }
     served->peer->served--;
     served->state = OPERATION_FREE;
     served->peer = NULL;
@@ -486,6 +491,10 @@ int remote_unregister(struct message_layer *layer, uint64_t key)
     }
     for (struct list *link = layer->waiting_pulls.next, *next = NULL; link != &layer->waiting_pulls;
          link = next) {
+        next = link->next;
+        withdraw_put(layer, LIST_ENTRY(link, struct inbound, waiting), key);
+    }
+    for (struct list *link = layer->reads.next, *next = NULL; link != &layer->reads; link = next) {
         next = link->next;
         withdraw_put(layer, LIST_ENTRY(link, struct inbound, waiting), key);
     }

@@ -2,6 +2,7 @@
 /* Messages on their way out: how they become frames. */
 #include "message/bundle.h"
 #include "message/internal.h"
+#include "message/one_sided.h"
 #include "message/lent.h"
 #include "message/outgoing.h"
 #include "message/pull.h"
@@ -154,7 +155,7 @@ uint8_t outgoing_unasked(struct message_layer *layer, struct message_peer *peer,
 
     *unasked = 0;
     if (lane == LANES_MAX || peer->unasked_credit <= 0 || peer->shares_memory ||
-        waits_its_turn(peer)) {
+        operation->lent != 0 ||        waits_its_turn(peer)) {
         return LANES_MAX;
     }
     for (unsigned i = 0; i < layer->limits.unasked_blocks && *unasked < operation->bytes; i++) {
@@ -201,6 +202,7 @@ static bool push_announce(struct message_layer *layer, struct message_peer *peer
     list_remove(&operation->link);
     operation->state = OPERATION_ANNOUNCED;
     list_append(&peer->announced, &operation->link);
+    uint64_t address = one_sided_offer(layer, peer, operation);
     uint8_t lane = outgoing_unasked(layer, peer, operation, &unasked);
     operation->pushed = unasked;
     struct frame_announce *announce = outgoing_header(frame);
@@ -208,7 +210,7 @@ static bool push_announce(struct message_layer *layer, struct message_peer *peer
         .tag = to_le64(operation->tag),
         .immediate = to_le32(operation->immediate),
         .message_bytes = to_le64(operation->bytes),
-        .address = to_le64(peer->shares_memory ? (uint64_t)(uintptr_t)operation->source : 0),
+        .address = to_le64(address),
         .message = to_le32(message_name(layer, operation)),
         .unasked_bytes = to_le32((uint32_t)unasked),
         .segment_bytes = to_le16(operation->segment_bytes),

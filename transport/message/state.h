@@ -42,6 +42,7 @@ struct operation {
         uint8_t *target;       /**< whatever gets data */
     };
     uint64_t address;       /**< remote memory: where in it */
+    uint64_t lent;          /**< announced: what the peer may read it by, or 0 (one_sided.h) */
     const uint8_t *operand; /**< atomic */
     const uint8_t *compare; /**< atomic */
     uint32_t count;         /**< atomic: elements */
@@ -83,7 +84,7 @@ struct inbound {
                             in `notices`: a put that the application is to be told of */
     struct list of_peer; /**< in the peer's `inbound`, until complete */
     struct list done;    /**< in the peer's `dones` while an answer is to be sent */
-    struct list waiting; /**< in the layer's `waiting_pulls` */
+    struct list waiting; /**< in the layer's `waiting_pulls`, or `reads` */
     struct pull *pull;   /**< announced and being pulled */
     struct message_peer *peer;
     struct operation *operation; /**< the receive that matched it, our get, or NULL */
@@ -100,8 +101,10 @@ struct inbound {
     uint32_t name; /**< in FRAGMENTs, or PULL and DATA; of a request */
     uint16_t segment_bytes;
     bool announced;          /**< came as ANNOUNCE, OFFER or GRANT */
+    bool one_sided;          /**< it is being read, in the layer's `reads` */
     bool hurried;            /**< its sender waits for the acknowledgement of its last frame */
-    uint64_t address;        /**< where it lies in the sender's memory, or 0 */
+    uint64_t address;        /**< where it lies in the sender's memory, or what it was lent by; or 0 */
+    uint64_t one_sided_due_ns; /**< being read: it is given up then */
     uint8_t *target;         /**< offered put: where it belongs in our memory */
     uint64_t key;            /**< request: which memory, and ... */
     uint64_t remote_address; /**< ... where in it */

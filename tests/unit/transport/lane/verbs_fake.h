@@ -28,8 +28,20 @@
 #include <cmocka.h>
 
 #define FAKE_DEVICES 2
-#define FAKE_PAIRS 4
-#define FAKE_QUEUE (2 * LANE_RING_FRAMES)
+#define FAKE_PAIRS 8
+#define FAKE_QUEUE (LANE_VERBS_READS + LANE_VERBS_LINKS * LANE_VERBS_READ_REQUESTS)
+#define FAKE_REGIONS 300
+
+struct fake_context {
+    struct ibv_context context;
+    uint32_t ipv4;
+};
+
+struct fake_channel {
+    struct ibv_comp_channel channel;
+    unsigned count; /* of events: a queue each */
+    struct ibv_cq *events[2];
+};
 
 struct fake_queue {
     struct ibv_cq cq;
@@ -38,6 +50,7 @@ struct fake_queue {
     unsigned count;
     struct ibv_wc done[FAKE_QUEUE];
 };
+static_assert(FAKE_QUEUE > 2 * LANE_RING_FRAMES, "for frames as well");
 
 struct fake_pair {
     struct ibv_qp qp;
@@ -49,6 +62,22 @@ struct fake_pair {
     struct ibv_sge slots[LANE_RING_FRAMES];
     uint64_t ids[LANE_RING_FRAMES];
     uint32_t unreported; /* sends */
+    /* Of a reliable connection. */
+    struct ibv_pd *domain;
+    uint32_t peer_ipv4;
+    uint32_t peer_pair;
+    uint32_t start;
+    uint32_t peer_start;
+    unsigned reading; /* requests that are held back */
+    struct ibv_send_wr reads[LANE_VERBS_READ_REQUESTS];
+    struct ibv_sge read_into[LANE_VERBS_READ_REQUESTS];
+};
+
+struct fake_region {
+    struct ibv_mr region;
+    bool is_there;
+    int access;
+    uint64_t address; /* by which others know it */
 };
 
 struct fake_handle {
@@ -77,10 +106,19 @@ static struct {
     enum ibv_wc_status says; /**< of what is sent */
     uint32_t immediate;      /**< not 0: what arrives says that it has this */
     uint8_t version;         /**< of the IP header of what arrives */
+    bool deaf;               /**< HELLO is lost */
+    bool holds_reads;        /**< they end when fake_read() is called */
+    unsigned reads;          /**< requests that were answered */
+    struct fake_region regions[FAKE_REGIONS];
     unsigned things;         /**< that were made and not given back */
     uint32_t numbers;
     struct fake_pair pairs[FAKE_PAIRS];
 } fake;
+
+static inline const struct fake_context *fake_context_of(const struct ibv_context *context)
+{
+    return (const struct fake_context *)(const void *)context;
+}
 
 static inline bool fake_fails(const char *function)
 {
@@ -111,7 +149,10 @@ static inline void fake_complete(struct ibv_cq *cq, struct ibv_wc completion)
     assert_true(queue->count < FAKE_QUEUE);
     queue->done[queue->count++] = completion;
     if (queue->armed) {
+        struct fake_channel *channel = (struct fake_channel *)(void *)queue->channel;
         queue->armed = false;
+        assert_true(channel->count < 2);
+        channel->events[channel->count++] = cq;
         assert_int_equal(eventfd_write(queue->channel->fd, 1), 0);
     }
 }
@@ -151,6 +192,12 @@ static inline void fake_deliver(const struct fake_pair *from, struct fake_pair *
 {
     const struct ibv_sge *part = request->sg_list;
 
+    bool has_immediate = request->opcode == IBV_WR_SEND_WITH_IMM;
+    uint32_t immediate = has_immediate ? request->imm_data : fake.immediate;
+
+    if (has_immediate && fake.deaf) {
+        return;
+    }
     if (to == NULL || to->state < IBV_QPS_RTR || to->state == IBV_QPS_ERR || to->posted == 0 ||
         to->qkey != request->wr.ud.remote_qkey) {
         return;
@@ -167,12 +214,98 @@ static inline void fake_deliver(const struct fake_pair *from, struct fake_pair *
                       .opcode = IBV_WC_RECV,
                       .byte_len = VERBS_GRH_BYTES + part->length,
                       .src_qp = from->qp.qp_num,
-                      .wc_flags = IBV_WC_GRH | (fake.immediate != 0 ? IBV_WC_WITH_IMM : 0u),
-                      .imm_data = fake.immediate,
+                      .wc_flags = IBV_WC_GRH | (immediate != 0 ? IBV_WC_WITH_IMM : 0u),
+                      .imm_data = immediate,
                   });
     to->posted--;
     memmove(to->slots, to->slots + 1, to->posted * sizeof *to->slots);
     memmove(to->ids, to->ids + 1, to->posted * sizeof *to->ids);
+}
+
+/** The region with this key, if all of that is in it, and it is of the domain, and allows it. */
+static inline uint8_t *fake_memory(uint32_t key, const struct ibv_pd *domain, uint64_t address,
+                                   uint64_t bytes, int access)
+{
+    const struct fake_region *region = &fake.regions[key % FAKE_REGIONS];
+
+    if (!region->is_there || region->region.rkey != key || region->region.pd != domain ||
+        (region->access & access) == 0 || address < region->address ||
+        address - region->address + bytes > region->region.length) {
+        return NULL;
+    }
+    return (uint8_t *)region->region.addr + (address - region->address);
+}
+
+/** What both ends say of one another has to fit. */
+static inline struct fake_pair *fake_other_end(const struct fake_pair *own)
+{
+    struct fake_pair *other = fake_pair_at(own->peer_ipv4, own->peer_pair);
+
+    return other != NULL && other->domain != NULL && other->state >= IBV_QPS_RTR &&
+                   other->state != IBV_QPS_ERR && other->peer_pair == own->qp.qp_num &&
+                   other->peer_ipv4 == own->ipv4 && other->peer_start == own->start &&
+                   other->start == own->peer_start
+               ? other
+               : NULL;
+}
+
+/** Does the oldest read that is held back, or all those after it in vain once one has failed. */
+static inline void fake_read(struct fake_pair *own)
+{
+    const struct ibv_send_wr *request = &own->reads[0];
+    const struct ibv_sge *into = &own->read_into[0];
+    const struct fake_pair *other = fake_other_end(own);
+    enum ibv_wc_status status = IBV_WC_SUCCESS;
+
+    assert_true(own->reading > 0);
+    uint8_t *target =
+        fake_memory(into->lkey, own->domain, into->addr, into->length, IBV_ACCESS_LOCAL_WRITE);
+    const uint8_t *source =
+        other == NULL ? NULL
+                      : fake_memory(request->wr.rdma.rkey, other->domain,
+                                    request->wr.rdma.remote_addr, into->length,
+                                    IBV_ACCESS_REMOTE_READ);
+    assert_non_null(target); /* nobody gives it back before */
+    if (own->state == IBV_QPS_ERR) {
+        status = IBV_WC_WR_FLUSH_ERR;
+    } else if (other == NULL || fake.gone) {
+        status = IBV_WC_RETRY_EXC_ERR;
+    } else if (source == NULL) {
+        status = IBV_WC_REM_ACCESS_ERR;
+    } else {
+        memcpy(target, source, into->length);
+        fake.reads++;
+    }
+    own->state = status == IBV_WC_SUCCESS ? own->state : IBV_QPS_ERR;
+    if (status != IBV_WC_SUCCESS || (request->send_flags & IBV_SEND_SIGNALED) != 0) {
+        fake_complete(own->qp.send_cq, (struct ibv_wc){.wr_id = request->wr_id,
+                                                       .status = status,
+                                                       .opcode = IBV_WC_RDMA_READ,
+                                                       .qp_num = own->qp.qp_num});
+    }
+    own->reading--;
+    memmove(own->reads, own->reads + 1, own->reading * sizeof *own->reads);
+    memmove(own->read_into, own->read_into + 1, own->reading * sizeof *own->read_into);
+}
+
+static inline int fake_post_read(struct fake_pair *own, struct ibv_send_wr *request,
+                                 struct ibv_send_wr **refused)
+{
+    for (unsigned taken = 0; request != NULL; request = request->next, taken++) {
+        if (own->state != IBV_QPS_RTS || taken == fake.takes) {
+            *refused = request;
+            return ENOMEM;
+        }
+        assert_true(own->reading < LANE_VERBS_READ_REQUESTS);
+        assert_int_equal(request->opcode, IBV_WR_RDMA_READ);
+        assert_int_equal(request->num_sge, 1);
+        own->read_into[own->reading] = request->sg_list[0];
+        own->reads[own->reading++] = *request;
+        if (!fake.holds_reads) {
+            fake_read(own);
+        }
+    }
+    return 0;
 }
 
 static inline int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *request,
@@ -181,6 +314,9 @@ static inline int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *request,
     struct fake_pair *own = (struct fake_pair *)(void *)qp;
     unsigned taken = 0;
 
+    if (own->domain != NULL) {
+        return fake_post_read(own, request, refused);
+    }
     for (; request != NULL; request = request->next, taken++) {
         if (own->state != IBV_QPS_RTS || fake.gone || taken == fake.takes) {
             *refused = request;
@@ -188,7 +324,7 @@ static inline int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *request,
         }
         const struct fake_handle *to = (const struct fake_handle *)(const void *)request->wr.ud.ah;
         assert_int_equal(request->num_sge, 1);
-        assert_int_equal(request->opcode, IBV_WR_SEND);
+        assert_true(request->opcode == IBV_WR_SEND || request->opcode == IBV_WR_SEND_WITH_IMM);
         assert_true(++own->unreported <= LANE_VERBS_SEND_FRAMES);
         fake_deliver(own, fake_pair_at(to->ipv4, request->wr.ud.remote_qpn), request);
         if ((request->send_flags & IBV_SEND_SIGNALED) != 0 && !fake.holds) {
@@ -242,10 +378,12 @@ static inline void fake_free_device_list(struct ibv_device **list)
 
 static inline struct ibv_context *fake_open_device(struct ibv_device *device)
 {
-    struct ibv_context *context = fake.refuses ? NULL : calloc(1, sizeof *context);
+    struct fake_context *own = fake.refuses ? NULL : calloc(1, sizeof *own);
+    struct ibv_context *context = own != NULL ? &own->context : NULL;
 
     (void)device;
     if (context != NULL) {
+        own->ipv4 = fake.ipv4;
         context->ops.poll_cq = fake_poll_cq;
         context->ops.req_notify_cq = fake_req_notify_cq;
         context->ops.post_send = fake_post_send;
@@ -311,30 +449,61 @@ static inline int fake_dealloc_pd(struct ibv_pd *domain)
     return fake_gave_back(domain);
 }
 
+static inline int fake_query_device(struct ibv_context *context,
+                                    struct ibv_device_attr *attributes)
+{
+    (void)context;
+    attributes->max_qp_rd_atom = 128;
+    attributes->max_qp_init_rd_atom = 4;
+    return fake_fails("query_device") ? EIO : 0;
+}
+
+/** Keys are used again soon, as a card's may be. */
+static inline struct ibv_mr *fake_register(struct ibv_pd *domain, void *memory, size_t bytes,
+                                           uint64_t address, int access)
+{
+    for (uint32_t key = 1; key < FAKE_REGIONS; key++) {
+        struct fake_region *region = &fake.regions[key];
+        if (!region->is_there) {
+            *region = (struct fake_region){
+                .region = {.addr = memory, .length = bytes, .pd = domain, .lkey = key, .rkey = key},
+                .is_there = true,
+                .access = access,
+                .address = address,
+            };
+            return fake_made(&region->region);
+        }
+    }
+    return NULL;
+}
+
 static inline struct ibv_mr *fake_reg_mr(struct ibv_pd *domain, void *memory, size_t bytes,
                                          int access)
 {
-    struct ibv_mr *region = fake_fails("reg_mr") ? NULL : calloc(1, sizeof *region);
-
-    (void)domain;
     assert_int_equal(access, IBV_ACCESS_LOCAL_WRITE); /* nobody else's to write or read */
-    if (region != NULL) {
-        region->addr = memory;
-        region->length = bytes;
-        (void)fake_made(region);
-    }
-    return region;
+    return fake_fails("reg_mr") ? NULL
+                                : fake_register(domain, memory, bytes, (uintptr_t)memory, access);
+}
+
+static inline struct ibv_mr *fake_reg_mr_iova(struct ibv_pd *domain, void *memory, size_t bytes,
+                                              uint64_t address, int access)
+{
+    assert_int_equal(access, IBV_ACCESS_REMOTE_READ); /* nobody's to write */
+    assert_int_equal(address % 4096, (uintptr_t)memory % 4096);
+    return fake_fails("reg_mr_iova") ? NULL
+                                     : fake_register(domain, memory, bytes, address, access);
 }
 
 static inline int fake_dereg_mr(struct ibv_mr *region)
 {
-    return fake_gave_back(region);
+    ((struct fake_region *)(void *)region)->is_there = false;
+    return fake_gave_back(NULL);
 }
 
 static inline struct ibv_comp_channel *fake_create_comp_channel(struct ibv_context *context)
 {
-    struct ibv_comp_channel *channel =
-        fake_fails("create_comp_channel") ? NULL : calloc(1, sizeof *channel);
+    struct fake_channel *own = fake_fails("create_comp_channel") ? NULL : calloc(1, sizeof *own);
+    struct ibv_comp_channel *channel = own != NULL ? &own->channel : NULL;
 
     (void)context;
     if (channel != NULL) {
@@ -356,7 +525,7 @@ static inline struct ibv_cq *fake_create_cq(struct ibv_context *context, int ent
     struct fake_queue *queue = fake_fails("create_cq") ? NULL : calloc(1, sizeof *queue);
 
     (void)of;
-    assert_true(entries <= FAKE_QUEUE && vector == 0);
+    assert_true(entries <= (int)FAKE_QUEUE && vector == 0);
     if (queue == NULL) {
         return NULL;
     }
@@ -375,9 +544,12 @@ static inline int fake_get_cq_event(struct ibv_comp_channel *channel, struct ibv
 {
     eventfd_t one = 0;
 
-    *queue = NULL;
+    struct fake_channel *own = (struct fake_channel *)(void *)channel;
+    int status = eventfd_read(channel->fd, &one);
+
+    *queue = status == 0 ? own->events[--own->count] : NULL;
     *of = NULL;
-    return eventfd_read(channel->fd, &one);
+    return status;
 }
 
 static inline void fake_ack_cq_events(struct ibv_cq *queue, unsigned count)
@@ -388,16 +560,19 @@ static inline void fake_ack_cq_events(struct ibv_cq *queue, unsigned count)
 static inline struct ibv_qp *fake_create_qp(struct ibv_pd *domain,
                                             struct ibv_qp_init_attr *attributes)
 {
-    (void)domain;
-    assert_int_equal(attributes->qp_type, IBV_QPT_UD);
+    bool reliable = attributes->qp_type == IBV_QPT_RC;
+
+    assert_true(reliable || attributes->qp_type == IBV_QPT_UD);
     assert_int_equal(attributes->sq_sig_all, 0);
-    if (fake_fails("create_qp") || attributes->cap.max_inline_data > fake.inline_most) {
+    if (fake_fails(reliable ? "create_rc" : "create_qp") || attributes->cap.max_inline_data > fake.inline_most) {
         return NULL;
     }
     for (unsigned i = 0; i < FAKE_PAIRS; i++) {
         struct fake_pair *pair = &fake.pairs[i];
         if (!pair->is_open) {
-            *pair = (struct fake_pair){.is_open = true, .ipv4 = fake.ipv4};
+            *pair = (struct fake_pair){.is_open = true,
+                                       .ipv4 = fake_context_of(attributes->send_cq->context)->ipv4,
+                                       .domain = reliable ? domain : NULL};
             pair->qp.qp_num = 100 + fake.numbers++;
             pair->qp.send_cq = attributes->send_cq;
             pair->qp.recv_cq = attributes->recv_cq;
@@ -413,24 +588,40 @@ static inline int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attribut
 {
     struct fake_pair *pair = (struct fake_pair *)(void *)qp;
 
-    if (fake.gone || fake_fails("modify_qp")) {
+    if (fake.gone || fake_fails(pair->domain != NULL ? "modify_rc" : "modify_qp")) {
         return EIO;
     }
     switch (attributes->qp_state) {
     case IBV_QPS_RESET:
-        pair->posted = pair->unreported = 0;
+        pair->posted = pair->unreported = pair->reading = 0;
         break;
     case IBV_QPS_INIT:
         assert_int_equal(pair->state, IBV_QPS_RESET);
-        assert_int_equal(mask, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+        assert_int_equal(mask, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                                   (pair->domain != NULL ? IBV_QP_ACCESS_FLAGS : IBV_QP_QKEY));
         pair->qkey = attributes->qkey;
+        assert_int_equal(attributes->qp_access_flags & ~(unsigned)IBV_ACCESS_REMOTE_READ, 0);
         break;
     case IBV_QPS_RTR:
         assert_int_equal(pair->state, IBV_QPS_INIT);
+        if (pair->domain != NULL) {
+            assert_int_equal(mask, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+                                       IBV_QP_MIN_RNR_TIMER);
+            assert_true(attributes->max_dest_rd_atomic > 0 && attributes->path_mtu == fake.mtu);
+            memcpy(&pair->peer_ipv4, attributes->ah_attr.grh.dgid.raw + 12, 4);
+            pair->peer_pair = attributes->dest_qp_num;
+            pair->peer_start = attributes->rq_psn;
+        }
         break;
     default:
         assert_int_equal(attributes->qp_state, IBV_QPS_RTS);
         assert_int_equal(pair->state, IBV_QPS_RTR);
+        if (pair->domain != NULL) {
+            assert_int_equal(mask, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                                       IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+            pair->start = attributes->sq_psn;
+        }
         break;
     }
     pair->state = attributes->qp_state;
@@ -478,9 +669,11 @@ static const struct verbs_library fake_library = {
     .close_device = fake_close_device,
     .query_gid_table = fake_query_gid_table,
     .query_port = fake_query_port,
+    .query_device = fake_query_device,
     .alloc_pd = fake_alloc_pd,
     .dealloc_pd = fake_dealloc_pd,
     .reg_mr = fake_reg_mr,
+    .reg_mr_iova = fake_reg_mr_iova,
     .dereg_mr = fake_dereg_mr,
     .create_comp_channel = fake_create_comp_channel,
     .destroy_comp_channel = fake_destroy_comp_channel,

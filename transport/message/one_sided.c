@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "message/one_sided.h"
+
+#include "message/internal.h"
+#include "message/pull.h"
+
+uint64_t one_sided_offer(struct message_layer *layer, const struct message_peer *peer,
+                         struct operation *operation)
+{
+    if (peer->shares_memory) {
+        return (uint64_t)(uintptr_t)operation->source;
+    }
+    if (!peer->one_sided || operation->bytes < layer->limits.one_sided_bytes) {
+        return 0;
+    }
+    operation->lent =
+        layer->one_sided->lend(layer->read_context, peer, operation->source, operation->bytes);
+    layer->counters.lent_messages += operation->lent != 0;
+    layer->counters.lend_refused += operation->lent == 0;
+    return operation->lent;
+}
+
+void one_sided_take_back(struct message_layer *layer, struct operation *operation)
+{
+    layer->one_sided->take_back(layer->read_context, operation->lent);
+    operation->lent = 0;
+}
+
+bool one_sided_begin(struct message_layer *layer, struct inbound *inbound)
+{
+    const struct message_peer *peer = inbound->peer;
+
+    if (!peer->one_sided || peer->shares_memory || inbound->address == 0) {
+        return false;
+    }
+    if (layer->one_sided->begin_read(layer->read_context, peer, inbound->address,
+                                     inbound_target(inbound), inbound->expected_bytes,
+                                     inbound) != 0) {
+        layer->counters.one_sided_refused++;
+        return false;
+    }
+    inbound->one_sided = true;
+    inbound->one_sided_due_ns = layer->now_ns + ONE_SIDED_PATIENCE_NS +
+                                inbound->expected_bytes * ONE_SIDED_NS_PER_BYTE;
+    list_append(&layer->reads, &inbound->waiting);
+    layer->pulls_changed = true; /* its deadline counts */
+    return true;
+}
+
+void one_sided_stop(struct message_layer *layer, struct inbound *inbound)
+{
+    if (inbound->one_sided) {
+        inbound->one_sided = false;
+        list_remove(&inbound->waiting);
+        layer->one_sided->stop_read(layer->read_context, inbound);
+    }
+}
+
+/** It could not be read. */
+static void pull_instead(struct message_layer *layer, struct inbound *inbound, uint64_t now_ns)
+{
+    layer->counters.one_sided_failed++;
+    inbound->address = 0;
+    pull_start(layer, inbound, 0, 0, now_ns);
+}
+
+struct message_peer *message_read_ended(struct message_layer *layer, void *read, int status,
+                                        uint64_t now_ns)
+{
+    struct inbound *inbound = read;
+
+    inbound->one_sided = false;
+    list_remove(&inbound->waiting);
+    if (status != 0) {
+        pull_instead(layer, inbound, now_ns);
+        return inbound->peer;
+    }
+    inbound->received = inbound->expected_bytes;
+    layer->counters.one_sided_messages++;
+    inbound_pulled(layer, inbound);
+    return inbound->peer;
+}
+
+uint64_t one_sided_overdue(struct message_layer *layer, uint64_t now_ns)
+{
+    uint64_t next_ns = UINT64_MAX;
+
+    for (struct list *link = layer->reads.next, *next = NULL; link != &layer->reads; link = next) {
+        struct inbound *inbound = LIST_ENTRY(link, struct inbound, waiting);
+        next = link->next;
+        if (now_ns >= inbound->one_sided_due_ns) {
+            one_sided_stop(layer, inbound);
+            pull_instead(layer, inbound, now_ns);
+        } else if (inbound->one_sided_due_ns < next_ns) {
+            next_ns = inbound->one_sided_due_ns;
+        }
+    }
+    return next_ns;
+}
