@@ -293,12 +293,17 @@
 /** Reads that are under way at once over an RDMA device: what comes beyond that, comes as frames. */
 #define LANE_VERBS_READS 32u
 
-/** Requests that a message is read by have so many bytes, a power of two: less than what any device
- *  takes as one message (soft-RoCE: 8 MiB), and so much that their number does not matter. */
-#define LANE_VERBS_READ_BYTES (1u << 20)
+/** Requests that a message is read by have so many bytes, and of a peer two are answered at once: so
+ *  no more is on its way than a receiver of a small card has room for, since nothing else holds a
+ *  sender back (in soft-RoCE a MiB at once lost packets, and waited for them); and 256 KiB are twice
+ *  what 100 Gbit/s hold in 10 us. */
+#define LANE_VERBS_READ_BYTES (128u << 10)
+#define LANE_VERBS_READS_ANSWERED 2
 
-/** Of one peer as many such requests are posted at once. */
-#define LANE_VERBS_READ_REQUESTS 64u
+/** Of one peer as many such requests are posted at once, which a message may need all (32 MiB: longer
+ *  ones go as frames); and of all peers. */
+#define LANE_VERBS_READ_REQUESTS 256u
+#define LANE_VERBS_READ_REQUESTS_ALL 512u
 
 /** Registrations with an RDMA device at once of memory that is the application's, lent or being
  *  read into, and bytes of it in all: that memory cannot be swapped out meanwhile, and others need

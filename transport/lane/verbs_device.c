@@ -17,9 +17,6 @@
  *  the lanes make frames. Devices have powers of two. */
 #define BELOW_BYTES (CONNECTION_SHORTEST_MTU - FRAME_BYTES_MIN)
 
-/** More are of no use: each is of a MiB. */
-#define READS_MOST 16
-
 static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
 
 static uint32_t bytes_of(enum ibv_mtu mtu)
@@ -46,7 +43,7 @@ static uint32_t read_port(struct verbs_lane *verbs, bool *active)
 static uint8_t find_reads_most(const struct verbs_lane *verbs)
 {
     struct ibv_device_attr attributes = {.max_qp_rd_atom = 1};
-    int most = READS_MOST;
+    int most = LANE_VERBS_READS_ANSWERED;
 
     if (verbs->library->query_device(verbs->context, &attributes) != 0) {
         return 1;

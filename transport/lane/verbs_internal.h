@@ -45,7 +45,7 @@ struct verbs_link;
 struct verbs_read {
     void *context; /* whose: NULL: the entry is free */
     struct verbs_link *link;
-    struct verbs_registration *target; /* NULL: it has ended, with `status` */
+    struct verbs_registration *target; /* NULL: it has ended, with `status`; or the entry is free */
     unsigned requests; /* that it was posted by */
     uint16_t serial;   /* of the use of this entry */
     int status;
@@ -81,6 +81,7 @@ struct verbs_lane {
     uint32_t held[LANE_RING_FRAMES]; /* slots */
     struct verbs_hosts hosts;
     struct ibv_cq *reads_ended;
+    unsigned reads_requests; /* posted, of all connections that there are */
     unsigned reads_count; /* entries of `reads` that are in use */
     unsigned reads_over; /* of these: have ended, which nobody was told of */
     struct verbs_read reads[LANE_VERBS_READS];

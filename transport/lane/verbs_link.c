@@ -105,7 +105,6 @@ static void end_pair(struct verbs_lane *verbs, struct verbs_link *link)
         verbs->links_open--;
     }
     link->open = false;
-    link->requests = 0;
     verbs_reads_fail(verbs, link);
 }
 
@@ -197,7 +196,6 @@ static bool connect_to(struct verbs_lane *verbs, struct verbs_link *link, uint32
             return false;
         }
         link->open = false;
-        link->requests = 0;
         verbs_reads_fail(verbs, link);
         /* Whoever knows our pair knows where it starts. */
         link->start = knows_ours ? link->start : new_start();

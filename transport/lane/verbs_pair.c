@@ -14,9 +14,9 @@
 /** Slots begin with a line. */
 #define CACHE_LINE_BYTES 64
 
-/** Completions of reads that may wait: the last request of each read is reported, and where a link
- *  breaks each one. Breaking it takes it out of them. */
-#define READS_ENDED (LANE_VERBS_READS + LANE_VERBS_LINKS * LANE_VERBS_READ_REQUESTS)
+/** Completions of reads that may wait: of all requests, and of as many before them, by connections
+ *  that broke. */
+#define READS_ENDED (2 * LANE_VERBS_READ_REQUESTS_ALL)
 
 static int make_memory(struct verbs_lane *verbs)
 {

@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
+/** Requests that are posted in one call. */
+#define POSTED_MAX 16
+
 /* ---- lending -------------------------------------------------------------------------------- */
 
 uint64_t verbs_lend(struct lane *lane, const struct lane_address *to, const void *memory,
@@ -57,18 +60,18 @@ static struct verbs_read *free_entry(struct verbs_lane *verbs)
     return NULL;
 }
 
-/** Posts the requests of a read, of which the last one is reported. @return whether all were taken.
- */
-static bool post(const struct verbs_lane *verbs, const struct verbs_read *read, uint64_t lent,
-                 uint8_t *target, uint64_t bytes)
+/** Posts requests of a read, from the one with this number on: the last of all is reported.
+ *  @return whether all were taken. */
+static bool post_some(const struct verbs_lane *verbs, const struct verbs_read *read, uint64_t lent,
+                      uint8_t *target, uint64_t bytes, unsigned first, unsigned count)
 {
-    struct ibv_send_wr requests[LANE_VERBS_READ_REQUESTS];
-    struct ibv_sge parts[LANE_VERBS_READ_REQUESTS];
+    struct ibv_send_wr requests[POSTED_MAX];
+    struct ibv_sge parts[POSTED_MAX];
     struct ibv_send_wr *refused = NULL;
 
-    for (unsigned i = 0; i < read->requests; i++) {
-        uint64_t offset = (uint64_t)i * LANE_VERBS_READ_BYTES;
-        bool last = i + 1 == read->requests;
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t offset = (uint64_t)(first + i) * LANE_VERBS_READ_BYTES;
+        bool last = first + i + 1 == read->requests;
         parts[i] = (struct ibv_sge){
             .addr = (uintptr_t)(target + offset),
             .length = last ? (uint32_t)(bytes - offset) : LANE_VERBS_READ_BYTES,
@@ -76,7 +79,7 @@ static bool post(const struct verbs_lane *verbs, const struct verbs_read *read, 
         };
         requests[i] = (struct ibv_send_wr){
             .wr_id = name_of(verbs, read),
-            .next = last ? NULL : &requests[i + 1],
+            .next = i + 1 == count ? NULL : &requests[i + 1],
             .sg_list = &parts[i],
             .num_sge = 1,
             .opcode = IBV_WR_RDMA_READ,
@@ -88,10 +91,25 @@ static bool post(const struct verbs_lane *verbs, const struct verbs_read *read, 
     return ibv_post_send(read->link->pair, requests, &refused) == 0;
 }
 
+static bool post(const struct verbs_lane *verbs, const struct verbs_read *read, uint64_t lent,
+                 uint8_t *target, uint64_t bytes)
+{
+    bool taken = true;
+
+    for (unsigned first = 0; first < read->requests && taken; first += POSTED_MAX) {
+        unsigned left = read->requests - first;
+        taken = post_some(verbs, read, lent, target, bytes, first,
+                          left < POSTED_MAX ? left : POSTED_MAX);
+    }
+    return taken;
+}
+
 /** The read has ended: its memory is the application's again. */
 static void end(struct verbs_lane *verbs, struct verbs_read *read, int status)
 {
     verbs_memory_end(&verbs->registered, read->target);
+    read->link->requests -= read->requests;
+    verbs->reads_requests -= read->requests;
     read->target = NULL;
     read->link = NULL;
     read->status = status;
@@ -117,40 +135,6 @@ void verbs_reads_fail(struct verbs_lane *verbs, const struct verbs_link *link)
     }
 }
 
-int verbs_begin_read(struct lane *lane, const struct lane_address *from, uint64_t lent,
-                     void *target, uint64_t bytes, void *context)
-{
-    struct verbs_lane *verbs = verbs_of(lane);
-    struct verbs_link *link = verbs_link_find(verbs, (const struct verbs_place *)(const void *)from);
-    struct verbs_read *read = free_entry(verbs);
-    uint64_t requests = (bytes + LANE_VERBS_READ_BYTES - 1) / LANE_VERBS_READ_BYTES;
-
-    if (link == NULL || read == NULL) {
-        return link == NULL ? -ENOTCONN : -EAGAIN;
-    }
-    if (!link->open) {
-        verbs_link_ask(verbs, link);
-        return -ENOTCONN;
-    }
-    if (requests == 0 || requests > LANE_VERBS_READ_REQUESTS - link->requests) {
-        return -EAGAIN;
-    }
-    read->target = verbs_memory_open(&verbs->registered, link->domain, target, bytes);
-    if (read->target == NULL) {
-        return -ENOBUFS;
-    }
-    read->context = context;
-    read->link = link;
-    read->requests = (unsigned)requests;
-    verbs->reads_count++;
-    link->requests += read->requests;
-    if (!post(verbs, read, lent, target, bytes)) {
-        verbs_stop_read(lane, context); /* the card may have some of its requests */
-        return -EIO;
-    }
-    return 0;
-}
-
 /** Takes the completions that have come. */
 static void settle(struct verbs_lane *verbs)
 {
@@ -168,11 +152,47 @@ static void settle(struct verbs_lane *verbs)
                 verbs_link_break(verbs, read->link);
                 continue;
             }
-            read->link->requests -= read->requests;
             end(verbs, read, 0);
         }
     }
     verbs->broken = verbs->broken || count < 0;
+}
+
+int verbs_begin_read(struct lane *lane, const struct lane_address *from, uint64_t lent,
+                     void *target, uint64_t bytes, void *context)
+{
+    struct verbs_lane *verbs = verbs_of(lane);
+    struct verbs_link *link = verbs_link_find(verbs, (const struct verbs_place *)(const void *)from);
+    struct verbs_read *read = free_entry(verbs);
+    uint64_t requests = (bytes + LANE_VERBS_READ_BYTES - 1) / LANE_VERBS_READ_BYTES;
+
+    if (link == NULL || read == NULL) {
+        return link == NULL ? -ENOTCONN : -EAGAIN;
+    }
+    if (!link->open) {
+        verbs_link_ask(verbs, link);
+        return -ENOTCONN;
+    }
+    settle(verbs); /* what broken connections have left makes room */
+    if (!link->open || requests == 0 || requests > LANE_VERBS_READ_REQUESTS - link->requests ||
+        requests > LANE_VERBS_READ_REQUESTS_ALL - verbs->reads_requests) {
+        return -EAGAIN;
+    }
+    read->target = verbs_memory_open(&verbs->registered, link->domain, target, bytes);
+    if (read->target == NULL) {
+        return -ENOBUFS;
+    }
+    read->context = context;
+    read->link = link;
+    read->requests = (unsigned)requests;
+    verbs->reads_count++;
+    link->requests += read->requests;
+    verbs->reads_requests += read->requests;
+    if (!post(verbs, read, lent, target, bytes)) {
+        verbs_stop_read(lane, context); /* the card may have some of its requests */
+        return -EIO;
+    }
+    return 0;
 }
 
 bool verbs_reads_have_ended(struct verbs_lane *verbs)
