@@ -248,9 +248,10 @@
 #define PULL_READ_PATIENCE_NS 20000u
 #define PULL_READ_BYTES_PER_NS 10u
 
-/** Messages from so many bytes on are read by their receiver, where a lane can do that: shorter ones
- *  are here sooner as frames than their memory is registered at both ends (docs/PERFORMANCE.md). */
-#define ONE_SIDED_BYTES_MIN 262144u
+/** Messages from so many bytes on are read by their receiver, where a lane can do that: shorter
+ * ones are here sooner as frames than their memory is registered at both ends
+ * (docs/PERFORMANCE.md). */
+#define ONE_SIDED_BYTES_MIN 65536u
 
 /** A read that has not ended after so long, and so long for each byte (10 MB/s), is given up: the
  *  network card has lost it. It gives up itself long before, if the other end does not answer. */
@@ -290,18 +291,19 @@
  *  here and in the card, and a system call or four to make. */
 #define LANE_VERBS_LINKS 64u
 
-/** Reads that are under way at once over an RDMA device: what comes beyond that, comes as frames. */
+/** Reads that are under way at once over an RDMA device: what comes beyond that, comes as frames.
+ */
 #define LANE_VERBS_READS 32u
 
-/** Requests that a message is read by have so many bytes, and of a peer two are answered at once: so
- *  no more is on its way than a receiver of a small card has room for, since nothing else holds a
- *  sender back (in soft-RoCE a MiB at once lost packets, and waited for them); and 256 KiB are twice
- *  what 100 Gbit/s hold in 10 us. */
+/** Requests that a message is read by have so many bytes, and of a peer two are answered at once:
+ * so no more is on its way than a receiver of a small card has room for, since nothing else holds a
+ *  sender back (in soft-RoCE a MiB at once lost packets, and waited for them); and 256 KiB are
+ * twice what 100 Gbit/s hold in 10 us. */
 #define LANE_VERBS_READ_BYTES (128u << 10)
 #define LANE_VERBS_READS_ANSWERED 2
 
-/** Of one peer as many such requests are posted at once, which a message may need all (32 MiB: longer
- *  ones go as frames); and of all peers. */
+/** Of one peer as many such requests are posted at once, which a message may need all (32 MiB:
+ * longer ones go as frames); and of all peers. */
 #define LANE_VERBS_READ_REQUESTS 256u
 #define LANE_VERBS_READ_REQUESTS_ALL 512u
 

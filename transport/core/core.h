@@ -181,7 +181,7 @@ struct core {
     bool awaits_rest; /**< what came before waits for the rest of a message */
     bool
         bulk_is_stuck; /**< core_bulk() could do nothing last: no lane has room for what there is */
-    uint8_t lender; /**< the lane by which peers' memory is read over the wire, or PATH_NONE */
+    uint8_t lender;    /**< the lane by which peers' memory is read over the wire, or PATH_NONE */
     uint32_t lane_users[LANES_MAX]; /**< peers whose fast path is this lane */
     bool expecting[LANES_MAX];      /**< the lane has been told what comes next */
     /** Frames came, so more are expected until so many have come over others. */

@@ -91,8 +91,7 @@ unsigned core_end_reads(struct core *core, uint64_t (*clock_ns)(void *), void *c
     void *read = NULL;
     int status = 0;
 
-    while (message_reads(&core->messages) &&
-           lane->operations->read_ended(lane, &read, &status)) {
+    while (message_reads(&core->messages) && lane->operations->read_ended(lane, &read, &status)) {
         if (*now_ns == 0) {
             *now_ns = clock_ns(clock);
             core->messages.now_ns = *now_ns;

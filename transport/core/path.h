@@ -49,7 +49,8 @@ struct paths {
     struct lane_address to[LANES_MAX]; /**< the peer's address there, if it is reachable */
 };
 
-static_assert(LANES_MAX <= 16, "a bit each");
+static_assert(LANES_MAX <= 16, "a bit each: for more lanes widen paths.reachable, .proven, .heard "
+                               "and core_peer.answered_by, .refused_by");
 
 /** Is the peer's address one that is reached over the lane? */
 static inline bool paths_reaches(const struct paths *paths, unsigned lane)

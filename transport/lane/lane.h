@@ -174,14 +174,14 @@ struct lane_operations {
     int (*read_memory)(struct lane *lane, const struct lane_address *from, uint64_t address,
                        void *target, uint64_t bytes);
     /** Whoever is at `to` reads no more of our memory from now on: what its read_memory() copies
-     *  later fails (-ECONNRESET), and so does what it has not finished. For good; with lend(), until
-     *  meet() again, and what we read there has failed, too. NULL if nobody can read. */
+     *  later fails (-ECONNRESET), and so does what it has not finished. For good; with lend(),
+     * until meet() again, and what we read there has failed, too. NULL if nobody can read. */
     void (*withdraw)(struct lane *lane, const struct lane_address *to);
     /* Memory that the other end reads by itself, over the wire: this and the next five, or NULL if
-     * the lane cannot. Unlike read_memory() it takes a name that the owner gives for the time being,
-     * and ends later. */
-    /** Whoever is at `to` may read what is lent to it, and lend to us. Both ends have to say so, with
-     *  the keys that each has chosen for their connection, and again if they change, until
+     * the lane cannot. Unlike read_memory() it takes a name that the owner gives for the time
+     * being, and ends later. */
+    /** Whoever is at `to` may read what is lent to it, and lend to us. Both ends have to say so,
+     * with the keys that each has chosen for their connection, and again if they change, until
      *  withdraw(). */
     void (*meet)(struct lane *lane, const struct lane_address *to, uint32_t own_key,
                  uint32_t peer_key);

@@ -12,8 +12,9 @@
  * One *unreliable datagram* queue pair (UD) an endpoint: like a datagram socket it sends to any
  * other, may lose what it sends, and costs the same memory however many peers there are. A reliable
  * connection (RC) would repeat what the wire has lost, which is done above the lanes anyway, and
- * take a queue pair for each peer, and an exchange with each before the first frame. So there is no
- * RDMA read or write, which UD has not: long messages go as frames.
+ * take a queue pair for each peer, and an exchange with each before the first frame. Only for long
+ * messages there is one, once there has been such a message: they are read out of the sender's
+ * memory, by RDMA (verbs_link.h, verbs_memory.h, verbs_read.c).
  *
  * A frame is at most as long as the device's MTU: 1,024 bytes on Ethernet of MTU 1500, 4,096 where
  * that is 4200 or more. One device an endpoint: that of the first of its interfaces that has one,

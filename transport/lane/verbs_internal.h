@@ -46,8 +46,8 @@ struct verbs_read {
     void *context; /* whose: NULL: the entry is free */
     struct verbs_link *link;
     struct verbs_registration *target; /* NULL: it has ended, with `status`; or the entry is free */
-    unsigned requests; /* that it was posted by */
-    uint16_t serial;   /* of the use of this entry */
+    unsigned requests;                 /* that it was posted by */
+    uint16_t serial;                   /* of the use of this entry */
     int status;
 };
 
@@ -82,8 +82,8 @@ struct verbs_lane {
     struct verbs_hosts hosts;
     struct ibv_cq *reads_ended;
     unsigned reads_requests; /* posted, of all connections that there are */
-    unsigned reads_count; /* entries of `reads` that are in use */
-    unsigned reads_over; /* of these: have ended, which nobody was told of */
+    unsigned reads_count;    /* entries of `reads` that are in use */
+    unsigned reads_over;     /* of these: have ended, which nobody was told of */
     struct verbs_read reads[LANE_VERBS_READS];
     struct verbs_memory registered;
     unsigned links_open; /* that have a queue pair */
@@ -147,7 +147,8 @@ int verbs_begin_read(struct lane *lane, const struct lane_address *from, uint64_
 bool verbs_read_ended(struct lane *lane, void **read, int *status);
 void verbs_stop_read(struct lane *lane, void *read);
 
-/** Sends a datagram that is no frame, if there is room for it and the host is known: it may be lost.
+/** Sends a datagram that is no frame, if there is room for it and the host is known: it may be
+ * lost.
  *  @param immediate tells it from frames */
 void verbs_send_note(struct verbs_lane *verbs, const struct verbs_place *to, uint32_t immediate,
                      const void *bytes, uint32_t count);

@@ -9,7 +9,8 @@
 #include <time.h>
 
 /** A packet that is not acknowledged is repeated after 4.096 us * 2^14 = 67 ms, 7 times: after half
- *  a second the other end is taken for dead, and what was read comes as frames, or the peer fails. */
+ *  a second the other end is taken for dead, and what was read comes as frames, or the peer fails.
+ */
 #define TIMEOUT 14
 #define RETRIES 7
 
@@ -100,7 +101,8 @@ static int make_pair(struct verbs_lane *verbs, struct verbs_link *link)
 static void end_pair(struct verbs_lane *verbs, struct verbs_link *link)
 {
     if (link->pair != NULL) {
-        (void)verbs->library->destroy_qp(link->pair); /* now the card does nothing for it any more */
+        (void)verbs->library->destroy_qp(
+            link->pair); /* now the card does nothing for it any more */
         link->pair = NULL;
         verbs->links_open--;
     }
@@ -112,8 +114,9 @@ static void end_pair(struct verbs_lane *verbs, struct verbs_link *link)
 static int connect_pair(struct verbs_lane *verbs, struct verbs_link *link)
 {
     const struct verbs_library *library = verbs->library;
-    struct ibv_qp_attr attributes = {
-        .qp_state = IBV_QPS_INIT, .port_num = verbs->port, .qp_access_flags = IBV_ACCESS_REMOTE_READ};
+    struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_INIT,
+                                     .port_num = verbs->port,
+                                     .qp_access_flags = IBV_ACCESS_REMOTE_READ};
     int status =
         library->modify_qp(link->pair, &attributes,
                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
@@ -147,8 +150,7 @@ static int connect_pair(struct verbs_lane *verbs, struct verbs_link *link)
     if (status == 0) {
         status = library->modify_qp(link->pair, &attributes,
                                     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                                        IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                                        IBV_QP_MAX_QP_RD_ATOMIC);
+                                        IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
     }
     return status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * verbs_link.h - the reliable connections (RC) of the lane over RDMA devices, by which long messages
- * are read: one for each peer, made when there is the first long message, and only for reading.
- * Frames go by datagrams all the while.
+ * verbs_link.h - the reliable connections (RC) of the lane over RDMA devices, by which long
+ * messages are read: one for each peer, made when there is the first long message, and only for
+ * reading. Frames go by datagrams all the while.
  *
  *      one end                                  the other
  *        HELLO pair 7, start 100, yours 0 ------>   makes its own pair, connects it to 7
@@ -13,15 +13,15 @@
  * immediate data, which older versions take for foreign. It is lost now and then: whoever wants to
  * lend asks again. Both may ask at once. `yours` is the pair that the sender of HELLO knows as the
  * other's; if it is another one than there is, that end says its own again, so both come to know
- * what there is now, whatever was lost, doubled or late. A pair is told from one that had its number
- * before by where its sequence starts.
+ * what there is now, whatever was lost, doubled or late. A pair is told from one that had its
+ * number before by where its sequence starts.
  *
- * A HELLO counts only from an address that was named by verbs_link_meet(), with the key of ours that
- * the peer has from the connection above the lanes: who cannot send frames in the peer's name, cannot
- * have itself connected in its name either.
+ * A HELLO counts only from an address that was named by verbs_link_meet(), with the key of ours
+ * that the peer has from the connection above the lanes: who cannot send frames in the peer's name,
+ * cannot have itself connected in its name either.
  *
- * A link that breaks takes what was being read with it (verbs_read.c), says so (HELLO pair 0), and is
- * made anew later. One thread.
+ * A link that breaks takes what was being read with it (verbs_read.c), says so (HELLO pair 0), and
+ * is made anew later. One thread.
  */
 #ifndef BEOWIRE_LANE_VERBS_LINK_H
 #define BEOWIRE_LANE_VERBS_LINK_H
@@ -34,7 +34,8 @@ struct verbs_hello {
     le32 key;   /**< the receiver's, of the connection above */
     le32 pair;  /**< reliable queue pair of the sender; 0: it has none any more */
     le32 start; /**< the first packet sequence number that it sends */
-    le32 yours; /**< the receiver's reliable queue pair, as far as the sender knows; 0: it does not */
+    le32 yours; /**< the receiver's reliable queue pair, as far as the sender knows; 0: it does not
+                 */
 };
 static_assert(sizeof(struct verbs_hello) == 16, "docs/PROTOCOL.md");
 
@@ -64,8 +65,8 @@ void verbs_link_meet(struct lane *lane, const struct lane_address *to, uint32_t 
                      uint32_t peer_key);
 void verbs_link_withdraw(struct lane *lane, const struct lane_address *to);
 
-/** There is a long message for the peer, and the link is not open: asks for it, unless that was done
- *  lately, or it broke lately. */
+/** There is a long message for the peer, and the link is not open: asks for it, unless that was
+ * done lately, or it broke lately. */
 void verbs_link_ask(struct verbs_lane *verbs, struct verbs_link *link);
 
 /** Takes a HELLO. @return false: it is none, or from nobody that we know. */

@@ -5,14 +5,14 @@
  *
  * None outlives its message, since the application may give its memory back as soon as that has
  * ended: the device would go on with the old pages, and what is there then is nobody's message. (To
- * notice that, a cache has to intercept what gives memory back, in every library of the process.) So
- * there is nothing to invalidate; the price is two system calls a message, and why only long ones
- * are worth it. The table is bounded, in entries and in bytes.
+ * notice that, a cache has to intercept what gives memory back, in every library of the process.)
+ * So there is nothing to invalidate; the price is two system calls a message, and why only long
+ * ones are worth it. The table is bounded, in entries and in bytes.
  *
- * Each peer has a protection domain of its own, and what is lent is registered in that, for reading:
- * no other peer's connection can use the key, and none can write. The address by which a peer reads
- * is made up, another one each time, so that a key of yesterday, should the device use its number
- * again, names nothing.
+ * Each peer has a protection domain of its own, and what is lent is registered in that, for
+ * reading: no other peer's connection can use the key, and none can write. The address by which a
+ * peer reads is made up, another one each time, so that a key of yesterday, should the device use
+ * its number again, names nothing.
  *
  * One thread.
  */

@@ -88,8 +88,7 @@ void verbs_send_note(struct verbs_lane *verbs, const struct verbs_place *to, uin
     }
     uint8_t *slot = verbs_slot_out(verbs, verbs->posted);
     memcpy(slot, bytes, count);
-    struct ibv_sge part = {
-        .addr = (uintptr_t)slot, .length = count, .lkey = verbs->region->lkey};
+    struct ibv_sge part = {.addr = (uintptr_t)slot, .length = count, .lkey = verbs->region->lkey};
     struct ibv_send_wr request = {
         .wr_id = verbs->posted + 1,
         .sg_list = &part,

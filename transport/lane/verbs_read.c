@@ -15,8 +15,7 @@ uint64_t verbs_lend(struct lane *lane, const struct lane_address *to, const void
                     uint64_t bytes)
 {
     struct verbs_lane *verbs = verbs_of(lane);
-    struct verbs_link *link =
-        verbs_link_find(verbs, (const struct verbs_place *)(const void *)to);
+    struct verbs_link *link = verbs_link_find(verbs, (const struct verbs_place *)(const void *)to);
 
     if (link == NULL || bytes > (uint64_t)LANE_VERBS_READ_REQUESTS * LANE_VERBS_READ_BYTES) {
         return 0;
@@ -162,7 +161,8 @@ int verbs_begin_read(struct lane *lane, const struct lane_address *from, uint64_
                      void *target, uint64_t bytes, void *context)
 {
     struct verbs_lane *verbs = verbs_of(lane);
-    struct verbs_link *link = verbs_link_find(verbs, (const struct verbs_place *)(const void *)from);
+    struct verbs_link *link =
+        verbs_link_find(verbs, (const struct verbs_place *)(const void *)from);
     struct verbs_read *read = free_entry(verbs);
     uint64_t requests = (bytes + LANE_VERBS_READ_BYTES - 1) / LANE_VERBS_READ_BYTES;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory, peers, credit and completions; see send.c, match.c and arrive.c for the rest. */
 #include "lane/copy.h"
-#include "message/one_sided.h"
 #include "message/bundle.h"
 #include "message/internal.h"
+#include "message/one_sided.h"
 #include "message/pull.h"
 #include "message/remote.h"
 #include "message/reorder.h"

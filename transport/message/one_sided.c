@@ -40,8 +40,8 @@ bool one_sided_begin(struct message_layer *layer, struct inbound *inbound)
         return false;
     }
     inbound->one_sided = true;
-    inbound->one_sided_due_ns = layer->now_ns + ONE_SIDED_PATIENCE_NS +
-                                inbound->expected_bytes * ONE_SIDED_NS_PER_BYTE;
+    inbound->one_sided_due_ns =
+        layer->now_ns + ONE_SIDED_PATIENCE_NS + inbound->expected_bytes * ONE_SIDED_NS_PER_BYTE;
     list_append(&layer->reads, &inbound->waiting);
     layer->pulls_changed = true; /* its deadline counts */
     return true;

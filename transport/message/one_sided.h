@@ -12,8 +12,8 @@
  * The name is what the lane gave for the memory (lane.h: lend()): it is where the frame has the
  * address for peers on the same host. Nothing else differs: a message that is lent can be pulled as
  * any other, and is, if it cannot be read, if reading fails, or if it takes too long. So what was
- * lent is only an offer. It is lent for as long as the operation lasts: whatever ends that, takes it
- * back first.
+ * lent is only an offer. It is lent for as long as the operation lasts: whatever ends that, takes
+ * it back first.
  *
  * What is being read has a place to go to that is the application's. Until the read has ended, or
  * was stopped, that is not given back.
@@ -35,8 +35,8 @@ struct one_sided_operations {
     void (*stop_read)(void *context, void *read);
 };
 
-/** What an announcement says where the data is: an address for whoever shares our memory, a name for
- *  a peer that reads by itself, or 0. In the latter case the operation has lent it. */
+/** What an announcement says where the data is: an address for whoever shares our memory, a name
+ * for a peer that reads by itself, or 0. In the latter case the operation has lent it. */
 uint64_t one_sided_offer(struct message_layer *layer, const struct message_peer *peer,
                          struct operation *operation);
 

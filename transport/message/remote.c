@@ -5,8 +5,8 @@
 #include "lane/copy.h"
 #include "message/atomic.h"
 #include "message/internal.h"
-#include "message/one_sided.h"
 #include "message/lent.h"
+#include "message/one_sided.h"
 #include "message/outgoing.h"
 
 #include <errno.h>

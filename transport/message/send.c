@@ -2,8 +2,8 @@
 /* Messages on their way out: how they become frames. */
 #include "message/bundle.h"
 #include "message/internal.h"
-#include "message/one_sided.h"
 #include "message/lent.h"
+#include "message/one_sided.h"
 #include "message/outgoing.h"
 #include "message/pull.h"
 #include "message/remote.h"
@@ -155,7 +155,7 @@ uint8_t outgoing_unasked(struct message_layer *layer, struct message_peer *peer,
 
     *unasked = 0;
     if (lane == LANES_MAX || peer->unasked_credit <= 0 || peer->shares_memory ||
-        operation->lent != 0 ||        waits_its_turn(peer)) {
+        operation->lent != 0 || waits_its_turn(peer)) {
         return LANES_MAX;
     }
     for (unsigned i = 0; i < layer->limits.unasked_blocks && *unasked < operation->bytes; i++) {

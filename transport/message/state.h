@@ -100,18 +100,18 @@ struct inbound {
     uint32_t immediate;
     uint32_t name; /**< in FRAGMENTs, or PULL and DATA; of a request */
     uint16_t segment_bytes;
-    bool announced;          /**< came as ANNOUNCE, OFFER or GRANT */
-    bool one_sided;          /**< it is being read, in the layer's `reads` */
-    bool hurried;            /**< its sender waits for the acknowledgement of its last frame */
-    uint64_t address;        /**< where it lies in the sender's memory, or what it was lent by; or 0 */
+    bool announced;   /**< came as ANNOUNCE, OFFER or GRANT */
+    bool one_sided;   /**< it is being read, in the layer's `reads` */
+    bool hurried;     /**< its sender waits for the acknowledgement of its last frame */
+    uint64_t address; /**< where it lies in the sender's memory, or what it was lent by; or 0 */
     uint64_t one_sided_due_ns; /**< being read: it is given up then */
-    uint8_t *target;         /**< offered put: where it belongs in our memory */
-    uint64_t key;            /**< request: which memory, and ... */
-    uint64_t remote_address; /**< ... where in it */
-    uint8_t answer;          /**< enum inbound_answer */
-    uint8_t status;          /**< enum frame_status, of RESULT and DONE; of a put, so far */
-    bool reads;              /**< request: it gets data of our memory */
-    bool notify;             /**< the application is to be told */
+    uint8_t *target;           /**< offered put: where it belongs in our memory */
+    uint64_t key;              /**< request: which memory, and ... */
+    uint64_t remote_address;   /**< ... where in it */
+    uint8_t answer;            /**< enum inbound_answer */
+    uint8_t status;            /**< enum frame_status, of RESULT and DONE; of a put, so far */
+    bool reads;                /**< request: it gets data of our memory */
+    bool notify;               /**< the application is to be told */
 };
 
 /** A block of a message that is being pulled; see pull.h. */

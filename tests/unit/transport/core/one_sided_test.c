@@ -157,14 +157,14 @@ static int teardown(void **state)
     return 0;
 }
 
-/** Sends a message from node 0 to node 1, and waits until both have ended, or `wait_ns` are over. */
+/** Sends a message from node 0 to node 1, and waits until both have ended, or `wait_ns` are over.
+ */
 static void begin(struct pair *pair, uint64_t wait_ns)
 {
-    assert_int_equal(cluster_receive(&pair->cluster, 1, NULL, 9, 0, pair->buffer, BYTES,
-                                     pair->buffer),
-                     0);
     assert_int_equal(
-        cluster_send(&pair->cluster, 0, pair->to, 9, 0, pair->data, BYTES, pair->data), 0);
+        cluster_receive(&pair->cluster, 1, NULL, 9, 0, pair->buffer, BYTES, pair->buffer), 0);
+    assert_int_equal(cluster_send(&pair->cluster, 0, pair->to, 9, 0, pair->data, BYTES, pair->data),
+                     0);
     cluster_run(&pair->cluster, cluster_now(&pair->cluster) + wait_ns);
 }
 

@@ -10,134 +10,7 @@
 #ifndef BEOWIRE_TESTS_LANE_VERBS_FAKE_H
 #define BEOWIRE_TESTS_LANE_VERBS_FAKE_H
 
-#include "frame/address_layout.h"
-#include "frame/frame.h"
-#include "lane/verbs.h"
-#include "lane/verbs_internal.h"
-
-#include <errno.h>
-#include <sched.h>
-#include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#define FAKE_DEVICES 2
-#define FAKE_PAIRS 8
-#define FAKE_QUEUE (2 * LANE_VERBS_READ_REQUESTS_ALL + LANE_RING_FRAMES * 2)
-#define FAKE_REGIONS 300
-
-struct fake_context {
-    struct ibv_context context;
-    uint32_t ipv4;
-};
-
-struct fake_channel {
-    struct ibv_comp_channel channel;
-    unsigned count; /* of events: a queue each */
-    struct ibv_cq *events[2];
-};
-
-struct fake_queue {
-    struct ibv_cq cq;
-    struct ibv_comp_channel *channel;
-    bool armed;
-    unsigned count;
-    struct ibv_wc done[FAKE_QUEUE];
-};
-
-struct fake_pair {
-    struct ibv_qp qp;
-    bool is_open;
-    enum ibv_qp_state state;
-    uint32_t ipv4;
-    uint32_t qkey;
-    unsigned posted; /* receives */
-    struct ibv_sge slots[LANE_RING_FRAMES];
-    uint64_t ids[LANE_RING_FRAMES];
-    uint32_t unreported; /* sends */
-    /* Of a reliable connection. */
-    struct ibv_pd *domain;
-    uint32_t peer_ipv4;
-    uint32_t peer_pair;
-    uint32_t start;
-    uint32_t peer_start;
-    unsigned reading; /* requests that are held back */
-    struct ibv_send_wr reads[LANE_VERBS_READ_REQUESTS];
-    struct ibv_sge read_into[LANE_VERBS_READ_REQUESTS];
-};
-
-struct fake_region {
-    struct ibv_mr region;
-    bool is_there;
-    int access;
-    uint64_t address; /* by which others know it */
-};
-
-struct fake_handle {
-    struct ibv_ah ah;
-    uint32_t ipv4;
-};
-
-/** The devices; a test says how they are. */
-static struct {
-    uint32_t ipv4; /**< of the device that is opened next */
-    unsigned interface;
-    int gid_type;
-    enum ibv_mtu mtu;
-    enum ibv_port_state state;
-    unsigned devices;
-    bool gone;            /**< nothing works any more */
-    bool refuses;         /**< a device's file is for others */
-    unsigned inline_most; /**< longer asks are refused */
-    const char *fails;    /**< this function does, always */
-    uint32_t absent;      /**< this host does not answer */
-    bool waits;           /**< whoever asks for a host waits for `answer` */
-    sem_t answer;
-    unsigned asked;          /**< handles */
-    bool holds;              /**< sends do not complete */
-    unsigned takes;          /**< of a list that is posted, so many */
-    enum ibv_wc_status says; /**< of what is sent */
-    uint32_t immediate;      /**< not 0: what arrives says that it has this */
-    uint8_t version;         /**< of the IP header of what arrives */
-    bool deaf;               /**< HELLO is lost */
-    bool holds_reads;        /**< they end when fake_read() is called */
-    unsigned reads;          /**< requests that were answered */
-    struct fake_region regions[FAKE_REGIONS];
-    unsigned things;         /**< that were made and not given back */
-    uint32_t numbers;
-    struct fake_pair pairs[FAKE_PAIRS];
-} fake;
-
-static inline const struct fake_context *fake_context_of(const struct ibv_context *context)
-{
-    return (const struct fake_context *)(const void *)context;
-}
-
-static inline bool fake_fails(const char *function)
-{
-    errno = ENOMEM;
-    return fake.fails != NULL && strcmp(fake.fails, function) == 0;
-}
-
-static inline void *fake_made(void *thing)
-{
-    assert_non_null(thing);
-    (void)__atomic_fetch_add(&fake.things, 1, __ATOMIC_RELAXED);
-    return thing;
-}
-
-static inline int fake_gave_back(void *thing)
-{
-    free(thing);
-    (void)__atomic_fetch_sub(&fake.things, 1, __ATOMIC_RELAXED);
-    return 0;
-}
+#include "verbs_fake_state.h"
 
 /* ---- the data path -------------------------------------------------------------------------- */
 
@@ -259,11 +132,10 @@ static inline void fake_read(struct fake_pair *own)
     assert_true(own->reading > 0);
     uint8_t *target =
         fake_memory(into->lkey, own->domain, into->addr, into->length, IBV_ACCESS_LOCAL_WRITE);
-    const uint8_t *source =
-        other == NULL ? NULL
-                      : fake_memory(request->wr.rdma.rkey, other->domain,
-                                    request->wr.rdma.remote_addr, into->length,
-                                    IBV_ACCESS_REMOTE_READ);
+    const uint8_t *source = other == NULL ? NULL
+                                          : fake_memory(request->wr.rdma.rkey, other->domain,
+                                                        request->wr.rdma.remote_addr, into->length,
+                                                        IBV_ACCESS_REMOTE_READ);
     assert_non_null(target); /* nobody gives it back before */
     if (own->state == IBV_QPS_ERR) {
         status = IBV_WC_WR_FLUSH_ERR;
@@ -448,8 +320,7 @@ static inline int fake_dealloc_pd(struct ibv_pd *domain)
     return fake_gave_back(domain);
 }
 
-static inline int fake_query_device(struct ibv_context *context,
-                                    struct ibv_device_attr *attributes)
+static inline int fake_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
 {
     (void)context;
     attributes->max_qp_rd_atom = 128;
@@ -489,8 +360,7 @@ static inline struct ibv_mr *fake_reg_mr_iova(struct ibv_pd *domain, void *memor
 {
     assert_int_equal(access, IBV_ACCESS_REMOTE_READ); /* nobody's to write */
     assert_int_equal(address % 4096, (uintptr_t)memory % 4096);
-    return fake_fails("reg_mr_iova") ? NULL
-                                     : fake_register(domain, memory, bytes, address, access);
+    return fake_fails("reg_mr_iova") ? NULL : fake_register(domain, memory, bytes, address, access);
 }
 
 static inline int fake_dereg_mr(struct ibv_mr *region)
@@ -563,7 +433,8 @@ static inline struct ibv_qp *fake_create_qp(struct ibv_pd *domain,
 
     assert_true(reliable || attributes->qp_type == IBV_QPT_UD);
     assert_int_equal(attributes->sq_sig_all, 0);
-    if (fake_fails(reliable ? "create_rc" : "create_qp") || attributes->cap.max_inline_data > fake.inline_most) {
+    if (fake_fails(reliable ? "create_rc" : "create_qp") ||
+        attributes->cap.max_inline_data > fake.inline_most) {
         return NULL;
     }
     for (unsigned i = 0; i < FAKE_PAIRS; i++) {

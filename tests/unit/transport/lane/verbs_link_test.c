@@ -117,10 +117,8 @@ static void verbs_link_hello__of_yesterday(void **state)
     struct verbs_ends ends = meet_ends();
     const struct verbs_hello old = {
         .key = to_le32(KEY_OF_B), .pair = to_le32(999), .start = to_le32(5)};
-    const struct verbs_hello answer = {.key = to_le32(KEY_OF_B),
-                                       .pair = to_le32(998),
-                                       .start = to_le32(5),
-                                       .yours = to_le32(997)};
+    const struct verbs_hello answer = {
+        .key = to_le32(KEY_OF_B), .pair = to_le32(998), .start = to_le32(5), .yours = to_le32(997)};
 
     (void)state;
     forge(&ends, &old, sizeof old);
@@ -192,14 +190,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
-        TEST(verbs_link_ask__by_either_end),
-        TEST(verbs_link_ask__by_both_at_once),
-        TEST(verbs_link_ask__hello_is_lost),
-        TEST(verbs_link_hello__the_answer_is_lost),
-        TEST(verbs_link_hello__from_strangers),
-        TEST(verbs_link_hello__of_yesterday),
-        TEST(verbs_link_hello__a_new_pair),
-        TEST(verbs_link_ask__refused),
+        TEST(verbs_link_ask__by_either_end),    TEST(verbs_link_ask__by_both_at_once),
+        TEST(verbs_link_ask__hello_is_lost),    TEST(verbs_link_hello__the_answer_is_lost),
+        TEST(verbs_link_hello__from_strangers), TEST(verbs_link_hello__of_yesterday),
+        TEST(verbs_link_hello__a_new_pair),     TEST(verbs_link_ask__refused),
         TEST(verbs_link_meet__with_other_keys),
 #undef TEST
     };

@@ -68,8 +68,7 @@ static void verbs_memory_lend__so_much(void **state)
     uint64_t last = verbs_memory_lend(memory, &domains[0], bytes, 1);
     assert_true(last != 0);
     verbs_memory_take_all_back(memory, &domains[0]);
-    assert_int_equal(verbs_memory_lend(memory, &domains[0], bytes,
-                                       LANE_VERBS_REGISTERED_BYTES + 1),
+    assert_int_equal(verbs_memory_lend(memory, &domains[0], bytes, LANE_VERBS_REGISTERED_BYTES + 1),
                      0);
 }
 

@@ -74,10 +74,10 @@ static void verbs_begin_read__several_at_once(void **state)
     (void)state;
     fake.holds_reads = true;
     for (unsigned i = 0; i < LANE_VERBS_READS; i++) {
-        assert_int_equal(ends.b->operations->begin_read(ends.b, &ends.at_a, lent + (uint64_t)i * 100,
-                                                        met.target + (uint64_t)i * 100, 100,
-                                                        &names[i]),
-                         0);
+        assert_int_equal(
+            ends.b->operations->begin_read(ends.b, &ends.at_a, lent + (uint64_t)i * 100,
+                                           met.target + (uint64_t)i * 100, 100, &names[i]),
+            0);
     }
     assert_int_equal(begin(&ends, lent, 100, &met), -EAGAIN);
     assert_false(any_ended(&ends));
@@ -195,11 +195,10 @@ static void verbs_lend__refused(void **state)
     assert_int_equal(begin(&ends, lent, 200, &one), 0);
     assert_ended(&ends, &one, 0);
     /* As many requests as that has nobody. */
-    assert_int_equal(ends.a->operations->lend(ends.a, &ends.at_b, met.source,
-                                              (uint64_t)LANE_VERBS_READ_REQUESTS *
-                                                      LANE_VERBS_READ_BYTES +
-                                                  1),
-                     0);
+    assert_int_equal(
+        ends.a->operations->lend(ends.a, &ends.at_b, met.source,
+                                 (uint64_t)LANE_VERBS_READ_REQUESTS * LANE_VERBS_READ_BYTES + 1),
+        0);
     close_ends(&ends);
 }
 

@@ -9,9 +9,9 @@
 
 /** The lane, in the test. */
 static struct {
-    uint64_t gives;      /**< for what is lent next; 0: refuses */
-    unsigned lent;       /**< and not taken back */
-    const void *memory;  /**< lent last */
+    uint64_t gives;     /**< for what is lent next; 0: refuses */
+    unsigned lent;      /**< and not taken back */
+    const void *memory; /**< lent last */
     uint64_t bytes;
     int refuses;         /**< to read */
     void *read;          /**< under way, or NULL */
@@ -344,9 +344,8 @@ static void one_sided_offer__remote_memory(void **state)
     const struct frame_get get = {
         .key = to_le64(KEY), .bytes = to_le64(BYTES), .request = to_le32(6)};
 
-    assert_int_equal(remote_put(&fixture->layer, &fixture->peers[0], &there, memory, BYTES, 0, 0,
-                                memory),
-                     0);
+    assert_int_equal(
+        remote_put(&fixture->layer, &fixture->peers[0], &there, memory, BYTES, 0, 0, memory), 0);
     struct frame frame = pushed_frame(fixture, 0, 0);
     assert_int_equal(frame.type, FRAME_OFFER);
     assert_int_equal(from_le64(frame.offer->address), lane.gives);
