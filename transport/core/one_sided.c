@@ -3,8 +3,6 @@
  * Long messages that a lane reads from peers' memory (message/one_sided.h): by which lane, and of
  * whom. The first lane that can; endpoints have one at most, so both ends mean the same.
  */
-#include "message/one_sided.h"
-
 #include "core/core_internal.h"
 
 #include <errno.h>

@@ -172,6 +172,17 @@ struct message_counters {
 typedef int message_read_memory(void *context, const struct message_peer *peer, uint64_t address,
                                 void *target, uint64_t bytes);
 
+/** By what lanes lend memory and read it (one_sided.h): struct lane_operations has the same, with a
+ *  lane and addresses. */
+struct one_sided_operations {
+    uint64_t (*lend)(void *context, const struct message_peer *peer, const void *memory,
+                     uint64_t bytes);
+    void (*take_back)(void *context, uint64_t lent);
+    int (*begin_read)(void *context, const struct message_peer *peer, uint64_t lent, void *target,
+                      uint64_t bytes, void *read);
+    void (*stop_read)(void *context, void *read);
+};
+
 /** All messages of an endpoint. Whoever is not of message/ may
  *
  *      set     limits grows read_memory withdraw_memory one_sided read_context lanes

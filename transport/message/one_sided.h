@@ -25,16 +25,6 @@
 
 #include "message/state.h"
 
-/** What reads and lends: struct lane_operations has the same, with a lane and addresses. */
-struct one_sided_operations {
-    uint64_t (*lend)(void *context, const struct message_peer *peer, const void *memory,
-                     uint64_t bytes);
-    void (*take_back)(void *context, uint64_t lent);
-    int (*begin_read)(void *context, const struct message_peer *peer, uint64_t lent, void *target,
-                      uint64_t bytes, void *read);
-    void (*stop_read)(void *context, void *read);
-};
-
 /** What an announcement says where the data is: an address for whoever shares our memory, a name
  * for a peer that reads by itself, or 0. In the latter case the operation has lent it. */
 uint64_t one_sided_offer(struct message_layer *layer, const struct message_peer *peer,
