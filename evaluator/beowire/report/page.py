@@ -36,6 +36,15 @@ from beowire.report.palette import rank
 from beowire.sheets import nodes_text, sheets
 from beowire.units import size_text
 
+#: What the page may have, in bytes: it is sent by mail, and opened on phones.
+MOST_BYTES = 2_000_000
+
+#: In place of tables that would make it longer.
+_TOO_LONG = (
+    "<p>{rows} rows are not here, since with them this page would be larger than 2 MB:"
+    " <code>beowire report RECORD --csv FILE</code> writes them.</p>"
+)
+
 #: The sections of the page, by their ids.
 _SECTIONS = {
     "findings": "Findings",
@@ -78,52 +87,68 @@ def render(records: Sequence[Record]) -> str:
     every = sorted({curve.driver for found in by_pattern.values() for curve in found}, key=rank)
     names = list(dict.fromkeys(curve.driver for found in by_pattern.values() for curve in found))
     title, heading = _names(names)
-    return shell.page(
-        "page.html",
-        {
-            "findings": "".join(
-                f"<li>{text}</li>"
-                for text in (
-                    *verdict.sentences(records, by_pattern),
-                    *summary.sentences(records, pingpong),
-                )
-            ),
-            "summary": summary.table(records, pingpong),
-            "advice": _advice(by_pattern, records),
-            "drivers": tables.drivers(records),
-            "chooser": chooser.chooser(every),
-            "charts": "".join(_section(chart, records) for chart in charts.values()),
-            "details": "".join(
-                tables.sheet(one)
-                for one in (
-                    *compared.sheets(records),
-                    *steps.shape(pingpong),
-                    *loggp.sheets(by_pattern),
-                )
+    scripts = _scripts({name: vars(chart.figure) for name, chart in charts.items()})
+    values = {
+        "findings": "".join(
+            f"<li>{text}</li>"
+            for text in (
+                *verdict.sentences(records, by_pattern),
+                *summary.sentences(records, pingpong),
             )
-            + "".join(
-                tables.sheet(one, label)
-                for record, label in zip(records, record_labels(records), strict=True)
-                for name in PATTERNS
-                for one in sheets(record, name)
-            ),
-            "only": chooser.only_chosen(every),
-            "results": tables.results(records),
-            "probes": probe_table.counted(records),
-            "skipped": tables.skipped(records),
-            "environments": _each(records, tables.environments),
-            "commands": _each(records, _command),
-            "precise_median": f"{statistics.PRECISE_MEDIAN:.0%}",
-            "precise_p99": f"{statistics.PRECISE_P99:.0%}",
-        },
-        nav=_SECTIONS,
-        title=title,
-        heading=heading,
-        lede=_lede(records),
-        warnings=_warnings(records),
-        scripts=_scripts({name: vars(chart.figure) for name, chart in charts.items()}),
-        credit=_CREDIT,
-    )
+        ),
+        "summary": summary.table(records, pingpong),
+        "advice": _advice(by_pattern, records),
+        "drivers": tables.drivers(records),
+        "chooser": chooser.chooser(every),
+        "charts": "".join(_section(chart, records) for chart in charts.values()),
+        "details": "".join(
+            tables.sheet(one)
+            for one in (
+                *compared.sheets(records),
+                *steps.shape(pingpong),
+                *loggp.sheets(by_pattern),
+            )
+        )
+        + "".join(
+            tables.sheet(one, label)
+            for record, label in zip(records, record_labels(records), strict=True)
+            for name in PATTERNS
+            for one in sheets(record, name)
+        ),
+        "only": chooser.only_chosen(every),
+        "results": tables.results(records),
+        "probes": probe_table.counted(records),
+        "skipped": tables.skipped(records),
+        "environments": _each(records, tables.environments),
+        "commands": _each(records, _command),
+        "precise_median": f"{statistics.PRECISE_MEDIAN:.0%}",
+        "precise_p99": f"{statistics.PRECISE_P99:.0%}",
+    }
+
+    def page() -> str:
+        return shell.page(
+            "page.html",
+            values,
+            nav=_SECTIONS,
+            title=title,
+            heading=heading,
+            lede=_lede(records),
+            warnings=_warnings(records),
+            scripts=scripts,
+            credit=_CREDIT,
+        )
+
+    # The longest table of them is left out first.
+    for name in sorted(("results", "probes"), key=lambda one: -len(values[one])):
+        if len(page().encode()) <= MOST_BYTES:
+            break
+        values[name] = _too_long(values[name])
+    return page()
+
+
+def _too_long(table: str) -> str:
+    """What is said in place of a table."""
+    return _TOO_LONG.format(rows=max(0, table.count("<tr") - 1))
 
 
 def _advice(by_pattern: Mapping[str, Sequence[Curve]], records: Sequence[Record]) -> str:

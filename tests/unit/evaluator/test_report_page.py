@@ -17,7 +17,7 @@ from beowire import advice
 from beowire.errors import BeowireError
 from beowire.patterns import DEFAULT, PATTERNS
 from beowire.record import Record, read_record
-from beowire.report import write_report
+from beowire.report import page, write_report
 from beowire.report.curves import curves
 from beowire.report.page import render
 from beowire.sizes import schedule
@@ -88,6 +88,20 @@ def test_render__is_at_most_two_megabytes(record: Record) -> None:
     lines = synthetic_record.lines(many, sizes=sizes, samples=60, patterns=("pingpong",))
     path = synthetic_record.write(record.path.parent / "demo.jsonl", lines)
     assert len(render([read_record(path)]).encode()) < 2e6
+
+
+def test_render__with_more_than_fits__says_where_the_rows_are(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = render([record])
+    assert 'id="all-results"' in whole
+    monkeypatch.setattr(page, "MOST_BYTES", len(whole.encode()) - 1)
+    cut = render([record])
+    assert 'id="all-results"' not in cut
+    assert len(cut.encode()) < len(whole.encode())
+    said = " ".join(parse(cut).words)
+    assert f"{len(record.results)} rows are not here" in said
+    assert "beowire report RECORD --csv FILE" in said
 
 
 def test_render__every_pattern__has_its_chart(tmp_path: Path) -> None:
