@@ -34,7 +34,7 @@ from beowire.record import (
     Skipped,
     Wire,
 )
-from beowire.record_parts import Link
+from beowire.record_parts import Found, Link
 from beowire.survey import Survey, survey
 
 #: When a round is cut short: later where frames are lost, for then senders wait long.
@@ -149,6 +149,7 @@ def run(
         skipped += [Skipped(driver=name, reason=reason) for name, reason in request.failed]
         found = _with_commands(found, request.commands)
         probes = choose_probes(request.probes, found.probes)
+        findings = found_at(launcher, found)
         writer = _create(request)
         load_s = request.seconds * _LOAD_SHARE + _LOAD_SPARE_S
         try:
@@ -159,6 +160,7 @@ def run(
                     interrupts,
                     display=display,
                     found=found,
+                    findings=findings,
                     writer=writer,
                     background=background,
                     probes=probes,
@@ -189,6 +191,7 @@ class _Comparison:
         *,
         display: Display,
         found: Survey,
+        findings: list[Found],
         writer: RecordWriter,
         background: Backgrounds,
         probes: tuple[str, ...],
@@ -203,7 +206,7 @@ class _Comparison:
         self._probes = probes
         self._link = Link.model_validate(launcher.describe_link())
         self._schedule: dict[str, float] = {}
-        self._findings = found_at(launcher, found)
+        self._findings = findings
 
     def run(self, drivers: list[DriverInfo], skipped: list[Skipped]) -> Outcome:
         begun = time.monotonic()

@@ -406,6 +406,7 @@ static const struct {
     {"hosts", hosts_parent, hosts_child, 1, true},
     {"full", full_parent, full_child, 1, true},
     {"memory", memory_parent, memory_child, 1, true},
+    {"cut", cut_parent, cut_child, 0, true},
     {"lost", lost_parent, lost_child, 1, true},
 };
 

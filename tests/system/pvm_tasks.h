@@ -52,6 +52,8 @@ void full_parent(const int *children);
 void full_child(int parent);
 void memory_parent(const int *children);
 void memory_child(int parent);
+void cut_parent(const int *children);
+void cut_child(int parent);
 void lost_parent(const int *children);
 void lost_child(int parent);
 

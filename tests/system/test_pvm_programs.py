@@ -21,6 +21,9 @@ from system.pvm_machines import (
 #: Messages of one run that can go over Beowire, of the parent.
 CARRIED_MIN = 50
 
+#: PvmHostFail.
+HOST_FAILED = -22
+
 OURS = preloaded(BEOWIRE_LANES="shm")
 
 
@@ -161,6 +164,17 @@ def test_a_host_comes_and_goes__the_same_results(run_beowire: RunBeowire) -> Non
     assert over.stdout.splitlines()[-1] == "hosts: added and deleted 2"
     assert carried(stock) == 0
     assert carried(over) > 0
+
+
+def test_the_network_to_a_host_goes_away__its_tasks_have_failed(run_beowire: RunBeowire) -> None:
+    """As PVM calls it, which is soon: the program gives up after a minute."""
+    with _Lab(run_beowire) as lab:
+        done = lab.program("cut", over=True)
+    assert done.stdout.splitlines() == [
+        f"cut: pvm_psend {HOST_FAILED}",
+        f"cut: pvm_psend {HOST_FAILED}",
+        "cut: own host 0",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -143,9 +143,9 @@ uint64_t verbs_lend(struct lane *lane, const struct lane_address *to, const void
                     uint64_t bytes);
 void verbs_take_back(struct lane *lane, uint64_t lent);
 int verbs_begin_read(struct lane *lane, const struct lane_address *from, uint64_t lent,
-                     void *target, uint64_t bytes, void *read);
+                     void *target, uint64_t bytes, void *context);
 bool verbs_read_ended(struct lane *lane, void **read, int *status);
-void verbs_stop_read(struct lane *lane, void *read);
+void verbs_stop_read(struct lane *lane, void *context);
 
 /** Sends a datagram that is no frame, if there is room for it and the host is known: it may be
  * lost.

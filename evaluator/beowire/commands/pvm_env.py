@@ -23,6 +23,9 @@ EXPORTED = (
     "BEOWIRE_SETTINGS",
 )
 
+#: Directories for the loader; those of the file that comes first by name are searched first.
+_LOADER_FILE = "/etc/ld.so.conf.d/00-beowire-pvm.conf"
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the command line."""
@@ -42,6 +45,16 @@ def variables(library: Path, before: Mapping[str, str], *, by_path: bool = False
     return {name: ":".join(value), "PVM_EXPORT": ":".join(export)}
 
 
+def everywhere(library: Path) -> list[str]:
+    """Commands for root by which each PVM program of the host finds our libpvm3 first, and those
+    that take it back, as comments."""
+    folder = shlex.quote(str(library.parent / "drop-in"))
+    return [
+        f"echo {folder} >{_LOADER_FILE} && ldconfig",
+        f"# Back: rm {_LOADER_FILE} && ldconfig",
+    ]
+
+
 def pvm_env(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -54,12 +67,23 @@ def pvm_env(
             "--library-path", help="Have programs find a libpvm3 of ours, and preload nothing."
         ),
     ] = False,
+    system: Annotated[
+        bool,
+        typer.Option(
+            "--system", help="Print what has all programs of this host find it, for root."
+        ),
+    ] = False,
 ) -> None:
     """Prints the variables that make PVM programs use Beowire.
 
     For a shell: `eval "$(beowire pvm-env)"`, then start programs as ever; for one program:
     `env $(beowire pvm-env --words) ./program`.
     """
+    if system:
+        if as_json or words or library_path:
+            raise BeowireError("--system prints commands, not variables: name it alone")
+        print("\n".join(everywhere(paths.pvm_library())))
+        return
     found = variables(paths.pvm_library(), os.environ, by_path=library_path)
     if as_json:
         print(

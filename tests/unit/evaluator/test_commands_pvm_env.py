@@ -58,6 +58,20 @@ def test_library_path__is_searched_before_all_others(
     assert "LD_PRELOAD" not in found
 
 
+def test_system__what_root_types_and_what_takes_it_back(
+    library: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with pytest.raises(BeowireError, match="name it alone"):
+        pvm_env.pvm_env(words=True, system=True)
+    pvm_env.pvm_env(system=True)
+    do, undo = capsys.readouterr().out.splitlines()
+    file = tmp_path / "loader.conf"
+    assert "/etc/ld.so.conf.d/00-beowire-pvm.conf && ldconfig" in do and undo.startswith("# ")
+    echo = do.partition(" >")[0]
+    subprocess.run(["bash", "-c", f"{echo} >{file}"], check=True)
+    assert file.read_text() == f"{library.parent / 'drop-in'}\n"
+
+
 def test_json(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pvm_env.pvm_env(as_json=True)
     said = json.loads(capsys.readouterr().out)
