@@ -12,7 +12,8 @@
 #define LONG ((size_t)1 << 20)
 #define BEYOND ((size_t)1 << 62) /* no machine has so much */
 
-/* AddressSanitizer asks for this, and else takes it for a fault where malloc() is asked for that. */
+/* AddressSanitizer asks for this, and else takes it for a fault where malloc() is asked for that.
+ */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
