@@ -5,15 +5,12 @@ import json
 import os
 import shlex
 import statistics
-import subprocess
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from benchmarks import built
 from benchmarks.context import Context
 from benchmarks.figure import Figure, Results, exactly, ratio
-from beowire import files
-from beowire.errors import BeowireError
 from beowire.lab import cluster
 from beowire.lab.options import LabOptions
 from beowire.statistics import order_interval
@@ -25,40 +22,27 @@ SECONDS = 60.0
 _STATE_BYTES = 4096
 #: "Does not grow": what a few repetitions cannot tell from noise.
 _OPEN_AT_MOST = 1.25
-_ROOT = Path(__file__).resolve().parent.parent
 
 
 def run(context: Context) -> Results:
     """Runs `peer_state` in a node of a lab, on its loopback interface."""
-    program = _program()
-    context.directory.mkdir(parents=True, exist_ok=True)
+    program = built.program("peer_state")
     lab = cluster.up_ephemeral(LabOptions(), f"bench-{os.getpid()}")
     try:
         node = cluster.node_of(lab.state, "node0")
         inside = cluster.command_in(node, [str(program), "lo"], pin=True, die_with=os.getpid())
-        done = subprocess.run(
-            inside,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=max(context.seconds, SECONDS) + 60,
-        )
-    except subprocess.TimeoutExpired:
-        return Results(problems=["peer_state does not end"])
+        kept = context.directory / "peer_state.jsonl"
+        said, problem = built.run(inside, kept, max(context.seconds, SECONDS) + 60)
     finally:
         lab.close()
-    files.write_whole(context.directory / "peer_state.jsonl", done.stdout)
-    relative = os.path.relpath(program, _ROOT)
     command = (
         "./beowire lab up; "
-        + shlex.join(["./beowire", "lab", "exec", "node0", "--", str(relative), "lo"])
+        + shlex.join(["./beowire", "lab", "exec", "node0", "--", built.relative(program), "lo"])
         + "; ./beowire lab down"
     )
-    results = figures([json.loads(line) for line in done.stdout.splitlines()], command)
-    if done.returncode != 0:
-        said = done.stderr.strip().splitlines()
-        results.problems.append(said[-1] if said else f"peer_state ended with {done.returncode}")
+    results = figures([json.loads(line) for line in said.splitlines()], command)
+    if problem:
+        results.problems.append(problem)
     return results
 
 
@@ -96,12 +80,3 @@ def figures(cases: Sequence[Mapping[str, Any]], command: str) -> Results:
             )
         )
     return results
-
-
-def _program() -> Path:
-    program = _ROOT / "build" / "release" / "benchmarks" / "peer_state"
-    if program.is_file():
-        return program
-    raise BeowireError(
-        "build/release/benchmarks/peer_state is not built: run `scripts/build bench`"
-    )

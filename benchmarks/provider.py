@@ -7,17 +7,14 @@ processes, the same moment.
 """
 
 import json
-import os
 import shlex
 import statistics
-import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 
+from benchmarks import built
 from benchmarks.context import Context
 from benchmarks.figure import Figure, Results
-from beowire import files, paths
-from beowire.errors import BeowireError
+from beowire import paths
 from beowire.statistics import order_interval
 from beowire.units import time_text
 
@@ -30,41 +27,23 @@ _AT_MOST_NS = 150.0
 #: About what a pair of rounds takes.
 _PAIR_S = 0.1
 _LEAST_PAIRS = 6
-_ROOT = Path(__file__).resolve().parent.parent
 
 
 def run(context: Context) -> Results:
     """Runs the program once, for as many pairs of rounds as there is time for."""
-    program = _ROOT / "build" / "release" / "benchmarks" / "provider-path-benchmark"
-    if not program.is_file():
-        raise BeowireError(
-            f"{os.path.relpath(program, _ROOT)} is not built: install libfabric-dev,"
-            " run `scripts/build bench`"
-        )
+    program = built.program("provider-path-benchmark", "libfabric-dev")
     pairs = max(_LEAST_PAIRS, int(context.seconds / _PAIR_S))
-    words = [os.path.relpath(program, _ROOT), str(_SIZE), str(pairs)]
+    words = [built.relative(program), str(_SIZE), str(pairs)]
     provider = {"FI_PROVIDER_PATH": str(paths.provider_directory())}
-    context.directory.mkdir(parents=True, exist_ok=True)
-    try:
-        done = subprocess.run(
-            [str(program), *words[1:]],
-            env={**os.environ, **provider},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=4 * context.seconds + 60,
-        )
-    except subprocess.TimeoutExpired:
-        return Results(problems=["provider-path-benchmark does not end"])
-    files.write_whole(context.directory / "provider_path.json", done.stdout)
-    if done.returncode != 0:
-        said = done.stderr.strip().splitlines()
-        return Results(problems=[said[-1] if said else f"it ended with {done.returncode}"])
+    kept = context.directory / "provider_path.json"
+    limit_s = 4 * context.seconds + 60
+    said, problem = built.run([str(program), *words[1:]], kept, limit_s, provider)
+    if problem:
+        return Results(problems=[problem])
     command = shlex.join(
-        ["env", f"FI_PROVIDER_PATH={os.path.relpath(paths.provider_directory(), _ROOT)}", *words]
+        ["env", f"FI_PROVIDER_PATH={built.relative(paths.provider_directory())}", *words]
     )
-    return figures(json.loads(done.stdout)["pairs"], command)
+    return figures(json.loads(said)["pairs"], command)
 
 
 def figures(pairs: Sequence[Sequence[float]], command: str) -> Results:

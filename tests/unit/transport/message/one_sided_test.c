@@ -97,20 +97,11 @@ static void end_read(struct fixture *fixture, int status)
 /** Announces a message of peer 0 that is lent. */
 static struct transfer begin_lent(struct fixture *fixture, uint64_t bytes, uint64_t capacity)
 {
-    struct transfer transfer = {.fixture = fixture,
-                                .name = 1,
-                                .bytes = bytes,
-                                .capacity = capacity,
-                                .data = pattern(bytes),
-                                .buffer = malloc(capacity + SEGMENT)};
+    struct transfer transfer = expect(fixture, 0, 1, bytes, capacity);
     struct frame_announce announce = announcement(1, bytes, 1);
 
-    assert_non_null(transfer.buffer);
-    memset(transfer.buffer, GUARD, capacity + SEGMENT);
     announce.address = to_le64(4711);
-    assert_int_equal(post(fixture, 0, 1, 0, transfer.buffer, capacity, transfer.buffer), 0);
-    assert_int_equal(
-        arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}), 0);
+    announce_it(&transfer, &announce);
     return transfer;
 }
 

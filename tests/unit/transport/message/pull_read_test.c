@@ -37,24 +37,15 @@ static int read_memory(void *context, const struct message_peer *peer, uint64_t 
 static struct transfer begin_readable(struct fixture *fixture, struct memory *memory,
                                       uint64_t bytes, uint64_t capacity)
 {
-    struct transfer transfer = {.fixture = fixture,
-                                .name = 1,
-                                .bytes = bytes,
-                                .capacity = capacity,
-                                .data = pattern(bytes),
-                                .buffer = malloc(capacity + SEGMENT)};
+    struct transfer transfer = expect(fixture, 0, 1, bytes, capacity);
     struct frame_announce announce = announcement(1, bytes, 1);
 
-    assert_non_null(transfer.buffer);
-    memset(transfer.buffer, GUARD, capacity + SEGMENT);
     announce.address = to_le64((uint64_t)(uintptr_t)transfer.data);
     fixture->layer.read_memory = read_memory;
     fixture->layer.read_context = memory;
     fixture->layer.now_ns = START_NS;
     fixture->peers[0].shares_memory = true;
-    assert_int_equal(post(fixture, 0, 1, 0, transfer.buffer, capacity, transfer.buffer), 0);
-    assert_int_equal(
-        arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}), 0);
+    announce_it(&transfer, &announce);
     return transfer;
 }
 

@@ -25,8 +25,9 @@ struct transfer {
     uint8_t *buffer; /**< of the receive; a segment of guard follows */
 };
 
-static inline struct transfer begin(struct fixture *fixture, unsigned from, uint32_t name,
-                                    uint64_t bytes, uint64_t capacity)
+/** A message that nobody has heard of, and a receive that waits for it. */
+static inline struct transfer expect(struct fixture *fixture, unsigned from, uint32_t name,
+                                     uint64_t bytes, uint64_t capacity)
 {
     struct transfer transfer = {.fixture = fixture,
                                 .from = from,
@@ -39,6 +40,23 @@ static inline struct transfer begin(struct fixture *fixture, unsigned from, uint
     assert_non_null(transfer.buffer);
     memset(transfer.buffer, GUARD, capacity + SEGMENT);
     assert_int_equal(post(fixture, from, name, 0, transfer.buffer, capacity, transfer.buffer), 0);
+    return transfer;
+}
+
+/** Announces it. */
+static inline void announce_it(const struct transfer *transfer,
+                               const struct frame_announce *announce)
+{
+    assert_int_equal(arrive(transfer->fixture, transfer->from,
+                            &(struct frame){.type = FRAME_ANNOUNCE, .announce = announce}),
+                     0);
+}
+
+static inline struct transfer begin(struct fixture *fixture, unsigned from, uint32_t name,
+                                    uint64_t bytes, uint64_t capacity)
+{
+    struct transfer transfer = expect(fixture, from, name, bytes, capacity);
+
     assert_int_equal(arrive_announce(fixture, from, name, bytes, name), 0);
     return transfer;
 }
@@ -59,22 +77,13 @@ static inline void bring_block(const struct transfer *transfer, uint64_t index, 
 static inline struct transfer begin_unasked(struct fixture *fixture, uint32_t name, uint64_t bytes,
                                             uint32_t unasked)
 {
-    struct transfer transfer = {.fixture = fixture,
-                                .name = name,
-                                .bytes = bytes,
-                                .capacity = bytes,
-                                .data = pattern(bytes),
-                                .buffer = malloc(bytes + SEGMENT)};
+    struct transfer transfer = expect(fixture, 0, name, bytes, bytes);
     struct frame_announce announce = announcement(name, bytes, name);
 
-    assert_non_null(transfer.buffer);
-    memset(transfer.buffer, GUARD, bytes + SEGMENT);
     announce.unasked_bytes = to_le32(unasked);
     announce.lane_kind = LANE_SIM;
     fixture->layer.now_ns = START_NS;
-    assert_int_equal(post(fixture, 0, name, 0, transfer.buffer, bytes, transfer.buffer), 0);
-    assert_int_equal(
-        arrive(fixture, 0, &(struct frame){.type = FRAME_ANNOUNCE, .announce = &announce}), 0);
+    announce_it(&transfer, &announce);
     return transfer;
 }
 

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs of this folder, which `scripts/build bench` makes: where they are, and their runs."""
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from beowire import files
+from beowire.errors import BeowireError
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def program(name: str, needs: str = "") -> Path:
+    """Where it is. BeowireError if it is not built, `needs` being a package that it takes."""
+    path = ROOT / "build" / "release" / "benchmarks" / name
+    if path.is_file():
+        return path
+    first = f"install {needs}, " if needs else ""
+    raise BeowireError(f"{relative(path)} is not built: {first}run `scripts/build bench`")
+
+
+def relative(path: Path) -> str:
+    """As it is typed in the checkout."""
+    return os.path.relpath(path, ROOT)
+
+
+def run(
+    words: Sequence[str],
+    kept: Path,
+    timeout_s: float,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[str, str]:
+    """What a program printed, which is kept in a file as well; and what went wrong, in a line, or
+    nothing."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        done = subprocess.run(
+            words,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout_s,
+        )
+    except subprocess.TimeoutExpired:
+        return "", f"{kept.stem} does not end"
+    files.write_whole(kept, done.stdout)
+    if done.returncode == 0:
+        return done.stdout, ""
+    said = done.stderr.strip().splitlines()
+    return done.stdout, said[-1] if said else f"{kept.stem} ended with {done.returncode}"
