@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include <pvm3.h>
@@ -22,8 +21,8 @@
 /* So many looks may find nothing before they become seldom. */
 #define LOOKS_OFTEN 100
 
-/* While it is polled (waiting.h), a gap of GAP_NS between two polls is looked into: another process
- * may have had the core. A poll that took WORK_NS has moved something of a long message. */
+/* While it is polled (waiting.h), a gap of GAP_NS between two polls is looked into: others may want
+ * the core, or a poll moved much. One that took WORK_NS has moved something of a long message. */
 #define GAP_NS UINT64_C(50000)
 #define WORK_NS UINT64_C(4000)
 
@@ -117,6 +116,7 @@ int port_open(struct port *port, const struct stock *stock, char *reason, size_t
         return status;
     }
     port->stock = stock;
+    contention_open(&port->contention);
     port->descriptor = beowire_descriptor(port->endpoint);
     return 0;
 }
@@ -370,19 +370,6 @@ static void rest(struct port *port, uint64_t until_ns)
     }
 }
 
-/* Has another process had the core since this was asked last? */
-static bool was_preempted(struct port *port)
-{
-    struct rusage usage;
-
-    if (getrusage(RUSAGE_THREAD, &usage) != 0) {
-        return true;
-    }
-    const bool so = usage.ru_nivcsw != port->preemptions;
-    port->preemptions = usage.ru_nivcsw;
-    return so;
-}
-
 /* A wait: nothing has moved since then; what the clock said last; was it slept since then? */
 struct polling {
     uint64_t since_ns;
@@ -415,7 +402,8 @@ static void poll_again(struct port *port, struct polling *polling, uint64_t dead
         return;
     }
     polling->now_ns = port_now_ns();
-    if (polling->now_ns - before_ns >= GAP_NS && was_preempted(port)) {
+    if (polling->now_ns - before_ns >= GAP_NS &&
+        contention_look(&port->contention, polling->now_ns)) {
         waiting_disturbed(&port->waiting);
     } else if (polling->now_ns - before_ns >= WORK_NS) {
         note_arrival(port, polling);
@@ -650,6 +638,7 @@ void port_close(struct port *port)
     }
     (void)beowire_close(port->endpoint, 0);
     port->endpoint = NULL;
+    contention_close(&port->contention);
     while ((arrival = arrivals_drop(&port->arrivals)) != NULL) {
         (void)port->stock->message_free(((struct incoming *)arrival)->message);
         free(arrival);

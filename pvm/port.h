@@ -24,6 +24,7 @@
 
 #include <beowire.h>
 
+#include "endpoint/contention.h"
 #include "keep.h"
 #include "stock.h"
 #include "table.h"
@@ -49,10 +50,10 @@ struct port {
     unsigned outgoing;          /**< sends that are on their way */
     uint64_t outgoing_bytes;    /**< of the copies that were made for them */
     struct waiting waiting;     /**< how long is polled before it is slept */
-    long preemptions;           /**< of this thread, when they were looked at last */
-    unsigned often;             /**< looks at libpvm3's own that are left before they are seldom */
-    uint64_t looked_ns;         /**< when libpvm3 last looked for its own */
-    beowire_message held;       /**< there is no memory for it; 0: there is none */
+    struct contention contention;
+    unsigned often;       /**< looks at libpvm3's own that are left before they are seldom */
+    uint64_t looked_ns;   /**< when libpvm3 last looked for its own */
+    beowire_message held; /**< there is no memory for it; 0: there is none */
     struct beowire_completion held_found;
     struct table table;
     struct arrivals arrivals;

@@ -2,11 +2,13 @@
 /*
  * waiting.h - how long a task that waits polls before it sleeps.
  *
- * What is polled for is there some microseconds earlier than what has to wake its task. But whoever
+ * What is polled for is there some microseconds earlier than what has to wake its task, and a long
+ * message whose ends wake each other for each piece of it takes many times as long. But whoever
  * polls in vain only keeps others from their cores: eight tasks that wait for a multicast on two
  * cores keep it from one another. So it is polled as long as what comes comes soon, and slept at
  * once where it does not, or where another process has had the core meanwhile; until enough of what
- * was slept for has come so soon that it had been better to poll.
+ * was slept for has come so soon that it had been better to poll. Where others want the core, that
+ * is sooner.
  *
  * Pure. One thread.
  */
@@ -19,6 +21,7 @@
 /** All zeros: it is polled. */
 struct waiting {
     bool sleeps;       /**< at once */
+    bool crowded;      /**< it sleeps because another process has had the core */
     unsigned contrary; /**< waits in a row that speak for the other way */
 };
 

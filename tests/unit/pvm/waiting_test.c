@@ -13,8 +13,8 @@ static void waiting__polls_a_while_at_first(void **state)
 
     (void)state;
     assert_false(waiting_is_over(&waiting, 0));
-    assert_false(waiting_is_over(&waiting, 99999));
-    assert_true(waiting_is_over(&waiting, 100000));
+    assert_false(waiting_is_over(&waiting, 999999));
+    assert_true(waiting_is_over(&waiting, 1000000));
 }
 
 static void waiting_came__polling_in_vain_twice_is_enough(void **state)
@@ -22,12 +22,38 @@ static void waiting_came__polling_in_vain_twice_is_enough(void **state)
     struct waiting waiting = {0};
 
     (void)state;
-    waiting_came(&waiting, 500000, true);
+    waiting_came(&waiting, 5000000, true);
     waiting_came(&waiting, 20000, false);
-    waiting_came(&waiting, 500000, true);
+    waiting_came(&waiting, 5000000, true);
     assert_false(waiting_is_over(&waiting, 0));
-    waiting_came(&waiting, 500000, true);
+    waiting_came(&waiting, 5000000, true);
     assert_true(waiting_is_over(&waiting, 0));
+}
+
+/** Sleeps for so long each time. @return is it polled again after that? */
+static bool polls_after(struct waiting waiting, uint64_t each_ns)
+{
+    for (int i = 0; i < 100 && waiting_is_over(&waiting, 0); i++) {
+        waiting_came(&waiting, each_ns, true);
+    }
+    return !waiting_is_over(&waiting, 0);
+}
+
+/** As the tasks of a multicast on fewer cores than tasks, and as two on cores of their own. */
+static void waiting_came__soon_is_sooner_where_others_want_the_core(void **state)
+{
+    struct waiting crowded = {0};
+    struct waiting vain = {0};
+
+    (void)state;
+    waiting_disturbed(&crowded);
+    assert_false(polls_after(crowded, 400000));
+    assert_true(polls_after(crowded, 90000));
+    waiting_came(&vain, 5000000, true);
+    waiting_came(&vain, 5000000, true);
+    assert_true(waiting_is_over(&vain, 0));
+    assert_true(polls_after(vain, 400000));
+    assert_false(polls_after(vain, 5000000));
 }
 
 static void waiting_came__what_comes_soon_is_polled_for_again(void **state)
@@ -40,7 +66,7 @@ static void waiting_came__what_comes_soon_is_polled_for_again(void **state)
     for (int i = 0; i < 15; i++) {
         waiting_came(&waiting, 10000, true);
     }
-    waiting_came(&waiting, 110000, true);
+    waiting_came(&waiting, 110000, true); /* not so soon */
     for (int i = 0; i < 15; i++) {
         waiting_came(&waiting, 10000, true);
     }
@@ -54,6 +80,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waiting__polls_a_while_at_first),
         cmocka_unit_test(waiting_came__polling_in_vain_twice_is_enough),
+        cmocka_unit_test(waiting_came__soon_is_sooner_where_others_want_the_core),
         cmocka_unit_test(waiting_came__what_comes_soon_is_polled_for_again),
     };
 
