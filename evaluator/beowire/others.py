@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How much of this machine's processors others used while something ran.
 
-What all programs used is the kernel's, without the time of interrupts, which our own traffic makes;
-what we used, and what has ended that we started, is taken off. So it is asked for after everything
-has ended.
+What all used is the kernel's; what we used is taken off: this process, what has ended that it
+started, and what of that still runs. The time of interrupts, most of which our own traffic makes,
+is nobody's. Where the kernel leaves it in the time of processes (interrupt_time.py), it has to be
+in what all used as well, or others vanish behind our own interrupts.
 """
 
 import os
@@ -11,8 +12,21 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from beowire import interrupt_time
+
 #: Of the kernel's columns: user, nice, system, and what a hypervisor gave to others.
 _COLUMNS = (0, 1, 2, 7)
+
+#: Interrupts and softirqs.
+_INTERRUPTS = (5, 6)
+
+#: Of a process's, after its name: its parent, user and system time, the same of its children that
+#: have ended.
+_PARENT = 1
+_TIMES = slice(11, 15)
+
+#: The kernel's own threads have this parent.
+_KERNEL = 2
 
 
 @dataclass(frozen=True)
@@ -27,27 +41,59 @@ class Usage:
 class Others:
     """Looks at the beginning, and once more when it is asked."""
 
-    def __init__(self, stat: Path = Path("/proc/stat")) -> None:
-        """`stat` is for tests."""
-        self._stat = stat
-        self._begun = _usage(stat)
+    def __init__(self, proc: Path = Path("/proc")) -> None:
+        """`proc` is for tests."""
+        self._proc = proc
+        self._apart = interrupt_time.is_apart()
+        self._begun = self._usage()
 
     def cpus(self) -> float | None:
-        """So many processors' time others used since, in the mean; None: the kernel does not say,
-        or it was too short to tell."""
-        now = _usage(self._stat)
+        """So many processors' time others used since, in the mean; None: it cannot be told, or it
+        was too short."""
+        now = self._usage()
         if now is None or self._begun is None or now.at_s - self._begun.at_s < 1.0:
             return None
         used = (now.all_s - self._begun.all_s) - (now.own_s - self._begun.own_s)
         return max(0.0, used / (now.at_s - self._begun.at_s))
 
+    def _usage(self) -> Usage | None:
+        if self._apart is None:
+            return None
+        columns = _COLUMNS if self._apart else (*_COLUMNS, *_INTERRUPTS)
+        try:
+            words = (self._proc / "stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:]
+            ticks = sum(int(words[column]) for column in columns)
+        except (OSError, ValueError, IndexError):
+            return None
+        running = _running(self._proc, softirqs=not self._apart)
+        ended = os.times()
+        own_s = ended.user + ended.system + ended.children_user + ended.children_system + running
+        return Usage(time.monotonic(), ticks / os.sysconf("SC_CLK_TCK"), own_s)
 
-def _usage(stat: Path) -> Usage | None:
-    try:
-        words = stat.read_text(encoding="ascii").split("\n", 1)[0].split()[1:]
-        ticks = sum(int(words[column]) for column in _COLUMNS)
-    except (OSError, ValueError, IndexError):
-        return None
-    own = os.times()
-    of_us = own.user + own.system + own.children_user + own.children_system
-    return Usage(time.monotonic(), ticks / os.sysconf("SC_CLK_TCK"), of_us)
+
+def _running(proc: Path, *, softirqs: bool) -> float:
+    """Seconds of what runs that we have started, directly or not; of the kernel's threads for
+    `softirqs` as well, which take them up where there are many."""
+    ticks: dict[int, int] = {}
+    children: dict[int, list[int]] = {}
+    found: list[int] = []
+    for directory in proc.iterdir():
+        if not directory.name.isdecimal():
+            continue
+        try:
+            text = (directory / "stat").read_text(encoding="ascii", errors="replace")
+        except OSError:
+            continue  # it has ended
+        before, _, after = text.rpartition(")")
+        words = after.split()
+        pid, parent = int(directory.name), int(words[_PARENT])
+        ticks[pid] = sum(map(int, words[_TIMES]))
+        children.setdefault(parent, []).append(pid)
+        if softirqs and parent == _KERNEL and "(ksoftirqd/" in before:
+            found.append(pid)
+    families = [os.getpid()]
+    while families:
+        ours = children.get(families.pop(), [])
+        found += ours
+        families += ours
+    return sum(ticks[pid] for pid in found) / os.sysconf("SC_CLK_TCK")

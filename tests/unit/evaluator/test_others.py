@@ -1,54 +1,146 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What others used: all that was used, less what we and our children did."""
+"""What others used: all that was used, less what we and those that we started did."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from beowire import others
+from beowire import interrupt_time, others
 
 HZ = os.sysconf("SC_CLK_TCK")
 
+#: A process that is not ours: its parent has ended. It computes for half a second of its own time.
+STRANGER = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        while time.process_time() < 0.5:
+            pass
+        os.write(1, b"done")
+    os._exit(0)
+os.wait()
+"""
 
-class Clock:
-    """Time, and what we have used of it."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+class Machine:
+    """Time, what we have used of it, and the kernel's account."""
+
+    def __init__(
+        self, proc: Path, monkeypatch: pytest.MonkeyPatch, apart: bool | None = True
+    ) -> None:
+        self.proc = proc
         self.now, self.own = 100.0, 0.0
         monkeypatch.setattr("beowire.others.time.monotonic", lambda: self.now)
         monkeypatch.setattr(
             "beowire.others.os.times", lambda: os.times_result((0, 0, self.own, 0, 0))
         )
+        monkeypatch.setattr("beowire.others.interrupt_time.is_apart", lambda: apart)
+        self.used(1000)
 
+    def used(self, seconds: float, idle_s: float = 0.0, interrupts_s: float = 0.0) -> None:
+        user, idle, softirq = round(seconds * HZ / 2), round(idle_s * HZ), round(interrupts_s * HZ)
+        (self.proc / "stat").write_text(
+            f"cpu  {user} 0 {user} {idle} 7 5 {softirq} 0 0 0\ncpu0 1 2 3\n", encoding="ascii"
+        )
 
-def write(path: Path, used_s: float, idle_s: float = 0.0) -> Path:
-    user, idle = round(used_s * HZ / 2), round(idle_s * HZ)
-    path.write_text(f"cpu  {user} 0 {user} {idle} 7 5 9 0 0 0\ncpu0 1 2 3\n", encoding="ascii")
-    return path
+    def process(self, pid: int, parent: int, name: str, own_s: float, childrens_s: float) -> None:
+        (self.proc / str(pid)).mkdir(exist_ok=True)
+        (self.proc / str(pid) / "stat").write_text(
+            f"{pid} ({name}) S {parent} 1 1 0 -1 0 0 0 0 0 {round(own_s * HZ)} 0"
+            f" 0 {round(childrens_s * HZ)} 20 0 1 0 5\n",
+            encoding="ascii",
+        )
 
 
 def test_cpus__what_is_neither_idle_nor_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = Clock(monkeypatch)
-    looking = others.Others(write(tmp_path / "stat", 1000))
-    clock.now, clock.own = 110.0, 6.0
-    write(tmp_path / "stat", 1021, idle_s=50)
+    machine = Machine(tmp_path, monkeypatch)
+    looking = others.Others(tmp_path)
+    machine.now, machine.own = 110.0, 6.0
+    machine.used(1021, idle_s=50, interrupts_s=3)
     assert looking.cpus() == pytest.approx(1.5)
-    clock.own = 25.0  # the kernel's clocks differ: never less than nothing
+    machine.own = 25.0  # the kernel's clocks differ: never less than nothing
     assert looking.cpus() == 0.0
 
 
+def test_cpus__others_do_not_vanish_behind_our_interrupts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path, monkeypatch, apart=False)
+    looking = others.Others(tmp_path)
+    # Of ours 6 s were softirqs, which the kernel's columns have apart.
+    machine.now, machine.own = 110.0, 10.0
+    machine.used(1000 + 4 + 5, interrupts_s=6)
+    assert looking.cpus() == pytest.approx(0.5)
+
+
+def test_cpus__softirqs_in_threads_of_the_kernel_are_nobodys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path, monkeypatch, apart=False)
+    machine.process(14, 2, "ksoftirqd/0", 1, 0)
+    machine.process(15, 1, "ksoftirqd/0", 1, 0)  # somebody's, by that name
+    looking = others.Others(tmp_path)
+    machine.process(14, 2, "ksoftirqd/0", 5, 0)
+    machine.process(15, 1, "ksoftirqd/0", 3, 0)
+    machine.now = 110.0
+    machine.used(1000 + 2, interrupts_s=4)
+    assert looking.cpus() == pytest.approx(0.2)
+
+
+def test_cpus__what_runs_of_ours_is_not_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path, monkeypatch)
+    us = os.getpid()
+    machine.process(us, 1, "beowire", 100, 100)  # what os.times() says
+    machine.process(us + 1, us, "a (load)", 1, 2)
+    looking = others.Others(tmp_path)
+    machine.process(us + 1, us, "a (load)", 3, 3)
+    machine.process(us + 2, us + 1, "its child", 2, 1)
+    machine.process(us + 3, 1, "stranger", 9, 9)
+    machine.now = 110.0
+    machine.used(1000 + 6 + 4)
+    assert looking.cpus() == pytest.approx(0.4)
+
+
 def test_cpus__not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch)
+    machine = Machine(tmp_path, monkeypatch)
     assert others.Others(tmp_path / "nothing").cpus() is None
-    looking = others.Others(write(tmp_path / "stat", 1000))
-    clock.now = 100.5
+    looking = others.Others(tmp_path)
+    machine.now = 100.5
     assert looking.cpus() is None
     (tmp_path / "stat").write_text("cpu  nonsense\n", encoding="ascii")
-    assert others.Others(tmp_path / "stat").cpus() is None
+    assert others.Others(tmp_path).cpus() is None
 
 
-def test_cpus__of_this_machine() -> None:
-    assert others.Others()._begun is not None
+def test_cpus__not_known_where_interrupts_may_be_anybodys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path, monkeypatch, apart=None)
+    looking = others.Others(tmp_path)
+    machine.now = 110.0
+    assert looking.cpus() is None
+
+
+def test_cpus__of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    # If this machine was never left alone long enough to tell: what it says is more, not less.
+    apart = interrupt_time.is_apart() or False
+    monkeypatch.setattr("beowire.others.interrupt_time.is_apart", lambda: apart)
+    looking = others.Others()
+    begun = looking._begun
+    assert begun is not None
+    ended = subprocess.run(
+        [sys.executable, "-I", "-c", STRANGER], stdout=subprocess.PIPE, check=True
+    )
+    assert ended.stdout == b"done"  # its end of the pipe, too, has ended
+    monkeypatch.setattr(
+        "beowire.others.time.monotonic", lambda: begun.at_s + 2.0
+    )  # whatever it took
+    cpus = looking.cpus()
+    assert cpus is not None and cpus * 2.0 > 0.25  # ticks count it roughly
