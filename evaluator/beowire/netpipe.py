@@ -145,7 +145,9 @@ def _next(left: list[str]) -> tuple[str, str]:
             value = rest
     if _OPTIONS[name].takes_value and not value:
         if not left or equals:
-            raise BeowireError(f"netpipe: {_shown(name)} needs a value")
+            raise BeowireError(
+                f"netpipe: {_shown(name)} needs a value: `beowire netpipe --help` says what there is"
+            )
         value = left.pop(0)
     return name, value
 

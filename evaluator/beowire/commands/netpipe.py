@@ -6,7 +6,7 @@ import socket
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,6 +21,7 @@ from beowire.commands.compare import (
 from beowire.commands.options import SshOption, TwoNodesOption, refuse_lab_options
 from beowire.commands.sinks import write_file
 from beowire.errors import BeowireError
+from beowire.help_text import Command
 from beowire.interrupts import Interrupts
 from beowire.lab.options import (
     DEFAULT_MTU,
@@ -51,10 +52,19 @@ _CELL_S = 2 * LEAST_CELL_S
 _LEAST_S = 5.0
 
 
+class _Netpipe(Command):
+    """The command, whose -h is NetPIPE's, but for one that is all there is."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Takes that."""
+        return super().parse_args(ctx, ["--help"] if args == ["-h"] else args)
+
+
 def register(app: typer.Typer) -> None:
     """Adds the command."""
     app.command(
         "netpipe",
+        cls=_Netpipe,
         context_settings={
             "allow_extra_args": True,
             "ignore_unknown_options": True,

@@ -42,6 +42,16 @@ def test_netpipe__what_cannot_be_read__is_one_line(
     assert line.startswith("beowire: netpipe: NetPIPE has no option -Q")
 
 
+def test_netpipe__minus_h__alone_is_help(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "-h") == 0
+    assert capsys.readouterr().out.startswith("Usage: beowire netpipe ")
+    assert run(monkeypatch, "NPtcp -h") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("beowire: netpipe: -h needs a value: ")
+
+
 def test_launcher__hosts__are_this_one_and_the_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     found = command._launcher(parse(["-h", "nodeB"]), None, [])
