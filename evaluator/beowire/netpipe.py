@@ -146,7 +146,7 @@ def _next(left: list[str]) -> tuple[str, str]:
     if _OPTIONS[name].takes_value and not value:
         if not left or equals:
             raise BeowireError(
-                f"netpipe: {_shown(name)} needs a value: `beowire netpipe --help` says what there is"
+                f"netpipe: {_shown(name)} needs a value: see `beowire netpipe --help`"
             )
         value = left.pop(0)
     return name, value

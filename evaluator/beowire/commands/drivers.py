@@ -5,6 +5,8 @@ import json
 import shutil
 import socket
 import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Annotated
 
 import typer
@@ -17,6 +19,10 @@ from beowire.launch.local import LocalLauncher
 from beowire.mpi import drivers as mpi_drivers
 from beowire.record import DriverInfo
 from beowire.survey import end_engines, greet, known_drivers, start_engine
+
+#: Names that are longer, such as those of MPIs' one-sided drivers, begin further to the right what
+#: is said of them.
+_WIDEST_NAME = 24
 
 
 def register(app: typer.Typer) -> None:
@@ -42,15 +48,27 @@ def drivers(
             )
         )
         return
+    in_terminal = sys.stdout.isatty()
+    columns = shutil.get_terminal_size().columns if in_terminal else 1 << 16
+    print("\n".join(_lines(found, columns, _WIDEST_NAME if in_terminal else None)))
+
+
+def _lines(found: Sequence[DriverInfo], columns: int, widest: int | None) -> Iterator[str]:
+    """The list. In a pipe (`widest` None) all that is said of a driver is beside it, for programs
+    that look for it; in a terminal what several lack, one after the other, is said once, and the
+    longest names do not push the others' text to the side."""
     width = max((len(one.name) for one in found), default=0)
-    # In a pipe each is one line, for programs that look for it.
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 1 << 16
-    for one in found:
-        state = "ready " if one.ready else "absent"
-        line = f"{one.name:<{width}}  {state}  {one.summary}".rstrip()
-        print(text_table.filled(line, columns, width + 10))
-        if not one.ready:
-            print(text_table.filled(f"{'':<{width}}          {one.reason}", columns, 0))
+    if widest is not None:
+        width = min(width, widest)
+    for (ready, reason), same in groupby(found, key=lambda one: (one.ready, one.reason)):
+        ones = list(same)
+        for one in ones:
+            state = "ready " if ready else "absent"
+            line = f"{one.name:<{width}}  {state}  {one.summary}".rstrip()
+            yield text_table.filled(line, columns, width + 10)
+            if not ready and (widest is None or one is ones[-1]):
+                of_all = f"all {len(ones)}: " if widest is not None and len(ones) > 1 else ""
+                yield text_table.filled(f"{'':<{width}}          {of_all}{reason}", columns, 0)
 
 
 def _check_interface(name: str) -> None:

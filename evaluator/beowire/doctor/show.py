@@ -18,8 +18,8 @@ _MARKS = {
 
 
 def lines_of(findings: Sequence[Finding], width: int) -> list[str]:
-    """A line of what is so, then what it costs, then what to type. Commands are never broken: they
-    are there to be copied."""
+    """A line of what is so, then what it costs, then what to type. No command is broken: they are
+    there to be copied."""
     lines = []
     for one in findings:
         head = f"  {_MARKS[one.state]}  {one.check}: {one.text}"
@@ -35,8 +35,26 @@ def lines_of(findings: Sequence[Finding], width: int) -> list[str]:
                 break_long_words=False,
                 break_on_hyphens=False,
             )
-        if one.do:
-            lines.append(f"             {one.do}")
+        lines += [f"             {line}" for line in _typed(one.do, width - 13)]
+    return lines
+
+
+def _typed(text: str, width: int) -> list[str]:
+    """What to type. Where that is wider, each of several commands has a line, and the remark about
+    them another: whatever is shown can be copied, and typed as it is."""
+    if len(text) <= width:
+        return [text] if text else []
+    commands, mark, remark = text.partition("   # ")
+    whole = any(sign in commands for sign in "'\"") or "; do " in commands
+    lines = [commands] if whole else commands.split("; ")
+    if mark:
+        lines += textwrap.wrap(
+            f"# {remark}",
+            max(width, 20),
+            subsequent_indent="# ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
     return lines
 
 

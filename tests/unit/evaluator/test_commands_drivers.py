@@ -47,6 +47,21 @@ def test_drivers__says_what_is_ready_and_why_the_rest_is_not(app: typer.Typer) -
     assert lines[absent + 1].strip() == "install libabsent"
 
 
+def test_drivers__in_a_terminal_what_several_lack_is_said_once() -> None:
+    names = ("tcp", "mpi-get-fence:intel/beowire", "mpi-put:intel")
+    one, *absent = (MPIS[0].model_copy(update={"name": name, "summary": "x"}) for name in names)
+    found = [one.model_copy(update={"ready": True, "reason": ""}), *absent]
+    assert list(drivers._lines(found, 80, 24)) == [
+        "tcp                       ready   x",
+        "mpi-get-fence:intel/beowire  absent  x",
+        "mpi-put:intel             absent  x",
+        "                                  all 2: there is none",
+    ]
+    # Elsewhere each has it all, for programs that look for it.
+    said = [line.split() for line in drivers._lines(found, 80, None)]
+    assert said[2] == said[4] == ["there", "is", "none"]
+
+
 def test_drivers__json_is_for_programs(app: typer.Typer) -> None:
     done = CliRunner().invoke(app, ["drivers", "--json"])
     found = {one["name"]: one for one in json.loads(done.stdout)["drivers"]}

@@ -433,6 +433,25 @@ def test_render__costs_and_what_to_type_below_each() -> None:
     assert lines[-1] == "0 bad, 1 that cost time, 0 to note; nothing was changed"
 
 
+def test_lines__each_of_many_commands_has_one() -> None:
+    def typed(do: str) -> list[str]:
+        return [
+            line[13:] for line in show.lines_of([Finding("x", State.NOTE, "y", "", do)], 60)[1:]
+        ]
+
+    many = "ip link set eth0 down; ethtool -C eth0 tx-frames 0; ip link set eth0 up"
+    assert typed(many) == many.split("; ")
+    assert typed("echo 1; echo 2   # both") == ["echo 1; echo 2   # both"]
+    off = "ethtool -K eth0 tx-udp-segmentation on gro on"
+    assert typed(f"{off}   # what it refuses, the card does not have") == [
+        off,
+        "# what it refuses, the card does not have",
+    ]
+    loop = "for one in a b c d e f; do echo $one; done; echo that is all of it"
+    quoted = "echo 'one of two; and the other of them' in a line that is long"
+    assert typed(loop) == [loop] and typed(quoted) == [quoted]
+
+
 def test_as_data__all_that_is_said() -> None:
     data = show.as_data([Diagnosis(host(), [ok("load", "0.1")])], [], [])
     assert data["hosts"] == [
