@@ -112,7 +112,7 @@ def show(found: Mapping[str, Any]) -> Iterator[str]:
         one = found[key]
         yield _line(title, one["path"] or f"absent: {one['reason']}")
     for name, reason in found["libraries"].items():
-        yield _line(name, f"absent: {reason}" if reason else "found")
+        yield _line(name, f"cannot be used: {reason}" if reason else "found")
     for one in found["mpis"]:
         yield _line("MPI", f"{one['title']} {one['version']}, {one['launcher']}{_but(one)}")
     if not found["mpis"]:
@@ -124,7 +124,12 @@ def _line(name: str, text: str) -> str:
 
 
 def _but(one: Mapping[str, Any]) -> str:
-    return f": {one['caution']}" if one["caution"] else ""
+    """What it cannot do, without saying again which it is."""
+    if not one["caution"]:
+        return ""
+    itself = f"{one['title']} {one['version']} ({one['launcher']}) "
+    told = one["caution"].removeprefix(itself)
+    return f": {told}" if told == one["caution"] else f": it {told}"
 
 
 def _privileges(found: Mapping[str, Any]) -> str:

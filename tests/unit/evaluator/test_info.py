@@ -36,6 +36,7 @@ FOUND: dict[str, Any] = {
     "libraries": {"UCX": "built without UCX", "libfabric": ""},
     "mpis": [
         {"title": "MPICH", "version": "4", "launcher": "/m", "caution": "it has no libfabric"},
+        {"title": "MPICH", "version": "5", "launcher": "/n", "caution": "MPICH 5 (/n) is not ours"},
     ],
 }
 
@@ -46,9 +47,10 @@ def test_show__says_what_is_there_and_why_not() -> None:
     assert "lane udp     can be used" in lines
     assert "lane packet  it needs CAP_NET_RAW" in lines
     assert "provider     absent: not built" in lines
-    assert "UCX          absent: built without UCX" in lines
+    assert "UCX          cannot be used: built without UCX" in lines
     assert "libfabric    found" in lines
     assert "MPI          MPICH 4, /m: it has no libfabric" in lines
+    assert "MPI          MPICH 5, /n: it is not ours" in lines
     user = next(line for line in lines if line.startswith("user "))
     assert "may not send Ethernet frames; programs that /opt/beowire/bin/beowire-frames" in user
 
