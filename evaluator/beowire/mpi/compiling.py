@@ -17,6 +17,9 @@ from beowire.mpi.installation import Installation
 
 _COMPILE_S = 300.0
 
+#: A distribution's wrapper may be there without what it compiles with.
+_HEADERS = "install this MPI's headers (Debian: libmpich-dev, libopenmpi-dev)"
+
 
 @dataclass(frozen=True)
 class Options:
@@ -72,6 +75,8 @@ def cause(said: str, status: int) -> str:
     """The line of a compiler, a linker or make that says what is wrong."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     for line in lines:
+        if "fatal error: mpi.h: " in line:
+            return f"it finds no mpi.h: {_HEADERS}"
         if "error" in line.lower() or "not found" in line or "cannot find" in line:
             return line
     return lines[-1] if lines else f"it ends with status {status}"

@@ -11,6 +11,10 @@ from beowire.mpi import compiling
     [
         ("make: *** [x] Error 1\nld: cannot find -lfoo\n", "make: *** [x] Error 1"),
         ("warning: a\nx.f: fatal error: b\nc\n", "x.f: fatal error: b"),
+        (
+            "a.h:13:10: fatal error: mpi.h: No such file or directory\n",
+            "it finds no mpi.h: install this MPI's headers (Debian: libmpich-dev, libopenmpi-dev)",
+        ),
         ("one\ntwo\n", "two"),
         ("", "it ends with status 7"),
     ],
