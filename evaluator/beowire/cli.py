@@ -5,13 +5,15 @@ import contextlib
 import importlib
 import io
 import os
+import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from beowire import __version__, help_text
+from beowire import __version__, help_text, text_table
 from beowire.errors import BeowireError
 from beowire.visible import guard, visible
 
@@ -57,6 +59,11 @@ COMMANDS = (
 _NOT_UNDERSTOOD = typer.BadParameter.__mro__[2]
 
 _INTERRUPTED = 130
+
+
+#: How typer says that a value is no number, and how we do.
+_NO_NUMBER = re.compile(r"Input should be a valid (integer|number), unable to parse\b[^:]*$")
+_NUMBERS = {"integer": "it takes a whole number", "number": "it takes a number"}
 
 
 def _say_version(wanted: bool) -> None:
@@ -134,12 +141,16 @@ def _explain(error: Exception) -> None:
         return
     if (format_message := getattr(error, "format_message", None)) is not None:
         text = " ".join(str(format_message()).split())
+        text = _NO_NUMBER.sub(lambda found: _NUMBERS[found[1]], text)
     _say(f"{text.rstrip('.')}: `{command} --help` says what there is")
 
 
 def _say(message: str) -> None:
+    line = f"beowire: {visible(message)}"
+    if sys.stderr.isatty():  # which would break it in the middle of words
+        line = text_table.filled(line, shutil.get_terminal_size().columns)
     with contextlib.suppress(OSError):
-        print(f"beowire: {visible(message)}", file=sys.stderr, flush=True)
+        print(line, file=sys.stderr, flush=True)
 
 
 def _prepare_streams() -> None:

@@ -5,7 +5,8 @@ questions. Pure.
 A driver that no group knows (somebody's own) is measured by default.
 """
 
-from collections.abc import Mapping, Sequence
+import difflib
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from beowire.errors import BeowireError
@@ -35,6 +36,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 #: Other names of drivers.
 ALIASES: Mapping[str, str] = {"fi:tcp": "fi-tcp"}
+
+#: So many names an error has in its line; and so many that are nearly what was written.
+_MOST_NAMED = 10
+_MOST_NEAR = 2
 
 
 def choose_drivers(
@@ -97,12 +102,21 @@ def _named(word: str, by_name: Mapping[str, DriverInfo]) -> DriverInfo:
     name = word if word in by_name else ALIASES.get(word, word)
     if name not in by_name:
         raise BeowireError(
-            f"no driver {word!r}: there are {', '.join(by_name) or 'none'};"
-            f" and the groups {', '.join(GROUPS)}, all"
+            f"no driver {word!r}: {_there_are(word, by_name)}; and the groups"
+            f" {', '.join(GROUPS)}, all"
         )
     if not by_name[name].ready:
         raise BeowireError(f"driver {name} is not ready: {by_name[name].reason}")
     return by_name[name]
+
+
+def _there_are(word: str, names: Collection[str]) -> str:
+    """What can be named: all where they are few, or else those that are nearly written so."""
+    if len(names) <= _MOST_NAMED:
+        return f"there are {', '.join(names) or 'none'}"
+    near = difflib.get_close_matches(word, names, n=_MOST_NEAR)
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"{meant}`beowire drivers` lists them"
 
 
 def _take(

@@ -46,6 +46,36 @@ def test_error__one_line_and_status(
     assert (captured.out, captured.err) == ("", said)
 
 
+def test_error__in_a_terminal_no_word_is_broken(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    cli._say("neither a size nor a range LOW-HIGH: write 8, or 8-64KiB")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["beowire: neither a size nor a range", "  LOW-HIGH: write 8, or 8-64KiB"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--nodes", "x"], "'--nodes': it takes a whole number: `beowire compare --help`"),
+        (["--time", "long"], "'--time': it takes a number: `beowire compare --help`"),
+    ],
+)
+def test_error__no_number(
+    words: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["beowire", "compare", *words])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 2
+    assert said in capsys.readouterr().err
+
+
 def test_error__interrupted_while_importing__is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

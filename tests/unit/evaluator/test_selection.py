@@ -81,6 +81,15 @@ def test_choose__unknown_lists_what_exists() -> None:
     assert caught.value.exit_code == 2
 
 
+def test_choose__unknown_among_many_names_what_is_near() -> None:
+    many = [TCP, PACKET, *(TCP.model_copy(update={"name": f"x{number}"}) for number in range(20))]
+    meant = r"no driver 'tpc': did you mean tcp\? `beowire drivers` lists them; and the groups mem"
+    with pytest.raises(BeowireError, match=meant):
+        selection.choose_drivers(many, "tpc")
+    with pytest.raises(BeowireError, match="no driver 'qqq': `beowire drivers` lists them; and"):
+        selection.choose_drivers(many, "qqq")
+
+
 def test_choose__named_but_not_ready_says_why() -> None:
     with pytest.raises(BeowireError, match="packet is not ready: node0: needs CAP_NET_RAW"):
         selection.choose_drivers([TCP, PACKET], "tcp,packet")
