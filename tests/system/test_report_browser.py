@@ -275,6 +275,22 @@ def test_print__from_the_dark_scheme__is_dark_ink_on_light(page: Browser) -> Non
     assert brightness(page.evaluate(ink)) < 60
 
 
+def test_print__two_charts_fit_a_page_and_nothing_is_wider(page: Browser) -> None:
+    # Or all of it would be shrunk. So wide is a page of A4 between its margins; half of Letter's
+    # height is for each chart, with its heading, its legend and what stands below.
+    page.resize(718, 1000)
+    page.evaluate(
+        "document.querySelector('table.figures tbody td').textContent ="
+        " '64 KiB to 96 KiB: +3.28 µs; '.repeat(20)"
+    )
+    page.emulate(medium="print")
+    page.wait(f"{chart('latency')}.querySelector('.main-svg').clientWidth === 704")
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 718
+    sections = "Array.from(document.querySelectorAll('.chart'), (one) => one.closest('section'))"
+    heights = page.evaluate(f"{sections}.map((one) => one.offsetHeight)")
+    assert len(heights) > 3 and max(heights) <= 980 / 2
+
+
 def test_several_records__in_one_report__overlay_by_driver_and_record(
     browser: Browser, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from itertools import zip_longest
 
 from beowire.record import EnvironmentValue, NodeEnd, Record, Result, Summary
 from beowire.report import layers, palette
@@ -50,6 +51,9 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Result], _Value]], ...] = (
     ("Stopped by", "", lambda r: STOPPED[r.stopped_by]),
     ("Status", "", lambda r: r.status),
 )
+
+#: Characters of what still stands in one line of a sheet.
+_LONGEST_FIGURE = 40
 
 #: Columns that are there only where a result has what they say.
 _SOMETIMES: dict[str, Callable[[Result], bool]] = {
@@ -187,9 +191,13 @@ def sheet(one: Sheet, label: str = "") -> str:
     several."""
     title = escape(f"{one.title} · {label}" if label else one.title)
     heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in one.heads)
+    kinds = [_kind(column) for column in zip_longest(*one.rows, fillvalue="")][1:]
     rows = "".join(
         f'<tr><th scope="row">{escape(row[0])}</th>'
-        + "".join(f'<td class="number">{escape(text)}</td>' for text in row[1:])
+        + "".join(
+            f"<td{_class(kind)}>{escape(text)}</td>"
+            for kind, text in zip(kinds, row[1:], strict=False)
+        )
         + "</tr>"
         for row in one.rows
     )
@@ -200,6 +208,11 @@ def sheet(one: Sheet, label: str = "") -> str:
         f'<table class="figures"><thead><tr>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>{notes}</section>"
     )
+
+
+def _kind(column: Sequence[str]) -> str:
+    """Figures stand in one line, as wide as they are; more than that is broken between words."""
+    return "words" if any(len(text) > _LONGEST_FIGURE for text in column) else "number"
 
 
 def drivers(records: Iterable[Record]) -> str:

@@ -21,7 +21,8 @@ def test_layer_tax__is_the_difference_to_what_is_below() -> None:
     figure = parts.layer_tax(curves([record(*lines)], "pingpong"))
     assert figure.choices is not None
     (small,) = cast(list[dict[str, Any]], figure.choices["8"])
-    assert small["y"] == ["beowire over packet"]
+    assert small["y"] == ["beowire over packet: 1.00 µs"]
+    assert "text" not in small  # on the bar the interval would strike it out
     assert small["x"] == [1.0]
     assert small["error_x"]["array"] == [pytest.approx(0.1118, abs=1e-3)]
     (large,) = cast(list[dict[str, Any]], figure.choices["64"])
@@ -34,7 +35,16 @@ def test_layer_tax__next_layer_that_was_measured_counts() -> None:
     lines = [result(8, summary(3000), driver="tcp"), result(8, summary(1000), driver="packet")]
     figure = parts.layer_tax(curves([record(*lines)], "pingpong"))
     (only_one,) = cast(list[dict[str, Any]], figure.data)
-    assert only_one["y"] == ["tcp over packet"]
+    assert only_one["y"] == ["tcp over packet: 2.00 µs"]
+
+
+def test_layer_tax__faster_than_what_is_below_says_less() -> None:
+    lines = [result(8, summary(1000), driver="tcp"), result(8, summary(3000), driver="packet")]
+    (only_one,) = cast(
+        list[dict[str, Any]], parts.layer_tax(curves([record(*lines)], "pingpong")).data
+    )
+    assert only_one["y"] == ["tcp over packet: 2.00 µs less"]
+    assert only_one["x"] == [-2.0]
 
 
 def test_layer_tax__nothing_below__is_empty() -> None:

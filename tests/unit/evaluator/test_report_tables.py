@@ -141,3 +141,10 @@ def test_sheet__is_a_table_with_its_notes() -> None:
     assert '<th scope="row">n1</th><td class="number">5 &amp; 6</td>' in html
     assert html.endswith("<p>Slow: n0 – n1</p></section>")
     assert "nodes · mine</h2>" in tables.sheet(one, "mine")
+
+
+def test_sheet__a_column_of_words_may_be_broken() -> None:
+    rows = [["tcp", "none", "1"], ["udp", "1 KiB to 1.5 KiB: +849 ns; " * 3, "2"]]
+    html = tables.sheet(Sheet("Steps", ["driver", "steps", "slope"], rows, []))
+    assert html.count('<td class="words">') == 2
+    assert html.count('<td class="number">') == 2
