@@ -266,6 +266,17 @@ def test_width__narrow_and_wide__nothing_sticks_out(page: Browser, width: int) -
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
 
 
+def test_phone__sentences_are_below_their_sizes_and_bars_have_room(page: Browser) -> None:
+    page.resize(390, 800)
+    page.wait(f"{chart('layers')}.querySelector('.ytick tspan.line')")
+    lines = f"{chart('layers')}.querySelectorAll('.ytick tspan.line')"
+    said = page.evaluate(f"Array.from({lines}, (one) => one.textContent)")
+    assert said[said.index("beowire") + 1].startswith("over packet: ")
+    display = "getComputedStyle(document.querySelector('.advice tbody td')).display"
+    assert page.evaluate(display) == "block"
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390
+
+
 def test_print__from_the_dark_scheme__is_dark_ink_on_light(page: Browser) -> None:
     page.emulate(scheme="dark")
     ink = f"getComputedStyle({chart('latency')}.querySelector('.legendtext')).fill"

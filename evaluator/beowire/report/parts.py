@@ -39,7 +39,7 @@ def layer_tax(curves: Sequence[Curve]) -> Figure:
         if found:
             choices[str(size)] = [_tax(curve, layer) for curve, layer in found]
     layout: dict[str, object] = {
-        "xaxis": {"title": {"text": "Added to half a round trip (µs)"}, "zeroline": True},
+        "xaxis": {"title": {"text": "Added (µs)"}, "zeroline": True},
         "yaxis": {"type": "category", "autorange": "reversed"},
         "showlegend": False,
         "hovermode": "closest",

@@ -150,6 +150,11 @@
     return box && figure.choices ? figure.choices[box.value] : figure.data;
   }
 
+  // A bar's name in two lines, or it would leave the bar no room.
+  function shorten(bar) {
+    bar.y = bar.y.map((name) => name.replace(" over ", "<br>over "));
+  }
+
   function draw(chart) {
     if (!window.Plotly) {
       return Promise.resolve(); // it will be drawn when all is unpacked
@@ -158,6 +163,9 @@
     // Copies: plotly writes into what it is given, and would mistake its own marks for ours.
     const data = chosenOnly(structuredClone(chosen(chart)));
     const narrow = chart.clientWidth < NARROW;
+    if (narrow) {
+      data.filter((trace) => trace.orientation === "h").forEach(shorten);
+    }
     chart.style.height = "";
     // A legend stands above the curves, and not on them: what it takes is added.
     const entries = data.filter((trace) => trace.showlegend !== false).length;
