@@ -190,7 +190,9 @@ def _distribution(curve: Curve, cell: Cell) -> Trace | None:
 def _exceedance(curve: Curve, cell: Cell) -> Trace | None:
     """Up to the last bucket but one: beyond the last there is nothing, which has no logarithm."""
     points = [
-        (value, 1 - share) for value, share in distribution(curve, cell) if value > 0 and share < 1
+        (value, 1 - share)
+        for value, share in distribution(curve, cell, slow=True)
+        if value > 0 and share < 1
     ]
     if not points:
         return None
