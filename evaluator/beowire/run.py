@@ -16,7 +16,7 @@ from beowire.display import Display
 from beowire.doctor.ends import found_at
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.launch.base import Launcher, one_machine
+from beowire.launch.base import Launcher
 from beowire.load import Backgrounds, Load
 from beowire.measure import Measurement
 from beowire.mpi import drivers as mpi_drivers
@@ -242,8 +242,8 @@ class _Comparison:
         return Outcome(list(dict.fromkeys(failures)), status == "interrupted")
 
     def _all_is_ours(self) -> bool:
-        """What is measured runs on this machine, by its kernel."""
-        return one_machine(self._launcher) and self._link.accelerator is None
+        """What is measured runs on this machine, be it in machines of a lab."""
+        return self._launcher.kind != "hosts"
 
     def _fit_schedule(self, drivers: list[DriverInfo]) -> None:
         request = self._request

@@ -14,6 +14,9 @@ from beowire.units import significant, size_text
 #: Others' share of the processors from which on a run is called disturbed.
 _BUSY_SHARE = 0.1
 
+#: Where it is not known how many there are.
+_FEW_CPUS = 2
+
 #: Load at the beginning, to a processor, likewise. It remembers a minute: so it takes more.
 _BUSY_LOAD = 0.5
 
@@ -110,10 +113,11 @@ def _meets_wire(record: Record, curve: Curve) -> bool:
 
 def busy_text(record: Record) -> str:
     """That others used the processors while this was measured; empty: not that it is known."""
-    cpus = _cpus(record.meta.ends[0])
+    # A machine of a lab has other CPUs than the one that it runs on.
+    cpus = None if record.meta.link.accelerator else _cpus(record.meta.ends[0])
     used = record.end.other_cpus if record.end is not None else None
     if used is not None:
-        if used < _BUSY_SHARE * (cpus or 1):
+        if used < _BUSY_SHARE * (cpus or _FEW_CPUS):
             return ""
         of = f" of {cpus}" if cpus else ""
         return (

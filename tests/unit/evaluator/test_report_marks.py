@@ -91,7 +91,11 @@ def test_wire__its_share_stands_beside_the_rate(tmp_path: Path) -> None:
 
 
 def busy(
-    found: Record, other_cpus: float | None, load: float | None = None, kind: str = "lab"
+    found: Record,
+    other_cpus: float | None,
+    load: float | None = None,
+    kind: str = "lab",
+    accelerator: str | None = None,
 ) -> str:
     assert found.end is not None
     facts: dict[str, EnvironmentValue] = {"load_1min": load, "cpus_online": 2}
@@ -99,7 +103,7 @@ def busy(
         end.model_copy(update={"environment": {**end.environment, **facts}})
         for end in found.meta.ends
     ]
-    link = found.meta.link.model_copy(update={"kind": kind})
+    link = found.meta.link.model_copy(update={"kind": kind, "accelerator": accelerator})
     meta = found.meta.model_copy(update={"ends": ends, "link": link})
     end = found.end.model_copy(update={"other_cpus": other_cpus})
     return marks.busy_text(replace(found, meta=meta, end=end))
@@ -113,6 +117,9 @@ def test_busy__others_are_named(tmp_path: Path) -> None:
     assert "node0 had a load of 4.5 on 2 CPUs and node1" in busy(found, None, 4.5, kind="hosts")
     assert busy(found, None, load=0.4) == ""
     assert busy(found, None) == ""
+    # Machines of a lab have one CPU each, whatever they run on.
+    assert busy(found, 1.3, accelerator="kvm").startswith("other programs used 1.3 CPUs of this m")
+    assert busy(found, 0.1, accelerator="kvm") == ""
 
 
 def test_busy__is_said_in_table_and_findings(tmp_path: Path) -> None:
