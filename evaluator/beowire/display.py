@@ -20,6 +20,7 @@ from beowire.visible import LINES, unguarded, visible
 
 _REFRESH_S = 0.25
 _BAR_CELLS = 24
+_LEAST_CELLS = 4
 
 
 class Display:
@@ -75,19 +76,27 @@ class Display:
 
     def _lines(self, progress: Progress, launch: int, launches: int) -> list[str]:
         cell = progress.cell
-        spent = progress.elapsed_s / max(1e-9, progress.elapsed_s + progress.remaining_s)
-        full = round(_BAR_CELLS * min(1.0, spent))
         of_launch = f" of launch {launch} of {launches}" if launches > 1 else ""
-        first = (
-            f"[{'#' * full}{'.' * (_BAR_CELLS - full)}] {_clock(progress.elapsed_s)} gone, "
-            f"at most {_clock(progress.remaining_s)} left{of_launch}, {progress.done} of "
-            f"{progress.cells} cells precise"
+        said = (
+            f"{_clock(progress.elapsed_s)} gone, at most {_clock(progress.remaining_s)} left"
+            f"{of_launch}, {progress.done} of {progress.cells} cells precise"
         )
+        spent = progress.elapsed_s / max(1e-9, progress.elapsed_s + progress.remaining_s)
+        first = f"{_bar(spent, self._console.width - len(said) - len('[] '))}{said}"
         what = cell.kind.quantity if cell.kind.is_times else "throughput"
         lines = [first, f"now {cell.pattern} with {size_text(cell.size)}: {what}, last round"]
         wide = max(map(len, self._cells))
         lines += [f"  {name:<{wide}}  {_figure(one)}" for name, one in self._cells.items()]
         return lines
+
+
+def _bar(share: float, room: int) -> str:
+    """Shorter where there is less room, so that all stands in one line; none where it is little."""
+    cells = min(_BAR_CELLS, room)
+    if cells < _LEAST_CELLS:
+        return ""
+    full = round(cells * min(1.0, share))
+    return f"[{'#' * full}{'.' * (cells - full)}] "
 
 
 def _figure(cell: Cell | None) -> str:

@@ -74,13 +74,22 @@ def render(record: Record, *, width: int, colour: bool, probes: bool = False) ->
             words = advice.text(verdict.within(record, beside), pattern, record.meta.drivers)
             if out := verdict.left_out(record, beside):
                 words += f"\n  ^ {out}" if words else ""
-            parts.append(text_table.filled(words, width, _ADVICE_INDENT) if colour else words)
+            parts.append(_advice(words, width) if colour else words)
     parts.append(verdict.costs_text(record, width))
     if probes:
         parts.append(fold(terminal_probes.absent(record)))
     parts.append(fold(_left_out(record)))
     # What is drawn has colours, and has made its words visible.
     return "\n\n".join(part if part in drawn else visible(part, LINES) for part in parts if part)
+
+
+def _advice(words: str, width: int) -> str:
+    """Its lines broken below what they say; the heading as any other."""
+    heading, _, rest = words.partition("\n")
+    return "\n".join(
+        [text_table.filled(heading, width)]
+        + ([text_table.filled(rest, width, _ADVICE_INDENT)] if rest else [])
+    )
 
 
 def _plotted(found: Sequence[Curve]) -> list[Curve]:

@@ -46,6 +46,17 @@ def test_display__shows_where_the_run_is() -> None:
         assert words in text
 
 
+@pytest.mark.parametrize(("width", "bar"), [(100, 24), (80, 9), (60, 0)])
+def test_display__its_bar_leaves_room_for_words(width: int, bar: int) -> None:
+    display = Display(Console(file=io.StringIO(), force_terminal=True, width=width))
+    display._remember(_progress().cell)
+    line = display._lines(_progress(), 2, 3)[0]
+    said = "1:01 gone, at most 0:20 left of launch 2 of 3, 3 of 12 cells precise"
+    assert line.endswith(said)
+    assert line.count("#") + line.count(".") == bar
+    assert len(line) <= max(width, len(said))
+
+
 def test_display__shows_all_drivers_at_one_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("beowire.display._REFRESH_S", 0.0)
     output = io.StringIO()

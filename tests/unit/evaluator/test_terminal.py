@@ -249,6 +249,8 @@ def test_render__idle_and_loaded__side_by_side(tmp_path: Path) -> None:
     assert costs[2].split() == ["8", "B", "x12.0", "x12.0", "x12.0", "x12.0"]
     assert text.count("What to use between two nodes") == 2
     assert "by half round trip, beside a hog at nice 0 on every CPU" in text
+    narrow = terminal.render(loaded, width=80, colour=True)
+    assert ", beside a hog at nice 0 on\n  every CPU\n" in narrow
     # Throughput is told against the baseline beside the same load.
     rates = text[text.index("Throughput of a ping-pong") :].splitlines()
     assert rates[2].count("x1.0") == 2
