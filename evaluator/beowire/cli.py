@@ -6,7 +6,6 @@ import importlib
 import io
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -146,10 +145,8 @@ def _explain(error: Exception) -> None:
 
 
 def _say(message: str) -> None:
-    line = f"beowire: {visible(message)}"
-    if sys.stderr.isatty():  # which would break it in the middle of words
-        line = text_table.filled(line, shutil.get_terminal_size().columns)
     with contextlib.suppress(OSError):
+        line = text_table.for_stream(f"beowire: {visible(message)}", sys.stderr)
         print(line, file=sys.stderr, flush=True)
 
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of text, as wide as they may be."""
 
+import shutil
 import textwrap
 from collections.abc import Callable, Sequence
+from typing import TextIO
 
 _FIRST_COLUMN = 9
 _GAP = 2
@@ -78,6 +80,20 @@ def filled(text: str, width: int, indent: int = 2) -> str:
             break_on_hyphens=False,
         ) or [""]
     return "\n".join(lines)
+
+
+def for_stream(text: str, stream: TextIO, column: int = 0) -> str:
+    """The text as a stream takes it: a terminal would break lines in the middle of words; whoever
+    reads anything else looks for whole lines. `column`: where the second column begins in which
+    lines go on; 0: there is none."""
+    if not stream.isatty():
+        return text
+    columns = shutil.get_terminal_size().columns
+    lines = text.split("\n")
+    indents = [column - (len(line) - len(line.lstrip(" "))) if column else 2 for line in lines]
+    return "\n".join(
+        filled(line, columns, max(0, indent)) for line, indent in zip(lines, indents, strict=True)
+    )
 
 
 def to_the_right(column: Sequence[str], least: int = 0) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from beowire import text_table
 from beowire.apps import catalogue, hpl, npb, tables
 from beowire.apps.catalogue import App
 from beowire.apps.plan import parse_loads
@@ -52,6 +53,7 @@ from beowire.record_parts import RecordLine
 from beowire.report.apps_page import write_apps_report
 
 _PIPE_WIDTH = 100
+_WIDEST_NAME = max(len(app.name) for app in catalogue.OWN)
 _MOST_RANKS = 4096
 _MOST_LAUNCHES = 1000
 _LONGEST_S = 24 * 3600.0
@@ -103,7 +105,8 @@ def list_apps(
     if as_json:
         print(json.dumps(_as_data(mpis, absent), allow_nan=False))
         return
-    print("\n".join(_as_text(mpis, absent)))
+    lines = _as_text(mpis, absent)
+    print(text_table.for_stream("\n".join(lines), sys.stdout, _WIDEST_NAME + 2))
 
 
 def _as_data(mpis: dict[str, Installation | str], absent: dict[str, str]) -> dict[str, object]:
@@ -137,7 +140,7 @@ def _as_data(mpis: dict[str, Installation | str], absent: dict[str, str]) -> dic
 
 
 def _as_text(mpis: dict[str, Installation | str], absent: dict[str, str]) -> list[str]:
-    wide = max(len(app.name) for app in catalogue.OWN)
+    wide = _WIDEST_NAME
     lines = []
     for app in catalogue.OWN:
         lines.append(f"{app.name:<{wide}}  {app.summary}")

@@ -2,12 +2,14 @@
 """`beowire explain`: where the microseconds of a message go. The work is in `beowire.explain`."""
 
 import json
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from beowire import text_table
 from beowire.commands.options import (
     InterfaceOption,
     SshOption,
@@ -127,5 +129,5 @@ def command(
         if as_json:
             print(json.dumps(show.as_json(found), allow_nan=False), flush=True)
             return
-        print(show.render(found))
+        print(text_table.for_stream(show.render(found), sys.stdout))
         print(f"\nrecord: {found.record.path}\nreport: {report}", flush=True)

@@ -2,12 +2,14 @@
 """`beowire setup`: makes hosts ready for MPI over Beowire. The work is in `beowire.setup`."""
 
 import re
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Annotated
 
 import typer
 
+from beowire import text_table
 from beowire.commands.doctor import WIDTH, AllHostsOption, there
 from beowire.commands.options import InterfaceOption, SshOption
 from beowire.doctor import show
@@ -119,14 +121,18 @@ def _value(one: str | BeowireError) -> str:
     return one
 
 
+def _say(text: str) -> None:
+    print(text_table.for_stream(text, sys.stdout))
+
+
 def _show_plans(plans: Sequence[Plan], prefix: str, *, apply: bool) -> None:
     for one in plans:
         if not one.steps:
             print(f"{one.host}: {prefix} is as it should be")
         for step in one.steps:
-            print(f"{one.host}: {'will' if apply else 'would'} {step}")
+            _say(f"{one.host}: {'will' if apply else 'would'} {step}")
         for obstacle in one.obstacles:
-            print(f"{one.host}: NOT POSSIBLE: {obstacle}")
+            _say(f"{one.host}: NOT POSSIBLE: {obstacle}")
     if not apply and any(one.steps for one in plans):
         print("nothing is changed yet: --apply does it")
 

@@ -2,12 +2,13 @@
 """`beowire tune`: writes the transport's configuration from measurement. The work is in
 `beowire.tuning`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from beowire import tuning
+from beowire import text_table, tuning
 from beowire.commands.options import (
     InterfaceOption,
     SshOption,
@@ -121,7 +122,7 @@ def tune(
         tuning.measuring(launcher, LocalLauncher(), seconds, interrupts, interface) as measure,
     ):
         for choice in tuning.tune(measure):
-            print(choice, flush=True)
+            print(text_table.for_stream(str(choice), sys.stdout), flush=True)
             choices.append(choice)
     tuning.write(path, tuning.text_of(choices, where))
     tuning.check_file(str(path.absolute()))

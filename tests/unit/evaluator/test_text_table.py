@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import io
+
+import pytest
+
 from beowire import text_table
 from beowire.report.curves import telling_sizes
 from beowire.text_table import grid, how_many_fit, rows
@@ -45,3 +49,23 @@ def test_filled__long_lines_break_between_words_only() -> None:
     assert all(not line.rstrip().endswith("-") for line in lines)
     assert lines[3].startswith("  ")
     assert lines[-4:] == ["  a  b", f"    {'x' * 90}", "    c", "  a  b"]
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_for_stream__a_terminal_gets_no_broken_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    text = "is      sorts whole numbers\n        any number of ranks"
+    assert text_table.for_stream(text, io.StringIO()) == text
+    assert text_table.for_stream(text, Terminal(), 8).split("\n") == [
+        "is      sorts whole",
+        "        numbers",
+        "        any number",
+        "        of ranks",
+    ]
+    assert text_table.for_stream("no lane between hosts", Terminal()) == "no lane between\n  hosts"
