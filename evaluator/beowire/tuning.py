@@ -41,8 +41,9 @@ RUNS = 17
 #: What a run takes besides its measuring, until that is known: engines are started and ended.
 _BESIDE_S = 1.0
 
-#: A run that was too short gets so many times what it needs.
-_ONCE_MORE = 4
+#: A run that was too short gets so many times what it needs if it has the cores: beside others, or
+#: in machines that are emulated, all takes longer.
+_ONCE_MORE = (4, 32)
 
 _HEADER = "# Written by beowire tune."
 _NO_LIMIT_FRAMES = 256
@@ -199,11 +200,13 @@ def measuring(
     clock = _Shares(seconds)
 
     def measure(work: Work) -> Costs:
-        try:
-            return measured(work, clock.next_s(work))
-        except _TooShort:
-            # Somebody else has the cores: once more, with time enough, before all is in vain.
-            return measured(work, _ONCE_MORE * clock.least_s(work))
+        seconds = clock.next_s(work)
+        for times in _ONCE_MORE:
+            try:
+                return measured(work, seconds)
+            except _TooShort:
+                seconds = max(seconds, times * clock.least_s(work))
+        return measured(work, seconds)
 
     def measured(work: Work, seconds: float) -> Costs:
         with tempfile.TemporaryDirectory(prefix="beowire-tune-") as directory:
