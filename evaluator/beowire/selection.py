@@ -6,6 +6,7 @@ A driver that no group knows (somebody's own) is measured by default.
 """
 
 import difflib
+import re
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 
@@ -89,6 +90,19 @@ def group_of(name: str) -> str | None:
     return None
 
 
+def driver_named(name: str, by_name: Mapping[str, DriverInfo]) -> DriverInfo | None:
+    """The driver of that name. Where its file cannot be loaded, nobody knows what is in it: then
+    what stands for the file (survey.known_drivers()), as `ucx` for `ucx:tcp`, and says why."""
+    if name in by_name:
+        return by_name[name]
+    # As the engine looks for its file (modules_find()): to one separator, then to that before it.
+    for cut in reversed(list(re.finditer(r"[-:/_]", name))):
+        one = by_name.get(name[: cut.start()])
+        if one is not None and not one.ready and not one.summary:
+            return one
+    return None
+
+
 def _members(word: str, known: Sequence[DriverInfo]) -> list[DriverInfo] | None:
     """The known drivers of a group; None if it is none."""
     if word == "all":
@@ -99,15 +113,15 @@ def _members(word: str, known: Sequence[DriverInfo]) -> list[DriverInfo] | None:
 
 
 def _named(word: str, by_name: Mapping[str, DriverInfo]) -> DriverInfo:
-    name = word if word in by_name else ALIASES.get(word, word)
-    if name not in by_name:
+    one = driver_named(word if word in by_name else ALIASES.get(word, word), by_name)
+    if one is None:
         raise BeowireError(
             f"no driver {word!r}: {_there_are(word, by_name)}; and the groups"
             f" {', '.join(GROUPS)}, all"
         )
-    if not by_name[name].ready:
-        raise BeowireError(f"driver {name} is not ready: {by_name[name].reason}")
-    return by_name[name]
+    if not one.ready:
+        raise BeowireError(f"driver {one.name} is not ready: {one.reason}")
+    return one
 
 
 def _there_are(word: str, names: Collection[str]) -> str:

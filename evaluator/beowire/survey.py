@@ -12,6 +12,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher, Node
 from beowire.record import Clock, DriverInfo, NodeEnd, ProbeInfo
+from beowire.selection import driver_named
 
 #: The control protocol that this evaluator speaks (docs/ENGINE.md).
 PROTOCOL = 1
@@ -124,7 +125,7 @@ def survey(
 
 def known_drivers(answer: Mapping[str, Any]) -> list[DriverInfo]:
     """The drivers of an answer to `drivers`. One whose file cannot be loaded is absent, and has the
-    reason, under the name that its file has."""
+    reason, under the name that its file has, and no summary (selection.driver_named())."""
     found = [DriverInfo.model_validate(one) for one in answer["drivers"]]
     names = {one.name for one in found}
     for item in answer.get("broken", []):
@@ -204,7 +205,7 @@ def _merge(reports: Sequence[Sequence[DriverInfo]], nodes: Sequence[Node]) -> li
     for info in reports[0]:
         reasons = [f"{nodes[0].name}: {info.reason}"] if not info.ready else []
         for node, known in zip(nodes[1:], others, strict=True):
-            other = known.get(info.name)
+            other = driver_named(info.name, known)
             if info.placement != "pair":
                 break
             if other is None:

@@ -22,6 +22,7 @@ from beowire.launch.local import LocalLauncher
 from beowire.mpi import environment, installation
 from beowire.mpi.installation import KINDS
 from beowire.record import DriverInfo
+from beowire.selection import driver_named
 from beowire.survey import end_engines, greet, known_drivers, start_engine
 from beowire.text_table import filled
 
@@ -164,7 +165,7 @@ def _of_drivers(names: Mapping[str, str], drivers: Sequence[DriverInfo]) -> dict
     known = {one.name: one for one in drivers}
     found = {}
     for name, driver in names.items():
-        one = known.get(driver)
+        one = driver_named(driver, known)
         found[name] = "it was not built" if one is None else "" if one.ready else one.reason
     return found
 

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from beowire import __version__, cli
 from beowire.commands import info
+from beowire.survey import known_drivers
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -68,6 +69,19 @@ def test_info__of_this_host(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["lanes"]["shm"] == ""  # needs nothing that a test has not
     assert "was not built" not in "".join([*found["lanes"].values(), *found["libraries"].values()])
     assert all(info.show(found))
+
+
+@pytest.mark.parametrize(
+    ("library", "file"), [("libfabric", "fi"), ("UCX", "ucx"), ("libibverbs", "verbs")]
+)
+def test_of_drivers__library_that_is_missing__is_no_driver_that_was_not_built(
+    library: str, file: str
+) -> None:
+    broken = {"file": f"beowire-driver-{file}.so", "reason": "libother.so.0: no such file"}
+    drivers = known_drivers({"drivers": [], "broken": [broken]})
+    found = info._of_drivers(info.LIBRARIES, drivers)
+    assert found[library] == "it cannot be loaded: libother.so.0: no such file"
+    assert found["PVM"] == "it was not built"
 
 
 def test_version__is_the_same_everywhere() -> None:

@@ -95,6 +95,21 @@ def test_choose__named_but_not_ready_says_why() -> None:
         selection.choose_drivers([TCP, PACKET], "tcp,packet")
 
 
+def test_choose__named_in_a_file_that_cannot_be_loaded_says_why() -> None:
+    ucx, verbs = (
+        _driver(name, "it cannot be loaded: no libother.so.0") for name in ("ucx", "verbs")
+    )
+    with pytest.raises(BeowireError, match="driver ucx is not ready: it cannot be loaded: no lib"):
+        selection.choose_drivers([TCP, ucx, verbs], "tcp,ucx:tcp")
+    with pytest.raises(BeowireError, match="driver verbs is not ready: it cannot be loaded"):
+        selection.choose_drivers([TCP, ucx, verbs], "verbs-send-events")
+    # One that could say its name is another, whether it is ready or not.
+    sctp = SCTP.model_copy(update={"summary": "SCTP"})
+    for word in ("tcp-warp", "sctp-warp", "ucxx"):
+        with pytest.raises(BeowireError, match=f"no driver '{word}': there are tcp, sctp, ucx;"):
+            selection.choose_drivers([TCP, sctp, ucx], word)
+
+
 def test_choose__none_ready_says_why() -> None:
     with pytest.raises(BeowireError, match="no driver can run here: packet: node0"):
         selection.choose_drivers([PACKET], None)

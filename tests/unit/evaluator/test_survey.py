@@ -11,7 +11,7 @@ import pytest
 from beowire.engine import EngineProcess
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.survey import end_engines, start_engine, survey
+from beowire.survey import _merge, end_engines, known_drivers, start_engine, survey
 from unit.evaluator.fake_engine import FakeLauncher, FakeNode
 
 Make = Callable[..., FakeLauncher]
@@ -73,6 +73,19 @@ def test_survey__a_driver_that_cannot_be_loaded_is_absent_with_the_reason(make: 
     assert not crash.ready
     assert crash.reason == "node0: it cannot be loaded: it ends the process that tries it"
     assert any(one.ready for one in found.drivers)
+
+
+def test_merge__a_driver_whose_library_the_other_node_does_not_have_has_that_reason() -> None:
+    broken = {"file": "beowire-driver-ucx.so", "reason": "no libucp.so.0"}
+    unloadable = known_drivers({"drivers": [], "broken": [broken]})
+    there = {"name": "ucx:tcp", "summary": "UCX over TCP", "ready": True, "reason": ""}
+    ready = [unloadable[0].model_copy(update=there)]
+    nodes: Any = (FakeNode("a"), FakeNode("b"))
+    (found,) = _merge([ready, unloadable], nodes)
+    assert not found.ready
+    assert found.reason == "b: it cannot be loaded: no libucp.so.0"
+    (found,) = _merge([ready, []], nodes)
+    assert found.reason == "b: this node does not have the driver"
 
 
 def test_survey__another_protocol_is_refused_with_advice(make: Make) -> None:
