@@ -26,6 +26,9 @@ struct packet_ring {
     uint32_t slot; /* that the next frame will be in */
 };
 
+/** What is asked of the kernel for that. It wants every block to be whole pages. */
+struct tpacket_req packet_ring_request(size_t frame_bytes, size_t frames, size_t page_bytes);
+
 /** Gives the socket, which must be of TPACKET_V2 and not bound, a ring of at least `frames` slots
  *  for frames of up to `frame_bytes`. 0, or -1 with errno set. */
 int packet_ring_open(struct packet_ring *ring, int fd, size_t frame_bytes, size_t frames);
