@@ -16,7 +16,7 @@ from beowire.doctor import facts, show
 from beowire.doctor.facts import Facts
 from beowire.doctor.look import diagnose, look
 from beowire.doctor.pairs import Pair, Visits
-from beowire.doctor.ways import judge
+from beowire.doctor.ways import all_pass, judge
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Node
@@ -60,7 +60,7 @@ def doctor(
                 found = there(launcher, interface, interrupts)
                 with closing(Visits(launcher, found, interrupts)) as visits:
                     pairs = list(visits.pairs())
-    diagnoses = [diagnose(one) for one in found]
+    diagnoses = [diagnose(one, udp_passes=all_pass(one.host, "UDP", pairs)) for one in found]
     between = judge(pairs, found) if pairs else []
     if as_json:
         print(json.dumps(show.as_data(diagnoses, between, pairs), allow_nan=False))

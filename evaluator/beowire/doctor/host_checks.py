@@ -4,8 +4,9 @@
 import re
 from collections.abc import Callable, Sequence
 
-from beowire.doctor.facts import Facts, network_of
+from beowire.doctor.facts import Facts
 from beowire.doctor.finding import Finding, State, ok, unknown
+from beowire.doctor.firewall import firewall
 
 #: Numbers of capabilities (linux/capability.h).
 _NET_ADMIN, _NET_RAW = 12, 13
@@ -158,70 +159,6 @@ def reading(facts: Facts) -> Finding:
         "a long message to a rank of the same host waits while its sender computes",
         "sysctl -w kernel.yama.ptrace_scope=0   # ranks of one user may then look at each other",
     )
-
-
-def firewall(facts: Facts) -> Finding:
-    """Does the host let UDP of other nodes in?"""
-    network = network_of(facts) or "NETWORK"
-    rules = [*facts.lines("nft"), *facts.lines("iptables")]
-    if not rules:
-        status = facts.lines("nft_status")
-        if status and status[0] == "0":
-            return ok("firewall", "no rules (nft)")
-        if status and status[0] == "absent" and facts.number("user_id") == 0:
-            return ok("firewall", "none that is known: neither nft nor iptables has rules")
-        return unknown("firewall", "its rules can be read by root only", "sudo nft list ruleset")
-    chain = _closed_chain(facts.lines("nft"))
-    if chain:
-        return Finding(
-            "firewall",
-            State.BAD,
-            f"chain {chain} drops what no rule lets in",
-            "unless a rule lets UDP of the other nodes in, the lane udp is of no use, and with it"
-            " whatever cannot go as Ethernet frames (which this firewall does not see)",
-            f"nft insert rule {chain} ip saddr {network} meta l4proto '{{ udp, icmp }}' accept",
-        )
-    if _closed_iptables(facts.lines("iptables")):
-        return Finding(
-            "firewall",
-            State.BAD,
-            "iptables' INPUT drops what no rule lets in",
-            "unless a rule lets UDP of the other nodes in, the lane udp is of no use",
-            f"iptables -I INPUT -s {network} -p udp -j ACCEPT;"
-            f" iptables -I INPUT -s {network} -p icmp -j ACCEPT",
-        )
-    return ok("firewall", "it has rules, and lets in what they do not name")
-
-
-def _closed_chain(lines: Sequence[str]) -> str:
-    """`FAMILY TABLE CHAIN` of a chain for what comes in that drops by default, or ends in a rule
-    that drops or rejects all; empty: there is none."""
-    table, chain, hooked, last = "", "", False, ""
-    for line in lines:
-        words = line.split()
-        if words[:1] == ["table"] and len(words) > 2:
-            table = f"{words[1]} {words[2]}"
-        elif words[:1] == ["chain"] and len(words) > 1:
-            chain, hooked, last = words[1], False, ""
-        elif "hook input" in line:
-            hooked = True
-            if "policy drop" in line:
-                return f"{table} {chain}"
-        elif words == ["}"]:
-            if hooked and re.fullmatch(r"(counter.* )?(drop|reject.*)", last):
-                return f"{table} {chain}"
-            hooked = False
-        elif hooked:
-            last = line.strip()
-    return ""
-
-
-def _closed_iptables(lines: Sequence[str]) -> bool:
-    """Does the chain INPUT drop by default, or end in a rule for all?"""
-    if any(line.startswith(":INPUT DROP") for line in lines):
-        return True
-    own = [line for line in lines if line.startswith("-A INPUT ")]
-    return bool(own) and re.fullmatch(r"-A INPUT -j (DROP|REJECT.*)", own[-1]) is not None
 
 
 def locked_memory(facts: Facts) -> Finding:

@@ -42,6 +42,8 @@ class Way:
     """For people."""
     size: int
     """Bytes of the messages that are bounced; 0: as long as frames may be."""
+    needs: str = ""
+    """The way without which this one cannot be open either."""
 
 
 #: The short one of a way tells its speed; all are also the proof that something gets through.
@@ -49,7 +51,7 @@ WAYS = (
     Way("beowire-packet", "frames", 8),
     Way("beowire-tso", "cut frames", 262144),
     Way("beowire-udp", "UDP", 8),
-    Way("udp", "full frames", 0),
+    Way("udp", "full frames", 0, needs="UDP"),
 )
 
 
@@ -101,7 +103,11 @@ class Visits:
             ends = [self._found[place] for place in places]
             pair = Pair((ends[0].host, ends[1].host))
             for way in WAYS:
-                pair.ways[way.name] = self._bounce(way, places)
+                needed = pair.ways.get(way.needs)
+                if needed is not None and needed.tried and not needed.works:
+                    pair.ways[way.name] = Bounced(why=f"{way.needs} does not pass", tried=False)
+                else:
+                    pair.ways[way.name] = self._bounce(way, places)
             told(pair)
             yield pair
 
@@ -128,6 +134,8 @@ class Visits:
             return self._visit(way.driver, size, places)
         except (EngineError, BeowireError) as error:
             self._forget(places)
+            if getattr(error, "code", "") == "TIMEOUT":
+                return Bounced(why="nothing came through")  # neither end has heard of the other
             return Bounced(why=f"{getattr(error, 'node', '')}: {error}".removeprefix(": "))
 
     def _visit(self, driver: str, size: int, places: tuple[int, int]) -> Bounced:

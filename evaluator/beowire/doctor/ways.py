@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from beowire.doctor.facts import Facts, network_of
 from beowire.doctor.finding import Finding, State, ok, unknown
 from beowire.doctor.host_checks import found_mpis
-from beowire.doctor.pairs import WAYS, Bounced, Pair
+from beowire.doctor.pairs import WAYS, Pair
 from beowire.units import time_text
 
 #: What to look at where a way is closed.
@@ -57,6 +57,12 @@ def judge(pairs: Sequence[Pair], found: Sequence[Facts]) -> list[Finding]:
     ]
 
 
+def all_pass(host: str, name: str, pairs: Sequence[Pair]) -> bool:
+    """Whether a way has been found open between a host and each of the others."""
+    own = [pair for pair in pairs if host in pair.hosts]
+    return bool(own) and all(pair.ways[name].works for pair in own)
+
+
 def differences(found: Sequence[Facts]) -> list[Finding]:
     """What should be the same on hosts, and is not, as far as engines know it."""
     return [*_mtus(found), *_kernels(found)]
@@ -74,17 +80,9 @@ def _of_way(name: str, pairs: Sequence[Pair], found: Sequence[Facts]) -> list[Fi
     if closed:
         state, costs, do = _STOPPED[name]
         words = {"network": network_of(found[0]) or "NETWORK", "interface": found[0].interface}
-        what = "" if len(closed) < len(pairs) else " (between all)"
-        findings.append(
-            Finding(
-                name,
-                state,
-                f"stopped{what}: "
-                + "; ".join(_described(pair, pair.ways[name]) for pair in closed),
-                costs,
-                do.format(**words),
-            )
-        )
+        where = "between all: " if 1 < len(closed) == len(pairs) else ""
+        said = f"stopped: {where}{_described(name, closed, alone=bool(where))}"
+        findings.append(Finding(name, state, said, costs, do.format(**words)))
     if untried:
         reasons = dict.fromkeys(pair.ways[name].why for pair in untried)
         findings.append(unknown(name, "not tried: " + "; ".join(reasons)))
@@ -109,8 +107,14 @@ def _of_way(name: str, pairs: Sequence[Pair], found: Sequence[Facts]) -> list[Fi
     return findings
 
 
-def _described(pair: Pair, bounced: Bounced) -> str:
-    return f"{_names(pair)}: {bounced.why}"
+def _described(name: str, closed: Sequence[Pair], *, alone: bool) -> str:
+    """Each reason once, behind the pairs that have it; `alone`: all have, so none is named."""
+    by_reason: dict[str, list[str]] = {}
+    for pair in closed:
+        by_reason.setdefault(pair.ways[name].why, []).append(_names(pair))
+    if alone and len(by_reason) == 1:
+        return next(iter(by_reason))
+    return "; ".join(f"{', '.join(pairs)}: {why}" for why, pairs in by_reason.items())
 
 
 def _names(pair: Pair) -> str:

@@ -233,6 +233,38 @@ def test_firewall__that_lets_in_only_what_is_named() -> None:
     judged(host_checks.firewall, host(nft=opened.splitlines()), State.OK)
 
 
+#: What the chain may have besides, and whether UDP of 192.168.7.0/24 comes in by it.
+LET_IN = (
+    ("ip saddr 192.168.7.0/24 meta l4proto { icmp, udp } accept", True),
+    ("ip saddr 192.168.7.0/24 accept", True),
+    ('iifname "enp1s0" counter packets 7 bytes 400 accept comment "the cluster"', True),
+    ("meta l4proto udp accept", True),
+    ("ip saddr 192.168.8.0/24 meta l4proto { icmp, udp } accept", False),
+    ("ip saddr 192.168.7.0/24 udp dport 53 accept", False),
+    ("ip saddr 192.168.7.0/24 meta l4proto icmp accept", False),
+    ('iif "lo" accept', False),
+)
+
+
+@pytest.mark.parametrize(("rule", "open_"), LET_IN)
+def test_firewall__that_has_a_rule_for_the_others(*, rule: str, open_: bool) -> None:
+    rules = RULES.replace("ct state", f"{rule}\n ct state")
+    judged(host_checks.firewall, host(nft=rules.splitlines()), State.OK if open_ else State.BAD)
+
+
+def test_firewall__that_was_seen_to_let_udp_in() -> None:
+    closed = host(nft=RULES.splitlines())
+    (one,) = [one for one in diagnose(closed).findings if one.check == "firewall"]
+    assert one.state is State.BAD
+    found = diagnose(closed, udp_passes=True).findings
+    (one,) = [one for one in found if one.check == "firewall"]
+    assert one == ok(
+        "firewall",
+        "chain inet filter input drops what no rule lets in, but UDP of the other hosts comes in"
+        " (tried)",
+    )
+
+
 def test_firewall__iptables() -> None:
     rules = ["*filter", ":INPUT ACCEPT [0:0]", "-A INPUT -i lo -j ACCEPT"]
     last = "-A INPUT -j REJECT --reject-with icmp-host-prohibited"
@@ -240,6 +272,8 @@ def test_firewall__iptables() -> None:
     judged(host_checks.firewall, host(iptables=[*rules, last]), State.BAD, "iptables -I INPUT")
     closed = ["*filter", ":INPUT DROP [0:0]"]
     judged(host_checks.firewall, host(iptables=closed), State.BAD, "192.168.7.0/24")
+    typed = [*closed, "-A INPUT -s 192.168.7.0/24 -p udp -j ACCEPT"]
+    judged(host_checks.firewall, host(iptables=typed), State.OK, "UDP of 192.168.7.0/24")
 
 
 def test_firewall__that_only_root_may_read() -> None:

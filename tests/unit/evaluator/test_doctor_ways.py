@@ -4,7 +4,7 @@
 from beowire.doctor.facts import Facts
 from beowire.doctor.finding import Finding, State
 from beowire.doctor.pairs import WAYS, Bounced, Pair
-from beowire.doctor.ways import judge
+from beowire.doctor.ways import all_pass, judge
 
 OPEN = {way.name: Bounced(5000.0) for way in WAYS}
 
@@ -46,9 +46,7 @@ def test_judge__a_way_that_is_closed_between_some() -> None:
     found = judge(pairs({("a", "c"): {"UDP": stopped}, ("b", "c"): {"UDP": stopped}}), HOSTS)
     (one,) = of(found, "UDP")
     assert one.state is State.BAD
-    assert one.text == (
-        "stopped: a – c: c: the peer does not answer; b – c: c: the peer does not answer"
-    )
+    assert one.text == ("stopped: a – c, b – c: c: the peer does not answer")
     assert "ip saddr 10.77.0.0/24" in one.do
     assert "{ udp, icmp }" in one.do
 
@@ -58,8 +56,15 @@ def test_judge__frames_that_a_switch_does_not_pass() -> None:
         pair: {"frames": Bounced(why="nothing")} for pair in (("a", "b"), ("a", "c"), ("b", "c"))
     }
     (one,) = of(judge(pairs(closed), HOSTS), "frames")
-    assert "stopped (between all)" in one.text
+    assert one.text == "stopped: between all: nothing"
     assert "0x88B5" in one.do
+
+
+def test_all_pass__only_if_it_was_tried() -> None:
+    some = pairs({("a", "c"): {"UDP": Bounced(why="nothing")}})
+    assert all_pass("b", "UDP", some)
+    assert not all_pass("a", "UDP", some)
+    assert not all_pass("a", "UDP", [])
 
 
 def test_judge__frames_that_are_too_long_on_the_way() -> None:
