@@ -155,6 +155,7 @@ def running(directory: Path) -> Iterator[Cluster]:
     finally:
         for server in reversed(made.servers):
             server.terminate()
+        for server in made.servers:
             server.wait()
         lab.close()
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`beowire setup` and `beowire doctor` on three hosts behind a switch, each with an sshd."""
+"""`beowire setup` and `beowire doctor` on three hosts behind a switch, each with an sshd, where
+something is in the way; where nothing is: test_cluster_document.py."""
 
 import grp
 import json
@@ -25,11 +26,6 @@ pytestmark = pytest.mark.skipif(
 
 GROUP = "daemon"
 NOBODY = 65534
-FILES = {
-    *("bin/beowire-frames", "fabric/libbeowire-fi.so", "env.sh", "off.sh"),
-    *("modulefiles/beowire", ".beowire-setup"),
-    *("pvm/libbeowire-pvm.so", "pvm.sh"),
-}
 
 
 @pytest.fixture(name="hosts", scope="module")
@@ -78,39 +74,6 @@ def in_node(hosts: Hosts, index: int, *words: str) -> None:
 def there(hosts: Hosts, index: int) -> set[str]:
     prefix = hosts.home(index) / "beowire"
     return {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()}
-
-
-def test_setup__applies_checks_and_undoes(hosts: Hosts) -> None:
-    words = ("--prefix", "~/beowire", "--group", GROUP)
-    done = type_there(hosts, "setup", *words, among=1)  # one alone: no ways between are tried
-    assert done.returncode == 0, (done.stdout, done.stderr)
-    assert "would copy to ~/beowire: bin/beowire-frames" in done.stdout
-    assert "nothing is changed yet: --apply does it" in done.stdout
-    assert there(hosts, 0) == set()
-
-    done = type_there(hosts, "setup", *words, "--apply")
-    assert done.returncode == 0, (done.stdout, done.stderr)
-    for way in ("frames", "cut frames", "UDP", "full frames"):
-        assert f"  ok       {way}: half a round trip takes" in done.stdout, done.stdout
-    for index in range(3):
-        assert there(hosts, index) == FILES
-        frames = hosts.home(index) / "beowire" / "bin" / "beowire-frames"
-        has = subprocess.run(
-            ["getcap", str(frames)],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={"PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"},
-        )
-        assert "cap_net_raw=ep" in has.stdout
-        about = frames.stat()
-        assert (about.st_mode & 0o7777, about.st_gid) == (0o750, grp.getgrnam(GROUP).gr_gid)
-    again = type_there(hosts, "setup", *words, among=1)
-    assert again.stdout == "root@10.77.0.1: ~/beowire is as it should be\n"
-
-    done = type_there(hosts, "setup", "--prefix", "~/beowire", "--undo")
-    assert (done.returncode, done.stdout.count("is taken away")) == (0, 3), done.stderr
-    assert not any((hosts.home(index) / "beowire").exists() for index in range(3))
 
 
 def test_setup__one_host_that_cannot__none_is_changed(hosts: Hosts) -> None:

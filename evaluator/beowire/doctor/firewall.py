@@ -13,16 +13,11 @@ _COUNTED = re.compile(r"counter packets \d+ bytes \d+ ?|(?: comment \".*\")$")
 
 def firewall(facts: Facts) -> Finding:
     """Does the host let UDP of other nodes in?"""
+    nft, iptables = facts.lines("nft"), facts.lines("iptables")
+    if not nft and not iptables:
+        return _without_rules(facts)
     network = network_of(facts) or "NETWORK"
-    rules = [*facts.lines("nft"), *facts.lines("iptables")]
-    if not rules:
-        status = facts.lines("nft_status")
-        if status and status[0] == "0":
-            return ok("firewall", "no rules (nft)")
-        if status and status[0] == "absent" and facts.number("user_id") == 0:
-            return ok("firewall", "none that is known: neither nft nor iptables has rules")
-        return unknown("firewall", "its rules can be read by root only", "sudo nft list ruleset")
-    chain, rules = _closed_chain(facts.lines("nft"))
+    chain, rules = _closed_chain(nft)
     if chain and not _let_in(rules, network, facts.interface):
         return Finding(
             "firewall",
@@ -32,8 +27,8 @@ def firewall(facts: Facts) -> Finding:
             " whatever cannot go as Ethernet frames (which this firewall does not see)",
             f"nft insert rule {chain} ip saddr {network} meta l4proto '{{ udp, icmp }}' accept",
         )
-    closed = _closed_iptables(facts.lines("iptables"))
-    if closed and not _lets_in_iptables(facts.lines("iptables"), network, facts.interface):
+    closed = _closed_iptables(iptables)
+    if closed and not _lets_in_iptables(iptables, network, facts.interface):
         return Finding(
             "firewall",
             State.BAD,
@@ -45,6 +40,15 @@ def firewall(facts: Facts) -> Finding:
     if chain or closed:
         return ok("firewall", f"a rule lets in UDP of {network}")
     return ok("firewall", "it has rules, and lets in what they do not name")
+
+
+def _without_rules(facts: Facts) -> Finding:
+    status = facts.lines("nft_status")
+    if status and status[0] == "0":
+        return ok("firewall", "no rules (nft)")
+    if status and status[0] == "absent" and facts.number("user_id") == 0:
+        return ok("firewall", "none that is known: neither nft nor iptables has rules")
+    return unknown("firewall", "its rules can be read by root only", "sudo nft list ruleset")
 
 
 def _closed_chain(lines: Sequence[str]) -> tuple[str, list[str]]:

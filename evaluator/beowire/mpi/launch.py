@@ -48,6 +48,10 @@ class Job:
     on_first: bool = True
     """The launcher itself is started on the first of the hosts, not on another machine."""
 
+    remote_shell: str = ""
+    """What Open MPI reaches hosts by that share no files with this one: its daemons there look for
+    the agent, too, and wait for ever where it is missing. Empty: the agent."""
+
 
 def hosts_file(mpi: Installation, job: Job) -> str:
     """The content of the file that names the hosts."""
@@ -99,12 +103,14 @@ def _open_mpi(mpi: Installation, job: Job, hosts: Path) -> list[str]:
     per_host = max(host.ranks for host in job.hosts)
     line = ["--allow-run-as-root", "--hostfile", str(hosts), "--bind-to", "none"]
     line += ["--map-by", f"ppr:{per_host}:node:OVERSUBSCRIBE"]
+    agent = job.remote_shell or str(job.agent)
     if mpi.name == "openmpi4":
-        line += ["--mca", "plm_rsh_agent", str(job.agent), "--mca", "plm_rsh_no_tree_spawn", "1"]
-        # Its usual directory, in /tmp, has a name that all users' labs share: that of the node.
-        line += ["--mca", "orte_tmpdir_base", str(hosts.parent)]
+        line += ["--mca", "plm_rsh_agent", agent, "--mca", "plm_rsh_no_tree_spawn", "1"]
+        if not job.remote_shell:
+            # Its usual directory, in /tmp, has a name that all users' labs share: that of the node.
+            line += ["--mca", "orte_tmpdir_base", str(hosts.parent)]
     else:
-        line += ["--prtemca", "plm_ssh_agent", str(job.agent)]
+        line += ["--prtemca", "plm_ssh_agent", agent]
         line += ["--prtemca", "plm_ssh_no_tree_spawn", "1"]
     return line
 

@@ -126,11 +126,30 @@ class HostsPlace:
             agent = Path(directory) / "agent"
             agent.write_text(self._agent(), encoding="utf-8")
             agent.chmod(0o700)
-            hosts = [launch.Host(name.rpartition("@")[2], share, share) for name in used]
-            job = launch.Job(ranks, hosts, self._interface, agent, program, on_first=False)
+            # Open MPI reads whom to log in as in its list of hosts; for others the agent knows it.
+            reached = used if mpi.is_open_mpi else [name.rpartition("@")[2] for name in used]
+            hosts = [launch.Host(name, share, share) for name in reached]
+            job = launch.Job(
+                ranks,
+                hosts,
+                self._interface,
+                agent,
+                program,
+                on_first=False,
+                remote_shell=self._remote_shell() if mpi.is_open_mpi else "",
+            )
             file = Path(directory) / "hosts"
             file.write_text(launch.hosts_file(mpi, job), encoding="utf-8")
             yield launch.command(mpi, job, file), whole
+
+    def _remote_shell(self) -> str:
+        """ssh with the user's options, as words that Open MPI takes apart at spaces and colons."""
+        for option in self._ssh.options:
+            if any(one in option for one in " :\t"):
+                raise BeowireError(
+                    f"Open MPI cannot be told {option!r} for ssh: put it into ~/.ssh/config"
+                )
+        return " ".join(["ssh", "-x", "-o", "BatchMode=yes", *self._ssh.options])
 
     def _agent(self) -> str:
         """The remote shell of launchers: ssh, with the user's names and options."""

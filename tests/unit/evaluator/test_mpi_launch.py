@@ -57,6 +57,14 @@ def test_command__open_mpi_4_keeps_its_files_in_the_jobs_directory() -> None:
     assert line[line.index("orte_tmpdir_base") + 1] == "/run"
 
 
+@pytest.mark.parametrize("name", ["openmpi4", "openmpi5"])
+def test_command__open_mpi_is_told_no_file_of_this_machine_that_other_hosts_lack(name: str) -> None:
+    job = replace(JOB, on_first=False, remote_shell="ssh -x -o Port=2222")
+    line = launch.command(mpi(name), job, HOSTS)
+    assert "ssh -x -o Port=2222" in line
+    assert [word for word in line if "/run" in word] == ["/run/hosts"]
+
+
 def test_hosts_file__cores_for_open_mpi_ranks_for_the_others() -> None:
     assert launch.hosts_file(mpi("openmpi4"), JOB) == "10.0.0.1 slots=1\n10.0.0.2 slots=1\n"
     assert launch.hosts_file(mpi("mpich"), JOB) == "10.0.0.1:2\n10.0.0.2:2\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from beowire.errors import BeowireError
 from beowire.launch.ssh import SshLauncher
 from beowire.mpi.installation import Installation
 from beowire.mpi.places import HostsPlace, pinned
@@ -26,17 +27,35 @@ def test_pinned__each_rank_on_the_core_of_its_number(variable: str) -> None:
 def test_hosts__are_reached_as_the_user_writes_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     place = HostsPlace(SshLauncher("me@alpha,beta", ["Port=2222"], "eth1"))
-    mpi = Installation("openmpi4", "4.1.4", Path("/usr/bin/mpirun"), None)
-    way = Way("tcp", {"OMPI_MCA_pml": "ob1"})
-    with place.prepared(mpi, way, 4, ["./program"], []) as (command, environment):
-        hosts = Path(command[command.index("--hostfile") + 1])
-        assert hosts.read_text() == "alpha slots=2\nbeta slots=2\n"
+    mpi = Installation("mpich", "5", Path("/usr/bin/mpiexec"), None)
+    with place.prepared(mpi, Way("tcp", {}), 4, ["./program"], []) as (command, _):
+        hosts = Path(command[command.index("-f") + 1])
+        assert hosts.read_text() == "alpha:2\nbeta:2\n"
         agent = (hosts.parent / "agent").read_text()
         assert "alpha) host=me@alpha" in agent
         assert "-o Port=2222" in agent
         assert command[-1] == "./program"
-        assert environment["OMPI_MCA_btl_tcp_if_include"] == "eth1"
     assert not hosts.exists()
+
+
+def test_hosts__open_mpi_is_told_ssh_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its daemons on other hosts look for what reaches them, and have no file of ours."""
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    place = HostsPlace(SshLauncher("me@alpha,beta", ["Port=2222"], "eth1"))
+    mpi = Installation("openmpi4", "4.1.4", Path("/usr/bin/mpirun"), None)
+    way = Way("tcp", {"OMPI_MCA_pml": "ob1"})
+    with place.prepared(mpi, way, 4, ["./program"], []) as (command, environment):
+        hosts = Path(command[command.index("--hostfile") + 1])
+        assert hosts.read_text() == "me@alpha slots=2\nbeta slots=2\n"
+        words = command[command.index("plm_rsh_agent") + 1].split()
+        assert (words[0], words[-2:]) == ("ssh", ["-o", "Port=2222"])
+        assert environment["OMPI_MCA_btl_tcp_if_include"] == "eth1"
+    place = HostsPlace(SshLauncher("alpha,beta", ["ProxyCommand=ssh gate nc %h 22"]))
+    with (
+        pytest.raises(BeowireError, match=r"put it into ~/.ssh/config"),
+        place.prepared(mpi, way, 4, ["./program"], []),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(("transports", "named"), [("tcp,self", "eth1"), ("shm,self", None)])
