@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The endpoints of this host as people and programs want to see them: counters, and their rates."""
 
+import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -252,18 +253,23 @@ def _view_lines(view: View) -> list[str]:
     ]
     lines += _lane_lines(view)
     lines += _peer_lines(view)
-    lines.append(f"  sent      {_types(view, 'sent')}")
-    lines.append(f"  received  {_types(view, 'received')}")
+    lines += _list_lines("sent", _types(view, "sent"))
+    lines += _list_lines("received", _types(view, "received"))
     drops = {name: count for name, count in view.now.values("drops").items() if count}
     shown = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in drops.items())
-    lines.append(f"  dropped   {f'{shown} (since it was opened)' if shown else 'nothing'}")
-    return lines
+    said = f"{shown} (since it was opened)" if shown else "nothing"
+    return lines + _list_lines("dropped", said)
+
+
+def _list_lines(name: str, words: str) -> list[str]:
+    """A list that goes on below itself where it is long."""
+    return textwrap.wrap(
+        f"  {name:<8}  {words}", _NARROWEST, subsequent_indent=" " * 12, break_on_hyphens=False
+    )
 
 
 def _lane_lines(view: View) -> list[str]:
-    table = [
-        ["lane", "sent frames", "bytes", "calls", "received frames", "bytes", "refused", "lost"]
-    ]
+    table = [["lane", "sent", "bytes", "calls", "received", "bytes", "refused", "lost"]]
     for row in view.now.rows("lanes"):
         name = text(row, "name")
         rates = [view.rate("lanes", name, column) for column in _LANE_RATES]
@@ -288,9 +294,7 @@ def _peer_lines(view: View) -> list[str]:
     peers = view.now.rows("peers")
     if not peers:
         return []
-    table = [
-        ["peer", "state", "lane", "round trip", "in flight", "waiting", "sent", "again", "probes"]
-    ]
+    table = [["peer", "lane", "RTT", "unacked", "waiting", "sent", "again", "probes"]]
     busiest = sorted(
         peers, key=lambda row: -number(row, "sent_frames") - number(row, "accepted_frames")
     )
@@ -299,8 +303,8 @@ def _peer_lines(view: View) -> list[str]:
         table.append(
             [
                 text(row, "name"),
-                text(row, "state"),
-                text(row, "lane"),
+                # Which lane there is to it, or why there is none.
+                text(row, "lane") if text(row, "state") == "connected" else text(row, "state"),
                 time_text(rtt_ns) if rtt_ns else "-",
                 *(str(number(row, f"{column}_frames")) for column in ("in_flight", "waiting")),
                 str(number(row, "sent_frames")),
@@ -324,7 +328,7 @@ def _types(view: View, column: str) -> str:
 def _aligned(table: list[list[str]]) -> list[str]:
     """Columns as wide as they need to be; the first ones are words, numbers stand right."""
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    words = 1 if table[0][0] == "lane" else 3
+    words = 1 if table[0][0] == "lane" else 2
     return [
         "  "
         + "  ".join(

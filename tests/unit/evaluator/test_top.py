@@ -100,10 +100,19 @@ def test_render__shows_lanes_peers_frames_and_drops() -> None:
     for words in ("1 of 1 peers connected", "last 1.0 s", "packet/eth0", "300 /s", "30.0 kB/s"):
         assert words in shown
     assert "shm (down)" in shown
-    assert "10.77.0.2/0  connected  packet/eth0" in shown
+    assert "10.77.0.2/0  packet/eth0" in shown
     assert "8.20 µs" in shown
     assert "  sent      eager 300 /s" in lines
     assert "  dropped   key 3 (since it was opened)" in lines
+
+
+def test_render__80_columns_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = ", ".join(f"kind{number} 12.3 k/s" for number in range(12))
+    monkeypatch.setattr("beowire.top._types", lambda *_: kinds)
+    lines = render(Look([view(400_000, 3.0, view(100_000, 2.0), drops=3)]))
+    assert max(map(len, lines)) <= 80
+    (first,) = [at for at, line in enumerate(lines) if line.startswith("  received")]
+    assert lines[first + 1].startswith(" " * 12 + "kind")
 
 
 def test_overview__a_line_a_process__which_it_is_first() -> None:
@@ -150,7 +159,7 @@ def test_render__an_endpoint_that_has_done_nothing() -> None:
     lines = render(Look([view(0, 0.0, peers=0)]))
     assert "  sent      nothing" in lines
     assert "  dropped   nothing" in lines
-    assert not any("round trip" in line for line in lines)
+    assert not any("RTT" in line for line in lines)
 
 
 def test_render__many_peers_the_busiest_first() -> None:
