@@ -169,8 +169,8 @@ def _prepare(made: Cluster) -> None:
         subprocess.run([*keygen, str(here / name)], check=True)
     public = (here / "alice/.ssh/id_ed25519.pub").read_text(encoding="ascii")
     (here / "alice/.ssh/authorized_keys").write_text(public, encoding="ascii")
-    for path in (here / "alice", *(here / "alice").rglob("*")):
-        os.chown(path, _USER, _USER)
+    for own in (here / "alice", *(here / "alice").rglob("*")):
+        os.chown(own, _USER, _USER)
     hosts = [f"{node.address} {name}" for node, name in zip(nodes, NAMES, strict=True)]
     _write(here / "hosts", "127.0.0.1 localhost\n" + "\n".join(hosts) + "\n")
     host_key = (here / "host_key.pub").read_text(encoding="ascii")

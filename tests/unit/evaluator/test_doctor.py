@@ -10,6 +10,7 @@ import pytest
 from beowire.doctor import card_checks, facts, host_checks, show
 from beowire.doctor.facts import Facts
 from beowire.doctor.finding import Finding, State, ok, ordered
+from beowire.doctor.firewall import firewall
 from beowire.doctor.look import Diagnosis, diagnose
 from beowire.errors import BeowireError
 
@@ -218,7 +219,7 @@ table inet filter {
 
 def test_firewall__that_lets_in_only_what_is_named() -> None:
     judged(
-        host_checks.firewall,
+        firewall,
         host(nft=RULES.splitlines()),
         State.BAD,
         "chain inet filter input",
@@ -228,9 +229,9 @@ def test_firewall__that_lets_in_only_what_is_named() -> None:
     last = RULES.replace("policy drop", "policy accept").replace(
         "established accept", "established accept\n counter packets 0 bytes 0 drop"
     )
-    judged(host_checks.firewall, host(nft=last.splitlines()), State.BAD)
+    judged(firewall, host(nft=last.splitlines()), State.BAD)
     opened = RULES.replace("policy drop", "policy accept")
-    judged(host_checks.firewall, host(nft=opened.splitlines()), State.OK)
+    judged(firewall, host(nft=opened.splitlines()), State.OK)
 
 
 #: What the chain may have besides, and whether UDP of 192.168.7.0/24 comes in by it.
@@ -249,7 +250,7 @@ LET_IN = (
 @pytest.mark.parametrize(("rule", "open_"), LET_IN)
 def test_firewall__that_has_a_rule_for_the_others(*, rule: str, open_: bool) -> None:
     rules = RULES.replace("ct state", f"{rule}\n ct state")
-    judged(host_checks.firewall, host(nft=rules.splitlines()), State.OK if open_ else State.BAD)
+    judged(firewall, host(nft=rules.splitlines()), State.OK if open_ else State.BAD)
 
 
 def test_firewall__that_was_seen_to_let_udp_in() -> None:
@@ -268,16 +269,16 @@ def test_firewall__that_was_seen_to_let_udp_in() -> None:
 def test_firewall__iptables() -> None:
     rules = ["*filter", ":INPUT ACCEPT [0:0]", "-A INPUT -i lo -j ACCEPT"]
     last = "-A INPUT -j REJECT --reject-with icmp-host-prohibited"
-    judged(host_checks.firewall, host(iptables=rules), State.OK)
-    judged(host_checks.firewall, host(iptables=[*rules, last]), State.BAD, "iptables -I INPUT")
+    judged(firewall, host(iptables=rules), State.OK)
+    judged(firewall, host(iptables=[*rules, last]), State.BAD, "iptables -I INPUT")
     closed = ["*filter", ":INPUT DROP [0:0]"]
-    judged(host_checks.firewall, host(iptables=closed), State.BAD, "192.168.7.0/24")
+    judged(firewall, host(iptables=closed), State.BAD, "192.168.7.0/24")
     typed = [*closed, "-A INPUT -s 192.168.7.0/24 -p udp -j ACCEPT"]
-    judged(host_checks.firewall, host(iptables=typed), State.OK, "UDP of 192.168.7.0/24")
+    judged(firewall, host(iptables=typed), State.OK, "UDP of 192.168.7.0/24")
 
 
 def test_firewall__that_only_root_may_read() -> None:
-    judged(host_checks.firewall, host(nft_status=["1"]), State.UNKNOWN, "sudo nft list ruleset")
+    judged(firewall, host(nft_status=["1"]), State.UNKNOWN, "sudo nft list ruleset")
 
 
 def test_load__by_the_number_of_cores() -> None:
