@@ -127,7 +127,7 @@ def _say(text: str) -> None:
 
 def _show_plans(plans: Sequence[Plan], prefix: str, *, apply: bool) -> None:
     for one in plans:
-        if not one.steps:
+        if not one.steps and not one.obstacles:
             print(f"{one.host}: {prefix} is as it should be")
         for step in one.steps:
             _say(f"{one.host}: {'will' if apply else 'would'} {step}")

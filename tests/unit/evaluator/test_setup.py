@@ -348,3 +348,10 @@ def test_this_host__what_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("beowire.setup.hosts._SCRIPT_S", 0.01)
     with pytest.raises(BeowireError, match="it is not done in"):
         ThisHost().run("b", "exec sleep 60")
+
+
+def test_show_plans__what_cannot_be_done_is_not_as_it_should_be(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    setup._show_plans([Plan("n1", obstacles=["it is closed"])], "/opt/beowire", apply=False)
+    assert capsys.readouterr().out == "n1: NOT POSSIBLE: it is closed\n"
