@@ -326,7 +326,7 @@ def in_node(hosts: Cluster, index: int, path: Path) -> Path:
 
 def open_firewall(hosts: Cluster, said: str) -> str:
     """Types on n1 the line that is said to do it, and returns it."""
-    (line,) = re.findall(r"nft insert .* accept(?=   # on both hosts)", said)
+    (line,) = re.findall(r"nft insert .* accept", said)
     subprocess.run(hosts.in_node(1, "sh", "-c", line), check=True)
     return str(line)
 
