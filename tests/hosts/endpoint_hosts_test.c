@@ -12,6 +12,7 @@
 #include <ifaddrs.h>
 #include <linux/if_link.h>
 #include <linux/if_packet.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -145,6 +146,15 @@ static void say(int out, const void *data, size_t bytes)
     }
 }
 
+/** Reads what it has to say, for which it has a while: what it waits for may never come. */
+static void hear(const struct remote *remote, void *data, size_t bytes)
+{
+    struct pollfd words = {.fd = remote->words, .events = POLLIN};
+
+    assert_int_equal(poll(&words, 1, (int)(PATIENCE_NS / MILLISECOND)), 1);
+    assert_int_equal(read(remote->words, data, bytes), bytes);
+}
+
 /** Starts a process there: it opens an endpoint, says its address, and does what it is for. */
 static struct remote start(const char *interface, const char *lanes,
                            void (*work)(beowire_endpoint *endpoint, int out))
@@ -174,8 +184,7 @@ static struct remote start(const char *interface, const char *lanes,
     }
     close(ends[1]);
     remote.words = ends[0];
-    assert_int_equal(read(remote.words, &remote.address, sizeof remote.address),
-                     sizeof remote.address);
+    hear(&remote, &remote.address, sizeof remote.address);
     return remote;
 }
 
@@ -470,7 +479,7 @@ static void lose_a_card(const char *lanes, bool is_far, const char *card)
     assert_int_equal(beowire_send(a, peer, SHORT_TAG, 0, NULL, 0, NULL), 0);
     assert_int_equal(await(a).status, 0);
     assert_int_equal(beowire_flush(a, PATIENCE_NS), 0);
-    assert_int_equal(read(remote.words, &counted, sizeof counted), sizeof counted);
+    hear(&remote, &counted, sizeof counted);
     assert_int_equal(counted, count);
     assert_int_equal(beowire_close(a, PATIENCE_NS), 0);
     assert_int_equal(kill(remote.pid, SIGKILL), 0);
