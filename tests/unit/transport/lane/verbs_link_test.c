@@ -52,16 +52,20 @@ static void verbs_link_ask__by_both_at_once(void **state)
 static void verbs_link_ask__hello_is_lost(void **state)
 {
     struct verbs_ends ends = open_met();
+    uint64_t *not_before_ns = &link_of(ends.a, &ends.at_b)->not_before_ns;
     uint64_t before = 0;
 
     (void)state;
     fake.deaf = true;
+    *not_before_ns = 1;
     assert_int_equal(ends.a->operations->lend(ends.a, &ends.at_b, met.source, 64), 0);
     before = verbs_of(ends.a)->posted;
+    assert_true(*not_before_ns > LANE_VERBS_HELLO_NS);
+    *not_before_ns = UINT64_MAX; /* that much later does not come while this runs */
     assert_int_equal(ends.a->operations->lend(ends.a, &ends.at_b, met.source, 64), 0);
     assert_int_equal(verbs_of(ends.a)->posted, before);
     fake.deaf = false;
-    link_of(ends.a, &ends.at_b)->not_before_ns = 0;
+    *not_before_ns = 0;
     assert_int_equal(ends.a->operations->lend(ends.a, &ends.at_b, met.source, 64), 0);
     shake_hands(ends.a, ends.b);
     assert_true(can_read(&ends));
