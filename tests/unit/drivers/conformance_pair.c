@@ -345,7 +345,7 @@ static void wait_in_vain(struct pair *pair)
     }
     pair_check(result == -ECANCELED, result);
     pair_check(pair->questions > 0, pair->questions);
-    pair_stop_after_ms(pair, PAIR_PATIENCE_S * UINT64_C(1000));
+    pair_be_patient(pair);
 }
 
 /* What comes later has nothing to do with the receive that was given up: it is longer, and goes

@@ -21,6 +21,9 @@
 /* Long enough that a busy machine loses nothing that the wire did not lose. */
 #define LOSS_TIMEOUT_NS UINT64_C(1000000000)
 
+/* Checks that have held in this process: whoever gets on makes some. */
+static uint64_t held;
+
 void pair_require(bool condition, const char *file, int line, const char *text, long long value)
 {
     if (!condition) {
@@ -28,6 +31,7 @@ void pair_require(bool condition, const char *file, int line, const char *text, 
                       text, value);
         abort();
     }
+    held++;
 }
 
 static uint64_t now_ns(void)
@@ -43,12 +47,23 @@ static bool stopped(void *context)
     pair->questions++;
     struct pollfd poller = {.fd = pair->control, .events = POLLIN};
     bool called = pair->heed_control && poll(&poller, 1, 0) > 0;
+    if (pair->patient && pair->held != held) {
+        pair_be_patient(pair);
+    }
     return called || now_ns() >= pair->stop_at_ns;
 }
 
 void pair_stop_after_ms(struct pair *pair, uint64_t ms)
 {
+    pair->patient = false;
     pair->stop_at_ns = now_ns() + ms * UINT64_C(1000000);
+}
+
+void pair_be_patient(struct pair *pair)
+{
+    pair->patient = true;
+    pair->held = held;
+    pair->stop_at_ns = now_ns() + PAIR_PATIENCE_S * UINT64_C(1000000000);
 }
 
 void pair_alone(struct pair *pair, const struct driver *driver, bool with_interfaces,
@@ -61,7 +76,7 @@ void pair_alone(struct pair *pair, const struct driver *driver, bool with_interf
         .control = -1,
         .host = {.stopped = stopped, .context = pair},
     };
-    pair_stop_after_ms(pair, PAIR_PATIENCE_S * UINT64_C(1000));
+    pair_be_patient(pair);
 }
 
 uint64_t pair_largest(const struct driver *driver)
