@@ -129,6 +129,9 @@ int verbs_hosts_find(struct verbs_hosts *hosts, uint32_t ipv4, bool quiet, struc
     /* Hosts of a cluster have addresses that follow one another; the last byte is the highest. */
     struct verbs_host *set = &hosts->hosts[(ipv4 >> 24 ^ ipv4 >> 16) % SETS * VERBS_HOST_WAYS];
 
+    if (ipv4 == 0) { /* no host's: places that are free have it */
+        return -EHOSTUNREACH;
+    }
     for (unsigned way = 0; way < VERBS_HOST_WAYS; way++) {
         struct verbs_host *host = &set[way];
         if (host->ipv4 != ipv4) {

@@ -54,6 +54,19 @@ static void verbs_send__to_a_host_that_does_not_answer(void **state)
     close_ends(&ends);
 }
 
+/** A peer that says so of itself: what is for it is lost, and does not wait for ever. */
+static void verbs_hosts_find__no_address(void **state)
+{
+    struct lane *lane = open_on(HOST_A);
+    struct ibv_ah *handle = NULL;
+
+    (void)state;
+    assert_int_equal(verbs_hosts_find(&verbs_of(lane)->hosts, 0, true, &handle), -EHOSTUNREACH);
+    await_hosts(lane);
+    assert_int_equal(verbs_hosts_find(&verbs_of(lane)->hosts, 0, true, &handle), -EHOSTUNREACH);
+    close_lane(lane);
+}
+
 /** Hosts without end, such as strangers make up, take no more room; and no handle goes while a
  * frame may be under way by it. */
 static void verbs_hosts_find__more_hosts_than_there_is_room_for(void **state)
@@ -88,6 +101,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
         TEST(verbs_hosts_find__nobody_waits_for_an_answer),
         TEST(verbs_send__to_a_host_that_does_not_answer),
+        TEST(verbs_hosts_find__no_address),
         TEST(verbs_hosts_find__more_hosts_than_there_is_room_for),
 #undef TEST
     };
