@@ -39,6 +39,7 @@
 
 struct session {
     const struct driver_host *host;
+    enum driver_role role;
     ucp_context_h context;
     ucp_worker_h worker;
     ucp_address_t *name;
@@ -201,6 +202,7 @@ static int open_over(const char *transport, const struct driver_options *options
         return -ENOMEM;
     }
     session->host = options->host;
+    session->role = options->role;
     int result = open_context(transport, options, &session->context, error, error_bytes);
     if (result == 0) {
         result = open_worker(session, error, error_bytes);
@@ -390,17 +392,9 @@ static void peer_failed(void *context, ucp_ep_h endpoint, ucs_status_t status)
     session->failure = to_errno(status);
 }
 
-/* Both ends send a greeting, so that the connection beneath stands before anything is measured. */
-static int driver_connect(void *opened, const char *peer_address, char *error, size_t error_bytes)
+static int open_peer(struct session *session, const uint8_t name[NAME_BYTES], char *error,
+                     size_t error_bytes)
 {
-    struct session *session = opened;
-    uint8_t name[NAME_BYTES] = {0};
-    char greeting = 0;
-    if (read_address(session, peer_address, name) != 0) {
-        (void)snprintf(error, error_bytes, "'%.64s' is not the address of another end",
-                       peer_address);
-        return -EINVAL;
-    }
     const ucp_ep_params_t parameters = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER |
                       UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE,
@@ -413,18 +407,49 @@ static int driver_connect(void *opened, const char *peer_address, char *error, s
         session->peer = NULL;
         return explain(status, "cannot reach the other end", error, error_bytes);
     }
-    int result = driver_send(session, &greeting, sizeof greeting);
-    if (result == 0) {
-        result = driver_receive(session, &greeting, sizeof greeting);
-    }
-    if (result == 0) {
-        result = driver_flush(session);
-    }
+    return 0;
+}
+
+static int explain_greeting(int result, char *error, size_t error_bytes)
+{
     if (result != 0) {
         (void)snprintf(error, error_bytes, "UCX: cannot reach the other end: %s",
                        strerror(-result));
     }
     return result;
+}
+
+/* Both ends send a greeting, so that the connection beneath stands before anything is measured. The
+ * responder waits for the initiator's before it connects in turn. Where both connect at once, UCX
+ * (1.13, over TCP) makes two connections and gives one of them up; and in a run of some twenty one
+ * end waited for ever, while the other had what it wanted, and no longer called UCX. */
+static int driver_connect(void *opened, const char *peer_address, char *error, size_t error_bytes)
+{
+    struct session *session = opened;
+    const bool first = session->role == DRIVER_INITIATOR;
+    uint8_t name[NAME_BYTES] = {0};
+    char greeting = 0;
+    if (read_address(session, peer_address, name) != 0) {
+        (void)snprintf(error, error_bytes, "'%.64s' is not the address of another end",
+                       peer_address);
+        return -EINVAL;
+    }
+    int result = first ? 0 : driver_receive(session, &greeting, sizeof greeting);
+    if (result != 0) {
+        return explain_greeting(result, error, error_bytes);
+    }
+    result = open_peer(session, name, error, error_bytes);
+    if (result != 0) {
+        return result;
+    }
+    result = driver_send(session, &greeting, sizeof greeting);
+    if (result == 0 && first) {
+        result = driver_receive(session, &greeting, sizeof greeting);
+    }
+    if (result == 0) {
+        result = driver_flush(session);
+    }
+    return explain_greeting(result, error, error_bytes);
 }
 
 #define COMMON                                                                                     \
