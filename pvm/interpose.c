@@ -265,6 +265,7 @@ EXPORT int mroute(int id, int number, int tag, struct timeval *timeout)
         return status < 0 ? status : PvmNotImpl; /* a message handler must not wait */
     }
     within++;
+    meet_again(&port);
     const int result = id > 0 ? send_one(id, number, tag, timeout) : port_wait(&port, timeout);
     within--;
     return before_return(result);
@@ -330,10 +331,11 @@ EXPORT int mesg_input(struct stock_message *message)
         return PvmSysErr;
     }
     if (message->context == MEET_CONTEXT) {
-        if (port.endpoint != NULL) {
-            meet_marked(&port, message);
+        if (port.endpoint == NULL) {
+            return stock->message_free(message);
         }
-        return stock->message_free(message);
+        meet_marked(&port, message);
+        return 0;
     }
     if (port.endpoint != NULL) {
         (void)port_collect(&port);

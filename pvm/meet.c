@@ -188,24 +188,26 @@ bool meet_reach(struct port *port, struct task *task)
     return task->state == TASK_OPEN;
 }
 
-void meet_marked(struct port *port, const struct stock_message *message)
+/* Takes in a mark, or one that is none. @return 0, or -ENOMEM: nothing was done. */
+static int take_mark(struct port *port, const struct stock_message *message)
 {
     unsigned char data[MARK_BYTES];
     struct beowire_address address;
     beowire_peer number;
 
     if (stock_bytes(message) != MARK_BYTES) {
-        return;
+        return 0;
     }
     stock_gather(message, (char *)data);
     memcpy(address.bytes, data + 8, sizeof address.bytes);
     struct task *task = table_task(&port->table, message->source);
-    if (task == NULL || add_peer(port, &address, &number) != 0) {
-        return;
+    const int status = task != NULL ? add_peer(port, &address, &number) : -ENOMEM;
+    if (status != 0) {
+        return status == -ENOMEM ? status : 0; /* whoever is not known sends nothing either */
     }
     struct peer *peer = table_peer(&port->table, number);
     if (peer == NULL) {
-        return;
+        return -ENOMEM;
     }
     peer->task = message->source;
     peer->format = (int)get_number(data + 4);
@@ -216,4 +218,24 @@ void meet_marked(struct port *port, const struct stock_message *message)
         task->waited = false;
         task->state = TASK_REACHING;
     }
+    return 0;
+}
+
+void meet_again(struct port *port)
+{
+    while (port->marks != NULL && take_mark(port, port->marks) == 0) {
+        port_drop_mark(port);
+    }
+}
+
+void meet_marked(struct port *port, struct stock_message *message)
+{
+    struct stock_message **end = &port->marks;
+
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = message;
+    message->next = NULL;
+    meet_again(port);
 }

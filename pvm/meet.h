@@ -35,7 +35,11 @@ int meet_offer(struct port *port);
  *  @return is it open? */
 bool meet_reach(struct port *port, struct task *task);
 
-/** Takes in a mark, which stays the caller's. */
-void meet_marked(struct port *port, const struct stock_message *message);
+/** Takes in a mark, and frees it. Without memory for what it says it is kept, for all that its
+ *  sender has sent over Beowire waits for it, and tried again by the next call, or meet_again(). */
+void meet_marked(struct port *port, struct stock_message *message);
+
+/** Takes in marks that were kept, as far as there is memory now. */
+void meet_again(struct port *port);
 
 #endif

@@ -441,7 +441,7 @@ int port_wait(struct port *port, const struct timeval *timeout)
             note_arrival(port, &polling);
             return count;
         }
-        if (port->held != 0) {
+        if (port->held != 0 || port->marks != NULL) {
             return PvmNoMem; /* nothing is lost: a later call finds it */
         }
         if (last) {
@@ -622,6 +622,15 @@ bool port_settle(struct port *port, uint64_t patience_ns)
     return port_until(port, is_settled, NULL, patience_ns);
 }
 
+void port_drop_mark(struct port *port)
+{
+    struct stock_message *mark = port->marks;
+
+    port->marks = mark->next;
+    mark->next = NULL; /* as it came */
+    (void)port->stock->message_free(mark);
+}
+
 void port_hello(struct port *port, uint32_t peer)
 {
     (void)beowire_send(port->endpoint, peer, 0, CODE_HELLO, "", 0, NULL);
@@ -642,6 +651,9 @@ void port_close(struct port *port)
     while ((arrival = arrivals_drop(&port->arrivals)) != NULL) {
         (void)port->stock->message_free(((struct incoming *)arrival)->message);
         free(arrival);
+    }
+    while (port->marks != NULL) {
+        port_drop_mark(port);
     }
     table_clear(&port->table);
     port->outgoing = 0; /* what the copies of those take is lost with the task */

@@ -9,7 +9,7 @@
  * for a receive, and matching, wildcards and message handlers stay libpvm3's.
  *
  * Where there is no memory for a message, it stays with Beowire, which then has its sender wait;
- * whoever waits for messages gets PvmNoMem, and a later call takes it in.
+ * whoever waits for messages gets PvmNoMem, and a later call takes it in. So it is with a mark.
  *
  * What was packed by copying is copied once more, into one piece, which is ours: the call returns
  * when it is there, or PORT_PATIENCE_NS later, or at once if the other task lets one wait already
@@ -55,6 +55,7 @@ struct port {
     uint64_t looked_ns;   /**< when libpvm3 last looked for its own */
     beowire_message held; /**< there is no memory for it; 0: there is none */
     struct beowire_completion held_found;
+    struct stock_message *marks; /**< there is no memory for what they say; oldest first (meet.h) */
     struct table table;
     struct arrivals arrivals;
     struct keep keep; /**< memory of long messages; stays when it is closed */
@@ -103,6 +104,9 @@ void port_let_go(struct port *port, struct parcel *parcel);
 /** Makes sure that whatever was sent is at its peers' endpoints, those excepted that fail.
  *  @return true: it is; false: time is up. */
 bool port_settle(struct port *port, uint64_t patience_ns);
+
+/** Frees the oldest of the marks that are kept. */
+void port_drop_mark(struct port *port);
 
 /** Says hello: a peer that answers can be reached. */
 void port_hello(struct port *port, uint32_t peer);
