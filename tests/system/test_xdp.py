@@ -3,6 +3,9 @@
 over."""
 
 import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,11 @@ DRIVERS = "xdp,xdp-poll"
 
 #: Seconds of a run: the first are enough on an idle machine; on one whose cores are taken, each
 #: round of a driver over AF_XDP may wait seconds for the kernel to attach it.
-TIMES = (2, 20, 100)
+TIMES = (2, 20, 60)
+
+#: What says of a run that the machine had no core for it: an answer that takes longer than 20 ms
+#: counts as lost.
+TOO_SLOW = re.compile("no time was left for it|every message was lost|nothing arrived in its last")
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="it takes the host's own privileges")
 
@@ -27,14 +34,26 @@ def compare(run_beowire: RunBeowire, out: Path, *words: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.fixture(autouse=True)
+def go_first() -> Iterator[None]:
+    """What the tests start gets its core before others: it has 20 ms for an answer."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, -15)
+    yield
+    os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
 def measure_all(run_beowire: RunBeowire, directory: Path, *words: str) -> Record:
-    """The record of a run in which there was time for everything."""
+    """The record of a run in which there was time for everything, if one of some has it."""
     for seconds in TIMES:
         out = directory / str(seconds)
-        assert compare(run_beowire, out, *words, "--time", str(seconds)) == (0, "")
+        status, said = compare(run_beowire, out, *words, "--time", str(seconds))
         record = read_record(out / "record.jsonl")
-        if not any("no time was left" in one.reason for one in record.skipped):
+        reasons = [said, *(one.reason for one in record.skipped)]
+        if not any(TOO_SLOW.search(reason) for reason in reasons):
             break
+    assert (status, said) == (0, "")
     return record
 
 
