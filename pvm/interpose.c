@@ -87,6 +87,10 @@ static void leave_to_parent(void)
     if (port.endpoint != NULL) {
         (void)beowire_close(port.endpoint, 0);
         port.endpoint = NULL;
+        contention_close(&port.contention);
+    }
+    while (port.marks != NULL) {
+        port_drop_mark(&port);
     }
 }
 

@@ -22,7 +22,8 @@
 #define LOOKS_OFTEN 100
 
 /* While it is polled (waiting.h), a gap of GAP_NS between two polls is looked into: others may want
- * the core, or a poll moved much. One that took WORK_NS has moved something of a long message. */
+ * the core, or a poll moved much. One that took WORK_NS may have moved something of a long
+ * message. */
 #define GAP_NS UINT64_C(50000)
 #define WORK_NS UINT64_C(4000)
 
@@ -87,6 +88,19 @@ static const char *given(const char *name)
     return text != NULL && *text != '\0' ? text : NULL;
 }
 
+/* The index of a counter; past the last: there is none of that name. */
+static unsigned counter_named(const beowire_endpoint *endpoint, const char *wanted)
+{
+    const char *name = NULL;
+    uint64_t value = 0;
+    unsigned index = 0;
+
+    while (beowire_counter(endpoint, index, &name, &value) == 0 && strcmp(name, wanted) != 0) {
+        index++;
+    }
+    return index;
+}
+
 int port_open(struct port *port, const struct stock *stock, char *reason, size_t reason_bytes)
 {
     struct beowire_options options = BEOWIRE_OPTIONS_DEFAULT;
@@ -117,6 +131,7 @@ int port_open(struct port *port, const struct stock *stock, char *reason, size_t
     }
     port->stock = stock;
     contention_open(&port->contention);
+    port->frames_counter = counter_named(port->endpoint, "lane_received_frames");
     port->descriptor = beowire_descriptor(port->endpoint);
     return 0;
 }
@@ -388,6 +403,24 @@ static void note_arrival(struct port *port, struct polling *polling)
     polling->slept = false;
 }
 
+/* Have frames come since this was asked last? */
+static bool has_moved(struct port *port)
+{
+    const char *name = NULL;
+    uint64_t frames = port->frames;
+
+    (void)beowire_counter(port->endpoint, port->frames_counter, &name, &frames);
+    const bool moved = frames != port->frames;
+    port->frames = frames;
+    return moved;
+}
+
+/* Is it time to see whether something of a message has come, though no whole one? */
+static bool may_have_moved(const struct port *port, uint64_t gap_ns, uint64_t idle_ns)
+{
+    return gap_ns >= WORK_NS || (!port->waiting.sleeps && waiting_is_over(&port->waiting, idle_ns));
+}
+
 /* Between two polls that found nothing: looks at the clock, and sleeps when it is time to. */
 static void poll_again(struct port *port, struct polling *polling, uint64_t deadline_ns)
 {
@@ -402,10 +435,11 @@ static void poll_again(struct port *port, struct polling *polling, uint64_t dead
         return;
     }
     polling->now_ns = port_now_ns();
-    if (polling->now_ns - before_ns >= GAP_NS &&
-        contention_look(&port->contention, polling->now_ns)) {
+    const uint64_t gap_ns = polling->now_ns - before_ns;
+    if (gap_ns >= GAP_NS && contention_look(&port->contention, polling->now_ns)) {
         waiting_disturbed(&port->waiting);
-    } else if (polling->now_ns - before_ns >= WORK_NS) {
+    } else if (may_have_moved(port, gap_ns, polling->now_ns - polling->since_ns) &&
+               has_moved(port)) {
         note_arrival(port, polling);
     }
     polling->sleepy = waiting_is_over(&port->waiting, polling->now_ns - polling->since_ns);

@@ -51,9 +51,11 @@ struct port {
     uint64_t outgoing_bytes;    /**< of the copies that were made for them */
     struct waiting waiting;     /**< how long is polled before it is slept */
     struct contention contention;
-    unsigned often;       /**< looks at libpvm3's own that are left before they are seldom */
-    uint64_t looked_ns;   /**< when libpvm3 last looked for its own */
-    beowire_message held; /**< there is no memory for it; 0: there is none */
+    unsigned frames_counter; /**< index of the endpoint's counter of frames that came */
+    uint64_t frames;         /**< its value, when it was looked at last */
+    unsigned often;          /**< looks at libpvm3's own that are left before they are seldom */
+    uint64_t looked_ns;      /**< when libpvm3 last looked for its own */
+    beowire_message held;    /**< there is no memory for it; 0: there is none */
     struct beowire_completion held_found;
     struct stock_message *marks; /**< there is no memory for what they say; oldest first (meet.h) */
     struct table table;

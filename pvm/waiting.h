@@ -6,8 +6,8 @@
  * message whose ends wake each other for each piece of it takes many times as long. But whoever
  * polls in vain only keeps others from their cores: eight tasks that wait for a multicast on two
  * cores keep it from one another. So it is polled as long as what comes comes soon, and slept at
- * once where it does not, or where another process has had the core meanwhile; until enough of what
- * was slept for has come so soon that it had been better to poll. Where others want the core, that
+ * once where it does not, or where others want the core (contention.h); until enough of what was
+ * slept for has come so soon that it had been better to poll. Where others want the core, that
  * is sooner.
  *
  * Pure. One thread.
@@ -21,14 +21,14 @@
 /** All zeros: it is polled. */
 struct waiting {
     bool sleeps;       /**< at once */
-    bool crowded;      /**< it sleeps because another process has had the core */
+    bool crowded;      /**< it sleeps because others want the core */
     unsigned contrary; /**< waits in a row that speak for the other way */
 };
 
 /** What was waited for has come, or more of it. @param slept not by polling alone */
 void waiting_came(struct waiting *waiting, uint64_t after_ns, bool slept);
 
-/** Another process had the core while it was polled. */
+/** Others want the core that it is polled on. */
 void waiting_disturbed(struct waiting *waiting);
 
 /** Is it to be slept now, after nothing has come for so long? */

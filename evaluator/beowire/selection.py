@@ -116,8 +116,7 @@ def _named(word: str, by_name: Mapping[str, DriverInfo]) -> DriverInfo:
     one = driver_named(word if word in by_name else ALIASES.get(word, word), by_name)
     if one is None:
         raise BeowireError(
-            f"no driver {word!r}: {_there_are(word, by_name)}; and the groups"
-            f" {', '.join(GROUPS)}, all"
+            f"no driver {word!r}: {_there_are(word, by_name)}; groups are {', '.join(GROUPS)}, all"
         )
     if not one.ready:
         raise BeowireError(f"driver {one.name} is not ready: {one.reason}")

@@ -41,9 +41,13 @@ RUNS = 17
 #: What a run takes besides its measuring, until that is known: engines are started and ended.
 _BESIDE_S = 1.0
 
-#: A run that was too short gets so many times what it needs if it has the cores: beside others, or
-#: in machines that are emulated, all takes longer.
-_ONCE_MORE = (4, 32)
+#: A run that was too short is repeated, for so many times as long, and that again: beside others,
+#: or in machines that are emulated, all takes longer.
+_LONGER = 4
+
+#: All that is repeated takes as long together as what was to be measured, or so long if that is
+#: more.
+_LEAST_SPARE_S = 60.0
 
 _HEADER = "# Written by beowire tune."
 _NO_LIMIT_FRAMES = 256
@@ -195,18 +199,21 @@ def measuring(
     between: Launcher, within: Launcher, seconds: float, interrupts: Interrupts, interface: str
 ) -> Iterator[Measure]:
     """Runs between the nodes of a launcher, or within a host by the other, all RUNS of them in so
-    many seconds, with what starting the engines takes. Both launchers' contexts are entered once
-    for all runs, and left here."""
+    many seconds, with what starting the engines takes; those that are too short are repeated, for
+    as long again in all, or a minute. Both launchers' contexts are entered once for all runs, and
+    left here."""
     clock = _Shares(seconds)
 
     def measure(work: Work) -> Costs:
         seconds = clock.next_s(work)
-        for times in _ONCE_MORE:
+        while True:
             try:
                 return measured(work, seconds)
             except _TooShort:
-                seconds = max(seconds, times * clock.least_s(work))
-        return measured(work, seconds)
+                longer = clock.longer_s(work, seconds)
+                if longer is None:
+                    raise
+                seconds = longer
 
     def measured(work: Work, seconds: float) -> Costs:
         with tempfile.TemporaryDirectory(prefix="beowire-tune-") as directory:
@@ -245,6 +252,7 @@ class _Shares:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
+        self._spare_s = max(seconds, _LEAST_SPARE_S)
         self._begun = self._last = time.monotonic()
         self._given: list[float] = []
         self._beside_s = _BESIDE_S
@@ -269,6 +277,17 @@ class _Shares:
         self._last = now
         self._given.append(max(self.least_s(work), share))
         return self._given[-1]
+
+    def longer_s(self, work: Work, tried_s: float) -> float | None:
+        """Seconds for a run again that was too short; they are nobody's share. None: there is no
+        time left for it."""
+        wanted = _LONGER * max(tried_s, self.least_s(work))
+        if wanted > self._spare_s:
+            return None
+        self._spare_s -= wanted
+        self._begun += wanted
+        self._last += wanted
+        return wanted
 
 
 @contextmanager

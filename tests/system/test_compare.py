@@ -255,7 +255,7 @@ def test_compare__when_nothing_can_be_measured_it_says_why(tmp_path: Path, prete
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--drivers", "nope"], "`beowire drivers` lists them; and the groups"),
+        (["--drivers", "nope"], "`beowire drivers` lists them; groups are"),
         (["--drivers", "absent"], "install libabsent"),
         (["--sizes", "8,elephant"], "'elephant' is not a size"),
         (["--sizes", "8M", "--max-size", "4M"], "raise --max-size"),

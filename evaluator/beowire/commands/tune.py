@@ -80,7 +80,8 @@ def tune(
     """Measures the transport's crossovers, and writes them down.
 
     That is where one way to send gives way to another. Every endpoint that is opened from then on
-    on a host that has the file reads it: docs/CONFIGURATION.md.
+    on a host that has the file reads it: docs/CONFIGURATION.md. Runs that are too short on a busy
+    machine are repeated, which may take as long again.
     """
     if check is not None:
         tuning.check_file(check)

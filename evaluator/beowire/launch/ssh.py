@@ -73,7 +73,9 @@ class SshHosts:
                 )
         if shutil.which("ssh") is None:
             raise BeowireError("ssh is missing: install the package openssh-client")
-        self.options = [word for option in options for word in ("-o", option)]
+        # All as `NAME=VALUE`: Open MPI takes options apart at blanks.
+        written = [re.sub(r"\A(\w+)\s*[=\s]\s*", r"\1=", option) for option in options]
+        self.options = [word for option in written for word in ("-o", option)]
         self.marker = secrets.token_hex(16)
 
     def command(self, host: str, script: str, forward: tuple[str, str] | None = None) -> list[str]:

@@ -37,7 +37,8 @@ def test_init__an_option_that_is_not_as_in_ssh_config(option: str) -> None:
 
 def test_init__an_option_may_hold_spaces() -> None:
     jump = "ProxyCommand=ssh -W %h:%p 'the jump'"
-    assert jump in SshLauncher("a,b", [jump, "Port 2222"]).ssh.command("a", "true")
+    command = SshLauncher("a,b", [jump, "Port 2222", "User = me"]).ssh.command("a", "true")
+    assert {jump, "Port=2222", "User=me"} <= set(command)
 
 
 @pytest.fixture(name="engine")

@@ -246,6 +246,7 @@ def test_measuring__a_run_that_was_too_short_is_repeated_for_longer(
                     measure(work)
             else:
                 assert measure(work)["steady", 8] == 1.0
-                assert given[0] < given[1] < given[2]
+                assert len(given) == 3
+        assert given[0] < given[1]
         assert given == sorted(given)
-        assert len(given) == 3
+        assert sum(given[1:]) <= max(seconds, 60.0)
