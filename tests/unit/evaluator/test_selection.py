@@ -76,7 +76,9 @@ def test_choose__group_of_which_none_is_ready_says_why() -> None:
 
 
 def test_choose__unknown_lists_what_exists() -> None:
-    with pytest.raises(BeowireError, match="no driver 'tpc': there are tcp, packet; groups") as caught:
+    with pytest.raises(
+        BeowireError, match="no driver 'tpc': there are tcp, packet; groups"
+    ) as caught:
         selection.choose_drivers([TCP, PACKET], "tpc")
     assert caught.value.exit_code == 2
 
@@ -86,7 +88,9 @@ def test_choose__unknown_among_many_names_what_is_near() -> None:
     meant = r"no driver 'tpc': did you mean tcp\? `beowire drivers` lists them; groups are mem"
     with pytest.raises(BeowireError, match=meant):
         selection.choose_drivers(many, "tpc")
-    with pytest.raises(BeowireError, match="no driver 'qqq': `beowire drivers` lists them; groups are memory"):
+    with pytest.raises(
+        BeowireError, match="no driver 'qqq': `beowire drivers` lists them; groups are memory"
+    ):
         selection.choose_drivers(many, "qqq")
 
 
