@@ -3,12 +3,43 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from beowire.doctor.facts import Facts, network_of
 from beowire.doctor.finding import Finding, State, ok, unknown
 
 #: What may stand in a rule of nft, whatever it is for.
-_COUNTED = re.compile(r"counter packets \d+ bytes \d+ ?|(?: comment \".*\")$")
+_ASIDE = re.compile(
+    r"\bcounter packets \d+ bytes \d+ ?"
+    r'|\blog (?:prefix "[^"]*" |level \w+ |group \d+ |flags \S+ )*'
+    r'|(?: comment ".*")$'
+)
+
+#: The same of iptables.
+_COMMENT = re.compile(r'-m comment --comment (?:"(?:[^"\\]|\\.)*"|\S+) ')
+
+#: The families of nft's tables that UDP over IPv4 passes.
+_FAMILIES = ("ip", "inet")
+
+
+@dataclass
+class _Chain:
+    """A chain that all that comes in passes: each of them has to let it in."""
+
+    name: str
+    """For people."""
+    do: str
+    """The command that lets UDP of NETWORK in, before all its rules."""
+    drops: bool
+    """It drops what no rule of it lets in."""
+    rules: list[str] = field(default_factory=list)
+    """In their order, without what says nothing of what they are for."""
+
+    def decides(self, named: str) -> str:
+        """The first rule for all UDP of the network, or for more, that lets it in or drops it;
+        empty: none does. `named`: what such rules may name."""
+        whole = re.compile(rf"(?:{named})*(?:-j )?(?i:accept|drop|reject\b.*)")
+        return next((rule for rule in self.rules if whole.fullmatch(rule)), "")
 
 
 def firewall(facts: Facts) -> Finding:
@@ -17,29 +48,33 @@ def firewall(facts: Facts) -> Finding:
     if not nft and not iptables:
         return _without_rules(facts)
     network = network_of(facts) or "NETWORK"
-    chain, rules = _closed_chain(nft)
-    if chain and not _let_in(rules, network, facts.interface):
-        return Finding(
-            "firewall",
-            State.BAD,
-            f"chain {chain} drops what no rule lets in",
-            "unless a rule lets UDP of the other nodes in, the lane udp is of no use, and with it"
-            " whatever cannot go as Ethernet frames (which this firewall does not see)",
-            f"nft insert rule {chain} ip saddr {network} meta l4proto '{{ udp, icmp }}' accept",
-        )
-    closed = _closed_iptables(iptables)
-    if closed and not _lets_in_iptables(iptables, network, facts.interface):
-        return Finding(
-            "firewall",
-            State.BAD,
-            "iptables' INPUT drops what no rule lets in",
-            "unless a rule lets UDP of the other nodes in, the lane udp is of no use",
-            f"iptables -I INPUT -s {network} -p udp -j ACCEPT;"
-            f" iptables -I INPUT -s {network} -p icmp -j ACCEPT",
-        )
-    if chain or closed:
+    let_in = False
+    for chains, named in (
+        (_nft_chains(nft), _named_by_nft(network, facts.interface)),
+        (_iptables_chains(iptables), _named_by_iptables(network, facts.interface)),
+    ):
+        for chain in chains:
+            rule = chain.decides(named)
+            if rule.lower().endswith("accept"):
+                let_in = True
+            elif rule or chain.drops:
+                return _closed(chain, rule, network)
+    if let_in:
         return ok("firewall", f"a rule lets in UDP of {network}")
     return ok("firewall", "it has rules, and lets in what they do not name")
+
+
+def _closed(chain: _Chain, rule: str, network: str) -> Finding:
+    of_all = re.match(r"(?:-j )?(?:drop|reject)", rule, re.IGNORECASE)
+    what = f"UDP: {rule}" if rule and not of_all else "what no rule lets in"
+    return Finding(
+        "firewall",
+        State.BAD,
+        f"{chain.name} drops {what}",
+        "unless a rule lets UDP of the other nodes in, the lane udp is of no use, and with it"
+        " whatever cannot go as Ethernet frames (which this firewall does not see)",
+        chain.do.replace("NETWORK", network),
+    )
 
 
 def _without_rules(facts: Facts) -> Finding:
@@ -51,50 +86,57 @@ def _without_rules(facts: Facts) -> Finding:
     return unknown("firewall", "its rules can be read by root only", "sudo nft list ruleset")
 
 
-def _closed_chain(lines: Sequence[str]) -> tuple[str, list[str]]:
-    """`FAMILY TABLE CHAIN` of a chain for what comes in that drops by default, or ends in a rule
-    that drops or rejects all, with its rules; empty: there is none."""
-    table, chain, hooked, drops = "", "", False, False
-    rules: list[str] = []
+def _nft_chains(lines: Sequence[str]) -> list[_Chain]:
+    """Those of the hook input. One whose end was cut off is there as far as it goes."""
+    chains: list[_Chain] = []
+    family, table, name, hooked = "", "", "", False
     for line in lines:
         words = line.split()
         if words[:1] == ["table"] and len(words) > 2:
-            table = f"{words[1]} {words[2]}"
+            family, table = words[1:3]
         elif words[:1] == ["chain"] and len(words) > 1:
-            chain, hooked, rules = words[1], False, []
+            name, hooked = words[1], False
         elif "hook input" in line:
-            hooked, drops = True, "policy drop" in line
+            hooked = family in _FAMILIES
+            if hooked:
+                where = f"{family} {table} {name}"
+                do = (
+                    f"nft insert rule {where} ip saddr NETWORK meta l4proto '{{ udp, icmp }}'"
+                    " accept"
+                )
+                chains.append(_Chain(f"chain {where}", do, "policy drop" in line))
         elif words == ["}"]:
-            last = rules[-1] if rules else ""
-            if hooked and (drops or re.fullmatch(r"drop|reject.*", last)):
-                return f"{table} {chain}", rules
             hooked = False
         elif hooked:
-            rules.append(_COUNTED.sub("", line.strip()))
-    if hooked and drops:  # the answer was cut off in its middle
-        return f"{table} {chain}", rules
-    return "", []
+            chains[-1].rules.append(_ASIDE.sub("", line.strip()))
+    return chains
 
 
-def _let_in(rules: Sequence[str], network: str, interface: str) -> bool:
-    """Does a rule name UDP of this network, or all of it, and let that in?"""
-    card = rf'(iif(name)? "{re.escape(interface)}" )?'
-    source = rf"(ip saddr {re.escape(network)} )?"
-    udp = r"((meta l4proto|ip protocol) (udp|\{[^}]*\budp\b[^}]*\}) )?"
-    lets = re.compile(rf"{card}{source}{card}{udp}accept")
-    return any(lets.fullmatch(rule) for rule in rules)
+def _named_by_nft(network: str, interface: str) -> str:
+    """What a rule for UDP of this network that comes by this card may name."""
+    card = rf'iif(?:name)? "{re.escape(interface)}" '
+    source = rf"ip saddr {re.escape(network)} "
+    udp = r"(?:meta l4proto|ip protocol) (?:udp|\{[^}]*\budp\b[^}]*\}) "
+    return f"{card}|{source}|{udp}|meta nfproto ipv4 "
 
 
-def _closed_iptables(lines: Sequence[str]) -> bool:
-    """Does the chain INPUT drop by default, or end in a rule for all?"""
-    if any(line.startswith(":INPUT DROP") for line in lines):
-        return True
-    own = [line for line in lines if line.startswith("-A INPUT ")]
-    return bool(own) and re.fullmatch(r"-A INPUT -j (DROP|REJECT.*)", own[-1]) is not None
+def _iptables_chains(lines: Sequence[str]) -> list[_Chain]:
+    """The chain INPUT of each table."""
+    chains: list[_Chain] = []
+    table = "filter"
+    for line in map(str.strip, lines):
+        if line.startswith("*"):
+            table = line[1:]
+        elif line.startswith(":INPUT "):
+            of_table = "" if table == "filter" else f" of the table {table}"
+            insert = f"iptables {'' if table == 'filter' else f'-t {table} '}-I INPUT -s NETWORK"
+            do = f"{insert} -p udp -j ACCEPT; {insert} -p icmp -j ACCEPT"
+            chains.append(_Chain(f"iptables' INPUT{of_table}", do, line.startswith(":INPUT DROP")))
+        elif line.startswith("-A INPUT ") and chains:
+            chains[-1].rules.append(_COMMENT.sub("", line.removeprefix("-A INPUT ")))
+    return chains
 
 
-def _lets_in_iptables(lines: Sequence[str], network: str, interface: str) -> bool:
-    """As _let_in()."""
-    card = rf"(-i {re.escape(interface)} )?"
-    lets = re.compile(rf"-A INPUT (-s {re.escape(network)} )?{card}(-p udp )?-j ACCEPT")
-    return any(lets.fullmatch(line.strip()) for line in lines)
+def _named_by_iptables(network: str, interface: str) -> str:
+    """As _named_by_nft()."""
+    return rf"-s {re.escape(network)} |-i {re.escape(interface)} |-p (?:udp|all) "
