@@ -134,8 +134,6 @@ class Visits:
             return self._visit(way.driver, size, places)
         except (EngineError, BeowireError) as error:
             self._forget(places)
-            if getattr(error, "code", "") == "TIMEOUT":
-                return Bounced(why="nothing came through")  # neither end has heard of the other
             return Bounced(why=f"{getattr(error, 'node', '')}: {error}".removeprefix(": "))
 
     def _visit(self, driver: str, size: int, places: tuple[int, int]) -> Bounced:
@@ -145,7 +143,13 @@ class Visits:
         )
         session.connect_timeout_s = _CONNECT_S
         session.adopt(engines)
-        session.open(self._survey, max(size, 1 << 12), _LOSS_TIMEOUT_MS)
+        try:
+            session.open(self._survey, max(size, 1 << 12), _LOSS_TIMEOUT_MS)
+        except EngineError as error:
+            if error.code != "TIMEOUT":
+                raise
+            self._forget(places)
+            return Bounced(why="nothing came through")  # neither end has heard of the other
         one = session.run(
             PATTERNS["pingpong"],
             size,

@@ -199,7 +199,11 @@ class FakeEngine:
 
     def on_connect(self, values: Mapping[str, str]) -> None:
         assert values["peer"].startswith("fake:")
-        self.say("connected")
+        if self.driver["fault"] != "connect":
+            self.say("connected")
+
+    def on_close(self, values: Mapping[str, str]) -> None:
+        self.say("closed")
 
     def on_probes(self, values: Mapping[str, str]) -> None:
         figures = []
