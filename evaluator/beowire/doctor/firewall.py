@@ -10,7 +10,7 @@ from beowire.doctor.finding import Finding, State, ok, unknown
 
 #: What may stand in a rule of nft, whatever it is for.
 _ASIDE = re.compile(
-    r"\bcounter packets \d+ bytes \d+ ?"
+    r"\bcounter packets \d+ bytes \d+"
     r'|\blog (?:prefix "[^"]*" |level \w+ |group \d+ |flags \S+ )*'
     r'|(?: comment ".*")$'
 )
@@ -108,7 +108,7 @@ def _nft_chains(lines: Sequence[str]) -> list[_Chain]:
         elif words == ["}"]:
             hooked = False
         elif hooked:
-            chains[-1].rules.append(_ASIDE.sub("", line.strip()))
+            chains[-1].rules.append(" ".join(_ASIDE.sub(" ", line.strip()).split()))
     return chains
 
 

@@ -239,6 +239,12 @@ LET_IN = (
     ("ip saddr 192.168.7.0/24 meta l4proto { icmp, udp } accept", True),
     ("ip saddr 192.168.7.0/24 accept", True),
     ('iifname "enp1s0" counter packets 7 bytes 400 accept comment "the cluster"', True),
+    # As what iptables-nft has made is shown.
+    (
+        'iifname "enp1s0" meta l4proto udp ip saddr 192.168.7.0/24  counter packets 0 bytes 0'
+        " accept",
+        True,
+    ),
     ("meta l4proto udp accept", True),
     ("ip saddr 192.168.8.0/24 meta l4proto { icmp, udp } accept", False),
     ("ip saddr 192.168.7.0/24 udp dport 53 accept", False),
