@@ -415,10 +415,12 @@ static bool has_moved(struct port *port)
     return moved;
 }
 
-/* Is it time to see whether something of a message has come, though no whole one? */
-static bool may_have_moved(const struct port *port, uint64_t gap_ns, uint64_t idle_ns)
+/* Has something of a message come, though no whole one? A poll that took long says so, if not with
+ * certainty; before it is slept frames are looked for. */
+static bool seems_moved(struct port *port, uint64_t gap_ns, uint64_t idle_ns)
 {
-    return gap_ns >= WORK_NS || (!port->waiting.sleeps && waiting_is_over(&port->waiting, idle_ns));
+    return gap_ns >= WORK_NS ||
+           (!port->waiting.sleeps && waiting_is_over(&port->waiting, idle_ns) && has_moved(port));
 }
 
 /* Between two polls that found nothing: looks at the clock, and sleeps when it is time to. */
@@ -438,8 +440,7 @@ static void poll_again(struct port *port, struct polling *polling, uint64_t dead
     const uint64_t gap_ns = polling->now_ns - before_ns;
     if (gap_ns >= GAP_NS && contention_look(&port->contention, polling->now_ns)) {
         waiting_disturbed(&port->waiting);
-    } else if (may_have_moved(port, gap_ns, polling->now_ns - polling->since_ns) &&
-               has_moved(port)) {
+    } else if (seems_moved(port, gap_ns, polling->now_ns - polling->since_ns)) {
         note_arrival(port, polling);
     }
     polling->sleepy = waiting_is_over(&port->waiting, polling->now_ns - polling->since_ns);
