@@ -3,7 +3,6 @@
 and `/etc`, `/opt` and `/tmp` of its own; one Slurm; and the user alice."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 from beowire.lab import cluster
 from beowire.lab.options import LabOptions
 from beowire.lab.state import LabState
+from system import slurm_nodes
 from system.conftest import ROOT, wait_until
 
 NAMES = ("n0", "n1", "n2")
@@ -72,31 +72,6 @@ PasswordAuthentication no
 SetEnv BEOWIRE_TEST_MARK={mark}
 UsePAM no
 PidFile none
-"""
-
-_SLURM = """
-ClusterName=lab
-SlurmctldHost={first}
-AuthType=auth/munge
-AuthInfo=socket={here}/munge/socket
-SlurmUser=root
-SlurmdUser=root
-StateSaveLocation={here}/slurm/state
-SlurmdSpoolDir={here}/slurm/spool-%n
-SlurmctldPidFile={here}/slurm/slurmctld.pid
-SlurmdPidFile={here}/slurm/slurmd-%n.pid
-SlurmctldLogFile={here}/slurm/slurmctld.log
-SlurmdLogFile={here}/slurm/slurmd-%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
-MpiDefault=none
-ReturnToService=2
-SlurmdParameters=config_overrides
-{nodes}
-PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
 """
 
 
@@ -177,8 +152,8 @@ def _prepare(made: Cluster) -> None:
     _write(here / "ssh_known_hosts", f"{','.join(NAMES)} {host_key}")
     mark = os.environ["BEOWIRE_TEST_MARK"]
     _write(here / "sshd_config", _SSHD.format(here=here, mark=mark))
-    known = "\n".join(f"NodeName={name} CPUs=2" for name in NAMES)
-    _write(here / "slurm.conf", _SLURM.format(here=here, first=NAMES[0], nodes=known))
+    slurm = slurm_nodes.configuration(here / "slurm", here / "munge/socket", NAMES[0], NAMES)
+    _write(here / "slurm.conf", slurm)
     # It looks for control groups even where nothing is to be kept in them.
     _write(here / "cgroup.conf", "CgroupPlugin=cgroup/v1\n")
     (here / "munge.key").write_bytes(os.urandom(128))
@@ -199,14 +174,14 @@ def _start_all(made: Cluster) -> None:
     here = made.directory
     Path("/run/sshd").mkdir(exist_ok=True)  # sshd refuses to start without it
     for index, name in enumerate(NAMES):
-        _start(made, index, f"sshd-{name}", [_program("sshd"), "-D", "-e"])
+        _start(made, index, f"sshd-{name}", [slurm_nodes.daemon("sshd"), "-D", "-e"])
     files = [f"--{name}-file={here}/munge/{name}" for name in ("pid", "log", "seed")]
     files += [f"--key-file={here}/munge.key", f"--socket={here}/munge/socket"]
-    _start(made, 0, "munged", [_program("munged"), "--foreground", "--force", *files])
+    _start(made, 0, "munged", [slurm_nodes.daemon("munged"), "--foreground", "--force", *files])
     assert wait_until((here / "munge" / "socket").exists), made.said()
-    _start(made, 0, "slurmctld", [_program("slurmctld"), "-D"])
+    _start(made, 0, "slurmctld", [slurm_nodes.daemon("slurmctld"), "-D"])
     for index, name in enumerate(NAMES):
-        _start(made, index, f"slurmd-{name}", [_program("slurmd"), "-D"])
+        _start(made, index, f"slurmd-{name}", [slurm_nodes.daemon("slurmd"), "-D"])
     asked = made.login("alice", "/", "sinfo", "--noheader", "--Node", "--format=%T")
 
     def are_idle() -> bool:
@@ -228,9 +203,3 @@ def _start(made: Cluster, index: int, name: str, words: Sequence[str]) -> None:
             cwd="/",
         )
     )
-
-
-def _program(name: str) -> str:
-    path = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
-    assert path is not None, f"{name} is missing: scripts/install-packages test"
-    return path

@@ -34,9 +34,9 @@ exec "$0" "$@"
 
 _CONFIGURATION = """
 ClusterName=lab
-SlurmctldHost=node0({first})
+SlurmctldHost={first}
 AuthType=auth/munge
-AuthInfo=socket={here}/munge.socket
+AuthInfo=socket={socket}
 SlurmUser=root
 SlurmdUser=root
 StateSaveLocation={here}/state
@@ -56,6 +56,13 @@ SlurmdParameters=config_overrides
 {nodes}
 PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
 """
+
+
+def configuration(here: Path, socket: Path, first: str, nodes: Sequence[str]) -> str:
+    """A slurm.conf whose daemons keep what they have in `here`, and meet munge at `socket`.
+    `first`: the host of slurmctld; `nodes`: what stands behind each NodeName."""
+    lines = "\n".join(f"NodeName={node} CPUs=2" for node in nodes)
+    return _CONFIGURATION.format(here=here, socket=socket, first=first, nodes=lines)
 
 
 @dataclass
@@ -129,19 +136,20 @@ def running(directory: Path) -> Iterator[Slurm]:
 
 def _start(slurm: Slurm) -> None:
     here, nodes = slurm.directory, slurm.lab.nodes
-    lines = [f"NodeName={node.name} NodeAddr={node.address} CPUs=2" for node in nodes]
-    text = _CONFIGURATION.format(here=here, first=nodes[0].address, nodes="\n".join(lines))
+    first = f"{nodes[0].name}({nodes[0].address})"
+    known = [f"{node.name} NodeAddr={node.address}" for node in nodes]
+    text = configuration(here, here / "munge.socket", first, known)
     (here / "slurm.conf").write_text(text, encoding="ascii")
     # It looks for control groups even where nothing is to be kept in them.
     (here / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n", encoding="ascii")
     (here / "munge.key").write_bytes(secrets.token_bytes(128))
     (here / "munge.key").chmod(0o600)
     files = [f"--{name}-file={here}/munge.{name}" for name in ("key", "pid", "log", "seed")]
-    munged = [_daemon("munged"), "--foreground", "--force", f"--socket={here}/munge.socket"]
+    munged = [daemon("munged"), "--foreground", "--force", f"--socket={here}/munge.socket"]
     slurm.start(nodes[0], [*munged, *files])
     assert wait_until((here / "munge.socket").exists), slurm.said()
-    slurm.start(nodes[0], [_daemon("slurmctld"), "-D"])
-    slurmd = [_daemon("slurmd"), "-D"]
+    slurm.start(nodes[0], [daemon("slurmctld"), "-D"])
+    slurmd = [daemon("slurmd"), "-D"]
     bare = _BARE.format(root=ROOT, here=here)
     for node in nodes:
         hidden = ["unshare", "--mount", "sh", "-c", bare] if node is nodes[2] else []
@@ -153,7 +161,8 @@ def _start(slurm: Slurm) -> None:
     assert ready, slurm.said()
 
 
-def _daemon(name: str) -> str:
+def daemon(name: str) -> str:
+    """The path of a program that may be where only root looks."""
     path = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
     assert path is not None, f"{name} is missing: scripts/install-packages test"
     return path
