@@ -66,8 +66,9 @@ struct shm {
     const struct driver_host *host;
     enum driver_role role;
     uint64_t key;
-    int memory_fd; /* the initiator's, or -1 */
-    int peer_fd;   /* pidfd of the other process, or -1 */
+    int memory_fd;  /* the initiator's, or -1 */
+    int peer_fd;    /* pidfd of the other process, or -1 */
+    bool peer_gone; /* seen to be: what it had sent before is in the ring */
     struct segment *segment;
     struct ring *out;
     struct ring *in;
@@ -167,23 +168,28 @@ static int shm_address(void *session, char *text, size_t text_bytes)
     return length > 0 && (size_t)length < text_bytes ? 0 : -ENOSPC;
 }
 
-/* Called about every millisecond of a wait: is the other end still there? */
-static int look_after_peer(const struct shm *shm)
+/* Is the other end gone? */
+static bool is_gone(const struct shm *shm)
 {
     struct pollfd poller = {.fd = shm->peer_fd, .events = POLLIN};
-    bool gone = poll(&poller, 1, 0) > 0 ||
-                atomic_load_explicit(&shm->segment->closed, memory_order_acquire) != 0;
-    return gone ? -ECONNRESET : 0;
+    return poll(&poller, 1, 0) > 0 ||
+           atomic_load_explicit(&shm->segment->closed, memory_order_acquire) != 0;
 }
 
-/* One turn of a wait for the other end. */
-static int wait_turn(const struct shm *shm, struct spin *spin)
+/* One turn of a wait for the other end, after which the ring is looked at again. About every
+ * millisecond it is asked whether the other end is there; only the turn after that in which it was
+ * found gone fails, since it may have sent something just before. */
+static int wait_turn(struct shm *shm, struct spin *spin)
 {
+    if (shm->peer_gone) {
+        return -ECONNRESET;
+    }
     spin_pause();
     int error = spin_turn(spin);
     if (error == -ETIMEDOUT) {
         spin_progress(spin);
-        error = look_after_peer(shm);
+        shm->peer_gone = is_gone(shm);
+        error = 0;
     }
     return error;
 }

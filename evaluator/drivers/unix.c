@@ -101,17 +101,14 @@ static int datagram_connect(void *opened, const char *peer, char *error, size_t 
     return result;
 }
 
-/* What a failed send() or recv() means: 0 is "try again". A datagram socket does not say that its
- * other end is gone, but the meeting's does. */
+/* What a failed send() or recv() means: 0 is "try again". A stream says by itself that its other
+ * end is gone, after all that it had sent; a datagram socket does not, but the meeting's does. */
 static int trouble(const struct session *session)
 {
     if (errno != EAGAIN && errno != EINTR) {
         return -errno;
     }
-    if (unix_meeting_stopped(&session->meeting)) {
-        return -ECANCELED;
-    }
-    return unix_meeting_left(&session->meeting) ? -ECONNRESET : 0;
+    return unix_meeting_stopped(&session->meeting) ? -ECANCELED : 0;
 }
 
 static int stream_send(void *opened, const void *data, uint64_t size)
@@ -160,19 +157,25 @@ static int datagram_send(void *opened, const void *data, uint64_t size)
         if (error != 0) {
             return error;
         }
+        if (unix_meeting_left(&session->meeting)) {
+            return -ECONNRESET;
+        }
     }
     return 0;
 }
 
+/* What the other end had sent before it left is there when it is seen to have left. */
 static int datagram_receive(void *opened, void *data, uint64_t size)
 {
     const struct session *session = opened;
+    bool left = false;
     ssize_t length;
-    while ((length = recv(session->fd, data, size, MSG_TRUNC)) < 0) {
+    while ((length = recv(session->fd, data, size, MSG_TRUNC | (left ? MSG_DONTWAIT : 0))) < 0) {
         int error = trouble(session);
-        if (error != 0) {
-            return error;
+        if (error != 0 || left) {
+            return error != 0 ? error : -ECONNRESET;
         }
+        left = unix_meeting_left(&session->meeting);
     }
     return (uint64_t)length == size ? 0 : -EPROTO;
 }

@@ -34,6 +34,7 @@ void stream__whole_and_in_order(void **state);
 void stream__posted_in_advance(void **state);
 void sessions__two_at_once_do_not_mix(void **state);
 void peer__killed(void **state);
+void close__what_was_sent_before_arrives(void **state);
 void stop__while_receiving(void **state);
 void stop__while_sending(void **state);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* conformance_pair.c - the conformance tests that take two ends. */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -330,6 +331,45 @@ void peer__killed(void **state)
     int status = pair_play(driver, with_interfaces, 1, killed_initiator, killed_responder);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGKILL);
+}
+
+/* Sends when the other end has looked, and goes. */
+static void leaving_initiator(struct pair *pair)
+{
+    prepare(pair, 0, WAITED_BYTES);
+    (void)pair_hear(pair);
+    fill(message, WAITED_BYTES, 1);
+    int result = driver->send(pair->sessions[0], message, WAITED_BYTES);
+    pair_check(result == 0, result);
+    flush(pair, 0);
+}
+
+/* Has the other end send and go, all of it between two looks of ours; one that cannot go before
+ * its message has been taken is not waited for. */
+static void let_leave(struct pair *pair)
+{
+    struct pollfd gone = {.fd = pair->control, .events = POLLIN};
+    pair->asked = NULL;
+    pair_say(pair, 0);
+    (void)poll(&gone, 1, 2 * PAIR_WAITS_MS);
+}
+
+static void left_responder(struct pair *pair)
+{
+    prepare(pair, 0, WAITED_BYTES);
+    pair->asked = let_leave;
+    int result = driver->receive(pair->sessions[0], message, WAITED_BYTES);
+    pair_check(result == 0, result);
+    check_content(message, 0, WAITED_BYTES, 1);
+}
+
+void close__what_was_sent_before_arrives(void **state)
+{
+    (void)state;
+    if (driver->reliable) {
+        assert_int_equal(pair_play(driver, with_interfaces, 1, leaving_initiator, left_responder),
+                         0);
+    }
 }
 
 /* Waits in vain. */

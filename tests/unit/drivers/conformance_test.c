@@ -261,6 +261,7 @@ static int test_driver(void)
         cmocka_unit_test(stream__posted_in_advance),
         cmocka_unit_test(sessions__two_at_once_do_not_mix),
         cmocka_unit_test(peer__killed),
+        cmocka_unit_test(close__what_was_sent_before_arrives),
         cmocka_unit_test(stop__while_receiving),
         cmocka_unit_test(stop__while_sending),
         cmocka_unit_test(post__both_ways_at_once),

@@ -45,6 +45,9 @@ static bool stopped(void *context)
 {
     struct pair *pair = context;
     pair->questions++;
+    if (pair->asked != NULL) {
+        pair->asked(pair);
+    }
     struct pollfd poller = {.fd = pair->control, .events = POLLIN};
     bool called = pair->heed_control && poll(&poller, 1, 0) > 0;
     if (pair->patient && pair->held != held) {

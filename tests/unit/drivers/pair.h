@@ -36,6 +36,7 @@ struct pair {
     uint64_t held;        /* checks that had, by then */
     bool heed_control;    /* the other process may stop us by writing */
     uint64_t questions;   /* how often the driver has asked whether to stop */
+    void (*asked)(struct pair *pair); /* called at each of them, before it is answered; or NULL */
     struct driver_host host;
     void *sessions[PAIR_SESSIONS];
 };
