@@ -15,8 +15,8 @@ import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from scripts import summarize_results
-from scripts.steps import PASSED, Interrupted, Outcome, Runner, Step
+from scripts import run_again, summarize_results
+from scripts.steps import FAILED, PASSED, Interrupted, Outcome, Runner, Step
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "results"
@@ -68,6 +68,17 @@ def lint_parts() -> list[str]:
     return listed.stdout.split()
 
 
+def meson_step(tree: str) -> Step:
+    """The C tests of a build tree."""
+    return Step(
+        f"unit-c {tree}",
+        ("scripts/run-meson-tests", tree),
+        (f"build {tree}",),
+        wide=True,
+        results=f"unit-c-{tree}",
+    )
+
+
 def pytest_steps(run: str, folder: str, after: tuple[str, ...]) -> list[Step]:
     """A step for each module: they run side by side, each in labs of its own."""
     return [
@@ -75,6 +86,7 @@ def pytest_steps(run: str, folder: str, after: tuple[str, ...]) -> list[Step]:
             f"{folder} {module.removeprefix('test_')}",
             ("scripts/run-pytest", f"{run}.{module}", f"tests/{folder}/{module}.py"),
             after,
+            results=f"{run}.{module}",
             both_cores=module in BOTH_CORES,
         )
         for module in modules(folder)
@@ -93,12 +105,15 @@ def plan(*, long: bool) -> list[Step]:
     if long:
         steps.append(Step("install MPIs", ("scripts/install-mpi", "all"), ("venv",)))
     steps += [
-        Step("unit-c asan", ("scripts/run-meson-tests", "asan"), ("build asan",), wide=True),
+        meson_step("asan"),
         Step("lint clang-tidy", ("scripts/lint", "clang-tidy"), ("venv", "build asan"), wide=True),
+        meson_step("release"),
         Step(
-            "unit-c release", ("scripts/run-meson-tests", "release"), ("build release",), wide=True
+            "unit-python",
+            ("scripts/run-pytest", "unit-python", "tests/unit"),
+            tools,
+            results="unit-python",
         ),
-        Step("unit-python", ("scripts/run-pytest", "unit-python", "tests/unit"), tools),
         *pytest_steps("system-python", "system", tools),
     ]
     if long:
@@ -106,7 +121,7 @@ def plan(*, long: bool) -> list[Step]:
     steps += [
         Step("arm64", ("scripts/arm64-test",), wide=True),
         Step("build tsan", ("scripts/build", "tsan"), wide=True),
-        Step("unit-c tsan", ("scripts/run-meson-tests", "tsan"), ("build tsan",), wide=True),
+        meson_step("tsan"),
         *(
             Step(f"fuzz {target}", ("scripts/fuzz", str(seconds), target), ("build asan",))
             for target in fuzz_targets()
@@ -127,6 +142,29 @@ def chosen(steps: list[Step], word: str) -> list[Step]:
         replace(step, after=tuple(name for name in step.after if name in names))
         for step in steps
         if step.name in names
+    ]
+
+
+def hear_again(steps: list[Step], outcomes: list[Outcome], results: Path) -> list[Outcome]:
+    """What has become of the steps when tests that failed have been run again; what was unsteady
+    is left in `results`. A step that failed for anything else stays as it is."""
+    failures = [
+        failure
+        for run in summarize_results.read_runs(results, []).values()
+        for failure in run.failures
+    ]
+    unsteady = run_again.unsteady(failures, results / "again") if failures else []
+    left = [failure.key for failure in unsteady]
+    (results / "unsteady.json").write_text(json.dumps(left), encoding="utf-8")
+    excused = {failure.results for failure in unsteady} - {
+        failure.results for failure in failures if failure not in unsteady
+    }
+    files = {step.name: step.results for step in steps}
+    return [
+        replace(outcome, state=summarize_results.UNSTEADY)
+        if outcome.state == FAILED and files.get(outcome.name) in excused
+        else outcome
+        for outcome in outcomes
     ]
 
 
@@ -156,6 +194,7 @@ def main() -> int:
     except Interrupted as interrupted:
         print("make test: interrupted; what it had started has ended", file=sys.stderr)
         return 128 + interrupted.number
+    outcomes = hear_again(steps, outcomes, RESULTS)
     outcomes.insert(0, Outcome("packages", PASSED, options.packages))
     whole = time.monotonic() - since + options.packages
     (RESULTS / "steps.json").write_text(

@@ -36,6 +36,8 @@ class Step:
     """It can use several cores: it gets half of them. BEOWIRE_JOBS tells each step how many."""
     both_cores: bool = False
     """It measures between two processes that take a core each, all the time: it counts twice."""
+    results: str = ""
+    """The file of results that it leaves, without .xml; "" for none."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 """Closes `make test`: where the time went, and how the tests of each run ended, from the JUnit
 files and the times of the steps (steps.json, by run_tests.py) in a directory.
 
-A run may have several files: RUN.xml, or RUN.PART.xml for each part.
+A run may have several files: RUN.xml, or RUN.PART.xml for each part. unsteady.json there names the
+tests that have failed, and passed when they were run again (run_again.py).
 
 Usage: summarize_results.py DIRECTORY RUN...
 """
@@ -16,6 +17,46 @@ from xml.etree import ElementTree
 #: How many of the slowest tests are named.
 SLOWEST = 20
 
+#: So much of what a failed test said is shown at the end.
+LAST_LINES = 12
+
+UNSTEADY = "unsteady"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A test that failed."""
+
+    results: str
+    """The file that says so, without .xml: the run, or the run and a part of it."""
+    module: str
+    """Where the test is, as its runner says: tests.system.test_ssh."""
+    name: str
+    said: tuple[str, ...] = field(compare=False)
+    """The end of what it said."""
+
+    @property
+    def title(self) -> str:
+        """As people know it."""
+        return " ".join(filter(None, (self.module.rpartition(".")[2], self.name)))
+
+    @property
+    def key(self) -> list[str]:
+        """As unsteady.json has it."""
+        return [self.results, self.module, self.name]
+
+
+def _said(case: ElementTree.Element) -> tuple[str, ...]:
+    texts = [
+        text
+        for kind in ("system-out", "system-err", "error", "failure")
+        for element in case.findall(kind)
+        for text in (element.get("message"), element.text)
+        if text
+    ]
+    lines = [line.rstrip() for text in texts for line in text.splitlines() if line.strip()]
+    return tuple(lines[-LAST_LINES:])
+
 
 @dataclass
 class Run:
@@ -27,8 +68,7 @@ class Run:
     seconds: float = 0.0
     times: list[tuple[float, str]] = field(default_factory=list)
     """Seconds and name of each test."""
-    failures: list[str] = field(default_factory=list)
-    """Names of those that failed."""
+    failures: list[Failure] = field(default_factory=list)
 
     def read(self, path: Path) -> None:
         """Adds the test cases of one JUnit file, whichever program wrote it."""
@@ -39,10 +79,17 @@ class Run:
             self.failed += failed
             self.skipped += case.find("skipped") is not None
             self.seconds += seconds
-            module = (case.get("classname") or "").rpartition(".")[2]
-            name = " ".join(filter(None, (module, case.get("name"))))
-            self.times.append((seconds, name))
-            self.failures += [name] if failed else []
+            module, name = case.get("classname") or "", case.get("name") or ""
+            found = Failure(path.stem, module, name, _said(case) if failed else ())
+            self.times.append((seconds, found.title))
+            self.failures += [found] if failed else []
+
+
+def read_unsteady(directory: Path) -> list[list[str]]:
+    """The keys of the tests that passed when they were run again."""
+    path = directory / "unsteady.json"
+    found: list[list[str]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return found
 
 
 def read_runs(directory: Path, names: list[str]) -> dict[str, Run]:
@@ -83,7 +130,8 @@ class Steps:
 
     def bad(self) -> list[str]:
         """Those that did not pass, and what became of them."""
-        return [f"{name} ({state})" for name, state, *_ in self.steps if state != "passed"]
+        well = ("passed", UNSTEADY)
+        return [f"{name} ({state})" for name, state, *_ in self.steps if state not in well]
 
 
 def times_of_tests(runs: dict[str, Run]) -> list[str]:
@@ -95,9 +143,17 @@ def times_of_tests(runs: dict[str, Run]) -> list[str]:
     return [*lines, ""]
 
 
+def last_words(failures: list[tuple[str, Failure]]) -> list[str]:
+    """The lines about tests that failed: what each said at the end, then their names."""
+    lines = []
+    for what, failure in failures:
+        lines += [f"---- {what}: {failure.results}: {failure.title}", *failure.said]
+    return [*lines, *(f"{what}: {one.results}: {one.title}" for what, one in failures)]
+
+
 def summarize(directory: Path, names: list[str]) -> tuple[list[str], bool]:
     """The lines to print, those about failures last, and whether all is well: no step failed,
-    there are tests in each of these runs, and none of them failed."""
+    there are tests in each of these runs, and none of them failed but unsteady ones."""
     runs = read_runs(directory, names)
     steps = Steps.read(directory)
     lines = steps.times() if steps else []
@@ -109,14 +165,27 @@ def summarize(directory: Path, names: list[str]) -> tuple[list[str], bool]:
     tests, failed, skipped = (
         sum(getattr(run, name) for run in runs.values()) for name in ("tests", "failed", "skipped")
     )
-    lines.append(f"{tests - failed - skipped} passed, {failed} failed, {skipped} skipped")
+    again = read_unsteady(directory)
+    failures = [
+        (UNSTEADY if one.key in again else "failed", one)
+        for run in runs.values()
+        for one in run.failures
+    ]
+    unsteady = sum(what == UNSTEADY for what, _ in failures)
+    ended = f"{tests - failed - skipped} passed, {failed - unsteady} failed, {skipped} skipped"
+    lines.append(ended + (f", {unsteady} unsteady" if unsteady else ""))
     empty = [name for name, run in runs.items() if not run.tests]
-    well = not bad and not empty and not failed
+    well = not bad and not empty and failed == unsteady
     lines += [f"no test ran in {name}: there is no result in {directory}" for name in empty]
     # Last, so that whoever sees but the end of it knows what to look at.
     lines += [f"steps that did not pass: {', '.join(bad)}"] if bad else []
-    lines += [f"failed: {name}: {test}" for name, run in runs.items() for test in run.failures]
-    lines.append("make test: everything passed" if well else "make test: NOT everything passed")
+    lines += last_words(failures)
+    if not well:
+        lines.append("make test: NOT everything passed")
+    elif unsteady:
+        lines.append(f"make test: passed, but {unsteady} of it only when run again by itself")
+    else:
+        lines.append("make test: everything passed")
     return lines, well
 
 
