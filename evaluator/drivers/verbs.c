@@ -61,15 +61,17 @@ static int receive_within(struct verbs_session *session, void *data, uint64_t si
         (void)verbs_queue_add(&session->in, data, size, size > VERBS_COPIED_BYTES);
     }
     int result = verbs_session_pump(session);
-    while (result == 0) {
+    for (;;) {
         session->received += verbs_queue_settle(&session->in);
-        if (session->received > 0) {
+        if (session->received > 0) { /* whatever became of the connection since */
             session->received--;
             return 0;
         }
+        if (result != 0) {
+            return result;
+        }
         result = verbs_session_turn(session, &spin);
     }
-    return result;
 }
 
 static int verbs_send(void *opened, const void *data, uint64_t size)
@@ -114,17 +116,19 @@ static int verbs_progress(void *opened, bool wait, struct driver_ended *ended)
     struct verbs_session *session = opened;
     struct spin spin = spin_start(session->host, SPIN_FOREVER);
     int result = verbs_session_advance(session);
-    while (result >= 0) {
+    for (;;) {
         const uint64_t sends = verbs_queue_settle(&session->out);
         const uint64_t receives = verbs_queue_settle(&session->in);
         ended->sends += sends;
         ended->receives += receives;
+        if (result < 0 && sends + receives == 0) {
+            return result;
+        }
         if (!wait || sends + receives > 0) {
-            return 0;
+            return 0; /* a failure is there again when it is looked for next */
         }
         result = verbs_session_turn(session, &spin);
     }
-    return result;
 }
 
 static int verbs_flush(void *opened)
@@ -274,6 +278,7 @@ static int greet(struct verbs_session *session, char *error, size_t error_bytes)
 {
     int result = -ECONNRESET;
     while (result == -ECONNRESET) {
+        session->failure = 0;
         result = verbs_link_connect(&session->link, error, error_bytes);
         if (result == 0 && session->role == DRIVER_INITIATOR) {
             result = verbs_session_say(session, VERBS_GREETING, NULL, 0);

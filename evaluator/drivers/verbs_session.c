@@ -341,15 +341,21 @@ static bool looks_at_sent(const struct verbs_session *session)
            session->link.words_under_way >= VERBS_SLOTS / 2;
 }
 
-/* Takes what has completed, and goes on from there. Whether anything has, or a failure. */
+/* Takes what has completed, and goes on from there. Whether anything has, or a failure: messages
+ * that had come before it are handed out all the same, also when both are seen at once. */
 int verbs_session_advance(struct verbs_session *session)
 {
-    int count = collect_received(session);
+    int count = session->failure != 0 ? session->failure : collect_received(session);
     if (count >= 0 && looks_at_sent(session)) {
         const int sent = collect_sent(session);
         count = sent < 0 ? sent : count + sent;
     }
-    const int result = count < 0 ? count : verbs_session_pump(session);
+    if (count < 0) {
+        session->failure = count;
+        (void)receive_copied(session);
+        return count;
+    }
+    const int result = verbs_session_pump(session);
     return result < 0 ? result : count;
 }
 

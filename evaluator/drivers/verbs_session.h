@@ -43,6 +43,7 @@ struct verbs_session {
     bool sleeps;
     bool greeted;
     bool flushing; /* the end of words is waited for */
+    int failure;   /* of the connection, for good; or 0 */
     struct verbs_link link;
     struct verbs_regions regions;
     struct verbs_queue out;

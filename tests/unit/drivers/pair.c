@@ -34,7 +34,7 @@ void pair_require(bool condition, const char *file, int line, const char *text, 
     held++;
 }
 
-static uint64_t now_ns(void)
+uint64_t pair_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -46,6 +46,7 @@ static bool stopped(void *context)
     struct pair *pair = context;
     pair->questions++;
     if (pair->asked != NULL) {
+        pair->asked_at_ns = pair_now_ns();
         pair->asked(pair);
     }
     struct pollfd poller = {.fd = pair->control, .events = POLLIN};
@@ -53,20 +54,20 @@ static bool stopped(void *context)
     if (pair->patient && pair->held != held) {
         pair_be_patient(pair);
     }
-    return called || now_ns() >= pair->stop_at_ns;
+    return called || pair_now_ns() >= pair->stop_at_ns;
 }
 
 void pair_stop_after_ms(struct pair *pair, uint64_t ms)
 {
     pair->patient = false;
-    pair->stop_at_ns = now_ns() + ms * UINT64_C(1000000);
+    pair->stop_at_ns = pair_now_ns() + ms * UINT64_C(1000000);
 }
 
 void pair_be_patient(struct pair *pair)
 {
     pair->patient = true;
     pair->held = held;
-    pair->stop_at_ns = now_ns() + PAIR_PATIENCE_S * UINT64_C(1000000000);
+    pair->stop_at_ns = pair_now_ns() + PAIR_PATIENCE_S * UINT64_C(1000000000);
 }
 
 void pair_alone(struct pair *pair, const struct driver *driver, bool with_interfaces,

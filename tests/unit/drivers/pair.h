@@ -37,9 +37,13 @@ struct pair {
     bool heed_control;    /* the other process may stop us by writing */
     uint64_t questions;   /* how often the driver has asked whether to stop */
     void (*asked)(struct pair *pair); /* called at each of them, before it is answered; or NULL */
+    uint64_t asked_at_ns;             /* CLOCK_MONOTONIC: when it was last called */
     struct driver_host host;
     void *sessions[PAIR_SESSIONS];
 };
+
+/** CLOCK_MONOTONIC. */
+uint64_t pair_now_ns(void);
 
 /** What one end does; `pair->sessions` are open and connected. */
 typedef void pair_part(struct pair *pair);

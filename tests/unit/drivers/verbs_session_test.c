@@ -8,21 +8,19 @@
 #include "../engine/testing.h"
 
 /* What the link says has completed, once, of what was received; and what it is then told. */
-static struct ibv_wc arrived;
-static bool has_arrived;
+static struct ibv_wc arrived[2];
+static int arrivals;
 static unsigned returned;
 static uint8_t memory[VERBS_COPIED_BYTES];
 
 int verbs_link_poll(struct verbs_link *link, struct ibv_cq *queue, struct ibv_wc *completions,
                     int count)
 {
-    assert_true(count > 0);
-    if (queue != link->received || !has_arrived) {
-        return 0;
-    }
-    has_arrived = false;
-    completions[0] = arrived;
-    return 1;
+    const int found = queue == link->received ? arrivals : 0;
+    assert_true(count >= found);
+    memcpy(completions, arrived, (size_t)found * sizeof *completions);
+    arrivals -= found;
+    return found;
 }
 
 int verbs_link_return(struct verbs_link *link, uint64_t slot)
@@ -109,8 +107,7 @@ void verbs_regions_release(struct verbs_region *region)
     (void)region;
 }
 
-/** What a session that has just begun makes of a word. */
-static int hear(struct verbs_session *session, enum verbs_kind kind, unsigned flags, uint32_t bytes)
+static void begin(struct verbs_session *session)
 {
     static struct ibv_cq sent;
     static struct ibv_cq received;
@@ -119,11 +116,22 @@ static int hear(struct verbs_session *session, enum verbs_kind kind, unsigned fl
     session->link.sent = &sent;
     session->link.received = &received;
     returned = 0;
-    has_arrived = true;
-    arrived = (struct ibv_wc){.imm_data = htonl((uint32_t)kind << 28),
-                              .wc_flags = flags,
-                              .byte_len = bytes,
-                              .opcode = IBV_WC_RECV};
+}
+
+static struct ibv_wc word(enum verbs_kind kind, unsigned flags, uint32_t bytes)
+{
+    return (struct ibv_wc){.imm_data = htonl((uint32_t)kind << 28),
+                           .wc_flags = flags,
+                           .byte_len = bytes,
+                           .opcode = IBV_WC_RECV};
+}
+
+/** What a session that has just begun makes of a word. */
+static int hear(struct verbs_session *session, enum verbs_kind kind, unsigned flags, uint32_t bytes)
+{
+    begin(session);
+    arrivals = 1;
+    arrived[0] = word(kind, flags, bytes);
     return verbs_session_advance(session);
 }
 
@@ -162,12 +170,35 @@ static void advance__words_that_are_none(void **state)
     assert_int_equal(hear(&session, VERBS_OFFER, IBV_WC_WITH_IMM, 3), -EPROTO);
 }
 
+/** A process that was kept waiting finds both at once: the last message of an end that has left,
+ * and that it has. */
+static void advance__what_came_before_the_failure_is_there(void **state)
+{
+    static struct verbs_session session;
+    uint8_t got[100] = {0};
+
+    (void)state;
+    begin(&session);
+    assert_true(verbs_queue_add(&session.in, got, sizeof got, false));
+    memset(memory, 7, sizeof memory);
+    arrivals = 2;
+    arrived[0] = word(VERBS_COPIED, IBV_WC_WITH_IMM, sizeof got);
+    arrived[1] = (struct ibv_wc){.status = IBV_WC_WR_FLUSH_ERR};
+    assert_int_equal(verbs_session_advance(&session), -EIO);
+    assert_int_equal(verbs_queue_settle(&session.in), 1);
+    assert_memory_equal(got, memory, sizeof got);
+    /* The queue is told once only that it has failed. */
+    assert_int_equal(verbs_session_advance(&session), -EIO);
+    assert_int_equal(verbs_queue_settle(&session.in), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(advance__a_word_is_heard),
         cmocka_unit_test(advance__a_message_without_a_word),
         cmocka_unit_test(advance__words_that_are_none),
+        cmocka_unit_test(advance__what_came_before_the_failure_is_there),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
