@@ -36,6 +36,9 @@ CHECKOUT = "/home/alice/beowire"
 #: In paragraphs and tables, code that begins so is a command; `...` stands for what was said above.
 COMMANDS = ("./beowire ", "beowire-frames ./beowire ", "mpirun -n ", "mpiexec", "module ")
 
+#: What Open MPI's launcher says when the ssh that it has started is quicker than it.
+OPEN_MPIS = re.compile(r"^\[\w+:\d+\] plm:rsh: Warning: setpgid\(.*\n", re.MULTILINE)
+
 MPIRUN = "mpirun -n 6 --hostfile hosts /opt/beowire/bin/beowire-frames ./program"
 
 
@@ -263,7 +266,7 @@ def type_in(hosts: Cluster, user: str, lines: Sequence[str]) -> list[tuple[int, 
     return [
         (
             int((here / f"{number}.status").read_text()),
-            (here / f"{number}.out").read_text(encoding="utf-8", errors="replace"),
+            OPEN_MPIS.sub("", (here / f"{number}.out").read_text("utf-8", errors="replace")),
         )
         for number in range(len(lines))
     ]

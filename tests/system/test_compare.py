@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [*isolated.command("beowire"), "compare"]
 
 #: Long enough for a starved machine; the runs themselves take a few seconds.
-PATIENCE_S = 100
+PATIENCE_S = 200
 
 
 def _environment(**more: str) -> dict[str, str]:
@@ -128,14 +128,21 @@ def test_compare__real_drivers_over_loopback(tmp_path: Path) -> None:
     assert "tcp-spin" in done.stdout and str(directory.name) in done.stdout
 
 
+@pytest.mark.timeout(600)
 def test_compare__every_pattern_over_every_kind_of_driver_or_a_reason(tmp_path: Path) -> None:
     drivers = ("tcp", "udp", "beowire", "shm", "memcpy")
     # Taking so much memory takes long; what is between many nodes is in test_compare_nodes.py.
     names = [name for name, row in PATTERNS.items() if name != "cold" and not row.many]
-    words = ("--drivers", ",".join(drivers), "--sizes", "1000", "--time", "30", "--offset", "1,3")
-    done = _compare(tmp_path, *words, "--pattern", ",".join(names), "--out", "o")
-    assert done.returncode == 0, done.stderr
-    record = _whole(tmp_path / "o")
+    words = ("--drivers", ",".join(drivers), "--sizes", "1000", "--offset", "1,3")
+    for seconds in (30, 120):  # the first are enough unless others have the cores
+        out = f"{seconds}"
+        done = _compare(
+            *(tmp_path, *words, "--pattern", ",".join(names), "--time", out, "--out", out)
+        )
+        assert done.returncode == 0, done.stderr
+        record = _whole(tmp_path / out)
+        if not any(one.reason.startswith("no time was left") for one in record.skipped):
+            break
     able = {info.name: info for info in record.meta.drivers}
     measured = {(one.driver, one.pattern, "") for one in record.results}
     left_out = {(one.driver, one.pattern, one.reason) for one in record.skipped}
