@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -15,6 +16,7 @@ import pytest
 from beowire import isolated
 from beowire.patterns import PATTERNS
 from beowire.record import Record, read_record
+from system.time_enough import compare_in_time
 from unit.evaluator import fake_engine
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,15 +136,10 @@ def test_compare__every_pattern_over_every_kind_of_driver_or_a_reason(tmp_path: 
     # Taking so much memory takes long; what is between many nodes is in test_compare_nodes.py.
     names = [name for name, row in PATTERNS.items() if name != "cold" and not row.many]
     words = ("--drivers", ",".join(drivers), "--sizes", "1000", "--offset", "1,3")
-    for seconds in (30, 120):  # the first are enough unless others have the cores
-        out = f"{seconds}"
-        done = _compare(
-            *(tmp_path, *words, "--pattern", ",".join(names), "--time", out, "--out", out)
-        )
-        assert done.returncode == 0, done.stderr
-        record = _whole(tmp_path / out)
-        if not any(one.reason.startswith("no time was left") for one in record.skipped):
-            break
+    compare = partial(_compare, tmp_path, *words, "--pattern", ",".join(names))
+    done, record = compare_in_time(compare, tmp_path / "o", 30)
+    assert done.returncode == 0, done.stderr
+    assert record.warnings == []
     able = {info.name: info for info in record.meta.drivers}
     measured = {(one.driver, one.pattern, "") for one in record.results}
     left_out = {(one.driver, one.pattern, one.reason) for one in record.skipped}
@@ -160,10 +157,10 @@ def test_compare__every_pattern_over_every_kind_of_driver_or_a_reason(tmp_path: 
 
 
 def test_compare__cold_messages_say_how_far_they_walked(tmp_path: Path) -> None:
-    words = ("--drivers", "tcp,memcpy", "--sizes", "1000", "--time", "6", "--pattern", "cold")
-    done = _compare(tmp_path, *words, "--out", "o")
+    words = ("--drivers", "tcp,memcpy", "--sizes", "1000", "--pattern", "cold")
+    done, record = compare_in_time(partial(_compare, tmp_path, *words), tmp_path / "o", 6)
     assert done.returncode == 0, done.stderr
-    results = _whole(tmp_path / "o").results
+    results = record.results
     assert {one.driver for one in results} == {"tcp", "memcpy"}
     assert all(one.walk_bytes is not None and one.walk_bytes >= 1 << 20 for one in results)
     assert "Messages walked through" in done.stdout
@@ -171,11 +168,9 @@ def test_compare__cold_messages_say_how_far_they_walked(tmp_path: Path) -> None:
 
 def test_compare__in_a_lab(tmp_path: Path) -> None:
     drivers = "tcp,tcp-spin,packet,beowire"
-    done = _compare(
-        tmp_path, "--lab", "--drivers", drivers, "--sizes", "8,1024", "--time", "8", "--out", "o"
-    )
+    words = ("--lab", "--drivers", drivers, "--sizes", "8,1024")
+    done, record = compare_in_time(partial(_compare, tmp_path, *words), tmp_path / "o", 8)
     assert done.returncode == 0, done.stderr
-    record = _whole(tmp_path / "o")
     assert {one.driver for one in record.results} == set(drivers.split(","))
     assert record.meta.link.kind == "lab"
     assert record.meta.ends[0].address != record.meta.ends[1].address

@@ -3,22 +3,23 @@
 
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 
 from beowire.record import read_record
 from system.conftest import RunBeowire
+from system.time_enough import compare_in_time
 
 PUT, GET = "mpi-put:openmpi4/beowire", "mpi-get-fence:openmpi4/tcp"
 TCP, BEOWIRE = "mpi:openmpi4/tcp", "mpi:openmpi4/beowire"
 
 
 def test_mpi_beside_other_drivers(run_beowire: RunBeowire, tmp_path: Path) -> None:
-    words = ["--drivers", f"{TCP},{BEOWIRE},{PUT},{GET}", "--sizes", "1000", "--time", "3"]
+    words = ["--drivers", f"{TCP},{BEOWIRE},{PUT},{GET}", "--sizes", "1000", "--offset", "3,65"]
     words += ["--pattern", "alignment,bidirectional,allreduce"]
-    words += ["--offset", "3,65", "--out", str(tmp_path / "out")]
-    done = run_beowire("compare", "--lab", *words)
+    compare = partial(run_beowire, "compare", "--lab", *words)
+    done, record = compare_in_time(compare, tmp_path / "out", 3)
     assert done.returncode == 0, done.stderr
-    record = read_record(tmp_path / "out" / "record.jsonl")
     measured = {(one.driver, one.pattern, one.size): one for one in record.results}
     assert len(measured) == 4 + 2 * 2
     assert {(one.driver, one.pattern) for one in record.skipped} == {
@@ -53,8 +54,7 @@ def test_one_that_cannot_be_compiled__is_named_and_the_rest_measured(
 
 def test_mpi_within_this_host(run_beowire: RunBeowire, tmp_path: Path) -> None:
     words = ["--drivers", f"mpi:openmpi4/shm,{PUT}", "--pattern", "integrity"]
-    words += ["--sizes", "1000", "--time", "2", "--offset", "3,65"]
-    done = run_beowire("compare", *words, "--out", str(tmp_path / "o"))
+    words += ["--sizes", "1000", "--offset", "3,65"]
+    done, record = compare_in_time(partial(run_beowire, "compare", *words), tmp_path / "o", 2)
     assert done.returncode == 0, done.stderr
-    record = read_record(tmp_path / "o" / "record.jsonl")
     assert [one.status for one in record.results] == ["ok", "ok"]

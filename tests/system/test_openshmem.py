@@ -3,21 +3,22 @@
 
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 
-from beowire.record import read_record
 from system.conftest import RunBeowire
+from system.time_enough import compare_in_time
 
 PUT, GET = "shmem-put:openmpi4/tcp", "shmem-get:openmpi4/tcp"
 SHM = "shmem-put:openmpi4/shm"
 
 
 def test_puts_and_gets_between_nodes(run_beowire: RunBeowire, tmp_path: Path) -> None:
-    words = ["--drivers", f"{PUT},{GET}", "--sizes", "8,100000", "--time", "4"]
+    words = ["--drivers", f"{PUT},{GET}", "--sizes", "8,100000"]
     words += ["--pattern", "stream,alignment,integrity,bidirectional,cold", "--offset", "3,65"]
-    done = run_beowire("compare", "--lab", *words, "--out", str(tmp_path / "out"))
+    compare = partial(run_beowire, "compare", "--lab", *words)
+    done, record = compare_in_time(compare, tmp_path / "out", 4)
     assert done.returncode == 0, done.stderr
-    record = read_record(tmp_path / "out" / "record.jsonl")
     measured = {(one.driver, one.pattern, one.size): one.status for one in record.results}
     assert len(measured) == 2 * 3 * 2
     assert set(measured.values()) == {"ok"}
@@ -37,10 +38,10 @@ def test_within_this_host__they_end_by_themselves(run_beowire: RunBeowire, tmp_p
             script += f"[ $# -eq 1 ] || echo $status >{ended}/$$\n"
         (folder / name).write_text(f"#!/bin/sh\n{script}exit $status\n")
         (folder / name).chmod(0o755)
-    words = ["--drivers", f"{SHM},{PUT}", "--sizes", "1000", "--time", "1"]
+    words = ["--drivers", f"{SHM},{PUT}", "--sizes", "1000"]
     path = {"PATH": f"{folder}:{os.environ['PATH']}"}
-    done = run_beowire("compare", *words, "--out", str(tmp_path / "out"), environment=path)
+    compare = partial(run_beowire, "compare", *words, environment=path)
+    done, record = compare_in_time(compare, tmp_path / "out", 1)
     assert done.returncode == 0, done.stderr
-    record = read_record(tmp_path / "out" / "record.jsonl")
     assert {(one.driver, one.status) for one in record.results} == {(SHM, "ok"), (PUT, "ok")}
     assert {one.read_text() for one in ended.iterdir()} == {"0\n"}

@@ -4,12 +4,13 @@
 import os
 import signal
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from beowire.record import read_record
 from system.conftest import PATIENCE_S, ROOT, RunBeowire, wait_until
+from system.time_enough import compare_in_time
 
 BEOWIRE = str(ROOT / "beowire")
 
@@ -48,12 +49,15 @@ def test_load__a_duty_and_memory__on_one_cpu(run_beowire: RunBeowire) -> None:
 
 
 def test_compare__probes_and_load__in_one_run(run_beowire: RunBeowire, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    words = "--drivers tcp,tcp-spin,memcpy --sizes 8 --time 4 --probes all --load hog:19"
-    done = run_beowire("compare", *words.split(), "--out", str(out))
+    words = "--drivers tcp,tcp-spin,memcpy --sizes 8 --probes all --load hog:19"
+    done, record = compare_in_time(
+        partial(run_beowire, "compare", *words.split()),
+        tmp_path / "out",
+        4,
+        lambda record: all(one.probed_rounds for one in record.results),
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "What probes counted at 8 B" in done.stdout
-    record = read_record(out / "record.jsonl")
     cells = {(one.driver, one.load): one for one in record.results}
     assert set(cells) == {(name, load) for name in ("tcp", "tcp-spin", "memcpy")
                           for load in (None, "hog:19")}  # fmt: skip
