@@ -9,6 +9,7 @@ import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import cache
 
 from beowire.errors import BeowireError
 from beowire.record import DriverInfo, Skipped
@@ -82,6 +83,7 @@ def is_default(name: str) -> bool:
     return name in DEFAULT or group_of(name) is None
 
 
+@cache
 def group_of(name: str) -> str | None:
     """The first group that has the driver."""
     for group, patterns in GROUPS.items():

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from beowire.record import Result, read_record
+from beowire.report import page as page_of_report
 from beowire.report import write_report
 from beowire.units import size_text, time_text
 from system.browser import VARIABLE, Browser, BrowserError, find_browser
@@ -359,6 +360,22 @@ def test_chooser__many_drivers__the_usual_first_and_the_rest_a_click_away(
         rows = f"document.querySelectorAll('{table} tbody tr:not([hidden])').length"
         assert browser.evaluate(rows) == 0
     assert browser.errors == []
+
+
+def test_page__too_long_for_its_rows_and_sizes__draws_what_is_left(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = synthetic_record.lines(MANY, sizes=(8, 64, 1024), patterns=("pingpong",), samples=40)
+    record = read_record(synthetic_record.write(tmp_path / "record.jsonl", lines))
+    monkeypatch.setattr(page_of_report, "MOST_BYTES", 920_000)
+    write_report([record], tmp_path / "report.html")
+    browser.resize(1280, 900)
+    browser.emulate()
+    browser.open(tmp_path / "report.html")
+    assert browser.errors == []
+    assert trace_names(browser, "latency")
+    words = browser.evaluate("document.body.innerText")
+    assert "rows are not here" in words and "Drawn at 2 of 3 sizes" in words
 
 
 def test_page__many_drivers_on_a_narrow_screen__fits(

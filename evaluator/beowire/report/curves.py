@@ -9,6 +9,7 @@ intervals: wider than each, so never a claim that no launch made.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import median
 from typing import Literal
 
@@ -109,7 +110,11 @@ class Curve:
 
     def at(self, size: int) -> Cell | None:
         """The cell of that size, if it was measured."""
-        return next((cell for cell in self.cells if cell.size == size), None)
+        return self._by_size.get(size)
+
+    @cached_property
+    def _by_size(self) -> dict[int, Cell]:
+        return {cell.size: cell for cell in self.cells}
 
 
 def record_labels(records: Sequence[Record]) -> list[str]:

@@ -4,7 +4,6 @@
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from string import Template
@@ -29,8 +28,8 @@ from beowire.report import (
     tables,
     verdict,
 )
-from beowire.report.axes import Figure
 from beowire.report.curves import Curve, curves, record_labels
+from beowire.report.draft import Chart, Draft, Press, fitted
 from beowire.report.link import link_text
 from beowire.report.palette import rank
 from beowire.sheets import nodes_text, sheets
@@ -38,12 +37,6 @@ from beowire.units import size_text
 
 #: What the page may have, in bytes: it is sent by mail, and opened on phones.
 MOST_BYTES = 2_000_000
-
-#: In place of tables that would make it longer.
-_TOO_LONG = (
-    "<p>{rows} rows are not here, since with them this page would be larger than 2 MB:"
-    " <code>beowire report RECORD --csv FILE</code> writes them.</p>"
-)
 
 #: The sections of the page, by their ids.
 _SECTIONS = {
@@ -78,17 +71,16 @@ def render(records: Sequence[Record]) -> str:
         raise ValueError("a report needs a record")
     by_pattern = {name: curves(records, name) for name in PATTERNS}
     pingpong = by_pattern[DEFAULT.name]
-    charts = {
-        chart.name: chart
+    charts = [
+        chart
         for pattern in PATTERNS.values()
         for chart in _charts(pattern, by_pattern[pattern.name], records)
         if chart.figure.data
-    }
+    ]
     every = sorted({curve.driver for found in by_pattern.values() for curve in found}, key=rank)
     names = list(dict.fromkeys(curve.driver for found in by_pattern.values() for curve in found))
     title, heading = _names(names)
-    scripts = _scripts({name: vars(chart.figure) for name, chart in charts.items()})
-    values = {
+    pieces = {
         "findings": "".join(
             f"<li>{text}</li>"
             for text in (
@@ -100,21 +92,6 @@ def render(records: Sequence[Record]) -> str:
         "advice": _advice(by_pattern, records),
         "drivers": tables.drivers(records),
         "chooser": chooser.chooser(every),
-        "charts": "".join(_section(chart, records) for chart in charts.values()),
-        "details": "".join(
-            tables.sheet(one)
-            for one in (
-                *compared.sheets(records),
-                *steps.shape(pingpong),
-                *loggp.sheets(by_pattern),
-            )
-        )
-        + "".join(
-            tables.sheet(one, label)
-            for record, label in zip(records, record_labels(records), strict=True)
-            for name in PATTERNS
-            for one in sheets(record, name)
-        ),
         "only": chooser.only_chosen(every),
         "results": tables.results(records),
         "probes": probe_table.counted(records),
@@ -125,10 +102,14 @@ def render(records: Sequence[Record]) -> str:
         "precise_p99": f"{statistics.PRECISE_P99:.0%}",
     }
 
-    def page() -> str:
+    def scripts(charts: Sequence[Chart]) -> str:
+        return _scripts({chart.name: vars(chart.figure) for chart in charts})
+
+    def whole(draft: Draft, scripts: str) -> str:
+        shown = "".join(_section(chart, records) for chart in draft.charts)
         return shell.page(
             "page.html",
-            values,
+            draft.parts | {"charts": shown + draft.left_out, "details": "".join(draft.sheets)},
             nav=_SECTIONS,
             title=title,
             heading=heading,
@@ -138,19 +119,23 @@ def render(records: Sequence[Record]) -> str:
             credit=_CREDIT,
         )
 
-    # The longest table of them is left out first.
-    html = page()
-    for name in sorted(("results", "probes"), key=lambda one: -len(values[one])):
-        if len(html.encode()) <= MOST_BYTES:
-            break
-        values[name] = _too_long(values[name])
-        html = page()
-    return html
+    draft = Draft(pieces, _sheets(records, by_pattern), charts)
+    return fitted(draft, Press(scripts, whole, MOST_BYTES))
 
 
-def _too_long(table: str) -> str:
-    """What is said in place of a table."""
-    return _TOO_LONG.format(rows=max(0, table.count("<tr") - 1))
+def _sheets(records: Sequence[Record], by_pattern: Mapping[str, Sequence[Curve]]) -> list[str]:
+    """What was found besides one figure a size: of all records together, and of each."""
+    found = [
+        *compared.sheets(records),
+        *steps.shape(by_pattern[DEFAULT.name]),
+        *loggp.sheets(by_pattern),
+    ]
+    return [tables.sheet(one) for one in found] + [
+        tables.sheet(one, label)
+        for record, label in zip(records, record_labels(records), strict=True)
+        for name in PATTERNS
+        for one in sheets(record, name)
+    ]
 
 
 def _advice(by_pattern: Mapping[str, Sequence[Curve]], records: Sequence[Record]) -> str:
@@ -193,7 +178,9 @@ def _names(drivers: Sequence[str]) -> tuple[str, str]:
 
 
 def _scripts(figures: object) -> str:
-    parts = {"plotly": plotly_code.packed_plotly(), "figures": plotly_code.packed(_json(figures))}
+    parts = {"figures": plotly_code.packed(_json(figures))}
+    if figures:
+        parts["plotly"] = plotly_code.packed_plotly()
     held = "".join(
         f'<script type="text/plain" id="{name}">{text}</script>\n' for name, text in parts.items()
     )
@@ -201,21 +188,7 @@ def _scripts(figures: object) -> str:
     return f"{held}<script>\n{script}\n</script>"
 
 
-@dataclass(frozen=True)
-class _Chart:
-    """A chart of the page: its anchor, its heading, and how to read it (HTML)."""
-
-    name: str
-    heading: str
-    caption: str
-    figure: Figure
-    has_wire: bool = False
-    """The wire's limit is drawn in it."""
-
-
-def _charts(
-    pattern: Pattern, found: Sequence[Curve], records: Sequence[Record]
-) -> Iterator[_Chart]:
+def _charts(pattern: Pattern, found: Sequence[Curve], records: Sequence[Record]) -> Iterator[Chart]:
     """The charts of one pattern; of the default, all there are."""
     if not found:
         return
@@ -224,38 +197,38 @@ def _charts(
     suffix = "" if whole else f" of {pattern.noun}"
     if not pattern.is_times:
         figure = figures.throughput(found, records)
-        yield _Chart(pattern.name, pattern.title, pattern.caption, figure, True)
+        yield Chart(pattern.name, pattern.title, pattern.caption, figure, True)
     else:
         name, heading = ("latency", "Latency") if whole else (pattern.name, pattern.title)
         figure = figures.latency(found, records)
         caption = " ".join(
             text for text in (pattern.caption, escape(summary.walk_text(found))) if text
         )
-        yield _Chart(name, heading, caption, figure, True)
+        yield Chart(name, heading, caption, figure, True)
         if whole:
             figure = figures.throughput(found, records)
-            yield _Chart("throughput", "Throughput", _THROUGHPUT, figure, True)
+            yield Chart("throughput", "Throughput", _THROUGHPUT, figure, True)
             caption = _TAILS.format(quantity=pattern.quantity)
-            yield _Chart("tails", "Tails", caption, spread.tails(found, records))
+            yield Chart("tails", "Tails", caption, spread.tails(found, records))
         if any(one.levels for curve in found for cell in curve.cells for one in cell.launches):
             figure = surface.over_both(found)
-            yield _Chart(f"{prefix}surface", f"Over network and CPU load{suffix}", _BOTH, figure)
+            yield Chart(f"{prefix}surface", f"Over network and CPU load{suffix}", _BOTH, figure)
         figure = spread.distributions(found, records)
-        yield _Chart(f"{prefix}distribution", f"Distribution{suffix}", _DISTRIBUTION, figure)
+        yield Chart(f"{prefix}distribution", f"Distribution{suffix}", _DISTRIBUTION, figure)
         if whole:
             figure = spread.exceedances(found)
-            yield _Chart("tail", "The slow ones", _EXCEEDANCES, figure)
-            yield _Chart("layers", "Layer tax", _LAYERS, parts.layer_tax(found))
-            yield _Chart("explained", "Where it goes", _EXPLAINED, parts.explained(found))
+            yield Chart("tail", "The slow ones", _EXCEEDANCES, figure)
+            yield Chart("layers", "Layer tax", _LAYERS, parts.layer_tax(found))
+            yield Chart("explained", "Where it goes", _EXPLAINED, parts.explained(found))
     figure = surface.over_load(found)
-    yield _Chart(f"{prefix}load", f"Over CPU load{suffix}", _LOADED, figure)
+    yield Chart(f"{prefix}load", f"Over CPU load{suffix}", _LOADED, figure)
     caption = _CPU.format(each=pattern.each) + (_SPINNING if whole else "")
-    yield _Chart(f"{prefix}cpu", f"CPU time per message{suffix}", caption, figures.cpu(found))
+    yield Chart(f"{prefix}cpu", f"CPU time per message{suffix}", caption, figures.cpu(found))
     if whole or not pattern.is_times:
         figure = figures.demand(found)
-        yield _Chart(f"{prefix}demand", f"Service demand{suffix}", _DEMAND, figure)
+        yield Chart(f"{prefix}demand", f"Service demand{suffix}", _DEMAND, figure)
         figure = figures.interrupts(found)
-        yield _Chart(f"{prefix}interrupts", f"Interrupts{suffix}", _INTERRUPTS, figure)
+        yield Chart(f"{prefix}interrupts", f"Interrupts{suffix}", _INTERRUPTS, figure)
 
 
 _THROUGHPUT = (
@@ -315,13 +288,14 @@ _SIZE_BOX = """<p class="choose"><label for="choice-{name}">Message size</label>
 <select id="choice-{name}" data-chart="{name}">{options}</select></p>"""
 
 
-def _section(chart: _Chart, records: Sequence[Record]) -> str:
+def _section(chart: Chart, records: Sequence[Record]) -> str:
     name, heading, caption = chart.name, chart.heading, chart.caption
     if chart.has_wire:
         limits = dict.fromkeys(text for record in records if (text := figures.wire_text(record)))
         caption += "".join(f" The wire carries at most {escape(limit)}." for limit in limits)
         bursts = dict.fromkeys(text for record in records if (text := figures.burst_text(record)))
         caption += "".join(f" {escape(text)}" for text in bursts)
+    caption += f" {escape(chart.note)}" if chart.note else ""
     box = ""
     if chart.figure.choices:
         options = "".join(

@@ -2,9 +2,10 @@
 """The charts of what time is made of: what each layer adds to the one below it, and where half a
 round trip goes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from beowire.explain.symbols import PARTS
+from beowire.record import Summary
 from beowire.report import palette
 from beowire.report.axes import NS_PER_US, Figure, Trace, rounded, uid
 from beowire.report.curves import Curve, all_sizes
@@ -31,10 +32,15 @@ def layer_tax(curves: Sequence[Curve]) -> Figure:
     """What each driver adds to the one that it stands on, one size at a time."""
     choices: dict[str, list[Trace]] = {}
     for size in all_sizes(curves):
+        times: dict[int, dict[str, Summary]] = {}
+        alone = [curve for curve in curves if curve.load is None]
+        for curve in alone:
+            if (cell := curve.at(size)) is not None and cell.time is not None:
+                times.setdefault(curve.record, {})[curve.driver] = cell.time
         found = [
             (curve, layer)
-            for curve in curves
-            if curve.load is None and (layer := _layer(curve, size, curves)) is not None
+            for curve in alone
+            if (layer := _layer(curve, times.get(curve.record, {}))) is not None
         ]
         if found:
             choices[str(size)] = [_tax(curve, layer) for curve, layer in found]
@@ -47,13 +53,9 @@ def layer_tax(curves: Sequence[Curve]) -> Figure:
     return Figure(next(iter(choices.values()), []), layout, choices)
 
 
-def _layer(curve: Curve, size: int, curves: Sequence[Curve]) -> Layer | None:
-    """The driver beside what it stands on: the next below it that was measured at that size."""
-    times = {
-        one.driver: cell.time
-        for one in curves
-        if one.is_beside(curve) and (cell := one.at(size)) is not None and cell.time is not None
-    }
+def _layer(curve: Curve, times: Mapping[str, Summary]) -> Layer | None:
+    """The driver beside what it stands on: the next below it that was measured at that size.
+    `times`: of all drivers there, in the same record."""
     if curve.driver not in times:
         return None
     layers = taxes([curve.driver, *under(curve.driver)], times)

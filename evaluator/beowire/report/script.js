@@ -247,7 +247,7 @@
   function filterRows() {
     const shown = isShown();
     for (const row of document.querySelectorAll("#all-results tbody tr, #all-probes tbody tr")) {
-      row.hidden = only.checked && !shown(row.dataset.driver);
+      row.hidden = only !== null && only.checked && !shown(row.dataset.driver);
     }
   }
 
@@ -268,7 +268,9 @@
       });
     }
     boxes.forEach((box) => box.addEventListener("change", applyChoice));
-    only.addEventListener("change", filterRows);
+    if (only !== null) {
+      only.addEventListener("change", filterRows); // it goes with the rows, where they are too many
+    }
   }
 
   for (const table of document.querySelectorAll("table.sortable")) {

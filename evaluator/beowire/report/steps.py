@@ -161,13 +161,20 @@ def _line(x: _Floats, y: _Floats) -> tuple[float, float]:
 
 
 def _errors(x: _Floats, y: _Floats) -> _Floats:
-    """[first, end]: the squared relative errors of the line through these points."""
+    """[first, end]: the squared relative errors of the line through these points, of _line()."""
     count = len(x)
     errors = np.full((count + 1, count + 1), math.inf)
-    for first in range(count):
-        for end in range(first + FEWEST, count + 1):
-            offset, slope = _line(x[first:end], y[first:end])
-            errors[first, end] = float(
-                (((offset + slope * x[first:end]) / y[first:end] - 1) ** 2).sum()
-            )
+    for first in range(count - FEWEST + 1):
+        # Sums up to each end. From the first point on, so that sizes which are close stay apart.
+        part = x[first:] - x[first]
+        weights = 1 / y[first:] ** 2
+        total, sum_x, sum_y, sum_xx, sum_xy = (
+            np.cumsum(weights * term)[FEWEST - 1 :]
+            for term in (1, part, y[first:], part**2, part * y[first:])
+        )
+        number = np.arange(FEWEST, count - first + 1)  # the sum of weights times y squared
+        spread = sum_xx - sum_x**2 / total
+        common = sum_xy - sum_x * sum_y / total
+        slope = np.divide(common, spread, out=np.zeros_like(common), where=spread > 0)
+        errors[first, first + FEWEST :] = np.maximum(0, number - sum_y**2 / total - slope * common)
     return errors

@@ -112,6 +112,15 @@ def write(path: Path, content: list[Line]) -> Path:
     return path
 
 
+def held(content: list[Line]) -> Record:
+    """The lines as a record that was read, without a file."""
+    meta, end = content[0], content[-1]
+    assert isinstance(meta, Meta) and isinstance(end, End)
+    results = [line for line in content if isinstance(line, Result)]
+    skipped = [line for line in content if isinstance(line, Skipped)]
+    return Record(Path("record.jsonl"), meta, results, skipped, end)
+
+
 def model(driver: str) -> Model:
     """The driver's model."""
     known = MODELS.get(driver)

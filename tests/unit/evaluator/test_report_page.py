@@ -83,11 +83,41 @@ def test_render__elements__load_nothing(record: Record) -> None:
 
 def test_render__is_at_most_two_megabytes(record: Record) -> None:
     assert len(render([record]).encode()) < 1.3e6
+
+
+def test_render__all_drivers_at_all_sizes__is_at_most_two_megabytes() -> None:
+    many = ("beowire", "tcp-spin", "packet", "memcpy", *(f"mpi:mpich/{n}" for n in range(36)))
     sizes = tuple(schedule())
-    many = ("beowire", "tcp-spin", "tcp", "packet", "udp", "memcpy", "shm", "fi-tcp")
-    lines = synthetic_record.lines(many, sizes=sizes, samples=60, patterns=("pingpong",))
-    path = synthetic_record.write(record.path.parent / "demo.jsonl", lines)
-    assert len(render([read_record(path)]).encode()) < 2e6
+    assert len(sizes) == 122
+    lines = synthetic_record.lines(many, sizes=sizes, samples=24, patterns=("pingpong",))
+    html = render([synthetic_record.held(lines)])
+    assert len(html.encode()) <= 2e6
+    said = " ".join(parse(html).words)
+    assert f"{len(many) * len(sizes)} rows are not here" in said
+    # Nothing but what one cannot see together anyway is left out: each curve has all its points.
+    drawn = figures(html)
+    for name in ("latency", "throughput"):
+        traces: Any = drawn[name]["data"]
+        assert {len(one["x"]) for one in traces if "driver" in one["meta"]} == {122}
+        assert {one["meta"].get("driver") for one in traces} >= set(many)
+    for name in ("distribution", "tail", "layers"):
+        choices: Any = drawn[name]["choices"]
+        assert 24 <= len(choices) < 122
+        assert {"1", "4194304"} <= set(choices)
+        assert f"Drawn at {len(choices)} of 122 sizes" in said
+        assert html.count(f'<option value="{min(map(int, choices))}">') >= 3
+
+
+def test_render__room_for_words_alone__has_no_charts_and_says_so(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "MOST_BYTES", 80_000)
+    html = render([record])
+    assert len(html.encode()) <= 80_000
+    assert figures(html) == {}
+    said = " ".join(parse(html).words)
+    assert "more charts would make this page larger" in said and "Latency" in said
+    assert "Use beowire" in re.sub(r"\s+", " ", said)
 
 
 def test_render__with_more_than_fits__says_where_the_rows_are(
