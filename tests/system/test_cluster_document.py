@@ -85,7 +85,8 @@ TYPED = (
         "./beowire doctor --hosts",
         "root",
         changed=(",root@n2", ""),
-        says=r"(?s)ok +firewall: a rule lets in UDP of 10\.77.*ok +UDP: half a round trip takes",
+        says=r"(?s)ok +firewall: [^\n]*a\s+rule\s+lets\s+in\s+UDP\s+of\s+10\.77"
+        ".*ok +UDP: half a round trip takes",
     ),
     Typed(". /opt/beowire/env.sh", "batch", chapter="Slurm"),
     Typed("srun --mpi=pmix", "batch", says="6 ranks: right"),

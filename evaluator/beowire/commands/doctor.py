@@ -3,9 +3,7 @@
 `beowire.doctor`."""
 
 import json
-import shutil
 import socket
-import sys
 from contextlib import closing
 from typing import Annotated
 
@@ -22,9 +20,6 @@ from beowire.interrupts import Interrupts
 from beowire.launch.base import Node
 from beowire.launch.local import LocalLauncher
 from beowire.launch.ssh import SshLauncher
-
-#: Where there is no terminal to be as wide as.
-WIDTH = 100
 
 AllHostsOption = Annotated[
     str | None, typer.Option("--hosts", metavar="A,B,C", help="These hosts, reached by ssh.")
@@ -65,8 +60,7 @@ def doctor(
     if as_json:
         print(json.dumps(show.as_data(diagnoses, between, pairs), allow_nan=False))
     else:
-        width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
-        print("\n".join(show.render(diagnoses, between, max(width, 40))))
+        print("\n".join(show.render(diagnoses, between, show.width_here())))
     if show.is_bad(diagnoses, between):
         raise typer.Exit(1)
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from beowire import text_table
-from beowire.commands.doctor import WIDTH, AllHostsOption, there
+from beowire.commands.doctor import AllHostsOption, there
 from beowire.commands.options import InterfaceOption, SshOption
 from beowire.doctor import show
 from beowire.doctor.finding import Finding, State
@@ -198,5 +198,5 @@ def _check(
         with closing(Visits(launcher, found, interrupts)) as visits:
             pairs = list(visits.pairs())
     findings: list[Finding] = judge(pairs, found)
-    print("\n".join(["between the hosts", *show.lines_of(findings, WIDTH)]))
+    print("\n".join(["between the hosts", *show.lines_of(findings, show.width_here())]))
     return any(finding.state is State.BAD for finding in findings)

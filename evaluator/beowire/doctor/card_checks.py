@@ -36,7 +36,7 @@ def link(facts: Facts) -> Finding:
             State.BAD,
             f"{name} has no link",
             "nothing goes over it",
-            f"ip link set {name} up; then look at the cable and at the switch's lamp",
+            f"ip link set {name} up   # then look at the cable, and at the switch's lamp",
         )
     if speed is None:
         return unknown("link", f"{name} does not say how fast it is (virtual ones never do)")
@@ -54,7 +54,7 @@ def link(facts: Facts) -> Finding:
             State.WORSE,
             f"{name} is at {speed} Mbit/s",
             f"long messages take {1000 / speed:.0f} times as long as at 1 Gbit/s",
-            f"look at the cable (category 5e at least) and the port; ethtool {name}",
+            f"ethtool {name}   # then look at the cable (category 5e at least), and at the port",
         )
     return ok("link", f"{speed / 1000:g} Gbit/s, full duplex")
 

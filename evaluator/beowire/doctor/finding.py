@@ -35,7 +35,8 @@ class Finding:
     costs: str = ""
     """By how much it matters, and how that is known."""
     do: str = ""
-    """The line to type; empty: nothing can be done, or need be."""
+    """The line to type, and `   # ` before a remark; only `# ` and words: what to do elsewhere than
+    at a shell. Empty: nothing can be done, or need be."""
 
     def as_data(self) -> dict[str, str]:
         """For JSON."""

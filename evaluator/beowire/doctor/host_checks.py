@@ -89,7 +89,7 @@ def clock(facts: Facts) -> Finding:
         "each message needs several looks",
         "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
         if "tsc" in others.split()
-        else "boot with tsc=reliable if the machine's processors keep the same time",
+        else "# boot with tsc=reliable, if the machine's processors keep the same time",
     )
 
 

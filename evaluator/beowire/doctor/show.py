@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `beowire doctor` found, for people and for programs."""
 
+import shutil
 import textwrap
 from collections.abc import Sequence
 
-from beowire.doctor.finding import Finding, State
+from beowire.doctor.finding import Finding, State, ordered
 from beowire.doctor.look import Diagnosis
 from beowire.doctor.pairs import Pair
+
+#: Where there is no terminal to be as wide as; and what is no terminal's width.
+_WIDTH, _NARROWEST = 100, 40
 
 _MARKS = {
     State.BAD: "BAD    ",
@@ -17,24 +21,19 @@ _MARKS = {
 }
 
 
+def width_here() -> int:
+    """How wide lines may be: as the terminal, or as COLUMNS says."""
+    return max(shutil.get_terminal_size((_WIDTH, 24)).columns, _NARROWEST)
+
+
 def lines_of(findings: Sequence[Finding], width: int) -> list[str]:
     """A line of what is so, then what it costs, then what to type. No command is broken: they are
     there to be copied."""
     lines = []
     for one in findings:
-        head = f"  {_MARKS[one.state]}  {one.check}: {one.text}"
-        lines += textwrap.wrap(
-            head, width, subsequent_indent=" " * 11, break_long_words=False, break_on_hyphens=False
-        )
-        if one.costs:
-            lines += textwrap.wrap(
-                one.costs,
-                width,
-                initial_indent=" " * 11,
-                subsequent_indent=" " * 11,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+        head = f"{_MARKS[one.state]}  {one.check}: {one.text}"
+        lines += _wrapped(head, width, "  ", " " * 11)
+        lines += _wrapped(one.costs, width, " " * 11, " " * 11)
         lines += [f"             {line}" for line in _typed(one.do, width - 13)]
     return lines
 
@@ -44,34 +43,47 @@ def _typed(text: str, width: int) -> list[str]:
     them another: whatever is shown can be copied, and typed as it is."""
     if len(text) <= width:
         return [text] if text else []
+    if text.startswith("# "):
+        return _wrapped(text, max(width, 20), "", "# ")
     commands, mark, remark = text.partition("   # ")
     whole = any(sign in commands for sign in "'\"") or "; do " in commands
     lines = [commands] if whole else commands.split("; ")
-    if mark:
-        lines += textwrap.wrap(
-            f"# {remark}",
-            max(width, 20),
-            subsequent_indent="# ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    return lines
+    return lines + (_wrapped(f"# {remark}", max(width, 20), "", "# ") if mark else [])
+
+
+def _wrapped(text: str, width: int, first: str, further: str) -> list[str]:
+    """Lines that end between words, with what stands before the first and the others."""
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=further,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def render(diagnoses: Sequence[Diagnosis], between: Sequence[Finding], width: int) -> list[str]:
-    """All of it as lines of text."""
-    lines: list[str] = []
+    """All of it as lines of text. What is alike on several hosts is said once."""
+    titles: dict[str, list[str]] = {}
     for one in diagnoses:
-        lines += [*([""] if lines else []), _title(one)]
-        lines += lines_of(one.findings, width)
+        titles.setdefault(_title(one), []).append(one.facts.host)
+    lines = [
+        line
+        for title, hosts in titles.items()
+        for line in _wrapped(f"{', '.join(hosts)}: {title}", width, "", "  ")
+    ]
+    if len(diagnoses) > 1:
+        lines += ["", "on each of them, where none is named"]
+    found = together(diagnoses)
+    lines += lines_of(found, width)
     if between:
         lines += ["", "between the hosts", *lines_of(between, width)]
-    counts = [
-        sum(finding.state is state for finding in _all(diagnoses, between)) for state in State
-    ]
+    counts = [sum(finding.state is state for finding in (*found, *between)) for state in State]
     lines += [
         "",
-        f"{counts[0]} bad, {counts[1]} that cost time, {counts[2]} to note; nothing was changed",
+        f"{counts[0]} bad, {counts[1]} that cost{'s' if counts[1] == 1 else ''} time,"
+        f" {counts[2]} to note; nothing was changed",
     ]
     return lines
 
@@ -81,7 +93,26 @@ def _title(one: Diagnosis) -> str:
     kernel = one.facts.text("kernel")
     model = one.facts.text("cpu_model")
     parts = [f"card {name}" if name else "no card", *([f"Linux {kernel}"] if kernel else [])]
-    return f"{one.facts.host}: {', '.join([*parts, *([model] if model else [])])}"
+    return ", ".join([*parts, *([model] if model else [])])
+
+
+def together(diagnoses: Sequence[Diagnosis]) -> list[Finding]:
+    """The findings of all hosts, the worst first; one of those that cost the same and have the same
+    to type. It names its hosts, unless the same is so on all."""
+    alike: dict[tuple[str, State, str, str], dict[str, list[str]]] = {}
+    for one in diagnoses:
+        for finding in one.findings:
+            key = finding.check, finding.state, finding.costs, finding.do
+            alike.setdefault(key, {}).setdefault(finding.text, []).append(one.facts.host)
+    found = []
+    for (check, state, costs, do), texts in alike.items():
+        said = "; ".join(f"{', '.join(hosts)}: {text}" for text, hosts in texts.items())
+        if len(texts) == 1:
+            said, hosts = next(iter(texts.items()))
+            if len(hosts) < len(diagnoses):
+                check += f" at {', '.join(hosts)}"
+        found.append(Finding(check, state, said, costs, do))
+    return ordered(found)
 
 
 def _all(diagnoses: Sequence[Diagnosis], between: Sequence[Finding]) -> list[Finding]:

@@ -10,18 +10,18 @@ from beowire.doctor.pairs import WAYS, Pair
 from beowire.units import time_text
 
 #: What to look at where a way is closed.
-_STOPPED: Mapping[str, tuple[State, str, str]] = {
+STOPPED: Mapping[str, tuple[State, str, str]] = {
     "frames": (
         State.BAD,
         "short messages go over UDP, and take longer",
-        "have the switch (and whatever else is between, such as a hypervisor or an nft table of"
+        "# have the switch (and whatever else is between, such as a hypervisor or an nft table of"
         " the families netdev or bridge) pass EtherType 0x88B5; or choose one that it passes:"
         " FI_BEOWIRE_ETHERTYPE",
     ),
     "cut frames": (
         State.WORSE,
         "long messages go over UDP, and take more CPU time",
-        "have what is between pass IPv4 frames to 239.192.0.0/14 whose protocol is TCP and that"
+        "# have what is between pass IPv4 frames to 239.192.0.0/14 whose protocol is TCP and that"
         " are no connection's (stateful bridges drop them)",
     ),
     "UDP": (
@@ -33,8 +33,8 @@ _STOPPED: Mapping[str, tuple[State, str, str]] = {
     "full frames": (
         State.BAD,
         "messages find a shorter length by trying, which takes some 0.1 s at first; TCP stalls",
-        "set the same MTU on all cards, and at least as much in the switch: ip link set {interface}"
-        " mtu 1500",
+        "ip link set {interface} mtu 1500   # the same on all cards, and at least as much in the"
+        " switch",
     ),
 }
 
@@ -42,7 +42,7 @@ _DIFFERENT: Mapping[str, tuple[str, str]] = {
     "kernels": ("hosts that differ are hard to compare", ""),
     "MPI": (
         "a job needs the same MPI at the same place on all its hosts",
-        "install the same version on all of them",
+        "# install the same version on all of them",
     ),
 }
 
@@ -78,7 +78,7 @@ def _of_way(name: str, pairs: Sequence[Pair], found: Sequence[Facts]) -> list[Fi
     times = [one for pair in pairs if (one := pair.ways[name].half_rtt_ns) is not None]
     findings = []
     if closed:
-        state, costs, do = _STOPPED[name]
+        state, costs, do = STOPPED[name]
         words = {"network": network_of(found[0]) or "NETWORK", "interface": found[0].interface}
         where = "between all: " if 1 < len(closed) == len(pairs) else ""
         said = f"stopped: {where}{_described(name, closed, alone=bool(where))}"

@@ -3,11 +3,12 @@
 
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from beowire.doctor import card_checks, facts, host_checks, show
+from beowire.doctor import card_checks, facts, host_checks, show, ways
 from beowire.doctor.facts import Facts
 from beowire.doctor.finding import Finding, State, ok, ordered
 from beowire.doctor.firewall import firewall
@@ -584,7 +585,74 @@ def test_render__costs_and_what_to_type_below_each() -> None:
     assert lines[0].startswith("n1: card enp1s0, Linux 6.1.0")
     assert any(line.strip() == long.do.strip() for line in lines)  # a command is never broken
     assert all(len(line) <= 60 for line in lines[1:] if "ip link" not in line)
-    assert lines[-1] == "0 bad, 1 that cost time, 0 to note; nothing was changed"
+    assert lines[-1] == "0 bad, 1 that costs time, 0 to note; nothing was changed"
+
+
+def at(name: str, *findings: Finding) -> Diagnosis:
+    return Diagnosis(replace(host(), host=name), list(findings))
+
+
+def test_render__what_is_alike_on_several_hosts__is_said_once_and_names_them() -> None:
+    mtu = Finding("MTU", State.NOTE, "1500", "9000 would carry more", "ip link set eth0 mtu 9000")
+    rings = Finding(
+        "rings", State.WORSE, "room for 64", "frames are lost", "ethtool -G eth0 rx 1024"
+    )
+
+    def load(value: str) -> Finding:
+        return Finding("load", State.WORSE, value, "it takes cores", "top")
+
+    lines = show.render(
+        [
+            at("n0", load("2.0"), mtu, ok("losses", "none of 7")),
+            at("n1", rings, load("2.0"), mtu, ok("losses", "none of 8")),
+            at("n2", rings, load("1.5"), mtu, ok("losses", "none of 7")),
+        ],
+        [],
+        80,
+    )
+    assert lines[0].startswith("n0, n1, n2: card enp1s0, Linux 6.1.0")
+    assert lines[1:] == [
+        "",
+        "on each of them, where none is named",
+        "  slower   load: n0, n1: 2.0; n2: 1.5",
+        "           it takes cores",
+        "             top",
+        "  slower   rings at n1, n2: room for 64",
+        "           frames are lost",
+        "             ethtool -G eth0 rx 1024",
+        "  note     MTU: 1500",
+        "           9000 would carry more",
+        "             ip link set eth0 mtu 9000",
+        "  ok       losses: n0, n2: none of 7; n1: none of 8",
+        "",
+        "0 bad, 2 that cost time, 1 to note; nothing was changed",
+    ]
+
+
+def test_render__hosts_that_differ__have_a_line_each() -> None:
+    other = Diagnosis(replace(host({"kernel": "5.10"}), host="n1"), [ok("load", "0")])
+    lines = show.render([at("n0", ok("load", "0")), other], [], 80)
+    assert [line.split(",")[0] for line in lines[:2]] == ["n0: card enp1s0", "n1: card enp1s0"]
+    assert lines.count("  ok       load: 0") == 1
+
+
+def test_lines__advice_in_words__ends_between_them_and_no_command_is_broken() -> None:
+    words = {"network": "192.168.7.0/24", "interface": "enp1s0f0np0"}
+    advice = [do.format(**words) for _, _, do in ways.STOPPED.values()]
+    advice += [
+        check(bad).do for bad in (host({"interface_speed_mbit_per_s": 100}),) for check in ALL
+    ]
+    assert any(do.startswith("# ") and len(do) > 67 for do in advice)
+    for do in filter(None, advice):
+        lines = [
+            line[13:] for line in show.lines_of([Finding("x", State.BAD, "y", "", do)], 80)[1:]
+        ]
+        typed = [line for line in lines if not line.startswith("# ")]
+        assert " ".join(line.removeprefix("# ") for line in lines) == " ".join(
+            do.removeprefix("# ").replace("   # ", " ").split()
+        )
+        assert all(len(line) <= 67 for line in lines if line.startswith("# "))
+        assert typed == [do.partition("   # ")[0]][: len(typed)]
 
 
 def test_lines__each_of_many_commands_has_one() -> None:
