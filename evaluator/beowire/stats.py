@@ -10,7 +10,7 @@ import os
 import stat
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -227,10 +227,26 @@ def _made_by(found: Found, proc: Path) -> bool:
 
 
 def command_of(pid: int, proc: Path = Path("/proc")) -> str:
-    """What the process is, for people: its command line or its name; empty if it has ended."""
+    """What the process is, for people: its program without the folder, and with the arguments;
+    empty if it has ended."""
     with suppress(OSError):
-        words = (proc / str(pid) / "cmdline").read_bytes().split(b"\0")
-        words[0] = words[0].rpartition(b"/")[2]
-        line = visible(b" ".join(words).decode(errors="replace").strip())
-        return line or visible((proc / str(pid) / "comm").read_text(errors="replace").strip())
+        # The kernel cuts this name after 15 bytes; the command line has all of it.
+        name = (proc / str(pid) / "comm").read_bytes().rstrip(b"\n")
+        words = (proc / str(pid) / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+        at = _program(words, name)
+        words = [_base(words[at]), *words[at + 1 :]]
+        return visible((b" ".join(words) or name).decode(errors="replace").strip())
     return ""
+
+
+def _program(words: Sequence[bytes], name: bytes) -> int:
+    """Which word of a command line is the program: the first, unless the process has the name of a
+    script that stands behind its interpreter and that one's options."""
+    script = next((at for at, word in enumerate(words) if at and not word.startswith(b"-")), 0)
+    if name and not _base(words[0]).startswith(name) and _base(words[script]).startswith(name):
+        return script
+    return 0
+
+
+def _base(path: bytes) -> bytes:
+    return path.rpartition(b"/")[2]

@@ -19,12 +19,21 @@ _PEERS_SHOWN = 12
 _PUBLISHED_EVERY_NS = 100_000_000
 
 #: Of the overview: process, program and host are words, what follows are figures.
-_HEADS = ["process", "program", "host", "peers", "sent", "received", "data", "again"]
-_LAST_WORD = 2
-#: Columns that give way where all are too wide, and how far: the program first, then the host.
-_YIELDING = {1: 8, 2: 10}
+HEADS = ["pid", "program", "host", "peers", "sent", "received", "data", "again"]
+_PROGRAM, _HOST = 1, 2
+#: Columns that are left out, one after the other, where programs' names would be cut else.
+_GOES = ("peers", "again")
+#: A name that is longer is cut in any case.
+_LONG_NAME = 30
+#: How far names give way where that is not enough: the program's first, then the host's.
+_YIELDING = {_PROGRAM: 8, _HOST: 10}
 _GAP = 2
 _NARROWEST = 80
+#: So much of a lane's or a peer's name is left in any case.
+_SHORTEST = 8
+
+#: Not a space for textwrap.
+_NO_BREAK = "\u00a0"
 
 _LANE_RATES = ("sent_frames", "sent_bytes", "sent_calls", "received_frames", "received_bytes")
 
@@ -176,15 +185,51 @@ def overview(look: Look, width: int) -> list[str]:
         of_process.setdefault(view.pid, []).append(view)
     if not of_process:
         return render(look)
-    rows = [_HEADS, *(_process_row(views) for views in of_process.values())]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(_HEADS))]
-    over = sum(widths) + _GAP * (len(widths) - 1) - max(width, _NARROWEST)
+    rows = [HEADS, *(_process_row(views) for views in of_process.values())]
+    # Arguments go before names, and names only where no column is left that can.
+    names = min(max(len(_name_of(row[_PROGRAM])) for row in rows), _LONG_NAME)
+    going = list(_GOES)
+    while going and _too_wide([_with_program(row, " " * names) for row in rows], width) > 0:
+        at = rows[0].index(going.pop(0))
+        rows = [[*row[:at], *row[at + 1 :]] for row in rows]
+    widths = _widths(rows)
+    over = _too_wide(rows, width)
     for at, least in _YIELDING.items():
         gives = min(max(over, 0), max(widths[at] - least, 0))
         widths[at] -= gives
         over -= gives
-    lines = [_row_text(row, widths) for row in rows]
-    return lines + _unreadable_lines(look)
+    return [_row_text(row, widths) for row in rows] + _unreadable_lines(look)
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+
+def _too_wide(rows: Sequence[Sequence[str]], width: int) -> int:
+    """So many columns wider than a terminal; 0 or less: it fits."""
+    widths = _widths(rows)
+    return sum(widths) + _GAP * (len(widths) - 1) - max(width, _NARROWEST)
+
+
+def _with_program(row: Sequence[str], program: str) -> list[str]:
+    return [*row[:_PROGRAM], program, *row[_PROGRAM + 1 :]]
+
+
+def _name_of(command: str) -> str:
+    """The program, without its arguments."""
+    return command.partition(" ")[0]
+
+
+def _shortened(command: str, width: int) -> str:
+    """The command in so many columns: its end is left out, but of a name that is too long by itself
+    what is in the middle, since names often differ at their ends."""
+    if len(command) <= width:
+        return command
+    name = _name_of(command)
+    if len(name) <= width:
+        return name if len(name) > width - 2 else f"{command[: width - 1].rstrip()}…"
+    head = (width - 1) // 2
+    return f"{name[:head]}…{name[len(name) - (width - 1 - head) :]}"
 
 
 def _process_row(views: Sequence[View]) -> list[str]:
@@ -216,9 +261,7 @@ def _process_row(views: Sequence[View]) -> list[str]:
 
 def _row_text(row: Sequence[str], widths: Sequence[int]) -> str:
     words = [
-        (cell if len(cell) <= wide else f"{cell[: wide - 1]}…").ljust(wide)
-        if at <= _LAST_WORD
-        else cell.rjust(wide)
+        _shortened(cell, wide).ljust(wide) if at <= _HOST else cell.rjust(wide)
         for at, (cell, wide) in enumerate(zip(row, widths, strict=True))
     ]
     return (" " * _GAP).join(words).rstrip()
@@ -245,12 +288,18 @@ def _view_lines(view: View) -> list[str]:
     since = "average since it was opened"
     if view.before:
         since = f"last {view.interval_s:.1f} s" if view.interval_s else "idle"
-    lines = [
-        f"process {view.pid}: {view.command}, at {view.name}",
-        f"  open for {time_text(view.seen_ns - view.now.opened_ns)}, "
+    head, place = f"process {view.pid}: ", f"at {view.name}, "
+    first = f"{head}{view.command}, at {view.name}"
+    if len(first) <= _NARROWEST:
+        place = ""
+    else:
+        first = head + _shortened(view.command, _NARROWEST - len(head))
+    about = (
+        f"  {place}open for {time_text(view.seen_ns - view.now.opened_ns)}, "
         f"{number(row, 'peers_connected')} of {number(row, 'peers_known')} peers connected; "
-        f"rates: {since}",
-    ]
+        f"rates: {since}"
+    )
+    lines = [first, *_filled(about, 4)]
     lines += _lane_lines(view)
     lines += _peer_lines(view)
     lines += _list_lines("sent", _types(view, "sent"))
@@ -262,9 +311,18 @@ def _view_lines(view: View) -> list[str]:
 
 
 def _list_lines(name: str, words: str) -> list[str]:
-    """A list that goes on below itself where it is long."""
+    """A list that goes on below itself where it is long; between what it names, and not in it."""
+    items = ", ".join(item.replace(" ", _NO_BREAK) for item in words.split(", "))
+    return [line.replace(_NO_BREAK, " ") for line in _filled(f"  {name:<8}  {items}", 12)]
+
+
+def _filled(text: str, further: int) -> list[str]:
     return textwrap.wrap(
-        f"  {name:<8}  {words}", _NARROWEST, subsequent_indent=" " * 12, break_on_hyphens=False
+        text,
+        _NARROWEST,
+        subsequent_indent=" " * further,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 
@@ -326,13 +384,16 @@ def _types(view: View, column: str) -> str:
 
 
 def _aligned(table: list[list[str]]) -> list[str]:
-    """Columns as wide as they need to be; the first ones are words, numbers stand right."""
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    """Columns as wide as they need to be; the first ones are words, numbers stand right. The first
+    gives way where all are too wide."""
+    widths = _widths(table)
+    over = _GAP + _too_wide(table, _NARROWEST)
+    widths[0] -= min(max(over, 0), max(widths[0] - _SHORTEST, 0))
     words = 1 if table[0][0] == "lane" else 2
     return [
         "  "
         + "  ".join(
-            cell.ljust(widths[i]) if i < words else cell.rjust(widths[i])
+            _shortened(cell, widths[i]).ljust(widths[i]) if i < words else cell.rjust(widths[i])
             for i, cell in enumerate(row)
         ).rstrip()
         for row in table

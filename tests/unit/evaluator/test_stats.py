@@ -162,3 +162,36 @@ def test_find__a_process_that_is_not_there_has_none() -> None:
 def test_command_of__says_what_a_process_is() -> None:
     assert "python" in stats.command_of(os.getpid())
     assert stats.command_of(2**22 + 1) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "said"),
+    [
+        (
+            "exchange_of_lon",
+            "/opt/x/exchange_of_long_names|eth0|-n|2",
+            "exchange_of_long_names eth0 -n 2",
+        ),
+        (
+            "weather_forecas",
+            "/usr/bin/python3|-u|./bin/weather_forecast.py|7",
+            "weather_forecast.py 7",
+        ),
+        (
+            "python3",
+            "/usr/bin/python3.11|/home/me/python3_too.py",
+            "python3.11 /home/me/python3_too.py",
+        ),
+        ("MainThread", "/usr/bin/node|server.js", "node server.js"),  # it has named itself
+        ("kworker/0:1", "", "kworker/0:1"),
+        ("exchange", "exchange", "exchange"),
+    ],
+)
+def test_command_of__is_the_whole_name_of_the_program(
+    tmp_path: Path, name: str, words: str, said: str
+) -> None:
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "comm").write_text(f"{name}\n", encoding="utf-8")
+    line = words.replace("|", "\0") + ("\0" if words else "")
+    (tmp_path / "7" / "cmdline").write_text(line, encoding="utf-8")
+    assert stats.command_of(7, tmp_path) == said

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from beowire.stats import parse
-from beowire.top import Look, View, Watcher, overview, render, short_address, to_json
+from beowire.top import HEADS, Look, View, Watcher, overview, render, short_address, to_json
 from unit.evaluator.published import ADDRESS, endpoint, file_of, publish
 
 
@@ -115,27 +115,81 @@ def test_render__80_columns_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[first + 1].startswith(" " * 12 + "kind")
 
 
+def test_render__80_columns_are_enough_for_cards_and_hosts_of_long_names() -> None:
+    one = view(400_000, 3.0, view(100_000, 2.0))
+    for name in ("lanes", "peers"):
+        for row in one.now.rows(name):
+            if "/" in str(row["name"]):
+                row["name"] = str(row["name"]) + "-of-a-long-name"
+    lines = render(Look([one]))
+    assert max(map(len, lines)) <= 80
+    assert any("…" in line and "name" in line for line in lines)
+
+
 def test_overview__a_line_a_process__which_it_is_first() -> None:
     one = view(400, 3.0, view(100, 2.0))
     other = replace(one, pid=7, command="a" * 200)
     lines = overview(Look([one, replace(one), other], [(9, "nonsense")]), 80)
-    assert [line.split()[0] for line in lines[:3]] == ["process", "42", "7"]
+    assert [line.split()[0] for line in lines[:3]] == ["pid", "42", "7"]
     assert lines[1].split()[:4] == ["42", "exchange", "eth0", "10.77.0.1"]
     # Both of its endpoints together.
-    assert lines[1].split()[4] == "2/2"
     assert "600 /s" in lines[1]
-    assert "a…  10.77.0.1" in lines[2]
+    assert overview(Look([one, replace(one)]), 80)[1].split()[4] == "2/2"
+    assert "a…a" in lines[2] and "a  10.77.0.1" in lines[2]
     assert max(map(len, lines[:3])) <= 80
     assert len(overview(Look([other]), 120)[1]) <= 120
     assert lines[3] == "process 9: its counters cannot be read: nonsense"
     assert overview(Look(), 80) == render(Look())
 
 
+LONG = "exchange_of_long_names-openmpi4"
+
+
+def test_overview__names_are_whole_where_they_can_be__and_in_their_columns() -> None:
+    one = view(400, 3.0, view(100, 2.0))
+    looks = [replace(one, pid=pid, command=command) for pid, command in enumerate(
+        ("mpi_check-openmpi4 pingpong ordering", "x eth0 1 2 2000 hold and much more of it", "y")
+    )]  # fmt: skip
+    lines = overview(Look(looks), 80)
+    assert max(map(len, lines)) <= 80
+    assert "mpi_check-openmpi4" in lines[1] and "pingpong ordering" not in lines[1]
+    assert "x eth0 1 2 2000" in lines[2] and "…" in lines[2]
+    host, sent = lines[0].index("host"), lines[0].index("sent") + len("sent")
+    assert all(line[host:].startswith("10.77.0.1 ") for line in lines[1:])
+    assert {line[sent - 2 : sent + 2] for line in lines[1:]} == {"/s  "}
+    # Less is said of what has the longer name, and all of it where there is room.
+    for width, heads in ((80, "pid program host sent received data"), (130, " ".join(HEADS))):
+        lines = overview(Look([replace(one, command=f"{LONG} eth0 1")]), width)
+        assert lines[0].split() == heads.split()
+        assert max(map(len, lines)) <= width
+    assert f"{LONG} eth0 1" in lines[1]
+
+
+def test_overview__a_name_that_is_too_long__keeps_its_end() -> None:
+    one = replace(view(400, 3.0, view(100, 2.0)), command=f"a_program_of_a_name_that_is_{LONG} 7")
+    lines = overview(Look([one]), 80)
+    assert max(map(len, lines)) <= 80
+    assert "a_program" in lines[1] and "…" in lines[1] and "-openmpi4  10.77.0.1" in lines[1]
+
+
+def test_render__a_long_command__has_its_address_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = replace(view(400, 3.0, view(100, 2.0)), command=f"{LONG} eth0 1 2 2000 hold and more")
+    lines = render(Look([one]))
+    assert lines[0] == f"process 42: {one.command}"
+    assert lines[1].startswith("  at 10.77.0.1/4711, open for")
+    assert max(map(len, lines)) <= 80
+    lines = render(Look([replace(one, command=f"{LONG} " + "x" * 80)]))
+    assert lines[0].startswith(f"process 42: {LONG} x") and len(lines[0]) <= 80
+    monkeypatch.setattr("beowire.top._types", lambda *_: ", ".join(["kind 12.3 k/s"] * 12))
+    lines = render(Look([one]))
+    assert all(not line.endswith(("kind", "12.3")) for line in lines)
+
+
 def test_overview__a_host_of_a_long_name_gives_way_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(View, "name", "node-of-a-long-name.cluster.example.org/4711")
     lines = overview(Look([replace(view(100, 2.0), command="a" * 200)]), 80)
     assert max(map(len, lines)) <= 80
-    assert "aaaaaaa…  node-of-" in lines[1]
+    assert "aaa…aaaa  node-of-" in lines[1]
 
 
 def test_render__lanes_that_are_missing() -> None:
