@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much of this machine's processors others used while something ran.
+"""How much of this machine's processors others used while something ran: in the mean, and how long
+it was much, since a burst that spoils a third of a run is little in the mean.
 
 What all used is the kernel's; what we used is taken off: this process, what has ended that it
 started, and what of that still runs. The time of interrupts, most of which our own traffic makes,
@@ -29,6 +30,27 @@ _TIMES = slice(11, 15)
 _KERNEL = 2
 
 
+#: The share of a machine's processors from which on others are felt.
+BUSY_SHARE = 0.1
+
+#: Looks are at least so far apart, and so much has to be left for one at the end. What the kernel
+#: says of processes and of processors does not agree to the tick, nor is all of it read at the same
+#: moment: on a machine of two processors that were busy with short processes pieces of two seconds
+#: were wrong by 0.1 of one (standard deviation), and some by 0.2, which the next took back.
+#: So only what is much in two pieces on end counts.
+_INTERVAL_S = 2.0
+_SHORTEST_S = 1.0
+
+
+@dataclass(frozen=True)
+class Busy:
+    """The time in which others used BUSY_SHARE of the processors or more."""
+
+    seconds: float
+    cpus: float
+    """Processors' time that they used then, in the mean; 0: they never did."""
+
+
 @dataclass(frozen=True)
 class Usage:
     """What was used until one moment."""
@@ -39,13 +61,50 @@ class Usage:
 
 
 class Others:
-    """Looks at the beginning, and once more when it is asked."""
+    """Looks at the beginning, when it is told to, and once more when it is asked."""
 
     def __init__(self, proc: Path = Path("/proc")) -> None:
         """`proc` is for tests."""
         self._proc = proc
         self._apart = interrupt_time.is_apart()
         self._begun = self._usage()
+        self._last = self._begun
+        self._busy_at = BUSY_SHARE * (os.cpu_count() or 1)
+        self._busy_s = 0.0
+        self._busy_cpu_s = 0.0
+        #: Of the piece before, if others used much in it: its time, and theirs; twice 0 if it has
+        #: been counted.
+        self._before: tuple[float, float] | None = None
+
+    def look(self) -> None:
+        """Looks, if the last time is long enough ago: may be called as often as one likes, when
+        nothing is measured."""
+        if self._last is not None and time.monotonic() - self._last.at_s >= _INTERVAL_S:
+            self._count(self._usage())
+
+    def busy(self) -> Busy | None:
+        """How long others used much, and how much then, as far as it was looked at; None: it cannot
+        be told, or it was too short."""
+        if self._last is not None and time.monotonic() - self._last.at_s >= _SHORTEST_S:
+            self._count(self._usage())
+        if self._begun is None or self._last is None or self._last is self._begun:
+            return None
+        return Busy(self._busy_s, self._busy_cpu_s / self._busy_s if self._busy_s else 0.0)
+
+    def _count(self, now: Usage | None) -> None:
+        """What was used since the last look."""
+        if now is None or self._last is None:
+            return
+        seconds = now.at_s - self._last.at_s
+        used_s = (now.all_s - self._last.all_s) - (now.own_s - self._last.own_s)
+        much = used_s >= self._busy_at * seconds
+        if much and self._before is not None:
+            self._busy_s += self._before[0] + seconds
+            self._busy_cpu_s += self._before[1] + used_s
+            self._before = 0.0, 0.0
+        else:
+            self._before = (seconds, used_s) if much else None
+        self._last = now
 
     def cpus(self) -> float | None:
         """So many processors' time others used since, in the mean; None: it cannot be told, or it

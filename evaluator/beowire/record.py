@@ -392,6 +392,11 @@ class End(RecordLine):
     elapsed_s: float = Field(ge=0)
     other_cpus: float | None = None
     """Processors' time of this machine that other programs used, in the mean; None: not known."""
+    busy_s: float | None = Field(default=None, ge=0)
+    """So long, in pieces of two seconds of which at least two came on end, that was a tenth of the
+    processors or more; None: not known."""
+    busy_cpus: float | None = None
+    """How many processors' time it was then, in the mean; 0: it never was so much."""
 
 
 Line = Meta | Result | Skipped | End

@@ -18,7 +18,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
 from beowire.load import Backgrounds, Load
-from beowire.measure import Measurement
+from beowire.measure import Measurement, Progress
 from beowire.mpi import drivers as mpi_drivers
 from beowire.others import Others
 from beowire.own_commands import OwnCommand
@@ -207,10 +207,11 @@ class _Comparison:
         self._link = Link.model_validate(launcher.describe_link())
         self._schedule: dict[str, float] = {}
         self._findings = findings
+        self._others = Others()
 
     def run(self, drivers: list[DriverInfo], skipped: list[Skipped]) -> Outcome:
         begun = time.monotonic()
-        others = Others()
+        others = self._others
         failures = [reason for _, reason in self._request.failed]
         status = "ok"
         if self._request.scheduled:
@@ -230,12 +231,15 @@ class _Comparison:
         except KeyboardInterrupt:
             status = "interrupted"
         with self._interrupts.held():
+            busy = others.busy() if self._all_is_ours() else None
             self._write(
                 End(
                     finished=datetime.now(UTC),
                     status=status,
                     elapsed_s=time.monotonic() - begun,
                     other_cpus=others.cpus() if self._all_is_ours() else None,
+                    busy_s=busy.seconds if busy else None,
+                    busy_cpus=busy.cpus if busy else None,
                 )
             )
             self._writer.finish()
@@ -277,7 +281,7 @@ class _Comparison:
             self._survey,
             self._interrupts,
             self._write,
-            lambda progress: self._display.show(progress, launch, request.launches),
+            lambda progress: self._between_rounds(progress, launch),
         )
         self._display.note("Starting the engines ...")
         try:
@@ -290,6 +294,10 @@ class _Comparison:
             with self._interrupts.held():
                 measurement.end()
                 failures.extend(measurement.failures)
+
+    def _between_rounds(self, progress: Progress, launch: int) -> None:
+        self._display.show(progress, launch, self._request.launches)
+        self._others.look()
 
     def _run_commands(self, launch: int, failures: list[str]) -> None:
         for text in [None, *(load.text for load in self._request.loads)]:

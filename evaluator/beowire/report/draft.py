@@ -3,7 +3,7 @@
 
 The longest tables go first, since commands print their rows; then charts are drawn at fewer sizes.
 That is enough for a record of all drivers at all sizes. Of records with many patterns, or of many
-records, long parts go as well, and in the end charts. Each says what is not there.
+records, long parts go as well, then charts, and findings last. Each says what is not there.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +33,9 @@ _SHARES = (1.0, 0.75, 0.5, 0.25, 0.125, 0.0)
 #: bytes; and of other parts.
 _LONG = 50_000
 _SHORT = 2_000
+
+#: The parts for which the others give way.
+_FINDINGS = ("findings", "summary", "advice")
 
 _ROWS = (
     "<p>{rows} rows are not here, since with them this page would be larger than 2 MB:"
@@ -102,11 +105,16 @@ def fitted(draft: Draft, press: Press) -> str:
         if press.fits(html := press.page(last, scripts)):
             return html
     thin, scripts = _first_that_fits(last, _at_level, _LEVELS, press)
-    for last in _without_parts(thin):
+    for last in _without_parts(thin, [name for name in draft.parts if name not in _FINDINGS]):
         if press.fits(html := press.page(last, scripts)):
             return html
     few, scripts = _first_that_fits(last, _with_charts, _SHARES, press)
-    return press.page(few, scripts)
+    html = ""
+    for last in _without_parts(few, [name for name in draft.parts if name in _FINDINGS]):
+        html = press.page(last, scripts)
+        if press.fits(html):
+            break
+    return html
 
 
 def _first_that_fits(
@@ -163,11 +171,11 @@ def _at_level(draft: Draft, level: tuple[int | None, int | None]) -> Draft:
     return replace(draft, charts=charts)
 
 
-def _without_parts(draft: Draft) -> Iterator[Draft]:
-    """The draft; without the longest part; without the next as well, and so on."""
+def _without_parts(draft: Draft, names: Sequence[str]) -> Iterator[Draft]:
+    """The draft; without the longest of these parts; without the next as well, and so on."""
     yield draft
-    for name, part in sorted(draft.parts.items(), key=lambda one: -len(one[1])):
-        if len(part) < _SHORT:
+    for name in sorted(names, key=lambda one: -len(draft.parts[one])):
+        if len(draft.parts[name]) < _SHORT:
             return
         draft = replace(draft, parts=draft.parts | {name: _PART})
         yield draft

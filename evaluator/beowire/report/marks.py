@@ -6,13 +6,15 @@ messages were lost, that a figure is beyond the wire, that others used the proce
 from collections.abc import Sequence
 from dataclasses import replace
 
-from beowire.record import NodeEnd, Record
+from beowire.others import BUSY_SHARE
+from beowire.record import End, NodeEnd, Record
 from beowire.report import wire
 from beowire.report.curves import Cell, Curve, all_sizes
 from beowire.units import significant, size_text
 
-#: Others' share of the processors from which on a run is called disturbed.
-_BUSY_SHARE = 0.1
+#: Of the time of a run: if others used much of the processors (others.py) for so long, it is called
+#: disturbed, however little that is in the mean; and if for so long, then all of the time.
+_BURST_SHARE, _WHOLE_SHARE = 0.1, 0.8
 
 #: Where it is not known how many there are.
 _FEW_CPUS = 2
@@ -115,15 +117,13 @@ def busy_text(record: Record) -> str:
     """That others used the processors while this was measured; empty: not that it is known."""
     # A machine of a lab has other CPUs than the one that it runs on.
     cpus = None if record.meta.link.accelerator else _cpus(record.meta.ends[0])
-    used = record.end.other_cpus if record.end is not None else None
-    if used is not None:
-        if used < _BUSY_SHARE * (cpus or _FEW_CPUS):
-            return ""
+    end = record.end
+    if end is not None and end.other_cpus is not None:
         of = f" of {cpus}" if cpus else ""
-        return (
-            f"other programs used {significant(used, 2)}{of} CPUs of this machine meanwhile: expect"
-            " wider intervals and longer tails than it has when it is idle"
-        )
+        used = _used_text(end, BUSY_SHARE * (cpus or _FEW_CPUS), f"{of} CPUs of this machine")
+        if not used:
+            return ""
+        return f"{used}: expect wider intervals and longer tails than it has when it is idle"
     busy = [
         f"{end.node} had a load of {significant(load, 2)} on {count} CPUs"
         for end in (record.meta.ends if record.meta.link.kind == "hosts" else record.meta.ends[:1])
@@ -137,6 +137,19 @@ def busy_text(record: Record) -> str:
         f"when this began, {' and '.join(busy)}: if that went on, expect wider intervals and longer"
         " tails than on an idle machine"
     )
+
+
+def _used_text(end: End, much: float, whose: str) -> str:
+    """How much others used, and how long; empty: less than disturbs."""
+    used, share = end.other_cpus or 0.0, (end.busy_s or 0.0) / max(end.elapsed_s, 1e-9)
+    if end.busy_cpus and _BURST_SHARE <= share < _WHOLE_SHARE:
+        return (
+            f"for {end.busy_s:.0f} of {end.elapsed_s:.0f} s other programs used"
+            f" {significant(end.busy_cpus, 2)}{whose}"
+        )
+    if used < much and share < _WHOLE_SHARE:
+        return ""
+    return f"other programs used {significant(used, 2)}{whose} meanwhile"
 
 
 def _load(end: NodeEnd) -> float | None:

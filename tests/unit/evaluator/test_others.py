@@ -4,6 +4,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,7 @@ class Machine:
             "beowire.others.os.times", lambda: os.times_result((0, 0, self.own, 0, 0))
         )
         monkeypatch.setattr("beowire.others.interrupt_time.is_apart", lambda: apart)
+        monkeypatch.setattr("beowire.others.os.cpu_count", lambda: 2)
         self.used(1000)
 
     def used(self, seconds: float, idle_s: float = 0.0, interrupts_s: float = 0.0) -> None:
@@ -126,6 +128,113 @@ def test_cpus__not_known_where_interrupts_may_be_anybodys(
     looking = others.Others(tmp_path)
     machine.now = 110.0
     assert looking.cpus() is None
+
+
+# ---- how long it was much -----------------------------------------------------------------------
+
+
+def seconds_of(
+    machine: Machine,
+    looking: others.Others,
+    theirs: Sequence[float],
+    *,
+    ours: float = 1.0,
+    softirqs: float = 0.0,
+) -> None:
+    """A second each, in which others use so much, and we do; of ours so much is softirqs, which the
+    kernel also has in their own column."""
+    all_s = 1000.0
+    for at, used in enumerate(theirs, start=1):
+        machine.now, machine.own = 100.0 + at, ours * at
+        all_s += used + ours - softirqs
+        machine.used(all_s, interrupts_s=softirqs * at)
+        looking.look()
+
+
+@pytest.mark.parametrize("softirqs", [0.0, 0.7], ids=["computing", "softirqs"])
+def test_busy__whatever_we_use_alone__is_never(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, softirqs: float
+) -> None:
+    machine = Machine(tmp_path, monkeypatch, apart=softirqs == 0)
+    looking = others.Others(tmp_path)
+    # Both processors full, and what else runs on any machine.
+    seconds_of(machine, looking, [0.03, 0.1, 0.02, 0.05] * 10, ours=1.9, softirqs=softirqs)
+    assert looking.busy() == others.Busy(0.0, 0.0)
+    assert looking.cpus() == pytest.approx(0.05)
+
+
+def test_busy__a_load_of_ours__is_never(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(tmp_path, monkeypatch)
+    us = os.getpid()
+    machine.process(us, 1, "beowire", 100, 100)
+    machine.process(us + 1, us, "hog", 0, 0)
+    looking = others.Others(tmp_path)
+    for at in range(1, 11):  # it runs for a second, and is started anew for the next but one
+        machine.process(us + 1, us, "hog", (at + 1) // 2, 0)
+        machine.now = 100.0 + 2 * at
+        machine.used(1000 + (at + 1) // 2)
+        looking.look()
+    assert looking.busy() == others.Busy(0.0, 0.0)
+
+
+def test_busy__a_burst__is_known_with_its_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path, monkeypatch)
+    looking = others.Others(tmp_path)
+    seconds_of(machine, looking, [0.02] * 20 + [0.4] * 10)
+    cpus = looking.cpus()
+    assert cpus is not None and cpus < 0.2  # which the mean does not tell
+    busy = looking.busy()
+    assert busy is not None and busy.seconds == 10.0
+    assert busy.cpus == pytest.approx(0.4)
+
+
+def test_busy__one_piece_alone__may_be_the_kernels_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path, monkeypatch)
+    looking = others.Others(tmp_path)
+    # A process that ends between two looks is in one account before it is in the other.
+    seconds_of(machine, looking, [0.25, 0.25, 0, 0, 0.05, 0.05, 0.3, 0.3, 0, 0] * 4)
+    assert looking.busy() == others.Busy(0.0, 0.0)
+
+
+def test_busy__all_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(tmp_path, monkeypatch)
+    looking = others.Others(tmp_path)
+    seconds_of(machine, looking, [1.0] * 21)
+    busy = looking.busy()
+    assert busy is not None and busy.seconds == 21.0  # the last second, too
+    assert busy.cpus == pytest.approx(1.0)
+
+
+def test_busy__looks_that_are_too_close__are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path, monkeypatch)
+    looking = others.Others(tmp_path)
+    assert looking.busy() is None
+    for at in range(1, 20):  # a tick that others have had is much of a few milliseconds
+        machine.now = 100.0 + at / 100
+        machine.used(1000 + at / 100)
+        looking.look()
+    assert looking.busy() is None
+    machine.now = 102.0
+    assert looking.busy() == others.Busy(0.0, 0.0)
+
+
+def test_busy__not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(tmp_path, monkeypatch, apart=None)
+    looking = others.Others(tmp_path)
+    seconds_of(machine, looking, [1.0] * 10)
+    assert looking.busy() is None
+    machine = Machine(tmp_path, monkeypatch)
+    looking = others.Others(tmp_path)
+    (tmp_path / "stat").write_text("cpu  nonsense\n", encoding="ascii")
+    machine.now = 110.0
+    looking.look()
+    assert looking.busy() is None
 
 
 def test_cpus__of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

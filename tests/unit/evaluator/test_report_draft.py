@@ -77,8 +77,8 @@ def test_fitted__too_long_without_rows__draws_at_as_many_sizes_as_fit() -> None:
 
 
 def test_fitted__long_parts__go_before_charts() -> None:
-    html = made(draft(advice="a" * 9_000, skipped="k" * 5_000), 25_000)
-    assert "a" * 9_000 not in html and "k" * 5_000 in html
+    html = made(draft(advice="a" * 7_000, skipped="k" * 9_000, commands="c" * 500), 25_000)
+    assert "k" * 9_000 not in html and "a" * 7_000 in html and "c" * 500 in html
     assert "is in the record, and not on this page" in html
     assert html.count("s" * 16_000) == 1  # 8 charts at 2 sizes
 
@@ -89,3 +89,12 @@ def test_fitted__hardly_any_room__charts_go_and_are_named() -> None:
     assert html.count("s" * 8_000) == 1
     assert "8 more charts" in made(draft(), 1_500)
     assert "use X" in made(draft(), 1_500)
+
+
+def test_fitted__findings__are_the_last_to_go() -> None:
+    one = draft(findings="f" * 9_000, advice="a" * 4_000, skipped="k" * 3_000)
+    html = made(one, 15_000)
+    assert "f" * 9_000 in html and "a" * 4_000 in html
+    assert "8 more charts" in html and "k" * 3_000 not in html
+    html = made(one, 6_000)
+    assert "f" * 9_000 not in html and "a" * 4_000 in html

@@ -96,6 +96,7 @@ def busy(
     load: float | None = None,
     kind: str = "lab",
     accelerator: str | None = None,
+    **more: float,
 ) -> str:
     assert found.end is not None
     facts: dict[str, EnvironmentValue] = {"load_1min": load, "cpus_online": 2}
@@ -105,7 +106,7 @@ def busy(
     ]
     link = found.meta.link.model_copy(update={"kind": kind, "accelerator": accelerator})
     meta = found.meta.model_copy(update={"ends": ends, "link": link})
-    end = found.end.model_copy(update={"other_cpus": other_cpus})
+    end = found.end.model_copy(update={"other_cpus": other_cpus, **more})
     return marks.busy_text(replace(found, meta=meta, end=end))
 
 
@@ -120,6 +121,23 @@ def test_busy__others_are_named(tmp_path: Path) -> None:
     # Machines of a lab have one CPU each, whatever they run on.
     assert busy(found, 1.3, accelerator="kvm").startswith("other programs used 1.3 CPUs of this m")
     assert busy(found, 0.1, accelerator="kvm") == ""
+
+
+def test_busy__a_burst__is_named_with_its_length(tmp_path: Path) -> None:
+    found = record(tmp_path, "tcp")
+    said = busy(found, 0.14, elapsed_s=34.2, busy_s=12.1, busy_cpus=0.42)
+    assert said.startswith("for 12 of 34 s other programs used 0.42 of 2 CPUs of this machine: exp")
+    # A housekeeper's moment is none, and what lasts has no end.
+    assert busy(found, 0.05, elapsed_s=60.0, busy_s=4.0, busy_cpus=0.4) == ""
+    assert busy(found, 0.05, elapsed_s=60.0, busy_s=0.0, busy_cpus=0.0) == ""
+    said = busy(found, 1.2, elapsed_s=60.0, busy_s=59.0, busy_cpus=1.25)
+    assert said.startswith("other programs used 1.2 of 2 CPUs of this machine meanwhile")
+    said = busy(found, 0.18, elapsed_s=60.0, busy_s=50.0, busy_cpus=0.21)
+    assert said.startswith("other programs used 0.18 of 2 CPUs")
+    # One that is much in the mean, too, has its length still.
+    assert busy(found, 0.9, elapsed_s=60.0, busy_s=30.0, busy_cpus=1.8).startswith("for 30 of 60 s")
+    # Where no piece was long enough, or an older version wrote it, the mean decides.
+    assert busy(found, 0.3, elapsed_s=60.0).startswith("other programs used 0.30 of 2 CPUs")
 
 
 def test_busy__is_said_in_table_and_findings(tmp_path: Path) -> None:

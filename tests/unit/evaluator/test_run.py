@@ -12,6 +12,7 @@ import pytest
 
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
+from beowire.others import Busy
 from beowire.record import read_record
 from beowire.run import Request, run
 from unit.evaluator.fake_engine import FakeLauncher
@@ -45,6 +46,19 @@ def test_run__writes_a_whole_record(launcher: FakeLauncher, tmp_path: Path) -> N
     assert record.meta.link.kind == "local"
     assert record.meta.options["budget_s"] == 20.0
     assert record.meta.ends[0].environment["hostname"] == "node0"
+
+
+def test_run__what_others_used__is_looked_at_between_rounds(
+    launcher: FakeLauncher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+    monkeypatch.setattr("beowire.others.Others.look", lambda *_: looks.append(1))
+    monkeypatch.setattr("beowire.others.Others.busy", lambda *_: Busy(float(len(looks)), 0.4))
+    run(launcher, _request(tmp_path, sizes=[8]), Interrupts())
+    record = read_record(tmp_path / "record.jsonl")
+    assert record.end is not None
+    assert record.end.busy_s is not None and record.end.busy_s >= record.results[0].rounds
+    assert record.end.busy_cpus == 0.4
 
 
 def test_run__a_schedule_that_is_too_long__is_made_coarser(
