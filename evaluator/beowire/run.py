@@ -38,7 +38,7 @@ from beowire.record_parts import Found, Link
 from beowire.survey import Survey, survey
 
 #: When a round is cut short: later where frames are lost, for then senders wait long.
-_LONGEST_DEADLINE_S = 10.0
+LONGEST_DEADLINE_S = 10.0
 _SHORTEST_DEADLINE_S = 2.0
 _LOSSY_DEADLINE_S = 4.0
 _LOADED_DEADLINE_S = 8.0
@@ -108,6 +108,9 @@ class Request:
     """Result lines go to standard output as they come."""
     against: str = ""
     """What it is compared with, as the user names it."""
+    least_deadline_s: float = 0.0
+    """No round is cut short before so long, up to LONGEST_DEADLINE_S: where little time is enough
+    for much that takes long."""
     decided: Callable[[int], bool] | None = None
     """Asked after each launch, when all of it is in the record: whether no more are needed."""
 
@@ -342,8 +345,9 @@ class _Comparison:
         shortest_s = _LOSSY_DEADLINE_S if link.loss else _SHORTEST_DEADLINE_S
 
         def deadline(shortest_s: float) -> float:
-            wanted_s = max(shortest_s, seconds * _DEADLINE_SHARE)
-            return min(_LONGEST_DEADLINE_S, wanted_s) + wire_ns / 1e9
+            least_s = self._request.least_deadline_s
+            wanted_s = max(shortest_s, seconds * _DEADLINE_SHARE, least_s)
+            return min(LONGEST_DEADLINE_S, wanted_s) + wire_ns / 1e9
 
         loading = None
         if self._request.loads:

@@ -22,7 +22,7 @@ from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
 from beowire.plan import LEAST_CELL_S
 from beowire.record import read_record
-from beowire.run import Request, run
+from beowire.run import LONGEST_DEADLINE_S, Request, run
 
 #: Sizes, in bytes, at which the competitors meet.
 BURST_SIZES = [2 << 10, 3 << 10, 4 << 10, 6 << 10, 8 << 10, 12 << 10]
@@ -46,8 +46,9 @@ _BESIDE_S = 1.0
 _LONGER = 4
 
 #: All that is repeated takes as long together as what was to be measured, or so long if that is
-#: more.
+#: more; what is left of that is for one run more if it is so many times as long as the one before.
 _LEAST_SPARE_S = 60.0
+_WORTH_REPEATING = 2
 
 _HEADER = "# Written by beowire tune."
 _NO_LIMIT_FRAMES = 256
@@ -82,10 +83,18 @@ class Choice:
     value: str
     """Empty: none."""
     why: str
+    left_out: bool = False
+    """It was not to be had, and `why` says why: what is built in stays."""
 
     def __str__(self) -> str:
         """As people read it."""
+        if self.left_out:
+            return f"{self.key}: left out  ({self.why})"
         return f"{self.key} = {self.value or 'none'}  ({self.why})"
+
+
+class Unmeasured(BeowireError):
+    """A run that was carried out and has no figures: its comparison is left out, others go on."""
 
 
 def crossover(first: Costs, second: Costs, sizes: Sequence[int]) -> int:
@@ -110,11 +119,22 @@ def choose(costs: Mapping[str, float], default: str) -> str:
 
 
 def tune(measure: Measure) -> Iterator[Choice]:
-    """Measures one crossover after the other, each with what was found before it."""
+    """Measures one crossover after the other, each with what was found before it. One that cannot
+    be measured (`Unmeasured`) is left out."""
     found: list[str] = []
-    for choice in _choices(lambda work: measure(replace(work, settings=_join(found, work)))):
-        found.append(f"{choice.key}={choice.value}")
-        yield choice
+
+    def beside_them(work: Work) -> Costs:
+        return measure(replace(work, settings=_join(found, work)))
+
+    for keys, compare in _COMPARISONS:
+        try:
+            choices = compare(beside_them)
+        except Unmeasured as error:
+            choices = [Choice(key, "", str(error), left_out=True) for key in keys]
+        for choice in choices:
+            if not choice.left_out:
+                found.append(f"{choice.key}={choice.value}")
+            yield choice
 
 
 def _join(found: Sequence[str], work: Work) -> str:
@@ -124,51 +144,69 @@ def _join(found: Sequence[str], work: Work) -> str:
     return ",".join([*kept, work.settings]) if work.settings else ",".join(kept)
 
 
-def _choices(measure: Measure) -> Iterator[Choice]:
+def _spin(measure: Measure) -> list[Choice]:
     wake = measure(Work("", "tcp,tcp-spin", "pingpong", [8]))
     asleep_ns = max(0.0, wake["tcp", 8] - wake["tcp-spin", 8])
     spin_ns = min(max(round(asleep_ns, -3), _SPIN_NS[0]), _SPIN_NS[1])
-    yield Choice("spin_ns", f"{spin_ns:.0f}", f"a wake-up takes {asleep_ns:.0f} ns")
+    return [Choice("spin_ns", f"{spin_ns:.0f}", f"a wake-up takes {asleep_ns:.0f} ns")]
 
+
+def _burst(measure: Measure) -> list[Choice]:
     bursts = {
         value: mean_cost(measure(Work(f"burst_frames={value}", "beowire", "pingpong", BURST_SIZES)))
         for value in ("2", "3", "6", "64")
     }
     why = _shares(bursts, "messages of 2 to 12 KiB")
-    yield Choice("burst_frames", choose(bursts, "3"), why)
+    return [Choice("burst_frames", choose(bursts, "3"), why)]
 
-    no_limit = "not measured: no limit, so that what is measured for eager_bytes is the only one"
-    yield Choice("eager_cut_frames", str(_NO_LIMIT_FRAMES), no_limit)
+
+def _eager(measure: Measure) -> list[Choice]:
+    no_limit = f"eager_cut_frames={_NO_LIMIT_FRAMES}"
     at_once, announced = (
-        measure(Work(f"eager_bytes={limit}", "beowire", "pingpong", EAGER_SIZES))
+        measure(Work(f"{no_limit},eager_bytes={limit}", "beowire", "pingpong", EAGER_SIZES))
         for limit in (1 << 20, 0)
     )
     eager = str(crossover(at_once, announced, EAGER_SIZES))
-    yield Choice("eager_bytes", eager, "up to here sending at once is not slower than announcing")
+    return [
+        Choice(
+            "eager_cut_frames",
+            str(_NO_LIMIT_FRAMES),
+            "not measured: no limit, so that what is measured for eager_bytes is the only one",
+        ),
+        Choice("eager_bytes", eager, "up to here sending at once is not slower than announcing"),
+    ]
 
+
+def _unasked(measure: Measure) -> list[Choice]:
     unasked = {
         value: mean_cost(
             measure(Work(f"unasked_blocks={value}", "beowire", "pingpong", UNASKED_SIZES))
         )
         for value in ("0", "1", "2", "4")
     }
-    yield Choice("unasked_blocks", choose(unasked, "2"), _shares(unasked, "long messages"))
+    return [Choice("unasked_blocks", choose(unasked, "2"), _shares(unasked, "long messages"))]
 
+
+def _bundle(measure: Measure) -> list[Choice]:
     bundled, alone = (
         measure(Work(f"bundle_bytes={limit}", "beowire", "stream", BUNDLE_SIZES))
         for limit in (1024, 0)
     )
     bundle = str(crossover(bundled, alone, BUNDLE_SIZES))
-    yield Choice("bundle_bytes", bundle, "up to here a stream is not slower in bundles")
+    return [Choice("bundle_bytes", bundle, "up to here a stream is not slower in bundles")]
 
+
+def _bulk(measure: Measure) -> list[Choice]:
     bulk = {
         value: mean_cost(
             measure(Work(f"bulk_by_packet={value}", "beowire", "pingpong", BULK_SIZES))
         )
         for value in ("", "all")
     }
-    yield Choice("bulk_by_packet", choose(bulk, ""), _shares(bulk, "long messages"))
+    return [Choice("bulk_by_packet", choose(bulk, ""), _shares(bulk, "long messages"))]
 
+
+def _read(measure: Measure) -> list[Choice]:
     # What is sent at once is not read: announced, all sizes tell the two apart.
     alone, both = (
         measure(
@@ -184,7 +222,19 @@ def _choices(measure: Measure) -> Iterator[Choice]:
     )
     read = str(crossover(alone, both, READ_SIZES))
     why = "within this host: up to here the receiver alone is not slower than both ends at once"
-    yield Choice("read_bytes", read, why)
+    return [Choice("read_bytes", read, why)]
+
+
+#: What is compared, in this order, and the keys that it is for.
+_COMPARISONS: Sequence[tuple[tuple[str, ...], Callable[[Measure], list[Choice]]]] = (
+    (("spin_ns",), _spin),
+    (("burst_frames",), _burst),
+    (("eager_cut_frames", "eager_bytes"), _eager),
+    (("unasked_blocks",), _unasked),
+    (("bundle_bytes",), _bundle),
+    (("bulk_by_packet",), _bulk),
+    (("read_bytes",), _read),
+)
 
 
 def _shares(costs: Mapping[str, float], what: str) -> str:
@@ -224,6 +274,9 @@ def measuring(
                 drivers=work.drivers,
                 seconds=seconds,
                 interface="" if work.within_host else interface,
+                # Emulated, and beside others, a MiB takes seconds. What takes too long ends with
+                # the run's time, and has more then.
+                least_deadline_s=LONGEST_DEADLINE_S,
             )
             with _settings(work.settings):
                 launcher = within if work.within_host else between
@@ -231,7 +284,7 @@ def measuring(
             if outcome.interrupted:
                 raise KeyboardInterrupt
             if outcome.failures:
-                raise BeowireError("; ".join(outcome.failures), exit_code=1)
+                raise Unmeasured("; ".join(outcome.failures), exit_code=1)
             return _costs(request.record, work)
 
     with between, within:
@@ -242,7 +295,7 @@ def measuring(
             interrupts.hold()
 
 
-class _TooShort(BeowireError):
+class _TooShort(Unmeasured):
     """A run had too little time for one of its sizes."""
 
 
@@ -281,8 +334,9 @@ class _Shares:
     def longer_s(self, work: Work, tried_s: float) -> float | None:
         """Seconds for a run again that was too short; they are nobody's share. None: there is no
         time left for it."""
-        wanted = _LONGER * max(tried_s, self.least_s(work))
-        if wanted > self._spare_s:
+        tried_s = max(tried_s, self.least_s(work))
+        wanted = min(_LONGER * tried_s, self._spare_s)
+        if wanted < _WORTH_REPEATING * tried_s:
             return None
         self._spare_s -= wanted
         self._begun += wanted
@@ -329,7 +383,9 @@ def text_of(choices: Sequence[Choice], where: str) -> str:
     """The configuration file."""
     lines = [f"{_HEADER} Measured {where}. What each means: docs/CONFIGURATION.md."]
     for choice in choices:
-        line = f"{choice.key} = {choice.value}" if choice.value else f"# {choice.key}: none"
+        line = f"{choice.key} = {choice.value}"
+        if not choice.value:
+            line = f"# {choice.key}: {'left out' if choice.left_out else 'none'}"
         lines += ["", f"# {choice.why}", line]
     return "\n".join(lines) + "\n"
 

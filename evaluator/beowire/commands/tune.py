@@ -81,7 +81,8 @@ def tune(
 
     That is where one way to send gives way to another. Every endpoint that is opened from then on
     on a host that has the file reads it: docs/CONFIGURATION.md. Runs that are too short on a busy
-    machine are repeated, which may take as long again.
+    machine are repeated, which may take as long again; what cannot be measured even so is left out
+    of the file, and the exit status is 1.
     """
     if check is not None:
         tuning.check_file(check)
@@ -125,8 +126,14 @@ def tune(
         for choice in tuning.tune(measure):
             print(text_table.for_stream(str(choice), sys.stdout), flush=True)
             choices.append(choice)
+    left_out = [choice for choice in choices if choice.left_out]
+    if len(left_out) == len(choices):
+        raise BeowireError(f"nothing is written: {left_out[0].why}", exit_code=1)
     tuning.write(path, tuning.text_of(choices, where))
     tuning.check_file(str(path.absolute()))
     print(f"written: {path}")
     if hosts is not None:
         print(f"copy it to each of {hosts}: an endpoint reads the file of its own host")
+    if left_out:
+        keys = ", ".join(choice.key for choice in left_out)
+        raise BeowireError(f"left out: {keys}: {left_out[0].why}", exit_code=1)

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -55,3 +56,26 @@ def test_tune__lab_leaves_alone_what_was_measured_between_hosts(configured: Path
 def test_tune__hosts_write_where_endpoints_look(configured: Path) -> None:
     assert run("--hosts", "c,d") is None
     assert "Measured between c,d." in configured.read_text(encoding="utf-8")
+
+
+def test_tune__says_what_was_left_out__of_a_file_that_is_right(
+    configured: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tuned(_: object) -> Iterator[Choice]:
+        yield from (found, out) if found else (out,)
+
+    found: Choice | None = Choice("spin_ns", "4000", "measured")
+    out = Choice("bulk_by_packet", "", "there was no time", left_out=True)
+    monkeypatch.setattr(tuning, "tune", tuned)
+    failed = run("--hosts", "c,d")
+    assert isinstance(failed, BeowireError)
+    assert (str(failed), failed.exit_code) == ("left out: bulk_by_packet: there was no time", 1)
+    written = configured.read_text(encoding="utf-8")
+    assert "\nspin_ns = 4000\n" in written
+    assert "\n# bulk_by_packet: left out\n" in written
+    # Where there was time for nothing, what is there stays.
+    found = None
+    failed = run("--hosts", "c,d")
+    assert isinstance(failed, BeowireError)
+    assert (str(failed), failed.exit_code) == ("nothing is written: there was no time", 1)
+    assert configured.read_text(encoding="utf-8") == written

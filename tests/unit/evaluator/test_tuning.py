@@ -8,7 +8,7 @@ import pytest
 from beowire import tuning
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
-from beowire.run import Outcome, Request
+from beowire.run import LONGEST_DEADLINE_S, Outcome, Request
 from beowire.tuning import Choice, Costs, Work
 from unit.evaluator.fake_engine import FakeLauncher
 
@@ -117,6 +117,34 @@ def test_tune__each_with_what_was_found_before_it() -> None:
     assert works[-1].settings == f"{before},eager_bytes=0,read_bytes=0"
     assert works[0].settings == ""
     assert works[1].settings == "spin_ns=12000,burst_frames=2"
+
+
+def test_tune__what_cannot_be_measured_is_left_out__and_the_others_go_on() -> None:
+    works: list[Work] = []
+
+    def busy(work: Work) -> Costs:
+        works.append(work)
+        if max(work.sizes) in (tuning.BULK_SIZES[-1], tuning.EAGER_SIZES[-1]):
+            raise tuning.Unmeasured("there was no time", 1)
+        return machine(work)
+
+    choices = list(tuning.tune(busy))
+    found = {choice.key: choice.value for choice in choices if not choice.left_out}
+    assert list(found) == ["spin_ns", "burst_frames", "unasked_blocks", "bundle_bytes"]
+    out = [choice for choice in choices if choice.left_out]
+    # Half of what belongs together is nothing; read_bytes has sizes as long.
+    assert [choice.key for choice in out] == [
+        "eager_cut_frames",
+        "eager_bytes",
+        "bulk_by_packet",
+        "read_bytes",
+    ]
+    assert str(out[1]) == "eager_bytes: left out  (there was no time)"
+    # One refusal is enough, and nothing that was left out is tried with what comes after.
+    assert len(works) == 1 + 4 + 1 + 4 + 2 + 1 + 1
+    assert not any("eager_cut" in work.settings for work in works[6:])
+    text = tuning.text_of(out[2:3], "here")
+    assert text.endswith("\n# there was no time\n# bulk_by_packet: left out\n")
 
 
 class Entered(FakeLauncher):
@@ -246,7 +274,29 @@ def test_measuring__a_run_that_was_too_short_is_repeated_for_longer(
                     measure(work)
             else:
                 assert measure(work)["steady", 8] == 1.0
-                assert len(given) == 3
+            assert len(given) == 3  # the last with all that was left
         assert given[0] < given[1]
         assert given == sorted(given)
         assert sum(given[1:]) <= max(seconds, 60.0)
+
+
+def test_measuring__what_takes_seconds__is_not_taken_for_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Request] = []
+
+    def run(_launcher: object, request: Request, *_words: object, **_more: object) -> Outcome:
+        asked.append(request)
+        return Outcome(["beowire failed on node0: it is gone"], interrupted=False)
+
+    monkeypatch.setattr(tuning, "run", run)
+    launcher = FakeLauncher()
+    with (
+        Interrupts() as interrupts,
+        tuning.measuring(launcher, launcher, 20, interrupts, "") as measure,
+        pytest.raises(tuning.Unmeasured, match="it is gone") as failed,
+    ):
+        measure(Work("", "steady", "pingpong", [8]))
+    assert failed.value.exit_code == 1
+    (request,) = asked  # what has failed would fail again
+    assert request.least_deadline_s == LONGEST_DEADLINE_S
