@@ -289,11 +289,15 @@ static inline void use_up_copies(struct fixture *fixture)
 /** Bytes that differ from place to place. */
 static inline uint8_t *pattern(size_t bytes)
 {
+    const size_t period = (size_t)251 * 256; /* after which they would be the same */
     uint8_t *data = malloc(bytes > 0 ? bytes : 1);
 
     assert_non_null(data);
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes && i < period; i++) {
         data[i] = (uint8_t)(i * 7 + i / 251);
+    }
+    for (size_t i = period; i < bytes; i += period) {
+        memcpy(data + i, data, bytes - i < period ? bytes - i : period);
     }
     return data;
 }
