@@ -2,6 +2,7 @@
 """The report as a browser shows it: everything is really drawn, and answers to a person."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +62,40 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory / "report.html"
 
 
+@dataclass
+class Shown:
+    """What the browser shows: a report as it was opened, or None if a test may have changed it."""
+
+    untouched: Path | None = None
+
+    def show(self, browser: Browser, report: Path, width: int = 1280, height: int = 900) -> Browser:
+        """Opens the report, which takes seconds."""
+        self.untouched = None
+        browser.resize(width, height)
+        browser.emulate()
+        browser.open(report)
+        return browser
+
+
+@pytest.fixture(scope="module")
+def shown() -> Shown:
+    return Shown()
+
+
 @pytest.fixture
-def page(browser: Browser, report: Path) -> Browser:
-    browser.resize(1280, 900)
-    browser.emulate()
-    browser.open(report)
+def seen(browser: Browser, report: Path, shown: Shown) -> Browser:
+    """The report as it is opened, for tests that only look: one shows it for those after it."""
+    if shown.untouched != report:
+        shown.show(browser, report)
+        shown.untouched = report
     return browser
+
+
+@pytest.fixture
+def page(seen: Browser, shown: Shown) -> Browser:
+    """The same for a test that does something to it."""
+    shown.untouched = None
+    return seen
 
 
 def traces(page: Browser, chart: str) -> list[dict[str, Any]]:
@@ -96,8 +125,8 @@ def test_console__page_opened_and_used__no_error_and_no_warning(page: Browser) -
     assert page.errors == []
 
 
-def test_requests__page_opened__only_the_file_itself(page: Browser, report: Path) -> None:
-    outside = [url for url in page.requests if not url.startswith(("data:", "blob:"))]
+def test_requests__page_opened__only_the_file_itself(seen: Browser, report: Path) -> None:
+    outside = [url for url in seen.requests if not url.startswith(("data:", "blob:"))]
     assert outside == [report.resolve().as_uri()]
 
 
@@ -108,8 +137,8 @@ def test_fetch__from_the_page__is_refused(page: Browser, report: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["latency", "throughput", "stream"])
-def test_curves__every_driver__has_a_line_through_every_size(page: Browser, name: str) -> None:
-    drawn = {trace["name"].split(" <i>")[0]: trace for trace in traces(page, name)}
+def test_curves__every_driver__has_a_line_through_every_size(seen: Browser, name: str) -> None:
+    drawn = {trace["name"].split(" <i>")[0]: trace for trace in traces(seen, name)}
     expected = [driver for driver in DRIVERS if name != "stream" or driver != "memcpy"]
     assert len(drawn) == len(expected) + 1  # and the wire's line
     for driver in expected:
@@ -130,17 +159,17 @@ def test_curves__emptied_chart__are_not_found(page: Browser) -> None:
 
 
 @pytest.mark.parametrize("name", ["tails", "distribution", "cpu", "stream-cpu"])
-def test_other_charts__opened__show_every_driver(page: Browser, name: str) -> None:
-    names = set(trace_names(page, name))
+def test_other_charts__opened__show_every_driver(seen: Browser, name: str) -> None:
+    names = set(trace_names(seen, name))
     expected = [driver for driver in DRIVERS if name != "stream-cpu" or driver != "memcpy"]
     assert {escaped(driver) for driver in expected} <= names
-    of_drivers = [one for one in traces(page, name) if one["name"] != "the wire alone"]
+    of_drivers = [one for one in traces(seen, name) if one["name"] != "the wire alone"]
     assert all(trace["marks"] or trace["corners"] > 2 for trace in of_drivers)
     assert ("the wire alone" in names) == (name in ("tails", "distribution"))
 
 
-def test_cpu__both_ends__are_drawn(page: Browser) -> None:
-    names = trace_names(page, "cpu")
+def test_cpu__both_ends__are_drawn(seen: Browser) -> None:
+    names = trace_names(seen, "cpu")
     assert names.count("beowire") == 2
     assert names.count("memcpy") == 1
 
@@ -223,24 +252,24 @@ def test_table__heading_clicked_twice__sorts_up_then_down(page: Browser) -> None
     assert page.evaluate(sizes) == sorted(up, reverse=True)
 
 
-def test_hostile_text__everywhere__stays_text(page: Browser) -> None:
-    assert page.evaluate("document.querySelectorAll('#pwned').length") == 0
-    assert page.evaluate("typeof window.pwned") == "undefined"
-    legend = page.evaluate(f"{chart('latency')}.querySelector('.legend').textContent")
+def test_hostile_text__everywhere__stays_text(seen: Browser) -> None:
+    assert seen.evaluate("document.querySelectorAll('#pwned').length") == 0
+    assert seen.evaluate("typeof window.pwned") == "undefined"
+    legend = seen.evaluate(f"{chart('latency')}.querySelector('.legend').textContent")
     assert HOSTILE in legend
-    assert HOSTILE in page.evaluate("document.querySelector('h1').textContent")
-    assert HOSTILE in page.evaluate("document.querySelector('#environment').textContent")
+    assert HOSTILE in seen.evaluate("document.querySelector('h1').textContent")
+    assert HOSTILE in seen.evaluate("document.querySelector('#environment').textContent")
 
 
-def test_buttons__of_a_chart__lead_nowhere_else(page: Browser) -> None:
-    titles = page.evaluate(
+def test_buttons__of_a_chart__lead_nowhere_else(seen: Browser) -> None:
+    titles = seen.evaluate(
         f"Array.from({chart('latency')}.querySelectorAll('.modebar-btn')).map((button) =>"
         " button.dataset.title)"
     )
     assert sorted(title.split()[0] for title in titles) == [
         "Download", "Pan", "Reset", "Zoom", "Zoom", "Zoom",
     ]  # fmt: skip
-    assert page.evaluate("document.querySelectorAll('a[href^=http]').length") == 0
+    assert seen.evaluate("document.querySelectorAll('a[href^=http]').length") == 0
 
 
 def test_dark_scheme__switched_on__page_and_charts_follow(page: Browser) -> None:
@@ -304,7 +333,7 @@ def test_print__two_charts_fit_a_page_and_nothing_is_wider(page: Browser) -> Non
 
 
 def test_several_records__in_one_report__overlay_by_driver_and_record(
-    browser: Browser, tmp_path: Path
+    browser: Browser, shown: Shown, tmp_path: Path
 ) -> None:
     records = []
     for name, seed in (("before", 1), ("after", 2)):
@@ -313,7 +342,7 @@ def test_several_records__in_one_report__overlay_by_driver_and_record(
         path = synthetic_record.write(tmp_path / name / "record.jsonl", lines)
         records.append(read_record(path))
     write_report(records, tmp_path / "both.html")
-    browser.open(tmp_path / "both.html")
+    shown.show(browser, tmp_path / "both.html")
     assert trace_names(browser, "latency")[:4] == [
         "beowire · before", "beowire · after", "tcp-spin · before", "tcp-spin · after",
     ]  # fmt: skip
@@ -336,11 +365,9 @@ def report_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_chooser__many_drivers__the_usual_first_and_the_rest_a_click_away(
-    browser: Browser, report_of_many: Path
+    browser: Browser, shown: Shown, report_of_many: Path
 ) -> None:
-    browser.resize(1280, 900)
-    browser.emulate()
-    browser.open(report_of_many)
+    shown.show(browser, report_of_many)
     first = set(trace_names(browser, "latency"))
     assert {"beowire", "packet", "mpi:openmpi4/tcp", "mpi:openmpi4/beowire"} <= first
     assert "tcp-nagle" not in first and "mpi:mpich/tcp" not in first
@@ -379,22 +406,18 @@ def test_page__too_long_for_its_rows_and_sizes__draws_what_is_left(
 
 
 def test_page__many_drivers_on_a_narrow_screen__fits(
-    browser: Browser, report_of_many: Path
+    browser: Browser, shown: Shown, report_of_many: Path
 ) -> None:
-    browser.resize(390, 800)
-    browser.emulate()
-    browser.open(report_of_many)
+    shown.show(browser, report_of_many, 390, 800)
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
     grid = f"{chart('latency')}.querySelector('.gridlayer').getBoundingClientRect().height"
     assert browser.evaluate(grid) > 200
 
 
 def test_probes__many_drivers_on_a_narrow_screen__whose_they_are_stays_in_sight(
-    browser: Browser, report_of_many: Path
+    browser: Browser, shown: Shown, report_of_many: Path
 ) -> None:
-    browser.resize(390, 800)
-    browser.emulate()
-    browser.open(report_of_many)
+    shown.show(browser, report_of_many, 390, 800)
     left, share, moved = browser.evaluate(
         "(() => { const table = document.querySelector('#probes details[open] table');"
         " const box = table.parentElement; box.scrollLeft = 1000;"
