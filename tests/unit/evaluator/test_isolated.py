@@ -62,35 +62,41 @@ def run(
     return done
 
 
-@pytest.mark.parametrize(
-    "environment",
-    [
-        {},
-        {"PYTHONPATH": ":"},
-        {"PYTHONPATH": "{trap}"},
-        {"PYTHONUSERBASE": "{trap}"},
-        {"PYTHONSTARTUP": "{trap}/typer.py", "PYTHONINSPECT": ""},
-        {"PATH": ".:/usr/bin:/bin"},
-        {"PATH": ":/usr/bin:/bin:"},
-        {"PATH": ""},
-    ],
-    ids=lambda values: " ".join(f"{key}={value}" for key, value in values.items()) or "plain",
+_COMMANDS = {
+    "beowire": [str(ROOT / "beowire"), "lab", "status"],
+    "module": [*isolated.command("beowire"), "lab", "status"],
+    "benchmarks": [*isolated.command("benchmarks"), "--help"],
+    "keeper": [*isolated.command("beowire.lab.keeper"), "{}"],
+}
+_ENVIRONMENTS: tuple[dict[str, str], ...] = (
+    {},
+    {"PYTHONPATH": ":"},
+    {"PYTHONPATH": "{trap}"},
+    {"PYTHONUSERBASE": "{trap}"},
+    {"PYTHONSTARTUP": "{trap}/typer.py", "PYTHONINSPECT": ""},
+    {"PATH": ".:/usr/bin:/bin"},
+    {"PATH": ":/usr/bin:/bin:"},
+    {"PATH": ""},
 )
+
+
 @pytest.mark.parametrize(
-    "words",
+    ("words", "environment"),
     [
-        [str(ROOT / "beowire"), "lab", "status"],
-        [*isolated.command("beowire"), "lab", "status"],
-        [*isolated.command("benchmarks"), "--help"],
-        [*isolated.command("beowire.lab.keeper"), "{}"],
+        pytest.param(
+            words,
+            environment,
+            id=" ".join([name, *(f"{key}={value}" for key, value in environment.items())]),
+        )
+        for name, words in _COMMANDS.items()
+        for environment in _ENVIRONMENTS
+        # Which programs are found is the matter of the command.
+        if name == "beowire" or "PATH" not in environment
     ],
-    ids=["beowire", "module", "benchmarks", "keeper"],
 )
 def test_command__in_a_directory_of_somebody_else(
     words: list[str], environment: dict[str, str], trap: Path
 ) -> None:
-    if "PATH" in environment and words[0] != str(ROOT / "beowire"):
-        environment = {}  # which programs are found is the matter of the command
     filled = {key: value.format(trap=trap) for key, value in environment.items()}
     done = run(words, trap, filled)
     if words[-1] == "status":

@@ -5,7 +5,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -182,16 +184,21 @@ def test_read_record__partial_results__the_last_stands_where_the_run_was_cut_sho
     assert "cut short" in record.warnings[0]
 
 
+@cache
+def _short(*drivers: str) -> tuple[list[Line], bytes]:
+    """Lines of a record with little in it, and its content."""
+    lines = synthetic_record.lines(drivers, sizes=(8,), patterns=("pingpong",), samples=40)
+    with tempfile.TemporaryDirectory() as directory:
+        path = synthetic_record.write(Path(directory) / "record.jsonl", lines)
+        return lines, path.read_bytes()
+
+
 @given(cut=st.integers(0, 5000))
 def test_read_record__cut_anywhere__gives_a_prefix_or_one_clear_line(
     tmp_path_factory: pytest.TempPathFactory, cut: int
 ) -> None:
     path = tmp_path_factory.mktemp("cut") / "record.jsonl"
-    lines = synthetic_record.lines(
-        ("tcp", "packet"), sizes=(8,), patterns=("pingpong",), samples=40
-    )
-    synthetic_record.write(path, lines)
-    content = path.read_bytes()
+    lines, content = _short("tcp", "packet")
     cut %= len(content)
     path.write_bytes(content[:cut])
     if cut < content.index(b"\n"):
@@ -209,9 +216,7 @@ def test_read_record__any_byte_changed__never_fails_otherwise(
     tmp_path_factory: pytest.TempPathFactory, at: int, byte: int
 ) -> None:
     path = tmp_path_factory.mktemp("flip") / "record.jsonl"
-    lines = synthetic_record.lines(("tcp",), sizes=(8,), patterns=("pingpong",), samples=40)
-    synthetic_record.write(path, lines)
-    content = bytearray(path.read_bytes())
+    content = bytearray(_short("tcp")[1])
     content[at % len(content)] = byte
     path.write_bytes(content)
     try:
@@ -267,7 +272,7 @@ from beowire.errors import BeowireError
 from beowire.record import RecordWriter, read_record
 
 path = Path(sys.argv[1]) / "record.jsonl"
-lines = synthetic_record.lines()
+lines = synthetic_record.lines(("tcp", "packet", "udp"), patterns=("pingpong",))
 with RecordWriter(path) as writer:
     written = 0
     try:
@@ -318,7 +323,8 @@ from beowire.errors import BeowireError
 from beowire.record import RecordWriter, read_record
 
 path = Path(sys.argv[1]) / "record.jsonl"
-lines = [line for line in synthetic_record.lines() if line.type in ("meta", "result")]
+lines = synthetic_record.lines(("tcp",), sizes=(8, 64, 512, 4096), patterns=("pingpong",))
+lines = [line for line in lines if line.type in ("meta", "result")]
 room = sum(len(line.model_dump_json(by_alias=True)) + 1 for line in lines[: int(sys.argv[2])]) + 7
 resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 with RecordWriter(path) as writer:
