@@ -121,7 +121,7 @@ NOT_TYPED = {
     "srun -N 2 --exclusive ./beowire compare": "test_slurm.py does",
     "./beowire compare --hosts n0,n1 --launcher mpirun": "test_launch.py does",
     "./beowire compare --hosts": "test_ssh.py does",
-    "./beowire apps run all --hosts": "test_ssh.py does, with one program of twelve",
+    "./beowire apps run all --hosts": "test_ssh.py does in make test-long, with one program",
     "./beowire tune --hosts": "test_tune.py does, in a lab",
     "./beowire setup --interface": "not a whole line; test_setup.py has the file that it writes",
     "./beowire setup --hosts ...": "not a whole line",

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -200,25 +201,28 @@ DAMAGES = (
 
 @pytest.mark.timeout(300)
 def test_start__a_copy_that_is_not_what_it_should_be_is_replaced(hosts: Hosts) -> None:
+    """A damage on each of the two hosts at a time."""
     assert hosts.run(HELLO, ",".join(HOSTS), hosts.options()).returncode == 0
-    good = contents(hosts)
+    good = contents(hosts, 0)
     assert "beowire-engine" in good
-    (copy,) = cache_of(hosts).iterdir()
-    names = {"copy": copy, "engine": copy / "beowire-engine", "drivers": copy / "drivers"}
-    environment = os.environ | {name: str(path) for name, path in names.items()}
-    for damage in DAMAGES:
-        subprocess.run(["sh", "-c", damage], env=environment, check=True)
+    for damages in zip_longest(DAMAGES[::2], DAMAGES[1::2], fillvalue=":"):
+        for index, damage in enumerate(damages):
+            (copy,) = cache_of(hosts, index).iterdir()
+            names = {"copy": copy, "engine": copy / "beowire-engine", "drivers": copy / "drivers"}
+            environment = os.environ | {name: str(path) for name, path in names.items()}
+            subprocess.run(["sh", "-c", damage], env=environment, check=True)
         done = hosts.run(HELLO, ",".join(HOSTS), hosts.options())
-        assert done.returncode == 0, (damage, done.stderr)
-        assert contents(hosts) == good, damage
+        assert done.returncode == 0, (damages, done.stderr)
+        for index, damage in enumerate(damages):
+            assert contents(hosts, index) == good, damage
 
 
-def cache_of(hosts: Hosts) -> Path:
-    return hosts.home(1) / ".cache" / "beowire"
+def cache_of(hosts: Hosts, index: int) -> Path:
+    return hosts.home(index) / ".cache" / "beowire"
 
 
-def contents(hosts: Hosts) -> dict[str, bytes]:
-    (copy,) = cache_of(hosts).iterdir()
+def contents(hosts: Hosts, index: int) -> dict[str, bytes]:
+    (copy,) = cache_of(hosts, index).iterdir()
     return {str(path.relative_to(copy)): path.read_bytes() for path in copy.rglob("*.*")} | {
         "beowire-engine": (copy / "beowire-engine").read_bytes()
     }
@@ -226,7 +230,7 @@ def contents(hosts: Hosts) -> dict[str, bytes]:
 
 def test_enter__a_cache_that_somebody_else_has_a_hand_in(hosts: Hosts, tmp_path: Path) -> None:
     assert hosts.run(HELLO, ",".join(HOSTS), hosts.options()).returncode == 0
-    cache = cache_of(hosts)
+    cache = cache_of(hosts, 1)
     (copy,) = cache.iterdir()
     good = tmp_path / "good"
     shutil.copytree(cache, good)
@@ -253,6 +257,10 @@ def test_enter__a_login_that_prints(hosts: Hosts, tmp_path: Path) -> None:
     assert [answer[2] for answer in json.loads(done.stdout)] == ["node0", "node1"]
     done = compare(hosts, tmp_path / "out")
     assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "out" / "record.jsonl").read_text(encoding="utf-8").splitlines()
+    meta: dict[str, Any] = json.loads(lines[0])
+    assert meta["link"]["kind"] == "hosts"
+    assert [end["environment"]["hostname"] for end in meta["ends"]] == ["node0", "node1"]
 
 
 def test_enter__a_login_that_runs_nothing(hosts: Hosts) -> None:
@@ -333,15 +341,6 @@ def compare(hosts: Hosts, out: Path, drivers: str = "tcp") -> "subprocess.Comple
         check=False,
         timeout=60,
     )
-
-
-def test_compare__over_ssh(hosts: Hosts, tmp_path: Path) -> None:
-    done = compare(hosts, tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    lines = (tmp_path / "out" / "record.jsonl").read_text(encoding="utf-8").splitlines()
-    meta: dict[str, Any] = json.loads(lines[0])
-    assert meta["link"]["kind"] == "hosts"
-    assert [end["environment"]["hostname"] for end in meta["ends"]] == ["node0", "node1"]
 
 
 def test_compare__over_ssh__between_three_hosts(tmp_path: Path) -> None:
@@ -428,6 +427,7 @@ def test_run__over_ssh__host_that_cannot_be_had(hosts: Hosts) -> None:
     assert_refused(run_job(hosts, "-n", "2", "true", Port="2223"), "no ssh server answers")
 
 
+@pytest.mark.long  # test_cluster_document.py has `beowire speedup` run programs between hosts
 def test_programs_are_compared_between_hosts(hosts: Hosts, tmp_path: Path) -> None:
     out = tmp_path / "apps"
     words = ["apps", "run", "ep", "--mpi", "openmpi4", "--over", "tcp,beowire", "--launches", "1"]
