@@ -95,6 +95,12 @@ def our_headers() -> list[Path]:
     return [ROOT / name for name in listed if name.endswith(".h")]
 
 
+def what_counts(command: str) -> str:
+    """A compiler's command line without what changes no verdict: ccache in front of it, and options
+    that leave out what a fuzzer would be told."""
+    return command.removeprefix("ccache ").replace(" -fno-sanitize=fuzzer-no-link", "")
+
+
 def fingerprint(common: bytes, depends: str, files: list[Path]) -> str:
     """Of one file's verdict, the same in every checkout: `depends` is the command line, `files` the
     file itself and all that it includes."""
@@ -144,7 +150,7 @@ def of_tree(tree: Path) -> dict[Path, Job]:
         if ROOT / "build" not in source.parents:
             options = depth(source)
             files = [source, *(includes.get(entry["output"]) or headers)]
-            depends = "\0".join([entry["command"], *options])
+            depends = "\0".join([what_counts(entry["command"]), *options])
             found[source] = Job(["-p", str(tree), *options, str(source)], depends, files)
     return found
 

@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from scripts import run_clang_tidy
-from scripts.run_clang_tidy import KEPT_S, ROOT, check, depth, fingerprint, parse_deps, remove_old
+from scripts.run_clang_tidy import (
+    KEPT_S,
+    ROOT,
+    check,
+    depth,
+    fingerprint,
+    parse_deps,
+    remove_old,
+    what_counts,
+)
 
 SOURCE = ROOT / "transport" / "flow" / "flow.c"
 TEST = ROOT / "tests" / "unit" / "transport" / "flow" / "flow_test.c"
@@ -54,6 +63,13 @@ def test_parse_deps__files_of_each_object() -> None:
         "transport/a.c.o": [ROOT / "transport" / "a.c", Path("/usr/include/stdio.h")],
         "b.o": [ROOT / "b.c"],
     }
+
+
+def test_what_counts__neither_ccache_nor_what_a_fuzzer_is_told() -> None:
+    plain = "clang-14 -fsanitize=fuzzer-no-link -O0 -c a.c"
+    cached = "ccache clang-14 -fsanitize=fuzzer-no-link -O0 -fno-sanitize=fuzzer-no-link -c a.c"
+    assert what_counts(cached) == what_counts(plain) == plain
+    assert what_counts("clang-14 -O1 -c a.c") != what_counts("clang-14 -O0 -c a.c")
 
 
 def test_fingerprint__another_when_anything_changes_that_counts(tmp_path: Path) -> None:
