@@ -156,16 +156,20 @@ def hear_again(steps: list[Step], outcomes: list[Outcome], results: Path) -> lis
     unsteady = run_again.unsteady(failures, results / "again") if failures else []
     left = [failure.key for failure in unsteady]
     (results / "unsteady.json").write_text(json.dumps(left), encoding="utf-8")
-    excused = {failure.results for failure in unsteady} - {
-        failure.results for failure in failures if failure not in unsteady
-    }
-    files = {step.name: step.results for step in steps}
-    return [
-        replace(outcome, state=summarize_results.UNSTEADY)
-        if outcome.state == FAILED and files.get(outcome.name) in excused
-        else outcome
-        for outcome in outcomes
-    ]
+    known = {step.name: step for step in steps}
+    heard = []
+    for outcome in outcomes:
+        step = known[outcome.name]
+        own = [failure for failure in failures if failure.results == step.results]
+        if (
+            outcome.state == FAILED
+            and own
+            and all(failure in unsteady for failure in own)
+            and run_again.accounts_for(step, outcome.status, len(own))
+        ):
+            outcome = replace(outcome, state=summarize_results.UNSTEADY)
+        heard.append(outcome)
+    return heard
 
 
 def main() -> int:
@@ -190,11 +194,10 @@ def main() -> int:
     print(f"make test: {len(steps)} steps on {cores} cores; a line when each ends", flush=True)
     since = time.monotonic()
     try:
-        outcomes = Runner(steps, cores, logs).run()
+        outcomes = hear_again(steps, Runner(steps, cores, logs).run(), RESULTS)
     except Interrupted as interrupted:
         print("make test: interrupted; what it had started has ended", file=sys.stderr)
         return 128 + interrupted.number
-    outcomes = hear_again(steps, outcomes, RESULTS)
     outcomes.insert(0, Outcome("packages", PASSED, options.packages))
     whole = time.monotonic() - since + options.packages
     (RESULTS / "steps.json").write_text(

@@ -49,6 +49,8 @@ class Outcome:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     """What it and all that it has waited for took of the processors."""
+    status: int = 0
+    """With what it exited; negative: the signal that ended it."""
 
 
 class Interrupted(BaseException):
@@ -164,7 +166,7 @@ class Runner:
         seconds = time.monotonic() - ended.since
         name = ended.step.name
         self._outcomes[name] = Outcome(
-            name, FAILED if status else PASSED, seconds, usage.ru_utime + usage.ru_stime
+            name, FAILED if status else PASSED, seconds, usage.ru_utime + usage.ru_stime, status
         )
         if status:
             print(f"---- {name}:", flush=True)

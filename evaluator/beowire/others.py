@@ -37,8 +37,9 @@ BUSY_SHARE = 0.1
 #: says of processes and of processors does not agree to the tick, nor is all of it read at the same
 #: moment: on a machine of two processors that were busy with short processes pieces of two seconds
 #: were wrong by 0.1 of one (standard deviation), and some by 0.2, which the next took back.
-#: So only what is much in two pieces on end counts.
+#: So only what is much in two pieces on end counts, or in one that is so long that this is nothing.
 _INTERVAL_S = 2.0
+_LONG_S = 10.0
 _SHORTEST_S = 1.0
 
 
@@ -98,9 +99,10 @@ class Others:
         seconds = now.at_s - self._last.at_s
         used_s = (now.all_s - self._last.all_s) - (now.own_s - self._last.own_s)
         much = used_s >= self._busy_at * seconds
-        if much and self._before is not None:
-            self._busy_s += self._before[0] + seconds
-            self._busy_cpu_s += self._before[1] + used_s
+        if much and (self._before is not None or seconds >= _LONG_S):
+            before_s, before_cpu_s = self._before or (0.0, 0.0)
+            self._busy_s += before_s + seconds
+            self._busy_cpu_s += before_cpu_s + used_s
             self._before = 0.0, 0.0
         else:
             self._before = (seconds, used_s) if much else None

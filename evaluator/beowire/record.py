@@ -393,8 +393,8 @@ class End(RecordLine):
     other_cpus: float | None = None
     """Processors' time of this machine that other programs used, in the mean; None: not known."""
     busy_s: float | None = Field(default=None, ge=0)
-    """So long, in pieces of two seconds of which at least two came on end, that was a tenth of the
-    processors or more; None: not known."""
+    """So long, in pieces of two seconds or more of which two came on end, or in one of ten, that
+    was a tenth of the processors or more; None: not known."""
     busy_cpus: float | None = None
     """How many processors' time it was then, in the mean; 0: it never was so much."""
 

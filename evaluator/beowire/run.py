@@ -326,6 +326,7 @@ class _Comparison:
             launch=launch,
             seconds=request.seconds / request.launches,
         )
+        self._others.look()
         for result in results:
             self._write(result.model_copy(update={"load": load}))
         if fault:

@@ -280,11 +280,12 @@ static int receive_copied(struct verbs_session *session)
     struct verbs_transfer *transfer;
     while (session->arrived_first != session->arrived_whole &&
            (transfer = verbs_queue_to_copy(&session->in)) != NULL) {
-        const uint64_t number = session->arrived_first++;
+        const uint64_t number = session->arrived_first;
         const struct verbs_arrival *arrival = &session->arrived[number % VERBS_CREDITS];
         if (arrival->offer.size != transfer->size) {
             return -EBADMSG;
         }
+        session->arrived_first++;
         memcpy(transfer->data,
                in_slot ? verbs_link_slot(&session->link, arrival->slot)
                        : verbs_link_place(&session->link, number),
@@ -322,14 +323,27 @@ int verbs_session_tell(struct verbs_session *session)
                : 0;
 }
 
+/* A failure is for good: the first stays, whatever comes after it. */
+static int keep_failure(struct verbs_session *session, int result)
+{
+    if (result < 0 && session->failure == 0) {
+        session->failure = result;
+    }
+    return session->failure != 0 ? session->failure : result;
+}
+
 int verbs_session_pump(struct verbs_session *session)
 {
+    if (session->failure != 0) {
+        (void)receive_copied(session);
+        return session->failure;
+    }
     int result = fetch_copied(session);
     result = result != 0 ? result : receive_copied(session);
     result = result != 0 ? result : send_copied(session);
     result = result != 0 ? result : offer(session);
     result = result != 0 ? result : move(session);
-    return result != 0 ? result : say_what_is_due(session);
+    return keep_failure(session, result != 0 ? result : say_what_is_due(session));
 }
 
 /* Are the completions of what was sent of interest? Else there is time, until many are due. */
@@ -341,19 +355,33 @@ static bool looks_at_sent(const struct verbs_session *session)
            session->link.words_under_way >= VERBS_SLOTS / 2;
 }
 
+/* The connection has failed, which the last look at what was received may not have said itself:
+ * messages that had come before are handed out all the same. */
+static void take_the_rest(struct verbs_session *session)
+{
+    int count;
+    do {
+        count = collect_received(session);
+    } while (count > 0);
+    (void)receive_copied(session);
+}
+
 /* Takes what has completed, and goes on from there. Whether anything has, or a failure: messages
  * that had come before it are handed out all the same, also when both are seen at once. */
 int verbs_session_advance(struct verbs_session *session)
 {
-    int count = session->failure != 0 ? session->failure : collect_received(session);
+    if (session->failure != 0) {
+        return session->failure;
+    }
+    int count = collect_received(session);
     if (count >= 0 && looks_at_sent(session)) {
         const int sent = collect_sent(session);
         count = sent < 0 ? sent : count + sent;
     }
     if (count < 0) {
-        session->failure = count;
-        (void)receive_copied(session);
-        return count;
+        (void)keep_failure(session, count);
+        take_the_rest(session);
+        return session->failure;
     }
     const int result = verbs_session_pump(session);
     return result < 0 ? result : count;

@@ -160,6 +160,7 @@ def test_compare__cold_messages_say_how_far_they_walked(tmp_path: Path) -> None:
     words = ("--drivers", "tcp,memcpy", "--sizes", "1000", "--pattern", "cold")
     done, record = compare_in_time(partial(_compare, tmp_path, *words), tmp_path / "o", 6)
     assert done.returncode == 0, done.stderr
+    assert record.warnings == []
     results = record.results
     assert {one.driver for one in results} == {"tcp", "memcpy"}
     assert all(one.walk_bytes is not None and one.walk_bytes >= 1 << 20 for one in results)
@@ -171,6 +172,7 @@ def test_compare__in_a_lab(tmp_path: Path) -> None:
     words = ("--lab", "--drivers", drivers, "--sizes", "8,1024")
     done, record = compare_in_time(partial(_compare, tmp_path, *words), tmp_path / "o", 8)
     assert done.returncode == 0, done.stderr
+    assert record.warnings == []
     assert {one.driver for one in record.results} == set(drivers.split(","))
     assert record.meta.link.kind == "lab"
     assert record.meta.ends[0].address != record.meta.ends[1].address

@@ -390,15 +390,13 @@ def test_chooser__many_drivers__the_usual_first_and_the_rest_a_click_away(
 
 
 def test_page__too_long_for_its_rows_and_sizes__draws_what_is_left(
-    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = synthetic_record.lines(MANY, sizes=(8, 64, 1024), patterns=("pingpong",), samples=40)
     record = read_record(synthetic_record.write(tmp_path / "record.jsonl", lines))
     monkeypatch.setattr(page_of_report, "MOST_BYTES", 920_000)
     write_report([record], tmp_path / "report.html")
-    browser.resize(1280, 900)
-    browser.emulate()
-    browser.open(tmp_path / "report.html")
+    shown.show(browser, tmp_path / "report.html")
     assert browser.errors == []
     assert trace_names(browser, "latency")
     words = browser.evaluate("document.body.innerText")

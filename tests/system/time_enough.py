@@ -35,11 +35,9 @@ def compare_in_time(
     for number, tried in enumerate(tries):
         into = out.with_name(f"{out.name}{number}")
         done = compare("--time", f"{tried:g}", "--out", str(into))
-        if not (into / "record.jsonl").exists():
-            continue
+        assert (into / "record.jsonl").exists(), (done.returncode, done.stderr)
         record = read_record(into / "record.jsonl")
         reasons = [done.stderr, *(one.reason for one in record.skipped)]
         if not any(_TOO_SLOW.search(reason) for reason in reasons) and is_enough(record):
             break
-    assert (into / "record.jsonl").exists(), (done.returncode, done.stderr)
     return done, record

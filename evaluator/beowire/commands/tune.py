@@ -136,4 +136,5 @@ def tune(
         print(f"copy it to each of {hosts}: an endpoint reads the file of its own host")
     if left_out:
         keys = ", ".join(choice.key for choice in left_out)
-        raise BeowireError(f"left out: {keys}: {left_out[0].why}", exit_code=1)
+        why = left_out[0].why if len(left_out) == 1 else "why is said above and in the file"
+        raise BeowireError(f"left out: {keys}: {why}", exit_code=1)

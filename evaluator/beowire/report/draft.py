@@ -39,15 +39,14 @@ _FINDINGS = ("findings", "summary", "advice")
 
 _ROWS = (
     "<p>{rows} rows are not here, since with them this page would be larger than 2 MB:"
-    " <code>beowire report RECORD {option}</code> {does} them.</p>"
+    " <code>beowire report RECORD {option}</code> {does}.</p>"
 )
 _PART = (
     "<p>What belongs here is in the record, and not on this page, which would be larger than 2 MB"
     " with it.</p>"
 )
 _CHARTS = (
-    '<p class="note">{count} more charts would make this page larger than 2 MB, and are not here:'
-    " {names}.</p>"
+    '<p class="note">{count} more chart{s} would make this page larger than 2 MB: {names}.</p>'
 )
 
 
@@ -108,7 +107,11 @@ def fitted(draft: Draft, press: Press) -> str:
     for last in _without_parts(thin, [name for name in draft.parts if name not in _FINDINGS]):
         if press.fits(html := press.page(last, scripts)):
             return html
-    few, scripts = _first_that_fits(last, _with_charts, _SHARES, press)
+    bare = last
+    for bare in _without_sheets(last):
+        if press.fits(html := press.page(bare, scripts)):
+            return html
+    few, scripts = _first_that_fits(bare, _with_charts, _SHARES, press)
     html = ""
     for last in _without_parts(few, [name for name in draft.parts if name in _FINDINGS]):
         html = press.page(last, scripts)
@@ -146,16 +149,21 @@ def _without_tables(draft: Draft) -> Iterator[Draft]:
     tables += [(len(one), "", at) for at, one in enumerate(draft.sheets) if len(one) > _LONG]
     for _, name, at in sorted(tables, reverse=True):
         if name:
-            parts = draft.parts | {name: _rows(draft.parts[name], "--csv FILE", "writes")}
+            parts = draft.parts | {name: _rows(draft.parts[name], "--csv FILE", "writes them")}
             if name == "results":
                 parts["only"] = ""  # it chooses among the rows
             draft = replace(draft, parts=parts)
         else:
-            sheets = list(draft.sheets)
-            heading = sheets[at].partition("</h2>")[0] + "</h2>"
-            sheets[at] = f"{heading}{_rows(sheets[at], '--text', 'prints')}</section>"
-            draft = replace(draft, sheets=sheets)
+            said = _rows(draft.sheets[at], "--text", "prints most of them, and the record has all")
+            draft = _without_sheet(draft, at, said)
         yield draft
+
+
+def _without_sheet(draft: Draft, at: int, said: str) -> Draft:
+    """The draft with something said in place of this table, under its heading."""
+    sheets = list(draft.sheets)
+    sheets[at] = f"{sheets[at].partition('</h2>')[0]}</h2>{said}</section>"
+    return replace(draft, sheets=sheets)
 
 
 def _rows(table: str, option: str, does: str) -> str:
@@ -181,9 +189,21 @@ def _without_parts(draft: Draft, names: Sequence[str]) -> Iterator[Draft]:
         yield draft
 
 
+def _without_sheets(draft: Draft) -> Iterator[Draft]:
+    """The draft; without the longest of the tables that are left of what was found besides; without
+    the next as well, and so on."""
+    yield draft
+    for length, at in sorted(((len(one), at) for at, one in enumerate(draft.sheets)), reverse=True):
+        if length < _SHORT:
+            return
+        draft = _without_sheet(draft, at, _PART)
+        yield draft
+
+
 def _with_charts(draft: Draft, share: float) -> Draft:
     count = int(share * len(draft.charts))
     gone = draft.charts[count:]
     names = ", ".join(escape(chart.heading, quote=False) for chart in gone)
-    said = _CHARTS.format(count=len(gone), names=names) if gone else ""
+    plural = "s" if len(gone) > 1 else ""
+    said = _CHARTS.format(count=len(gone), s=plural, names=names) if gone else ""
     return replace(draft, charts=draft.charts[:count], left_out=said)

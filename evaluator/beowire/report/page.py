@@ -306,7 +306,7 @@ def _section(chart: Chart, records: Sequence[Record]) -> str:
     return (
         f'<section id="{name}"><h2>{heading}</h2>{box}<figure>'
         f'<div class="chart" data-figure="{name}" role="img" aria-label="{heading}: chart. The'
-        ' figures are in the table of all results."></div>'
+        ' figures are in the table of all results, or in the record."></div>'
         f"<figcaption>{caption}</figcaption></figure></section>"
     )
 

@@ -290,7 +290,7 @@
         const note = document.createElement("p");
         note.className = "warnings";
         note.textContent =
-          "The charts need a browser of 2023 or later (" + error + "). All figures are in the tables.";
+          "The charts need a browser of 2023 or later (" + error + "). All figures are in the tables, or in the record.";
         document.getElementById("charts").prepend(note);
         return;
       }

@@ -10,14 +10,21 @@
 /* What the link says has completed, once, of what was received; and what it is then told. */
 static struct ibv_wc arrived[2];
 static int arrivals;
+static bool late; /* they do only when what was sent has been looked at */
+static bool sending_failed;
 static unsigned returned;
 static uint8_t memory[VERBS_COPIED_BYTES];
 
 int verbs_link_poll(struct verbs_link *link, struct ibv_cq *queue, struct ibv_wc *completions,
                     int count)
 {
-    const int found = queue == link->received ? arrivals : 0;
+    const int found = queue == link->received && !late ? arrivals : 0;
     assert_true(count >= found);
+    if (queue == link->sent) {
+        completions[0] = (struct ibv_wc){.status = IBV_WC_RETRY_EXC_ERR};
+        late = false;
+        return sending_failed ? 1 : 0;
+    }
     memcpy(completions, arrived, (size_t)found * sizeof *completions);
     arrivals -= found;
     return found;
@@ -116,6 +123,8 @@ static void begin(struct verbs_session *session)
     session->link.sent = &sent;
     session->link.received = &received;
     returned = 0;
+    late = false;
+    sending_failed = false;
 }
 
 static struct ibv_wc word(enum verbs_kind kind, unsigned flags, uint32_t bytes)
@@ -192,6 +201,49 @@ static void advance__what_came_before_the_failure_is_there(void **state)
     assert_int_equal(verbs_queue_settle(&session.in), 0);
 }
 
+/** It comes between the looks at what was received and at what was sent, and the latter has failed.
+ */
+static void advance__what_came_before_sending_failed_is_there(void **state)
+{
+    static struct verbs_session session;
+    uint8_t got[100] = {0};
+
+    (void)state;
+    begin(&session);
+    session.flushing = true;
+    assert_true(verbs_queue_add(&session.in, got, sizeof got, false));
+    memset(memory, 8, sizeof memory);
+    late = true;
+    sending_failed = true;
+    arrivals = 1;
+    arrived[0] = word(VERBS_COPIED, IBV_WC_WITH_IMM, sizeof got);
+    assert_int_equal(verbs_session_advance(&session), -EIO);
+    assert_int_equal(verbs_queue_settle(&session.in), 1);
+    assert_memory_equal(got, memory, sizeof got);
+}
+
+/** A message of another size ends the session, also if it is noticed beside one that is right. */
+static void pump__a_failure_is_for_good(void **state)
+{
+    static struct verbs_session session;
+    uint8_t got[100] = {0};
+
+    (void)state;
+    begin(&session);
+    for (int i = 0; i < 3; i++) {
+        assert_true(verbs_queue_add(&session.in, got, sizeof got, false));
+    }
+    arrivals = 2;
+    arrived[0] = word(VERBS_COPIED, IBV_WC_WITH_IMM, sizeof got);
+    arrived[1] = word(VERBS_COPIED, IBV_WC_WITH_IMM, sizeof got - 1);
+    assert_int_equal(verbs_session_advance(&session), -EBADMSG);
+    assert_int_equal(verbs_queue_settle(&session.in), 1);
+    arrivals = 1;
+    assert_int_equal(verbs_session_pump(&session), -EBADMSG);
+    assert_int_equal(verbs_session_advance(&session), -EBADMSG);
+    assert_int_equal(verbs_queue_settle(&session.in), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +251,8 @@ int main(void)
         cmocka_unit_test(advance__a_message_without_a_word),
         cmocka_unit_test(advance__words_that_are_none),
         cmocka_unit_test(advance__what_came_before_the_failure_is_there),
+        cmocka_unit_test(advance__what_came_before_sending_failed_is_there),
+        cmocka_unit_test(pump__a_failure_is_for_good),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

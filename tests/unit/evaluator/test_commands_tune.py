@@ -79,3 +79,19 @@ def test_tune__says_what_was_left_out__of_a_file_that_is_right(
     assert isinstance(failed, BeowireError)
     assert (str(failed), failed.exit_code) == ("nothing is written: there was no time", 1)
     assert configured.read_text(encoding="utf-8") == written
+
+
+def test_tune__says_what_was_left_out__of_several_only_where_the_reasons_are(
+    configured: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choices = [
+        Choice("spin_ns", "4000", "measured"),
+        Choice("bulk_by_packet", "", "there was no time", left_out=True),
+        Choice("read_bytes", "", "a driver failed", left_out=True),
+    ]
+    monkeypatch.setattr(tuning, "tune", lambda _: iter(choices))
+    assert str(run("--hosts", "c,d")) == (
+        "left out: bulk_by_packet, read_bytes: why is said above and in the file"
+    )
+    written = configured.read_text(encoding="utf-8")
+    assert "# there was no time\n" in written and "# a driver failed\n" in written

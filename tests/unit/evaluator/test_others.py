@@ -190,6 +190,19 @@ def test_busy__a_burst__is_known_with_its_length(
     assert busy.cpus == pytest.approx(0.4)
 
 
+def test_busy__a_long_piece__counts_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(tmp_path, monkeypatch)
+    looking = others.Others(tmp_path)
+    machine.now, machine.own = 112.0, 0.0  # nobody looks while a command runs
+    machine.used(1012.0)
+    looking.look()
+    busy = looking.busy()
+    assert busy is not None and busy.seconds == 12.0
+    assert busy.cpus == pytest.approx(1.0)
+
+
 def test_busy__one_piece_alone__may_be_the_kernels_account(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,11 +83,22 @@ def test_fitted__long_parts__go_before_charts() -> None:
     assert html.count("s" * 16_000) == 1  # 8 charts at 2 sizes
 
 
+def test_fitted__many_short_sheets__go_before_charts() -> None:
+    one = draft()
+    sheets = [f"<section><h2>Table {i}</h2>{table(1_000)}</section>" for i in range(60)]
+    html = made(Draft(one.parts, sheets, one.charts), 400_000)
+    assert sheets[0] in html and sheets[59] not in html
+    assert "<section><h2>Table 59</h2><p>What belongs here is in the record" in html
+    assert "more charts" not in html and "use X" in html
+
+
 def test_fitted__hardly_any_room__charts_go_and_are_named() -> None:
     html = made(draft(), 10_000)
     assert "4 more charts" in html and "Chart 4, Chart 5, Chart 6, Chart 7" in html
     assert html.count("s" * 8_000) == 1
     assert "8 more charts" in made(draft(), 1_500)
+    fewer = draft()
+    assert "1 more chart would" in made(Draft(fewer.parts, [], fewer.charts[:1]), 1_500)
     assert "use X" in made(draft(), 1_500)
 
 

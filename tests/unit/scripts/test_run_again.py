@@ -2,6 +2,7 @@
 """A test that failed is run again by itself: what excuses it, and what does not."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -31,18 +32,19 @@ def test_command__one_test_and_no_other() -> None:
 def test_unsteady__passes_each_time(
     tmp_path: Path, fails_at: int | None, found: list[Failure]
 ) -> None:
-    calls: list[list[str]] = []
+    calls: list[Path] = []
 
-    def passes(words: list[str], results: Path) -> bool:
-        calls.append(words)
+    def passes(words: Sequence[str], results: Path) -> bool:
+        calls.append(results)
         return len(calls) - 1 != fails_at
 
     assert run_again.unsteady([C_TEST], tmp_path, passes) == found
     assert len(calls) == (run_again.TIMES if fails_at is None else fails_at + 1)
+    assert len(set(calls)) == len(calls)
 
 
 def test_unsteady__many_are_no_accident(tmp_path: Path) -> None:
-    def passes(words: list[str], results: Path) -> bool:
+    def passes(words: Sequence[str], results: Path) -> bool:
         return True
 
     assert run_again.unsteady([C_TEST, PYTHON], tmp_path, passes) == [C_TEST, PYTHON]
@@ -50,16 +52,16 @@ def test_unsteady__many_are_no_accident(tmp_path: Path) -> None:
     assert run_again.unsteady([ARM], tmp_path, passes) == []
 
 
-def test_passes__results_of_the_run_stay_as_they_are(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("body", "passes"),
+    [("pass", True), ("assert False", False), ("pytest.skip('no')", False), ("no such", False)],
+)
+def test_passes__only_what_has_run(tmp_path: Path, body: str, passes: bool) -> None:
     test = tmp_path / "test_now_and_then.py"
-    test.write_text("import os\ndef test_it():\n    assert 'BEOWIRE_RESULTS' in os.environ\n")
+    test.write_text(f"import pytest\ndef test_it():\n    {body}\n")
     before = sorted((ROOT / "build" / "results").glob("again*"))
-    failure = Failure("unit-python", str(test.with_suffix("")).replace("/", "."), "test_it", ())
-    words = run_again.command(failure)
-    assert words is not None
-    words[-1] = "/" + words[-1].lstrip("/")
-    assert run_again._passes([str(ROOT / words[0]), *words[1:]], tmp_path / "again")
-    assert (tmp_path / "again" / "again.xml").exists()
+    words = [str(ROOT / "scripts" / "run-pytest"), "again", f"{test}::test_it"]
+    assert run_again.passes(words, tmp_path / "1.1") == passes
     assert sorted((ROOT / "build" / "results").glob("again*")) == before
 
 
@@ -70,38 +72,53 @@ def junit(path: Path, failure: Failure, said: str) -> None:
     )
 
 
+STEPS = [
+    Step("unit-c release", ("scripts/run-meson-tests",), results="unit-c-release"),
+    Step("system ssh", ("scripts/run-pytest",), results="system-python.test_ssh"),
+    Step("lint ruff", ("true",)),
+    Step("venv", ("true",)),
+]
+
+
+def hear_again(
+    results: Path, monkeypatch: pytest.MonkeyPatch, statuses: tuple[int, int], *unsteady: Failure
+) -> list[str]:
+    """What becomes of two steps that failed with these statuses if these tests are unsteady; and of
+    two others."""
+    outcomes = [
+        Outcome("unit-c release", FAILED, status=statuses[0]),
+        Outcome("system ssh", FAILED, status=statuses[1]),
+        Outcome("lint ruff", FAILED, status=1),
+        Outcome("venv", NOT_RUN),
+    ]
+    monkeypatch.setattr(run_again, "unsteady", lambda failures, results: list(unsteady))
+    return [one.state for one in run_tests.hear_again(STEPS, outcomes, results)]
+
+
 def test_hear_again__a_step_is_excused_by_all_of_its_failures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps = [
-        Step("unit-c release", ("true",), results="unit-c-release"),
-        Step("system ssh", ("true",), results="system-python.test_ssh"),
-        Step("lint ruff", ("true",)),
-        Step("venv", ("true",)),
-    ]
-    outcomes = [
-        Outcome("unit-c release", FAILED),
-        Outcome("system ssh", FAILED),
-        Outcome("lint ruff", FAILED),
-        Outcome("venv", NOT_RUN),
-    ]
     junit(tmp_path / "unit-c-release.xml", C_TEST, "x")
     junit(tmp_path / "system-python.test_ssh.xml", PYTHON, "y")
-
-    def only_c(failures: list[Failure], results: Path) -> list[Failure]:
-        assert failures == [PYTHON, C_TEST]
-        return [C_TEST]
-
-    monkeypatch.setattr(run_again, "unsteady", only_c)
-    heard = run_tests.hear_again(steps, outcomes, tmp_path)
-    assert [one.state for one in heard] == [UNSTEADY, FAILED, FAILED, NOT_RUN]
+    heard = hear_again(tmp_path, monkeypatch, (1, 1), C_TEST)
+    assert heard == [UNSTEADY, FAILED, FAILED, NOT_RUN]
     assert json.loads((tmp_path / "unsteady.json").read_text()) == [C_TEST.key]
+    assert hear_again(tmp_path, monkeypatch, (1, 1), C_TEST, PYTHON)[:2] == [UNSTEADY, UNSTEADY]
+    assert hear_again(tmp_path, monkeypatch, (1, 1)) == [FAILED, FAILED, FAILED, NOT_RUN]
     both = "<testcase name='other'><failure/></testcase></testsuite>"
     path = tmp_path / "unit-c-release.xml"
     path.write_text(path.read_text().replace("</testsuite>", both))
-    monkeypatch.setattr(run_again, "unsteady", lambda failures, results: [C_TEST])
-    heard = run_tests.hear_again(steps, outcomes, tmp_path)
-    assert heard[0].state == FAILED
+    assert hear_again(tmp_path, monkeypatch, (2, 1), C_TEST)[0] == FAILED
+
+
+def test_hear_again__a_step_that_failed_for_more_than_its_results_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Meson does not write down that a test has hung, but counts it; pytest may end by itself."""
+    junit(tmp_path / "unit-c-release.xml", C_TEST, "x")
+    junit(tmp_path / "system-python.test_ssh.xml", PYTHON, "y")
+    assert hear_again(tmp_path, monkeypatch, (2, 3), C_TEST, PYTHON)[:2] == [FAILED, FAILED]
+    assert hear_again(tmp_path, monkeypatch, (-9, -9), C_TEST, PYTHON)[:2] == [FAILED, FAILED]
 
 
 def test_summary__unsteady_tests_are_named_with_what_they_said(tmp_path: Path) -> None:
