@@ -66,7 +66,7 @@ demo: all
 bench:
 	@exec scripts/bench $(NAME)
 
-#: make test            lint, unit, asan, tsan, fuzz and system, side by side; about 25 minutes
+#: make test            lint, unit, asan, tsan, fuzz and system, side by side; 17 to 20 minutes
 .PHONY: test
 test:
 	@exec scripts/test
