@@ -5,6 +5,7 @@
 #include "av.h"
 #include "counter.h"
 #include "cq.h"
+#include "deprecated.h"
 #include "endpoint.h"
 #include "eq.h"
 #include "libfabric.h"
@@ -199,8 +200,8 @@ int domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_doma
     memcpy(domain->interface, info->domain_attr->name, strlen(info->domain_attr->name));
     domain->av_type = info->domain_attr->av_type;
     uint64_t mode = (uint64_t)info->domain_attr->mr_mode;
-    domain->mr_virtual = (mode & (FI_MR_BASIC | FI_MR_VIRT_ADDR)) != 0;
-    domain->mr_own_keys = (mode & (FI_MR_BASIC | FI_MR_PROV_KEY)) != 0;
+    domain->mr_virtual = (mode & (OLD_MR_BASIC | FI_MR_VIRT_ADDR)) != 0;
+    domain->mr_own_keys = (mode & (OLD_MR_BASIC | FI_MR_PROV_KEY)) != 0;
     domain->automatic = info->domain_attr->data_progress == FI_PROGRESS_AUTO ||
                         info->domain_attr->control_progress == FI_PROGRESS_AUTO;
     domain->locked = info->domain_attr->threading != FI_THREAD_DOMAIN;

@@ -2,6 +2,7 @@
 #include "hints.h"
 
 #include "beowire.h"
+#include "deprecated.h"
 #include "domain.h"
 #include "info.h"
 
@@ -16,8 +17,8 @@
 /** An endpoint's one side may be asked for the other side's capabilities: they are ignored. */
 #define OF_EITHER_SIDE (INFO_CAPS)
 
-/** Registration modes of before version 1.5, where they were values and not bits. */
-#define OLD_MR_MODES (FI_MR_BASIC | FI_MR_SCALABLE)
+/** Modes of which one stands alone. */
+#define OLD_MR_MODES (OLD_MR_BASIC | OLD_MR_SCALABLE)
 
 #define SINCE_1_5(version) FI_VERSION_GE(version, FI_VERSION(1, 5))
 
@@ -59,11 +60,11 @@ static const char *refuse_mr_mode(int asked, uint32_t version)
     /* No mode is needed, and each may be used; who can do with our keys gets them. The old ones
      * stand alone. */
     if (!SINCE_1_5(version)) {
-        return asked == FI_MR_UNSPEC || asked == FI_MR_BASIC || asked == FI_MR_SCALABLE
+        return asked == OLD_MR_UNSPEC || asked == OLD_MR_BASIC || asked == OLD_MR_SCALABLE
                    ? NULL
                    : "memory registration mode";
     }
-    bool alone = (asked & OLD_MR_MODES) == 0 || asked == FI_MR_BASIC || asked == FI_MR_SCALABLE;
+    bool alone = (asked & OLD_MR_MODES) == 0 || asked == OLD_MR_BASIC || asked == OLD_MR_SCALABLE;
     return alone ? NULL : "memory registration mode";
 }
 
@@ -244,7 +245,7 @@ static void apply_domain(struct fi_domain_attr *offer, const struct fi_domain_at
 {
     if (!SINCE_1_5(version)) {
         offer->mr_mode =
-            asked != NULL && asked->mr_mode != FI_MR_UNSPEC ? asked->mr_mode : (int)FI_MR_SCALABLE;
+            asked != NULL && asked->mr_mode != OLD_MR_UNSPEC ? asked->mr_mode : OLD_MR_SCALABLE;
     }
     if (asked == NULL) {
         return;

@@ -5,6 +5,8 @@
 #ifndef BEOWIRE_FABRIC_INFO_H
 #define BEOWIRE_FABRIC_INFO_H
 
+#include "deprecated.h"
+
 #include <rdma/fabric.h>
 
 /** What the provider can do; endpoints get those of these that the user asks for. */
@@ -31,8 +33,8 @@
 #define INFO_RX_FLAGS (FI_COMPLETION | FI_MULTI_RECV)
 
 /** Our own address format and wire protocol, in libfabric's ranges for providers' own. */
-#define INFO_ADDRESS_FORMAT (FI_PROV_SPECIFIC | 0xBE0U)
-#define INFO_PROTOCOL (FI_PROV_SPECIFIC | 0xBE0U)
+#define INFO_ADDRESS_FORMAT (OLD_PROV_SPECIFIC | 0xBE0U)
+#define INFO_PROTOCOL (OLD_PROV_SPECIFIC | 0xBE0U)
 
 /** Bits of a tag that are the user's; the two above tell apart what goes the same way. */
 #define INFO_TAG_BITS 62

@@ -40,7 +40,7 @@ struct clock_cost clock_measure(void)
     const size_t middle = CLOCK_GROUPS / 2;
     const size_t high = (size_t)CLOCK_GROUPS * 99 / 100;
     return (struct clock_cost){
-        .overhead_ns = (double)groups[middle] / CLOCK_READS,
+        .overhead_ns = (double)groups[middle] / (double)CLOCK_READS,
         .overhead_p99_ns = (double)singles[high],
         .resolution_ns = (double)resolution.tv_sec * 1e9 + (double)resolution.tv_nsec,
     };

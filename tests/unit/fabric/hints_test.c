@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "../../../fabric/deprecated.h"
 #include "namespace.h"
 #include "pair.h"
 
@@ -112,14 +113,14 @@ static void av_type__is_echoed(void **state)
 static void mr_mode__each_is_accepted_and_our_keys_are_preferred(void **state)
 {
     const int modes[] = {0,
-                         FI_MR_BASIC,
-                         FI_MR_SCALABLE,
+                         OLD_MR_BASIC,
+                         OLD_MR_SCALABLE,
                          FI_MR_LOCAL,
                          FI_MR_VIRT_ADDR | FI_MR_ALLOCATED,
                          FI_MR_PROV_KEY,
                          FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT};
     const int given[] = {
-        0, FI_MR_BASIC, FI_MR_SCALABLE, 0, 0, FI_MR_PROV_KEY, FI_MR_VIRT_ADDR | FI_MR_PROV_KEY};
+        0, OLD_MR_BASIC, OLD_MR_SCALABLE, 0, 0, FI_MR_PROV_KEY, FI_MR_VIRT_ADDR | FI_MR_PROV_KEY};
     struct fi_info *hints = *state;
 
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
@@ -129,13 +130,13 @@ static void mr_mode__each_is_accepted_and_our_keys_are_preferred(void **state)
         assert_int_equal(info->domain_attr->mr_mode, given[i]);
         fi_freeinfo(info);
     }
-    hints->domain_attr->mr_mode = FI_MR_BASIC | FI_MR_LOCAL;
+    hints->domain_attr->mr_mode = OLD_MR_BASIC | FI_MR_LOCAL;
     assert_false(fits(hints));
     /* Before 1.5 it was a value, and unspecified means one of the two. */
-    hints->domain_attr->mr_mode = FI_MR_UNSPEC;
+    hints->domain_attr->mr_mode = OLD_MR_UNSPEC;
     struct fi_info *info = ask(FI_VERSION(1, 4), hints);
     assert_non_null(info);
-    assert_int_equal(info->domain_attr->mr_mode, FI_MR_SCALABLE);
+    assert_int_equal(info->domain_attr->mr_mode, OLD_MR_SCALABLE);
     fi_freeinfo(info);
 }
 
@@ -196,7 +197,7 @@ static void orders_and_flags__only_those_that_hold(void **state)
     hints->tx_attr->msg_order = FI_ORDER_RAW;
     assert_false(fits(hints));
     hints->tx_attr->msg_order = 0;
-    hints->rx_attr->comp_order = FI_ORDER_STRICT;
+    hints->rx_attr->comp_order = FI_ORDER_RAR;
     assert_false(fits(hints));
     hints->rx_attr->comp_order = 0;
     hints->tx_attr->op_flags = FI_COMMIT_COMPLETE;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "../../../fabric/deprecated.h"
 #include "namespace.h"
 #include "pair.h"
 
@@ -109,7 +110,7 @@ static void fi_mr_reg__keys_of_ours(void **state)
 static void fi_mr_reg__basic_mode_and_endpoints_that_come_later(void **state)
 {
     const struct pair_options options = {.caps = FI_MSG | FI_TAGGED | FI_RMA,
-                                         .mr_mode = FI_MR_BASIC};
+                                         .mr_mode = OLD_MR_BASIC};
     struct pair *pair = calloc(1, sizeof *pair);
     struct fid_mr *regions[2];
     char memory[64] = "";
