@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files that are written whole or not at all, in directories that others may be able to write to.
+"""Files for people, and files of our own. Nothing else in the evaluator writes any (test_files.py).
 
-The draft has a random name in the directory of the file, is made by us (O_EXCL, no link followed),
-reaches the disk, and takes the file's place by a rename. A symbolic link of the file's name is
-replaced and never followed; a device, a pipe or a directory of that name is refused.
+`write_named()` writes what a user has named, `write_beside()` what we name in a directory of
+theirs. Both do what a shell's `>` would, but whole or not at all:
+
+- A link is followed, and stays. Only the kernel's rules limit that (fs.protected_symlinks).
+- A regular file keeps its name, mode and owner. Its new content is written beside it, reaches the
+  disk, and takes its place by a rename. Where that cannot be (the directory is closed to us, the
+  owner could not be kept, the file is mounted there), it is written in place once its space is
+  reserved.
+- Devices, pipes, sockets and descriptors (/dev/stdout, /dev/fd/N) are written to as they are.
+
+`write_whole()` is for files of our own: no link of that name is followed, nor anything but a
+regular file replaced.
 """
 
+import errno
 import os
 import secrets
+import select
+import socket
 import stat
+import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,28 +31,116 @@ from beowire.errors import BeowireError
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ATTEMPTS = 10
 
+#: As many links as the kernel follows.
+_MOST_LINKS = 40
+
+#: What rules out a rename, and not writing in place.
+_NO_RENAME = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS)
+
+#: What the user can do about it.
+_ADVICE = {
+    errno.EISDIR: "name a file in it",
+    errno.ELOOP: "name the file itself",
+    errno.ENOSPC: "make room, or name a file elsewhere",
+    errno.EDQUOT: "make room, or name a file elsewhere",
+    errno.EBADF: "name a descriptor that is open for writing, or a file",
+    errno.EPIPE: "what reads it has ended",
+}
+
+
+def write_named(path: Path, content: str | bytes) -> None:
+    """Writes to what the user has named, as the module says.
+
+    BeowireError (exit code 1) if that cannot be: what was in a regular file then still is.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        _write(path, data)
+    except OSError as error:
+        raise BeowireError(f"cannot write {path}: {_reason(path, error)}", exit_code=1) from None
+
+
+def write_beside(path: Path, content: str | bytes) -> None:
+    """The same for a name that is ours, in a directory of the user's: a link of another user there
+    is refused. BeowireError."""
+    with suppress(OSError):
+        found = path.lstat()
+        if stat.S_ISLNK(found.st_mode) and found.st_uid not in (os.geteuid(), 0):
+            raise BeowireError(f"{path} is another user's symbolic link: remove it", exit_code=1)
+    write_named(path, content)
+
+
+def refuse_unwritable(path: Path) -> None:
+    """BeowireError if nothing could be written to what the user has named; nothing is changed.
+
+    For before a long measurement. A directory that is not there yet may be by its end.
+    """
+    try:
+        if descriptor_of(path) is not None:
+            return
+        target, found = _target(path)
+        if found is not None and stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        asked = target.parent if found is None else target
+        if asked.exists() and not os.access(asked, os.W_OK, effective_ids=True):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise BeowireError(f"cannot write {path}: {_reason(path, error)}") from None
+
+
+def refuse_records(path: Path, records: Sequence[Path]) -> None:
+    """BeowireError if `path` is one of the records, from which all else can be made again."""
+    for record in records:
+        with suppress(OSError):
+            if path.samefile(record):
+                raise BeowireError(f"{path} is the record itself: name another file")
+
+
+def is_standard_output(path: Path) -> bool:
+    """Whether the path names our descriptor 1, as /dev/stdout does."""
+    with suppress(OSError):
+        return descriptor_of(path) == 1
+    return False
+
+
+def descriptor_of(path: Path) -> int | None:
+    """The number of the descriptor of ours that the path names, as /dev/stdout and /dev/fd/3 do.
+
+    OSError: it is not one that we were started with.
+    """
+    ours = {Path(os.path.realpath(f"/proc/{one}/fd")) for one in ("self", "thread-self")}
+    at = path
+    for _ in range(_MOST_LINKS):
+        parent = Path(os.path.realpath(at.parent))
+        if parent in ours and at.name.isdecimal():
+            number = int(at.name)
+            if os.get_inheritable(number):
+                return number
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        try:
+            at = parent / (parent / at.name).readlink()
+        except OSError:
+            return None
+    return None
+
 
 def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
-    """Writes a file, with `mode` less the umask, or with the mode of our own that it replaces.
+    """Writes a file of our own, with `mode` less the umask, or with the mode of our own that it
+    replaces. The draft has a random name beside it, and is made by us (O_EXCL).
 
     OSError if it cannot be written: what was there before then still is, and no draft stays.
     """
     data = content.encode() if isinstance(content, str) else content
-    kept = _mode_of(path)
-    draft, descriptor = _create(path, mode)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            if kept is not None:
-                os.fchmod(descriptor, kept)
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-        draft.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
-    sync_directory(path.parent)
+        found = path.lstat()
+    except FileNotFoundError:
+        found = None
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISLNK(found.st_mode):
+            raise OSError(0, "it is there, and no regular file", str(path))
+        found = None
+    ours = found is not None and found.st_uid == os.geteuid()
+    _rename_over(path, data, mode, found if ours else None)
 
 
 def make_directory(path: Path, *, new: bool) -> None:
@@ -65,17 +167,117 @@ def sync_directory(directory: Path) -> None:
             os.close(descriptor)
 
 
-def _mode_of(path: Path) -> int | None:
-    """The permissions of a file of ours that is to be replaced; OSError if none may be."""
+def _write(path: Path, data: bytes) -> None:
+    """write_named(), with its OSError."""
+    number = descriptor_of(path)
+    if number is not None:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()  # what was said before stands before it
+        _write_all(number, data)
+        return
+    target, found = _target(path)
+    if found is None or stat.S_ISREG(found.st_mode):
+        _write_file(target, found, data)
+    elif stat.S_ISSOCK(found.st_mode):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.connect(os.fspath(target))
+            connection.sendall(data)
+    else:
+        descriptor = os.open(target, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            _write_all(descriptor, data)
+        finally:
+            os.close(descriptor)
+
+
+def _target(path: Path) -> tuple[Path, os.stat_result | None]:
+    """Where the path leads, and what is there."""
     try:
         found = path.lstat()
     except FileNotFoundError:
-        return None
-    if stat.S_ISLNK(found.st_mode):
-        return None
-    if not stat.S_ISREG(found.st_mode):
-        raise OSError(0, "it is there, and no regular file", str(path))
-    return stat.S_IMODE(found.st_mode) & 0o777 if found.st_uid == os.geteuid() else None
+        return path, None
+    if not stat.S_ISLNK(found.st_mode):
+        return path, found
+    target = Path(os.path.realpath(path))
+    try:
+        # Through the link, for the kernel may not let us follow it.
+        found = path.stat()
+    except FileNotFoundError:
+        return target, None
+    if not os.path.samestat(found, target.lstat()):  # another process's descriptor, for instance
+        raise OSError(errno.ESTALE, "the link's target has no name: name a file")
+    return target, found
+
+
+def _write_file(target: Path, found: os.stat_result | None, data: bytes) -> None:
+    if found is None:
+        _rename_over(target, data, 0o666, None)
+        return
+    if not os.access(target, os.W_OK, effective_ids=True):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    try:
+        _rename_over(target, data, 0o600, found)
+    except OSError as error:
+        if error.errno not in _NO_RENAME:
+            raise
+        _write_in_place(target, data)
+
+
+def _rename_over(path: Path, data: bytes, mode: int, kept: os.stat_result | None) -> None:
+    """A new file with the mode (less the umask), or with the mode and owner of what it replaces."""
+    draft, descriptor = _create(path, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if kept is not None:
+                made = os.fstat(descriptor)
+                if (made.st_uid, made.st_gid) != (kept.st_uid, kept.st_gid):
+                    os.fchown(descriptor, kept.st_uid, kept.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(kept.st_mode) & 0o777)
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        draft.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+    sync_directory(path.parent)
+
+
+def _write_in_place(path: Path, data: bytes) -> None:
+    """Reserves the space first, so that a full disk costs nothing of what is there."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "wb") as file:
+        before = os.fstat(descriptor).st_size
+        try:
+            if data:
+                os.posix_fallocate(descriptor, 0, len(data))
+        except OSError:
+            os.ftruncate(descriptor, before)
+            raise
+        file.write(data)
+        file.truncate()
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    """All of it, also where another program has made the descriptor non-blocking."""
+    left = memoryview(data)
+    room = select.poll()
+    room.register(descriptor, select.POLLOUT)
+    while left:
+        try:
+            left = left[os.write(descriptor, left) :]
+        except BlockingIOError:
+            room.poll()
+
+
+def _reason(path: Path, error: OSError) -> str:
+    advice = _ADVICE.get(error.errno or 0, "")
+    if error.errno == errno.ENOENT:
+        advice = f"make {Path(os.path.realpath(path)).parent} first"
+    return f"{error.strerror}: {advice}" if advice else str(error.strerror)
 
 
 def _create(path: Path, mode: int) -> tuple[Path, int]:

@@ -139,10 +139,18 @@ def replay_command(seed: int, options: Mapping[str, str]) -> str:
 class Simulator:
     """Runs seeds in several processes at once. A context manager: leaving it ends them all."""
 
-    def __init__(self, program: Path, words: list[str], options: Mapping[str, str]) -> None:
-        """`words` are the program's own options, `options` those of the command, for replays."""
+    def __init__(
+        self,
+        program: Path,
+        words: list[str],
+        options: Mapping[str, str],
+        trace: int | None = None,
+    ) -> None:
+        """`words` are the program's own options, `options` those of the command, for replays.
+        `trace`: the descriptor of a file for the trace of the one seed that is run."""
         self._program = program
-        self._words = words
+        self._words = words if trace is None else [*words, "--trace", f"/proc/self/fd/{trace}"]
+        self._passed = () if trace is None else (trace,)
         self._options = options
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[str]] = set()
@@ -203,6 +211,7 @@ class Simulator:
                 stderr=subprocess.PIPE,
                 text=True,
                 start_new_session=True,
+                pass_fds=self._passed,
             )
             self._running.add(process)
         said: list[str] = []

@@ -401,24 +401,28 @@ def default_path() -> Path:
 def check_writable(path: Path) -> None:
     """Makes the directory. Raises BeowireError when nothing can be written there, or when a person
     wrote what is there."""
+    written = _HEADER
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        written = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else _HEADER
+        if files.descriptor_of(path) is None and path.is_file():
+            written = path.read_text(encoding="utf-8", errors="replace") or _HEADER
     except OSError as error:
         raise BeowireError(
             f"{path} cannot be written: {error.strerror}: choose another --out"
         ) from None
-    if path.exists() and not path.is_file():
+    if path.is_dir():
         raise BeowireError(f"{path} cannot be written: it is no file: choose another --out")
-    if not os.access(path.parent, os.W_OK):
-        raise BeowireError(f"{path.parent} may not be written to: choose another --out")
+    files.refuse_unwritable(path)
     if not written.startswith(_HEADER):
         raise BeowireError(f"{path} was not written by `beowire tune`: choose another --out")
 
 
 def write(path: Path, text: str) -> None:
-    """All of the file or nothing, where check_writable() has found nothing against it."""
-    files.write_whole(path, text)
+    """Writes the file where check_writable() has found nothing against it, and has the transport
+    read it. BeowireError."""
+    files.write_named(path, text)
+    if files.descriptor_of(path) is None and path.is_file():
+        check_file(str(path.absolute()))
 
 
 def check_file(path: str | None) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from beowire import prometheus
+from beowire import files, prometheus
 from beowire import rules as rules_of_file
 from beowire.commands.sinks import write_file
 from beowire.errors import BeowireError
@@ -58,21 +58,25 @@ class Checks:
         """Writes all of it, and returns what the command ends with. `quiet`: standard output is for
         something else. BeowireError if a file cannot be written."""
         if self.prometheus is not None:
-            write_file(self.prometheus, prometheus.text([record]))
+            write_file(self.prometheus, prometheus.text([record]), [record.path])
         if self.rules is None:
             return 0
         outcomes = rules_of_file.judge(self.rules, record)
         text = rules_of_file.render(outcomes)
         print(f"\n{text}", file=sys.stderr if quiet else sys.stdout, flush=True)
         if self.junit is not None:
-            write_file(self.junit, rules_of_file.junit(outcomes, record))
+            write_file(self.junit, rules_of_file.junit(outcomes, record), [record.path])
         return rules_of_file.status_of(outcomes)
 
 
 def read_checks(rules: Path | None, junit: Path | None, prometheus_file: Path | None) -> Checks:
-    """BeowireError for rules that cannot be read, before anything is measured."""
+    """BeowireError for rules that cannot be read, and files that cannot be written, before anything
+    is measured."""
     if junit is not None and rules is None:
         raise BeowireError("--junit says what came of rules: add --rules FILE")
+    for path in (junit, prometheus_file):
+        if path is not None:
+            files.refuse_unwritable(path)
     return Checks(
         None if rules is None else rules_of_file.read_rules(rules), junit, prometheus_file
     )

@@ -349,7 +349,7 @@ def _show(
         if netpipe_columns:
             sinks.write_netpipe([record])
         if csv is not None:
-            sinks.write_csv(columns.comma_separated([record]), csv)
+            sinks.write_csv(columns.comma_separated([record]), csv, [record.path])
     except BeowireError as error:
         found.append(str(error))
     except OSError as error:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from beowire import columns, netpipe
+from beowire import columns, files, netpipe
 from beowire.commands.compare import (
     LARGEST_BUFFER,
     LARGEST_OFFSET,
@@ -102,6 +102,7 @@ def netpipe_command(
     """
     wanted = netpipe.parse(context.args)
     buffer = _checked(wanted, seconds)
+    files.refuse_unwritable(Path(wanted.output))
     for note in wanted.notes:
         _say(note)
     if not (lab or wanted.host) and wanted.needs_other_end():
@@ -164,7 +165,7 @@ def _write(record: Record, wanted: Wanted, request: Request) -> None:
         print(line, file=sys.stderr)
     report_beside([record], request.directory / "report.html")
     if found := columns.netpipe(record, wanted.version):
-        write_file(Path(wanted.output), "".join(one.text for one in found))
+        write_file(Path(wanted.output), "".join(one.text for one in found), [record.path])
         _say(f"{wanted.driver}: columns in {wanted.output}, all of it in {request.record}")
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from beowire import columns, terminal
+from beowire import columns, files, terminal
 from beowire.apps import tables
 from beowire.apps.record import is_apps_record, read_apps_record
 from beowire.commands import sinks
@@ -102,22 +102,27 @@ def _report(
     netpipe_columns: bool,
 ) -> int:
     """All of it; what the command ends with. What came of rules is said whatever else fails."""
-    quiet = sinks.takes_output(csv, netpipe_columns)
+    quiet = sinks.takes_output(csv, netpipe_columns) or _prints(output)
     try:
         if text:
             print(_text_of(read), file=unguarded(sys.stdout), flush=True)
         path = output if output is not None else read[0].path.parent / "report.html"
         if output is not None or not text:
-            write_report(read, path)
+            write_report(read, path, named=output is not None)
         if netpipe_columns:
             sinks.write_netpipe(read)
         if csv is not None:
-            sinks.write_csv(columns.comma_separated(read), csv)
+            sinks.write_csv(columns.comma_separated(read), csv, [one.path for one in read])
         if not quiet and not text:
             typer.echo(path)
     finally:
         status = checks.finish(read[0], quiet=quiet)
     return status
+
+
+def _prints(output: Path | None) -> bool:
+    """Whether the report itself is what standard output is for."""
+    return output is not None and files.is_standard_output(output)
 
 
 def _text_of(records: Sequence[Record]) -> str:
@@ -146,7 +151,7 @@ def _report_apps(
         print(tables.render(record, shutil.get_terminal_size((_PIPE_WIDTH, 24)).columns))
     path = output if output is not None else paths[0].parent / "report.html"
     if output is not None or not text:
-        write_apps_report(record, path)
-    sinks.write_csv(columns.comma_separated_launches(record), csv)
-    if not text and not sinks.takes_output(csv, netpipe_columns=False):
+        write_apps_report(record, path, named=output is not None)
+    sinks.write_csv(columns.comma_separated_launches(record), csv, paths)
+    if not text and not sinks.takes_output(csv, netpipe_columns=False) and not _prints(output):
         typer.echo(path)

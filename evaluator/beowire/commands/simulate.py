@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from beowire import files
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.paths import simulator
@@ -134,13 +135,25 @@ def simulate(
         told["--scenario"] = options["--scenario"] = scenario
     elif told.keys() & {"--messages", *shares}:
         told = {"--scenario": "wire", **dict.fromkeys(_WIRE_SHARES, "0"), **told}
-    if trace is not None:
-        told["--trace"] = str(trace)
     words = [word for pair in told.items() for word in pair]
-    outcome = _run(Simulator(simulator(), words, options), seed, seeds, jobs or os.cpu_count() or 1)
+    jobs = jobs or os.cpu_count() or 1
+    if trace is None:
+        outcome = _run(Simulator(simulator(), words, options), seed, seeds, jobs)
+    else:
+        outcome = _traced(trace, words, options, seed)
     _show(outcome, seed, as_json)
     if outcome.failures:
         raise typer.Exit(1)
+
+
+def _traced(trace: Path, words: list[str], options: dict[str, str], seed: int) -> Outcome:
+    """One seed. Its trace takes the place of what the user has named once it is whole: as far as
+    it came, if the run failed."""
+    files.refuse_unwritable(trace)
+    with os.fdopen(os.memfd_create("beowire-trace"), "rb") as events:
+        outcome = _run(Simulator(simulator(), words, options, events.fileno()), seed, 1, 1)
+        files.write_named(trace, events.read())
+    return outcome
 
 
 def _run(simulator: Simulator, first: int, count: int, jobs: int) -> Outcome:

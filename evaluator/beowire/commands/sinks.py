@@ -33,9 +33,10 @@ ColumnsOption = Annotated[
 def check(
     csv: str | None, netpipe_columns: bool, as_json: bool = False, *, text: bool = False
 ) -> None:
-    """BeowireError if more than one of them wants standard output."""
+    """BeowireError if more than one of them wants standard output, or if there is no writing to
+    the file of `--csv`."""
     wanted = {
-        "--csv -": csv == _STDOUT,
+        f"--csv {csv}": _prints(csv),
         "--netpipe-columns": netpipe_columns,
         "--json": as_json,
         "--text": text,
@@ -43,19 +44,29 @@ def check(
     names = [name for name, is_wanted in wanted.items() if is_wanted]
     if len(names) > 1:
         raise BeowireError(f"{' and '.join(names)} print different things: take one")
+    if csv is not None and csv != _STDOUT:
+        files.refuse_unwritable(Path(csv))
 
 
 def takes_output(csv: str | None, netpipe_columns: bool) -> bool:
     """Whether standard output is for columns, and for nothing else."""
-    return netpipe_columns or csv == _STDOUT
+    return netpipe_columns or _prints(csv)
 
 
-def write_csv(text: str, csv: str | None) -> None:
-    """Writes what `--csv` asks for, if anything. BeowireError if it cannot be written."""
-    if csv == _STDOUT:
+def _prints(csv: str | None) -> bool:
+    """Whether that is standard output, also by the name of its descriptor."""
+    return csv == _STDOUT or (csv is not None and files.is_standard_output(Path(csv)))
+
+
+def write_csv(text: str, csv: str | None, records: Sequence[Path]) -> None:
+    """Writes what `--csv` asks for, if anything. BeowireError if it cannot be written, or is one of
+    the records."""
+    if csv is None:
+        return
+    if _prints(csv):
         print(text, end="", file=unguarded(sys.stdout), flush=True)
-    elif csv is not None:
-        write_file(Path(csv), text)
+    else:
+        write_file(Path(csv), text, records)
 
 
 def write_netpipe(records: Sequence[Record]) -> None:
@@ -63,15 +74,13 @@ def write_netpipe(records: Sequence[Record]) -> None:
     found: list[columns.Columns] = []
     for record in records:
         for one in columns.netpipe(record):
-            write_file(record.path.parent / one.file_name, one.text)
+            files.write_beside(record.path.parent / one.file_name, one.text)
             found.append(one)
     if found:
         print(columns.blocks(found), end="", file=unguarded(sys.stdout), flush=True)
 
 
-def write_file(path: Path, text: str) -> None:
-    """Writes a file whole or not at all. BeowireError (exit code 1)."""
-    try:
-        files.write_whole(path, text)
-    except OSError as error:
-        raise BeowireError(f"cannot write {path}: {error.strerror}", exit_code=1) from None
+def write_file(path: Path, text: str, records: Sequence[Path]) -> None:
+    """Writes what the user has named. BeowireError if that cannot be, or is one of the records."""
+    files.refuse_records(path, records)
+    files.write_named(path, text)

@@ -6,6 +6,7 @@ import shlex
 from html import escape
 from pathlib import Path
 
+from beowire import files
 from beowire.apps import tables as made
 from beowire.apps.record import AppsRecord
 from beowire.apps.results import BASE, cells, failures
@@ -32,10 +33,10 @@ _SECTIONS = {
 }
 
 
-def write_apps_report(record: AppsRecord, path: Path) -> None:
-    """Writes the report to `path`, whole or not at all. BeowireError (exit code 1)."""
-    shell.refuse_records(path, [record.path])
-    shell.write(render(record), path, [record.path])
+def write_apps_report(record: AppsRecord, path: Path, *, named: bool = False) -> None:
+    """Writes the report to `path`, as shell.write() does. BeowireError."""
+    files.refuse_records(path, [record.path])
+    shell.write(render(record), path, [record.path], named=named)
 
 
 def render(record: AppsRecord) -> str:

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from beowire import advice, statistics
+from beowire import advice, files, statistics
 from beowire.patterns import DEFAULT, PATTERNS, Pattern
 from beowire.record import Record
 from beowire.report import (
@@ -55,14 +55,14 @@ _CREDIT = (
 )
 
 
-def write_report(records: Sequence[Record], path: Path) -> None:
-    """Writes the report of one or more records to `path`, whole or not at all.
+def write_report(records: Sequence[Record], path: Path, *, named: bool = False) -> None:
+    """Writes the report of one or more records to `path`, as shell.write() does.
 
     Replaces a report that is there. BeowireError (exit code 1) if it cannot be written.
     """
     paths = [record.path for record in records]
-    shell.refuse_records(path, paths)
-    shell.write(render(records), path, paths)
+    files.refuse_records(path, paths)
+    shell.write(render(records), path, paths, named=named)
 
 
 def render(records: Sequence[Record]) -> str:

@@ -2,14 +2,12 @@
 """What every page is put into, and how it reaches its file: head, style, sections' links, foot."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from html import escape
 from importlib import resources
 from pathlib import Path
 from string import Template
 
 from beowire import files
-from beowire.errors import BeowireError
 
 
 def page(
@@ -46,25 +44,15 @@ def page(
     )
 
 
-def write(text: str, path: Path, records: Sequence[Path]) -> None:
-    """Writes a page that was made from `records` to `path`, whole or not at all.
+def write(text: str, path: Path, records: Sequence[Path], *, named: bool = False) -> None:
+    """Writes a page that was made from `records` to `path`, which is what the user has `named`, or
+    is in a directory of theirs.
 
     Replaces a page that is there. BeowireError if `path` is one of the records, or (exit code 1) if
     it cannot be written.
     """
-    refuse_records(path, records)
-    try:
-        files.write_whole(path, text)
-    except OSError as error:
-        raise BeowireError(f"cannot write {path}: {error.strerror}", exit_code=1) from None
-
-
-def refuse_records(path: Path, records: Sequence[Path]) -> None:
-    """BeowireError if `path` is one of the records."""
-    for record in records:
-        with suppress(OSError):
-            if path.resolve() == record.resolve():
-                raise BeowireError(f"{path} is the record itself: name another file for the report")
+    files.refuse_records(path, records)
+    (files.write_named if named else files.write_beside)(path, text)
 
 
 def file(name: str) -> str:

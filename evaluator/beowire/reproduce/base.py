@@ -77,12 +77,9 @@ class Reproduction:
 
     def write(self, page: Path) -> None:
         """Writes the page, and its pictures beside it. BeowireError if that fails."""
-        try:
-            for picture in self.pictures:
-                files.write_whole(page.with_name(picture.name), picture.svg)
-            files.write_whole(page, self.markdown())
-        except OSError as error:
-            raise BeowireError(f"cannot write {page}: {error.strerror}", exit_code=1) from None
+        for picture in self.pictures:
+            files.write_beside(page.with_name(picture.name), picture.svg)
+        files.write_beside(page, self.markdown())
 
 
 @dataclass(frozen=True)

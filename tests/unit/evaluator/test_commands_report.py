@@ -4,6 +4,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,57 @@ def test_report__text_of_several__compares_them(record: Path, tmp_path: Path) ->
     assert "Half round trip, compared" in answer.stdout
     rows = [line for line in answer.stdout.splitlines() if line.split()[:3] == ["tcp", "8", "B"]]
     assert rows and all(len(row.split()) >= 8 for row in rows)
+
+
+#: What writes a file that the user names.
+NAMED = ("--csv", "--prometheus", "--junit", "--output")
+
+
+def test_report__what_is_named_is_written_as_a_shell_would(record: Path, tmp_path: Path) -> None:
+    rule = '[[rule]]\ndriver = "tcp"\nsizes = "8"\nat_most = "1s"\n'
+    (tmp_path / "rules").write_text(rule, encoding="utf-8")
+    links: list[str | Path] = []
+    pipes: list[str | Path] = []
+    for option in NAMED:
+        target, link = tmp_path / f"target{option}", tmp_path / f"link{option}"
+        target.write_text("before", encoding="utf-8")
+        target.chmod(0o640)
+        link.symlink_to(target.name)
+        links += [option, link]
+        os.mkfifo(tmp_path / f"pipe{option}")
+        pipes += [option, tmp_path / f"pipe{option}"]
+    assert "cannot write" not in beowire(*WORDS, record, *links, cwd=tmp_path).stderr
+    with ThreadPoolExecutor(len(NAMED)) as readers:
+        reading = [readers.submit((tmp_path / f"pipe{option}").read_text) for option in NAMED]
+        beowire(*WORDS, record, *pipes, cwd=tmp_path)
+        for option, read in zip(NAMED, reading, strict=True):
+            target, link = tmp_path / f"target{option}", tmp_path / f"link{option}"
+            assert target.read_text(encoding="utf-8") == read.result() != "before"
+            assert link.is_symlink() and target.stat().st_mode & 0o777 == 0o640
+    assert not list(tmp_path.rglob(".beowire-*"))
+
+
+WORDS = ("report", "--rules", "rules")
+
+
+def test_report__what_cannot_be_written_is_one_line(record: Path, tmp_path: Path) -> None:
+    full = beowire("report", record, "--csv", "/dev/full", cwd=tmp_path)
+    reason = "No space left on device: make room, or name a file elsewhere"
+    assert (full.returncode, full.stdout) == (1, "")
+    assert full.stderr == f"beowire: cannot write /dev/full: {reason}\n"
+    refused = beowire("report", record, "--prometheus", record, cwd=tmp_path)
+    assert f"{record} is the record itself: name another file" in refused.stderr
+    early = beowire("report", record, "--csv", tmp_path, cwd=tmp_path)
+    assert (early.returncode, early.stdout) == (2, "")
+    assert early.stderr == f"beowire: cannot write {tmp_path}: Is a directory: name a file in it\n"
+
+
+def test_report__standard_output_by_its_name_is_for_nothing_else(
+    record: Path, tmp_path: Path
+) -> None:
+    wanted = beowire("report", record, "--csv", "-", cwd=tmp_path).stdout
+    assert wanted.startswith("driver,")
+    assert beowire("report", record, "--csv", "/dev/stdout", cwd=tmp_path).stdout == wanted
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    page = beowire("report", record, "--output", "link", cwd=tmp_path).stdout
+    assert page.startswith("<!DOCTYPE html>") and page.endswith("</html>\n")

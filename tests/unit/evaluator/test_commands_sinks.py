@@ -28,12 +28,12 @@ def test_takes_output__a_file__leaves_it_to_the_table() -> None:
 def test_write_csv__a_file_or_standard_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sinks.write_csv("a,b\n", str(tmp_path / "file.csv"))
+    sinks.write_csv("a,b\n", str(tmp_path / "file.csv"), [])
     assert (tmp_path / "file.csv").read_text() == "a,b\n"
-    sinks.write_csv("a,b\n", "-")
+    sinks.write_csv("a,b\n", "-", [])
     assert capsys.readouterr().out == "a,b\n"
     with pytest.raises(BeowireError, match="cannot write"):
-        sinks.write_csv("a,b\n", str(tmp_path / "none" / "file.csv"))
+        sinks.write_csv("a,b\n", str(tmp_path / "none" / "file.csv"), [])
 
 
 def test_write_netpipe__drivers__have_a_file_each_and_all_are_printed(
