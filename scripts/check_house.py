@@ -39,6 +39,7 @@ C_TESTS = {
 TESTED_ELSEWHERE = {
     "evaluator/beowire/errors.py": "tests/unit/evaluator/test_cli.py",
     "evaluator/beowire/launch/base.py": "tests/system/test_lab.py",
+    "evaluator/beowire/mpi/pin.py": "tests/unit/evaluator/test_mpi_places.py",
     "evaluator/beowire/record_parts.py": "tests/unit/evaluator/test_record.py",
     "evaluator/engine/main.c": "tests/system/test_engine_process.py",
     "evaluator/lab/relay.c": "tests/system/test_lab.py",

@@ -8,6 +8,8 @@ if __name__ == "__main__":
         sys.exit("beowire: `python -m` also looks in the working directory: run `beowire` itself")
     try:
         from beowire.cli import main
+        from beowire.isolated import restore_environment
     except KeyboardInterrupt:  # importing takes a while
         sys.exit(130)
+    restore_environment()
     main()

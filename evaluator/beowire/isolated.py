@@ -12,6 +12,8 @@ is. It imports nothing of the package before that.
 -I also has Python ignore PYTHONPYCACHEPREFIX: what that is for goes by `-X pycache_prefix=`.
 """
 
+import base64
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -26,10 +28,32 @@ def command(module: str) -> list[str]:
     return [sys.executable, "-I", *cache, str(_HERE), module]
 
 
+def restore_environment() -> None:
+    """Gives this process the environment of its caller, for the programs that it starts.
+
+    Two have changed that. The interpreter sets LC_CTYPE in the C locale (PEP 538). The shell that
+    runs the script `beowire` drops the names that are none of its own and sets others: the script
+    hands these variables on as they were.
+    """
+    before = Path("/proc/self/environ").read_bytes()
+    if not any(one.startswith(b"LC_CTYPE=") for one in before.split(b"\0")):
+        os.environb.pop(b"LC_CTYPE", None)
+    handed_on = os.environb.pop(b"BEOWIRE_CALLER", b"")
+    if not handed_on.startswith(b"."):
+        return
+    for name in (b"PWD", b"OLDPWD", b"SHLVL", b"_"):
+        os.environb.pop(name, None)
+    for one in base64.b64decode(handed_on[1:]).split(b"\0"):
+        name, _, value = one.partition(b"=")
+        if name:
+            os.environb[name] = value
+
+
 def main() -> None:
     """Becomes the module that the first argument names."""
     if not sys.flags.isolated:
         sys.exit(f"beowire: run it isolated: {sys.executable} -I {_HERE} MODULE")
+    restore_environment()
     root = _HERE.parent.parent
     if str(root) not in sys.path:  # a checkout, whose benchmarks are beside the package's root
         sys.path[:0] = [str(root), str(root.parent)]

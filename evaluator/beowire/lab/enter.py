@@ -26,6 +26,8 @@ _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
 _PR_SET_PDEATHSIG = 1
 
+_ENVIRON = Path("/proc/self/environ")
+
 
 def _refuse(code: int, message: str) -> None:
     print(f"beowire: {message}", file=sys.stderr)
@@ -60,9 +62,16 @@ def _die_with(parent: int) -> None:
         sys.exit(125)
 
 
+def _restore_environment() -> None:
+    """Takes back what the interpreter has set in the C locale (PEP 538)."""
+    if "LC_CTYPE" in os.environ and b"\0LC_CTYPE=" not in b"\0" + _ENVIRON.read_bytes():
+        del os.environ["LC_CTYPE"]
+
+
 def main(arguments: list[str]) -> None:
     """Does what the module says; returns never."""
     pid, start_time, cpu, parent, directory, *command = arguments
+    _restore_environment()
     try:
         _join(int(pid), int(start_time))
     except (FileNotFoundError, ProcessLookupError):

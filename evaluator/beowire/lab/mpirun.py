@@ -84,7 +84,10 @@ def run(
         sys.stdout.flush()
         errors = None if output is None else subprocess.STDOUT
         with (
-            subprocess.Popen(inside, env=whole, stdout=output, stderr=errors) as launcher,
+            # What the caller has handed to us is the launcher's; ours are closed by execve().
+            subprocess.Popen(
+                inside, env=whole, stdout=output, stderr=errors, close_fds=False
+            ) as launcher,
             _signals_go_to(launcher),
         ):
             status = launcher.wait()

@@ -113,7 +113,7 @@ def _start(lab: LabState, program: str, directory: Path) -> None:
     hosts.write_text("".join(lines), encoding="ascii")
     first = lab.nodes[0]
     words = [program, f"-n{first.address}", str(hosts)]
-    limited = ["sh", "-c", f'ulimit -S -n {_FILES}; exec "$@"', "sh", *words]
+    limited = ["prlimit", f"--nofile={_FILES}:", "--", *words]
     kept = {
         name: value for name, value in os.environ.items() if name not in ("PVMSOCK", "PVM_VMID")
     }

@@ -9,6 +9,7 @@ import contextlib
 import math
 import os
 import shlex
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -27,9 +28,7 @@ from beowire.mpi import environment, launch
 from beowire.mpi.installation import Installation
 from beowire.mpi.ways import Way
 
-#: Each MPI's name for a rank's number, in the environment that its launcher makes.
-RANK = "${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}"
-
+_PIN = Path(__file__).with_name("pin.py")
 _LOOPBACK = "lo"
 
 #: A launcher's command line, and its whole environment.
@@ -53,9 +52,7 @@ class Place(Protocol):
 
 def pinned(program: Sequence[str], cores: Sequence[int]) -> list[str]:
     """The program, each rank of it on the core of its number."""
-    cases = " ".join(f"{rank}) core={core};;" for rank, core in enumerate(cores))
-    script = f'case {RANK} in {cases} esac; exec taskset -c "$core" "$@"'
-    return ["sh", "-c", script, "sh", *program]
+    return [sys.executable, "-I", "-S", str(_PIN), ",".join(map(str, cores)), *program]
 
 
 class LabPlace:

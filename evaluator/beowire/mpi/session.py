@@ -20,7 +20,7 @@ from beowire.launch.steps import StepLauncher
 from beowire.mpi import drivers, remote
 from beowire.mpi.drivers import MpiDriver
 from beowire.mpi.job import LAST_WORDS_S, Job, rank_in
-from beowire.mpi.places import RANK, place_of
+from beowire.mpi.places import place_of
 from beowire.record import DriverInfo
 from beowire.session import Session
 from beowire.survey import greet
@@ -30,6 +30,9 @@ _START_S = 40.0
 
 #: The exit status of a proxy whose engine has ended by itself (docs/ENGINE.md).
 _RANK_ENDED = 9
+
+#: Each MPI's name for a rank's number, for a shell (as pin.py has it).
+_RANK = "${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}"
 
 #: What has been said of an error is read within this.
 _MOMENT_S = 0.3
@@ -86,7 +89,7 @@ class MpiSession(Session):
             self._program(engine, folder, core)
             for engine, folder, core in zip(self._engines, folders, cores, strict=True)
         ]
-        self._start_ranks(f"case {RANK} in 0) {program[0]};; 1) {program[1]};; esac")
+        self._start_ranks(f"case {_RANK} in 0) {program[0]};; 1) {program[1]};; esac")
         for engine in self._engines:
             self.add_cpu(greet(engine))
 
