@@ -113,8 +113,8 @@ def make_hosts(tmp_path: Path) -> Iterator[Hosts]:
 
 
 @contextmanager
-def running(tmp_path: Path, options: LabOptions) -> Iterator[Hosts]:
-    """Each node of a lab of its own is a host."""
+def running(tmp_path: Path, options: LabOptions, tools: Path | None = None) -> Iterator[Hosts]:
+    """Each node of a lab of its own is a host, which finds its programs in `tools`."""
     lab = cluster.up_ephemeral(options, "hosts")
     servers = []
     try:
@@ -126,7 +126,7 @@ def running(tmp_path: Path, options: LabOptions) -> Iterator[Hosts]:
         host_key = (tmp_path / "host_key.pub").read_text(encoding="ascii")
         known = [f"[{node.address}]:{PORT} {host_key}" for node in lab.state.nodes]
         (tmp_path / "known_hosts").write_text("".join(known), encoding="ascii")
-        servers = [start_server(hosts, index) for index in range(options.nodes)]
+        servers = [start_server(hosts, index, tools) for index in range(options.nodes)]
         yield hosts
     finally:
         for server in servers:
@@ -135,7 +135,7 @@ def running(tmp_path: Path, options: LabOptions) -> Iterator[Hosts]:
         lab.close()
 
 
-def start_server(hosts: Hosts, index: int) -> "subprocess.Popen[bytes]":
+def start_server(hosts: Hosts, index: int, tools: Path | None) -> "subprocess.Popen[bytes]":
     """sshd in a node, in the foreground; its users' home is a directory of the test."""
     hosts.home(index).mkdir()
     config = hosts.directory / f"sshd_config{index}"
@@ -143,7 +143,8 @@ def start_server(hosts: Hosts, index: int) -> "subprocess.Popen[bytes]":
         f"Port {PORT}\n"
         f"HostKey {hosts.directory}/host_key\n"
         f"AuthorizedKeysFile {hosts.directory}/authorized_keys\n"
-        f"SetEnv HOME={hosts.home(index)} BEOWIRE_TEST_MARK={os.environ['BEOWIRE_TEST_MARK']}\n"
+        f"SetEnv HOME={hosts.home(index)} BEOWIRE_TEST_MARK={os.environ['BEOWIRE_TEST_MARK']}"
+        f"{'' if tools is None else f' PATH={tools}'}\n"
         "PermitRootLogin prohibit-password\n"
         "PasswordAuthentication no\n"
         "StrictModes no\n"

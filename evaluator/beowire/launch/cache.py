@@ -7,7 +7,8 @@ is replaced file by file, each by a rename: an engine that is being started mean
 file or the new one. Nothing is used from a directory that another user owns or can write to.
 
 The scripts are one line of POSIX sh each, without a quote that a login shell would stumble over
-(see SshHosts.command); on the host they need coreutils, findutils and tar.
+(see SshHosts.command); on the host they need what POSIX has, mktemp, sha256sum and tar: BusyBox is
+enough. What goes wrong there, explain() says in one line.
 """
 
 import hashlib
@@ -24,6 +25,13 @@ from beowire.errors import BeowireError
 BASE = "$HOME/.cache/beowire"
 
 
+#: What the scripts take that POSIX does not have.
+_TOOLS = "mktemp sha256sum tar"
+
+#: The path of the dynamic loader, as it stands in the engine.
+_LOADER = re.compile(rb"/lib[\w./+-]*/ld[\w.+-]*\.so\.\d+(?=\0)")
+
+
 class RemoteCache:
     """The copy of one engine."""
 
@@ -37,6 +45,8 @@ class RemoteCache:
         self._digests = {
             path: hashlib.sha256(content).hexdigest() for path, content in files.items()
         }
+        loader = _LOADER.search(files.get("beowire-engine", b""))
+        self._loader = loader[0].decode() if loader else "/"
 
     def look(self) -> str:
         """A script that says `right` if the copy is, `wrong` if it is not or is not there."""
@@ -49,21 +59,39 @@ class RemoteCache:
             f"{self._prepare()}"
             ' new=$(mktemp -d "$base/new.XXXXXX") && trap "rm -rf \\"$new\\"" EXIT'
             ' && tar -xf - -C "$new"'
-            # A rename of a whole directory: whoever sees it sees all of it.
-            ' && { mv -T "$new" "$dir" 2>/dev/null'
-            # It is there: somebody else was faster, or it is not what it should be.
-            f" || {self._right()}"
-            f" || {{ {self._replace()}; }}"
-            ' || { rm -rf "$dir" && mv -T "$new" "$dir"; }; }'
-            f" && {{ {self._right()}"
-            ' || { echo "$dir cannot be written: is its disk full?" >&2; exit 1; }; }'
+            f" && {{ {self._right()} || {{ {self._replace()}; }} 2>/dev/null"
+            # What is there is no directory, for instance.
+            f' || {{ rm -rf "$dir" && {self._replace()}; }}; }}'
+            f' || {{ echo "cache $base" >&2; exit 1; }}; {self._right()}'
+            ' || { echo "$dir is not what was sent: does something change it?" >&2; exit 1; }'
+        )
+
+    def try_it(self) -> str:
+        """A script that starts the engine without input, at which it ends at once with a status of
+        its own: 3 (docs/ENGINE.md). If it does not start, the script says what explain() needs."""
+        return (
+            f'LC_ALL=C; export LC_ALL; dir="{self._base}/{self._name}";'
+            ' "$dir/beowire-engine" </dev/null; code=$?; case $code in 126|127)'
+            f' [ -e "{self._loader}" ] || echo "no loader {self._loader}" >&2;'
+            # The last of those mounts that are nearest.
+            ' real=$(cd "$dir" && pwd -P); at=; how=; while read -r device point type options rest;'
+            ' do case $real/ in "${point%/}"/*) [ ${#point} -lt ${#at} ] ||'
+            " { at=$point; how=$options; } ;; esac; done </proc/mounts;"
+            ' case ",$how," in *,noexec,*) echo "noexec $at" >&2 ;; esac ;; esac; exit $code'
         )
 
     def _prepare(self) -> str:
         # find says what others can write to, or what is not ours.
-        foreign = '-prune "(" -perm -020 -o -perm -002 -o -not -user "$(id -u)" ")"'
+        foreign = (
+            '-prune "(" -perm -020 -o -perm -002 ")" -print'
+            ' -o -prune -user "$(id -u)" -o -prune -print'
+        )
         return (
-            f'umask 077; base="{self._base}"; dir="$base/{self._name}"; mkdir -p "$base" || exit 1;'
+            "LC_ALL=C; export LC_ALL;"
+            f' umask 077; base="{self._base}"; dir="$base/{self._name}";'
+            f" for each in {_TOOLS}; do"
+            ' command -v "$each" >/dev/null || { echo "lacks $each" >&2; exit 1; }; done;'
+            ' mkdir -p "$base" || { echo "cache $base" >&2; exit 1; };'
             ' for each in "$base" "$dir" "$dir/drivers"; do [ -e "$each" ] || continue;'
             f' if [ -n "$(find -H "$each" {foreign})" ]; then'
             ' echo "$each belongs to another user, or others can write to it: remove it" >&2;'
@@ -75,21 +103,19 @@ class RemoteCache:
         sums = "".join(f"{digest}  {path}\\n" for path, digest in self._digests.items())
         return (
             f'(cd "$dir" && [ $(find . -type f | wc -l) = {len(self._digests)} ]'
-            ' && [ -z "$(find . -not -type f -not -type d)" ]'
-            f' && [ -z "$(find . -type f -not -perm -100)" ]'
-            f' && printf "{sums}" | sha256sum -c --status) 2>/dev/null'
+            ' && [ -z "$(find . -type d -o -type f -perm -100 -o -print)" ]'
+            f' && printf "{sums}" | sha256sum -c >/dev/null) 2>/dev/null'
         )
 
     def _replace(self) -> str:
-        """Commands that put our files over those that are there, and take away what is not ours."""
-        moves = " && ".join(f'mv -fT "$new/{path}" "$dir/{path}"' for path in self._digests)
-        known = " ".join(f'-not -path "./{path}"' for path in self._digests)
-        # No file can be moved over a directory.
-        odd = '-mindepth 1 -type d -not -path "$dir/drivers" -prune -exec rm -rf "{}" +'
+        """Commands that put our files over those that are there, and take away what is not ours:
+        first what no file can be moved over."""
+        odd = '-name . -o -type f -o -type d -path ./drivers -o -prune -exec rm -rf "{}" +'
+        moves = " && ".join(f'mv -f "$new/{path}" "$dir/{path}"' for path in self._digests)
+        known = " -o ".join(f"-path ./{path}" for path in self._digests)
         return (
-            f'mkdir -p "$dir/drivers" 2>/dev/null && find "$dir" {odd} && {moves}'
-            f' && (cd "$dir" && find . -not -type d {known} -exec rm -f "{{}}" +)'
-            f" && {self._right()}"
+            f'mkdir -p "$dir" && (cd "$dir" && find . {odd}) && mkdir -p "$dir/drivers" && {moves}'
+            f' && (cd "$dir" && find . -type d -o {known} -o -exec rm -f "{{}}" +)'
         )
 
 
@@ -123,13 +149,46 @@ def refuse_foreign(host: str, machine: str) -> None:
         )
 
 
+#: What a host says, and what it means. `at`: where; `link`: that place is ours, and may be a link.
+_CAUSES = (
+    (r"^lacks (\S+)$", "it has no `{0}`, which it takes to bring the engine there: install it"),
+    (
+        r"No space left on device|Wrote only \d+ of|short write|Disk quota exceeded",
+        "its disk is full{at}: make room there{link}",
+    ),
+    (r"Read-only file system", "its file system is read-only{at}: mount it to be written"),
+    (
+        r"^noexec (.*)$",
+        "programs may not run on its {0}, which is mounted noexec: mount it with exec{link}",
+    ),
+    (
+        r"Error relocating|Error loading shared library|^no loader (.*ld-linux.*)$",
+        "its C library is none that this engine can use (no glibc, as where there is musl): build"
+        " Beowire there",
+    ),
+    (r"^no loader (.*)$", "the engine's loader {0} is missing there: build Beowire there"),
+    (r"error while loading shared libraries: ([^:\s]+)", "it lacks the library {0}: install it"),
+    (
+        r"xec format error",
+        "it cannot run this engine, which was built for another kind of processor",
+    ),
+)
+
+
 def explain_engine(said: str, status: int) -> str:
     """Why the engine, or what was to bring it, does not run there: what it means."""
-    if found := re.search(r"version `(GLIBC_[0-9.]+)' not found", said):
-        return f"its C library is too old for this engine ({found[1]} is missing): build there"
-    if "xec format error" in said:
-        return "it cannot run this engine, which was built for another kind of processor"
+    if versions := re.findall(r"version `GLIBC_([0-9.]+)' not found", said):
+        least = max(versions, key=lambda one: [int(part) for part in one.split(".") if part])
+        return f"its C library is too old for this engine (GLIBC_{least} is missing): build there"
+    place = re.search(r"^(in|cache) (.*)$", said, re.MULTILINE)
+    at = f" ({place[2]})" if place else ""
+    link = ", or make ~/.cache/beowire a link to another place"
+    if place and place[1] == "in":
+        link = ""
+    for pattern, meaning in _CAUSES:
+        if ("{at}" not in meaning or place) and (found := re.search(pattern, said, re.MULTILINE)):
+            return meaning.format(*found.groups(), at=at, link=link)
+    lines = [line for line in said.splitlines() if not (place and line == place[0])]
     if "ermission denied" in said:
-        return f"no permission: {said.splitlines()[-1]}"
-    lines = said.splitlines()
-    return lines[-1] if lines else f"the engine ends with status {status} there"
+        return f"no permission: {lines[-1]}"
+    return lines[-1] if lines else f"what runs there ends with status {status}"

@@ -235,8 +235,7 @@ class SshLauncher:
         refuse_foreign(host, self.ssh.run(host, "uname -sm").strip())
         if self.ssh.run(host, cache.look()).strip() != "right":
             self.ssh.run(host, cache.fill(), package)
-        # An engine without input ends at once, with a status of its own: 3 (docs/ENGINE.md).
-        self.ssh.run(host, f"{self._directory()}/beowire-engine </dev/null", wanted_status=3)
+        self.ssh.run(host, cache.try_it(), wanted_status=3)
 
 
 def _settings() -> str:

@@ -172,7 +172,7 @@ class HostsPlace:
                 # Others may be able to write there: the name is random, and no link is followed.
                 f'umask 022; mkdir -p "{file.parent}" && new=$(mktemp "{path}.XXXXXX")'
                 ' && trap "rm -f \\"$new\\"" EXIT && cat > "$new"'
-                f' && chmod 755 "$new" && mv -fT "$new" "{path}"',
+                f' && chmod 755 "$new" && mv -f "$new" "{path}"',
                 content,
             )
         self._there.add((name, file))

@@ -60,12 +60,13 @@ def _script(mpi: Installation, digest: str) -> str:
     file = drivers.file(mpi)
     compile_ = f"{root}{wrapper} {flags} {mpi.part}/*.c {libraries} -o {file}"
     return (
-        f'umask 077; dir="{BASE}/mpi-{digest}-$(sha256sum <{wrapper} | cut -c1-16)";'
+        "LC_ALL=C; export LC_ALL;"
+        f' umask 077; dir="{BASE}/mpi-{digest}-$(sha256sum <{wrapper} | cut -c1-16)";'
         f' if [ -f "$dir/{file}" ]; then cat >/dev/null; else'
         f' new=$(mktemp -d "{BASE}/new.XXXXXX") && trap "rm -rf \\"$new\\"" EXIT'
-        ' && tar -xf - -C "$new" && cd "$new" || exit 1;'
+        ' && tar -xf - -C "$new" && cd "$new" || { echo "cache $dir" >&2; exit 1; };'
         f" {compile_} >log 2>&1 || {{ echo failed; cat log; exit 0; }};"
-        ' rm -rf "$dir"; mv -T "$new" "$dir" || exit 1; fi;'
+        ' rm -rf "$dir"; mv "$new" "$dir" || exit 1; fi;'
         ' echo made; echo "$dir"'
     )
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from beowire.errors import BeowireError
+from beowire.launch.cache import explain_engine
 from beowire.launch.ssh import SshHosts
 
 _SCRIPT_S = 120.0
@@ -45,11 +46,8 @@ class ThisHost:
                 exit_code=1,
             ) from None
         if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            raise BeowireError(
-                f"{name}: {said[-1] if said else f'sh ends with status {done.returncode}'}",
-                exit_code=1,
-            )
+            said = done.stderr.decode(errors="replace").strip()
+            raise BeowireError(f"{name}: {explain_engine(said, done.returncode)}", exit_code=1)
         return done.stdout.decode(errors="replace")
 
 

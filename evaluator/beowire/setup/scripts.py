@@ -2,7 +2,8 @@
 """What is run on a host, as POSIX sh: to see what is there, to put files in place, and to take them
 away. What goes wrong is one line on standard error, which says what to do.
 
-On the host they need coreutils and tar; setcap (libcap2-bin) where a group is to send frames.
+On the host they need what POSIX has, mktemp, sha256sum and tar (BusyBox is enough); setcap
+(libcap2-bin) where a group is to send frames.
 """
 
 from collections.abc import Sequence
@@ -11,14 +12,17 @@ from beowire.setup.pieces import FRAMES, MANIFEST, MODULE, PROVIDER, PVM, Piece,
 
 #: Takes the archive from standard input, and runs the script in it.
 UNPACK = (
-    'd=$(mktemp -d) && trap "rm -rf \\"$d\\"" EXIT && tar -xf - -C "$d" && sh "$d/apply.sh" "$d"'
+    'LC_ALL=C; export LC_ALL; d=$(mktemp -d) && trap "rm -rf \\"$d\\"" EXIT && tar -xf - -C "$d" ||'
+    ' { echo "in ${TMPDIR:-/tmp}" >&2; exit 1; }; sh "$d/apply.sh" "$d"'
 )
 
 #: Below the prefix, of all that may be put there.
 _DIRECTORIES = tuple(path.partition("/")[0] for path in (FRAMES, PROVIDER, MODULE, PVM))
 
 _FAIL = 'fail() { echo "$*" >&2; exit 1; }'
-_PATH = "PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export PATH; umask 022"
+_PATH = (
+    "PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export PATH; LC_ALL=C; export LC_ALL; umask 022"
+)
 
 
 def look(prefix: str, files: Sequence[Piece], group: str) -> str:
@@ -26,7 +30,7 @@ def look(prefix: str, files: Sequence[Piece], group: str) -> str:
     lines = [_PATH, f'prefix="{for_shell(prefix)}"', 'echo "uid $(id -u)"']
     lines += [
         f'if [ -e "$prefix/{one.path}" ]; then'
-        f' if echo "{one.digest}  $prefix/{one.path}" | sha256sum -c --status 2>/dev/null; then'
+        f' if echo "{one.digest}  $prefix/{one.path}" | sha256sum -c >/dev/null 2>&1; then'
         f' echo "same {one.path}"; else echo "other {one.path}"; fi;'
         f' else echo "absent {one.path}"; fi'
         for one in files
@@ -50,7 +54,10 @@ def look(prefix: str, files: Sequence[Piece], group: str) -> str:
         'command -v sha256sum >/dev/null || echo "lacks sha256sum"',
     ]
     if group:
-        lines.append(f'getent group "{group}" >/dev/null || echo "no_group {group}"')
+        lines.append(
+            f'getent group "{group}" >/dev/null 2>&1 || grep -q "^{group}:" /etc/group ||'
+            f' echo "no_group {group}"'
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -71,19 +78,18 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         "put() {",
         "    target=$prefix/$1",
         # A link that somebody has put there is not followed: here, nor where a list is written.
-        '    mkdir -p "$(dirname "$target")" &&'
-        ' cp --remove-destination "$new/$1" "$target.$draft" &&'
-        ' chmod "$2" "$target.$draft" ||'
-        ' fail "$target cannot be written by $(id -un): is the disk full, or is it not theirs?"',
+        '    why=$( (set -C; mkdir -p "$(dirname "$target")" && rm -f "$target.$draft" &&'
+        ' cat "$new/$1" >"$target.$draft" && chmod "$2" "$target.$draft") 2>&1) ||'
+        ' fail "$target cannot be written by $(id -un): ${why##*: }"',
         f'    [ "$1" != "{FRAMES}" ] || allow "$target.$draft"',
         '    mv -f "$target.$draft" "$target"',
         "}",
         f"allow() {{ {_allow(group)}; }}",
         'trap \'rm -f "$prefix"/*.$draft "$prefix"/*/*.$draft\' EXIT',
         # First, so that what is left of a try that failed can be undone.
-        '{ (set -C; { echo "# made $made"; cat "$new/manifest"; } >"$prefix/manifest.$draft") &&'
-        f' mv -f "$prefix/manifest.$draft" "$prefix/{MANIFEST}"; }} 2>/dev/null ||'
-        ' fail "$prefix cannot be written by $(id -un): is the disk full, or is it not theirs?"',
+        'why=$( (set -C; { echo "# made $made"; cat "$new/manifest"; } >"$prefix/manifest.$draft"'
+        f' && mv -f "$prefix/manifest.$draft" "$prefix/{MANIFEST}") 2>&1) ||'
+        ' fail "$prefix cannot be written by $(id -un): ${why##*: }"',
         *(f'put "{one.path}" {one.mode:o}' for one in files),
         "if command -v fi_info >/dev/null; then",
         '    FI_PROVIDER_PATH="$prefix/fabric" fi_info -p beowire >/dev/null 2>&1 ||'
@@ -123,7 +129,7 @@ def undo(prefix: str) -> str:
         "    case $path in /*|*..*|*/*/*) continue ;; esac",
         '    case $path in */*) [ ! -L "${path%/*}" ] || continue ;; esac',
         '    [ -e "$path" ] || continue',
-        '    if echo "$sum  $path" | sha256sum -c --status 2>/dev/null; then rm -f "$path";'
+        '    if echo "$sum  $path" | sha256sum -c >/dev/null 2>&1; then rm -f "$path";'
         ' else echo "kept $prefix/$path"; fi',
         f'done <"{MANIFEST}"',
         f'made=$(sed -n "s/^# made //p" "{MANIFEST}")',
