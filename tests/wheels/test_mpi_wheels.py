@@ -15,6 +15,7 @@ from system.mpi_jobs import (
     assert_goes_through_memory,
     assert_settings_reach_all_nodes,
 )
+from system.test_same_numbers import SAME_NUMBERS
 
 #: Open MPI over Beowire without `mtl/ofi`, as docs/MPI.md says.
 BY_BTL = (
@@ -67,6 +68,13 @@ def test_ranks_that_end_while_their_peers_receive(mpi: Mpi) -> None:
     assert done.returncode == 0, (done.stdout, done.stderr)
     for rank in (2, 3):
         assert f"mpi_check: ending is right on rank {rank}" in done.stdout
+
+
+def test_hosts_with_the_same_numbers_are_two(mpi: Mpi) -> None:
+    make_lab(mpi)
+    done = mpi.run("pingpong", "collectives", ranks=4, before=SAME_NUMBERS)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert "mpi_check: collectives is right on 4 ranks" in done.stdout
 
 
 def test_datatypes_with_gaps(mpi: Mpi) -> None:

@@ -63,8 +63,7 @@ void core_choose_bulk_lanes(struct core *core, struct core_peer *peer)
     core_find_convoy(core, peer);
     pull_set_lanes(&core->messages, &peer->message, best, usable);
     peer->message.cut = best != 0 && lanes->lanes[__builtin_ctz(best)]->cuts;
-    peer->message.shares_memory =
-        peer->paths.fast != PATH_NONE && lanes->lanes[peer->paths.fast]->shares_memory;
+    peer->message.shares_memory = paths_share_memory(&peer->paths, lanes);
     core_choose_one_sided(core, peer);
 }
 

@@ -22,7 +22,7 @@
 #include "message/message.h"
 
 /** Counters (counters.h) at most. */
-#define CORE_COUNTERS_MAX 128
+#define CORE_COUNTERS_MAX 136
 /** What the network says of a peer's end (suspicion.c). */
 struct suspicion {
     uint64_t since_ns;    /**< when it was first said, with nothing heard of the peer since; or 0 */
@@ -78,6 +78,7 @@ struct core_peer {
     uint8_t asked_by;        /**< the lane of a PROBE to be answered, or PATH_NONE */
     uint8_t asked_elsewhere; /**< PROBEs over another lane, since anything came over ours */
     uint8_t accepts_sent;    /**< ACCEPTs sent to it, or left out; 255: or more */
+    bool begins_anew;        /**< it has asked by memory that was left: it will ask again */
     bool followed;           /**< its path is the one by which the peer asked, and not yet tried */
     bool gone;               /**< failed, and counted as such */
     uint64_t incarnation;
@@ -130,6 +131,7 @@ struct core_counters {
     uint64_t refusals_heard;   /**< the network said that a peer has ended, ... */
     uint64_t refusals_strange; /**< ... and did not show that it had seen what we sent */
     uint64_t path_changes;     /**< a peer did not answer, so another path was tried */
+    uint64_t memory_left; /**< a peer's address is of this host, but no memory is shared with it */
 };
 
 /** Where a frame has come from. */

@@ -217,6 +217,11 @@ void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint6
 /** Sends to the peer over the preferred lane again. */
 void core_return_to_path(struct core *core, struct core_peer *peer, uint64_t now_ns);
 
+/** Memory is not shared with the peer, whatever its address says: it is reached by other lanes from
+ *  now on, before the connection is open. What was to be sent to it is kept.
+ *  @return false: the connection is open, or nothing else reaches it. */
+bool core_leave_memory(struct core *core, struct core_peer *peer, uint64_t now_ns);
+
 /** Asks a lane whether it works, and has peers use others if not. */
 void core_check_lane(struct core *core, unsigned by);
 

@@ -92,6 +92,7 @@ static const struct counter counters[] = {
     CORE("hosts_asked", hosts_asked),
     CORE("refusals_heard", refusals_heard),
     CORE("refusals_strange", refusals_strange),
+    CORE("memory_left", memory_left),
     CORE("dropped_version", dropped[FRAME_BAD_VERSION]),
     CORE("dropped_type", dropped[FRAME_BAD_TYPE]),
     CORE("dropped_flags", dropped[FRAME_BAD_FLAGS]),

@@ -4,24 +4,24 @@
 #include "frame/frame.h"
 
 void paths_find(struct paths *paths, const struct path_lanes *lanes,
-                const struct address_layout *address)
+                const struct address_layout *address, bool memory)
 {
     struct address_layout matched;
-    bool memory = false;
+    bool shared = false;
 
     *paths = (struct paths){.fast = PATH_NONE,
                             .crossing = rails_match(lanes->networks, address, &matched)};
     for (unsigned i = 0; i < lanes->count; i++) {
         struct lane *lane = lanes->lanes[i];
-        if (!memory || lane->shares_memory) {
+        if (lane->shares_memory ? memory : !shared) {
             bool reached = lane->operations->reach(lane, &matched, &paths->to[i]) == 0;
             paths->reachable |= (uint16_t)((reached ? 1u : 0u) << i);
             paths->proven |= (uint16_t)((reached && lane->is_certain ? 1u : 0u) << i);
-            memory = memory || (reached && lane->shares_memory);
+            shared = shared || (reached && lane->shares_memory);
         }
     }
-    paths->crossing = memory ? 0 : paths->crossing;
-    for (unsigned i = 0; memory && i < lanes->count; i++) {
+    paths->crossing = shared ? 0 : paths->crossing;
+    for (unsigned i = 0; shared && i < lanes->count; i++) {
         if (!lanes->lanes[i]->shares_memory) {
             paths->reachable &= (uint16_t) ~(1u << i);
             paths->proven &= (uint16_t) ~(1u << i);

@@ -71,9 +71,16 @@ static inline bool paths_is_to(const struct paths *paths, unsigned lane,
     return paths_reaches(paths, lane) && memcmp(&paths->to[lane], address, sizeof *address) == 0;
 }
 
-/** Finds out over which lanes an address is reached. If memory is shared, nothing else is used. */
+/** Finds out over which lanes an address is reached. If memory is shared, nothing else is used.
+ *  @param memory may it be? */
 void paths_find(struct paths *paths, const struct path_lanes *lanes,
-                const struct address_layout *address);
+                const struct address_layout *address, bool memory);
+
+/** Is memory shared with the peer? */
+static inline bool paths_share_memory(const struct paths *paths, const struct path_lanes *lanes)
+{
+    return paths->fast != PATH_NONE && lanes->lanes[paths->fast]->shares_memory;
+}
 
 /** Is this the address, on a lane, of whoever has that place? */
 bool path_leads_to(const struct path_lanes *lanes, unsigned lane,

@@ -273,9 +273,12 @@ static int make_peer(struct core *core, const struct beowire_address *address, u
     if (!has_room(core, announced)) {
         return -ENOSPC;
     }
-    paths_find(&paths, &core->options.lanes, layout);
+    /* Who asks from elsewhere although it is on our host by its address shares no memory with us.
+     */
+    paths_find(&paths, &core->options.lanes, layout,
+               announced || core->options.lanes.lanes[by]->shares_memory);
     if (paths.fast == PATH_NONE || (!announced && !paths_reaches(&paths, by))) {
-        return -EHOSTUNREACH; /* the latter: it is on our host, and asks from elsewhere */
+        return -EHOSTUNREACH;
     }
     /* Of the ways that its data can take, there is one for each lane that this endpoint has. */
     struct core_peer *added =

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ways to each peer: which work, which are proven, and which is used. */
+#include "core/address.h"
 #include "core/control.h"
 #include "core/core_internal.h"
 
@@ -47,6 +48,37 @@ int core_status(struct core *core)
         any = any || !core->options.lanes.down[i];
     }
     return any ? 0 : -ENETDOWN;
+}
+
+bool core_leave_memory(struct core *core, struct core_peer *peer, uint64_t now_ns)
+{
+    const struct path_lanes *lanes = &core->options.lanes;
+    struct paths before = peer->paths;
+    struct paths others;
+
+    if (peer->connection.state >= CONNECTION_OPEN || !paths_share_memory(&before, lanes)) {
+        return false;
+    }
+    paths_find(&others, lanes, address_layout(&peer->address), false);
+    if (others.fast == PATH_NONE) {
+        return false;
+    }
+    for (unsigned i = 0; i < lanes->count; i++) {
+        struct lane *lane = lanes->lanes[i];
+        if (paths_reaches(&before, i) && lane->operations->leave != NULL) {
+            lane->operations->leave(lane, &before.to[i]);
+        }
+    }
+    core->lane_users[before.fast]--;
+    core->lane_users[others.fast]++;
+    core->counters.memory_left++;
+    peer->paths = others;
+    peer->message.crossing = others.crossing;
+    peer->answered_by = 0;
+    peer->begins_anew = peer->connection.state == CONNECTION_ANSWERED;
+    connection_ask_anew(&peer->connection, now_ns);
+    core_note_deadline(core, now_ns);
+    return true;
 }
 
 void core_use_path(struct core *core, struct core_peer *peer, unsigned by, uint64_t now_ns)

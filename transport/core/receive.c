@@ -31,6 +31,7 @@ static bool begin_peer(struct core *core, struct core_peer *peer, const struct f
     if (core_is_doubted(peer)) {
         core_trust(core, peer, now_ns);
     }
+    peer->begins_anew = false;
     core_reserve_credit(core, peer);
     if (peer->message.key != 0) {
         map_remove(&core->by_peer_key, peer->message.key, peer->message.index);
@@ -109,6 +110,26 @@ static void answer_connect(struct core *core, struct core_peer *peer, const stru
     control_send_accept(core, peer, from->by, from->bytes + path_below_bytes(lane));
 }
 
+/** CONNECT has come from where its sender is not reached: if that is memory, its sender hears that
+ *  it is not shared. */
+static void drop_from_elsewhere(struct core *core, const struct arrival *from)
+{
+    struct lane *lane = core->options.lanes.lanes[from->by];
+
+    core->counters.dropped_source++;
+    if (lane->shares_memory && lane->operations->leave != NULL) {
+        lane->operations->leave(lane, &from->address);
+    }
+}
+
+/** Has the connection just begun by this CONNECT, or anew, because it had come by memory before? */
+static bool is_begun(struct core_peer *peer, const struct frame *frame, uint64_t now_ns)
+{
+    return connection_receive(&peer->connection, frame, now_ns) == CONNECTION_BEGUN ||
+           (peer->begins_anew && peer->connection.state == CONNECTION_ANSWERED &&
+            peer->connection.peer_key == from_le32(frame->connect->key));
+}
+
 /** Whoever cannot prove that it may ask gets no answer, and leaves nothing behind. */
 static void receive_connect(struct core *core, const struct frame *frame,
                             const struct arrival *from, uint64_t now_ns)
@@ -117,7 +138,7 @@ static void receive_connect(struct core *core, const struct frame *frame,
     struct core_peer *peer = NULL;
 
     if (!body_is_honest(core, frame, from) || !is_as_long_as_it_asks(frame, from)) {
-        core->counters.dropped_source++;
+        drop_from_elsewhere(core, from);
         return;
     }
     if (!proof_is_right(frame, own->secret, NULL) ||
@@ -134,16 +155,18 @@ static void receive_connect(struct core *core, const struct frame *frame,
         return;
     }
     int status = core_peer_meet(core, frame->connect->place, from->by, &peer);
+    if (status == 0 && !core->options.lanes.lanes[from->by]->shares_memory) {
+        (void)core_leave_memory(core, peer, now_ns); /* since the peer has */
+    }
     if (status == -EINVAL || status == -EHOSTUNREACH || (status == 0 && !is_from(peer, from))) {
-        core->counters.dropped_source++;
+        drop_from_elsewhere(core, from);
         return;
     }
     if (status != 0) {
         control_send_reset(core, frame, from, FRAME_RESET_FULL, now_ns);
         return;
     }
-    if (connection_receive(&peer->connection, frame, now_ns) == CONNECTION_BEGUN &&
-        begin_peer(core, peer, frame, from, now_ns)) {
+    if (is_begun(peer, frame, now_ns) && begin_peer(core, peer, frame, from, now_ns)) {
         /* It is answered. */
     } else if (peer->connection.state == CONNECTION_FAILED) {
         control_send_reset(core, frame, from, FRAME_RESET_UNKNOWN, now_ns);
@@ -402,6 +425,9 @@ static void receive_accept(struct core *core, struct core_peer *peer, const stru
                connection->state == CONNECTION_FAILED) {
         return;
     } else if (connection_heard(connection)) {
+        if (peer->begins_anew && !begin_peer(core, peer, frame, from, now_ns)) {
+            return;
+        }
         hear_peer(core, peer);
     }
     core_prove_path(core, peer, from->by);

@@ -179,12 +179,26 @@ bool core_is_refused(const struct core *core, const struct core_peer *peer, uint
            (suspicion->repeated || now_ns - suspicion->since_ns >= core->options.peer_timeout_ns);
 }
 
+/** Whether somebody is there whom memory leads to is known only once both have met there: before,
+ *  another lane decides that, if there is one. What cannot be sent just now is tried again first.
+ *  @return true: the peer is looked for elsewhere. */
+static bool is_looked_for(struct core *core, struct core_peer *peer, const struct lane_loss *loss,
+                          uint64_t now_ns)
+{
+    return (loss->certain || peer->connection.attempts > PATH_PATIENCE_CONNECTS) &&
+           core_leave_memory(core, peer, now_ns);
+}
+
 static void notice_loss(struct core *core, unsigned by, const struct lane_loss *loss,
                         uint64_t now_ns)
 {
     for (uint32_t i = 0; i < core->peer_count; i++) {
         struct core_peer *peer = core->peers[i];
         if (peer->gone || !paths_is_to(&peer->paths, by, &loss->address)) {
+            continue;
+        }
+        if (core->options.lanes.lanes[by]->shares_memory &&
+            (is_looked_for(core, peer, loss, now_ns) || !loss->certain)) {
             continue;
         }
         if (loss->certain) {

@@ -65,6 +65,11 @@ static void new_secret(uint8_t secret[ADDRESS_SECRET_BYTES])
             uint64_t number = random_number(NULL);
             memcpy(secret + at, &number, sizeof number);
         }
+        /* No snapshot has the time at which it is resumed. */
+        struct timespec now[2] = {0};
+        clock_gettime(CLOCK_REALTIME, &now[0]);
+        clock_gettime(CLOCK_MONOTONIC, &now[1]);
+        proof_mix_secret(secret, now, sizeof now);
     } while (proof_incarnation(secret) == 0 || !proof_secret_is_known(secret));
 }
 

@@ -27,6 +27,12 @@ void connection_ask(struct connection *connection, uint64_t now_ns)
     }
 }
 
+void connection_ask_anew(struct connection *connection, uint64_t now_ns)
+{
+    connection->attempts = 0;
+    connection->ask_at_ns = now_ns;
+}
+
 void connection_relent(struct connection *connection)
 {
     connection->asking_since_ns = 0;

@@ -56,6 +56,9 @@ void connection_init(struct connection *connection, uint32_t own_key);
  *  soon. */
 void connection_ask(struct connection *connection, uint64_t now_ns);
 
+/** What was asked went nowhere: if it asks, it asks again at once, as if for the first time. */
+void connection_ask_anew(struct connection *connection, uint64_t now_ns);
+
 /** Nobody needs the answer any more: it may take as long as it likes. The question goes on. */
 void connection_relent(struct connection *connection);
 

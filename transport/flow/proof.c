@@ -22,6 +22,15 @@ bool proof_secrets_equal(const uint8_t a[ADDRESS_SECRET_BYTES],
     return sodium_memcmp(a, b, ADDRESS_SECRET_BYTES) == 0;
 }
 
+void proof_mix_secret(uint8_t random[ADDRESS_SECRET_BYTES], const void *also, size_t bytes)
+{
+    uint8_t mixed[ADDRESS_SECRET_BYTES];
+
+    (void)crypto_generichash(mixed, sizeof mixed, also, bytes, random, ADDRESS_SECRET_BYTES);
+    memcpy(random, mixed, sizeof mixed);
+    sodium_memzero(mixed, sizeof mixed);
+}
+
 uint64_t proof_incarnation(const uint8_t secret[ADDRESS_SECRET_BYTES])
 {
     static const uint8_t what[] = {'i', 'n', 'c', 'a', 'r', 'n', 'a', 't', 'i', 'o', 'n'};

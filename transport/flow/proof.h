@@ -27,6 +27,11 @@ bool proof_secret_is_known(const uint8_t secret[ADDRESS_SECRET_BYTES]);
 bool proof_secrets_equal(const uint8_t a[ADDRESS_SECRET_BYTES],
                          const uint8_t b[ADDRESS_SECRET_BYTES]);
 
+/** Makes a secret of random numbers, and of what else tells the endpoint from others: machines that
+ *  were resumed from one snapshot may get the same random numbers for a while.
+ *  @param random becomes the secret */
+void proof_mix_secret(uint8_t random[ADDRESS_SECRET_BYTES], const void *also, size_t bytes);
+
 /** The incarnation of the endpoint with this secret: a keyed hash that anybody may see. 0 for one
  * in 2^64: then choose another secret. */
 uint64_t proof_incarnation(const uint8_t secret[ADDRESS_SECRET_BYTES]);

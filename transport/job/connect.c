@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *given(const char *name)
 {
@@ -15,31 +16,43 @@ static const char *given(const char *name)
     return text != NULL && *text != '\0' ? text : NULL;
 }
 
-/** Are all processes of the job on one host, where memory joins them? Every process asks. */
-static int share_host(beowire_job *job, bool *shared, struct reason reason)
+/** Where a process is. */
+struct whereabouts {
+    uint64_t host; /**< 0: it has no memory to share */
+    uint64_t mark; /**< by which the others of its host see it */
+};
+
+/** Are all processes of the job on one host, where memory joins them? Every process asks. Those of
+ *  two hosts do not see each other, so all find the same.
+ *  @param mark is to be closed once all have asked; -1: nothing is */
+static int share_host(beowire_job *job, bool *shared, int *mark, struct reason reason)
 {
-    uint64_t mine = 0;
-    uint64_t *all = calloc(job->size, sizeof *all);
+    struct whereabouts mine = {0};
+    struct whereabouts *all = calloc(job->size, sizeof *all);
 
     if (all == NULL) {
         return reason_set(reason, -ENOMEM, "out of memory");
     }
-    (void)host_identity(&mine); /* 0: it has no memory to share */
+    *mark = host_mark(&mine.mark);
+    if (*mark < 0 || host_identity(&mine.host) != 0) {
+        mine.host = 0;
+    }
     int status = beowire_job_gather(job, &mine, sizeof mine, all, reason.text, reason.bytes);
-    *shared = mine != 0;
+    *shared = mine.host != 0;
     for (uint32_t rank = 0; status == 0 && rank < job->size; rank++) {
-        *shared = *shared && all[rank] == mine;
+        *shared = *shared && all[rank].host == mine.host && host_sees(all[rank].mark);
     }
     free(all);
     return status;
 }
 
-/** Fills in what the options leave open. `nics` keeps the name that they may then point to. */
+/** Fills in what the options leave open. `nics` keeps the name that they may then point to.
+ *  @param mark as in share_host() */
 static int complete(beowire_job *job, struct beowire_options *options, struct nic nics[NIC_MAX],
-                    struct reason reason)
+                    int *mark, struct reason reason)
 {
     bool shared = false;
-    int status = share_host(job, &shared, reason);
+    int status = share_host(job, &shared, mark, reason);
 
     options->interface =
         options->interface != NULL ? options->interface : given("BEOWIRE_INTERFACE");
@@ -116,6 +129,7 @@ int beowire_job_connect(beowire_job *job, const struct beowire_options *options,
     struct beowire_options chosen = BEOWIRE_OPTIONS_DEFAULT;
     struct reason why = {reason, reason_bytes};
     struct nic nics[NIC_MAX];
+    int mark = -1;
 
     if (job == NULL || endpoint == NULL || peers == NULL) {
         return reason_set(why, -EINVAL, "an argument is missing");
@@ -128,15 +142,15 @@ int beowire_job_connect(beowire_job *job, const struct beowire_options *options,
     } else if (chosen.peers < job->size) {
         chosen.peers = job->size;
     }
-    int status = complete(job, &chosen, nics, why);
-    if (status != 0) {
-        return status;
-    }
     struct beowire_address *all = calloc(job->size, sizeof *all);
-    if (all == NULL) {
-        return reason_set(why, -ENOMEM, "out of memory");
+    int status = all != NULL ? complete(job, &chosen, nics, &mark, why)
+                             : reason_set(why, -ENOMEM, "out of memory");
+    if (status == 0) {
+        status = connect_all(job, &chosen, endpoint, peers, all, why); /* when all have come ... */
     }
-    status = connect_all(job, &chosen, endpoint, peers, all, why);
+    if (mark >= 0) {
+        close(mark); /* ... nobody looks for it any more */
+    }
     free(all);
     return status;
 }

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host.h"
 
+#include "shm_segment.h"
+#include "shm_socket.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/** Of the memory that is made to see whether any can be. */
+#define HOST_MARK_BYTES 4096
 
 /** FNV-1a, 64 bits. Nobody gains by a collision: it only costs a connection that is refused. */
 static uint64_t hash(uint64_t so_far, const void *data, size_t bytes)
@@ -41,4 +48,32 @@ int host_identity(uint64_t *identity)
     found = hash(found, &network.st_ino, sizeof network.st_ino);
     *identity = found != 0 ? found : 1;
     return 0;
+}
+
+int host_mark(uint64_t *mark)
+{
+    void *memory = NULL;
+    int file = -1;
+    int status = shm_segment_make("beowire-mark", HOST_MARK_BYTES, &memory, &file);
+
+    if (status != 0) {
+        return status;
+    }
+    shm_segment_unmap(memory, HOST_MARK_BYTES);
+    close(file);
+    if (getrandom(mark, sizeof *mark, 0) != (ssize_t)sizeof *mark) {
+        return -errno;
+    }
+    return shm_socket_listen(*mark);
+}
+
+bool host_sees(uint64_t mark)
+{
+    pid_t process = 0;
+    int seen = shm_socket_connect(mark, &process);
+
+    if (seen >= 0) {
+        close(seen);
+    }
+    return seen >= 0 || seen == -EAGAIN; /* too many look at once */
 }

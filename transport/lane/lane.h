@@ -122,8 +122,8 @@ enum lane_bulk {
 /** Word that nobody is at an address any more. */
 struct lane_loss {
     struct lane_address address;
-    /** This host's own kernel knows it. Else the network has said so, which anybody can who knows
-     *  our address: a hint. */
+    /** This host's own kernel knows it, of a peer that was met there. Else the network has said so,
+     *  which anybody can who knows our address: a hint. */
     bool certain;
     uint8_t quote_bytes; /**< how many bytes of the frame of ours that was refused came with it */
     uint8_t quote[LANE_QUOTE_BYTES];
@@ -158,7 +158,8 @@ struct lane_operations {
      *  memory. */
     void (*expect)(struct lane *lane, const struct lane_expectation *expectation);
     /** Names an address whose process is said to have ended (a refusal by its host's kernel), or
-     *  known to (a closed socket), each once; NULL if the lane never hears of it.
+     *  known to (a closed socket), each once; and one to which nothing can be sent just now, as
+     *  often as that was tried, where memory is shared. NULL if the lane never hears of it.
      *  @return false: there is none. */
     bool (*lost)(struct lane *lane, struct lane_loss *loss);
     /** Asks whether the host at this address is there, of which the process may stand still. What
@@ -177,6 +178,9 @@ struct lane_operations {
      *  later fails (-ECONNRESET), and so does what it has not finished. For good; with lend(),
      * until meet() again, and what we read there has failed, too. NULL if nobody can read. */
     void (*withdraw)(struct lane *lane, const struct lane_address *to);
+    /** Lets go of whoever is at `to`, with whom no memory is to be shared after all: it hears of it
+     *  as of our end, and lost() does not name it. NULL if nothing is kept of those who are met. */
+    void (*leave)(struct lane *lane, const struct lane_address *to);
     /* Memory that the other end reads by itself, over the wire: this and the next five, or NULL if
      * the lane cannot. Unlike read_memory() it takes a name that the owner gives for the time
      * being, and ends later. */

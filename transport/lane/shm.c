@@ -52,6 +52,8 @@ static unsigned shm_send(struct lane *lane, const struct lane_address *to,
         int status = shm_meet_prepare(shm, peer);
         if (status != 0) {
             lane->refused_frames += status == -EAGAIN ? count : 0;
+            shm->is_unready = status == -EAGAIN;
+            shm->unready = *to;
             return status == -EAGAIN ? 0 : count;
         }
     }
@@ -197,6 +199,11 @@ static bool shm_lost(struct lane *lane, struct lane_loss *loss)
 {
     struct shm_lane *shm = shm_of(lane);
 
+    if (shm->is_unready) {
+        shm->is_unready = false;
+        *loss = (struct lane_loss){.address = shm->unready};
+        return true;
+    }
     *loss = (struct lane_loss){.certain = true};
     return shm->ended_count > 0 && shm_peers_take_ended(shm, &loss->address);
 }
@@ -247,6 +254,22 @@ static void shm_withdraw(struct lane *lane, const struct lane_address *to)
     }
 }
 
+static void shm_leave(struct lane *lane, const struct lane_address *to)
+{
+    struct shm_lane *shm = shm_of(lane);
+    struct shm_peer *peer = shm_peers_at(shm, to);
+
+    if (peer == NULL) {
+        return;
+    }
+    shm_peers_end(shm, peer);
+    if (!peer->ended_is_told) {
+        peer->ended_is_told = true;
+        shm->ended_count--;
+    }
+    shm_peers_close_inbound(shm, peer);
+}
+
 static int shm_status(struct lane *lane)
 {
     (void)lane;
@@ -286,6 +309,7 @@ static const struct lane_operations shm_operations = {
     .ask_host = shm_ask_host,
     .read_memory = shm_read_memory,
     .withdraw = shm_withdraw,
+    .leave = shm_leave,
     .status = shm_status,
     .arm = shm_arm,
     .descriptor = shm_descriptor,

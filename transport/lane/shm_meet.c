@@ -114,7 +114,8 @@ int shm_meet_prepare(struct shm_lane *shm, struct shm_peer *peer)
     return 0;
 }
 
-/** Takes the peer's reply, if it has come. */
+/** Takes the peer's reply, if it has come. If its bell finds no room in this process (a file, an
+ *  address), the peer is woken by its socket alone. */
 static void receive_reply(struct shm_lane *shm, struct shm_peer *peer)
 {
     struct shm_message reply;
@@ -127,12 +128,14 @@ static void receive_reply(struct shm_lane *shm, struct shm_peer *peer)
     }
     if (status == 0) {
         status = shm_segment_map(file, sizeof *peer->bell, &memory);
+        status = status == -EINVAL ? -EPROTO : status;
         close(file);
     }
-    if (status != 0) {
+    if (status == -EPROTO || status == -ECONNRESET) {
         shm_peers_end(shm, peer);
         return;
     }
+    peer->replied = true;
     peer->bell = memory;
     peer->bell_number = reply.bell;
 }
@@ -142,14 +145,16 @@ void shm_meet_wake(struct shm_lane *shm, struct shm_peer *peer, uint32_t attenti
     if (peer->rung == attention) {
         return;
     }
-    if (peer->bell == NULL) {
+    if (!peer->replied) {
         receive_reply(shm, peer); /* sent before the ring was first quiet, so it is there */
     }
-    if (peer->bell == NULL) {
+    if (!peer->replied) {
         return;
     }
     peer->rung = attention;
-    shm_bell_ring(peer->bell, peer->bell_number);
+    if (peer->bell != NULL) {
+        shm_bell_ring(peer->bell, peer->bell_number);
+    }
     shm->lane.sent_calls++;
     if (shm_socket_ring(peer->outbound) != 0) {
         shm_peers_end(shm, peer);
@@ -164,6 +169,11 @@ static bool accept_peer(struct shm_lane *shm)
     struct shm_peer *peer = NULL;
     int accepted = shm_socket_accept(shm->listener);
 
+    if (accepted == -EMFILE || accepted == -ENFILE || accepted == -ENOMEM || accepted == -ENOBUFS) {
+        /* Those who wait would wait for ever: they are refused, and take another lane. */
+        close(shm->listener);
+        shm->listener = -1;
+    }
     if (accepted < 0) {
         return accepted == -EPERM;
     }
@@ -251,7 +261,7 @@ static void heed_outbound(struct shm_lane *shm, struct shm_peer *peer)
     if (peer->outbound < 0) {
         return;
     }
-    if (peer->bell == NULL) {
+    if (!peer->replied) {
         receive_reply(shm, peer);
     } else if (shm_socket_drain(peer->outbound) < 0) {
         shm_peers_end(shm, peer);

@@ -28,8 +28,9 @@ struct shm_peer {
     int outbound;                  /**< -1: none */
     pid_t process;                 /**< behind `outbound`; 0: not to be seen from here */
     struct shm_producer *producer; /**< NULL: nothing has been sent */
-    struct shm_bell *bell;         /**< the peer's; NULL: it has not replied */
+    struct shm_bell *bell;         /**< the peer's; NULL: it has not replied, or had no room here */
     uint32_t bell_number;
+    bool replied;       /**< the peer has our ring */
     uint32_t rung;      /**< the attention (shm_ring.h) for which it has been woken */
     bool no_reading;    /**< the kernel does not let us read its memory */
     bool wanted;        /**< somebody has asked to reach it */
@@ -58,10 +59,12 @@ struct shm_lane {
     uint32_t polled_count;
     uint32_t polled_first; /**< where the next receive() begins, so that all get their turn */
     uint32_t quiet_count;
-    uint32_t ended_count; /**< peers that lost() has not told yet */
-    pid_t process;        /**< that opened it */
-    bool forked;          /**< this is its child's copy, so the rings are not ours to end */
-    bool untidy;          /**< something waits for shm_peers_tidy() */
+    uint32_t ended_count;        /**< peers that lost() has not told yet */
+    pid_t process;               /**< that opened it */
+    bool forked;                 /**< this is its child's copy, so the rings are not ours to end */
+    bool untidy;                 /**< something waits for shm_peers_tidy() */
+    bool is_unready;             /**< lost() has not told yet that nothing can be sent to ... */
+    struct lane_address unready; /**< ... this peer, since no ring could be made */
     bool armed;
     uint32_t polls;    /**< calls of receive() */
     uint32_t swept_at; /**< value of `polls` */

@@ -145,6 +145,9 @@ int shm_socket_receive(int socket, enum shm_message_kind kind, struct shm_messag
         return -ECONNRESET;
     }
     const struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+    if (rights == NULL && (header.msg_flags & MSG_CTRUNC) != 0) {
+        return -EMFILE;
+    }
     if (rights == NULL && bytes == 0) {
         return -ECONNRESET; /* with a file it is no end, but an empty record */
     }

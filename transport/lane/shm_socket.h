@@ -58,7 +58,8 @@ int shm_socket_connect(uint64_t incarnation, pid_t *process);
 int shm_socket_send(int socket, struct shm_message message, int file);
 
 /** Takes HELLO or REPLY; `file` is then the caller's.
- *  @return 0; -EAGAIN: none has come; -ECONNRESET: the other end is gone; -EPROTO: it is none. */
+ *  @return 0; -EAGAIN: none has come; -ECONNRESET: the other end is gone; -EPROTO: it is none;
+ *  -EMFILE: this process has no room for its file. */
 int shm_socket_receive(int socket, enum shm_message_kind kind, struct shm_message *message,
                        int *file);
 

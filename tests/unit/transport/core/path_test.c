@@ -52,7 +52,7 @@ static struct paths find(struct fixture *fixture, uint8_t reached)
     struct paths paths;
 
     fixture->address.rails = reached;
-    paths_find(&paths, &fixture->all, &fixture->address);
+    paths_find(&paths, &fixture->all, &fixture->address, true);
     return paths;
 }
 

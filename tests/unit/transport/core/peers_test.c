@@ -425,48 +425,6 @@ static void core_forget_peers__looks_seldom_for_what_is_not_received(void **stat
     assert_int_equal(completed(stranger).bytes, 1);
 }
 
-static int reach_any(struct lane *lane, const struct address_layout *address,
-                     struct lane_address *to)
-{
-    (void)lane;
-    (void)address;
-    *to = (struct lane_address){0};
-    return 0;
-}
-
-static unsigned receive_nothing(struct lane *lane, struct lane_incoming *frames, unsigned count)
-{
-    (void)lane;
-    (void)frames;
-    (void)count;
-    return 0;
-}
-
-/** Whoever says that it is on our host, and asks by another way, is not heard; nor does it keep the
- *  room, or the name, of somebody. */
-static void core_peer_meet__not_by_a_way_that_is_not_its_own(void **state)
-{
-    static const struct lane_operations operations = {.reach = reach_any,
-                                                      .receive = receive_nothing};
-    struct stranger *stranger = *state;
-    struct path_lanes *lanes = &stranger->core->options.lanes;
-    struct lane memory = {.operations = &operations,
-                          .kind = LANE_SHM,
-                          .of_host = true,
-                          .shares_memory = true,
-                          .is_certain = true,
-                          .frame_bytes = lanes->lanes[0]->frame_bytes};
-    const struct frame_connect body = connect_body(stranger);
-
-    lanes->lanes[lanes->count++] = &memory;
-    say_connect(stranger, &body);
-    sim_wire_advance(stranger->cluster.wire, cluster_now(&stranger->cluster) + 20000);
-    assert_int_equal(look(stranger), 1);
-    lanes->count--;
-    assert_int_equal(stranger->core->counters.dropped_source, 1);
-    assert_int_equal(stranger->core->peer_count, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -482,7 +440,6 @@ int main(void)
         STRANGER_TEST(core_peer_forget__of_one_that_is_there),
         STRANGER_TEST(core_service__who_is_quiet_for_long_is_asked),
         STRANGER_TEST(core_forget_peers__what_it_counted_stays),
-        STRANGER_TEST(core_peer_meet__not_by_a_way_that_is_not_its_own),
         STRANGER_TEST(core_peer_add__of_whom_an_impostor_was),
         STRANGER_TEST(core_peer_forget__of_one_that_is_asked_in_vain),
         STRANGER_TEST(core_peer_forget__of_one_whose_receive_was_cancelled),

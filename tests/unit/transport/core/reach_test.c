@@ -145,6 +145,266 @@ static void control_send_challenge__no_more_than_thrice_what_came(void **state)
     assert_int_equal(core->counters.sent[FRAME_CHALLENGE], sent + 1);
 }
 
+/* ---- memory that is not shared after all ---------------------------------------------------- */
+
+/** A lane that takes all addresses for those of this host. What is sent there is kept, and heard by
+ *  nobody; what has come is what a test puts in. */
+struct memory {
+    struct lane lane;
+    uint8_t sent[2000]; /**< the last frame that was sent */
+    unsigned sent_count;
+    unsigned left; /**< how often somebody was let go */
+    bool says;     /**< lost() has this to say */
+    struct lane_loss loss;
+    struct lane_incoming came; /**< bytes 0: nothing */
+};
+
+static struct memory *memory_of(struct lane *lane)
+{
+    return (struct memory *)(void *)lane;
+}
+
+static int reach_all(struct lane *lane, const struct address_layout *address,
+                     struct lane_address *to)
+{
+    (void)lane;
+    (void)address;
+    *to = (struct lane_address){{1}};
+    return 0;
+}
+
+static unsigned keep_sent(struct lane *lane, const struct lane_address *to,
+                          const struct lane_outgoing *frames, unsigned count)
+{
+    struct memory *memory = memory_of(lane);
+
+    (void)to;
+    memcpy(memory->sent, frames[0].head, frames[0].head_bytes);
+    memory->sent_count += count;
+    return count;
+}
+
+static unsigned receive_put(struct lane *lane, struct lane_incoming *frames, unsigned count)
+{
+    struct memory *memory = memory_of(lane);
+
+    if (count == 0 || memory->came.bytes == 0) {
+        return 0;
+    }
+    frames[0] = memory->came;
+    memory->came.bytes = 0;
+    return 1;
+}
+
+static void release_nothing(struct lane *lane)
+{
+    (void)lane;
+}
+
+static bool say_lost(struct lane *lane, struct lane_loss *loss)
+{
+    struct memory *memory = memory_of(lane);
+    bool says = memory->says;
+
+    memory->says = false;
+    *loss = memory->loss;
+    return says;
+}
+
+static void count_left(struct lane *lane, const struct lane_address *to)
+{
+    assert_int_equal(to->bytes[0], 1);
+    memory_of(lane)->left++;
+}
+
+static int be_well(struct lane *lane)
+{
+    (void)lane;
+    return 0;
+}
+
+/** Gives the core such a lane beside its own. */
+static void share_memory(struct stranger *stranger, struct memory *memory)
+{
+    static const struct lane_operations operations = {.reach = reach_all,
+                                                      .send = keep_sent,
+                                                      .receive = receive_put,
+                                                      .release = release_nothing,
+                                                      .lost = say_lost,
+                                                      .leave = count_left,
+                                                      .status = be_well};
+    struct path_lanes *lanes = &stranger->core->options.lanes;
+
+    *memory = (struct memory){.lane = {.operations = &operations,
+                                       .kind = LANE_SHM,
+                                       .of_host = true,
+                                       .shares_memory = true,
+                                       .is_certain = true,
+                                       .frame_bytes = 1400},
+                              .loss.address.bytes[0] = 1};
+    lanes->lanes[lanes->count++] = &memory->lane;
+}
+
+/** The stranger is known, and asked by memory for a connection. */
+static struct core_peer *asked_by_memory(struct stranger *stranger, struct memory *memory)
+{
+    struct core_peer *peer = NULL;
+
+    share_memory(stranger, memory);
+    assert_int_equal(core_peer_add(stranger->core, &stranger->address, &peer), 0);
+    assert_int_equal(cluster_send(&stranger->cluster, 0, peer, 1, 0, "x", 1, NULL), 0);
+    round_trip(stranger);
+    assert_int_equal(memory->sent_count, 1);
+    assert_false(hear(stranger));
+    return peer;
+}
+
+/** The stranger is asked by the wire, accepts, and gets what was to be sent to it. */
+static void asked_by_wire(struct stranger *stranger, const struct core_peer *peer)
+{
+    struct frame_connect body = connect_body(stranger);
+
+    const struct frame *asked = hear_type(stranger, FRAME_CONNECT);
+    stranger->core_key = from_le32(asked->connect->key);
+    assert_int_equal(asked->connect->frame_bytes.bytes[0] | asked->connect->frame_bytes.bytes[1]
+                                                                << 8,
+                     stranger->core->options.lanes.lanes[0]->frame_bytes);
+    body.echoed_key = to_le32(stranger->core_key);
+    say(stranger, &(struct says){.fields.type = FRAME_ACCEPT,
+                                 .credit = STRANGER_CREDIT,
+                                 .body = &body,
+                                 .padded_bytes = 1500});
+    round_trip(stranger);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    while (hear(stranger) && stranger->heard.type != FRAME_EAGER) {
+        /* on */
+    }
+    assert_int_equal(stranger->heard.type, FRAME_EAGER);
+}
+
+static void core_leave_memory__who_is_not_met_there_is_asked_elsewhere(void **state)
+{
+    struct stranger *stranger = *state;
+    struct memory memory;
+    const struct core_peer *peer = asked_by_memory(stranger, &memory);
+
+    memory.says = true;
+    memory.loss.certain = true;
+    pass(stranger, 1000000);
+    assert_int_equal(memory.left, 1);
+    assert_int_equal(stranger->core->counters.memory_left, 1);
+    asked_by_wire(stranger, peer);
+}
+
+/** Room for a ring may come: nothing is left for one that was not there. */
+static void core_leave_memory__when_a_ring_could_not_be_made_for_long(void **state)
+{
+    struct stranger *stranger = *state;
+    struct memory memory;
+    const struct core_peer *peer = asked_by_memory(stranger, &memory);
+
+    memory.says = true;
+    pass(stranger, 1000000);
+    assert_int_equal(memory.left, 0);
+    while (memory.left == 0) {
+        assert_int_equal(peer->connection.state, CONNECTION_ASKING);
+        memory.says = true;
+        pass(stranger, 1000000);
+    }
+    assert_true(memory.sent_count > PATH_PATIENCE_CONNECTS);
+    asked_by_wire(stranger, peer);
+}
+
+static void core_leave_memory__who_asks_by_another_way_has_left_it(void **state)
+{
+    struct stranger *stranger = *state;
+    struct memory memory;
+    const struct core_peer *peer = asked_by_memory(stranger, &memory);
+
+    assert_ptr_equal(be_accepted(stranger), peer);
+    assert_int_equal(memory.left, 1);
+    assert_int_equal(peer->connection.state, CONNECTION_OPEN);
+    assert_int_equal(peer->paths.fast, 0);
+}
+
+/** It need not be known before. */
+static void core_peer_meet__who_says_that_it_is_here_and_asks_by_another_way(void **state)
+{
+    struct stranger *stranger = *state;
+    struct memory memory;
+
+    share_memory(stranger, &memory);
+    assert_int_equal(be_accepted(stranger)->paths.fast, 0);
+    assert_int_equal(memory.left, 0);
+}
+
+/** By memory frames are of another length: what was agreed on there does not count elsewhere. */
+static void core_leave_memory__who_has_asked_there_asks_again(void **state)
+{
+    struct stranger *stranger = *state;
+    struct memory memory;
+    uint8_t connect[1400] = {0};
+    struct frame_connect body = connect_body(stranger);
+
+    share_memory(stranger, &memory);
+    body.frame_bytes = to_le16(sizeof connect);
+    frame_encode(connect, &(struct frame_fields){.type = FRAME_CONNECT,
+                                                 .destination = CLUSTER_ENDPOINT,
+                                                 .source = CLUSTER_ENDPOINT});
+    frame_stamp(connect, 0, 0, STRANGER_CREDIT);
+    memcpy(connect + sizeof(struct frame_header), &body, sizeof body);
+    proof_write(connect, address_layout(&stranger->core->options.address)->secret, NULL);
+    memory.came = (struct lane_incoming){
+        .data = connect, .bytes = sizeof connect, .from = memory.loss.address};
+    pass(stranger, 1000000);
+    assert_int_equal(look(stranger), 1);
+    assert_int_equal(memory.sent_count, 1); /* ACCEPT */
+    const struct core_peer *peer = stranger->core->peers[0];
+    assert_int_equal(peer->connection.state, CONNECTION_ANSWERED);
+    assert_int_equal(peer->data_bytes, sizeof connect);
+    memory.says = true;
+    memory.loss.certain = true;
+    core_notice_lost(stranger->core, true, cluster_now(&stranger->cluster));
+    assert_int_equal(memory.left, 1);
+    assert_ptr_equal(be_accepted(stranger), peer);
+    assert_int_equal(peer->data_bytes, 1500);
+    assert_int_equal(peer->paths.fast, 0);
+}
+
+/** Both have met there: now the end of what joins them is that of the peer. */
+static void core_leave_memory__not_once_the_connection_is_open(void **state)
+{
+    struct stranger *stranger = *state;
+    struct memory memory;
+    struct core_peer *peer = asked_by_memory(stranger, &memory);
+
+    peer->connection.state = CONNECTION_OPEN;
+    memory.says = true;
+    memory.loss.certain = true;
+    pass(stranger, 1000000);
+    assert_int_equal(memory.left, 0);
+    assert_int_equal(peer->connection.state, CONNECTION_FAILED);
+    assert_int_equal(peer->connection.error, -ECONNRESET);
+}
+
+/** Nothing else leads to it. */
+static void core_leave_memory__not_without_another_way(void **state)
+{
+    struct stranger *stranger = *state;
+    struct memory memory;
+    struct address_layout *layout = (struct address_layout *)(void *)stranger->address.bytes;
+
+    memset(layout->rail[0].mac, 0, sizeof layout->rail[0].mac);
+    layout->host = to_le64(1);
+    layout->process = to_le32(1);
+    layout->rails = 0;
+    const struct core_peer *peer = asked_by_memory(stranger, &memory);
+    memory.says = true;
+    memory.loss.certain = true;
+    pass(stranger, 1000000);
+    assert_int_equal(peer->connection.error, -ECONNRESET);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +414,13 @@ int main(void)
         STRANGER_TEST(core_receive__challenge_is_answered_with_its_number),
         STRANGER_TEST(core_receive__response_proves_one_way),
         STRANGER_TEST(control_send_challenge__no_more_than_thrice_what_came),
+        STRANGER_TEST(core_leave_memory__who_is_not_met_there_is_asked_elsewhere),
+        STRANGER_TEST(core_leave_memory__when_a_ring_could_not_be_made_for_long),
+        STRANGER_TEST(core_leave_memory__who_asks_by_another_way_has_left_it),
+        STRANGER_TEST(core_peer_meet__who_says_that_it_is_here_and_asks_by_another_way),
+        STRANGER_TEST(core_leave_memory__who_has_asked_there_asks_again),
+        STRANGER_TEST(core_leave_memory__not_once_the_connection_is_open),
+        STRANGER_TEST(core_leave_memory__not_without_another_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

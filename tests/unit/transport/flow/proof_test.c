@@ -116,9 +116,24 @@ static void proof_challenge__is_anothers_for_each_way(void **state)
     assert_memory_not_equal(nonce, other, sizeof nonce);
 }
 
+static void proof_mix_secret__same_random_numbers_do_not_make_the_same_secret(void **state)
+{
+    uint8_t a[ADDRESS_SECRET_BYTES] = {1};
+    uint8_t b[ADDRESS_SECRET_BYTES] = {1};
+    uint8_t c[ADDRESS_SECRET_BYTES] = {2};
+
+    (void)state;
+    proof_mix_secret(a, "one", 3);
+    proof_mix_secret(b, "two", 3);
+    proof_mix_secret(c, "one", 3);
+    assert_false(proof_secrets_equal(a, b));
+    assert_false(proof_secrets_equal(a, c));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(proof_mix_secret__same_random_numbers_do_not_make_the_same_secret),
         cmocka_unit_test(proof_incarnation__as_documented),
         cmocka_unit_test(proof_write__as_documented),
         cmocka_unit_test(proof_is_right__of_what_was_written),

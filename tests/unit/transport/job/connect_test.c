@@ -11,13 +11,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "unit/transport/endpoint/endpoints.h"
 
+/** Where a process is, as it publishes it. */
+struct whereabouts {
+    uint64_t host;
+    uint64_t mark;
+};
+
 struct other {
     bool elsewhere; /**< it says that it runs on another host */
+    bool unseen;    /**< it runs on another one with the same numbers, and this one sees no mark */
+    uint64_t mark;
     struct beowire_address address;
     char mine[JOB_VALUE_BYTES]; /**< what this process published last */
 };
@@ -36,15 +45,16 @@ static int look_up(void *context, uint32_t rank, const char *key, char value[JOB
                    struct reason reason)
 {
     const struct other *other = context;
-    uint64_t host = 0;
+    struct whereabouts where = {0};
 
     (void)reason;
     if (rank == 0) {
         (void)snprintf(value, JOB_VALUE_BYTES, "%s", other->mine);
     } else if (strncmp(key, "beowire-0-", strlen("beowire-0-")) == 0) {
-        assert_int_equal(host_identity(&host), 0);
-        host += other->elsewhere;
-        hex_write(&host, sizeof host, value);
+        assert_int_equal(host_identity(&where.host), 0);
+        where.host += other->elsewhere;
+        where.mark = other->mark + other->unseen;
+        hex_write(&where, sizeof where, value);
     } else {
         hex_write(&other->address, sizeof other->address, value);
     }
@@ -71,11 +81,14 @@ static int connect_to(struct other *other, const char *lanes, beowire_endpoint *
     options.interface = "end1";
     assert_int_equal(beowire_open(&options, &theirs), 0);
     beowire_address(theirs, &other->address);
+    int mark = host_mark(&other->mark);
+    assert_true(mark >= 0);
     int status = beowire_job_connect(&job, NULL, endpoint, peers, reason, BEOWIRE_JOB_REASON_BYTES);
     if (status == 0) {
         assert_int_equal(peers[0], BEOWIRE_ANY_PEER);
         assert_int_equal(peers[1], 0);
     }
+    assert_int_equal(close(mark), 0);
     assert_int_equal(beowire_close(theirs, 0), 0);
     return status;
 }
@@ -106,6 +119,19 @@ static void beowire_job_connect__on_one_host_no_network_is_used(void **state)
 static void beowire_job_connect__across_hosts_by_an_interface_that_is_up(void **state)
 {
     struct other other = {.elsewhere = true};
+    char reason[BEOWIRE_JOB_REASON_BYTES] = "";
+    beowire_endpoint *endpoint = NULL;
+
+    (void)state;
+    assert_int_equal(connect_to(&other, NULL, &endpoint, reason), 0);
+    assert_int_equal(counter(endpoint, "lanes_udp"), 1);
+    assert_int_equal(beowire_close(endpoint, 0), 0);
+}
+
+/** As machines that were resumed from one snapshot are. */
+static void beowire_job_connect__hosts_with_the_same_numbers_are_two(void **state)
+{
+    struct other other = {.unseen = true};
     char reason[BEOWIRE_JOB_REASON_BYTES] = "";
     beowire_endpoint *endpoint = NULL;
 
@@ -191,6 +217,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(beowire_job_connect__on_one_host_no_network_is_used,
                                clean_environment),
         cmocka_unit_test_setup(beowire_job_connect__across_hosts_by_an_interface_that_is_up,
+                               clean_environment),
+        cmocka_unit_test_setup(beowire_job_connect__hosts_with_the_same_numbers_are_two,
                                clean_environment),
         cmocka_unit_test_setup(beowire_job_connect__as_the_environment_says, clean_environment),
         cmocka_unit_test_setup(beowire_job_connect__interface_that_is_not_there, clean_environment),

@@ -55,11 +55,25 @@ static void host_identity__another_network_namespace_is_another_host(void **stat
     assert_int_not_equal(seen_by_child(flags), identity);
 }
 
+static void host_sees__a_mark_of_this_host_as_long_as_it_lasts(void **state)
+{
+    uint64_t mark = 0;
+    int lasts = host_mark(&mark);
+
+    (void)state;
+    assert_true(lasts >= 0);
+    assert_true(host_sees(mark));
+    assert_false(host_sees(mark + 1));
+    close(lasts);
+    assert_false(host_sees(mark));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host_identity__same_for_processes_of_one_namespace),
         cmocka_unit_test(host_identity__another_network_namespace_is_another_host),
+        cmocka_unit_test(host_sees__a_mark_of_this_host_as_long_as_it_lasts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

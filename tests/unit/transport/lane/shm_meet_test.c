@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/resource.h>
 
 static void shm_meet_reach__twice_is_the_same_peer(void **state)
 {
@@ -249,6 +250,112 @@ static void shm_meet_prepare__peer_that_ended_before_anything_was_sent(void **st
     close_shm(a);
 }
 
+/** Lets the process open no more files, or as many as before. */
+static void allow_files(bool more)
+{
+    static struct rlimit before;
+    struct rlimit none;
+
+    if (more) {
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        return;
+    }
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+}
+
+/** Nothing is known of the peer: it has not ended. */
+static void shm_meet_prepare__without_files_it_is_tried_again(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct lane *b = open_shm(2);
+    struct lane_address to_b = reach_lane(a, b);
+    struct lane_loss lost;
+
+    (void)state;
+    allow_files(false);
+    assert_false(send_number(a, &to_b, 1, 8));
+    allow_files(true);
+    assert_true(a->operations->lost(a, &lost));
+    assert_memory_equal(&lost.address, &to_b, sizeof to_b);
+    assert_false(lost.certain);
+    assert_false(a->operations->lost(a, &lost));
+    assert_true(send_number(a, &to_b, 1, 8));
+    assert_int_equal(receive_number(b, NULL), 1);
+    close_shm(a);
+    close_shm(b);
+}
+
+static void shm_meet__who_cannot_be_let_in_does_not_wait_for_ever(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct lane *b = open_shm(2);
+    struct lane_address to_b = reach_lane(a, b);
+
+    (void)state;
+    assert_true(send_number(a, &to_b, 1, 8));
+    allow_files(false);
+    settle(b);
+    allow_files(true);
+    wait_for_loss(a, &to_b);
+    close_shm(a);
+    close_shm(b);
+}
+
+static void shm_meet__without_room_for_its_bell_a_peer_is_woken_by_its_socket(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct lane *b = open_shm(2);
+    struct lane_address to_b = reach_lane(a, b);
+    struct lane_loss lost;
+
+    (void)state;
+    assert_true(send_number(a, &to_b, 1, 8));
+    assert_int_equal(receive_number(b, NULL), 1);
+    allow_files(false);
+    settle(a); /* the reply */
+    allow_files(true);
+    assert_false(a->operations->lost(a, &lost));
+    assert_null(inside(a)->peers[0]->bell);
+    assert_true(b->operations->arm(b));
+    assert_int_equal(wait_for(b, 0), 0);
+    assert_true(send_number(a, &to_b, 2, 8));
+    assert_int_equal(wait_for(b, PATIENCE_NS), 1);
+    assert_int_equal(receive_number(b, NULL), 2);
+    close_shm(a);
+    close_shm(b);
+}
+
+static void shm_leave__the_other_hears_of_it_and_nothing_stays(void **state)
+{
+    struct lane *a = open_shm(1);
+    struct lane *b = open_shm(2);
+    int before = count_descriptors();
+    struct lane_address to_b = reach_lane(a, b);
+    struct lane_address to_a = reach_lane(b, a);
+    struct lane_loss lost;
+
+    (void)state;
+    assert_true(send_number(a, &to_b, 1, 8));
+    assert_true(send_number(b, &to_a, 1, 8));
+    settle(a);
+    settle(b);
+    a->operations->leave(a, &to_b);
+    a->operations->leave(a, &to_b);
+    assert_false(a->operations->lost(a, &lost));
+    assert_int_equal(receive_number(b, NULL), 1);
+    wait_for_loss(b, &to_a);
+    assert_int_equal(receive_number(a, NULL), 1); /* it had come before */
+    settle(a);
+    settle(b);
+    assert_int_equal(inside(a)->peers_end, 0);
+    assert_int_equal(inside(b)->peers_end, 0);
+    assert_int_equal(count_descriptors(), before);
+    close_shm(a);
+    close_shm(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +369,10 @@ int main(void)
         cmocka_unit_test(shm_meet__a_reply_that_is_none_ends_the_peer),
         cmocka_unit_test(shm_meet__wake_ups_that_nobody_asked_for),
         cmocka_unit_test(shm_meet_prepare__peer_that_ended_before_anything_was_sent),
+        cmocka_unit_test(shm_meet_prepare__without_files_it_is_tried_again),
+        cmocka_unit_test(shm_meet__who_cannot_be_let_in_does_not_wait_for_ever),
+        cmocka_unit_test(shm_meet__without_room_for_its_bell_a_peer_is_woken_by_its_socket),
+        cmocka_unit_test(shm_leave__the_other_hears_of_it_and_nothing_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
