@@ -135,6 +135,11 @@ mpi-test:
 	@exec scripts/install-mpi all
 	@exec scripts/run-pytest wheels-python tests/wheels $(TESTS)
 
+#: make test-programs   programs of others over TCP and Beowire (2 GB of packages; about an hour)
+.PHONY: test-programs
+test-programs:
+	@exec scripts/test-programs
+
 #: make deb             Debian packages of the library, the provider and the command, in build/deb
 .PHONY: deb
 deb:

@@ -112,4 +112,17 @@ def test_only_libfabric_is_missing_and_cannot_be_had__left_out_in_a_line(
 def test_unknown_set__usage(machine: Path) -> None:
     done = install(machine, "everything")
     assert done.returncode == 2
-    assert done.stderr == "install-packages: usage: install-packages demo|bench|test\n"
+    assert done.stderr == (
+        "install-packages: usage: install-packages demo|bench|test,"
+        " or install-packages packages NAME...\n"
+    )
+
+
+def test_packages_by_name__that_cannot_be_had__are_said_to_be_left_out(machine: Path) -> None:
+    write_program(machine / "programs" / "dpkg-query", '[ "$4" = gcc ] && printf installed')
+    assert install(machine, "packages", "gcc").stdout == ""
+    done = install(machine, "packages", "gcc", "lammps")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "install-packages: left out: lammps, which cannot be installed, and what needs it\n"
+    )
