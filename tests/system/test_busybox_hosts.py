@@ -87,7 +87,7 @@ def test_setup__puts_its_files_there_and_takes_them_away(hosts: Hosts) -> None:
     ("mounted", "words"),
     [
         ("size=1m", ["its disk is full", "make room there, or make ~/.cache/beowire a link"]),
-        ("ro", ["its file system is read-only", "mount it to be written"]),
+        ("ro", [": Read-only file system", "mount it to be written"]),
         ("noexec", ["which is mounted noexec", "or make ~/.cache/beowire a link"]),
     ],
 )

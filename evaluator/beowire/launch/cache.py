@@ -156,7 +156,7 @@ _CAUSES = (
         r"No space left on device|Wrote only \d+ of|short write|Disk quota exceeded",
         "its disk is full{at}: make room there{link}",
     ),
-    (r"Read-only file system", "its file system is read-only{at}: mount it to be written"),
+    (r"^(.*: Read-only file system)$", "{0}{at}: mount it to be written"),
     (
         r"^noexec (.*)$",
         "programs may not run on its {0}, which is mounted noexec: mount it with exec{link}",
