@@ -122,13 +122,25 @@ def _run() -> int:
         status = 1  # whoever read has gone, and wants to hear no more
     except OSError as error:
         status = 1
-        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
+        if _nowhere():
+            _say("the directory that this is typed in is gone: change to one that is there")
+        else:
+            _say(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     except Exception as error:
         if not isinstance(error, _NOT_UNDERSTOOD):
             raise
         status = 2
         _explain(error)
     return status
+
+
+def _nowhere() -> bool:
+    """Whether the working directory has been removed."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _explain(error: Exception) -> None:

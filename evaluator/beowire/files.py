@@ -53,7 +53,7 @@ def write_named(path: Path, content: str | bytes) -> None:
 
     BeowireError (exit code 1) if that cannot be: what was in a regular file then still is.
     """
-    data = content.encode() if isinstance(content, str) else content
+    data = _bytes(content)
     try:
         _write(path, data)
     except OSError as error:
@@ -130,7 +130,7 @@ def write_whole(path: Path, content: str | bytes, mode: int = 0o666) -> None:
 
     OSError if it cannot be written: what was there before then still is, and no draft stays.
     """
-    data = content.encode() if isinstance(content, str) else content
+    data = _bytes(content)
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -165,6 +165,11 @@ def sync_directory(directory: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _bytes(content: str | bytes) -> bytes:
+    """A name that is no text, such as that of a directory, is shown escaped."""
+    return content.encode(errors="backslashreplace") if isinstance(content, str) else content
 
 
 def _write(path: Path, data: bytes) -> None:

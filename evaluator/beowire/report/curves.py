@@ -17,6 +17,7 @@ from beowire.histogram import bucket_index, bucket_width
 from beowire.patterns import PATTERNS, Pattern
 from beowire.record import CpuCost, Record, Result, Summary
 from beowire.report import palette
+from beowire.visible import visible
 
 #: An interval that reaches farther than this from its median is wide: a reader is told so.
 WIDE = 0.05
@@ -128,6 +129,7 @@ def record_labels(records: Sequence[Record]) -> list[str]:
     for record in records:
         path = record.path.resolve()
         name = path.parent.name if path.name == "record.jsonl" else path.stem
+        name = visible(name)
         label, number = name, 1
         while label in labels:
             number += 1

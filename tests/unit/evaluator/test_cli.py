@@ -137,6 +137,15 @@ def test_words_that_make_no_sense__one_line(words: list[str], says: str) -> None
     assert done.stderr.count("\n") == 1
 
 
+def test_a_directory_that_is_gone__one_line(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    gone = f"cd '{tmp_path}/gone' && rmdir '{tmp_path}/gone' && exec \"$@\""
+    done = _beowire(gone, "simulate", "--seed", "3", "--trace", "x")
+    assert (done.returncode, done.stdout) == (1, "")
+    said = "the directory that this is typed in is gone: change to one that is there"
+    assert done.stderr.splitlines()[-1] == f"beowire: {said}"
+
+
 def test_no_words__the_help() -> None:
     done = _beowire('exec "$@"')
     assert done.returncode == 2

@@ -33,6 +33,9 @@ def test_write_whole__has_the_content_and_the_mode(tmp_path: Path) -> None:
         files.write_whole(tmp_path / "b", b"bytes", mode=0o600)
     finally:
         os.umask(before)
+    files.write_whole(tmp_path / "c", "\udcff")  # what is no text, of a path
+    assert (tmp_path / "c").read_text() == "\\udcff"
+    (tmp_path / "c").unlink()
     assert (tmp_path / "a").read_text() == "text\n"
     assert (tmp_path / "b").read_bytes() == b"bytes"
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640

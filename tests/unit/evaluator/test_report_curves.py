@@ -182,6 +182,11 @@ def test_record_labels__several__are_directories_or_files_and_differ() -> None:
     assert record_labels([record(path=path) for path in paths]) == ["run", "run (2)", "old"]
 
 
+def test_record_labels__a_name_that_is_no_text__is_escaped() -> None:
+    paths = ["/a/x\udcff/record.jsonl", "/b/y\n/record.jsonl"]
+    assert record_labels([record(path=path) for path in paths]) == ["x\\udcff", "y\\n"]
+
+
 def test_curves__several_records__carry_the_record_in_the_label() -> None:
     records = [record(result(), path=f"/{name}/record.jsonl") for name in ("one", "two")]
     found = curves(records, "pingpong")
