@@ -34,8 +34,8 @@ _ATTEMPTS = 10
 #: As many links as the kernel follows.
 _MOST_LINKS = 40
 
-#: What rules out a rename, and not writing in place.
-_NO_RENAME = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS)
+#: What rules out a new file in a file's place, and not writing in place. ENOENT is said by /proc.
+_NO_RENAME = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS, errno.ENOENT)
 
 #: What the user can do about it.
 _ADVICE = {
@@ -257,9 +257,11 @@ def _write_in_place(path: Path, data: bytes) -> None:
         try:
             if data:
                 os.posix_fallocate(descriptor, 0, len(data))
-        except OSError:
-            os.ftruncate(descriptor, before)
-            raise
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+                os.ftruncate(descriptor, before)
+                raise
+            # Otherwise the file system reserves nothing, as /proc.
         file.write(data)
         file.truncate()
         file.flush()
@@ -280,8 +282,9 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 def _reason(path: Path, error: OSError) -> str:
     advice = _ADVICE.get(error.errno or 0, "")
-    if error.errno == errno.ENOENT:
-        advice = f"make {Path(os.path.realpath(path)).parent} first"
+    parent = Path(os.path.realpath(path)).parent
+    if error.errno == errno.ENOENT and not parent.exists():
+        advice = f"make {parent} first"
     return f"{error.strerror}: {advice}" if advice else str(error.strerror)
 
 

@@ -15,7 +15,7 @@ from beowire.lab import cluster
 from beowire.lab.options import LabOptions
 from beowire.record import read_record
 from system.conftest import ROOT, assert_refused
-from system.test_ssh import DAMAGES, HELLO, HOSTS, Hosts, cache_of, contents, copies, running
+from system.test_ssh import HELLO, HOSTS, Hosts, cache_of, contents, copies, running
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0, reason="sshd lets only root log in others, and wants to be root"
@@ -57,13 +57,10 @@ def test_start__brings_the_engine__once_and_again_if_it_is_damaged(hosts: Hosts)
     first, good = copies(hosts, 1), contents(hosts, 1)
     assert hosts.run(HELLO, ",".join(HOSTS), hosts.options()).returncode == 0
     assert copies(hosts, 1) == first
-    for damage in (DAMAGES[0], DAMAGES[3], DAMAGES[6], DAMAGES[7]):
-        (copy,) = cache_of(hosts, 1).iterdir()
-        names = {"copy": copy, "engine": copy / "beowire-engine", "drivers": copy / "drivers"}
-        environment = os.environ | {name: str(path) for name, path in names.items()}
-        subprocess.run(["sh", "-c", damage], env=environment, check=True)
-        done = hosts.run(HELLO, ",".join(HOSTS), hosts.options())
-        assert (done.returncode, contents(hosts, 1)) == (0, good), (damage, done.stderr)
+    (copy,) = cache_of(hosts, 1).iterdir()
+    (copy / "beowire-engine").write_bytes(b"")
+    done = hosts.run(HELLO, ",".join(HOSTS), hosts.options())
+    assert (done.returncode, contents(hosts, 1)) == (0, good), done.stderr
 
 
 def test_compare__between_them(hosts: Hosts, tmp_path: Path) -> None:
@@ -107,7 +104,11 @@ def test_enter__a_c_library_that_cannot_run_the_engine(hosts: Hosts, tmp_path: P
     real = (paths.engine_directory() / "beowire-engine").read_bytes()
     loader = next(one for one in (b"ld-linux-x86-64.so.2", b"ld-linux-aarch64.so.1") if one in real)
     for name, needs, words in (
-        ("musl", (loader, loader[:-1] + b"9"), ["no glibc, as where there is musl", "build Beo"]),
+        (
+            "musl",
+            (loader, loader[:-1] + b"9"),
+            ["its C library is musl, or another that is not", "build Beo"],
+        ),
         ("new", (b"GLIBC_2.34\0", b"GLIBC_9.34\0"), ["C library is too old", "GLIBC_9.34"]),
     ):
         assert needs[0] in real

@@ -163,7 +163,7 @@ _CAUSES = (
     ),
     (
         r"Error relocating|Error loading shared library|^no loader (.*ld-linux.*)$",
-        "its C library is none that this engine can use (no glibc, as where there is musl): build"
+        "its C library is musl, or another that is not the glibc which this engine needs: build"
         " Beowire there",
     ),
     (r"^no loader (.*)$", "the engine's loader {0} is missing there: build Beowire there"),

@@ -159,7 +159,7 @@ def test_try_it__an_engine_that_cannot_run_there__says_why(
     shutil.rmtree(tmp_path / ".cache")
     musl = engine(tmp_path, (loader, loader[:-1] + b"9"))
     assert why(run(tmp_path, musl.try_it(), tools)) == (
-        "its C library is none that this engine can use (no glibc, as where there is musl): build"
+        "its C library is musl, or another that is not the glibc which this engine needs: build"
         " Beowire there"
     )
     shutil.rmtree(tmp_path / ".cache")
@@ -173,7 +173,10 @@ def test_try_it__an_engine_that_cannot_run_there__says_why(
     ("said", "meaning"),
     [
         ("x: version `GLIBC_2.9' not found\nx: version `GLIBC_2.38' not found", "GLIBC_2.38 is"),
-        ("Error relocating /x: __vsnprintf_chk: symbol not found", "no glibc, as where there is"),
+        (
+            "Error relocating /x: __vsnprintf_chk: symbol not found",
+            "not the glibc which this engine needs",
+        ),
         (
             "x: error while loading shared libraries: libm.so.6: cannot",
             "lacks the library libm.so.6",
