@@ -116,6 +116,17 @@ def test_beowire__hands_on_no_search_path_that_leads_here(trap: Path) -> None:
     assert not [line for line in told.stdout.splitlines() if line.startswith("LD_LIBRARY_PATH")]
 
 
+def test_beowire__hands_on_what_a_shell_would_drop_or_change(trap: Path) -> None:
+    odd = {"BASH_FUNC_module%%": "() {  :\n}", "a b": "1", "root": "/data", "PWD": "/elsewhere"}
+    words = [str(ROOT / "beowire"), "run", "/usr/bin/env", "-0"]
+    told = run(words, trap, odd)
+    assert told.returncode == 0, told.stderr
+    assert {f"{name}={value}" for name, value in odd.items()} <= set(told.stdout.split("\0"))
+    told = run(words, trap, {"BASH_FUNC_x%%": "x" * 120_000})
+    assert (told.returncode, "BASH_FUNC_x%%" in told.stdout) == (0, False)
+    assert told.stderr == ("beowire: exported functions are more than 90 KB, and are left out\n")
+
+
 @pytest.mark.parametrize("module", ["beowire", "beowire.isolated"])
 def test_python_m__is_refused(module: str, tmp_path: Path) -> None:
     """It has looked in the working directory already, where this time nothing was."""
