@@ -8,6 +8,7 @@
 #include "mr.h"
 #include "name.h"
 #include "notice.h"
+#include "openmpi.h"
 #include "summary.h"
 #include "unsupported.h"
 
@@ -206,6 +207,7 @@ static int endpoint_enable(struct endpoint *endpoint)
         return status;
     }
     endpoint->inject_bytes = beowire_inject_bytes(endpoint->transport);
+    endpoint->answers_claims = openmpi_is_before_5();
     tell_missing_lanes(endpoint);
     return 0;
 }

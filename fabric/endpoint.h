@@ -99,7 +99,8 @@ struct endpoint {
     struct parked arrivals[ENDPOINT_BATCH]; /**< of peers' puts, for the latter */
     unsigned arrivals_parked;               /**< of these; no more are taken before all have left */
     unsigned arrivals_left;
-    bool said_full; /**< that there is no room for more peers */
+    bool said_full;      /**< that there is no room for more peers */
+    bool answers_claims; /**< synchronous sends whose messages were claimed (openmpi.h) */
 };
 
 extern struct fi_ops_msg endpoint_msg_ops;

@@ -4,6 +4,7 @@
 #include "complete.h"
 #include "libfabric.h"
 #include "line.h"
+#include "openmpi.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -118,18 +119,17 @@ static int post(struct endpoint *endpoint, const struct reception *reception)
     return status;
 }
 
-/** A claimed message's name is kept where its owner has to leave room for us. */
-static_assert(sizeof(((struct fi_context *)0)->internal[0]) >= sizeof(beowire_message),
-              "a name fits");
+/** A claimed message, kept where its owner has to leave room for us. */
+struct claim {
+    beowire_message message;
+    uint64_t tag; /**< TAG_DATA included */
+    beowire_peer peer;
+};
+static_assert(sizeof(struct claim) <= sizeof(struct fi_context), "it fits there");
 
-static void keep_claim(void *context, beowire_message message)
+static struct claim *claim_of(void *context)
 {
-    ((struct fi_context *)context)->internal[0] = (void *)(uintptr_t)message;
-}
-
-static beowire_message kept_claim(const void *context)
-{
-    return (uintptr_t)((const struct fi_context *)context)->internal[0];
+    return context;
 }
 
 /** Has a claimed message received by a request that was made for it. */
@@ -154,16 +154,40 @@ static int prepare_discard(struct endpoint *endpoint, const struct reception *re
     return prepare(endpoint, &nowhere, REQUEST_DISCARD, request);
 }
 
+/** Sends what ends the synchronous send of a claimed message, if it is one, and only once. No error
+ *  but -FI_EAGAIN counts: that the peer has failed is seen by receiving the message. */
+static int answer_claim(struct endpoint *endpoint, struct claim *claim)
+{
+    uint64_t answer = 0;
+
+    if (!endpoint->answers_claims || (claim->tag & TAG_DATA) == 0 ||
+        !openmpi_wants_answer(claim->tag & INFO_TAG_MASK, &answer)) {
+        return 0;
+    }
+    if (beowire_inject(endpoint->transport, claim->peer, answer, 0, NULL, 0) == -EAGAIN) {
+        return -FI_EAGAIN;
+    }
+    claim->tag = 0;
+    return 0;
+}
+
 /** Posts a receive of a claimed message: into the user's buffer, or to nowhere. */
-static int receive_claimed(struct endpoint *endpoint, const struct reception *reception,
-                           beowire_message message)
+static int receive_claimed(struct endpoint *endpoint, const struct reception *reception)
 {
     struct request *request = NULL;
     bool discard = (reception->flags & FI_DISCARD) != 0;
     int status = discard ? prepare_discard(endpoint, reception, &request)
                          : prepare(endpoint, reception, REQUEST_RECEIVE, &request);
 
-    return status != 0 ? status : receive_by(endpoint, request, message);
+    if (status != 0) {
+        return status;
+    }
+    status = answer_claim(endpoint, claim_of(reception->context));
+    if (status != 0) {
+        requests_give(&endpoint->requests, request);
+        return status;
+    }
+    return receive_by(endpoint, request, claim_of(reception->context)->message);
 }
 
 /** Says what was found, or that there was nothing, which is an error that one expects. */
@@ -221,7 +245,8 @@ static int peek(struct endpoint *endpoint, const struct reception *reception)
     if (discard) {
         requests_give(&endpoint->requests, request);
     } else if (status == 0 && take) {
-        keep_claim(reception->context, message);
+        *claim_of(reception->context) =
+            (struct claim){.message = message, .tag = found.tag, .peer = found.peer};
     }
     report_found(endpoint, reception, &found, status);
     return 0;
@@ -251,8 +276,7 @@ static int look(struct endpoint *endpoint, const struct reception *reception)
         int status = endpoint_progress(endpoint);
         return status != 0 ? status : peek(endpoint, reception);
     }
-    return claims ? receive_claimed(endpoint, reception, kept_claim(reception->context))
-                  : -FI_EINVAL;
+    return claims ? receive_claimed(endpoint, reception) : -FI_EINVAL;
 }
 
 ssize_t receive(struct endpoint *endpoint, const struct reception *reception)

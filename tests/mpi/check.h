@@ -46,6 +46,10 @@ void check_pingpong(void);
 /** Many messages between all at once: order, wildcards, probes, receives before and after. */
 void check_ordering(void);
 
+/** Two ranks at a time: matched probes of messages of every kind of send; synchronous ones end when
+ *  they are received. */
+void check_matched(void);
+
 /** Collective operations, blocking and not, on several communicators at once. */
 void check_collectives(void);
 

@@ -71,7 +71,7 @@ static const struct {
 } checks[] = {
     {"pingpong", check_pingpong}, {"ordering", check_ordering}, {"collectives", check_collectives},
     {"onesided", check_onesided}, {"endless", check_endless},   {"ending", check_ending},
-    {"huge", check_huge},         {"gaps", check_gaps},
+    {"huge", check_huge},         {"gaps", check_gaps},         {"matched", check_matched},
 };
 #define CHECKS (sizeof checks / sizeof *checks)
 

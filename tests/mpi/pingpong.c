@@ -68,18 +68,6 @@ static void receive_by(int kind, uint8_t *data, size_t bytes, int from, int tag)
     CHECK(status.MPI_TAG == tag, "their tag is %d, not %d", status.MPI_TAG, tag);
 }
 
-/** Open MPI before 5 never acknowledges a synchronous send whose message was taken by a matched
- * probe (its mtl/ofi, with any provider). */
-static bool is_possible(int kind)
-{
-#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
-    return kind % 2 == 0 || kind / KINDS != 3;
-#else
-    (void)kind;
-    return true;
-#endif
-}
-
 /** One round trip; the answer is other data than the question. */
 static void round_trip(uint8_t *data, size_t bytes, int peer, int tag, int kind)
 {
@@ -114,8 +102,7 @@ static void exchange_with(uint8_t *data, int peer)
             }
             for (int kind = 0; kind < KINDS * KINDS; kind++) {
                 /* Of long ones, each way to send and to receive once. */
-                bool chosen = bytes <= LONG_BYTES || kind % KINDS == kind / KINDS;
-                if (chosen && is_possible(kind)) {
+                if (bytes <= LONG_BYTES || kind % KINDS == kind / KINDS) {
                     round_trip(data, bytes, peer, tag++, kind);
                 }
             }

@@ -28,7 +28,7 @@ mount --move "$new" /tmp
 """
 
 
-#: What MPIs leave there themselves, also over their own TCP (see docs/MPI.md).
+#: What MPIs leave there themselves, also over their own TCP (see docs/UPSTREAM.md).
 _THEIRS = re.compile(
     r"/dev/shm/mpich_shm_\w+|/tmp/hydra_hwloc_xmlfile_\w+"  # MPICH, after a killed rank
     r"|.*/(prte\w*|ompi|pmix)[.-][^/]*(/.*)?"  # Open MPI 5, after a killed launcher

@@ -17,7 +17,7 @@ from system.mpi_jobs import (
 )
 from system.test_same_numbers import SAME_NUMBERS
 
-#: Open MPI over Beowire without `mtl/ofi`, as docs/MPI.md says.
+#: Open MPI over Beowire without `mtl/ofi`, as docs/UPSTREAM.md says.
 BY_BTL = (
     "OMPI_MCA_pml=ob1",
     "OMPI_MCA_mtl=^ofi",
@@ -25,7 +25,7 @@ BY_BTL = (
     "OMPI_MCA_btl_ofi_mode=2",
 )
 
-CHECKS = ("pingpong", "ordering", "collectives", "onesided")
+CHECKS = ("pingpong", "matched", "ordering", "collectives", "onesided")
 
 
 @pytest.fixture(name="mpi")
