@@ -17,10 +17,10 @@ from system.mpi_jobs import (
 )
 
 #: What one-sided operations need besides. Not within one node: there Open MPI 4 crashes over
-#: anything (see docs/MPI.md).
+#: anything (see docs/UPSTREAM.md).
 ONESIDED = {"OMPI_MCA_btl": "ofi,self"}
 
-CHECKS = ("pingpong", "ordering", "collectives")
+CHECKS = ("pingpong", "matched", "ordering", "collectives")
 
 MakeLab = Callable[..., Mpi]
 
@@ -119,6 +119,17 @@ def test_libfabrics_variables_reach_all_nodes(lab: MakeLab) -> None:
     for node in ("node0", "node1"):
         line = f"beowire: {node}: FI_BEOWIRE_ETHERTYPE has to be a number from 1536 to 65535"
         assert done.stderr.count(line) == 1, done.stderr
+
+
+def test_a_choice_that_is_overruled_is_named(lab: MakeLab) -> None:
+    """And what the line says to type does what the user wanted."""
+    mpi = lab()
+    tell = ("sh", "-c", 'echo "it is $OMPI_MCA_pml"; exec "$0" "$@"')
+    done = mpi.run(before=tell, environment={"OMPI_MCA_pml": "ob1"})
+    assert (done.returncode, done.stdout.count("it is cm\n")) == (0, 2), done.stdout
+    assert "-- env OMPI_MCA_pml=ob1 PROGRAM" in done.stderr
+    done = mpi.run(before=("env", "OMPI_MCA_pml=ob1", *tell))
+    assert (done.returncode, done.stdout.count("it is ob1\n")) == (0, 2), done.stdout
 
 
 def test_settings_reach_all_nodes(lab: MakeLab) -> None:

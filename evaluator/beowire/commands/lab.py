@@ -235,6 +235,9 @@ def mpirun(
     linkage.check(program, mpi)
     lab = cluster.find(name)
     variables = environment.variables(found, over)
+    overruled = environment.overruled(variables, over)
+    if overruled is not None:
+        typer.echo(f"beowire: {overruled}", err=True)
     status = job.run(lab, found, variables, ranks=ranks, program=program, on=on or ())
     raise typer.Exit(status)
 

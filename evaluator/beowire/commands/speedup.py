@@ -55,7 +55,7 @@ from beowire.lab.options import (
 from beowire.launch.machines import lab_launcher
 from beowire.launch.slurm import SlurmLauncher
 from beowire.launch.ssh import SshLauncher
-from beowire.mpi import ways
+from beowire.mpi import environment, ways
 from beowire.mpi.installation import KINDS
 from beowire.mpi.places import HostsPlace, LabPlace, Place, SlurmPlace
 from beowire.report.apps_page import write_apps_report
@@ -191,8 +191,10 @@ def _request(wanted: Wanted, scratch: Path) -> Request:
         raise BeowireError("--ignore says what --check-output leaves out: add that")
     over = list(dict.fromkeys(ways.check(word.strip()) for word in wanted.over.split(",")))
     mpi = telling.mpi_of(wanted.words, wanted.mpi, wanted.prefix)
-    for name in over:
-        ways.way(mpi, name)  # before anything is started
+    for name in over:  # before anything is started
+        overruled = environment.overruled(ways.way(mpi, name).variables, name)
+        if overruled is not None:
+            typer.echo(f"beowire: {overruled}", err=True)
     return Request(
         apps=[user_app(wanted.words)],
         mpis=[mpi],

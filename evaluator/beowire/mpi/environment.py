@@ -7,6 +7,7 @@ MPI hands variables that begin with OMPI_ to all nodes, and others that are name
 """
 
 import os
+import shlex
 from collections.abc import Mapping
 
 from beowire import paths
@@ -19,6 +20,9 @@ _PROVIDER = "beowire"
 
 #: Names of variables that Open MPI hands to all nodes, with `;` between them.
 HANDED_OVER = "OMPI_MCA_mca_base_env_list"
+
+#: Lists in which what the user has is no choice of another way.
+_ADDED_TO = (HANDED_OVER, "LD_LIBRARY_PATH")
 
 
 def variables(mpi: Installation, over: str) -> dict[str, str]:
@@ -52,9 +56,26 @@ def caution(mpi: Installation, over: str) -> str | None:
         return (
             "Open MPI's mtl/ofi, with any provider: MPI_Mrecv into a datatype with gaps leaves the "
             "buffer as it was. Programs that do so need OMPI_MCA_pml=ob1 OMPI_MCA_mtl=^ofi "
-            "OMPI_MCA_btl=ofi,self OMPI_MCA_btl_ofi_mode=2 (docs/MPI.md)"
+            "OMPI_MCA_btl=ofi,self OMPI_MCA_btl_ofi_mode=2 (docs/UPSTREAM.md)"
         )
     return None
+
+
+def overruled(chosen: Mapping[str, str], over: str) -> str | None:
+    """What a user has to know who has set variables in the environment that the way `over` sets
+    otherwise; None: nobody has."""
+    lost = [
+        f"{name}={shlex.quote(os.environ[name])}"
+        for name, value in chosen.items()
+        if os.environ.get(name, value) != value and name not in _ADDED_TO
+    ]
+    if not lost:
+        return None
+    words = " ".join(lost)
+    return (
+        f"--over {over} overrules {words} of the environment; for the ranks to have it:"
+        f" -- env {words} PROGRAM"
+    )
 
 
 def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:

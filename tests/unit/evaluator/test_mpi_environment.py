@@ -8,7 +8,7 @@ import pytest
 
 from beowire import paths
 from beowire.errors import BeowireError
-from beowire.mpi.environment import caution, variables
+from beowire.mpi.environment import caution, overruled, variables
 from beowire.mpi.installation import KINDS, Installation
 
 
@@ -116,3 +116,22 @@ def test_mpich__without_libfabric_cannot_use_us(device: str) -> None:
         variables(without, "beowire")
     for able in ("", "ch4", "ch4:ofi", "ch4:ofi,ucx"):
         variables(replace(without, device=able), "beowire")
+
+
+def test_overruled__what_the_user_has_set_otherwise_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = variables(mpi("openmpi4"), "beowire")
+    monkeypatch.setenv("OMPI_MCA_pml", "ob1")
+    monkeypatch.setenv("OMPI_MCA_mtl", "^ofi x")
+    said = overruled(told, "beowire")
+    assert said is not None
+    assert said.startswith("--over beowire overrules OMPI_MCA_pml=ob1 OMPI_MCA_mtl='^ofi x' of")
+    assert said.endswith("-- env OMPI_MCA_pml=ob1 OMPI_MCA_mtl='^ofi x' PROGRAM")
+
+
+def test_overruled__what_agrees_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in variables(mpi("intel"), "beowire").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/mine")
+    assert overruled(variables(mpi("intel"), "beowire"), "beowire") is None
