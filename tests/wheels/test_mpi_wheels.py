@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from system import valgrind
 from system.mpi_jobs import (
     ALONE,
     Mpi,
@@ -91,6 +92,16 @@ def test_more_than_a_gibibyte_at_once(mpi: Mpi) -> None:
     """MPICH 5 sends a vector of that length in parts, each of which has to be matched."""
     make_lab(mpi)
     mpi.check("huge")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("lanes", ["shm,packet,tso,udp", "shm,udp"])
+def test_valgrind_finds_nothing_of_ours(mpi: Mpi, lanes: str, tmp_path: Path) -> None:
+    make_lab(mpi)
+    chosen = {"FI_BEOWIRE_LANES": lanes, "I_MPI_FABRICS": "ofi"}
+    done = mpi.run("matched", environment=chosen, before=valgrind.before(tmp_path))
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert valgrind.found(tmp_path, processes=2, within=valgrind.PROVIDER) == []
 
 
 def test_settings_reach_all_nodes(mpi: Mpi) -> None:

@@ -82,6 +82,9 @@ static void ask_for_segments(struct msghdr *message, uint8_t *control, uint32_t 
     header->cmsg_type = UDP_SEGMENT;
     header->cmsg_len = CMSG_LEN(sizeof segment_bytes);
     memcpy(CMSG_DATA(header), &segment_bytes, sizeof segment_bytes);
+    /* The kernel takes the padding as well, and valgrind looks at it. */
+    memset(control + CMSG_LEN(sizeof segment_bytes), 0,
+           CONTROL_BYTES - CMSG_LEN(sizeof segment_bytes));
 }
 
 static void load(struct shipment *shipment, const struct way *way,
