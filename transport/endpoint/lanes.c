@@ -9,10 +9,13 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 /** Every lane of an endpoint, the quickest first: LANE_KINDS. */
 static const struct {
@@ -311,10 +314,47 @@ void lanes_busy_poll(const struct path_lanes *lanes, uint32_t time_us)
     }
 }
 
+static void *close_one(void *socket)
+{
+    (void)close(*(const int *)socket);
+    return NULL;
+}
+
+/** Closes sockets in threads, so that the kernel's waits for each of them are one. */
+static void close_together(int *sockets, unsigned count)
+{
+    pthread_t threads[LANES_MAX * LANE_SLOW_SOCKETS_MAX];
+    unsigned started = 0;
+    sigset_t all;
+    sigset_t before;
+
+    sigfillset(&all); /* signals are the application's */
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (started + 1 < count &&
+           pthread_create(&threads[started], NULL, close_one, &sockets[started]) == 0) {
+        started++;
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    for (unsigned i = started; i < count; i++) {
+        (void)close(sockets[i]);
+    }
+    for (unsigned i = 0; i < started; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+}
+
 void lanes_close(struct path_lanes *lanes)
 {
+    int slow[LANES_MAX * LANE_SLOW_SOCKETS_MAX];
+    unsigned count = 0;
+
     for (unsigned i = 0; i < lanes->count; i++) {
-        lanes->lanes[i]->operations->close(lanes->lanes[i]);
+        struct lane *lane = lanes->lanes[i];
+        if (lane->operations->part_with != NULL) {
+            count += lane->operations->part_with(lane, &slow[count]);
+        }
+        lane->operations->close(lane);
     }
+    close_together(slow, count);
     lanes->count = 0;
 }

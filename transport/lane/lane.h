@@ -138,6 +138,10 @@ enum lane_host {
 
 struct lane;
 
+/** Of one lane: those of packet(7). To close one the kernel waits for a grace period of RCU (some
+ *  15 ms), for one with a ring twice. */
+#define LANE_SLOW_SOCKETS_MAX 2
+
 struct lane_operations {
     /** Writes into our own address what others need to reach us here. */
     void (*publish)(const struct lane *lane, struct address_layout *address);
@@ -222,6 +226,10 @@ struct lane_operations {
     int (*descriptor)(const struct lane *lane);
     /** Another one, for frames that do not come through that; NULL: they all do. */
     int (*other_descriptor)(const struct lane *lane);
+    /** Gives away its sockets that are slow to close: the caller closes them, all lanes' at the
+     *  same time, and calls close() alone afterwards. NULL: it has none.
+     *  @return how many it has written */
+    unsigned (*part_with)(struct lane *lane, int sockets[LANE_SLOW_SOCKETS_MAX]);
     void (*close)(struct lane *lane);
 };
 

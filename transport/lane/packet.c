@@ -258,19 +258,37 @@ void packet_busy_poll(struct lane *lane, uint32_t time_us, int by)
     }
 }
 
-void packet_take_down(struct packet_lane *packet)
+static unsigned part_with(struct packet_lane *packet, int sockets[LANE_SLOW_SOCKETS_MAX])
 {
+    unsigned count = 0;
+
     if (packet->ring != NULL) {
         munmap(packet->ring, packet->ring_bytes);
     }
     if (packet->socket >= 0) {
-        close(packet->socket);
+        sockets[count++] = packet->socket;
     }
     if (packet->holder >= 0) {
-        close(packet->holder);
+        sockets[count++] = packet->holder;
     }
     packet->ring = NULL;
     packet->socket = packet->holder = -1;
+    return count;
+}
+
+void packet_take_down(struct packet_lane *packet)
+{
+    int sockets[LANE_SLOW_SOCKETS_MAX];
+    unsigned count = part_with(packet, sockets);
+
+    while (count > 0) {
+        close(sockets[--count]);
+    }
+}
+
+static unsigned packet_part_with(struct lane *lane, int sockets[LANE_SLOW_SOCKETS_MAX])
+{
+    return part_with(packet_of(lane), sockets);
 }
 
 static void packet_close(struct lane *lane)
@@ -288,6 +306,7 @@ static const struct lane_operations packet_operations = {
     .status = packet_status,
     .busy_poll = packet_busy_poll,
     .descriptor = packet_descriptor,
+    .part_with = packet_part_with,
     .close = packet_close,
 };
 

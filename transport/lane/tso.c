@@ -68,6 +68,15 @@ static int tso_reach(struct lane *lane, const struct address_layout *address,
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
+static unsigned tso_part_with(struct lane *lane, int sockets[LANE_SLOW_SOCKETS_MAX])
+{
+    struct tso_lane *tso = tso_of(lane);
+
+    sockets[0] = tso->socket;
+    tso->socket = -1;
+    return 1;
+}
+
 static void tso_close(struct lane *lane)
 {
     struct tso_lane *tso = tso_of(lane);
@@ -88,6 +97,7 @@ static const struct lane_operations tso_operations = {
     .expect = tso_expect,
     .status = tso_status,
     .descriptor = tso_descriptor,
+    .part_with = tso_part_with,
     .close = tso_close,
 };
 

@@ -10,6 +10,7 @@
 #include <linux/capability.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -22,6 +23,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -584,6 +586,63 @@ static void lanes_busy_poll__all_sockets(void **state)
     lanes_close(&lanes);
 }
 
+/** Of the sockets of packet(7) that lanes_close() is expected to close, how many are being closed
+ * at once; each close waits for the others. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned expected; /* 0: nobody counts */
+    unsigned inside;
+} meeting = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void meet(void)
+{
+    struct timespec end;
+
+    (void)clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 10;
+    pthread_mutex_lock(&meeting.lock);
+    meeting.inside++;
+    pthread_cond_broadcast(&meeting.changed);
+    while (meeting.inside < meeting.expected &&
+           pthread_cond_timedwait(&meeting.changed, &meeting.lock, &end) == 0) {
+    }
+    if (meeting.inside < meeting.expected) {
+        meeting.inside--; /* alone, until nobody could come any more */
+    }
+    pthread_mutex_unlock(&meeting.lock);
+}
+
+int __real_close(int descriptor); /* NOLINT: the linker's names */
+int __wrap_close(int descriptor); /* NOLINT */
+
+int __wrap_close(int descriptor) /* NOLINT */
+{
+    int domain = 0;
+    socklen_t bytes = sizeof domain;
+
+    if (meeting.expected > 0 &&
+        getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 &&
+        domain == AF_PACKET) {
+        meet();
+    }
+    return __real_close(descriptor);
+}
+
+/** The kernel waits for each of them: a ring's, that of the number, and one of `tso` a rail. */
+static void lanes_close__slow_sockets_all_at_once(void **state)
+{
+    struct path_lanes lanes = {.count = 0};
+
+    (void)state;
+    assert_int_equal(try_open("end0,end1", "packet,tso,udp", &lanes), 0);
+    assert_int_equal(lanes.count, 6);
+    meeting.expected = 5;
+    lanes_close(&lanes);
+    assert_int_equal(meeting.inside, meeting.expected);
+    meeting.expected = 0;
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -607,6 +666,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(beowire_open__a_number_that_is_taken),
         cmocka_unit_test(beowire_missing_lane__names_it_and_says_why),
         cmocka_unit_test(lanes_busy_poll__all_sockets),
+        cmocka_unit_test(lanes_close__slow_sockets_all_at_once),
         cmocka_unit_test(lanes_open__without_privilege),
     };
 
