@@ -16,8 +16,10 @@ static long membarrier(int command)
 
 void turn_open(struct turn *turn)
 {
+    long known = membarrier(MEMBARRIER_CMD_QUERY);
+
     *turn = (struct turn){0};
-    turn->fence = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0;
+    turn->fence = known < 0 || (known & MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
 }
 
 void turn_wait(struct turn *turn)
@@ -37,6 +39,14 @@ void turn_wait(struct turn *turn)
 
 bool turn_try(struct turn *turn)
 {
+    /* Here and not in turn_open(): in a process of several threads the kernel waits 5 to 15 ms for
+     * a grace period of RCU, which would be the application's time. */
+    if (!turn->fence && !turn->registered) {
+        turn->registered = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+        if (!turn->registered) {
+            return false; /* cannot be: the kernel has said that it knows this */
+        }
+    }
     __atomic_store_n(&turn->wanted, 1, __ATOMIC_SEQ_CST);
     if (turn->fence || membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
         __atomic_thread_fence(__ATOMIC_SEQ_CST);

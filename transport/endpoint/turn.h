@@ -32,6 +32,7 @@ struct turn {
     uint32_t wanted;  /**< the keeper is, or is about to */
     uint32_t entered; /**< how often the application has come; wraps */
     bool fence;       /**< the kernel does not help: the application executes the barrier */
+    bool registered;  /**< the keeper's: it may have the kernel execute barriers */
 };
 
 /** The application's turn; nobody is inside. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint/turn.h"
 
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -18,6 +20,36 @@ struct shared {
     uint64_t keeper_turns;
     bool ending; /* atomic */
 };
+
+/** How often the kernel was asked to make ready for barriers, which it takes its time for. */
+static unsigned registrations;
+
+long __real_syscall(long number, ...); /* NOLINT: the linker's names */
+long __wrap_syscall(long number, long command, long flags, long cpu); /* NOLINT */
+
+long __wrap_syscall(long number, long command, long flags, long cpu) /* NOLINT */
+{
+    registrations +=
+        number == SYS_membarrier && command == MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+    return __real_syscall(number, command, flags, cpu);
+}
+
+static void turn_open__leaves_what_takes_long_to_the_keeper(void **state)
+{
+    struct turn turn;
+
+    (void)state;
+    registrations = 0;
+    turn_open(&turn);
+    turn_enter(&turn);
+    turn_leave(&turn);
+    assert_int_equal(registrations, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(turn_try(&turn));
+        turn_end(&turn);
+        assert_int_equal(registrations, turn.fence ? 0 : 1);
+    }
+}
 
 static void turn_try__only_when_nobody_is_inside(void **state)
 {
@@ -123,6 +155,7 @@ static void turn__excludes_each_other_where_the_kernel_does_not_help(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(turn_open__leaves_what_takes_long_to_the_keeper),
         cmocka_unit_test(turn_try__only_when_nobody_is_inside),
         cmocka_unit_test(turn_is_free__unless_somebody_is_inside),
         cmocka_unit_test(turn_entered__counts_the_application_only),
