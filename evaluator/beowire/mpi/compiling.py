@@ -4,6 +4,7 @@ wrapper is used again."""
 
 import hashlib
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -73,7 +74,10 @@ def run(
 
 def cause(said: str, status: int) -> str:
     """The line of a compiler, a linker or make that says what is wrong."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in said.splitlines() if line.strip("- \t")]
+    # Open MPI's wrapper says so in a box, on two lines.
+    if found := re.search(r"unable to find the specified compiler\s+(\S+) in your PATH", said):
+        return f"there is no compiler {found[1]}: install it"
     for line in lines:
         if "fatal error: mpi.h: " in line:
             return f"it finds no mpi.h: {_HEADERS}"

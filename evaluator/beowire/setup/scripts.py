@@ -72,9 +72,9 @@ def apply(prefix: str, files: Sequence[Piece], group: str) -> str:
         f'new=$1; prefix="{for_shell(prefix)}"; made=no; draft=new.$(uname -n).$$',
         '[ -d "$prefix" ] || made=yes',
         f'[ ! -e "$prefix/{MANIFEST}" ] || made=$(sed -n "s/^# made //p" "$prefix/{MANIFEST}")',
-        'mkdir -p "$prefix" 2>/dev/null ||'
-        ' fail "$prefix cannot be made by $(id -un): name the host as root@HOST, or another'
-        ' directory with --prefix"',
+        'why=$(mkdir -p "$prefix" 2>&1) ||'
+        ' fail "$prefix cannot be made by $(id -un): ${why##*: }: name the host as root@HOST, or'
+        ' another directory with --prefix"',
         "put() {",
         "    target=$prefix/$1",
         # A link that somebody has put there is not followed: here, nor where a list is written.

@@ -15,7 +15,12 @@ from beowire.mpi import compiling
             "a.h:13:10: fatal error: mpi.h: No such file or directory\n",
             "it finds no mpi.h: install this MPI's headers (Debian: libmpich-dev, libopenmpi-dev)",
         ),
-        ("one\ntwo\n", "two"),
+        ("one\ntwo\n-----\n", "two"),
+        (
+            "-----\nThe Open MPI wrapper compiler was unable to find the specified compiler\n"
+            "gcc in your PATH.\n\nNote that ...\n-----\n",
+            "there is no compiler gcc: install it",
+        ),
         ("", "it ends with status 7"),
     ],
 )
