@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The text of a record, line by line: which line is what, and what is wrong with it."""
 
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -19,6 +20,8 @@ def read_lines(path: Path, models: Lines, newest: int) -> Iterator[tuple[int, Re
     """Yields (line number, line) of a record: the `meta` line first; None for a last line that was
     cut short. BeowireError, as read_record(), also for a schema after the `newest`."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+            raise BeowireError(f"{path} is a device or a pipe: a record is read from a file")
         with path.open("rb") as file:
             if _is_blank(file):
                 raise BeowireError(f"{path} is empty: it is no Beowire record")

@@ -172,6 +172,8 @@ class AppsRecord:
 
 def is_apps_record(path: Path) -> bool:
     """Whether the first line says so; whatever is wrong with the file its reader says."""
+    if not path.is_file():
+        return False  # a device has no end, and a pipe may have no writer
     with suppress(OSError, ValueError), path.open(encoding="utf-8") as file:
         value = json.loads(file.readline())
         return isinstance(value, dict) and value.get("kind") == "apps"

@@ -77,6 +77,8 @@ def read_checks(rules: Path | None, junit: Path | None, prometheus_file: Path | 
     for path in (junit, prometheus_file):
         if path is not None:
             files.refuse_unwritable(path)
+            if rules is not None and path.exists() and path.samefile(rules):
+                raise BeowireError(f"{path} is the file of rules itself: name another file")
     return Checks(
         None if rules is None else rules_of_file.read_rules(rules), junit, prometheus_file
     )

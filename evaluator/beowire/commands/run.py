@@ -30,7 +30,7 @@ from beowire.lab.options import (
     RateOption,
     read_lab_options,
 )
-from beowire.launch.ssh import SshHosts
+from beowire.launch.ssh import SshHosts, check_host
 
 _MOST_PROCESSES = 4096
 
@@ -92,6 +92,8 @@ def run(
         refuse_lab_options(context)
     environment = {} if interface is None else {"BEOWIRE_INTERFACE": interface}
     names = [] if hosts is None else [name.strip() for name in hosts.split(",")]
+    for name in names:
+        check_host(name)
     if names and launcher is None:
         launcher = mpiexec.usual() or "ssh"
     if ssh_option and launcher != "ssh":

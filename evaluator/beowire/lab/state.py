@@ -187,9 +187,17 @@ def lock() -> contextlib.AbstractContextManager[None]:
     return _alone(0, 1)
 
 
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise BeowireError(
+            f"no lab can be named {name!r}: use up to 32 letters, digits, '.', '-' and '_'"
+        )
+
+
 def making(name: str) -> contextlib.AbstractContextManager[None]:
     """Lets one process at a time make or remove the lab of this name; labs of other names are made
-    and removed meanwhile. Taken before `lock`, if both are."""
+    and removed meanwhile. Taken before `lock`, if both are. BeowireError: none can have it."""
+    _check_name(name)
     return _alone(_FIRST_OF_NAMES + int.from_bytes(hashlib.sha256(name.encode()).digest()[:7]), 1)
 
 
@@ -228,10 +236,7 @@ class LabFiles:
     @staticmethod
     def of(name: str) -> "LabFiles":
         """The files of the lab of this name, whether it exists or not."""
-        if not _NAME.fullmatch(name):
-            raise BeowireError(
-                f"no lab can be named {name!r}: use up to 32 letters, digits, '.', '-' and '_'"
-            )
+        _check_name(name)
         directory = runtime_directory()
         return LabFiles(
             directory / (name + _SUFFIX),

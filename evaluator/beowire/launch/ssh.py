@@ -58,14 +58,19 @@ _SSH_ERRORS = (
 )
 
 
+def check_host(host: str) -> None:
+    """BeowireError if no host can be named so."""
+    if not re.fullmatch(r"[^\s\-,][^\s,]*", host):
+        raise BeowireError(f"no host can be named {host!r}: write HOST or USER@HOST")
+
+
 class SshHosts:
     """Hosts that ssh reaches, each `HOST` or `USER@HOST`, and the options that it is given."""
 
     def __init__(self, hosts: Sequence[str], options: Sequence[str] = ()) -> None:
         """`options` are ssh_config(5) options for all of them, such as `Port=2222`."""
         for host in hosts:
-            if not re.fullmatch(r"[^\s\-,][^\s,]*", host):
-                raise BeowireError(f"no host can be named {host!r}: write HOST or USER@HOST")
+            check_host(host)
         for option in options:
             if not re.match(r"[A-Za-z]\w*\s*[=\s]\s*\S", option):
                 raise BeowireError(

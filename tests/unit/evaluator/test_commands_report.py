@@ -195,3 +195,17 @@ def test_report__standard_output_by_its_name_is_for_nothing_else(
     (tmp_path / "link").symlink_to("/dev/stdout")
     page = beowire("report", record, "--output", "link", cwd=tmp_path).stdout
     assert page.startswith("<!DOCTYPE html>") and page.endswith("</html>\n")
+
+
+def test_report__inputs_that_are_none__one_line(record: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for path in ("fifo", "/dev/zero"):
+        answer = beowire("report", path, cwd=tmp_path)
+        assert (answer.returncode, answer.stdout) == (2, "")
+        assert answer.stderr == (
+            f"beowire: {path} is a device or a pipe: a record is read from a file\n"
+        )
+    (tmp_path / "rules").write_text("[[rule]]\n", encoding="utf-8")
+    answer = beowire(*WORDS, record, "--junit", "rules", cwd=tmp_path)
+    assert answer.stderr == "beowire: rules is the file of rules itself: name another file\n"
+    assert (tmp_path / "rules").read_text(encoding="utf-8") == "[[rule]]\n"

@@ -34,6 +34,7 @@ def application() -> typer.Typer:
         ("--ssh-option Port=2222 true", "--ssh-option needs --launcher ssh"),
         ("--launcher ssh --hosts -x true", "no host can be named '-x'"),
         ("--launcher ssh --hosts a, true", "no host can be named ''"),
+        ("--launcher mpiexec --hosts a, true", "no host can be named ''"),
     ],
 )
 def test_run__refused(words: str, message: str) -> None:

@@ -78,10 +78,11 @@ def test_alive__needs_this_boot_and_this_very_process() -> None:
     assert not replace(living, keeper=keeper).alive()
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "..", ".x", "a b", "x" * 33, "é", "a\n"])
+@pytest.mark.parametrize("name", ["", "a/b", "..", ".x", "a b", "x" * 33, "é", "a\n", "\udcff"])
 def test_files__names_that_cannot_be(name: str) -> None:
-    with pytest.raises(BeowireError, match="no lab can be named"):
-        LabFiles.of(name)
+    for use in (LabFiles.of, state.making):
+        with pytest.raises(BeowireError, match="no lab can be named"):
+            use(name)
 
 
 def test_runtime_directory__is_made_for_this_user_only(runtime: Path) -> None:
