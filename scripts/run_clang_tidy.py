@@ -30,7 +30,7 @@ TOOL = "clang-tidy-14"
 
 #: Compiled by the wrapper of whichever MPI is tried; here with the headers of Debian's Open MPI.
 MPI_FILES = (
-    *("apps/*.c", "apps/common/*.c", "apps/profile/*.c"),
+    *("apps/*.c", "apps/common/*.c", "apps/profile/*.c", "apps/phases/*.c"),
     *("evaluator/drivers/mpi/*.c", "evaluator/drivers/shmem/*.c"),
 )
 MPI_WRAPPER = "mpicc.openmpi"

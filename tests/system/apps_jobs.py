@@ -62,6 +62,14 @@ def compiled(name: str, compiler: str = "mpicc.openmpi", label: str = "openmpi4"
 
 
 @cache
+def compiled_phases() -> Path:
+    """The library that takes the time of a program's parts: of no MPI."""
+    return compile_with(
+        "cc", "libapps-phases.so", "-O2", "-fPIC", "-shared", *sources("apps/phases"), "-ldl"
+    )
+
+
+@cache
 def compiled_profile(compiler: str = "mpicc.openmpi", label: str = "openmpi4") -> Path:
     """The library that counts messages."""
     options = ["-O2", "-fPIC", "-shared", *sources("apps/profile")]

@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The library of apps/ that counts messages: what it says of programs whose messages are known."""
 
+import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from system.apps_jobs import compile_with, compiled, compiled_profile, profile_of, run_ranks
+from beowire.apps import output
+from beowire.mpi import linkage
+from system.apps_jobs import (
+    compile_with,
+    compiled,
+    compiled_phases,
+    compiled_profile,
+    profile_of,
+    run_ranks,
+)
 from system.conftest import ROOT
 
 
@@ -91,3 +101,32 @@ def test_a_program_that_says_nothing_of_its_own__is_not_disturbed() -> None:
     preloaded = {"LD_PRELOAD": str(compiled_profile())}
     counted = run_ranks(2, compiled("cg"), "--class", "none", environment=preloaded)
     assert (counted.returncode, counted.stdout) == (plain.returncode, plain.stdout)
+
+
+def phases(ranks: int, program: Path, *words: str) -> list[str]:
+    done = run_ranks(ranks, program, *words, environment={"LD_PRELOAD": str(compiled_phases())})
+    assert done.returncode == 0, done.stderr
+    found = output.phases(done.stderr)
+    assert found is not None, done.stderr
+    assert min(found.init_s, found.finalize_s) > 0
+    assert found.run_s >= 0
+    return [line for line in done.stderr.splitlines() if output.PHASES_MARK in line]
+
+
+def test_phases__a_line_of_each_rank_in_c_and_in_fortran() -> None:
+    assert len(phases(2, messages())) == 2
+    assert len(phases(2, messages(), "fortran")) == 2
+
+
+def test_phases__of_no_mpi_and_in_nobodys_way() -> None:
+    # It is loaded into shells and launchers' helpers as well, which shall not load an MPI for it.
+    assert not [one for one in linkage.needed(compiled_phases()) if one.startswith("libmpi")]
+    done = subprocess.run(
+        ["sh", "-c", "echo here"],
+        env={"LD_PRELOAD": str(compiled_phases()), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert (done.stdout, done.stderr) == ("here\n", "")

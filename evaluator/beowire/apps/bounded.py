@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A command that ends in time, whatever it does, and of which nothing is left behind."""
 
+import ctypes
 import os
 import select
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+import psutil
 
 from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
@@ -22,6 +25,9 @@ _GRACE_S = 5.0
 #: What a program may print. What is beyond is no result.
 _MOST_BYTES = 8 << 20
 _LOOK_S = 0.5
+
+#: prctl(2)
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,11 @@ def run(
 
     BeowireError (exit code 1) if it cannot be started.
     """
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+    with (
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() as errors,
+        _adopting(),
+    ):
         process: subprocess.Popen[bytes] | None = None
         begun = time.monotonic()
         try:
@@ -75,6 +85,23 @@ def run(
         return Ended(
             128 - status if status < 0 else status, _text(output), _text(errors), took, stopped
         )
+
+
+@contextmanager
+def _adopting() -> Iterator[None]:
+    """Daemons that a launcher makes (Open MPI 4's on each node) are ours: what they use is not
+    others' (others.py), and none is left unreaped."""
+    before = {child.pid for child in psutil.Process().children()}
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        for child in psutil.Process().children():
+            if child.pid not in before:
+                with suppress(ChildProcessError):
+                    os.waitpid(child.pid, os.WNOHANG)
 
 
 def _wait(process: "subprocess.Popen[bytes]", seconds: float, files: Sequence[IO[bytes]]) -> str:

@@ -41,3 +41,18 @@ def profile_library(mpi: Installation) -> Path:
     return compiling.compiled(
         name, mpi, paths.apps_cache(), files, Options(_PROFILE_FLAGS, ["-ldl"])
     )
+
+
+def phases_library(mpi: Installation) -> Path:
+    """The library that takes the time of MPI_Init, of MPI_Finalize and of what is between them. It
+    is linked with no MPI: it is loaded into the shells that start a program, too. BeowireError."""
+    source = paths.apps_sources() / "phases" / "phases.c"
+    if not source.is_file():
+        raise BeowireError(f"{source} is not there", exit_code=1)
+    return compiling.compiled(
+        "libapps-phases.so",
+        mpi,
+        paths.apps_cache(),
+        [source],
+        Options([*_PROFILE_FLAGS, "-Wl,--as-needed"], ["-ldl"]),
+    )

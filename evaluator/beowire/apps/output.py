@@ -3,12 +3,16 @@
 line of the profile; and of all that somebody says, the line that tells why it failed. Pure."""
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 #: Standard error of the library that is loaded before the MPI's.
 PROFILE_MARK = "beowire-apps-profile "
+
+#: The same of the one that takes the time of a program's parts.
+PHASES_MARK = "beowire-apps-phases "
 
 #: What launchers say after any failure: none of it says why.
 _CHATTER = re.compile(
@@ -56,6 +60,18 @@ class Calls:
     """Calls of collective functions, of all ranks."""
     collective_bytes: int = 0
     """What was given to them."""
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Seconds of the parts of a program, each of the rank that took longest for it."""
+
+    init_s: float
+    """MPI_Init."""
+    run_s: float
+    """From its return to the call of MPI_Finalize."""
+    finalize_s: float
+    """MPI_Finalize."""
 
 
 class Unreadable(Exception):
@@ -142,6 +158,30 @@ def profile(text: str) -> Calls:
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
     raise Unreadable("the profile printed nothing: is the program linked with its MPI's library?")
+
+
+def phases(text: str) -> Phases | None:
+    """What the ranks say of their parts among all of standard error; None: none of them does."""
+    found: list[tuple[float, float, float]] = []
+    for line in text.splitlines():
+        _, mark, rest = line.partition(PHASES_MARK)
+        if not mark:
+            continue
+        try:
+            value = json.loads(rest)
+            one = tuple(float(value[name]) for name in ("init_s", "run_s", "finalize_s"))
+        except (ValueError, KeyError, TypeError):
+            continue
+        if all(0 <= seconds < math.inf for seconds in one):
+            found.append((one[0], one[1], one[2]))
+    if not found:
+        return None
+    return Phases(*(max(column) for column in zip(*found, strict=True)))
+
+
+def without_phases(text: str) -> str:
+    """What a program, and its launcher, said besides."""
+    return "".join(line for line in text.splitlines(keepends=True) if PHASES_MARK not in line)
 
 
 def reason(name: str, texts: Sequence[str]) -> str:

@@ -88,6 +88,12 @@ class Launch(Way):
     """Of the part that the program times."""
     wall_s: float = Field(ge=0)
     """From the launcher's start to its end."""
+    init_s: float | None = Field(default=None, ge=0)
+    """Of MPI_Init, of the rank that took longest; None, as the next two: it is not known."""
+    run_s: float | None = Field(default=None, ge=0)
+    """From MPI_Init's return to MPI_Finalize's call, likewise."""
+    finalize_s: float | None = Field(default=None, ge=0)
+    """Of MPI_Finalize, likewise."""
     verified: bool | None = None
     """None: the program verifies nothing, or has not come so far."""
     check: Text = ""

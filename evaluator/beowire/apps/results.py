@@ -91,6 +91,27 @@ def cells(launches: Iterable[Launch], apps: Sequence[AppInfo]) -> dict[Key, Cell
     return found
 
 
+def run_cells(record: AppsRecord) -> dict[Key, Cell]:
+    """The same with the run of each launch, from MPI_Init's return to MPI_Finalize's call, as its
+    figure. A way of which that is not known of every launch that counts is left out."""
+    known = {
+        key: all(one.run_s is not None for one in record.launches if counts(one) and one.key == key)
+        for key in {one.key for one in record.launches if counts(one)}
+    }
+    launches = [
+        one.model_copy(update={"figure": one.run_s})
+        for one in record.launches
+        if counts(one) and known[one.key]
+    ]
+    apps = [app.model_copy(update={"less_is_better": True}) for app in record.meta.apps]
+    return cells(launches, apps)
+
+
+def counts(one: Launch) -> bool:
+    """Whether a launch gave a figure, and did not only warm up."""
+    return one.round > 0 and one.status == "ok" and one.figure is not None
+
+
 def speedup(cell: Cell, base: Cell | None) -> Estimate | None:
     """How many times as fast, round by round. None: they have no round in common."""
     if base is None or cell.failure or base.failure:

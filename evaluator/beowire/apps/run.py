@@ -4,11 +4,12 @@
 A way over which a program fails is not tried again, and the others go on.
 """
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,6 +40,7 @@ from beowire.mpi import ways
 from beowire.mpi.installation import Installation
 from beowire.mpi.places import Place
 from beowire.mpi.ways import Way
+from beowire.others import Others
 from beowire.record import End, NodeEnd, RecordWriter
 from beowire.record_parts import Link, RecordLine
 from beowire.survey import survey
@@ -115,6 +117,12 @@ def run(place: Place, request: Request, interrupts: Interrupts) -> Outcome:
             writer.close()
 
 
+def _before(library: Path) -> str:
+    """The library before those that the user has loaded."""
+    own = os.environ.get("LD_PRELOAD", "")
+    return f"{library}:{own}" if own else str(library)
+
+
 @contextmanager
 def _entered(place: Place, interrupts: Interrupts) -> Iterator[None]:
     """The launcher's context; what it undoes is undone whole."""
@@ -154,6 +162,8 @@ class _Run:
         self._ways: dict[tuple[str, str], Way] = {}
         self._dead: set[tuple[str, str, str, str]] = set()
         self._failures: list[str] = []
+        self._others = Others()
+        self._libraries: dict[str, Path | None] = {}
 
     def run(self, ends: list[NodeEnd]) -> Outcome:
         begun = time.monotonic()
@@ -175,14 +185,26 @@ class _Run:
             failures = [*self._failures, *results.failures(found)]
             if failures and status == "ok":
                 status = "; ".join(failures)
-            self._write(
-                End(finished=datetime.now(UTC), status=status, elapsed_s=time.monotonic() - begun)
-            )
+            self._write(self._end(status, time.monotonic() - begun))
             self._writer.finish()
         return Outcome(failures, status == "interrupted")
 
+    def _end(self, status: str, elapsed_s: float) -> End:
+        """The last line, with what others used meanwhile, where all of ours runs here."""
+        ours = self._place.launcher.kind != "hosts"
+        busy = self._others.busy() if ours else None
+        return End(
+            finished=datetime.now(UTC),
+            status=status,
+            elapsed_s=elapsed_s,
+            other_cpus=self._others.cpus() if ours else None,
+            busy_s=busy.seconds if busy else None,
+            busy_cpus=busy.cpus if busy else None,
+        )
+
     def _meta(self, ends: list[NodeEnd]) -> AppsMeta:
         request = self._request
+        used = self._place.used(request.ranks)
         return AppsMeta(
             beowire=__version__,
             started=datetime.now(UTC),
@@ -196,6 +218,8 @@ class _Run:
                 "over": list(request.over),
                 "load": list(request.loads),
                 "npb": None if request.tree is None else request.tree.version,
+                "nodes": list(used.nodes),
+                "cores": used.cores,
             },
             link=Link.model_validate(self._place.launcher.describe_link()),
             ends=ends,
@@ -267,10 +291,13 @@ class _Run:
             for turn in left:
                 self._show(number, turn)
                 self._write(self._launch(number, turn))
+                self._others.look()
             self._failures += background.failures()
 
     def _launch(self, number: int, turn: Turn) -> Launch:
-        found, ended = self._start(turn.app, turn.mpi, turn.over)
+        library = self._phases_library(turn.mpi)
+        found, ended = self._start(turn.app, turn.mpi, turn.over, library)
+        phases = output.phases(ended.errors)
         if found.status != "ok":
             self._dead.add((turn.app, turn.mpi, turn.over, turn.load))
         said = found.said
@@ -290,12 +317,24 @@ class _Run:
             round=number,
             status=found.status,
             wall_s=ended.seconds,
+            init_s=None if phases is None else phases.init_s,
+            run_s=None if phases is None else phases.run_s,
+            finalize_s=None if phases is None else phases.finalize_s,
             figure=None if said is None else said.figure,
             seconds=None if said is None else said.seconds,
             verified=verified,
             check=check,
             communication_share=None if said is None else said.communication_share,
         )
+
+    def _phases_library(self, mpi: str) -> Path | None:
+        """None: it cannot be made, and the time of the whole is all that is known."""
+        if mpi not in self._libraries:
+            try:
+                self._libraries[mpi] = building.phases_library(self._mpis[mpi])
+            except BeowireError:
+                self._libraries[mpi] = None
+        return self._libraries[mpi]
 
     def _start(
         self, app: str, mpi: str, over: str, library: Path | None = None
@@ -307,14 +346,15 @@ class _Run:
             with tempfile.TemporaryDirectory(prefix="beowire-apps-") as scratch:
                 words = program.command(Path(scratch))
                 if library is not None:
-                    words = ["env", f"LD_PRELOAD={library}", *words]
+                    words = ["env", f"LD_PRELOAD={_before(library)}", *words]
                 with self._place.prepared(
                     self._mpis[mpi], way, self._request.ranks, words, files
                 ) as (command, environment):
                     ended = bounded.run(
                         command, environment, self._request.timeout_s, self._interrupts
                     )
-                return program.read(ended, Path(scratch)), ended
+                said = replace(ended, errors=output.without_phases(ended.errors))
+                return program.read(said, Path(scratch)), ended
         except BeowireError as error:
             return Found(str(error)), _NOT_STARTED
         except OSError as error:

@@ -8,14 +8,24 @@ is the short answer: how long it takes over each way, and how many times as fast
 
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from beowire import text_table
 from beowire.apps.record import AppsRecord, Launch
-from beowire.apps.results import BASE, Cell, cells, failures, speedup
+from beowire.apps.results import (
+    BASE,
+    Cell,
+    Key,
+    cells,
+    counts,
+    failures,
+    run_cells,
+    speedup,
+)
+from beowire.apps.tables import nodes_text, warnings
 from beowire.errors import BeowireError
 from beowire.mpi import installation, linkage
 from beowire.mpi.installation import KINDS, Installation
@@ -61,7 +71,17 @@ def mpi_of(words: Sequence[str], name: str | None, prefix: Path | None) -> Insta
 
 def compared(record: AppsRecord) -> list[Compared]:
     """Each way but the first, or TCP if that is among them, beside that."""
-    found = {cell.over: cell for cell in _cells(record)}
+    return _pairs(_cells(record))
+
+
+def compared_runs(record: AppsRecord) -> list[Compared]:
+    """The same of the run alone, from MPI_Init's return to MPI_Finalize's call; none where that is
+    not known."""
+    return _pairs(_in_order(record, run_cells(record)))
+
+
+def _pairs(all_cells: Sequence[Cell]) -> list[Compared]:
+    found = {cell.over: cell for cell in all_cells}
     base = BASE if BASE in found else next(iter(found), "")
     pairs = []
     for over, cell in found.items():
@@ -74,13 +94,24 @@ def compared(record: AppsRecord) -> list[Compared]:
 def render(record: AppsRecord, words: Sequence[str], width: int) -> str:
     """All of it as text, ending without a newline."""
     width = min(max(width, _NARROWEST), _WIDEST)
-    parts = [_heading(record, words)]
-    parts += ["\n".join(_sentence(one) for one in compared(record))]
+    runs = compared_runs(record)
+    parts = [_heading(record, words), *warnings(record)]
+    parts += ["\n".join(_sentence(one, "the run") for one in runs)]
+    parts += [
+        "\n".join(_sentence(one, "the whole job" if runs else "it") for one in compared(record))
+    ]
+    if compared(record) and not runs:
+        parts.append(
+            "That is the whole job, with its launcher, MPI_Init and MPI_Finalize: the program did"
+            " not say what of it is the run. It does if it is linked with its MPI's shared"
+            " library and calls MPI_Finalize, and if that MPI's compiler is here."
+        )
     parts.append(_agreement(record))
     if problems := failures(record):
         parts.append("\n".join(["Not measured, or not to the end", *(f"  {p}" for p in problems)]))
     heading, *others = (text_table.filled(part, width) for part in parts)
-    return "\n\n".join(part for part in [heading, _table(record, width), *others] if part)
+    shown = [heading, _parts_table(record, width), _table(record, width), *others]
+    return "\n\n".join(part for part in shown if part)
 
 
 def as_data(record: AppsRecord, words: Sequence[str]) -> dict[str, object]:
@@ -90,22 +121,38 @@ def as_data(record: AppsRecord, words: Sequence[str]) -> dict[str, object]:
         "mpi": record.meta.mpis[0].name,
         "ranks": record.meta.options.get("ranks"),
         "seconds": {cell.over: list(cell.figures.values()) for cell in _cells(record)},
-        "speedup": [
-            {
-                "over": one.over,
-                "to": one.base,
-                "median": one.ratio.value,
-                "ci95": None
-                if one.ratio.low is None or one.ratio.high is None
-                else [one.ratio.low, one.ratio.high],
-            }
-            for one in compared(record)
-        ],
+        "run_seconds": _parts(record, "run_s"),
+        "init_seconds": _parts(record, "init_s"),
+        "finalize_seconds": _parts(record, "finalize_s"),
+        "run_speedup": [_ratio(one) for one in compared_runs(record)],
+        "speedup": [_ratio(one) for one in compared(record)],
+        "warnings": warnings(record),
         "different_outputs": [
             {"over": one.over, "round": one.round, "difference": one.check}
             for one in _different(record)
         ],
         "failures": failures(record),
+    }
+
+
+def _ratio(one: Compared) -> dict[str, object]:
+    low, high = one.ratio.low, one.ratio.high
+    return {
+        "over": one.over,
+        "to": one.base,
+        "median": one.ratio.value,
+        "ci95": None if low is None or high is None else [low, high],
+    }
+
+
+def _parts(record: AppsRecord, part: str) -> dict[str, list[float]]:
+    """Of each way of which it is known, by launch."""
+    known = _in_order(record, run_cells(record))
+    return {
+        cell.over: [
+            getattr(one, part) for one in record.launches if one.key == cell.key and counts(one)
+        ]
+        for cell in known
     }
 
 
@@ -115,11 +162,16 @@ def agrees(record: AppsRecord) -> bool:
 
 
 def _cells(record: AppsRecord) -> list[Cell]:
+    return _in_order(record, cells(record.launches, record.meta.apps))
+
+
+def _in_order(record: AppsRecord, found: Mapping[Key, Cell]) -> list[Cell]:
     """In the order in which the ways were asked for."""
     asked = record.meta.options.get("over")
     order = [str(one) for one in asked] if isinstance(asked, list) else []
-    found = cells(record.launches, record.meta.apps).values()
-    return sorted(found, key=lambda cell: order.index(cell.over) if cell.over in order else 99)
+    return sorted(
+        found.values(), key=lambda cell: order.index(cell.over) if cell.over in order else 99
+    )
 
 
 def _of_rounds(cell: Cell, base: Cell) -> list[float]:
@@ -130,7 +182,7 @@ def _of_rounds(cell: Cell, base: Cell) -> list[float]:
 def _heading(record: AppsRecord, words: Sequence[str]) -> str:
     meta = record.meta
     mpi = meta.mpis[0]
-    nodes = " ⇄ ".join(end.node for end in meta.ends)
+    nodes = nodes_text(record)
     title = KINDS[mpi.name].title.rstrip("0123456789 ") if mpi.name in KINDS else mpi.name
     ranks = meta.options.get("ranks")
     return (
@@ -153,14 +205,29 @@ def _table(record: AppsRecord, width: int) -> str:
     return text_table.grid(title, columns, [cell.over for cell in rows], width, "over")
 
 
+def _parts_table(record: AppsRecord, width: int) -> str:
+    """Empty: the parts of no way are known."""
+    keys = [cell.key for cell in _in_order(record, run_cells(record))]
+    if not keys:
+        return ""
+    of = {key: [one for one in record.launches if one.key == key and counts(one)] for key in keys}
+    columns = [
+        ["run", *(_seconds(median(one.run_s or 0.0 for one in of[key])) for key in keys)],
+        ["start-up", *(_seconds(median(one.init_s or 0.0 for one in of[key])) for key in keys)],
+        ["end", *(_seconds(median(one.finalize_s or 0.0 for one in of[key])) for key in keys)],
+    ]
+    title = "Medians of the run, of MPI_Init and of MPI_Finalize, of the slowest rank each"
+    return text_table.grid(title, columns, [key[2] for key in keys], width, "over")
+
+
 def _seconds(value: float) -> str:
     return time_text(value * 1e9)
 
 
-def _sentence(one: Compared) -> str:
+def _sentence(one: Compared, what: str) -> str:
     ratio = one.ratio
     name, base = (_NAMES.get(way, way) for way in (one.over, one.base))
-    text = f"Over {name} it is {significant(ratio.value)} times as fast as over {base}"
+    text = f"Over {name} {what} is {significant(ratio.value)} times as fast as over {base}"
     if ratio.low is None or ratio.high is None:
         return (
             f"{text} (rounds: {significant(one.rounds[0])} to {significant(one.rounds[-1])};"

@@ -5,8 +5,10 @@ speedups with their intervals, and what each program asks of the network. Pure.
 Rows and columns come from here for the terminal and for the report alike.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 from beowire.apps.record import IDLE, AppsRecord, Profile
 from beowire.apps.results import (
@@ -19,12 +21,14 @@ from beowire.apps.results import (
     geometric_mean,
     profile_of,
     relative_percent,
+    run_cells,
     speedup,
 )
 from beowire.mpi.ways import SHM
 from beowire.report.link import link_facts
+from beowire.report.marks import busy_during
 from beowire.statistics import Estimate
-from beowire.units import significant, size_text
+from beowire.units import significant, size_text, time_text
 
 _GAP = "  "
 _NONE = "–"
@@ -42,13 +46,13 @@ class Table:
 
 def tables(record: AppsRecord) -> list[Table]:
     """All tables that have something in them."""
-    found = [*figures(record), speedups(record), traffic(record)]
+    found = [*figures(record), speedups(record), parts_of_jobs(record), traffic(record)]
     return [table for table in found if table.rows]
 
 
 def render(record: AppsRecord, width: int) -> str:
     """All of it as text, ending without a newline; tables are folded to `width` columns."""
-    parts = [heading(record)]
+    parts = [heading(record), *warnings(record)]
     parts += [text(table, width) for table in tables(record)]
     if problems := failures(record):
         parts.append("\n".join(["Not measured, or not to the end", *(f"  {p}" for p in problems)]))
@@ -57,9 +61,47 @@ def render(record: AppsRecord, width: int) -> str:
 
 def heading(record: AppsRecord) -> str:
     """Who, where and what, in a line."""
-    nodes = " ⇄ ".join(end.node for end in record.meta.ends)
+    nodes = nodes_text(record)
     mpis = ", ".join(f"{mpi.name} {mpi.version}" for mpi in record.meta.mpis)
     return f"{nodes}: {link_facts(record.meta.link, record.meta.ends)}; {mpis}"
+
+
+def nodes_text(record: AppsRecord) -> str:
+    """All nodes that ranks were on; in a record that does not say, the two ends."""
+    nodes = record.meta.options.get("nodes")
+    names = [str(one) for one in nodes] if isinstance(nodes, list) else []
+    return " ⇄ ".join(names or [end.node for end in record.meta.ends])
+
+
+def warnings(record: AppsRecord) -> list[str]:
+    """What else the times are of than the ways: others that used the processors, and ranks that
+    had to take turns; a line each."""
+    lines = []
+    if record.meta.ends and (busy := busy_during(record.meta.link, record.meta.ends, record.end)):
+        lines.append(f"note: {busy}")
+    ranks, cores = record.meta.options.get("ranks"), _cores(record)
+    if isinstance(ranks, int) and cores is not None and ranks > cores:
+        lines.append(
+            f"note: {ranks} ranks share {cores} {'core' if cores == 1 else 'cores'}: the figures"
+            " are of how ranks wait and give way as much as of messages, and say little about a"
+            " cluster with a core for each rank"
+        )
+    return lines
+
+
+def _cores(record: AppsRecord) -> int | None:
+    """How many ranks could compute at a time; None: it is not known."""
+    cores, ranks = record.meta.options.get("cores"), record.meta.options.get("ranks")
+    if isinstance(cores, int):
+        return cores
+    counts = [end.environment.get("cpus_online") for end in record.meta.ends]
+    known = [count for count in counts if isinstance(count, int) and count > 0]
+    if record.meta.link.kind != "hosts" or not isinstance(ranks, int) or not known:
+        return None
+    if len(known) != len(counts) or len(nodes_text(record).split(" ⇄ ")) > len(known):
+        return None
+    share = math.ceil(ranks / len(known))
+    return sum(min(share, count) for count in known)
 
 
 def figures(record: AppsRecord) -> list[Table]:
@@ -123,6 +165,43 @@ def speedups(record: AppsRecord) -> Table:
         table.rows.append(["geometric mean", *row])
     if short:
         table.notes.append("(±?): fewer than six rounds have no 95 % interval: --launches 6")
+    return table
+
+
+def parts_of_jobs(record: AppsRecord) -> Table:
+    """What the program runs, and what starting and ending it take: medians of the launches."""
+    found = cells(record.launches, record.meta.apps)
+    runs = run_cells(record)
+    table = Table(
+        "Run (MPI_Init's return to MPI_Finalize's call), start-up and end: medians, of the slowest"
+        " rank each",
+        ["", f"run, speedup over {BASE}", "run", "MPI_Init", "MPI_Finalize", "whole job"],
+    )
+    for cell in in_order(record, found):
+        if cell.key not in runs:
+            continue
+        own = [
+            one
+            for one in record.launches
+            if one.key == cell.key and one.round > 0 and one.run_s is not None
+        ]
+        run = runs[cell.key]
+        ratio = None if cell.over == BASE else speedup(run, base_of(runs, run))
+        table.rows.append(
+            [
+                f"{cell.app} {_way(record, cell.mpi, cell.over, cell.load)}",
+                ratio_text(ratio),
+                *(
+                    time_text(median(values) * 1e9)
+                    for values in (
+                        [one.run_s or 0.0 for one in own],
+                        [one.init_s or 0.0 for one in own],
+                        [one.finalize_s or 0.0 for one in own],
+                        [one.wall_s for one in own],
+                    )
+                ),
+            ]
+        )
     return table
 
 

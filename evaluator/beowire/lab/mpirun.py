@@ -78,7 +78,8 @@ def run(
     """Runs a program to its end; returns the launcher's exit status.
 
     `variables` are added to our environment. Standard streams are ours, or `output` is where the
-    program's output and errors go. The launcher ends with the calling thread.
+    program's output and errors go. The launcher ends with the calling thread. BeowireError (exit
+    code 130) after Ctrl-C, when all has ended.
     """
     with prepared(lab, mpi, variables, ranks=ranks, program=program, on=on) as (inside, whole):
         sys.stdout.flush()
@@ -88,9 +89,12 @@ def run(
             subprocess.Popen(
                 inside, env=whole, stdout=output, stderr=errors, close_fds=False
             ) as launcher,
-            _signals_go_to(launcher),
+            _signals_go_to(launcher) as got,
         ):
             status = launcher.wait()
+    if signal.SIGINT in got:
+        # Whatever the launcher makes of it: some end with 0, or with a status of their own.
+        raise BeowireError("interrupted", exit_code=130)
     return 128 - status if status < 0 else status
 
 
@@ -124,13 +128,15 @@ def prepared(
 
 
 @contextlib.contextmanager
-def _signals_go_to(process: "subprocess.Popen[bytes]") -> Iterator[None]:
+def _signals_go_to(process: "subprocess.Popen[bytes]") -> Iterator[list[int]]:
     """What is to end this command ends the launcher, which then ends the ranks. If it does not, it
-    is killed: then its agents end, and they end the ranks."""
+    is killed: then its agents end, and they end the ranks. Gives the signals that have come."""
+    got: list[int] = []
     last = threading.Timer(_GRACE_S, process.kill)
     last.daemon = True
 
     def pass_on(number: int, _frame: object) -> None:
+        got.append(number)
         process.send_signal(number)
         if last.ident is None:
             last.start()
@@ -138,7 +144,7 @@ def _signals_go_to(process: "subprocess.Popen[bytes]") -> Iterator[None]:
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [signal.signal(number, pass_on) for number in numbers]
     try:
-        yield
+        yield got
     finally:
         last.cancel()
         for number, handler in zip(numbers, before, strict=True):

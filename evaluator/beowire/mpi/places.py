@@ -12,6 +12,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -35,6 +36,16 @@ _LOOPBACK = "lo"
 Prepared = tuple[list[str], dict[str, str]]
 
 
+@dataclass(frozen=True)
+class Used:
+    """What ranks run on."""
+
+    nodes: Sequence[str]
+    """All of them; none: the ends of the record are."""
+    cores: int | None = None
+    """How many ranks may compute at a time; None: it is not known here."""
+
+
 class Place(Protocol):
     """Where ranks run. Its launcher's context has to be entered."""
 
@@ -47,6 +58,10 @@ class Place(Protocol):
         self, mpi: Installation, way: Way, ranks: int, program: Sequence[str], files: Sequence[Path]
     ) -> contextlib.AbstractContextManager[Prepared]:
         """What starts a program there; `files` are what it needs of ours. BeowireError."""
+        ...
+
+    def used(self, ranks: int) -> Used:
+        """The nodes that so many ranks are on, over a network."""
         ...
 
 
@@ -67,6 +82,17 @@ class LabPlace:
     def launcher(self) -> Launcher:
         """The lab's."""
         return self._lab
+
+    def used(self, ranks: int) -> Used:
+        """Nodes of namespaces share cores where there are more of them."""
+        nodes = mpirun.nodes_of(self._lab.lab, self._on)
+        nodes = nodes[: len(mpirun.spread(nodes, ranks))]
+        pinned = {node.cpu for node in nodes}
+        cores: int | None = None
+        if self._lab.lab.options.backend == "namespaces":
+            one = len(self._on) == 1 or None in pinned
+            cores = len(os.sched_getaffinity(0)) if one else len(pinned)
+        return Used([node.name for node in nodes], cores)
 
     def prepared(
         self, mpi: Installation, way: Way, ranks: int, program: Sequence[str], files: Sequence[Path]
@@ -97,6 +123,11 @@ class HostsPlace:
         self._ssh = launcher.ssh
         self._interface = launcher.interface
         self._there: set[tuple[str, Path]] = set()
+
+    def used(self, ranks: int) -> Used:
+        """In blocks; what their processors are, their ends say."""
+        share = math.ceil(ranks / len(self._names))
+        return Used(self._names[: math.ceil(ranks / share)])
 
     @property
     def launcher(self) -> Launcher:
@@ -211,6 +242,10 @@ class SlurmPlace:
         """That of engines there."""
         return self._slurm
 
+    def used(self, ranks: int) -> Used:
+        """As many as there are ranks, at most."""
+        return Used([node.name for node in self._slurm.nodes[:ranks]])
+
     @contextlib.contextmanager
     def prepared(
         self, mpi: Installation, way: Way, ranks: int, program: Sequence[str], files: Sequence[Path]
@@ -236,6 +271,11 @@ class LocalPlace:
     def launcher(self) -> Launcher:
         """That of engines on this host."""
         return self._local
+
+    def used(self, ranks: int) -> Used:
+        """This host alone."""
+        del ranks
+        return Used([], len(os.sched_getaffinity(0)))
 
     @contextlib.contextmanager
     def prepared(

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from beowire.others import BUSY_SHARE
 from beowire.record import End, NodeEnd, Record
+from beowire.record_parts import Link
 from beowire.report import wire
 from beowire.report.curves import Cell, Curve, all_sizes
 from beowire.units import significant, size_text
@@ -115,9 +116,13 @@ def _meets_wire(record: Record, curve: Curve) -> bool:
 
 def busy_text(record: Record) -> str:
     """That others used the processors while this was measured; empty: not that it is known."""
+    return busy_during(record.meta.link, record.meta.ends, record.end)
+
+
+def busy_during(link: Link, ends: Sequence[NodeEnd], end: End | None) -> str:
+    """The same of any run between these ends."""
     # A machine of a lab has other CPUs than the one that it runs on.
-    cpus = None if record.meta.link.accelerator else _cpus(record.meta.ends[0])
-    end = record.end
+    cpus = None if link.accelerator else _cpus(ends[0])
     if end is not None and end.other_cpus is not None:
         of = f" of {cpus}" if cpus else ""
         used = _used_text(end, BUSY_SHARE * (cpus or _FEW_CPUS), f"{of} CPUs of this machine")
@@ -125,10 +130,10 @@ def busy_text(record: Record) -> str:
             return ""
         return f"{used}: expect wider intervals and longer tails than it has when it is idle"
     busy = [
-        f"{end.node} had a load of {significant(load, 2)} on {count} CPUs"
-        for end in (record.meta.ends if record.meta.link.kind == "hosts" else record.meta.ends[:1])
-        if (load := _load(end)) is not None
-        and (count := _cpus(end)) is not None
+        f"{one.node} had a load of {significant(load, 2)} on {count} CPUs"
+        for one in (ends if link.kind == "hosts" else ends[:1])
+        if (load := _load(one)) is not None
+        and (count := _cpus(one)) is not None
         and load > _BUSY_LOAD * count
     ]
     if not busy:

@@ -67,3 +67,13 @@ def test_run__a_signal_ends_it(tmp_path: Path) -> None:
     sender.join()
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_run__daemons_of_the_launcher_are_ours_and_are_reaped(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "go")
+    os.mkfifo(tmp_path / "said")
+    # The shell in brackets has ended when the next command begins.
+    daemon = "read go < go; exec cut -d' ' -f4 /proc/self/stat > said"
+    script = f'cd {tmp_path}; (sh -c "{daemon}" &); echo > go; cat said'
+    ended = bounded.run(["sh", "-c", script], os.environ, LONG_S, Interrupts())
+    assert (ended.status, ended.output.strip()) == (0, str(os.getpid()))

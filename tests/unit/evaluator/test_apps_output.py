@@ -133,3 +133,14 @@ def test_reason__nobody_says_why() -> None:
 def test_reason__a_signal(text: str) -> None:
     assert "Segmentation fault" in output.reason("x", [text])
     assert output.reason("x", [text]).startswith("ended by signal")
+
+
+def test_phases__of_the_rank_that_took_longest_and_without_trust() -> None:
+    said = (
+        'noise\n[1,0]<stderr>: beowire-apps-phases {"init_s":0.1,"run_s":2,"finalize_s":0.3}\n'
+        'beowire-apps-phases {"init_s":0.2,"run_s":1,"finalize_s":0.1}\n'
+        'beowire-apps-phases {"init_s":-1,"run_s":9,"finalize_s":9}\nbeowire-apps-phases {}\n'
+    )
+    assert output.phases(said) == output.Phases(init_s=0.2, run_s=2.0, finalize_s=0.3)
+    assert output.phases("noise\n") is None
+    assert output.without_phases(said) == "noise\n"

@@ -19,7 +19,7 @@ from beowire.errors import BeowireError
 from beowire.interrupts import Interrupts
 from beowire.launch.base import Launcher
 from beowire.mpi.installation import Installation
-from beowire.mpi.places import Prepared
+from beowire.mpi.places import Prepared, Used
 from beowire.mpi.ways import Way
 from beowire.record import NodeEnd
 from beowire.survey import Survey
@@ -68,6 +68,10 @@ class FakePlace:
         self.scripts = scripts
         self.started: list[tuple[str, str]] = []
 
+    def used(self, ranks: int) -> Used:
+        del ranks
+        return Used(["node0", "node1", "node2"], 1)
+
     @contextlib.contextmanager
     def prepared(
         self, mpi: Installation, way: Way, ranks: int, program: Sequence[str], files: Sequence[Path]
@@ -86,6 +90,7 @@ def nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(programs, "make", make)
     monkeypatch.setattr(building, "profile_library", lambda _mpi: Path("/lib.so"))
+    monkeypatch.setattr(building, "phases_library", lambda _mpi: Path("/phases.so"))
     monkeypatch.setattr("beowire.mpi.ways.way", lambda _mpi, over: Way(over, {}))
     ends = [NodeEnd(node="node0"), NodeEnd(node="node1")]
     monkeypatch.setattr(run, "survey", lambda *_: Survey(ends, []))
@@ -191,3 +196,25 @@ def test_run__does_not_overwrite(tmp_path: Path) -> None:
     measure(tmp_path, FakePlace({}))
     with pytest.raises(BeowireError, match="exists already"):
         measure(tmp_path, FakePlace({}))
+
+
+PHASES = (
+    'echo \'beowire-apps-phases {"init_s":0.2,"run_s":1.5,"finalize_s":0.1}\' >&2;'
+    'echo \'beowire-apps-phases {"init_s":0.1,"run_s":2.0,"finalize_s":0.3}\' >&2;'
+)
+
+
+def test_run__each_launch_has_its_parts_and_the_run_who_else_was_there(tmp_path: Path) -> None:
+    _, record = measure(tmp_path, FakePlace({("cg", "beowire"): PHASES + GOOD}))
+    parts = {one.over: (one.init_s, one.run_s, one.finalize_s) for one in record.launches}
+    # Of the rank that took longest for each; a program that says nothing has none.
+    assert parts == {"tcp": (None, None, None), "beowire": (0.2, 2.0, 0.3)}
+    assert record.meta.options["nodes"] == ["node0", "node1", "node2"]
+    assert record.meta.options["cores"] == 1
+
+
+def test_run__what_the_library_says_is_no_reason_of_a_failure(tmp_path: Path) -> None:
+    failing = PHASES + "echo 'cg: no memory' >&2; exit 3"
+    outcome, _ = measure(tmp_path, FakePlace({("cg", "beowire"): failing}))
+    assert "beowire-apps-phases" not in " ".join(outcome.failures)
+    assert "no memory" in " ".join(outcome.failures)

@@ -10,7 +10,8 @@ from beowire.apps.record import AppsRecord
 from beowire.errors import BeowireError
 from beowire.mpi import installation
 from beowire.mpi.installation import Installation
-from unit.evaluator.apps_records import launch, launches, meta, record
+from beowire.record import End
+from unit.evaluator.apps_records import STARTED, launch, launches, meta, record
 from unit.evaluator.test_mpi_linkage import program
 
 WORDS = ["./heat", "512"]
@@ -95,3 +96,55 @@ def test_mpi_of__is_what_the_program_was_linked_with(
     assert speedup.mpi_of([mpich], "intel", None).name == "intel"
     with pytest.raises(BeowireError, match="is a program of Open MPI"):
         speedup.mpi_of([open_mpi], "intel", None)
+
+
+def parts(init_s: float, run_s: float, finalize_s: float) -> dict[str, float]:
+    return {"init_s": init_s, "run_s": run_s, "finalize_s": finalize_s}
+
+
+def timed(**more: object) -> AppsRecord:
+    """Beowire runs in half the time of TCP, and the whole job takes as long."""
+    first = meta("heat", unit="s", less=True, over=["tcp", "beowire"], **more)
+    return record(
+        first,
+        *launches("heat", "beowire", [4.0] * 6, **parts(1.4, 1.0, 0.6)),
+        *launches("heat", "tcp", [4.0] * 6, **parts(0.5, 2.0, 0.1)),
+    )
+
+
+def test_render__the_run_first_and_start_and_end_beside_it() -> None:
+    shown = speedup.render(timed(), WORDS, 100)
+    rows = [line.split() for line in shown.splitlines() if line.split()[:1] == ["beowire"]]
+    assert rows[0] == ["beowire", "1.00", "s", "1.40", "s", "600", "ms"]
+    text = " ".join(shown.split())
+    run = text.index("Over Beowire the run is 2.00 times as fast as over TCP")
+    assert run < text.index("Over Beowire the whole job is 1.00 times as fast as over TCP")
+    data = speedup.as_data(timed(), WORDS)
+    assert data["run_speedup"] == [
+        {"over": "beowire", "to": "tcp", "median": 2.0, "ci95": [2.0, 2.0]}
+    ]
+    assert data["init_seconds"] == {"tcp": [0.5] * 6, "beowire": [1.4] * 6}
+
+
+def test_render__the_whole_alone_where_the_program_says_nothing() -> None:
+    text = " ".join(speedup.render(found([4.0] * 6, [2.0] * 6), WORDS, 100).split())
+    assert "That is the whole job, with its launcher, MPI_Init and MPI_Finalize" in text
+    assert "the run is" not in text
+
+
+def test_render__more_ranks_than_cores_and_all_nodes() -> None:
+    shown = speedup.render(timed(ranks=3, cores=2, nodes=["node0", "node1", "node2"]), WORDS, 100)
+    assert "node0 ⇄ node1 ⇄ node2" in shown
+    assert "note: 3 ranks share 2 cores" in " ".join(shown.split())
+    assert "note:" not in speedup.render(timed(ranks=2, cores=2), WORDS, 100)
+
+
+def test_render__others_on_the_processors() -> None:
+    end = End(
+        finished=STARTED, status="ok", elapsed_s=60.0, other_cpus=1.5, busy_s=60.0, busy_cpus=1.5
+    )
+    base = timed()
+    busy = AppsRecord(base.path, base.meta, base.launches, end=end)
+    text = " ".join(speedup.render(busy, WORDS, 100).split())
+    assert "note: other programs used 1.5 CPUs of this machine meanwhile" in text
+    assert any("other programs" in str(one) for one in speedup.as_data(busy, WORDS)["warnings"])  # type: ignore[attr-defined]

@@ -76,3 +76,17 @@ def test_text__folds_what_is_too_wide() -> None:
     folded = tables.text(table, 20).splitlines()
     assert max(map(len, folded)) <= 20
     assert sum("name" in line for line in folded) == 2
+
+
+def test_parts_of_jobs__the_ratio_of_the_run_first() -> None:
+    first = meta("cg", over=["tcp", "beowire"])
+    lines = [
+        *launches("cg", "tcp", [9.0] * 6, init_s=0.05, run_s=3.0, finalize_s=0.04),
+        *launches("cg", "beowire", [9.0] * 6, init_s=0.4, run_s=1.5, finalize_s=0.1),
+        *launches("ep", "tcp", [9.0] * 6),
+    ]
+    table = tables.parts_of_jobs(record(first, *lines))
+    assert table.rows == [
+        ["cg tcp", "–", "3.00 s", "50.0 ms", "40.0 ms", "1.00 s"],
+        ["cg beowire", "2.00 (2.00–2.00)", "1.50 s", "400 ms", "100 ms", "1.00 s"],
+    ]

@@ -16,7 +16,7 @@ from beowire.commands import speedup
 from beowire.errors import BeowireError
 from beowire.mpi import installation, ways
 from beowire.mpi.installation import Installation
-from beowire.mpi.places import Prepared
+from beowire.mpi.places import Prepared, Used
 from beowire.mpi.ways import Way
 from beowire.record import NodeEnd
 from beowire.survey import Survey
@@ -28,6 +28,10 @@ class FakePlace:
 
     def __init__(self, *_words: object) -> None:
         self.launcher = FakeLauncher()
+
+    def used(self, ranks: int) -> Used:
+        del ranks
+        return Used(["node0", "node1", "node2"], 1)
 
     @contextlib.contextmanager
     def prepared(

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How a job is spread over a lab's nodes, and how its launcher gets into them."""
 
+import contextlib
 import os
 import signal
 import subprocess
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +17,9 @@ from beowire.lab import cluster, mpirun
 from beowire.lab.mpirun import agent_script, spread
 from beowire.lab.processes import Namespaces, Process
 from beowire.lab.state import LabNode
+
+#: What is not looked at.
+LAB, MPI = cast(Any, None), cast(Any, None)
 
 
 def nodes(count: int, *, pinned: bool = True) -> list[LabNode]:
@@ -100,3 +107,31 @@ def test_signals__a_launcher_that_heeds_none_is_killed(monkeypatch: pytest.Monke
             os.kill(os.getpid(), signal.SIGTERM)
             assert launcher.wait(timeout=60) == -signal.SIGKILL
         os.killpg(launcher.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_run__ctrl_c_is_said_whatever_the_launcher_makes_of_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: int, status: int
+) -> None:
+    os.mkfifo(tmp_path / "ready")
+    script = f"trap 'exit 0' INT TERM; echo > {tmp_path}/ready; while :; do sleep 0.01; done"
+
+    @contextlib.contextmanager
+    def prepared(*_words: object, **_more: object) -> Iterator[tuple[list[str], dict[str, str]]]:
+        yield ["sh", "-c", script], dict(os.environ)
+
+    def send() -> None:
+        (tmp_path / "ready").read_text()  # it is under way
+        os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(mpirun, "prepared", prepared)
+    sender = threading.Thread(target=send)
+    sender.start()
+    found = 0
+    try:
+        found = mpirun.run(LAB, MPI, {}, ranks=2, program=["x"])
+    except BeowireError as error:
+        found = error.exit_code
+        assert str(error) == "interrupted"
+    sender.join()
+    assert found == status
