@@ -104,6 +104,8 @@ def test_lost_frames(lab: MakeLab) -> None:
 
 def test_onesided(lab: MakeLab) -> None:
     mpi = lab()
+    mpi.check("onesided")
+    mpi.check("onesided", over="tcp")
     mpi.check("onesided", environment=ONESIDED)
     mpi.check("onesided", ranks=4, environment=ONESIDED)
 

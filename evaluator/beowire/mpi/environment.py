@@ -24,6 +24,9 @@ HANDED_OVER = "OMPI_MCA_mca_base_env_list"
 #: Lists in which what the user has is no choice of another way.
 _ADDED_TO = (HANDED_OVER, "LD_LIBRARY_PATH")
 
+#: What carries one-sided operations in Open MPI.
+_OSC = "OMPI_MCA_osc"
+
 
 def variables(mpi: Installation, over: str) -> dict[str, str]:
     """Variables for this MPI over `beowire` or `tcp`. BeowireError: no such transport, or the
@@ -80,9 +83,12 @@ def overruled(chosen: Mapping[str, str], over: str) -> str | None:
 
 def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
     is_4 = mpi.name == "openmpi4"
+    # Debian's configuration file leaves out pt2pt as well, and nothing carries one-sided operations
+    # between hosts then. UCX's adds floating-point numbers as if they were whole ones.
+    windows = {_OSC: os.environ.get(_OSC) or "^ucx"} if is_4 else {}
     if not provider:
         memory = "vader" if is_4 else "sm"
-        return {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": f"tcp,{memory},self"}
+        return {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": f"tcp,{memory},self", **windows}
     include = ["mtl", "btl"] if is_4 else ["opal_common"]
     # Its btl knows two atomic operations, and ends the process if it is asked for any other.
     onesided = {"OMPI_MCA_osc_rdma_acc_use_amo": "0"} if is_4 else {}
@@ -90,10 +96,11 @@ def _open_mpi(mpi: Installation, provider: str) -> dict[str, str]:
         "OMPI_MCA_pml": "cm",
         # Debian's configuration file leaves it out; this says otherwise.
         "OMPI_MCA_mtl": "ofi",
-        # The btl is for one-sided operations, and is only used if the user asks for it: it has an
-        # endpoint of its own, which is then polled beside the other.
+        # The btl is for one-sided operations as puts and gets, and is only used if the user asks
+        # for it: it has an endpoint of its own, which is then polled beside the other.
         **{f"OMPI_MCA_{framework}_ofi_provider_include": _PROVIDER for framework in include},
         **onesided,
+        **windows,
         "FI_PROVIDER_PATH": provider,
         HANDED_OVER: _listed("FI_PROVIDER_PATH"),
     }

@@ -56,6 +56,17 @@ def test_open_mpi_4__is_not_asked_for_atomic_operations_that_end_it() -> None:
     assert not any("osc_rdma" in name for name in variables(mpi("openmpi5"), "beowire"))
 
 
+@pytest.mark.parametrize("over", ["beowire", "tcp"])
+def test_open_mpi_4__has_windows_between_hosts__unless_the_user_chooses(
+    over: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMPI_MCA_osc", raising=False)
+    assert variables(mpi("openmpi4"), over)["OMPI_MCA_osc"] == "^ucx"
+    assert "OMPI_MCA_osc" not in variables(mpi("openmpi5"), over)
+    monkeypatch.setenv("OMPI_MCA_osc", "rdma")
+    assert variables(mpi("openmpi4"), over)["OMPI_MCA_osc"] == "rdma"
+
+
 def test_mpich__lets_the_provider_choose_keys_of_memory() -> None:
     name = "MPIR_CVAR_CH4_OFI_ENABLE_MR_PROV_KEY"
     assert variables(mpi("mpich"), "beowire")[name] == "1"
