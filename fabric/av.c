@@ -5,6 +5,7 @@
 #include "hash.h"
 #include "libfabric.h"
 #include "name.h"
+#include "openmpi_persistent.h"
 #include "unsupported.h"
 
 #include <stdio.h>
@@ -132,6 +133,7 @@ static int av_insert(struct fid_av *fid, const void *names, size_t count, fi_add
     if ((flags & ~(FI_MORE | FI_SYNC_ERR)) != 0) {
         return -FI_EBADFLAGS;
     }
+    openmpi_mend_persistent_sends();
     domain_lock(av->domain);
     for (size_t i = 0; i < count; i++) {
         fi_addr_t result = FI_ADDR_NOTAVAIL;

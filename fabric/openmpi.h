@@ -14,6 +14,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/** The library that MPI programs of Open MPI 3 to 5 are linked with. */
+#define OPENMPI_LIBRARY "libmpi.so.40"
+
+/** Which Open MPI the MPI library of this process is, by what it says of itself: 40104 is 4.1.4. 0:
+ *  it is another one, or there is none. */
+uint32_t openmpi_version(void);
+
 /** Is the MPI library of this process an Open MPI before 5, by what it says of itself? */
 bool openmpi_is_before_5(void);
 

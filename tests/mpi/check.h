@@ -56,6 +56,9 @@ void check_collectives(void);
 /** Put, get, accumulate and their kin; fences, locks of both kinds, post and start, requests. */
 void check_onesided(void);
 
+/** Persistent sends of data that does not begin where the buffer does; MPI_Alltoallw of such. */
+void check_persistent(void);
+
 /** Two ranks: a datatype with gaps, received at once, and by matched probe. */
 void check_gaps(void);
 

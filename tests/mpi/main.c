@@ -69,9 +69,16 @@ static const struct {
     const char *name;
     void (*run)(void);
 } checks[] = {
-    {"pingpong", check_pingpong}, {"ordering", check_ordering}, {"collectives", check_collectives},
-    {"onesided", check_onesided}, {"endless", check_endless},   {"ending", check_ending},
-    {"huge", check_huge},         {"gaps", check_gaps},         {"matched", check_matched},
+    {"pingpong", check_pingpong},
+    {"ordering", check_ordering},
+    {"collectives", check_collectives},
+    {"onesided", check_onesided},
+    {"endless", check_endless},
+    {"ending", check_ending},
+    {"huge", check_huge},
+    {"gaps", check_gaps},
+    {"matched", check_matched},
+    {"persistent", check_persistent},
 };
 #define CHECKS (sizeof checks / sizeof *checks)
 

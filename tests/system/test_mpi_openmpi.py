@@ -20,7 +20,7 @@ from system.mpi_jobs import (
 #: anything (see docs/UPSTREAM.md).
 ONESIDED = {"OMPI_MCA_btl": "ofi,self"}
 
-CHECKS = ("pingpong", "matched", "ordering", "collectives")
+CHECKS = ("pingpong", "matched", "persistent", "ordering", "collectives")
 
 MakeLab = Callable[..., Mpi]
 

@@ -26,7 +26,7 @@ BY_BTL = (
     "OMPI_MCA_btl_ofi_mode=2",
 )
 
-CHECKS = ("pingpong", "matched", "ordering", "collectives", "onesided")
+CHECKS = ("pingpong", "matched", "persistent", "ordering", "collectives", "onesided")
 
 
 @pytest.fixture(name="mpi")
