@@ -5,6 +5,7 @@
 - No source file has more than 700 lines.
 - Each C file and each module of the evaluator has its unit-test file, in the same place and under
   the same name; no unit-test file is without its source. The drivers share a conformance test.
+- No source file or document has marks of a merge that was left half done.
 - Links between documents lead somewhere, headings included.
 - What documents say of the code is there (check_documents.py).
 - C files know of others what they may (check_layers.py).
@@ -57,6 +58,7 @@ TESTED_ELSEWHERE = {
 }
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)|!\[[^\]]*\]\(([^)\s]+)\)")
+_MERGE = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 #: Where `beowire compare` writes if it is not told where.
 _RUN = re.compile(r"beowire-\d{8}-\d{6}")
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
@@ -175,6 +177,17 @@ def check_links(root: Path) -> Iterator[str]:
                 yield f"{name}: {link}: no such heading"
 
 
+def check_merges(root: Path) -> Iterator[str]:
+    """What git leaves where two changes met."""
+    for path in files(root):
+        if path.suffix != ".md" and not is_source(path):
+            continue
+        text = path.read_text(encoding="utf-8")
+        if found := _MERGE.search(text):
+            line = text.count("\n", 0, found.start()) + 1
+            yield f"{path.relative_to(root)}:{line}: a merge is half done: keep one text"
+
+
 def check_sizes(root: Path) -> Iterator[str]:
     """Files too large to be anybody's writing."""
     for path in files(root):
@@ -189,6 +202,7 @@ def check(root: Path) -> list[str]:
         *check_sources(root),
         *check_c_tests(root),
         *check_python_tests(root),
+        *check_merges(root),
         *check_links(root),
         *check_sizes(root),
         *check_documents.check(root, files(root)),

@@ -54,6 +54,7 @@ def test_runs_in_the_tree_are_let_be(house: ModuleType, tree: Path) -> None:
     [
         ("transport/frame/encode.c", "int x;\n", "no 'SPDX"),
         ("scripts/tool", "#!/bin/sh\n", "no 'SPDX"),
+        ("docs/OTHER.md", "# Here `it` is\n" + ">" * 7 + " ab12 (x)\n", ":2: a merge is half done"),
         ("evaluator/beowire/sizes.py", f"# {LICENCE}" + "\n" * 700, "701 lines"),
         (
             "transport/flow/window.c",
