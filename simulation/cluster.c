@@ -180,6 +180,7 @@ void cluster_start(struct cluster *cluster, uint32_t node)
     paths_publish(&started->lanes, &layout);
     memcpy(options.address.bytes, &layout, sizeof layout);
     options.lanes = started->lanes;
+    options.checksums = cluster_checks(cluster, node);
     options.authenticate = cluster->sealing != 0 && node % cluster->sealing == 0;
     if (core_open(&started->core, &options) != 0) {
         cluster_fail(cluster, "node %u does not open", node);

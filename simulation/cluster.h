@@ -44,6 +44,7 @@ struct cluster {
     struct node *nodes;
     struct core_options options; /**< for nodes that are started */
     uint32_t sealing;            /**< every so many-th of them wants seals; 0: none does */
+    uint32_t unchecked;          /**< every so many-th offers no checksums; 0: all do */
     uint32_t computing;          /**< applications compute after one post of so many; 0: never */
     struct random work;          /**< when, and for how long */
     uint64_t steps;
@@ -60,6 +61,12 @@ void cluster_close(struct cluster *cluster);
 
 /** A new secret of an endpoint. */
 void cluster_secret(struct cluster *cluster, uint8_t secret[ADDRESS_SECRET_BYTES]);
+
+/** Does the node offer checksums? What was damaged on its way to another that does is found out. */
+static inline bool cluster_checks(const struct cluster *cluster, uint32_t node)
+{
+    return cluster->unchecked == 0 || node % cluster->unchecked != 0;
+}
 
 /** Starts an endpoint on a node, with a new incarnation. */
 void cluster_start(struct cluster *cluster, uint32_t node);

@@ -228,9 +228,14 @@ static void plan_flood(struct faults *faults)
 
 static void mangle(struct faults *faults)
 {
+    const struct cluster *cluster = faults->workload->cluster;
     uint32_t node = some_node(faults);
 
-    workload_excuse_all(faults->workload, node, EXCUSE_MANGLED);
+    for (uint32_t other = 0; other < cluster->node_count; other++) {
+        if (!cluster_checks(cluster, node) || !cluster_checks(cluster, other)) {
+            workload_excuse(faults->workload, node, other, EXCUSE_MANGLED);
+        }
+    }
     sim_wire_mangle(faults->workload->cluster->wire, node, MANGLED_PPM);
 }
 

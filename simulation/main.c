@@ -42,6 +42,7 @@ struct program {
     uint64_t replayed;
     uint64_t altered;
     uint64_t unsealed;
+    uint64_t damaged;
 };
 
 static uint64_t current_seed;
@@ -132,6 +133,7 @@ static void print_result(const struct run_options *options, const struct run_res
     print_number("replayed", result->kinds.replayed);
     print_number("altered", result->kinds.altered);
     print_number("unsealed", result->kinds.unsealed);
+    print_number("damaged", result->kinds.damaged);
     print_number("path_changes", result->kinds.path_changes);
     print_number("peers_failed", result->kinds.peers_failed);
     (void)printf("},");
@@ -202,6 +204,7 @@ static void take_option(struct program *program, const char *name, const char *t
         {"--reorder", &options->delayed_ppm, 0, 1000000},
         {"--corrupt", &options->corrupted_ppm, 0, 1000000},
         {"--undetected", &options->undetected_ppm, 0, 1000000},
+        {"--unchecked", &options->unchecked, 0, 1000},
     };
 
     if (take_number(numbers, sizeof numbers / sizeof *numbers, name, text)) {
@@ -298,6 +301,7 @@ static bool run_seed(struct program *program, const struct run_options *options)
     program->replayed += result.kinds.replayed;
     program->altered += result.kinds.altered;
     program->unsealed += result.kinds.unsealed;
+    program->damaged += result.kinds.damaged;
     return well;
 }
 
@@ -347,6 +351,10 @@ static bool check_happened(const struct program *program)
         (void)fprintf(stderr,
                       "beowire-simulate: no sealed frame was altered by a stranger, or none "
                       "was found out\n");
+        all = false;
+    }
+    if (program->damaged == 0) {
+        (void)fprintf(stderr, "beowire-simulate: no damaged frame was found out by its checksum\n");
         all = false;
     }
     if (program->messages_read == 0 || program->blocks_read == 0 || program->unread == 0) {

@@ -111,6 +111,7 @@ static void begin(struct running *running)
         running->stranger->resets_allowed = !scenario_has_silence(scenario);
     }
     cluster->sealing = scenario->sealing;
+    cluster->unchecked = scenario->unchecked;
     cluster->options.go_back_n = scenario->go_back_n;
     cluster->computing = scenario->computing;
     cluster->options.hold = scenario->bundle;
@@ -241,8 +242,9 @@ static void check_left(struct running *running)
     const struct flood *flood = &running->faults.flood;
 
     cluster_check(cluster);
-    if ((running->scenario.kinds & FAULT_BIT(FAULT_MANGLE)) != 0 ||
-        running->scenario.wire.deliver_corrupted || !oracle_is_well(&running->workload.verdict)) {
+    bool mangled = (running->scenario.kinds & FAULT_BIT(FAULT_MANGLE)) != 0 ||
+                   running->scenario.wire.deliver_corrupted;
+    if ((mangled && cluster->unchecked != 0) || !oracle_is_well(&running->workload.verdict)) {
         return;
     }
     for (uint32_t i = 0; i < cluster->node_count; i++) {
@@ -315,6 +317,7 @@ static void count_nodes(const struct cluster *cluster, struct run_result *result
         result->kinds.blocks_read += counters->blocks_read;
         count_segments(&cluster->nodes[i].lanes, &result->kinds);
         result->kinds.unsealed += core->counters.dropped_seal;
+        result->kinds.damaged += core->counters.dropped_damaged;
         result->kinds.path_changes += core->counters.path_changes;
         result->kinds.peers_failed += core->counters.peers_failed;
         for (uint32_t j = 0; j < core->peer_count; j++) {

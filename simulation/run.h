@@ -21,6 +21,7 @@ struct run_options {
     uint32_t delayed_ppm;
     uint32_t corrupted_ppm;
     uint32_t undetected_ppm; /**< corrupted frames that arrive all the same; RUN_ANY: none */
+    uint32_t unchecked;      /**< every so many-th node offers no checksums; 0: all do; RUN_ANY */
     FILE *trace;             /**< NULL: none */
 };
 
@@ -28,7 +29,7 @@ struct run_options {
     {                                                                                              \
         .seed = 1, .nodes = RUN_ANY, .messages = RUN_ANY, .kinds = RUN_ANY, .lost_ppm = RUN_ANY,   \
         .doubled_ppm = RUN_ANY, .delayed_ppm = RUN_ANY, .corrupted_ppm = RUN_ANY,                  \
-        .undetected_ppm = RUN_ANY                                                                  \
+        .undetected_ppm = RUN_ANY, .unchecked = RUN_ANY                                            \
     }
 
 /** What messages did; for each a test wants to see that it has happened. */
@@ -51,6 +52,7 @@ struct run_kinds {
     uint64_t replayed;      /**< CONNECTs and ACCEPTs of others, by a stranger */
     uint64_t altered;       /**< sealed frames of others, said again by it with a bit wrong */
     uint64_t unsealed;      /**< frames that were not taken for want of a right seal */
+    uint64_t damaged;       /**< frames that were not taken for want of a right checksum */
     uint64_t told;          /**< times that a host said that a process has ended */
     uint64_t unread;        /**< times that failed */
     uint64_t path_changes;

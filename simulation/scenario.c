@@ -54,7 +54,7 @@ static uint32_t random_kinds(struct random *random)
         [FAULT_QUEUE] = 250,   [FAULT_FLAP] = 200,      [FAULT_PARTITION] = 150,
         [FAULT_CRASH] = 100,   [FAULT_RESTART] = 100,   [FAULT_LEAVE] = 80,
         [FAULT_CLOCK] = 200,   [FAULT_PAUSE] = 150,     [FAULT_QUIET] = 100,
-        [FAULT_FLOOD] = 100,   [FAULT_MANGLE] = 50,     [FAULT_WRAP] = 200,
+        [FAULT_FLOOD] = 100,   [FAULT_MANGLE] = 150,    [FAULT_WRAP] = 200,
         [FAULT_CROWD] = 10,
     };
     uint32_t kinds = 0;
@@ -115,6 +115,18 @@ static uint32_t computing(uint64_t seed)
     return random_below(&random, COMPUTING_EVERY) == 0
                ? 0
                : UINT32_C(1) << random_below(&random, COMPUTING_POSTS_BITS);
+}
+
+/** So many seeds have nodes that offer no checksums: all nodes, or every second one. */
+#define UNCHECKED_EVERY 6
+
+/** Decided apart, as well. */
+static uint32_t unchecked(uint64_t seed)
+{
+    struct random random;
+
+    random_seed(&random, seed ^ UINT64_C(0xC43C));
+    return random_below(&random, UNCHECKED_EVERY) == 0 ? 1 + (uint32_t)random_below(&random, 2) : 0;
 }
 
 static uint32_t pick(struct random *random, const uint32_t *from, unsigned count)
@@ -329,6 +341,7 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
     }
     scenario->go_back_n = random_below(&random, 4) == 0;
     scenario->sealing = sealing(options->seed);
+    scenario->unchecked = unchecked(options->seed);
     scenario->computing = computing(options->seed);
     scenario->bundle = random_below(&random, 4) != 0;
     scenario->limits = (struct message_limits)MESSAGE_LIMITS_DEFAULT;
@@ -350,5 +363,7 @@ void scenario_plan(struct scenario *scenario, const struct run_options *options)
     if (options->undetected_ppm != RUN_ANY) {
         scenario->wire.corrupted_ppm = options->undetected_ppm;
         scenario->wire.deliver_corrupted = true;
+        scenario->unchecked = 0; /* as by default */
     }
+    override(&scenario->unchecked, options->unchecked);
 }

@@ -18,6 +18,7 @@ struct scenario {
     uint32_t kinds; /**< bits of enum fault_kind */
     uint64_t peer_timeout_ns;
     bool go_back_n;
+    uint32_t unchecked;           /**< every so many-th node offers no checksums; 0: all do */
     uint32_t sealing;             /**< every so many-th node wants frames to be sealed; 0: none */
     struct message_limits limits; /**< of all endpoints */
     bool bundle;

@@ -18,6 +18,7 @@
 #define CUTTING 0xFF
 #define ENDPOINT_SEALS 0xFE
 #define PEER_SEALS 0xFD
+#define CHECKING 0xFC
 #define STEPS 45
 #define FORGED_STEPS 40 /* from this one on, another step follows, whose frame is forged */
 #define TIME_STEP 44    /* but here nothing is said: time passes */
@@ -48,9 +49,10 @@ static void say_connect(struct fuzz *fuzz, enum frame_type type)
     };
     uint8_t credit = take(fuzz);
 
-    body.features =
-        to_le32(((credit & 1) != 0 ? 0 : FRAME_FEATURE_SELECTIVE) |
-                ((credit & 2) != 0 ? 0 : FRAME_FEATURE_REMOTE) | seal_features(fuzz, type, credit));
+    body.features = to_le32(((credit & 1) != 0 ? 0 : FRAME_FEATURE_SELECTIVE) |
+                            ((credit & 2) != 0 ? 0 : FRAME_FEATURE_REMOTE) |
+                            ((credit & 8) != 0 || !fuzz->checks ? 0 : FRAME_FEATURE_CHECKSUM) |
+                            seal_features(fuzz, type, credit));
     memset(body.nonce, 1 + choice, sizeof body.nonce);
     memcpy(body.place, fuzz->peer_address.bytes, sizeof body.place);
     struct says says = usual(fuzz, type, &body);
@@ -135,8 +137,10 @@ static void say_data(struct fuzz *fuzz)
 
     part = (choice & 0x30) == 0x20 ? 1 + take(fuzz) : part;
     part = part < room ? part : room;
-    if ((choice & 0x30) == 0x30 && part < FRAME_PADDED_BYTES - sizeof(struct frame_data)) {
-        part = FRAME_PADDED_BYTES - sizeof(struct frame_data);
+    const uint64_t padded = FRAME_PADDED_BYTES - sizeof(struct frame_data) -
+                            (has_checksums(fuzz->core) ? sizeof(le32) : 0);
+    if ((choice & 0x30) == 0x30 && part < padded) {
+        part = padded;
     }
     struct frame_data body =
         frame_encode_data(CLUSTER_ENDPOINT, fuzz->own_key, ANNOUNCED + message);
@@ -558,6 +562,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz.sealing = SEALING_PEER;
     }
     fuzz.cuts = begins_with(&fuzz, CUTTING);
+    fuzz.checks = begins_with(&fuzz, CHECKING);
     open_fuzz(&fuzz);
     open_memory(&fuzz);
     for (unsigned i = 0; i < STEPS_MAX && fuzz.script.left > 0 && fuzz.begun_count < MESSAGES - 1;

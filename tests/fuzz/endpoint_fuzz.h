@@ -71,6 +71,7 @@ struct fuzz {
     struct cut_lane cut;
     bool cuts; /* the peer is reached over that one as well */
     enum sealing sealing;
+    bool checks; /* both ends offer checksums */
     struct peer_seals seals;
     struct cluster cluster;
     struct node node;
@@ -213,6 +214,7 @@ static void hear(struct fuzz *fuzz, const struct lane_outgoing *outgoing, bool c
         require(sealed_peer(fuzz->core) == NULL);
     }
     check_heard_seal(&fuzz->seals, fuzz->core, &frame);
+    check_heard_checksum(fuzz->core, wire, &frame, cut);
     if (frame.type == FRAME_ACCEPT) {
         require(bytes <= fuzz->asked_bytes);
         fuzz->asked_bytes = 0;
@@ -353,6 +355,7 @@ static void open_lane(struct lane *lane, const struct lane_operations *operation
     lane->kind = LANE_SIM;
     lane->rail = rail;
     lane->cuts = rail > 0;
+    lane->needs_checksum = !lane->cuts;
     lane->bulk = lane->cuts ? LANE_BULK_CUT : LANE_BULK_LAST;
     lane->batch_frames = 8;
     lane->capacity_bytes = UINT64_MAX;
@@ -366,6 +369,7 @@ static void open_fuzz(struct fuzz *fuzz)
         .lanes = {.lanes = {&fuzz->lane, &fuzz->cut.lane}, .count = fuzz->cuts ? 2 : 1},
         .operations = OPERATIONS,
         .authenticate = fuzz->sealing == SEALING_ENDPOINT,
+        .checksums = fuzz->checks,
         .peers = 2,
         .peer_timeout_ns = UINT64_C(5000000000),
         .random = some_random,

@@ -96,7 +96,8 @@ static struct believed believed_now(struct fuzz *fuzz)
         .first = flow->first,
         .limit = flow->limit,
         .dropped = fuzz->core->counters.dropped_key + fuzz->core->counters.dropped_source +
-                   fuzz->core->counters.dropped_proof + fuzz->core->counters.dropped_seal,
+                   fuzz->core->counters.dropped_proof + fuzz->core->counters.dropped_seal +
+                   fuzz->core->counters.dropped_damaged,
     };
 
     for (size_t verdict = 0; verdict < FRAME_VERDICTS; verdict++) {
@@ -154,6 +155,16 @@ static void forge_seal(struct fuzz *fuzz, const struct says *says, uint32_t byte
         return;
     }
     fuzz->frame[take_16(fuzz) % (bytes + (uint32_t)sizeof(struct frame_seal))] ^= bit;
+}
+
+/** Gives the frame that is said its checksum, if those of the connection have one: it is right
+ *  whatever else is wrong with the frame. @param bytes of the frame without what follows it */
+static void check_said(struct fuzz *fuzz, const struct says *says, uint32_t bytes)
+{
+    if (has_checksums(fuzz->core) && frame_type_of(fuzz->frame) == says->type &&
+        says->type != FRAME_CONNECT && says->type != FRAME_ACCEPT) {
+        fuzz->frame = check_whole(fuzz->frame, bytes, &fuzz->frame_bytes);
+    }
 }
 
 /** What has come comes again: nothing may come of it. */
@@ -240,6 +251,9 @@ static bool say(struct fuzz *fuzz, const struct says *says)
     } else if ((change & 4) != 0 && !forged) {
         fuzz->mangled = fuzz->mangled || !sealed;
         fuzz->frame[take_16(fuzz) % fuzz->frame_bytes] ^= (uint8_t)(take(fuzz) | 1);
+    }
+    if (!by_cut && !sealed && (forged || (change & 0x84) != 0x84)) {
+        check_said(fuzz, says, head_bytes + says->payload_bytes);
     }
     if (sealed && !forged && !by_cut && (change & 0x80) != 0) {
         again_bytes = fuzz->frame_bytes;

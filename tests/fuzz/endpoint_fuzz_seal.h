@@ -10,6 +10,7 @@
 #include "core/address.h"
 #include "core/core.h"
 #include "flow/proof.h"
+#include "frame/checksum.h"
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -32,10 +33,55 @@ static const struct core_peer *sealed_peer(const struct core *core)
     return NULL;
 }
 
+/** Do frames of the connection have checksums? */
+static bool has_checksums(const struct core *core)
+{
+    for (uint32_t i = 0; i < core->peer_count; i++) {
+        if (core->peers[i]->checked) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /** How much of a frame the rest may be. */
 static uint32_t room_beside_seal(const struct core *core, uint32_t frame_bytes)
 {
-    return frame_bytes - (sealed_peer(core) != NULL ? (uint32_t)sizeof(struct frame_seal) : 0);
+    return frame_bytes - (sealed_peer(core) != NULL ? (uint32_t)sizeof(struct frame_seal) : 0) -
+           (has_checksums(core) ? (uint32_t)sizeof(le32) : 0);
+}
+
+/** Gives a frame its checksum. @param bytes of the frame without what follows it, and changed if it
+ *  becomes longer @return that, in exactly as much memory, instead of `frame`, which is freed */
+static uint8_t *check_whole(uint8_t *frame, uint32_t bytes, uint32_t *whole_bytes)
+{
+    if (frame_type_of(frame) != FRAME_DATA) {
+        checksum_write(frame, bytes, NULL, 0);
+        return frame;
+    }
+    uint32_t head_bytes = (uint32_t)sizeof(struct frame_data);
+    uint32_t checked_bytes = *whole_bytes + (uint32_t)sizeof(le32);
+    checked_bytes = checked_bytes < FRAME_PADDED_BYTES ? FRAME_PADDED_BYTES : checked_bytes;
+    uint8_t *checked = calloc(1, checked_bytes);
+    require(checked != NULL);
+    memcpy(checked, frame, head_bytes);
+    memcpy(checked + head_bytes + sizeof(le32), frame + head_bytes, *whole_bytes - head_bytes);
+    free(frame);
+    frame_data_has_checksum((struct frame_data *)(void *)checked);
+    checksum_write(checked, checked_bytes, NULL, 0);
+    *whole_bytes = checked_bytes;
+    return checked;
+}
+
+/** Whatever the endpoint says has a checksum if it should, and a right one.
+ *  @param data what was decoded */
+static void check_heard_checksum(const struct core *core, const uint8_t *data,
+                                 const struct frame *frame, bool cut)
+{
+    require(frame->checksum == NULL || (!cut && checksum_is_right(data, frame)));
+    if (!cut && !frame_is_never_sealed(frame->type)) {
+        require((frame->checksum != NULL) == has_checksums(core));
+    }
 }
 
 /** The seals of the peer's end.

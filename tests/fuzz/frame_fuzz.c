@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any bytes as a frame: what frame_decode() lets in is whole, and can be written again. */
-#include "frame/frame.h"
+/* Any bytes as a frame: what frame_decode() lets in is whole, and can be written again; and the
+ * checksum that it may have is right if it was made anew, and only then. */
+#include "frame/checksum.h"
 
 #include "fuzz.h"
 
@@ -13,6 +14,37 @@ static size_t seal_bytes_of(const uint8_t *data, const struct frame *frame)
     require(!frame_is_never_sealed(frame->type));
     require((const uint8_t *)frame->seal == data + frame_header_bytes(frame->type));
     return sizeof *frame->seal;
+}
+
+/** Bytes of the checksum behind the header of DATA. */
+static size_t checksum_bytes_of(const uint8_t *data, const struct frame *frame)
+{
+    if (frame->checksum == NULL || frame->type != FRAME_DATA) {
+        return 0;
+    }
+    require((const uint8_t *)frame->checksum == data + sizeof(struct frame_data));
+    require(frame->seal == NULL);
+    return sizeof *frame->checksum;
+}
+
+/** Made anew it is right; with a bit of the frame altered it is not. */
+static void check_checksum(const uint8_t *data, const struct frame *frame)
+{
+    static uint8_t copy[UINT16_MAX + sizeof(struct frame_data) + sizeof(le32)];
+    size_t bytes = (size_t)(frame->payload - data) + frame->payload_bytes;
+    struct frame again;
+
+    if (frame->checksum == NULL || bytes > sizeof copy) {
+        return;
+    }
+    memcpy(copy, data, bytes);
+    checksum_write(copy, (uint32_t)(frame->payload - data), copy + (frame->payload - data),
+                   frame->payload_bytes);
+    require(frame_decode(copy, bytes, &again) == FRAME_OK && checksum_is_right(copy, &again));
+    size_t bit = (size_t)*frame->checksum->bytes * 251 % (8 * bytes);
+    copy[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    require(frame_decode(copy, bytes, &again) != FRAME_OK || again.checksum == NULL ||
+            !checksum_is_right(copy, &again));
 }
 
 /** A header that was written again is the one that came, with what says that there is a seal. */
@@ -35,7 +67,7 @@ static void require_same_header(const uint8_t *data, const struct frame *frame)
     struct frame_header expected;
 
     memcpy(&expected, data, sizeof expected);
-    expected.reserved = to_le32(0); /* ignored on receipt */
+    expected.checksum = to_le32(0); /* made later, or ignored on receipt */
     frame_encode(again, &(struct frame_fields){.type = frame->type,
                                                .destination = frame->destination,
                                                .source = frame->source,
@@ -64,8 +96,11 @@ static void check_data(const uint8_t *data, size_t size, struct frame *frame)
 {
     struct frame_data again =
         frame_encode_data(frame->destination, frame->key, from_le32(frame->data->message));
-    size_t head = sizeof again + seal_bytes_of(data, frame);
+    size_t head = sizeof again + seal_bytes_of(data, frame) + checksum_bytes_of(data, frame);
 
+    if (frame->checksum != NULL) {
+        frame_data_has_checksum(&again);
+    }
     frame_data_set_segment(&again, frame_data_segment(frame->data));
     require((const uint8_t *)frame->data == data);
     require_header(data, frame, (const uint8_t *)&again);
@@ -87,6 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     if (frame.type == FRAME_DATA) {
+        check_checksum(data, &frame);
         check_data(data, size, &frame);
         return 0;
     }
@@ -98,7 +134,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         frame.type == FRAME_CONNECT || frame.type == FRAME_ACCEPT || frame.type == FRAME_CHALLENGE;
     size_t evened = frame.type >= FRAME_SEQUENCED ? FRAME_EVENED_BYTES : 0;
     require(padded || size - (head + frame.payload_bytes) <= evened || size <= FRAME_PADDED_BYTES);
-    require((frame.flags & 0xFF00) == 0);
+    require((frame.flags & 0xFF00) == (frame.checksum != NULL ? FRAME_CHECKED : 0));
+    check_checksum(data, &frame);
     require_same_header(data, &frame);
     check_copied_head(data, &frame);
     /* Any shorter, and it is refused. */

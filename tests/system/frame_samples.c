@@ -431,7 +431,7 @@ static void bad_type(struct sample *sample)
 
 static void bad_flags(struct sample *sample)
 {
-    header_of(sample)->flags = to_le16(0x0100);
+    header_of(sample)->flags = to_le16(0x0200);
 }
 
 static void bad_length(struct sample *sample)
@@ -536,6 +536,9 @@ static int (*writer_of(int argc, char **argv))(void)
     if (argc == 2 && strcmp(argv[1], "sealed") == 0) {
         return write_sealed;
     }
+    if (argc == 2 && strcmp(argv[1], "checked") == 0) {
+        return write_checked;
+    }
     if (argc == 2 && strcmp(argv[1], "tso") == 0) {
         return write_tso_good;
     }
@@ -550,7 +553,8 @@ int main(int argc, char **argv)
     int (*write)(void) = writer_of(argc, argv);
 
     if (write == NULL) {
-        (void)fputs("usage: frame_samples [sealed | bad | tso | tso_frames | document]\n", stderr);
+        (void)fputs("usage: frame_samples [sealed | checked | bad | tso | tso_frames | document]\n",
+                    stderr);
         return 2;
     }
     if (write != write_document) {

@@ -50,6 +50,12 @@ void bad_sealed_reset(struct sample *sample);
 /** ACK that ends in the middle of its seal. */
 void bad_short_seal(struct sample *sample);
 
+/* frame_samples_checked.c: frames with checksums. */
+
+/** One of each type that may have one, as Ethernet frames, and then all of them again with a bit
+ * flipped. Returns the program's exit status. */
+int write_checked(void);
+
 /* frame_samples_cut.c: what network cards cut. Each returns the program's exit status. */
 
 /** DATA, with what TCP would make something of: a message that begins where the one before was,

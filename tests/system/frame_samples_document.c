@@ -5,6 +5,7 @@
 #include "core/address.h"
 #include "flow/proof.h"
 #include "flow/seal.h"
+#include "frame/checksum.h"
 #include "lane/tso_head.h"
 
 #include <stddef.h>
@@ -175,6 +176,25 @@ static bool print_eager(void)
 }
 
 /** @return is it what the other end takes? */
+static bool print_checked(const char *what, const struct sample *sample)
+{
+    struct frame frame;
+
+    return print_frame(what, sample, NULL, NULL) &&
+           frame_decode(sample->bytes, sample->length, &frame) == FRAME_OK &&
+           frame.checksum != NULL && checksum_is_right(sample->bytes, &frame);
+}
+
+static bool print_checked_eager(void)
+{
+    struct sample sample;
+
+    make_eager(&sample);
+    checksum_write(sample.bytes, sample.length, NULL, 0);
+    return print_checked("the same EAGER, with a checksum", &sample);
+}
+
+/** @return is it what the other end takes? */
 static bool print_sealed(const struct beowire_address *asker, const struct beowire_address *asked)
 {
     const struct seal_end from = {.secret = address_layout(asker)->secret,
@@ -231,6 +251,20 @@ static bool print_data(void)
     return print_frame("DATA, from 815 to 4711: segment 65,538", &sample, NULL, NULL);
 }
 
+static bool print_checked_data(void)
+{
+    struct frame_data head = frame_encode_data(ASKED, ASKED_KEY, MESSAGE);
+    const size_t behind = sizeof head + sizeof(le32);
+    struct sample sample = {.length = (uint32_t)(behind + sizeof segment - 1)};
+
+    frame_data_set_segment(&head, 0x10002);
+    frame_data_has_checksum(&head);
+    memcpy(sample.bytes, &head, sizeof head);
+    memcpy(sample.bytes + behind, segment, sizeof segment - 1);
+    checksum_write(sample.bytes, sample.length, NULL, 0);
+    return print_checked("the same segment, with a checksum", &sample);
+}
+
 /** The same segment as a network card makes it. */
 static bool print_cut(void)
 {
@@ -265,7 +299,8 @@ int write_document(void)
     const struct beowire_address asked = address_of(ASKED, 0x10, 2);
 
     if (!print_address(&asked) || !print_opening(&asker, &asked) || !print_eager() ||
-        !print_sealed(&asker, &asked) || !print_sack() || !print_data() || !print_cut()) {
+        !print_checked_eager() || !print_sealed(&asker, &asked) || !print_sack() || !print_data() ||
+        !print_checked_data() || !print_cut()) {
         (void)fputs("frame_samples: an example of the document is refused\n", stderr);
         return 1;
     }

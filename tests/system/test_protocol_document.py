@@ -75,6 +75,27 @@ def test_proofs__are_those_of_the_secret_of_the_end_that_was_asked() -> None:
     assert accept[BODY + 20 : BODY + 24] == accept[8:12] == connect[BODY + 16 : BODY + 20]
 
 
+def crc_32c(text: bytes) -> int:
+    """As RFC 3720 has it, bit by bit."""
+    crc = 0xFFFFFFFF
+    for byte in text:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def test_checksums__are_of_all_but_themselves() -> None:
+    for beginning, at in (
+        ("the same EAGER, with a checksum", 24),
+        ("the same segment, with a checksum", 16),
+    ):
+        frame = example(beginning)
+        covered = frame[:at] + frame[at + 4 :]
+        assert crc_32c(covered) == int.from_bytes(frame[at : at + 4], "little")
+    assert crc_32c(b"123456789") == 0xE3069283
+
+
 def sip_hash(key: bytes, text: bytes) -> bytes:
     """SipHash-2-4 with 16 bytes, as its authors describe it."""
     whole = (1 << 64) - 1

@@ -15,12 +15,14 @@ import pytest
 from beowire.lab import cluster, network
 from beowire.lab.state import LabState
 from system.conftest import wait_until
+from system.test_protocol_document import crc_32c
 from system.test_stillness import PATIENCE_S, states
 from system.test_strangers import Exchange, exchanging
 
 HEADER_BYTES, SEAL_BYTES = 28, 24
 WITH_SEAL, WITHOUT = 0x3D, 0x37
 CLOSE, DATA = 4, 11
+CHECKED, CHECKSUM_AT = b"\x00\x01", 24
 NEVER_SEALED = {1, 2, 3}
 PADDED_BYTES = 46
 ETHERNET_BYTES, UDP_BYTES = 14, 14 + 20 + 8
@@ -84,12 +86,16 @@ def altered(packet: bytes, dice: random.Random) -> bytes:
 
 
 def closing(packet: bytes, with_seal: bool) -> bytes:
-    """An Ethernet frame made into one that says that its sender closes."""
+    """An Ethernet frame made into one that says that its sender closes; without a seal it has a
+    right checksum, as whoever is on the path can make it."""
     frame = frame_of(packet)
     header = bytearray(frame[:HEADER_BYTES])
     header[0] = WITH_SEAL if with_seal else WITHOUT
     header[1] = CLOSE
     header[2:4] = header[22:24] = bytes(2)  # no flags, and no payload
+    if not with_seal:
+        header[2:4] = CHECKED
+        header[CHECKSUM_AT:] = crc_32c(bytes(header[:CHECKSUM_AT])).to_bytes(4, "little")
     seal = frame[HEADER_BYTES : HEADER_BYTES + SEAL_BYTES] if with_seal else b""
     return packet[:ETHERNET_BYTES] + (bytes(header) + seal).ljust(PADDED_BYTES, b"\0")
 

@@ -68,14 +68,15 @@ def test_simulate__names_are_those_of_the_simulator() -> None:
 
 
 def test_simulate__damage_that_nothing_detects_is_found(run_beowire: RunBeowire) -> None:
-    done = run_beowire("simulate", "--json", "--undetected", "2%", "--seeds", "20")
+    guarded = run_beowire("simulate", "--json", "--undetected", "2%", "--seeds", "20")
+    assert (guarded.returncode, json.loads(guarded.stdout)["failures"]) == (0, [])
+    damage = ("simulate", "--json", "--undetected", "2%", "--unchecked", "1")
+    done = run_beowire(*damage, "--seeds", "20")
     assert done.returncode == 1
     found = json.loads(done.stdout)
     failures = found["failures"]
     assert found["corrupted"] > 0 and failures
-    again = run_beowire(
-        "simulate", "--json", "--undetected", "2%", "--seed", str(failures[0]["seed"])
-    )
+    again = run_beowire(*damage, "--seed", str(failures[0]["seed"]))
     assert again.returncode == 1
     replayed = json.loads(again.stdout)
     assert replayed["failures"][0]["reason"] == failures[0]["reason"]

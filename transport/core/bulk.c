@@ -94,7 +94,8 @@ void core_expect(struct core *core, unsigned by)
     if (expects) {
         expectation.from = core->peers[peer->index]->paths.to[by];
         expectation.key = core->peers[peer->index]->connection.own_key;
-        expectation.head_bytes += core_seal_bytes(core->peers[peer->index]);
+        expectation.head_bytes += core_seal_bytes(core->peers[peer->index]) +
+                                  core_checksum_bytes(core->peers[peer->index], lane);
     }
     if (expects || core->expecting[by]) {
         lane->operations->expect(lane, &expectation);
@@ -124,21 +125,48 @@ static uint32_t send_run(struct core *core, const struct pull_batch *batch)
            lane_segments(outgoing.payload_bytes, outgoing.segment_bytes);
 }
 
+/** The header of DATA, on the stack, with what may follow it. */
+struct data_head {
+    _Alignas(8) uint8_t room[LANE_HEADROOM];
+    struct frame_data head;
+    le32 checksum;
+};
+
+/** The same with a payload so short that Ethernet pads it. */
+struct short_data {
+    _Alignas(8) uint8_t room[LANE_HEADROOM];
+    uint8_t frame[FRAME_PADDED_BYTES];
+};
+
+/** Pads a frame that Ethernet would pad, so that its receiver knows what the checksum is of. */
+static void pad(struct lane_outgoing *outgoing, struct short_data *padded)
+{
+    if (outgoing->head_bytes + outgoing->payload_bytes >= FRAME_PADDED_BYTES) {
+        return;
+    }
+    memset(padded->frame, 0, sizeof padded->frame);
+    memcpy(padded->frame, outgoing->head, outgoing->head_bytes);
+    memcpy(padded->frame + outgoing->head_bytes, outgoing->payload, outgoing->payload_bytes);
+    *outgoing = (struct lane_outgoing){.head = padded->frame, .head_bytes = sizeof padded->frame};
+}
+
 /** Sends the first frames of a run, as many as the lane likes. @return how many. */
 static uint32_t send_batch(struct core *core, const struct pull_batch *batch)
 {
-    struct {
-        _Alignas(8) uint8_t room[LANE_HEADROOM];
-        struct frame_data head;
-    } heads[64];
+    struct data_head heads[64];
+    struct short_data padded;
     struct lane_outgoing outgoing[64];
     struct core_peer *peer = core->peers[batch->peer->index];
     const struct lane *lane = core->options.lanes.lanes[batch->lane];
     uint32_t most = lane->batch_frames < 64 ? lane->batch_frames : 64;
     uint32_t count = 0;
+    uint32_t checksum_bytes = core_checksum_bytes(peer, lane);
     /* The same for all but for the segment. */
-    const struct frame_data head =
+    struct frame_data head =
         frame_encode_data(peer->message.destination, peer->message.key, batch->message);
+    if (checksum_bytes > 0) {
+        frame_data_has_checksum(&head);
+    }
     uint32_t segment = (uint32_t)(batch->offset / batch->segment_bytes);
 
     for (uint64_t done = 0; done < batch->bytes && count < most; count++) {
@@ -148,11 +176,14 @@ static uint32_t send_batch(struct core *core, const struct pull_batch *batch)
         frame_data_set_segment(&heads[count].head, segment + count);
         outgoing[count] = (struct lane_outgoing){
             .head = (uint8_t *)&heads[count].head,
-            .head_bytes = sizeof head,
+            .head_bytes = (uint32_t)sizeof head + checksum_bytes,
             .payload = batch->source + done,
             .payload_bytes = bytes,
         };
         done += bytes;
+    }
+    if (checksum_bytes > 0 && count > 0) { /* only the message's last segment may be so short */
+        pad(&outgoing[count - 1], &padded);
     }
     return core_send(core, peer, batch->lane, outgoing, count);
 }

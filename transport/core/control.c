@@ -4,6 +4,7 @@
 #include "core/address.h"
 #include "core/core_internal.h"
 #include "flow/proof.h"
+#include "frame/checksum.h"
 
 /** A frame on the stack, with the headroom that the lane wants. */
 struct control_frame {
@@ -60,7 +61,8 @@ static uint32_t chosen_features(const struct core_peer *peer)
 {
     return (peer->selective ? FRAME_FEATURE_SELECTIVE : 0u) |
            (peer->message.remote_memory ? FRAME_FEATURE_REMOTE : 0u) |
-           (peer->seal != NULL ? FRAME_FEATURE_SEAL : 0u);
+           (peer->seal != NULL ? FRAME_FEATURE_SEAL : 0u) |
+           (peer->checked ? FRAME_FEATURE_CHECKSUM : 0u);
 }
 
 /** Sends a frame with zeros behind it.
@@ -254,6 +256,17 @@ static struct arrival way_back(const struct core *core, const struct arrival *fr
     return (struct arrival){.by = paths->fast, .address = paths->to[paths->fast]};
 }
 
+/** Does whoever gets the refusal of this frame know checksums? Its connection may not be known. */
+static bool knows_checksums(const struct core *core, const struct frame *refused)
+{
+    uint32_t index = map_find(&core->by_key, refused->key);
+
+    return refused->checksum != NULL ||
+           (refused->type == FRAME_CONNECT &&
+            (from_le32(refused->connect->features) & FRAME_FEATURE_CHECKSUM) != 0) ||
+           (index != MAP_NONE && core->peers[index]->checked);
+}
+
 void control_send_reset(struct core *core, const struct frame *refused, const struct arrival *from,
                         enum frame_reset_reason reason, uint64_t now_ns)
 {
@@ -288,5 +301,8 @@ void control_send_reset(struct core *core, const struct frame *refused, const st
     };
     struct lane *lane = core->options.lanes.lanes[back.by];
     struct lane_outgoing outgoing = outgoing_of(&frame, FRAME_RESET);
+    if (lane->needs_checksum && knows_checksums(core, refused)) {
+        checksum_write(outgoing.head, outgoing.head_bytes, NULL, 0);
+    }
     core->counters.sent[FRAME_RESET] += lane->operations->send(lane, &back.address, &outgoing, 1);
 }

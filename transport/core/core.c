@@ -50,7 +50,8 @@ int core_open(struct core *core, const struct core_options *options)
     core->messages.read_context = core;
     core_open_one_sided(core);
     for (unsigned i = 0; i < options->lanes.count; i++) {
-        const struct lane *lane = options->lanes.lanes[i];
+        struct lane *lane = options->lanes.lanes[i];
+        lane->verify = options->checksums;
         core->messages.lanes[i] = (struct message_lane){
             .kind = (uint8_t)lane->kind,
             .rail = lane->rail,

@@ -57,6 +57,7 @@ struct core_peer {
     bool touched;      /**< waits for core_service(), at the end of this progress or of the next */
     bool confirmed;    /**< it has opened the connection, too */
     bool announced;    /**< the application has named it; else it has asked us */
+    bool checked;      /**< over lanes that need it frames of this connection have a checksum */
     uint64_t heard_ns; /**< its last frame of the open connection */
     struct seal *seal; /**< NULL: frames of this connection are not sealed */
     struct paths paths;
@@ -115,6 +116,7 @@ struct core_counters {
     uint64_t dropped_source;          /**< the key is right, the sender is not */
     uint64_t dropped_proof;           /**< CONNECT or ACCEPT of who does not know the secret */
     uint64_t dropped_seal;            /**< without the seal of the connection, or seen before */
+    uint64_t dropped_damaged;         /**< its checksum, or that of its lane, says that it was */
     uint64_t dropped_state;           /**< for a connection that is not open */
     uint64_t dropped_acknowledgement; /**< acknowledges what was never sent */
     uint64_t dropped_duplicate;
@@ -134,6 +136,16 @@ struct core_counters {
     uint64_t memory_left; /**< a peer's address is of this host, but no memory is shared with it */
 };
 
+/** Links that damage frames: so many are told apart. */
+#define CORE_DAMAGED_LINKS 8
+
+/** Frames that came damaged from a peer over a lane. */
+struct core_damage {
+    uint64_t frames;
+    uint32_t handle; /**< of the peer: the first that is there, if several are */
+    uint8_t by;      /**< index of the lane */
+};
+
 /** Where a frame has come from. */
 struct arrival {
     unsigned by;    /**< index of the lane */
@@ -148,9 +160,10 @@ struct core_options {
     bool grow; /**< there may be more of them: as many as there is memory for */
     uint32_t peers;
     uint64_t peer_timeout_ns;
-    uint64_t job_key;                    /**< peers have the same */
-    bool go_back_n;                      /**< do not offer to keep frames that come early */
-    bool authenticate;                   /**< frames have to be sealed */
+    uint64_t job_key;  /**< peers have the same */
+    bool go_back_n;    /**< do not offer to keep frames that come early */
+    bool authenticate; /**< frames have to be sealed */
+    bool checksums;    /**< offer to have them over lanes without one of their own */
     const struct message_limits *limits; /**< crossovers; NULL: the defaults */
     uint32_t packet_bulk_rails; /**< bit r: bulk over rail r goes as frames although UDP is there */
     bool hold;                  /**< what is posted in a run may be held back (hold.h) */
@@ -211,6 +224,8 @@ struct core {
     bool undelivered; /**< a peer failed, or left, before it had all that was sent to it */
     bool leaving;     /**< core_leave() */
     struct core_counters counters;
+    struct core_damage damage[CORE_DAMAGED_LINKS]; /**< the first so many */
+    unsigned damaged_links;                        /**< of them used */
     uint64_t retired[CORE_COUNTERS_MAX]; /**< what peers that were given back had counted, by
                                               number of the counter (counters.h) */
 };
@@ -224,6 +239,7 @@ static inline uint32_t core_features(const struct core *core)
 {
     return FRAME_FEATURE_REMOTE | FRAME_FEATURE_SEAL |
            (core->options.go_back_n ? 0u : FRAME_FEATURE_SELECTIVE) |
+           (core->options.checksums ? FRAME_FEATURE_CHECKSUM : 0u) |
            (core->options.authenticate ? FRAME_FEATURE_SEAL_WANTED : 0u);
 }
 

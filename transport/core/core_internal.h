@@ -8,6 +8,7 @@
  *      core.h                  struct core, struct core_peer: what all from here on work on
  *      counters, doubt         what is counted, and of whom it is not known whether it is there
  *      sealing                 frames sealed, and their seals checked
+ *      checking                checksums of frames, and which links damage them
  *      outgoing                core_send(): the place that all frames to a peer pass on their way
  * out wire                    sequenced frames: what the flow sends with, and which lane they take
  *      control                 frames that carry no message
@@ -127,6 +128,34 @@ unsigned core_send_sealed(struct core *core, struct core_peer *peer, unsigned by
 
 /** Has a frame with a key of ours, that has come over the lane, what it should have of a seal? */
 bool core_seal_is_right(struct core_peer *peer, const struct frame *frame, const struct lane *lane);
+
+/* ---- checking.c ------------------------------------------------------------------------------ */
+
+/** A connection has just begun by `frame` (CONNECT or ACCEPT), and it is known whether its frames
+ *  are sealed: if they are to have checksums they have them from now on. */
+void core_begin_checksums(const struct core *core, struct core_peer *peer,
+                          const struct frame *frame);
+
+/** Bytes that the checksum takes of each DATA to the peer over a lane. */
+static inline uint32_t core_checksum_bytes(const struct core_peer *peer, const struct lane *lane)
+{
+    return peer->checked && lane->needs_checksum ? (uint32_t)sizeof(le32) : 0;
+}
+
+/** Gives frames of a connection that has checksums theirs, if they need one over this lane. */
+void core_write_checksums(const struct lane *lane, const struct lane_outgoing *frames,
+                          unsigned count);
+
+/** Has this frame, which has no checksum, come over a lane where frames of the peer have one? */
+static inline bool core_lacks_checksum(const struct core_peer *peer, const struct frame *frame,
+                                       const struct lane *lane)
+{
+    return peer->checked && lane->needs_checksum && frame->checksum == NULL &&
+           frame->type != FRAME_CONNECT && frame->type != FRAME_ACCEPT;
+}
+
+/** Counts a frame that was damaged on its way, and for which link. */
+void core_note_damage(struct core *core, const struct arrival *from);
 
 /* ---- wire.c ---------------------------------------------------------------------------------- */
 

@@ -102,6 +102,7 @@ static const struct counter counters[] = {
     CORE("dropped_source", dropped_source),
     CORE("dropped_proof", dropped_proof),
     CORE("dropped_seal", dropped_seal),
+    CORE("dropped_damaged", dropped_damaged),
     CORE("dropped_state", dropped_state),
     CORE("dropped_acknowledgement", dropped_acknowledgement),
     CORE("dropped_duplicate", dropped_duplicate),

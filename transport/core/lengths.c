@@ -20,10 +20,14 @@ static void agree(const struct core *core, struct core_peer *peer, const struct 
     peer->frame_bytes = own - (data - peer->data_bytes);
 }
 
-/** Sets what frames are made of: without their seals, which are added later. */
-static void use(struct core_peer *peer)
+/** Sets what frames are made of: without their seals and checksums, which are added later. */
+static void use(const struct core *core, struct core_peer *peer)
 {
-    peer->message.data_bytes = peer->data_bytes - core_seal_bytes(peer);
+    uint32_t lacking = peer->checked ? paths_lack_bytes(&peer->paths, &core->options.lanes,
+                                                        peer->data_bytes, peer->frame_bytes)
+                                     : 0;
+
+    peer->message.data_bytes = peer->data_bytes - core_seal_bytes(peer) - lacking;
     peer->message.frame_bytes = peer->frame_bytes - core_seal_bytes(peer);
 }
 
@@ -40,7 +44,7 @@ void lengths_begin(const struct core *core, struct core_peer *peer, const struct
         peer->frame_bytes = lesser(peer->frame_bytes,
                                    paths_frame_bytes(&peer->paths, lanes, CONNECTION_SHORTEST_MTU));
     }
-    use(peer);
+    use(core, peer);
 }
 
 void lengths_shorten(const struct core *core, struct core_peer *peer, const struct frame *frame)
@@ -49,6 +53,6 @@ void lengths_shorten(const struct core *core, struct core_peer *peer, const stru
 
     if (unheard && from_le16(frame->connect->frame_bytes) < peer->data_bytes) {
         agree(core, peer, frame);
-        use(peer);
+        use(core, peer);
     }
 }

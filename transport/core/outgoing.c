@@ -24,6 +24,9 @@ unsigned core_send(struct core *core, struct core_peer *peer, unsigned by,
     if (__builtin_expect(core->trace != NULL, 0) && count > 0) {
         trace_note(core->trace, TRACE_OUT, frame_type_of(frames->head));
     }
+    if (peer->checked && !lane->is_certain) { /* else by memory, and by nothing else */
+        core_write_checksums(lane, frames, count);
+    }
     unsigned taken = __builtin_expect(peer->seal != NULL, 0)
                          ? core_send_sealed(core, peer, by, frames, count)
                          : lane->operations->send(lane, &peer->paths.to[by], frames, count);

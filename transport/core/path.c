@@ -187,3 +187,23 @@ uint32_t paths_wire_bytes(const struct paths *paths, const struct path_lanes *la
     }
     return most;
 }
+
+uint32_t paths_lack_bytes(const struct paths *paths, const struct path_lanes *lanes,
+                          uint32_t data_bytes, uint32_t frame_bytes)
+{
+    uint32_t wire_bytes = paths_wire_bytes(paths, lanes, data_bytes, frame_bytes);
+    uint32_t most = 0;
+
+    for (unsigned i = 0; i < lanes->count; i++) {
+        const struct lane *lane = lanes->lanes[i];
+        if (!lane->needs_checksum || !paths_reaches(paths, i)) {
+            continue;
+        }
+        uint32_t room = wire_bytes - path_below_bytes(lane);
+        room = room < lane->frame_bytes ? room : lane->frame_bytes;
+        uint32_t lacking = data_bytes + (uint32_t)sizeof(le32);
+        lacking = lacking > room ? lacking - room : 0;
+        most = lacking > most ? lacking : most;
+    }
+    return most;
+}

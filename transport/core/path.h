@@ -172,4 +172,9 @@ uint32_t paths_data_bytes(const struct paths *paths, const struct path_lanes *la
 uint32_t paths_wire_bytes(const struct paths *paths, const struct path_lanes *lanes,
                           uint32_t data_bytes, uint32_t frame_bytes);
 
+/** How many bytes DATA of a connection has to be shorter than `data_bytes`, so that it has room for
+ *  its checksum over each lane on which it has one. 0 where those carry more than the others. */
+uint32_t paths_lack_bytes(const struct paths *paths, const struct path_lanes *lanes,
+                          uint32_t data_bytes, uint32_t frame_bytes);
+
 #endif /* BEOWIRE_CORE_PATH_H */

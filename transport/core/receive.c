@@ -8,6 +8,7 @@
 #include "core/lengths.h"
 #include "core/trace.h"
 #include "flow/proof.h"
+#include "frame/checksum.h"
 #include "message/reorder.h"
 
 #include <errno.h>
@@ -43,6 +44,7 @@ static bool begin_peer(struct core *core, struct core_peer *peer, const struct f
         core_fail_peer(core, peer, status);
         return false;
     }
+    core_begin_checksums(core, peer, frame);
     peer->message.remote_memory = (features & FRAME_FEATURE_REMOTE) != 0;
     peer->selective = (features & FRAME_FEATURE_SELECTIVE) != 0;
     peer->limit = frame->credit;
@@ -491,8 +493,12 @@ struct core_peer *core_receive_frame(struct core *core, unsigned by,
     const struct lane *lane = core->options.lanes.lanes[by];
     const struct arrival from = {.by = by, .bytes = incoming->bytes, .address = incoming->from};
     struct frame frame;
-    enum frame_verdict verdict = frame_decode(incoming->data, incoming->bytes, &frame);
 
+    if (__builtin_expect(lane->cuts && incoming->damaged, 0)) {
+        core_note_damage(core, &from);
+        return NULL;
+    }
+    enum frame_verdict verdict = frame_decode(incoming->data, incoming->bytes, &frame);
     bool joined = lane->cuts && incoming->segment_bytes > 0;
 
     if (!joined && incoming->bytes > lane->frame_bytes) {
@@ -505,13 +511,17 @@ struct core_peer *core_receive_frame(struct core *core, unsigned by,
         core->counters.dropped[verdict]++;
         return NULL;
     }
+    if (incoming->payload != NULL) {
+        frame.payload = incoming->payload;
+    }
+    if (frame.checksum != NULL && !checksum_is_right(incoming->data, &frame)) {
+        core_note_damage(core, &from);
+        return NULL;
+    }
     core->counters.received[frame.type] +=
         joined ? lane_segments(frame.payload_bytes, incoming->segment_bytes) : 1;
     trace_here(core->trace, TRACE_SEEN, frame.type);
     frame.tacit = frame.tacit || (lane->cuts && incoming->tacit);
-    if (incoming->payload != NULL) {
-        frame.payload = incoming->payload;
-    }
     if (frame.type == FRAME_CONNECT) {
         receive_connect(core, &frame, &from, now_ns);
         return NULL;
@@ -530,6 +540,10 @@ struct core_peer *core_receive_frame(struct core *core, unsigned by,
         return NULL;
     }
     struct core_peer *peer = core->peers[index];
+    if (__builtin_expect(core_lacks_checksum(peer, &frame, lane), 0)) {
+        core_note_damage(core, &from);
+        return NULL;
+    }
     if (__builtin_expect(peer->seal != NULL || frame.seal != NULL, 0) &&
         !core_seal_is_right(peer, &frame, lane)) {
         core->counters.dropped_seal++;

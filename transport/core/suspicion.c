@@ -240,8 +240,12 @@ static bool is_reset_by(struct core *core, uint32_t index, const struct frame *f
         !paths_is_to(&peer->paths, from->by, &from->address)) {
         return false;
     }
-    if (from_le32(frame->reset->echoed_key) == peer->connection.peer_key &&
-        core_ask_who_it_is(core, peer, now_ns)) {
+    bool of_frame = from_le32(frame->reset->echoed_key) == peer->connection.peer_key;
+    if (of_frame && core_lacks_checksum(peer, frame, core->options.lanes.lanes[from->by])) {
+        core_note_damage(core, from); /* what it refuses had one */
+        return true;
+    }
+    if (of_frame && core_ask_who_it_is(core, peer, now_ns)) {
         return true;
     }
     if (peer->seal != NULL && peer->connection.state == CONNECTION_OPEN &&

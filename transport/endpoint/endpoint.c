@@ -102,6 +102,7 @@ static int set_up(struct beowire_endpoint *endpoint, const struct beowire_option
         .job_key = options->job_key,
         .go_back_n = options->go_back_n || settings->go_back_n,
         .authenticate = settings->authenticate,
+        .checksums = settings->checksums,
         .limits = &settings->message,
         .packet_bulk_rails = settings_packet_rails(settings, options->interface),
         .random = random_number,

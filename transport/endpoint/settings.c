@@ -34,6 +34,7 @@ static const struct setting {
      10000000},
     {"busy_poll_us", offsetof(struct settings, busy_poll_us), NUMBER_32, 0, 10000},
     {"authenticate", offsetof(struct settings, authenticate), YES_OR_NO, 0, 1},
+    {"checksums", offsetof(struct settings, checksums), YES_OR_NO, 0, 1},
     {"go_back_n", offsetof(struct settings, go_back_n), YES_OR_NO, 0, 1},
     {"bulk_by_packet", offsetof(struct settings, bulk_by_packet), NAMES, 0, 0},
 };
@@ -46,6 +47,7 @@ void settings_default(struct settings *settings)
         .message = MESSAGE_LIMITS_DEFAULT,
         .spin_ns = PATIENCE_SPIN_MAX_NS,
         .busy_poll_us = SETTINGS_AS_HOST,
+        .checksums = true,
     };
 }
 

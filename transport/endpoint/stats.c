@@ -47,6 +47,12 @@ static const struct stats_field lane_fields[] = {
     NUMBER(stats_lane, placed_frames),
     NUMBER(stats_lane, foreign_frames),
     NUMBER(stats_lane, dropped_frames),
+    NUMBER(stats_lane, damaged_frames),
+};
+
+static const struct stats_field damage_fields[] = {
+    TEXT(stats_damage, name),
+    NUMBER(stats_damage, frames),
 };
 
 static const struct stats_field missing_fields[] = {
@@ -98,9 +104,9 @@ static const struct {
     uint32_t rows_bytes;
 } tables[STATS_TABLES] = {
     TABLE("endpoint", endpoint_fields, endpoint), TABLE("lanes", lane_fields, lanes),
-    TABLE("missing", missing_fields, missing),    TABLE("frames", type_fields, types),
-    TABLE("drops", counter_fields, drops),        TABLE("counters", counter_fields, counters),
-    TABLE("peers", peer_fields, peers),
+    TABLE("damage", damage_fields, damage),       TABLE("missing", missing_fields, missing),
+    TABLE("frames", type_fields, types),          TABLE("drops", counter_fields, drops),
+    TABLE("counters", counter_fields, counters),  TABLE("peers", peer_fields, peers),
 };
 
 /** A table has one row, or an array of them: the row ends with its last column. */
@@ -132,7 +138,8 @@ static void describe(struct stats_file *file)
 }
 
 static_assert(sizeof endpoint_fields + sizeof lane_fields + sizeof type_fields +
-                      2 * sizeof counter_fields + sizeof peer_fields + sizeof missing_fields <=
+                      2 * sizeof counter_fields + sizeof peer_fields + sizeof missing_fields +
+                      sizeof damage_fields <=
                   STATS_FIELDS * sizeof(struct stats_field),
               "room for all columns");
 
@@ -220,6 +227,25 @@ static void copy_lanes(struct stats_file *file, const struct core *core)
         row->placed_frames = lane->placed_frames;
         row->foreign_frames = lane->foreign_frames;
         row->dropped_frames = lane->dropped_frames;
+        row->damaged_frames = lane->damaged_frames;
+    }
+}
+
+static void copy_damage(struct stats_file *file, const struct core *core)
+{
+    for (unsigned i = 0; i < core->damaged_links; i++) {
+        const struct core_damage *damage = &core->damage[i];
+        const struct core_peer *peer = core_peer_at(core, damage->handle);
+        struct stats_damage *row = &file->damage[i];
+        char name[sizeof((struct stats_peer *)0)->name] = "a peer that has gone";
+        if (row->name[0] == '\0') { /* as long as it is known */
+            if (peer != NULL) {
+                name_peer(&peer->address, name, sizeof name);
+            }
+            (void)snprintf(row->name, sizeof row->name, "%s from %s",
+                           core->options.lanes.lanes[damage->by]->name, name);
+        }
+        row->frames = damage->frames;
     }
 }
 
@@ -364,6 +390,7 @@ static void copy_all(struct stats *stats, const struct core *core, uint64_t now_
     __atomic_thread_fence(__ATOMIC_RELEASE); /* nothing that follows is seen before it */
     header->published_ns = now_ns;
     copy_lanes(stats->file, core);
+    copy_damage(stats->file, core);
     copy_counters(stats->file, core);
     look_at_peers(stats, core);
     /* Release: whoever sees it sees all of the above. */

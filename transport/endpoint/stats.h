@@ -101,6 +101,13 @@ struct stats_lane {
     uint64_t placed_frames;
     uint64_t foreign_frames;
     uint64_t dropped_frames;
+    uint64_t damaged_frames;
+};
+
+/** A link that damages frames: "packet/eth0 from 10.77.0.2/4711". */
+struct stats_damage {
+    char name[96];
+    uint64_t frames;
 };
 
 /** A lane that was wanted, and that the host did not grant. */
@@ -142,9 +149,9 @@ struct stats_peer {
     uint64_t pulls; /**< of its messages, at this moment */
 };
 
-#define STATS_TABLES 7
+#define STATS_TABLES 8
 #define STATS_FIELDS 48
-#define STATS_COUNTERS 128
+#define STATS_COUNTERS 136
 #define STATS_DROPS 32
 
 /** The whole file. Readers do not rely on it, only on what it says of itself. */
@@ -154,6 +161,7 @@ struct stats_file {
     struct stats_field fields[STATS_FIELDS];
     struct stats_endpoint endpoint;
     struct stats_lane lanes[LANES_MAX];
+    struct stats_damage damage[CORE_DAMAGED_LINKS];
     struct stats_missing missing[sizeof(struct lane_of_each)];
     struct stats_type types[FRAME_TYPES];
     struct stats_counter drops[STATS_DROPS];

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/** Bits of the high byte that this version understands: none. */
-#define FRAME_FLAGS_UNKNOWN 0xFF00u
+/** Bits of the high byte that this version does not understand. */
+#define FRAME_FLAGS_UNKNOWN (0xFF00u & ~(unsigned)FRAME_CHECKED)
 
 /** What a type must look like. DATA is not here: it has another header, see decode_data(). */
 struct shape {
@@ -63,6 +63,7 @@ static_assert(sizeof names / sizeof *names == sizeof shapes / sizeof *shapes, "a
 #define DATA_VERSION_WORDS (FRAME_VERSION << 4 | sizeof(struct frame_data) / 4)
 #define SEALED_VERSION_WORDS (VERSION_WORDS + SEAL_WORDS)
 #define SEALED_DATA_VERSION_WORDS (DATA_VERSION_WORDS + SEAL_WORDS)
+#define CHECKED_DATA_VERSION_WORDS (DATA_VERSION_WORDS + sizeof(le32) / 4)
 static_assert(HEADER_WORDS + SEAL_WORDS < 16, "four bits for the length of a header");
 
 const char *frame_type_name(unsigned type)
@@ -155,7 +156,9 @@ static enum frame_verdict decode_data(const uint8_t *data, size_t bytes, struct 
 {
     const struct frame_data *header = (const struct frame_data *)(const void *)data;
     bool sealed = *data == SEALED_DATA_VERSION_WORDS;
-    size_t head_bytes = sizeof *header + (sealed ? sizeof(struct frame_seal) : 0);
+    bool checked = *data == CHECKED_DATA_VERSION_WORDS;
+    size_t head_bytes =
+        sizeof *header + (sealed ? sizeof(struct frame_seal) : 0) + (checked ? sizeof(le32) : 0);
 
     if (bytes < head_bytes) {
         return FRAME_BAD_LENGTH;
@@ -171,6 +174,7 @@ static enum frame_verdict decode_data(const uint8_t *data, size_t bytes, struct 
         .payload_bytes = (uint32_t)(bytes - head_bytes),
         .payload = data + head_bytes,
         .seal = sealed ? (const void *)(header + 1) : NULL,
+        .checksum = checked ? (const void *)(header + 1) : NULL,
         .data = header,
     };
     return fields_valid(frame) ? FRAME_OK : FRAME_BAD_FIELD;
@@ -190,6 +194,7 @@ enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame 
     const struct frame_header *header = (const struct frame_header *)(const void *)data;
 
     if (bytes > 0 && (header->version_words == DATA_VERSION_WORDS ||
+                      header->version_words == CHECKED_DATA_VERSION_WORDS ||
                       header->version_words == SEALED_DATA_VERSION_WORDS)) {
         return decode_data(data, bytes, frame);
     }
@@ -224,7 +229,9 @@ enum frame_verdict frame_decode(const uint8_t *data, size_t bytes, struct frame 
     frame->credit = from_le16(header->credit);
     frame->payload_bytes = from_le16(header->payload_bytes);
 
-    if ((frame->flags & FRAME_FLAGS_UNKNOWN) != 0) {
+    frame->checksum = (frame->flags & FRAME_CHECKED) != 0 ? &header->checksum : NULL;
+    if ((frame->flags & FRAME_FLAGS_UNKNOWN) != 0 ||
+        (frame->checksum != NULL && frame->seal != NULL)) {
         return FRAME_BAD_FLAGS;
     }
     head_bytes += shape->operation_bytes;

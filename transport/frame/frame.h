@@ -9,7 +9,9 @@
  *      | frame_header 28 | operation header 0..200 | payload |
  *      | frame_data 16 | payload |                              DATA
  *
- * Of a connection whose frames are sealed, 24 more bytes follow either header (frame_seal).
+ * Of a connection whose frames are sealed, 24 more bytes follow either header (frame_seal). Over a
+ * lane that has no checksum of its own a frame has ours (checksum.h): in its header, or, of DATA,
+ * in 4 bytes behind that.
  *
  * DATA is what long messages are made of, so it has a header of its own, with nothing in it that
  * other frames say as well: who sends is known by the key, and it ends where its datagram ends.
@@ -84,6 +86,7 @@ enum frame_flag {
     FRAME_RETRANSMITTED = 1 << 2, /**< for observers; no effect */
     FRAME_LEAVING = 1 << 3,       /**< not in sequenced frames: the sender's application receives no
                                        more messages than it has answered before `sequence` */
+    FRAME_CHECKED = 1 << 8,       /**< `checksum` is one; not in a frame with a seal */
 };
 
 struct frame_header {
@@ -97,7 +100,7 @@ struct frame_header {
     le32 acknowledgement;  /**< the sequence that the sender of this frame expects next */
     le16 credit;           /**< low 16 bits of the first sequence that may not be sent yet */
     le16 payload_bytes;    /**< after the operation header */
-    le32 reserved;         /**< 0; ignored on receipt (later: time stamp, checksum) */
+    le32 checksum;         /**< with FRAME_CHECKED (checksum.h); else 0, and ignored on receipt */
 };
 static_assert(sizeof(struct frame_header) == 28, "docs/PROTOCOL.md");
 
@@ -145,6 +148,9 @@ enum frame_feature {
     FRAME_FEATURE_REMOTE = 1 << 1,    /**< remote memory: PUT to GRANT are understood */
     FRAME_FEATURE_SEAL = 1 << 2, /**< CONNECT: seals are understood; ACCEPT: frames have them */
     FRAME_FEATURE_SEAL_WANTED = 1 << 3, /**< CONNECT: frames have to have them */
+    /** Frames over lanes without a checksum of their own have one (checksum.h), unless they are
+     *  sealed. */
+    FRAME_FEATURE_CHECKSUM = 1 << 4,
 };
 
 struct frame_reset {
@@ -386,6 +392,7 @@ struct frame {
     uint32_t payload_bytes;
     const uint8_t *payload;
     const struct frame_seal *seal; /**< NULL: it has none */
+    const le32 *checksum;          /**< NULL: it has none; else not compared yet (checksum.h) */
     union {
         const struct frame_connect *connect;     /**< CONNECT, ACCEPT */
         const struct frame_reset *reset;         /**< RESET */
@@ -454,6 +461,12 @@ static inline const uint8_t *frame_begin(const struct frame *frame)
 /** Copies the headers of a frame, without its seal; not for DATA.
  *  @param head gets frame_head_length() bytes */
 void frame_copy_head(const struct frame *frame, uint8_t *head);
+
+/** Says in the header of DATA that a checksum follows it. */
+static inline void frame_data_has_checksum(struct frame_data *data)
+{
+    data->version_words = FRAME_VERSION << 4 | (sizeof *data + sizeof(le32)) / 4;
+}
 
 /** Copies a header to where there is room for a seal behind it, and says there that there is one.
  *  @param head what was encoded here, a header; its operation header is not copied

@@ -87,6 +87,9 @@ struct lane_incoming {
     /** A frame whose source, acknowledgement and credit are not known (0): its key says from whom
      * it is. Others than lanes that cut leave it. */
     bool tacit;
+    /** The lane's own checksum says that it is not what was sent. Nothing else is known of it than
+     *  where it came from. Others than lanes that cut leave it. */
+    bool damaged;
     struct lane_address from;
 };
 
@@ -251,6 +254,8 @@ struct lane {
     bool of_host;           /**< it belongs to no rail, but to the host (LANE_OF_HOST) */
     bool learns_queue;      /**< what comes through descriptor() tells the kernel of which queue of
                                  the network card it is (queue_poll.h) */
+    bool needs_checksum;    /**< nothing above Ethernet's frame check sequence finds out whether a
+                                 frame was damaged on its way: it gets one of ours (checksum.h) */
     bool is_certain;        /**< what goes to an address reaches whom it names, or nobody: other
                                  lanes' addresses are only what somebody says */
     uint32_t frame_bytes;   /**< longest frame, without the envelope; if it cuts: or segment */
@@ -270,9 +275,12 @@ struct lane {
     uint64_t received_bytes;
     uint64_t foreign_frames; /**< arrived, but not for us or not whole */
     uint64_t dropped_frames; /**< lost by the kernel for want of room in our ring */
-    uint64_t placed_frames;  /**< came as expected, so their payload needed no copy */
-    char name[24];           /**< for people: its kind, and its interface if it has one, such as
-                                  "packet/eth0"; written by whoever opens it */
+    uint64_t damaged_frames; /**< that a checksum has found to be, ours or the lane's */
+    bool verify; /**< frames whose checksum nobody else has looked at are to be looked at by the
+                      lane, if it has one of its own; set by whoever opens it */
+    uint64_t placed_frames; /**< came as expected, so their payload needed no copy */
+    char name[24];          /**< for people: its kind, and its interface if it has one, such as
+                                 "packet/eth0"; written by whoever opens it */
 };
 
 #endif /* BEOWIRE_LANE_LANE_H */

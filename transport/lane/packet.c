@@ -320,6 +320,7 @@ static int read_interface(struct packet_lane *packet, const char *name)
     }
     packet->index = interface.index;
     packet->loops = interface.loops;
+    packet->lane.needs_checksum = !interface.loops; /* nothing leaves the host's memory there */
     memcpy(packet->mac, interface.mac, sizeof packet->mac);
     if (packet->loops) {
         packet->mac[0] = 2; /* locally administered; 0 would mean that there is none */

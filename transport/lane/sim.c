@@ -408,11 +408,12 @@ static uint64_t pass_port(struct sim_wire *wire, struct sim_node *to, uint32_t r
 }
 
 /** Changes one byte. */
-static void corrupt(struct sim_wire *wire, const struct sim_frame *frame)
+static void corrupt(struct sim_wire *wire, struct sim_frame *frame)
 {
     uint64_t at = random_below(&wire->random, frame->bytes);
 
     frame->data[at] ^= (uint8_t)(1 + random_below(&wire->random, 255));
+    frame->damaged = true;
 }
 
 void sim_launch(struct sim_wire *wire, const struct sim_event *event,
@@ -442,6 +443,7 @@ void sim_launch(struct sim_wire *wire, const struct sim_event *event,
     frame->bytes = event->bytes;
     frame->segment_bytes = outgoing->segment_bytes;
     frame->tacit = event->tacit;
+    frame->damaged = false;
     frame->process = wire->nodes[event->from].processes[event->rail];
     frame->serial = wire->next_serial++;
     frame->due_ns = wire->now_ns + passes_ns + options->delay_ns;

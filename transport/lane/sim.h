@@ -77,7 +77,8 @@ struct sim_counters {
     uint64_t delayed;
     uint64_t overtaken; /**< arrived at a lane after one that was sent later */
     uint64_t corrupted;
-    uint64_t mangled;     /**< arrived with a byte changed, at a mangled node or from it */
+    uint64_t mangled;     /**< arrived with a byte changed, at a mangled node or from it; of lanes
+                               that cut a checksum says so (lane.h) */
     uint64_t refused;     /**< calls of send() that were told "not now" */
     uint64_t cut;         /**< lost because the link was cut or a node had vanished */
     uint64_t too_long;    /**< lost because the link carries shorter ones only */

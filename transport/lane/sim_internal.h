@@ -20,6 +20,7 @@ struct sim_frame {
     uint32_t bytes;
     uint32_t segment_bytes; /* as in struct lane_outgoing */
     bool tacit;             /* as in struct lane_incoming */
+    bool damaged;           /* likewise: a byte was changed */
     uint16_t process;       /* which of those at `from`, as there were, has sent it */
     uint8_t *data;
 };

@@ -37,6 +37,16 @@ static void add(struct sim_run *run, const struct sim_segment *segment)
     run->segments++;
 }
 
+void sim_join_damaged(struct sim_joiner *joiner, uint32_t bytes)
+{
+    const struct lane_expectation *expected = &joiner->expectation;
+
+    if (expected->frames > 0) {
+        memset(expected->target, SIM_MISPLACED,
+               (size_t)(bytes < expected->bytes ? bytes : expected->bytes));
+    }
+}
+
 bool sim_join_begin(struct sim_joiner *joiner, const struct sim_segment *segment)
 {
     if (joiner->count == SIM_JOIN_RUNS) {

@@ -57,6 +57,9 @@ struct sim_joiner {
 int sim_join_open(struct sim_joiner *joiner);
 void sim_join_close(struct sim_joiner *joiner);
 
+/** A segment has come damaged: its bytes may have been put where another one is expected. */
+void sim_join_damaged(struct sim_joiner *joiner, uint32_t bytes);
+
 /** Copies a segment. @return false: there is no room for another run. */
 bool sim_join_begin(struct sim_joiner *joiner, const struct sim_segment *segment);
 

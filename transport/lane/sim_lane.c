@@ -228,12 +228,18 @@ static struct sim_segment segment_of(const struct sim_frame *frame)
     };
 }
 
+/** Does the checksum of a lane that cuts say of the oldest frame that it was damaged? */
+static bool is_damaged(const struct sim_lane *sim)
+{
+    return sim->lane.cuts && sim->lane.verify && sim->arrived->damaged;
+}
+
 /** Adds the oldest frame that has arrived to the run. @return false: there is none for it. */
 static bool join_arrived(struct sim_lane *sim)
 {
     struct sim_wire *wire = sim->wire;
 
-    if (sim->arrived == NULL || sim->arrived->segment_bytes == 0 ||
+    if (sim->arrived == NULL || sim->arrived->segment_bytes == 0 || is_damaged(sim) ||
         !random_chance(&wire->random, wire->options.joined_ppm)) {
         return false;
     }
@@ -265,6 +271,12 @@ static unsigned receive_runs(struct lane *lane, struct lane_incoming *frames, un
     unsigned taken = 0;
 
     while (taken < count && sim->arrived != NULL) {
+        if (is_damaged(sim)) {
+            sim_join_damaged(&sim->joiner, sim->arrived->bytes);
+            hand_out(sim, &frames[taken]);
+            frames[taken++].damaged = true;
+            continue;
+        }
         if (sim->arrived->segment_bytes == 0) {
             hand_out(sim, &frames[taken++]);
             continue;
@@ -496,6 +508,7 @@ int sim_lane_open(struct sim_wire *wire, uint32_t node, uint32_t rail, struct la
     sim->lane.kind = shares ? LANE_SHM : LANE_SIM;
     sim->lane.bulk = shares ? LANE_BULK_MEMORY : sim->lane.cuts ? LANE_BULK_CUT : LANE_BULK_LAST;
     sim->lane.of_host = shares;
+    sim->lane.needs_checksum = !shares && !sim->lane.cuts;
     sim->lane.shares_memory = shares;
     wire->nodes[node].processes[rail]++;
     sim->lane.rail = (uint8_t)rail;

@@ -255,6 +255,7 @@ int tipc_lane_open(struct lane **lane)
     tipc->lane.bulk = LANE_BULK_LAST;
     tipc->lane.of_host = true;
     tipc->lane.polling_is_costly = true;
+    tipc->lane.needs_checksum = true;
     tipc->lane.frame_bytes = LANE_TIPC_FRAME_BYTES;
     tipc->lane.batch_frames = FLOW_BATCH_FRAMES;
     tipc->socket = -1;

@@ -60,6 +60,59 @@ static uint32_t sum_of(const uint8_t *bytes, unsigned count, uint32_t sum)
     return sum;
 }
 
+/** Adds up as many 16-bit words as there are, in the order that memory has them in: their sum only
+ *  has to be turned round (RFC 1071, section 2). @return folded to 16 bits */
+static uint32_t sum_in_memory(const uint8_t *bytes, size_t count)
+{
+    uint64_t sums[4] = {0};
+    size_t at = 0;
+
+    for (; at + 4 * sizeof(uint32_t) <= count; at += 4 * sizeof(uint32_t)) {
+        uint32_t words[4];
+        memcpy(words, bytes + at, sizeof words);
+        for (unsigned i = 0; i < 4; i++) {
+            sums[i] += words[i];
+        }
+    }
+    uint64_t sum = sums[0] + sums[1] + sums[2] + sums[3];
+    for (; at < count; at += 2) {
+        uint16_t word = 0;
+        memcpy(&word, bytes + at, count - at < sizeof word ? 1 : sizeof word);
+        sum += word;
+    }
+    while (sum >> 16 != 0) {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    return (uint32_t)sum;
+}
+
+static uint32_t turn_round(uint32_t sum)
+{
+    return (sum & 0xFF) << 8 | sum >> 8;
+}
+
+bool tso_head_is_verified(const struct tso_head *head)
+{
+    return (head->offload.flags & (VIRTIO_NET_HDR_F_NEEDS_CSUM | VIRTIO_NET_HDR_F_DATA_VALID)) != 0;
+}
+
+bool tso_head_is_whole(const struct tso_head *head, const struct iovec *parts, unsigned count)
+{
+    uint32_t total = sum_in_memory(head->tcp, sizeof head->tcp);
+    size_t bytes = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t sum = sum_in_memory(parts[i].iov_base, parts[i].iov_len);
+        total += bytes % 2 == 0 ? sum : turn_round(sum);
+        bytes += parts[i].iov_len;
+    }
+    total = (total & 0xFFFF) + (total >> 16);
+    total = (total & 0xFFFF) + (total >> 16);
+    total = be16_at((const uint8_t *)&(uint16_t){(uint16_t)total});
+    total += sum_of(head->ip + 12, 8, IPPROTO_TCP + TSO_TCP_BYTES + (uint32_t)bytes);
+    return (total & 0xFFFF) + (total >> 16) == 0xFFFF;
+}
+
 /** The time to live, which nobody counts down. What differs in it is not joined: so what was sent
  *  together stays so, and no more than that, which may be longer than a receiver has room for. */
 static uint8_t hops_of(uint64_t offset)

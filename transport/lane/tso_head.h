@@ -91,4 +91,14 @@ void tso_head_align(struct tso_head *head, const struct iovec *parts, unsigned c
  * @return false: it is nothing that tso_head_write() writes */
 bool tso_head_read(const struct tso_head *head, uint32_t bytes, struct tso_segments *segments);
 
+/** Has the network card, or the kernel where it has joined frames, compared the checksum of TCP, or
+ *  has nobody made one, because the frame has been in the memory of hosts only? */
+bool tso_head_is_verified(const struct tso_head *head);
+
+/** Is the checksum of TCP, over its header and what follows, and the addresses, that of the frame?
+ *
+ * @param head of a frame that was read
+ * @param parts `count` of them, the payload: `segments.bytes` in all, without padding */
+bool tso_head_is_whole(const struct tso_head *head, const struct iovec *parts, unsigned count);
+
 #endif /* BEOWIRE_LANE_TSO_HEAD_H */

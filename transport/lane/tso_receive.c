@@ -74,6 +74,16 @@ static bool is_expected(const struct lane_expectation *expected,
            segments->bytes <= expected->bytes && memcmp(from, &expected->from, sizeof *from) == 0;
 }
 
+/** Was it damaged on its way, as far as its checksum tells? */
+static bool is_damaged(const struct tso_lane *tso, const struct landing *landing, uint32_t bytes)
+{
+    uint32_t first = bytes < landing->target_bytes ? bytes : landing->target_bytes;
+    const struct iovec parts[2] = {{landing->target, first}, {landing->rest, bytes - first}};
+
+    return tso->lane.verify && !tso_head_is_verified(landing->head) &&
+           !tso_head_is_whole(landing->head, parts, 2);
+}
+
 /** Makes the payload one piece in our own memory. */
 static const uint8_t *gather(struct tso_lane *tso, const struct landing *landing, uint32_t bytes)
 {
@@ -141,6 +151,10 @@ static unsigned hand_out(struct tso_lane *tso, const struct landing *landing,
     struct lane_address from = {0};
 
     memcpy(from.bytes, segments->from, ETH_ALEN);
+    if (is_damaged(tso, landing, segments->bytes)) {
+        *frames = (struct lane_incoming){.data = landing->rest, .damaged = true, .from = from};
+        return 1;
+    }
     if (segments->kind == TSO_DATA) {
         hand_out_data(tso, landing, segments, &from, &tso->heads[taken], frames);
         return 1;

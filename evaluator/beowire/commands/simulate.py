@@ -84,6 +84,12 @@ def simulate(
         ShareOption,
         typer.Option("--undetected", help="Share of frames damaged that arrive all the same."),
     ] = None,
+    unchecked: Annotated[
+        int | None,
+        typer.Option(
+            "--unchecked", help="Each so many-th node has no checksums, 1: none has; 0: all have."
+        ),
+    ] = None,
     scenario: Annotated[
         str | None,
         typer.Option(
@@ -111,6 +117,7 @@ def simulate(
     _check("--seed", seed, 0, _LAST_SEED)
     _check("--nodes", nodes, 2, _MOST_NODES)
     _check("--messages", messages, 1, _MOST_MESSAGES)
+    _check("--unchecked", unchecked, 0, 1000)
     _check("--jobs", jobs, 1, 1000)
     if scenario is not None and scenario not in SCENARIOS:
         raise BeowireError(f"no scenario {scenario!r}: there are {', '.join(SCENARIOS)}")
@@ -124,11 +131,8 @@ def simulate(
         "--undetected": undetected,
     }
     # As the user wrote them, to be shown in replays; the program is told shares in millionths.
-    options = {
-        name: str(value)
-        for name, value in {"--nodes": nodes, "--messages": messages, **shares}.items()
-        if value is not None
-    }
+    given = {"--nodes": nodes, "--messages": messages, "--unchecked": unchecked, **shares}
+    options = {name: str(value) for name, value in given.items() if value is not None}
     told = dict(options)
     told.update({name: str(_ppm(name, text)) for name, text in shares.items() if text is not None})
     if scenario is not None:

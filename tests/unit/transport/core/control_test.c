@@ -30,7 +30,8 @@ static void control_send_connect__says_who_and_whom(void **state)
     assert_int_equal(from_le32(frame->connect->key), peer->connection.own_key);
     assert_int_equal(from_le32(frame->connect->echoed_key), 0);
     assert_int_equal(from_le32(frame->connect->features),
-                     FRAME_FEATURE_SELECTIVE | FRAME_FEATURE_REMOTE | FRAME_FEATURE_SEAL);
+                     FRAME_FEATURE_SELECTIVE | FRAME_FEATURE_REMOTE | FRAME_FEATURE_SEAL |
+                         FRAME_FEATURE_CHECKSUM);
     assert_int_equal(from_le16(frame->connect->frame_bytes), 1500);
     assert_true(from_le64(frame->connect->job_key) == 0xFEDCBA9876543210);
     assert_memory_equal(frame->connect->place, stranger->core->options.address.bytes,
@@ -116,7 +117,7 @@ static void control_send_connect__go_back_n_does_not_offer_to_keep(void **state)
     control_send_connect(stranger->core, known(stranger), 0, PATHS_ANY_MTU);
     pass(stranger, 1000000);
     assert_int_equal(from_le32(hear_type(stranger, FRAME_CONNECT)->connect->features),
-                     FRAME_FEATURE_REMOTE | FRAME_FEATURE_SEAL);
+                     FRAME_FEATURE_REMOTE | FRAME_FEATURE_SEAL | FRAME_FEATURE_CHECKSUM);
 }
 
 static void control_send_ack__carries_acknowledgement_and_credit(void **state)

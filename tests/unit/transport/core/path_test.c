@@ -343,6 +343,30 @@ static void paths_wire_bytes__of_the_longest_frame(void **state)
     assert_int_equal(paths_wire_bytes(&some, &fixture->all, 1472, 1472), 1472);
 }
 
+/** DATA with a checksum: of Ethernet frames it is no longer than other lanes leave room for. */
+static void paths_lack_bytes__where_nothing_is_left(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct paths alone = find(fixture, 1);
+    const struct paths both = find(fixture, 3);
+
+    fixture->lanes[0].frame_bytes = 1500;
+    fixture->lanes[0].mtu = 1500;
+    fixture->lanes[1].frame_bytes = 1472;
+    fixture->lanes[1].mtu = 1500;
+    assert_int_equal(paths_lack_bytes(&alone, &fixture->all, 1500, 1500), 0); /* none is needed */
+    fixture->lanes[0].needs_checksum = true;
+    assert_int_equal(paths_lack_bytes(&alone, &fixture->all, 1500, 1500), 4);
+    assert_int_equal(paths_lack_bytes(&alone, &fixture->all, 1400, 1400), 4); /* what arrives */
+    assert_int_equal(paths_lack_bytes(&both, &fixture->all, 1472, 1472), 0);
+    assert_int_equal(paths_lack_bytes(&both, &fixture->all, 1200, 1200), 0);
+    fixture->lanes[1].frame_bytes = 1498;
+    assert_int_equal(paths_lack_bytes(&both, &fixture->all, 1498, 1498), 2);
+    fixture->lanes[1].frame_bytes = 1460;
+    fixture->lanes[1].cuts = true;
+    assert_int_equal(paths_lack_bytes(&both, &fixture->all, 1476, 1460), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +389,7 @@ int main(void)
         cmocka_unit_test_setup(paths_frame_bytes__over_a_way_of_another_mtu, setup),
         cmocka_unit_test_setup(paths_data_bytes__has_no_header_where_cards_cut, setup),
         cmocka_unit_test_setup(paths_wire_bytes__of_the_longest_frame, setup),
+        cmocka_unit_test_setup(paths_lack_bytes__where_nothing_is_left, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

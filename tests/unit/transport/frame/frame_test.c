@@ -327,8 +327,9 @@ static void frame_decode__other_version_or_header_length(void **state)
     (void)state;
     for (unsigned value = 0; value < 256; value++) {
         header_of(&buffer)->version_words = (uint8_t)value;
-        /* 0x34 is that of DATA, 0x3A and 0x3D are those of both with a seal. */
+        /* 0x34 is that of DATA, 0x35 with a checksum, 0x3A and 0x3D are those with a seal. */
         enum frame_verdict otherwise = value == 0x34   ? FRAME_BAD_TYPE
+                                       : value == 0x35 ? FRAME_BAD_TYPE
                                        : value == 0x3A ? FRAME_BAD_LENGTH
                                        : value == 0x3D ? FRAME_BAD_LENGTH
                                                        : FRAME_BAD_VERSION;
@@ -411,7 +412,7 @@ static void frame_decode__unknown_flags_high_byte_is_refused(void **state)
     struct buffer buffer = valid(FRAME_ACK, 0);
 
     (void)state;
-    for (unsigned bit = 8; bit < 16; bit++) {
+    for (unsigned bit = 9; bit < 16; bit++) {
         header_of(&buffer)->flags = to_le16((uint16_t)(1u << bit));
         assert_int_equal(decode(&buffer, &frame), FRAME_BAD_FLAGS);
     }

@@ -2,6 +2,7 @@
 #include "lane/tso_head.h"
 
 #include "lane/copy.h"
+#include "tso_checksum.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -457,6 +458,71 @@ static void tso_head_align__short_payload(void **state)
     assert_int_equal(lead_of(&part, 0), 0);
 }
 
+/** One frame, with its checksum. */
+static struct tso_head completed(const uint8_t *payload, uint32_t bytes)
+{
+    struct tso_segments one = example;
+
+    one.bytes = bytes;
+    struct tso_head head = written(&one);
+    tso_complete_checksum(&head, payload, bytes);
+    return head;
+}
+
+/** Wherever its payload is divided, at odd bytes, too. */
+static void tso_head_is_whole__payload_in_two_parts(void **state)
+{
+    uint8_t payload[301];
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof payload; i++) {
+        payload[i] = (uint8_t)(i * 37 + 11);
+    }
+    for (uint32_t bytes = 1; bytes <= sizeof payload; bytes++) {
+        const struct tso_head head = completed(payload, bytes);
+        assert_false(tso_head_is_verified(&head));
+        for (uint32_t first = 0; first <= bytes; first += 3) {
+            const struct iovec parts[2] = {{payload, first}, {payload + first, bytes - first}};
+            assert_true(tso_head_is_whole(&head, parts, 2));
+        }
+    }
+}
+
+/** In the addresses, in TCP's header, or in the payload. */
+static void tso_head_is_whole__no_flipped_bit_is_overlooked(void **state)
+{
+    uint8_t payload[203] = {1, 2, 3};
+    struct tso_head head = completed(payload, sizeof payload);
+    const struct iovec part = {payload, sizeof payload};
+    struct {
+        uint8_t *at;
+        size_t bytes;
+    } covered[] = {{head.ip + 12, 8}, {head.tcp, sizeof head.tcp}, {payload, sizeof payload}};
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        for (size_t bit = 0; bit < 8 * covered[i].bytes; bit++) {
+            covered[i].at[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            assert_false(tso_head_is_whole(&head, &part, 1));
+            covered[i].at[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        }
+    }
+    assert_true(tso_head_is_whole(&head, &part, 1));
+}
+
+/** Where the card has compared it, and where none was made since the frame stays in a host. */
+static void tso_head_is_verified__as_the_kernel_says(void **state)
+{
+    struct tso_head head = {.offload.flags = VIRTIO_NET_HDR_F_DATA_VALID};
+
+    (void)state;
+    assert_true(tso_head_is_verified(&head));
+    head.offload.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+    assert_true(tso_head_is_verified(&head));
+    head.offload.flags = 0;
+    assert_false(tso_head_is_verified(&head));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -472,6 +538,9 @@ int main(void)
         cmocka_unit_test(tso_head_align__long_payload_anywhere),
         cmocka_unit_test(tso_head_align__the_longest_part),
         cmocka_unit_test(tso_head_align__short_payload),
+        cmocka_unit_test(tso_head_is_whole__payload_in_two_parts),
+        cmocka_unit_test(tso_head_is_whole__no_flipped_bit_is_overlooked),
+        cmocka_unit_test(tso_head_is_verified__as_the_kernel_says),
         cmocka_unit_test(tso_head_read__what_was_written),
         cmocka_unit_test(tso_head_read__offsets_up_to_the_greatest),
         cmocka_unit_test(tso_head_read__no_such_segment),

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What comes finds its place, or is kept apart; over a real link. */
+#include "tso_checksum.h"
 #include "tso_pair.h"
+
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static void tso_receive__expected_data_is_placed(void **state)
 {
@@ -138,7 +145,79 @@ static void tso_receive__expect_nothing_any_more(void **state)
     close_pair(&pair);
 }
 
-/* ---- who cuts and joins --------------------------------------------------------------------- */
+/* ---- damaged frames ------------------------------------------------------------------------- */
+
+/** Sends a segment as it is on a wire, its checksum made, and perhaps a bit of it flipped since. */
+static void send_on_wire(const struct udp_pair *pair, uint32_t segment, bool damaged)
+{
+    struct {
+        struct tso_head head;
+        uint8_t payload[SEGMENT];
+    } frame;
+    struct tso_segments one = {
+        .ethertype = ETHERTYPE,
+        .destination = NUMBER,
+        .key = KEY,
+        .message = MESSAGE,
+        .offset = (uint64_t)segment * SEGMENT,
+        .segment_bytes = SEGMENT,
+        .bytes = SEGMENT,
+    };
+    const struct sockaddr_ll end0 = {
+        .sll_family = AF_PACKET, .sll_ifindex = (int)if_nametoindex("end0"), .sll_halen = ETH_ALEN};
+    size_t bytes = sizeof frame - offsetof(struct tso_head, ethernet);
+    int wire = socket(AF_PACKET, SOCK_RAW, 0);
+
+    memcpy(one.to, pair->at_b.bytes, sizeof one.to);
+    memcpy(one.from, pair->at_a.bytes, sizeof one.from);
+    tso_head_write(&frame.head, &one);
+    for (uint32_t i = 0; i < SEGMENT; i++) {
+        frame.payload[i] = content_at(one.offset + i);
+    }
+    tso_complete_checksum(&frame.head, frame.payload, SEGMENT);
+    frame.payload[segment % SEGMENT] ^= damaged ? 0x10 : 0;
+    assert_int_equal(
+        sendto(wire, frame.head.ethernet, bytes, 0, (const struct sockaddr *)&end0, sizeof end0),
+        bytes);
+    close(wire);
+}
+
+/** It is handed out as such, and what is expected stays so. */
+static void tso_receive__a_damaged_segment(void **state)
+{
+    struct udp_pair pair = open_lanes();
+
+    (void)state;
+    pair.b->verify = true;
+    expect(&pair, MESSAGE, 0, 3 * SEGMENT);
+    send_on_wire(&pair, 0, true);
+    assert_int_equal(receive_some(pair.b, incoming, 1), 1);
+    assert_true(incoming[0].damaged);
+    assert_memory_equal(&incoming[0].from, &pair.at_a, sizeof pair.at_a);
+    pair.b->operations->release(pair.b);
+    for (uint32_t segment = 0; segment < 3; segment++) {
+        send_on_wire(&pair, segment, false);
+        assert_int_equal(receive_some(pair.b, incoming, 1), 1);
+        assert_false(incoming[0].damaged);
+        assert_int_equal(check_part(&pair, &incoming[0], MESSAGE, segment, SEGMENT), SEGMENT);
+        assert_ptr_equal(incoming[0].payload, target + (size_t)segment * SEGMENT);
+        pair.b->operations->release(pair.b);
+    }
+    close_pair(&pair);
+}
+
+static void tso_receive__nobody_wants_to_know_whether_it_is_damaged(void **state)
+{
+    struct udp_pair pair = open_lanes();
+
+    (void)state;
+    send_on_wire(&pair, 0, true);
+    assert_int_equal(receive_some(pair.b, incoming, 1), 1);
+    assert_false(incoming[0].damaged);
+    assert_int_equal(incoming[0].bytes, sizeof(struct frame_data) + SEGMENT);
+    pair.b->operations->release(pair.b);
+    close_pair(&pair);
+}
 
 int main(int argc, char **argv)
 {
@@ -149,6 +228,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(tso_receive__after_a_wrong_expectation),
         cmocka_unit_test(tso_receive__expects_nothing_after_something_else),
         cmocka_unit_test(tso_receive__expect_nothing_any_more),
+        cmocka_unit_test(tso_receive__a_damaged_segment),
+        cmocka_unit_test(tso_receive__nobody_wants_to_know_whether_it_is_damaged),
     };
 
     (void)argc;

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Checksums: frames have them over lanes on which nothing else covers their bytes, if both ends
+ * offer that (frame/checksum.h). One that is damaged is dropped, and comes again as if it had been
+ * lost. CONNECT and ACCEPT have their proofs, and sealed frames their seals.
+ *
+ * Where frames are to have a checksum one without is damaged, too: it is a bit that says so.
+ */
+#include "core/core_internal.h"
+#include "frame/checksum.h"
+
+/** Peers that are looked at for the one from which a damaged frame has come. */
+#define PEERS_LOOKED_AT 256
+
+void core_begin_checksums(const struct core *core, struct core_peer *peer,
+                          const struct frame *frame)
+{
+    uint32_t features = from_le32(frame->connect->features) & core_features(core);
+
+    peer->checked = (features & FRAME_FEATURE_CHECKSUM) != 0 && peer->seal == NULL;
+}
+
+void core_write_checksums(const struct lane *lane, const struct lane_outgoing *frames,
+                          unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const struct lane_outgoing *frame = &frames[i];
+        if (frame_is_never_sealed(frame_type_of(frame->head))) {
+            continue;
+        }
+        if (lane->needs_checksum) {
+            checksum_write(frame->head, frame->head_bytes, frame->payload, frame->payload_bytes);
+        } else {
+            checksum_clear(frame->head);
+        }
+    }
+}
+
+/** Who is at this address of the lane? Its own key may be what was damaged. @return NULL: nobody
+ *  that is known. */
+static const struct core_peer *find_peer(const struct core *core, const struct arrival *from)
+{
+    for (uint32_t i = 0; i < core->peer_count && i < PEERS_LOOKED_AT; i++) {
+        if (paths_is_to(&core->peers[i]->paths, from->by, &from->address)) {
+            return core->peers[i];
+        }
+    }
+    return NULL;
+}
+
+void core_note_damage(struct core *core, const struct arrival *from)
+{
+    const struct core_peer *peer = find_peer(core, from);
+    struct core_damage *at = core->damage;
+    struct core_damage *end = core->damage + core->damaged_links;
+
+    core->counters.dropped_damaged++;
+    core->options.lanes.lanes[from->by]->damaged_frames++;
+    if (peer == NULL) {
+        return;
+    }
+    while (at < end && (at->by != from->by || at->handle != peer->message.handle)) {
+        at++;
+    }
+    if (at == core->damage + CORE_DAMAGED_LINKS) {
+        return;
+    }
+    if (at == end) {
+        core->damaged_links++;
+        *at = (struct core_damage){.handle = peer->message.handle, .by = (uint8_t)from->by};
+    }
+    at->frames++;
+}
