@@ -198,7 +198,10 @@ def overview(look: Look, width: int) -> list[str]:
         gives = min(max(over, 0), max(widths[at] - least, 0))
         widths[at] -= gives
         over -= gives
-    return [_row_text(row, widths) for row in rows] + _unreadable_lines(look)
+    damaged = [
+        f"process {view.pid}: {line}" for view in look.views for line in _damage_of(view.now)
+    ]
+    return [_row_text(row, widths) for row in rows] + damaged + _unreadable_lines(look)
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
@@ -277,6 +280,14 @@ def render(look: Look) -> list[str]:
     ]
 
 
+def _damage_of(now: Snapshot) -> list[str]:
+    """The links that damage frames, a line each: an interface, and who is at the other end."""
+    return [
+        f"{text(row, 'name')}: {number(row, 'frames')} frames came damaged"
+        for row in now.rows("damage")
+    ]
+
+
 def _unreadable_lines(look: Look) -> list[str]:
     return [
         f"process {pid}: its counters cannot be read: {reason}" for pid, reason in look.unreadable
@@ -343,9 +354,11 @@ def _lane_lines(view: View) -> list[str]:
                 str(number(row, "dropped_frames")),
             ]
         )
-    return _aligned(table) + [
+    damaged = [f"  {line}" for line in _damage_of(view.now)]
+    missing = [
         f"  without {text(row, 'name')}: {text(row, 'reason')}" for row in view.now.rows("missing")
     ]
+    return _aligned(table) + damaged + missing
 
 
 def _peer_lines(view: View) -> list[str]:

@@ -66,6 +66,15 @@ _COMMANDS = {
         " done"
     ),
     "slurm": "srun --version",
+    # What the kernel has counted since the host was started, by protocol.
+    "checksums": "grep -E '^(Udp|Tcp):' /proc/net/snmp; grep Udp6In /proc/net/snmp6",
+    # Of each endpoint that this user may look at the names of links that damage frames: text in a
+    # file of numbers (transport/endpoint/stats.h).
+    "damage": (
+        "find /proc/[0-9]*/fd -lname '/memfd:beowire-stats*' | while read -r f; do"
+        " head -c 200000 \"$f\" | tr -c ' -~' '\\n' | cut -c 1-96"
+        " | grep -E '^[a-z]+(/[^ ]+)? from [^ ]'; done | sort -u"
+    ),
 }
 
 #: A name that can stand in the script.

@@ -259,6 +259,54 @@ def mpis(facts: Facts) -> Finding:
     )
 
 
+def _wrong_checksums(lines: Sequence[str]) -> dict[str, int]:
+    """Datagrams and segments that came with a wrong checksum, by protocol."""
+    heads: dict[str, list[str]] = {}
+    found: dict[str, int] = {}
+    for line in lines:
+        name, *words = line.split()
+        if name.startswith("Udp6InCsumErrors") and words:
+            found["UDP"] = found.get("UDP", 0) + int(words[0])
+        elif name not in heads:
+            heads[name] = words
+        elif "InCsumErrors" in heads[name][: len(words)]:
+            protocol = name.rstrip(":").upper()
+            count = int(words[heads[name].index("InCsumErrors")])
+            found[protocol] = found.get(protocol, 0) + count
+    return {name: count for name, count in found.items() if count}
+
+
+def damage(facts: Facts) -> Finding:
+    """Does something on the way damage frames?"""
+    links = facts.lines("damage")
+    wrong = _wrong_checksums(facts.lines("checksums"))
+    counted = " and ".join(f"{count} of {name}" for name, count in wrong.items())
+    costs = (
+        "each was dropped and sent again; Ethernet's check does not find them, so a switch or a"
+        " card damages them"
+    )
+    if links:
+        return Finding(
+            "damaged frames",
+            State.BAD,
+            f"come in over {'; '.join(links)}",
+            costs,
+            "beowire top --details   # how many; then change the switch port, the cable and the"
+            " card, one by one, or try without offloads: `ethtool -K INTERFACE rx off tx off`",
+        )
+    if wrong:
+        return Finding(
+            "damaged frames",
+            State.NOTE,
+            f"the kernel has dropped {counted} for a wrong checksum since it was started",
+            costs,
+            "nstat -az UdpInCsumErrors TcpInCsumErrors   # do they still rise?",
+        )
+    if not facts.lines("checksums"):
+        return unknown("damaged frames", "/proc/net/snmp cannot be read")
+    return ok("damaged frames", "no wrong checksum was counted")
+
+
 CHECKS: Sequence[Callable[[Facts], Finding]] = (
     frames,
     firewall,
@@ -268,6 +316,7 @@ CHECKS: Sequence[Callable[[Facts], Finding]] = (
     idle,
     reading,
     load,
+    damage,
     libraries,
     mpis,
     locked_memory,

@@ -75,6 +75,7 @@ def endpoint(
     peers: int = 1,
     drops: int = 0,
     missing: tuple[tuple[str, str], ...] = (),
+    damage: tuple[tuple[str, int], ...] = (),
 ) -> bytes:
     """An endpoint opened at 0 that has sent so many frames of 100 bytes by then."""
     lane = {"name": 24, "down": 8, "sent_frames": 8, "sent_bytes": 8, "sent_calls": 8}
@@ -84,6 +85,7 @@ def endpoint(
         for number in range(peers)
     ]
     absent: list[list[int | str]] = [[name, reason] for name, reason in missing]
+    links: list[list[int | str]] = [[name, frames] for name, frames in damage]
     return file_of(
         {
             "endpoint": table(
@@ -98,6 +100,7 @@ def endpoint(
             "counters": table({"name": 40, "value": 8}, ["message_eager", sent]),
             "peers": table(peer, *rows),
             "missing": table({"name": 24, "reason": 96}, *absent),
+            "damage": table({"name": 96, "frames": 8}, *links),
         },
         process=process,
         published_ns=round(at_s * 1e9),

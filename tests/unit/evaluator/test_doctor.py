@@ -55,6 +55,13 @@ SECTIONS = {
     "nft_status": ["0"],
     "libfabric": ["libfabric.so.1 (libc6,x86-64) => /lib/libfabric.so.1", "libfabric: 1.17.0"],
     "mpis": ["== /usr/bin/mpirun.openmpi", "mpirun.openmpi (OpenRTE) 4.1.4"],
+    "checksums": [
+        "Tcp: RtoAlgorithm InErrs OutRsts InCsumErrors",
+        "Tcp: 1 0 77 0",
+        "Udp: InDatagrams InErrors InCsumErrors IgnoredMulti",
+        "Udp: 1000 3 0 5",
+        "Udp6InCsumErrors                \t0",
+    ],
     "locked_kib": ["unlimited"],
 }
 

@@ -202,6 +202,17 @@ def test_render__lanes_that_are_missing() -> None:
     assert not any("without" in line for line in render(Look([view(1, 2.0)])))
 
 
+def test_render__links_that_damage_frames() -> None:
+    link = "packet/eth0 from 10.77.0.2/4711"
+    now = parse(endpoint(1, damage=((link, 12),)))
+    look = Look([View(42, "exchange eth0", now, 2_000_000_000)])
+    assert f"  {link}: 12 frames came damaged" in render(look)
+    assert f"process 42: {link}: 12 frames came damaged" in overview(look, 80)
+    (said,) = json.loads(json.dumps(to_json(look)))["endpoints"]
+    assert said["damage"] == [{"name": link, "frames": 12}]
+    assert not any("damaged" in line for line in render(Look([view(1, 2.0)])))
+
+
 def test_render__nothing_has_happened_since() -> None:
     before = view(100, 2.0)
     lines = render(Look([view(100, 2.0, before)]))
