@@ -14,8 +14,11 @@
 --     beowire.flags.retransmitted == 1
 --     beowire.problem                         frames that a receiver would drop, and why
 --     beowire.key == 0x1234abcd               one direction of one connection
+--     beowire.flags.checked == 0              frames without a checksum
 --     beowire.seal.counter == 17              the 17th frame that its sender sealed
 --     beowire.type > 3 && !beowire.seal       frames that are not sealed, and could be
+--
+-- Checksums are compared if that is asked for: -o beowire.checksums:TRUE.
 --
 -- Ethernet frames are known by their EtherType (0x88B5, or what the preferences say). UDP ports are
 -- chosen anew by each endpoint, so datagrams are known by what is in them. What network cards cut
@@ -29,6 +32,7 @@ local VERSION = 3
 local HEADER_BYTES = 28
 local DATA, DATA_BYTES = 11, 16 -- the type that has a header of its own, and its length
 local SEAL_BYTES = 24 -- behind either header, which then is longer by that
+local CHECKSUM_AT, CHECKSUM_BYTES = 24, 4 -- in the header; of DATA behind it, likewise
 local EAGER, FRAGMENT = 16, 17
 local PADDED_BYTES = 46 -- Ethernet pads shorter payloads to this
 local CONNECT, ACCEPT, RESET, CHALLENGE = 1, 2, 3, 8
@@ -46,6 +50,8 @@ local again = ProtoExpert.new("beowire.again", "Sent again", expert.group.SEQUEN
     expert.severity.NOTE)
 beowire.experts = { problem, again, named.refused }
 
+beowire.prefs.checksums = Pref.bool("Compare checksums", false,
+    "Finds frames that were damaged; takes a third of a millisecond for each")
 beowire.prefs.ethertype = Pref.uint("EtherType", 0x88B5, "EtherType of Beowire's frames")
 
 -- ---- a frame ------------------------------------------------------------------------------------
@@ -56,13 +62,15 @@ local f_retransmitted = keep(ProtoField.bool("beowire.flags.retransmitted", "Ret
     nil, 0x0004))
 local f_leaving = keep(ProtoField.bool("beowire.flags.leaving", "Receives no more messages", 16,
     nil, 0x0008))
+local f_checked = keep(ProtoField.bool("beowire.flags.checked", "Has a checksum", 16, nil, 0x0100))
 local f_unknown = keep(ProtoField.uint16("beowire.flags.unknown", "Not understood", base.HEX, nil,
-    0xFF00))
+    0xFE00))
 local f_window = keep(ProtoField.uint16("beowire.window", "Frames that the other end may send"))
 local f_length = keep(ProtoField.uint32("beowire.length", "Length without padding"))
 local f_payload = keep(ProtoField.bytes("beowire.payload", "Payload"))
 local f_padding = keep(ProtoField.bytes("beowire.padding", "Padding"))
 local f_segment = keep(ProtoField.uint32("beowire.data.segment", "Segment"))
+local f_data_checksum = keep(ProtoField.uint32("beowire.data.checksum", "Checksum", base.HEX))
 local f_seal = keep(ProtoField.none("beowire.seal", "Seal"))
 local f_seal_counter = keep(ProtoField.uint64("beowire.seal.counter", "Counter"))
 local f_seal_secret = keep(ProtoField.uint8("beowire.seal.secret", "By whose secret", base.DEC,
@@ -75,8 +83,41 @@ local function is_never_sealed(number)
     return number == CONNECT or number == ACCEPT or number == RESET
 end
 
--- Length of the header that begins at `at`, without its seal, and of that: 24 or 0; or nil if there
--- is none that is known.
+-- CRC-32C (RFC 3720) of the pieces of a frame, byte by byte.
+local bits = bit32 or bit -- luacheck: ignore
+local crc_of_byte = {}
+for byte = 0, 255 do
+    local crc = byte
+    for _ = 1, 8 do
+        local shifted = bits.rshift(crc, 1)
+        crc = bits.band(crc, 1) == 1 and bits.bxor(shifted, 0x82F63B78) or shifted
+    end
+    crc_of_byte[byte] = crc
+end
+
+local function crc32c(...)
+    local crc = 0xFFFFFFFF
+    for _, piece in ipairs({ ... }) do
+        for at = 1, #piece do
+            local low = bits.band(bits.bxor(crc, piece:byte(at)), 0xFF)
+            crc = bits.bxor(bits.rshift(crc, 8), crc_of_byte[low])
+        end
+    end
+    return bits.bxor(crc, 0xFFFFFFFF) % 2 ^ 32
+end
+
+-- Is this the checksum of the `length` bytes from `at` on, in which it stands `field` bytes behind
+-- their beginning? As far as the user wants to know.
+local function is_checksum(buffer, at, length, field)
+    return not beowire.prefs.checksums or buffer(at + field, CHECKSUM_BYTES):le_uint()
+        == crc32c(buffer:raw(at, field),
+            buffer:raw(at + field + CHECKSUM_BYTES, length - field - CHECKSUM_BYTES))
+end
+
+local DAMAGED = "it was damaged: its checksum is that of another"
+
+-- Length of the header that begins at `at`, without its seal, and of that: 24 or 0, or of DATA's
+-- checksum, 4; or nil if there is none that is known.
 local function header_bytes(buffer, at)
     local left = buffer:len() - at
     if left < DATA_BYTES then
@@ -85,7 +126,8 @@ local function header_bytes(buffer, at)
     local words, number = buffer(at, 1):uint() - VERSION * 16, buffer(at + 1, 1):uint()
     local bytes = number == DATA and DATA_BYTES or types[number] and HEADER_BYTES
     local seal_bytes = bytes and 4 * words - bytes
-    if not bytes or left < bytes or seal_bytes ~= 0
+    local has_checksum = number == DATA and seal_bytes == CHECKSUM_BYTES
+    if not bytes or left < bytes or seal_bytes ~= 0 and not has_checksum
         and (seal_bytes ~= SEAL_BYTES or is_never_sealed(number)) then
         return nil
     end
@@ -138,6 +180,7 @@ local function add_flags(item, range, flags)
     item:add_le(f_ack_request, range)
     item:add_le(f_retransmitted, range)
     item:add_le(f_leaving, range)
+    item:add_le(f_checked, range)
     item:add_le(f_unknown, range)
     if math.floor(flags / 4) % 2 == 1 then
         item:add_proto_expert_info(again)
@@ -156,8 +199,16 @@ local function add_data(buffer, at, tree)
     root:add(f_segment, buffer(at + 2, 6), segment):set_generated()
     root:add(f_length, length):set_generated()
     root:set_text("Beowire DATA to " .. header.destination)
-    local seal = seal_bytes > 0 and add_seal(buffer, at + DATA_BYTES, root) or ""
+    local has_checksum = seal_bytes == CHECKSUM_BYTES
+    local seal = seal_bytes == SEAL_BYTES and add_seal(buffer, at + DATA_BYTES, root) or ""
     local head_bytes = DATA_BYTES + seal_bytes
+    if has_checksum and there >= head_bytes then
+        root:add_le(f_data_checksum, buffer(at + DATA_BYTES, CHECKSUM_BYTES))
+    end
+    if has_checksum and there == length and length > head_bytes
+        and not is_checksum(buffer, at, length, DATA_BYTES) then
+        root:add_proto_expert_info(problem, DAMAGED)
+    end
     if length < head_bytes then
         root:add_proto_expert_info(problem, "shorter than its header")
     elseif length == head_bytes then
@@ -203,7 +254,7 @@ local function add_frame(buffer, at, left, tree)
         bad(shape.name .. " has a seal, which it must not")
         return left, shape.name
     end
-    if header.flags >= 0x100 then
+    if header.flags >= 0x200 then
         bad("a flag that is not understood")
     end
     local head_bytes = HEADER_BYTES + seal_bytes
@@ -233,6 +284,10 @@ local function add_frame(buffer, at, left, tree)
     end
     if buffer:len() - at < length then
         return length, table.concat(info, " ") .. seal .. CUT
+    end
+    if math.floor(header.flags / 0x100) % 2 == 1 and not is_checksum(buffer, at, length, CHECKSUM_AT)
+    then
+        bad(DAMAGED)
     end
 
     local body_bytes = length - head_bytes

@@ -100,7 +100,7 @@ local HEADER = {
     { "acknowledgement", "Acknowledgement", "u32" },
     { "credit", "Credit", "u16" },
     { "payload_bytes", "Payload length", "u16" },
-    { "reserved", "Reserved", "x32" },
+    { "checksum", "Checksum", "x32" },
 }
 local type_names = HEADER[2].names
 
