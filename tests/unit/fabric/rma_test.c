@@ -85,7 +85,7 @@ static void fi_writev__gathers_and_readv_scatters(void **state)
 static void fi_writemsg__in_one_place(void **state)
 {
     struct remote remote = open_remote(&usual);
-    char data[4] = "abcd";
+    char data[4] = {'a', 'b', 'c', 'd'};
     const struct iovec part = {data, 4};
     struct fi_rma_iov places[2] = {{.addr = 3, .len = 4, .key = KEY}, {.addr = 9, .key = KEY}};
     struct fi_msg_rma message = {.msg_iov = &part,

@@ -178,7 +178,7 @@ static void core_receive__connect_after_failure_is_refused(void **state)
 static void core_receive__data_is_delivered_and_acknowledged(void **state)
 {
     struct stranger *stranger = *state;
-    char buffer[4] = "....";
+    char buffer[] = "....";
 
     (void)be_accepted(stranger);
     assert_int_equal(cluster_receive(&stranger->cluster, 0, NULL, 5, 0, buffer, 4, NULL), 0);

@@ -59,7 +59,7 @@ static inline void hear(const struct child *child, void *data, size_t bytes)
     assert_int_equal(read(child->told, data, bytes), bytes);
 }
 
-static inline void stop(const struct child *child)
+static inline void stop_child(const struct child *child)
 {
     int status = 0;
 

@@ -52,7 +52,7 @@ static void shm_read_memory__of_another_process(void **state)
     assert_int_equal(a->operations->read_memory(a, &from, UINT64_MAX - 1, target, 100), -EFAULT);
     /* And it still works. */
     assert_int_equal(a->operations->read_memory(a, &from, offer.address, target, 8), 0);
-    stop(&child);
+    stop_child(&child);
     assert_int_equal(a->operations->read_memory(a, &from, offer.address, target, 8), -ECONNRESET);
     assert_int_equal(a->operations->read_memory(a, &from, offer.address, target, 8), -ECONNRESET);
     wait_for_loss(a, &from);
@@ -83,7 +83,7 @@ static void shm_read_memory__to_any_place(void **state)
         a->operations->read_memory(a, &from, offer.address, target + 16, OFFERED_BYTES + 1),
         -EFAULT);
     assert_int_equal(a->operations->read_memory(a, &from, offer.address, target + 16, 8192), 0);
-    stop(&child);
+    stop_child(&child);
     assert_int_equal(a->operations->read_memory(a, &from, offer.address, target + 16, 8192),
                      -ECONNRESET);
     wait_for_loss(a, &from);
@@ -240,7 +240,7 @@ static void shm_read_memory__not_allowed(void **state)
     assert_int_equal(found[0], -EPERM);
     assert_int_equal(found[1], -EPERM);
     assert_int_equal(found[2], true);
-    stop(&child);
+    stop_child(&child);
 }
 
 int main(void)

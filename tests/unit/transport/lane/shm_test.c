@@ -172,7 +172,7 @@ static void shm_reach__not_another_user(void **state)
     (void)state;
     hear(&child, &address, sizeof address);
     assert_int_equal(a->operations->reach(a, &address, &to), -EHOSTUNREACH);
-    stop(&child);
+    stop_child(&child);
     close_shm(a);
 }
 
@@ -309,7 +309,7 @@ static void shm_lost__process_that_was_killed(void **state)
     assert_true(send_number(a, &to, 1, 8));
     assert_false(a->operations->lost(a, &lost));
     int descriptors = count_descriptors();
-    stop(&child);
+    stop_child(&child);
     /* What it had sent comes first. */
     assert_int_equal(receive_number(a, NULL), 2);
     assert_int_equal(receive_number(a, NULL), 3);
@@ -335,7 +335,7 @@ static void shm_ask_host__process_that_was_stopped(void **state)
     assert_int_equal(kill(child.process, SIGSTOP), 0);
     assert_int_equal(waitpid(child.process, &status, WUNTRACED), child.process);
     assert_int_equal(a->operations->ask_host(a, &to, 1, true), LANE_HOST_VOUCHES);
-    stop(&child);
+    stop_child(&child);
     assert_int_equal(a->operations->ask_host(a, &to, 1, true), LANE_HOST_ASKED);
     close_shm(a);
 }
@@ -356,7 +356,7 @@ static void shm_lost__wakes_who_sleeps(void **state)
         assert_int_equal(a->operations->receive(a, NULL, 0), 0);
     }
     assert_int_equal(wait_for(a, 0), 0);
-    stop(&child);
+    stop_child(&child);
     assert_int_equal(wait_for(a, PATIENCE_NS), 1);
     wait_for_loss(a, &to);
     close_shm(a);

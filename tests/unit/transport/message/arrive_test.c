@@ -48,7 +48,7 @@ static void message_frame__empty_message(void **state)
 static void message_frame__longer_than_the_buffer(void **state)
 {
     struct fixture *fixture = *state;
-    uint8_t buffer[4] = "....";
+    uint8_t buffer[] = "....";
 
     assert_int_equal(post(fixture, 0, 5, 0, buffer, 2, NULL), 0);
     assert_int_equal(arrive_eager(fixture, 0, 5, 3, 0, "abc", 3), 0);

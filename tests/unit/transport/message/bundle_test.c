@@ -207,7 +207,7 @@ static void bundle_some_confirmed(struct pair *pair, const char marks[6])
 static void bundle__those_to_be_confirmed_end_with_their_frame(void **state)
 {
     struct pair *pair = *state;
-    const char marks[6] = "abcdef";
+    const char marks[] = "abcdef";
     struct beowire_completion done;
 
     bundle_some_confirmed(pair, marks);
@@ -229,7 +229,7 @@ static void bundle__those_to_be_confirmed_end_with_their_frame(void **state)
 static void bundle__those_to_be_confirmed_fail_with_their_peer(void **state)
 {
     struct pair *pair = *state;
-    const char marks[6] = "abcdef";
+    const char marks[] = "abcdef";
     struct beowire_completion done;
 
     bundle_some_confirmed(pair, marks);

@@ -86,7 +86,7 @@ static void inbound_attach__hands_over_what_is_there(void **state)
 {
     struct fixture *fixture = *state;
     struct inbound *inbound = take(fixture);
-    uint8_t buffer[8] = "........";
+    uint8_t buffer[] = "........";
     struct operation operation = {.capacity = 3, .target = buffer, .kind = BEOWIRE_RECEIVE};
 
     list_init(&operation.link);

@@ -89,7 +89,7 @@ static void message_to_ourselves__longer_than_any_frame(void **state)
 static void message_to_ourselves__longer_than_its_buffer(void **state)
 {
     struct fixture *fixture = *state;
-    char target[4] = "...!";
+    char target[] = "...!";
 
     expect_message(fixture, target, 3, NULL);
     assert_true(hand_over(fixture, "hello", 5, true, NULL));
