@@ -18,6 +18,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -26,7 +27,8 @@ from functools import cache as remembered
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TOOL = "clang-tidy-14"
+#: Of the package of PyPI the program itself: what it puts into the search path is a script that starts it.
+TOOL = str(Path(sysconfig.get_path("purelib"), "clang_tidy/data/bin/clang-tidy"))
 
 #: Compiled by the wrapper of whichever MPI is tried; here with the headers of Debian's Open MPI.
 MPI_FILES = (
@@ -35,7 +37,7 @@ MPI_FILES = (
 )
 MPI_WRAPPER = "mpicc.openmpi"
 MPI_FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-I", str(ROOT / "apps")]
-#: It knows no request that is kept in a struct, and crashes (clang-tidy 14).
+#: It knows no request that is kept in a struct, and crashes (clang-tidy 14 and 15).
 MPI_LEFT_OUT = "-clang-analyzer-optin.mpi.MPI-Checker"
 
 #: How many states of a function are looked at, where clang's default is 225,000: it takes a third

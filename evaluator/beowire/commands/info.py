@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -74,6 +75,7 @@ def info(
 def gather() -> dict[str, Any]:
     """All of it. BeowireError: nothing is built here."""
     version, facts, drivers = _ask()
+    at_build = _headers_at_build()
     return {
         "version": __version__,
         "engine_version": version,
@@ -91,6 +93,8 @@ def gather() -> dict[str, Any]:
         "provider": _path_or_reason(paths.provider_directory),
         "pvm_library": _path_or_reason(paths.pvm_library),
         "libraries": _of_drivers(LIBRARIES, drivers),
+        "headers_at_build": at_build,
+        "headers_now": {name: _headers_now(name) for name in at_build},
         "mpis": list(_mpis()),
     }
 
@@ -114,6 +118,7 @@ def show(found: Mapping[str, Any]) -> Iterator[str]:
         yield _line(title, one["path"] or f"absent: {one['reason']}")
     for name, reason in found["libraries"].items():
         yield _line(name, f"cannot be used: {reason}" if reason else "found")
+    yield from _headers(found["headers_at_build"], found["headers_now"])
     for one in found["mpis"]:
         yield _line("MPI", f"{one['title']} {one['version']}, {one['launcher']}{_but(one)}")
     if not found["mpis"]:
@@ -168,6 +173,43 @@ def _of_drivers(names: Mapping[str, str], drivers: Sequence[DriverInfo]) -> dict
         one = driver_named(driver, known)
         found[name] = "it was not built" if one is None else "" if one.ready else one.reason
     return found
+
+
+def _headers_at_build() -> dict[str, str]:
+    """The libraries whose headers the build looked for, and their versions, or `absent`. Empty if
+    this was not built by `make`."""
+    try:
+        text = (paths.engine_directory() / "libraries").read_text(encoding="utf-8")
+    except OSError:
+        return {}
+    return {name: version for name, version in map(str.split, text.splitlines())}
+
+
+def _headers_now(name: str) -> str:
+    """The same of one of them now, as scripts/libraries has it; `unknown`: nothing can tell."""
+    header = name.endswith(".h")
+    asked = ["cc", "-E", "-include", name, "-x", "c", os.devnull]
+    try:
+        done = subprocess.run(
+            asked if header else ["pkg-config", "--modversion", name],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return "unknown"
+    if done.returncode:
+        return "absent"
+    return "present" if header else done.stdout.strip()
+
+
+def _headers(at_build: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    """With which libraries this was built, and which of them are others now."""
+    if at_build:
+        yield _line("built with", ", ".join(f"{name} {at_build[name]}" for name in at_build))
+    others = [f"{name} {now[name]}" for name in at_build if now[name] not in (at_build[name], "unknown")]
+    if others:
+        yield _line("", f"now {', '.join(others)}: `make` builds with that")
 
 
 def _status(field: str) -> str:

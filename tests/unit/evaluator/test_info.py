@@ -35,6 +35,8 @@ FOUND: dict[str, Any] = {
     "provider": {"path": None, "reason": "not built"},
     "pvm_library": {"path": "/there/libbeowire-pvm.so", "reason": None},
     "libraries": {"UCX": "built without UCX", "libfabric": ""},
+    "headers_at_build": {"libfabric": "1.17.0", "pvm3.h": "absent", "ucx": "1.13.1"},
+    "headers_now": {"libfabric": "2.1.0", "pvm3.h": "present", "ucx": "unknown"},
     "mpis": [
         {"title": "MPICH", "version": "4", "launcher": "/m", "caution": "it has no libfabric"},
         {"title": "MPICH", "version": "5", "launcher": "/n", "caution": "MPICH 5 (/n) is not ours"},
@@ -50,6 +52,8 @@ def test_show__says_what_is_there_and_why_not() -> None:
     assert "provider     absent: not built" in lines
     assert "UCX          cannot be used: built without UCX" in lines
     assert "libfabric    found" in lines
+    assert "built with   libfabric 1.17.0, pvm3.h absent, ucx 1.13.1" in lines
+    assert "             now libfabric 2.1.0, pvm3.h present: `make` builds with that" in lines
     assert "MPI          MPICH 4, /m: it has no libfabric" in lines
     assert "MPI          MPICH 5, /n: it is not ours" in lines
     user = next(line for line in lines if line.startswith("user "))
@@ -69,6 +73,7 @@ def test_info__of_this_host(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["lanes"]["shm"] == ""  # needs nothing that a test has not
     assert "was not built" not in "".join([*found["lanes"].values(), *found["libraries"].values()])
     assert all(info.show(found))
+    assert found["headers_at_build"]["libsodium"] == found["headers_now"]["libsodium"] != "absent"
 
 
 @pytest.mark.parametrize(

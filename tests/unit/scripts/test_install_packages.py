@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-BASICS = ("bash", "sh", "dirname", "tr", "sed", "grep", "tail", "mkdir", "env", "cat")
+BASICS = ("awk", "bash", "sh", "dirname", "tr", "sed", "grep", "tail", "mkdir", "env", "cat")
 TOOLS = ("gcc", "meson", "ninja", "pkg-config", "ip", "nft")
 
 
@@ -37,6 +37,8 @@ def make_machine(tmp_path: Path) -> Path:
         text = (ROOT / "scripts" / name).read_text()
         # Only what this machine has: not the tools of the host's own system directories.
         text = text.replace(":/usr/local/sbin:/usr/sbin:/sbin", "").replace("/usr/bin/python3", "")
+        text = text.replace("=/var/lib/apt/lists", f"={tmp_path}/lists")
+        text = text.replace("=/etc/os-release", f"={tmp_path}/os-release")
         (scripts / name).write_text(text)
         (scripts / name).chmod(0o755)
     return tmp_path
@@ -104,9 +106,81 @@ def test_only_libfabric_is_missing_and_cannot_be_had__left_out_in_a_line(
         (machine / "programs" / "apt-get").unlink()
     done = install(machine, "demo")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == (
-        "install-packages: left out: libfabric-dev, which cannot be installed, and what needs it\n"
+    assert done.stdout == "install-packages: left out: libfabric-dev (the provider for MPI)\n"
+
+
+#: apt of a release that has no libfabric-dev.
+WITHOUT_LIBFABRIC = 'case "$*" in *libfabric-dev*) exit 100;; esac'
+
+
+def test_archive_lacks_what_can_be_done_without__the_rest_is_installed(machine: Path) -> None:
+    programs = machine / "programs"
+    (programs / "meson").unlink()
+    write_program(programs / "pkg-config", "case $* in *libfabric) exit 1;; esac")
+    write_program(programs / "apt-cache", WITHOUT_LIBFABRIC)
+    write_program(programs / "apt-get", f'echo "$@" >>{machine}/apt-calls\n{WITHOUT_LIBFABRIC}')
+    write_program(
+        programs / "sudo",
+        'case "$*" in *apt-get*install*) echo exit 0 >"${0%/*}/meson"; /bin/chmod +x "${0%/*}/meson";;'
+        " tee*) cat >/dev/null;; esac",
     )
+    for lists in (False, True):  # fetched by this, or there before
+        (programs / "meson").unlink(missing_ok=True)
+        if lists:
+            (machine / "lists").mkdir()
+            (machine / "lists" / "of_Packages").touch()
+        done = install(machine, "demo")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "left out: libfabric-dev (the provider for MPI)\n" in done.stdout
+        assert "installing meson (log" in done.stdout
+        assert ("apt-get update" in done.stdout) is not lists
+
+
+def test_archive_lacks_what_is_needed__that_is_named_alone(machine: Path) -> None:
+    programs = machine / "programs"
+    for name in ("meson", "nft"):
+        (programs / name).unlink()
+    write_program(programs / "apt-cache", 'case "$*" in *meson*) exit 100;; esac')
+    write_program(programs / "sudo", 'case "$*" in tee*) cat >/dev/null;; esac')
+    done = install(machine, "demo")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "install-packages: these package archives (/etc/apt) lack meson, without which this cannot"
+        " be done\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("release", "command"),
+    [
+        ("ID=fedora", "dnf install gcc glibc-devel nftables libfabric-devel"),
+        ('ID="rocky"\nID_LIKE="rhel centos fedora"', "dnf install gcc glibc-devel nftables"),
+        ('ID="opensuse-leap"\nID_LIKE="suse opensuse"', "zypper install gcc glibc-devel nftables"),
+        ("ID=alpine", "apk add gcc musl-dev nftables libfabric-dev"),
+    ],
+)
+def test_missing_and_another_package_manager__its_names(
+    machine: Path, release: str, command: str
+) -> None:
+    for name in ("gcc", "nft", "apt-get"):
+        (machine / "programs" / name).unlink()
+    write_program(machine / "programs" / "pkg-config", "case $* in *libfabric) exit 1;; esac")
+    (machine / "os-release").write_text(release + "\n")
+    done = install(machine, "demo")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"install-packages: missing: {command}")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_python_is_too_old__a_line_says_which_is_needed(machine: Path) -> None:
+    text = 'case "$*" in *print*) echo 3.9;; *) exit 1;; esac'
+    write_program(machine / "programs" / "python3", text)
+    done = install(machine, "demo")
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "install-packages: python3 is Python 3.9, and Beowire needs 3.11 or newer: install one"
+    )
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_unknown_set__usage(machine: Path) -> None:
