@@ -27,7 +27,7 @@ from functools import cache as remembered
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: Of the package of PyPI the program itself: what it puts into the search path is a script that starts it.
+#: The program of PyPI's package: what that puts into the search path is a script that starts it.
 TOOL = str(Path(sysconfig.get_path("purelib"), "clang_tidy/data/bin/clang-tidy"))
 
 #: Compiled by the wrapper of whichever MPI is tried; here with the headers of Debian's Open MPI.

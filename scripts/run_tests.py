@@ -93,6 +93,12 @@ def pytest_steps(run: str, folder: str, after: tuple[str, ...]) -> list[Step]:
     ]
 
 
+def compile_again(which: str) -> tuple[str, ...]:
+    """What compiles a part of build/release once more."""
+    python = ("build/venv/bin/python", "-I", "-X", "pycache_prefix=build/pycache")
+    return (*python, "scripts/compile_again.py", which)
+
+
 def plan(*, long: bool) -> list[Step]:
     """All steps; the first that can be run is."""
     tools = ("venv", "build release")
@@ -120,6 +126,10 @@ def plan(*, long: bool) -> list[Step]:
         steps += pytest_steps("wheels-python", "wheels", (*tools, "install MPIs"))
     steps += [
         Step("arm64", ("scripts/arm64-test",), wide=True),
+        *(
+            Step(f"compile {which}", compile_again(which), (*tools, "build asan"), wide=True)
+            for which in ("unbuilt", "libfabric")
+        ),
         Step("build tsan", ("scripts/build", "tsan"), wide=True),
         meson_step("tsan"),
         *(

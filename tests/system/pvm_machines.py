@@ -2,9 +2,12 @@
 """Virtual machines of PVM, of the stock daemons, on this host alone."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+
+import pytest
 
 from system.conftest import ROOT, wait_until
 
@@ -17,6 +20,15 @@ _SERVERS = "/usr/bin"
 
 #: The host that every virtual machine has.
 _HOST = "127.0.0.1"
+
+
+def needs(program: str, package: str) -> pytest.MarkDecorator:
+    """A mark: these tests are skipped, with a line that says why, where this is not installed."""
+    reason = f"no {program} (Debian 12: {package}; Debian 13 has no PVM)"
+    return pytest.mark.skipif(shutil.which(program) is None, reason=reason)
+
+
+NEEDS_PVM = needs("pvmd", "pvm, pvm-dev")
 
 
 def preloaded(**more: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ import pytest
 from beowire import selection
 from beowire.paths import engine_directory
 from beowire.patterns import PATTERNS
+from system.pvm_machines import NEEDS_PVM
 
 Event = dict[str, Any]
 
@@ -340,6 +341,7 @@ def test_stop__between_messages_leaves_the_session_usable(
         assert responder.hear().get("received") == 64
 
 
+@NEEDS_PVM
 @pytest.mark.parametrize("driver", ["pvm-beowire", "pvm-direct"])
 def test_stop__a_peer_that_has_begun_to_send_is_not_left_hanging(start: Start, driver: str) -> None:
     """Its library returns when the message has been taken, and has to be told nothing else."""
@@ -386,6 +388,7 @@ def test_peer__killed_in_the_middle(start: Start, driver: str) -> None:
     assert initiator.ask("open driver=memcpy role=initiator max_size=8")["event"] == "open"
 
 
+@NEEDS_PVM
 def test_connect__with_what_open_was_told(start: Start) -> None:
     """The engine reads each command to where the one before it was."""
     engines = start(), start()

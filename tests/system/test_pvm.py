@@ -10,6 +10,9 @@ import pytest
 
 from beowire.record import read_record
 from system.conftest import ROOT, RunBeowire, wait_until
+from system.pvm_machines import NEEDS_PVM
+
+pytestmark = NEEDS_PVM
 
 ALL = ("pvm", "pvm-direct", "pvm-beowire")
 

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from system.pvm_machines import Machine, preloaded
+from system.pvm_machines import NEEDS_PVM, Machine, needs, preloaded
+
+pytestmark = NEEDS_PVM
 
 OURS = preloaded(BEOWIRE_LANES="shm")
 
@@ -34,6 +36,7 @@ def one_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         machine.end()
 
 
+@needs("NPpvm", "netpipe-pvm")
 def test_netpipe__finds_every_byte_right(machine: Machine, tmp_path: Path) -> None:
     """The end that has -h sends, and says what it finds."""
     words = ["-i", "-l", "1000", "-u", "10000", "-o", str(tmp_path / "np.out")]
@@ -67,6 +70,7 @@ def _lines(text: str) -> list[str]:
     return sorted(line.rstrip() for line in text.splitlines())
 
 
+@needs("master1", "pvm-examples")
 @pytest.mark.parametrize(
     ("words", "typed", "expected"),
     [
@@ -135,6 +139,7 @@ def _read(descriptor: int) -> str:
         return ""
 
 
+@needs("master1", "pvm-examples")
 @pytest.mark.parametrize(
     ("command", "expected"),
     [

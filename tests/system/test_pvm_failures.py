@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from system.pvm_machines import PROGRAM, Machine, preloaded
+from system.pvm_machines import NEEDS_PVM, PROGRAM, Machine, preloaded
+
+pytestmark = NEEDS_PVM
 
 #: Errors of PVM's are there so soon: within 5 s on an idle machine; here others may have taken all
 #: cores.

@@ -12,11 +12,14 @@ from beowire.lab import network
 from system.conftest import RunBeowire
 from system.pvm_machines import (
     LIBRARY,
+    NEEDS_PVM,
     PROGRAM,
     Machine,
     found_first,
     preloaded,
 )
+
+pytestmark = NEEDS_PVM
 
 #: Messages of one run that can go over Beowire, of the parent.
 CARRIED_MIN = 50

@@ -207,7 +207,9 @@ def _headers(at_build: Mapping[str, str], now: Mapping[str, str]) -> Iterator[st
     """With which libraries this was built, and which of them are others now."""
     if at_build:
         yield _line("built with", ", ".join(f"{name} {at_build[name]}" for name in at_build))
-    others = [f"{name} {now[name]}" for name in at_build if now[name] not in (at_build[name], "unknown")]
+    others = [
+        f"{name} {now[name]}" for name in at_build if now[name] not in (at_build[name], "unknown")
+    ]
     if others:
         yield _line("", f"now {', '.join(others)}: `make` builds with that")
 

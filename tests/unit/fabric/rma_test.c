@@ -66,7 +66,7 @@ static void fi_write__and_read_of_all_sizes(void **state)
 static void fi_writev__gathers_and_readv_scatters(void **state)
 {
     struct remote remote = open_remote(&usual);
-    char parts[3][4] = {"abc", "", "defg"};
+    char parts[3][5] = {"abc", "", "defg"};
     char got[2][4] = {"", ""};
     const struct iovec out[] = {{parts[0], 3}, {parts[1], 0}, {parts[2], 4}};
     const struct iovec in[] = {{got[0], 4}, {got[1], 3}};

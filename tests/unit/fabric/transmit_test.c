@@ -197,7 +197,7 @@ static void open_remote_peer(struct remote_peer *peer, const struct pair_options
     assert_ptr_equal(completed_alone(&peer->side).op_context, name); /* connected */
 }
 
-static void stop(const struct remote_peer *peer)
+static void stop_peer(const struct remote_peer *peer)
 {
     int status = 0;
 
@@ -251,7 +251,7 @@ static void check_waits_for_the_peer(uint64_t flags, bool flag_of_call, const ch
     open_remote_peer(&peer, &options);
     assert_int_equal(fi_cntr_read(peer.side.sent), 1);
     for (unsigned i = 0; i < 4; i++) {
-        stop(&peer);
+        stop_peer(&peer);
         /* Those that need no more than the buffer end at once. */
         assert_int_equal(fi_tinject(peer.side.ep, data, 8, peer.side.other, 1), 0);
         send_with(&peer.side, true, FI_INJECT_COMPLETE, data, 8);
@@ -360,7 +360,7 @@ static void fi_tsend__delivery_to_a_peer_that_dies(void **state)
         ssize_t count = 0;
         time_t start = time(NULL);
         open_remote_peer(&peer, &options);
-        stop(&peer);
+        stop_peer(&peer);
         send_with(&peer.side, false, 0, data, sizes[i]);
         check_nothing_completes(&peer.side);
         end(&peer);

@@ -37,7 +37,10 @@ def make_project(tmp_path: Path) -> Path:
     write_program(
         programs / "meson",
         f"""case "$*" in
-        "setup build"*) echo whole >>{tmp_path}/calls; mkdir -p build/release; : >build/release/build.ninja ;;
+        "setup build"*)
+            echo whole >>{tmp_path}/calls
+            mkdir -p build/release
+            : >build/release/build.ninja ;;
         "setup --reconfigure"*) echo again >>{tmp_path}/calls ;;
         introspect*) echo "[]" ;;
         esac""",
