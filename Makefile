@@ -167,6 +167,11 @@ package-test:
 bare-root-test:
 	@exec scripts/bare-root-test
 
+#: make test-platforms  the matrix of docs/PLATFORMS.md: suites of Debian, compilers (root; hours)
+.PHONY: test-platforms
+test-platforms:
+	@exec scripts/platforms-test
+
 #: make pin             write requirements*.txt anew from what pyproject.toml asks for
 .PHONY: pin
 pin:

@@ -207,8 +207,10 @@ static struct incoming *make_incoming(struct port *port, const struct beowire_co
     struct incoming *incoming = calloc(1, sizeof *incoming);
     struct peer *peer = table_peer(&port->table, found->peer);
 
-    if (incoming == NULL || peer == NULL ||
-        (incoming->message = stock_make(port->stock, (int)found->bytes, data)) == NULL) {
+    if (incoming != NULL && peer != NULL) {
+        incoming->message = stock_make(port->stock, (int)found->bytes, data);
+    }
+    if (incoming == NULL || incoming->message == NULL) {
         free(incoming);
         return NULL;
     }
@@ -244,7 +246,10 @@ static bool begin(struct port *port)
     }
     const beowire_message claimed = port->held;
     const bool is_message = (found->immediate & CODE_MASK) < CODE_HELLO && found->bytes <= INT_MAX;
-    if (is_message && (incoming = make_incoming(port, found, &data)) == NULL) {
+    if (is_message) {
+        incoming = make_incoming(port, found, &data);
+    }
+    if (is_message && incoming == NULL) {
         port->retry = false;
         return false;
     }
@@ -592,7 +597,10 @@ static int send_long(struct port *port, struct task *task, const struct stock_me
     if (outgoing == NULL) {
         return PORT_STOCK;
     }
-    if (!stays && (outgoing->parcel = wrap(port, message, envelope->bytes, shared)) == NULL) {
+    if (!stays) {
+        outgoing->parcel = wrap(port, message, envelope->bytes, shared);
+    }
+    if (!stays && outgoing->parcel == NULL) {
         free(outgoing);
         return PORT_STOCK;
     }

@@ -23,7 +23,11 @@ struct task *table_task(struct table *table, int number)
     while (task != NULL && task->number != number) {
         task = task->next;
     }
-    if (task == NULL && (task = calloc(1, sizeof *task)) != NULL) {
+    if (task != NULL) {
+        return task;
+    }
+    task = calloc(1, sizeof *task);
+    if (task != NULL) {
         task->number = number;
         task->next = *chain;
         *chain = task;
@@ -39,7 +43,11 @@ struct peer *table_peer(struct table *table, uint32_t number)
     while (peer != NULL && peer->number != number) {
         peer = peer->next;
     }
-    if (peer == NULL && (peer = calloc(1, sizeof *peer)) != NULL) {
+    if (peer != NULL) {
+        return peer;
+    }
+    peer = calloc(1, sizeof *peer);
+    if (peer != NULL) {
         peer->number = number;
         peer->next = *chain;
         *chain = peer;

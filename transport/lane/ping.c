@@ -3,11 +3,12 @@
 
 #include "socket.h"
 
+#include <netinet/in.h> /* before the kernel's headers: musl's yields to none */
+
 #include <assert.h>
 #include <errno.h>
 #include <linux/icmp.h>
 #include <netinet/icmp6.h>
-#include <netinet/in.h>
 #include <sodium.h>
 #include <string.h>
 #include <sys/random.h>

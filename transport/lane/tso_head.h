@@ -17,6 +17,8 @@
 #ifndef BEOWIRE_LANE_TSO_HEAD_H
 #define BEOWIRE_LANE_TSO_HEAD_H
 
+#include <net/ethernet.h> /* before the kernel's headers: musl's yields to none */
+
 #include <linux/virtio_net.h>
 #include <stdbool.h>
 #include <stdint.h>

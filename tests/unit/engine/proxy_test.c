@@ -37,7 +37,11 @@ static int start_proxy(void **state)
     (void)state;
     int in[2];
     int out[2];
-    if (pipe(in) != 0 || pipe(out) != 0 || (proxy = fork()) < 0) {
+    if (pipe(in) != 0 || pipe(out) != 0) {
+        return -1;
+    }
+    proxy = fork();
+    if (proxy < 0) {
         return -1;
     }
     if (proxy == 0) {
