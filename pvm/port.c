@@ -13,8 +13,7 @@
 
 #include "endpoint/nic.h"
 
-/* Between two looks of libpvm3 at its own sockets, two system calls each; and while nothing comes
- * that way. */
+/* Between two looks of libpvm3 at its sockets, two system calls each; and while nothing comes. */
 #define LOOK_NS UINT64_C(20000)
 #define LOOK_SELDOM_NS UINT64_C(100000)
 
@@ -22,8 +21,7 @@
 #define LOOKS_OFTEN 100
 
 /* While it is polled (waiting.h), a gap of GAP_NS between two polls is looked into: others may want
- * the core, or a poll moved much. One that took WORK_NS may have moved something of a long
- * message. */
+ * the core, or a poll moved much. One of WORK_NS may have moved a part of a long message. */
 #define GAP_NS UINT64_C(50000)
 #define WORK_NS UINT64_C(4000)
 
@@ -238,7 +236,6 @@ static bool claim(struct port *port)
 static bool begin(struct port *port)
 {
     const struct beowire_completion *found = &port->held_found;
-    struct incoming *incoming = NULL;
     char *data = NULL;
 
     if (!claim(port)) {
@@ -246,9 +243,7 @@ static bool begin(struct port *port)
     }
     const beowire_message claimed = port->held;
     const bool is_message = (found->immediate & CODE_MASK) < CODE_HELLO && found->bytes <= INT_MAX;
-    if (is_message) {
-        incoming = make_incoming(port, found, &data);
-    }
+    struct incoming *incoming = is_message ? make_incoming(port, found, &data) : NULL;
     if (is_message && incoming == NULL) {
         port->retry = false;
         return false;
@@ -594,13 +589,10 @@ static int send_long(struct port *port, struct task *task, const struct stock_me
     const bool stays =
         shared == NULL && message->encoding == STOCK_IN_PLACE && stock_single(message) != NULL;
 
-    if (outgoing == NULL) {
-        return PORT_STOCK;
-    }
-    if (!stays) {
+    if (outgoing != NULL && !stays) {
         outgoing->parcel = wrap(port, message, envelope->bytes, shared);
     }
-    if (!stays && outgoing->parcel == NULL) {
+    if (outgoing == NULL || (!stays && outgoing->parcel == NULL)) {
         free(outgoing);
         return PORT_STOCK;
     }
