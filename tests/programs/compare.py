@@ -25,7 +25,7 @@ class Wrong(Exception):
 
 
 def look(how: Compare, directory: Path, output: str, status: int) -> Seen:
-    """Reads what a run has printed (`output`) and left in its directory. Wrong."""
+    """Reads what a run has printed, errors included, and left in its directory. Wrong."""
     if how.status and status != 0:
         raise Wrong(f"it ended with status {status}")
     _look_at_verdict(how, _text(directory, how.verdict_file, output))

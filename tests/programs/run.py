@@ -163,7 +163,7 @@ class _Turns:
             return ended.stopped
         how = self._entry.compare
         try:
-            seen = compare.look(how, where, ended.output, ended.status)
+            seen = compare.look(how, where, f"{ended.output}\n{ended.errors}", ended.status)
         except Wrong as error:
             texts = [ended.errors, ended.output]
             said = output.reason(self._entry.name, texts) if ended.status else ""
